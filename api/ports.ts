@@ -1,0 +1,190 @@
+/**
+ * What the HTTP edge needs from the engine. `api` declares it, `daemon/*` satisfies it structurally, and
+ * `daemon/boot/compose.ts` is where the compiler checks that it does. Shapes are those of API 1.44.
+ *
+ * Every method throws `EngineError` (daemon/base/errors.ts) with a message fit for the client.
+ * `ref` is a full id, a name (with or without the leading slash) or a unique id prefix.
+ */
+import type { Duplex, Readable } from 'node:stream';
+import type {
+  ContainerCreateRequest,
+  ContainerCreateResponse,
+  ContainerInspect,
+  ContainerPruneReport,
+  ContainerSummary,
+  ExecCreateRequest,
+  ExecInspect,
+  WaitResponse,
+} from './types/container.ts';
+import type {
+  ImageDeleteItem,
+  ImageHistoryItem,
+  ImageInspect,
+  ImageSummary,
+  ProgressMessage,
+} from './types/image.ts';
+import type {
+  EventMessage,
+  NetworkInspect,
+  SystemInfo,
+  VersionResponse,
+  VolumeCreateRequest,
+  VolumeView,
+} from './types/system.ts';
+
+/** A parsed `filters` parameter: key -> values, both client forms folded into one. Keys are not yet checked. */
+export type Filters = ReadonlyMap<string, readonly string[]>;
+
+export interface ListContainersOptions {
+  all: boolean;
+  limit: number;
+  since?: string;
+  before?: string;
+  size: boolean;
+  filters: Filters;
+}
+
+export interface LogsOptions {
+  follow: boolean;
+  stdout: boolean;
+  stderr: boolean;
+  /** UNIX time in nanoseconds; undefined = unfiltered. */
+  since?: bigint;
+  until?: bigint;
+  timestamps: boolean;
+  details: boolean;
+  /** Lines from the end; undefined = all. */
+  tail?: number;
+  signal: AbortSignal;
+}
+
+/** Bytes ready for the client: raw when `tty`, else 8-byte frames (stream type, 0, 0, 0, length as uint32 BE). */
+export interface ByteStream {
+  tty: boolean;
+  bytes: Readable;
+}
+
+export interface AttachOptions {
+  logs: boolean;
+  stream: boolean;
+  stdin: boolean;
+  stdout: boolean;
+  stderr: boolean;
+  detachKeys?: string;
+}
+
+/**
+ * A hijacked conversation. `connect` is called once, after the edge has sent its 101/200 head; from then on the engine
+ * reads stdin from `socket` (its end = end of input) and writes output to it (raw when `tty`, framed otherwise), and
+ * ends it when output is over. It resolves when the conversation is over and never rejects.
+ */
+export interface Conversation {
+  tty: boolean;
+  connect(socket: Duplex): Promise<void>;
+  /** The edge could not hijack: give back what was reserved. */
+  abandon(): void;
+}
+
+export type WaitCondition = 'not-running' | 'next-exit' | 'removed';
+
+export interface ContainerPort {
+  create(
+    name: string | undefined,
+    body: ContainerCreateRequest,
+    options: { platform?: string; signal: AbortSignal },
+  ): Promise<ContainerCreateResponse>;
+  inspect(ref: string, options: { size: boolean }): Promise<ContainerInspect>;
+  list(options: ListContainersOptions): Promise<ContainerSummary[]>;
+  start(ref: string, options: { detachKeys?: string }): Promise<void>;
+  /** `timeoutS` undefined = the container's own, then 10; negative = wait for ever. */
+  stop(ref: string, options: { timeoutS?: number; signal?: string }): Promise<void>;
+  restart(ref: string, options: { timeoutS?: number; signal?: string }): Promise<void>;
+  kill(ref: string, options: { signal?: string }): Promise<void>;
+  /** Resolves once the wait is registered (headers may go out); `done` resolves at the condition. */
+  wait(
+    ref: string,
+    options: { condition: WaitCondition; signal: AbortSignal },
+  ): Promise<{ done: Promise<WaitResponse> }>;
+  rename(ref: string, newName: string): Promise<void>;
+  remove(ref: string, options: { volumes: boolean; force: boolean; link: boolean }): Promise<void>;
+  prune(filters: Filters): Promise<ContainerPruneReport>;
+  resize(ref: string, size: { height: number; width: number }): Promise<void>;
+  logs(ref: string, options: LogsOptions): Promise<ByteStream>;
+  attach(ref: string, options: AttachOptions): Promise<Conversation>;
+}
+
+export interface ExecPort {
+  create(containerRef: string, body: ExecCreateRequest): Promise<{ Id: string }>;
+  /** Detached: resolves with undefined when the command has started. */
+  start(
+    id: string,
+    options: { detach: boolean; tty: boolean; consoleSize?: [number, number] },
+  ): Promise<Conversation | undefined>;
+  resize(id: string, size: { height: number; width: number }): Promise<void>;
+  inspect(id: string): Promise<ExecInspect>;
+}
+
+export interface ImagePort {
+  list(options: {
+    all: boolean;
+    filters: Filters;
+    sharedSize: boolean;
+    digests: boolean;
+  }): Promise<ImageSummary[]>;
+  inspect(ref: string): Promise<ImageInspect>;
+  history(ref: string): Promise<ImageHistoryItem[]>;
+  tag(ref: string, target: { repo: string; tag: string }): Promise<void>;
+  remove(ref: string, options: { force: boolean; noprune: boolean }): Promise<ImageDeleteItem[]>;
+  /** Reads a tarball and yields progress; an error before the first message is thrown by the first `next()`. */
+  load(tar: Readable, options: { quiet: boolean; signal: AbortSignal }): AsyncIterable<ProgressMessage>;
+  /** A tar stream with all named images. Throws not_found before the first byte. */
+  save(refs: readonly string[], options: { signal: AbortSignal }): Promise<Readable>;
+  import(
+    tar: Readable,
+    options: {
+      repo: string;
+      tag: string;
+      message: string;
+      changes: readonly string[];
+      platform?: string;
+      signal: AbortSignal;
+    },
+  ): AsyncIterable<ProgressMessage>;
+}
+
+export interface NetworkPort {
+  list(filters: Filters): Promise<NetworkInspect[]>;
+  inspect(ref: string): Promise<NetworkInspect>;
+}
+
+export interface VolumePort {
+  list(filters: Filters): Promise<{ Volumes: VolumeView[]; Warnings: string[] | null }>;
+  create(body: VolumeCreateRequest): Promise<VolumeView>;
+  inspect(name: string): Promise<VolumeView>;
+  remove(name: string, options: { force: boolean }): Promise<void>;
+}
+
+export interface EventPort {
+  /** Past events from `since`, then live ones until `until` or `signal`. Throws resource_exhausted when the reader is too slow. */
+  stream(options: {
+    since?: bigint;
+    until?: bigint;
+    filters: Filters;
+    signal: AbortSignal;
+  }): AsyncIterable<EventMessage>;
+}
+
+export interface SystemPort {
+  info(): Promise<SystemInfo>;
+  version(): Promise<VersionResponse>;
+}
+
+export interface EnginePorts {
+  containers: ContainerPort;
+  execs: ExecPort;
+  images: ImagePort;
+  networks: NetworkPort;
+  volumes: VolumePort;
+  events: EventPort;
+  system: SystemPort;
+}

@@ -1,0 +1,64 @@
+/** Wire shapes of images at API 1.44. Types only. */
+import type { ContainerConfig, StringMap } from './container.ts';
+
+export interface ImageSummary {
+  Id: string;
+  ParentId: string;
+  RepoTags: string[];
+  RepoDigests: string[];
+  /** UNIX seconds. */
+  Created: number;
+  Size: number;
+  SharedSize: number;
+  Labels: StringMap | null;
+  Containers: number;
+}
+
+export interface ImageInspect {
+  Id: string;
+  RepoTags: string[];
+  RepoDigests: string[];
+  Parent: string;
+  Comment: string;
+  Created: string;
+  Container: string;
+  ContainerConfig: ContainerConfig | null;
+  DockerVersion: string;
+  Author: string;
+  Config: ContainerConfig | null;
+  Architecture: string;
+  Variant?: string;
+  Os: string;
+  OsVersion?: string;
+  Size: number;
+  VirtualSize?: number;
+  GraphDriver: { Name: string; Data: StringMap | null };
+  RootFS: { Type: string; Layers?: string[] };
+  Metadata: { LastTagTime: string };
+}
+
+export interface ImageHistoryItem {
+  Id: string;
+  Created: number;
+  CreatedBy: string;
+  Tags: string[] | null;
+  Size: number;
+  Comment: string;
+}
+
+export interface ImageDeleteItem {
+  Untagged?: string;
+  Deleted?: string;
+}
+
+/** One object of a JSON progress stream (load, import, pull, push, build). */
+export interface ProgressMessage {
+  stream?: string;
+  status?: string;
+  id?: string;
+  progress?: string;
+  progressDetail?: { current?: number; total?: number };
+  error?: string;
+  errorDetail?: { code?: number; message: string };
+  aux?: unknown;
+}

@@ -1,0 +1,164 @@
+/** Wire shapes of system, events, networks and volumes at API 1.44. Types only. */
+import type { StringMap } from './container.ts';
+
+export interface VersionResponse {
+  Platform: { Name: string };
+  Components: { Name: string; Version: string; Details: StringMap }[];
+  Version: string;
+  ApiVersion: string;
+  MinAPIVersion: string;
+  GitCommit: string;
+  GoVersion: string;
+  Os: string;
+  Arch: string;
+  KernelVersion: string;
+  Experimental?: boolean;
+  BuildTime: string;
+}
+
+export interface IndexConfig {
+  Name: string;
+  Mirrors: string[];
+  Secure: boolean;
+  Official: boolean;
+}
+
+export interface SystemInfo {
+  ID: string;
+  Containers: number;
+  ContainersRunning: number;
+  ContainersPaused: number;
+  ContainersStopped: number;
+  Images: number;
+  Driver: string;
+  DriverStatus: string[][];
+  SystemStatus: string[][] | null;
+  DockerRootDir: string;
+  Plugins: { Volume: string[]; Network: string[]; Authorization: string[] | null; Log: string[] };
+  MemoryLimit: boolean;
+  SwapLimit: boolean;
+  KernelMemory?: boolean;
+  CpuCfsPeriod: boolean;
+  CpuCfsQuota: boolean;
+  CPUShares: boolean;
+  CPUSet: boolean;
+  PidsLimit: boolean;
+  IPv4Forwarding: boolean;
+  BridgeNfIptables: boolean;
+  BridgeNfIp6tables: boolean;
+  Debug: boolean;
+  NFd: number;
+  OomKillDisable: boolean;
+  NGoroutines: number;
+  SystemTime: string;
+  LoggingDriver: string;
+  CgroupDriver: string;
+  CgroupVersion: string;
+  NEventsListener: number;
+  KernelVersion: string;
+  OperatingSystem: string;
+  OSVersion: string;
+  OSType: string;
+  Architecture: string;
+  IndexServerAddress: string;
+  RegistryConfig: {
+    AllowNondistributableArtifactsCIDRs: string[] | null;
+    AllowNondistributableArtifactsHostnames: string[] | null;
+    InsecureRegistryCIDRs: string[];
+    IndexConfigs: Record<string, IndexConfig>;
+    Mirrors: string[] | null;
+  };
+  NCPU: number;
+  MemTotal: number;
+  GenericResources: null;
+  HttpProxy: string;
+  HttpsProxy: string;
+  NoProxy: string;
+  Name: string;
+  Labels: string[];
+  ExperimentalBuild: boolean;
+  ServerVersion: string;
+  Runtimes: Record<string, { path: string }>;
+  DefaultRuntime: string;
+  Swarm: {
+    NodeID: string;
+    NodeAddr: string;
+    LocalNodeState: 'inactive' | 'pending' | 'active' | 'error' | 'locked';
+    ControlAvailable: boolean;
+    Error: string;
+    RemoteManagers: null;
+  };
+  LiveRestoreEnabled: boolean;
+  Isolation: string;
+  InitBinary: string;
+  ContainerdCommit: { ID: string; Expected: string };
+  RuncCommit: { ID: string; Expected: string };
+  InitCommit: { ID: string; Expected: string };
+  SecurityOptions: string[];
+  ProductLicense?: string;
+  DefaultAddressPools?: { Base: string; Size: number }[];
+  CDISpecDirs: string[] | null;
+  Warnings: string[] | null;
+}
+
+export type EventType = 'container' | 'image' | 'volume' | 'network' | 'daemon';
+
+export interface EventMessage {
+  status?: string;
+  id?: string;
+  from?: string;
+  Type: EventType;
+  Action: string;
+  Actor: { ID: string; Attributes: StringMap };
+  scope: 'local' | 'swarm';
+  /** UNIX seconds. */
+  time: number;
+  /** UNIX nanoseconds; beyond 2^53, so it is serialised from a bigint. */
+  timeNano: bigint;
+}
+
+export interface IpamConfig {
+  Subnet?: string;
+  IPRange?: string;
+  Gateway?: string;
+  AuxiliaryAddresses?: StringMap;
+}
+
+export interface NetworkInspect {
+  Name: string;
+  Id: string;
+  Created: string;
+  Scope: string;
+  Driver: string;
+  EnableIPv6: boolean;
+  IPAM: { Driver: string; Options: StringMap | null; Config: IpamConfig[] };
+  Internal: boolean;
+  Attachable: boolean;
+  Ingress: boolean;
+  ConfigFrom: { Network: string };
+  ConfigOnly: boolean;
+  Containers: Record<
+    string,
+    { Name: string; EndpointID: string; MacAddress: string; IPv4Address: string; IPv6Address: string }
+  >;
+  Options: StringMap;
+  Labels: StringMap;
+}
+
+export interface VolumeCreateRequest {
+  Name?: string;
+  Driver?: string;
+  DriverOpts?: StringMap | null;
+  Labels?: StringMap | null;
+}
+
+export interface VolumeView {
+  Name: string;
+  Driver: string;
+  Mountpoint: string;
+  CreatedAt?: string;
+  Status?: Record<string, unknown>;
+  Labels: StringMap | null;
+  Scope: string;
+  Options: StringMap | null;
+}

@@ -1,0 +1,70 @@
+/**
+ * Wall and monotonic time, injected so that tests can move it. Wall times are nanoseconds since the UNIX epoch as
+ * bigint (JavaScript numbers lose nanoseconds); durations are milliseconds of the monotonic clock.
+ */
+export interface Clock {
+  /** Strictly increasing nanoseconds since 1970-01-01 UTC: two calls never return the same value. */
+  nowNano(): bigint;
+  /** Monotonic milliseconds; only differences mean anything. */
+  monotonicMs(): number;
+  setTimeout(callback: () => void, delayMs: number): Disposable;
+}
+
+class SystemClock implements Clock {
+  readonly #originNano = BigInt(Date.now()) * 1_000_000n - process.hrtime.bigint();
+  #driftCheckedAtMs = 0;
+  #offsetNano = this.#originNano;
+  #last = 0n;
+
+  nowNano(): bigint {
+    const monotonicNano = process.hrtime.bigint();
+    const monotonicMs = Number(monotonicNano / 1_000_000n);
+    // The wall clock may be stepped (NTP, an operator): follow it, at most once a second.
+    if (monotonicMs - this.#driftCheckedAtMs > 1000) {
+      this.#driftCheckedAtMs = monotonicMs;
+      const wallNano = BigInt(Date.now()) * 1_000_000n;
+      const drift = wallNano - (monotonicNano + this.#offsetNano);
+      if (drift > 5_000_000n || drift < -5_000_000n) {
+        this.#offsetNano = wallNano - monotonicNano;
+      }
+    }
+    let now = monotonicNano + this.#offsetNano;
+    if (now <= this.#last && this.#last - now < 1_000_000_000n) {
+      now = this.#last + 1n;
+    }
+    this.#last = now;
+    return now;
+  }
+
+  monotonicMs(): number {
+    return performance.now();
+  }
+
+  setTimeout(callback: () => void, delayMs: number): Disposable {
+    const timer = setTimeout(callback, delayMs);
+    timer.unref();
+    return { [Symbol.dispose]: () => clearTimeout(timer) };
+  }
+}
+
+export const systemClock: Clock = new SystemClock();
+
+/** RFC 3339 with nine fractional digits, as every time stamp of the API: `2016-06-07T20:31:11.853781916Z`. */
+export function formatNano(nano: bigint): string {
+  const millis = nano / 1_000_000n;
+  const fraction = (nano % 1_000_000_000n).toString().padStart(9, '0');
+  return `${new Date(Number(millis)).toISOString().slice(0, 19)}.${fraction}Z`;
+}
+
+/** The API's zero time, sent for "never". */
+export const ZERO_TIME = '0001-01-01T00:00:00Z';
+
+/** Nanoseconds since the epoch of an RFC 3339 time stamp; keeps nanoseconds. Throws RangeError on anything else. */
+export function parseRfc3339Nano(text: string): bigint {
+  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/.exec(text);
+  const seconds = match ? Date.parse(`${match[1]}${match[3]}`) : Number.NaN;
+  if (!match || Number.isNaN(seconds)) {
+    throw new RangeError(`not an RFC 3339 time: ${text}`);
+  }
+  return BigInt(seconds) * 1_000_000n + BigInt((match[2] ?? '').padEnd(9, '0') || '0');
+}

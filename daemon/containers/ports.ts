@@ -1,0 +1,211 @@
+/**
+ * What the container domain needs from the kernel, the disk and its neighbours. Declared here, satisfied structurally
+ * by `runtime/*`, `storage/*`, `daemon/images`, `daemon/networks` and `daemon/volumes`; checked in `daemon/boot/compose.ts`.
+ */
+import type { Readable, Writable } from 'node:stream';
+import type { ContainerConfig, EndpointSettings, PortMap } from '../../api/types/container.ts';
+import type { ProcessIdentity } from '../base/kernel/process.ts';
+import type { OciProcess, OciSpec } from '../../runtime/runc/spec-types.ts';
+
+// ---------------------------------------------------------------------------------------------- runtime
+
+/** How the container's standard input behaves: absent, closed when the first attached client leaves, or kept open. */
+export type StdinMode = 'none' | 'once' | 'open';
+
+export interface LaunchRequest {
+  id: string;
+  spec: OciSpec;
+  terminal: boolean;
+  stdin: StdinMode;
+  /** File that the monitor appends output to (CRI format); null = keep no log. */
+  logPath: string | null;
+}
+
+/** The true end of a container, as its monitor recorded it. */
+export interface ExitReport {
+  id: string;
+  /** 0-255; 128 + n when ended by signal n. */
+  exitCode: number;
+  finishedAtNano: bigint;
+  oomKilled: boolean;
+}
+
+export interface StdioChunk {
+  stream: 'stdout' | 'stderr';
+  data: Buffer;
+}
+
+/** One client's connection to a container's stdio. */
+export interface StdioChannel {
+  /** Ends when the container's output is over. Not pulling it stops reading (after `limits.attachBufferBytesMax`). */
+  output: AsyncIterable<StdioChunk>;
+  /** Resolves when more may be written. */
+  write(data: Buffer): Promise<void>;
+  /** Half-close: the container reads end of input where its stdin mode says so. */
+  endInput(): void;
+  close(): void;
+}
+
+/** Containers as processes: conmon watches, runc creates. Every method is idempotent where it undoes. */
+export interface ContainerRuntime {
+  /**
+   * Starts a monitor and creates the container; resolves when its init waits to be let go.
+   * Throws EngineError invalid_argument with details.exitCode 126 (cannot execute) or 127 (no such file) when the
+   * command is at fault, internal otherwise (details.exitCode 128). Leaves nothing behind when it throws.
+   */
+  launch(request: LaunchRequest): Promise<ProcessIdentity>;
+  /** Lets the created init execute its command. */
+  begin(id: string): Promise<void>;
+  /** True when created but never begun (the daemon died in between). */
+  isWaiting(id: string): boolean;
+  /** Sends a signal to init. A process that is gone is not an error. */
+  signal(process: ProcessIdentity, signal: number): void;
+  /** Kills everything in the container's cgroup. */
+  killAll(id: string): Promise<void>;
+  /** Removes what the runtime keeps of an ended or half-created container: runc state, cgroups, bundle, monitor. */
+  cleanUp(id: string): Promise<void>;
+  /** Exit of a container whose monitor already recorded it. */
+  exitOf(id: string): ExitReport | undefined;
+  /** Forgets a recorded exit once it is in the database. */
+  forgetExit(id: string): void;
+  /** Calls back once per exit of any container, in no particular order, also for exits noticed late. */
+  onExit(listener: (report: ExitReport) => void): Disposable;
+  attach(id: string): Promise<StdioChannel>;
+  resize(id: string, height: number, width: number): Promise<void>;
+  exec(request: ExecLaunchRequest): Promise<ExecProcess>;
+  /** Ids of which anything of ours exists (state, bundle, cgroup): the sweep after a crash asks. */
+  leftovers(): Promise<string[]>;
+}
+
+export interface ExecLaunchRequest {
+  containerId: string;
+  execId: string;
+  process: OciProcess;
+  stdin: boolean;
+  consoleSize?: { height: number; width: number };
+}
+
+export interface ExecProcess {
+  pid: number;
+  stdin: Writable | null;
+  /** With a terminal everything arrives here. */
+  stdout: Readable;
+  stderr: Readable | null;
+  resize(height: number, width: number): void;
+  /** Exit code once the process ended and its output is drained. */
+  exited: Promise<number>;
+  kill(signal: number): void;
+}
+
+// ---------------------------------------------------------------------------------------------- storage
+
+/** The directories of one container's overlay. */
+export interface RootfsLayout {
+  /** Top layer first, as overlayfs wants them. */
+  lowers: string[];
+  upper: string;
+  work: string;
+  merged: string;
+}
+
+export interface RootfsStore {
+  /** Makes upper, work and merged for a container over these layers (bottom first). Idempotent. */
+  create(containerId: string, layerIds: readonly number[]): Promise<void>;
+  layout(containerId: string, layerIds: readonly number[]): RootfsLayout;
+  remove(containerId: string): Promise<void>;
+  /** Bytes in the container's own layer. */
+  sizeRw(containerId: string): Promise<number>;
+  /** Bytes of these layers. */
+  sizeRootFs(layerIds: readonly number[]): number;
+  /** Ids with a directory, for the sweep. */
+  list(): Promise<string[]>;
+}
+
+export interface MountRunner {
+  overlay(layout: RootfsLayout, options: { readonly: boolean }): Promise<void>;
+  /** Detaches whatever is mounted at `path`, waiting for it. Nothing mounted is not an error. */
+  unmount(path: string): Promise<void>;
+  /** Mount points below a directory, deepest first. */
+  below(path: string): string[];
+}
+
+// ---------------------------------------------------------------------------------------------- neighbours
+
+export interface ResolvedImage {
+  id: string;
+  /** Bottom first. */
+  layerIds: number[];
+  config: ContainerConfig;
+  os: string;
+  architecture: string;
+}
+
+export interface ImageCatalog {
+  /** Throws not_found `No such image: NAME:TAG`. */
+  resolve(ref: string): ResolvedImage;
+  /** How an image is shown for a container: the reference it was created from, or the id when that now names another. */
+  displayName(imageId: string, createdFrom: string): string;
+}
+
+export interface SandboxRequest {
+  containerId: string;
+  containerName: string;
+  hostname: string;
+  domainname: string;
+  /** `none`, `bridge`/`default`; `host` and `container:` are resolved before. */
+  networkMode: string;
+  endpoints: Record<string, EndpointSettings>;
+  macAddress?: string;
+  /** `80/tcp` of ExposedPorts, and the bindings asked for. */
+  exposedPorts: string[];
+  portBindings: PortMap;
+  publishAllPorts: boolean;
+  dns: string[];
+  dnsSearch: string[];
+  dnsOptions: string[];
+  extraHosts: string[];
+}
+
+/** A container's network as it exists in the kernel; stored with the running state so that a restart can take it over. */
+export interface Sandbox {
+  /** Path of the network namespace; null = the host's. */
+  netnsPath: string | null;
+  /** Of the container that made it (another's with `container:`). */
+  ownerId: string;
+  endpoints: Record<string, EndpointSettings>;
+  ports: PortMap;
+  /** Contents of /etc/hosts and /etc/resolv.conf. */
+  hosts: string;
+  resolvConf: string;
+}
+
+export interface NetworkSandboxes {
+  /** Checks what can be checked without the kernel; throws invalid_argument or not_found. */
+  validate(request: Omit<SandboxRequest, 'containerId' | 'containerName'>): void;
+  /** Makes namespace, addresses, firewall elements and port reservations; leaves nothing when it throws. */
+  open(request: SandboxRequest): Promise<Sandbox>;
+  /** Undoes `open`; idempotent, also for a sandbox of which only parts exist. */
+  close(containerId: string, sandbox: Sandbox | undefined): Promise<void>;
+  /** After a restart: takes these over, rebuilds the firewall from them, removes every other one's remains. */
+  restore(live: readonly { containerId: string; containerName: string; sandbox: Sandbox }[]): Promise<void>;
+}
+
+export interface VolumeBinder {
+  /** The volume of this name, created when missing (`anonymous` when the engine made up the name). */
+  ensure(
+    name: string,
+    options: {
+      driver?: string;
+      driverOpts?: Record<string, string>;
+      labels?: Record<string, string>;
+      anonymous: boolean;
+    },
+  ): Promise<{ name: string; mountpoint: string; driver: string; created: boolean }>;
+  /** Fills an empty volume from the image's directory at first use (copy-up), unless `noCopy`. */
+  populate(name: string, sourceRoot: string, sourcePath: string): Promise<void>;
+  mounted(name: string, containerId: string): void;
+  unmounted(name: string, containerId: string): void;
+  /** Removes a volume if it is anonymous and no container uses it. */
+  removeAnonymous(name: string): Promise<void>;
+  remove(name: string, options: { force: boolean }): Promise<void>;
+}

@@ -1,0 +1,134 @@
+/**
+ * Rows as the domain reads and writes them. JSON columns arrive parsed; times are nanoseconds since the epoch.
+ * The schema is drawn in storage/README.md and created by storage/database/migrations.
+ */
+
+export interface ContainerRow {
+  id: string;
+  name: string;
+  imageId: string;
+  /** Layers the container stands on, bottom first; they live as long as the container. */
+  layerIds: number[];
+  createdNano: bigint;
+  /** ContainerSpec of daemon/containers/spec.ts. */
+  spec: unknown;
+  /** ContainerState of daemon/containers/state.ts. */
+  state: unknown;
+}
+
+export interface LayerRow {
+  /** Small and never reused; names the directory `layers/<id in base 36>` (short paths: overlay options are one page). */
+  id: number;
+  /** sha256:..., of the uncompressed tar. */
+  diffId: string;
+  /** sha256:..., of this layer on its parents (OCI image specification, "chain ID"). */
+  chainId: string;
+  parentId: number | null;
+  sizeBytes: number;
+}
+
+export interface ImageRow {
+  /** sha256:... of the configuration. */
+  id: string;
+  /** The configuration's bytes as they came: their digest is the id. */
+  config: Buffer;
+  layerIds: number[];
+  createdNano: bigint;
+  lastTaggedNano: bigint | null;
+  sizeBytes: number;
+}
+
+export interface TagRow {
+  /** Canonical repository: `docker.io/library/busybox`. */
+  repository: string;
+  tag: string;
+  imageId: string;
+}
+
+export interface VolumeRow {
+  name: string;
+  driver: string;
+  options: Record<string, string>;
+  labels: Record<string, string>;
+  anonymous: boolean;
+  createdNano: bigint;
+}
+
+export interface EventRow {
+  timeNano: bigint;
+  type: string;
+  action: string;
+  actorId: string;
+  attributes: Record<string, string>;
+}
+
+/** Synchronous tables over prepared statements. A unique violation throws EngineError conflict. */
+export interface ContainerTable {
+  insert(row: ContainerRow): void;
+  setState(id: string, state: unknown): void;
+  setSpec(id: string, spec: unknown): void;
+  setName(id: string, name: string): void;
+  remove(id: string): void;
+  all(): ContainerRow[];
+}
+
+export interface LayerTable {
+  /** Returns the new row's id. */
+  insert(row: Omit<LayerRow, 'id'>): number;
+  byChainId(chainId: string): LayerRow | undefined;
+  get(id: number): LayerRow | undefined;
+  all(): LayerRow[];
+  /** Layers that no image, container or child layer uses. */
+  unreferenced(): LayerRow[];
+  remove(id: number): void;
+  /** An id for a directory about to be filled, reserved so that no other layer gets it. */
+  nextId(): number;
+  insertWithId(row: LayerRow): void;
+}
+
+export interface ImageTable {
+  insert(row: ImageRow): void;
+  remove(id: string): void;
+  all(): ImageRow[];
+  setLastTagged(id: string, nano: bigint): void;
+}
+
+export interface TagTable {
+  set(row: TagRow): void;
+  remove(repository: string, tag: string): void;
+  all(): TagRow[];
+}
+
+export interface VolumeTable {
+  insert(row: VolumeRow): void;
+  remove(name: string): void;
+  all(): VolumeRow[];
+}
+
+export interface EventTable {
+  insert(row: EventRow): void;
+  /** Oldest first, `since` inclusive, `until` inclusive; at most `limit` rows after `since`. */
+  range(options: { sinceNano?: bigint; untilNano?: bigint; limit: number }): EventRow[];
+  /** Drops the oldest rows past `keep`. */
+  prune(keep: number): void;
+}
+
+export interface MetaTable {
+  get(key: string): string | undefined;
+  set(key: string, value: string): void;
+}
+
+export interface Database {
+  readonly containers: ContainerTable;
+  readonly layers: LayerTable;
+  readonly images: ImageTable;
+  readonly tags: TagTable;
+  readonly volumes: VolumeTable;
+  readonly events: EventTable;
+  readonly meta: MetaTable;
+  /** Runs synchronously in one transaction. `durable` syncs the WAL before it returns (power cut); else the process may die but not the host. */
+  transaction<T>(change: () => T, options?: { durable?: boolean }): T;
+  integrityProblems(): string[];
+  readonly sqliteVersion: string;
+  close(): void;
+}
