@@ -33,7 +33,7 @@ export class Rollback implements AsyncDisposable {
 
   /** Runs the undo steps, newest first. A failing step is logged and the others still run. */
   async [Symbol.asyncDispose](): Promise<void> {
-    const undos = this.#undos.reverse();
+    const undos = this.#undos.toReversed();
     this.#undos = [];
     for (const { step, undo } of undos) {
       try {
