@@ -51,10 +51,19 @@ export interface CFunction {
 
 /** Declares a C function, for example `declare('int close(int fd)')`. Fails at import when the library lacks it. */
 export function declare(prototype: string): CFunction {
+  return wrap(prototype, /(\w+)\s*\(/.exec(prototype)?.[1] ?? prototype, []);
+}
+
+/** Declares a raw system call of the generic `syscall(2)`, for those that glibc 2.36 does not wrap. */
+export function declareSyscall(name: string, number: number, parameters: string): CFunction {
+  return wrap(`long syscall(long number, ${parameters})`, name, [number]);
+}
+
+function wrap(prototype: string, name: string, leading: readonly number[]): CFunction {
+  // koffi types every function as (...any) => any; the prototype above is what really holds.
   const native = library.func(prototype) as unknown as Callable;
-  const name = /(\w+)\s*\(/.exec(prototype)?.[1] ?? prototype;
   const call = (object: string, ...args: unknown[]): number => {
-    const result = Number(native(...args));
+    const result = Number(native(...leading, ...args));
     if (result < 0) {
       throw new KernelError(name, koffi.errno(), object);
     }
@@ -62,36 +71,17 @@ export function declare(prototype: string): CFunction {
   };
   const callAsync = (object: string, ...args: unknown[]): Promise<number> =>
     new Promise((resolve, reject) => {
-      native.async(...args, (error: Error | null, result: number | bigint) => {
+      native.async(...leading, ...args, (error: Error | null, result: number | bigint) => {
         if (error) {
           reject(error);
         } else if (Number(result) < 0) {
+          // koffi carries errno over from the pool thread, but only into this very callback.
           reject(new KernelError(name, koffi.errno(), object));
         } else {
           resolve(Number(result));
         }
       });
     });
-  return Object.assign(call, { async: callAsync });
-}
-
-/** Declares a raw system call of the generic `syscall(2)`, for those that glibc 2.36 does not wrap. */
-export function declareSyscall(name: string, number: number, parameters: string): CFunction {
-  const inner = declare(`long syscall(long number, ${parameters})`);
-  const rename = (error: unknown): never => {
-    throw error instanceof KernelError
-      ? new KernelError(name, error.errno, error.message.split(' ')[1]?.replace(/:$/, '') ?? '')
-      : error;
-  };
-  const call = (object: string, ...args: unknown[]): number => {
-    try {
-      return inner(object, number, ...args);
-    } catch (error) {
-      return rename(error);
-    }
-  };
-  const callAsync = (object: string, ...args: unknown[]): Promise<number> =>
-    inner.async(object, number, ...args).catch(rename);
   return Object.assign(call, { async: callAsync });
 }
 
