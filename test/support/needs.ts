@@ -1,0 +1,100 @@
+import { execFileSync } from 'node:child_process';
+import { accessSync, constants, existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { describe, test } from 'vitest';
+
+/** What a test may need of the machine it runs on. */
+export type Requirement =
+  | 'root'
+  | 'linux'
+  | 'runc'
+  | 'conmon'
+  | 'nft'
+  | 'ip'
+  | 'busybox'
+  | 'overlay'
+  | 'netns'
+  | 'docker-cli'
+  | 'dockerd'
+  | 'python3-docker'
+  | 'dockerode'
+  | 'built';
+
+const repositoryRoot = path.resolve(import.meta.dirname, '../..');
+
+const probes = {
+  root: () => process.getuid?.() === 0,
+  linux: () => process.platform === 'linux',
+  runc: () => onPath('runc'),
+  conmon: () => onPath('conmon'),
+  nft: () => onPath('nft'),
+  ip: () => onPath('ip'),
+  busybox: () => existsSync('/bin/busybox') || existsSync('/usr/bin/busybox'),
+  overlay: () => succeeds(['grep', '-qw', 'overlay', '/proc/filesystems']),
+  netns: () => succeeds(['unshare', '--net', 'true']),
+  'docker-cli': () => onPath('docker'),
+  dockerd: () => onPath('dockerd'),
+  'python3-docker': () => succeeds(['/usr/bin/python3', '-c', 'import docker']),
+  dockerode: () => resolves('dockerode'),
+  built: () => existsSync(path.join(repositoryRoot, 'dist/daemon/main.js')),
+} satisfies Record<Requirement, () => boolean>;
+
+/** Those of `requirements` that this machine does not have. */
+export function missing(...requirements: Requirement[]): Requirement[] {
+  return requirements.filter((requirement) => !probes[requirement]());
+}
+
+/**
+ * A `describe` that runs its body only where everything needed is there. Elsewhere it leaves one skipped test whose
+ * reason `scripts/test` prints; a skip that is not in test/expected-skips.txt fails the run.
+ *
+ *   needs('root', 'runc')('create', () => { test('...', ...) });
+ */
+export function needs(...requirements: Requirement[]): (title: string, body: () => void) => void {
+  const lacking = missing(...requirements);
+  return (title, body) => {
+    if (lacking.length === 0) {
+      describe(title, body);
+      return;
+    }
+    describe(title, () => {
+      test('needs what this machine lacks', (context) => context.skip(`needs ${lacking.join(', ')}`));
+    });
+  };
+}
+
+/** True where an executable of this name is on the PATH or in the system's sbin folders. */
+export function onPath(name: string): boolean {
+  const folders = [...(process.env['PATH'] ?? '').split(':'), '/usr/sbin', '/sbin'];
+  return folders.some((folder) => {
+    try {
+      accessSync(path.join(folder, name), constants.X_OK);
+      return true;
+    } catch {
+      // Not here: the next folder may have it.
+      return false;
+    }
+  });
+}
+
+function succeeds(argv: [string, ...string[]]): boolean {
+  const [file, ...args] = argv;
+  try {
+    execFileSync(file, args, { stdio: 'ignore', timeout: 10_000 });
+    return true;
+  } catch {
+    // Absent or failing means the same: the machine does not have it.
+    return false;
+  }
+}
+
+function resolves(name: string): boolean {
+  try {
+    createRequire(import.meta.url).resolve(name);
+    return true;
+  } catch {
+    // Not installed.
+    return false;
+  }
+}

@@ -1,0 +1,46 @@
+import { defineConfig } from 'vitest/config';
+
+/**
+ * One project per kind of test (test/README.md says what each is for). `unit` and `api` need nothing and run side by
+ * side; the others drive the real kernel, so their files run one after another.
+ */
+const alone = { pool: 'forks', fileParallelism: false, maxWorkers: 1 } as const;
+
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 5_000 } },
+      { test: { name: 'api', include: ['test/api/**/*.test.ts'], pool: 'forks', testTimeout: 10_000 } },
+      {
+        test: { name: 'contract', include: ['test/contract/**/*.test.ts'], ...alone, testTimeout: 30_000 },
+      },
+      {
+        test: {
+          name: 'system',
+          include: ['test/system/**/*.test.ts'],
+          ...alone,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'clients',
+          include: ['test/clients/**/*.test.ts'],
+          ...alone,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'faults',
+          include: ['test/faults/**/*.test.ts'],
+          ...alone,
+          testTimeout: 900_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+  },
+});
