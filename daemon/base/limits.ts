@@ -20,6 +20,8 @@ export const limits = {
   paxRecordBytesMax: 1024 * 1024,
   /** `/etc/passwd` and `/etc/group` of an image. */
   accountFileBytesMax: 1024 * 1024,
+  /** Time SQLite waits for a lock that another program (a backup, a person) holds on the database. */
+  databaseBusyMs: 5_000,
   /** Events kept in SQLite; older ones are pruned. */
   eventsKeptMax: 100_000,
   /** Events queued for one subscriber; past that its connection is cut, never silently thinned. */

@@ -105,10 +105,23 @@ export interface VolumeTable {
   all(): VolumeRow[];
 }
 
+/** An event with its place in the order of commits: ids grow and are never reused. */
+export interface StoredEventRow extends EventRow {
+  id: number;
+}
+
 export interface EventTable {
-  insert(row: EventRow): void;
-  /** Oldest first, `since` inclusive, `until` inclusive; at most `limit` rows after `since`. */
-  range(options: { sinceNano?: bigint; untilNano?: bigint; limit: number }): EventRow[];
+  /** Returns the new row's id. */
+  insert(row: EventRow): number;
+  /** In the order of their ids, `since` and `until` inclusive, only ids past `afterId`; at most `limit` rows. */
+  range(options: {
+    sinceNano?: bigint;
+    untilNano?: bigint;
+    afterId?: number;
+    limit: number;
+  }): StoredEventRow[];
+  /** The newest id; 0 when there is none. */
+  lastId(): number;
   /** Drops the oldest rows past `keep`. */
   prune(keep: number): void;
 }

@@ -1,0 +1,5 @@
+import type { Migration } from '../migrate.ts';
+import { initial } from './0001-initial.ts';
+
+/** Every schema change in order. Add at the end, number by number; never edit one that was released. */
+export const migrations: readonly Migration[] = [initial];
