@@ -140,7 +140,7 @@ function buildImage(layers: readonly Buffer[], options: ImageTarOptions): BuiltI
 }
 
 function dockerEntries(image: BuiltImage): TarEntry[] {
-  const layerPaths = image.blobs.map((blob, index) => `${sha256(`${index}:${sha256(blob)}`)}/layer.tar`);
+  const layerPaths = image.blobs.map((bytes, index) => `${sha256(`${index}:${sha256(bytes)}`)}/layer.tar`);
   const manifest = [{ Config: `${image.id}.json`, RepoTags: image.tags, Layers: layerPaths }];
   return [
     ...image.blobs.flatMap((content, index) => [
