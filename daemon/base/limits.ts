@@ -24,6 +24,10 @@ export const limits = {
   databaseBusyMs: 5_000,
   /** Events kept in SQLite; older ones are pruned. */
   eventsKeptMax: 100_000,
+  /** New events after which the oldest are pruned: often enough that one pruning takes about a millisecond. */
+  eventsPruneInterval: 256,
+  /** Stored events read at a time for one client; between two pages the event loop gets its turn. */
+  eventReplayPageRows: 256,
   /** Events queued for one subscriber; past that its connection is cut, never silently thinned. */
   eventSubscriberQueueMax: 8192,
   /** Bytes queued for one attached client before the engine stops reading ahead for it. */

@@ -1,0 +1,42 @@
+import type { EventMessage } from '../../api/types/system.ts';
+import type { EventDraft } from './journal-types.ts';
+
+/** An event with its time, as stored. */
+export interface TimedEvent extends EventDraft {
+  timeNano: bigint;
+}
+
+/** The wire shape; the keys stand in the order dockerd writes them. */
+export function toMessage(event: TimedEvent): EventMessage {
+  const { type, action, actorId, attributes, timeNano } = event;
+  return {
+    ...legacyFields(event),
+    Type: type,
+    Action: action,
+    Actor: { ID: actorId, Attributes: attributes },
+    scope: 'local',
+    time: Number(timeNano / 1_000_000_000n),
+    timeNano,
+  };
+}
+
+/** Fields from before API 1.22 that clients still read; containers and images only. */
+function legacyFields({ type, action, actorId, attributes }: TimedEvent): {
+  status?: string;
+  id?: string;
+  from?: string;
+} {
+  switch (type) {
+    case 'container':
+      return { status: action, id: actorId, ...(attributes['image'] ? { from: attributes['image'] } : {}) };
+    case 'image':
+      return { status: action, id: actorId };
+    case 'volume':
+    case 'network':
+    case 'daemon':
+      return {};
+    default:
+      // Rows of a newer program, or damaged ones: shown as they are.
+      return {};
+  }
+}
