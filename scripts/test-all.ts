@@ -1,0 +1,116 @@
+/**
+ * Runs test projects one after another and sums them up: `tsx scripts/test-all.ts [--check] [project ...]`, all
+ * projects by default. `--check` also runs the static checks, each counted as one test.
+ *
+ * The last line is `N passed, N failed, N skipped`. A skip whose line is not in test/expected-skips.txt is a failure:
+ * "all green" must not come to mean "all skipped".
+ */
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { TestCounts } from './lib/count-reporter.ts';
+import { staticChecks } from './lib/checks.ts';
+import { repositoryRoot } from './lib/sources.ts';
+import { binPath, runSteps } from './lib/steps.ts';
+
+const PROJECTS = ['unit', 'api', 'contract', 'system', 'clients', 'faults'];
+
+async function main(args: readonly string[]): Promise<number> {
+  const chosen = args.filter((arg) => !arg.startsWith('--'));
+  const unknown = chosen.filter((project) => !PROJECTS.includes(project));
+  if (unknown.length > 0) {
+    console.error(`unknown project ${unknown.join(', ')}; there are ${PROJECTS.join(', ')}`);
+    return 2;
+  }
+  const total: TestCounts = { passed: 0, failed: 0, skipped: [] };
+  if (args.includes('--check')) {
+    add(total, await runChecks());
+  }
+  for (const project of chosen.length > 0 ? chosen : PROJECTS) {
+    add(total, await runProject(project));
+  }
+  const unexpected = total.skipped.filter(({ test }) => !expectedSkips().has(test));
+  for (const { test, reason } of total.skipped) {
+    console.log(`skipped: ${test} (${reason})`);
+  }
+  for (const { test } of unexpected) {
+    console.log(`unexpected skip, not in test/expected-skips.txt: ${test}`);
+  }
+  const failed = total.failed + unexpected.length;
+  console.log(
+    `${total.passed} passed, ${failed} failed, ${total.skipped.length - unexpected.length} skipped`,
+  );
+  return failed === 0 ? 0 : 1;
+}
+
+function add(total: TestCounts, counts: TestCounts): void {
+  total.passed += counts.passed;
+  total.failed += counts.failed;
+  total.skipped.push(...counts.skipped);
+}
+
+async function runChecks(): Promise<TestCounts> {
+  const results = await runSteps(staticChecks(), 2, ({ name, ok, output, seconds }) => {
+    console.log(`${ok ? 'ok  ' : 'FAIL'}  ${name.padEnd(16)} ${seconds.toFixed(1)} s`);
+    if (!ok) {
+      console.log(output.trim());
+    }
+  });
+  const failed = results.filter((result) => !result.ok).length;
+  return { passed: results.length - failed, failed, skipped: [] };
+}
+
+async function runProject(project: string): Promise<TestCounts> {
+  console.log(`\n===== ${project} =====`);
+  const folder = mkdtempSync(path.join(tmpdir(), 'berth-counts-'));
+  const file = path.join(folder, 'counts.json');
+  try {
+    const exitCode = await runVitest(project, file);
+    if (!existsSync(file)) {
+      console.log(`vitest ended with ${exitCode} before it counted anything`);
+      return { passed: 0, failed: 1, skipped: [] };
+    }
+    const counts: TestCounts = JSON.parse(readFileSync(file, 'utf8'));
+    // vitest knows reasons to fail that are no test: no test files, a worker that crashed, a leaked rejection.
+    const silentFailure = exitCode !== 0 && counts.failed === 0 ? 1 : 0;
+    return { ...counts, failed: counts.failed + silentFailure };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function runVitest(project: string, countsFile: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(
+      'vitest',
+      [
+        'run',
+        '--project',
+        project,
+        '--reporter=default',
+        `--reporter=${path.join(repositoryRoot, 'scripts/lib/count-reporter.ts')}`,
+      ],
+      {
+        cwd: repositoryRoot,
+        env: { ...process.env, PATH: binPath(), BERTH_TEST_COUNTS: countsFile },
+        stdio: ['ignore', 'inherit', 'inherit'],
+      },
+    );
+    child.once('error', reject);
+    child.once('close', (code, signal) => resolve(signal === null ? (code ?? 1) : 1));
+  });
+}
+
+/** Full names of tests that may be skipped; `#` starts a comment that says where and why. */
+function expectedSkips(): Set<string> {
+  const text = readFileSync(path.join(repositoryRoot, 'test/expected-skips.txt'), 'utf8');
+  return new Set(
+    text
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== '' && !line.startsWith('#')),
+  );
+}
+
+process.exitCode = await main(process.argv.slice(2));
