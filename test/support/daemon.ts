@@ -1,0 +1,237 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { kill, killProcessesNaming, removeCgroup, removeTree } from './cleanup.ts';
+import { HttpClient, sleep, until } from './http.ts';
+import { busyboxImageTar, type ImageTarOptions } from './images.ts';
+import { TestNetns } from './netns.ts';
+
+export interface TestDaemonOptions {
+  /** Keys of daemon.json, over those every test daemon gets. */
+  config?: Record<string, unknown>;
+  /** Environment of the daemon: failpoints and the like. */
+  env?: Record<string, string>;
+  /** `dockerd` runs Debian's Docker daemon instead: the benchmark's other side, and a check of the tests themselves. */
+  engine?: EngineKind;
+  /** Gives its network namespace a way to the host and back (10.N.0.1 and .2). */
+  uplink?: number;
+}
+
+/** Which program a test daemon is. BERTH_TEST_ENGINE=dockerd runs a whole test file against the reference. */
+export type EngineKind = 'berthd' | 'dockerd';
+
+/** Where things of one daemon are. All of it is made by the test and removed by `dispose`. */
+export interface DaemonPaths {
+  root: string;
+  dataRoot: string;
+  execRoot: string;
+  socket: string;
+  pidFile: string;
+  config: string;
+  log: string;
+  failpointTrace: string;
+  loopDelay: string;
+}
+
+const MAIN = path.resolve(import.meta.dirname, '../../dist/daemon/main.js');
+let counter = 0;
+
+/**
+ * A real berthd from dist/ with scratch roots below /tmp, a network namespace, a cgroup parent and an instance name of
+ * its own, so that many run on one machine.
+ *
+ *   await using daemon = await TestDaemon.start();
+ *   await daemon.http.ok('GET', '/version');
+ */
+export class TestDaemon implements AsyncDisposable {
+  readonly name: string;
+  readonly paths: DaemonPaths;
+  readonly netns: TestNetns;
+  readonly cgroupParent: string;
+  readonly engine: EngineKind;
+  readonly http: HttpClient;
+  #child: ChildProcess | undefined;
+
+  private constructor(options: TestDaemonOptions) {
+    counter += 1;
+    this.engine = options.engine ?? (process.env['BERTH_TEST_ENGINE'] === 'dockerd' ? 'dockerd' : 'berthd');
+    this.name = `bt${process.pid}-${counter}`;
+    const root = `/tmp/berth-test-${this.name}`;
+    this.paths = {
+      root,
+      dataRoot: `${root}/data`,
+      execRoot: `${root}/run`,
+      socket: `${root}/berth.sock`,
+      pidFile: `${root}/berthd.pid`,
+      config: `${root}/daemon.json`,
+      log: `${root}/berthd.log`,
+      failpointTrace: `${root}/failpoints`,
+      loopDelay: `${root}/loop-delay.json`,
+    };
+    mkdirSync(root, { recursive: true });
+    this.cgroupParent = `/${this.name}`;
+    this.netns = new TestNetns(this.name, options.uplink === undefined ? {} : { uplink: options.uplink });
+    this.http = new HttpClient(this.paths.socket);
+    this.configure(options.config ?? {});
+  }
+
+  /** Starts a daemon and waits until it answers. */
+  static async start(options: TestDaemonOptions = {}): Promise<TestDaemon> {
+    const daemon = new TestDaemon(options);
+    try {
+      await daemon.up(options.env);
+    } catch (error) {
+      await daemon[Symbol.asyncDispose]();
+      throw error;
+    }
+    return daemon;
+  }
+
+  get pid(): number {
+    if (this.#child?.pid === undefined) {
+      throw new Error(`${this.name} is not running`);
+    }
+    return this.#child.pid;
+  }
+
+  /** True until the process has ended. */
+  isRunning(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** Writes daemon.json; effective at the next start, or at once by SIGHUP for reloadable keys. */
+  configure(config: Record<string, unknown>): void {
+    writeFileSync(
+      this.paths.config,
+      JSON.stringify({
+        'data-root': this.paths.dataRoot,
+        'exec-root': this.paths.execRoot,
+        hosts: [`unix://${this.paths.socket}`],
+        pidfile: this.paths.pidFile,
+        'cgroup-parent': this.cgroupParent,
+        instance: this.name,
+        'log-level': 'debug',
+        ...config,
+      }),
+    );
+  }
+
+  /** Starts the process and waits until it answers, or fails with the end of its log. */
+  async up(env: Record<string, string> = {}): Promise<void> {
+    this.launch(env);
+    await until(
+      `${this.name} to answer`,
+      async () => {
+        if (!this.isRunning()) {
+          throw new Error(`${this.name} ended at its start:\n${this.log().slice(-4000)}`);
+        }
+        return existsSync(this.paths.socket) && (await this.#answers());
+      },
+      20_000,
+    ).catch((error: unknown) => {
+      throw new Error(`${String(error)}\n${this.log().slice(-4000)}`, { cause: error });
+    });
+  }
+
+  /** Starts the process without waiting: for daemons that are to die or to refuse. */
+  launch(env: Record<string, string> = {}): ChildProcess {
+    const [file, ...args] = this.netns.enter(...this.#commandLine());
+    const log = openSync(this.paths.log, 'a');
+    try {
+      // A session of its own, as under systemd: a signal to the test's group is not meant for the daemon.
+      this.#child = spawn(file, args, {
+        cwd: '/',
+        detached: true,
+        stdio: ['ignore', log, log],
+        env: {
+          PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+          BERTH_LOOP_DELAY_FILE: this.paths.loopDelay,
+          ...env,
+        },
+      });
+    } finally {
+      closeSync(log);
+    }
+    return this.#child;
+  }
+
+  /** SIGKILL, as a crash; resolves when the process is gone. */
+  async kill9(): Promise<void> {
+    if (this.isRunning()) {
+      kill(this.pid);
+    }
+    await this.ended();
+  }
+
+  /** SIGTERM; answers the exit code. Throws when it takes longer than `timeoutMs`. */
+  async stop(timeoutMs = 5000): Promise<number | null> {
+    if (this.isRunning()) {
+      process.kill(this.pid, 'SIGTERM');
+    }
+    await this.ended(timeoutMs);
+    return this.#child?.exitCode ?? null;
+  }
+
+  /** Ends it by SIGKILL (or SIGTERM when `gracefully`) and starts it again. */
+  async restart(options: { gracefully?: boolean; env?: Record<string, string> } = {}): Promise<void> {
+    await (options.gracefully === true ? this.stop() : this.kill9());
+    await this.up(options.env);
+  }
+
+  /** Resolves once the process has ended. */
+  async ended(timeoutMs = 10_000): Promise<void> {
+    await until(`${this.name} to end`, () => !this.isRunning(), timeoutMs);
+  }
+
+  /** What it has logged since the first start. */
+  log(): string {
+    return existsSync(this.paths.log) ? readFileSync(this.paths.log, 'utf8') : '';
+  }
+
+  /** Loads a busybox image and answers nothing; the familiar name is `busybox:latest` unless `options` say else. */
+  async loadBusybox(options?: ImageTarOptions): Promise<void> {
+    await this.http.ok('POST', '/images/load?quiet=1', busyboxImageTar(options));
+  }
+
+  /** A client that puts `/vVERSION` in front of every path. */
+  at(version: string): HttpClient {
+    return new HttpClient(this.paths.socket, version);
+  }
+
+  #commandLine(): string[] {
+    if (this.engine === 'berthd') {
+      return [process.execPath, MAIN, '--config-file', this.paths.config];
+    }
+    const { dataRoot, execRoot, socket, pidFile } = this.paths;
+    return [
+      'dockerd',
+      ...['--data-root', dataRoot, '--exec-root', execRoot, '--pidfile', pidFile],
+      ...['--host', `unix://${socket}`, '--cgroup-parent', this.cgroupParent],
+      ...['--storage-driver', 'overlay2', '--log-level', 'warn', '--config-file', '/dev/null'],
+    ];
+  }
+
+  async #answers(): Promise<boolean> {
+    try {
+      return (await this.http.request('GET', '/_ping')).status === 200;
+    } catch {
+      // The socket of an earlier process, or not listening yet.
+      return false;
+    }
+  }
+
+  /** Ends the daemon and takes away everything it and its containers left, whatever state they are in. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.http[Symbol.dispose]();
+    if (this.isRunning()) {
+      kill(this.pid);
+      await this.ended();
+    }
+    killProcessesNaming(this.paths.root);
+    removeCgroup(this.cgroupParent);
+    await sleep(20);
+    removeTree(this.paths.root);
+    rmSync(this.paths.root, { recursive: true, force: true });
+    this.netns[Symbol.dispose]();
+  }
+}
