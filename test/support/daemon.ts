@@ -109,8 +109,9 @@ export class TestDaemon implements AsyncDisposable {
         hosts: [`unix://${this.paths.socket}`],
         pidfile: this.paths.pidFile,
         'cgroup-parent': this.cgroupParent,
-        instance: this.name,
-        'log-level': 'debug',
+        ...(this.engine === 'dockerd'
+          ? { 'storage-driver': 'overlay2', 'log-level': 'warn' }
+          : { instance: this.name, 'log-level': 'debug' }),
         ...config,
       }),
     );
@@ -199,16 +200,8 @@ export class TestDaemon implements AsyncDisposable {
   }
 
   #commandLine(): string[] {
-    if (this.engine === 'berthd') {
-      return [process.execPath, MAIN, '--config-file', this.paths.config];
-    }
-    const { dataRoot, execRoot, socket, pidFile } = this.paths;
-    return [
-      'dockerd',
-      ...['--data-root', dataRoot, '--exec-root', execRoot, '--pidfile', pidFile],
-      ...['--host', `unix://${socket}`, '--cgroup-parent', this.cgroupParent],
-      ...['--storage-driver', 'overlay2', '--log-level', 'warn', '--config-file', '/dev/null'],
-    ];
+    const program = this.engine === 'dockerd' ? ['dockerd'] : [process.execPath, MAIN];
+    return [...program, '--config-file', this.paths.config];
   }
 
   async #answers(): Promise<boolean> {
