@@ -1,0 +1,42 @@
+import { declare } from './libc.ts';
+
+/**
+ * mount(2) and umount2(2), on pool threads: a mount reads its disk, an unmount waits for it (500 ms have been seen).
+ * All threads of the daemon share one mount namespace, so it does not matter which of them calls.
+ */
+const mountCall = declare(
+  'int mount(const char *source, const char *target, const char *type, unsigned long flags, const char *data)',
+);
+const umount2 = declare('int umount2(const char *target, int flags)');
+
+/** From sys/mount.h. */
+export const MOUNT_FLAGS = { readonly: 0x1, nosuid: 0x2, nodev: 0x4, noexec: 0x8 } as const;
+const MNT_DETACH = 0x2;
+const UMOUNT_NOFOLLOW = 0x8;
+
+/** The kernel copies one page of options and silently drops the rest: longer data would mount something else. */
+export const MOUNT_DATA_BYTES_MAX = 4095;
+
+export interface MountCall {
+  source: string;
+  target: string;
+  type: string;
+  /** Combination of MOUNT_FLAGS. */
+  flags: number;
+  /** Options of the file system, at most MOUNT_DATA_BYTES_MAX bytes. */
+  data: string;
+}
+
+/** Mounts. Throws KernelError that names the target. */
+export async function mount(call: MountCall): Promise<void> {
+  await mountCall.async(call.target, call.source, call.target, call.type, call.flags, call.data);
+}
+
+/**
+ * Takes the topmost mount off `target`; a link at its end is not followed. `lazy` takes it out of the tree at once and
+ * lets the kernel finish when its last user is gone.
+ * Throws KernelError: EBUSY when in use, EINVAL when nothing is mounted there, ENOENT when there is no such place.
+ */
+export async function unmount(target: string, options: { lazy: boolean }): Promise<void> {
+  await umount2.async(target, target, UMOUNT_NOFOLLOW | (options.lazy ? MNT_DETACH : 0));
+}

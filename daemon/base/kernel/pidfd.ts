@@ -1,0 +1,44 @@
+import { closeSync } from 'node:fs';
+import { errnoOf } from '../errors.ts';
+import { declareSyscall, SYS } from './libc.ts';
+import { isAlive } from './process.ts';
+import type { ProcessIdentity } from './process.ts';
+
+const pidfdOpen = declareSyscall('pidfd_open', SYS.pidfd_open, 'int pid, unsigned int flags');
+const pidfdSendSignal = declareSyscall(
+  'pidfd_send_signal',
+  SYS.pidfd_send_signal,
+  'int pidfd, int signal, void *info, unsigned int flags',
+);
+
+/**
+ * Sends a signal to exactly this process; false when it has ended. The descriptor pins the process before its start
+ * time is compared, so a process that took over the number meanwhile is never hit.
+ */
+export function sendSignal(target: ProcessIdentity, signal: number): boolean {
+  const object = `process ${target.pid}`;
+  let pidfd: number;
+  try {
+    // pidfd_open sets close-on-exec by itself.
+    pidfd = pidfdOpen(object, target.pid, 0);
+  } catch (error) {
+    if (errnoOf(error) === 'ESRCH') {
+      return false;
+    }
+    throw error;
+  }
+  try {
+    if (!isAlive(target)) {
+      return false;
+    }
+    pidfdSendSignal(object, pidfd, signal, null, 0);
+    return true;
+  } catch (error) {
+    if (errnoOf(error) === 'ESRCH') {
+      return false;
+    }
+    throw error;
+  } finally {
+    closeSync(pidfd);
+  }
+}

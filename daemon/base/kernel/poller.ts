@@ -1,0 +1,158 @@
+import { closeSync } from 'node:fs';
+import { errnoOf } from '../errors.ts';
+import { declare } from './libc.ts';
+
+/**
+ * Says when descriptors that Node.js cannot watch become readable or writable: epoll(7), waited for on a pool thread.
+ *
+ * One pool thread is busy while anything is watched, none otherwise. Every watch fires once and must be armed again
+ * (EPOLLONESHOT): a reader that is full simply does not arm, and the kernel holds the writer back. A hang-up is told
+ * once even to a watch that is not armed, so `ready` means "try what you want to do", not "there is something".
+ */
+const epollCreate = declare('int epoll_create1(int flags)');
+const epollControl = declare('int epoll_ctl(int epfd, int op, int fd, void *event)');
+const epollWait = declare('int epoll_wait(int epfd, void *events, int max, int timeout)');
+const eventfd = declare('int eventfd(unsigned int initial, int flags)');
+const eventfdWrite = declare('int eventfd_write(int fd, uint64_t value)');
+const eventfdRead = declare('int eventfd_read(int fd, void *value)');
+
+const CLOEXEC = 0o2000000;
+const NONBLOCK = 0o4000;
+const EPOLL_CTL_ADD = 1;
+const EPOLL_CTL_DEL = 2;
+const EPOLL_CTL_MOD = 3;
+const EPOLLIN = 0x1;
+const EPOLLOUT = 0x4;
+const EPOLLONESHOT = 0x40000000;
+
+/** struct epoll_event: 32-bit events, 64-bit data; packed on x86-64 only. */
+const EVENT_BYTES = process.arch === 'x64' ? 12 : 16;
+const DATA_OFFSET = process.arch === 'x64' ? 4 : 8;
+const EVENTS_MAX = 64;
+/** A process that ends joins its pool threads: this is how long a forgotten wait can hold it up. */
+const WAIT_MS = 500;
+
+/** What a watched descriptor is asked for. */
+export interface Interest {
+  read: boolean;
+  write: boolean;
+}
+
+/** One descriptor in a poller. `dispose` before closing the descriptor. */
+export interface Watch extends Disposable {
+  /** Asks for the next event; replaces what was asked before. Nothing wanted = paused. */
+  arm(interest: Interest): void;
+}
+
+export class Poller {
+  readonly #watches = new Map<number, () => void>();
+  #epoll: number | undefined;
+  #wake = -1;
+  #waiting = false;
+
+  /** Adds a descriptor, not armed. `ready` is called on the main thread and must not throw. */
+  watch(fd: number, ready: () => void): Watch {
+    const epoll = this.#open();
+    epollControl('epoll', epoll, EPOLL_CTL_ADD, fd, event(fd, EPOLLONESHOT));
+    this.#watches.set(fd, ready);
+    this.#wait(epoll);
+    return {
+      arm: (interest) => {
+        const events = (interest.read ? EPOLLIN : 0) | (interest.write ? EPOLLOUT : 0);
+        if (this.#watches.get(fd) === ready) {
+          epollControl('epoll', epoll, EPOLL_CTL_MOD, fd, event(fd, events | EPOLLONESHOT));
+        }
+      },
+      [Symbol.dispose]: () => {
+        if (this.#watches.get(fd) === ready) {
+          epollControl('epoll', epoll, EPOLL_CTL_DEL, fd, event(fd, 0));
+          this.#watches.delete(fd);
+          this.#wakeIfIdle();
+        }
+      },
+    };
+  }
+
+  #open(): number {
+    if (this.#epoll === undefined) {
+      this.#epoll = epollCreate('epoll', CLOEXEC);
+      this.#wake = eventfd('eventfd', 0, CLOEXEC | NONBLOCK);
+      epollControl('epoll', this.#epoll, EPOLL_CTL_ADD, this.#wake, event(this.#wake, EPOLLIN));
+    }
+    return this.#epoll;
+  }
+
+  /** Keeps one wait under way while there is something to wait for. */
+  #wait(epoll: number): void {
+    if (this.#waiting) {
+      return;
+    }
+    this.#waiting = true;
+    const events = Buffer.alloc(EVENTS_MAX * EVENT_BYTES);
+    const next = (): void => {
+      epollWait.async('epoll', epoll, events, EVENTS_MAX, WAIT_MS).then(
+        (count) => {
+          this.#dispatch(events, count);
+          again();
+        },
+        (error: unknown) => {
+          // Only a signal can interrupt a wait on a descriptor of ours; anything else is a bug.
+          if (errnoOf(error) !== 'EINTR') {
+            throw error;
+          }
+          again();
+        },
+      );
+    };
+    const again = (): void => {
+      if (this.#watches.size > 0) {
+        next();
+      } else {
+        this.#waiting = false;
+        this.#close();
+      }
+    };
+    next();
+  }
+
+  #dispatch(events: Buffer, count: number): void {
+    // Collected first: a callback may close a descriptor whose number the next callback opens again.
+    const ready = new Set<() => void>();
+    for (let index = 0; index < count; index += 1) {
+      const fd = events.readInt32LE(index * EVENT_BYTES + DATA_OFFSET);
+      if (fd === this.#wake) {
+        eventfdRead('eventfd', this.#wake, Buffer.alloc(8));
+        continue;
+      }
+      const callback = this.#watches.get(fd);
+      if (callback) {
+        ready.add(callback);
+      }
+    }
+    for (const callback of ready) {
+      callback();
+    }
+  }
+
+  #wakeIfIdle(): void {
+    if (this.#watches.size === 0 && this.#waiting) {
+      eventfdWrite('eventfd', this.#wake, 1);
+    }
+  }
+
+  #close(): void {
+    if (this.#epoll !== undefined) {
+      closeSync(this.#epoll);
+      closeSync(this.#wake);
+      this.#epoll = undefined;
+      this.#wake = -1;
+    }
+  }
+}
+
+function event(fd: number, events: number): Buffer {
+  const buffer = Buffer.alloc(EVENT_BYTES);
+  buffer.writeUInt32LE(events, 0);
+  buffer.writeInt32LE(fd, DATA_OFFSET);
+  return buffer;
+}
