@@ -18,6 +18,16 @@ export const limits = {
   /** Entries of one layer and bytes of one pax record: stops tar bombs long before memory or inodes run out. */
   layerEntriesMax: 10_000_000,
   paxRecordBytesMax: 1024 * 1024,
+  /** Space that unpacking an image must leave: the database and running containers still have to write. */
+  diskReserveBytes: 64 * 1024 * 1024,
+  /** Members of an image tarball; real ones have three per layer. */
+  archiveMembersMax: 100_000,
+  /** JSON nesting of image metadata. */
+  imageJsonDepthMax: 64,
+  /** Layers written out at the same time by `save`; each blocks a thread while its client is slow. */
+  layerReadersMax: 4,
+  /** A layer worker without work ends after this time and gives its memory back. */
+  layerWorkerIdleMs: 5_000,
   /** `/etc/passwd` and `/etc/group` of an image. */
   accountFileBytesMax: 1024 * 1024,
   /** Time SQLite waits for a lock that another program (a backup, a person) holds on the database. */
@@ -32,6 +42,10 @@ export const limits = {
   eventSubscriberQueueMax: 8192,
   /** Bytes queued for one attached client before the engine stops reading ahead for it. */
   attachBufferBytesMax: 1024 * 1024,
+  /** Log bytes read and rendered at a time: one step keeps the event loop for about a millisecond. */
+  logChunkBytes: 256 * 1024,
+  /** A log record that does not end within this is damage, not output (conmon writes at most 8 kB at a time). */
+  logRecordBytesMax: 4 * 1024 * 1024,
   /** Restart back-off: first delay, growth factor 2, cap, and the up-time that resets it (moby restartmanager). */
   restartDelayFirstMs: 100,
   restartDelayMaxMs: 60_000,
@@ -40,6 +54,10 @@ export const limits = {
   stopTimeoutDefaultS: 10,
   /** Time a killed process gets to vanish before the API answers that it did not. */
   killWaitMs: 10_000,
+  /** Time a copy into a volume may keep the event loop before others get their turn. */
+  copyUpSliceMs: 4,
+  /** Nesting of a directory copied into a volume; each level holds two descriptors of the daemon. */
+  copyUpDepthMax: 256,
   /** One call of a helper program (runc, tini --version, ...). */
   commandTimeoutMs: 30_000,
   /** Containers created or started at the same time; more wait in line. Two per core keeps runc from thrashing. */

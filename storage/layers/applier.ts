@@ -1,0 +1,159 @@
+import { writeSync } from 'node:fs';
+import { EngineError, errnoOf, errorText, invalidArgument, unreachable } from '../../daemon/base/errors.ts';
+import { classifyName } from './attributes.ts';
+import type { RecipeWriter } from './recipe.ts';
+import { normalizeName, showName, splitName } from './tar/names.ts';
+import type { TarMember, TarSink } from './tar/parser.ts';
+import type { LayerTree } from './tree.ts';
+
+/** uid and gid -1 mean "unchanged" to chown(2). */
+const OWNER_MAX = 0xffff_fffe;
+const DEVICE_MAJOR_MAX = 0xfff;
+const DEVICE_MINOR_MAX = 0xf_ffff;
+/** Errors of the disk, not of the layer: they keep their meaning on the way to the client. */
+const DISK_ERRORS = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE', 'ENOMEM']);
+
+/**
+ * Turns the members of a layer's tar into files of a tree, and records the recipe to write the tar again. Whiteouts
+ * become what overlayfs understands, as moby's overlay2 driver does.
+ */
+export class LayerApplier implements TarSink {
+  readonly #tree: LayerTree;
+  readonly #recipe: RecipeWriter;
+  readonly #what: string;
+  #file: { fd: number; path: string; member: TarMember } | undefined;
+  /** Bytes of all files' content: what clients see as the layer's size. */
+  contentBytes = 0;
+  entries = 0;
+
+  constructor(tree: LayerTree, recipe: RecipeWriter, what: string) {
+    this.#tree = tree;
+    this.#recipe = recipe;
+    this.#what = what;
+  }
+
+  raw(bytes: Buffer): void {
+    this.#recipe.raw(bytes);
+  }
+
+  member(member: TarMember): void {
+    this.entries += 1;
+    this.contentBytes += member.size;
+    this.#named(member, () => this.#apply(member));
+  }
+
+  data(bytes: Buffer): void {
+    const file = this.#file;
+    if (file === undefined) {
+      // Content that no file keeps (aufs bookkeeping, whiteouts with a body).
+      this.#recipe.raw(bytes);
+      return;
+    }
+    this.#named(file.member, () => {
+      let written = 0;
+      while (written < bytes.length) {
+        written += writeSync(file.fd, bytes, written);
+      }
+    });
+  }
+
+  memberEnd(): void {
+    const file = this.#file;
+    if (file !== undefined) {
+      this.#file = undefined;
+      this.#named(file.member, () => this.#tree.finishFile(file.fd, file.path, file.member));
+    }
+  }
+
+  /** The descriptor of a file under construction, when the input ended inside it. */
+  get openFile(): number | undefined {
+    return this.#file?.fd;
+  }
+
+  #apply(member: TarMember): void {
+    const path = normalizeName(member.name, 'entry');
+    checkNumbers(member);
+    const { parent, name } = splitName(path);
+    const whiteout = classifyName(name);
+    switch (whiteout.kind) {
+      case 'plain':
+        return this.#applyPlain(path, member);
+      case 'opaque':
+        return this.#tree.opaque(parent);
+      case 'whiteout':
+        return this.#tree.whiteout(parent === '' ? whiteout.hidden : `${parent}/${whiteout.hidden}`);
+      case 'aufs':
+        return;
+      case 'invalid':
+        throw invalidArgument('a whiteout must name what it hides');
+      default:
+        unreachable(whiteout);
+    }
+  }
+
+  #applyPlain(path: string, member: TarMember): void {
+    switch (member.type) {
+      case 'directory':
+        return this.#tree.directory(path, member);
+      case 'file':
+        this.#file = { fd: this.#tree.createFile(path), path, member };
+        if (member.size > 0) {
+          this.#recipe.content(path, member.size);
+        }
+        return;
+      case 'symlink':
+        if (member.linkName === '' || member.linkName.includes('\0')) {
+          throw invalidArgument('a symbolic link needs a target');
+        }
+        return this.#tree.symlink(path, member.linkName, member);
+      case 'link':
+        return this.#tree.link(path, linkTarget(member.linkName));
+      case 'character':
+      case 'block':
+      case 'fifo':
+        return this.#tree.node(path, { ...member, type: member.type }, member);
+      default:
+        unreachable(member.type);
+    }
+  }
+
+  /** Errors name the layer and the member; those of the disk stay what they are. */
+  #named(member: TarMember, step: () => void): void {
+    try {
+      step();
+    } catch (error) {
+      const where = `${this.#what}: entry ${showName(member.name)}`;
+      const code = errnoOf(error);
+      if (error instanceof EngineError && error.message.startsWith('entry ')) {
+        throw new EngineError(error.code, `${this.#what}: ${error.message}`, { cause: error });
+      }
+      if (error instanceof EngineError) {
+        throw new EngineError(error.code, `${where}: ${error.message}`, { cause: error });
+      }
+      const isDisk = code === undefined || DISK_ERRORS.has(code);
+      throw new EngineError(isDisk ? 'internal' : 'invalid_argument', `${where}: ${errorText(error)}`, {
+        cause: error,
+        details: { errno: code },
+      });
+    }
+  }
+}
+
+function linkTarget(name: string): string {
+  const target = normalizeName(name, 'hard link to');
+  if (target === '') {
+    throw invalidArgument('hard link to the root of the layer');
+  }
+  return target;
+}
+
+function checkNumbers(member: TarMember): void {
+  if (member.uid > OWNER_MAX || member.gid > OWNER_MAX) {
+    throw invalidArgument(`owner ${member.uid}:${member.gid} is out of range`);
+  }
+  const isDevice = member.type === 'character' || member.type === 'block';
+  const { major, minor } = member;
+  if (isDevice && !(major >= 0 && major <= DEVICE_MAJOR_MAX && minor >= 0 && minor <= DEVICE_MINOR_MAX)) {
+    throw invalidArgument(`device ${major}:${minor} is out of range`);
+  }
+}
