@@ -203,7 +203,12 @@ export interface VolumeBinder {
   ): Promise<{ name: string; mountpoint: string; driver: string; created: boolean }>;
   /** Fills an empty volume from the image's directory at first use (copy-up), unless `noCopy`. */
   populate(name: string, sourceRoot: string, sourcePath: string): Promise<void>;
-  mounted(name: string, containerId: string): void;
+  /** `mount`, where known, goes into the event as dockerd has it. */
+  mounted(
+    name: string,
+    containerId: string,
+    mount?: { destination: string; readWrite: boolean; propagation: string },
+  ): void;
   unmounted(name: string, containerId: string): void;
   /** Removes a volume if it is anonymous and no container uses it. */
   removeAnonymous(name: string): Promise<void>;

@@ -1,0 +1,256 @@
+import { randomBytes } from 'node:crypto';
+import { constants, fstatSync, openSync } from 'node:fs';
+import { chmod, mkdir, readdir, readFile, realpath, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { EngineError, conflict, errnoOf } from '../../daemon/base/errors.ts';
+import { failpoint } from '../../daemon/base/failpoint.ts';
+import { OpenFile, openInRoot, openRoot } from '../../daemon/base/kernel/safepath.ts';
+import type { Logger } from '../../daemon/base/log.ts';
+import { copyMetadata } from './copy-entry.ts';
+import { copyTree } from './copy-tree.ts';
+
+const O_CLOEXEC = 0o2000000;
+const { O_RDONLY, O_DIRECTORY } = constants;
+/** A volume on its way out. Volume names never begin with a dot. */
+const TRASH = /^\.removed-([0-9a-f]{16})-(.+)$/;
+
+/**
+ * Volumes as directories: `<root>/<name>/_data`. The caller has checked the names and keeps one operation per volume
+ * at a time.
+ *
+ *   <root>/<name>/_data       what containers see
+ *   <root>/<name>/_filling    a copy-up going on; worthless after a crash
+ *   <root>/<name>/_filled     a complete copy-up, being moved into _data; moved on after a crash
+ *   <root>/.removed-*         a removed volume's directory, being deleted
+ */
+export class LocalVolumes {
+  readonly #root: string;
+  readonly #log: Logger;
+
+  constructor(deps: { root: string; log: Logger }) {
+    this.#root = deps.root;
+    this.#log = deps.log;
+  }
+
+  mountpoint(name: string): string {
+    return join(this.#root, name, '_data');
+  }
+
+  /** Makes the directories. A directory that is there already is adopted with what it holds. */
+  async create(name: string): Promise<void> {
+    // Passable but not listable: a container's root may look into its own volume, nobody into the list of them.
+    await makeDirectory(this.#root, 0o701);
+    await makeDirectory(join(this.#root, name), 0o701);
+    await makeDirectory(this.mountpoint(name), 0o755);
+    failpoint('volume.create.directory');
+  }
+
+  /**
+   * Takes the directory out of sight; `finish` deletes it once the row is gone, `undo` puts it back. Until `finish` a
+   * crash loses nothing. Throws conflict when something is mounted below: deleting would empty somebody's disk.
+   */
+  async beginRemove(name: string): Promise<{ finish(): Promise<void>; undo(): Promise<void> }> {
+    const path = join(this.#root, name);
+    const mounts = await mountsBelow(join(await realpath(this.#root), name));
+    if (mounts.length > 0) {
+      throw conflict(`remove ${name}: ${mounts[0]} is a mount point, unmount it first`);
+    }
+    const trash = join(this.#root, `.removed-${randomBytes(8).toString('hex')}-${name}`);
+    await renameIfThere(path, trash);
+    failpoint('volume.remove.renamed');
+    return {
+      finish: () => rm(trash, { recursive: true, force: true }),
+      undo: () => renameIfThere(trash, path),
+    };
+  }
+
+  /**
+   * Fills the volume from directory `sourcePath` of the tree `sourceRoot` (names resolved inside that tree), unless
+   * the volume holds anything. Its directory takes over owner, mode, times and attributes of the source as well.
+   * No such directory in the tree: nothing happens. Killed half-way it is done again or completed by the next call.
+   */
+  async populate(name: string, sourceRoot: string, sourcePath: string): Promise<void> {
+    const home = join(this.#root, name);
+    if (await this.#completeFilling(name)) {
+      return;
+    }
+    using source = openSourceDirectory(sourceRoot, sourcePath);
+    if (source === undefined || (await readdir(this.mountpoint(name))).length > 0) {
+      return;
+    }
+    const filling = join(home, '_filling');
+    await rm(filling, { recursive: true, force: true });
+    await mkdir(filling, { mode: 0o700 });
+    try {
+      using target = openDirectory(filling);
+      failpoint('volume.populate.copy');
+      await copyTree(source.fd, target.fd);
+      copyDirectoryMetadata(source, target);
+    } catch (error) {
+      await rm(filling, { recursive: true, force: true });
+      throw copyError(name, sourcePath, error);
+    }
+    failpoint('volume.populate.copied');
+    await rename(filling, join(home, '_filled'));
+    failpoint('volume.populate.filled');
+    await this.#completeFilling(name);
+  }
+
+  /**
+   * After a start: finishes what was going on, given the names that have a row. Directories of no known volume are
+   * left alone unless they are empty, known volumes without a directory get an empty one.
+   */
+  async restore(known: ReadonlySet<string>): Promise<void> {
+    await makeDirectory(this.#root, 0o701);
+    const entries = await readdir(this.#root);
+    const present = new Set(entries);
+    for (const entry of entries) {
+      const removed = TRASH.exec(entry)?.[2];
+      if (removed === undefined) {
+        continue;
+      }
+      if (known.has(removed) && !present.has(removed)) {
+        // Killed before its row was gone: the volume was not removed.
+        await rename(join(this.#root, entry), join(this.#root, removed));
+        present.add(removed);
+      } else {
+        await rm(join(this.#root, entry), { recursive: true, force: true });
+      }
+    }
+    for (const name of known) {
+      if (!present.has(name)) {
+        this.#log.error({ volume: name }, 'the directory of a volume was missing, made an empty one');
+        await this.create(name);
+      } else {
+        await this.#completeFilling(name);
+      }
+    }
+    await this.#reportStrays([...present].filter((entry) => !known.has(entry) && !TRASH.test(entry)));
+  }
+
+  async #reportStrays(names: readonly string[]): Promise<void> {
+    for (const name of names) {
+      const contents = await readdir(this.mountpoint(name)).catch((error: unknown) => {
+        this.#log.debug({ entry: name, err: error }, 'not a directory of a volume');
+        return undefined;
+      });
+      if (contents?.length === 0) {
+        await rm(join(this.#root, name), { recursive: true, force: true });
+      } else {
+        this.#log.warn({ entry: name }, 'found data of no known volume, left it alone');
+      }
+    }
+  }
+
+  /** Moves a complete copy into the volume. True when there was one. */
+  async #completeFilling(name: string): Promise<boolean> {
+    const filled = join(this.#root, name, '_filled');
+    let names: Buffer[];
+    try {
+      names = await readdir(filled, { encoding: 'buffer' });
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT') {
+        return false;
+      }
+      throw error;
+    }
+    using source = openDirectory(filled);
+    using target = openDirectory(this.mountpoint(name));
+    // Moving entries changes the time of their directory, so its own is kept for the end.
+    const stats = fstatSync(source.fd, { bigint: true });
+    for (const bytes of names) {
+      await moveUnlessTaken(childPath(source, bytes), childPath(target, bytes));
+      failpoint('volume.populate.moved');
+    }
+    copyMetadata({ from: source.fd, to: target.fd, name: '.' }, target.fd, stats);
+    await rm(filled, { recursive: true, force: true });
+    failpoint('volume.populate.done');
+    return true;
+  }
+}
+
+/** A container that shares the volume may write while it is filled: what it wrote stays. */
+async function moveUnlessTaken(from: Buffer, to: Buffer): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code !== 'EEXIST' && code !== 'ENOTEMPTY' && code !== 'ENOTDIR' && code !== 'EISDIR') {
+      throw error;
+    }
+  }
+}
+
+function openSourceDirectory(root: string, path: string): OpenFile | undefined {
+  try {
+    return openInRoot(root, path, O_RDONLY | O_DIRECTORY);
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP') {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+function copyDirectoryMetadata(source: OpenFile, target: OpenFile): void {
+  const stats = fstatSync(source.fd, { bigint: true });
+  copyMetadata({ from: source.fd, to: target.fd, name: '.' }, target.fd, stats);
+}
+
+function openDirectory(path: string): OpenFile {
+  using named = openRoot(path);
+  return new OpenFile(openSync(named.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+function childPath(directory: OpenFile, name: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${directory.path}/`), name]);
+}
+
+async function makeDirectory(path: string, mode: number): Promise<void> {
+  try {
+    await mkdir(path);
+    // Not by mkdir, because of the umask.
+    await chmod(path, mode);
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') {
+      throw error;
+    }
+  }
+}
+
+async function renameIfThere(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') {
+      throw error;
+    }
+  }
+}
+
+async function mountsBelow(path: string): Promise<string[]> {
+  const table = await readFile('/proc/self/mountinfo', 'utf8');
+  // Field 5 is the mount point, with blanks and backslashes as octal escapes (proc(5)).
+  const points = table
+    .split('\n')
+    .map((line) =>
+      (line.split(' ')[4] ?? '').replaceAll(/\\(\d{3})/g, (_all, octal: string) =>
+        String.fromCharCode(Number.parseInt(octal, 8)),
+      ),
+    );
+  return points.filter((point) => point === path || point.startsWith(`${path}/`));
+}
+
+function copyError(name: string, sourcePath: string, error: unknown): EngineError {
+  if (error instanceof EngineError) {
+    return new EngineError(error.code, `populate volume ${name} from ${sourcePath}: ${error.message}`);
+  }
+  const code = errnoOf(error);
+  const reason = code === 'ENOSPC' ? 'no space left on device' : (code ?? 'copy failed');
+  return new EngineError(
+    code === 'ENOSPC' || code === 'EDQUOT' ? 'resource_exhausted' : 'internal',
+    `populate volume ${name} from ${sourcePath}: ${reason}`,
+    { cause: error },
+  );
+}

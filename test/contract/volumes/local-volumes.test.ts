@@ -1,0 +1,163 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { silentLogger } from '../../../daemon/base/log.ts';
+import { LocalVolumes } from '../../../storage/volumes/local-volumes.ts';
+
+let folder: string;
+let image: string;
+let volumes: LocalVolumes;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'bth-volumes-'));
+  image = join(folder, 'image');
+  mkdirSync(image);
+  volumes = new LocalVolumes({ root: join(folder, 'volumes'), log: silentLogger });
+});
+
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+const SEED = `
+  mkdir -p data/deep/er && cd data
+  echo hello > file && touch -d '2001-02-03 04:05:06.123456789' file && chown 12:34 file && chmod 4751 file
+  setfattr -n user.binary -v 0xff00fe80 file 2>/dev/null || python3 -c "import os; os.setxattr('file', 'user.binary', bytes([255,0,254,128]))"
+  ln file deep/hard && ln -s /etc/passwd absolute && ln -s ../../../outside deep/relative && chown -h 7:8 absolute
+  mkfifo -m 622 pipe && mknod device c 1 3 && chown 5:6 device && touch -d '1999-01-01 00:00:00.5' device
+  head -c 300000 /dev/urandom > deep/er/big && touch "$(printf 'odd\\377name')" && chmod 1777 deep && chmod 0 deep/er
+  touch -d '2010-01-01' deep/er deep && chown 999:998 . && chmod 2750 . && touch -d '2011-11-11 11:11:11.111' .
+`;
+
+/** Everything about a tree that a copy keeps, by the system's own tools. Link counts and inodes tell hard links. */
+function describe(root: string): string {
+  const script = `
+    find . -printf '%P|%y|%m|%U:%G|%n|%l|%TY-%Tm-%Td %TT\\n' | LC_ALL=C sort
+    find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
+    stat -c '%n %t:%T' device
+    python3 -c "
+import os
+for base, dirs, files in sorted(os.walk(b'.')):
+    for name in sorted(files):
+        path = os.path.join(base, name)
+        print(path, [(a, os.getxattr(path, a, follow_symlinks=False)) for a in os.listxattr(path, follow_symlinks=False)])"
+    stat -c %i file deep/hard | uniq | wc -l`;
+  return execFileSync('sh', ['-c', script], { cwd: root, encoding: 'latin1' });
+}
+
+function seed(): void {
+  execFileSync('sh', ['-ec', SEED], { cwd: image });
+}
+
+test('an empty volume takes over a directory with everything about it', async () => {
+  seed();
+  await volumes.create('v');
+  await volumes.populate('v', image, '/data');
+  expect(describe(volumes.mountpoint('v'))).toBe(describe(join(image, 'data')));
+  expect(readdirSync(join(folder, 'volumes/v'))).toEqual(['_data']);
+});
+
+test('directories are passable, not listable, down to the one that containers see', async () => {
+  await volumes.create('v');
+  const modes = ['volumes', 'volumes/v', 'volumes/v/_data'].map((path) =>
+    (statSync(join(folder, path)).mode & 0o7777).toString(8),
+  );
+  expect(modes).toEqual(['701', '701', '755']);
+});
+
+test('a volume that holds something is left as it is', async () => {
+  seed();
+  await volumes.create('v');
+  writeFileSync(join(volumes.mountpoint('v'), 'mine'), '');
+  await volumes.populate('v', image, '/data');
+  expect(readdirSync(volumes.mountpoint('v'))).toEqual(['mine']);
+});
+
+test.each([
+  ['nothing there', '/none'],
+  ['a file', '/file'],
+  ['a link that leads out of the tree', '/out'],
+  ['dots that lead out of the tree', '/../../../..//etc'],
+  ['a link in a circle', '/circle'],
+])('a source that is %s copies nothing from outside', async (_name, source) => {
+  execFileSync('sh', ['-ec', 'touch file; ln -s /etc out; ln -s circle circle'], { cwd: image });
+  await volumes.create('v');
+  await volumes.populate('v', image, source);
+  expect(readdirSync(volumes.mountpoint('v'))).toEqual([]);
+});
+
+test('a tree that nests too deep is refused, and nothing of it stays', async () => {
+  execFileSync('python3', ['-c', 'import os\nfor i in range(300):\n os.mkdir("d")\n os.chdir("d")'], {
+    cwd: image,
+  });
+  await volumes.create('v');
+  await expect(volumes.populate('v', image, '/')).rejects.toThrow(
+    /populate volume v from \/: .*nest deeper than 256/,
+  );
+  expect(readdirSync(join(folder, 'volumes/v'))).toEqual(['_data']);
+});
+
+test.each([
+  'volume.populate.copy',
+  'volume.populate.copied',
+  'volume.populate.filled',
+  'volume.populate.moved',
+  'volume.populate.done',
+])('a daemon killed at %s leaves a volume that ends up complete', async (failpoint) => {
+  seed();
+  const repository = join(import.meta.dirname, '../../..');
+  const script = join(folder, 'script.mts');
+  writeFileSync(
+    script,
+    `import { LocalVolumes } from '${repository}/storage/volumes/local-volumes.ts';
+     import { silentLogger } from '${repository}/daemon/base/log.ts';
+     const volumes = new LocalVolumes({ root: '${folder}/volumes', log: silentLogger });
+     await volumes.create('v');
+     await volumes.populate('v', '${image}', '/data');`,
+  );
+  const env = { ...process.env, BERTH_FAILPOINTS: `${failpoint}=sigkill` };
+  const { signal } = spawnSync(process.execPath, ['--import', 'tsx', script], { env, cwd: repository });
+  expect(signal).toBe('SIGKILL');
+  await volumes.restore(new Set(['v']));
+  await volumes.populate('v', image, '/data');
+  expect(describe(volumes.mountpoint('v'))).toBe(describe(join(image, 'data')));
+  expect(readdirSync(join(folder, 'volumes/v'))).toEqual(['_data']);
+});
+
+test('a removed volume can come back until it is finished', async () => {
+  await volumes.create('v');
+  writeFileSync(join(volumes.mountpoint('v'), 'mine'), '');
+  const removal = await volumes.beginRemove('v');
+  expect(existsSync(volumes.mountpoint('v'))).toBe(false);
+  await removal.undo();
+  expect(readdirSync(volumes.mountpoint('v'))).toEqual(['mine']);
+  await (await volumes.beginRemove('v')).finish();
+  expect(readdirSync(join(folder, 'volumes'))).toEqual([]);
+});
+
+test('a volume that something is mounted in is not removed', async () => {
+  await volumes.create('v');
+  execFileSync('mount', ['-t', 'tmpfs', 'bth-test', volumes.mountpoint('v')]);
+  try {
+    await expect(volumes.beginRemove('v')).rejects.toThrow(
+      /remove v: .*_data is a mount point, unmount it first/,
+    );
+  } finally {
+    execFileSync('umount', [volumes.mountpoint('v')]);
+  }
+});
+
+test('restore: brings back unfinished removals, keeps strangers with data, completes missing directories', async () => {
+  for (const name of ['kept', 'removed', 'empty', 'stranger']) {
+    await volumes.create(name);
+  }
+  writeFileSync(join(volumes.mountpoint('kept'), 'mine'), '');
+  writeFileSync(join(volumes.mountpoint('stranger'), 'data'), '');
+  await volumes.beginRemove('kept');
+  await volumes.beginRemove('removed');
+  await volumes.restore(new Set(['kept', 'missing']));
+  expect(readdirSync(join(folder, 'volumes')).toSorted()).toEqual(['kept', 'missing', 'stranger']);
+  expect(readdirSync(volumes.mountpoint('kept'))).toEqual(['mine']);
+});
