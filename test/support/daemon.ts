@@ -13,6 +13,8 @@ export interface TestDaemonOptions {
   env?: Record<string, string>;
   /** `dockerd` runs Debian's Docker daemon instead: the benchmark's other side, and a check of the tests themselves. */
   engine?: EngineKind;
+  /** Lets berthd watch its event loop (scripts/bench/loop-delay.ts). */
+  watchLoop?: boolean;
   /** Gives its network namespace a way to the host and back (10.N.0.1 and .2). */
   uplink?: number;
 }
@@ -50,6 +52,7 @@ export class TestDaemon implements AsyncDisposable {
   readonly cgroupParent: string;
   readonly engine: EngineKind;
   readonly http: HttpClient;
+  readonly #env: Record<string, string>;
   #child: ChildProcess | undefined;
 
   private constructor(options: TestDaemonOptions) {
@@ -68,6 +71,7 @@ export class TestDaemon implements AsyncDisposable {
       failpointTrace: `${root}/failpoints`,
       loopDelay: `${root}/loop-delay.json`,
     };
+    this.#env = options.watchLoop === true ? { BERTH_LOOP_DELAY_FILE: this.paths.loopDelay } : {};
     mkdirSync(root, { recursive: true });
     this.cgroupParent = `/${this.name}`;
     this.netns = new TestNetns(this.name, options.uplink === undefined ? {} : { uplink: options.uplink });
@@ -146,7 +150,7 @@ export class TestDaemon implements AsyncDisposable {
         stdio: ['ignore', log, log],
         env: {
           PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-          BERTH_LOOP_DELAY_FILE: this.paths.loopDelay,
+          ...this.#env,
           ...env,
         },
       });

@@ -1,0 +1,127 @@
+/**
+ * `npm run bench`: berthd and dockerd side by side on this machine, the same calls to both in turns, medians and
+ * ratios against the targets. Needs root and Debian's docker.io. Each engine lives in a network namespace and
+ * scratch folder of its own.
+ *
+ *   --only a,b   some workloads (see scripts/bench/workloads.ts)     --rounds N   instead of each workload's own
+ *   --json       the results as JSON, for comparing runs             --engine X   berthd or dockerd alone
+ */
+import { parseArgs } from 'node:util';
+import { TestDaemon, type EngineKind } from '../test/support/daemon.ts';
+import { sleep } from '../test/support/http.ts';
+import { takeLoopDelay } from './bench/loop-delay.ts';
+import { engineProcesses, pssKb } from './bench/memory.ts';
+import { median, printTable, type Result } from './bench/report.ts';
+import { idleMemory, workloads, type Workload } from './bench/workloads.ts';
+
+const { values: flags } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    rounds: { type: 'string' },
+    json: { type: 'boolean', default: false },
+    engine: { type: 'string' },
+  },
+});
+
+async function main(): Promise<number> {
+  const kinds = chosenEngines();
+  const only = flags.only?.split(',');
+  const known = [idleMemory.name, ...workloads.map(({ name }) => name)];
+  const unknown = only?.filter((name) => !known.some((other) => other === name)) ?? [];
+  if (unknown.length > 0) {
+    throw new Error(`no workload ${unknown.join(', ')}; there are ${known.join(', ')}`);
+  }
+  const daemons: TestDaemon[] = [];
+  try {
+    for (const engine of kinds) {
+      daemons.push(await startEngine(engine));
+    }
+    const results: Result[] = [];
+    if (only === undefined || only.includes(idleMemory.name)) {
+      results.push(await measureIdle(daemons));
+    }
+    for (const workload of workloads.filter(({ name }) => only === undefined || only.includes(name))) {
+      process.stderr.write(`${workload.name} ...\n`);
+      results.push(await measure(workload, daemons));
+    }
+    if (flags.json) {
+      console.log(JSON.stringify(results, undefined, 2));
+    } else {
+      printTable(results);
+    }
+    return results.some(({ missed }) => missed) ? 1 : 0;
+  } finally {
+    for (const daemon of daemons) {
+      await daemon[Symbol.asyncDispose]();
+    }
+  }
+}
+
+function chosenEngines(): EngineKind[] {
+  switch (flags.engine) {
+    case undefined:
+      return ['berthd', 'dockerd'];
+    case 'berthd':
+    case 'dockerd':
+      return [flags.engine];
+    default:
+      throw new Error(`--engine ${flags.engine}: berthd or dockerd`);
+  }
+}
+
+async function startEngine(engine: EngineKind): Promise<TestDaemon> {
+  const daemon = await TestDaemon.start({ engine, watchLoop: true, config: { 'log-level': 'warn' } });
+  await daemon.loadBusybox();
+  return daemon;
+}
+
+/** Idle as a service is idle: the image is loaded, a first container has run, and everything has settled. */
+async function measureIdle(daemons: readonly TestDaemon[]): Promise<Result> {
+  await sleep(5000);
+  const samples = new Map(daemons.map((daemon) => [daemon.engine, [pssKb(engineProcesses(daemon))]]));
+  return toResult(idleMemory, samples, undefined);
+}
+
+async function measure(workload: Workload, daemons: readonly TestDaemon[]): Promise<Result> {
+  const prepared = new Map<TestDaemon, { ids: string[] }>();
+  for (const daemon of daemons) {
+    prepared.set(daemon, (await workload.prepare?.(daemon)) ?? { ids: [] });
+  }
+  const samples = new Map<EngineKind, number[]>(daemons.map(({ engine }) => [engine, []]));
+  const rounds = flags.rounds === undefined ? workload.rounds : Number(flags.rounds);
+  const berthd = daemons.find(({ engine }) => engine === 'berthd');
+  if (workload.rounds > 1) {
+    for (const daemon of daemons) {
+      // The first time pays for caches: not what is measured.
+      await workload.run(daemon, prepared.get(daemon) ?? { ids: [] });
+    }
+  }
+  if (berthd) {
+    await takeLoopDelay(berthd);
+  }
+  for (let round = 0; round < rounds; round += 1) {
+    for (const daemon of daemons) {
+      samples.get(daemon.engine)?.push(await workload.run(daemon, prepared.get(daemon) ?? { ids: [] }));
+    }
+  }
+  const loopDelay = berthd ? await takeLoopDelay(berthd) : undefined;
+  for (const [daemon, { ids }] of prepared) {
+    await Promise.all(ids.map((id) => daemon.http.ok('DELETE', `/containers/${id}?force=1`)));
+  }
+  return toResult(workload, samples, loopDelay?.p99Ms);
+}
+
+function toResult(
+  workload: Pick<Workload, 'name' | 'what' | 'unit' | 'target'>,
+  samples: ReadonlyMap<EngineKind, number[]>,
+  loopDelayP99Ms: number | undefined,
+): Result {
+  const { name, what, unit, target } = workload;
+  const berth = median(samples.get('berthd') ?? []);
+  const docker = median(samples.get('dockerd') ?? []);
+  const ratio = berth === undefined || docker === undefined ? undefined : berth / docker;
+  const missed = (ratio !== undefined && target !== null && ratio > target) || (loopDelayP99Ms ?? 0) > 20;
+  return { name, what, unit, target, berth, docker, ratio, loopDelayP99Ms, missed };
+}
+
+process.exitCode = await main();

@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+import { processes } from '../../test/support/cleanup.ts';
+import type { TestDaemon } from '../../test/support/daemon.ts';
+
+/**
+ * Processes that belong to an engine and not to a container: the daemon, its children, and whatever names its scratch
+ * root in its command line (monitors, shims, containerd). What runs inside containers does neither.
+ */
+export function engineProcesses(daemon: TestDaemon): number[] {
+  return processes()
+    .filter(
+      ({ pid, commandLine }) =>
+        pid === daemon.pid || commandLine.includes(daemon.paths.root) || parentOf(pid) === daemon.pid,
+    )
+    .map(({ pid }) => pid);
+}
+
+/** Proportional set size of processes, in kB: memory shared by several is split among them. */
+export function pssKb(pids: readonly number[]): number {
+  let sum = 0;
+  for (const pid of pids) {
+    sum += Number(/^Pss:\s+(\d+) kB/m.exec(readOrEmpty(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0);
+  }
+  return sum;
+}
+
+function parentOf(pid: number): number {
+  return Number(/^PPid:\s+(\d+)/m.exec(readOrEmpty(`/proc/${pid}/status`))?.[1] ?? 0);
+}
+
+function readOrEmpty(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    // Ended meanwhile: counts as nothing.
+    return '';
+  }
+}
