@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { constants, fstatSync, openSync } from 'node:fs';
+import { constants, existsSync, fstatSync, openSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, realpath, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EngineError, conflict, errnoOf } from '../../daemon/base/errors.ts';
@@ -20,7 +20,8 @@ const TRASH = /^\.removed-([0-9a-f]{16})-(.+)$/;
  *
  *   <root>/<name>/_data       what containers see
  *   <root>/<name>/_filling    a copy-up going on; worthless after a crash
- *   <root>/<name>/_filled     a complete copy-up, being moved into _data; moved on after a crash
+ *   <root>/<name>/_filled     a complete one, moved into _data now or after a crash: `entries`, and an empty `directory`
+ *                             that carries owner, mode, times and attributes for _data itself
  *   <root>/.removed-*         a removed volume's directory, being deleted
  */
 export class LocalVolumes {
@@ -80,12 +81,14 @@ export class LocalVolumes {
     }
     const filling = join(home, '_filling');
     await rm(filling, { recursive: true, force: true });
-    await mkdir(filling, { mode: 0o700 });
+    await mkdir(join(filling, 'entries'), { recursive: true, mode: 0o700 });
+    await mkdir(join(filling, 'directory'), { mode: 0o700 });
     try {
-      using target = openDirectory(filling);
+      using entries = openDirectory(join(filling, 'entries'));
+      using directory = openDirectory(join(filling, 'directory'));
       failpoint('volume.populate.copy');
-      await copyTree(source.fd, target.fd);
-      copyDirectoryMetadata(source, target);
+      await copyTree(source.fd, entries.fd);
+      copyDirectoryMetadata(source, directory);
     } catch (error) {
       await rm(filling, { recursive: true, force: true });
       throw copyError(name, sourcePath, error);
@@ -145,24 +148,18 @@ export class LocalVolumes {
   /** Moves a complete copy into the volume. True when there was one. */
   async #completeFilling(name: string): Promise<boolean> {
     const filled = join(this.#root, name, '_filled');
-    let names: Buffer[];
-    try {
-      names = await readdir(filled, { encoding: 'buffer' });
-    } catch (error) {
-      if (errnoOf(error) === 'ENOENT') {
-        return false;
-      }
-      throw error;
+    if (!existsSync(filled)) {
+      return false;
     }
-    using source = openDirectory(filled);
+    using entries = openDirectory(join(filled, 'entries'));
     using target = openDirectory(this.mountpoint(name));
-    // Moving entries changes the time of their directory, so its own is kept for the end.
-    const stats = fstatSync(source.fd, { bigint: true });
-    for (const bytes of names) {
-      await moveUnlessTaken(childPath(source, bytes), childPath(target, bytes));
+    for (const bytes of await readdir(entries.path, { encoding: 'buffer' })) {
+      await moveUnlessTaken(childPath(entries, bytes), childPath(target, bytes));
       failpoint('volume.populate.moved');
     }
-    copyMetadata({ from: source.fd, to: target.fd, name: '.' }, target.fd, stats);
+    // From a directory of its own: moving the entries changed the times of the one they were in.
+    using directory = openDirectory(join(filled, 'directory'));
+    copyDirectoryMetadata(directory, target);
     await rm(filled, { recursive: true, force: true });
     failpoint('volume.populate.done');
     return true;

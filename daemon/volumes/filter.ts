@@ -1,0 +1,52 @@
+import type { VolumeRow } from '../../storage/database/rows.ts';
+import { invalidArgument } from '../base/errors.ts';
+
+type Values = readonly string[];
+type Test = (volume: VolumeRow, isUsed: boolean) => boolean;
+
+const FILTERS: ReadonlyMap<string, (values: Values) => Test> = new Map<string, (values: Values) => Test>([
+  ['name', (values) => (volume) => values.some((value) => volume.name.includes(value))],
+  ['driver', (values) => (volume) => values.some((value) => volume.driver.includes(value))],
+  ['label', (values) => (volume) => values.every((value) => hasLabel(volume.labels, value))],
+  ['dangling', dangling],
+]);
+
+/** Makes one test of the `filters` parameter of `GET /volumes`. Throws invalid_argument that names key and value. */
+export function volumeFilter(filters: ReadonlyMap<string, Values>): Test {
+  const tests = [...filters]
+    .filter(([, values]) => values.length > 0)
+    .map(([key, values]) => {
+      const filter = FILTERS.get(key);
+      if (filter === undefined) {
+        throw invalidArgument(`invalid filter '${key}'`);
+      }
+      return filter(values);
+    });
+  return (volume, isUsed) => tests.every((test) => test(volume, isUsed));
+}
+
+function dangling(values: Values): Test {
+  const wanted = new Set(
+    values.map((value) => {
+      switch (value.toLowerCase()) {
+        case '1':
+        case 'true':
+          return true;
+        case '0':
+        case 'false':
+          return false;
+        default:
+          throw invalidArgument(`invalid filter 'dangling=${value}'`);
+      }
+    }),
+  );
+  if (wanted.size > 1) {
+    throw invalidArgument(`invalid filter 'dangling=[${values.join(' ')}]'`);
+  }
+  return (_volume, isUsed) => wanted.has(!isUsed);
+}
+
+function hasLabel(labels: Readonly<Record<string, string>>, wanted: string): boolean {
+  const [key = '', ...rest] = wanted.split('=');
+  return Object.hasOwn(labels, key) && (rest.length === 0 || labels[key] === rest.join('='));
+}

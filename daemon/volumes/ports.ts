@@ -1,0 +1,8 @@
+/** What volumes need of the disk; storage/volumes/local-volumes.ts is it. Names are checked before. */
+export interface VolumeDirectories {
+  mountpoint(name: string): string;
+  create(name: string): Promise<void>;
+  beginRemove(name: string): Promise<{ finish(): Promise<void>; undo(): Promise<void> }>;
+  populate(name: string, sourceRoot: string, sourcePath: string): Promise<void>;
+  restore(known: ReadonlySet<string>): Promise<void>;
+}

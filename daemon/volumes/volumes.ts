@@ -1,0 +1,274 @@
+import type { VolumeCreateRequest, VolumeView } from '../../api/types/system.ts';
+import type { Database, VolumeRow } from '../../storage/database/rows.ts';
+import { formatNano } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
+import { conflict, invalidArgument, notFound } from '../base/errors.ts';
+import { failpoint } from '../base/failpoint.ts';
+import { newId } from '../base/ids.ts';
+import type { Logger } from '../base/log.ts';
+import { KeyedMutex } from '../base/mutex.ts';
+import { Rollback } from '../base/rollback.ts';
+import type { EventDraft, Journal } from '../events/journal-types.ts';
+import { volumeFilter } from './filter.ts';
+import { checkVolumeName } from './names.ts';
+import type { VolumeDirectories } from './ports.ts';
+
+export interface VolumesDeps {
+  journal: Journal;
+  database: Pick<Database, 'volumes'>;
+  directories: VolumeDirectories;
+  /** Ids of the containers that have this volume among their mounts, running or not. */
+  users(volumeName: string): readonly string[];
+  clock: Clock;
+  log: Logger;
+}
+
+interface CreateOptions {
+  driver?: string;
+  driverOpts?: Record<string, string>;
+  labels?: Record<string, string>;
+  anonymous: boolean;
+}
+
+const DRIVER = 'local';
+/** Tells clients (and `volumes/prune`) which volumes nobody named; moby's label. */
+const ANONYMOUS_LABEL = 'com.docker.volume.anonymous';
+/** Options of moby's local driver: mounts made by the daemon. */
+const KNOWN_OPTIONS = new Set(['type', 'o', 'device', 'size']);
+
+/**
+ * The volumes of this engine: `VolumePort` of the API and `VolumeBinder` of the containers. All answers come from
+ * memory; rows and events are written through the journal.
+ *
+ * INVARIANTS
+ * - One operation per volume at a time (`#locks`).
+ * - A row is written after its directory is made and deleted after its directory is out of sight.
+ */
+export class Volumes {
+  readonly #deps: VolumesDeps;
+  readonly #rows = new Map<string, VolumeRow>();
+  readonly #locks = new KeyedMutex();
+
+  constructor(deps: VolumesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Reads the rows and finishes what an earlier daemon left. Once, before anything else. */
+  async restore(): Promise<void> {
+    for (const row of this.#deps.database.volumes.all()) {
+      this.#rows.set(row.name, row);
+    }
+    await this.#deps.directories.restore(new Set(this.#rows.keys()));
+  }
+
+  // ---------------------------------------------------------------------------------------------- VolumePort
+
+  list(
+    filters: ReadonlyMap<string, readonly string[]>,
+  ): Promise<{ Volumes: VolumeView[]; Warnings: string[] | null }> {
+    return settled(() => {
+      const matches = volumeFilter(filters);
+      const found = [...this.#rows.values()]
+        .filter((row) => matches(row, this.#deps.users(row.name).length > 0))
+        .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+      return { Volumes: found.map((row) => this.#view(row)), Warnings: null };
+    });
+  }
+
+  async create(body: VolumeCreateRequest): Promise<VolumeView> {
+    const unnamed = body.Name === undefined || body.Name === '';
+    const row = await this.#createUnlessThere(body.Name || newId(), {
+      ...(body.Driver ? { driver: body.Driver } : {}),
+      driverOpts: body.DriverOpts ?? {},
+      labels: { ...body.Labels, ...(unnamed ? { [ANONYMOUS_LABEL]: '' } : {}) },
+      // Anonymous are only those that belong to one container: this one was asked for.
+      anonymous: false,
+    });
+    return this.#view(row.row);
+  }
+
+  inspect(name: string): Promise<VolumeView> {
+    return settled(() => this.#view(this.#get(name)));
+  }
+
+  /** `force`: a volume that does not exist is not an error. One in use always is. */
+  remove(name: string, options: { force: boolean }): Promise<void> {
+    return this.#locks.run(name, async () => {
+      if (options.force && !this.#rows.has(name)) {
+        return;
+      }
+      const row = this.#get(name);
+      const users = this.#deps.users(name);
+      if (users.length > 0) {
+        throw conflict(`remove ${name}: volume is in use - [${users.join(', ')}]`);
+      }
+      await this.#removeUnused(row);
+    });
+  }
+
+  // ---------------------------------------------------------------------------------------------- VolumeBinder
+
+  async ensure(
+    name: string,
+    options: CreateOptions,
+  ): Promise<{ name: string; mountpoint: string; driver: string; created: boolean }> {
+    const { row, created } = await this.#createUnlessThere(name, {
+      ...options,
+      labels: { ...options.labels, ...(options.anonymous ? { [ANONYMOUS_LABEL]: '' } : {}) },
+    });
+    return { name, mountpoint: this.#deps.directories.mountpoint(name), driver: row.driver, created };
+  }
+
+  /** See `VolumeBinder`: fills an empty volume from a directory of the container's file system. */
+  populate(name: string, sourceRoot: string, sourcePath: string): Promise<void> {
+    return this.#locks.run(name, () => {
+      this.#get(name);
+      return this.#deps.directories.populate(name, sourceRoot, sourcePath);
+    });
+  }
+
+  mounted(
+    name: string,
+    containerId: string,
+    mount?: { destination: string; readWrite: boolean; propagation: string },
+  ): void {
+    this.#tell(name, 'mount', {
+      container: containerId,
+      ...(mount && {
+        destination: mount.destination,
+        'read/write': String(mount.readWrite),
+        propagation: mount.propagation,
+      }),
+    });
+  }
+
+  unmounted(name: string, containerId: string): void {
+    this.#tell(name, 'unmount', { container: containerId });
+  }
+
+  /** Removes a volume that was made for one container, unless another one uses it by now. */
+  removeAnonymous(name: string): Promise<void> {
+    return this.#locks.run(name, async () => {
+      const row = this.#rows.get(name);
+      if (row?.anonymous === true && this.#deps.users(name).length === 0) {
+        await this.#removeUnused(row);
+      }
+    });
+  }
+
+  // ---------------------------------------------------------------------------------------------- inside
+
+  #createUnlessThere(name: string, options: CreateOptions): Promise<{ row: VolumeRow; created: boolean }> {
+    return this.#locks.run(name, async () => {
+      checkVolumeName(name);
+      checkDriver(name, options.driver ?? '');
+      const existing = this.#rows.get(name);
+      if (existing !== undefined) {
+        return { row: existing, created: false };
+      }
+      checkOptions(name, options.driverOpts ?? {});
+      const row: VolumeRow = {
+        name,
+        driver: DRIVER,
+        options: {},
+        labels: options.labels ?? {},
+        anonymous: options.anonymous,
+        createdNano: this.#deps.clock.nowNano(),
+      };
+      await this.#deps.directories.create(name);
+      failpoint('volume.create.row');
+      // An anonymous volume becomes durable with the row of its container.
+      this.#commit(draft(name, 'create'), { durable: !row.anonymous }, () => {
+        this.#deps.database.volumes.insert(row);
+      });
+      this.#rows.set(name, row);
+      return { row, created: true };
+    });
+  }
+
+  async #removeUnused(row: VolumeRow): Promise<void> {
+    const { name } = row;
+    await using rollback = new Rollback(this.#deps.log, { volume: name });
+    const removal = await this.#deps.directories.beginRemove(name);
+    rollback.defer('put the directory back', () => removal.undo());
+    // Somebody may have begun to use it while the directory was renamed.
+    const users = this.#deps.users(name);
+    if (users.length > 0) {
+      throw conflict(`remove ${name}: volume is in use - [${users.join(', ')}]`);
+    }
+    this.#commit(draft(name, 'destroy'), { durable: true }, () => {
+      this.#deps.database.volumes.remove(name);
+    });
+    this.#rows.delete(name);
+    rollback.commit();
+    failpoint('volume.remove.files');
+    await removal.finish().catch((error: unknown) => {
+      // The volume is gone for everybody; the next start deletes the rest.
+      this.#deps.log.error({ volume: name, err: error }, 'files of a removed volume could not be deleted');
+    });
+  }
+
+  #get(name: string): VolumeRow {
+    const row = this.#rows.get(name);
+    if (row === undefined) {
+      throw notFound(`get ${name}: no such volume`);
+    }
+    return row;
+  }
+
+  #view(row: VolumeRow): VolumeView {
+    return {
+      CreatedAt: `${formatNano(row.createdNano).slice(0, 19)}Z`,
+      Driver: row.driver,
+      Labels: nullWhenEmpty(row.labels),
+      Mountpoint: this.#deps.directories.mountpoint(row.name),
+      Name: row.name,
+      Options: nullWhenEmpty(row.options),
+      Scope: 'local',
+    };
+  }
+
+  #tell(name: string, action: string, attributes: Record<string, string>): void {
+    this.#commit(draft(name, action, attributes), { durable: false }, () => {
+      // Nothing but the event: who uses a volume is in the containers' rows.
+    });
+  }
+
+  #commit(event: EventDraft, options: { durable: boolean }, change: () => void): void {
+    this.#deps.journal.commit((emit) => {
+      change();
+      emit(event);
+    }, options);
+  }
+}
+
+function draft(name: string, action: string, attributes: Record<string, string> = {}): EventDraft {
+  return { type: 'volume', action, actorId: name, attributes: { driver: DRIVER, ...attributes } };
+}
+
+function checkDriver(name: string, driver: string): void {
+  if (driver !== '' && driver !== DRIVER) {
+    throw notFound(
+      `create ${name}: error looking up volume plugin ${driver}: plugin ${JSON.stringify(driver)} not found`,
+    );
+  }
+}
+
+function checkOptions(name: string, options: Readonly<Record<string, string>>): void {
+  for (const key of Object.keys(options)) {
+    throw invalidArgument(
+      KNOWN_OPTIONS.has(key)
+        ? `create ${name}: option ${JSON.stringify(key)} of the local volume driver is not supported yet`
+        : `create ${name}: invalid option: ${JSON.stringify(key)}`,
+    );
+  }
+}
+
+function nullWhenEmpty(map: Record<string, string>): Record<string, string> | null {
+  return Object.keys(map).length === 0 ? null : map;
+}
+
+/** Runs something synchronous so that what it throws becomes a rejection. */
+async function settled<T>(run: () => T): Promise<T> {
+  return run();
+}

@@ -1,0 +1,240 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../../../daemon/base/clock.ts';
+import { silentLogger } from '../../../daemon/base/log.ts';
+import { EventLog } from '../../../daemon/events/log.ts';
+import { checkVolumeName } from '../../../daemon/volumes/names.ts';
+import type { VolumeDirectories } from '../../../daemon/volumes/ports.ts';
+import { Volumes } from '../../../daemon/volumes/volumes.ts';
+import { openDatabase } from '../../../storage/database/index.ts';
+
+/** Directories as a set of names; a removal can be made to fail at its last step. */
+class FakeDirectories implements VolumeDirectories {
+  readonly present = new Set<string>();
+  readonly populated: string[] = [];
+  restored: string[] = [];
+  failFinish = false;
+
+  mountpoint(name: string): string {
+    return `/root/volumes/${name}/_data`;
+  }
+
+  async create(name: string): Promise<void> {
+    this.present.add(name);
+  }
+
+  async beginRemove(name: string) {
+    this.present.delete(name);
+    return {
+      finish: async () => {
+        if (this.failFinish) {
+          throw new Error('EIO');
+        }
+      },
+      undo: async () => {
+        this.present.add(name);
+      },
+    };
+  }
+
+  async populate(name: string): Promise<void> {
+    this.populated.push(name);
+  }
+
+  async restore(known: ReadonlySet<string>): Promise<void> {
+    this.restored = [...known];
+  }
+}
+
+function setUp() {
+  const database = openDatabase(':memory:', silentLogger);
+  const journal = new EventLog({ database, clock: systemClock, log: silentLogger });
+  const directories = new FakeDirectories();
+  const used = new Map<string, string[]>();
+  const users = (name: string) => used.get(name) ?? [];
+  const deps = { journal, database, directories, users, clock: systemClock, log: silentLogger };
+  const events = () =>
+    database.events
+      .range({ limit: 99 })
+      .map(({ action, actorId, attributes }) => ({ action, actorId, attributes }));
+  return { volumes: new Volumes(deps), deps, database, directories, used, events };
+}
+
+const NONE = new Map<string, string[]>();
+
+test.each([
+  ['x', /volume name is too short/],
+  ['', /volume name is too short/],
+  ['.removed', /includes invalid characters/],
+  ['..', /includes invalid characters/],
+  ['a/b', /includes invalid characters/],
+  ['a b', /includes invalid characters/],
+  ['a\0b', /includes invalid characters/],
+  ['a\nb', /includes invalid characters/],
+  ['ä1', /includes invalid characters/],
+  ['a'.repeat(256), /longer than 255/],
+])('checkVolumeName refuses %j', (name, message) => {
+  expect(() => checkVolumeName(name)).toThrow(expect.objectContaining({ code: 'invalid_argument' }));
+  expect(() => checkVolumeName(name)).toThrow(message);
+});
+
+test('create: makes directory, row and event once, and answers the same volume the second time', async () => {
+  const { volumes, directories, database, events } = setUp();
+  const [first, second] = await Promise.all([
+    volumes.create({ Name: 'data', Labels: { tier: 'db' } }),
+    volumes.create({ Name: 'data', Driver: 'local', Labels: { other: '1' } }),
+  ]);
+  expect(first).toEqual({
+    CreatedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/) as string,
+    Driver: 'local',
+    Labels: { tier: 'db' },
+    Mountpoint: '/root/volumes/data/_data',
+    Name: 'data',
+    Options: null,
+    Scope: 'local',
+  });
+  expect(second).toEqual(first);
+  expect([...directories.present]).toEqual(['data']);
+  expect(database.volumes.all()).toHaveLength(1);
+  expect(events()).toEqual([{ action: 'create', actorId: 'data', attributes: { driver: 'local' } }]);
+});
+
+test('create: without a name makes one up and labels the volume', async () => {
+  const { volumes } = setUp();
+  const { Name, Labels } = await volumes.create({});
+  expect(Name).toMatch(/^[0-9a-f]{64}$/);
+  expect(Labels).toEqual({ 'com.docker.volume.anonymous': '' });
+  await volumes.removeAnonymous(Name);
+  expect(await volumes.inspect(Name)).toMatchObject({ Name });
+});
+
+test.each([
+  [{ Driver: 'nfs' }, 'not_found', 'create vol: error looking up volume plugin nfs: plugin "nfs" not found'],
+  [{ DriverOpts: { type: 'tmpfs' } }, 'invalid_argument', /option "type" .* is not supported yet/],
+  [{ DriverOpts: { colour: 'red' } }, 'invalid_argument', 'create vol: invalid option: "colour"'],
+])('create: refuses %j', async (body, code, message) => {
+  const { volumes, directories } = setUp();
+  const creating = volumes.create({ Name: 'vol', ...body });
+  await expect(creating).rejects.toThrow(expect.objectContaining({ code }));
+  await expect(creating).rejects.toThrow(message);
+  expect(directories.present.size).toBe(0);
+});
+
+test('remove: refuses a volume in use with the ids of its containers, even by force', async () => {
+  const { volumes, used, directories } = setUp();
+  await volumes.create({ Name: 'data' });
+  used.set('data', ['c1', 'c2']);
+  await expect(volumes.remove('data', { force: true })).rejects.toThrow(
+    expect.objectContaining({ code: 'conflict', message: 'remove data: volume is in use - [c1, c2]' }),
+  );
+  expect([...directories.present]).toEqual(['data']);
+});
+
+test('remove: of an unknown volume is not found, unless forced', async () => {
+  const { volumes } = setUp();
+  await volumes.remove('data', { force: true });
+  await expect(volumes.remove('data', { force: false })).rejects.toThrow(
+    expect.objectContaining({ code: 'not_found', message: 'get data: no such volume' }),
+  );
+  await expect(volumes.inspect('data')).rejects.toThrow('get data: no such volume');
+});
+
+test('remove: a container that appears meanwhile keeps the volume', async () => {
+  const { volumes, used, directories, deps, database } = setUp();
+  await volumes.create({ Name: 'data' });
+  const begin = directories.beginRemove.bind(directories);
+  deps.directories.beginRemove = (name: string) => {
+    used.set(name, ['c1']);
+    return begin(name);
+  };
+  await expect(volumes.remove('data', { force: false })).rejects.toThrow('volume is in use - [c1]');
+  expect([...directories.present]).toEqual(['data']);
+  expect(database.volumes.all()).toHaveLength(1);
+});
+
+test('remove: files that cannot be deleted do not bring the volume back', async () => {
+  const { volumes, directories, events } = setUp();
+  await volumes.create({ Name: 'data' });
+  directories.failFinish = true;
+  await volumes.remove('data', { force: false });
+  expect(events().map(({ action }) => action)).toEqual(['create', 'destroy']);
+  expect((await volumes.list(NONE)).Volumes).toEqual([]);
+});
+
+test('ensure: makes an anonymous volume that goes when nobody uses it', async () => {
+  const { volumes, used, database } = setUp();
+  expect(await volumes.ensure('anon', { anonymous: true })).toEqual({
+    name: 'anon',
+    mountpoint: '/root/volumes/anon/_data',
+    driver: 'local',
+    created: true,
+  });
+  expect((await volumes.ensure('anon', { anonymous: false })).created).toBe(false);
+  used.set('anon', ['c1']);
+  await volumes.removeAnonymous('anon');
+  expect(database.volumes.all()).toHaveLength(1);
+  used.clear();
+  await volumes.removeAnonymous('anon');
+  await volumes.removeAnonymous('anon');
+  expect(database.volumes.all()).toEqual([]);
+});
+
+test('mounted and unmounted tell who and where', async () => {
+  const { volumes, events } = setUp();
+  await volumes.ensure('data', { anonymous: false });
+  volumes.mounted('data', 'c1', { destination: '/x', readWrite: true, propagation: '' });
+  volumes.unmounted('data', 'c1');
+  expect(events().slice(1)).toEqual([
+    {
+      action: 'mount',
+      actorId: 'data',
+      attributes: {
+        driver: 'local',
+        container: 'c1',
+        destination: '/x',
+        'read/write': 'true',
+        propagation: '',
+      },
+    },
+    { action: 'unmount', actorId: 'data', attributes: { driver: 'local', container: 'c1' } },
+  ]);
+});
+
+test.each<[Record<string, string[]>, string[]]>([
+  [{}, ['db-data', 'free', 'web-data']],
+  [{ name: ['data'] }, ['db-data', 'web-data']],
+  [{ dangling: ['1'] }, ['free', 'web-data']],
+  [{ dangling: ['false'] }, ['db-data']],
+  [{ driver: ['loc'] }, ['db-data', 'free', 'web-data']],
+  [{ label: ['tier'] }, ['db-data', 'web-data']],
+  [{ label: ['tier=a=b'] }, ['web-data']],
+  [{ label: ['toString'] }, []],
+  [{ name: ['data'], dangling: ['true'] }, ['web-data']],
+])('list: with %j', async (filters, names) => {
+  const { volumes, used } = setUp();
+  await volumes.create({ Name: 'web-data', Labels: { tier: 'a=b' } });
+  await volumes.create({ Name: 'db-data', Labels: { tier: 'db' } });
+  await volumes.create({ Name: 'free' });
+  used.set('db-data', ['c1']);
+  const { Volumes: found, Warnings } = await volumes.list(new Map(Object.entries(filters)));
+  expect(found.map(({ Name }) => Name)).toEqual(names);
+  expect(Warnings).toBeNull();
+});
+
+test.each<[Record<string, string[]>, string]>([
+  [{ colour: ['red'] }, "invalid filter 'colour'"],
+  [{ dangling: ['perhaps'] }, "invalid filter 'dangling=perhaps'"],
+  [{ dangling: ['1', '0'] }, "invalid filter 'dangling=[1 0]'"],
+])('list: refuses %j', async (filters, message) => {
+  await expect(setUp().volumes.list(new Map(Object.entries(filters)))).rejects.toThrow(
+    expect.objectContaining({ code: 'invalid_argument', message }),
+  );
+});
+
+test('restore: knows the volumes of an earlier daemon', async () => {
+  const { volumes, deps, directories } = setUp();
+  await volumes.create({ Name: 'data', Labels: { a: 'b' } });
+  const second = new Volumes(deps);
+  await second.restore();
+  expect(directories.restored).toEqual(['data']);
+  expect(await second.inspect('data')).toEqual(await volumes.inspect('data'));
+});
