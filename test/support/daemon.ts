@@ -15,6 +15,8 @@ export interface TestDaemonOptions {
   engine?: EngineKind;
   /** Lets berthd watch its event loop (scripts/bench/loop-delay.ts). */
   watchLoop?: boolean;
+  /** Shows the daemon's log on this terminal instead of keeping it in a file. */
+  terminal?: boolean;
   /** Gives its network namespace a way to the host and back (10.N.0.1 and .2). */
   uplink?: number;
 }
@@ -53,6 +55,7 @@ export class TestDaemon implements AsyncDisposable {
   readonly engine: EngineKind;
   readonly http: HttpClient;
   readonly #env: Record<string, string>;
+  readonly #terminal: boolean;
   #child: ChildProcess | undefined;
 
   private constructor(options: TestDaemonOptions) {
@@ -72,6 +75,7 @@ export class TestDaemon implements AsyncDisposable {
       loopDelay: `${root}/loop-delay.json`,
     };
     this.#env = options.watchLoop === true ? { BERTH_LOOP_DELAY_FILE: this.paths.loopDelay } : {};
+    this.#terminal = options.terminal === true;
     mkdirSync(root, { recursive: true });
     this.cgroupParent = `/${this.name}`;
     this.netns = new TestNetns(this.name, options.uplink === undefined ? {} : { uplink: options.uplink });
@@ -147,7 +151,7 @@ export class TestDaemon implements AsyncDisposable {
       this.#child = spawn(file, args, {
         cwd: '/',
         detached: true,
-        stdio: ['ignore', log, log],
+        stdio: this.#terminal ? ['ignore', 'inherit', 'inherit'] : ['ignore', log, log],
         env: {
           PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
           ...this.#env,
