@@ -1,0 +1,131 @@
+import type {
+  ContainerConfig,
+  ContainerCreateRequest,
+  EndpointSettings,
+  HostConfig,
+  Ulimit,
+} from '../../../api/types/container.ts';
+import type { HostFacts } from '../../../runtime/host/facts.ts';
+import { parseSignal } from '../signals.ts';
+import type { ResolvedImage } from '../ports.ts';
+import { mergeConfig, platformWarnings } from './config.ts';
+import { normaliseHostConfig } from './host-config.ts';
+import type { LogDriver, NormalHostConfig } from './host-config.ts';
+import type { ResolvedMount } from './mount-points.ts';
+import { resolveMounts } from './mount-points.ts';
+import type { ContainerLookup } from './namespaces.ts';
+import { resolveNamespaces } from './namespaces.ts';
+import { resolveEndpoints } from './networking.ts';
+import { refuseNul } from './refuse.ts';
+
+/**
+ * What a container is to be, for as long as it lives: the JSON of its row. Everything a client may ask has been
+ * checked and every default filled in, so that whoever starts the container only has to obey.
+ */
+export interface ContainerSpec {
+  /** Image and request merged, as `docker inspect` shows it under Config. */
+  config: ContainerConfig;
+  /** With every default, as `docker inspect` shows it under HostConfig. */
+  hostConfig: NormalHostConfig;
+  /** By network name; empty when the network is another container's. */
+  networking: Record<string, EndpointSettings>;
+  /** The image reference as the client gave it. */
+  createdFrom: string;
+  /** First word of the command line, and the others. */
+  path: string;
+  args: string[];
+  /** Sorted so that parents are mounted before what is inside them. */
+  mounts: ResolvedMount[];
+  platform: string;
+  /** Number of the signal that asks the container to end. */
+  stopSignal: number;
+  /** Seconds between that signal and SIGKILL; null = the engine's default. */
+  stopTimeout: number | null;
+  logDriver: LogDriver;
+}
+
+/** What the configuration of the daemon decides for containers that do not say. */
+export interface EngineDefaults {
+  shmSizeBytes: number;
+  init: boolean;
+  noNewPrivileges: boolean;
+  logDriver: LogDriver;
+  /** Applied unless the container has one of the same name. */
+  ulimits: readonly Ulimit[];
+  /** Name of a loaded AppArmor profile; null = none. */
+  apparmorProfile: string | null;
+}
+
+/** The defaults of an unconfigured daemon. */
+export const engineDefaults: EngineDefaults = {
+  shmSizeBytes: 64 * 1024 * 1024,
+  init: false,
+  noNewPrivileges: false,
+  logDriver: 'json-file',
+  ulimits: [],
+  apparmorProfile: null,
+};
+
+export interface BuildSpecInput {
+  id: string;
+  request: ContainerCreateRequest;
+  image: ResolvedImage;
+  facts: HostFacts;
+  defaults: EngineDefaults;
+  /** For `container:<name|id>`: the container meant, undefined when there is none. */
+  findContainer: ContainerLookup;
+  /** Whether a path exists on the host; asked only for binds that must not be created. */
+  hostPathExists: (path: string) => boolean;
+}
+
+/**
+ * Decides what a create request means. Pure but for the two questions in its input.
+ * Throws EngineError invalid_argument with dockerd's text where it has one, else naming field and value: a field is
+ * put in force or refused, never ignored. Warnings are for the answer of create.
+ */
+export function buildSpec(input: BuildSpecInput): { spec: ContainerSpec; warnings: string[] } {
+  const { request, image, facts, defaults, id } = input;
+  refuseNul(request);
+  const hostRequest: HostConfig = request.HostConfig ?? {};
+  const namespaces = resolveNamespaces(request, hostRequest, input);
+  const { config, warnings: configWarnings } = mergeConfig(request, image.config, {
+    ...namespaces.identity,
+    id,
+  });
+  const { hostConfig, warnings: hostWarnings } = normaliseHostConfig(hostRequest, {
+    facts,
+    defaults,
+    modes: namespaces.modes,
+  });
+  const [path, ...args] = commandLine(config);
+  return {
+    spec: {
+      config,
+      hostConfig,
+      networking: resolveEndpoints(request, hostConfig.NetworkMode),
+      createdFrom: request.Image ?? '',
+      path,
+      args,
+      mounts: resolveMounts({
+        id,
+        config,
+        hostConfig,
+        selinux: facts.selinux,
+        recursiveReadOnly: facts.recursiveReadOnly,
+        hostPathExists: input.hostPathExists,
+      }),
+      platform: 'linux',
+      stopSignal: parseSignal(config.StopSignal ?? 'SIGTERM'),
+      stopTimeout: config.StopTimeout ?? null,
+      // normaliseHostConfig lets only these two through.
+      logDriver: hostConfig.LogConfig.Type === 'none' ? 'none' : 'json-file',
+    },
+    warnings: [...platformWarnings(image, facts), ...configWarnings, ...hostWarnings],
+  };
+}
+
+/** mergeConfig has made sure that there is a first word. */
+function commandLine(config: ContainerConfig): [string, ...string[]] {
+  const [first = '', ...rest] = [...(config.Entrypoint ?? []), ...(config.Cmd ?? [])];
+  return [first, ...rest];
+}

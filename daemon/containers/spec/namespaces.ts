@@ -1,0 +1,141 @@
+import type { ContainerCreateRequest, HostConfig } from '../../../api/types/container.ts';
+import type { HostFacts } from '../../../runtime/host/facts.ts';
+import { invalidArgument } from '../../base/errors.ts';
+import { notSupportedYet } from './refuse.ts';
+
+/** What `container:<name|id>` needs to know of the other container. */
+export type ContainerLookup = (
+  ref: string,
+) => { id: string; hostname: string; domainname: string } | undefined;
+
+/** Which namespaces a container has of its own, in the API's words; `container:` always with the full id. */
+export interface NamespaceModes {
+  NetworkMode: string;
+  IpcMode: string;
+  PidMode: string;
+  UTSMode: string;
+  UsernsMode: string;
+  CgroupnsMode: string;
+}
+
+export interface ResolvedNamespaces {
+  modes: NamespaceModes;
+  /** Names that come with a namespace of somebody else. */
+  identity: { hostname?: string; domainname?: string };
+}
+
+const PREFIX = 'container:';
+
+/** The networks there are; others come with the networks API. */
+const networks = new Set(['default', 'bridge', 'host', 'none']);
+
+/** Pure but for the look-up. Throws invalid_argument with dockerd's texts. */
+export function resolveNamespaces(
+  request: ContainerCreateRequest,
+  host: HostConfig,
+  world: { facts: HostFacts; findContainer: ContainerLookup },
+): ResolvedNamespaces {
+  const network = host.NetworkMode || 'default';
+  if (isContainerMode(network)) {
+    refuseWithForeignNetwork(request, host);
+  }
+  const neighbour = isContainerMode(network) ? lookUp(network, 'network', world.findContainer) : undefined;
+  if (neighbour === undefined && !networks.has(network)) {
+    // Not not_found: the docker CLI takes a 404 of create for a missing image and would pull it.
+    throw invalidArgument(`network ${network} not found`);
+  }
+  if (host.UTSMode === 'host' && request.Hostname) {
+    throw invalidArgument('conflicting options: hostname and the UTS mode');
+  }
+  const sharesHostname = network === 'host' || host.UTSMode === 'host';
+  return {
+    modes: {
+      NetworkMode: neighbour ? PREFIX + neighbour.id : network,
+      IpcMode: ipcMode(host.IpcMode || 'private'),
+      PidMode: pidMode(host.PidMode ?? '', world.findContainer),
+      UTSMode: oneOf('UTS mode', host.UTSMode ?? '', ['', 'host']),
+      UsernsMode: oneOf('user namespace mode', host.UsernsMode ?? '', ['', 'host']),
+      CgroupnsMode: cgroupnsMode(host, world.facts),
+    },
+    identity: neighbour ?? (sharesHostname ? { hostname: world.facts.hostname } : {}),
+  };
+}
+
+/** The id in `container:<id>`, undefined for every other mode. */
+export function containerOfMode(mode: string): string | undefined {
+  return mode.startsWith(PREFIX) ? mode.slice(PREFIX.length) : undefined;
+}
+
+function isContainerMode(mode: string): boolean {
+  return mode === 'container' || mode.startsWith(PREFIX);
+}
+
+function lookUp(mode: string, what: string, find: ContainerLookup): ReturnType<ContainerLookup> {
+  const ref = mode.slice(PREFIX.length);
+  if (ref === '') {
+    throw invalidArgument(`invalid ${what} mode: invalid container format container:<name|id>`);
+  }
+  const found = find(ref);
+  if (found === undefined) {
+    // Not not_found, for the same reason as an unknown network.
+    throw invalidArgument(`No such container: ${ref}`);
+  }
+  return found;
+}
+
+function pidMode(mode: string, find: ContainerLookup): string {
+  if (mode === '' || mode === 'host') {
+    return mode;
+  }
+  if (containerOfMode(mode)) {
+    return PREFIX + (lookUp(mode, 'PID', find)?.id ?? '');
+  }
+  throw invalidArgument(`invalid PID mode: ${mode}`);
+}
+
+function ipcMode(mode: string): string {
+  // Both need a /dev/shm that outlives the container's own mounts.
+  if (mode === 'shareable' || containerOfMode(mode) !== undefined) {
+    throw notSupportedYet('IpcMode', mode);
+  }
+  return oneOf('IPC mode', mode, ['private', 'none', 'host']);
+}
+
+function cgroupnsMode(host: HostConfig, facts: HostFacts): string {
+  const mode = oneOf('cgroup namespace mode', host.CgroupnsMode ?? '', ['', 'private', 'host']);
+  if (mode === 'private' && !facts.cgroupNamespaces) {
+    throw invalidArgument('CgroupnsMode private: this kernel does not support cgroup namespaces');
+  }
+  // Version 1 has no delegation to protect; every engine keeps the host's view there.
+  return mode || (facts.cgroup.version === 2 && facts.cgroupNamespaces ? 'private' : 'host');
+}
+
+function oneOf(what: string, mode: string, modes: readonly string[]): string {
+  if (!modes.includes(mode)) {
+    throw invalidArgument(`invalid ${what}: ${mode}`);
+  }
+  return mode;
+}
+
+/** A network that belongs to another container can be given neither names nor ports. */
+function refuseWithForeignNetwork(request: ContainerCreateRequest, host: HostConfig): void {
+  const conflicts: [boolean, string][] = [
+    [Boolean(request.Hostname), 'hostname and the network mode'],
+    [
+      Boolean(host.Links?.length),
+      "container type network can't be used with links. This would result in undefined behavior",
+    ],
+    [Boolean(host.Dns?.length), 'dns and the network mode'],
+    [Boolean(host.ExtraHosts?.length), 'custom host-to-IP mapping and the network mode'],
+    [
+      Object.keys(host.PortBindings ?? {}).length > 0 || Boolean(host.PublishAllPorts),
+      'port publishing and the container type network mode',
+    ],
+    [Object.keys(request.ExposedPorts ?? {}).length > 0, 'port exposing and the container type network mode'],
+    [Boolean(request.MacAddress), 'mac-address and the network mode'],
+  ];
+  const conflict = conflicts.find(([holds]) => holds);
+  if (conflict) {
+    throw invalidArgument(`conflicting options: ${conflict[1]}`);
+  }
+}
