@@ -1,0 +1,65 @@
+import { closeSync, constants, openSync } from 'node:fs';
+import { errnoOf } from '../errors.ts';
+import { declare } from './libc.ts';
+
+/**
+ * Network namespaces. A namespace is entered by the calling thread only, so these functions are synchronous and belong
+ * on the main thread: between leaving the host's namespace and being back not one other line of the daemon runs.
+ */
+const nativeUnshare = declare('int unshare(int flags)');
+const nativeSetns = declare('int setns(int fd, int type)');
+const nativeMount = declare(
+  'int mount(const char *source, const char *target, const char *type, unsigned long flags, const void *data)',
+);
+const nativeUnmount = declare('int umount2(const char *target, int flags)');
+
+const CLONE_NEWNET = 0x40000000;
+const MS_BIND = 4096;
+const MNT_DETACH = 2;
+
+/** `/proc/self` is the process; the namespace in question is the thread's. */
+const OWN_NAMESPACE = '/proc/thread-self/ns/net';
+
+/**
+ * Runs `work` in a new network namespace and comes back. `work` must be synchronous. When the way back is barred the
+ * process ends at once: a daemon in a stranger's namespace would do damage with every further line.
+ */
+export function inNewNetworkNamespace<T>(work: () => T): T {
+  const home = openSync(OWN_NAMESPACE, constants.O_RDONLY);
+  try {
+    nativeUnshare('network namespace', CLONE_NEWNET);
+    try {
+      return work();
+    } finally {
+      comeBack(home);
+    }
+  } finally {
+    closeSync(home);
+  }
+}
+
+function comeBack(home: number): void {
+  try {
+    nativeSetns("the host's network namespace", home, CLONE_NEWNET);
+  } catch (error) {
+    process.stderr.write(`fatal: cannot return to the host's network namespace: ${String(error)}\n`);
+    process.abort();
+  }
+}
+
+/** Keeps the calling thread's network namespace alive at `file`, which must exist. */
+export function pinNetworkNamespace(file: string): void {
+  nativeMount(file, OWN_NAMESPACE, file, null, MS_BIND, null);
+}
+
+/** Undoes `pinNetworkNamespace`; whoever still uses the namespace keeps it. A file where nothing is mounted is no error. */
+export function unpinNetworkNamespace(file: string): void {
+  try {
+    nativeUnmount(file, file, MNT_DETACH);
+  } catch (error) {
+    // EINVAL: not a mount point; ENOENT: no such file. Both mean there is nothing to undo.
+    if (errnoOf(error) !== 'EINVAL' && errnoOf(error) !== 'ENOENT') {
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import { invalidArgument } from '../base/errors.ts';
+import type { NetworkInspect } from '../../api/types/system.ts';
+
+/** Filters of GET /networks. Pure. */
+type Filters = ReadonlyMap<string, readonly string[]>;
+type Match = (network: NetworkInspect, value: string) => boolean;
+
+const FILTERS: Readonly<Record<string, Match>> = {
+  driver: (network, value) => network.Driver === value,
+  id: (network, value) => matchesText(network.Id, value),
+  label: (network, value) => matchesLabel(network.Labels, value),
+  name: (network, value) => matchesText(network.Name, value),
+  type: (_network, value) => value === 'builtin',
+  scope: (network, value) => network.Scope === value,
+  // Built-in networks are never dangling, used or not.
+  dangling: (_network, value) => isFalse(value),
+};
+
+/** True when the built-in `network` passes all filters. Throws invalid_argument for unknown keys and values. */
+export function matchesFilters(network: NetworkInspect, filters: Filters): boolean {
+  return [...filters].every(([key, values]) => {
+    const match = FILTERS[key];
+    if (match === undefined) {
+      throw invalidArgument(`invalid filter '${key}'`);
+    }
+    checkValues(key, values);
+    // Labels must all be there; of any other key one of the values is enough.
+    return key === 'label'
+      ? values.every((value) => match(network, value))
+      : values.some((value) => match(network, value));
+  });
+}
+
+function checkValues(key: string, values: readonly string[]): void {
+  if (key === 'type') {
+    const bad = values.find((value) => value !== 'builtin' && value !== 'custom');
+    if (bad !== undefined) {
+      throw invalidArgument(`invalid filter: 'type'='${bad}'`);
+    }
+  }
+  if (
+    key === 'dangling' &&
+    (values.length !== 1 || values.some((value) => !isTrue(value) && !isFalse(value)))
+  ) {
+    throw invalidArgument(`invalid filter 'dangling=[${values.join(' ')}]'`);
+  }
+}
+
+function isTrue(value: string): boolean {
+  return ['1', 'true', 'True', 'TRUE', 't', 'T'].includes(value);
+}
+
+function isFalse(value: string): boolean {
+  return ['0', 'false', 'False', 'FALSE', 'f', 'F'].includes(value);
+}
+
+/** As dockerd: the value is a regular expression that matches anywhere, or the text itself. */
+function matchesText(text: string, value: string): boolean {
+  if (text === value) {
+    return true;
+  }
+  try {
+    return new RegExp(value).test(text);
+  } catch {
+    // Not a regular expression: then it matches only as text.
+    return false;
+  }
+}
+
+/** `key` or `key=value`. */
+function matchesLabel(labels: Readonly<Record<string, string>>, value: string): boolean {
+  const [key = '', ...rest] = value.split('=');
+  const found = Object.hasOwn(labels, key) ? labels[key] : undefined;
+  return found !== undefined && (rest.length === 0 || found === rest.join('='));
+}

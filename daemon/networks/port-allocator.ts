@@ -1,0 +1,162 @@
+import { readFileSync } from 'node:fs';
+import { errnoOf, errorText, internal } from '../base/errors.ts';
+import type { EngineError } from '../base/errors.ts';
+import { failpoint } from '../base/failpoint.ts';
+import { formatIpv4 } from '../base/ipv4.ts';
+import type { Logger } from '../base/log.ts';
+import type { PlannedBinding } from './port-plan.ts';
+import type { HostPort, NetworkKernel, PublishedPort } from './ports.ts';
+
+/** Where ephemeral host ports come from when the kernel does not say (as dockerd). */
+const EPHEMERAL_FALLBACK = { first: 49_153, last: 65_535 };
+
+/**
+ * Gives out host ports. What our own containers have is known here; what processes of the host have is found by
+ * reserving the port with the kernel.
+ */
+export class PortAllocator {
+  readonly #kernel: Pick<NetworkKernel, 'reserve' | 'release'>;
+  readonly #log: Logger;
+  /** `tcp/8080` -> host addresses it is taken on. */
+  readonly #taken = new Map<string, Set<number>>();
+  /** The last ephemeral port given out: the next search begins after it, so that a freed port rests. */
+  #lastEphemeral = 0;
+
+  constructor(deps: { kernel: Pick<NetworkKernel, 'reserve' | 'release'>; log: Logger }) {
+    this.#kernel = deps.kernel;
+    this.#log = deps.log;
+  }
+
+  /** All of the bindings for the container at `address`, or none: then it throws what dockerd would say. */
+  take(bindings: readonly PlannedBinding[], address: number, endpoint: string): PublishedPort[] {
+    const ports: PublishedPort[] = [];
+    try {
+      for (const binding of bindings) {
+        const { protocol, hostAddress, containerPort } = binding;
+        failpoint('network.open.port');
+        const hostPort = this.#takeOne(binding);
+        ports.push({ protocol, hostAddress, hostPort, address, containerPort });
+      }
+      return ports;
+    } catch (error) {
+      this.give(ports);
+      throw internal(
+        `driver failed programming external connectivity on endpoint ${endpoint}: ${errorText(error)}`,
+        { cause: error },
+      );
+    }
+  }
+
+  /** After a restart of the daemon: these ports are in use, whoever took them in between. */
+  retake(ports: readonly PublishedPort[]): void {
+    for (const port of ports) {
+      this.#mark(port);
+      try {
+        failpoint('network.restore.port');
+        this.#kernel.reserve(port);
+      } catch (error) {
+        // The container's port still works, since the firewall comes before the process; only the process will wonder.
+        this.#log.warn(
+          { port: textOf(port), err: error },
+          'published port was taken by a process of the host while the daemon was away',
+        );
+      }
+    }
+  }
+
+  /** Idempotent. */
+  give(ports: readonly HostPort[]): void {
+    for (const port of ports) {
+      this.#kernel.release(port);
+      const key = keyOf(port);
+      const addresses = this.#taken.get(key);
+      addresses?.delete(port.hostAddress);
+      if (addresses?.size === 0) {
+        this.#taken.delete(key);
+      }
+    }
+  }
+
+  #takeOne(binding: PlannedBinding): number {
+    let failure: EngineError | undefined;
+    for (const hostPort of this.#candidates(binding)) {
+      const port = { protocol: binding.protocol, hostAddress: binding.hostAddress, hostPort };
+      failure = this.#tryTake(port);
+      if (failure === undefined) {
+        if (binding.hostPorts === undefined) {
+          this.#lastEphemeral = hostPort;
+        }
+        return hostPort;
+      }
+    }
+    if (failure !== undefined && binding.hostPorts?.first === binding.hostPorts?.last && binding.hostPorts) {
+      throw failure;
+    }
+    throw internal('all ports are allocated', { cause: failure });
+  }
+
+  /** Undefined = taken; else why not. Throws when another port of the range would not help either. */
+  #tryTake(port: HostPort): EngineError | undefined {
+    if (this.#isTaken(port)) {
+      return internal(
+        `Bind for ${formatIpv4(port.hostAddress)}:${port.hostPort} failed: port is already allocated`,
+      );
+    }
+    try {
+      this.#kernel.reserve(port);
+    } catch (error) {
+      if (errnoOf(error) === 'EADDRINUSE') {
+        return internal(`failed to bind host port ${textOf(port)}: address already in use`, { cause: error });
+      }
+      if (errnoOf(error) === 'EADDRNOTAVAIL') {
+        throw internal(`failed to bind host port ${textOf(port)}: cannot assign requested address`, {
+          cause: error,
+        });
+      }
+      throw error;
+    }
+    this.#mark(port);
+    return undefined;
+  }
+
+  *#candidates(binding: PlannedBinding): Generator<number> {
+    const { first, last } = binding.hostPorts ?? ephemeralRange();
+    const size = last - first + 1;
+    const start =
+      binding.hostPorts === undefined && this.#lastEphemeral >= first ? this.#lastEphemeral + 1 : first;
+    for (let step = 0; step < size; step += 1) {
+      yield first + ((start - first + step) % size);
+    }
+  }
+
+  #isTaken(port: HostPort): boolean {
+    const addresses = this.#taken.get(keyOf(port));
+    return (
+      addresses !== undefined &&
+      (port.hostAddress === 0 || addresses.has(0) || addresses.has(port.hostAddress))
+    );
+  }
+
+  #mark(port: HostPort): void {
+    const key = keyOf(port);
+    this.#taken.set(key, (this.#taken.get(key) ?? new Set()).add(port.hostAddress));
+  }
+}
+
+function ephemeralRange(): { first: number; last: number } {
+  try {
+    const [first, last] = readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').trim().split(/\s+/);
+    return { first: Number(first), last: Number(last) };
+  } catch {
+    // Not readable in some sandboxes; dockerd then uses the same numbers.
+    return EPHEMERAL_FALLBACK;
+  }
+}
+
+function keyOf(port: HostPort): string {
+  return `${port.protocol}/${port.hostPort}`;
+}
+
+function textOf(port: HostPort): string {
+  return `${formatIpv4(port.hostAddress)}:${port.hostPort}/${port.protocol}`;
+}

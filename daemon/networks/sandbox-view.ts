@@ -1,0 +1,54 @@
+import type { EndpointSettings, PortMap } from '../../api/types/container.ts';
+import type { Sandbox } from '../containers/ports.ts';
+import { formatIpv4, parseIpv4 } from '../base/ipv4.ts';
+import type { PublishedPort } from './ports.ts';
+
+/** Between what the kernel was told and what a sandbox's stored JSON says of it. Pure. */
+
+/** An endpoint without addresses, as those of `host` and `none`. Every key is there: clients index them. */
+export function bareEndpoint(networkId: string, endpointId: string): EndpointSettings {
+  return {
+    IPAMConfig: null,
+    Links: null,
+    Aliases: null,
+    MacAddress: '',
+    DriverOpts: null,
+    NetworkID: networkId,
+    EndpointID: endpointId,
+    Gateway: '',
+    IPAddress: '',
+    IPPrefixLen: 0,
+    IPv6Gateway: '',
+    GlobalIPv6Address: '',
+    GlobalIPv6PrefixLen: 0,
+    DNSNames: null,
+  };
+}
+
+/** NetworkSettings.Ports: host bindings of what is published, null for what is only exposed. */
+export function portMap(exposed: readonly string[], published: readonly PublishedPort[]): PortMap {
+  const map: PortMap = Object.fromEntries(exposed.map((port) => [port, null]));
+  for (const { protocol, containerPort, hostAddress, hostPort } of published) {
+    const key = `${containerPort}/${protocol}`;
+    map[key] = [...(map[key] ?? []), { HostIp: formatIpv4(hostAddress), HostPort: String(hostPort) }];
+  }
+  return map;
+}
+
+/** What `portMap` and the endpoint say is published; the reverse of `portMap`. */
+export function publishedPorts(sandbox: Pick<Sandbox, 'endpoints' | 'ports'>): PublishedPort[] {
+  const address = parseIpv4(sandbox.endpoints['bridge']?.IPAddress ?? '');
+  if (address === undefined) {
+    return [];
+  }
+  return Object.entries(sandbox.ports).flatMap(([key, bindings]) => {
+    const [containerPort, protocol] = key.split('/');
+    return (bindings ?? []).map(({ HostIp, HostPort }) => ({
+      protocol: protocol === 'udp' ? ('udp' as const) : ('tcp' as const),
+      hostAddress: parseIpv4(HostIp ?? '') ?? 0,
+      hostPort: Number(HostPort),
+      address,
+      containerPort: Number(containerPort),
+    }));
+  });
+}

@@ -1,0 +1,75 @@
+import { errnoOf } from '../../daemon/base/errors.ts';
+import { formatIpv4 } from '../../daemon/base/ipv4.ts';
+import {
+  AF,
+  SOCK,
+  bindSocket,
+  closeSocket,
+  ipv4SocketAddress,
+  openSocket,
+  setSocketOption,
+} from '../../daemon/base/kernel/sockets.ts';
+
+const SOL_SOCKET = 1;
+const SO_REUSEADDR = 2;
+
+export interface HostPort {
+  protocol: 'tcp' | 'udp';
+  /** A 32-bit number; 0 = every address of the host. */
+  hostAddress: number;
+  hostPort: number;
+}
+
+/**
+ * Host ports held by sockets that are bound and never listen: while a port is published no process of the host can
+ * take it, and one that a process has already is noticed before anything starts. They end with the daemon's process.
+ */
+export class PortReservations {
+  readonly #sockets = new Map<string, number>();
+
+  /** Throws KernelError: EADDRINUSE (a process has it), EADDRNOTAVAIL (the host has no such address). */
+  reserve(port: HostPort): void {
+    const key = keyOf(port);
+    this.#sockets.set(key, bound(key, port));
+  }
+
+  /** Idempotent. */
+  release(port: HostPort): void {
+    const fd = this.#sockets.get(keyOf(port));
+    if (fd !== undefined) {
+      this.#sockets.delete(keyOf(port));
+      closeSocket(fd);
+    }
+  }
+}
+
+function bound(key: string, port: HostPort): number {
+  try {
+    // Without SO_REUSEADDR: with it a later process that sets it too could listen beside us.
+    return open(key, port, false);
+  } catch (error) {
+    if (port.protocol !== 'tcp' || errnoOf(error) !== 'EADDRINUSE') {
+      throw error;
+    }
+    // Connections in TIME_WAIT of a server that is gone also say EADDRINUSE. With SO_REUSEADDR only a live one does.
+    return open(key, port, true);
+  }
+}
+
+function open(key: string, port: HostPort, reuse: boolean): number {
+  const fd = openSocket(key, AF.inet, port.protocol === 'tcp' ? SOCK.stream : SOCK.datagram, 0);
+  try {
+    if (reuse) {
+      setSocketOption(key, fd, SOL_SOCKET, SO_REUSEADDR, 1);
+    }
+    bindSocket(key, fd, ipv4SocketAddress(port.hostAddress, port.hostPort));
+    return fd;
+  } catch (error) {
+    closeSocket(fd);
+    throw error;
+  }
+}
+
+function keyOf(port: HostPort): string {
+  return `${formatIpv4(port.hostAddress)}:${port.hostPort}/${port.protocol}`;
+}
