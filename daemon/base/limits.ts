@@ -9,6 +9,12 @@ export const limits = {
   requestJsonDepthMax: 32,
   /** Time a client may take to send its request headers. */
   requestHeadersTimeoutMs: 60_000,
+  /** All headers of a request. X-Registry-Config carries the credentials of every registry a client knows. */
+  requestHeaderBytesMax: 64 * 1024,
+  /** Time a client may take to send a JSON body. */
+  requestBodyTimeoutMs: 60_000,
+  /** Idle time after which a kept connection is closed. Long, as pooled clients do not expect it to be. */
+  connectionIdleMs: 300_000,
   /** An image manifest, as in the OCI distribution specification. */
   manifestBytesMax: 4 * 1024 * 1024,
   imageConfigBytesMax: 8 * 1024 * 1024,
@@ -60,6 +66,14 @@ export const limits = {
   copyUpDepthMax: 256,
   /** One call of a helper program (runc, tini --version, ...). */
   commandTimeoutMs: 30_000,
+  /** Time runc and its monitor get to create a container or an exec session; a loaded host with a cold disk is slow. */
+  launchTimeoutMs: 60_000,
+  /** Time a created init gets to pick up its permission to run. It only has to be scheduled. */
+  beginTimeoutMs: 10_000,
+  /** How often the engine looks for exits that nobody reported (a monitor that was killed, a lost notification). */
+  exitSweepMs: 5_000,
+  /** How often a stalled attached client is checked for a container that has ended behind it. */
+  stalledAttachCheckMs: 250,
   /** Containers created or started at the same time; more wait in line. Two per core keeps runc from thrashing. */
   startConcurrency: 8,
   /** Time for clients to be told good-bye at shutdown. */

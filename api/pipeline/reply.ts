@@ -1,0 +1,136 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Duplex } from 'node:stream';
+import type { Writable } from 'node:stream';
+import type { Socket } from 'node:net';
+
+/** Name and value in turn, as `writeHead` takes them fastest. */
+export type FlatHeaders = readonly string[];
+
+/**
+ * The answer to one request: exactly one of its methods is called. It writes head and body by one `writeHead` and one
+ * `end` where it can, which is most of what a small request costs.
+ */
+export class Reply {
+  readonly #req: IncomingMessage;
+  readonly #res: ServerResponse;
+  /** The socket, when the HTTP parser has already let go of it because of an Upgrade header. */
+  readonly #upgraded: Socket | undefined;
+  readonly #common: FlatHeaders;
+
+  constructor(
+    req: IncomingMessage,
+    res: ServerResponse,
+    options: { common: FlatHeaders; upgraded: Socket | undefined },
+  ) {
+    this.#req = req;
+    this.#res = res;
+    this.#common = options.common;
+    this.#upgraded = options.upgraded;
+  }
+
+  /** True once the client has been told a status: from then on errors cannot be statuses. */
+  get isStarted(): boolean {
+    return this.#res.headersSent || this.#res.socket === null;
+  }
+
+  /** One JSON document with the newline that dockerd sends. */
+  json(status: number, json: string): void {
+    this.#whole(status, `${json}\n`, 'application/json');
+  }
+
+  text(status: number, text: string, headers: FlatHeaders = []): void {
+    this.#whole(status, text, 'text/plain; charset=utf-8', headers);
+  }
+
+  /** No body. 204 and 304 have no Content-Length by definition, the others an explicit 0. */
+  empty(status: number): void {
+    const length = status === 204 || status === 304 ? [] : ['Content-Length', '0'];
+    this.#res.writeHead(status, [...this.#common, ...length]);
+    this.#res.end();
+  }
+
+  /** Sends the head of a chunked answer; the body is written to what is returned. */
+  begin(contentType: string): ServerResponse {
+    this.#res.writeHead(200, [...this.#common, 'Content-Type', contentType]);
+    return this.#res;
+  }
+
+  /** No further request is read from this connection. For answers that do not wait for the end of the body. */
+  closeAfter(): void {
+    this.#res.shouldKeepAlive = false;
+  }
+
+  /** False when the client is gone already. */
+  get canHijack(): boolean {
+    return !(this.#upgraded ?? this.#req.socket).destroyed;
+  }
+
+  /**
+   * Takes the connection out of HTTP (moby: httputils.HijackConnection): 101 for clients that sent Upgrade, else a 200
+   * without length. What is returned is stdin to read and output to write; each side ends by itself.
+   */
+  hijack(contentType: { upgraded: string; plain: string }): Duplex {
+    if ('upgrade' in this.#req.headers) {
+      const socket = this.#upgraded ?? takeSocket(this.#req);
+      this.#res.detachSocket(socket);
+      this.#writeRawHead(socket, '101 UPGRADED', contentType.upgraded, [
+        'Connection',
+        'Upgrade',
+        'Upgrade',
+        'tcp',
+      ]);
+      return socket;
+    }
+    if (!this.#req.complete) {
+      // The client streams stdin as a chunked request body: the parser stays and takes the chunks apart.
+      const res = this.begin(contentType.plain);
+      res.flushHeaders();
+      return Duplex.from({ readable: this.#req, writable: res satisfies Writable });
+    }
+    const socket = takeSocket(this.#req);
+    this.#res.detachSocket(socket);
+    this.#writeRawHead(socket, '200 OK', contentType.plain, []);
+    return socket;
+  }
+
+  #whole(status: number, body: string, contentType: string, headers: FlatHeaders = []): void {
+    const isHead = this.#req.method === 'HEAD';
+    const length = isHead ? '0' : String(Buffer.byteLength(body));
+    this.#res.writeHead(status, [
+      ...this.#common,
+      ...headers,
+      'Content-Type',
+      contentType,
+      'Content-Length',
+      length,
+    ]);
+    this.#res.end(isHead ? undefined : body);
+  }
+
+  #writeRawHead(socket: Socket, status: string, contentType: string, headers: FlatHeaders): void {
+    let head = `HTTP/1.1 ${status}\r\n`;
+    const all = ['Content-Type', contentType, ...headers, ...this.#common];
+    for (let index = 0; index < all.length; index += 2) {
+      head += `${all[index]}: ${all[index + 1]}\r\n`;
+    }
+    socket.write(`${head}\r\n`);
+  }
+}
+
+/**
+ * Frees a connection from Node's HTTP server between two requests. Bytes that come from now on stay in the socket until
+ * somebody reads them. The server's 'close' listener stays: it returns the parser to its pool.
+ */
+function takeSocket(req: IncomingMessage): Socket {
+  const { socket } = req;
+  // Adding a 'data' listener makes the server hand the file descriptor back from the parser to the socket.
+  socket.on('data', () => undefined);
+  for (const event of ['data', 'end', 'drain', 'error', 'timeout']) {
+    socket.removeAllListeners(event);
+  }
+  // As Node does for an upgrade: neither flowing nor paused, so that whoever reads first decides.
+  Object.assign(socket, { readableFlowing: null });
+  socket.setTimeout(0);
+  socket.on('error', () => socket.destroy());
+  return socket;
+}

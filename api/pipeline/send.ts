@@ -1,0 +1,108 @@
+import type { Duplex } from 'node:stream';
+import { unreachable } from '../../daemon/base/errors.ts';
+import type { Logger } from '../../daemon/base/log.ts';
+import type { Conversation } from '../ports.ts';
+import type { Result } from '../routes/route.ts';
+import { sendEvents } from '../streams/events.ts';
+import { sendFrames, streamTypes } from '../streams/frames.ts';
+import { sendJsonLines } from '../streams/json-lines.ts';
+import { sendTar } from '../streams/tar.ts';
+import type { Dialect } from '../versions/dialect.ts';
+import type { Reply } from './reply.ts';
+
+const PING_HEADERS = [
+  'Builder-Version',
+  '1',
+  'Swarm',
+  'inactive',
+  'Cache-Control',
+  'no-cache, no-store, must-revalidate',
+  'Pragma',
+  'no-cache',
+];
+
+/** Everything needed to turn a result into bytes. */
+export interface Sending {
+  reply: Reply;
+  dialect: Dialect;
+  log: Logger;
+  /** Connections taken out of HTTP, for as long as they are; ended when the daemon stops. */
+  hijacked: Set<Duplex>;
+}
+
+/** Sends a result. Rejects only as long as nothing is sent, so that the error can still be an HTTP status. */
+export async function send(result: Result, sending: Sending): Promise<void> {
+  const { reply, dialect, log } = sending;
+  switch (result.kind) {
+    case 'json':
+      reply.json(result.status, JSON.stringify(dialect.downgrade(result.body, result.legacy)));
+      return;
+    case 'empty':
+      reply.empty(result.status);
+      return;
+    case 'pong':
+      reply.text(200, 'OK', PING_HEADERS);
+      return;
+    case 'failure':
+      reply.json(result.status, JSON.stringify({ message: result.message }));
+      return;
+    case 'late-json':
+      await sendLate(result.body, sending);
+      return;
+    case 'json-lines':
+      await sendJsonLines(reply, result.messages, log);
+      return;
+    case 'events':
+      await sendEvents(reply, result.events, { downgradeItem: dialect.downgradeItem, log });
+      return;
+    case 'tar':
+      await sendTar(reply, result.bytes, log);
+      return;
+    case 'frames':
+      await sendFrames(reply, result.stream, { dialect, log });
+      return;
+    case 'hijack':
+      await converse(result.conversation, sending);
+      return;
+    default:
+      unreachable(result);
+  }
+}
+
+/** Hands the connection to the engine until the conversation is over, and closes it for whoever has not. */
+async function converse(conversation: Conversation, { reply, dialect, hijacked }: Sending): Promise<void> {
+  if (!reply.canHijack) {
+    conversation.abandon();
+    return;
+  }
+  const connection = reply.hijack(streamTypes(conversation.tty, dialect));
+  hijacked.add(connection);
+  try {
+    await conversation.connect(connection);
+  } finally {
+    hijacked.delete(connection);
+    closeSoon(connection);
+  }
+}
+
+/** Everything written is still sent; a client that keeps its side open does not keep the connection. */
+function closeSoon(connection: Duplex): void {
+  connection.end();
+  if (connection.writableFinished) {
+    connection.destroy();
+  } else {
+    connection.once('finish', () => connection.destroy());
+  }
+}
+
+/** Headers go out at once; whatever happens to the body afterwards, the status is 200. */
+async function sendLate(body: Promise<unknown>, { reply, dialect, log }: Sending): Promise<void> {
+  const res = reply.begin('application/json');
+  res.flushHeaders();
+  try {
+    res.end(`${JSON.stringify(dialect.downgrade(await body))}\n`);
+  } catch (error) {
+    log.debug({ err: error }, 'answer ended early');
+    res.destroy();
+  }
+}

@@ -1,0 +1,211 @@
+import { invalidArgument } from '../../daemon/base/errors.ts';
+import type { AttachOptions, LogsOptions, WaitCondition } from '../ports.ts';
+import type { Query } from '../query.ts';
+import { containerCreateSchema } from '../schemas/container-create.ts';
+import { prepareContainerCreate } from '../schemas/prepare.ts';
+import type { ContainerCreateRequest } from '../types/container.ts';
+import { created, empty, ok, route } from './route.ts';
+import type { ServedRoute } from './route.ts';
+import { defined, wallNano } from './values.ts';
+
+/** Container operations (docs: api/docs/v1.24.md section 3.1). */
+export const containerRoutes: readonly ServedRoute[] = [
+  route({
+    id: 'container.list',
+    method: 'GET',
+    path: '/containers/json',
+    handler: async ({ query }, { containers }) =>
+      ok(
+        await containers.list({
+          all: query.bool('all'),
+          limit: query.int('limit') ?? 0,
+          ...defined({ since: query.text('since'), before: query.text('before') }),
+          size: query.bool('size'),
+          filters: query.filters(),
+        }),
+      ),
+  }),
+  route<ContainerCreateRequest>({
+    id: 'container.create',
+    method: 'POST',
+    path: '/containers/create',
+    body: {
+      kind: 'json',
+      schema: containerCreateSchema,
+      empty: 'refused',
+      prepare: prepareContainerCreate,
+    },
+    handler: async ({ query, body, signal, speaks }, { containers }) => {
+      if (speaks('kernel-memory-is-ignored')) {
+        delete body.HostConfig?.KernelMemory;
+      }
+      const options = { ...defined({ platform: query.text('platform') }), signal };
+      return created(await containers.create(query.text('name'), body, options));
+    },
+  }),
+  route({
+    id: 'container.inspect',
+    method: 'GET',
+    path: '/containers/:id/json',
+    handler: async ({ params, query }, { containers }) =>
+      ok(await containers.inspect(ref(params), { size: query.bool('size') })),
+  }),
+  route({
+    id: 'container.start',
+    method: 'POST',
+    path: '/containers/:id/start',
+    body: {
+      kind: 'must-be-empty',
+      message:
+        'starting container with non-empty request body was deprecated since API v1.22 and removed in v1.24',
+    },
+    handler: async ({ params, query }, { containers }) => {
+      await containers.start(ref(params), defined({ detachKeys: query.text('detachKeys') }));
+      return empty(204);
+    },
+  }),
+  route({
+    id: 'container.stop',
+    method: 'POST',
+    path: '/containers/:id/stop',
+    handler: async ({ params, query }, { containers }) => {
+      await containers.stop(ref(params), stopOptions(query));
+      return empty(204);
+    },
+  }),
+  route({
+    id: 'container.restart',
+    method: 'POST',
+    path: '/containers/:id/restart',
+    handler: async ({ params, query }, { containers }) => {
+      await containers.restart(ref(params), stopOptions(query));
+      return empty(204);
+    },
+  }),
+  route({
+    id: 'container.kill',
+    method: 'POST',
+    path: '/containers/:id/kill',
+    handler: async ({ params, query }, { containers }) => {
+      await containers.kill(ref(params), defined({ signal: query.text('signal') }));
+      return empty(204);
+    },
+  }),
+  route({
+    id: 'container.wait',
+    method: 'POST',
+    path: '/containers/:id/wait',
+    handler: async ({ params, query, signal, speaks }, { containers }) => {
+      const options = { condition: waitCondition(query), signal };
+      const { done } = await containers.wait(ref(params), options);
+      return speaks('wait-sends-headers-at-once') ? { kind: 'late-json', body: done } : ok(await done);
+    },
+  }),
+  route({
+    id: 'container.attach',
+    method: 'POST',
+    path: '/containers/:id/attach',
+    handler: async ({ params, query }, { containers }) => ({
+      kind: 'hijack',
+      conversation: await containers.attach(ref(params), attachOptions(query)),
+    }),
+  }),
+  route({
+    id: 'container.resize',
+    method: 'POST',
+    path: '/containers/:id/resize',
+    handler: async ({ params, query }, { containers }) => {
+      await containers.resize(ref(params), { height: query.size('h'), width: query.size('w') });
+      return empty(200);
+    },
+  }),
+  route({
+    id: 'container.logs',
+    method: 'GET',
+    path: '/containers/:id/logs',
+    handler: async ({ params, query, signal }, { containers }) => ({
+      kind: 'frames',
+      stream: await containers.logs(ref(params), logsOptions(query, signal)),
+    }),
+  }),
+  route({
+    id: 'container.rename',
+    method: 'POST',
+    path: '/containers/:id/rename',
+    handler: async ({ params, query }, { containers }) => {
+      await containers.rename(ref(params), query.text('name') ?? '');
+      return empty(204);
+    },
+  }),
+  route({
+    id: 'container.remove',
+    method: 'DELETE',
+    path: '/containers/:id',
+    handler: async ({ params, query }, { containers }) => {
+      await containers.remove(ref(params), {
+        volumes: query.bool('v'),
+        force: query.bool('force'),
+        link: query.bool('link'),
+      });
+      return empty(204);
+    },
+  }),
+  route({
+    id: 'container.prune',
+    method: 'POST',
+    path: '/containers/prune',
+    since: 25,
+    handler: async ({ query }, { containers }) => ok(await containers.prune(query.filters())),
+  }),
+];
+
+function ref(params: Readonly<Record<string, string>>): string {
+  return params['id'] ?? '';
+}
+
+function stopOptions(query: Query): { timeoutS?: number; signal?: string } {
+  return defined({ timeoutS: query.int('t'), signal: query.text('signal') });
+}
+
+function waitCondition(query: Query): WaitCondition {
+  const condition = query.text('condition') ?? 'not-running';
+  if (condition !== 'not-running' && condition !== 'next-exit' && condition !== 'removed') {
+    throw invalidArgument(`invalid condition: "${condition}"`);
+  }
+  return condition;
+}
+
+function attachOptions(query: Query): AttachOptions {
+  return {
+    logs: query.bool('logs'),
+    stream: query.bool('stream'),
+    stdin: query.bool('stdin'),
+    stdout: query.bool('stdout'),
+    stderr: query.bool('stderr'),
+    ...defined({ detachKeys: query.text('detachKeys') }),
+  };
+}
+
+function logsOptions(query: Query, signal: AbortSignal): LogsOptions {
+  const stdout = query.bool('stdout');
+  const stderr = query.bool('stderr');
+  if (!stdout && !stderr) {
+    throw invalidArgument('Bad parameters: you must choose at least one stream');
+  }
+  const now = wallNano();
+  return {
+    follow: query.bool('follow'),
+    stdout,
+    stderr,
+    timestamps: query.bool('timestamps'),
+    details: query.bool('details'),
+    ...defined({ since: query.time('since', now), until: query.time('until', now), tail: tail(query) }),
+    signal,
+  };
+}
+
+/** undefined = all, which clients also write as `all` or a negative number. */
+function tail(query: Query): number | undefined {
+  const lines = query.text('tail') === 'all' ? undefined : query.int('tail');
+  return lines === undefined || lines < 0 ? undefined : lines;
+}

@@ -1,0 +1,113 @@
+import { invalidArgument, notImplemented } from '../../daemon/base/errors.ts';
+import { empty, ok, route } from './route.ts';
+import type { ServedRoute } from './route.ts';
+import { defined } from './values.ts';
+
+/** Image operations (docs: api/docs/v1.24.md section 3.2). Names contain slashes. */
+export const imageRoutes: readonly ServedRoute[] = [
+  route({
+    id: 'image.list',
+    method: 'GET',
+    path: '/images/json',
+    handler: async ({ query }, { images }) =>
+      ok(
+        await images.list({
+          all: query.bool('all'),
+          filters: query.filters(),
+          sharedSize: query.bool('shared-size'),
+          digests: query.bool('digests'),
+        }),
+      ),
+  }),
+  route({
+    id: 'image.create',
+    method: 'POST',
+    path: '/images/create',
+    body: { kind: 'bytes' },
+    handler: async ({ query, bytes, signal }, { images }) => {
+      const source = query.text('fromSrc');
+      if (source === undefined) {
+        throw notImplemented(
+          `pulling ${query.text('fromImage') ?? 'images'} is not supported yet: bring images with docker load or import`,
+        );
+      }
+      if (source !== '-') {
+        throw notImplemented(`importing from the URL ${source} is not supported yet: send the tarball instead`);
+      }
+      const options = {
+        repo: query.text('repo') ?? '',
+        tag: query.text('tag') ?? '',
+        message: query.text('message') ?? '',
+        changes: query.texts('changes'),
+        ...defined({ platform: query.text('platform') }),
+        signal,
+      };
+      return { kind: 'json-lines', messages: images.import(bytes, options) };
+    },
+  }),
+  route({
+    id: 'image.load',
+    method: 'POST',
+    path: '/images/load',
+    body: { kind: 'bytes' },
+    handler: async ({ query, bytes, signal }, { images }) => ({
+      kind: 'json-lines',
+      messages: images.load(bytes, { quiet: query.bool('quiet', true), signal }),
+    }),
+  }),
+  route({
+    id: 'image.saveSeveral',
+    method: 'GET',
+    path: '/images/get',
+    handler: async ({ query, signal }, { images }) => {
+      const names = query.texts('names');
+      if (names.length === 0) {
+        throw invalidArgument('parameter names is required: which images to save');
+      }
+      return { kind: 'tar', bytes: await images.save(names, { signal }) };
+    },
+  }),
+  route({
+    id: 'image.save',
+    method: 'GET',
+    path: '/images/*name/get',
+    handler: async ({ params, signal }, { images }) => ({
+      kind: 'tar',
+      bytes: await images.save([params['name'] ?? ''], { signal }),
+    }),
+  }),
+  route({
+    id: 'image.inspect',
+    method: 'GET',
+    path: '/images/*name/json',
+    handler: async ({ params }, { images }) => ok(await images.inspect(params['name'] ?? '')),
+  }),
+  route({
+    id: 'image.history',
+    method: 'GET',
+    path: '/images/*name/history',
+    handler: async ({ params }, { images }) => ok(await images.history(params['name'] ?? '')),
+  }),
+  route({
+    id: 'image.tag',
+    method: 'POST',
+    path: '/images/*name/tag',
+    handler: async ({ params, query }, { images }) => {
+      const target = { repo: query.text('repo') ?? '', tag: query.text('tag') ?? '' };
+      await images.tag(params['name'] ?? '', target);
+      return empty(201);
+    },
+  }),
+  route({
+    id: 'image.remove',
+    method: 'DELETE',
+    path: '/images/*name',
+    handler: async ({ params, query }, { images }) =>
+      ok(
+        await images.remove(params['name'] ?? '', {
+          force: query.bool('force'),
+          noprune: query.bool('noprune'),
+        }),
+      ),
+  }),
+];

@@ -1,0 +1,19 @@
+import { containerRoutes } from './containers.ts';
+import { execRoutes } from './execs.ts';
+import { imageRoutes } from './images.ts';
+import { networkRoutes } from './networks.ts';
+import { refusedRoutes } from './refused.ts';
+import type { Route } from './route.ts';
+import { systemRoutes } from './system.ts';
+import { volumeRoutes } from './volumes.ts';
+
+/** Every operation the engine knows. `npm run coverage:api` compares it with the published API documents. */
+export const ROUTES: readonly Route[] = [
+  ...systemRoutes,
+  ...containerRoutes,
+  ...execRoutes,
+  ...imageRoutes,
+  ...networkRoutes,
+  ...volumeRoutes,
+  ...refusedRoutes,
+];

@@ -1,0 +1,101 @@
+import { OLDEST } from '../versions/version.ts';
+import type { ApiVersion } from '../versions/version.ts';
+import type { Method, RefusedRoute } from './route.ts';
+
+type Line = [id: string, method: Method, path: string, message: string, since?: ApiVersion, until?: ApiVersion];
+
+/** The words the docker CLI shows and scripts look for. */
+export const NOT_A_MANAGER =
+  'This node is not a swarm manager. Use "docker swarm init" or "docker swarm join" to connect this node to swarm ' +
+  'and try again.';
+const NO_SWARM = 'This node is not part of a swarm';
+
+/** Operations of the API that this engine does not have yet. Each says so by name; none is a 404 or a silent success. */
+const NOT_YET: readonly Line[] = [
+  ['container.top', 'GET', '/containers/:id/top', 'listing the processes of a container is'],
+  ['container.changes', 'GET', '/containers/:id/changes', 'listing the changes of a container is'],
+  ['container.export', 'GET', '/containers/:id/export', 'exporting a container is'],
+  ['container.stats', 'GET', '/containers/:id/stats', 'container statistics are'],
+  ['container.update', 'POST', '/containers/:id/update', 'updating a container is'],
+  ['container.pause', 'POST', '/containers/:id/pause', 'pausing a container is'],
+  ['container.unpause', 'POST', '/containers/:id/unpause', 'unpausing a container is'],
+  ['container.attachWebsocket', 'GET', '/containers/:id/attach/ws', 'attaching by websocket is'],
+  ['container.archiveInfo', 'HEAD', '/containers/:id/archive', 'copying files from a container is'],
+  ['container.archiveGet', 'GET', '/containers/:id/archive', 'copying files from a container is'],
+  ['container.archivePut', 'PUT', '/containers/:id/archive', 'copying files into a container is'],
+  ['image.build', 'POST', '/build', 'building images is'],
+  ['image.buildPrune', 'POST', '/build/prune', 'pruning the build cache is', 31],
+  ['image.commit', 'POST', '/commit', 'committing a container as an image is'],
+  ['image.push', 'POST', '/images/*name/push', 'pushing images is'],
+  ['image.search', 'GET', '/images/search', 'searching images in a registry is'],
+  ['image.prune', 'POST', '/images/prune', 'pruning images is', 25],
+  ['image.distribution', 'GET', '/distribution/*name/json', 'asking a registry about an image is', 30],
+  ['network.create', 'POST', '/networks/create', 'creating networks is'],
+  ['network.connect', 'POST', '/networks/:id/connect', 'connecting a container to a network is'],
+  ['network.disconnect', 'POST', '/networks/:id/disconnect', 'disconnecting a container from a network is'],
+  ['network.remove', 'DELETE', '/networks/:id', 'removing networks is'],
+  ['network.prune', 'POST', '/networks/prune', 'pruning networks is', 25],
+  ['volume.prune', 'POST', '/volumes/prune', 'pruning volumes is', 25],
+  ['volume.update', 'PUT', '/volumes/:name', 'updating a cluster volume is', 42],
+  ['system.auth', 'POST', '/auth', 'logging in to a registry is'],
+  ['system.diskUsage', 'GET', '/system/df', 'disk usage is', 25],
+  ['system.session', 'POST', '/session', 'a BuildKit session is', 31],
+  ['system.grpc', 'POST', '/grpc', 'a BuildKit connection is', 39],
+  ['plugin.list', 'GET', '/plugins', 'plugins are'],
+  ['plugin.pull', 'POST', '/plugins/pull', 'plugins are'],
+  ['plugin.privileges', 'GET', '/plugins/privileges', 'plugins are', 25],
+  ['plugin.create', 'POST', '/plugins/create', 'plugins are', 25],
+  ['plugin.inspect', 'GET', '/plugins/*name/json', 'plugins are', 25],
+  ['plugin.inspectOld', 'GET', '/plugins/*name', 'plugins are', OLDEST, 25],
+  ['plugin.enable', 'POST', '/plugins/*name/enable', 'plugins are'],
+  ['plugin.disable', 'POST', '/plugins/*name/disable', 'plugins are'],
+  ['plugin.upgrade', 'POST', '/plugins/*name/upgrade', 'plugins are', 26],
+  ['plugin.set', 'POST', '/plugins/*name/set', 'plugins are', 25],
+  ['plugin.push', 'POST', '/plugins/*name/push', 'plugins are'],
+  ['plugin.remove', 'DELETE', '/plugins/*name', 'plugins are'],
+  ['swarm.init', 'POST', '/swarm/init', 'initialising a swarm is'],
+  ['swarm.join', 'POST', '/swarm/join', 'joining a swarm is'],
+];
+
+/** These need a swarm manager, and no node of this engine is one yet: what dockerd answers outside a swarm is true. */
+const NEEDS_SWARM: readonly Line[] = [
+  ['swarm.inspect', 'GET', '/swarm', NOT_A_MANAGER],
+  ['swarm.leave', 'POST', '/swarm/leave', NO_SWARM],
+  ['swarm.update', 'POST', '/swarm/update', NOT_A_MANAGER],
+  ['swarm.unlockKey', 'GET', '/swarm/unlockkey', NO_SWARM, 25],
+  ['swarm.unlock', 'POST', '/swarm/unlock', NO_SWARM, 25],
+  ['node.list', 'GET', '/nodes', NOT_A_MANAGER],
+  ['node.inspect', 'GET', '/nodes/:id', NOT_A_MANAGER],
+  ['node.remove', 'DELETE', '/nodes/:id', NOT_A_MANAGER],
+  ['node.update', 'POST', '/nodes/:id/update', NOT_A_MANAGER],
+  ['service.list', 'GET', '/services', NOT_A_MANAGER],
+  ['service.create', 'POST', '/services/create', NOT_A_MANAGER],
+  ['service.inspect', 'GET', '/services/:id', NOT_A_MANAGER],
+  ['service.remove', 'DELETE', '/services/:id', NOT_A_MANAGER],
+  ['service.update', 'POST', '/services/:id/update', NOT_A_MANAGER],
+  ['service.logs', 'GET', '/services/:id/logs', NOT_A_MANAGER, 29],
+  ['task.list', 'GET', '/tasks', NOT_A_MANAGER],
+  ['task.inspect', 'GET', '/tasks/:id', NOT_A_MANAGER],
+  ['task.logs', 'GET', '/tasks/:id/logs', NOT_A_MANAGER, 29],
+  ['secret.list', 'GET', '/secrets', NOT_A_MANAGER, 25],
+  ['secret.create', 'POST', '/secrets/create', NOT_A_MANAGER, 25],
+  ['secret.inspect', 'GET', '/secrets/:id', NOT_A_MANAGER, 25],
+  ['secret.remove', 'DELETE', '/secrets/:id', NOT_A_MANAGER, 25],
+  ['secret.update', 'POST', '/secrets/:id/update', NOT_A_MANAGER, 25],
+  ['config.list', 'GET', '/configs', NOT_A_MANAGER, 30],
+  ['config.create', 'POST', '/configs/create', NOT_A_MANAGER, 30],
+  ['config.inspect', 'GET', '/configs/:id', NOT_A_MANAGER, 30],
+  ['config.remove', 'DELETE', '/configs/:id', NOT_A_MANAGER, 30],
+  ['config.update', 'POST', '/configs/:id/update', NOT_A_MANAGER, 30],
+];
+
+export const refusedRoutes: readonly RefusedRoute[] = [
+  ...NOT_YET.map(([id, method, path, what, ...span]) =>
+    refusedRoute([id, method, path, `${what} not supported yet`, ...span]),
+  ),
+  ...NEEDS_SWARM.map((line): RefusedRoute => ({ ...refusedRoute(line), noSwarm: true })),
+];
+
+function refusedRoute([id, method, path, refused, since = OLDEST, until]: Line): RefusedRoute {
+  return { id, method, path, since, refused, ...(until === undefined ? {} : { until }) };
+}

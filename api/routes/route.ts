@@ -1,0 +1,93 @@
+import type { Readable } from 'node:stream';
+import type { ByteStream, Conversation, EnginePorts } from '../ports.ts';
+import type { Query } from '../query.ts';
+import type { Schema } from '../schemas/schema.ts';
+import type { Quirk } from '../versions/change.ts';
+import { OLDEST } from '../versions/version.ts';
+import type { ApiVersion } from '../versions/version.ts';
+
+export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
+
+/** What a handler sees of a request: newest shapes only, validated. */
+export interface ApiRequest<Body = undefined> {
+  params: Readonly<Record<string, string>>;
+  query: Query;
+  body: Body;
+  /** The undecoded body (a tarball). Only for routes with `body: 'bytes'`. */
+  bytes: Readable;
+  /** Aborted when the client hangs up or the daemon stops. */
+  signal: AbortSignal;
+  /** True when the client's version has this behaviour. */
+  speaks(quirk: Quirk): boolean;
+}
+
+/** What a handler answers. The pipeline turns it into bytes. */
+export type Result =
+  /** `legacy` is what older shapes still owe (see `VersionChange.response`). */
+  | { kind: 'json'; status: 200 | 201; body: unknown; legacy?: unknown }
+  | { kind: 'empty'; status: 200 | 201 | 204 }
+  /** Headers now, the body when `body` resolves. */
+  | { kind: 'late-json'; body: Promise<unknown> }
+  | { kind: 'json-lines'; messages: AsyncIterable<unknown> }
+  | { kind: 'events'; events: AsyncIterable<unknown> }
+  | { kind: 'tar'; bytes: Readable }
+  | { kind: 'frames'; stream: ByteStream }
+  | { kind: 'hijack'; conversation: Conversation }
+  | { kind: 'failure'; status: number; message: string }
+  | { kind: 'pong' };
+
+/**
+ * What body a route takes. `none`: whatever comes is not read. `bytes`: the handler reads it. `must-be-empty`: more than
+ * an empty object is refused with `message`. `json`: `empty` says what no body at all means.
+ */
+export type BodyRule =
+  | { kind: 'none' }
+  | { kind: 'bytes' }
+  | { kind: 'must-be-empty'; message: string }
+  | { kind: 'json'; schema: Schema; empty: 'refused' | 'allowed'; prepare?: (body: unknown) => unknown };
+
+interface RouteHead {
+  /** `object.verb`, unique; version changes and the log refer to it. */
+  id: string;
+  method: Method;
+  /** As @koa/router takes it: `:id` is one segment, `*name` is one or more (image names contain slashes). */
+  path: string;
+  since: ApiVersion;
+  /** First version without it. */
+  until?: ApiVersion;
+}
+
+export interface ServedRoute extends RouteHead {
+  body: BodyRule;
+  handler: (request: ApiRequest<unknown>, ports: EnginePorts) => Promise<Result>;
+}
+
+/** Known to the API, not to this engine. `noSwarm`: the true answer is that this node is no swarm manager. */
+export interface RefusedRoute extends RouteHead {
+  refused: string;
+  noSwarm?: true;
+}
+
+export type Route = ServedRoute | RefusedRoute;
+
+interface RouteDefinition<Body> extends Omit<RouteHead, 'since'> {
+  since?: ApiVersion;
+  body?: BodyRule;
+  handler: (request: ApiRequest<Body>, ports: EnginePorts) => Promise<Result>;
+}
+
+/** One line of the route table. `Body` is what `body.schema` lets through. */
+export function route<Body = undefined>(definition: RouteDefinition<Body>): ServedRoute {
+  const { handler } = definition;
+  return {
+    ...definition,
+    since: definition.since ?? OLDEST,
+    body: definition.body ?? { kind: 'none' },
+    // The schema of the route has checked the body against `Body` before the handler sees it.
+    handler: (request, ports) => handler(request as ApiRequest<Body>, ports),
+  };
+}
+
+export const ok = (body: unknown, legacy?: unknown): Result => ({ kind: 'json', status: 200, body, legacy });
+export const created = (body: unknown): Result => ({ kind: 'json', status: 201, body });
+export const empty = (status: 200 | 201 | 204): Result => ({ kind: 'empty', status });

@@ -1,0 +1,47 @@
+import { invalidArgument } from '../../daemon/base/errors.ts';
+import { ok, route } from './route.ts';
+import type { ServedRoute } from './route.ts';
+import { defined, wallNano } from './values.ts';
+
+/** The daemon itself (docs: api/docs/v1.24.md section 3.3). */
+export const systemRoutes: readonly ServedRoute[] = [
+  route({
+    id: 'system.ping',
+    method: 'GET',
+    path: '/_ping',
+    handler: () => Promise.resolve({ kind: 'pong' }),
+  }),
+  route({
+    id: 'system.pingHead',
+    method: 'HEAD',
+    path: '/_ping',
+    handler: () => Promise.resolve({ kind: 'pong' }),
+  }),
+  route({
+    id: 'system.info',
+    method: 'GET',
+    path: '/info',
+    handler: async (_request, { system }) => ok(await system.info()),
+  }),
+  route({
+    id: 'system.version',
+    method: 'GET',
+    path: '/version',
+    handler: async (_request, { system }) => ok(await system.version()),
+  }),
+  route({
+    id: 'system.events',
+    method: 'GET',
+    path: '/events',
+    handler: async ({ query, signal }, { events }) => {
+      const now = wallNano();
+      const since = query.time('since', now);
+      const until = query.time('until', now);
+      if (since !== undefined && until !== undefined && since > until) {
+        throw invalidArgument(`\`since\` time (${since}) cannot be after \`until\` time (${until})`);
+      }
+      const options = { ...defined({ since, until }), filters: query.filters(), signal };
+      return { kind: 'events', events: events.stream(options) };
+    },
+  }),
+];

@@ -1,0 +1,55 @@
+import { isObject, objectAt } from '../versions/json.ts';
+
+/**
+ * The other spellings that every version of POST /containers/create takes, made one, in place, before validation:
+ * `Cmd` and its like as one string, StopSignal as a number, "unset" as -1 or 0, and the network named "default".
+ */
+export function prepareContainerCreate(body: unknown): unknown {
+  if (!isObject(body)) {
+    return body;
+  }
+  body['HostConfig'] ??= {};
+  for (const name of ['Cmd', 'Entrypoint', 'Shell']) {
+    listed(body, name);
+  }
+  const signal = body['StopSignal'];
+  if (typeof signal === 'number' && Number.isInteger(signal) && signal >= 0) {
+    body['StopSignal'] = String(signal);
+  }
+  const hostConfig = objectAt(body, 'HostConfig') ?? {};
+  listed(hostConfig, 'CapAdd');
+  listed(hostConfig, 'CapDrop');
+  unset(hostConfig, 'MemorySwappiness', -1);
+  unset(hostConfig, 'PidsLimit', 0);
+  renameDefaultNetwork(body);
+  return body;
+}
+
+/** `Cmd` of an exec may be one string, too. */
+export function prepareExecCreate(body: unknown): unknown {
+  if (isObject(body)) {
+    listed(body, 'Cmd');
+  }
+  return body;
+}
+
+function listed(object: Record<string, unknown>, name: string): void {
+  if (typeof object[name] === 'string') {
+    object[name] = [object[name]];
+  }
+}
+
+function unset(object: Record<string, unknown>, name: string, value: number): void {
+  if (object[name] === value) {
+    delete object[name];
+  }
+}
+
+/** The docker CLI names the endpoint of `--network default` so; the network is called bridge. */
+function renameDefaultNetwork(body: unknown): void {
+  const endpoints = objectAt(body, 'NetworkingConfig', 'EndpointsConfig');
+  if (endpoints && 'default' in endpoints) {
+    endpoints['bridge'] ??= endpoints['default'];
+    delete endpoints['default'];
+  }
+}

@@ -1,0 +1,58 @@
+import { Ajv } from 'ajv';
+import type { ErrorObject, ValidateFunction } from 'ajv';
+import { EngineError, invalidArgument } from '../../daemon/base/errors.ts';
+import { NO_NUL } from './schema.ts';
+import type { Schema } from './schema.ts';
+
+/** Longest piece of a wrong value that an error repeats. */
+const VALUE_CHARACTERS_MAX = 80;
+
+/** Validates bodies. A schema is compiled when its route is first used: start-up and idle memory pay for none. */
+export class Validator {
+  #ajv: Ajv | undefined;
+  readonly #compiled = new Map<Schema, ValidateFunction>();
+
+  /** Throws invalid_argument that names the field, what it must be and what it was. */
+  check(schema: Schema, value: unknown): void {
+    let validate = this.#compiled.get(schema);
+    if (validate === undefined) {
+      this.#ajv ??= new Ajv({ strict: false, verbose: true });
+      validate = this.#ajv.compile(schema);
+      this.#compiled.set(schema, validate);
+    }
+    if (!validate(value)) {
+      throw describe(validate.errors?.[0]);
+    }
+  }
+}
+
+function describe(error: ErrorObject | undefined): EngineError {
+  if (error === undefined) {
+    return invalidArgument('invalid request body');
+  }
+  const field = fieldName(error.instancePath);
+  const where = field === '' ? 'invalid request body' : `invalid value for field ${field}`;
+  const shown = JSON.stringify(error.data) ?? 'nothing';
+  const value = shown.length > VALUE_CHARACTERS_MAX ? `${shown.slice(0, VALUE_CHARACTERS_MAX)}...` : shown;
+  return invalidArgument(`${where}: ${rule(error)}, got ${value}`);
+}
+
+function rule(error: ErrorObject): string {
+  const { keyword, params } = error;
+  if (keyword === 'pattern' && params['pattern'] === NO_NUL) {
+    return 'must not contain a NUL character';
+  }
+  if (keyword === 'enum' && Array.isArray(params['allowedValues'])) {
+    return `must be one of ${params['allowedValues'].map((value) => `"${String(value)}"`).join(', ')}`;
+  }
+  return error.message ?? `must satisfy ${keyword}`;
+}
+
+/** `/HostConfig/PortBindings/80~1tcp/0` -> `HostConfig.PortBindings.80/tcp.0`. */
+function fieldName(pointer: string): string {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .join('.');
+}

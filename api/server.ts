@@ -1,0 +1,206 @@
+import { ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import Koa from 'koa';
+import { EngineError, invalidArgument } from '../daemon/base/errors.ts';
+import type { Logger } from '../daemon/base/log.ts';
+import { toHttpFailure } from './errors.ts';
+import { BodyTooLargeError } from './pipeline/body.ts';
+import { Reply } from './pipeline/reply.ts';
+import { RouteIndex } from './pipeline/route-index.ts';
+import type { ApiContext, RequestState, RouteMiddleware } from './pipeline/route-index.ts';
+import { serve } from './pipeline/serve.ts';
+import type { ServeDeps } from './pipeline/serve.ts';
+import type { EnginePorts } from './ports.ts';
+import { ROUTES } from './routes/index.ts';
+import type { Route } from './routes/route.ts';
+import { Validator } from './schemas/validator.ts';
+import { CHANGES } from './versions/changes/index.ts';
+import { Dialects } from './versions/dialect.ts';
+import { NEWEST, formatVersion, isServedAt, splitVersion } from './versions/version.ts';
+
+/** What the edge tells about the engine and decides by. */
+export interface ApiFacts {
+  /** Version of the engine, for the Server header. */
+  version: string;
+  experimental: boolean;
+  /** `linux`. */
+  os: string;
+  cgroupVersion: 1 | 2;
+}
+
+export interface ApiDeps {
+  ports: EnginePorts;
+  log: Logger;
+  facts: ApiFacts;
+}
+
+/** The two events of a `node:http` server that the API answers (see listen.ts), and how to end it. */
+export interface Api {
+  onRequest(req: IncomingMessage, res: ServerResponse): void;
+  /** Requests with an Upgrade header. They walk the same way; `head` is what came after the request's headers. */
+  onUpgrade(req: IncomingMessage, socket: Socket, head: Buffer): void;
+  /** Tells every request that waits (logs, events, wait, load, ...) that the daemon is stopping. */
+  endStreams(): void;
+}
+
+/** Builds the API: one Koa application over the route table. Nothing is compiled or connected yet. */
+export function createApi(deps: ApiDeps): Api {
+  const upgraded = new WeakMap<IncomingMessage, Socket>();
+  const running = new Set<AbortController>();
+  const hijacked = new Set<Duplex>();
+  const common = commonHeaders(deps.facts);
+  const serveDeps: ServeDeps = {
+    ports: deps.ports,
+    log: deps.log,
+    dialects: new Dialects(CHANGES, deps.facts),
+    validator: new Validator(),
+    running,
+    hijacked,
+  };
+  const replyTo = (ctx: ApiContext): Reply =>
+    new Reply(ctx.req, ctx.res, { common, upgraded: upgraded.get(ctx.req) });
+  const index = new RouteIndex(ROUTES, (route) => serveRoute(route, serveDeps, { upgraded, replyTo }));
+
+  const app = new Koa<RequestState>();
+  app.on('error', (error: unknown) => deps.log.debug({ err: error }, 'connection error'));
+  app.use(answerErrors(deps.log, replyTo));
+  app.use(dispatch(index, replyTo));
+  const handle = app.callback();
+
+  const onRequest = (req: IncomingMessage, res: ServerResponse): void => {
+    // Koa answers its own errors; ours are answered by the first middleware.
+    void handle(req, res);
+  };
+  return {
+    onRequest,
+    onUpgrade: (req, socket, head) => {
+      upgraded.set(req, socket);
+      onRequest(req, responseOn(req, socket, head));
+    },
+    endStreams: () => {
+      for (const controller of running) {
+        controller.abort(new EngineError('canceled', 'the daemon is stopping'));
+      }
+      for (const connection of hijacked) {
+        connection.end();
+      }
+    },
+  };
+}
+
+/** Sent with every answer, refused versions included: clients negotiate by them. */
+function commonHeaders(facts: ApiFacts): string[] {
+  return [
+    'Api-Version',
+    formatVersion(NEWEST),
+    'Docker-Experimental',
+    String(facts.experimental),
+    'Ostype',
+    facts.os,
+    'Server',
+    `Docker/${facts.version} (${facts.os})`,
+  ];
+}
+
+/** Outermost: whatever is thrown becomes a status and `{message}`, unless an answer has begun. */
+function answerErrors(log: Logger, replyTo: (ctx: ApiContext) => Reply): RouteMiddleware {
+  return async (ctx, next) => {
+    // Answers are written with one writeHead and one end (see Reply), not by Koa's header-by-header setters.
+    ctx.respond = false;
+    try {
+      await next();
+    } catch (error) {
+      const { status, message, level } = toHttpFailure(error);
+      log[level]({ method: ctx.method, path: ctx.req.url, status, err: error }, 'request failed');
+      const reply = replyTo(ctx);
+      if (reply.isStarted) {
+        ctx.res.destroy();
+        return;
+      }
+      if (error instanceof BodyTooLargeError) {
+        reply.closeAfter();
+      }
+      if (status === 304) {
+        reply.empty(status);
+      } else {
+        reply.json(status, JSON.stringify({ message }));
+      }
+    }
+  };
+}
+
+/** Version and route. What is not in the table is 404, whatever the method, as in dockerd. */
+function dispatch(index: RouteIndex, replyTo: (ctx: ApiContext) => Reply): RouteMiddleware {
+  return async (ctx) => {
+    const { version, path } = splitVersion(splitUrl(ctx.req.url).path);
+    if (ctx.method === 'OPTIONS') {
+      replyTo(ctx).empty(200);
+      return;
+    }
+    ctx.state.version = version;
+    // Where @koa/router looks for the path in place of `ctx.path`, which still has the version.
+    Object.assign(ctx, { newRouterPath: path });
+    const candidates = index.find(ctx.method, path);
+    const tryNext = async (at: number): Promise<void> => {
+      const candidate = candidates[at];
+      if (candidate === undefined) {
+        throw new EngineError('not_found', 'page not found');
+      }
+      await candidate(ctx, () => tryNext(at + 1));
+    };
+    await tryNext(0);
+  };
+}
+
+function serveRoute(
+  route: Route,
+  deps: ServeDeps,
+  access: { upgraded: WeakMap<IncomingMessage, Socket>; replyTo: (ctx: ApiContext) => Reply },
+): RouteMiddleware {
+  return async (ctx, next) => {
+    if (!isServedAt(route, ctx.state.version)) {
+      await next();
+      return;
+    }
+    const incoming = {
+      req: ctx.req,
+      res: ctx.res,
+      upgraded: access.upgraded.get(ctx.req),
+      reply: access.replyTo(ctx),
+      version: ctx.state.version,
+      params: ctx.state.params ?? {},
+      query: new URLSearchParams(splitUrl(ctx.req.url).query),
+    };
+    await serve(route, incoming, deps);
+  };
+}
+
+/** Path and query of a request target, which is a whole URL from clients that think of us as a proxy. */
+function splitUrl(target = '/'): { path: string; query: string } {
+  const url = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/, '');
+  if (url.includes('%00')) {
+    throw invalidArgument('the request URL must not contain a NUL character');
+  }
+  const queryAt = url.indexOf('?');
+  return queryAt === -1
+    ? { path: url, query: '' }
+    : { path: url.slice(0, queryAt), query: url.slice(queryAt + 1) };
+}
+
+/** A response on a socket that the HTTP parser has let go of. The connection ends with the answer, if it is one. */
+function responseOn(req: IncomingMessage, socket: Socket, head: Buffer): ServerResponse {
+  socket.on('error', () => socket.destroy());
+  if (head.length > 0) {
+    socket.unshift(head);
+  }
+  const res = new ServerResponse(req);
+  res.shouldKeepAlive = false;
+  res.assignSocket(socket);
+  res.once('finish', () => {
+    res.detachSocket(socket);
+    socket.destroySoon();
+  });
+  return res;
+}

@@ -1,0 +1,52 @@
+import type { ServerResponse } from 'node:http';
+import { errorText } from '../../daemon/base/errors.ts';
+import type { Logger } from '../../daemon/base/log.ts';
+import type { Reply } from '../pipeline/reply.ts';
+
+/**
+ * Progress of load, import, ...: one JSON object per message, each ended by `\r\n` (moby streamformatter). An error
+ * before the first message rejects, so that it becomes a status; a later one is the last message.
+ */
+export async function sendJsonLines(
+  reply: Reply,
+  messages: AsyncIterable<unknown>,
+  log: Logger,
+): Promise<void> {
+  const iterator = messages[Symbol.asyncIterator]();
+  let next = await iterator.next();
+  const res = reply.begin('application/json');
+  try {
+    while (next.done !== true) {
+      await writeOrGone(res, `${JSON.stringify(next.value)}\r\n`);
+      next = await iterator.next();
+    }
+  } catch (error) {
+    const message = errorText(error);
+    log.info({ err: error }, 'progress stream ended by an error');
+    if (!res.destroyed) {
+      res.write(`${JSON.stringify({ errorDetail: { message }, error: message })}\r\n`);
+    }
+    // Where the error was ours (the client is gone), the producer is told to stop.
+    await iterator.return?.();
+  }
+  res.end();
+}
+
+/** Writes with back-pressure. Rejects when the client has gone, so that a producer is not kept running for nobody. */
+export async function writeOrGone(res: ServerResponse, text: string): Promise<void> {
+  if (res.destroyed) {
+    throw new Error('client hung up');
+  }
+  if (res.write(text)) {
+    return;
+  }
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      res.off('drain', done);
+      res.off('close', done);
+      resolve();
+    };
+    res.on('drain', done);
+    res.on('close', done);
+  });
+}

@@ -1,0 +1,36 @@
+import type { VersionChange } from '../change.ts';
+import { changes as v25 } from './v1_25.ts';
+import { changes as v28 } from './v1_28.ts';
+import { changes as v29 } from './v1_29.ts';
+import { changes as v30 } from './v1_30.ts';
+import { changes as v31 } from './v1_31.ts';
+import { changes as v32 } from './v1_32.ts';
+import { changes as v35 } from './v1_35.ts';
+import { changes as v36 } from './v1_36.ts';
+import { changes as v39 } from './v1_39.ts';
+import { changes as v40 } from './v1_40.ts';
+import { changes as v41 } from './v1_41.ts';
+import { changes as v42 } from './v1_42.ts';
+import { changes as v43 } from './v1_43.ts';
+import { changes as v44 } from './v1_44.ts';
+
+/**
+ * Every difference between the versions served, oldest first. Versions that are not here changed nothing of what is
+ * served so far.
+ */
+export const CHANGES: readonly VersionChange[] = [
+  ...v25,
+  ...v28,
+  ...v29,
+  ...v30,
+  ...v31,
+  ...v32,
+  ...v35,
+  ...v36,
+  ...v39,
+  ...v40,
+  ...v41,
+  ...v42,
+  ...v43,
+  ...v44,
+];

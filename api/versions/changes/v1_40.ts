@@ -1,0 +1,34 @@
+import { change } from '../change.ts';
+import { objectAt, objectsAt } from '../json.ts';
+
+const ipcMode = change({
+  id: 'ipc-mode-private',
+  since: 40,
+  routes: ['container.create'],
+  description: 'The default IpcMode of a new container is private (shareable before).',
+  request: ({ body }) => {
+    const hostConfig = objectAt(body, 'HostConfig');
+    if (hostConfig && (hostConfig['IpcMode'] ?? '') === '') {
+      hostConfig['IpcMode'] = 'shareable';
+    }
+  },
+});
+
+const createFields = change({
+  id: 'container-create-1.40',
+  since: 40,
+  routes: ['container.create'],
+  description:
+    'POST /containers/create takes BindOptions.NonRecursive, KernelMemoryTCP and DeviceRequests; they mean nothing in ' +
+    'older versions.',
+  request: ({ body }) => {
+    const hostConfig = objectAt(body, 'HostConfig');
+    delete hostConfig?.['KernelMemoryTCP'];
+    delete hostConfig?.['DeviceRequests'];
+    for (const mount of objectsAt(hostConfig, 'Mounts')) {
+      delete objectAt(mount, 'BindOptions')?.['NonRecursive'];
+    }
+  },
+});
+
+export const changes = [ipcMode, createFields];

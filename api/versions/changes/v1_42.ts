@@ -1,0 +1,66 @@
+import { change } from '../change.ts';
+import { editAt, objectAt, objectsAt } from '../json.ts';
+
+const multiplexed = change({
+  id: 'multiplexed-content-type',
+  since: 42,
+  routes: ['container.attach', 'container.logs', 'exec.start'],
+  description:
+    'Streams of 8-byte frames (no TTY) are application/vnd.docker.multiplexed-stream (raw-stream before, whether ' +
+    'framed or not).',
+  quirk: 'multiplexed-content-type',
+});
+
+const stopSignal = change({
+  id: 'stop-signal-parameter',
+  since: 42,
+  routes: ['container.stop', 'container.restart'],
+  description: 'POST /containers/{id}/stop and restart take signal.',
+  request: ({ query }) => query.delete('signal'),
+});
+
+const consoleSize = change({
+  id: 'exec-console-size',
+  since: 42,
+  routes: ['exec.create', 'exec.start'],
+  description: 'POST /containers/{id}/exec and /exec/{id}/start take ConsoleSize.',
+  request: ({ body }) => {
+    delete objectAt(body)?.['ConsoleSize'];
+  },
+});
+
+const createFields = change({
+  id: 'container-create-1.42',
+  since: 42,
+  routes: ['container.create'],
+  description:
+    'POST /containers/create takes ConsoleSize and BindOptions.CreateMountpoint, and ignores KernelMemory, which the ' +
+    'kernel no longer has.',
+  request: ({ body }) => {
+    const hostConfig = objectAt(body, 'HostConfig');
+    delete hostConfig?.['ConsoleSize'];
+    for (const mount of objectsAt(hostConfig, 'Mounts')) {
+      delete objectAt(mount, 'BindOptions')?.['CreateMountpoint'];
+    }
+  },
+  quirk: 'kernel-memory-is-ignored',
+});
+
+const sharedSize = change({
+  id: 'image-shared-size',
+  since: 42,
+  routes: ['image.list'],
+  description: 'GET /images/json takes shared-size.',
+  request: ({ query }) => query.delete('shared-size'),
+});
+
+const kernelMemory = change({
+  id: 'info-kernel-memory',
+  since: 42,
+  routes: ['system.info'],
+  description: 'GET /info no longer tells KernelMemory and KernelMemoryTCP.',
+  response: (body) =>
+    editAt(body, [], (info) => ({ KernelMemory: false, KernelMemoryTCP: false, ...info })),
+});
+
+export const changes = [multiplexed, stopSignal, consoleSize, createFields, sharedSize, kernelMemory];
