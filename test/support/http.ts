@@ -54,13 +54,14 @@ export class HttpClient implements Disposable {
     return toAnswer(await this.open(method, path, options));
   }
 
-  /** As `request`, but any status outside 200-299 throws `UnexpectedStatus`; answers the JSON body. */
-  async ok(method: string, path: string, body?: unknown): Promise<unknown> {
+  /** As `request`, but any status outside 200-299 throws `UnexpectedStatus`; answers the JSON body as `T`. */
+  async ok<T = unknown>(method: string, path: string, body?: unknown): Promise<T> {
     const answer = await this.request(method, path, body === undefined ? {} : { body });
     if (answer.status < 200 || answer.status > 299) {
       throw new UnexpectedStatus(`${method} ${path}`, answer);
     }
-    return answer.json;
+    // What the daemon says is what is tested: a wrong shape shows where it is compared.
+    return answer.json as T;
   }
 
   /** Sends a request and resolves when the answer's headers are there; the body is the caller's to read. */

@@ -1,0 +1,277 @@
+import Database from 'better-sqlite3';
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import path from 'node:path';
+import type { ContainerInspect, ContainerSummary } from '../../api/types/container.ts';
+import { cgroupDirectories, mountsBelow, pidsInCgroup, processes } from './cleanup.ts';
+import type { TestDaemon } from './daemon.ts';
+
+/**
+ * The convergence oracle: what the API says, against everything that exists for it in the kernel and on disk. It
+ * reads public facts only (the daemon's roots, its cgroup parent, its network namespace, its database), and none of
+ * the engine's code, so that it cannot share a mistake with it.
+ *
+ * Answers one sentence per difference; nothing leaked and nothing missing is an empty list. A verb in flight is a
+ * difference: poll it.
+ */
+export async function differences(daemon: TestDaemon): Promise<string[]> {
+  const view = await apiView(daemon);
+  const found = observe(daemon);
+  return [
+    ...compareRuntime(view, found),
+    ...compareProcesses(daemon, view),
+    ...(await compareNetwork(daemon, view)),
+    ...compareDisk(daemon, view),
+    ...(await compareDatabase(daemon, view)),
+  ].toSorted();
+}
+
+/** Open descriptors of the daemon, by what they point to; numbers of sockets and pipes are left out. */
+export function descriptorCounts(daemon: TestDaemon): Record<string, number> {
+  const counts: Record<string, number> = {};
+  const folder = `/proc/${daemon.pid}/fd`;
+  for (const fd of readdirSync(folder)) {
+    const target = linkOrEmpty(path.join(folder, fd)).replace(/\d+/g, 'N');
+    counts[target] = (counts[target] ?? 0) + 1;
+  }
+  return counts;
+}
+
+interface ApiView {
+  all: ContainerInspect[];
+  running: ContainerInspect[];
+  volumes: string[];
+}
+
+/** Ids found per kind of remains. */
+type Observed = Record<
+  'bundles' | 'runc states' | 'exit files' | 'cgroups' | 'root mounts' | 'namespaces',
+  string[]
+>;
+
+async function apiView(daemon: TestDaemon): Promise<ApiView> {
+  const list = await daemon.http.ok<ContainerSummary[]>('GET', '/containers/json?all=1');
+  const all: ContainerInspect[] = [];
+  for (const { Id } of list) {
+    all.push(await daemon.http.ok<ContainerInspect>('GET', `/containers/${Id}/json`));
+  }
+  const volumes = await daemon.http.ok<{ Volumes: { Name: string }[] | null }>('GET', '/volumes');
+  return {
+    all,
+    running: all.filter(({ State }) => State.Running),
+    volumes: (volumes.Volumes ?? []).map(({ Name }) => Name),
+  };
+}
+
+function observe(daemon: TestDaemon): Observed {
+  const { dataRoot, execRoot } = daemon.paths;
+  const mounts = [...mountsBelow(dataRoot), ...mountsBelow(execRoot)];
+  return {
+    bundles: ids(entries(path.join(execRoot, 'containers'))),
+    'runc states': ids(entries(path.join(execRoot, 'runc'))),
+    'exit files': ids(entries(path.join(execRoot, 'exits'))),
+    cgroups: ids(cgroupDirectories(daemon.cgroupParent).map((folder) => path.basename(folder))),
+    'root mounts': ids(mounts.filter((mount) => mount.startsWith(`${dataRoot}/containers/`))),
+    namespaces: ids(mounts.filter((mount) => mount.includes('/netns/'))),
+  };
+}
+
+function compareRuntime(view: ApiView, found: Observed): string[] {
+  const running = view.running.map(({ Id }) => Id);
+  const ownNamespace = view.running
+    .filter(({ HostConfig }) => !/^(host$|container:)/.test(HostConfig.NetworkMode ?? ''))
+    .map(({ Id }) => Id);
+  return [
+    ...compare('bundle', running, found.bundles),
+    ...compare('runc state', running, found['runc states']),
+    ...compare('exit file', [], found['exit files']),
+    ...compare('cgroup', running, found.cgroups),
+    ...compare('root mount', running, found['root mounts']),
+    ...compare('network namespace', ownNamespace, found.namespaces),
+  ];
+}
+
+function compareProcesses(daemon: TestDaemon, view: ApiView): string[] {
+  const monitors = processes()
+    .filter(
+      ({ commandLine }) => commandLine.includes('conmon') && commandLine.includes(daemon.paths.execRoot),
+    )
+    .map(({ commandLine }) => /[0-9a-f]{64}/.exec(commandLine)?.[0] ?? commandLine);
+  const inside = pidsInCgroup(daemon.cgroupParent);
+  const running = view.running.map(({ Id }) => Id);
+  const dead = view.running.filter(({ State }) => !inside.includes(State.Pid));
+  const wrongPid = view.all.filter(({ State }) => !State.Running && State.Pid !== 0);
+  const strangers = inside.filter((pid) => view.running.every(({ Id }) => !cgroupOf(pid).includes(Id)));
+  return [
+    ...compare('monitor', running, monitors),
+    ...dead.map(({ Id, State }) => `${short(Id)} runs as pid ${State.Pid}, which is not in its cgroup`),
+    ...wrongPid.map(({ Id, State }) => `${short(Id)} is ${State.Status} and shows pid ${State.Pid}`),
+    ...strangers.map((pid) => `pid ${pid} runs in the cgroup of no running container`),
+  ];
+}
+
+async function compareNetwork(daemon: TestDaemon, view: ApiView): Promise<string[]> {
+  const bridged = view.running.filter(({ HostConfig }) =>
+    /^(default|bridge|)$/.test(HostConfig.NetworkMode ?? ''),
+  );
+  const links: { ifname: string; linkinfo?: { info_kind?: string } }[] = JSON.parse(
+    await daemon.netns.run('ip', '-j', '-d', 'link'),
+  );
+  const veths = links.filter(
+    ({ ifname, linkinfo }) => linkinfo?.info_kind === 'veth' && ifname !== 'eth0',
+  ).length;
+  const published = bridged.flatMap(publishedPorts);
+  const elements = await portElements(daemon);
+  const addresses = bridged.map(({ NetworkSettings }) => NetworkSettings.IPAddress);
+  return [
+    ...(veths === bridged.length ? [] : [`${bridged.length} bridged containers and ${veths} veths`]),
+    ...compare('nftables element', published, elements),
+    ...addresses
+      .filter((address, index) => address === '' || addresses.indexOf(address) !== index)
+      .map((address) => `address "${address}" is missing or given twice`),
+    ...view.all
+      .filter(
+        ({ State, NetworkSettings }) => !State.Running && publishedPortsOf(NetworkSettings.Ports).length > 0,
+      )
+      .map(({ Id }) => `${short(Id)} does not run and shows published ports`),
+  ];
+}
+
+/** `tcp/8080->172.17.0.2:80`, once per binding; bindings of IPv6 addresses have no elements. */
+function publishedPorts({ NetworkSettings }: ContainerInspect): string[] {
+  return publishedPortsOf(NetworkSettings.Ports).map(
+    ({ protocol, hostPort, port }) => `${protocol}/${hostPort}->${NetworkSettings.IPAddress}:${port}`,
+  );
+}
+
+function publishedPortsOf(
+  ports: ContainerInspect['NetworkSettings']['Ports'] | null,
+): { protocol: string; hostPort: string; port: string }[] {
+  return Object.entries(ports ?? {}).flatMap(([key, bindings]) => {
+    const [port = '', protocol = ''] = key.split('/');
+    return (bindings ?? [])
+      .filter(({ HostIp }) => !(HostIp ?? '').includes(':'))
+      .map(({ HostPort }) => ({ protocol, port, hostPort: HostPort ?? '' }));
+  });
+}
+
+/** Elements of all maps of the namespace, in the same form. */
+async function portElements(daemon: TestDaemon): Promise<string[]> {
+  const ruleset: { nftables: Record<string, unknown>[] } = JSON.parse(
+    await daemon.netns.run('nft', '-j', 'list', 'ruleset'),
+  );
+  return ruleset.nftables.flatMap((object) => {
+    const elem = isObject(object['map']) ? object['map']['elem'] : undefined;
+    return Array.isArray(elem) ? elem.map(describeElement) : [];
+  });
+}
+
+function describeElement(element: unknown): string {
+  const [key, value] = Array.isArray(element) ? element.map(concatenation) : [];
+  const hostPort = key?.at(-1) ?? '?';
+  return `${key?.[0] ?? '?'}/${hostPort}->${value?.[0] ?? '?'}:${value?.[1] ?? '?'}`;
+}
+
+/** The parts of `{"concat": [...]}`, also inside `{"elem": {"val": ...}}`, as text. */
+function concatenation(value: unknown): string[] {
+  if (isObject(value) && isObject(value['elem'])) {
+    return concatenation(value['elem']['val']);
+  }
+  if (isObject(value) && Array.isArray(value['concat'])) {
+    return value['concat'].map(String);
+  }
+  return [String(value)];
+}
+
+const DATA_ROOT_ENTRIES = /^(berth\.(lock|db|db-wal|db-shm)|layers|containers|volumes|tmp)$/;
+
+function compareDisk(daemon: TestDaemon, view: ApiView): string[] {
+  const { dataRoot, execRoot } = daemon.paths;
+  const all = view.all.map(({ Id }) => Id);
+  const odd = entries(dataRoot).filter((name) => !DATA_ROOT_ENTRIES.test(name));
+  const temporary = [path.join(dataRoot, 'tmp'), path.join(execRoot, 'tmp')].flatMap((folder) =>
+    entries(folder).map((name) => path.join(folder, name)),
+  );
+  return [
+    ...compare('directory', all, ids(entries(path.join(dataRoot, 'containers')))),
+    ...compare('volume directory', view.volumes, entries(path.join(dataRoot, 'volumes'))),
+    ...odd.map((name) => `the data root holds ${name}`),
+    ...temporary.map((file) => `left behind: ${file}`),
+    ...view.running
+      .filter(({ LogPath }) => LogPath !== '' && !existsSync(LogPath))
+      .map(({ Id, LogPath }) => `${short(Id)} has no log at ${LogPath}`),
+  ];
+}
+
+async function compareDatabase(daemon: TestDaemon, view: ApiView): Promise<string[]> {
+  const database = new Database(path.join(daemon.paths.dataRoot, 'berth.db'), { readonly: true });
+  try {
+    const integrity = database.pragma('integrity_check', { simple: true });
+    const foreign = database.pragma('foreign_key_check');
+    const column = (sql: string): string[] =>
+      database
+        .prepare<[], { value: unknown }>(sql)
+        .all()
+        .map(({ value }) => String(value));
+    const images = await daemon.http.ok<{ Id: string }[]>('GET', '/images/json?all=1');
+    return [
+      ...(integrity === 'ok' ? [] : [`integrity_check: ${String(integrity)}`]),
+      ...(Array.isArray(foreign) ? foreign : []).map((row) => `foreign_key_check: ${JSON.stringify(row)}`),
+      ...compare(
+        'row',
+        view.all.map(({ Id }) => Id),
+        column('SELECT id AS value FROM containers'),
+      ),
+      ...compare('row', view.volumes, column('SELECT name AS value FROM volumes')),
+      ...compare(
+        'row',
+        images.map(({ Id }) => Id),
+        column('SELECT id AS value FROM images'),
+      ),
+      ...compare(
+        'layer directory',
+        column('SELECT id AS value FROM layers').map((id) => Number(id).toString(36)),
+        entries(path.join(daemon.paths.dataRoot, 'layers')),
+      ),
+      ...column('SELECT row_key AS value FROM quarantine').map((key) => `quarantined row ${key}`),
+    ];
+  } finally {
+    database.close();
+  }
+}
+
+/** Both directions: an owner without the thing, and the thing without an owner. */
+function compare(what: string, expected: readonly string[], found: readonly string[]): string[] {
+  return [
+    ...expected.filter((id) => !found.includes(id)).map((id) => `${short(id)} has no ${what}`),
+    ...found.filter((id) => !expected.includes(id)).map((id) => `${what} ${short(id)} has no owner`),
+  ];
+}
+
+function ids(names: readonly string[]): string[] {
+  return [...new Set(names.flatMap((name) => /[0-9a-f]{64}/.exec(name)?.[0] ?? []))];
+}
+
+function short(id: string): string {
+  return id.replace(/([0-9a-f]{12})[0-9a-f]{52}/, '$1');
+}
+
+function entries(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder) : [];
+}
+
+function cgroupOf(pid: number): string {
+  return existsSync(`/proc/${pid}/cgroup`) ? readFileSync(`/proc/${pid}/cgroup`, 'utf8') : '';
+}
+
+function linkOrEmpty(file: string): string {
+  try {
+    return readlinkSync(file);
+  } catch {
+    // Closed meanwhile.
+    return '';
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
