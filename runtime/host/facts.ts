@@ -130,14 +130,17 @@ const limitNames: Record<string, string> = {
 };
 
 function parseLimits(text: string): Record<string, HostRlimit> {
-  const value = (word: string): number | null => (word === 'unlimited' ? null : Number(word));
   const entries = [...text.matchAll(/^(Max [a-z ]+?)\s{2,}(\d+|unlimited)\s+(\d+|unlimited)\b/gm)];
   return Object.fromEntries(
     entries.flatMap(([, title = '', soft = '', hard = '']) => {
       const name = limitNames[title];
-      return name === undefined ? [] : [[name, { soft: value(soft), hard: value(hard) }]];
+      return name === undefined ? [] : [[name, { soft: limitOf(soft), hard: limitOf(hard) }]];
     }),
   );
+}
+
+function limitOf(word: string): number | null {
+  return word === 'unlimited' ? null : Number(word);
 }
 
 function parseOsRelease(text: string): Map<string, string> {

@@ -17,8 +17,9 @@ export interface OciCapabilities {
 
 export interface OciRlimit {
   type: string;
-  hard: number;
-  soft: number;
+  /** Unlimited is 2^64 - 1, which only a bigint holds. */
+  hard: number | bigint;
+  soft: number | bigint;
 }
 
 export interface OciProcess {

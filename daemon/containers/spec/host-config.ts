@@ -27,7 +27,7 @@ export type NormalHostConfig = Required<Omit<HostConfig, Omittable | Obsolete>> 
 export type LogDriver = 'json-file' | 'none';
 
 /** Drivers of dockerd that this engine does not have. */
-const FOREIGN_LOG_DRIVERS = [
+const FOREIGN_LOG_DRIVERS = new Set([
   'local',
   'journald',
   'syslog',
@@ -38,10 +38,10 @@ const FOREIGN_LOG_DRIVERS = [
   'etwlogs',
   'gcplogs',
   'logentries',
-];
+]);
 
 /** The one runtime there is, under the names clients know it by. */
-const RUNTIMES = ['runc', 'io.containerd.runc.v2'];
+const RUNTIMES = new Set(['runc', 'io.containerd.runc.v2']);
 const OOM_SCORE_MAX = 1000;
 const CONSOLE_SIDE_MAX = 65_535;
 
@@ -144,7 +144,7 @@ function omittable(asked: HostConfig, modes: NamespaceModes): Pick<HostConfig, O
 
 function logDriver(asked: HostConfig, defaults: EngineDefaults): LogDriver {
   const type = asked.LogConfig?.Type || defaults.logDriver;
-  if (FOREIGN_LOG_DRIVERS.includes(type)) {
+  if (FOREIGN_LOG_DRIVERS.has(type)) {
     throw notSupportedYet('LogConfig.Type', type);
   }
   if (type !== 'json-file' && type !== 'none') {
@@ -204,7 +204,7 @@ function shmSize(asked: HostConfig, defaults: EngineDefaults): number {
 }
 
 function runtimeName(name: string): string {
-  if (name !== '' && !RUNTIMES.includes(name)) {
+  if (name !== '' && !RUNTIMES.has(name)) {
     throw invalidArgument(`unknown or invalid runtime name: ${name}`);
   }
   return name || 'runc';

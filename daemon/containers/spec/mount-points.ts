@@ -186,6 +186,7 @@ function ofMountRequest(request: MountRequest, input: MountInput): ResolvedMount
     case 'cluster':
     case 'npipe':
       throw notSupportedYet('Mounts.Type', type);
+    case '':
     default:
       throw fail('mount type unknown');
   }

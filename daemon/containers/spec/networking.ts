@@ -70,19 +70,15 @@ export function nameResolution(host: HostConfig): {
   DnsSearch: string[];
   ExtraHosts: string[] | null;
 } {
-  const bad = (
-    values: readonly string[] | null | undefined,
-    isGood: (value: string) => boolean,
-  ): string | undefined => values?.find((value) => !isGood(value));
-  const dns = bad(host.Dns, (value) => isIP(value) !== 0);
+  const dns = firstBad(host.Dns, (value) => isIP(value) !== 0);
   if (dns !== undefined) {
     throw invalidArgument(`IP address is not correctly formatted: ${dns}`);
   }
-  const search = bad(host.DnsSearch, (value) => DOMAIN.test(value));
+  const search = firstBad(host.DnsSearch, (value) => DOMAIN.test(value));
   if (search !== undefined) {
     throw invalidArgument(`${search} is not a valid domain`);
   }
-  const option = bad(host.DnsOptions, (value) => /^[a-z0-9:._-]+$/i.test(value));
+  const option = firstBad(host.DnsOptions, (value) => /^[a-z0-9:._-]+$/i.test(value));
   if (option !== undefined) {
     throw invalidArgument(`invalid DNS option: ${JSON.stringify(option)}`);
   }
@@ -95,6 +91,13 @@ export function nameResolution(host: HostConfig): {
     DnsSearch: host.DnsSearch ?? [],
     ExtraHosts: host.ExtraHosts?.length ? host.ExtraHosts : null,
   };
+}
+
+function firstBad(
+  values: readonly string[] | null | undefined,
+  isGood: (value: string) => boolean,
+): string | undefined {
+  return values?.find((value) => !isGood(value));
 }
 
 function checkExtraHost(entry: string): void {

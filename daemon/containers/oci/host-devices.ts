@@ -1,0 +1,147 @@
+import { lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import type { BigIntStats } from 'node:fs';
+import { join } from 'node:path';
+import type { DeviceMapping } from '../../../api/types/container.ts';
+import type { OciDevice, OciDeviceRule } from '../../../runtime/runc/spec-types.ts';
+import { errnoOf, errorText, invalidArgument } from '../../base/errors.ts';
+import type { NormalHostConfig } from '../spec/host-config.ts';
+import type { DeviceNumber } from './resources.ts';
+
+/** Device nodes a container gets beside the default ones, and what it may do with them. */
+export interface HostDevices {
+  devices: OciDevice[];
+  rules: OciDeviceRule[];
+}
+
+/** Directories of /dev whose contents belong to somebody else, or are made anew in every container. */
+const SKIPPED_DIRECTORIES = new Set(['pts', 'shm', 'fd', 'mqueue', '.lxc', '.lxd-mounts', '.udev']);
+/** A container's console is its own. */
+const CONSOLE = '/dev/console';
+
+/**
+ * Looks up the devices of the host that a container is given: those asked for, and with Privileged all there are.
+ * The paths are the client's, who is as good as root here. Throws invalid_argument for one that is no device.
+ */
+export function readHostDevices(host: NormalHostConfig): HostDevices {
+  const mappings = host.Devices ?? [];
+  if (!host.Privileged) {
+    const found = mappings.map(readMapping);
+    return { devices: found.flatMap(({ devices }) => devices), rules: found.flatMap(({ rules }) => rules) };
+  }
+  const elsewhere = mappings.filter(({ PathOnHost, PathInContainer }) => PathOnHost !== PathInContainer);
+  return {
+    devices: [...walk('/dev'), ...elsewhere.flatMap((mapping) => readMapping(mapping).devices)],
+    rules: [],
+  };
+}
+
+/** Device numbers of paths named in Blkio limits. Throws invalid_argument for one that is not there. */
+export function readBlockDevices(host: NormalHostConfig): Map<string, DeviceNumber> {
+  const named = [
+    ...(host.BlkioWeightDevice ?? []),
+    ...(host.BlkioDeviceReadBps ?? []),
+    ...(host.BlkioDeviceWriteBps ?? []),
+    ...(host.BlkioDeviceReadIOps ?? []),
+    ...(host.BlkioDeviceWriteIOps ?? []),
+  ];
+  return new Map(
+    named.map(({ Path: path }) => {
+      try {
+        return [path, numberOf(statSync(path, { bigint: true }))];
+      } catch (error) {
+        throw invalidArgument(`stat ${path}: ${reason(error)}`, { cause: error });
+      }
+    }),
+  );
+}
+
+function readMapping(mapping: DeviceMapping): HostDevices {
+  const { PathOnHost, PathInContainer = PathOnHost, CgroupPermissions: access = 'rwm' } = mapping;
+  const devices = findDevices(PathOnHost, PathInContainer);
+  return {
+    devices,
+    rules: devices.map(({ type, major, minor }) => ({
+      allow: true,
+      type: type === 'b' ? 'b' : 'c',
+      ...(major !== undefined && { major }),
+      ...(minor !== undefined && { minor }),
+      access,
+    })),
+  };
+}
+
+function findDevices(pathOnHost: string, pathInContainer: string): OciDevice[] {
+  const fail = (why: string, cause?: unknown): Error =>
+    invalidArgument(`error gathering device information while adding custom device "${pathOnHost}": ${why}`, {
+      cause,
+    });
+  try {
+    const resolved = realpathSync(pathOnHost);
+    const stat = lstatSync(resolved, { bigint: true });
+    const devices = stat.isDirectory()
+      ? walk(resolved).map((device) => ({
+          ...device,
+          path: pathInContainer + device.path.slice(resolved.length),
+        }))
+      : [toDevice(pathInContainer, stat)].filter((device) => device !== undefined);
+    if (devices.length > 0) {
+      return devices;
+    }
+  } catch (error) {
+    throw fail(reason(error), error);
+  }
+  throw fail('not a device node');
+}
+
+/** Every device node below a directory of the host. */
+function walk(directory: string): OciDevice[] {
+  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) {
+      return SKIPPED_DIRECTORIES.has(entry.name) ? [] : walk(path);
+    }
+    if ((!entry.isCharacterDevice() && !entry.isBlockDevice()) || path === CONSOLE) {
+      return [];
+    }
+    const device = statIfThere(path);
+    return device === undefined ? [] : [device];
+  });
+}
+
+function statIfThere(path: string): OciDevice | undefined {
+  try {
+    return toDevice(path, lstatSync(path, { bigint: true }));
+  } catch (error) {
+    // Unplugged since the directory was read.
+    if (errnoOf(error) === 'ENOENT') {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+function toDevice(path: string, stat: BigIntStats): OciDevice | undefined {
+  if (!stat.isCharacterDevice() && !stat.isBlockDevice()) {
+    return undefined;
+  }
+  return {
+    type: stat.isBlockDevice() ? 'b' : 'c',
+    path,
+    ...numberOf(stat),
+    fileMode: Number(stat.mode & 0o7777n),
+    uid: Number(stat.uid),
+    gid: Number(stat.gid),
+  };
+}
+
+/** makedev(3): the major number is split around the minor one. */
+function numberOf({ rdev }: BigIntStats): DeviceNumber {
+  return {
+    major: Number(((rdev >> 8n) & 0xfffn) | ((rdev >> 32n) & 0xfffff000n)),
+    minor: Number((rdev & 0xffn) | ((rdev >> 12n) & 0xffffff00n)),
+  };
+}
+
+function reason(error: unknown): string {
+  return errnoOf(error) === 'ENOENT' ? 'no such file or directory' : errorText(error);
+}

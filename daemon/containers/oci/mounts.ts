@@ -1,0 +1,146 @@
+import type { OciMount } from '../../../runtime/runc/spec-types.ts';
+import { invariant, unreachable } from '../../base/errors.ts';
+import type { ContainerSpec, EngineDefaults } from '../spec/container-spec.ts';
+import type { BindMount, ResolvedMount, VolumeMount } from '../spec/mount-points.ts';
+import { sortByDepth } from '../spec/mount-points.ts';
+import { hasInit, INIT_PATH } from './process.ts';
+
+export interface MountFacts {
+  defaults: EngineDefaults;
+  /** Files of the engine that appear in /etc. */
+  files: { hostname: string; hosts: string; resolvConf: string };
+  /** Directory on the host of each volume, by name. */
+  volumePaths: ReadonlyMap<string, string>;
+  initPath: string | undefined;
+  recursiveReadOnly: boolean;
+}
+
+/** The kernel's own file systems, as every Docker-compatible engine shows them. */
+const KERNEL_MOUNTS: readonly Required<OciMount>[] = [
+  { destination: '/proc', type: 'proc', source: 'proc', options: ['nosuid', 'noexec', 'nodev'] },
+  {
+    destination: '/dev',
+    type: 'tmpfs',
+    source: 'tmpfs',
+    options: ['nosuid', 'strictatime', 'mode=755', 'size=65536k'],
+  },
+  {
+    destination: '/dev/pts',
+    type: 'devpts',
+    source: 'devpts',
+    options: ['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620', 'gid=5'],
+  },
+  { destination: '/sys', type: 'sysfs', source: 'sysfs', options: ['nosuid', 'noexec', 'nodev', 'ro'] },
+  {
+    destination: '/sys/fs/cgroup',
+    type: 'cgroup',
+    source: 'cgroup',
+    options: ['ro', 'nosuid', 'noexec', 'nodev'],
+  },
+  { destination: '/dev/mqueue', type: 'mqueue', source: 'mqueue', options: ['nosuid', 'noexec', 'nodev'] },
+];
+
+/** Every mount of a container, in the order they are made. Pure. */
+export function translateMounts(spec: ContainerSpec, facts: MountFacts): OciMount[] {
+  const taken = new Set(spec.mounts.map((mount) => mount.destination));
+  const isFree = ({ destination }: OciMount): boolean =>
+    !taken.has(destination) && !(taken.has('/dev') && destination.startsWith('/dev/'));
+  const others = [
+    ...identityFiles(spec, facts).filter(isFree),
+    ...spec.mounts.map((mount) => translateMount(mount, facts)),
+  ];
+  return [
+    ...kernelMounts(spec).filter(isFree),
+    ...sharedMemory(spec).filter(isFree),
+    ...sortByDepth(others),
+    ...initBinary(spec, facts),
+  ];
+}
+
+function kernelMounts(spec: ContainerSpec): OciMount[] {
+  const writable = spec.hostConfig.Privileged ? ['/sys', '/sys/fs/cgroup'] : [];
+  return KERNEL_MOUNTS.map((mount) => ({
+    ...mount,
+    options: mount.options.filter((option) => option !== 'ro' || !writable.includes(mount.destination)),
+  }));
+}
+
+function sharedMemory({ hostConfig }: ContainerSpec): OciMount[] {
+  const destination = '/dev/shm';
+  switch (hostConfig.IpcMode) {
+    case 'none':
+      return [];
+    case 'host':
+      return [{ destination, type: 'bind', source: '/dev/shm', options: ['rbind', 'rprivate'] }];
+    default:
+      return [
+        {
+          destination,
+          type: 'tmpfs',
+          source: 'shm',
+          options: ['nosuid', 'noexec', 'nodev', 'mode=1777', `size=${hostConfig.ShmSize}`],
+        },
+      ];
+  }
+}
+
+function identityFiles({ hostConfig }: ContainerSpec, { files }: MountFacts): OciMount[] {
+  const options = ['rbind', ...(hostConfig.ReadonlyRootfs ? ['ro'] : []), 'rprivate'];
+  return [
+    { destination: '/etc/resolv.conf', type: 'bind', source: files.resolvConf, options },
+    { destination: '/etc/hostname', type: 'bind', source: files.hostname, options },
+    { destination: '/etc/hosts', type: 'bind', source: files.hosts, options },
+  ];
+}
+
+function initBinary(spec: ContainerSpec, facts: MountFacts): OciMount[] {
+  if (!hasInit(spec, facts.defaults)) {
+    return [];
+  }
+  invariant(facts.initPath !== undefined, 'a container with Init was created without an init binary');
+  return [{ destination: INIT_PATH, type: 'bind', source: facts.initPath, options: ['bind', 'ro'] }];
+}
+
+function translateMount(mount: ResolvedMount, facts: MountFacts): OciMount {
+  const { destination } = mount;
+  switch (mount.type) {
+    case 'bind':
+      return { destination, type: 'bind', source: mount.source, options: bindOptions(mount, facts) };
+    case 'volume':
+      return {
+        destination,
+        type: 'bind',
+        source: volumePath(mount, facts),
+        options: ['rbind', ...(mount.rw ? [] : [readOnlyOption(facts)])],
+      };
+    case 'tmpfs':
+      return { destination, type: 'tmpfs', source: 'tmpfs', options: mount.options };
+    default:
+      return unreachable(mount);
+  }
+}
+
+function bindOptions(mount: BindMount, facts: MountFacts): string[] {
+  const readOnly = mount.readOnlyDepth === 'top' ? 'ro' : readOnlyOption(facts);
+  return [mount.nonRecursive ? 'bind' : 'rbind', ...(mount.rw ? [] : [readOnly]), mount.propagation];
+}
+
+/** `ro` alone leaves mounts below the source writable. */
+function readOnlyOption({ recursiveReadOnly }: MountFacts): string {
+  return recursiveReadOnly ? 'rro' : 'ro';
+}
+
+function volumePath(mount: VolumeMount, { volumePaths }: MountFacts): string {
+  const path = volumePaths.get(mount.name);
+  invariant(path !== undefined, `no path for volume ${mount.name}`);
+  return path;
+}
+
+/** What the container's root must propagate so that its shared and slave binds work (mount_namespaces(7)). */
+export function rootPropagation(mounts: readonly ResolvedMount[]): 'shared' | 'rslave' | undefined {
+  const wanted = mounts.flatMap((mount) => (mount.type === 'bind' ? [mount.propagation] : []));
+  if (wanted.some((propagation) => propagation.endsWith('shared'))) {
+    return 'shared';
+  }
+  return wanted.some((propagation) => propagation.endsWith('slave')) ? 'rslave' : undefined;
+}

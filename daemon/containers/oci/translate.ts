@@ -1,0 +1,123 @@
+import type { HostFacts } from '../../../runtime/host/facts.ts';
+import type { OciNamespace, OciSeccomp, OciSpec } from '../../../runtime/runc/spec-types.ts';
+import { compileSeccomp, parseSeccompProfile } from '../../../runtime/security/seccomp-profile.ts';
+import { defaultSeccomp } from '../../../runtime/security/seccomp.ts';
+import type { ContainerSpec } from '../spec/container-spec.ts';
+import { parseSecurityOptions } from '../spec/security-options.ts';
+import type { HostDevices } from './host-devices.ts';
+import type { MountFacts } from './mounts.ts';
+import { rootPropagation, translateMounts } from './mounts.ts';
+import type { ProcessFacts } from './process.ts';
+import { buildInitProcess } from './process.ts';
+import type { DeviceNumber } from './resources.ts';
+import { translateResources } from './resources.ts';
+
+/** What is known only when a container starts. */
+export interface LaunchFacts extends ProcessFacts {
+  /** The mounted root file system. */
+  rootPath: string;
+  /** `<parent>/<id>`, as the runtime wants it. */
+  cgroupsPath: string;
+  /** The network namespace to join; null = the host's. */
+  netnsPath: string | null;
+  /** `/proc/<pid>/ns/pid` of the container whose processes are shared (PidMode `container:`). */
+  pidNamespacePath?: string;
+  files: MountFacts['files'];
+  volumePaths: MountFacts['volumePaths'];
+  devices: HostDevices;
+  blockDevices: ReadonlyMap<string, DeviceNumber>;
+}
+
+const OCI_VERSION = '1.0.2';
+
+/** The runtime's configuration of a container. Pure: same specification and facts, same result. */
+export function translate(spec: ContainerSpec, facts: LaunchFacts): OciSpec {
+  const { config, hostConfig } = spec;
+  const { host } = facts;
+  const process = buildInitProcess(spec, facts);
+  const seccomp = seccompOf(spec, host, process.capabilities?.bounding ?? []);
+  const propagation = rootPropagation(spec.mounts);
+  const sysctl = sysctls(spec, facts);
+  return {
+    ociVersion: OCI_VERSION,
+    process,
+    root: { path: facts.rootPath, readonly: hostConfig.ReadonlyRootfs },
+    ...(hostConfig.UTSMode === '' && { hostname: config.Hostname ?? '' }),
+    mounts: translateMounts(spec, {
+      defaults: facts.defaults,
+      files: facts.files,
+      volumePaths: facts.volumePaths,
+      initPath: host.components.init?.path,
+      recursiveReadOnly: host.recursiveReadOnly,
+    }),
+    ...(hostConfig.Annotations && { annotations: hostConfig.Annotations }),
+    linux: {
+      namespaces: namespaces(spec, facts),
+      cgroupsPath: facts.cgroupsPath,
+      ...(facts.devices.devices.length > 0 && { devices: facts.devices.devices }),
+      resources: translateResources(hostConfig, facts.devices.rules, facts.blockDevices),
+      ...(seccomp && { seccomp }),
+      ...(hostConfig.MaskedPaths && { maskedPaths: hostConfig.MaskedPaths }),
+      ...(hostConfig.ReadonlyPaths && { readonlyPaths: hostConfig.ReadonlyPaths }),
+      ...(propagation && { rootfsPropagation: propagation }),
+      ...(Object.keys(sysctl).length > 0 && { sysctl }),
+    },
+  };
+}
+
+function namespaces(spec: ContainerSpec, facts: LaunchFacts): OciNamespace[] {
+  const { IpcMode, PidMode, UTSMode, CgroupnsMode } = spec.hostConfig;
+  const result: OciNamespace[] = [{ type: 'mount' }];
+  if (facts.netnsPath !== null) {
+    result.push({ type: 'network', path: facts.netnsPath });
+  }
+  if (UTSMode !== 'host') {
+    result.push({ type: 'uts' });
+  }
+  if (PidMode !== 'host') {
+    result.push({ type: 'pid', ...(facts.pidNamespacePath && { path: facts.pidNamespacePath }) });
+  }
+  if (IpcMode !== 'host') {
+    result.push({ type: 'ipc' });
+  }
+  if (CgroupnsMode === 'private') {
+    result.push({ type: 'cgroup' });
+  }
+  return result;
+}
+
+/** The filter asked for, else the default one; privileged containers only have one they ask for. */
+function seccompOf(
+  spec: ContainerSpec,
+  host: HostFacts,
+  capabilities: readonly string[],
+): OciSeccomp | undefined {
+  const { Privileged, SecurityOpt } = spec.hostConfig;
+  const asked = parseSecurityOptions(SecurityOpt ?? []).seccomp ?? (Privileged ? 'unconfined' : 'builtin');
+  const target = {
+    architecture: host.imageArchitecture,
+    kernelVersion: host.kernelVersion,
+    capabilities,
+  };
+  if (asked === 'unconfined' || !host.seccomp) {
+    return undefined;
+  }
+  return asked === 'builtin' ? defaultSeccomp(target) : compileSeccomp(parseSeccompProfile(asked), target);
+}
+
+/**
+ * In a network of its own a container may ping and listen on low ports without capabilities, as in every engine;
+ * parameters that the client sets win.
+ */
+function sysctls(spec: ContainerSpec, facts: LaunchFacts): Record<string, string> {
+  const { hostConfig, config } = spec;
+  const isOwnNetwork = facts.netnsPath !== null && !hostConfig.NetworkMode.startsWith('container:');
+  return {
+    ...(isOwnNetwork && {
+      'net.ipv4.ping_group_range': '0 2147483647',
+      'net.ipv4.ip_unprivileged_port_start': '0',
+    }),
+    ...(config.Domainname && hostConfig.UTSMode === '' && { 'kernel.domainname': config.Domainname }),
+    ...hostConfig.Sysctls,
+  };
+}
