@@ -1,0 +1,89 @@
+import { invalidArgument } from '../../base/errors.ts';
+import { parseHost } from './hosts.ts';
+import type { Config } from './settings.ts';
+
+interface Rule {
+  isBroken(config: Config): boolean;
+  problem(config: Config): string;
+}
+
+/** What a setting alone cannot tell: pairs of settings, and values that dockerd has and this engine refuses. */
+const RULES: readonly Rule[] = [
+  {
+    isBroken: (config) => !config.liveRestore,
+    problem: () =>
+      'live-restore: false is not supported: containers belong to their monitors and outlive berthd, always',
+  },
+  {
+    isBroken: (config) => config.userlandProxy,
+    problem: () => 'userland-proxy: true is not supported: ports are published by nftables alone',
+  },
+  {
+    isBroken: ({ runtimes }) => Object.keys(runtimes).some((name) => name !== 'runc'),
+    problem: ({ runtimes }) =>
+      `runtimes: ${Object.keys(runtimes)
+        .filter((name) => name !== 'runc')
+        .join(', ')}: only runc is supported`,
+  },
+  {
+    isBroken: ({ hosts }) => hosts.length === 0,
+    problem: () => 'hosts: the daemon must listen somewhere',
+  },
+  {
+    isBroken: (config) => usesTls(config) && (config.tlsCert === '' || config.tlsKey === ''),
+    problem: () => 'tls: needs tlscert and tlskey',
+  },
+  {
+    isBroken: (config) => config.tlsVerify && config.tlsCaCert === '',
+    problem: () => 'tlsverify: needs tlscacert, the authority of the clients',
+  },
+  {
+    isBroken: (config) => openHost(config) !== undefined,
+    problem: (config) =>
+      `hosts: ${openHost(config)} can be reached from other machines: it needs tlsverify (who reaches it is root here)`,
+  },
+  {
+    isBroken: (config) => config.bridge !== '' && config.bip !== '',
+    problem: () => 'bip: cannot be combined with bridge: a bridge of your own brings its address',
+  },
+  {
+    isBroken: (config) => config.dataRoot === '/' || config.execRoot === '/',
+    problem: () => 'data-root, exec-root: cannot be /',
+  },
+  {
+    isBroken: (config) =>
+      isBelow(config.dataRoot, config.execRoot) || isBelow(config.execRoot, config.dataRoot),
+    problem: (config) =>
+      `exec-root: ${config.execRoot} and data-root ${config.dataRoot} must not lie in each other`,
+  },
+];
+
+/** Throws invalid_argument with the first broken rule. */
+export function checkConfig(config: Config): void {
+  for (const host of config.hosts) {
+    parseHost(host, { tls: usesTls(config) });
+  }
+  const broken = RULES.find((rule) => rule.isBroken(config));
+  if (broken !== undefined) {
+    throw invalidArgument(broken.problem(config));
+  }
+}
+
+/** True when TCP speaks TLS. */
+export function usesTls(config: Config): boolean {
+  return config.tls || config.tlsVerify;
+}
+
+/** A TCP address that others can reach without a certificate. */
+function openHost(config: Config): string | undefined {
+  return config.tlsVerify
+    ? undefined
+    : config.hosts.find((text) => {
+        const host = parseHost(text, { tls: usesTls(config) });
+        return host.kind === 'tcp' && !host.isLoopback;
+      });
+}
+
+function isBelow(path: string, parent: string): boolean {
+  return `${path}/`.startsWith(`${parent.replace(/\/+$/, '')}/`);
+}

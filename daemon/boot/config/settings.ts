@@ -1,0 +1,383 @@
+import { bytes, integer, list, map, runtimes, text, toggle, ulimits } from './kinds.ts';
+import type { Setting } from './kinds.ts';
+
+const ADDRESS = /^(\d{1,3}\.){3}\d{1,3}$/;
+const CIDR = /^(\d{1,3}\.){3}\d{1,3}\/\d{1,2}$/;
+const ABSOLUTE = /^\//;
+/** Goes into names of interfaces, which have 15 characters in all. */
+const INSTANCE = /^[a-z0-9]{0,6}$/;
+
+/**
+ * Every setting: the single source of keys, flags, environment variables, defaults, checks and `--help`. Names are
+ * those of dockerd's daemon.json where it has one. Add one here and nowhere else.
+ */
+export const settings = {
+  // Where things are
+  dataRoot: text({
+    key: 'data-root',
+    default: '/var/lib/berth',
+    pattern: ABSOLUTE,
+    placeholder: 'path',
+    help: 'directory of everything that survives a reboot',
+  }),
+  execRoot: text({
+    key: 'exec-root',
+    default: '/run/berth',
+    pattern: ABSOLUTE,
+    placeholder: 'path',
+    help: 'directory of everything that does not',
+  }),
+  pidfile: text({
+    key: 'pidfile',
+    short: 'p',
+    default: '/run/berth.pid',
+    pattern: /^(\/.*)?$/,
+    placeholder: 'path',
+    help: 'file that holds the process id; empty for none',
+  }),
+  instance: text({
+    key: 'instance',
+    default: '',
+    pattern: INSTANCE,
+    placeholder: 'name',
+    help: 'tells several daemons of one host apart: part of the names of bridge, interfaces, nftables table and cgroup',
+  }),
+
+  // API
+  hosts: list({
+    key: 'hosts',
+    flag: 'host',
+    short: 'H',
+    default: ['unix:///run/berth.sock'],
+    pattern: /^(unix|fd|tcp):\/\//,
+    placeholder: 'address',
+    help: 'where to listen: unix:///path, fd:// (socket passed by systemd), tcp://address:port',
+  }),
+  group: text({
+    key: 'group',
+    short: 'G',
+    default: 'docker',
+    placeholder: 'name',
+    help: 'group that may use the Unix socket; its members are as powerful as root',
+  }),
+  tls: toggle({ key: 'tls', default: false, help: 'use TLS on TCP; implied by tlsverify' }),
+  tlsVerify: toggle({
+    key: 'tlsverify',
+    default: false,
+    help: 'use TLS on TCP and demand client certificates',
+  }),
+  tlsCaCert: text({
+    key: 'tlscacert',
+    default: '',
+    placeholder: 'path',
+    help: 'the only authority whose client certificates are trusted',
+  }),
+  tlsCert: text({ key: 'tlscert', default: '', placeholder: 'path', help: 'certificate of this daemon' }),
+  tlsKey: text({ key: 'tlskey', default: '', placeholder: 'path', help: 'key of that certificate' }),
+
+  // The daemon itself
+  debug: toggle({
+    key: 'debug',
+    short: 'D',
+    default: false,
+    isReloadable: true,
+    help: 'log at level debug',
+  }),
+  logLevel: text({
+    key: 'log-level',
+    short: 'l',
+    default: 'info',
+    oneOf: ['debug', 'info', 'warn', 'error', 'fatal'],
+    isReloadable: true,
+    help: 'least important messages to log',
+  }),
+  logFormat: text({
+    key: 'log-format',
+    default: 'auto',
+    oneOf: ['auto', 'text', 'json'],
+    help: 'format of the log; auto: text on a terminal, JSON elsewhere',
+  }),
+  labels: list({
+    key: 'labels',
+    flag: 'label',
+    default: [],
+    pattern: /^[^=]+(=.*)?$/,
+    placeholder: 'key=value',
+    isReloadable: true,
+    help: 'label of this engine, shown by docker info',
+  }),
+  shutdownTimeout: integer({
+    key: 'shutdown-timeout',
+    default: 2,
+    minimum: 0,
+    maximum: 600,
+    isReloadable: true,
+    help: 'seconds that requests may take to end when the daemon stops; containers keep running',
+  }),
+  liveRestore: toggle({
+    key: 'live-restore',
+    default: true,
+    isReloadable: true,
+    help: 'containers keep running while the daemon is down; always so, false is refused',
+  }),
+
+  // Containers
+  cgroupParent: text({
+    key: 'cgroup-parent',
+    default: '',
+    pattern: /^[^\0]*$/,
+    placeholder: 'path',
+    help: 'cgroup below which containers get theirs (default /berth, or berth.slice with the systemd driver)',
+  }),
+  execOpts: list({
+    key: 'exec-opts',
+    flag: 'exec-opt',
+    default: [],
+    pattern: /^native\.cgroupdriver=(cgroupfs|systemd)$/,
+    placeholder: 'native.cgroupdriver=cgroupfs|systemd',
+    help: 'who manages cgroups (default systemd where it runs with cgroup v2, else cgroupfs)',
+  }),
+  defaultRuntime: text({
+    key: 'default-runtime',
+    default: 'runc',
+    oneOf: ['runc'],
+    help: 'runtime of containers that ask for none',
+  }),
+  runtimes: runtimes({
+    key: 'runtimes',
+    flag: 'add-runtime',
+    help: 'path of runc, if not the one on the PATH; other runtimes are refused',
+  }),
+  defaultShmSize: bytes({
+    key: 'default-shm-size',
+    default: 64 * 2 ** 20,
+    minimum: 1,
+    help: 'size of /dev/shm of containers that ask for none',
+  }),
+  defaultUlimits: ulimits({
+    key: 'default-ulimits',
+    flag: 'default-ulimit',
+    help: 'limit of the processes in containers that ask for none',
+  }),
+  defaultIpcMode: text({
+    key: 'default-ipc-mode',
+    default: 'private',
+    oneOf: ['private', 'shareable'],
+    help: 'IPC namespace of containers that ask for none',
+  }),
+  defaultCgroupnsMode: text({
+    key: 'default-cgroupns-mode',
+    default: '',
+    oneOf: ['private', 'host'],
+    help: 'cgroup namespace of containers that ask for none (default private with cgroup v2, else host)',
+  }),
+  init: toggle({ key: 'init', default: false, help: 'run an init in containers that do not say' }),
+  initPath: text({
+    key: 'init-path',
+    default: '',
+    pattern: /^(\/.*)?$/,
+    placeholder: 'path',
+    help: 'that init (default docker-init, tini-static, tini or catatonit from the PATH)',
+  }),
+  noNewPrivileges: toggle({
+    key: 'no-new-privileges',
+    default: false,
+    help: 'forbid set-user-id programs in containers that do not say',
+  }),
+  seccompProfile: text({
+    key: 'seccomp-profile',
+    default: 'builtin',
+    placeholder: 'path',
+    pattern: /^(builtin|unconfined|\/.*)$/,
+    help: 'profile of containers that ask for none: builtin, unconfined or a file',
+  }),
+  logDriver: text({
+    key: 'log-driver',
+    default: 'json-file',
+    oneOf: ['json-file', 'none'],
+    help: 'where the output of containers goes that ask for nothing else',
+  }),
+  logOpts: map({
+    key: 'log-opts',
+    flag: 'log-opt',
+    default: {},
+    help: 'options of that driver, for example max-size=10m',
+  }),
+  storageDriver: text({
+    key: 'storage-driver',
+    short: 's',
+    default: 'overlay2',
+    oneOf: ['overlay2'],
+    help: 'how layers are put together; only overlay2',
+  }),
+
+  // Networks
+  bridge: text({
+    key: 'bridge',
+    short: 'b',
+    default: '',
+    pattern: /^[a-zA-Z0-9_.-]{0,15}$/,
+    placeholder: 'name',
+    help: 'bridge of the default network (default berth0); none for no such network',
+  }),
+  bip: text({
+    key: 'bip',
+    default: '',
+    pattern: new RegExp(`${CIDR.source}|^$`),
+    placeholder: 'address/bits',
+    help: 'address and subnet of the bridge (default: a private subnet that no route uses)',
+  }),
+  fixedCidr: text({
+    key: 'fixed-cidr',
+    default: '',
+    pattern: new RegExp(`${CIDR.source}|^$`),
+    placeholder: 'network/bits',
+    help: 'part of the subnet of the bridge that containers get addresses from',
+  }),
+  mtu: integer({
+    key: 'mtu',
+    default: 1500,
+    minimum: 68,
+    maximum: 65535,
+    help: 'largest packet on the default network',
+  }),
+  ip: text({
+    key: 'ip',
+    default: '0.0.0.0',
+    pattern: ADDRESS,
+    placeholder: 'address',
+    help: 'host address of ports that are published without one',
+  }),
+  icc: toggle({ key: 'icc', default: true, help: 'let containers of the default network reach each other' }),
+  ipForward: toggle({ key: 'ip-forward', default: true, help: 'switch on net.ipv4.ip_forward' }),
+  ipMasq: toggle({
+    key: 'ip-masq',
+    default: true,
+    help: 'let containers reach the world by the address of the host',
+  }),
+  userlandProxy: toggle({
+    key: 'userland-proxy',
+    default: false,
+    help: 'always false: ports are published by nftables alone, true is refused',
+  }),
+  dns: list({
+    key: 'dns',
+    default: [],
+    pattern: /^[0-9a-fA-F.:]+$/,
+    placeholder: 'address',
+    help: 'name server of containers that ask for none (default those of the host)',
+  }),
+  dnsOptions: list({
+    key: 'dns-opts',
+    flag: 'dns-opt',
+    default: [],
+    help: 'option of resolv.conf in containers',
+  }),
+  dnsSearch: list({
+    key: 'dns-search',
+    default: [],
+    placeholder: 'domain',
+    help: 'search domain in containers',
+  }),
+
+  // Registries
+  insecureRegistries: list({
+    key: 'insecure-registries',
+    flag: 'insecure-registry',
+    default: [],
+    placeholder: 'host[:port]|cidr',
+    isReloadable: true,
+    help: 'registry that may be reached without verified TLS',
+  }),
+  registryMirrors: list({
+    key: 'registry-mirrors',
+    flag: 'registry-mirror',
+    default: [],
+    pattern: /^https?:\/\/[^/?#]+\/?$/,
+    placeholder: 'url',
+    isReloadable: true,
+    help: 'mirror of Docker Hub to ask first',
+  }),
+  maxConcurrentDownloads: integer({
+    key: 'max-concurrent-downloads',
+    default: 3,
+    minimum: 1,
+    maximum: 100,
+    isReloadable: true,
+    help: 'layers downloaded at the same time for one pull',
+  }),
+  maxConcurrentUploads: integer({
+    key: 'max-concurrent-uploads',
+    default: 5,
+    minimum: 1,
+    maximum: 100,
+    isReloadable: true,
+    help: 'layers uploaded at the same time for one push',
+  }),
+};
+
+export type Settings = typeof settings;
+export type SettingName = keyof Settings;
+
+/** The configuration of a running daemon: frozen, checked, complete. */
+export type Config = { readonly [Name in SettingName]: Settings[Name] extends Setting<infer T> ? T : never };
+
+/** Name and definition of every setting, in the order of the table. */
+export const settingEntries: readonly (readonly [SettingName, Setting<unknown>])[] =
+  // Object.entries forgets the names; these are the keys of the literal above.
+  Object.entries(settings) as [SettingName, Setting<unknown>][];
+
+/** Keys of dockerd's daemon.json that this engine knows of and does not have. */
+export const unsupportedKeys: ReadonlySet<string> = new Set([
+  'allow-direct-routing',
+  'allow-nondistributable-artifacts',
+  'api-cors-header',
+  'authorization-plugins',
+  'bip6',
+  'bridge-accept-fwmark',
+  'builder',
+  'cdi-spec-dirs',
+  'cluster-advertise',
+  'cluster-store',
+  'cluster-store-opts',
+  'containerd',
+  'containerd-namespace',
+  'containerd-plugin-namespace',
+  'containerd-plugins-namespace',
+  'cpu-rt-period',
+  'cpu-rt-runtime',
+  'cri-containerd',
+  'default-address-pools',
+  'default-gateway',
+  'default-gateway-v6',
+  'default-network-opts',
+  'experimental',
+  'features',
+  'firewall-backend',
+  'fixed-cidr-v6',
+  'graph',
+  'host-gateway-ip',
+  'host-gateway-ips',
+  'http-proxy',
+  'https-proxy',
+  'ip6tables',
+  'iptables',
+  'ipv6',
+  'max-download-attempts',
+  'metrics-addr',
+  'min-api-version',
+  'network-control-plane-mtu',
+  'network-diagnostic-port',
+  'no-proxy',
+  'node-generic-resources',
+  'nri-opts',
+  'oom-score-adjust',
+  'proxies',
+  'raw-logs',
+  'rootless',
+  'selinux-enabled',
+  'storage-opts',
+  'swarm-default-advertise-addr',
+  'userland-proxy-path',
+  'userns-remap',
+]);

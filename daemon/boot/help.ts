@@ -1,0 +1,58 @@
+import { DEFAULT_CONFIG_FILE } from './config/config.ts';
+import type { Setting } from './config/kinds.ts';
+import { variableName } from './config/flags.ts';
+import { settingEntries } from './config/settings.ts';
+
+const INDENT = ' '.repeat(6);
+const WIDTH = 104;
+
+/** The text of `berthd --help`: every flag with its key, its default and what it does. */
+export function helpText(): string {
+  return [
+    'Usage: berthd [flags]',
+    '',
+    'A container engine for Linux that speaks the Docker Engine API.',
+    '',
+    'Every setting can be given as a flag, as an environment variable or as a key of the configuration file; the first',
+    `that is there counts. Variables are called like keys: ${variableName('data-root')} for data-root; lists are separated by commas.`,
+    'Settings marked with * are read again on SIGHUP.',
+    '',
+    'Flags',
+    ...line('--help, -h', 'print this text'),
+    ...line('--version, -v', 'print the version'),
+    ...line('--validate', 'check the configuration and exit'),
+    ...line(
+      '--config-file path',
+      `configuration file, JSON (default ${DEFAULT_CONFIG_FILE}, which may be missing)`,
+    ),
+    ...settingEntries.flatMap(([, setting]) => describe(setting)),
+    '',
+  ].join('\n');
+}
+
+function describe(setting: Setting<unknown>): string[] {
+  const { key, flag, short, placeholder, help, isRepeatable, isReloadable } = setting;
+  const names = [`--${flag}`, ...(short === undefined ? [] : [`-${short}`])].join(', ');
+  const notes = [
+    ...(key === flag ? [] : [`key ${key}`]),
+    ...(isRepeatable ? ['may be repeated'] : []),
+    ...defaultNote(setting),
+  ];
+  const note = notes.length > 0 ? ` (${notes.join('; ')})` : '';
+  const head = `${names}${placeholder === null ? '' : ` ${placeholder}`}${isReloadable ? ' *' : ''}`;
+  return help.length + note.length > WIDTH
+    ? [...line(head, help), `${INDENT}${note.trim()}`]
+    : line(head, help + note);
+}
+
+function line(head: string, text: string): string[] {
+  return [`  ${head}`, `${INDENT}${text}`];
+}
+
+/** Defaults that are empty are either nothing or told by the help text itself. */
+function defaultNote({ default: value }: Setting<unknown>): string[] {
+  if (value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0)) {
+    return [];
+  }
+  return [`default ${Array.isArray(value) ? value.join(', ') : String(value)}`];
+}

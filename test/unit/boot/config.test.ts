@@ -1,0 +1,190 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { loadConfig } from '../../../daemon/boot/config/config.ts';
+import { readFlags } from '../../../daemon/boot/config/flags.ts';
+import { reloadAttributes, reloadConfig } from '../../../daemon/boot/config/reload.ts';
+import { settingEntries } from '../../../daemon/boot/config/settings.ts';
+import { helpText } from '../../../daemon/boot/help.ts';
+
+interface Given {
+  argv?: string[];
+  environment?: Record<string, string>;
+  file?: unknown;
+}
+
+function load({ argv = [], environment = {}, file = {} }: Given = {}) {
+  return loadConfig({
+    commandLine: readFlags(argv),
+    environment,
+    readFile: (path) =>
+      path === '/etc/berth/daemon.json'
+        ? typeof file === 'string'
+          ? file
+          : JSON.stringify(file)
+        : undefined,
+  });
+}
+
+describe('loadConfig', () => {
+  test('prefers flags over environment over file over defaults', () => {
+    const file = { 'log-level': 'warn', mtu: 1400, dns: ['1.1.1.1'], group: 'file' };
+    const environment = { BERTH_LOG_LEVEL: 'error', BERTH_MTU: '1300', BERTH_DNS: '2.2.2.2,3.3.3.3' };
+    const { logLevel, mtu, dns, group, ip } = load({ file, environment, argv: ['--log-level=fatal'] });
+    expect({ logLevel, mtu, dns, group, ip }).toEqual({
+      logLevel: 'fatal',
+      mtu: 1300,
+      dns: ['2.2.2.2', '3.3.3.3'],
+      group: 'file',
+      ip: '0.0.0.0',
+    });
+  });
+
+  test('reads every kind of value from words and from JSON alike', () => {
+    const argv = (
+      '-D --icc=false --default-shm-size 128m --label a=b --label=c -l warn --default-ulimit nofile=1024:2048 ' +
+      '--default-ulimit core=-1 --log-opt max-size=10m --add-runtime runc=/opt/runc ' +
+      '--exec-opt native.cgroupdriver=cgroupfs -H tcp://127.0.0.1'
+    ).split(' ');
+    const file = {
+      debug: true,
+      icc: false,
+      'default-shm-size': 128 * 2 ** 20,
+      labels: ['a=b', 'c'],
+      'log-level': 'warn',
+      'default-ulimits': { nofile: { Name: 'nofile', Soft: 1024, Hard: 2048 }, core: { Soft: -1, Hard: -1 } },
+      'log-opts': { 'max-size': '10m' },
+      runtimes: { runc: { path: '/opt/runc' } },
+      'exec-opts': ['native.cgroupdriver=cgroupfs'],
+      hosts: ['tcp://127.0.0.1'],
+    };
+    expect(load({ argv })).toEqual(load({ file }));
+    expect(load({ file }).defaultUlimits['core']).toEqual({ Name: 'core', Soft: -1, Hard: -1 });
+  });
+
+  test('gives a frozen configuration', () => {
+    const config = load({ file: { labels: ['a=b'] } });
+    expect([config, config.labels, config.runtimes].every((value) => Object.isFrozen(value))).toBe(true);
+  });
+
+  test('does not need its default file, but one that was asked for', () => {
+    expect(() => load({ argv: ['--config-file', '/none.json'] })).toThrow(
+      'configuration file /none.json: no such file',
+    );
+    expect(() => load({ environment: { BERTH_CONFIG_FILE: '/none.json' } })).toThrow(
+      '/none.json: no such file',
+    );
+  });
+
+  const FILE = 'configuration file /etc/berth/daemon.json';
+  test.each<[Given, string]>([
+    [{ file: '{' }, `${FILE}: Expected property name`],
+    [{ file: '[]' }, `${FILE}: must hold one JSON object`],
+    [{ file: { colour: 'red', shape: 1 } }, `${FILE}: unknown keys "colour", "shape"`],
+    [{ file: { iptables: true } }, `${FILE}: key "iptables" not supported by berthd`],
+    [{ file: { __proto__: null, ['__proto__x']: 1 } }, `${FILE}: unknown key "__proto__x"`],
+    [
+      { file: { 'log-level': 'loud' } },
+      `${FILE}: log-level: must be one of debug, info, warn, error, fatal, not "loud"`,
+    ],
+    [{ file: { mtu: '1500' } }, `${FILE}: mtu: must be integer, not "1500"`],
+    [{ file: { mtu: 10 } }, `${FILE}: mtu: must be >= 68, not 10`],
+    [{ file: { debug: 'yes' } }, `${FILE}: debug: must be boolean, not "yes"`],
+    [{ file: { dns: ['1.1.1.1', 'x y'] } }, `${FILE}: dns (1): must look like address, not "x y"`],
+    [{ file: { 'data-root': 'relative' } }, `${FILE}: data-root: must look like path, not "relative"`],
+    [{ file: { instance: 'too-long' } }, `${FILE}: instance: must look like name, not "too-long"`],
+    [
+      { file: { 'default-ulimits': { nofile: { Soft: 1 } } } },
+      `${FILE}: default-ulimits (nofile): must have required property 'Hard', not {"Soft":1}`,
+    ],
+    [{ file: { 'live-restore': false } }, 'live-restore: false is not supported'],
+    [{ file: { 'userland-proxy': true } }, 'userland-proxy: true is not supported'],
+    [{ file: { runtimes: { kata: { path: '/bin/kata' } } } }, 'runtimes: kata: only runc is supported'],
+    [{ file: { hosts: [] } }, 'hosts: the daemon must listen somewhere'],
+    [
+      { file: { hosts: ['tcp://0.0.0.0:2375'] } },
+      'hosts: tcp://0.0.0.0:2375 can be reached from other machines',
+    ],
+    [{ file: { hosts: ['tcp://host1'], tls: true, tlscert: '/c', tlskey: '/k' } }, 'it needs tlsverify'],
+    [{ file: { tlsverify: true, tlscert: '/c', tlskey: '/k' } }, 'tlsverify: needs tlscacert'],
+    [{ file: { tls: true } }, 'tls: needs tlscert and tlskey'],
+    [{ file: { hosts: ['unix://relative'] } }, 'must be absolute'],
+    [{ file: { hosts: ['tcp://1.2.3.4:70000'], tls: true } }, 'must be unix:///path, fd://[name] or tcp://'],
+    [{ file: { bip: '10.0.0.1/24', bridge: 'br0' } }, 'bip: cannot be combined with bridge'],
+    [{ file: { 'exec-root': '/var/lib/berth/run' } }, 'must not lie in each other'],
+    [
+      { environment: { BERTH_MTU: 'big' } },
+      'environment variable BERTH_MTU: must be a whole number, not "big"',
+    ],
+    [{ argv: ['--debug=perhaps'] }, 'flag --debug: must be true or false, not "perhaps"'],
+    [{ argv: ['--label', '=x'] }, 'flag --label (0): must look like key=value, not "=x"'],
+    [
+      { argv: ['--default-ulimit', 'nofile'] },
+      'flag --default-ulimit: must be name=soft[:hard], not "nofile"',
+    ],
+    [{ argv: ['--default-shm-size', '0'] }, 'flag --default-shm-size'],
+    [{ argv: ['--colour'] }, 'unknown flag: --colour'],
+    [{ argv: ['run'] }, 'unexpected argument: "run"'],
+    [{ argv: ['--group'] }, 'flag --group: needs a value'],
+  ])('refuses %j', (given, message) => {
+    expect(() => load(given)).toThrow(expect.objectContaining({ code: 'invalid_argument' }));
+    expect(() => load(given)).toThrow(message);
+  });
+});
+
+test('readFlags: tells what else is wanted of the program', () => {
+  const given = [[], ['--validate', '-D'], ['-v'], ['--validate', '--help']];
+  expect(given.map((argv) => readFlags(argv).action)).toEqual(['run', 'validate', 'version', 'help']);
+});
+
+test('reloadConfig: takes over what can change, names what waits for a restart', () => {
+  const current = load({ file: { debug: false, mtu: 1500, labels: ['a=1'] } });
+  const { config, taken, needRestart } = reloadConfig(
+    current,
+    load({ file: { debug: true, mtu: 1400, labels: ['a=1'] } }),
+  );
+  expect({ taken, needRestart, debug: config.debug, mtu: config.mtu }).toEqual({
+    taken: ['debug'],
+    needRestart: ['mtu'],
+    debug: true,
+    mtu: 1500,
+  });
+  expect(reloadAttributes(config, 'host1')).toEqual({
+    debug: 'true',
+    'default-ipc-mode': 'private',
+    'default-runtime': 'runc',
+    'default-shm-size': '67108864',
+    'insecure-registries': '[]',
+    labels: '["a=1"]',
+    'live-restore': 'true',
+    'log-level': 'info',
+    'max-concurrent-downloads': '3',
+    'max-concurrent-uploads': '5',
+    name: 'host1',
+    'registry-mirrors': '[]',
+    runtimes: 'runc:runc',
+    'shutdown-timeout': '2',
+  });
+});
+
+describe('settings', () => {
+  test('have keys, flags and letters of their own, and are all in the help text', () => {
+    const help = helpText();
+    const names = settingEntries.flatMap(([, { key, flag, short }]) => [
+      `key ${key}`,
+      `flag ${flag}`,
+      ...(short === undefined ? [] : [`short ${short}`]),
+    ]);
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+    const missing = settingEntries.filter(
+      ([, { key, flag }]) => !help.includes(`  --${flag}`) || !(key === flag || help.includes(`key ${key}`)),
+    );
+    expect(missing).toEqual([]);
+    expect(help.split('\n').filter((line) => line.length > 120)).toEqual([]);
+  });
+
+  test('the example file is a valid configuration', () => {
+    const example = readFileSync(join(import.meta.dirname, '../../../systemd/daemon.json.example'), 'utf8');
+    expect(() => load({ file: example })).not.toThrow();
+  });
+});
