@@ -64,6 +64,8 @@ export const limits = {
   copyUpSliceMs: 4,
   /** Nesting of a directory copied into a volume; each level holds two descriptors of the daemon. */
   copyUpDepthMax: 256,
+  /** At daemon start: how long the exit record of a process that just died is waited for before its code is unknown. */
+  exitRecordWaitMs: 500,
   /** One call of a helper program (runc, tini --version, ...). */
   commandTimeoutMs: 30_000,
   /** Time runc and its monitor get to create a container or an exec session; a loaded host with a cold disk is slow. */

@@ -70,7 +70,8 @@ export interface ContainerRuntime {
   forgetExit(id: string): void;
   /** Calls back once per exit of any container, in no particular order, also for exits noticed late. */
   onExit(listener: (report: ExitReport) => void): Disposable;
-  attach(id: string): Promise<StdioChannel>;
+  /** `stdin: false` writes nothing, and its leaving does not count as the end of input (`once`). Default true. */
+  attach(id: string, options?: { stdin: boolean }): Promise<StdioChannel>;
   resize(id: string, height: number, width: number): Promise<void>;
   exec(request: ExecLaunchRequest): Promise<ExecProcess>;
   /** Ids of which anything of ours exists (state, bundle, cgroup): the sweep after a crash asks. */

@@ -51,16 +51,15 @@ export function receivePacket(fd: number, buffer: Buffer): number | undefined {
   try {
     return recv('packet socket', fd, buffer, buffer.length, MSG_DONTWAIT);
   } catch (error) {
-    switch (errnoOf(error)) {
-      case 'EAGAIN':
-      case 'EINTR':
-        return undefined;
-      case 'ECONNRESET':
-        // The other end closed with packets of ours unread: for a reader that is the end as well.
-        return 0;
-      default:
-        throw error;
+    const code = errnoOf(error);
+    if (code === 'EAGAIN' || code === 'EINTR') {
+      return undefined;
     }
+    if (code === 'ECONNRESET') {
+      // The other end closed with packets of ours unread: for a reader that is the end as well.
+      return 0;
+    }
+    throw error;
   }
 }
 

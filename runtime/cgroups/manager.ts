@@ -1,0 +1,194 @@
+import { existsSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errnoOf, internal, invariant } from '../../daemon/base/errors.ts';
+import type { CgroupDriver, CgroupLayout } from './detect.ts';
+import { cgroupDirectories, idOfCgroup, relativeCgroup, relativeParent } from './paths.ts';
+
+export interface CgroupManagerDeps {
+  layout: CgroupLayout;
+  driver: CgroupDriver;
+  /** Parent of all containers of this instance: `/berth`, or `berth.slice` under systemd. */
+  parent: string;
+}
+
+/** Waits between attempts; a killed process leaves its cgroup only when the kernel has torn it down. */
+const RETRY_DELAYS_MS = [1, 2, 5, 10, 20, 50, 100, 200, 400, 800, 1600];
+
+/** Kills in and removes the cgroups of containers, in every hierarchy of the host. runc makes them. */
+export class CgroupManager {
+  readonly driver: CgroupDriver;
+  readonly parent: string;
+  readonly #layout: CgroupLayout;
+
+  constructor({ layout, driver, parent }: CgroupManagerDeps) {
+    this.#layout = layout;
+    this.driver = driver;
+    this.parent = parent;
+  }
+
+  /**
+   * Sends SIGKILL to every process in the cgroup and below, again until none is left that can be seen. Resolves false
+   * when some outlive that (uninterruptible sleep).
+   */
+  async killAll(cgroupsPath: string): Promise<boolean> {
+    const directories = this.#directories(cgroupsPath);
+    for (const delayMs of RETRY_DELAYS_MS) {
+      if (this.#killOnce(directories) === 0) {
+        return true;
+      }
+      await sleep(delayMs);
+    }
+    return false;
+  }
+
+  /**
+   * Removes the cgroup and what was made below it, killing what is still in there. Absent is fine.
+   * Throws EngineError internal naming the processes that will not go.
+   */
+  async remove(cgroupsPath: string): Promise<void> {
+    const directories = this.#directories(cgroupsPath);
+    for (const delayMs of [...RETRY_DELAYS_MS, 0]) {
+      const left = directories.filter((directory) => !removed(directory));
+      if (left.length === 0) {
+        return;
+      }
+      this.#killOnce(left);
+      await sleep(delayMs);
+    }
+    const pids = [...new Set(directories.flatMap(processesIn))];
+    throw internal(
+      `remove cgroup ${cgroupsPath}: still busy${pids.length > 0 ? `, processes ${pids.join(' ')}` : ''}`,
+    );
+  }
+
+  /** How many processes the kernel's OOM killer has ended in there; 0 when the cgroup is gone or has no such count. */
+  oomKills(cgroupsPath: string): number {
+    const memory = this.#layout.controllers.get('memory') ?? this.#layout.unified;
+    if (memory === null) {
+      return 0;
+    }
+    const file = this.#layout.controllers.has('memory') ? 'memory.oom_control' : 'memory.events';
+    const text = readIfThere(join(memory, relativeCgroup(this.driver, cgroupsPath), file));
+    return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0);
+  }
+
+  /** Ids of containers that have a cgroup below our parent, in whichever hierarchy. */
+  list(): string[] {
+    const parents = cgroupDirectories(this.#layout, relativeParent(this.driver, this.parent));
+    const names = parents.flatMap((parent) => childrenOf(parent));
+    return [...new Set(names.flatMap((name) => idOfCgroup(this.driver, name) ?? []))];
+  }
+
+  #directories(cgroupsPath: string): string[] {
+    const relative = relativeCgroup(this.driver, cgroupsPath);
+    // Whatever a record on disk says: a parent, let alone the root, is never killed or removed.
+    invariant(/[0-9a-f]{64}(\.scope)?$/.test(relative), `not the cgroup of a container: ${cgroupsPath}`);
+    return cgroupDirectories(this.#layout, relative);
+  }
+
+  /** Number of processes found and killed. */
+  #killOnce(directories: readonly string[]): number {
+    for (const directory of directories) {
+      // One write kills the whole tree without a race (version 2, Linux 5.14).
+      writeIfThere(join(directory, 'cgroup.kill'), '1');
+    }
+    const freezer = this.#layout.controllers.get('freezer');
+    const frozen = directories.filter(
+      (directory) => freezer !== undefined && directory.startsWith(`${freezer}/`),
+    );
+    for (const directory of frozen) {
+      // Frozen processes neither fork nor end, so the numbers read next stay theirs.
+      writeIfThere(join(directory, 'freezer.state'), 'FROZEN');
+    }
+    const pids = new Set(directories.flatMap(processesIn));
+    for (const pid of pids) {
+      kill(pid);
+    }
+    for (const directory of frozen) {
+      writeIfThere(join(directory, 'freezer.state'), 'THAWED');
+    }
+    return pids.size;
+  }
+}
+
+/** True when the directory is gone, its children before it. */
+function removed(directory: string): boolean {
+  try {
+    rmdirSync(directory);
+    return true;
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') {
+      return true;
+    }
+    if (errnoOf(error) !== 'EBUSY' && errnoOf(error) !== 'ENOTEMPTY') {
+      throw error;
+    }
+  }
+  const children = childrenOf(directory);
+  return (
+    children.length > 0 && children.every((name) => removed(join(directory, name))) && removed(directory)
+  );
+}
+
+function childrenOf(directory: string): string[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') {
+      return [];
+    }
+    throw error;
+  }
+}
+
+function processesIn(directory: string): number[] {
+  if (!existsSync(directory)) {
+    return [];
+  }
+  const own = readIfThere(join(directory, 'cgroup.procs'))
+    .split('\n')
+    .map(Number)
+    // 0 = a process that this pid namespace does not see; 1 and ourselves can only be a mistake.
+    .filter((pid) => pid > 1 && pid !== process.pid);
+  return [...own, ...childrenOf(directory).flatMap((name) => processesIn(join(directory, name)))];
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (errnoOf(error) !== 'ESRCH') {
+      throw error;
+    }
+  }
+}
+
+/** Contents of a cgroup file; empty when it is not there or goes away meanwhile (ENODEV). */
+function readIfThere(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (isGone(error)) {
+      return '';
+    }
+    throw error;
+  }
+}
+
+function writeIfThere(file: string, text: string): void {
+  try {
+    // Never create: a missing control file means that this kernel or hierarchy has none.
+    writeFileSync(file, text, { flag: 'r+' });
+  } catch (error) {
+    if (!isGone(error)) {
+      throw error;
+    }
+  }
+}
+
+function isGone(error: unknown): boolean {
+  return ['ENOENT', 'ENODEV', 'EOPNOTSUPP'].includes(errnoOf(error) ?? '');
+}

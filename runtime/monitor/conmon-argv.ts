@@ -1,0 +1,80 @@
+import type { Bundle } from '../runc/exec-root.ts';
+
+/** Programs and places that every monitor is started with. */
+export interface MonitorSettings {
+  conmonPath: string;
+  /** Absolute: conmon looks it up on no PATH. */
+  runcPath: string;
+  runcRoot: string;
+  exitDirectory: string;
+  systemdCgroup: boolean;
+}
+
+export interface CreateMonitor {
+  id: string;
+  bundle: Bundle;
+  terminal: boolean;
+  /** Container reads from attached clients. */
+  stdin: boolean;
+  /** Its standard input outlives the client that leaves. */
+  leaveStdinOpen: boolean;
+  logPath: string | null;
+}
+
+/** conmon's arguments to create a container and watch it. Options as of conmon 2.1. */
+export function createArgv(settings: MonitorSettings, request: CreateMonitor): [string, ...string[]] {
+  const { id, bundle } = request;
+  return [
+    settings.conmonPath,
+    ...common(settings, { id, uuid: id, bundle, terminal: request.terminal, stdin: request.stdin }),
+    `--exit-dir=${settings.exitDirectory}`,
+    `--log-path=${request.logPath === null ? 'none' : `k8s-file:${request.logPath}`}`,
+    ...(request.leaveStdinOpen ? ['--leave-stdin-open'] : []),
+    ...(settings.systemdCgroup ? ['--systemd-cgroup'] : []),
+  ];
+}
+
+export interface ExecMonitor {
+  containerId: string;
+  execId: string;
+  bundle: Bundle;
+  terminal: boolean;
+  stdin: boolean;
+}
+
+/** conmon's arguments to run one more process in a container; it waits to be attached to before it starts it. */
+export function execArgv(settings: MonitorSettings, request: ExecMonitor): [string, ...string[]] {
+  const { containerId, execId, bundle, terminal, stdin } = request;
+  return [
+    settings.conmonPath,
+    ...common(settings, { id: containerId, uuid: execId, bundle, terminal, stdin }),
+    '--exec',
+    '--exec-attach',
+    `--exec-process-spec=${bundle.config}`,
+    '--log-path=none',
+  ];
+}
+
+function common(
+  settings: MonitorSettings,
+  one: { id: string; uuid: string; bundle: Bundle; terminal: boolean; stdin: boolean },
+): string[] {
+  return [
+    '--api-version=1',
+    `--cid=${one.id}`,
+    `--cuuid=${one.uuid}`,
+    `--name=${one.id}`,
+    `--runtime=${settings.runcPath}`,
+    '--runtime-arg=--root',
+    `--runtime-arg=${settings.runcRoot}`,
+    `--bundle=${one.bundle.path}`,
+    `--container-pidfile=${one.bundle.pidFile}`,
+    `--conmon-pidfile=${one.bundle.monitorPidFile}`,
+    // The attach socket lies in the bundle, not behind a shortened link in a directory of its own.
+    '--full-attach',
+    // No fsync of the log at exit: it costs more than the start, and a log line is no database row.
+    '--no-sync-log',
+    ...(one.terminal ? ['--terminal'] : []),
+    ...(one.stdin ? ['--stdin'] : []),
+  ];
+}

@@ -1,0 +1,91 @@
+import { linkSync, readdirSync, readFileSync, rmSync, statSync, watch, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { errnoOf } from '../../daemon/base/errors.ts';
+import { FULL_ID } from '../../daemon/base/ids.ts';
+import type { Logger } from '../../daemon/base/log.ts';
+
+/** What conmon left of a container that ended. */
+export interface ExitRecord {
+  exitCode: number;
+  finishedAtNano: bigint;
+}
+
+/**
+ * The exit files, `<directory>/<id>` with the exit code as text: written by conmon (atomically) when a container has
+ * ended, also while no daemon runs, and removed by us when the exit is in the database. Their modification time is the
+ * time of the exit.
+ */
+export class ExitRecords {
+  readonly #directory: string;
+  readonly #log: Logger;
+
+  constructor(deps: { directory: string; log: Logger }) {
+    this.#directory = deps.directory;
+    this.#log = deps.log;
+  }
+
+  read(id: string): ExitRecord | undefined {
+    const file = join(this.#directory, id);
+    let text: string;
+    let finishedAtNano: bigint;
+    try {
+      text = readFileSync(file, 'utf8');
+      finishedAtNano = statSync(file, { bigint: true }).mtimeNs;
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT') {
+        return undefined;
+      }
+      throw error;
+    }
+    const code = Number(text.trim());
+    if (text.trim() === '' || !Number.isInteger(code)) {
+      // A full disk or a power cut: the container has ended, that much is sure.
+      this.#log.error({ container: id, text }, 'exit file is unreadable, taking the container as killed');
+      return { exitCode: KILLED, finishedAtNano };
+    }
+    // conmon writes -1 for a status it cannot read.
+    return { exitCode: code < 0 ? 255 : code & 0xff, finishedAtNano };
+  }
+
+  forget(id: string): void {
+    rmSync(join(this.#directory, id), { force: true });
+  }
+
+  /** Ids with a recorded exit. */
+  list(): string[] {
+    return readdirSync(this.#directory).filter((name) => FULL_ID.test(name));
+  }
+
+  /**
+   * Writes the exit that a killed monitor could not: the true code is lost with it, so 137 and the time of noticing.
+   * A record that is there already stays.
+   */
+  recordLost(id: string): void {
+    const draft = join(this.#directory, `.lost-${id}`);
+    writeFileSync(draft, String(KILLED), { mode: 0o600 });
+    try {
+      linkSync(draft, join(this.#directory, id));
+      this.#log.warn({ container: id }, 'monitor was killed, the exit code of the container is lost');
+    } catch (error) {
+      if (errnoOf(error) !== 'EEXIST') {
+        throw error;
+      }
+    } finally {
+      rmSync(draft, { force: true });
+    }
+  }
+
+  /** Calls back with the id of each record that appears. The kernel may drop notifications: `list` has the truth. */
+  watch(listener: (id: string) => void): Disposable {
+    const watcher = watch(this.#directory, { persistent: false }, (_event, name) => {
+      if (name !== null && FULL_ID.test(name)) {
+        listener(name);
+      }
+    });
+    watcher.on('error', (error) => this.#log.error({ err: error }, 'watching for exits failed'));
+    return { [Symbol.dispose]: () => watcher.close() };
+  }
+}
+
+/** 128 + SIGKILL. */
+const KILLED = 137;

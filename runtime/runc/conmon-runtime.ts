@@ -1,0 +1,355 @@
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { mustRunCommand } from '../../daemon/base/command.ts';
+import {
+  conflict,
+  errnoOf,
+  errorText,
+  internal,
+  invalidArgument,
+  invariant,
+} from '../../daemon/base/errors.ts';
+import { failpoint } from '../../daemon/base/failpoint.ts';
+import { FULL_ID } from '../../daemon/base/ids.ts';
+import { sendSignal } from '../../daemon/base/kernel/pidfd.ts';
+import { Poller } from '../../daemon/base/kernel/poller.ts';
+import { identify, isAlive } from '../../daemon/base/kernel/process.ts';
+import type { ProcessIdentity } from '../../daemon/base/kernel/process.ts';
+import { connectSeqpacket } from '../../daemon/base/kernel/seqpacket.ts';
+import { limits } from '../../daemon/base/limits.ts';
+import type { Logger } from '../../daemon/base/log.ts';
+import { Rollback } from '../../daemon/base/rollback.ts';
+import { CgroupManager } from '../cgroups/manager.ts';
+import type { CgroupManagerDeps } from '../cgroups/manager.ts';
+import { cgroupsPathOf } from '../cgroups/paths.ts';
+import { ExecSession } from '../exec/exec-session.ts';
+import type { ExecRequest } from '../exec/exec-session.ts';
+import { createArgv } from '../monitor/conmon-argv.ts';
+import type { MonitorSettings } from '../monitor/conmon-argv.ts';
+import { ExitRecords } from '../monitor/exit-records.ts';
+import { ExitWatch } from '../monitor/exit-watch.ts';
+import type { ContainerExit } from '../monitor/exit-watch.ts';
+import { killMonitor, monitorOf } from '../monitor/monitor-pid.ts';
+import { MonitorProcess } from '../monitor/monitor-process.ts';
+import { ConmonStdio } from '../monitor/stdio-channel.ts';
+import { TerminalSizes } from '../monitor/terminal-size.ts';
+import { ExecRoot } from './exec-root.ts';
+import { runcFailure } from './failure.ts';
+import { readLaunchRecord, writeLaunchRecord } from './launch-record.ts';
+import type { LaunchRecord } from './launch-record.ts';
+import type { OciSpec } from './spec-types.ts';
+import { isWaiting, letGo, recordedInit } from './state.ts';
+
+export interface ConmonRuntimeDeps {
+  /** Absolute paths of the programs. */
+  runcPath: string;
+  conmonPath: string;
+  /** Directory for everything live, usually on a tmpfs; short, because conmon makes sockets in it. */
+  execRoot: string;
+  cgroup: CgroupManagerDeps;
+  log: Logger;
+}
+
+export interface LaunchContainer {
+  id: string;
+  spec: OciSpec;
+  terminal: boolean;
+  stdin: LaunchRecord['stdin'];
+  logPath: string | null;
+}
+
+/** A container this daemon has launched or met. */
+interface Known {
+  record: LaunchRecord | undefined;
+  init: ProcessIdentity | undefined;
+}
+
+/** Sockets have 108 bytes for their path; conmon's console sockets are named `conmon-term.XXXXXX`. */
+const TEMPORARY_PATH_MAX = 85;
+/** Attempts to get a place in conmon's backlog of ten. */
+const CONNECT_ATTEMPTS = 50;
+
+/**
+ * Containers as processes: conmon watches, runc creates. Implements `ContainerRuntime` of the container domain.
+ *
+ * INVARIANTS
+ * - Nothing that a container needs to go on lives in this process: conmon owns its stdio, log and exit code.
+ * - Everything made for a container is found again by its id alone: bundle, runc state, exit file, cgroup.
+ * - A verb that undoes may run at any time, again, and on half of what it expects.
+ */
+export class ConmonRuntime implements Disposable {
+  readonly #deps: ConmonRuntimeDeps;
+  readonly #root: ExecRoot;
+  readonly #settings: MonitorSettings;
+  readonly #temporary: string;
+  readonly #cgroups: CgroupManager;
+  readonly #records: ExitRecords;
+  readonly #exits: ExitWatch;
+  readonly #poller = new Poller();
+  readonly #terminals = new TerminalSizes();
+  readonly #known = new Map<string, Known>();
+
+  constructor(deps: ConmonRuntimeDeps) {
+    this.#deps = deps;
+    this.#root = new ExecRoot(deps.execRoot);
+    this.#root.prepare();
+    this.#temporary = this.#root.temporary.length <= TEMPORARY_PATH_MAX ? this.#root.temporary : '/tmp';
+    this.#cgroups = new CgroupManager(deps.cgroup);
+    this.#records = new ExitRecords({ directory: this.#root.exits, log: deps.log });
+    this.#settings = {
+      conmonPath: deps.conmonPath,
+      runcPath: deps.runcPath,
+      runcRoot: this.#root.runc,
+      exitDirectory: this.#root.exits,
+      systemdCgroup: deps.cgroup.driver === 'systemd',
+    };
+    this.#exits = new ExitWatch({
+      records: this.#records,
+      oomKilled: (id) => this.#wasOomKilled(id),
+      monitorAlive: (id) => monitorOf(this.#root.bundle(id)) !== undefined,
+      inherited: () => this.#inherited(),
+      log: deps.log,
+    });
+  }
+
+  async launch(request: LaunchContainer): Promise<ProcessIdentity> {
+    const { id, spec, terminal, stdin } = request;
+    invariant(FULL_ID.test(id), `not a container id: ${id}`);
+    if (request.logPath?.includes(':') === true) {
+      throw invalidArgument(`log file ${request.logPath}: conmon takes no path with a colon`);
+    }
+    await this.#makeRoom(id);
+    await using rollback = new Rollback(this.#deps.log, { container: id });
+    rollback.defer('remove what launch made', async () => {
+      await this.cleanUp(id);
+      this.#exits.forget(id);
+    });
+    const bundle = this.#root.bundle(id);
+    const record = { cgroupsPath: spec.linux.cgroupsPath, terminal, stdin };
+    mkdirSync(bundle.path, { mode: 0o700 });
+    writeLaunchRecord(bundle.launch, record);
+    writeFileSync(bundle.config, JSON.stringify(spec), { mode: 0o600 });
+    this.#known.set(id, { record, init: undefined });
+    failpoint('runtime.launch.bundle');
+    const argv = createArgv(this.#settings, {
+      id,
+      bundle,
+      terminal,
+      stdin: stdin !== 'none',
+      // A terminal stays usable when its client detaches, also with StdinOnce (moby container/stream/attach.go).
+      leaveStdinOpen: stdin === 'open' || terminal,
+      logPath: request.logPath,
+    });
+    using monitor = new MonitorProcess(argv, {
+      cwd: bundle.path,
+      temporary: this.#temporary,
+      stepwise: false,
+    });
+    failpoint('runtime.launch.spawn');
+    const { data, message } = await monitor.report(limits.launchTimeoutMs);
+    if (data < 0) {
+      throw runcFailure('create', message ?? '');
+    }
+    const init = identify(data);
+    if (init === undefined) {
+      throw internal(`create container ${id}: its init ended at once`, { details: { exitCode: 128 } });
+    }
+    failpoint('runtime.launch.created');
+    this.#known.set(id, { record, init });
+    this.#exits.expect(id, init);
+    rollback.commit();
+    return init;
+  }
+
+  async begin(id: string): Promise<void> {
+    failpoint('runtime.begin.fifo');
+    if (!(await letGo(this.#root.state(id), this.#init(id)))) {
+      await this.#runc('start', id);
+    }
+  }
+
+  isWaiting(id: string): boolean {
+    return isWaiting(this.#root.state(id));
+  }
+
+  signal(process: ProcessIdentity, signal: number): void {
+    sendSignal(process, signal);
+  }
+
+  async killAll(id: string): Promise<void> {
+    if (!(await this.#cgroups.killAll(this.#cgroupsPath(id)))) {
+      this.#deps.log.warn({ container: id }, 'killed processes have not ended yet');
+    }
+  }
+
+  async cleanUp(id: string): Promise<void> {
+    const bundle = this.#root.bundle(id);
+    this.#exits.disregard(id);
+    if (this.#records.read(id) === undefined) {
+      // Half-created, or asked to end without an exit: a monitor that lives would go on creating or wait for ever.
+      killMonitor(bundle);
+    }
+    failpoint('runtime.cleanup.cgroup');
+    await this.#removeCgroup(id);
+    failpoint('runtime.cleanup.state');
+    rmSync(this.#root.state(id), { recursive: true, force: true });
+    failpoint('runtime.cleanup.bundle');
+    rmSync(bundle.path, { recursive: true, force: true });
+    this.#known.delete(id);
+  }
+
+  exitOf(id: string): ContainerExit | undefined {
+    return this.#exits.exitOf(id);
+  }
+
+  forgetExit(id: string): void {
+    // In this order: dying in between, the next daemon is told once more rather than taking the exit for a lost one.
+    rmSync(this.#root.bundle(id).pidFile, { force: true });
+    this.#exits.forget(id);
+  }
+
+  onExit(listener: (exit: ContainerExit) => void): Disposable {
+    return this.#exits.onExit(listener);
+  }
+
+  /**
+   * Connects to a container's stdio; from before `begin` nothing of its output is missed. With `stdin: false` nothing
+   * is written, and this client's leaving does not end the input of a container in stdin mode `once`.
+   */
+  async attach(id: string, options: { stdin: boolean } = { stdin: true }): Promise<ConmonStdio> {
+    const record = this.#recordOf(id);
+    if (record === undefined) {
+      throw conflict(`cannot attach to container ${id}: it is not running`);
+    }
+    const init = this.#init(id);
+    return this.#connect(this.#root.bundle(id).attach, {
+      acceptsInput: options.stdin && record.stdin !== 'none',
+      lingers: !options.stdin && record.stdin === 'once' && !record.terminal,
+      isProcessAlive: () => init !== undefined && isAlive(init),
+    });
+  }
+
+  resize(id: string, height: number, width: number): Promise<void> {
+    return Promise.resolve().then(() =>
+      this.#terminals.resize(this.#root.bundle(id).control, { height, width }),
+    );
+  }
+
+  exec(request: ExecRequest): Promise<ExecSession> {
+    invariant(FULL_ID.test(request.execId), `not an exec id: ${request.execId}`);
+    const container = this.#root.bundle(request.containerId);
+    if (!existsSync(container.path)) {
+      return Promise.reject(conflict(`container ${request.containerId} is not running`));
+    }
+    return ExecSession.start(
+      {
+        settings: this.#settings,
+        temporary: this.#temporary,
+        bundle: container.exec(request.execId),
+        connect: (path, options) => this.#connect(path, { ...options, lingers: false }),
+        terminals: this.#terminals,
+        log: this.#deps.log,
+      },
+      request,
+    );
+  }
+
+  leftovers(): Promise<string[]> {
+    const ids = [
+      ...readdirSync(this.#root.containers),
+      ...readdirSync(this.#root.runc),
+      ...this.#cgroups.list(),
+    ];
+    return Promise.resolve([...new Set(ids)].filter((id) => FULL_ID.test(id)));
+  }
+
+  /** Stops watching. Containers go on. */
+  [Symbol.dispose](): void {
+    this.#exits[Symbol.dispose]();
+  }
+
+  /** An id is launched again and again; what an earlier crash left of it must not be in the way. */
+  async #makeRoom(id: string): Promise<void> {
+    const init = this.#init(id);
+    if (init !== undefined && isAlive(init)) {
+      throw conflict(`create container ${id}: it is running`);
+    }
+    if (existsSync(this.#root.bundle(id).path) || existsSync(this.#root.state(id))) {
+      await this.cleanUp(id);
+    }
+    this.#exits.forget(id);
+  }
+
+  async #removeCgroup(id: string): Promise<void> {
+    const cgroupsPath = this.#cgroupsPath(id);
+    if (this.#cgroups.driver === 'systemd' && existsSync(this.#root.state(id))) {
+      // The scope belongs to systemd, which must be asked to drop it.
+      await this.#runc('delete', '--force', id);
+    }
+    try {
+      await this.#cgroups.remove(cgroupsPath);
+    } catch (error) {
+      if (!existsSync(this.#root.state(id))) {
+        throw error;
+      }
+      this.#deps.log.warn({ container: id, err: error }, 'leaving the removal of a cgroup to runc');
+      await this.#runc('delete', '--force', id);
+      await this.#cgroups.remove(cgroupsPath);
+    }
+  }
+
+  async #runc(...args: [string, ...string[]]): Promise<void> {
+    const global = ['--root', this.#root.runc, ...(this.#settings.systemdCgroup ? ['--systemd-cgroup'] : [])];
+    try {
+      await mustRunCommand([this.#deps.runcPath, ...global, ...args]);
+    } catch (error) {
+      throw internal(`OCI runtime ${args[0]} failed: ${errorText(error)}`, { cause: error });
+    }
+  }
+
+  async #connect(
+    path: string,
+    options: { acceptsInput: boolean; lingers: boolean; isProcessAlive(): boolean },
+  ): Promise<ConmonStdio> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return new ConmonStdio({ fd: connectSeqpacket(path), poller: this.#poller, ...options });
+      } catch (error) {
+        const code = errnoOf(error);
+        if (code === 'ENOENT' || code === 'ECONNREFUSED') {
+          throw conflict('cannot attach to a container that is not running', { cause: error });
+        }
+        if (code !== 'EAGAIN' || attempt === CONNECT_ATTEMPTS) {
+          throw internal(`attach: ${errorText(error)}`, { cause: error });
+        }
+        await sleep(2);
+      }
+    }
+  }
+
+  #recordOf(id: string): LaunchRecord | undefined {
+    return this.#known.get(id)?.record ?? readLaunchRecord(this.#root.bundle(id).launch);
+  }
+
+  #init(id: string): ProcessIdentity | undefined {
+    return this.#known.get(id)?.init ?? recordedInit(this.#root.state(id));
+  }
+
+  #cgroupsPath(id: string): string {
+    return this.#recordOf(id)?.cgroupsPath ?? cgroupsPathOf(this.#cgroups.driver, this.#cgroups.parent, id);
+  }
+
+  #wasOomKilled(id: string): boolean {
+    // conmon may end before it is told of the kill that ended its container; the kernel's own count stays.
+    return existsSync(this.#root.bundle(id).oom) || this.#cgroups.oomKills(this.#cgroupsPath(id)) > 0;
+  }
+
+  *#inherited(): Iterable<[string, ProcessIdentity]> {
+    for (const id of readdirSync(this.#root.containers)) {
+      const init = existsSync(this.#root.bundle(id).pidFile) ? recordedInit(this.#root.state(id)) : undefined;
+      if (init !== undefined) {
+        yield [id, init];
+      }
+    }
+  }
+}

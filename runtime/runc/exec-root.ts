@@ -1,0 +1,80 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * Where everything lies that the runtime keeps of containers: below one directory, usually on a tmpfs, named after
+ * the container, so that a sweep finds what has no owner.
+ *
+ *   containers/<id>/            bundle: what conmon and runc are given, and conmon's sockets
+ *   containers/<id>/exec/<id>/  one directory per exec session
+ *   runc/<id>/                  runc's state
+ *   exits/<id>                  exit code, written by conmon
+ *   tmp/                        conmon's short-lived console sockets
+ */
+export class ExecRoot {
+  readonly containers: string;
+  readonly runc: string;
+  readonly exits: string;
+  readonly temporary: string;
+
+  constructor(path: string) {
+    this.containers = join(path, 'containers');
+    this.runc = join(path, 'runc');
+    this.exits = join(path, 'exits');
+    this.temporary = join(path, 'tmp');
+  }
+
+  /** Makes the directories, for root only. */
+  prepare(): void {
+    for (const path of [this.containers, this.runc, this.exits, this.temporary]) {
+      mkdirSync(path, { recursive: true, mode: 0o700 });
+    }
+  }
+
+  bundle(id: string): Bundle {
+    return new Bundle(join(this.containers, id));
+  }
+
+  state(id: string): string {
+    return join(this.runc, id);
+  }
+}
+
+/** The files of one container or exec session. */
+export class Bundle {
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  get config(): string {
+    return join(this.path, 'config.json');
+  }
+  /** How it was launched (`LaunchRecord`). */
+  get launch(): string {
+    return join(this.path, 'launch.json');
+  }
+  /** Number of the init process, by runc. Removed when the exit has been taken note of. */
+  get pidFile(): string {
+    return join(this.path, 'pid');
+  }
+  get monitorPidFile(): string {
+    return join(this.path, 'monitor.pid');
+  }
+  /** conmon's packet socket. */
+  get attach(): string {
+    return join(this.path, 'attach');
+  }
+  /** conmon's control FIFO. */
+  get control(): string {
+    return join(this.path, 'ctl');
+  }
+  /** Empty file, made by conmon in its working directory when the kernel told it of an OOM kill. */
+  get oom(): string {
+    return join(this.path, 'oom');
+  }
+  exec(execId: string): Bundle {
+    return new Bundle(join(this.path, 'exec', execId));
+  }
+}
