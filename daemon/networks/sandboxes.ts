@@ -1,7 +1,7 @@
 import type { EventDraft } from '../events/journal-types.ts';
 import type { NetworkSandboxes, Sandbox, SandboxRequest } from '../containers/ports.ts';
 import type { EndpointSettings } from '../../api/types/container.ts';
-import { EngineError, errorText, internal } from '../base/errors.ts';
+import { EngineError, errorText, internal, unreachable } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { newId } from '../base/ids.ts';
 import { formatIpv4, formatSubnet, macOfAddress, parseIpv4, subnetOf } from '../base/ipv4.ts';
@@ -137,6 +137,8 @@ export class Sandboxes implements NetworkSandboxes {
         return this.#openNone(request, checked);
       case 'bridge':
         return await this.#openBridge(request, checked);
+      default:
+        return unreachable(checked.network);
     }
   }
 

@@ -100,7 +100,10 @@ export class KernelNetwork {
       this.#namespaces.withDescriptor(id, (namespaceFd) => {
         const peer = { name: 'eth0', index: ETH0_INDEX, mac: sandbox.mac, namespaceFd };
         const name = this.#linkName(sandbox.endpointId);
-        this.#host.request(name, [rtnetlink.newVethPair({ name, master, mtu: sandbox.mtu, peer })]);
+        this.#host.request(name, [
+          rtnetlink.newVethPair({ name, master, mtu: sandbox.mtu, peer }),
+          rtnetlink.setHairpin(name),
+        ]);
       });
       failpoint('network.open.address');
       inside.request(id, [
@@ -189,7 +192,10 @@ export class KernelNetwork {
     if (created) {
       // Sandboxes that were in a bridge of this name before it was deleted lost their place in it.
       for (const port of this.#ownLinks().filter(({ master }) => master === 0)) {
-        this.#host.request(port.name, [rtnetlink.setLinkMaster(port.index, link.index)]);
+        this.#host.request(port.name, [
+          rtnetlink.setLinkMaster(port.index, link.index),
+          rtnetlink.setHairpin(port.name),
+        ]);
       }
     }
     return link.index;
@@ -198,11 +204,12 @@ export class KernelNetwork {
   /** Nothing passes the port from here on, whoever still holds the namespace: the address is free for others. */
   #unplug(name: string): void {
     failpoint('network.close.unplug');
-    try {
-      this.#host.request(name, [rtnetlink.unplugPort(name)]);
-    } catch {
-      // Gone already, in no bridge, or a bridge somebody deleted: then nothing passes either. What is left of it is
-      // removed below, and that tells when it fails.
+    const link = findLink(this.#host, name);
+    if (link === undefined) {
+      return;
+    }
+    if (link.master !== 0) {
+      this.#host.request(name, [rtnetlink.setLinkMaster(link.index, 0)]);
     }
     this.#remover.removeLater(name, LINK_GRACE_MS);
   }

@@ -18,8 +18,7 @@ const RTM = {
 };
 const IFLA = { address: 1, name: 3, mtu: 4, master: 10, linkInfo: 18, namespaceFd: 28 };
 const IFLA_INFO = { kind: 1, data: 2, portKind: 4, portData: 5 };
-const IFLA_BRIDGE_PORT = { state: 1, flush: 24 };
-const PORT_DISABLED = 0;
+const IFLA_BRIDGE_PORT_HAIRPIN = 4;
 const IFLA_BRIDGE_STP = 5;
 const VETH_PEER = 1;
 const IFA = { address: 1, local: 2, broadcast: 4 };
@@ -84,17 +83,17 @@ export function setLinkUp(index: number): NetlinkRequest {
   return { type: RTM.newLink, flags: 0, header: interfaceHeader({ index, up: true }), attributes: [] };
 }
 
+/** Puts a link into a bridge; master 0 takes it out, which also makes the bridge forget its addresses. */
 export function setLinkMaster(index: number, master: number): NetlinkRequest {
   const attributes = [attribute.u32(IFLA.master, master)];
   return { type: RTM.newLink, flags: 0, header: interfaceHeader({ index }), attributes };
 }
 
-/** A bridge port through which nothing passes any more, and whose addresses the bridge has forgotten. Costs no waiting. */
-export function unplugPort(name: string): NetlinkRequest {
-  const portData = [
-    attribute.u8(IFLA_BRIDGE_PORT.state, PORT_DISABLED),
-    attribute.bytes(IFLA_BRIDGE_PORT.flush, Buffer.alloc(0)),
-  ];
+/**
+ * Lets a bridge send a frame back through the port that it came from: a container that calls its own published port,
+ * where the host hands bridged packets to the firewall (bridge-nf-call-iptables).
+ */
+export function setHairpin(name: string): NetlinkRequest {
   return {
     type: RTM.newLink,
     flags: 0,
@@ -103,7 +102,7 @@ export function unplugPort(name: string): NetlinkRequest {
       attribute.text(IFLA.name, name),
       attribute.nested(IFLA.linkInfo, [
         attribute.text(IFLA_INFO.portKind, 'bridge'),
-        attribute.nested(IFLA_INFO.portData, portData),
+        attribute.nested(IFLA_INFO.portData, [attribute.u8(IFLA_BRIDGE_PORT_HAIRPIN, 1)]),
       ]),
     ],
   };

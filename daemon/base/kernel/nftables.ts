@@ -38,12 +38,17 @@ export class NftContext {
   run(commands: string): NftResult {
     const ok = this.#run(this.#context, commands) === 0;
     // Reading a buffer also empties it.
-    const error = String(this.#errorBuffer(this.#context) ?? '');
-    const output = String(this.#outputBuffer(this.#context) ?? '');
+    const error = text(this.#errorBuffer(this.#context));
+    const output = text(this.#outputBuffer(this.#context));
     return { ok, error: error.trim(), output };
   }
 
   [Symbol.dispose](): void {
     this.#free(this.#context);
   }
+}
+
+/** A C string as koffi decoded it; null when the library has none. */
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
