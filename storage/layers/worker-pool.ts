@@ -27,9 +27,13 @@ export class LayerWorkers implements AsyncDisposable {
     options: { signal?: AbortSignal; onStart?: (bytesRead: () => number) => void } = {},
   ): Promise<AppliedLayer> {
     const control = new SharedControl();
-    using _stop = onAbort(options.signal, () => control.cancel());
+    const cancel = (): void => control.cancel();
+    options.signal?.addEventListener('abort', cancel, { once: true });
     const thread = await this.#appliers.acquire();
     try {
+      if (options.signal?.aborted === true) {
+        cancel();
+      }
       options.onStart?.(() => control.bytesRead);
       const reply = await thread.run({ kind: 'apply', request, control: control.memory });
       if (reply.kind !== 'applied') {
@@ -37,6 +41,7 @@ export class LayerWorkers implements AsyncDisposable {
       }
       return reply.layer;
     } finally {
+      options.signal?.removeEventListener('abort', cancel);
       this.#appliers.release(thread);
     }
   }
@@ -173,6 +178,7 @@ class LayerThread {
     try {
       return await new Promise((resolve, reject) => {
         this.#job = { resolve, reject, onChunk };
+        // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker, not a window
         this.#worker.postMessage(job);
       });
     } finally {
@@ -213,12 +219,4 @@ function startWorker(): Worker {
   const entry = JSON.stringify(new URL('layer-worker.ts', import.meta.url).href);
   const start = `import('tsx/esm/api').then(({ register }) => { register(); return import(${entry}); });`;
   return new Worker(start, { ...WORKER_OPTIONS, eval: true, execArgv: [] });
-}
-
-function onAbort(signal: AbortSignal | undefined, action: () => void): Disposable {
-  if (signal?.aborted === true) {
-    action();
-  }
-  signal?.addEventListener('abort', action, { once: true });
-  return { [Symbol.dispose]: () => signal?.removeEventListener('abort', action) };
 }

@@ -1,4 +1,4 @@
-import { invalidArgument } from '../../../daemon/base/errors.ts';
+import { invalidArgument, unreachable } from '../../../daemon/base/errors.ts';
 import type { FileTime } from '../../../daemon/base/kernel/files.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import { isZeroBlock, parseHeader, TAR_BLOCK, type TarHeader } from './header.ts';
@@ -121,10 +121,12 @@ export class TarParser {
         }
         return part.length;
       }
-      default:
+      case 'trailer':
         // After the end marker anything may follow (tar pads to its record size); it only has to be kept.
         this.#sink.raw(bytes);
         return bytes.length;
+      default:
+        return unreachable(this.#expecting);
     }
   }
 

@@ -1,0 +1,196 @@
+import { errorText, invalidArgument, invariant, notFound, type EngineError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import type { Database, ImageRow, LayerRow, TagRow } from '../../storage/database/rows.ts';
+import {
+  canonicalRepository,
+  familiarName,
+  familiarRepository,
+  parseReference,
+  withDefaultTag,
+  type Reference,
+} from '../../storage/references/reference.ts';
+import { parseImageConfig, type ImageConfig } from '../../storage/tarballs/image-config.ts';
+
+/** An image as list, inspect and create read it. */
+export interface ImageRecord {
+  row: ImageRow;
+  config: ImageConfig;
+}
+
+const FULL_DIGEST = /^(?:sha256:)?([0-9a-f]{64})$/;
+const SHORT_ID = /^(?:sha256:)?([0-9a-f]{1,64})$/;
+
+/**
+ * All images, tags and layers in memory, in step with their rows: changed right after a commit, in the same tick.
+ * Reads never go to the database.
+ */
+export class ImageIndex {
+  readonly #images = new Map<string, ImageRecord>();
+  /** Canonical `repository:tag` -> image id. */
+  readonly #tags = new Map<string, TagRow>();
+  readonly #tagsOf = new Map<string, TagRow[]>();
+  readonly #layers = new Map<number, LayerRow>();
+  readonly #layersByChain = new Map<string, LayerRow>();
+
+  /** Reads all rows. An image whose configuration cannot be read is left out, with an error in the log. */
+  load(database: Pick<Database, 'images' | 'tags' | 'layers'>, log: Logger): void {
+    for (const layer of database.layers.all()) {
+      this.addLayer(layer);
+    }
+    for (const row of database.images.all()) {
+      try {
+        this.addImage(row, parseImageConfig(row.config, row.id));
+      } catch (error) {
+        log.error(
+          { image: row.id, reason: errorText(error) },
+          'image left out: its configuration is damaged',
+        );
+      }
+    }
+    for (const tag of database.tags.all()) {
+      if (this.#images.has(tag.imageId)) {
+        this.setTag(tag);
+      }
+    }
+  }
+
+  images(): Iterable<ImageRecord> {
+    return this.#images.values();
+  }
+
+  get(id: string): ImageRecord | undefined {
+    return this.#images.get(id);
+  }
+
+  layer(id: number): LayerRow {
+    const layer = this.#layers.get(id);
+    invariant(layer !== undefined, `layer ${id} is not in the index`);
+    return layer;
+  }
+
+  layerIds(): Set<number> {
+    return new Set(this.#layers.keys());
+  }
+
+  layerByChainId(chainId: string): LayerRow | undefined {
+    return this.#layersByChain.get(chainId);
+  }
+
+  /** Tags of an image, sorted by name. */
+  tagsOf(id: string): readonly TagRow[] {
+    return this.#tagsOf.get(id) ?? [];
+  }
+
+  /** Familiar names of an image, sorted: `busybox:latest`. */
+  namesOf(id: string): string[] {
+    return this.tagsOf(id).map((tag) => tagName(tag));
+  }
+
+  tag(reference: Reference): TagRow | undefined {
+    return this.#tags.get(`${canonicalRepository(reference)}:${reference.tag ?? ''}`);
+  }
+
+  /** All tags of one repository, sorted. */
+  tagsIn(repository: string): TagRow[] {
+    return [...this.#tags.values()].filter((tag) => tag.repository === repository).toSorted(byName);
+  }
+
+  /**
+   * The image that a client means: a full id (with or without `sha256:`), a name, or a unique prefix of an id. A name
+   * wins over a prefix. Throws not_found `No such image: ...`, invalid_argument for text that is no reference or a
+   * prefix of several ids.
+   */
+  find(text: string): ImageRecord {
+    const hex = FULL_DIGEST.exec(text)?.[1];
+    if (hex !== undefined) {
+      const image = this.#images.get(`sha256:${hex}`);
+      if (image === undefined) {
+        throw noSuchImage(text);
+      }
+      return image;
+    }
+    const reference = withDefaultTag(parseReference(text));
+    const tagged = reference.digest === undefined ? this.tag(reference) : undefined;
+    const image = tagged === undefined ? this.#byPrefix(text) : this.#images.get(tagged.imageId);
+    if (image === undefined) {
+      throw noSuchImage(familiarName(reference));
+    }
+    return image;
+  }
+
+  addImage(row: ImageRow, config: ImageConfig): void {
+    this.#images.set(row.id, { row, config });
+  }
+
+  addLayer(layer: LayerRow): void {
+    this.#layers.set(layer.id, layer);
+    this.#layersByChain.set(layer.chainId, layer);
+  }
+
+  setTag(tag: TagRow): void {
+    this.removeTag(tag);
+    this.#tags.set(`${tag.repository}:${tag.tag}`, tag);
+    this.#tagsOf.set(tag.imageId, [...this.tagsOf(tag.imageId), tag].toSorted(byName));
+  }
+
+  removeTag(tag: Pick<TagRow, 'repository' | 'tag'>): void {
+    const key = `${tag.repository}:${tag.tag}`;
+    const before = this.#tags.get(key);
+    if (before === undefined) {
+      return;
+    }
+    this.#tags.delete(key);
+    const rest = this.tagsOf(before.imageId).filter((item) => item !== before);
+    if (rest.length === 0) {
+      this.#tagsOf.delete(before.imageId);
+    } else {
+      this.#tagsOf.set(before.imageId, rest);
+    }
+  }
+
+  /** Forgets an image and its tags. */
+  removeImage(id: string): void {
+    for (const tag of this.tagsOf(id)) {
+      this.removeTag(tag);
+    }
+    this.#images.delete(id);
+  }
+
+  removeLayer(id: number): void {
+    const layer = this.#layers.get(id);
+    if (layer !== undefined) {
+      this.#layers.delete(id);
+      this.#layersByChain.delete(layer.chainId);
+    }
+  }
+
+  #byPrefix(text: string): ImageRecord | undefined {
+    const prefix = SHORT_ID.exec(text)?.[1];
+    if (prefix === undefined) {
+      return undefined;
+    }
+    const found = [...this.#images.values()].filter(({ row }) => row.id.startsWith(`sha256:${prefix}`));
+    if (found.length > 1) {
+      throw invalidArgument(`Multiple IDs found with provided prefix: ${text}`);
+    }
+    return found[0];
+  }
+}
+
+/** `busybox:latest` */
+export function tagName(tag: Pick<TagRow, 'repository' | 'tag'>): string {
+  return `${familiarRepository(tag.repository)}:${tag.tag}`;
+}
+
+/** The text that clients match on to decide whether to pull. */
+export function noSuchImage(name: string): EngineError {
+  return notFound(`No such image: ${name}`);
+}
+
+function byName(a: TagRow, b: TagRow): number {
+  const [left, right] = [tagName(a), tagName(b)];
+  if (left === right) {
+    return 0;
+  }
+  return left < right ? -1 : 1;
+}

@@ -1,0 +1,140 @@
+/** Images in the newest API shapes (api/types/image.ts). Pure. */
+import type { ContainerConfig } from '../../api/types/container.ts';
+import type { ImageHistoryItem, ImageInspect } from '../../api/types/image.ts';
+import { formatNano, ZERO_TIME } from '../base/clock.ts';
+import type { LayerRow } from '../../storage/database/rows.ts';
+import type { JsonObject } from '../../storage/tarballs/json.ts';
+import type { ImageRecord } from './image-index.ts';
+
+/** Fields of a run configuration that are always sent, with the values that stand for "nothing". */
+const ALWAYS = {
+  Hostname: '',
+  Domainname: '',
+  User: '',
+  AttachStdin: false,
+  AttachStdout: false,
+  AttachStderr: false,
+  Tty: false,
+  OpenStdin: false,
+  StdinOnce: false,
+  Env: null,
+  Cmd: null,
+  Image: '',
+  Volumes: null,
+  WorkingDir: '',
+  Entrypoint: null,
+  OnBuild: null,
+  Labels: null,
+} satisfies ContainerConfig;
+
+/** Fields that are sent only when the image has them. */
+const SOMETIMES = [
+  'ExposedPorts',
+  'Healthcheck',
+  'ArgsEscaped',
+  'NetworkDisabled',
+  'MacAddress',
+  'StopSignal',
+  'StopTimeout',
+  'Shell',
+] as const;
+
+/** A run configuration as Go clients expect it: every field of the type, unknown ones left out. */
+export function runConfig(config: JsonObject | undefined): ContainerConfig {
+  const known = config ?? {};
+  const always = Object.entries(ALWAYS).map(([key, nothing]) => [key, known[key] ?? nothing]);
+  const sometimes = SOMETIMES.filter((key) => (known[key] ?? undefined) !== undefined).map((key) => [
+    key,
+    known[key],
+  ]);
+  // storage/tarballs/image-config.ts checked the type of each of these fields when the image came in.
+  return Object.fromEntries([...always, ...sometimes]) as ContainerConfig;
+}
+
+/** Where the layers of an image lie, bottom first, as `GraphDriver` shows them. */
+export interface LayerPaths {
+  layers: readonly LayerRow[];
+  directory(id: number): string;
+  diff(id: number): string;
+}
+
+/** The answer of GET /images/{name}/json. */
+export function toInspect(image: ImageRecord, names: readonly string[], paths: LayerPaths): ImageInspect {
+  const { row, config } = image;
+  return {
+    Id: row.id,
+    RepoTags: [...names],
+    RepoDigests: [],
+    Parent: '',
+    Comment: config.comment || (config.history.at(-1)?.comment ?? ''),
+    Created: config.created ?? ZERO_TIME,
+    Container: config.container,
+    ContainerConfig: runConfig(config.containerConfig),
+    DockerVersion: config.dockerVersion,
+    Author: config.author,
+    Config: runConfig(config.config),
+    Architecture: config.architecture,
+    ...(config.variant === '' ? {} : { Variant: config.variant }),
+    Os: config.os,
+    ...(config.osVersion === '' ? {} : { OsVersion: config.osVersion }),
+    Size: row.sizeBytes,
+    GraphDriver: { Name: 'overlay2', Data: graphData(paths) },
+    RootFS: { Type: 'layers', Layers: config.diffIds },
+    Metadata: { LastTagTime: row.lastTaggedNano === null ? ZERO_TIME : formatNano(row.lastTaggedNano) },
+  };
+}
+
+function graphData(paths: LayerPaths): Record<string, string> | null {
+  const top = paths.layers.at(-1);
+  if (top === undefined) {
+    return null;
+  }
+  const lowers = paths.layers
+    .slice(0, -1)
+    .map((layer) => paths.diff(layer.id))
+    .toReversed();
+  const directory = paths.directory(top.id);
+  return {
+    ...(lowers.length === 0 ? {} : { LowerDir: lowers.join(':') }),
+    MergedDir: `${directory}/merged`,
+    UpperDir: paths.diff(top.id),
+    WorkDir: `${directory}/work`,
+  };
+}
+
+/** The answer of GET /images/{name}/history: newest step first; only the last one is an image that still has an id. */
+export function toHistory(
+  image: ImageRecord,
+  names: readonly string[],
+  layers: readonly LayerRow[],
+): ImageHistoryItem[] {
+  let next = 0;
+  const items = image.config.history.map((entry): ImageHistoryItem => {
+    const size = entry.emptyLayer ? 0 : (layers[next]?.sizeBytes ?? 0);
+    next += entry.emptyLayer ? 0 : 1;
+    return {
+      Id: '<missing>',
+      Created: secondsOf(entry.created),
+      CreatedBy: entry.createdBy,
+      Tags: null,
+      Size: size,
+      Comment: entry.comment,
+    };
+  });
+  const newest = items.at(-1);
+  if (newest !== undefined) {
+    newest.Id = image.row.id;
+    newest.Tags = names.length === 0 ? null : [...names];
+  }
+  return items.toReversed();
+}
+
+/** UNIX seconds of an RFC 3339 time; 0 for none. */
+export function secondsOf(time: string | undefined): number {
+  return time === undefined ? 0 : Math.floor(Date.parse(time) / 1000);
+}
+
+/** Labels of an image; an empty record when it has none. */
+export function labelsOf(image: ImageRecord): Readonly<Record<string, string>> {
+  return runConfig(image.config.config).Labels ?? {};
+}

@@ -1,0 +1,194 @@
+import { closeSync, constants } from 'node:fs';
+import { chmod, chown, lstat, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Stats } from 'node:fs';
+import { errnoOf, invariant } from '../../daemon/base/errors.ts';
+import { openBytesInRoot } from '../../daemon/base/kernel/files.ts';
+
+const DIRECTORY_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+
+interface Owner {
+  mode: number;
+  uid: number;
+  gid: number;
+}
+
+/** What overlayfs needs of a layer. */
+export interface LayerDirectories {
+  /** The layer's files. */
+  diff(id: number): string;
+  /** Bytes of the layer, from its row. */
+  sizeBytes(id: number): number;
+}
+
+/**
+ * The directories of containers' root file systems: `<dataRoot>/containers/<id>/{upper,work,merged}`. `merged` is
+ * where the overlay is mounted and may be kept elsewhere. Implements RootfsStore of daemon/containers/ports.ts.
+ */
+export class RootfsDirectories {
+  readonly #root: string;
+  readonly #mergedRoot: string;
+  readonly #layers: LayerDirectories;
+  /** Of the root of each layer; a layer never changes. */
+  readonly #owners = new Map<number, Owner>();
+
+  constructor(deps: { dataRoot: string; layers: LayerDirectories; mergedRoot?: string }) {
+    this.#root = join(deps.dataRoot, 'containers');
+    this.#mergedRoot = deps.mergedRoot ?? this.#root;
+    this.#layers = deps.layers;
+  }
+
+  /**
+   * Makes upper, work and merged. The root that a container sees is that of its own layer, so upper's gets the mode
+   * and owner of the image's. Idempotent.
+   */
+  async create(containerId: string, layerIds: readonly number[]): Promise<void> {
+    const { upper, work, merged } = this.layout(containerId, layerIds);
+    const owner = await this.#rootOwner(layerIds);
+    await mkdir(this.#directory(containerId), { recursive: true, mode: 0o710 });
+    await Promise.all([
+      makeDirectory(upper, owner),
+      makeDirectory(work, { mode: 0o700, uid: 0, gid: 0 }),
+      mkdir(merged, { recursive: true, mode: 0o700 }),
+    ]);
+  }
+
+  /** Where everything lies; topmost layer first, as overlayfs wants it. Pure. */
+  layout(
+    containerId: string,
+    layerIds: readonly number[],
+  ): { lowers: string[]; upper: string; work: string; merged: string } {
+    const directory = this.#directory(containerId);
+    return {
+      lowers: layerIds.map((id) => this.#layers.diff(id)).toReversed(),
+      upper: join(directory, 'upper'),
+      work: join(directory, 'work'),
+      merged: join(this.#mergedRoot, containerId, 'merged'),
+    };
+  }
+
+  /** Removes the container's directory with everything in it. The overlay is unmounted by then. Idempotent. */
+  async remove(containerId: string): Promise<void> {
+    await rm(this.#directory(containerId), { recursive: true, force: true });
+    if (this.#mergedRoot !== this.#root) {
+      await rm(join(this.#mergedRoot, containerId), { recursive: true, force: true });
+    }
+  }
+
+  /**
+   * Bytes of all files in the container's own layer, each counted once however many names it has. The container may
+   * change them meanwhile: directories are reached by descriptors inside upper, links never followed.
+   */
+  async sizeRw(containerId: string): Promise<number> {
+    const upper = await open(join(this.#directory(containerId), 'upper'), DIRECTORY_FLAGS);
+    try {
+      return await treeSize(upper.fd);
+    } finally {
+      await upper.close();
+    }
+  }
+
+  sizeRootFs(layerIds: readonly number[]): number {
+    return layerIds.reduce((total, id) => total + this.#layers.sizeBytes(id), 0);
+  }
+
+  /** Ids with a directory, for the sweep. */
+  async list(): Promise<string[]> {
+    try {
+      return await readdir(this.#root);
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT') {
+        return [];
+      }
+      throw error;
+    }
+  }
+
+  #directory(containerId: string): string {
+    invariant(/^[0-9A-Za-z][0-9A-Za-z_.-]*$/.test(containerId), `container id ${containerId}`);
+    return join(this.#root, containerId);
+  }
+
+  async #rootOwner(layerIds: readonly number[]): Promise<Owner> {
+    const top = layerIds.at(-1);
+    if (top === undefined) {
+      return { mode: 0o755, uid: 0, gid: 0 };
+    }
+    const known = this.#owners.get(top);
+    if (known !== undefined) {
+      return known;
+    }
+    const { mode, uid, gid } = await stat(this.#layers.diff(top));
+    const owner = { mode: mode & 0o7777, uid, gid };
+    this.#owners.set(top, owner);
+    return owner;
+  }
+}
+
+/** Exactly this mode and owner, whatever the umask. */
+async function makeDirectory(path: string, owner: Owner): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  if (owner.uid !== 0 || owner.gid !== 0) {
+    await chown(path, owner.uid, owner.gid);
+  }
+  if (owner.mode !== 0o700) {
+    await chmod(path, owner.mode);
+  }
+}
+
+async function treeSize(root: number): Promise<number> {
+  const pending = [''];
+  const linked = new Set<string>();
+  let bytes = 0;
+  for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
+    const fd = openIfThere(root, path);
+    if (fd === undefined) {
+      continue;
+    }
+    try {
+      for (const name of await readdir(Buffer.from(`/proc/self/fd/${fd}`), { encoding: 'latin1' })) {
+        const found = await statIfThere(`/proc/self/fd/${fd}/${name}`);
+        if (found === undefined) {
+          continue;
+        }
+        if (found.isDirectory()) {
+          pending.push(path === '' ? name : `${path}/${name}`);
+          continue;
+        }
+        const isCounted = found.nlink > 1 && linked.has(`${found.dev}:${found.ino}`);
+        if (!isCounted) {
+          bytes += found.size;
+        }
+        if (found.nlink > 1) {
+          linked.add(`${found.dev}:${found.ino}`);
+        }
+      }
+    } finally {
+      closeSync(fd);
+    }
+  }
+  return bytes;
+}
+
+/** Gone, replaced by something else, or nested deeper than a path can be long: not counted. */
+function openIfThere(root: number, path: string): number | undefined {
+  try {
+    return openBytesInRoot(root, path, DIRECTORY_FLAGS);
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes(errnoOf(error) ?? '')) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+async function statIfThere(path: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(Buffer.from(path, 'latin1'));
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') {
+      return undefined;
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { errnoOf, invariant } from '../../daemon/base/errors.ts';
+import { failpoint } from '../../daemon/base/failpoint.ts';
+import { syncFileSystem } from '../../daemon/base/kernel/files.ts';
+import type { Logger } from '../../daemon/base/log.ts';
+import { DIFF, type AppliedLayer, type ApplyRequest } from './apply.ts';
+import { inheritDirectories } from './inherit.ts';
+import { layerTarBytes } from './replay.ts';
+import type { LayerWorkers } from './worker-pool.ts';
+
+/** A layer unpacked into a directory that no row names yet. */
+export interface UnpackedLayer extends AppliedLayer {
+  directory: string;
+}
+
+const TEMPORARY = 'tmp-';
+const REMOVED = 'removed-';
+
+/**
+ * The layers' directories, `<dataRoot>/layers/<id in base 36>/{diff,recipe}`. Rows say which of them are layers; a
+ * directory without a row is a leftover that `sweep` removes, so nothing here needs to be undone after a crash.
+ */
+export class LayerStore {
+  readonly #root: string;
+  readonly #workers: LayerWorkers;
+  readonly #log: Logger;
+
+  constructor(deps: { dataRoot: string; workers: LayerWorkers; log: Logger }) {
+    this.#root = join(deps.dataRoot, 'layers');
+    this.#workers = deps.workers;
+    this.#log = deps.log;
+  }
+
+  /** Makes the root, readable by nobody else: layers hold setuid programs (CVE-2021-41091). */
+  async prepare(): Promise<void> {
+    await mkdir(this.#root, { recursive: true, mode: 0o700 });
+  }
+
+  directory(id: number): string {
+    invariant(Number.isSafeInteger(id) && id > 0, `layer id ${id}`);
+    return join(this.#root, id.toString(36));
+  }
+
+  /** The layer's files: one lower directory of an overlay. */
+  diff(id: number): string {
+    return join(this.directory(id), DIFF);
+  }
+
+  /**
+   * Unpacks a blob into a temporary directory, digests checked. Keeps nothing when it throws. `onStart` is called when
+   * a thread has begun, with a function that tells how much of the blob was read.
+   */
+  async unpack(
+    request: Omit<ApplyRequest, 'directory'>,
+    options: { signal?: AbortSignal; onStart?: (bytesRead: () => number) => void } = {},
+  ): Promise<UnpackedLayer> {
+    const directory = join(this.#root, `${TEMPORARY}${randomBytes(8).toString('hex')}`);
+    await mkdir(directory, { mode: 0o700 });
+    try {
+      const layer = await this.#workers.apply({ ...request, directory }, options);
+      for (const warning of layer.warnings) {
+        this.#log.warn({ layer: layer.diffId, warning }, 'layer unpacked with a loss');
+      }
+      return { ...layer, directory };
+    } catch (error) {
+      await rm(directory, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  /** Gives an unpacked layer its place under a reserved id. `parents` are the layers below, bottom first. */
+  async place(layer: UnpackedLayer, id: number, parents: readonly number[]): Promise<void> {
+    const lowers = parents.map((parent) => this.diff(parent)).toReversed();
+    await inheritDirectories(join(layer.directory, DIFF), lowers, layer.implied);
+    const target = this.directory(id);
+    // An id reserved before a power cut may have left a directory; no row names it, or the id would not be free.
+    await rm(target, { recursive: true, force: true });
+    await rename(layer.directory, target);
+    failpoint('images.load.rename');
+  }
+
+  /** Removes an unpacked layer that is not wanted after all. */
+  async discard(layer: UnpackedLayer): Promise<void> {
+    await rm(layer.directory, { recursive: true, force: true });
+  }
+
+  /** Everything placed so far is on the disk once this resolves. Call before the rows are committed. */
+  async sync(): Promise<void> {
+    const root = await open(this.#root, constants.O_RDONLY | constants.O_DIRECTORY);
+    try {
+      await syncFileSystem(root.fd);
+    } finally {
+      await root.close();
+    }
+    failpoint('images.load.sync');
+  }
+
+  /** Removes a layer's directory; its row is already gone. Nothing there is not an error. */
+  async remove(id: number): Promise<void> {
+    failpoint('images.remove.directory');
+    const doomed = join(this.#root, `${REMOVED}${randomBytes(8).toString('hex')}`);
+    try {
+      // Out of the way first: a half-removed directory must never be taken for the layer.
+      await rename(this.directory(id), doomed);
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT') {
+        return;
+      }
+      throw error;
+    }
+    await rm(doomed, { recursive: true, force: true });
+  }
+
+  /** Removes everything that is no directory of these layers: what a crash left. At start, before any load. */
+  async sweep(known: ReadonlySet<number>): Promise<void> {
+    const names = new Set([...known].map((id) => id.toString(36)));
+    for (const name of await readdir(this.#root)) {
+      if (!names.has(name)) {
+        this.#log.info({ directory: name }, 'removing a layer directory that no layer owns');
+        await rm(join(this.#root, name), { recursive: true, force: true });
+      }
+    }
+  }
+
+  /** Bytes of the tar that `read` gives. */
+  tarBytes(id: number): number {
+    return layerTarBytes(this.directory(id));
+  }
+
+  /** The layer's tar as it was loaded, byte for byte; fails at its end when the files were changed meanwhile. */
+  read(id: number, diffId: string): Readable {
+    return this.#workers.replay(this.directory(id), diffId);
+  }
+}

@@ -1,0 +1,44 @@
+/** The kind of machine an image is for, in the words of the OCI image specification (Go's GOOS and GOARCH). */
+export interface Platform {
+  os: string;
+  architecture: string;
+  variant?: string;
+}
+
+const ARCHITECTURES: Readonly<Record<string, string>> = {
+  x64: 'amd64',
+  ia32: '386',
+  arm64: 'arm64',
+  arm: 'arm',
+  ppc64: 'ppc64le',
+  s390x: 's390x',
+  riscv64: 'riscv64',
+  loong64: 'loong64',
+};
+
+/** The platform of this process. */
+export function hostPlatform(): Platform {
+  return { os: 'linux', architecture: ARCHITECTURES[process.arch] ?? process.arch };
+}
+
+/** `linux/arm64/v8` */
+export function formatPlatform(platform: Platform): string {
+  const { os, architecture, variant } = platform;
+  return [os, architecture, ...(variant === undefined ? [] : [variant])].join('/');
+}
+
+/**
+ * The best of several images for a host: same system and architecture, then same variant; the first of equals.
+ * Undefined when none fits. An image without a platform fits only when it is the only one.
+ */
+export function choosePlatform<T extends { platform: Platform | undefined }>(
+  candidates: readonly T[],
+  host: Platform,
+): T | undefined {
+  const fitting = candidates.filter(
+    ({ platform }) => platform?.os === host.os && platform.architecture === host.architecture,
+  );
+  const exact = fitting.find(({ platform }) => platform?.variant === host.variant);
+  const only = candidates.length === 1 && candidates[0]?.platform === undefined ? candidates[0] : undefined;
+  return exact ?? fitting[0] ?? only;
+}

@@ -1,0 +1,179 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, rm, statfs, unlink, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { addAbortSignal, pipeline, Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { EngineError, errorText, invalidArgument } from '../../daemon/base/errors.ts';
+import { failpoint } from '../../daemon/base/failpoint.ts';
+import { limits } from '../../daemon/base/limits.ts';
+import { COMPRESSION_MAGIC_BYTES, detectCompression } from '../layers/source.ts';
+
+/** Bytes gathered before one write. */
+const WRITE_BYTES = 1024 * 1024;
+/** Bytes between two looks at the free space. */
+const SPACE_CHECK_BYTES = 64 * 1024 * 1024;
+
+/** A request's body on disk, in a file without a name: it goes when it is closed, or when the process ends. */
+export class Spool implements AsyncDisposable {
+  readonly #file: FileHandle;
+  readonly size: number;
+
+  constructor(file: FileHandle, size: number) {
+    this.#file = file;
+    this.size = size;
+  }
+
+  /** All threads of the process may read it. */
+  get fd(): number {
+    return this.#file.fd;
+  }
+
+  async read(offset: number, length: number): Promise<Buffer> {
+    const bytes = Buffer.alloc(length);
+    let done = 0;
+    while (done < length) {
+      const { bytesRead } = await this.#file.read(bytes, done, length - done, offset + done);
+      if (bytesRead === 0) {
+        throw invalidArgument(`the tarball ends at byte ${offset + done}`);
+      }
+      done += bytesRead;
+    }
+    return bytes;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#file.close();
+  }
+}
+
+/** Where spools are made: `<dataRoot>/tmp`, ours alone. */
+export class SpoolDirectory {
+  readonly #path: string;
+
+  constructor(dataRoot: string) {
+    this.#path = join(dataRoot, 'tmp');
+  }
+
+  /** Makes the directory and removes what a crash between open and unlink left in it. */
+  async prepare(): Promise<void> {
+    await rm(this.#path, { recursive: true, force: true });
+    await mkdir(this.#path, { recursive: true, mode: 0o700 });
+  }
+
+  /**
+   * Writes a stream to disk, inflating it when it is gzip as a whole. Every piece goes through `seen` in order, after
+   * inflating. Rejects with what `seen` throws, with `canceled` when the signal fires, resource_exhausted when the disk
+   * is about to fill; then nothing is left.
+   */
+  async fill(
+    source: Readable,
+    options: { what: string; signal: AbortSignal; inflate: boolean; seen?: (chunk: Buffer) => void },
+  ): Promise<Spool> {
+    const path = join(this.#path, `spool-${randomBytes(8).toString('hex')}`);
+    const file = await open(path, 'wx+', 0o600);
+    try {
+      await unlink(path);
+      failpoint('images.load.spool');
+      // A client that stalls is cut off too, not only one that hangs up.
+      addAbortSignal(options.signal, source);
+      const size = await this.#copy(file, source, options);
+      return new Spool(file, size);
+    } catch (error) {
+      await file.close();
+      throw options.signal.aborted ? new EngineError('canceled', `${options.what}: canceled`) : error;
+    }
+  }
+
+  async #copy(
+    file: FileHandle,
+    source: Readable,
+    options: { what: string; signal: AbortSignal; inflate: boolean; seen?: (chunk: Buffer) => void },
+  ): Promise<number> {
+    let pending: Buffer[] = [];
+    let pendingBytes = 0;
+    let size = 0;
+    let nextSpaceCheck = 0;
+    const flush = async (): Promise<void> => {
+      if (size >= nextSpaceCheck) {
+        await this.#checkSpace(options.what);
+        nextSpaceCheck = size + SPACE_CHECK_BYTES;
+      }
+      await writeAll(file, pending);
+      size += pendingBytes;
+      pending = [];
+      pendingBytes = 0;
+    };
+    for await (const chunk of plainBytes(source, options)) {
+      options.signal.throwIfAborted();
+      options.seen?.(chunk);
+      pending.push(chunk);
+      pendingBytes += chunk.length;
+      if (pendingBytes >= WRITE_BYTES) {
+        await flush();
+      }
+    }
+    await flush();
+    return size;
+  }
+
+  async #checkSpace(what: string): Promise<void> {
+    const { bavail, bsize } = await statfs(this.#path);
+    if (bavail * bsize < limits.diskReserveBytes) {
+      throw new EngineError('resource_exhausted', `${what}: no space left on device (${this.#path})`);
+    }
+  }
+}
+
+/** The stream's bytes, inflated when they begin as gzip does. */
+async function* plainBytes(
+  source: Readable,
+  options: { what: string; inflate: boolean },
+): AsyncGenerator<Buffer> {
+  const chunks = source[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  let first = Buffer.alloc(0);
+  while (first.length < COMPRESSION_MAGIC_BYTES) {
+    const next = await chunks.next();
+    if (next.done === true) {
+      break;
+    }
+    first = first.length === 0 ? Buffer.from(next.value) : Buffer.concat([first, next.value]);
+  }
+  const all = prepend(first, chunks);
+  if (!options.inflate || detectCompression(first, options.what) === 'none') {
+    yield* all;
+    return;
+  }
+  const gunzip = createGunzip({ chunkSize: 256 * 1024 });
+  pipeline(Readable.from(all), gunzip, () => {
+    // A failure destroys the inflating end, and the loop below throws it.
+  });
+  try {
+    yield* gunzip;
+  } catch (error) {
+    throw invalidArgument(`${options.what}: cannot decompress gzip: ${errorText(error)}`, { cause: error });
+  } finally {
+    gunzip.destroy();
+  }
+}
+
+async function* prepend(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  if (first.length > 0) {
+    yield first;
+  }
+  for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
+    yield next.value;
+  }
+}
+
+async function writeAll(file: FileHandle, chunks: readonly Buffer[]): Promise<void> {
+  if (chunks.length === 0) {
+    return;
+  }
+  const bytes = chunks.reduce((total, chunk) => total + chunk.length, 0);
+  const { bytesWritten } = await file.writev(chunks);
+  if (bytesWritten < bytes) {
+    // A short write: the rest one by one, which reports why.
+    const rest = Buffer.concat(chunks).subarray(bytesWritten);
+    await file.appendFile(rest);
+  }
+}
