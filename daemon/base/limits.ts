@@ -64,6 +64,10 @@ export const limits = {
   copyUpSliceMs: 4,
   /** Nesting of a directory copied into a volume; each level holds two descriptors of the daemon. */
   copyUpDepthMax: 256,
+  /** Ended exec instances remembered per container; a health check run every second must not fill the memory. */
+  execsKeptMax: 256,
+  /** How long exec instances can still be inspected after their container ended: clients ask for the exit code. */
+  execKeptMs: 60_000,
   /** At daemon start: how long the exit record of a process that just died is waited for before its code is unknown. */
   exitRecordWaitMs: 500,
   /** One call of a helper program (runc, tini --version, ...). */

@@ -1,0 +1,52 @@
+import type { ContainerInspect, ContainerSummary } from '../../api/types/container.ts';
+import type { ExitReport } from './ports.ts';
+import type { ContainerSpec } from './spec/container-spec.ts';
+import type { ContainerState } from './state.ts';
+import type { PendingAttach } from './stdio/pending-attach.ts';
+
+/**
+ * A container in memory: its row, and what only a living daemon knows of it.
+ *
+ * INVARIANTS
+ * - `state` and `name` are assigned by `machine.ts` alone, after the database has them.
+ * - Everything else that is mutable here is lost with the daemon without harm.
+ */
+export interface Container {
+  readonly id: string;
+  /** Without a slash. */
+  name: string;
+  readonly imageId: string;
+  /** Bottom first. */
+  readonly layerIds: readonly number[];
+  readonly createdNano: bigint;
+  readonly spec: ContainerSpec;
+  state: ContainerState;
+
+  /** Exec instances that inspect lists. */
+  readonly execIds: Set<string>;
+  /** Clients that attached before the start. */
+  readonly pendingAttaches: Set<PendingAttach>;
+  /** Exit of a process that ended before its start was committed. */
+  earlyExit: ExitReport | undefined;
+  /** Fires the next attempt of the restart policy. */
+  restartTimer: Disposable | undefined;
+  /** A restart is under way: its end in between is not the end, `--rm` waits. */
+  isBeingRestarted: boolean;
+  /** Rendered parts of views that stay true until the next change. */
+  readonly views: { summary?: ContainerSummary; inspect?: ContainerInspect };
+}
+
+/** A container in memory from the facts of its row. */
+export function newContainer(
+  facts: Pick<Container, 'id' | 'name' | 'imageId' | 'layerIds' | 'createdNano' | 'spec' | 'state'>,
+): Container {
+  return {
+    ...facts,
+    execIds: new Set(),
+    pendingAttaches: new Set(),
+    earlyExit: undefined,
+    restartTimer: undefined,
+    isBeingRestarted: false,
+    views: {},
+  };
+}

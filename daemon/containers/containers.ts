@@ -1,0 +1,171 @@
+import type {
+  AttachOptions,
+  ByteStream,
+  ContainerPort,
+  Conversation,
+  Filters,
+  ListContainersOptions,
+  LogsOptions,
+  WaitCondition,
+} from '../../api/ports.ts';
+import type {
+  ContainerCreateRequest,
+  ContainerCreateResponse,
+  ContainerInspect,
+  ContainerPruneReport,
+  ContainerSummary,
+  WaitResponse,
+} from '../../api/types/container.ts';
+import { limits } from '../base/limits.ts';
+import { KeyedMutex } from '../base/mutex.ts';
+import { Semaphore } from '../base/semaphore.ts';
+import { attachContainer } from './attach.ts';
+import type { ContainerContext, ContainersDeps } from './context.ts';
+import { createContainer } from './create.ts';
+import { execTarget } from './exec-target.ts';
+import type { ContainerExecTarget } from './exec-target.ts';
+import { inspectContainer } from './inspect.ts';
+import { killContainer } from './kill.ts';
+import { listContainers } from './list.ts';
+import { containerLogs } from './logs.ts';
+import { Machine } from './machine.ts';
+import { pruneContainers } from './prune.ts';
+import { Registry } from './registry.ts';
+import { removeContainer } from './remove.ts';
+import type { RemoveOptions } from './remove.ts';
+import { renameContainer } from './rename.ts';
+import { resizeContainer } from './resize.ts';
+import { restartContainer } from './restart.ts';
+import { cancelRestart } from './restart-timer.ts';
+import { restoreContainers } from './restore.ts';
+import { startContainer } from './start.ts';
+import { stopContainer } from './stop.ts';
+import type { StopOptions } from './stop.ts';
+import { countContainers, imageUsers, volumeUsers } from './usage.ts';
+import type { ContainerCounts, ImageUser } from './usage.ts';
+import { waitContainer } from './wait.ts';
+import { Waiters } from './waiters.ts';
+
+/**
+ * All containers of this daemon. One file per verb does the work; this class is their lifetime.
+ *
+ *   const containers = new Containers(deps);
+ *   await containers.restore();      // before the first client
+ *   ...
+ *   containers.close();              // containers run on; only this daemon's part ends
+ */
+export class Containers implements ContainerPort {
+  readonly #context: ContainerContext;
+  #exits: Disposable | undefined;
+
+  constructor(deps: ContainersDeps) {
+    const registry = new Registry();
+    const waiters = new Waiters();
+    this.#context = {
+      ...deps,
+      registry,
+      waiters,
+      machine: new Machine({ journal: deps.journal, containers: deps.table, registry, waiters }),
+      mutex: new KeyedMutex(),
+      starts: new Semaphore(limits.startConcurrency),
+      volumePaths: new Map(),
+    };
+  }
+
+  /** Takes over, settles and sweeps what the last daemon left. Call it once, with volumes and images ready. */
+  async restore(): Promise<void> {
+    this.#exits = await restoreContainers(this.#context);
+  }
+
+  /** Stops listening and counting; touches no container. */
+  close(): void {
+    this.#exits?.[Symbol.dispose]();
+    for (const container of this.#context.registry.all()) {
+      cancelRestart(container);
+    }
+  }
+
+  // ---------------------------------------------------------------------------------------------- ContainerPort
+
+  create(
+    name: string | undefined,
+    body: ContainerCreateRequest,
+    options: { platform?: string; signal: AbortSignal },
+  ): Promise<ContainerCreateResponse> {
+    return createContainer(this.#context, name, body, options);
+  }
+
+  inspect(ref: string, options: { size: boolean }): Promise<ContainerInspect> {
+    return inspectContainer(this.#context, ref, options);
+  }
+
+  list(options: ListContainersOptions): Promise<ContainerSummary[]> {
+    return listContainers(this.#context, options);
+  }
+
+  start(ref: string, options: { detachKeys?: string }): Promise<void> {
+    return startContainer(this.#context, ref, options);
+  }
+
+  stop(ref: string, options: StopOptions): Promise<void> {
+    return stopContainer(this.#context, ref, options);
+  }
+
+  restart(ref: string, options: StopOptions): Promise<void> {
+    return restartContainer(this.#context, ref, options);
+  }
+
+  kill(ref: string, options: { signal?: string }): Promise<void> {
+    return killContainer(this.#context, ref, options);
+  }
+
+  wait(
+    ref: string,
+    options: { condition: WaitCondition; signal: AbortSignal },
+  ): Promise<{ done: Promise<WaitResponse> }> {
+    return waitContainer(this.#context, ref, options);
+  }
+
+  rename(ref: string, newName: string): Promise<void> {
+    return renameContainer(this.#context, ref, newName);
+  }
+
+  remove(ref: string, options: RemoveOptions & { link: boolean }): Promise<void> {
+    return removeContainer(this.#context, ref, options);
+  }
+
+  prune(filters: Filters): Promise<ContainerPruneReport> {
+    return pruneContainers(this.#context, filters);
+  }
+
+  resize(ref: string, size: { height: number; width: number }): Promise<void> {
+    return resizeContainer(this.#context, ref, size);
+  }
+
+  logs(ref: string, options: LogsOptions): Promise<ByteStream> {
+    return containerLogs(this.#context, ref, options);
+  }
+
+  attach(ref: string, options: AttachOptions): Promise<Conversation> {
+    return attachContainer(this.#context, ref, options);
+  }
+
+  // ---------------------------------------------------------------------------------------------- neighbours
+
+  /** A running container as exec needs it. Throws conflict with dockerd's texts when it does not run. */
+  execTarget(ref: string): ContainerExecTarget {
+    return execTarget(this.#context, ref);
+  }
+
+  imageUsers(imageId: string): ImageUser[] {
+    return imageUsers(this.#context.registry, imageId);
+  }
+
+  volumeUsers(volumeName: string): string[] {
+    return volumeUsers(this.#context.registry, volumeName);
+  }
+
+  counts(): ContainerCounts {
+    return countContainers(this.#context.registry);
+  }
+}

@@ -1,0 +1,67 @@
+import type { ContainerTable } from '../../storage/database/rows.ts';
+import type { HostFacts } from '../../runtime/host/facts.ts';
+import type { Clock } from '../base/clock.ts';
+import type { ProcessIdentity } from '../base/kernel/process.ts';
+import type { Logger } from '../base/log.ts';
+import type { KeyedMutex } from '../base/mutex.ts';
+import type { Semaphore } from '../base/semaphore.ts';
+import type { Journal } from '../events/journal-types.ts';
+import type { Machine } from './machine.ts';
+import type {
+  ContainerRuntime,
+  ImageCatalog,
+  MountRunner,
+  NetworkSandboxes,
+  RootfsStore,
+  VolumeBinder,
+} from './ports.ts';
+import type { Registry } from './registry.ts';
+import type { EngineDefaults } from './spec/container-spec.ts';
+import type { Waiters } from './waiters.ts';
+
+/** What the container domain is made with. */
+export interface ContainersDeps {
+  journal: Journal;
+  table: ContainerTable;
+  runtime: ContainerRuntime;
+  rootfs: RootfsStore;
+  mounts: MountRunner;
+  images: ImageCatalog;
+  networks: NetworkSandboxes;
+  volumes: VolumeBinder;
+  clock: Clock;
+  log: Logger;
+  /** Facts of the host, read once at start. */
+  facts: HostFacts;
+  /** The configuration's part in new containers. */
+  defaults: EngineDefaults;
+  /** Directory below which `containers/<id>` is ours: log, hosts, hostname, resolv.conf. */
+  dataRoot: string;
+  /** Name of the storage driver that inspect shows. */
+  storageDriver: string;
+  /** Parent of the containers' cgroups when they name none. */
+  cgroupParent: string;
+  /** Identifies this boot of the host. */
+  bootId: string;
+  /** True while exactly this process lives. */
+  isAlive(process: ProcessIdentity): boolean;
+}
+
+/**
+ * What the verbs share: the dependencies, and the state of the domain. A verb is a function of this context.
+ *
+ * INVARIANTS
+ * - `mutex` is held, per container id, by whatever makes or unmakes something in the kernel for it: start, the release
+ *   after an exit, remove. Never while waiting for a process to end: kill must get through.
+ * - Only `machine` changes a container.
+ */
+export interface ContainerContext extends ContainersDeps {
+  registry: Registry;
+  machine: Machine;
+  waiters: Waiters;
+  mutex: KeyedMutex;
+  /** Bounds how many starts run at a time. */
+  starts: Semaphore;
+  /** Where the volumes in use lie on the host, by name; inspect shows it. */
+  volumePaths: Map<string, string>;
+}

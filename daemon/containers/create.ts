@@ -1,0 +1,113 @@
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import type { ContainerCreateRequest, ContainerCreateResponse } from '../../api/types/container.ts';
+import { EngineError, invalidArgument, isEngineError, notFound } from '../base/errors.ts';
+import { failpoint } from '../base/failpoint.ts';
+import { newId } from '../base/ids.ts';
+import { Rollback } from '../base/rollback.ts';
+import { newContainer } from './container.ts';
+import type { ContainerContext } from './context.ts';
+import { together } from './delay.ts';
+import { containerEvent } from './events.ts';
+import { checkName, generateName } from './names.ts';
+import { containerFiles } from './paths.ts';
+import type { ResolvedImage } from './ports.ts';
+import { hasForeignNetwork, sandboxRequest } from './sandbox.ts';
+import { buildSpec } from './spec/container-spec.ts';
+import type { ContainerSpec } from './spec/container-spec.ts';
+import { ensureVolumes } from './volumes.ts';
+
+/** Makes a container that can be started. Throws not_found for its image, conflict for its name. */
+export async function createContainer(
+  context: ContainerContext,
+  name: string | undefined,
+  request: ContainerCreateRequest,
+  options: { platform?: string; signal: AbortSignal },
+): Promise<ContainerCreateResponse> {
+  const { machine, registry, rootfs, images, clock, log, dataRoot } = context;
+  if (!request.Image) {
+    throw invalidArgument('Config cannot be empty in order to create a container: Image is missing');
+  }
+  const wantedName = name === undefined || name === '' ? undefined : checkName(name);
+  const image = images.resolve(request.Image);
+  refuseOtherPlatform(image, request.Image, options.platform);
+  const id = newId();
+  const { spec, warnings } = specify(context, { id, request, image });
+
+  await using rollback = new Rollback(log, { container: id });
+  const finalName = wantedName ?? generateName((candidate) => registry.isNameTaken(candidate));
+  registry.reserveName(finalName, id);
+  rollback.defer('release name', () => registry.releaseName(finalName, id));
+
+  failpoint('containers.create.rootfs');
+  rollback.defer('remove rootfs', () => rootfs.remove(id));
+  await together(
+    rootfs.create(id, image.layerIds),
+    mkdir(containerFiles(dataRoot, id).directory, { recursive: true, mode: 0o710 }),
+  );
+  failpoint('containers.create.volumes');
+  await ensureVolumes(context, spec, rollback);
+  refuseHangUp(options.signal);
+
+  const container = newContainer({
+    id,
+    name: finalName,
+    imageId: image.id,
+    layerIds: image.layerIds,
+    createdNano: clock.nowNano(),
+    spec,
+    state: { status: 'created', exitCode: 0, error: '' },
+  });
+  machine.create(container, [containerEvent(container, 'create')]);
+  rollback.commit();
+  return { Id: id, Warnings: warnings };
+}
+
+function specify(
+  context: ContainerContext,
+  from: { id: string; request: ContainerCreateRequest; image: ResolvedImage },
+): { spec: ContainerSpec; warnings: string[] } {
+  const { registry, facts, defaults, networks } = context;
+  const built = buildSpec({
+    ...from,
+    facts,
+    defaults,
+    findContainer: (ref) => {
+      try {
+        const { id, spec } = registry.find(ref);
+        return { id, hostname: spec.config.Hostname ?? '', domainname: spec.config.Domainname ?? '' };
+      } catch (error) {
+        if (isEngineError(error, 'not_found')) {
+          return undefined;
+        }
+        throw error;
+      }
+    },
+    hostPathExists: existsSync,
+  });
+  if (!hasForeignNetwork(built.spec)) {
+    networks.validate(sandboxRequest(built.spec));
+  }
+  return built;
+}
+
+/** `platform` is `os`, `os/architecture` or `os/architecture/variant`; a difference is dockerd's 404. */
+function refuseOtherPlatform(image: ResolvedImage, ref: string, platform: string | undefined): void {
+  if (!platform) {
+    return;
+  }
+  const [os, architecture] = platform.toLowerCase().split('/');
+  if (os !== image.os || (architecture !== undefined && architecture !== image.architecture)) {
+    throw notFound(
+      `image with reference ${ref} was found but does not match the specified platform: ` +
+        `wanted ${platform}, actual: ${image.os}/${image.architecture}`,
+    );
+  }
+}
+
+/** The last moment at which nobody would know of the container: a client that is gone by now gets none. */
+function refuseHangUp(signal: AbortSignal): void {
+  if (signal.aborted) {
+    throw new EngineError('canceled', 'create container: the client closed the connection');
+  }
+}

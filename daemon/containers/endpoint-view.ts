@@ -1,0 +1,61 @@
+import type { EndpointSettings, PortMap, PortSummary } from '../../api/types/container.ts';
+import type { Container } from './container.ts';
+import { liveRun } from './state-facts.ts';
+
+/** An endpoint with every field the API promises, empty where the container is not running. */
+export type EndpointView = Required<Omit<EndpointSettings, 'DNSNames'>> & Pick<EndpointSettings, 'DNSNames'>;
+
+/** Endpoints by network name, as both list and inspect show them. */
+export function endpointViews(container: Container): Record<string, EndpointView> {
+  const live = liveRun(container.state);
+  const endpoints = live?.sandbox.endpoints ?? container.spec.networking;
+  return Object.fromEntries(
+    Object.entries(endpoints).map(([name, endpoint]) => [name, endpointView(endpoint)]),
+  );
+}
+
+function endpointView(endpoint: EndpointSettings): EndpointView {
+  return {
+    IPAMConfig: endpoint.IPAMConfig ?? null,
+    Links: endpoint.Links ?? null,
+    Aliases: endpoint.Aliases ?? null,
+    MacAddress: endpoint.MacAddress ?? '',
+    DriverOpts: endpoint.DriverOpts ?? null,
+    NetworkID: endpoint.NetworkID ?? '',
+    EndpointID: endpoint.EndpointID ?? '',
+    Gateway: endpoint.Gateway ?? '',
+    IPAddress: endpoint.IPAddress ?? '',
+    IPPrefixLen: endpoint.IPPrefixLen ?? 0,
+    IPv6Gateway: endpoint.IPv6Gateway ?? '',
+    GlobalIPv6Address: endpoint.GlobalIPv6Address ?? '',
+    GlobalIPv6PrefixLen: endpoint.GlobalIPv6PrefixLen ?? 0,
+    DNSNames: endpoint.DNSNames ?? null,
+  };
+}
+
+/** Ports of a running container: those bound, and with null those only declared. */
+export function portMap(container: Container): PortMap {
+  const live = liveRun(container.state);
+  if (live === undefined || live.sandbox.ownerId !== container.id || live.sandbox.netnsPath === null) {
+    return {};
+  }
+  const declared = Object.keys(container.spec.config.ExposedPorts ?? {});
+  return { ...Object.fromEntries(declared.map((port) => [port, null])), ...live.sandbox.ports };
+}
+
+/** The same, one entry per binding, as the list shows them. */
+export function portSummaries(container: Container): PortSummary[] {
+  return Object.entries(portMap(container)).flatMap(([port, bindings]) => {
+    const [number = '', type = 'tcp'] = port.split('/');
+    const PrivatePort = Number(number);
+    if (bindings === null || bindings.length === 0) {
+      return [{ PrivatePort, Type: type }];
+    }
+    return bindings.map(({ HostIp = '', HostPort = '' }) => ({
+      ...(HostIp !== '' && { IP: HostIp }),
+      PrivatePort,
+      PublicPort: Number(HostPort),
+      Type: type,
+    }));
+  });
+}

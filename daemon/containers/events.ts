@@ -1,0 +1,46 @@
+import type { EventDraft } from '../events/journal-types.ts';
+import type { Sandbox } from './ports.ts';
+import type { ContainerSpec } from './spec/container-spec.ts';
+
+/** What an event says of its container. */
+export interface EventSubject {
+  readonly id: string;
+  readonly name: string;
+  readonly spec: ContainerSpec;
+}
+
+/** An event of this container with dockerd's attributes: its labels, image, name, and what the action adds. */
+export function containerEvent(
+  subject: EventSubject,
+  action: string,
+  attributes: Record<string, string> = {},
+): EventDraft {
+  return {
+    type: 'container',
+    action,
+    actorId: subject.id,
+    attributes: {
+      ...subject.spec.config.Labels,
+      image: subject.spec.createdFrom,
+      name: subject.name,
+      ...attributes,
+    },
+  };
+}
+
+/** Drivers of the networks there are, as events name them. */
+const DRIVERS: Readonly<Record<string, string>> = { host: 'host', none: 'null' };
+
+/** `connect` or `disconnect` of each network the sandbox is in. */
+export function networkEvents(
+  subject: EventSubject,
+  sandbox: Sandbox,
+  action: 'connect' | 'disconnect',
+): EventDraft[] {
+  return Object.entries(sandbox.endpoints).map(([name, endpoint]) => ({
+    type: 'network',
+    action,
+    actorId: endpoint.NetworkID ?? name,
+    attributes: { container: subject.id, name, type: DRIVERS[name] ?? 'bridge' },
+  }));
+}

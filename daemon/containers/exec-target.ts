@@ -1,0 +1,63 @@
+import type { ExecCreateRequest } from '../../api/types/container.ts';
+import type { OciProcess } from '../../runtime/runc/spec-types.ts';
+import { conflict } from '../base/errors.ts';
+import type { EventDraft } from '../events/journal-types.ts';
+import type { Container } from './container.ts';
+import type { ContainerContext } from './context.ts';
+import { containerEvent } from './events.ts';
+import { makeExecProcess } from './oci-spec.ts';
+
+/** A running container as the exec domain sees it. */
+export interface ContainerExecTarget {
+  readonly id: string;
+  /** Throws conflict with dockerd's text unless the container runs now, in the run the target was taken from. */
+  refuseUnlessRunning(): void;
+  /** Resolves when the run that goes on now is over. Ask once per container: each call is remembered until then. */
+  whenEnded(): Promise<unknown>;
+  /** The process of a request, in the container's sandbox. Throws invalid_argument. */
+  process(request: ExecCreateRequest): OciProcess;
+  /** An event of the container. */
+  event(action: string, attributes: Record<string, string>): EventDraft;
+  record(event: EventDraft): void;
+  /** Exec instances that inspect lists. */
+  readonly execIds: Set<string>;
+}
+
+/** Throws not_found, or conflict when the container cannot take a process now. */
+export function execTarget(context: ContainerContext, ref: string): ContainerExecTarget {
+  const container = context.registry.find(ref);
+  refuse(container);
+  const { state } = container;
+  return {
+    id: container.id,
+    refuseUnlessRunning: () => {
+      refuse(container);
+      if (runOf(container.state) !== runOf(state)) {
+        throw conflict(`Container ${container.id} is not running`);
+      }
+    },
+    whenEnded: () => context.waiters.wait(container.id, container.state, 'run-over').done,
+    process: (request) => makeExecProcess(context, container, request),
+    event: (action, attributes) => containerEvent(container, action, attributes),
+    record: (event) => context.machine.record(event),
+    execIds: container.execIds,
+  };
+}
+
+function refuse({ id, state }: Container): void {
+  switch (state.status) {
+    case 'running':
+      return;
+    case 'paused':
+      throw conflict(`Container ${id} is paused, unpause the container before exec`);
+    case 'restarting':
+      throw conflict(`Container ${id} is restarting, wait until the container is running`);
+    default:
+      throw conflict(`Container ${id} is not running`);
+  }
+}
+
+/** Tells one run of a container from the next. */
+function runOf(state: Container['state']): bigint | undefined {
+  return state.status === 'running' || state.status === 'paused' ? state.startedAtNano : undefined;
+}

@@ -1,0 +1,124 @@
+import { failpoint } from '../base/failpoint.ts';
+import type { EventDraft } from '../events/journal-types.ts';
+import type { Container } from './container.ts';
+import type { ContainerContext } from './context.ts';
+import { containerEvent, networkEvents } from './events.ts';
+import type { ExitReport } from './ports.ts';
+import { releaseContainer } from './release.ts';
+import { removeLocked } from './remove.ts';
+import { nextRestartDelayMs } from './restart-policy.ts';
+import { scheduleRestart } from './restart-timer.ts';
+import type { PausedState, RunningState } from './state.ts';
+import { isLive } from './state-facts.ts';
+
+const NANOS_PER_MS = 1_000_000n;
+
+/**
+ * The runtime saw a container end. Settles it at once: state, `die`, waiters; then gives back what it used, removes it
+ * or starts it again. One `die` per exit: whatever reports the same end again meets a state that is not running.
+ */
+export function containerExited(context: ContainerContext, report: ExitReport): void {
+  const container = context.registry.get(report.id);
+  if (container?.state.status === 'starting') {
+    // Before its start was committed: the start that is under way looks for this and fails.
+    container.earlyExit = report;
+    return;
+  }
+  if (container === undefined || !isLive(container.state)) {
+    // Of a start that was rolled back: nobody was told that it ran.
+    context.runtime.forgetExit(report.id);
+    return;
+  }
+  if (context.isAlive(container.state.process)) {
+    context.log.warn({ container: report.id }, 'an exit record of an earlier run was ignored');
+    context.runtime.forgetExit(report.id);
+    return;
+  }
+  settleExit(context, container, container.state, report);
+  void afterExit(context, container);
+}
+
+/** State, events and exit record of an end; `restore` uses it for ends that nobody saw. */
+export function settleExit(
+  context: ContainerContext,
+  container: Container,
+  live: RunningState | PausedState,
+  report: ExitReport,
+): void {
+  const failed = context.machine.applyExit(
+    container,
+    {
+      type: 'exit',
+      exitCode: report.exitCode,
+      oomKilled: report.oomKilled,
+      finishedAtNano: report.finishedAtNano,
+      restart: decideRestart(context, container, live, report),
+    },
+    exitEvents(container, live, report),
+  );
+  if (failed === undefined) {
+    failpoint('containers.exit.forget');
+    context.runtime.forgetExit(container.id);
+  } else {
+    // Its exit record stays: the next start of the daemon, or of the container, brings the row up to date.
+    context.log.error({ container: container.id, err: failed.failure }, 'exit could not be stored');
+  }
+  // Queued before anyone who was just woken can queue: nothing starts on top of what is still mounted.
+  void context.mutex
+    .run(container.id, () => releaseContainer(context, container, live.sandbox))
+    .catch((error: unknown) => {
+      context.log.error({ container: container.id, err: error }, 'release of an ended container failed');
+    });
+}
+
+function decideRestart(
+  context: ContainerContext,
+  container: Container,
+  live: RunningState | PausedState,
+  report: ExitReport,
+): { delayMs: number; atNano: bigint } | null {
+  const delayMs = nextRestartDelayMs(container.spec.hostConfig.RestartPolicy, {
+    exitCode: report.exitCode,
+    restartCount: live.restartCount,
+    lastDelayMs: live.restartDelayMs,
+    upTimeMs: Number((report.finishedAtNano - live.startedAtNano) / NANOS_PER_MS),
+    stopRequested: live.stopRequested,
+  });
+  return delayMs === null
+    ? null
+    : { delayMs, atNano: context.clock.nowNano() + BigInt(delayMs) * NANOS_PER_MS };
+}
+
+function exitEvents(
+  container: Container,
+  live: RunningState | PausedState,
+  report: ExitReport,
+): EventDraft[] {
+  const seconds = (report.finishedAtNano - live.startedAtNano) / (1000n * NANOS_PER_MS);
+  const die = containerEvent(container, 'die', {
+    exitCode: String(report.exitCode),
+    execDuration: String(seconds < 0n ? 0n : seconds),
+  });
+  const oom = report.oomKilled ? [containerEvent(container, 'oom')] : [];
+  return [...oom, die, ...networkEvents(container, live.sandbox, 'disconnect')];
+}
+
+/** What follows an exit once its resources are back: removal of a `--rm` container, or the next attempt. */
+export async function afterExit(context: ContainerContext, container: Container): Promise<void> {
+  if (container.state.status === 'restarting') {
+    scheduleRestart(context, container);
+    return;
+  }
+  if (!container.spec.hostConfig.AutoRemove || container.isBeingRestarted) {
+    return;
+  }
+  try {
+    await context.mutex.run(container.id, async () => {
+      if (context.registry.get(container.id) === container && container.state.status === 'exited') {
+        await removeLocked(context, container, { volumes: true, force: false });
+      }
+    });
+  } catch (error) {
+    context.log.error({ container: container.id, err: error }, 'automatic removal failed');
+  }
+}

@@ -1,0 +1,117 @@
+import type { ContainerInspect, NetworkSettingsView } from '../../api/types/container.ts';
+import { formatNano, ZERO_TIME } from '../base/clock.ts';
+import type { Container } from './container.ts';
+import type { ContainerContext } from './context.ts';
+import { endpointViews, portMap } from './endpoint-view.ts';
+import { containerFiles } from './paths.ts';
+import { containerOfMode } from './spec/namespaces.ts';
+import type { ContainerState } from './state.ts';
+import { countsAsRunning, lastRun, liveRun, shownStatus } from './state-facts.ts';
+import { mountPoints } from './volumes.ts';
+
+/** Everything about a container, from memory; only `size` looks at the disk. */
+export async function inspectContainer(
+  context: ContainerContext,
+  ref: string,
+  options: { size: boolean },
+): Promise<ContainerInspect> {
+  const container = context.registry.find(ref);
+  container.views.inspect ??= render(context, container);
+  const view = {
+    ...container.views.inspect,
+    ExecIDs: container.execIds.size === 0 ? null : [...container.execIds],
+  };
+  if (options.size) {
+    const { rootfs } = context;
+    view.SizeRw = await rootfs.sizeRw(container.id);
+    view.SizeRootFs = view.SizeRw + rootfs.sizeRootFs(container.layerIds);
+  }
+  return view;
+}
+
+function render(context: ContainerContext, container: Container): ContainerInspect {
+  const { id, name, imageId, layerIds, createdNano, spec, state } = container;
+  const { dataRoot, rootfs, storageDriver, volumePaths } = context;
+  const files = containerFiles(dataRoot, containerOfMode(spec.hostConfig.NetworkMode) ?? id);
+  const layout = rootfs.layout(id, layerIds);
+  const hasRun = lastRun(state).startedAtNano !== null;
+  return {
+    Id: id,
+    Created: formatNano(createdNano),
+    Path: spec.path,
+    Args: spec.args,
+    State: stateView(state),
+    Image: imageId,
+    // Made by the first start.
+    ResolvConfPath: hasRun ? files.resolvConf : '',
+    HostnamePath: hasRun ? files.hostname : '',
+    HostsPath: hasRun ? files.hosts : '',
+    LogPath: hasRun && spec.logDriver !== 'none' ? containerFiles(dataRoot, id).log : '',
+    Name: `/${name}`,
+    RestartCount: lastRun(state).restartCount,
+    Driver: storageDriver,
+    Platform: spec.platform,
+    MountLabel: '',
+    ProcessLabel: '',
+    AppArmorProfile: spec.hostConfig.Privileged ? '' : (context.defaults.apparmorProfile ?? ''),
+    ExecIDs: null,
+    HostConfig: spec.hostConfig,
+    GraphDriver: {
+      Name: storageDriver,
+      Data: {
+        LowerDir: layout.lowers.join(':'),
+        MergedDir: layout.merged,
+        UpperDir: layout.upper,
+        WorkDir: layout.work,
+      },
+    },
+    Mounts: mountPoints(container, volumePaths),
+    Config: spec.config,
+    NetworkSettings: networkSettings(container),
+  };
+}
+
+/** The booleans are derived here and nowhere else; paused and restarting imply running, as clients expect. */
+function stateView(state: ContainerState): ContainerInspect['State'] {
+  const { exitCode, error, oomKilled, startedAtNano, finishedAtNano } = lastRun(state);
+  return {
+    Status: shownStatus(state),
+    Running: countsAsRunning(state),
+    Paused: state.status === 'paused',
+    Restarting: state.status === 'restarting',
+    OOMKilled: oomKilled,
+    Dead: state.status === 'dead',
+    Pid: liveRun(state)?.process.pid ?? 0,
+    ExitCode: exitCode,
+    Error: error,
+    StartedAt: startedAtNano === null ? ZERO_TIME : formatNano(startedAtNano),
+    FinishedAt: finishedAtNano === null ? ZERO_TIME : formatNano(finishedAtNano),
+  };
+}
+
+function networkSettings(container: Container): NetworkSettingsView {
+  const live = liveRun(container.state);
+  const Networks = endpointViews(container);
+  // The fields beside Networks repeat the default bridge for clients from before there were others.
+  const bridge = Networks['bridge'];
+  return {
+    Bridge: '',
+    SandboxID: live?.sandbox.ownerId ?? '',
+    SandboxKey: live?.sandbox.netnsPath ?? '',
+    Ports: portMap(container),
+    HairpinMode: false,
+    LinkLocalIPv6Address: '',
+    LinkLocalIPv6PrefixLen: 0,
+    SecondaryIPAddresses: null,
+    SecondaryIPv6Addresses: null,
+    EndpointID: bridge?.EndpointID ?? '',
+    Gateway: bridge?.Gateway ?? '',
+    GlobalIPv6Address: bridge?.GlobalIPv6Address ?? '',
+    GlobalIPv6PrefixLen: bridge?.GlobalIPv6PrefixLen ?? 0,
+    IPAddress: bridge?.IPAddress ?? '',
+    IPPrefixLen: bridge?.IPPrefixLen ?? 0,
+    IPv6Gateway: bridge?.IPv6Gateway ?? '',
+    MacAddress: bridge?.MacAddress ?? '',
+    Networks,
+  };
+}

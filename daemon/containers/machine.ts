@@ -1,0 +1,164 @@
+import { EngineError } from '../base/errors.ts';
+import { failpoint } from '../base/failpoint.ts';
+import type { EventDraft, Journal } from '../events/journal-types.ts';
+import type { ContainerTable } from '../../storage/database/rows.ts';
+import type { Container } from './container.ts';
+import { containerEvent } from './events.ts';
+import type { Registry } from './registry.ts';
+import type { ContainerEvent, ContainerState } from './state.ts';
+import { transition } from './state.ts';
+import { encodeState } from './state-codec.ts';
+import type { Waiters } from './waiters.ts';
+
+export interface MachineDeps {
+  journal: Journal;
+  containers: ContainerTable;
+  registry: Registry;
+  waiters: Waiters;
+}
+
+/**
+ * The only writer of containers. Each method is one synchronous step: decide, one transaction with row and events,
+ * memory, waiters. Events are published by the journal after its commit.
+ *
+ * INVARIANTS
+ * - Nothing interleaves inside a method: there is no await in this file.
+ * - Memory never runs ahead of the database, but for `starting` (never stored) and for an exit that the disk refused.
+ */
+export class Machine {
+  readonly #deps: MachineDeps;
+
+  constructor(deps: MachineDeps) {
+    this.#deps = deps;
+  }
+
+  /** The row of a new container and its events; from here on it exists. Throws conflict when the name is taken. */
+  create(container: Container, drafts: readonly EventDraft[]): void {
+    const { journal, containers, registry } = this.#deps;
+    const { id, name, imageId, layerIds, createdNano, spec, state } = container;
+    failpoint('containers.create.commit');
+    journal.commit(
+      (emit) => {
+        containers.insert({
+          id,
+          name,
+          imageId,
+          layerIds: [...layerIds],
+          createdNano,
+          spec,
+          state: encodeState(state),
+        });
+        drafts.forEach((draft) => emit(draft));
+      },
+      { durable: true },
+    );
+    registry.add(container);
+  }
+
+  /**
+   * Applies what happened, with the events that tell of it. Throws the refusal of `transition` as EngineError, and
+   * whatever the database throws; memory is unchanged then.
+   */
+  apply(
+    container: Container,
+    event: ContainerEvent,
+    drafts: readonly EventDraft[] = [],
+    options: { durable: boolean } = { durable: true },
+  ): ContainerState {
+    const to = this.#decide(container, event);
+    if (to.status !== 'starting') {
+      this.#commit(container, to, drafts, options);
+    }
+    this.#settle(container, to, event);
+    return to;
+  }
+
+  /**
+   * As `apply`, for an exit: it has happened whether or not the disk takes it, so memory follows in any case. Returns
+   * the error of a refused commit; the monitor's exit record must be kept then, a later start of the daemon settles it.
+   */
+  applyExit(
+    container: Container,
+    event: Extract<ContainerEvent, { type: 'exit' }>,
+    drafts: readonly EventDraft[],
+  ): { failure: unknown } | undefined {
+    const to = this.#decide(container, event);
+    let failed: { failure: unknown } | undefined;
+    try {
+      failpoint('containers.exit.commit');
+      this.#commit(container, to, drafts, { durable: true });
+    } catch (failure) {
+      failed = { failure };
+    }
+    this.#settle(container, to, event);
+    return failed;
+  }
+
+  rename(container: Container, name: string): void {
+    const { journal, containers, registry } = this.#deps;
+    const oldName = container.name;
+    const renamed = { ...container, name };
+    failpoint('containers.rename.commit');
+    journal.commit(
+      (emit) => {
+        containers.setName(container.id, name);
+        emit(containerEvent(renamed, 'rename', { oldName: `/${oldName}` }));
+      },
+      { durable: true },
+    );
+    registry.releaseName(oldName, container.id);
+    container.name = name;
+    this.#forgetViews(container);
+  }
+
+  /** Deletes the row. Not durable by itself: a power cut brings back `removing`, which the next start finishes. */
+  forget(container: Container, drafts: readonly EventDraft[]): void {
+    const { journal, containers, registry, waiters } = this.#deps;
+    failpoint('containers.remove.forget');
+    journal.commit(
+      (emit) => {
+        containers.remove(container.id);
+        drafts.forEach((draft) => emit(draft));
+      },
+      { durable: false },
+    );
+    registry.delete(container);
+    waiters.removed(container.id, container.state);
+  }
+
+  /** An event that changes nothing: attach, resize, exec_start, ... */
+  record(draft: EventDraft): void {
+    this.#deps.journal.commit((emit) => emit(draft), { durable: false });
+  }
+
+  #decide(container: Container, event: ContainerEvent): ContainerState {
+    const result = transition(container.state, event);
+    if ('refused' in result) {
+      throw new EngineError(result.refused, `Container ${container.id} ${result.why}`);
+    }
+    return result.to;
+  }
+
+  #commit(
+    container: Container,
+    to: ContainerState,
+    drafts: readonly EventDraft[],
+    options: { durable: boolean },
+  ): void {
+    this.#deps.journal.commit((emit) => {
+      this.#deps.containers.setState(container.id, encodeState(to));
+      drafts.forEach((draft) => emit(draft));
+    }, options);
+  }
+
+  #settle(container: Container, to: ContainerState, event: ContainerEvent): void {
+    container.state = to;
+    this.#forgetViews(container);
+    this.#deps.waiters.changed(container.id, to, event);
+  }
+
+  #forgetViews(container: Container): void {
+    delete container.views.summary;
+    delete container.views.inspect;
+  }
+}

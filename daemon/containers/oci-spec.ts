@@ -1,0 +1,71 @@
+import { posix } from 'node:path';
+import type { ExecCreateRequest } from '../../api/types/container.ts';
+import type { OciProcess, OciSpec } from '../../runtime/runc/spec-types.ts';
+import { conflict, invariant } from '../base/errors.ts';
+import type { Container } from './container.ts';
+import type { ContainerContext } from './context.ts';
+import { readLaunchFacts } from './oci/launch-facts.ts';
+import { buildExecProcess } from './oci/process.ts';
+import { translate } from './oci/translate.ts';
+import { readAccountFiles, resolveUser } from './oci/user.ts';
+import { containerFiles } from './paths.ts';
+import type { Sandbox } from './ports.ts';
+import { containerOfMode } from './spec/namespaces.ts';
+import { liveRun } from './state-facts.ts';
+
+/** The runtime's configuration of a container whose root is mounted and whose network is there. */
+export function makeOciSpec(
+  context: ContainerContext,
+  container: Container,
+  { rootPath, sandbox }: { rootPath: string; sandbox: Sandbox },
+): OciSpec {
+  const { facts, defaults, dataRoot, volumePaths, cgroupParent } = context;
+  const { id, spec } = container;
+  const pidNamespacePath = foreignPidNamespace(context, spec.hostConfig.PidMode);
+  return translate(spec, {
+    host: facts,
+    defaults,
+    ...readLaunchFacts(spec, rootPath),
+    rootPath,
+    cgroupsPath: posix.join(spec.hostConfig.CgroupParent || cgroupParent, id),
+    netnsPath: sandbox.netnsPath,
+    ...(pidNamespacePath !== undefined && { pidNamespacePath }),
+    // With another container's network its names come too.
+    files: containerFiles(dataRoot, containerOfMode(spec.hostConfig.NetworkMode) ?? id),
+    volumePaths,
+  });
+}
+
+/** A further process for a running container. Throws invalid_argument for what the request gets wrong. */
+export function makeExecProcess(
+  context: ContainerContext,
+  container: Container,
+  request: ExecCreateRequest,
+): OciProcess {
+  const { facts, defaults, rootfs } = context;
+  const { id, layerIds, spec } = container;
+  const root = rootfs.layout(id, layerIds).merged;
+  return buildExecProcess(spec, request, {
+    host: facts,
+    defaults,
+    user: resolveUser(
+      request.User || spec.config.User || '',
+      readAccountFiles(root),
+      spec.hostConfig.GroupAdd ?? [],
+    ),
+  });
+}
+
+function foreignPidNamespace({ registry }: ContainerContext, mode: string): string | undefined {
+  const ownerId = containerOfMode(mode);
+  if (ownerId === undefined) {
+    return undefined;
+  }
+  const owner = registry.get(ownerId);
+  const live = owner && liveRun(owner.state);
+  if (live === undefined) {
+    throw conflict(`cannot join PID namespace of a non running container: ${ownerId}`);
+  }
+  invariant(live.process.pid > 0, 'a running container has a process');
+  return `/proc/${live.process.pid}/ns/pid`;
+}

@@ -1,0 +1,40 @@
+import { failpoint } from '../base/failpoint.ts';
+import type { Container } from './container.ts';
+import type { ContainerContext } from './context.ts';
+import type { Sandbox } from './ports.ts';
+import { volumeNames } from './volumes.ts';
+
+/**
+ * Gives back what a run used: network, mounts, what the runtime keeps. Call it under the container's mutex. Every step
+ * is taken whatever became of the others; what fails is logged and found again by the sweep of the next start.
+ */
+export async function releaseContainer(
+  context: ContainerContext,
+  container: Container,
+  sandbox: Sandbox | undefined,
+): Promise<void> {
+  failpoint('containers.exit.release');
+  const { runtime, networks, mounts, rootfs, volumes, log } = context;
+  const { id } = container;
+  const attempt = async (step: string, action: () => void | Promise<void>): Promise<void> => {
+    try {
+      await action();
+    } catch (error) {
+      log.error({ container: id, step, err: error }, 'release step left something behind');
+    }
+  };
+  await Promise.all([
+    attempt('network', async () => {
+      // With `container:` the namespace is another's and stays.
+      if (sandbox === undefined || sandbox.ownerId === id) {
+        await networks.close(id, sandbox);
+      }
+    }),
+    attempt('rootfs', () => mounts.unmount(rootfs.layout(id, container.layerIds).merged)),
+    attempt('runtime', () => runtime.cleanUp(id)),
+  ]);
+  for (const name of volumeNames(container)) {
+    await attempt('volume', () => volumes.unmounted(name, id));
+  }
+  failpoint('containers.exit.released');
+}

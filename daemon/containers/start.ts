@@ -1,0 +1,186 @@
+import { EngineError, errorText, internal, notFound } from '../base/errors.ts';
+import { failpoint } from '../base/failpoint.ts';
+import type { ProcessIdentity } from '../base/kernel/process.ts';
+import { Rollback } from '../base/rollback.ts';
+import { parseDetachKeys } from '../base/stdio/detach-keys.ts';
+import type { Container } from './container.ts';
+import type { ContainerContext } from './context.ts';
+import { together } from './delay.ts';
+import { containerEvent, networkEvents } from './events.ts';
+import { writeIdentityFiles } from './identity-files.ts';
+import { makeOciSpec } from './oci-spec.ts';
+import { containerFiles } from './paths.ts';
+import type { Sandbox, StdinMode } from './ports.ts';
+import type { OciSpec } from '../../runtime/runc/spec-types.ts';
+import { removeLocked } from './remove.ts';
+import { openSandbox } from './sandbox.ts';
+import { prepareVolumes } from './volumes.ts';
+
+/** Exit code of a start that failed before the command could. */
+const EXIT_CODE_START_FAILED = 128;
+
+/** Starts a container. Throws not_modified when it runs, and what dockerd prints when it cannot be started. */
+export async function startContainer(
+  context: ContainerContext,
+  ref: string,
+  options: { detachKeys?: string },
+): Promise<void> {
+  // Whoever attaches brings keys of their own; here they are only checked.
+  parseDetachKeys(options.detachKeys);
+  await startByUser(context, context.registry.find(ref));
+}
+
+/** A start that someone asked for. A container between two attempts of its policy counts as started. */
+export async function startByUser(context: ContainerContext, container: Container): Promise<void> {
+  await context.mutex.run(container.id, async () => {
+    if (context.registry.get(container.id) !== container) {
+      throw notFound(`No such container: ${container.id}`);
+    }
+    if (container.state.status === 'restarting') {
+      throw new EngineError('not_modified', `Container ${container.id} is already started`);
+    }
+    await startLocked(context, container);
+  });
+}
+
+/** The start itself, under the container's mutex. After a failure nothing is left but its error and exit code. */
+export async function startLocked(context: ContainerContext, container: Container): Promise<void> {
+  context.machine.apply(container, { type: 'start' });
+  container.earlyExit = undefined;
+  try {
+    await context.starts.run(() => bringUp(context, container));
+  } catch (error) {
+    if (container.state.status !== 'starting') {
+      // It was committed as running: its exit, which is under way, settles the rest.
+      throw error;
+    }
+    await startFailed(context, container, error);
+    throw error instanceof EngineError ? error : internal(errorText(error), { cause: error });
+  }
+}
+
+async function bringUp(context: ContainerContext, container: Container): Promise<void> {
+  const { machine, clock, log, bootId } = context;
+  const { id } = container;
+  await using rollback = new Rollback(log, { container: id });
+
+  const [sandbox, rootPath] = await together(
+    prepareNetwork(context, container, rollback),
+    prepareRootfs(context, container, rollback),
+  );
+  const spec = await makeOciSpec(context, container, { rootPath, sandbox });
+  const process = await launch(context, container, spec, rollback);
+  await seatPendingClients(context, container);
+  refuseEarlyExit(container);
+
+  failpoint('containers.start.commit');
+  machine.apply(container, { type: 'started', process, bootId, startedAtNano: clock.nowNano(), sandbox }, [
+    ...networkEvents(container, sandbox, 'connect'),
+    containerEvent(container, 'start'),
+  ]);
+  rollback.commit();
+  await letGo(context, id);
+  failpoint('containers.start.begun');
+}
+
+async function prepareNetwork(
+  context: ContainerContext,
+  container: Container,
+  rollback: Rollback,
+): Promise<Sandbox> {
+  const sandbox = await openSandbox(context, container, rollback);
+  failpoint('containers.start.files');
+  await writeIdentityFiles(containerFiles(context.dataRoot, container.id), container, sandbox);
+  return sandbox;
+}
+
+/** The container's root, mounted and with its volumes filled. */
+async function prepareRootfs(
+  context: ContainerContext,
+  container: Container,
+  rollback: Rollback,
+): Promise<string> {
+  const { mounts, rootfs } = context;
+  const layout = rootfs.layout(container.id, container.layerIds);
+  failpoint('containers.start.mount');
+  await mounts.overlay(layout, { readonly: false });
+  rollback.defer('unmount rootfs', () => mounts.unmount(layout.merged));
+  await prepareVolumes(context, container, layout.merged, rollback);
+  return layout.merged;
+}
+
+async function launch(
+  context: ContainerContext,
+  container: Container,
+  spec: OciSpec,
+  rollback: Rollback,
+): Promise<ProcessIdentity> {
+  const { runtime, dataRoot } = context;
+  const { id } = container;
+  const { config, logDriver } = container.spec;
+  failpoint('containers.start.launch');
+  const process = await runtime.launch({
+    id,
+    spec,
+    terminal: config.Tty ?? false,
+    stdin: stdinMode(container),
+    logPath: logDriver === 'none' ? null : containerFiles(dataRoot, id).log,
+  });
+  rollback.defer('end the created process', async () => {
+    await runtime.killAll(id);
+    await runtime.cleanUp(id);
+    runtime.forgetExit(id);
+  });
+  failpoint('containers.start.launched');
+  return process;
+}
+
+function stdinMode({ spec: { config } }: Container): StdinMode {
+  if (!config.OpenStdin) {
+    return 'none';
+  }
+  return config.StdinOnce ? 'once' : 'open';
+}
+
+/** Clients that attached before the start are connected before the command can write its first byte. */
+async function seatPendingClients(context: ContainerContext, container: Container): Promise<void> {
+  const seats = [...container.pendingAttaches];
+  container.pendingAttaches.clear();
+  await Promise.all(seats.map(async (seat) => seat.connect(await context.runtime.attach(container.id))));
+}
+
+function refuseEarlyExit(container: Container): void {
+  const exit = container.earlyExit;
+  if (exit !== undefined) {
+    throw internal(`container ${container.id} ended before its command was started`, {
+      details: { exitCode: exit.exitCode },
+    });
+  }
+}
+
+/** Executes the command. From here on the container is running in the database, so a failure ends it like any exit. */
+async function letGo(context: ContainerContext, id: string): Promise<void> {
+  try {
+    failpoint('containers.start.begin');
+    await context.runtime.begin(id);
+  } catch (error) {
+    await context.runtime.killAll(id);
+    throw internal(`cannot start container ${id}: ${errorText(error)}`, { cause: error });
+  }
+}
+
+async function startFailed(context: ContainerContext, container: Container, error: unknown): Promise<void> {
+  const { exitCode } = error instanceof EngineError ? error.details : {};
+  context.machine.apply(container, {
+    type: 'start_failed',
+    exitCode: typeof exitCode === 'number' ? exitCode : EXIT_CODE_START_FAILED,
+    error: errorText(error),
+  });
+  if (container.spec.hostConfig.AutoRemove) {
+    try {
+      await removeLocked(context, container, { volumes: true, force: false });
+    } catch (removal) {
+      context.log.error({ container: container.id, err: removal }, 'removal after a failed start failed');
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import type { Container } from './container.ts';
+import type { Registry } from './registry.ts';
+import { isLive } from './state-facts.ts';
+import { volumeNames } from './volumes.ts';
+
+/** What other domains ask about containers: who uses an image, a volume; how many there are. Structurally typed ports. */
+export interface ImageUser {
+  containerId: string;
+  name: string;
+  isRunning: boolean;
+  /** The reference it was created from. */
+  createdFrom: string;
+}
+
+export interface ContainerCounts {
+  total: number;
+  running: number;
+  paused: number;
+  stopped: number;
+}
+
+export function imageUsers(registry: Registry, imageId: string): ImageUser[] {
+  return registry
+    .all()
+    .filter((container) => container.imageId === imageId)
+    .map(({ id, name, state, spec }: Container) => ({
+      containerId: id,
+      name,
+      isRunning: isLive(state),
+      createdFrom: spec.createdFrom,
+    }));
+}
+
+/** Ids of the containers, running or not, that mount this volume. */
+export function volumeUsers(registry: Registry, volumeName: string): string[] {
+  return registry
+    .all()
+    .filter((container) => volumeNames(container).includes(volumeName))
+    .map(({ id }) => id);
+}
+
+/** As /info counts: stopped is everything that neither runs nor is paused. */
+export function countContainers(registry: Registry): ContainerCounts {
+  const all = registry.all();
+  const running = all.filter(({ state }) => state.status === 'running').length;
+  const paused = all.filter(({ state }) => state.status === 'paused').length;
+  return { total: all.length, running, paused, stopped: all.length - running - paused };
+}

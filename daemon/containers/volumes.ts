@@ -1,0 +1,125 @@
+import { mkdir } from 'node:fs/promises';
+import type { MountPoint } from '../../api/types/container.ts';
+import { errorText, internal } from '../base/errors.ts';
+import { failpoint } from '../base/failpoint.ts';
+import type { Rollback } from '../base/rollback.ts';
+import type { Container } from './container.ts';
+import type { ContainerContext } from './context.ts';
+import { together } from './delay.ts';
+import type { ContainerSpec } from './spec/container-spec.ts';
+import type { ResolvedMount, VolumeMount } from './spec/mount-points.ts';
+
+/** The volumes of a specification. */
+export function volumeMounts(spec: ContainerSpec): VolumeMount[] {
+  return spec.mounts.filter((mount): mount is VolumeMount => mount.type === 'volume');
+}
+
+/** Names of the volumes a container uses, each once. */
+export function volumeNames({ spec }: Pick<Container, 'spec'>): string[] {
+  return [...new Set(volumeMounts(spec).map(({ name }) => name))];
+}
+
+/** Names of those that were made for this container alone. */
+export function anonymousVolumes({ spec }: Pick<Container, 'spec'>): string[] {
+  return volumeMounts(spec)
+    .filter(({ anonymous }) => anonymous)
+    .map(({ name }) => name);
+}
+
+/** Makes the volumes that do not exist yet; a rollback, where given, takes away those it made. */
+export async function ensureVolumes(
+  context: ContainerContext,
+  spec: ContainerSpec,
+  rollback?: Rollback,
+): Promise<void> {
+  const { volumes, volumePaths } = context;
+  await together(
+    ...volumeMounts(spec).map(async ({ name, anonymous, driver, driverOptions, labels }) => {
+      const made = await volumes.ensure(name, { driver, driverOpts: driverOptions, labels, anonymous });
+      volumePaths.set(name, made.mountpoint);
+      if (made.created) {
+        rollback?.defer(`remove volume ${name}`, () => volumes.remove(name, { force: true }));
+      }
+    }),
+  );
+}
+
+/** At start, with the root mounted: volumes exist and are filled, sources of binds exist, users are noted. */
+export async function prepareVolumes(
+  context: ContainerContext,
+  container: Container,
+  rootPath: string,
+  rollback: Rollback,
+): Promise<void> {
+  const { volumes } = context;
+  const { id, spec } = container;
+  if (spec.mounts.length === 0) {
+    return;
+  }
+  failpoint('containers.start.volumes');
+  await together(ensureVolumes(context, spec), makeBindSources(spec));
+  // One after the other: a volume mounted at two places is filled from the first.
+  for (const { name, destination, rw, noCopy } of volumeMounts(spec)) {
+    if (!noCopy) {
+      await volumes.populate(name, rootPath, destination);
+    }
+    volumes.mounted(name, id, { destination, readWrite: rw, propagation: '' });
+    rollback.defer(`release volume ${name}`, () => volumes.unmounted(name, id));
+  }
+}
+
+/** Binds always made a missing source a directory; Mounts only when asked. The client may do so: it is root's equal. */
+async function makeBindSources(spec: ContainerSpec): Promise<void> {
+  for (const mount of spec.mounts) {
+    if (mount.type === 'bind' && mount.createMountpoint) {
+      try {
+        await mkdir(mount.source, { recursive: true });
+      } catch (error) {
+        // EEXIST: it is there and no directory, a file for example, which is as good.
+        if (!isAlreadyThere(error)) {
+          throw internal(`error while creating mount source path '${mount.source}': ${errorText(error)}`, {
+            cause: error,
+          });
+        }
+      }
+    }
+  }
+}
+
+function isAlreadyThere(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EEXIST';
+}
+
+/** What inspect and list show under Mounts. */
+export function mountPoints(
+  container: Pick<Container, 'spec'>,
+  volumePaths: ReadonlyMap<string, string>,
+): MountPoint[] {
+  return container.spec.mounts.flatMap((mount) => {
+    const point = mountPoint(mount, volumePaths);
+    return point === undefined ? [] : [point];
+  });
+}
+
+function mountPoint(mount: ResolvedMount, volumePaths: ReadonlyMap<string, string>): MountPoint | undefined {
+  const { destination: Destination, mode: Mode, rw: RW } = mount;
+  switch (mount.type) {
+    case 'bind':
+      return { Type: 'bind', Source: mount.source, Destination, Mode, RW, Propagation: mount.propagation };
+    case 'volume':
+      return {
+        Type: 'volume',
+        Name: mount.name,
+        Source: volumePaths.get(mount.name) ?? '',
+        Destination,
+        Driver: mount.driver,
+        Mode,
+        RW,
+        Propagation: '',
+      };
+    case 'tmpfs':
+      return mount.isHidden
+        ? undefined
+        : { Type: 'tmpfs', Source: '', Destination, Mode, RW, Propagation: '' };
+  }
+}

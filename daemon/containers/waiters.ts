@@ -1,0 +1,100 @@
+import type { WaitCondition } from '../../api/ports.ts';
+import { unreachable } from '../base/errors.ts';
+import type { ContainerEvent, ContainerState } from './state.ts';
+import { isAtRest, lastRun } from './state-facts.ts';
+
+/** What a waiter is told. */
+export interface WaitResult {
+  exitCode: number;
+  error: string;
+}
+
+/** What can be waited for: the API's conditions, and the end of the run that goes on, restart or not. */
+type Condition = WaitCondition | 'run-over';
+
+interface Waiter {
+  condition: Condition;
+  resolve(result: WaitResult): void;
+}
+
+/** A wait that was registered: `done` resolves at the condition, `cancel` forgets it. */
+export interface Wait {
+  done: Promise<WaitResult>;
+  cancel(): void;
+}
+
+/** Who waits for which container. The machine tells it of each change after the database has it. */
+export class Waiters {
+  readonly #byId = new Map<string, Set<Waiter>>();
+
+  /** Registers at once. A condition that already holds resolves `done` immediately. */
+  wait(id: string, state: ContainerState, condition: Condition): Wait {
+    const { promise, resolve } = withResolvers<WaitResult>();
+    if (condition === 'not-running' && isAtRest(state)) {
+      resolve(resultOf(state));
+      return { done: promise, cancel: () => undefined };
+    }
+    const waiter: Waiter = { condition, resolve };
+    const waiters = this.#byId.get(id) ?? new Set();
+    waiters.add(waiter);
+    this.#byId.set(id, waiters);
+    return { done: promise, cancel: () => this.#forget(id, waiter) };
+  }
+
+  /** The container changed. */
+  changed(id: string, state: ContainerState, event: ContainerEvent): void {
+    this.#wake(id, state, (condition) => isMet(condition, state, event));
+  }
+
+  /** The container is gone: nobody waits longer. */
+  removed(id: string, state: ContainerState): void {
+    this.#wake(id, state, () => true);
+  }
+
+  #wake(id: string, state: ContainerState, isMetBy: (condition: Condition) => boolean): void {
+    for (const waiter of this.#byId.get(id) ?? []) {
+      if (isMetBy(waiter.condition)) {
+        this.#forget(id, waiter);
+        waiter.resolve(resultOf(state));
+      }
+    }
+  }
+
+  #forget(id: string, waiter: Waiter): void {
+    const waiters = this.#byId.get(id);
+    waiters?.delete(waiter);
+    if (waiters?.size === 0) {
+      this.#byId.delete(id);
+    }
+  }
+}
+
+function isMet(condition: Condition, state: ContainerState, event: ContainerEvent): boolean {
+  switch (condition) {
+    case 'not-running':
+      return isAtRest(state);
+    case 'next-exit':
+      // Between two attempts of a restart policy the container counts as running: only its last exit is one.
+      return state.status === 'exited' && event.type !== 'remove';
+    case 'run-over':
+      return event.type === 'exit';
+    case 'removed':
+      return false;
+    default:
+      return unreachable(condition);
+  }
+}
+
+function resultOf(state: ContainerState): WaitResult {
+  const { exitCode, error } = lastRun(state);
+  return { exitCode, error };
+}
+
+/** Promise.withResolvers, which Node.js 20 does not have. */
+function withResolvers<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve!: (value: T) => void;
+  const promise = new Promise<T>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}

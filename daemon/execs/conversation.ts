@@ -1,0 +1,91 @@
+import { once } from 'node:events';
+import type { Duplex, Readable } from 'node:stream';
+import { errorText } from '../base/errors.ts';
+import { pumpClientInput } from '../base/stdio/client-input.ts';
+import { ClientOutput } from '../base/stdio/client-output.ts';
+import type { ExecProcess } from '../containers/ports.ts';
+import type { ExecsDeps } from './execs.ts';
+import { execEvent } from './instance.ts';
+import type { ExecInstance } from './instance.ts';
+import { launchExec } from './launch.ts';
+
+/**
+ * Runs the command for an attached client, from the first byte to its exit. The client may leave at any time; the
+ * command goes on. The output ends after the instance has: who inspects it then reads the exit code. Never rejects.
+ */
+export async function converse(deps: ExecsDeps, instance: ExecInstance, socket: Duplex): Promise<void> {
+  const { request } = instance;
+  const output = new ClientOutput(socket, { tty: instance.process.terminal });
+  try {
+    const { process, settled } = await launchExec(deps, instance, { stdin: request.AttachStdin ?? false });
+    const detached = new AbortController();
+    void input(instance, socket, process).then((end) => {
+      if (end === 'detached') {
+        detached.abort();
+      }
+    });
+    const finished = Promise.all([
+      pump(process.stdout, 'stdout', output, request.AttachStdout ?? false),
+      process.stderr && pump(process.stderr, 'stderr', output, request.AttachStderr ?? false),
+      settled,
+    ]);
+    await Promise.race([finished, aborted(detached.signal)]);
+  } catch (error) {
+    // The head of the answer is sent: the reason goes where the output would have gone, as from dockerd.
+    await output.write('stdout', Buffer.from(`${errorText(error)}\r\n`));
+    deps.log.warn({ container: instance.target.id, exec: instance.id, err: error }, 'exec failed');
+  }
+  await output.end();
+  // The client may keep its side open for ever; nothing is read from it any more.
+  socket.resume();
+}
+
+/** Reads to the end whatever becomes of the client: an unread pipe would stop the command. */
+async function pump(
+  source: Readable,
+  stream: 'stdout' | 'stderr',
+  output: ClientOutput,
+  isWanted: boolean,
+): Promise<void> {
+  let isOpen = isWanted;
+  for await (const chunk of source) {
+    // A process's stream without an encoding yields Buffers.
+    isOpen &&= await output.write(stream, chunk as Buffer);
+  }
+}
+
+async function input(
+  instance: ExecInstance,
+  socket: Duplex,
+  process: ExecProcess,
+): Promise<'end' | 'detached' | 'gone'> {
+  const { stdin } = process;
+  if (stdin === null) {
+    // Read on, so that the end of the connection is noticed.
+    socket.resume();
+    return 'end';
+  }
+  stdin.on('error', () => {
+    // The command closed its input (EPIPE): the client's further input has no reader, which is no error of ours.
+  });
+  const end = await pumpClientInput(socket, {
+    write: async (data) => {
+      if (!stdin.write(data)) {
+        await Promise.race([once(stdin, 'drain'), once(stdin, 'close')]);
+      }
+    },
+    ...(instance.process.terminal && { detachKeys: instance.detachKeys }),
+  });
+  if (end === 'detached') {
+    instance.target.record(execEvent(instance, 'exec_detach'));
+  } else {
+    stdin.end();
+  }
+  return end;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,61 @@
+import { EngineError } from '../base/errors.ts';
+import { failpoint } from '../base/failpoint.ts';
+import type { ExecProcess } from '../containers/ports.ts';
+import type { ExecsDeps } from './execs.ts';
+import { execEvent } from './instance.ts';
+import type { ExecInstance } from './instance.ts';
+
+/** Exit code of a command that could not be started and of which nobody says why. */
+const EXIT_CODE_NOT_STARTED = 126;
+
+/** A process that runs, and the moment its end is noted: `Running` is false from then on. */
+export interface LaunchedExec {
+  process: ExecProcess;
+  settled: Promise<void>;
+}
+
+/** Starts the command of an instance in `starting`. Throws what the client is to read; the instance has ended then. */
+export async function launchExec(
+  deps: ExecsDeps,
+  instance: ExecInstance,
+  options: { stdin: boolean },
+): Promise<LaunchedExec> {
+  const { id, target, size } = instance;
+  let process: ExecProcess;
+  try {
+    failpoint('execs.start.launch');
+    const consoleSize = size ?? instance.process.consoleSize;
+    process = await deps.runtime.exec({
+      containerId: target.id,
+      execId: id,
+      process: instance.process,
+      stdin: options.stdin,
+      ...(consoleSize && { consoleSize }),
+    });
+  } catch (error) {
+    const { exitCode } = error instanceof EngineError ? error.details : {};
+    instance.state = {
+      status: 'exited',
+      exitCode: typeof exitCode === 'number' ? exitCode : EXIT_CODE_NOT_STARTED,
+      pid: 0,
+    };
+    throw error;
+  }
+  instance.state = { status: 'running', process };
+  if (instance.size !== size && instance.size !== undefined) {
+    process.resize(instance.size.height, instance.size.width);
+  }
+  target.record(execEvent(instance, 'exec_start'));
+  return { process, settled: settle(deps, instance, process) };
+}
+
+async function settle(deps: ExecsDeps, instance: ExecInstance, process: ExecProcess): Promise<void> {
+  let exitCode = EXIT_CODE_NOT_STARTED;
+  try {
+    exitCode = await process.exited;
+  } catch (error) {
+    deps.log.error({ container: instance.target.id, exec: instance.id, err: error }, 'exec lost its process');
+  }
+  instance.state = { status: 'exited', exitCode, pid: process.pid };
+  instance.target.record(execEvent(instance, 'exec_die', { exitCode: String(exitCode) }));
+}

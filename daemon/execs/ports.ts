@@ -1,0 +1,31 @@
+import type { ExecCreateRequest } from '../../api/types/container.ts';
+import type { OciProcess } from '../../runtime/runc/spec-types.ts';
+import type { ExecLaunchRequest, ExecProcess } from '../containers/ports.ts';
+import type { EventDraft } from '../events/journal-types.ts';
+
+/** What exec needs of the containers; `daemon/containers` satisfies it. */
+export interface ExecTargets {
+  /** Throws not_found, or conflict with dockerd's text when the container cannot take a process now. */
+  execTarget(ref: string): ExecTarget;
+}
+
+/** A running container. */
+export interface ExecTarget {
+  readonly id: string;
+  /** Throws conflict unless the run of the container that the target was taken from goes on. */
+  refuseUnlessRunning(): void;
+  /** Resolves when that run is over. Ask once per container. */
+  whenEnded(): Promise<unknown>;
+  /** The process of a request. Throws invalid_argument. */
+  process(request: ExecCreateRequest): OciProcess;
+  event(action: string, attributes: Record<string, string>): EventDraft;
+  record(event: EventDraft): void;
+  /** Instances that the container's inspect lists. */
+  readonly execIds: Set<string>;
+}
+
+/** What exec needs of the runtime. */
+export interface ExecRuntime {
+  /** Throws EngineError with details.exitCode 126 or 127 when the command is at fault. */
+  exec(request: ExecLaunchRequest): Promise<ExecProcess>;
+}
