@@ -23,6 +23,7 @@ export const imageRoutes: readonly ServedRoute[] = [
     id: 'image.create',
     method: 'POST',
     path: '/images/create',
+    partly: 'importing a tarball; pulling answers 501',
     body: { kind: 'bytes' },
     handler: async ({ query, bytes, signal }, { images }) => {
       const source = query.text('fromSrc');

@@ -58,6 +58,8 @@ interface RouteHead {
 }
 
 export interface ServedRoute extends RouteHead {
+  /** What of the operation is served, where it is not all of it. For API.md. */
+  partly?: string;
   body: BodyRule;
   handler: (request: ApiRequest<unknown>, ports: EnginePorts) => Promise<Result>;
 }
@@ -72,6 +74,7 @@ export type Route = ServedRoute | RefusedRoute;
 
 interface RouteDefinition<Body> extends Omit<RouteHead, 'since'> {
   since?: ApiVersion;
+  partly?: string;
   body?: BodyRule;
   handler: (request: ApiRequest<Body>, ports: EnginePorts) => Promise<Result>;
 }

@@ -74,10 +74,11 @@ const execCreate = change({
   id: 'exec-env',
   since: 25,
   routes: ['exec.create'],
-  description: 'POST /containers/{id}/exec takes Env.',
+  description: 'POST /containers/{id}/exec takes Env and no longer answers Warnings, which were always empty.',
   request: ({ body }) => {
     delete objectAt(body)?.['Env'];
   },
+  response: (body) => editAt(body, [], (newest) => ({ ...newest, Warnings: [] })),
 });
 
 const execInspect = change({
