@@ -1,6 +1,6 @@
 import type { ExecCreateRequest } from '../../api/types/container.ts';
 import type { OciProcess } from '../../runtime/runc/spec-types.ts';
-import { conflict } from '../base/errors.ts';
+import { conflict, unreachable } from '../base/errors.ts';
 import type { EventDraft } from '../events/journal-types.ts';
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
@@ -52,8 +52,14 @@ function refuse({ id, state }: Container): void {
       throw conflict(`Container ${id} is paused, unpause the container before exec`);
     case 'restarting':
       throw conflict(`Container ${id} is restarting, wait until the container is running`);
-    default:
+    case 'created':
+    case 'starting':
+    case 'exited':
+    case 'removing':
+    case 'dead':
       throw conflict(`Container ${id} is not running`);
+    default:
+      unreachable(state);
   }
 }
 

@@ -35,7 +35,7 @@ export function containerExited(context: ContainerContext, report: ExitReport): 
     return;
   }
   settleExit(context, container, container.state, report);
-  void afterExit(context, container);
+  afterExit(context, container);
 }
 
 /** State, events and exit record of an end; `restore` uses it for ends that nobody saw. */
@@ -45,7 +45,8 @@ export function settleExit(
   live: RunningState | PausedState,
   report: ExitReport,
 ): void {
-  const failed = context.machine.applyExit(
+  failpoint('containers.exit.commit');
+  const failed = context.machine.applyFact(
     container,
     {
       type: 'exit',
@@ -60,7 +61,7 @@ export function settleExit(
     failpoint('containers.exit.forget');
     context.runtime.forgetExit(container.id);
   } else {
-    // Its exit record stays: the next start of the daemon, or of the container, brings the row up to date.
+    // Its exit record stays for the next start of the daemon.
     context.log.error({ container: container.id, err: failed.failure }, 'exit could not be stored');
   }
   // Queued before anyone who was just woken can queue: nothing starts on top of what is still mounted.
@@ -103,12 +104,14 @@ function exitEvents(
   return [...oom, die, ...networkEvents(container, live.sandbox, 'disconnect')];
 }
 
-/** What follows an exit once its resources are back: removal of a `--rm` container, or the next attempt. */
-export async function afterExit(context: ContainerContext, container: Container): Promise<void> {
-  if (container.state.status === 'restarting') {
-    scheduleRestart(context, container);
-    return;
-  }
+/** What follows an exit once its resources are back. Call it in the same tick: whoever comes later waits behind it. */
+function afterExit(context: ContainerContext, container: Container): void {
+  scheduleRestart(context, container);
+  void removeIfAutomatic(context, container);
+}
+
+/** Removes a `--rm` container that has ended. Never rejects. */
+export async function removeIfAutomatic(context: ContainerContext, container: Container): Promise<void> {
   if (!container.spec.hostConfig.AutoRemove || container.isBeingRestarted) {
     return;
   }

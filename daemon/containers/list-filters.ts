@@ -51,9 +51,9 @@ const builders: Readonly<Record<string, TestBuilder>> = {
     return ({ id }) => matches.some((match) => match(id));
   },
   'is-task': (values) => {
-    const wanted = values.map((value) => isTrue('is-task', value));
+    const wanted = new Set(values.map((value) => isTrue('is-task', value)));
     // Tasks of a swarm carry this label.
-    return ({ spec }) => wanted.includes('com.docker.swarm.task.id' in (spec.config.Labels ?? {}));
+    return ({ spec }) => wanted.has('com.docker.swarm.task.id' in (spec.config.Labels ?? {}));
   },
   isolation: (values) => {
     // A matter of Windows; elsewhere there is the default only.

@@ -23,7 +23,7 @@ export interface MachineDeps {
  *
  * INVARIANTS
  * - Nothing interleaves inside a method: there is no await in this file.
- * - Memory never runs ahead of the database, but for `starting` (never stored) and for an exit that the disk refused.
+ * - Memory never runs ahead of the database, but for `starting` (never stored) and for facts that the disk refused.
  */
 export class Machine {
   readonly #deps: MachineDeps;
@@ -74,18 +74,18 @@ export class Machine {
   }
 
   /**
-   * As `apply`, for an exit: it has happened whether or not the disk takes it, so memory follows in any case. Returns
-   * the error of a refused commit; the monitor's exit record must be kept then, a later start of the daemon settles it.
+   * As `apply`, for what has happened whether or not the disk takes it (an exit, a failed start): memory follows in any
+   * case. Returns the error of a refused commit; the next start of the daemon, or the next commit, brings the row up to
+   * date.
    */
-  applyExit(
+  applyFact(
     container: Container,
-    event: Extract<ContainerEvent, { type: 'exit' }>,
-    drafts: readonly EventDraft[],
+    event: Extract<ContainerEvent, { type: 'exit' | 'start_failed' }>,
+    drafts: readonly EventDraft[] = [],
   ): { failure: unknown } | undefined {
     const to = this.#decide(container, event);
     let failed: { failure: unknown } | undefined;
     try {
-      failpoint('containers.exit.commit');
       this.#commit(container, to, drafts, { durable: true });
     } catch (failure) {
       failed = { failure };

@@ -1,3 +1,4 @@
+import { unreachable } from '../base/errors.ts';
 import type { ExitReport } from './ports.ts';
 import type { ContainerState } from './state.ts';
 
@@ -46,6 +47,8 @@ export function decideRecovery(state: ContainerState, facts: RecoveryFacts): Rec
     case 'starting':
     case 'dead':
       return { kind: 'nothing' };
+    default:
+      return unreachable(state);
   }
 }
 

@@ -7,7 +7,7 @@ import { containerEvent } from './events.ts';
 import { killAndWait } from './kill.ts';
 import { containerFiles } from './paths.ts';
 import { cancelRestart } from './restart-timer.ts';
-import { isLive } from './state-facts.ts';
+import { countsAsRunning, isLive } from './state-facts.ts';
 import { startIsOver } from './stop.ts';
 import { anonymousVolumes } from './volumes.ts';
 
@@ -99,12 +99,10 @@ export async function finishRemoval(
 function refuseRemoval(container: Container): void {
   const { id, state } = container;
   const way = 'top the container before attempting removal or force remove';
-  switch (state.status) {
-    case 'running':
-    case 'restarting':
-      throw conflict(`You cannot remove a ${state.status} container ${id}. S${way}`);
-    case 'paused':
-      throw conflict(`You cannot remove a paused container ${id}. Unpause and then s${way}`);
-    default:
+  if (state.status === 'paused') {
+    throw conflict(`You cannot remove a paused container ${id}. Unpause and then s${way}`);
+  }
+  if (countsAsRunning(state)) {
+    throw conflict(`You cannot remove a ${state.status} container ${id}. S${way}`);
   }
 }

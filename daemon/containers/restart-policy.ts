@@ -25,12 +25,12 @@ export function nextRestartDelayMs(policy: RestartPolicy | undefined, end: EndFa
 }
 
 function wantsRestart(policy: RestartPolicy | undefined, end: EndFacts): boolean {
-  switch (policy?.Name) {
+  switch (policy?.Name ?? 'no') {
     case 'always':
     case 'unless-stopped':
       return true;
     case 'on-failure': {
-      const retriesMax = policy.MaximumRetryCount ?? 0;
+      const retriesMax = policy?.MaximumRetryCount ?? 0;
       return end.exitCode !== 0 && (retriesMax === 0 || end.restartCount < retriesMax);
     }
     default:

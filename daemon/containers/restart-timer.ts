@@ -4,7 +4,7 @@ import { startLocked } from './start.ts';
 
 const NANOS_PER_MS = 1_000_000n;
 
-/** Arms the next attempt of the restart policy, at the time its state tells. */
+/** Arms the next attempt of the restart policy, at the time its state tells; nothing when it awaits none. */
 export function scheduleRestart(context: ContainerContext, container: Container): void {
   if (container.state.status !== 'restarting') {
     return;

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { unreachable } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { limits } from '../base/limits.ts';
 import { newContainer } from './container.ts';
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
-import { afterExit, containerExited, settleExit } from './exit.ts';
+import { containerExited, removeIfAutomatic, settleExit } from './exit.ts';
 import { decideRecovery } from './recovery.ts';
 import type { Recovery } from './recovery.ts';
 import { finishRemoval, removeLocked } from './remove.ts';
@@ -28,12 +29,10 @@ export async function restoreContainers(context: ContainerContext): Promise<Disp
   const unreadable = loadRows(context);
   await notePathsOfVolumes(context);
   await exitRecordsAreWritten(context);
-  const recoveries = registry
-    .all()
-    .map((container) => ({
-      container,
-      recovery: decideRecovery(container.state, factsOf(context, container)),
-    }));
+  const recoveries = registry.all().map((container) => ({
+    container,
+    recovery: decideRecovery(container.state, factsOf(context, container)),
+  }));
 
   failpoint('containers.restore.networks');
   await networks.restore(sandboxesToKeep(recoveries));
@@ -44,9 +43,9 @@ export async function restoreContainers(context: ContainerContext): Promise<Disp
   }
   failpoint('containers.restore.sweep');
   await sweep(context, unreadable);
-  for (const container of policyStarts) {
-    void startWithDaemon(context, container);
-  }
+  // Only now: a container that is starting must not meet the sweep.
+  registry.all().forEach((container) => scheduleRestart(context, container));
+  policyStarts.forEach((container) => void startWithDaemon(context, container));
   return subscription;
 }
 
@@ -137,11 +136,8 @@ async function recover(context: ContainerContext, container: Container, recovery
       case 'ended':
         if (isLive(container.state)) {
           settleExit(context, container, container.state, recovery.report);
-          await afterExit(context, container);
+          await removeIfAutomatic(context, container);
         }
-        return;
-      case 'await_attempt':
-        scheduleRestart(context, container);
         return;
       case 'finish_removal':
         await context.mutex.run(id, () =>
@@ -151,8 +147,11 @@ async function recover(context: ContainerContext, container: Container, recovery
       case 'remove':
         await context.mutex.run(id, () => removeLocked(context, container, { volumes: true, force: true }));
         return;
+      case 'await_attempt':
       case 'nothing':
         return;
+      default:
+        unreachable(recovery);
     }
   } catch (error) {
     context.log.error(

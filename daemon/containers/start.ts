@@ -68,7 +68,7 @@ async function bringUp(context: ContainerContext, container: Container): Promise
     prepareNetwork(context, container, rollback),
     prepareRootfs(context, container, rollback),
   );
-  const spec = await makeOciSpec(context, container, { rootPath, sandbox });
+  const spec = makeOciSpec(context, container, { rootPath, sandbox });
   const process = await launch(context, container, spec, rollback);
   await seatPendingClients(context, container);
   refuseEarlyExit(container);
@@ -146,7 +146,17 @@ function stdinMode({ spec: { config } }: Container): StdinMode {
 async function seatPendingClients(context: ContainerContext, container: Container): Promise<void> {
   const seats = [...container.pendingAttaches];
   container.pendingAttaches.clear();
-  await Promise.all(seats.map(async (seat) => seat.connect(await context.runtime.attach(container.id))));
+  await Promise.all(
+    seats.map(async (seat) => {
+      try {
+        seat.connect(await context.runtime.attach(container.id));
+      } catch (error) {
+        // One client's bad luck does not keep the container from starting.
+        seat.cancel();
+        context.log.warn({ container: container.id, err: error }, 'a client could not be attached');
+      }
+    }),
+  );
 }
 
 function refuseEarlyExit(container: Container): void {
@@ -171,11 +181,14 @@ async function letGo(context: ContainerContext, id: string): Promise<void> {
 
 async function startFailed(context: ContainerContext, container: Container, error: unknown): Promise<void> {
   const { exitCode } = error instanceof EngineError ? error.details : {};
-  context.machine.apply(container, {
+  const failed = context.machine.applyFact(container, {
     type: 'start_failed',
     exitCode: typeof exitCode === 'number' ? exitCode : EXIT_CODE_START_FAILED,
     error: errorText(error),
   });
+  if (failed !== undefined) {
+    context.log.error({ container: container.id, err: failed.failure }, 'failed start could not be stored');
+  }
   if (container.spec.hostConfig.AutoRemove) {
     try {
       await removeLocked(context, container, { volumes: true, force: false });

@@ -1,3 +1,4 @@
+import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
 import { containersDirectory } from './paths.ts';
 import { isLive } from './state-facts.ts';
@@ -8,13 +9,7 @@ import { isLive } from './state-facts.ts';
  * ids of rows that could not be read.
  */
 export async function sweep(context: ContainerContext, spared: ReadonlySet<string>): Promise<void> {
-  const { registry, log } = context;
-  const live = new Set(
-    registry
-      .all()
-      .filter(({ state }) => isLive(state))
-      .map(({ id }) => id),
-  );
+  const { log } = context;
   const attempt = async (step: string, object: string, action: () => Promise<void>): Promise<void> => {
     try {
       await action();
@@ -23,20 +18,16 @@ export async function sweep(context: ContainerContext, spared: ReadonlySet<strin
       log.error({ step, object, err: error }, 'sweep left something behind');
     }
   };
-  await sweepRuntime(context, live, attempt);
-  await sweepMounts(context, live, attempt);
+  await sweepRuntime(context, attempt);
+  await sweepMounts(context, attempt);
   await sweepDirectories(context, spared, attempt);
 }
 
 type Attempt = (step: string, object: string, action: () => Promise<void>) => Promise<void>;
 
-async function sweepRuntime(
-  { runtime, mutex }: ContainerContext,
-  live: ReadonlySet<string>,
-  attempt: Attempt,
-): Promise<void> {
+async function sweepRuntime({ runtime, mutex, registry }: ContainerContext, attempt: Attempt): Promise<void> {
   for (const id of await runtime.leftovers()) {
-    if (!live.has(id)) {
+    if (!isRunning(registry.get(id))) {
       await attempt('runtime', id, () =>
         mutex.run(id, async () => {
           await runtime.killAll(id);
@@ -50,13 +41,12 @@ async function sweepRuntime(
 
 async function sweepMounts(
   { mounts, rootfs, registry, dataRoot }: ContainerContext,
-  live: ReadonlySet<string>,
   attempt: Attempt,
 ): Promise<void> {
   const kept = new Set(
     registry
       .all()
-      .filter(({ id }) => live.has(id))
+      .filter(isRunning)
       .map(({ id, layerIds }) => rootfs.layout(id, layerIds).merged),
   );
   for (const path of mounts.below(containersDirectory(dataRoot))) {
@@ -64,6 +54,10 @@ async function sweepMounts(
       await attempt('mount', path, () => mounts.unmount(path));
     }
   }
+}
+
+function isRunning(container: Container | undefined): boolean {
+  return container !== undefined && isLive(container.state);
 }
 
 async function sweepDirectories(

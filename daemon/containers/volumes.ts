@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import type { MountPoint } from '../../api/types/container.ts';
-import { errorText, internal } from '../base/errors.ts';
+import { errorText, internal, unreachable } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import type { Rollback } from '../base/rollback.ts';
 import type { Container } from './container.ts';
@@ -121,5 +121,7 @@ function mountPoint(mount: ResolvedMount, volumePaths: ReadonlyMap<string, strin
       return mount.isHidden
         ? undefined
         : { Type: 'tmpfs', Source: '', Destination, Mode, RW, Propagation: '' };
+    default:
+      return unreachable(mount);
   }
 }

@@ -18,18 +18,12 @@ export async function converse(deps: ExecsDeps, instance: ExecInstance, socket: 
   const output = new ClientOutput(socket, { tty: instance.process.terminal });
   try {
     const { process, settled } = await launchExec(deps, instance, { stdin: request.AttachStdin ?? false });
-    const detached = new AbortController();
-    void input(instance, socket, process).then((end) => {
-      if (end === 'detached') {
-        detached.abort();
-      }
-    });
     const finished = Promise.all([
       pump(process.stdout, 'stdout', output, request.AttachStdout ?? false),
       process.stderr && pump(process.stderr, 'stderr', output, request.AttachStderr ?? false),
       settled,
     ]);
-    await Promise.race([finished, aborted(detached.signal)]);
+    await Promise.race([finished, untilDetached(instance, socket, process)]);
   } catch (error) {
     // The head of the answer is sent: the reason goes where the output would have gone, as from dockerd.
     await output.write('stdout', Buffer.from(`${errorText(error)}\r\n`));
@@ -54,16 +48,13 @@ async function pump(
   }
 }
 
-async function input(
-  instance: ExecInstance,
-  socket: Duplex,
-  process: ExecProcess,
-): Promise<'end' | 'detached' | 'gone'> {
+/** Feeds the client's input to the command; resolves only when the client sent the detach keys. */
+async function untilDetached(instance: ExecInstance, socket: Duplex, process: ExecProcess): Promise<void> {
   const { stdin } = process;
   if (stdin === null) {
     // Read on, so that the end of the connection is noticed.
     socket.resume();
-    return 'end';
+    return never();
   }
   stdin.on('error', () => {
     // The command closed its input (EPIPE): the client's further input has no reader, which is no error of ours.
@@ -76,16 +67,14 @@ async function input(
     },
     ...(instance.process.terminal && { detachKeys: instance.detachKeys }),
   });
-  if (end === 'detached') {
-    instance.target.record(execEvent(instance, 'exec_detach'));
-  } else {
+  if (end !== 'detached') {
     stdin.end();
+    return never();
   }
-  return end;
+  instance.target.record(execEvent(instance, 'exec_detach'));
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+/** The end of the input is not the end of the conversation. */
+function never(): Promise<void> {
+  return new Promise(() => undefined);
 }

@@ -1,5 +1,6 @@
 import type { ExecCreateRequest, ExecInspect } from '../../api/types/container.ts';
 import type { OciProcess } from '../../runtime/runc/spec-types.ts';
+import { unreachable } from '../base/errors.ts';
 import type { ExecProcess } from '../containers/ports.ts';
 import type { EventDraft } from '../events/journal-types.ts';
 import type { ExecTarget } from './ports.ts';
@@ -69,5 +70,7 @@ function pidOf(state: ExecState): number {
     case 'created':
     case 'starting':
       return 0;
+    default:
+      return unreachable(state);
   }
 }

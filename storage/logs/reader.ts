@@ -43,10 +43,12 @@ export async function* readLog(path: string, options: LogReadOptions): AsyncGene
   // Watched before the first read: what is written in between is noticed.
   using watch = options.follow === undefined ? undefined : followed(path, options);
   let ended = false;
-  void options.follow?.ended.then(() => {
+  const noteEnd = async (): Promise<void> => {
+    await options.follow?.ended;
     ended = true;
     watch?.poke();
-  });
+  };
+  void noteEnd();
   const renderer = await positioned(source, options);
   for (;;) {
     // Asked before the read: what was written before the end is read after it.
