@@ -42,7 +42,9 @@ export async function listen(api: Api, address: Address, log: Logger): Promise<L
       await listenUnix(server, address);
       break;
     case 'inherited':
-      await opened(server, `file descriptor ${address.fd}`, (done) => server.listen({ fd: address.fd }, done));
+      await opened(server, `file descriptor ${address.fd}`, (done) =>
+        server.listen({ fd: address.fd }, done),
+      );
       break;
     case 'tcp':
       await opened(server, `tcp://${address.host}:${address.port}`, (done) =>
@@ -96,7 +98,9 @@ function createServer(api: Api, address: Address): Server {
 type Handlers = Pick<Api, 'onRequest' | 'onUpgrade'>;
 
 /** Node types the socket of an upgrade as Duplex; from a net or tls server it is a Socket. */
-function socketUpgrade(handlers: Handlers): (req: http.IncomingMessage, socket: unknown, head: Buffer) => void {
+function socketUpgrade(
+  handlers: Handlers,
+): (req: http.IncomingMessage, socket: unknown, head: Buffer) => void {
   // See above: the servers made here hand out nothing but net.Socket and its subclass TLSSocket.
   return (req, socket, head) => handlers.onUpgrade(req, socket as Socket, head);
 }

@@ -7,7 +7,10 @@ import { isIP } from 'node:net';
  *
  * `hostNames`: names beside IP addresses and localhost by which clients may call this daemon.
  */
-export function refuseForeign(headers: IncomingHttpHeaders, hostNames: readonly string[]): string | undefined {
+export function refuseForeign(
+  headers: IncomingHttpHeaders,
+  hostNames: readonly string[],
+): string | undefined {
   const host = hostName(headers.host ?? '');
   if (host === undefined || !isOwnName(host, hostNames)) {
     return `host "${headers.host ?? ''}" is not one of this daemon's names`;

@@ -33,7 +33,9 @@ export const imageRoutes: readonly ServedRoute[] = [
         );
       }
       if (source !== '-') {
-        throw notImplemented(`importing from the URL ${source} is not supported yet: send the tarball instead`);
+        throw notImplemented(
+          `importing from the URL ${source} is not supported yet: send the tarball instead`,
+        );
       }
       const options = {
         repo: query.text('repo') ?? '',

@@ -2,7 +2,14 @@ import { OLDEST } from '../versions/version.ts';
 import type { ApiVersion } from '../versions/version.ts';
 import type { Method, RefusedRoute } from './route.ts';
 
-type Line = [id: string, method: Method, path: string, message: string, since?: ApiVersion, until?: ApiVersion];
+type Line = [
+  id: string,
+  method: Method,
+  path: string,
+  message: string,
+  since?: ApiVersion,
+  until?: ApiVersion,
+];
 
 /** The words the docker CLI shows and scripts look for. */
 export const NOT_A_MANAGER =

@@ -23,7 +23,11 @@ export function objectsAt(value: unknown, ...path: string[]): JsonObject[] {
 }
 
 /** A copy of `value` with the object at `path` replaced by `edit` of it. Unchanged where there is no object. */
-export function editAt(value: unknown, path: readonly string[], edit: (object: JsonObject) => JsonObject): unknown {
+export function editAt(
+  value: unknown,
+  path: readonly string[],
+  edit: (object: JsonObject) => JsonObject,
+): unknown {
   if (!isObject(value)) {
     return value;
   }

@@ -24,7 +24,8 @@ export function splitVersion(path: string): { version: ApiVersion; path: string 
   if (!match) {
     return { version: NEWEST, path };
   }
-  const [major, minor = 0] = match.length === 4 ? [Number(match[1]), Number(match[2])] : parts(match[1] ?? '');
+  const [major, minor = 0] =
+    match.length === 4 ? [Number(match[1]), Number(match[2])] : parts(match[1] ?? '');
   const rest = match.at(-1) ?? '/';
   if (major > 1 || (major === 1 && minor > NEWEST)) {
     const asked = path.slice(2, path.length - rest.length);

@@ -8,8 +8,7 @@ describe('v1.24 answers', () => {
   test.each(SEED_ANSWERS)('$table: has exactly the fields and types of the document', async (answer) => {
     await using server = await startServer();
     const body = answer.body === undefined ? undefined : JSON.stringify(answer.body);
-    const headers: Record<string, string> =
-      body === undefined ? {} : { 'content-type': 'application/json' };
+    const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
     const { status, body: text } = await server.request(answer.method, answer.path(names), {
       headers,
       ...(body === undefined ? {} : { body }),

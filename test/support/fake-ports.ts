@@ -52,9 +52,7 @@ export const CONTAINER: ContainerInspect = {
   GraphDriver: { Name: 'overlay2', Data: null },
   SizeRw: 1,
   SizeRootFs: 2,
-  Mounts: [
-    { Type: 'bind', Source: '/a', Destination: '/b', Mode: '', RW: true, Propagation: 'rprivate' },
-  ],
+  Mounts: [{ Type: 'bind', Source: '/a', Destination: '/b', Mode: '', RW: true, Propagation: 'rprivate' }],
   Config: { Hostname: 'h', Env: ['A=b'], Cmd: ['sh'], Image: 'busybox', Labels: {}, StopTimeout: 3 },
   NetworkSettings: {
     Bridge: '',

@@ -8,7 +8,11 @@
  * with the shape of its elements; `map(shape)`. A field that ends in `?` may be absent. `'+'` lists fields that engines
  * of that time sent although the document does not show them; any other field is one too many.
  */
-export type Shape = string | readonly [Shape] | MapShape | { readonly [field: string]: Shape | readonly string[] };
+export type Shape =
+  | string
+  | readonly [Shape]
+  | MapShape
+  | { readonly [field: string]: Shape | readonly string[] };
 
 interface MapShape {
   readonly mapOf: Shape;
@@ -59,7 +63,10 @@ const hostConfig = {
     'Binds Links Dns DnsOptions DnsSearch ExtraHosts VolumesFrom CapAdd CapDrop GroupAdd SecurityOpt',
   ),
   ...all('int', 'Memory MemorySwap MemoryReservation KernelMemory CpuPercent CpuShares CpuPeriod CpuQuota'),
-  ...all('int', 'IOMaximumBandwidth IOMaximumIOps BlkioWeight MemorySwappiness OomScoreAdj PidsLimit ShmSize'),
+  ...all(
+    'int',
+    'IOMaximumBandwidth IOMaximumIOps BlkioWeight MemorySwappiness OomScoreAdj PidsLimit ShmSize',
+  ),
   ...all('bool', 'OomKillDisable PublishAllPorts Privileged ReadonlyRootfs'),
   ...all('string', 'CpusetCpus CpusetMems PidMode UsernsMode NetworkMode CgroupParent VolumeDriver'),
   ...all('string', 'ContainerIDFile IpcMode'),
@@ -119,7 +126,10 @@ const network = {
 };
 
 const info = {
-  ...all('string', 'Architecture ClusterStore CgroupDriver DockerRootDir Driver ID IndexServerAddress InitPath'),
+  ...all(
+    'string',
+    'Architecture ClusterStore CgroupDriver DockerRootDir Driver ID IndexServerAddress InitPath',
+  ),
   ...all('string', 'InitSha1 KernelVersion Name NoProxy HttpProxy HttpsProxy OSType OperatingSystem'),
   ...all('string', 'ServerVersion SystemTime'),
   ...all('int', 'Containers ContainersRunning ContainersStopped ContainersPaused Images MemTotal NCPU'),

@@ -74,7 +74,8 @@ const execCreate = change({
   id: 'exec-env',
   since: 25,
   routes: ['exec.create'],
-  description: 'POST /containers/{id}/exec takes Env and no longer answers Warnings, which were always empty.',
+  description:
+    'POST /containers/{id}/exec takes Env and no longer answers Warnings, which were always empty.',
   request: ({ body }) => {
     delete objectAt(body)?.['Env'];
   },

@@ -6,7 +6,7 @@ const cgroupnsMode = change({
   since: 41,
   routes: ['container.create'],
   description:
-    'The default CgroupnsMode of a new container is the daemon\'s (host before, on hosts with cgroup v1). ' +
+    "The default CgroupnsMode of a new container is the daemon's (host before, on hosts with cgroup v1). " +
     'POST /containers/create takes platform.',
   request: ({ body, query }, facts) => {
     query.delete('platform');

@@ -59,8 +59,7 @@ const kernelMemory = change({
   since: 42,
   routes: ['system.info'],
   description: 'GET /info no longer tells KernelMemory and KernelMemoryTCP.',
-  response: (body) =>
-    editAt(body, [], (info) => ({ KernelMemory: false, KernelMemoryTCP: false, ...info })),
+  response: (body) => editAt(body, [], (info) => ({ KernelMemory: false, KernelMemoryTCP: false, ...info })),
 });
 
 export const changes = [multiplexed, stopSignal, consoleSize, createFields, sharedSize, kernelMemory];

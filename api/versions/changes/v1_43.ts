@@ -15,7 +15,8 @@ const untagged = change({
   id: 'image-untagged',
   since: 43,
   routes: ['image.list'],
-  description: 'Images without a name have empty RepoTags and RepoDigests (<none>:<none> and <none>@<none> before).',
+  description:
+    'Images without a name have empty RepoTags and RepoDigests (<none>:<none> and <none>@<none> before).',
   response: (body) =>
     editEach(body, (image) =>
       isEmpty(image['RepoTags']) && isEmpty(image['RepoDigests'])

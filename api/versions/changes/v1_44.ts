@@ -81,7 +81,8 @@ const virtualSize = change({
   since: 44,
   routes: ['image.list', 'image.inspect'],
   description: 'Images no longer tell VirtualSize, which was the same as Size.',
-  response: (body) => (Array.isArray(body) ? editEach(body, withVirtualSize) : editAt(body, [], withVirtualSize)),
+  response: (body) =>
+    Array.isArray(body) ? editEach(body, withVirtualSize) : editAt(body, [], withVirtualSize),
 });
 
 function withVirtualSize(image: JsonObject): JsonObject {

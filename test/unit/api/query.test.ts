@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest';
+import { Query, parseBool, parseFilters, parseTime } from '../../../api/query.ts';
+
+const query = (text: string): Query => new Query(new URLSearchParams(text));
+
+test.each([
+  ['', false],
+  ['0', false],
+  ['no', false],
+  ['FALSE', false],
+  ['None', false],
+  ['1', true],
+  ['true', true],
+  ['whatever', true],
+])('parseBool: "%s" is %s', (text, value) => {
+  expect(parseBool(text)).toBe(value);
+});
+
+test('Query: an absent parameter is its default, an empty one is not given', () => {
+  const absent = query('tag=&limit=');
+  expect([absent.bool('quiet', true), absent.text('tag'), absent.int('limit'), absent.texts('tag')]).toEqual([
+    true,
+    undefined,
+    undefined,
+    [],
+  ]);
+});
+
+test.each([
+  ['limit=abc', 'invalid value "abc" for parameter limit: must be an integer'],
+  ['limit=1.5', 'invalid value "1.5" for parameter limit: must be an integer'],
+  ['limit=9007199254740993', 'invalid value "9007199254740993" for parameter limit: must be an integer'],
+])('Query.int: refuses %s by name', (text, message) => {
+  expect(() => query(text).int('limit')).toThrow(message);
+});
+
+test.each(['h=-1', 'h=', '', 'h=9999999999'])('Query.size: refuses "%s"', (text) => {
+  expect(() => query(text).size('h')).toThrow(/for parameter h: must be an unsigned integer/);
+});
+
+test.each([
+  ['{"name":{"web":true,"db":true}}', [['name', ['web', 'db']]]],
+  ['{"name":["web","db"]}', [['name', ['web', 'db']]]],
+  [
+    '{"a":{"x":true},"b":["y"]}',
+    [
+      ['a', ['x']],
+      ['b', ['y']],
+    ],
+  ],
+  ['{}', []],
+])('parseFilters: reads %s', (text, filters) => {
+  expect([...parseFilters(text)]).toEqual(filters);
+});
+
+test.each(['nonsense', '[]', 'null', '{"name":"web"}', '{"name":[1]}', '{"name":{"web":1}}'])(
+  'parseFilters: refuses %s',
+  (text) => {
+    expect(() => parseFilters(text)).toThrow(/^invalid filters: /);
+  },
+);
+
+const NOW = 1_000_000_000_000_000_000n;
+
+test.each([
+  ['1136073600', 1_136_073_600_000_000_000n],
+  ['1136073600.000000001', 1_136_073_600_000_000_001n],
+  ['1136073600.5', 1_136_073_600_500_000_000n],
+  ['10m', NOW - 600_000_000_000n],
+  ['1h30m', NOW - 5_400_000_000_000n],
+  ['1.5s', NOW - 1_500_000_000n],
+  ['2006-01-01T00:00:00Z', 1_136_073_600_000_000_000n],
+  ['2006-01-01T01:00:00.000000007+01:00', 1_136_073_600_000_000_007n],
+  ['2006-01-01', 1_136_073_600_000_000_000n],
+  ['2006-01-01T00:00', 1_136_073_600_000_000_000n],
+  ['2006-13-01', undefined],
+  ['yesterday', undefined],
+  ['10x', undefined],
+  ['', undefined],
+])('parseTime: "%s" is %s', (text, nano) => {
+  expect(parseTime(text, NOW)).toBe(nano);
+});
+
+test('Query.time: 0 and nothing mean unbounded, nonsense is refused by name', () => {
+  expect([query('since=0').time('since', NOW), query('').time('since', NOW)]).toEqual([undefined, undefined]);
+  expect(() => query('since=soon').time('since', NOW)).toThrow(/invalid value "soon" for parameter since/);
+});
