@@ -30,12 +30,12 @@ const RULES: readonly Rule[] = [
     problem: () => 'hosts: the daemon must listen somewhere',
   },
   {
-    isBroken: (config) => usesTls(config) && (config.tlsCert === '' || config.tlsKey === ''),
-    problem: () => 'tls: needs tlscert and tlskey',
+    isBroken: (config) => config.tls && !config.tlsVerify,
+    problem: () => 'tls: not supported without tlsverify: who connects is root here and must show who it is',
   },
   {
-    isBroken: (config) => config.tlsVerify && config.tlsCaCert === '',
-    problem: () => 'tlsverify: needs tlscacert, the authority of the clients',
+    isBroken: (config) => config.tlsVerify && [config.tlsCaCert, config.tlsCert, config.tlsKey].includes(''),
+    problem: () => 'tlsverify: needs tlscacert (the authority of the clients), tlscert and tlskey',
   },
   {
     isBroken: (config) => openHost(config) !== undefined,

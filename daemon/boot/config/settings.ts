@@ -4,8 +4,8 @@ import type { Setting } from './kinds.ts';
 const ADDRESS = /^(\d{1,3}\.){3}\d{1,3}$/;
 const CIDR = /^(\d{1,3}\.){3}\d{1,3}\/\d{1,2}$/;
 const ABSOLUTE = /^\//;
-/** Goes into names of interfaces, which have 15 characters in all. */
-const INSTANCE = /^[a-z0-9]{0,6}$/;
+/** Goes into names of bridges, tables and cgroups. */
+const INSTANCE = /^([a-z0-9][a-z0-9-]{0,30})?$/;
 
 /**
  * Every setting: the single source of keys, flags, environment variables, defaults, checks and `--help`. Names are
@@ -60,7 +60,7 @@ export const settings = {
     placeholder: 'name',
     help: 'group that may use the Unix socket; its members are as powerful as root',
   }),
-  tls: toggle({ key: 'tls', default: false, help: 'use TLS on TCP; implied by tlsverify' }),
+  tls: toggle({ key: 'tls', default: false, help: 'implied by tlsverify; not supported without it' }),
   tlsVerify: toggle({
     key: 'tlsverify',
     default: false,

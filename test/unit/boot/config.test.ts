@@ -92,7 +92,7 @@ describe('loadConfig', () => {
     [{ file: { debug: 'yes' } }, `${FILE}: debug: must be boolean, not "yes"`],
     [{ file: { dns: ['1.1.1.1', 'x y'] } }, `${FILE}: dns (1): must look like address, not "x y"`],
     [{ file: { 'data-root': 'relative' } }, `${FILE}: data-root: must look like path, not "relative"`],
-    [{ file: { instance: 'too-long' } }, `${FILE}: instance: must look like name, not "too-long"`],
+    [{ file: { instance: 'Up/..' } }, `${FILE}: instance: must look like name, not "Up/.."`],
     [
       { file: { 'default-ulimits': { nofile: { Soft: 1 } } } },
       `${FILE}: default-ulimits (nofile): must have required property 'Hard', not {"Soft":1}`,
@@ -105,11 +105,11 @@ describe('loadConfig', () => {
       { file: { hosts: ['tcp://0.0.0.0:2375'] } },
       'hosts: tcp://0.0.0.0:2375 can be reached from other machines',
     ],
-    [{ file: { hosts: ['tcp://host1'], tls: true, tlscert: '/c', tlskey: '/k' } }, 'it needs tlsverify'],
+    [{ file: { hosts: ['tcp://host1'] } }, 'it needs tlsverify'],
     [{ file: { tlsverify: true, tlscert: '/c', tlskey: '/k' } }, 'tlsverify: needs tlscacert'],
-    [{ file: { tls: true } }, 'tls: needs tlscert and tlskey'],
+    [{ file: { tls: true } }, 'tls: not supported without tlsverify'],
     [{ file: { hosts: ['unix://relative'] } }, 'must be absolute'],
-    [{ file: { hosts: ['tcp://1.2.3.4:70000'], tls: true } }, 'must be unix:///path, fd://[name] or tcp://'],
+    [{ file: { hosts: ['tcp://1.2.3.4:70000'] } }, 'must be unix:///path, fd://[name] or tcp://'],
     [{ file: { bip: '10.0.0.1/24', bridge: 'br0' } }, 'bip: cannot be combined with bridge'],
     [{ file: { 'exec-root': '/var/lib/berth/run' } }, 'must not lie in each other'],
     [

@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import { EngineError, errnoOf, errorText, unreachable } from '../base/errors.ts';
+import { createLogger } from '../base/log.ts';
+import { compose } from './compose.ts';
+import { loadConfig } from './config/config.ts';
+import type { Config } from './config/config.ts';
+import { readFlags } from './config/flags.ts';
+import { helpText } from './help.ts';
+import { run } from './run.ts';
+import { ENGINE_VERSION } from './version.ts';
+
+/**
+ * The program `berthd`. Answers the exit code, or undefined while the daemon lives. Whatever keeps it from starting is
+ * one line on standard error and exit code 1.
+ */
+export async function main(argv: readonly string[]): Promise<number | undefined> {
+  try {
+    const commandLine = readFlags(argv);
+    const load = (): Config => loadConfig({ commandLine, environment: process.env, readFile });
+    switch (commandLine.action) {
+      case 'help':
+        process.stdout.write(helpText());
+        return 0;
+      case 'version':
+        process.stdout.write(`Berth version ${ENGINE_VERSION}\n`);
+        return 0;
+      case 'validate':
+        load();
+        process.stdout.write('configuration OK\n');
+        return 0;
+      case 'run':
+        await start(load);
+        return undefined;
+      default:
+        return unreachable(commandLine.action);
+    }
+  } catch (error) {
+    process.stderr.write(`berthd: ${oneLine(error)}\n`);
+    return 1;
+  }
+}
+
+async function start(load: () => Config): Promise<void> {
+  const config = load();
+  const { logFormat, logLevel, debug } = config;
+  const log = await createLogger({
+    level: debug ? 'debug' : logLevel,
+    pretty: logFormat === 'text' || (logFormat === 'auto' && process.stderr.isTTY),
+  });
+  await run({ config, log, loadConfig: load, compose });
+}
+
+function readFile(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+/** EngineErrors are sentences already; of anything else the person who reports it needs the place. */
+function oneLine(error: unknown): string {
+  const text =
+    error instanceof EngineError || !(error instanceof Error)
+      ? errorText(error)
+      : (error.stack ?? error.message);
+  return text.replaceAll(/\s*\n\s*/g, ' | ');
+}
