@@ -1,4 +1,4 @@
-import { invalidArgument } from '../../daemon/base/errors.ts';
+import { invalidArgument, unreachable } from '../../daemon/base/errors.ts';
 
 /**
  * True when `name` matches a shell pattern as Go's path.Match understands it: `*` and `?` do not match `/`, `[a-z]`
@@ -126,6 +126,8 @@ function matchOne(token: Token, character: string): boolean {
     case 'any':
     case 'star':
       return true;
+    default:
+      return unreachable(token);
   }
 }
 

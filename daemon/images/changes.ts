@@ -1,0 +1,177 @@
+import { posix } from 'node:path';
+import type { ContainerConfig } from '../../api/types/container.ts';
+import { invalidArgument, notImplemented } from '../base/errors.ts';
+import { splitWords } from './words.ts';
+
+/** One line of `changes`, taken apart. */
+interface Change {
+  /** `line 2: ENV` */
+  where: string;
+  rest: string;
+}
+
+type Apply = (config: ContainerConfig, change: Change) => ContainerConfig;
+
+const SHELL = ['/bin/sh', '-c'];
+
+const INSTRUCTIONS: ReadonlyMap<string, Apply> = new Map<string, Apply>([
+  ['CMD', (config, change) => ({ ...config, Cmd: command(change) })],
+  ['ENTRYPOINT', (config, change) => ({ ...config, Entrypoint: command(change) })],
+  ['ENV', (config, change) => ({ ...config, Env: mergeEnv(config.Env ?? [], pairs(config, change)) })],
+  [
+    'LABEL',
+    (config, change) => ({
+      ...config,
+      Labels: { ...config.Labels, ...Object.fromEntries(pairs(config, change)) },
+    }),
+  ],
+  [
+    'EXPOSE',
+    (config, change) => ({ ...config, ExposedPorts: { ...config.ExposedPorts, ...ports(config, change) } }),
+  ],
+  ['USER', (config, change) => ({ ...config, User: single(config, change) })],
+  ['VOLUME', (config, change) => ({ ...config, Volumes: { ...config.Volumes, ...volumes(config, change) } })],
+  [
+    'WORKDIR',
+    (config, change) => ({
+      ...config,
+      WorkingDir: posix.resolve(config.WorkingDir || '/', single(config, change)),
+    }),
+  ],
+  ['STOPSIGNAL', (config, change) => ({ ...config, StopSignal: single(config, change) })],
+  ['ONBUILD', (config, change) => ({ ...config, OnBuild: [...(config.OnBuild ?? []), onBuild(change)] })],
+  [
+    'HEALTHCHECK',
+    (_config, change) => {
+      throw notImplemented(`${change.where}: HEALTHCHECK is not supported in changes yet`);
+    },
+  ],
+]);
+
+/**
+ * Applies Dockerfile instructions (`--change` of import and commit) to a configuration. Each item may hold several
+ * lines; empty lines and comments are skipped. Throws invalid_argument naming line and instruction. Pure.
+ */
+export function applyChanges(base: ContainerConfig, changes: readonly string[]): ContainerConfig {
+  let config = base;
+  const lines = changes.join('\n').split('\n');
+  for (const [index, line] of lines.entries()) {
+    const text = line.trim();
+    if (text === '' || text.startsWith('#')) {
+      continue;
+    }
+    const [, word = '', rest = ''] = /^(\S+)(?:\s+(.*))?$/.exec(text) ?? [];
+    const instruction = word.toUpperCase();
+    const where = `line ${index + 1}: ${instruction}`;
+    const apply = INSTRUCTIONS.get(instruction);
+    if (apply === undefined) {
+      throw invalidArgument(`line ${index + 1}: ${word} is not a valid change command`);
+    }
+    if (rest === '') {
+      throw invalidArgument(`${where} requires at least one argument`);
+    }
+    config = apply(config, { where, rest });
+  }
+  return config;
+}
+
+/** `["a", "b"]` as it is, anything else for the shell. */
+function command(change: Change): string[] {
+  return jsonWords(change.rest) ?? [...SHELL, change.rest];
+}
+
+/** A JSON array of strings; undefined when the text is none (then it means itself, as in a Dockerfile). */
+function jsonWords(text: string): string[] | undefined {
+  if (!text.startsWith('[')) {
+    return undefined;
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // Not JSON: the shell form, where "[" is a command.
+    return undefined;
+  }
+  return Array.isArray(value) && value.every((item) => typeof item === 'string') ? value : undefined;
+}
+
+/** `a=b c="d e"`, or the old form `a b c` that gives one name all the rest. */
+function pairs(config: ContainerConfig, change: Change): [string, string][] {
+  const words = splitWords(change.rest, variablesOf(config), change.where);
+  const [first = ''] = words;
+  if (!first.includes('=')) {
+    if (words.length < 2) {
+      throw invalidArgument(`${change.where} must have two arguments`);
+    }
+    return [[first, words.slice(1).join(' ')]];
+  }
+  return words.map((word) => {
+    const equals = word.indexOf('=');
+    if (equals < 1) {
+      throw invalidArgument(`${change.where}: cannot read ${JSON.stringify(word)}, expected name=value`);
+    }
+    return [word.slice(0, equals), word.slice(equals + 1)];
+  });
+}
+
+/** Later values win, in the place of the earlier ones. */
+function mergeEnv(env: readonly string[], added: readonly [string, string][]): string[] {
+  const values = new Map(env.map((item) => [item.replace(/=.*$/s, ''), item]));
+  for (const [name, value] of added) {
+    values.set(name, `${name}=${value}`);
+  }
+  return [...values.values()];
+}
+
+function ports(config: ContainerConfig, change: Change): Record<string, Record<string, never>> {
+  const found: Record<string, Record<string, never>> = {};
+  for (const word of splitWords(change.rest, variablesOf(config), change.where)) {
+    const match = /^(\d{1,5})(?:-(\d{1,5}))?(?:\/(tcp|udp|sctp))?$/i.exec(word);
+    const first = Number(match?.[1]);
+    const last = Number(match?.[2] ?? match?.[1]);
+    if (match === null || first < 1 || last > 65_535 || last < first) {
+      throw invalidArgument(`${change.where}: invalid containerPort: ${word}`);
+    }
+    for (let port = first; port <= last; port += 1) {
+      found[`${port}/${(match[3] ?? 'tcp').toLowerCase()}`] = {};
+    }
+  }
+  return found;
+}
+
+function volumes(config: ContainerConfig, change: Change): Record<string, Record<string, never>> {
+  const words = jsonWords(change.rest) ?? splitWords(change.rest, variablesOf(config), change.where);
+  if (words.some((word) => word.trim() === '')) {
+    throw invalidArgument(`${change.where} specified can not be an empty string`);
+  }
+  return Object.fromEntries(words.map((word) => [word.trim(), {}]));
+}
+
+function single(config: ContainerConfig, change: Change): string {
+  const words = splitWords(change.rest, variablesOf(config), change.where);
+  const [word] = words;
+  if (word === undefined || words.length !== 1) {
+    throw invalidArgument(`${change.where} requires exactly one argument`);
+  }
+  return word;
+}
+
+function onBuild(change: Change): string {
+  const trigger = /^\S+/.exec(change.rest)?.[0].toUpperCase() ?? '';
+  if (trigger === 'ONBUILD') {
+    throw invalidArgument(`${change.where}: Chaining ONBUILD via \`ONBUILD ONBUILD\` isn't allowed`);
+  }
+  if (trigger === 'FROM' || trigger === 'MAINTAINER') {
+    throw invalidArgument(`${change.where}: ${trigger} isn't allowed as an ONBUILD trigger`);
+  }
+  return change.rest;
+}
+
+function variablesOf(config: ContainerConfig): Map<string, string> {
+  return new Map(
+    (config.Env ?? []).map((item) => {
+      const equals = item.indexOf('=');
+      return equals === -1 ? [item, ''] : [item.slice(0, equals), item.slice(equals + 1)];
+    }),
+  );
+}

@@ -1,0 +1,25 @@
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import type { Journal } from '../events/journal-types.ts';
+import type { Database } from '../../storage/database/rows.ts';
+import type { LayerStore } from '../../storage/layers/store.ts';
+import type { SpoolDirectory } from '../../storage/tarballs/spool.ts';
+
+/** A container that was made from an image. */
+export interface ImageUser {
+  id: string;
+  name: string;
+  running: boolean;
+}
+
+/** What the image domain is made of. */
+export interface ImagesDeps {
+  database: Pick<Database, 'images' | 'tags' | 'layers'>;
+  journal: Journal;
+  layers: LayerStore;
+  spools: SpoolDirectory;
+  clock: Clock;
+  log: Logger;
+  /** Containers of this image, in any state. */
+  users(imageId: string): readonly ImageUser[];
+}

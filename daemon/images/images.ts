@@ -1,0 +1,303 @@
+import type { Readable } from 'node:stream';
+import type { Filters } from '../../api/ports.ts';
+import type { ContainerConfig } from '../../api/types/container.ts';
+import type {
+  ImageDeleteItem,
+  ImageHistoryItem,
+  ImageInspect,
+  ImageSummary,
+  ProgressMessage,
+} from '../../api/types/image.ts';
+import { failpoint } from '../base/failpoint.ts';
+import type { LayerRow, TagRow } from '../../storage/database/rows.ts';
+import {
+  canonicalRepository,
+  familiarRepository,
+  tryParseReference,
+} from '../../storage/references/reference.ts';
+import { saveImages, type SavedImage } from '../../storage/tarballs/save.ts';
+import type { ImagesDeps } from './deps.ts';
+import { ImageIndex, tagName, type ImageRecord } from './image-index.ts';
+import { importImage, type ImportOptions } from './import.ts';
+import { LayerCollector } from './layer-collector.ts';
+import { LayerPins } from './layer-pins.ts';
+import { listImages } from './list.ts';
+import { loadImages, type LoadContext } from './load.ts';
+import { decideRemoval } from './remove.ts';
+import { parseTarget } from './target.ts';
+import { labelsOf, runConfig, toHistory, toInspect } from './wire.ts';
+
+/**
+ * The engine's images: ImagePort of api/ports.ts and ImageCatalog of daemon/containers/ports.ts. Reads are answered
+ * from memory; changes are one transaction each, with their events.
+ */
+export class Images {
+  readonly #deps: ImagesDeps;
+  readonly #index = new ImageIndex();
+  readonly #pins = new LayerPins();
+  readonly #collector: LayerCollector;
+
+  constructor(deps: ImagesDeps) {
+    this.#deps = deps;
+    this.#collector = new LayerCollector(deps, this.#index, this.#pins);
+  }
+
+  /**
+   * Once at start, before anything else: makes the directories, reads the rows, removes what a crash left (layer
+   * directories without a row, rows without a user, spools).
+   */
+  async restore(): Promise<void> {
+    const { layers, spools, database, log } = this.#deps;
+    await layers.prepare();
+    await spools.prepare();
+    this.#index.load(database, log);
+    await layers.sweep(this.#index.layerIds());
+    await this.#collector.collect();
+  }
+
+  list(options: {
+    all: boolean;
+    filters: Filters;
+    sharedSize: boolean;
+    digests: boolean;
+  }): Promise<ImageSummary[]> {
+    const { filters, sharedSize } = options;
+    const nowMs = Number(this.#deps.clock.nowNano() / 1_000_000n);
+    // `all` would add images that only serve as parents of others; this engine keeps none. `digests` has no effect
+    // since 1.24: they are always listed.
+    return attempt(() => listImages(this.#index, { filters, sharedSize, nowMs }));
+  }
+
+  /** How many images there are, for GET /info. */
+  get count(): number {
+    return [...this.#index.images()].length;
+  }
+
+  inspect(ref: string): Promise<ImageInspect> {
+    return attempt(() => {
+      const image = this.#index.find(ref);
+      const { layers } = this.#deps;
+      return toInspect(image, this.#index.namesOf(image.row.id), {
+        layers: this.#layersOf(image),
+        directory: (id) => layers.directory(id),
+        diff: (id) => layers.diff(id),
+      });
+    });
+  }
+
+  history(ref: string): Promise<ImageHistoryItem[]> {
+    return attempt(() => {
+      const image = this.#index.find(ref);
+      return toHistory(image, this.#index.namesOf(image.row.id), this.#layersOf(image));
+    });
+  }
+
+  tag(ref: string, target: { repo: string; tag: string }): Promise<void> {
+    return attempt(() => {
+      const reference = parseTarget(target.repo, target.tag);
+      const image = this.#index.find(ref);
+      const { database, journal, clock } = this.#deps;
+      const now = clock.nowNano();
+      const tag: TagRow = {
+        repository: canonicalRepository(reference),
+        tag: reference.tag ?? 'latest',
+        imageId: image.row.id,
+      };
+      journal.commit((emit) => {
+        database.tags.set(tag);
+        database.images.setLastTagged(image.row.id, now);
+        failpoint('images.tag.commit');
+        emit(imageEvent('tag', image, tagName(tag)));
+      });
+      this.#index.setTag(tag);
+      this.#index.addImage({ ...image.row, lastTaggedNano: now }, image.config);
+    });
+  }
+
+  async remove(ref: string, options: { force: boolean; noprune: boolean }): Promise<ImageDeleteItem[]> {
+    // `noprune` keeps untagged parents; there are none, so it has nothing to keep.
+    const image = this.#index.find(ref);
+    const imageId = image.row.id;
+    const plan = decideRemoval({
+      imageId,
+      asked: ref,
+      tags: this.#index.tagsOf(imageId),
+      users: this.#deps.users(imageId),
+      force: options.force,
+    });
+    const { database, journal } = this.#deps;
+    const removed = journal.commit((emit) => {
+      for (const tag of plan.untag) {
+        database.tags.remove(tag.repository, tag.tag);
+        emit(imageEvent('untag', image, imageId));
+      }
+      failpoint('images.remove.commit');
+      if (!plan.removeImage) {
+        return [];
+      }
+      database.images.remove(imageId);
+      emit(imageEvent('delete', image, imageId));
+      return this.#collector.removeRows();
+    });
+    for (const tag of plan.untag) {
+      this.#index.removeTag(tag);
+    }
+    if (plan.removeImage) {
+      this.#index.removeImage(imageId);
+      await this.#collector.removeDirectories(removed);
+    }
+    return [
+      ...plan.untag.map((tag) => ({ Untagged: tagName(tag) })),
+      ...(plan.removeImage ? [{ Deleted: imageId }] : []),
+      ...removed.map((layer) => ({ Deleted: layer.chainId })),
+    ];
+  }
+
+  load(tar: Readable, options: { quiet: boolean; signal: AbortSignal }): AsyncIterable<ProgressMessage> {
+    return loadImages(this.#context(), tar, options);
+  }
+
+  import(tar: Readable, options: ImportOptions): AsyncIterable<ProgressMessage> {
+    return importImage(this.#context(), tar, options);
+  }
+
+  /** Names are grouped by image; a repository without a tag means all its tags, an id saves without names. */
+  save(refs: readonly string[], options: { signal: AbortSignal }): Promise<Readable> {
+    return attempt(() => {
+      const images = this.#savedImages(refs);
+      const pin = this.#pins.pin(images.flatMap(({ record }) => record.row.layerIds));
+      const stream = saveImages(
+        images.map(({ saved }) => saved),
+        () => this.#saved(images.map(({ record }) => record)),
+      );
+      const abort = (): void => {
+        stream.destroy();
+      };
+      options.signal.addEventListener('abort', abort, { once: true });
+      stream.once('close', () => {
+        options.signal.removeEventListener('abort', abort);
+        pin[Symbol.dispose]();
+        this.#collector.collect().catch((error: unknown) => {
+          this.#deps.log.error({ err: error }, 'layers of a removed image not collected after save');
+        });
+      });
+      return stream;
+    });
+  }
+
+  /** Throws not_found `No such image: NAME:TAG`. */
+  resolve(ref: string): {
+    id: string;
+    layerIds: number[];
+    config: ContainerConfig;
+    os: string;
+    architecture: string;
+  } {
+    const { row, config } = this.#index.find(ref);
+    return {
+      id: row.id,
+      layerIds: [...row.layerIds],
+      config: runConfig(config.config),
+      os: config.os,
+      architecture: config.architecture,
+    };
+  }
+
+  /** How an image is shown for a container: the name it was created from while that still names it, else the id. */
+  displayName(imageId: string, createdFrom: string): string {
+    const reference = tryParseReference(createdFrom);
+    const tag = reference && this.#index.tag({ ...reference, tag: reference.tag ?? 'latest' });
+    const isPrefix = imageId.startsWith(createdFrom) || imageId.startsWith(`sha256:${createdFrom}`);
+    return tag?.imageId === imageId || (isPrefix && this.#index.get(imageId) !== undefined)
+      ? createdFrom
+      : imageId;
+  }
+
+  /** Keeps layers from being removed until disposed: for a container whose row is not stored yet. */
+  pin(layerIds: readonly number[]): Disposable {
+    return this.#pins.pin(layerIds);
+  }
+
+  /** Bytes of a layer, for RootfsDirectories. */
+  layerSize(id: number): number {
+    return this.#index.layer(id).sizeBytes;
+  }
+
+  /** Removes layers that a removed container was the last to use. */
+  collectLayers(): Promise<void> {
+    return this.#collector.collect();
+  }
+
+  #context(): LoadContext {
+    return { deps: this.#deps, index: this.#index, pins: this.#pins, collector: this.#collector };
+  }
+
+  #layersOf(image: ImageRecord): LayerRow[] {
+    return image.row.layerIds.map((id) => this.#index.layer(id));
+  }
+
+  #saved(images: readonly ImageRecord[]): void {
+    this.#deps.journal.commit((emit) => {
+      for (const image of images) {
+        emit(imageEvent('save', image, image.row.id));
+      }
+    });
+  }
+
+  #savedImages(refs: readonly string[]): { record: ImageRecord; saved: SavedImage }[] {
+    const chosen = new Map<string, TagRow[]>();
+    for (const ref of refs) {
+      for (const { imageId, tag } of this.#namedBy(ref)) {
+        const tags = chosen.get(imageId) ?? [];
+        chosen.set(imageId, tag === undefined || tags.includes(tag) ? tags : [...tags, tag]);
+      }
+    }
+    return [...chosen].map(([imageId, tags]) => {
+      const record = this.#index.find(imageId);
+      return { record, saved: this.#toSaved(record, tags) };
+    });
+  }
+
+  #namedBy(ref: string): { imageId: string; tag: TagRow | undefined }[] {
+    const reference = tryParseReference(ref);
+    if (reference?.digest === undefined && reference !== undefined) {
+      const tags =
+        reference.tag === undefined
+          ? this.#index.tagsIn(canonicalRepository(reference))
+          : [this.#index.tag(reference)].filter((tag) => tag !== undefined);
+      if (tags.length > 0) {
+        return tags.map((tag) => ({ imageId: tag.imageId, tag }));
+      }
+    }
+    return [{ imageId: this.#index.find(ref).row.id, tag: undefined }];
+  }
+
+  #toSaved(record: ImageRecord, tags: readonly TagRow[]): SavedImage {
+    const { layers } = this.#deps;
+    return {
+      id: record.row.id,
+      configBytes: record.row.config,
+      config: record.config,
+      names: tags.map(({ repository, tag }) => ({ repository: familiarRepository(repository), tag })),
+      layers: this.#layersOf(record).map(({ id, diffId, chainId }) => ({
+        diffId,
+        chainId,
+        tarBytes: layers.tarBytes(id),
+        read: () => layers.read(id, diffId),
+      })),
+    };
+  }
+}
+
+function imageEvent(
+  action: string,
+  image: ImageRecord,
+  name: string,
+): { type: 'image'; action: string; actorId: string; attributes: Record<string, string> } {
+  return { type: 'image', action, actorId: image.row.id, attributes: { ...labelsOf(image), name } };
+}
+
+/** The answer of something synchronous as the promise that the port promises. */
+async function attempt<T>(answer: () => T): Promise<T> {
+  return answer();
+}

@@ -1,0 +1,103 @@
+import type { Readable } from 'node:stream';
+import type { ContainerConfig } from '../../api/types/container.ts';
+import type { ProgressMessage } from '../../api/types/image.ts';
+import { formatNano } from '../base/clock.ts';
+import { invalidArgument } from '../base/errors.ts';
+import { goJson } from '../../storage/tarballs/go-json.ts';
+import { parseImageConfig } from '../../storage/tarballs/image-config.ts';
+import { hostPlatform, type Platform } from '../../storage/tarballs/platform.ts';
+import type { UnpackedLayer } from '../../storage/layers/store.ts';
+import { applyChanges } from './changes.ts';
+import { commitImage } from './commit-image.ts';
+import type { LoadContext } from './load.ts';
+import { parseTarget } from './target.ts';
+
+export interface ImportOptions {
+  repo: string;
+  tag: string;
+  message: string;
+  changes: readonly string[];
+  platform?: string;
+  signal: AbortSignal;
+}
+
+/** Makes an image of one layer from the tar of a root file system (perhaps gzip); answers its id as a status. */
+export async function* importImage(
+  context: LoadContext,
+  tar: Readable,
+  options: ImportOptions,
+): AsyncGenerator<ProgressMessage> {
+  const { deps, index } = context;
+  // Everything the client can get wrong is checked before its body is read.
+  const name = options.repo === '' ? undefined : parseTarget(options.repo, options.tag);
+  const config = applyChanges({}, options.changes);
+  const platform = parsePlatform(options.platform ?? '');
+  const layer = await unpackBody(context, tar, options.signal);
+  const bytes = makeConfig({
+    config,
+    platform,
+    layer,
+    message: options.message,
+    nowNano: deps.clock.nowNano(),
+  });
+  const id = await commitImage(deps, index, {
+    configBytes: bytes,
+    config: parseImageConfig(bytes, 'image'),
+    layers: [layer],
+    names: name === undefined ? [] : [name],
+    action: 'import',
+  });
+  yield { status: id };
+}
+
+async function unpackBody(context: LoadContext, tar: Readable, signal: AbortSignal): Promise<UnpackedLayer> {
+  const { spools, layers } = context.deps;
+  await using spool = await spools.fill(tar, { what: 'import', signal, inflate: false });
+  const blob = { fd: spool.fd, offset: 0, size: spool.size };
+  return await layers.unpack({ blob, what: 'import' }, { signal });
+}
+
+function makeConfig(image: {
+  config: ContainerConfig;
+  platform: Platform;
+  layer: UnpackedLayer;
+  message: string;
+  nowNano: bigint;
+}): Buffer {
+  const created = formatNano(image.nowNano);
+  const { os, architecture, variant } = image.platform;
+  const json = {
+    architecture,
+    ...(image.message === '' ? {} : { comment: image.message }),
+    config: image.config,
+    created,
+    history: [{ created, ...(image.message === '' ? {} : { comment: image.message }) }],
+    os,
+    rootfs: { type: 'layers', diff_ids: [image.layer.diffId] },
+    ...(variant === undefined ? {} : { variant }),
+  };
+  return Buffer.from(goJson(json));
+}
+
+/** `os[/architecture[/variant]]`; empty = this host. */
+function parsePlatform(text: string): Platform {
+  const host = hostPlatform();
+  if (text === '') {
+    return host;
+  }
+  const [os, architecture, variant, ...rest] = text.toLowerCase().split('/');
+  const isValid =
+    rest.length === 0 &&
+    [os, architecture, variant].every((part) => part === undefined || /^[\w.-]+$/.test(part));
+  if (!isValid) {
+    throw invalidArgument(`import: invalid platform ${JSON.stringify(text)}`);
+  }
+  if (os !== 'linux') {
+    throw invalidArgument(`import: operating system ${JSON.stringify(os)} is not supported on this platform`);
+  }
+  return {
+    os,
+    architecture: architecture ?? host.architecture,
+    ...(variant === undefined ? {} : { variant }),
+  };
+}

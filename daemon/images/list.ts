@@ -1,0 +1,135 @@
+import type { Filters } from '../../api/ports.ts';
+import type { ImageSummary } from '../../api/types/image.ts';
+import { invalidArgument } from '../base/errors.ts';
+import { parseTimeFilter } from './time-filter.ts';
+import { familiarRepository } from '../../storage/references/reference.ts';
+import { matchPattern } from '../../storage/references/match.ts';
+import { tagName, type ImageIndex, type ImageRecord } from './image-index.ts';
+import { labelsOf, runConfig, secondsOf } from './wire.ts';
+
+/** A filter either drops an image or leaves it; `reference` also decides which of its names are shown. */
+type ImageTest = (image: ImageRecord) => boolean;
+
+/** Filters of GET /images/json, each made from its values. */
+const FILTERS: Readonly<
+  Record<string, (values: readonly string[], index: ImageIndex, nowMs: number) => ImageTest>
+> = {
+  dangling: (values, index) => {
+    const wanted = asBoolean('dangling', values);
+    return ({ row }) => (index.tagsOf(row.id).length === 0) === wanted;
+  },
+  label: (values) => (image) => values.every((value) => hasLabel(labelsOf(image), value)),
+  before: (values, index) => {
+    const limits = values.map((value) => createdOf(index.find(value)));
+    return (image) => limits.every((limit) => createdOf(image) < limit);
+  },
+  since: (values, index) => {
+    const limits = values.map((value) => createdOf(index.find(value)));
+    return (image) => limits.every((limit) => createdOf(image) > limit);
+  },
+  until: (values, _index, nowMs) => {
+    const limits = values.map((value) => parseTimeFilter('until', value, nowMs));
+    return (image) => limits.every((limit) => createdOf(image) <= limit);
+  },
+  reference: () => () => true,
+};
+
+/** The answer of GET /images/json, newest first. Throws invalid_argument for an unknown filter or a value it cannot read. */
+export function listImages(
+  index: ImageIndex,
+  options: { filters: Filters; sharedSize: boolean; nowMs: number },
+): ImageSummary[] {
+  const tests: ImageTest[] = [];
+  for (const [key, values] of options.filters) {
+    const make = Object.hasOwn(FILTERS, key) ? FILTERS[key] : undefined;
+    if (make === undefined) {
+      throw invalidArgument(`invalid filter '${key}'`);
+    }
+    if (values.length > 0) {
+      tests.push(make(values, index, options.nowMs));
+    }
+  }
+  const patterns = options.filters.get('reference') ?? [];
+  const sharedLayers = options.sharedSize ? layersOfSeveral(index) : undefined;
+  const summaries: ImageSummary[] = [];
+  for (const image of index.images()) {
+    const names = namesMatching(index, image, patterns);
+    if (tests.every((test) => test(image)) && (patterns.length === 0 || names.length > 0)) {
+      summaries.push(toSummary(index, image, names, sharedLayers));
+    }
+  }
+  return summaries.toSorted((a, b) => b.Created - a.Created || (a.Id < b.Id ? -1 : 1));
+}
+
+function toSummary(
+  index: ImageIndex,
+  image: ImageRecord,
+  names: string[],
+  sharedLayers: ReadonlySet<number> | undefined,
+): ImageSummary {
+  const { row, config } = image;
+  const shared = row.layerIds.filter((id) => sharedLayers?.has(id) === true);
+  return {
+    Id: row.id,
+    ParentId: '',
+    RepoTags: names,
+    RepoDigests: [],
+    Created: secondsOf(config.created),
+    Size: row.sizeBytes,
+    SharedSize:
+      sharedLayers === undefined ? -1 : shared.reduce((total, id) => total + index.layer(id).sizeBytes, 0),
+    Labels: runConfig(config.config).Labels ?? null,
+    Containers: -1,
+  };
+}
+
+function namesMatching(index: ImageIndex, image: ImageRecord, patterns: readonly string[]): string[] {
+  return index
+    .tagsOf(image.row.id)
+    .filter(
+      (tag) =>
+        patterns.length === 0 ||
+        patterns.some(
+          (pattern) =>
+            matchPattern(pattern, tagName(tag)) || matchPattern(pattern, familiarRepository(tag.repository)),
+        ),
+    )
+    .map((tag) => tagName(tag));
+}
+
+/** Layers that more than one image stands on. */
+function layersOfSeveral(index: ImageIndex): Set<number> {
+  const seen = new Set<number>();
+  const several = new Set<number>();
+  for (const { row } of index.images()) {
+    for (const id of new Set(row.layerIds)) {
+      if (seen.has(id)) {
+        several.add(id);
+      }
+      seen.add(id);
+    }
+  }
+  return several;
+}
+
+/** Milliseconds since the epoch. */
+function createdOf(image: ImageRecord): number {
+  return image.config.created === undefined ? 0 : Date.parse(image.config.created);
+}
+
+function hasLabel(labels: Readonly<Record<string, string>>, wanted: string): boolean {
+  const equals = wanted.indexOf('=');
+  const key = equals === -1 ? wanted : wanted.slice(0, equals);
+  return Object.hasOwn(labels, key) && (equals === -1 || labels[key] === wanted.slice(equals + 1));
+}
+
+function asBoolean(key: string, values: readonly string[]): boolean {
+  const [value] = values;
+  if (values.length === 1 && value !== undefined && /^(?:1|true)$/i.test(value)) {
+    return true;
+  }
+  if (values.length === 1 && value !== undefined && /^(?:0|false)$/i.test(value)) {
+    return false;
+  }
+  throw invalidArgument(`invalid filter '${key}=[${values.join(' ')}]'`);
+}
