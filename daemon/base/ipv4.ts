@@ -6,7 +6,10 @@ export interface Subnet {
   prefixLength: number;
 }
 
-/** The number of a dotted-quad address; undefined for anything else (also for `010.0.0.1`, which tools read as octal). */
+/**
+ * The number of a dotted-quad address; undefined for anything else (also for `010.0.0.1`, which tools read as
+ * octal).
+ */
 export function parseIpv4(text: string): number | undefined {
   const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text);
   if (!match) {
@@ -27,7 +30,10 @@ export function formatIpv4(address: number): string {
   return [24, 16, 8, 0].map((shift) => (address >>> shift) & 255).join('.');
 }
 
-/** `address/length`, keeping the address's host bits apart: `172.17.0.1/16` is address 172.17.0.1 in 172.17.0.0/16. */
+/**
+ * `address/length`, keeping the address's host bits apart: `172.17.0.1/16` is address 172.17.0.1 in
+ * 172.17.0.0/16.
+ */
 export function parseCidr(text: string): { address: number; subnet: Subnet } | undefined {
   const match = /^([\d.]+)\/(\d{1,2})$/.exec(text);
   const address = match ? parseIpv4(match[1] ?? '') : undefined;
@@ -60,7 +66,10 @@ export function overlaps(a: Subnet, b: Subnet): boolean {
   return contains(a, b.base) || contains(b, a.base);
 }
 
-/** 02:42 and the address, as Docker does: one address always has one MAC, so that neighbours' caches stay true. */
+/**
+ * 02:42 and the address, as Docker does: one address always has one MAC, so that neighbours' caches stay
+ * true.
+ */
 export function macOfAddress(address: number): Buffer {
   const mac = Buffer.from([0x02, 0x42, 0, 0, 0, 0]);
   mac.writeUInt32BE(address, 2);

@@ -20,7 +20,10 @@ export interface CheckedRequest {
   extraHosts: ExtraHost[];
 }
 
-/** Checks what can be checked without the kernel. Pure. Throws invalid_argument (texts of dockerd) or not_found. */
+/**
+ * Checks what can be checked without the kernel. Pure. Throws invalid_argument (texts of dockerd) or
+ * not_found.
+ */
 export function checkRequest(
   request: Omit<SandboxRequest, 'containerId' | 'containerName'>,
   options: NetworkOptions,
@@ -73,7 +76,8 @@ function checkEndpoints(
   const asked = [...new Set(given.filter((text) => text !== undefined && text !== ''))].map(String);
   if (asked.length > 1) {
     throw invalidArgument(
-      'the container-wide MAC address must match the endpoint-specific MAC address for the main network, or be left empty',
+      'the container-wide MAC address must match the endpoint-specific MAC address for the main network, ' +
+        'or be left empty',
     );
   }
   const [mac] = asked.map(parseMac);

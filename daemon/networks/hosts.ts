@@ -48,7 +48,10 @@ export function resolveHostGateway(extraHosts: readonly ExtraHost[], hostGateway
   );
 }
 
-/** `name:address` or `name=address`; the address may be `host-gateway`. Throws invalid_argument naming the value. */
+/**
+ * `name:address` or `name=address`; the address may be `host-gateway`. Throws invalid_argument naming the
+ * value.
+ */
 export function parseExtraHosts(values: readonly string[]): ExtraHost[] {
   return values.map((value) => {
     const [, name = '', given = ''] = /^([^:=]*)[:=](.*)$/s.exec(value) ?? [];

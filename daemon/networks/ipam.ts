@@ -24,7 +24,10 @@ export const BUILT_IN_SUBNETS: readonly Subnet[] = [
   ...Array.from({ length: 16 }, (_, index) => subnetOf((192 * 256 + 168) * 65_536 + index * 4096, 20)),
 ];
 
-/** The pool of the default bridge. Throws invalid_argument naming the option, resource_exhausted when none is free. */
+/**
+ * The pool of the default bridge. Throws invalid_argument naming the option, resource_exhausted when none is
+ * free.
+ */
 export function chooseBridgePool(options: {
   bip?: string | undefined;
   fixedCidr?: string | undefined;

@@ -16,10 +16,13 @@ const FILTERS: Readonly<Record<string, Match>> = {
   dangling: (_network, value) => isFalse(value),
 };
 
-/** True when the built-in `network` passes all filters. Throws invalid_argument for unknown keys and values. */
+/**
+ * True when the built-in `network` passes all filters. Throws invalid_argument for unknown keys and values.
+ */
 export function matchesFilters(network: NetworkInspect, filters: Filters): boolean {
   return [...filters].every(([key, values]) => {
-    const match = FILTERS[key];
+    // Own keys only: `toString` is no filter.
+    const match = Object.hasOwn(FILTERS, key) ? FILTERS[key] : undefined;
     if (match === undefined) {
       throw invalidArgument(`invalid filter '${key}'`);
     }

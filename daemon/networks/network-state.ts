@@ -26,8 +26,8 @@ const DRIVERS = { bridge: 'bridge', host: 'host', none: 'null' } as const satisf
 >;
 
 /**
- * The built-in networks and who is in them. Ids are made at the first start of a data root and kept in its meta table;
- * members live in memory, because a sandbox is stored with its container.
+ * The built-in networks and who is in them. Ids are made at the first start of a data root and kept in its
+ * meta table; members live in memory, because a sandbox is stored with its container.
  */
 export class NetworkState {
   readonly networks: Readonly<Record<BuiltInName, BuiltInNetwork>>;

@@ -11,8 +11,8 @@ import type { HostPort, NetworkKernel, PublishedPort } from './ports.ts';
 const EPHEMERAL_FALLBACK = { first: 49_153, last: 65_535 };
 
 /**
- * Gives out host ports. What our own containers have is known here; what processes of the host have is found by
- * reserving the port with the kernel.
+ * Gives out host ports. What our own containers have is known here; what processes of the host have is found
+ * by reserving the port with the kernel.
  */
 export class PortAllocator {
   readonly #kernel: Pick<NetworkKernel, 'reserve' | 'release'>;
@@ -55,7 +55,8 @@ export class PortAllocator {
         failpoint('network.restore.port');
         this.#kernel.reserve(port);
       } catch (error) {
-        // The container's port still works, since the firewall comes before the process; only the process will wonder.
+        // The container's port still works, since the firewall comes before the process; only the process
+        // will wonder.
         this.#log.warn(
           { port: textOf(port), err: error },
           'published port was taken by a process of the host while the daemon was away',

@@ -27,7 +27,10 @@ export interface PortWishes {
   publishAllPorts: boolean;
 }
 
-/** Throws invalid_argument naming the field and the value. `defaultHostIp` is for bindings that name no address. */
+/**
+ * Throws invalid_argument naming the field and the value. `defaultHostIp` is for bindings that name no
+ * address.
+ */
 export function planPorts(wishes: PortWishes, defaultHostIp: string): PortPlan {
   const ports = new Map<string, ContainerPort>();
   for (const key of wishes.exposedPorts) {

@@ -1,6 +1,6 @@
 /**
- * What networks need of the kernel. Satisfied by `KernelNetwork` of runtime/network; checked in daemon/boot/compose.ts.
- * IPv4 addresses are unsigned 32-bit numbers (daemon/base/ipv4.ts).
+ * What networks need of the kernel. Satisfied by `KernelNetwork` of runtime/network; checked in
+ * daemon/boot/compose.ts. IPv4 addresses are unsigned 32-bit numbers (daemon/base/ipv4.ts).
  */
 import type { Subnet } from '../base/ipv4.ts';
 
@@ -50,6 +50,6 @@ export interface NetworkKernel {
   release(port: HostPort): void;
   publish(ports: readonly PublishedPort[]): void;
   unpublish(ports: readonly PublishedPort[]): void;
-  /** Removes the namespaces and interfaces of all sandboxes but these. */
-  sweep(live: readonly { id: string; endpointId: string | undefined }[]): Promise<void>;
+  /** Removes the namespaces and interfaces of all sandboxes but these, and takes these over. */
+  sweep(bridge: BridgeSettings, live: readonly { id: string; endpointId: string | undefined }[]): void;
 }

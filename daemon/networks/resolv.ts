@@ -39,8 +39,9 @@ export function formatResolvConf(settings: ResolverSettings): string {
 }
 
 /**
- * What a container in a network of its own uses: each part that was asked for replaces the host's. Of the host's
- * servers those on its loopback are out of reach, and those with IPv6 addresses too while networks have no IPv6.
+ * What a container in a network of its own uses: each part that was asked for replaces the host's. Of the
+ * host's servers those on its loopback are out of reach, and those with IPv6 addresses too while networks
+ * have no IPv6.
  */
 export function containerResolver(host: ResolverSettings, asked: ResolverSettings): ResolverSettings {
   const reachable = host.nameservers.filter((server) => isIP(server) === 4 && !server.startsWith('127.'));
@@ -53,7 +54,10 @@ export function hostResolver(host: ResolverSettings, asked: ResolverSettings): R
   return override(host, asked);
 }
 
-/** A container's wishes, and the daemon's defaults where it has none. Throws invalid_argument naming the value. */
+/**
+ * A container's wishes, and the daemon's defaults where it has none. Throws invalid_argument naming the
+ * value.
+ */
 export function askedResolver(asked: ResolverSettings, defaults: ResolverSettings): ResolverSettings {
   for (const server of asked.nameservers) {
     if (isIP(server) === 0) {

@@ -79,8 +79,8 @@ export class Sandboxes implements NetworkSandboxes {
     if (sandbox !== undefined && sandbox.ownerId !== containerId) {
       return;
     }
-    // Only of a sandbox that is known to be open: the ports and the address of one that a restart found dead are
-    // another container's by now.
+    // Only of a sandbox that is known to be open: the ports and the address of one that a restart found dead
+    // are another container's by now.
     const ports = live === undefined ? [] : publishedPorts(live);
     failpoint('network.close.firewall');
     this.#kernel.unpublish(ports);
@@ -107,7 +107,8 @@ export class Sandboxes implements NetworkSandboxes {
     for (const { containerId, sandbox } of owners) {
       this.#register(containerId, sandbox);
     }
-    await this.#kernel.sweep(
+    this.#kernel.sweep(
+      this.#bridge(pool),
       owners
         .filter(({ sandbox }) => sandbox.netnsPath !== null)
         .map(({ containerId, sandbox }) => ({
@@ -279,7 +280,8 @@ export class Sandboxes implements NetworkSandboxes {
       const used = this.#kernel.hostSubnets(this.#options.bridge);
       pool = chooseBridgePool({ ...wanted, previous: this.#state.storedSubnet, used });
     } else {
-      // Running containers cannot move: they keep the bridge that they are in, whatever the configuration says by now.
+      // Running containers cannot move: they keep the bridge that they are in, whatever the configuration
+      // says by now.
       const subnet = subnetOf(gateway, running?.IPPrefixLen ?? 16);
       const bip = `${formatIpv4(gateway)}/${subnet.prefixLength}`;
       if (wanted.bip !== undefined && wanted.bip !== bip) {

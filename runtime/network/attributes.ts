@@ -1,6 +1,6 @@
 /**
- * Netlink attributes (linux/netlink.h, struct nlattr): length and type as host-order 16-bit numbers, then the value,
- * padded to four bytes. Pure. Every architecture that we run on is little-endian.
+ * Netlink attributes (linux/netlink.h, struct nlattr): length and type as host-order 16-bit numbers, then the
+ * value, padded to four bytes. Pure. Every architecture that we run on is little-endian.
  */
 export interface Attribute {
   type: number;
@@ -47,7 +47,9 @@ export function encodeAttributes(attributes: readonly Attribute[]): Buffer {
   return bytes;
 }
 
-/** Type (without its flag bits) -> value; the last one wins where a type repeats. Stops at a malformed length. */
+/**
+ * Type (without its flag bits) -> value; the last one wins where a type repeats. Stops at a malformed length.
+ */
 export function decodeAttributes(bytes: Buffer): Map<number, Buffer> {
   const attributes = new Map<number, Buffer>();
   let offset = 0;

@@ -15,12 +15,8 @@ export interface BridgeSettings {
   mtu: number;
 }
 
-/** The bridge, made or mended; afterwards it exists, is up and has its address. */
-export function ensureBridge(
-  host: NetlinkSocket,
-  settings: BridgeSettings,
-  log: Logger,
-): { link: Link; created: boolean } {
+/** The bridge, made or mended: afterwards it exists, is up and has its address. */
+export function ensureBridge(host: NetlinkSocket, settings: BridgeSettings, log: Logger): Link {
   const found = findLink(host, settings.name);
   if (found !== undefined && found.kind !== 'bridge') {
     throw internal(`network bridge: interface ${settings.name} exists and is not a bridge`);
@@ -35,13 +31,32 @@ export function ensureBridge(
     throw internal(`network bridge: interface ${settings.name} vanished while it was made`);
   }
   withoutIpv6(settings.name);
-  // Lets 127.0.0.1:<published port> of the host reach containers; the firewall keeps containers from the host's 127/8.
+  // Lets 127.0.0.1:<published port> of the host reach containers; the firewall keeps containers from the
+  // host's 127/8.
   writeFileSync(`/proc/sys/net/ipv4/conf/${settings.name}/route_localnet`, '1');
   host.request(settings.name, [
     rtnetlink.setLinkUp(link.index),
     rtnetlink.newAddress(link.index, settings.gateway, settings.prefixLength),
+    ...foreignAddresses(host, link, settings).map(rtnetlink.deleteAddress),
   ]);
-  return { link, created: found === undefined };
+  return link;
+}
+
+/**
+ * Addresses of an earlier configuration: with them the host would go on routing that subnet into the bridge.
+ */
+function foreignAddresses(
+  host: NetlinkSocket,
+  link: Link,
+  settings: BridgeSettings,
+): rtnetlink.InterfaceAddress[] {
+  return host
+    .dump(settings.name, rtnetlink.getAddresses())
+    .map(rtnetlink.readAddress)
+    .filter(({ index }) => index === link.index)
+    .filter(
+      ({ address, prefixLength }) => address !== settings.gateway || prefixLength !== settings.prefixLength,
+    );
 }
 
 /** The link of this name; undefined when there is none. About 20 microseconds. */

@@ -8,9 +8,9 @@ import type { HostPort } from './reservations.ts';
 /**
  * Connection tracking over ctnetlink (linux/netfilter/nfnetlink_conntrack.h).
  *
- * The kernel looks up a published port for the first packet of a flow only. A UDP client that goes on sending keeps its
- * flow, and with it the container that is gone, for ever (moby#8795): so flows to a port are forgotten when it is
- * published and when it is not any more. TCP needs nothing: such a connection is reset.
+ * The kernel looks up a published port for the first packet of a flow only. A UDP client that goes on sending
+ * keeps its flow, and with it the container that is gone, for ever (moby#8795): so flows to a port are
+ * forgotten when it is published and when it is not any more. TCP needs nothing: such a connection is reset.
  */
 const SUBSYSTEM = 1;
 const CT = { get: (SUBSYSTEM << 8) | 1, delete: (SUBSYSTEM << 8) | 2 };
@@ -23,7 +23,9 @@ const FILTER_BY = { ipDestination: 1 << 1, protocol: 1 << 3, destinationPort: 1 
 const UDP = 17;
 const AF_INET = 2;
 
-/** Forgets every UDP flow to this host port. Costs a walk over the table (about 1 ms); filters need Linux 5.8. */
+/**
+ * Forgets every UDP flow to this host port. Costs a walk over the table (about 1 ms); filters need Linux 5.8.
+ */
 export function forgetUdpFlows(netfilter: NetlinkSocket, port: HostPort): void {
   const object = `flows to udp port ${port.hostPort}`;
   for (const message of netfilter.dump(object, flowsTo(port))) {

@@ -6,8 +6,8 @@ import { addCommands, deleteCommands, elementKey, rebuildCommands } from './rule
 import type { PublishedPort } from './ruleset.ts';
 
 /**
- * The instance's own nftables table. Remembers what is published, so that a table that somebody flushed or deleted is
- * rebuilt as a whole at the next change.
+ * The instance's own nftables table. Remembers what is published, so that a table that somebody flushed or
+ * deleted is rebuilt as a whole at the next change.
  *
  * INVARIANTS
  * - Only this table is ever written. What other tables drop stays dropped.
@@ -75,7 +75,8 @@ export class Firewall {
     if (this.#bridge === undefined) {
       throw internal(`firewall: change before the table was built: ${error}`);
     }
-    // Somebody else changed our table (`nft flush ruleset`, a firewall service's reload): make it whole again.
+    // Somebody else changed our table (`nft flush ruleset`, a firewall service's reload): make it whole
+    // again.
     this.#log.warn({ table: this.#table, nft: error }, 'firewall table was changed by others; rebuilding it');
     this.#rebuild(this.#bridge);
   }

@@ -20,7 +20,9 @@ import type { PublishedPort } from './ruleset.ts';
 export interface KernelNetworkSettings {
   /** Where namespaces are pinned: `<exec root>/netns`. */
   namespaceDirectory: string;
-  /** Starts the name of every interface of this instance, so that a sweep knows its own. At most 5 characters. */
+  /**
+   * Starts the name of every interface of this instance, so that a sweep knows its own. At most 5 characters.
+   */
   interfacePrefix: string;
   /** The instance's nftables table. */
   table: string;
@@ -46,8 +48,8 @@ const LINK_GRACE_MS = 250;
 /**
  * The kernel's side of networks: namespaces, interfaces, firewall, host ports. Knows no container and no row.
  *
- * Everything is synchronous (each step is tens of microseconds) but for the removal of interfaces. Belongs on the main
- * thread of a process that sees the host's network namespace.
+ * Everything is synchronous (each step is tens of microseconds) but for the removal of interfaces. Belongs on
+ * the main thread of a process that sees the host's network namespace.
  */
 export class KernelNetwork {
   readonly #settings: KernelNetworkSettings;
@@ -58,6 +60,11 @@ export class KernelNetwork {
   readonly #firewall: Firewall;
   readonly #reservations = new PortReservations();
   readonly #remover: LinkRemover;
+  /**
+   * Interfaces of open sandboxes. Those of closed ones may still exist, and must not come back into the
+   * bridge.
+   */
+  readonly #plugged = new Set<string>();
 
   constructor(deps: { settings: KernelNetworkSettings; log: Logger; clock: Clock }) {
     this.#settings = deps.settings;
@@ -104,6 +111,7 @@ export class KernelNetwork {
           rtnetlink.newVethPair({ name, master, mtu: sandbox.mtu, peer }),
           rtnetlink.setHairpin(name),
         ]);
+        this.#plugged.add(name);
       });
       failpoint('network.open.address');
       inside.request(id, [
@@ -152,8 +160,11 @@ export class KernelNetwork {
     this.#forgetFlows(ports);
   }
 
-  /** Removes every namespace and interface of this instance but those of `live` sandboxes. */
-  async sweep(live: readonly { id: string; endpointId: string | undefined }[]): Promise<void> {
+  /**
+   * Removes every namespace and interface of this instance but those of `live` sandboxes, and takes these
+   * over.
+   */
+  sweep(bridge: BridgeSettings, live: readonly { id: string; endpointId: string | undefined }[]): void {
     const ids = new Set(live.map(({ id }) => id));
     for (const stray of this.#namespaces.list().filter((id) => !ids.has(id))) {
       failpoint('network.restore.netns');
@@ -163,9 +174,13 @@ export class KernelNetwork {
     const links = new Set(live.flatMap(({ endpointId }) => endpointId ?? []).map((id) => this.#linkName(id)));
     for (const { name } of this.#ownLinks().filter((link) => !links.has(link.name))) {
       failpoint('network.restore.link');
-      await this.#remover.remove(name);
-      this.#log.info({ link: name }, 'stray interface removed');
+      this.#unplug(name);
+      this.#log.info({ link: name }, 'stray interface taken away');
     }
+    for (const name of links) {
+      this.#plugged.add(name);
+    }
+    this.#replug(this.#bridgeIndex(bridge));
   }
 
   #linkName(endpointId: string): string {
@@ -188,22 +203,31 @@ export class KernelNetwork {
 
   #mendBridge(bridge: BridgeSettings): number {
     failpoint('network.prepare.bridge');
-    const { link, created } = ensureBridge(this.#host, bridge, this.#log);
-    if (created) {
-      // Sandboxes that were in a bridge of this name before it was deleted lost their place in it.
-      for (const port of this.#ownLinks().filter(({ master }) => master === 0)) {
-        this.#host.request(port.name, [
-          rtnetlink.setLinkMaster(port.index, link.index),
-          rtnetlink.setHairpin(port.name),
-        ]);
-      }
-    }
-    return link.index;
+    const { index } = ensureBridge(this.#host, bridge, this.#log);
+    this.#replug(index);
+    return index;
   }
 
-  /** Nothing passes the port from here on, whoever still holds the namespace: the address is free for others. */
+  /**
+   * Open sandboxes lose their place in the bridge when somebody deletes it; a new one of its name takes them
+   * in.
+   */
+  #replug(master: number): void {
+    const lost = this.#plugged.size === 0 ? [] : this.#ownLinks();
+    for (const port of lost.filter((link) => this.#plugged.has(link.name) && link.master !== master)) {
+      this.#host.request(port.name, [
+        rtnetlink.setLinkMaster(port.index, master),
+        rtnetlink.setHairpin(port.name),
+      ]);
+    }
+  }
+
+  /**
+   * Nothing passes the port from here on, whoever still holds the namespace: the address is free for others.
+   */
   #unplug(name: string): void {
     failpoint('network.close.unplug');
+    this.#plugged.delete(name);
     const link = findLink(this.#host, name);
     if (link === undefined) {
       return;
@@ -219,7 +243,8 @@ export class KernelNetwork {
       try {
         forgetUdpFlows(this.#netfilter, port);
       } catch (error) {
-        // Linux before 5.8 cannot filter. Old flows then end by their own timeout (30 to 120 s): not worth failing for.
+        // Linux before 5.8 cannot filter. Old flows then end by their own timeout (30 to 120 s): not worth
+        // failing for.
         this.#log.warn({ port: port.hostPort, err: error }, 'old udp flows could not be forgotten');
       }
     }

@@ -6,8 +6,8 @@ import { NetlinkSocket } from './netlink-socket.ts';
 import { deleteLink } from './rtnetlink.ts';
 
 /**
- * Removes interfaces without anybody waiting. Removal makes the kernel sleep 25 ms and more, so it happens on a pool
- * thread, one at a time, and only for what did not vanish by itself with its network namespace.
+ * Removes interfaces without anybody waiting. Removal makes the kernel sleep 25 ms and more, so it happens on
+ * a pool thread, one at a time, and only for what did not vanish by itself with its network namespace.
  */
 export class LinkRemover {
   readonly #log: Logger;
@@ -20,16 +20,12 @@ export class LinkRemover {
     this.#clock = deps.clock;
   }
 
-  /** Removes the link after `delayMs`, in which it mostly goes with its namespace. */
+  /** Removes the link after `delayMs`, in which it mostly goes with its namespace. A failure is logged. */
   removeLater(name: string, delayMs: number): void {
-    this.#clock.setTimeout(() => void this.remove(name), delayMs);
-  }
-
-  /** Resolves when the link is gone, or cannot be removed (logged). A missing link is no error. */
-  remove(name: string): Promise<void> {
-    const done = this.#tail.then(() => this.#remove(name));
-    this.#tail = done;
-    return done;
+    this.#clock.setTimeout(() => {
+      // One after the other: they share the socket.
+      this.#tail = this.#tail.then(() => this.#remove(name));
+    }, delayMs);
   }
 
   async #remove(name: string): Promise<void> {

@@ -16,8 +16,8 @@ const RECEIVE_BYTES = 64 * 1024;
 /**
  * A conversation with one network namespace's kernel: the one the socket was opened in.
  *
- * Synchronous, because the kernel does the work inside `send` and the answers lie ready when it returns; there is
- * nothing to wait for.
+ * Synchronous, because the kernel does the work inside `send` and the answers lie ready when it returns;
+ * there is nothing to wait for.
  */
 export class NetlinkSocket {
   readonly #fd: number;
@@ -29,8 +29,9 @@ export class NetlinkSocket {
   }
 
   /**
-   * Sends these requests as one datagram and returns what the kernel answered besides acknowledgements. They are
-   * carried out in order, also past a failing one; the first failure is thrown (KernelError naming `object`).
+   * Sends these requests as one datagram and returns what the kernel answered besides acknowledgements. They
+   * are carried out in order, also past a failing one; the first failure is thrown (KernelError naming
+   * `object`).
    */
   request(object: string, requests: readonly NetlinkRequest[]): NetlinkMessage[] {
     const first = this.#sequence + 1;
@@ -50,8 +51,8 @@ export class NetlinkSocket {
   }
 
   /**
-   * As `request` with one request, but the kernel works on a pool thread: removing a link makes it sleep 25 ms and
-   * more. The caller must not use the socket for anything else meanwhile.
+   * As `request` with one request, but the kernel works on a pool thread: removing a link makes it sleep 25
+   * ms and more. The caller must not use the socket for anything else meanwhile.
    */
   async requestSlowly(object: string, request: NetlinkRequest): Promise<NetlinkMessage[]> {
     const sequence = ++this.#sequence;
@@ -118,7 +119,7 @@ function toError(object: string, message: NetlinkMessage): KernelError | undefin
   // The end of a dump carries a bare errno, or nothing on very old kernels.
   const { errno, text } =
     message.type === MESSAGE.done
-      ? { errno: message.payload.length >= 4 ? -message.payload.readInt32LE(0) : 0, text: '' }
+      ? { errno: message.payload.length >= 4 ? Math.abs(message.payload.readInt32LE(0)) : 0, text: '' }
       : decodeAnswer(message);
   if (errno === 0) {
     return undefined;

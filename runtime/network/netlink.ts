@@ -72,7 +72,7 @@ export function decodeMessages(datagram: Buffer): NetlinkMessage[] {
 
 /** An answer of type `error`: errno (0 = acknowledged) and the kernel's own words, where it has some. */
 export function decodeAnswer(message: NetlinkMessage): { errno: number; text: string } {
-  const errno = -message.payload.readInt32LE(0);
+  const errno = Math.abs(message.payload.readInt32LE(0));
   if ((message.flags & HAS_ATTRIBUTES) === 0) {
     return { errno, text: '' };
   }

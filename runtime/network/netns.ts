@@ -9,7 +9,10 @@ import {
 import { NETLINK } from '../../daemon/base/kernel/netlink.ts';
 import { NetlinkSocket } from './netlink-socket.ts';
 
-/** Persistent network namespaces: each pinned by a bind mount on `<directory>/<id>`, so that it needs no process. */
+/**
+ * Persistent network namespaces: each pinned by a bind mount on `<directory>/<id>`, so that it needs no
+ * process.
+ */
 export class NamespaceDirectory {
   readonly #directory: string;
 
@@ -22,8 +25,8 @@ export class NamespaceDirectory {
   }
 
   /**
-   * Makes a namespace and returns a netlink socket inside it, which the caller closes. About 0.6 ms. Leaves nothing
-   * when it throws.
+   * Makes a namespace and returns a netlink socket inside it, which the caller closes. About 0.6 ms. Leaves
+   * nothing when it throws.
    */
   create(id: string): NetlinkSocket {
     const file = this.path(id);
@@ -85,8 +88,9 @@ export class NamespaceDirectory {
 }
 
 /**
- * Interfaces that will be born here get no IPv6 link-local address: networks have no IPv6 yet, and an address that
- * nobody firewalls is a way around (CVE-2020-13401). The loopback interface exists already and keeps ::1.
+ * Interfaces that will be born here get no IPv6 link-local address: networks have no IPv6 yet, and an address
+ * that nobody firewalls is a way around (CVE-2020-13401). The loopback interface exists already and keeps
+ * ::1.
  */
 function withoutIpv6(): void {
   try {

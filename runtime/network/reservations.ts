@@ -21,8 +21,9 @@ export interface HostPort {
 }
 
 /**
- * Host ports held by sockets that are bound and never listen: while a port is published no process of the host can
- * take it, and one that a process has already is noticed before anything starts. They end with the daemon's process.
+ * Host ports held by sockets that are bound and never listen: while a port is published no process of the
+ * host can take it, and one that a process has already is noticed before anything starts. They end with the
+ * daemon's process.
  */
 export class PortReservations {
   readonly #sockets = new Map<string, number>();
@@ -51,7 +52,8 @@ function bound(key: string, port: HostPort): number {
     if (port.protocol !== 'tcp' || errnoOf(error) !== 'EADDRINUSE') {
       throw error;
     }
-    // Connections in TIME_WAIT of a server that is gone also say EADDRINUSE. With SO_REUSEADDR only a live one does.
+    // Connections in TIME_WAIT of a server that is gone also say EADDRINUSE. With SO_REUSEADDR only a live
+    // one does.
     return open(key, port, true);
   }
 }

@@ -4,14 +4,15 @@ import { FLAG } from './netlink.ts';
 import type { NetlinkMessage, NetlinkRequest } from './netlink.ts';
 
 /**
- * Links, addresses and routes as rtnetlink messages (rtnetlink(7), linux/if_link.h). Pure: builders of requests and
- * readers of answers. IPv4 addresses are 32-bit numbers.
+ * Links, addresses and routes as rtnetlink messages (rtnetlink(7), linux/if_link.h). Pure: builders of
+ * requests and readers of answers. IPv4 addresses are 32-bit numbers.
  */
 const RTM = {
   newLink: 16,
   deleteLink: 17,
   getLink: 18,
   newAddress: 20,
+  deleteAddress: 21,
   getAddress: 22,
   newRoute: 24,
   getRoute: 26,
@@ -39,7 +40,10 @@ export interface VethPair {
   peer: { name: string; index: number; mac: Buffer; namespaceFd: number };
 }
 
-/** Our end is up and in its bridge when the kernel has answered; the peer cannot be brought up from here (ENOTCONN). */
+/**
+ * Our end is up and in its bridge when the kernel has answered; the peer cannot be brought up from here
+ * (ENOTCONN).
+ */
 export function newVethPair(pair: VethPair): NetlinkRequest {
   const peer = attribute.nested(
     VETH_PEER,
@@ -90,8 +94,8 @@ export function setLinkMaster(index: number, master: number): NetlinkRequest {
 }
 
 /**
- * Lets a bridge send a frame back through the port that it came from: a container that calls its own published port,
- * where the host hands bridged packets to the firewall (bridge-nf-call-iptables).
+ * Lets a bridge send a frame back through the port that it came from: a container that calls its own
+ * published port, where the host hands bridged packets to the firewall (bridge-nf-call-iptables).
  */
 export function setHairpin(name: string): NetlinkRequest {
   return {
@@ -133,6 +137,11 @@ export function newAddress(index: number, address: number, prefixLength: number)
       attribute.u32be(IFA.broadcast, broadcast),
     ],
   };
+}
+
+export function deleteAddress({ index, address, prefixLength }: InterfaceAddress): NetlinkRequest {
+  const attributes = [attribute.u32be(IFA.local, address)];
+  return { type: RTM.deleteAddress, flags: 0, header: addressHeader(prefixLength, index), attributes };
 }
 
 /** To be dumped. */
@@ -193,7 +202,9 @@ export function readAddress(message: NetlinkMessage): InterfaceAddress {
   };
 }
 
-/** The destination of a unicast route of the main table; undefined for all others, and for the default route. */
+/**
+ * The destination of a unicast route of the main table; undefined for all others, and for the default route.
+ */
 export function readRoute(message: NetlinkMessage): { base: number; prefixLength: number } | undefined {
   const attributes = decodeAttributes(message.payload.subarray(12));
   const prefixLength = message.payload.readUInt8(1);

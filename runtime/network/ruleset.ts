@@ -28,7 +28,10 @@ const MAPS = {
   published_at: 'inet_proto . ipv4_addr . inet_service : ipv4_addr . inet_service',
 } as const;
 
-/** One transaction that makes the table what it should be, whatever it was, and never leaves a moment without rules. */
+/**
+ * One transaction that makes the table what it should be, whatever it was, and never leaves a moment without
+ * rules.
+ */
 export function rebuildCommands(
   table: string,
   bridge: BridgeSettings,
@@ -36,8 +39,8 @@ export function rebuildCommands(
 ): string {
   const all = [...ports];
   return [
-    // Adding what exists is no error, so the same text serves the first start, a restart and a repair. Chains are
-    // declared before they are flushed because a flush of a missing chain is an error.
+    // Adding what exists is no error, so the same text serves the first start, a restart and a repair. Chains
+    // are declared before they are flushed because a flush of a missing chain is an error.
     declarations(table),
     ...CHAINS.map((chain) => `flush chain ip ${table} ${chain}`),
     ...Object.keys(MAPS).map((map) => `flush map ip ${table} ${map}`),
@@ -98,13 +101,18 @@ ${maps.join('\n')}
 }`;
 }
 
+/**
+ * route_localnet on the bridge lets the host reach containers from 127.0.0.1; `guard` keeps it from working
+ * the other way (CVE-2020-8558), and keeps neighbours who route to the containers' subnet out
+ * (CVE-2025-54388, -54410).
+ */
 function rules(table: string, bridge: BridgeSettings): string {
   const subnet = formatSubnet(subnetOf(bridge.gateway, bridge.prefixLength));
   const name = `"${bridge.name}"`;
   return `table ip ${table} {
   chain guard {
-    iifname ${name} ip daddr 127.0.0.0/8 drop comment "the host's loopback, opened by route_localnet, is not for containers"
-    iifname != { ${name}, "lo" } ip daddr ${subnet} drop comment "nobody routes to containers from outside: published ports only"
+    iifname ${name} ip daddr 127.0.0.0/8 drop comment "not for containers"
+    iifname != { ${name}, "lo" } ip daddr ${subnet} drop comment "published ports only"
   }
   chain inbound {
     ip daddr 127.0.0.0/8 return comment "ports published on loopback are for the host itself"
@@ -126,8 +134,8 @@ function rules(table: string, bridge: BridgeSettings): string {
   }
   chain outbound {
     ip saddr ${subnet} oifname != ${name} masquerade
-    ip saddr ${subnet} oifname ${name} ct status dnat masquerade comment "a container that calls a published port of a neighbour"
-    ip saddr 127.0.0.0/8 oifname ${name} masquerade comment "the host that calls 127.0.0.1:<published port>"
+    ip saddr ${subnet} oifname ${name} ct status dnat masquerade comment "hairpin"
+    ip saddr 127.0.0.0/8 oifname ${name} masquerade comment "from the host itself"
   }
 }`;
 }

@@ -3,8 +3,9 @@ import { errnoOf } from '../errors.ts';
 import { declare } from './libc.ts';
 
 /**
- * Network namespaces. A namespace is entered by the calling thread only, so these functions are synchronous and belong
- * on the main thread: between leaving the host's namespace and being back not one other line of the daemon runs.
+ * Network namespaces. A namespace is entered by the calling thread only, so these functions are synchronous
+ * and belong on the main thread: between leaving the host's namespace and being back not one other line of
+ * the daemon runs.
  */
 const nativeUnshare = declare('int unshare(int flags)');
 const nativeSetns = declare('int setns(int fd, int type)');
@@ -21,8 +22,9 @@ const MNT_DETACH = 2;
 const OWN_NAMESPACE = '/proc/thread-self/ns/net';
 
 /**
- * Runs `work` in a new network namespace and comes back. `work` must be synchronous. When the way back is barred the
- * process ends at once: a daemon in a stranger's namespace would do damage with every further line.
+ * Runs `work` in a new network namespace and comes back. `work` must be synchronous. When the way back is
+ * barred the process ends at once: a daemon in a stranger's namespace would do damage with every further
+ * line.
  */
 export function inNewNetworkNamespace<T>(work: () => T): T {
   const home = openSync(OWN_NAMESPACE, constants.O_RDONLY);
@@ -52,7 +54,10 @@ export function pinNetworkNamespace(file: string): void {
   nativeMount(file, OWN_NAMESPACE, file, null, MS_BIND, null);
 }
 
-/** Undoes `pinNetworkNamespace`; whoever still uses the namespace keeps it. A file where nothing is mounted is no error. */
+/**
+ * Undoes `pinNetworkNamespace`; whoever still uses the namespace keeps it. A file where nothing is mounted is
+ * no error.
+ */
 export function unpinNetworkNamespace(file: string): void {
   try {
     nativeUnmount(file, file, MNT_DETACH);

@@ -11,7 +11,10 @@ const NETLINK_CAP_ACK = 10;
 /** Dumps honour the filters in the request's header (since Linux 4.20). */
 const NETLINK_GET_STRICT_CHK = 12;
 
-/** Opens a netlink socket in the calling thread's network namespace; the socket stays with that namespace for life. */
+/**
+ * Opens a netlink socket in the calling thread's network namespace; the socket stays with that namespace for
+ * life.
+ */
 export function openNetlinkSocket(family: number): number {
   const object = `netlink family ${family}`;
   const fd = openSocket(object, AF.netlink, SOCK.raw, family);

@@ -1,8 +1,8 @@
 import koffi from 'koffi';
 
 /**
- * libnftables in process: the parser and transaction of `nft -f`, without a process per change. One context lives as
- * long as the daemon. Every run is one atomic transaction of the kernel.
+ * libnftables in process: the parser and transaction of `nft -f`, without a process per change. One context
+ * lives as long as the daemon. Every run is one atomic transaction of the kernel.
  */
 export interface NftResult {
   ok: boolean;

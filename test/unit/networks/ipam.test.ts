@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { formatIpv4, formatSubnet, parseCidr, parseIpv4 } from '../../../daemon/base/ipv4.ts';
+import type { Subnet } from '../../../daemon/base/ipv4.ts';
+import { BUILT_IN_SUBNETS, chooseBridgePool, lowestFree } from '../../../daemon/networks/ipam.ts';
+
+const subnet = (text: string): Subnet => parseCidr(text)?.subnet ?? { base: 0, prefixLength: 0 };
+const ip = (text: string): number => parseIpv4(text) ?? -1;
+
+function pool(options: Partial<Parameters<typeof chooseBridgePool>[0]>) {
+  const chosen = chooseBridgePool({ used: [], ...options });
+  return `${formatSubnet(chosen.subnet)} ${formatIpv4(chosen.gateway)} ${formatSubnet(chosen.range)}`;
+}
+
+describe('parseIpv4()', () => {
+  it.each(['256.0.0.1', '1.2.3', '01.2.3.4', '1.2.3.4.5', '', 'a.b.c.d', ' 1.2.3.4', '::1'])(
+    'refuses "%s"',
+    (text) => {
+      expect(parseIpv4(text)).toBeUndefined();
+    },
+  );
+
+  it('reads addresses with the high bit set as positive numbers', () => {
+    expect([ip('255.255.255.255'), formatIpv4(ip('192.168.255.1'))]).toEqual([
+      4_294_967_295,
+      '192.168.255.1',
+    ]);
+  });
+});
+
+describe('chooseBridgePool()', () => {
+  it.each([
+    ['the first built-in subnet', {}, '172.17.0.0/16 172.17.0.1 172.17.0.0/16'],
+    [
+      'the next when a route of the host overlaps',
+      { used: [subnet('172.17.42.0/24'), subnet('172.16.0.0/14')] },
+      '172.20.0.0/16 172.20.0.1 172.20.0.0/16',
+    ],
+    [
+      '192.168 when all of 172 is used',
+      { used: [subnet('172.16.0.0/12')] },
+      '192.168.0.0/20 192.168.0.1 192.168.0.0/20',
+    ],
+    ['what it had before', { previous: '172.25.0.0/16' }, '172.25.0.0/16 172.25.0.1 172.25.0.0/16'],
+    [
+      'another when somebody else has that now',
+      { previous: '172.25.0.0/16', used: [subnet('172.25.3.0/24')] },
+      '172.17.0.0/16 172.17.0.1 172.17.0.0/16',
+    ],
+    [
+      'bip above all',
+      { bip: '10.1.2.254/24', previous: '172.25.0.0/16' },
+      '10.1.2.0/24 10.1.2.254 10.1.2.0/24',
+    ],
+    [
+      'fixed-cidr as the range',
+      { bip: '10.1.2.1/24', fixedCidr: '10.1.2.64/26' },
+      '10.1.2.0/24 10.1.2.1 10.1.2.64/26',
+    ],
+  ])('takes %s', (_what, options, expected) => {
+    expect(pool(options)).toBe(expected);
+  });
+
+  it.each([
+    [{ bip: '10.1.2.0/24' }, /^bip "10.1.2.0\/24": not an address of a host/],
+    [{ bip: '10.1.2.255/24' }, /^bip "10.1.2.255\/24": not an address of a host/],
+    [{ bip: '10.1.2.1' }, /^bip "10.1.2.1": expected/],
+    [{ bip: '10.1.2.1/31' }, /^bip "10.1.2.1\/31": expected/],
+    [
+      { fixedCidr: '10.0.0.0/24' },
+      /^fixed-cidr "10.0.0.0\/24": not within the bridge's subnet 172.17.0.0\/16/,
+    ],
+    [{ fixedCidr: '172.16.0.0/12' }, /^fixed-cidr "172.16.0.0\/12": not within/],
+    [{ used: [...BUILT_IN_SUBNETS] }, /every built-in subnet overlaps/],
+  ])('refuses %o', (options, message) => {
+    expect(() => pool(options)).toThrow(message);
+  });
+});
+
+describe('lowestFree()', () => {
+  const small = chooseBridgePool({ bip: '10.0.0.2/29', used: [] });
+
+  it('passes over the gateway, the used, the first and the last address', () => {
+    const used = new Set<number>();
+    const given = Array.from({ length: 5 }, () => {
+      const address = lowestFree(small, 'bridge', used);
+      used.add(address);
+      return formatIpv4(address);
+    });
+    expect(given).toEqual(['10.0.0.1', '10.0.0.3', '10.0.0.4', '10.0.0.5', '10.0.0.6']);
+    expect(() => lowestFree(small, 'bridge', used)).toThrow(
+      "no available IPv4 addresses on this network's address pools: bridge (10.0.0.0/29, gateway 10.0.0.2)",
+    );
+    used.delete(ip('10.0.0.4'));
+    expect(formatIpv4(lowestFree(small, 'bridge', used))).toBe('10.0.0.4');
+  });
+});
