@@ -29,6 +29,7 @@ export interface LaunchFacts extends ProcessFacts {
 }
 
 const OCI_VERSION = '1.0.2';
+const CGROUP_ROOT = '/sys/fs/cgroup';
 
 /** The runtime's configuration of a container. Pure: same specification and facts, same result. */
 export function translate(spec: ContainerSpec, facts: LaunchFacts): OciSpec {
@@ -58,7 +59,9 @@ export function translate(spec: ContainerSpec, facts: LaunchFacts): OciSpec {
       resources: translateResources(hostConfig, facts.devices.rules, facts.blockDevices),
       ...(seccomp && { seccomp }),
       ...(hostConfig.MaskedPaths && { maskedPaths: hostConfig.MaskedPaths }),
-      ...(hostConfig.ReadonlyPaths && { readonlyPaths: hostConfig.ReadonlyPaths }),
+      ...(hostConfig.ReadonlyPaths && {
+        readonlyPaths: readonlyPaths(spec, hostConfig.ReadonlyPaths, facts),
+      }),
       ...(propagation && { rootfsPropagation: propagation }),
       ...(Object.keys(sysctl).length > 0 && { sysctl }),
     },
@@ -84,6 +87,15 @@ function namespaces(spec: ContainerSpec, facts: LaunchFacts): OciNamespace[] {
     result.push({ type: 'cgroup' });
   }
   return result;
+}
+
+/**
+ * On cgroup version 1 runc mounts a tmpfs at /sys/fs/cgroup to hold the controllers, and leaves it writable even where
+ * read-only was asked for; a container that has read-only paths, and no mount of its own there, gets this one too.
+ */
+function readonlyPaths(spec: ContainerSpec, paths: readonly string[], { host }: LaunchFacts): string[] {
+  const isOurs = !spec.mounts.some(({ destination }) => /^\/sys(?:\/|$)/.test(destination));
+  return paths.length > 0 && host.cgroup.version === 1 && isOurs ? [...paths, CGROUP_ROOT] : [...paths];
 }
 
 /** The filter asked for, else the default one; privileged containers only have one they ask for. */

@@ -1,0 +1,77 @@
+/** One system call to try: its number on x86-64 and its arguments. It must return, and harm nothing if it succeeds. */
+export interface Probe {
+  name: string;
+  number: number;
+  args?: readonly number[];
+}
+
+const LOAD_ADDRESS = 0x400000n;
+const HEADERS_BYTES = 64 + 56;
+/** mov rdi/rsi/rdx/r10/r8/r9, imm64: the argument registers of the system call interface in order. */
+const ARGUMENT_MOVES = ['48bf', '48be', '48ba', '49ba', '49b8', '49b9'];
+const MOVE_RAX = '48b8';
+const SYSCALL = '0f05';
+/** mov [imm64], rax */
+const STORE_RAX = '48a3';
+
+/**
+ * A static x86-64 program that makes every call and writes what each returned, 8 bytes little-endian apiece, to its
+ * standard output. Written out by hand, so that the test needs no compiler and no C library stands in between.
+ */
+export function syscallProber(probes: readonly Probe[]): Buffer {
+  const call = (number: number | bigint, args: readonly (number | bigint)[]): string =>
+    ARGUMENT_MOVES.map((move, index) => move + immediate(args[index] ?? 0)).join('') +
+    MOVE_RAX +
+    immediate(number) +
+    SYSCALL;
+  const assemble = (results: bigint): Buffer =>
+    Buffer.from(
+      probes
+        .map(
+          ({ number, args = [] }, index) =>
+            call(number, args) + STORE_RAX + immediate(results + BigInt(index * 8)),
+        )
+        .join('') +
+        call(1, [1, results, probes.length * 8]) +
+        call(231, [0]),
+      'hex',
+    );
+  // The results lie behind the code, whose length does not depend on where they are.
+  const codeBytes = assemble(0n).length;
+  const resultsOffset = BigInt(HEADERS_BYTES + codeBytes);
+  const code = assemble(LOAD_ADDRESS + resultsOffset);
+  return Buffer.concat([headers(code.length, probes.length * 8), code]);
+}
+
+/** What each call returned: 0 and above, or minus the errno. */
+export function readProbeResults(output: Buffer, probes: readonly Probe[]): Map<string, number> {
+  return new Map(probes.map(({ name }, index) => [name, Number(output.readBigInt64LE(index * 8))]));
+}
+
+/** ELF header and one segment that holds everything (elf(5)). */
+function headers(codeBytes: number, resultBytes: number): Buffer {
+  const header = Buffer.alloc(HEADERS_BYTES);
+  header.write('7f454c46020101', 'hex');
+  header.writeUInt16LE(2, 16);
+  header.writeUInt16LE(62, 18);
+  header.writeUInt32LE(1, 20);
+  header.writeBigUInt64LE(LOAD_ADDRESS + BigInt(HEADERS_BYTES), 24);
+  header.writeBigUInt64LE(64n, 32);
+  header.writeUInt16LE(64, 52);
+  header.writeUInt16LE(56, 54);
+  header.writeUInt16LE(1, 56);
+  header.writeUInt32LE(1, 64);
+  header.writeUInt32LE(7, 68);
+  header.writeBigUInt64LE(LOAD_ADDRESS, 80);
+  header.writeBigUInt64LE(LOAD_ADDRESS, 88);
+  header.writeBigUInt64LE(BigInt(HEADERS_BYTES + codeBytes), 96);
+  header.writeBigUInt64LE(BigInt(HEADERS_BYTES + codeBytes + resultBytes), 104);
+  header.writeBigUInt64LE(0x1000n, 112);
+  return header;
+}
+
+function immediate(value: number | bigint): string {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64LE(BigInt.asUintN(64, BigInt(value)));
+  return bytes.toString('hex');
+}

@@ -1,0 +1,35 @@
+import type { ContainerConfig, ContainerCreateRequest, HostConfig } from '../../../../api/types/container.ts';
+import { buildSpec, engineDefaults } from '../../../../daemon/containers/spec/container-spec.ts';
+import type { ContainerSpec } from '../../../../daemon/containers/spec/container-spec.ts';
+import type { HostFacts } from '../../../../runtime/host/facts.ts';
+import { capableHost } from './host-facts.ts';
+
+export const CONTAINER_ID = 'c0ffee'.padEnd(64, '0');
+export const NEIGHBOUR_ID = 'beef'.padEnd(64, '1');
+
+/** The specification of a request for an image whose command is `sh`; `neighbour` exists, `/missing` does not. */
+export function build(
+  request: ContainerCreateRequest,
+  world: { facts?: HostFacts; image?: ContainerConfig } = {},
+): { spec: ContainerSpec; warnings: string[] } {
+  return buildSpec({
+    id: CONTAINER_ID,
+    request: { Image: 'busybox', ...request },
+    image: {
+      id: 'sha256:1',
+      layerIds: [1],
+      config: { Cmd: ['sh'], ...world.image },
+      os: 'linux',
+      architecture: 'amd64',
+    },
+    facts: world.facts ?? capableHost,
+    defaults: engineDefaults,
+    findContainer: (ref) =>
+      ref === 'neighbour' ? { id: NEIGHBOUR_ID, hostname: 'next', domainname: 'door' } : undefined,
+    hostPathExists: (path) => path !== '/missing',
+  });
+}
+
+export function buildHost(HostConfig: HostConfig, facts?: HostFacts): ReturnType<typeof build> {
+  return build({ HostConfig }, facts && { facts });
+}
