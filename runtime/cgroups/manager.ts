@@ -190,5 +190,5 @@ function writeIfThere(file: string, text: string): void {
 }
 
 function isGone(error: unknown): boolean {
-  return ['ENOENT', 'ENODEV', 'EOPNOTSUPP'].includes(errnoOf(error) ?? '');
+  return ['ENOENT', 'ENODEV', 'ENOTSUP'].includes(errnoOf(error) ?? '');
 }

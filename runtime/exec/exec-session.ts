@@ -9,7 +9,7 @@ import { limits } from '../../daemon/base/limits.ts';
 import type { Logger } from '../../daemon/base/log.ts';
 import { execArgv } from '../monitor/conmon-argv.ts';
 import type { MonitorSettings } from '../monitor/conmon-argv.ts';
-import { killMonitor } from '../monitor/monitor-pid.ts';
+import { endMonitor } from '../monitor/monitor-pid.ts';
 import { MonitorProcess } from '../monitor/monitor-process.ts';
 import type { ConmonStdio } from '../monitor/stdio-channel.ts';
 import type { TerminalSizes } from '../monitor/terminal-size.ts';
@@ -101,7 +101,8 @@ export class ExecSession {
     } catch (error) {
       stdio?.close();
       monitor?.[Symbol.dispose]();
-      killMonitor(bundle);
+      await monitor?.forked;
+      await endMonitor(bundle);
       rmSync(bundle.path, { recursive: true, force: true });
       throw error;
     }
@@ -125,7 +126,7 @@ export class ExecSession {
     const output = demultiplex(started.stdio, { merged: started.terminal });
     this.stdout = output.stdout;
     this.stderr = output.stderr;
-    this.stdin = started.stdin ? inputOf(started.stdio) : null;
+    this.stdin = started.stdin ? inputStream(started.stdio) : null;
     this.exited = this.#finish(started.monitor, output.drained);
   }
 
@@ -173,31 +174,14 @@ function demultiplex(
   stdio: ConmonStdio,
   { merged }: { merged: boolean },
 ): { stdout: Readable; stderr: Readable | null; drained: Promise<void> } {
-  let resume: (() => void) | undefined;
-  const makeStream = (): Readable => {
-    const wake = (): void => resume?.();
-    const stream = new Readable({
-      read: wake,
-      destroy: (error, callback) => {
-        wake();
-        callback(error);
-      },
-    });
-    stream.on('error', () => {
-      // Whoever destroyed it knows why; here it only means that nobody reads any more.
-    });
-    return stream;
-  };
-  const stdout = makeStream();
-  const stderr = merged ? null : makeStream();
+  const gate = new Gate();
+  const stdout = outputStream(gate);
+  const stderr = merged ? null : outputStream(gate);
   const pump = async (): Promise<void> => {
     for await (const { stream, data } of stdio.output) {
       const target = stream === 'stderr' && stderr ? stderr : stdout;
       if (!target.destroyed && !target.push(data)) {
-        await new Promise<void>((resolve) => {
-          resume = resolve;
-        });
-        resume = undefined;
+        await gate.opened();
       }
     }
     stdout.push(null);
@@ -206,11 +190,39 @@ function demultiplex(
   return { stdout, stderr, drained: pump() };
 }
 
-function inputOf(stdio: ConmonStdio): Writable {
-  return new Writable({
-    write: (chunk: Buffer, _encoding, callback) => {
-      stdio.write(chunk).then(() => callback(), callback);
+/** Where the pump waits until somebody reads on, or leaves. */
+class Gate {
+  #open: (() => void) | undefined;
+
+  opened(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#open = resolve;
+    });
+  }
+
+  open(): void {
+    this.#open?.();
+    this.#open = undefined;
+  }
+}
+
+function outputStream(gate: Gate): Readable {
+  const stream = new Readable({
+    read: () => gate.open(),
+    destroy: (error, callback) => {
+      gate.open();
+      callback(error);
     },
+  });
+  stream.on('error', () => {
+    // Whoever destroyed it knows why; here it only means that nobody reads any more.
+  });
+  return stream;
+}
+
+function inputStream(stdio: ConmonStdio): Writable {
+  return new Writable({
+    write: (chunk: Buffer, _encoding, callback) => void settle(stdio.write(chunk), callback),
     final: (callback) => {
       stdio.endInput();
       callback();
@@ -221,4 +233,14 @@ function inputOf(stdio: ConmonStdio): Writable {
       callback(error);
     },
   });
+}
+
+async function settle(work: Promise<void>, callback: (error?: Error) => void): Promise<void> {
+  let failure: Error | undefined;
+  try {
+    await work;
+  } catch (error) {
+    failure = error instanceof Error ? error : new Error(String(error));
+  }
+  callback(failure);
 }

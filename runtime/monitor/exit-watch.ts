@@ -113,14 +113,19 @@ export class ExitWatch implements Disposable {
     if (this.#told.has(id) || this.#listeners.size === 0) {
       return;
     }
-    const exit = this.exitOf(id);
-    if (exit === undefined) {
-      return;
-    }
-    this.#told.add(id);
-    this.#inits.delete(id);
-    for (const listener of this.#listeners) {
-      listener(exit);
+    try {
+      const exit = this.exitOf(id);
+      if (exit === undefined) {
+        return;
+      }
+      this.#told.add(id);
+      this.#inits.delete(id);
+      for (const listener of this.#listeners) {
+        listener(exit);
+      }
+    } catch (error) {
+      // The record stays until it is forgotten: the next start tells it again.
+      this.#deps.log.error({ container: id, err: error }, 'telling an exit failed');
     }
   }
 

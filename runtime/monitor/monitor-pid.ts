@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { errnoOf } from '../../daemon/base/errors.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errnoOf, internal } from '../../daemon/base/errors.ts';
 import { sendSignal } from '../../daemon/base/kernel/pidfd.ts';
-import { identify } from '../../daemon/base/kernel/process.ts';
+import { identify, isAlive } from '../../daemon/base/kernel/process.ts';
 import type { ProcessIdentity } from '../../daemon/base/kernel/process.ts';
+import { limits } from '../../daemon/base/limits.ts';
 import type { Bundle } from '../runc/exec-root.ts';
 
 /**
@@ -15,16 +17,42 @@ export function monitorOf(bundle: Bundle): ProcessIdentity | undefined {
     return undefined;
   }
   const monitor = identify(pid);
-  const argv = readIfThere(`/proc/${pid}/cmdline`).split('\0');
-  return argv.some((argument) => argument.endsWith(bundle.path)) ? monitor : undefined;
+  return namesBundle(pid, bundle) ? monitor : undefined;
 }
 
-/** Kills the conmon of `bundle`, and with it the runc that it may be running. What runs in the container lives on. */
-export function killMonitor(bundle: Bundle): void {
+/**
+ * Kills the conmon of `bundle` and the runc that it may be running, and waits until both are gone, so that nothing is
+ * made any more behind the back of whoever removes it. What runs in the container lives on.
+ */
+export async function endMonitor(bundle: Bundle): Promise<void> {
   const monitor = monitorOf(bundle);
-  if (monitor) {
-    sendSignal(monitor, SIGKILL);
+  if (monitor === undefined) {
+    return;
   }
+  const ending = [monitor, ...runcOf(monitor, bundle)];
+  for (const process of ending) {
+    sendSignal(process, SIGKILL);
+  }
+  const deadline = performance.now() + limits.killWaitMs;
+  while (ending.some(isAlive)) {
+    if (performance.now() > deadline) {
+      throw internal(`kill monitor ${monitor.pid}: it does not end`);
+    }
+    await sleep(1);
+  }
+}
+
+/** Children of conmon that work on `bundle`: `runc create`, but not the container's init. */
+function runcOf(monitor: ProcessIdentity, bundle: Bundle): ProcessIdentity[] {
+  return readIfThere(`/proc/${monitor.pid}/task/${monitor.pid}/children`)
+    .split(' ')
+    .flatMap((pid) => (namesBundle(Number(pid), bundle) ? (identify(Number(pid)) ?? []) : []));
+}
+
+function namesBundle(pid: number, bundle: Bundle): boolean {
+  return readIfThere(`/proc/${pid}/cmdline`)
+    .split('\0')
+    .some((argument) => argument.endsWith(bundle.path) || argument.startsWith(`${bundle.path}/`));
 }
 
 const SIGKILL = 9;

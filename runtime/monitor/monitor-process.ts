@@ -27,6 +27,8 @@ export interface MonitorOptions {
  * these pipes and PATH: every descriptor of ours is close-on-exec, and variables like NOTIFY_SOCKET would reach runc.
  */
 export class MonitorProcess implements Disposable {
+  /** Resolves once conmon has forked and written its number (or failed to start): from then on it can be ended. */
+  readonly forked: Promise<void>;
   readonly #program: string;
   readonly #sync: LineReader;
   readonly #start: Duplex | undefined;
@@ -50,8 +52,12 @@ export class MonitorProcess implements Disposable {
       // Only pipes that conmon asks for: it would pass others on to runc.
       stdio: ['ignore', 'ignore', 'pipe', 'pipe', ...(options.stepwise ? (['pipe', 'pipe'] as const) : [])],
     });
-    child.once('error', (error) => {
-      this.#complaint = errorText(error);
+    this.forked = new Promise((resolve) => {
+      child.once('exit', () => resolve());
+      child.once('error', (error) => {
+        this.#complaint = errorText(error);
+        resolve();
+      });
     });
     // Typed as a tuple of five; there are as many as were asked for.
     const ends: readonly unknown[] = child.stdio;

@@ -29,7 +29,7 @@ import type { MonitorSettings } from '../monitor/conmon-argv.ts';
 import { ExitRecords } from '../monitor/exit-records.ts';
 import { ExitWatch } from '../monitor/exit-watch.ts';
 import type { ContainerExit } from '../monitor/exit-watch.ts';
-import { killMonitor, monitorOf } from '../monitor/monitor-pid.ts';
+import { endMonitor, monitorOf } from '../monitor/monitor-pid.ts';
 import { MonitorProcess } from '../monitor/monitor-process.ts';
 import { ConmonStdio } from '../monitor/stdio-channel.ts';
 import { TerminalSizes } from '../monitor/terminal-size.ts';
@@ -169,7 +169,8 @@ export class ConmonRuntime implements Disposable {
   }
 
   isWaiting(id: string): boolean {
-    return isWaiting(this.#root.state(id));
+    const init = this.#init(id);
+    return init !== undefined && isAlive(init) && isWaiting(this.#root.state(id));
   }
 
   signal(process: ProcessIdentity, signal: number): void {
@@ -187,7 +188,7 @@ export class ConmonRuntime implements Disposable {
     this.#exits.disregard(id);
     if (this.#records.read(id) === undefined) {
       // Half-created, or asked to end without an exit: a monitor that lives would go on creating or wait for ever.
-      killMonitor(bundle);
+      await endMonitor(bundle);
     }
     failpoint('runtime.cleanup.cgroup');
     await this.#removeCgroup(id);

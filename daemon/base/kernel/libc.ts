@@ -29,8 +29,11 @@ export class KernelError extends Error {
   }
 }
 
+/** Where Linux has two names for one number, the one that Node.js uses: the first (EAGAIN, not EWOULDBLOCK; ENOTSUP). */
 const errnoNames = new Map<number, string>(
-  Object.entries(constants.errno).map(([name, value]) => [value, name]),
+  Object.entries(constants.errno)
+    .toReversed()
+    .map(([name, value]) => [value, name]),
 );
 
 export function errnoName(errno: number): string {

@@ -88,31 +88,21 @@ export class Poller {
       return;
     }
     this.#waiting = true;
+    this.#loop(epoll).catch((error: unknown) => {
+      // A bug of ours: better a daemon that ends loudly, containers go on, than one whose clients hang.
+      setImmediate(() => {
+        throw error;
+      });
+    });
+  }
+
+  async #loop(epoll: number): Promise<void> {
     const events = Buffer.alloc(EVENTS_MAX * EVENT_BYTES);
-    const next = (): void => {
-      epollWait.async('epoll', epoll, events, EVENTS_MAX, WAIT_MS).then(
-        (count) => {
-          this.#dispatch(events, count);
-          again();
-        },
-        (error: unknown) => {
-          // Only a signal can interrupt a wait on a descriptor of ours; anything else is a bug.
-          if (errnoOf(error) !== 'EINTR') {
-            throw error;
-          }
-          again();
-        },
-      );
-    };
-    const again = (): void => {
-      if (this.#watches.size > 0) {
-        next();
-      } else {
-        this.#waiting = false;
-        this.#close();
-      }
-    };
-    next();
+    while (this.#watches.size > 0) {
+      this.#dispatch(events, await wait(epoll, events));
+    }
+    this.#waiting = false;
+    this.#close();
   }
 
   #dispatch(events: Buffer, count: number): void {
@@ -147,6 +137,18 @@ export class Poller {
       this.#epoll = undefined;
       this.#wake = -1;
     }
+  }
+}
+
+/** Number of events put into the buffer; 0 when none came in time. */
+async function wait(epoll: number, events: Buffer): Promise<number> {
+  try {
+    return await epollWait.async('epoll', epoll, events, EVENTS_MAX, WAIT_MS);
+  } catch (error) {
+    if (errnoOf(error) === 'EINTR') {
+      return 0;
+    }
+    throw error;
   }
 }
 

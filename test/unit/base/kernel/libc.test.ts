@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { declare, declareSyscall, SYS } from '../../../../daemon/base/kernel/libc.ts';
+import { declare, declareSyscall, errnoName, SYS } from '../../../../daemon/base/kernel/libc.ts';
 
 const close = declare('int close(int fd)');
 const access = declare('int access(const char *path, int mode)');
@@ -34,4 +34,8 @@ test('async calls reject with their own errno while others fail beside them', as
   expect(new Set((await Promise.all(calls)).filter((_code, index) => index % 2 === 1))).toEqual(
     new Set(['KernelError: access it: ENOENT']),
   );
+});
+
+test('errnoName gives the names that Node.js gives', () => {
+  expect([2, 11, 35, 95].map(errnoName)).toEqual(['ENOENT', 'EAGAIN', 'EDEADLK', 'ENOTSUP']);
 });

@@ -1,0 +1,216 @@
+import { readdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { isAlive } from '../../../daemon/base/kernel/process.ts';
+import type { ConmonStdio, OutputChunk } from '../../../runtime/monitor/stdio-channel.ts';
+import { needs } from '../../support/needs.ts';
+import { makeRuntime, readAll } from './fixture.ts';
+import type { RuntimeFixture } from './fixture.ts';
+
+needs(
+  'root',
+  'runc',
+  'conmon',
+  'busybox',
+)('The stdio of a container', () => {
+  let it: RuntimeFixture;
+  beforeAll(() => {
+    it = makeRuntime();
+  });
+  afterAll(() => it[Symbol.asyncDispose]());
+  afterEach(async () => {
+    for (const id of await it.runtime.leftovers()) {
+      await it.runtime.cleanUp(id);
+      it.runtime.forgetExit(id);
+    }
+  });
+
+  test('reaches a client attached before begin from the first byte, with its streams apart', async () => {
+    const { id } = await it.launch(['sh', '-c', 'echo out; echo err >&2; echo more']);
+    const channel = await it.runtime.attach(id);
+    await it.runtime.begin(id);
+    const { stdout, stderr } = await readAll(channel);
+    expect([stdout.toString(), stderr.toString()]).toEqual(['out\nmore\n', 'err\n']);
+    await it.exit(id);
+  });
+
+  test('is complete for 20 MB, also when the client is slow', async () => {
+    const { id } = await it.launch(['sh', '-c', 'dd if=/dev/zero bs=64k count=320; echo done >&2']);
+    const channel = await it.runtime.attach(id);
+    await it.runtime.begin(id);
+    let bytes = 0;
+    let chunks = 0;
+    for await (const { stream, data } of channel.output) {
+      bytes += stream === 'stdout' ? data.length : 0;
+      chunks += 1;
+      if (chunks % 50 === 0) {
+        await sleep(5);
+      }
+    }
+    expect(bytes).toBe(20 * 1024 * 1024);
+  });
+
+  test('waits for a client that does not read, without its memory growing, and not when the container ends', async () => {
+    const { id, init } = await it.launch(['yes', 'x'.repeat(1000)]);
+    const channel = await it.runtime.attach(id);
+    await it.runtime.begin(id);
+    await sleep(300);
+    const before = process.memoryUsage().arrayBuffers;
+    await sleep(500);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1024 * 1024);
+    expect(isAlive(init)).toBe(true);
+    it.runtime.signal(init, 9);
+    // Nobody reads the channel; the exit must come all the same.
+    expect((await it.exit(id)).exitCode).toBe(137);
+    expect((await readAll(channel)).stdout.length).toBeGreaterThan(1024 * 1024);
+  });
+
+  test('takes input of any size and its end', async () => {
+    const { id } = await it.launch(['cat'], { stdin: 'once' });
+    const channel = await it.runtime.attach(id);
+    await it.runtime.begin(id);
+    const input = Buffer.alloc(3 * 1024 * 1024, 'berth ');
+    const output = readAll(channel);
+    await channel.write(input);
+    channel.endInput();
+    expect((await output).stdout.equals(input)).toBe(true);
+    expect((await it.exit(id)).exitCode).toBe(0);
+    await channel.write(Buffer.from('too late'));
+  });
+
+  test('with stdin once ends when the client that writes leaves, not when one that only reads does', async () => {
+    const { id, init } = await it.run(['sh', '-c', 'while read line; do echo "got $line"; done; echo over'], {
+      stdin: 'once',
+    });
+    const reader = await it.runtime.attach(id, { stdin: false });
+    const writer = await it.runtime.attach(id);
+    await writer.write(Buffer.from('one\n'));
+    expect((await first(writer)).data.toString()).toBe('got one\n');
+    reader.close();
+    await sleep(100);
+    expect(isAlive(init)).toBe(true);
+    writer.close();
+    expect((await it.exit(id)).exitCode).toBe(0);
+  });
+
+  test('with stdin open survives clients that leave or half-close', async () => {
+    const { id, init } = await it.run(['sh', '-c', 'while read line; do echo "got $line"; done'], {
+      stdin: 'open',
+    });
+    for (const word of ['one', 'two']) {
+      const channel = await it.runtime.attach(id);
+      await channel.write(Buffer.from(`${word}\n`));
+      expect((await first(channel)).data.toString()).toBe(`got ${word}\n`);
+      channel.endInput();
+      channel.close();
+    }
+    await sleep(50);
+    expect(isAlive(init)).toBe(true);
+  });
+
+  test('without stdin drops what is written', async () => {
+    const { id } = await it.launch(['cat']);
+    const channel = await it.runtime.attach(id);
+    await it.runtime.begin(id);
+    await channel.write(Buffer.alloc(1024 * 1024));
+    channel.endInput();
+    expect((await readAll(channel)).stdout.length).toBe(0);
+  });
+
+  test('reaches several clients at once and goes on when one vanishes', async () => {
+    const { id } = await it.launch(['sh', '-c', 'read x; echo 1; read x; echo 2'], { stdin: 'open' });
+    const channels = [await it.runtime.attach(id), await it.runtime.attach(id), await it.runtime.attach(id)];
+    await it.runtime.begin(id);
+    const [writer, other, vanishing] = channels as [ConmonStdio, ConmonStdio, ConmonStdio];
+    await writer.write(Buffer.from('\n'));
+    expect((await first(vanishing)).data.toString()).toBe('1\n');
+    vanishing.close();
+    await sleep(50);
+    await writer.write(Buffer.from('\n'));
+    const outputs = await Promise.all([readAll(writer), readAll(other)]);
+    expect(outputs.map(({ stdout }) => stdout.toString())).toEqual(['1\n2\n', '1\n2\n']);
+  });
+
+  test('with a terminal is one stream that can be resized, and outlives a client that detaches', async () => {
+    const { id, init } = await it.launch(['sh', '-c', 'while read x; do stty size; done'], {
+      terminal: true,
+      stdin: 'once',
+      process: { consoleSize: { height: 33, width: 99 } },
+    });
+    const channel = await it.runtime.attach(id);
+    await it.runtime.begin(id);
+    await channel.write(Buffer.from('\n'));
+    expect(await until(channel, /\d+ \d+/)).toBe('33 99');
+    for (const width of [60, 70, 80]) {
+      await it.runtime.resize(id, 24, width);
+    }
+    await sleep(150);
+    channel.close();
+    const again = await it.runtime.attach(id);
+    await again.write(Buffer.from('\n'));
+    expect(await until(again, /\d+ \d+/)).toBe('24 80');
+    expect(isAlive(init)).toBe(true);
+    await again.write(Buffer.from([4]));
+    expect((await it.exit(id)).exitCode).toBe(0);
+    await expect
+      .poll(() => it.runtime.resize(id, 1, 1).catch((error: unknown) => error))
+      .toMatchObject({ code: 'conflict' });
+  });
+
+  test('cannot be attached to once the container has ended', async () => {
+    const { id } = await it.run(['true']);
+    await it.exit(id);
+    await expect
+      .poll(() => it.runtime.attach(id).catch((error: unknown) => error))
+      .toMatchObject({
+        code: 'conflict',
+      });
+    await it.runtime.cleanUp(id);
+    await expect(it.runtime.attach(id)).rejects.toMatchObject({ code: 'conflict' });
+  });
+
+  test('leaves no descriptor behind after 50 attached clients', async () => {
+    const { id } = await it.run(['sleep', '100']);
+    const before = readdirSync('/proc/self/fd').length;
+    for (let round = 0; round < 50; round += 1) {
+      (await it.runtime.attach(id)).close();
+    }
+    await expect.poll(() => readdirSync('/proc/self/fd').length).toBeLessThanOrEqual(before);
+  });
+
+  test('keeps the event loop free while a container floods a client', async () => {
+    const { id } = await it.launch(['yes', 'x'.repeat(8000)]);
+    const channel = await it.runtime.attach(id);
+    await it.runtime.begin(id);
+    let worst = 0;
+    let last = performance.now();
+    const timer = setInterval(() => {
+      worst = Math.max(worst, performance.now() - last);
+      last = performance.now();
+    }, 1);
+    const drained = readAll(channel);
+    await sleep(1000);
+    clearInterval(timer);
+    channel.close();
+    const { stdout } = await drained;
+    expect(stdout.length).toBeGreaterThan(10_000_000);
+    // Generous: other work on the machine counts as well.
+    expect(worst).toBeLessThan(100);
+  });
+});
+
+async function first(channel: ConmonStdio): Promise<OutputChunk> {
+  const { value } = await channel.output.next();
+  if (value === undefined) {
+    throw new Error('the output is over');
+  }
+  return value;
+}
+
+async function until(channel: ConmonStdio, pattern: RegExp): Promise<string | undefined> {
+  let text = '';
+  while (!pattern.test(text)) {
+    text += (await first(channel)).data.toString();
+  }
+  return pattern.exec(text)?.[0];
+}
