@@ -28,6 +28,7 @@ export interface CgroupFacts {
 }
 
 const UNIFIED = '/sys/fs/cgroup';
+const V1_CONTROLLERS = new Set(['blkio', 'cpu', 'cpuacct', 'cpuset', 'devices', 'freezer', 'memory', 'pids']);
 
 /** Pure but for its source. Version 2 means unified only: a hybrid machine counts as version 1, as runc sees it. */
 export function readCgroupFacts(source: HostSource, driver: 'cgroupfs' | 'systemd'): CgroupFacts {
@@ -104,7 +105,7 @@ function v1Mounts(mountinfo: string): Record<string, string> {
     const [type = '', , options = ''] = after.split(' ');
     const mountPoint = before.split(' ')[4];
     if (type === 'cgroup' && mountPoint !== undefined) {
-      for (const option of options.split(',').filter((word) => /^[a-z_]+$/.test(word) && word !== 'rw')) {
+      for (const option of options.split(',').filter((word) => V1_CONTROLLERS.has(word))) {
         mounts[option] ??= mountPoint;
       }
     }

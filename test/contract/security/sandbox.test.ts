@@ -169,12 +169,6 @@ needs(
     return runc('run', '--bundle', path, id);
   }
 
-  /** The lines of /proc/self/status that say what a process may do. */
-  function privilegesOf(status: string): Record<string, string> {
-    const lines = status.matchAll(/^(Uid|Groups|Cap\w+|NoNewPrivs|Seccomp):\s*(.*?)\s*$/gm);
-    return Object.fromEntries([...lines].map(([, key = '', value = '']) => [key, value]));
-  }
-
   const status = ['cat', '/proc/self/status'];
   const defaultMask = maskOfCapabilities(DEFAULT_CAPABILITIES);
   const none = maskOfCapabilities([]);

@@ -19,11 +19,6 @@ const STORE_RAX = '48a3';
  * standard output. Written out by hand, so that the test needs no compiler and no C library stands in between.
  */
 export function syscallProber(probes: readonly Probe[]): Buffer {
-  const call = (number: number | bigint, args: readonly (number | bigint)[]): string =>
-    ARGUMENT_MOVES.map((move, index) => move + immediate(args[index] ?? 0)).join('') +
-    MOVE_RAX +
-    immediate(number) +
-    SYSCALL;
   const assemble = (results: bigint): Buffer =>
     Buffer.from(
       probes
@@ -46,6 +41,12 @@ export function syscallProber(probes: readonly Probe[]): Buffer {
 /** What each call returned: 0 and above, or minus the errno. */
 export function readProbeResults(output: Buffer, probes: readonly Probe[]): Map<string, number> {
   return new Map(probes.map(({ name }, index) => [name, Number(output.readBigInt64LE(index * 8))]));
+}
+
+/** One system call; its result is in rax. */
+function call(number: number | bigint, args: readonly (number | bigint)[]): string {
+  const loads = ARGUMENT_MOVES.map((move, index) => move + immediate(args[index] ?? 0));
+  return loads.join('') + MOVE_RAX + immediate(number) + SYSCALL;
 }
 
 /** ELF header and one segment that holds everything (elf(5)). */
