@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { OPEN_STEPS } from './arm-open-failpoints.ts';
 import { systemClock } from '../../../daemon/base/clock.ts';
 import { newId } from '../../../daemon/base/ids.ts';
 import { silentLogger } from '../../../daemon/base/log.ts';
@@ -11,17 +12,6 @@ import { Sandboxes } from '../../../daemon/networks/sandboxes.ts';
 import { KernelNetwork } from '../../../runtime/network/kernel-network.ts';
 import { needs } from '../../support/needs.ts';
 import { ThrowAwayHost, command } from './host-namespace.ts';
-
-const OPEN_STEPS = vi.hoisted(() => {
-  const steps = ['port', 'netns', 'veth', 'address', 'firewall', 'files'].map(
-    (step) => `network.open.${step}`,
-  );
-  // Each fails once, in this order: the n-th open passes the first n - 1 of them.
-  process.env['BERTH_FAILPOINTS'] = steps
-    .map((step, index) => `${step}=error(armed)@${index === 0 ? 1 : 2}`)
-    .join(';');
-  return steps;
-});
 
 needs(
   'root',

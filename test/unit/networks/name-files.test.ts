@@ -58,7 +58,8 @@ describe('parseExtraHosts()', () => {
 
 describe('the resolver of a container', () => {
   const host = parseResolvConf(
-    '# made by hand\ndomain old.example\nsearch a.example b.example\nnameserver 127.0.0.53\nnameserver 10.0.0.1 # lan\n' +
+    '# made by hand\ndomain old.example\nsearch a.example b.example\n' +
+      'nameserver 127.0.0.53\nnameserver 10.0.0.1 # lan\n' +
       'nameserver ::1\nnameserver fe80::1\noptions ndots:2 rotate\n',
   );
 

@@ -62,8 +62,21 @@ describe('messages', () => {
       mtu: 1500,
       peer: { name: 'eth0', index: 2, mac: Buffer.from('0242ac110002', 'hex'), namespaceFd: 9 },
     });
-    expect(hex(encodeMessage(request, 1))).toMatchInlineSnapshot(
-      `"8c000000 10000106 01000000 00000000 00000000 00000000 01000000 01000000 09000300 62746830 00000000 08000400 dc050000 08000a00 05000000 50001280 09000100 76657468 00000000 40000280 3c000180 00000000 02000000 00000000 00000000 09000300 65746830 00000000 08000400 dc050000 0a000100 0242ac11 00020000 08001c00 09000000"`,
+    expect(hex(encodeMessage(request, 1))).toBe(
+      [
+        // nlmsghdr: RTM_NEWLINK, create, exclusive
+        '8c000000 10000106 01000000 00000000',
+        // ifinfomsg: up
+        '00000000 00000000 01000000 01000000',
+        // name, mtu, master
+        '09000300 62746830 00000000 08000400 dc050000 08000a00 05000000',
+        // link info: kind veth, data: peer
+        '50001280 09000100 76657468 00000000 40000280',
+        // its ifinfomsg with index 2
+        '3c000180 00000000 02000000 00000000',
+        // name, mtu, address, namespace descriptor
+        '00000000 09000300 65746830 00000000 08000400 dc050000 0a000100 0242ac11 00020000 08001c00 09000000',
+      ].join(' '),
     );
   });
 

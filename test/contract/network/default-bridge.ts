@@ -1,0 +1,115 @@
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import type { Sandbox, SandboxRequest } from '../../../daemon/containers/ports.ts';
+import { systemClock } from '../../../daemon/base/clock.ts';
+import { newId } from '../../../daemon/base/ids.ts';
+import { silentLogger } from '../../../daemon/base/log.ts';
+import { hostFiles } from '../../../daemon/networks/host-files.ts';
+import { NetworkState } from '../../../daemon/networks/network-state.ts';
+import { Networks } from '../../../daemon/networks/networks.ts';
+import { defaultNetworkOptions } from '../../../daemon/networks/options.ts';
+import { Sandboxes } from '../../../daemon/networks/sandboxes.ts';
+import { KernelNetwork } from '../../../runtime/network/kernel-network.ts';
+import { ThrowAwayHost, command } from './host-namespace.ts';
+
+/** The default bridge, 10.77.0.1/24, on a throw-away host: real networks on the real kernel. */
+export class DefaultBridge {
+  readonly name = 'bthtest0';
+  readonly host = new ThrowAwayHost();
+  readonly #meta = new Map<string, string>();
+  kernel: KernelNetwork;
+  sandboxes: Sandboxes;
+  networks: Networks;
+
+  constructor() {
+    ({ kernel: this.kernel, sandboxes: this.sandboxes, networks: this.networks } = this.#engine());
+  }
+
+  static async start(): Promise<DefaultBridge> {
+    const bridge = new DefaultBridge();
+    await bridge.sandboxes.restore([]);
+    bridge.host.routeFromNeighbour('10.77.0.0/24');
+    return bridge;
+  }
+
+  /** A daemon after kill -9: nothing in memory, the kernel as it was. */
+  restart(): void {
+    ({ kernel: this.kernel, sandboxes: this.sandboxes, networks: this.networks } = this.#engine());
+  }
+
+  /** What is in the kernel for this instance. */
+  kernelState(): { namespaces: string[]; links: string[]; elements: string[] } {
+    const directory = path.join(this.host.directory, 'netns');
+    const links = command('ip', '-o', 'link').split('\n');
+    return {
+      namespaces: existsSync(directory) ? readdirSync(directory) : [],
+      links: links.map((line) => line.split(/[:@] ?/)[1] ?? '').filter((name) => name.startsWith('btt')),
+      elements: ['published_any', 'published_at'].flatMap(elements),
+    };
+  }
+
+  #engine(): { kernel: KernelNetwork; sandboxes: Sandboxes; networks: Networks } {
+    const options = { ...defaultNetworkOptions, bridge: this.name, bip: '10.77.0.1/24' };
+    const kernel = new KernelNetwork({
+      settings: {
+        namespaceDirectory: path.join(this.host.directory, 'netns'),
+        interfacePrefix: 'btt',
+        table: 'berthtest',
+        ipForward: true,
+      },
+      log: silentLogger,
+      clock: systemClock,
+    });
+    const meta = {
+      get: (key: string) => this.#meta.get(key),
+      set: (key: string, value: string) => void this.#meta.set(key, value),
+    };
+    const state = new NetworkState({ meta, clock: systemClock });
+    const sandboxes = new Sandboxes({ kernel, state, options, files: hostFiles, log: silentLogger });
+    const networks = new Networks({ state, options, containerName: () => 'web' });
+    return { kernel, sandboxes, networks };
+  }
+}
+
+function elements(map: string): string[] {
+  const listing = command('nft', 'list', 'map', 'ip', 'berthtest', map);
+  return /elements = \{([^}]*)\}/.exec(listing)?.[1]?.trim().split(/,\s*/) ?? [];
+}
+
+/** A container's wish for the default bridge, with nothing published. */
+export function request(overrides: Partial<SandboxRequest> = {}): SandboxRequest {
+  return {
+    containerId: newId(),
+    containerName: '/web',
+    hostname: 'web',
+    domainname: '',
+    networkMode: 'bridge',
+    endpoints: {},
+    exposedPorts: [],
+    portBindings: {},
+    publishAllPorts: false,
+    dns: [],
+    dnsSearch: [],
+    dnsOptions: [],
+    extraHosts: [],
+    ...overrides,
+  };
+}
+
+/** `8080:80/tcp`, `127.0.0.1:8080:80/tcp` or `:80/tcp` as PortBindings. */
+export function publish(...bindings: string[]): SandboxRequest['portBindings'] {
+  return Object.fromEntries(
+    bindings.map((binding) => {
+      const [, hostIp = '', hostPort = '', port = ''] = /^(?:([\d.]+):)?(\d*):(.*)$/.exec(binding) ?? [];
+      return [port, [{ HostIp: hostIp, HostPort: hostPort }]];
+    }),
+  );
+}
+
+export function netns(sandbox: Sandbox): string {
+  return sandbox.netnsPath ?? '';
+}
+
+export function address(sandbox: Sandbox): string {
+  return sandbox.endpoints['bridge']?.IPAddress ?? '';
+}
