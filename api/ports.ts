@@ -165,7 +165,10 @@ export interface VolumePort {
 }
 
 export interface EventPort {
-  /** Past events from `since`, then live ones until `until` or `signal`. Throws resource_exhausted when the reader is too slow. */
+  /**
+   * Past events from `since`, then live ones until `until` or `signal`. Throws resource_exhausted when the reader is
+   * too slow. Wrong filters must be thrown by the call or by the first `next()`, within one turn of the event loop.
+   */
   stream(options: {
     since?: bigint;
     until?: bigint;

@@ -38,11 +38,11 @@ export interface ApiDeps {
 
 /** The two events of a `node:http` server that the API answers (see listen.ts), and how to end it. */
 export interface Api {
-  onRequest(req: IncomingMessage, res: ServerResponse): void;
+  onRequest: (req: IncomingMessage, res: ServerResponse) => void;
   /** Requests with an Upgrade header. They walk the same way; `head` is what came after the request's headers. */
-  onUpgrade(req: IncomingMessage, socket: Socket, head: Buffer): void;
+  onUpgrade: (req: IncomingMessage, socket: Socket, head: Buffer) => void;
   /** Tells every request that waits (logs, events, wait, load, ...) that the daemon is stopping. */
-  endStreams(): void;
+  endStreams: () => void;
 }
 
 /** Builds the API: one Koa application over the route table. Nothing is compiled or connected yet. */

@@ -73,7 +73,7 @@ export function renderApiDocument(): string {
 <!-- Written by \`npm run coverage:api\` from api/routes and api/versions. Do not edit. -->
 
 Berth speaks the Docker Engine API, versions ${formatVersion(OLDEST)} to ${formatVersion(NEWEST)}. A client picks one by
-the prefix of the path (\`/v1.30/info\`); without a prefix it gets ${formatVersion(NEWEST)}. Versions outside answer 400.
+the prefix of the path (\`/v1.30/info\`); without a prefix it gets ${formatVersion(NEWEST)}. Others answer 400.
 Inside the engine there is only the newest shape; what older versions differ in is listed below and translated at the
 edge, one entry of \`api/versions/changes\` each.
 
@@ -81,8 +81,8 @@ edge, one entry of \`api/versions/changes\` each.
 
 ${counts}
 
-A refused operation answers 501 with a message that names it, or, where the API asks for a swarm manager, what any engine
-outside a swarm answers: 503, under 1.24 406.
+A refused operation answers 501 with a message that names it, or, where the API asks for a swarm manager, what any
+engine outside a swarm answers: 503, under 1.24 406.
 
 ${renderTable()}
 
@@ -111,8 +111,11 @@ function renderTable(): string {
 }
 
 function byPath(left: string, right: string): number {
-  const key = (operation: string): string => operation.split(' ').toReversed().join(' ');
-  return key(left) < key(right) ? -1 : 1;
+  return pathFirst(left) < pathFirst(right) ? -1 : 1;
+}
+
+function pathFirst(operation: string): string {
+  return operation.split(' ').toReversed().join(' ');
 }
 
 function cell(item: Covered | undefined): string {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { EngineError, invalidArgument } from '../../daemon/base/errors.ts';
+import { EngineError, invalidArgument, unreachable } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { BodyRule } from '../routes/route.ts';
 import { conform } from '../schemas/conform.ts';
@@ -24,19 +24,24 @@ export async function readBody(source: BodySource, rule: BodyRule): Promise<unkn
     case 'must-be-empty':
       refuseBody(source.req, rule.message);
       return undefined;
-    case 'json': {
-      const bytes = await readJsonBytes(source);
-      if (bytes.length === 0 && rule.empty === 'refused') {
-        throw invalidArgument('invalid JSON: got EOF while reading request body');
-      }
-      const parsed = bytes.length === 0 ? {} : parseJson(bytes, limits.requestJsonDepthMax);
-      const body = conform(rule.schema, parsed ?? {});
-      return rule.prepare ? rule.prepare(body) : body;
-    }
+    case 'json':
+      return readJson(source, rule);
+    default:
+      return unreachable(rule);
   }
 }
 
-/** An empty JSON object has up to seven bytes; clients send one where the API takes no body (moby postContainersStart). */
+async function readJson(source: BodySource, rule: Extract<BodyRule, { kind: 'json' }>): Promise<unknown> {
+  const bytes = await readJsonBytes(source);
+  if (bytes.length === 0 && rule.empty === 'refused') {
+    throw invalidArgument('invalid JSON: got EOF while reading request body');
+  }
+  const parsed = bytes.length === 0 ? {} : parseJson(bytes, limits.requestJsonDepthMax);
+  const body = conform(rule.schema, parsed ?? {});
+  return rule.prepare ? rule.prepare(body) : body;
+}
+
+/** Clients send an empty JSON object where the API takes no body; dockerd lets up to seven bytes pass as one. */
 function refuseBody(req: IncomingMessage, message: string): void {
   if (req.headers['transfer-encoding'] !== undefined || contentLength(req) > 7) {
     throw invalidArgument(message);

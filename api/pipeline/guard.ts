@@ -21,7 +21,7 @@ export function refuseForeign(
   }
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin' && site !== 'none') {
-    return `requests from other sites (Sec-Fetch-Site: ${String(site)}) are not allowed`;
+    return `requests from other sites (Sec-Fetch-Site: ${site}) are not allowed`;
   }
   return undefined;
 }

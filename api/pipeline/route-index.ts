@@ -1,4 +1,4 @@
-import Router from '@koa/router';
+import { Router } from '@koa/router';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { invariant } from '../../daemon/base/errors.ts';
 import type { Route } from '../routes/route.ts';
@@ -37,12 +37,13 @@ export class RouteIndex {
       router.register(route.path, [route.method], (ctx, next) => {
         // @koa/router puts the parameters on the context, which it types for its own state.
         ctx.state.params = ctx.params;
-        return serveRoute(ctx as unknown as Parameters<RouteMiddleware>[0], next);
+        return serveRoute(ctx, next);
       });
     }
     for (const [key, router] of routers) {
-      // The router adds properties to the context that nobody after it looks at.
-      this.#buckets.set(key, router.routes() as unknown as RouteMiddleware);
+      const middleware: unknown = router.routes();
+      // The router types the context for its own state; it adds properties and takes none of ours away.
+      this.#buckets.set(key, middleware as RouteMiddleware);
     }
   }
 

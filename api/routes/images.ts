@@ -29,7 +29,8 @@ export const imageRoutes: readonly ServedRoute[] = [
       const source = query.text('fromSrc');
       if (source === undefined) {
         throw notImplemented(
-          `pulling ${query.text('fromImage') ?? 'images'} is not supported yet: bring images with docker load or import`,
+          `pulling ${query.text('fromImage') ?? 'images'} is not supported yet: ` +
+            'bring images with docker load or import',
         );
       }
       if (source !== '-') {

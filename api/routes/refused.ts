@@ -17,7 +17,7 @@ export const NOT_A_MANAGER =
   'and try again.';
 const NO_SWARM = 'This node is not part of a swarm';
 
-/** Operations of the API that this engine does not have yet. Each says so by name; none is a 404 or a silent success. */
+/** Operations this engine does not have yet. Each says so by name; none is a 404 or a silent success. */
 const NOT_YET: readonly Line[] = [
   ['container.top', 'GET', '/containers/:id/top', 'listing the processes of a container is'],
   ['container.changes', 'GET', '/containers/:id/changes', 'listing the changes of a container is'],

@@ -18,7 +18,7 @@ export interface ApiRequest<Body = undefined> {
   /** Aborted when the client hangs up or the daemon stops. */
   signal: AbortSignal;
   /** True when the client's version has this behaviour. */
-  speaks(quirk: Quirk): boolean;
+  speaks: (quirk: Quirk) => boolean;
 }
 
 /** What a handler answers. The pipeline turns it into bytes. */
@@ -37,8 +37,8 @@ export type Result =
   | { kind: 'pong' };
 
 /**
- * What body a route takes. `none`: whatever comes is not read. `bytes`: the handler reads it. `must-be-empty`: more than
- * an empty object is refused with `message`. `json`: `empty` says what no body at all means.
+ * What body a route takes. `none`: whatever comes is not read. `bytes`: the handler reads it. `must-be-empty`: more
+ * than an empty object is refused with `message`. `json`: `empty` says what no body at all means.
  */
 export type BodyRule =
   | { kind: 'none' }

@@ -18,7 +18,6 @@ export interface Schema {
 }
 
 /** No field of the API may hold a NUL: sooner or later it is a path or an argument, where the kernel cuts it. */
-// oxlint-disable-next-line no-control-regex
 export const NO_NUL = '^[^\\u0000]*$';
 
 export const text: Schema = { type: 'string', pattern: NO_NUL };

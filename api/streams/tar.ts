@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Logger } from '../../daemon/base/log.ts';
 import type { Reply } from '../pipeline/reply.ts';
 
-/** A tarball. If making it fails half-way the connection is cut: a client must not take half an image for a whole one. */
+/** A tarball. If making it fails half-way the connection is cut: no client may take half an image for a whole one. */
 export async function sendTar(reply: Reply, bytes: Readable, log: Logger): Promise<void> {
   const res = reply.begin('application/x-tar');
   try {

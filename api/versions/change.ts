@@ -24,10 +24,10 @@ export interface HostFacts {
 
 /**
  * One difference between API versions, in the only direction each part needs:
- * - `request` lifts a request of a client older than `since` to `since`: deletes what that client cannot have meant, sets
- *   what it takes for granted, refuses (throws invalid_argument) what would be dangerous to ignore;
- * - `response` lowers the answer; it returns a changed copy, as the engine may keep the original. `legacy` is what older
- *   shapes still owe and the newest lacks; the handler hands it over beside the body;
+ * - `request` lifts a request of a client older than `since` to `since`: deletes what that client cannot have meant,
+ *   sets what it takes for granted, refuses (throws invalid_argument) what would be dangerous to ignore;
+ * - `response` lowers the answer; it returns a changed copy, as the engine may keep the original. `legacy` is what
+ *   older shapes still owe and the newest lacks; the handler hands it over beside the body;
  * - `item` lowers one element of a stream, or drops it (undefined);
  * - `quirk` names a behaviour that clients from `since` on get.
  * Pure, and total over any JSON: they reach into it only by the helpers of `json.ts`.
@@ -39,9 +39,9 @@ export interface VersionChange {
   routes: readonly string[];
   /** A sentence for API.md: what is new in `since`. */
   description: string;
-  request?(request: ChangeableRequest, facts: HostFacts): void;
-  response?(body: unknown, legacy: unknown): unknown;
-  item?(item: unknown): unknown;
+  request?: (request: ChangeableRequest, facts: HostFacts) => void;
+  response?: (body: unknown, legacy: unknown) => unknown;
+  item?: (item: unknown) => unknown;
   quirk?: Quirk;
 }
 

@@ -6,12 +6,12 @@ import type { ApiVersion } from './version.ts';
 /** How one version speaks on one route: every change newer than the client, applied in order. */
 export interface Dialect {
   /** Older request to newest, in place. Ascending. */
-  upgrade(request: ChangeableRequest): void;
+  upgrade: (request: ChangeableRequest) => void;
   /** Newest answer to older. Descending. */
-  downgrade(body: unknown, legacy?: unknown): unknown;
+  downgrade: (body: unknown, legacy?: unknown) => unknown;
   /** One element of a stream; undefined = the client does not get it. Absent when there is nothing to do. */
   downgradeItem?: (item: unknown) => unknown;
-  speaks(quirk: Quirk): boolean;
+  speaks: (quirk: Quirk) => boolean;
 }
 
 /** Makes dialects from the list of changes and keeps them: a few dozen small objects at most. */
@@ -53,12 +53,12 @@ export class Dialects {
     const newestFirst = changes.toReversed();
     const quirks = this.#quirksOf(version);
     const dialect: Dialect = {
-      upgrade(request) {
+      upgrade: (request) => {
         for (const change of changes) {
           change.request?.(request, facts);
         }
       },
-      downgrade(body, legacy) {
+      downgrade: (body, legacy) => {
         let lowered = body;
         for (const change of newestFirst) {
           lowered = change.response ? change.response(lowered, legacy) : lowered;

@@ -1,4 +1,4 @@
-/** Reaching into JSON of unknown shape. What is not as expected is left alone: the schema judges it, not a TypeError. */
+/** Reaching into JSON of unknown shape. What is not as expected is left alone: the schema judges it. */
 export type JsonObject = Record<string, unknown>;
 
 export function isObject(value: unknown): value is JsonObject {

@@ -20,33 +20,25 @@ export function splitVersion(path: string): { version: ApiVersion; path: string 
   if (path.charCodeAt(1) !== 118 /* v */) {
     return { version: NEWEST, path };
   }
-  const match = /^\/v(\d+)\.(\d+)(\/.*)$/.exec(path) ?? /^\/v([0-9.]+)(\/.*)$/.exec(path);
+  const match = /^\/v([0-9.]+)(\/.*)$/.exec(path);
   if (!match) {
     return { version: NEWEST, path };
   }
-  const [major, minor = 0] =
-    match.length === 4 ? [Number(match[1]), Number(match[2])] : parts(match[1] ?? '');
-  const rest = match.at(-1) ?? '/';
+  const [, asked = '', rest = '/'] = match;
+  // dockerd takes `v1` and `v1.24.1` too, and compares them part by part.
+  const [major = 0, minor = 0] = asked.split('.').map(Number);
   if (major > 1 || (major === 1 && minor > NEWEST)) {
-    const asked = path.slice(2, path.length - rest.length);
     throw invalidArgument(
       `client version ${asked} is too new. Maximum supported API version is ${formatVersion(NEWEST)}`,
     );
   }
   if (major < 1 || minor < OLDEST) {
-    const asked = path.slice(2, path.length - rest.length);
     throw invalidArgument(
       `client version ${asked} is too old. Minimum supported API version is ${formatVersion(OLDEST)}, ` +
         `please upgrade your client to a newer version`,
     );
   }
   return { version: minor, path: rest };
-}
-
-/** dockerd takes `v1` and `v1.24.1` too and compares them part by part. */
-function parts(text: string): [number, number] {
-  const [major = 0, minor = 0] = text.split('.').map(Number);
-  return [major, minor];
 }
 
 /** True where something that came with `since` and left with `until` (first version without it) is there. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { expect, test } from 'vitest';
 import { notFound } from '../../daemon/base/errors.ts';
-import { startServer } from '../support/api-server.ts';
+import { Deferred, startServer } from '../support/api-server.ts';
 import { conversation, fakePorts } from '../support/fake-ports.ts';
 
 const COMMON =
@@ -18,7 +18,7 @@ const execStart = (version: string, body: string, stdin = ''): string =>
   `POST /v${version}/exec/x/start HTTP/1.1\r\n${UPGRADE}Content-Type: application/json\r\n` +
   `Content-Length: ${body.length}\r\n\r\n${body}${stdin}`;
 
-test('attach: 101 with Upgrade; stdin that came with the request is not lost; output goes on after stdin ends', async () => {
+test('attach: 101 with Upgrade; no early stdin is lost; output goes on after stdin ends', async () => {
   await using server = await startServer();
   const request = `POST /v1.44/containers/x/attach?stream=1&stdin=1 HTTP/1.1\r\n${UPGRADE}\r\nearly`;
   expect(await server.raw(request, { thenEnd: true })).toBe(`${upgraded('raw')}earlybye`);
@@ -42,8 +42,8 @@ test('attach: 200 without Upgrade; stdin comes after it', async () => {
 test('attach: stdin as a chunked request body is taken out of its chunks', async () => {
   await using server = await startServer();
   const answer = await server.raw(
-    'POST /containers/x/attach?stream=1 HTTP/1.1\r\nHost: d\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n' +
-      '5\r\nstdin\r\n0\r\n\r\n',
+    'POST /containers/x/attach?stream=1 HTTP/1.1\r\nHost: d\r\nConnection: close\r\n' +
+      'Transfer-Encoding: chunked\r\n\r\n5\r\nstdin\r\n0\r\n\r\n',
   );
   expect(answer).toMatch(/^HTTP\/1.1 200 OK\r\n.*\r\n\r\n5\r\nstdin\r\n3\r\nbye\r\n0\r\n\r\n$/s);
 });
@@ -73,13 +73,14 @@ test('exec start: a body that arrives in pieces is read to its length and not fu
   expect(received).toBe(`${upgraded('raw')}stdinbye`);
 });
 
-test('exec start: output ends before stdin does, and the connection with it', async () => {
-  const talk = (socket: Duplex): Promise<void> => {
-    socket.end('done');
-    return Promise.resolve();
-  };
+function sayDone(socket: Duplex): Promise<void> {
+  socket.end('done');
+  return Promise.resolve();
+}
+
+test('exec start: output ends before stdin, and the connection with it', async () => {
   await using server = await startServer(
-    fakePorts({ execs: { start: () => Promise.resolve(conversation(true, talk)) } }),
+    fakePorts({ execs: { start: () => Promise.resolve(conversation(true, sayDone)) } }),
   );
   expect(await server.raw(execStart('1.44', '{"Tty":true}'))).toBe(`${upgraded('raw')}done`);
 });
@@ -103,7 +104,8 @@ test.each([
   [`POST /containers/x/pause HTTP/1.1\r\n${UPGRADE}\r\n`, 501, /not supported yet/],
   [`GET /_ping HTTP/1.1\r\n${UPGRADE}\r\n`, 200, /^OK$/],
   [
-    `POST /exec/x/start HTTP/1.1\r\n${UPGRADE}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    `POST /exec/x/start HTTP/1.1\r\n${UPGRADE}Content-Type: application/json\r\n` +
+      'Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     400,
     /needs a Content-Length/,
   ],
@@ -120,35 +122,39 @@ test('an upgrade whose body is cut short: is a 400', async () => {
   expect(await server.raw(request, { thenEnd: true })).toMatch(/^HTTP\/1.1 400 .*shorter than/s);
 });
 
+function mustNotConnect(): Promise<never> {
+  return Promise.reject(new Error('must not connect'));
+}
+
+function refuseAttach(): Promise<never> {
+  return Promise.reject(notFound('No such container: x'));
+}
+
 test('attach: an error of the engine before the conversation is a status', async () => {
-  const attach = () => Promise.reject(notFound('No such container: x'));
-  await using server = await startServer(fakePorts({ containers: { attach } }));
+  await using server = await startServer(fakePorts({ containers: { attach: refuseAttach } }));
   const answer = await server.raw(`POST /containers/x/attach HTTP/1.1\r\n${UPGRADE}\r\n`);
   expect(answer).toMatch(/^HTTP\/1.1 404 .*\{"message":"No such container: x"\}\n$/s);
 });
 
 test('attach: a client that is gone before the conversation gives back what was reserved', async () => {
-  let abandon = (): void => undefined;
-  const abandoned = new Promise<void>((resolve) => (abandon = resolve));
-  let reached = (): void => undefined;
-  const asked = new Promise<void>((resolve) => (reached = resolve));
-  let go = (): void => undefined;
-  const held = new Promise<void>((resolve) => (go = resolve));
+  const abandoned = new Deferred();
+  const asked = new Deferred();
+  const held = new Deferred();
   const ports = fakePorts({
     containers: {
       attach: async () => {
-        reached();
-        await held;
-        return { tty: true, connect: () => Promise.reject(new Error('must not connect')), abandon };
+        asked.resolve();
+        await held.promise;
+        return { tty: true, connect: mustNotConnect, abandon: () => abandoned.resolve() };
       },
     },
   });
   await using server = await startServer(ports);
   const socket = server.connect();
   socket.write('POST /containers/x/attach HTTP/1.1\r\nHost: d\r\nContent-Length: 0\r\n\r\n');
-  await asked;
+  await asked.promise;
   socket.destroy();
   await new Promise((resolve) => setTimeout(resolve, 50));
-  go();
-  await abandoned;
+  held.resolve();
+  await abandoned.promise;
 });

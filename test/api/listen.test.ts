@@ -1,11 +1,15 @@
 import { once } from 'node:events';
+import { readFileSync, renameSync } from 'node:fs';
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import https from 'node:https';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
 import { afterAll, expect, test } from 'vitest';
 import { listen } from '../../api/listen.ts';
 import { createApi } from '../../api/server.ts';
+import { mustRunCommand } from '../../daemon/base/command.ts';
 import { silentLogger } from '../../daemon/base/log.ts';
 import { startServer } from '../support/api-server.ts';
 import { conversation, fakePorts } from '../support/fake-ports.ts';
@@ -44,7 +48,6 @@ test('unix socket: one that is answered, or a file, is left alone; a stale one i
   const leftOver = net.createServer().listen(path);
   await once(leftOver, 'listening');
   // As after a kill -9: the file stays, nobody accepts.
-  const { renameSync } = await import('node:fs');
   const kept = join(directory, 'kept.sock');
   renameSync(path, kept);
   leftOver.close();
@@ -60,6 +63,54 @@ test('TCP: only on loopback without TLS', async () => {
   );
 });
 
+const attach = (host: string): string =>
+  `POST /containers/x/attach HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n`;
+
+/** Makes `<name>.pem` and `<name>.key` in the test's directory, signed by `issuer` or by itself. */
+async function certify(name: string, issuer?: string): Promise<void> {
+  const request =
+    'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -addext subjectAltName=IP:127.0.0.1';
+  const files = ['-keyout', inDirectory(`${name}.key`), '-out', inDirectory(`${name}.pem`)];
+  const signer =
+    issuer === undefined ? [] : ['-CA', inDirectory(`${issuer}.pem`), '-CAkey', inDirectory(`${issuer}.key`)];
+  await mustRunCommand(['openssl', ...request.split(' '), '-subj', `/CN=${name}`, ...files, ...signer]);
+}
+
+const inDirectory = (name: string): string => join(directory, name);
+const pem = (name: string): string => readFileSync(inDirectory(name), 'utf8');
+
+test('TCP with TLS: serves clients of its own authority and nobody else', async () => {
+  await certify('ca');
+  await certify('other-ca');
+  await certify('server', 'ca');
+  await certify('client', 'ca');
+  await certify('stranger', 'other-ca');
+  const tls = { certificate: pem('server.pem'), key: pem('server.key'), ca: pem('ca.pem') };
+  const listener = await listen(api, { ...loopback, tls }, silentLogger);
+  const port = Number(listener.address.split(':').at(-1));
+  const ping = (identity: object): Promise<number | string> =>
+    new Promise((resolve) => {
+      const options = { host: '127.0.0.1', port, path: '/_ping', ca: tls.ca, agent: false, ...identity };
+      https
+        .get(options, (res) => {
+          res.resume();
+          resolve(res.statusCode ?? 0);
+        })
+        .on('error', () => resolve('refused'));
+    });
+  const identity = (name: string): object => ({ cert: pem(`${name}.pem`), key: pem(`${name}.key`) });
+  const outcomes = [await ping(identity('client')), await ping(identity('stranger')), await ping({})];
+
+  const attached = connectTls({ host: '127.0.0.1', port, ca: tls.ca, ...identity('client') });
+  let received = '';
+  attached.on('data', (chunk: Buffer) => (received += chunk.toString()));
+  attached.end(`${attach('127.0.0.1')}stdin`);
+  await once(attached, 'close');
+  await listener.close();
+  expect(outcomes).toEqual([200, 'refused', 'refused']);
+  expect(received).toMatch(/^HTTP\/1.1 101 .*stdinbye$/s);
+});
+
 test.each([
   [{ host: 'evil.example' }, 403],
   [{ host: 'localhost', origin: 'http://evil.example' }, 403],
@@ -72,14 +123,13 @@ test.each([
 
 test('TCP: an upgrade from a foreign page is refused as well, one of a client is not', async () => {
   await using server = await startServer(fakePorts(), loopback);
-  const attach = (host: string): string =>
-    `POST /containers/x/attach HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n`;
   expect(await server.raw(attach('evil.example'), { thenEnd: true })).toMatch(/^HTTP\/1.1 403 /);
   expect(await server.raw(attach('127.0.0.1'), { thenEnd: true })).toMatch(/^HTTP\/1.1 101 .*bye$/s);
 });
 
+const stubborn = (): Promise<never> => new Promise<never>(() => undefined);
+
 test('close: ends followers and attached clients, and cuts what does not end, within its grace', async () => {
-  const stubborn = () => new Promise<never>(() => undefined);
   const ports = fakePorts({
     containers: {
       attach: () => Promise.resolve(conversation(true, stubborn)),

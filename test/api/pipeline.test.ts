@@ -90,7 +90,10 @@ test.each([
   [new EngineError('not_modified', 'already started'), 304, ''],
   [new Error('surprise'), 500, '{"message":"surprise"}\n'],
 ])('an error of the engine: %s becomes its status and {message}', async (error, status, body) => {
-  await using server = await startServer(fakePorts({ containers: { start: () => Promise.reject(error) } }));
+  const start = async () => {
+    throw error;
+  };
+  await using server = await startServer(fakePorts({ containers: { start } }));
   expect(await server.request('POST', '/containers/x/start')).toMatchObject({ status, body });
 });
 
@@ -250,6 +253,8 @@ test('start: a body with a HostConfig is refused, an empty object is not', async
     await server.request('POST', '/containers/x/start', { headers, body: '{"HostConfig":{}}' }),
   ).toMatchObject({
     status: 400,
-    body: '{"message":"starting container with non-empty request body was deprecated since API v1.22 and removed in v1.24"}\n',
+    body:
+      '{"message":"starting container with non-empty request body was deprecated since API v1.22 and ' +
+      'removed in v1.24"}\n',
   });
 });

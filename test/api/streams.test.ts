@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';
 import { expect, test } from 'vitest';
+import type { ImagePort } from '../../api/ports.ts';
 import { frame } from '../../api/streams/frames.ts';
 import { invalidArgument, notFound } from '../../daemon/base/errors.ts';
-import { startServer } from '../support/api-server.ts';
+import { Deferred, startServer } from '../support/api-server.ts';
 import { EVENT, fakePorts } from '../support/fake-ports.ts';
 
 /** Collects what a raw request gets until `enough` of it is there. */
@@ -19,29 +20,27 @@ async function until(socket: NodeJS.ReadableStream, enough: RegExp): Promise<str
 }
 
 test('wait: from 1.30 the headers come at once, before at the end', async () => {
-  let exit = (_: { StatusCode: number }): void => undefined;
-  const done = new Promise<{ StatusCode: number }>((resolve) => (exit = resolve));
+  const exit = new Deferred<{ StatusCode: number }>();
   await using server = await startServer(
-    fakePorts({ containers: { wait: () => Promise.resolve({ done }) } }),
+    fakePorts({ containers: { wait: () => Promise.resolve({ done: exit.promise }) } }),
   );
   const old = server.raw('POST /v1.29/containers/x/wait HTTP/1.1\r\nHost: d\r\nConnection: close\r\n\r\n');
   const socket = server.connect();
   socket.write('POST /v1.30/containers/x/wait HTTP/1.1\r\nHost: d\r\n\r\n');
   const [head] = (await once(socket, 'data')) as [Buffer];
   expect(head.toString()).toMatch(/^HTTP\/1.1 200 OK\r\n.*\r\n\r\n$/s);
-  exit({ StatusCode: 7 });
+  exit.resolve({ StatusCode: 7 });
   expect(await until(socket, /StatusCode/)).toContain('{"StatusCode":7}');
   expect(await old).toMatch(/^HTTP\/1.1 200 .*Content-Length: 17\r\n.*\{"StatusCode":7\}\n$/s);
   socket.destroy();
 });
 
 test('wait: a client that hangs up aborts the signal', async () => {
-  let onAbort = (_: unknown): void => undefined;
-  const aborted = new Promise((resolve) => (onAbort = resolve));
+  const aborted = new Deferred<unknown>();
   const ports = fakePorts({
     containers: {
       wait: (_ref, { signal }) => {
-        signal.addEventListener('abort', () => onAbort(signal.reason));
+        signal.addEventListener('abort', () => aborted.resolve(signal.reason));
         return Promise.resolve({ done: new Promise(() => undefined) });
       },
     },
@@ -51,7 +50,7 @@ test('wait: a client that hangs up aborts the signal', async () => {
   socket.write('POST /containers/x/wait HTTP/1.1\r\nHost: d\r\n\r\n');
   await once(socket, 'data');
   socket.destroy();
-  expect(await aborted).toMatchObject({ code: 'canceled' });
+  expect(await aborted.promise).toMatchObject({ code: 'canceled' });
 });
 
 test('logs: content type tells frames from raw output, from 1.42 on', async () => {
@@ -76,8 +75,8 @@ test('logs: options reach the engine, and neither stream is an error before the 
   const seen: unknown[] = [];
   const ports = fakePorts({
     containers: {
-      logs: (_ref, { signal: _, ...options }) => {
-        seen.push(options);
+      logs: (_ref, options) => {
+        seen.push({ ...options, signal: undefined });
         return Promise.resolve({ tty: true, bytes: Readable.from([]) });
       },
     },
@@ -117,12 +116,11 @@ test('logs: a follower that hangs up stops the stream of the engine', async () =
 });
 
 test('events: headers at once, one line each, nanoseconds exact', async () => {
-  let happen = (): void => undefined;
-  const happened = new Promise<void>((resolve) => (happen = resolve));
+  const happening = new Deferred();
   const ports = fakePorts({
     events: {
       async *stream() {
-        await happened;
+        await happening.promise;
         yield EVENT;
       },
     },
@@ -132,7 +130,7 @@ test('events: headers at once, one line each, nanoseconds exact', async () => {
   socket.write('GET /events HTTP/1.1\r\nHost: d\r\n\r\n');
   const [head] = (await once(socket, 'data')) as [Buffer];
   expect(head.toString()).toMatch(/^HTTP\/1.1 200 OK\r\n.*Content-Type: application\/json\r\n/s);
-  happen();
+  happening.resolve();
   const text = await until(socket, /timeNano/);
   expect(text).toContain('"time":1780000000,"timeNano":1780000000123456789}\n');
   socket.destroy();
@@ -141,29 +139,31 @@ test('events: headers at once, one line each, nanoseconds exact', async () => {
 test('events: wrong arguments are a status, not a broken stream', async () => {
   const ports = fakePorts({
     events: {
-      // oxlint-disable-next-line require-yield
-      async *stream() {
-        await Promise.resolve();
-        throw invalidArgument('invalid filter');
+      async *stream({ filters }) {
+        yield* await Promise.reject<never[]>(invalidArgument(`invalid filter ${[...filters.keys()][0]}`));
       },
     },
   });
   await using server = await startServer(ports);
-  expect(await server.request('GET', '/events')).toMatchObject({
+  expect(await server.request('GET', '/events?filters={"a":[]}')).toMatchObject({
     status: 400,
-    body: '{"message":"invalid filter"}\n',
+    body: '{"message":"invalid filter a"}\n',
   });
 });
 
-test('load: messages end in CR LF; an error is a status before the first and the last message after it', async () => {
-  const failing = (after: number) => ({
+/** A load that fails after some messages. */
+function failing(after: number): Pick<ImagePort, 'load'> {
+  return {
     async *load() {
       for (let index = 0; index < after; index += 1) {
         yield await Promise.resolve({ status: 'Loading', id: String(index) });
       }
       throw notFound('no manifest');
     },
-  });
+  };
+}
+
+test('load: messages end in CR LF; an error is a status before the first and the last message after it', async () => {
   await using early = await startServer(fakePorts({ images: failing(0) }));
   expect(await early.request('POST', '/images/load', { body: 'x' })).toMatchObject({
     status: 404,

@@ -11,6 +11,14 @@ import { createApi } from '../../api/server.ts';
 import { silentLogger } from '../../daemon/base/log.ts';
 import { fakePorts } from './fake-ports.ts';
 
+/** A promise and what settles it, for steps that a test holds back or waits for. */
+export class Deferred<T = void> {
+  resolve!: (value: T) => void;
+  readonly promise = new Promise<T>((resolve) => {
+    this.resolve = resolve;
+  });
+}
+
 export interface Answer {
   status: number;
   headers: http.IncomingHttpHeaders;

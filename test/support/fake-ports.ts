@@ -284,9 +284,12 @@ export function conversation(tty: boolean, talk: (socket: Duplex) => Promise<voi
 
 type Overrides = { [Area in keyof EnginePorts]?: Partial<EnginePorts[Area]> };
 
+function nothing(): Promise<void> {
+  return Promise.resolve();
+}
+
 /** Every method answers; `overrides` replace single ones. */
 export function fakePorts(overrides: Overrides = {}): EnginePorts {
-  const nothing = (): Promise<void> => Promise.resolve();
   const base: EnginePorts = {
     containers: {
       create: () => Promise.resolve({ Id: ID, Warnings: [] }),

@@ -143,10 +143,10 @@ const info = {
     IndexConfigs: map({ Mirrors: LIST, Name: 'string', Official: 'bool', Secure: 'bool' }),
     InsecureRegistryCIDRs: 'string[]',
   },
-  '+': [
-    ...['BridgeNfIp6tables', 'BridgeNfIptables', 'CPUSet', 'CPUShares', 'ClusterAdvertise', 'DefaultRuntime'],
-    ...['ExecutionDriver', 'LiveRestoreEnabled', 'LoggingDriver', 'Runtimes', 'Swarm'],
-  ],
+  '+': (
+    'BridgeNfIp6tables BridgeNfIptables CPUSet CPUShares ClusterAdvertise DefaultRuntime ExecutionDriver ' +
+    'LiveRestoreEnabled LoggingDriver Runtimes Swarm'
+  ).split(' '),
 };
 
 /** Names of things that exist where the answers come from. `image` has no slash. */

@@ -1,6 +1,6 @@
 /**
- * What API 1.24 answers with, field by field and with the value of a field that is not set. Later fields are not sent to
- * 1.24 clients, and no field of these is missing: strict clients of 2016 (Java, Go, .NET) map them one to one.
+ * What API 1.24 answers with, field by field and with the value of a field that is not set. Later fields are not sent
+ * to 1.24 clients, and no field of these is missing: strict clients of 2016 (Java, Go, .NET) map them one to one.
  */
 import type { JsonObject } from '../json.ts';
 

@@ -9,8 +9,8 @@ const container = change({
   since: 25,
   routes: ['container.inspect'],
   description:
-    'Containers have Mounts, AutoRemove, Init, StopTimeout and NanoCpus in their configuration, a Type in every mount, ' +
-    'and may be in state removing.',
+    'Containers have Mounts, AutoRemove, Init, StopTimeout and NanoCpus in their configuration, a Type in every ' +
+    'mount, and may be in state removing.',
   response: (body) =>
     editAt(body, [], (newest) => {
       const older = shaped(newest, v24.CONTAINER);
@@ -55,8 +55,9 @@ const create = change({
   since: 25,
   routes: ['container.create'],
   description:
-    'POST /containers/create takes HostConfig.Mounts, AutoRemove, Init and StopTimeout. Older clients remove containers ' +
-    'themselves; Mounts of an older client are refused, as without them the container would see other files.',
+    'POST /containers/create takes HostConfig.Mounts, AutoRemove, Init and StopTimeout. Older clients remove ' +
+    'containers themselves; Mounts of an older client are refused, as without them the container would see other ' +
+    'files.',
   request: ({ body }) => {
     const hostConfig = objectAt(body, 'HostConfig');
     if (objectsAt(body, 'HostConfig', 'Mounts').length > 0) {

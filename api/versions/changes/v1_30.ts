@@ -6,8 +6,8 @@ const wait = change({
   since: 30,
   routes: ['container.wait'],
   description:
-    'POST /containers/{id}/wait takes condition and sends its headers at once, so that a client knows that the wait is ' +
-    'registered. Before, it waits for not-running and sends headers at the end.',
+    'POST /containers/{id}/wait takes condition and sends its headers at once, so that a client knows that the ' +
+    'wait is registered. Before, it waits for not-running and sends headers at the end.',
   request: ({ query }) => query.delete('condition'),
   quirk: 'wait-sends-headers-at-once',
 });

@@ -19,8 +19,8 @@ const createFields = change({
   since: 40,
   routes: ['container.create'],
   description:
-    'POST /containers/create takes BindOptions.NonRecursive, KernelMemoryTCP and DeviceRequests; they mean nothing in ' +
-    'older versions.',
+    'POST /containers/create takes BindOptions.NonRecursive, KernelMemoryTCP and DeviceRequests; they mean nothing ' +
+    'in older versions.',
   request: ({ body }) => {
     const hostConfig = objectAt(body, 'HostConfig');
     delete hostConfig?.['KernelMemoryTCP'];

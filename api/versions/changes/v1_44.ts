@@ -18,8 +18,8 @@ const readOnlyRecursive = change({
   since: 44,
   routes: ['container.create'],
   description:
-    'Read-only bind mounts are read-only recursively where the kernel can; BindOptions takes ReadOnlyNonRecursive and ' +
-    'ReadOnlyForceRecursive. Mounts of older clients stay non-recursive, and an older client that forces is refused.',
+    'Read-only bind mounts are read-only recursively where the kernel can; BindOptions takes ReadOnlyNonRecursive ' +
+    'and ReadOnlyForceRecursive. Mounts of older clients stay non-recursive, and one that forces is refused.',
   request: ({ body }) => {
     for (const mount of objectsAt(body, 'HostConfig', 'Mounts').filter((item) => item['Type'] === 'bind')) {
       const options = objectAt(mount, 'BindOptions');

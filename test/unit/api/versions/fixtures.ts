@@ -1,4 +1,4 @@
-/** One pair per part of each version change, by its id: what the client of the version before sends or gets, and 1.44. */
+/** Pairs for each part of each version change, by its id: what clients before it send or get, and 1.44. */
 import {
   CONTAINER,
   CONTAINER_SUMMARY,
