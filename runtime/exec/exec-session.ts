@@ -15,6 +15,7 @@ import type { ConmonStdio } from '../monitor/stdio-channel.ts';
 import type { TerminalSizes } from '../monitor/terminal-size.ts';
 import type { Bundle } from '../runc/exec-root.ts';
 import { runcFailure } from '../runc/failure.ts';
+import { encodeSpec } from '../runc/spec-json.ts';
 import type { OciProcess } from '../runc/spec-types.ts';
 
 export interface ExecRequest {
@@ -64,7 +65,7 @@ export class ExecSession {
     let stdio: ConmonStdio | undefined;
     try {
       const process = withConsoleSize(request);
-      writeFileSync(bundle.config, JSON.stringify(process), { mode: 0o600 });
+      writeFileSync(bundle.config, encodeSpec(process), { mode: 0o600 });
       failpoint('runtime.exec.spawn');
       const argv = execArgv(deps.settings, {
         containerId: request.containerId,

@@ -37,6 +37,7 @@ import { ExecRoot } from './exec-root.ts';
 import { runcFailure } from './failure.ts';
 import { readLaunchRecord, writeLaunchRecord } from './launch-record.ts';
 import type { LaunchRecord } from './launch-record.ts';
+import { encodeSpec } from './spec-json.ts';
 import type { OciSpec } from './spec-types.ts';
 import { isWaiting, letGo, recordedInit } from './state.ts';
 
@@ -128,7 +129,7 @@ export class ConmonRuntime implements Disposable {
     const record = { cgroupsPath: spec.linux.cgroupsPath, terminal, stdin };
     mkdirSync(bundle.path, { mode: 0o700 });
     writeLaunchRecord(bundle.launch, record);
-    writeFileSync(bundle.config, JSON.stringify(spec), { mode: 0o600 });
+    writeFileSync(bundle.config, encodeSpec(spec), { mode: 0o600 });
     this.#known.set(id, { record, init: undefined });
     failpoint('runtime.launch.bundle');
     const argv = createArgv(this.#settings, {

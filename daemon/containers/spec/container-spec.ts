@@ -86,6 +86,7 @@ export interface BuildSpecInput {
 export function buildSpec(input: BuildSpecInput): { spec: ContainerSpec; warnings: string[] } {
   const { request, image, facts, defaults, id } = input;
   refuseNul(request);
+  refuseNul(image.config, 'image configuration');
   const hostRequest: HostConfig = request.HostConfig ?? {};
   const namespaces = resolveNamespaces(request, hostRequest, input);
   const { config, warnings: configWarnings } = mergeConfig(request, image.config, {

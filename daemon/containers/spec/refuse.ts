@@ -38,7 +38,7 @@ export function wholeNumber(field: string, value: number | null | undefined): nu
 }
 
 /** Throws when any string below `value` holds a NUL: no argument, path or variable of Linux can. */
-export function refuseNul(value: unknown, where = 'request'): void {
+export function refuseNul(value: unknown, where = ''): void {
   if (typeof value === 'string') {
     if (value.includes('\0')) {
       throw invalidArgument(
@@ -49,8 +49,8 @@ export function refuseNul(value: unknown, where = 'request'): void {
   }
   if (typeof value === 'object' && value !== null) {
     for (const [key, child] of Object.entries(value)) {
-      refuseNul(key, where);
-      refuseNul(child, where === 'request' ? key : `${where}.${key}`);
+      refuseNul(key, where || 'request');
+      refuseNul(child, where === '' ? key : `${where}.${key}`);
     }
   }
 }

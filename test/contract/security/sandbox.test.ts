@@ -1,5 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -14,6 +25,7 @@ import type { ContainerSpec } from '../../../daemon/containers/spec/container-sp
 import type { HostFacts } from '../../../runtime/host/facts.ts';
 import { readHostFacts } from '../../../runtime/host/facts.ts';
 import { liveHost } from '../../../runtime/host/source.ts';
+import { encodeSpec } from '../../../runtime/runc/spec-json.ts';
 import { DEFAULT_CAPABILITIES, maskOfCapabilities } from '../../../runtime/security/capabilities.ts';
 import { needs } from '../../support/needs.ts';
 import type { Probe } from './syscall-prober.ts';
@@ -84,6 +96,12 @@ const allowed: Probe[] = [
 ];
 const probes: Probe[] = [...refused, ...allowed, { name: 'clone3', number: 435 }];
 
+/** The lines of /proc/self/status that say what a process may do. */
+function privilegesOf(status: string): Record<string, string> {
+  const lines = status.matchAll(/^(Uid|Groups|Cap\w+|NoNewPrivs|Seccomp):\s*(.*?)\s*$/gm);
+  return Object.fromEntries([...lines].map(([, key = '', value = '']) => [key, value]));
+}
+
 needs(
   'root',
   'runc',
@@ -121,8 +139,12 @@ needs(
 
   afterAll(() => {
     execFileSync('ip', ['netns', 'delete', netns]);
-    for (const mount of Object.values(facts.cgroup.mounts)) {
-      rmSync(join(mount, cgroupParent), { recursive: true, force: true });
+    // runc made it in every hierarchy; a cgroup goes by rmdir(2) and nothing else.
+    for (const name of ['.', ...readdirSync('/sys/fs/cgroup')]) {
+      const path = join('/sys/fs/cgroup', name, cgroupParent);
+      if (existsSync(path)) {
+        rmdirSync(path);
+      }
     }
     rmSync(directory, { recursive: true, force: true });
   });
@@ -154,7 +176,7 @@ needs(
     });
     const path = join(directory, id);
     mkdirSync(path);
-    writeFileSync(join(path, 'config.json'), JSON.stringify(oci));
+    writeFileSync(join(path, 'config.json'), encodeSpec(oci));
     return { id, path, spec };
   }
 
@@ -259,7 +281,7 @@ needs(
       cat /etc/hostname /etc/hosts /etc/resolv.conf
       df -k /dev/shm | busybox awk 'END { print $2 }'
       pwd; env | busybox sort; cat /proc/sys/kernel/hostname /proc/sys/kernel/domainname
-      cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/pids.max 2>/dev/null | busybox head -1; ulimit -n`;
+      cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/pids.max 2>/dev/null | busybox head -1; ulimit -n; ulimit -c`;
     const output = run({
       Hostname: 'web-1',
       Domainname: 'example.org',
@@ -270,7 +292,10 @@ needs(
       HostConfig: {
         ShmSize: 1024 * 1024,
         PidsLimit: 50,
-        Ulimits: [{ Name: 'nofile', Soft: 100, Hard: 200 }],
+        Ulimits: [
+          { Name: 'nofile', Soft: 100, Hard: 200 },
+          { Name: 'core', Soft: -1, Hard: -1 },
+        ],
       },
     });
     expect(
@@ -293,6 +318,7 @@ needs(
       'example.org',
       '50',
       '100',
+      'unlimited',
       '',
     ]);
   });
