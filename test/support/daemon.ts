@@ -202,6 +202,16 @@ export class TestDaemon implements AsyncDisposable {
     await this.http.ok('POST', '/images/load?quiet=1', busyboxImageTar(options));
   }
 
+  /** What a web server says to a client in the daemon's network namespace; empty when none answers. */
+  async fetch(url: string): Promise<string> {
+    try {
+      return await this.netns.run('curl', '--silent', '--fail', '--max-time', '2', '--noproxy', '*', url);
+    } catch {
+      // Nobody listens, or not yet.
+      return '';
+    }
+  }
+
   /** A client that puts `/vVERSION` in front of every path. */
   at(version: string): HttpClient {
     return new HttpClient(this.paths.socket, version);

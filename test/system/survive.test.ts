@@ -1,0 +1,111 @@
+import { expect, test } from 'vitest';
+import { describeEngine, onReference } from '../support/engine.ts';
+import { sleep, until } from '../support/http.ts';
+import { descriptorCounts, differences } from '../support/oracle.ts';
+
+// dockerd ends its containers with itself unless live-restore is set: nothing to compare with.
+const survives = test.runIf(!onReference);
+
+describeEngine('kill -9 of the daemon', (engine) => {
+  survives('a running container runs on: same pid, stoppable, attachable, exec', async () => {
+    const id = await engine.start(['sh', '-c', 'trap "exit 5" TERM; echo up; while :; do sleep 0.05; done']);
+    const before = await engine.inspect(id);
+    await engine.daemon.restart();
+    const after = await engine.inspect(id);
+    expect(after.State).toEqual(before.State);
+    expect(await differences(engine.daemon)).toEqual([]);
+    expect((await engine.exec(id, ['echo', 'hello'])).stdout).toBe('hello\n');
+    await engine.http.ok('POST', `/containers/${id}/stop`);
+    expect((await engine.inspect(id)).State.ExitCode).toBe(5);
+  });
+
+  survives('a container that ended meanwhile has its exit code, its time and one die event', async () => {
+    const id = await engine.start(['sh', '-c', 'sleep 0.4; echo last words; exit 7']);
+    await engine.daemon.kill9();
+    await sleep(800);
+    const started = Date.now();
+    await engine.daemon.up();
+    const { State } = await engine.inspect(id);
+    expect(State).toMatchObject({ Status: 'exited', ExitCode: 7, Running: false, Pid: 0 });
+    expect(Date.parse(State.FinishedAt)).toBeLessThan(started - 200);
+    expect((await engine.logs(id)).stdout).toBe('last words\n');
+    const filters = encodeURIComponent(JSON.stringify({ container: [id], event: ['die'] }));
+    const now = (Date.now() / 1000 + 0.01).toFixed(3);
+    const events = await engine.http.request('GET', `/events?since=0&until=${now}&filters=${filters}`);
+    expect(events.text.trim().split('\n')).toHaveLength(1);
+  });
+
+  survives('auto-remove is done for a container that ended meanwhile', async () => {
+    const id = await engine.start(['sleep', '0.3'], { AutoRemove: true });
+    await engine.daemon.kill9();
+    await sleep(600);
+    await engine.daemon.up();
+    await until('its removal', async () => (await engine.list()).length === 0);
+    expect((await engine.http.request('GET', `/containers/${id}/json`)).status).toBe(404);
+  });
+
+  survives('a restart policy goes on', async () => {
+    const id = await engine.start(['sleep', '0.3'], {
+      RestartPolicy: { Name: 'always', MaximumRetryCount: 0 },
+    });
+    await engine.daemon.kill9();
+    await sleep(600);
+    await engine.daemon.up();
+    await until('it to run again', async () => (await engine.inspect(id)).RestartCount >= 1);
+  });
+
+  survives('no line of output is lost or doubled over five kills', async () => {
+    const id = await engine.start(['sh', '-c', 'for i in $(seq 500); do echo $i; sleep 0.01; done']);
+    for (let kills = 0; kills < 5; kills += 1) {
+      await sleep(200);
+      await engine.daemon.restart();
+    }
+    await engine.wait(id);
+    const expected = Array.from({ length: 500 }, (_, index) => `${index + 1}\n`).join('');
+    expect((await engine.logs(id)).stdout).toBe(expected);
+  });
+
+  survives('a published port answers while no daemon runs, and is taken over', async () => {
+    const id = await engine.start(
+      ['sh', '-c', 'mkdir /www; echo page >/www/index.html; httpd -f -p 80 -h /www'],
+      { NetworkMode: 'bridge', PortBindings: { '80/tcp': [{ HostPort: '8200' }] } },
+      { ExposedPorts: { '80/tcp': {} } },
+    );
+    const page = (): Promise<string> => engine.daemon.fetch('http://127.0.0.1:8200/');
+    await until('the page', async () => (await page()) === 'page\n');
+    await engine.daemon.kill9();
+    expect(await page()).toBe('page\n');
+    await engine.daemon.up();
+    expect(await page()).toBe('page\n');
+    expect(await differences(engine.daemon)).toEqual([]);
+    await engine.remove(id);
+    expect(await page()).toBe('');
+  });
+
+  survives('standard input goes on with a new client', async () => {
+    const id = await engine.start(
+      ['sh', '-c', 'while read line; do echo "got $line"; done; echo over'],
+      {},
+      { OpenStdin: true, StdinOnce: false },
+    );
+    await engine.daemon.restart();
+    const stream = await engine.http.hijack(`/containers/${id}/attach?stream=1&stdin=1&stdout=1`);
+    stream.socket.write('it\n');
+    await stream.waitFor('got it');
+    stream.socket.destroy();
+  });
+
+  survives('a hundred containers later no descriptor, process or mount has stayed', async () => {
+    await engine.run(['true'], { NetworkMode: 'bridge' });
+    await engine.removeAll();
+    const before = descriptorCounts(engine.daemon);
+    for (let round = 0; round < 10; round += 1) {
+      const ids = await Promise.all(
+        Array.from({ length: 10 }, async () => (await engine.run(['true'], { NetworkMode: 'bridge' })).id),
+      );
+      await Promise.all(ids.map((id) => engine.remove(id)));
+    }
+    await expect.poll(() => descriptorCounts(engine.daemon), { timeout: 3000 }).toEqual(before);
+    expect(await differences(engine.daemon)).toEqual([]);
+  });
+});
