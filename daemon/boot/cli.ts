@@ -1,12 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { EngineError, errnoOf, errorText, unreachable } from '../base/errors.ts';
 import { createLogger } from '../base/log.ts';
-import { compose } from './compose.ts';
 import { loadConfig } from './config/config.ts';
 import type { Config } from './config/config.ts';
 import { readFlags } from './config/flags.ts';
 import { helpText } from './help.ts';
-import { run } from './run.ts';
 import { ENGINE_VERSION } from './version.ts';
 
 /**
@@ -42,6 +40,8 @@ export async function main(argv: readonly string[]): Promise<number | undefined>
 
 async function start(load: () => Config): Promise<void> {
   const config = load();
+  // Loaded only for a daemon: `--help` and `--validate` answer at once, and without native modules.
+  const [{ run }, { compose }] = await Promise.all([import('./run.ts'), import('./compose.ts')]);
   const { logFormat, logLevel, debug } = config;
   const log = await createLogger({
     level: debug ? 'debug' : logLevel,
