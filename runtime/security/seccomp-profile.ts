@@ -123,7 +123,8 @@ export function parseSeccompProfile(json: string): SeccompProfile {
   const archMap = optional(profile['archMap'], archMapOf, 'archMap');
   if (architectures?.length && archMap?.length) {
     throw new Error(
-      "both 'architectures' and 'archMap' are specified in the seccomp profile, use either 'architectures' or 'archMap'",
+      "both 'architectures' and 'archMap' are specified in the seccomp profile, " +
+        "use either 'architectures' or 'archMap'",
     );
   }
   const errno = optional(profile['defaultErrnoRet'], whole, 'defaultErrnoRet');

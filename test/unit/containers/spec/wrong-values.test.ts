@@ -181,19 +181,23 @@ const host: [HostConfig, string][] = [
   [{ Binds: ['/a:/b:ro,rw'] }, 'invalid mode: ro,rw'],
   [
     { Binds: ['/a:b'] },
-    `invalid volume specification: '/a:b': invalid mount config for type "bind": invalid mount path: 'b' mount path must be absolute`,
+    `invalid volume specification: '/a:b': ` +
+      `invalid mount config for type "bind": invalid mount path: 'b' mount path must be absolute`,
   ],
   [
     { Binds: ['/a:/'] },
-    `invalid volume specification: '/a:/': invalid mount config for type "bind": invalid specification: destination can't be '/'`,
+    `invalid volume specification: '/a:/': ` +
+      `invalid mount config for type "bind": invalid specification: destination can't be '/'`,
   ],
   [
     { Binds: ['/a:/proc/sys'] },
-    `invalid volume specification: '/a:/proc/sys': invalid mount config for type "bind": invalid mount path: '/proc/sys' is inside /proc`,
+    `invalid volume specification: '/a:/proc/sys': ` +
+      `invalid mount config for type "bind": invalid mount path: '/proc/sys' is inside /proc`,
   ],
   [
     { Binds: ['/a:/b:nocopy'] },
-    `invalid volume specification: '/a:/b:nocopy': invalid mount config for type "bind": field VolumeOptions must not be specified`,
+    `invalid volume specification: '/a:/b:nocopy': ` +
+      `invalid mount config for type "bind": field VolumeOptions must not be specified`,
   ],
   [
     { Binds: ['./a:/b'] },

@@ -103,7 +103,8 @@ test.each([
   ['{"defaultAction":"SCMP_ACT_LOG","syscalls":{}}', 'syscalls must be an array'],
   ['{"defaultAction":"SCMP_ACT_LOG","syscalls":[{"names":[7]}]}', 'syscalls[0].names[0] must be a string'],
   [
-    '{"defaultAction":"SCMP_ACT_LOG","syscalls":[{"names":["a"],"action":"SCMP_ACT_LOG","args":[{"index":9,"value":0,"op":"SCMP_CMP_EQ"}]}]}',
+    '{"defaultAction":"SCMP_ACT_LOG","syscalls":[{"names":["a"],' +
+      '"action":"SCMP_ACT_LOG","args":[{"index":9,"value":0,"op":"SCMP_CMP_EQ"}]}]}',
     'syscalls[0].args[0].index: a system call has arguments 0 to 5',
   ],
   [
