@@ -43,7 +43,7 @@ const INSTRUCTIONS: ReadonlyMap<string, Apply> = new Map<string, Apply>([
   [
     'HEALTHCHECK',
     (_config, change) => {
-      throw notImplemented(`${change.where}: HEALTHCHECK is not supported in changes yet`);
+      throw notImplemented(`${change.where} is not supported in changes yet`);
     },
   ],
 ]);

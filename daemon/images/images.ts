@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream';
-import type { Filters } from '../../api/ports.ts';
 import type { ContainerConfig } from '../../api/types/container.ts';
 import type {
   ImageDeleteItem,
@@ -28,7 +27,7 @@ import { parseTarget } from './target.ts';
 import { labelsOf, runConfig, toHistory, toInspect } from './wire.ts';
 
 /**
- * The engine's images: ImagePort of api/ports.ts and ImageCatalog of daemon/containers/ports.ts. Reads are answered
+ * The engine's images: ImagePort of `api/ports.ts` and ImageCatalog of daemon/containers/ports.ts. Reads are answered
  * from memory; changes are one transaction each, with their events.
  */
 export class Images {
@@ -57,7 +56,7 @@ export class Images {
 
   list(options: {
     all: boolean;
-    filters: Filters;
+    filters: ReadonlyMap<string, readonly string[]>;
     sharedSize: boolean;
     digests: boolean;
   }): Promise<ImageSummary[]> {

@@ -1,4 +1,3 @@
-import type { Filters } from '../../api/ports.ts';
 import type { ImageSummary } from '../../api/types/image.ts';
 import { invalidArgument } from '../base/errors.ts';
 import { parseTimeFilter } from './time-filter.ts';
@@ -34,10 +33,13 @@ const FILTERS: Readonly<
   reference: () => () => true,
 };
 
-/** The answer of GET /images/json, newest first. Throws invalid_argument for an unknown filter or a value it cannot read. */
+/**
+ * The answer of GET /images/json, newest first. Throws invalid_argument for an unknown filter or a value it cannot
+ * read.
+ */
 export function listImages(
   index: ImageIndex,
-  options: { filters: Filters; sharedSize: boolean; nowMs: number },
+  options: { filters: ReadonlyMap<string, readonly string[]>; sharedSize: boolean; nowMs: number },
 ): ImageSummary[] {
   const tests: ImageTest[] = [];
   for (const [key, values] of options.filters) {

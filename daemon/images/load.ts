@@ -78,8 +78,8 @@ async function* commit(
   const id = await commitImage(deps, index, image);
   for (const { name, imageId } of before) {
     if (imageId !== undefined && imageId !== id && !options.quiet) {
-      const text = `The image ${familiarName(name)} already exists, renaming the old one with ID ${imageId} to empty string\n`;
-      yield { stream: text };
+      const text = `The image ${familiarName(name)} already exists`;
+      yield { stream: `${text}, renaming the old one with ID ${imageId} to empty string\n` };
     }
   }
   if (plan.names.length === 0) {

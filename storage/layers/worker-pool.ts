@@ -178,8 +178,7 @@ class LayerThread {
     try {
       return await new Promise((resolve, reject) => {
         this.#job = { resolve, reject, onChunk };
-        // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker, not a window
-        this.#worker.postMessage(job);
+        this.#worker.postMessage(job, []);
       });
     } finally {
       this.#job = undefined;

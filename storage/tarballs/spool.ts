@@ -129,6 +129,7 @@ async function* plainBytes(
   source: Readable,
   options: { what: string; inflate: boolean },
 ): AsyncGenerator<Buffer> {
+  // A request's body is never decoded to text: its pieces are Buffers.
   const chunks = source[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   let first = Buffer.alloc(0);
   while (first.length < COMPRESSION_MAGIC_BYTES) {

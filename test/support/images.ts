@@ -9,7 +9,7 @@ import { gzipSync } from 'node:zlib';
 import { tar, type TarEntry } from './tar.ts';
 
 export interface ImageTarOptions {
-  /** `docker` = docker save of today (manifest.json), `oci` = image layout, `legacy` = repositories + json + VERSION. */
+  /** `docker` = docker save of today (manifest.json), `oci` = image layout, `legacy` = repositories, json, VERSION. */
   format?: 'docker' | 'oci' | 'legacy';
   /** Familiar names given to the image; `['busybox:latest']` by default. */
   tags?: string[];

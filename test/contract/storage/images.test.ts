@@ -1,0 +1,219 @@
+import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { busyboxEntries, busyboxImageTar, imageIdentity, imageTar } from '../../support/images.ts';
+import { collect, ImagesRig, inPieces } from '../../support/images-rig.ts';
+import { needs } from '../../support/needs.ts';
+import { tar } from '../../support/tar.ts';
+
+const describe = needs('root', 'busybox');
+
+describe('images on a real disk', () => {
+  let rig: ImagesRig;
+
+  beforeEach(async () => {
+    rig = await ImagesRig.create();
+  });
+
+  afterEach(async () => {
+    await rig[Symbol.asyncDispose]();
+  });
+
+  /** What a load must leave alone, or take back: directories and rows. */
+  function footprint(): unknown {
+    return {
+      layers: readdirSync(join(rig.dataRoot, 'layers')),
+      spools: readdirSync(join(rig.dataRoot, 'tmp')),
+      rows: rig.database.layers.all().length,
+      images: rig.database.images.all().map((row) => row.id),
+      tags: rig.database.tags.all().length,
+    };
+  }
+
+  test.each([
+    ['docker', false],
+    ['docker', true],
+    ['oci', false],
+    ['oci', true],
+  ] as const)('load: reads the %s format (gzip layers: %s) to the same image', async (format, gzip) => {
+    const options = { format, gzip, config: { Cmd: ['sh'], Env: ['A=1'] }, tags: ['box:1', 'example/box:2'] };
+    const layers = [tar(busyboxEntries()), tar([{ name: 'etc/motd', content: 'hello\n' }])];
+    const identity = imageIdentity(layers, options);
+    expect(await rig.load(imageTar(layers, options))).toEqual([
+      { stream: 'Loaded image: box:1\n' },
+      { stream: 'Loaded image: example/box:2\n' },
+    ]);
+    const image = await rig.images.inspect('box:1');
+    expect({ id: image.Id, diffIds: image.RootFS.Layers, tags: image.RepoTags }).toEqual({
+      ...identity,
+      tags: ['box:1', 'example/box:2'],
+    });
+    // The second layer only implies etc/: it shows as the first one has it.
+    const top = rig.layers.diff(rig.images.resolve('box:1').layerIds[1] ?? 0);
+    expect(lstatSync(join(top, 'etc')).mode & 0o7777).toBe(0o755);
+    expect(readFileSync(join(top, 'etc/motd'), 'utf8')).toBe('hello\n');
+  });
+
+  test('load: reads the oldest format and makes the configuration that it lacks', async () => {
+    await rig.load(busyboxImageTar({ format: 'legacy', extraLayers: [[{ name: 'x', content: 'x' }]] }));
+    const image = await rig.images.inspect('busybox');
+    expect(image.RootFS.Layers).toHaveLength(2);
+    expect(image.Config?.Cmd).toEqual(['sh']);
+    expect((await rig.images.history('busybox')).map((item) => [item.CreatedBy, item.Size])).toEqual([
+      ['/bin/sh -c #(nop) ADD layer 1', 1],
+      ['/bin/sh -c #(nop) ADD layer 0', image.Size - 1],
+    ]);
+  });
+
+  test('load: takes a tarball compressed as a whole, and names an image without tags by its id', async () => {
+    const tarball = busyboxImageTar({ tags: [] });
+    const [message] = await rig.load(gzipSync(tarball));
+    const [image] = rig.database.images.all();
+    expect(message).toEqual({ stream: `Loaded image ID: ${image?.id}\n` });
+  });
+
+  test('load: shows progress as dockerd does, and does not unpack a layer twice', async () => {
+    const messages = await rig.load(busyboxImageTar(), { quiet: false });
+    expect(messages.at(-2)).toMatchObject({
+      status: 'Loading layer',
+      progressDetail: { current: 2131968, total: 2131968 },
+      progress: `[${'='.repeat(50)}>]  2.132MB/2.132MB`,
+    });
+    const before = footprint();
+    expect(await rig.load(busyboxImageTar(), { quiet: false })).toEqual([
+      { stream: 'Loaded image: busybox:latest\n' },
+    ]);
+    expect(footprint()).toEqual(before);
+    expect(rig.events.map((event) => event.action)).toEqual(['load', 'load']);
+  });
+
+  test('save: gives back byte for byte what was loaded, in a tarball that loads again', async () => {
+    const odd = tar([
+      { name: 'bin/tool', mode: 0o4755, uid: 7, gid: 8, content: Buffer.alloc(70_000, 'x') },
+      { name: 'bin/tool2', type: '1', linkName: 'bin/tool' },
+      { name: 'dev/null', type: '3', major: 1, minor: 3, mode: 0o666 },
+      { name: 'pipe', type: '6', mode: 0o600 },
+      { name: 'etc/.wh.passwd' },
+      { name: 'var/', mode: 0o700 },
+      { name: 'var/.wh..wh..opq' },
+      { name: Buffer.from([0x66, 0xff, 0xfe]), content: 'not UTF-8' },
+      { name: 'twice', content: 'first' },
+      { name: 'twice', content: 'second' },
+    ]);
+    const options = { tags: ['odd:1'], extraLayers: [Buffer.concat([odd, Buffer.from('trailing bytes')])] };
+    await rig.load(busyboxImageTar(options));
+    const image = await rig.images.inspect('odd:1');
+    const saved = await rig.save('odd:1');
+    expect((await rig.save('odd:1')).equals(saved)).toBe(true);
+    await rig.images.remove('odd:1', { force: false, noprune: false });
+    expect(footprint()).toEqual({ layers: [], spools: [], rows: 0, images: [], tags: 0 });
+    await rig.load(saved);
+    const again = await rig.images.inspect('odd:1');
+    expect([again.Id, again.RootFS]).toEqual([image.Id, image.RootFS]);
+    expect(rig.events.map((event) => event.action)).toEqual([
+      'load',
+      'save',
+      'save',
+      'untag',
+      'delete',
+      'load',
+    ]);
+  });
+
+  test('save: by an id writes no names; several images share their layers', async () => {
+    await rig.load(busyboxImageTar({ tags: ['one:1'] }));
+    await rig.load(busyboxImageTar({ tags: ['two:1'], extraLayers: [[{ name: 'x', content: 'x' }]] }));
+    const { Id } = await rig.images.inspect('one:1');
+    expect((await rig.save(Id)).includes('repositories')).toBe(false);
+    const both = await rig.save('one', 'two:1');
+    expect(both.length).toBeLessThan(2_200_000);
+    await rig.images.remove('one:1', { force: false, noprune: false });
+    await rig.images.remove('two:1', { force: false, noprune: false });
+    expect(await rig.load(both)).toEqual([
+      { stream: 'Loaded image: one:1\n' },
+      { stream: 'Loaded image: two:1\n' },
+    ]);
+  });
+
+  test('save: fails at its end when a file of a layer was changed below the engine', async () => {
+    await rig.load(busyboxImageTar());
+    const [layer] = rig.images.resolve('busybox').layerIds;
+    await writeFile(join(rig.layers.diff(layer ?? 0), 'etc/shadow'), 'root::10933:0:99999:7:::\n\n');
+    await expect(rig.save('busybox')).rejects.toThrow(/its files were changed/);
+  });
+
+  test('load: a damaged layer leaves nothing, and the next load works', async () => {
+    const before = footprint();
+    const good = busyboxImageTar();
+    const flipped = Buffer.from(good);
+    flipped[1_000_000] = (flipped[1_000_000] ?? 0) ^ 1;
+    await expect(rig.load(flipped)).rejects.toThrow(/diffID mismatch/);
+    await expect(rig.load(good.subarray(0, 500_000))).rejects.toThrow(/cut off/);
+    const packed = gzipSync(good);
+    await expect(rig.load(packed.subarray(0, packed.length - 1000))).rejects.toThrow(/gzip/);
+    await expect(rig.load(Buffer.concat([packed, Buffer.from('garbage')]))).rejects.toThrow(/gzip/);
+    await expect(rig.load(Buffer.from('28b52ffd0000', 'hex'))).rejects.toThrow(/zstd.*not supported/);
+    expect(footprint()).toEqual(before);
+    await rig.load(good);
+    expect(
+      await rig.images.list({ all: false, filters: new Map(), sharedSize: true, digests: false }),
+    ).toMatchObject([{ RepoTags: ['busybox:latest'], SharedSize: 0 }]);
+  });
+
+  test('load: stops when the client goes, in the middle of a body and in the middle of unpacking', async () => {
+    const before = footprint();
+    const controller = new AbortController();
+    const stalled = new Readable({ read() {} });
+    stalled.push(busyboxImageTar().subarray(0, 1_000_000));
+    setTimeout(() => controller.abort(), 50);
+    await expect(
+      collect(rig.images.load(stalled, { quiet: true, signal: controller.signal })),
+    ).rejects.toMatchObject({ code: 'canceled' });
+    const signal = new AbortController().signal;
+    const loading = rig.images.load(inPieces(busyboxImageTar()), { quiet: false, signal });
+    const messages = loading[Symbol.asyncIterator]();
+    await messages.next();
+    await messages.return?.();
+    expect(footprint()).toEqual(before);
+  });
+
+  test('load: two at once of the same image end with one', async () => {
+    await Promise.all([rig.load(busyboxImageTar()), rig.load(busyboxImageTar())]);
+    expect(footprint()).toMatchObject({ rows: 1, tags: 1, spools: [] });
+    expect(readdirSync(join(rig.dataRoot, 'layers'))).toHaveLength(1);
+  });
+
+  test('restore: removes directories without a row and keeps the images', async () => {
+    await rig.load(busyboxImageTar());
+    for (const name of ['layers/tmp-1', 'layers/zz', 'layers/removed-1', 'tmp/spool-1']) {
+      await mkdir(join(rig.dataRoot, name, 'deep'), { recursive: true });
+    }
+    await rig.restart();
+    expect(footprint()).toMatchObject({ layers: ['1'], spools: [], rows: 1 });
+    expect((await rig.images.inspect('busybox')).RepoTags).toEqual(['busybox:latest']);
+  });
+
+  test('import: makes an image of one layer with the changes asked for', async () => {
+    const signal = new AbortController().signal;
+    const [message] = await collect(
+      rig.images.import(inPieces(gzipSync(tar(busyboxEntries()))), {
+        repo: 'imported',
+        tag: '',
+        message: 'by hand',
+        changes: ['CMD ["sh", "-l"]', 'ENV A=1 B="2 3"\nEXPOSE 80'],
+        signal,
+      }),
+    );
+    const image = await rig.images.inspect('imported:latest');
+    expect(message).toEqual({ status: image.Id });
+    expect(image).toMatchObject({
+      Comment: 'by hand',
+      Architecture: process.arch === 'x64' ? 'amd64' : process.arch,
+      Config: { Cmd: ['sh', '-l'], Env: ['A=1', 'B=2 3'], ExposedPorts: { '80/tcp': {} } },
+    });
+    expect(existsSync(join(rig.layers.diff(1), 'bin/busybox'))).toBe(true);
+  });
+});

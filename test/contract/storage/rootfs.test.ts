@@ -1,0 +1,39 @@
+import { linkSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { RootfsDirectories } from '../../../storage/layers/rootfs.ts';
+import { needs } from '../../support/needs.ts';
+
+const ID = 'c'.repeat(64);
+
+needs('root')('rootfs directories', () => {
+  test('create, size, list and remove', async () => {
+    const dataRoot = mkdtempSync(join(tmpdir(), 'berth-rootfs-'));
+    try {
+      const diff = (id: number): string => join(dataRoot, 'layers', String(id), 'diff');
+      mkdirSync(diff(1), { recursive: true });
+      mkdirSync(diff(2), { recursive: true, mode: 0o711 });
+      const rootfs = new RootfsDirectories({ dataRoot, layers: { diff, sizeBytes: (id) => id * 10 } });
+      expect(await rootfs.list()).toEqual([]);
+      await rootfs.create(ID, [1, 2]);
+      await rootfs.create(ID, [1, 2]);
+      const layout = rootfs.layout(ID, [1, 2]);
+      expect(layout.lowers).toEqual([diff(2), diff(1)]);
+      expect(statSync(layout.upper).mode & 0o7777).toBe(statSync(diff(2)).mode & 0o7777);
+      mkdirSync(join(layout.upper, 'a/b'), { recursive: true });
+      writeFileSync(join(layout.upper, 'a/b/file'), Buffer.alloc(1000));
+      linkSync(join(layout.upper, 'a/b/file'), join(layout.upper, 'again'));
+      // A link out of the tree counts as itself: the length of its target.
+      symlinkSync('/etc', join(layout.upper, 'out'));
+      expect(await rootfs.sizeRw(ID)).toBe(1000 + '/etc'.length);
+      expect(rootfs.sizeRootFs([1, 2])).toBe(30);
+      expect(await rootfs.list()).toEqual([ID]);
+      await rootfs.remove(ID);
+      await rootfs.remove(ID);
+      expect(await rootfs.list()).toEqual([]);
+    } finally {
+      rmSync(dataRoot, { recursive: true, force: true });
+    }
+  });
+});

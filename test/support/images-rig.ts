@@ -1,0 +1,104 @@
+/** The image domain over a real database, real disk and real threads, without a daemon around it. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import type { ProgressMessage } from '../../api/types/image.ts';
+import { systemClock } from '../../daemon/base/clock.ts';
+import { silentLogger } from '../../daemon/base/log.ts';
+import type { EventDraft } from '../../daemon/events/journal-types.ts';
+import type { ImageUser } from '../../daemon/images/deps.ts';
+import { Images } from '../../daemon/images/images.ts';
+import { openDatabase, type SqliteDatabase } from '../../storage/database/index.ts';
+import { LayerStore } from '../../storage/layers/store.ts';
+import { LayerWorkers } from '../../storage/layers/worker-pool.ts';
+import { SpoolDirectory } from '../../storage/tarballs/spool.ts';
+
+export class ImagesRig implements AsyncDisposable {
+  readonly dataRoot: string;
+  readonly database: SqliteDatabase;
+  readonly layers: LayerStore;
+  readonly events: EventDraft[] = [];
+  /** Containers that use images, by image id; tests fill it. */
+  readonly users = new Map<string, ImageUser[]>();
+  readonly #workers: LayerWorkers;
+  images: Images;
+
+  constructor(dataRoot: string) {
+    this.dataRoot = dataRoot;
+    this.database = openDatabase(join(dataRoot, 'berth.db'), silentLogger);
+    this.#workers = new LayerWorkers();
+    this.layers = new LayerStore({ dataRoot, workers: this.#workers, log: silentLogger });
+    this.images = this.#build();
+  }
+
+  static async create(): Promise<ImagesRig> {
+    const rig = new ImagesRig(await mkdtemp(join(tmpdir(), 'berth-images-')));
+    await rig.images.restore();
+    return rig;
+  }
+
+  /** What a daemon started again would see. */
+  async restart(): Promise<void> {
+    this.images = this.#build();
+    await this.images.restore();
+  }
+
+  /** Loads a tarball and answers all messages. */
+  async load(tarball: Buffer, options: { quiet?: boolean } = {}): Promise<ProgressMessage[]> {
+    const signal = new AbortController().signal;
+    const messages = this.images.load(inPieces(tarball), { quiet: options.quiet ?? true, signal });
+    return await collect(messages);
+  }
+
+  async save(...refs: string[]): Promise<Buffer> {
+    const stream = await this.images.save(refs, { signal: new AbortController().signal });
+    return Buffer.concat(await collect(stream));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#workers[Symbol.asyncDispose]();
+    this.database.close();
+    await rm(this.dataRoot, { recursive: true, force: true });
+  }
+
+  #build(): Images {
+    return new Images({
+      database: this.database,
+      journal: {
+        commit: (change, options) => {
+          const drafts: EventDraft[] = [];
+          const result = this.database.transaction(() => change((draft) => drafts.push(draft)), options);
+          this.events.push(...drafts);
+          return result;
+        },
+      },
+      layers: this.layers,
+      spools: new SpoolDirectory(this.dataRoot),
+      clock: systemClock,
+      log: silentLogger,
+      users: (imageId) => this.users.get(imageId) ?? [],
+    });
+  }
+}
+
+/** Everything an async iterable gives. */
+export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) {
+    all.push(item);
+  }
+  return all;
+}
+
+/** As a socket delivers it: in pieces that begin and end anywhere. */
+export function inPieces(bytes: Buffer, size = 60_001): Readable {
+  return Readable.from(
+    (function* pieces() {
+      for (let offset = 0; offset < bytes.length; offset += size) {
+        yield bytes.subarray(offset, offset + size);
+      }
+    })(),
+    { objectMode: false },
+  );
+}
