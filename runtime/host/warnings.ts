@@ -60,7 +60,8 @@ function componentWarnings(facts: Facts): string[] {
       // Distributions back-port fixes without touching the upstream number: only their changelog knows.
       warnings.push(
         `WARNING: runc ${runc.version} is older than ${line in runcFloors ? floor : '1.3.6'}: unless your ` +
-          'distribution back-ported the fixes of CVE-2025-31133, CVE-2025-52565 and CVE-2025-52881 (see its changelog), ' +
+          'distribution back-ported the fixes of CVE-2025-31133, CVE-2025-52565 and CVE-2025-52881 ' +
+          '(see its changelog), ' +
           'a malicious image can escape to the host',
       );
     }
