@@ -9,7 +9,7 @@ export type CgroupDriver = 'cgroupfs' | 'systemd';
 export interface CgroupLayout {
   /** 1 also for hybrid hosts, where `unified` lies beside the controllers of version 1: as runc and Docker count. */
   version: 1 | 2;
-  /** Mount points of version 1, by controller (`memory`) or name (`name=systemd`); co-mounted ones share a mount point. */
+  /** Mount points of version 1, by controller (`memory`) or name (`name=systemd`); co-mounted ones share one. */
   controllers: ReadonlyMap<string, string>;
   /** Mount point of version 2; null when there is none. */
   unified: string | null;

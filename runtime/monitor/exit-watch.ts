@@ -65,7 +65,7 @@ export class ExitWatch implements Disposable {
     this.#told.delete(id);
   }
 
-  /** Calls back for each exit, asynchronously also for those recorded before. Watching starts with the first listener. */
+  /** Calls back for each exit, later also for those recorded before. Watching starts with the first listener. */
   onExit(listener: (exit: ContainerExit) => void): Disposable {
     this.#listeners.add(listener);
     this.#watching ??= this.#start();

@@ -18,7 +18,7 @@ export interface StdioChannelDeps {
   acceptsInput: boolean;
   /** True = conmon takes any client's leaving for the end of input, so this one must not be seen to leave. */
   lingers: boolean;
-  /** False once the process behind the output has ended: what is left then is bounded and is read whatever the limit. */
+  /** False once the process behind the output has ended: what is left then is bounded, and read whatever the limit. */
   isProcessAlive(): boolean;
 }
 

@@ -29,7 +29,7 @@ export class KernelError extends Error {
   }
 }
 
-/** Where Linux has two names for one number, the one that Node.js uses: the first (EAGAIN, not EWOULDBLOCK; ENOTSUP). */
+/** Of two names for one number the one that Node.js uses: the first (EAGAIN, not EWOULDBLOCK; ENOTSUP). */
 const errnoNames = new Map<number, string>(
   Object.entries(constants.errno)
     .toReversed()

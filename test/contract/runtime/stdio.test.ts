@@ -50,7 +50,7 @@ needs(
     expect(bytes).toBe(20 * 1024 * 1024);
   });
 
-  test('waits for a client that does not read, without its memory growing, and not when the container ends', async () => {
+  test('waits for a client that does not read, memory does not grow, and an exit is told all the same', async () => {
     const { id, init } = await it.launch(['yes', 'x'.repeat(1000)]);
     const channel = await it.runtime.attach(id);
     await it.runtime.begin(id);

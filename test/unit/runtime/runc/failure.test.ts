@@ -2,7 +2,12 @@ import { expect, test } from 'vitest';
 import { runcFailure } from '../../../../runtime/runc/failure.ts';
 
 const line = (text: string): string =>
-  `time="2026-01-01T00:00:00Z" level=warning msg="something else"\ntime="2026-01-01T00:00:00Z" level=error msg=${JSON.stringify(text)}\n`;
+  [
+    'time="2026-01-01T00:00:00Z" level=warning msg="something else"',
+    `time="2026-01-01T00:00:00Z" level=error msg=${JSON.stringify(text)}`,
+    '',
+  ].join('
+');
 const START = 'unable to start container process: ';
 
 test.each([
