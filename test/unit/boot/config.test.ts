@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../../daemon/boot/config/config.ts';
 import { readFlags } from '../../../daemon/boot/config/flags.ts';
 import { reloadAttributes, reloadConfig } from '../../../daemon/boot/config/reload.ts';
-import { settingEntries } from '../../../daemon/boot/config/settings.ts';
+import { settingEntries, settings } from '../../../daemon/boot/config/settings.ts';
 import { helpText } from '../../../daemon/boot/help.ts';
 
 interface Given {
@@ -43,7 +43,7 @@ describe('loadConfig', () => {
   test('reads every kind of value from words and from JSON alike', () => {
     const argv = (
       '-D --icc=false --default-shm-size 128m --label a=b --label=c -l warn --default-ulimit nofile=1024:2048 ' +
-      '--default-ulimit core=-1 --log-opt max-size=10m --add-runtime runc=/opt/runc ' +
+      '--default-ulimit core=-1 --add-runtime runc=/opt/runc ' +
       '--exec-opt native.cgroupdriver=cgroupfs -H tcp://127.0.0.1'
     ).split(' ');
     const file = {
@@ -53,13 +53,20 @@ describe('loadConfig', () => {
       labels: ['a=b', 'c'],
       'log-level': 'warn',
       'default-ulimits': { nofile: { Name: 'nofile', Soft: 1024, Hard: 2048 }, core: { Soft: -1, Hard: -1 } },
-      'log-opts': { 'max-size': '10m' },
       runtimes: { runc: { path: '/opt/runc' } },
       'exec-opts': ['native.cgroupdriver=cgroupfs'],
       hosts: ['tcp://127.0.0.1'],
     };
     expect(load({ argv })).toEqual(load({ file }));
     expect(load({ file }).defaultUlimits['core']).toEqual({ Name: 'core', Soft: -1, Hard: -1 });
+  });
+
+  test('reads pairs, of which the value may hold anything', () => {
+    const { logOpts } = settings;
+    expect(logOpts.normalize(logOpts.parse(['max-size=10m', 'labels=a=b,c']))).toEqual({
+      'max-size': '10m',
+      labels: 'a=b,c',
+    });
   });
 
   test('gives a frozen configuration', () => {
