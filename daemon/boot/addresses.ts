@@ -15,7 +15,7 @@ export interface AddressFacts {
   readFile(path: string): string;
 }
 
-/** Where the API listens, and what the operator should know about it. Throws invalid_argument that names the setting. */
+/** Where the API listens, and what to warn the operator of. Throws invalid_argument that names the setting. */
 export function addresses(config: Config, facts: AddressFacts): { addresses: Address[]; warnings: string[] } {
   const hosts = config.hosts.map((text) => parseHost(text, { tls: usesTls(config) }));
   const gid = groupId(config.group, facts.groups);

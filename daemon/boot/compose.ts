@@ -1,8 +1,46 @@
-import type { Address } from '../../api/listen.ts';
-import { notImplemented } from '../base/errors.ts';
+import { mkdirSync } from 'node:fs';
+import { listen } from '../../api/listen.ts';
+import type { Address, Listener } from '../../api/listen.ts';
+import type { EnginePorts } from '../../api/ports.ts';
+import { createApi } from '../../api/server.ts';
+import { detectCgroups } from '../../runtime/cgroups/detect.ts';
+import type { CgroupLayout } from '../../runtime/cgroups/detect.ts';
+import { readHostFacts } from '../../runtime/host/facts.ts';
+import type { HostFacts } from '../../runtime/host/facts.ts';
+import { liveHost } from '../../runtime/host/source.ts';
+import { KernelMounts } from '../../runtime/mounts/runner.ts';
+import { switchOnForwarding } from '../../runtime/network/forwarding.ts';
+import { KernelNetwork } from '../../runtime/network/kernel-network.ts';
+import { ConmonRuntime } from '../../runtime/runc/conmon-runtime.ts';
+import { openDatabase } from '../../storage/database/index.ts';
+import type { MetaTable } from '../../storage/database/rows.ts';
+import { RootfsDirectories } from '../../storage/layers/rootfs.ts';
+import { LayerStore } from '../../storage/layers/store.ts';
+import { LayerWorkers } from '../../storage/layers/worker-pool.ts';
+import { SpoolDirectory } from '../../storage/tarballs/spool.ts';
+import { LocalVolumes } from '../../storage/volumes/local-volumes.ts';
+import { systemClock } from '../base/clock.ts';
+import { EngineError } from '../base/errors.ts';
+import { bootId, isAlive } from '../base/kernel/process.ts';
 import type { Logger } from '../base/log.ts';
+import { Rollback } from '../base/rollback.ts';
+import { Containers } from '../containers/containers.ts';
+import { EventLog } from '../events/log.ts';
+import { Execs } from '../execs/execs.ts';
+import { Images } from '../images/images.ts';
+import { hostFiles } from '../networks/host-files.ts';
+import { NetworkState } from '../networks/network-state.ts';
+import { Networks } from '../networks/networks.ts';
+import { Sandboxes } from '../networks/sandboxes.ts';
+import { engineId } from '../system/engine-id.ts';
+import { liveFacts } from '../system/live-facts.ts';
+import { System } from '../system/system.ts';
+import { Volumes } from '../volumes/volumes.ts';
+import { reloadAttributes } from './config/reload.ts';
 import type { Config } from './config/settings.ts';
+import { buildOf, engineDefaultsOf, networkOptionsOf, systemSettingsOf } from './derived.ts';
 import type { Instance } from './instance.ts';
+import { ENGINE_VERSION } from './version.ts';
 
 /** What `run` hands over once this process has the data root for itself. */
 export interface ComposeDeps {
@@ -24,23 +62,228 @@ export interface Engine {
 }
 
 /**
- * The composition root: the only place where all parts meet, and where the compiler checks that they fit the ports
- * (`satisfies EnginePorts`). Start order, each step needing those before it:
+ * The composition root: the only place where all parts meet, and where the compiler checks that they fit the ports.
+ * Each part needs those before it:
  *
- *   1. umask 022; directories of `instance.paths`; the temporary one is emptied
- *   2. readHostFacts: programs, kernel, cgroups; its warnings go to the log, and SQLite's floor (3.51.3) is checked
- *   3. openDatabase -> engineId(database.meta) -> EventLog (the journal of everything below)
- *   4. storage: layers, root file systems, LocalVolumes; images: index from rows
- *   5. Volumes({ users }) .restore(): `users` asks the container registry, which is filled in step 7 (a closure)
- *   6. networks: the bridge and the firewall table of this instance
- *   7. runtime, then containers: rows -> registry, restore: take over what runs, settle what ended meanwhile (one `die`
- *      each), close what has no owner, arm restart policies
- *   8. System({ counts }) with callbacks into images, containers, events
- *   9. createApi(ports), listen on `addresses` - last, so that no client sees half an engine
+ *   host facts -> database -> event log -> images, volumes, networks -> runtime -> containers (restore) -> system -> API
  *
- * Stopping goes backwards: listeners (`close` ends streams), EventLog, restart timers, runtime listeners, database.
+ * The API listens last, so that no client sees half an engine. Stopping goes backwards; so does a start that fails.
  */
-export function compose(deps: ComposeDeps): Promise<Engine> {
-  deps.log.debug({ data: deps.instance.paths.dataRoot }, 'composing the engine');
-  return Promise.reject(notImplemented('compose: the parts are not wired yet'));
+export async function compose(deps: ComposeDeps): Promise<Engine> {
+  const { log } = deps;
+  const parts = new Rollback(log);
+  try {
+    const domain = await composeDomain(deps, parts);
+    await serve(deps, domain, parts);
+    return {
+      reload: (config) => Promise.resolve(domain.reload(config)),
+      stop: () => parts[Symbol.asyncDispose](),
+    };
+  } catch (error) {
+    await parts[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+interface Domain {
+  ports: EnginePorts;
+  facts: HostFacts;
+  reload(config: Config): void;
+}
+
+async function serve(deps: ComposeDeps, domain: Domain, parts: Rollback): Promise<void> {
+  const { log } = deps;
+  const facts = {
+    version: ENGINE_VERSION,
+    experimental: false,
+    os: 'linux',
+    cgroupVersion: domain.facts.cgroup.version,
+  };
+  const api = createApi({ ports: domain.ports, log, facts });
+  const listeners: Listener[] = [];
+  parts.defer('close listeners', async () => {
+    await Promise.all(listeners.map((listener) => listener.close()));
+  });
+  for (const address of deps.addresses) {
+    listeners.push(await listen(api, address, log));
+  }
+}
+
+async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain> {
+  const { config, instance, log } = deps;
+  const { dataRoot, database: databasePath } = instance.paths;
+  prepareDirectories(instance);
+  if (config.ipForward) {
+    // Before the host is looked at, which would warn that it is off.
+    switchOnForwarding(log);
+  }
+  const host = await readHost(config, instance, log);
+  const clock = systemClock;
+
+  const database = openDatabase(databasePath, log);
+  parts.defer('close database', () => database.close());
+  const events = new EventLog({ database, clock, log });
+  parts.defer('end event streams', () => events[Symbol.dispose]());
+
+  // Images, volumes and networks ask about containers, which are made of them: answered once the registry is there.
+  const late: { containers?: Containers } = {};
+  const workers = new LayerWorkers();
+  parts.defer('end layer threads', () => workers[Symbol.asyncDispose]());
+  const layers = new LayerStore({ dataRoot, workers, log });
+  const images = new Images({
+    database,
+    journal: events,
+    layers,
+    spools: new SpoolDirectory(dataRoot),
+    clock,
+    log,
+    users: (imageId) => late.containers?.imageUsers(imageId) ?? [],
+  });
+  await images.restore();
+  const volumes = new Volumes({
+    journal: events,
+    database,
+    directories: new LocalVolumes({ root: instance.paths.volumes, log }),
+    users: (name) => late.containers?.volumeUsers(name) ?? [],
+    clock,
+    log,
+  });
+  await volumes.restore();
+
+  const network = composeNetwork(deps, database.meta, (id) => late.containers?.nameOf(id));
+  const runtime = composeRuntime(host, instance, log);
+  parts.defer('end exit watch', () => runtime[Symbol.dispose]());
+
+  const sizeBytes = (id: number): number => database.layers.get(id)?.sizeBytes ?? 0;
+  const rootfs = new RootfsDirectories({ dataRoot, layers: { diff: (id) => layers.diff(id), sizeBytes } });
+  const containers = new Containers({
+    journal: events,
+    table: database.containers,
+    runtime,
+    rootfs,
+    mounts: new KernelMounts(),
+    images,
+    networks: network.sandboxes,
+    volumes,
+    clock,
+    log,
+    facts: host.facts,
+    defaults: engineDefaultsOf(config),
+    dataRoot,
+    storageDriver: config.storageDriver,
+    cgroupParent: host.cgroupParent,
+    bootId: bootId(),
+    isAlive,
+  });
+  late.containers = containers;
+  await containers.restore();
+  parts.defer('stop watching containers', () => containers.close());
+  const execs = new Execs({ targets: containers, runtime, clock, log });
+
+  let current = config;
+  const id = engineId(database);
+  const system = new System({
+    engineId: id,
+    build: buildOf(database.sqliteVersion),
+    facts: host.facts,
+    live: liveFacts,
+    settings: () => systemSettingsOf(current, host.facts),
+    counts: () => ({ ...containers.counts(), images: images.count }),
+    eventListeners: () => events.listeners,
+    environment: process.env,
+    clock,
+  });
+  return {
+    facts: host.facts,
+    ports: {
+      containers,
+      execs,
+      images,
+      networks: network.networks,
+      volumes,
+      events,
+      system,
+    } satisfies EnginePorts,
+    reload: (next) => {
+      current = next;
+      events.commit((emit) =>
+        emit({
+          type: 'daemon',
+          action: 'reload',
+          actorId: id,
+          attributes: reloadAttributes(next, host.facts.hostname),
+        }),
+      );
+    },
+  };
+}
+
+interface Host {
+  facts: HostFacts;
+  cgroupLayout: CgroupLayout;
+  cgroupParent: string;
+  runcPath: string;
+  conmonPath: string;
+}
+
+async function readHost(config: Config, instance: Instance, log: Logger): Promise<Host> {
+  const detected = detectCgroups();
+  const driver = instance.cgroupDriver ?? detected.driver;
+  const runc = config.runtimes['runc']?.path;
+  const paths = { ...(runc && { runc }), ...(config.initPath !== '' && { init: config.initPath }) };
+  const facts = await readHostFacts(liveHost(), { cgroupDriver: driver, paths });
+  for (const warning of facts.warnings) {
+    log.warn({ warning }, 'host');
+  }
+  const { runc: runcFound, conmon } = facts.components;
+  if (runcFound === null || conmon === null) {
+    throw new EngineError('unavailable', 'runc and conmon are there but do not tell their versions');
+  }
+  return {
+    facts,
+    cgroupLayout: detected.layout,
+    cgroupParent: instance.cgroupParent(driver),
+    runcPath: runcFound.path,
+    conmonPath: conmon.path,
+  };
+}
+
+function prepareDirectories({ paths }: Instance): void {
+  // What others may read is made so on purpose, never by a lax mask of whoever started the daemon.
+  process.umask(0o022);
+  // Passable, not listable: a process in a user namespace must reach its own root below.
+  mkdirSync(paths.dataRoot, { recursive: true, mode: 0o710 });
+  mkdirSync(paths.containers, { recursive: true, mode: 0o710 });
+  mkdirSync(paths.execRoot, { recursive: true, mode: 0o700 });
+}
+
+function composeNetwork(
+  { config, instance, log }: ComposeDeps,
+  meta: MetaTable,
+  containerName: (id: string) => string | undefined,
+): { sandboxes: Sandboxes; networks: Networks } {
+  const clock = systemClock;
+  const options = networkOptionsOf(config, instance);
+  const state = new NetworkState({ meta, clock });
+  const settings = {
+    namespaceDirectory: instance.paths.networkNamespaces,
+    interfacePrefix: instance.interfacePrefix,
+    table: instance.nftTable,
+    ipForward: config.ipForward,
+  };
+  const kernel = new KernelNetwork({ settings, log, clock });
+  return {
+    sandboxes: new Sandboxes({ kernel, state, options, files: hostFiles, log }),
+    networks: new Networks({ state, options, containerName }),
+  };
+}
+
+function composeRuntime(host: Host, instance: Instance, log: Logger): ConmonRuntime {
+  return new ConmonRuntime({
+    runcPath: host.runcPath,
+    conmonPath: host.conmonPath,
+    execRoot: instance.paths.execRoot,
+    cgroup: { layout: host.cgroupLayout, driver: host.facts.cgroup.driver, parent: host.cgroupParent },
+    log,
+  });
 }

@@ -157,6 +157,11 @@ export class Containers implements ContainerPort {
     return execTarget(this.#context, ref);
   }
 
+  /** The name of a container by its full id; undefined when there is none. */
+  nameOf(id: string): string | undefined {
+    return this.#context.registry.get(id)?.name;
+  }
+
   imageUsers(imageId: string): ImageUser[] {
     return imageUsers(this.#context.registry, imageId);
   }

@@ -1,15 +1,12 @@
-import type { Container } from './container.ts';
 import type { Registry } from './registry.ts';
 import { isLive } from './state-facts.ts';
 import { volumeNames } from './volumes.ts';
 
 /** What other domains ask about containers: who uses an image, a volume; how many there are. Structurally typed ports. */
 export interface ImageUser {
-  containerId: string;
+  id: string;
   name: string;
-  isRunning: boolean;
-  /** The reference it was created from. */
-  createdFrom: string;
+  running: boolean;
 }
 
 export interface ContainerCounts {
@@ -23,12 +20,7 @@ export function imageUsers(registry: Registry, imageId: string): ImageUser[] {
   return registry
     .all()
     .filter((container) => container.imageId === imageId)
-    .map(({ id, name, state, spec }: Container) => ({
-      containerId: id,
-      name,
-      isRunning: isLive(state),
-      createdFrom: spec.createdFrom,
-    }));
+    .map(({ id, name, state }) => ({ id, name, running: isLive(state) }));
 }
 
 /** Ids of the containers, running or not, that mount this volume. */

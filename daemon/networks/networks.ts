@@ -24,11 +24,11 @@ export class Networks {
     this.#containerName = deps.containerName;
   }
 
-  /** Without the containers in them: those only `inspect` lists, as since API 1.28. */
+  /** With the containers in them, which the API's edge only gives to clients older than 1.28. */
   list(filters: ReadonlyMap<string, readonly string[]>): Promise<NetworkInspect[]> {
     return Promise.resolve().then(() =>
-      BUILT_IN_NETWORKS.map((name) => ({ ...this.#view(this.#state.networks[name]), Containers: {} })).filter(
-        (network) => matchesFilters(network, filters),
+      BUILT_IN_NETWORKS.map((name) => this.#view(this.#state.networks[name])).filter((network) =>
+        matchesFilters(network, filters),
       ),
     );
   }

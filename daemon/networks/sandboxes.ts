@@ -1,4 +1,3 @@
-import type { EventDraft } from '../events/journal-types.ts';
 import type { NetworkSandboxes, Sandbox, SandboxRequest } from '../containers/ports.ts';
 import type { EndpointSettings } from '../../api/types/container.ts';
 import { EngineError, errorText, internal, unreachable } from '../base/errors.ts';
@@ -116,18 +115,6 @@ export class Sandboxes implements NetworkSandboxes {
           endpointId: sandbox.endpoints['bridge']?.EndpointID,
         })),
     );
-  }
-
-  /** Events of a sandbox opened or closed, for the transaction that records it. A joined sandbox has none. */
-  events(action: 'connect' | 'disconnect', containerId: string, sandbox: Sandbox): EventDraft[] {
-    if (sandbox.ownerId !== containerId) {
-      return [];
-    }
-    return BUILT_IN_NETWORKS.filter((name) => sandbox.endpoints[name] !== undefined).map((name) => {
-      const { id, driver } = this.#state.networks[name];
-      const attributes = { container: containerId, name, type: driver };
-      return { type: 'network', action, actorId: id, attributes };
-    });
   }
 
   async #open(request: SandboxRequest, checked: CheckedRequest): Promise<Sandbox> {

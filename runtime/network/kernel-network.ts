@@ -1,4 +1,3 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import type { Clock } from '../../daemon/base/clock.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import type { Subnet } from '../../daemon/base/ipv4.ts';
@@ -7,6 +6,7 @@ import type { Logger } from '../../daemon/base/log.ts';
 import { ensureBridge, findLink } from './bridge.ts';
 import type { BridgeSettings } from './bridge.ts';
 import { forgetUdpFlows } from './conntrack.ts';
+import { switchOnForwarding } from './forwarding.ts';
 import { Firewall } from './firewall.ts';
 import { hostSubnets } from './host-subnets.ts';
 import { LinkRemover } from './link-remover.ts';
@@ -82,7 +82,7 @@ export class KernelNetwork {
   /** Makes or mends the bridge and the firewall's table, which then publishes exactly `ports`. */
   prepare(bridge: BridgeSettings, ports: readonly PublishedPort[]): void {
     if (this.#settings.ipForward) {
-      this.#enableForwarding();
+      switchOnForwarding(this.#log);
     }
     this.#mendBridge(bridge);
     failpoint('network.prepare.firewall');
@@ -247,14 +247,6 @@ export class KernelNetwork {
         // failing for.
         this.#log.warn({ port: port.hostPort, err: error }, 'old udp flows could not be forgotten');
       }
-    }
-  }
-
-  #enableForwarding(): void {
-    const file = '/proc/sys/net/ipv4/ip_forward';
-    if (readFileSync(file, 'utf8').trim() !== '1') {
-      writeFileSync(file, '1');
-      this.#log.info({ sysctl: 'net.ipv4.ip_forward' }, 'IPv4 forwarding switched on');
     }
   }
 }

@@ -21,7 +21,7 @@ export interface Setting<T> {
   /** Taken over by SIGHUP. */
   isReloadable: boolean;
   schema: Readonly<Record<string, unknown>>;
-  /** Reads the words of one source in order. Throws invalid_argument with the problem only; the caller names the setting. */
+  /** Reads the words of one source in order. Throws invalid_argument with the problem; the caller names the setting. */
   parse(words: readonly string[]): unknown;
   /** From what the schema let through to the value of the configuration. */
   normalize(value: unknown): T;

@@ -1,0 +1,69 @@
+import { NEWEST, OLDEST, formatVersion } from '../../api/versions/version.ts';
+import type { HostFacts } from '../../runtime/host/facts.ts';
+import type { EngineDefaults } from '../containers/spec/container-spec.ts';
+import type { NetworkOptions } from '../networks/options.ts';
+import type { Build, SystemSettings } from '../system/ports.ts';
+import type { Config } from './config/settings.ts';
+import type { Instance } from './instance.ts';
+import { ENGINE_VERSION } from './version.ts';
+
+/** What each part of the engine is told of the configuration. Pure. */
+
+export function engineDefaultsOf(config: Config): EngineDefaults {
+  return {
+    shmSizeBytes: config.defaultShmSize,
+    init: config.init,
+    noNewPrivileges: config.noNewPrivileges,
+    logDriver: config.logDriver === 'none' ? 'none' : 'json-file',
+    ulimits: Object.values(config.defaultUlimits),
+    apparmorProfile: apparmorProfile(),
+  };
+}
+
+export function networkOptionsOf(config: Config, instance: Instance): NetworkOptions {
+  return {
+    bridge: instance.bridge ?? 'berth0',
+    ...(config.bip !== '' && { bip: config.bip }),
+    ...(config.fixedCidr !== '' && { fixedCidr: config.fixedCidr }),
+    mtu: config.mtu,
+    ip: config.ip,
+    dns: config.dns,
+    dnsSearch: config.dnsSearch,
+    dnsOpts: config.dnsOptions,
+  };
+}
+
+export function systemSettingsOf(config: Config, facts: HostFacts): SystemSettings {
+  return {
+    debug: config.debug,
+    labels: config.labels,
+    dataRoot: config.dataRoot,
+    storageDriver: config.storageDriver,
+    logDriver: config.logDriver,
+    defaultRuntime: config.defaultRuntime,
+    liveRestore: config.liveRestore,
+    noNewPrivileges: config.noNewPrivileges,
+    seccompProfile: config.seccompProfile,
+    apparmorProfile: apparmorProfile(),
+    privateCgroupNamespaces: facts.cgroup.version === 2,
+    insecureRegistries: config.insecureRegistries,
+    registryMirrors: config.registryMirrors,
+    warnings: [],
+  };
+}
+
+export function buildOf(sqliteVersion: string): Build {
+  return {
+    version: ENGINE_VERSION,
+    apiVersion: formatVersion(NEWEST),
+    minApiVersion: formatVersion(OLDEST),
+    commit: '',
+    time: '',
+    sqliteVersion,
+  };
+}
+
+/** No profile is loaded by this engine yet, so containers are unconfined by AppArmor wherever it is on. */
+function apparmorProfile(): string | null {
+  return null;
+}
