@@ -29,8 +29,10 @@ export async function attachContainer(
     throw notImplemented('configured logging driver does not support reading');
   }
   const detachKeys = parseDetachKeys(options.detachKeys);
-  const seat = options.stream ? await takeSeat(context, container) : new PendingAttach();
-  if (!options.stream) {
+  const seat = new PendingAttach({ stdin: options.stdin && (container.spec.config.OpenStdin ?? false) });
+  if (options.stream) {
+    await takeSeat(context, container, seat);
+  } else {
     seat.cancel();
   }
   context.machine.record(containerEvent(container, 'attach'));
@@ -52,14 +54,16 @@ function refuseAttach(container: Container, ref: string): void {
 }
 
 /** A place at the container's stdio: now when it runs, else at its next start. */
-async function takeSeat(context: ContainerContext, container: Container): Promise<PendingAttach> {
-  const seat = new PendingAttach();
+async function takeSeat(
+  context: ContainerContext,
+  container: Container,
+  seat: PendingAttach,
+): Promise<void> {
   if (isLive(container.state)) {
-    seat.connect(await context.runtime.attach(container.id));
+    seat.connect(await context.runtime.attach(container.id, { stdin: seat.stdin }));
   } else {
     container.pendingAttaches.add(seat);
   }
-  return seat;
 }
 
 /** One client's conversation with a container. */
@@ -164,16 +168,14 @@ class Attachment {
   }
 
   async #input(socket: Duplex, channel: StdioChannel): Promise<void> {
-    const { config } = this.#container.spec;
-    const takesInput = this.#options.stdin && (config.OpenStdin ?? false);
-    if (!takesInput) {
+    if (!this.#seat.stdin) {
       // Read on, so that the end of the connection is noticed.
       socket.resume();
       return;
     }
     const end = await pumpClientInput(socket, {
       write: (data) => channel.write(data),
-      ...(config.Tty && { detachKeys: this.#detachKeys }),
+      ...(this.#container.spec.config.Tty && { detachKeys: this.#detachKeys }),
     });
     if (end === 'detached') {
       this.#context.machine.record(containerEvent(this.#container, 'detach'));

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import type { ContainerCreateRequest, ContainerCreateResponse } from '../../api/types/container.ts';
 import { EngineError, invalidArgument, isEngineError, notFound } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
@@ -12,9 +12,10 @@ import { containerEvent } from './events.ts';
 import { checkName, generateName } from './names.ts';
 import { containerFiles } from './paths.ts';
 import type { ResolvedImage } from './ports.ts';
-import { hasForeignNetwork, sandboxRequest } from './sandbox.ts';
+import { sandboxRequest } from './sandbox.ts';
 import { buildSpec } from './spec/container-spec.ts';
 import type { ContainerSpec } from './spec/container-spec.ts';
+import { containerOfMode } from './spec/namespaces.ts';
 import { ensureVolumes } from './volumes.ts';
 
 /** Makes a container that can be started. Throws not_found for its image, conflict for its name. */
@@ -40,10 +41,12 @@ export async function createContainer(
   rollback.defer('release name', () => registry.releaseName(finalName, id));
 
   failpoint('containers.create.rootfs');
+  const { directory } = containerFiles(dataRoot, id);
+  rollback.defer('remove directory', () => rm(directory, { recursive: true, force: true }));
   rollback.defer('remove rootfs', () => rootfs.remove(id));
   await together(
     rootfs.create(id, image.layerIds),
-    mkdir(containerFiles(dataRoot, id).directory, { recursive: true, mode: 0o710 }),
+    mkdir(directory, { recursive: true, mode: 0o710 }),
   );
   failpoint('containers.create.volumes');
   await ensureVolumes(context, spec, rollback);
@@ -85,7 +88,7 @@ function specify(
     },
     hostPathExists: existsSync,
   });
-  if (!hasForeignNetwork(built.spec)) {
+  if (containerOfMode(built.spec.hostConfig.NetworkMode) === undefined) {
     networks.validate(sandboxRequest(built.spec));
   }
   return built;

@@ -9,7 +9,8 @@ export function scheduleRestart(context: ContainerContext, container: Container)
   if (container.state.status !== 'restarting') {
     return;
   }
-  const delayMs = Number((container.state.nextAttemptNano - context.clock.nowNano()) / NANOS_PER_MS);
+  const remainingNano = container.state.nextAttemptNano - context.clock.nowNano();
+  const delayMs = Number((remainingNano + NANOS_PER_MS - 1n) / NANOS_PER_MS);
   cancelRestart(container);
   // Never longer than the policy's own delay: the wall clock may have been set back meanwhile.
   const boundedMs = Math.min(Math.max(delayMs, 0), container.state.restartDelayMs);

@@ -118,8 +118,8 @@ function sandboxesToKeep(
 ): Parameters<ContainerContext['networks']['restore']>[0] {
   return recoveries.flatMap(({ container: { id, name, state }, recovery }) => {
     const sandbox = liveRun(state)?.sandbox;
-    const isOwn = sandbox !== undefined && sandbox.ownerId === id && sandbox.netnsPath !== null;
-    return recovery.kind === 'take_over' && isOwn ? [{ containerId: id, containerName: name, sandbox }] : [];
+    const isKept = recovery.kind === 'take_over' && sandbox?.ownerId === id;
+    return isKept ? [{ containerId: id, containerName: name, sandbox }] : [];
   });
 }
 

@@ -71,7 +71,7 @@ async function bringUp(context: ContainerContext, container: Container): Promise
   const spec = makeOciSpec(context, container, { rootPath, sandbox });
   const process = await launch(context, container, spec, rollback);
   await seatPendingClients(context, container);
-  refuseEarlyExit(container);
+  refuseEarlyExit(context, container, process);
 
   failpoint('containers.start.commit');
   machine.apply(container, { type: 'started', process, bootId, startedAtNano: clock.nowNano(), sandbox }, [
@@ -149,7 +149,7 @@ async function seatPendingClients(context: ContainerContext, container: Containe
   await Promise.all(
     seats.map(async (seat) => {
       try {
-        seat.connect(await context.runtime.attach(container.id));
+        seat.connect(await context.runtime.attach(container.id, { stdin: seat.stdin }));
       } catch (error) {
         // One client's bad luck does not keep the container from starting.
         seat.cancel();
@@ -159,9 +159,14 @@ async function seatPendingClients(context: ContainerContext, container: Containe
   );
 }
 
-function refuseEarlyExit(container: Container): void {
+/** A report may also be of a start before this one that was rolled back: the process itself decides. */
+function refuseEarlyExit(
+  { isAlive }: ContainerContext,
+  container: Container,
+  process: ProcessIdentity,
+): void {
   const exit = container.earlyExit;
-  if (exit !== undefined) {
+  if (exit !== undefined && !isAlive(process)) {
     throw internal(`container ${container.id} ended before its command was started`, {
       details: { exitCode: exit.exitCode },
     });

@@ -4,10 +4,13 @@ import type { StdioChannel } from '../ports.ts';
 export class PendingAttach {
   /** The channel once the container is created; undefined when there will be none. */
   readonly channel: Promise<StdioChannel | undefined>;
+  /** This client writes. */
+  readonly stdin: boolean;
   #settle!: (channel: StdioChannel | undefined) => void;
   #isOver = false;
 
-  constructor() {
+  constructor(options: { stdin: boolean }) {
+    this.stdin = options.stdin;
     this.channel = new Promise((resolve) => {
       this.#settle = resolve;
     });

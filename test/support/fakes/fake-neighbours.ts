@@ -1,0 +1,157 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { internal, notFound } from '../../../daemon/base/errors.ts';
+import type {
+  ImageCatalog,
+  MountRunner,
+  NetworkSandboxes,
+  ResolvedImage,
+  RootfsLayout,
+  RootfsStore,
+  Sandbox,
+  SandboxRequest,
+  VolumeBinder,
+} from '../../../daemon/containers/ports.ts';
+
+/** What the container domain asks of its neighbours, in memory; each notes what it was asked and fails on request. */
+export class FakeNeighbours {
+  readonly calls: string[] = [];
+  /** Names of calls that fail: `overlay`, `open`, `rootfs.remove`, ... */
+  readonly failing = new Set<string>();
+  readonly mounted = new Set<string>();
+  readonly openSandboxes = new Set<string>();
+  readonly volumeNames = new Set<string>();
+  readonly rootfsIds = new Set<string>();
+  readonly #root: string;
+
+  readonly rootfs: RootfsStore;
+  readonly mounts: MountRunner;
+  readonly images: ImageCatalog;
+  readonly networks: NetworkSandboxes;
+  readonly volumes: VolumeBinder;
+
+  constructor(root: string) {
+    this.#root = root;
+    this.rootfs = this.#rootfs();
+    this.mounts = this.#mounts();
+    this.images = { resolve: resolveImage, displayName: (_id, createdFrom) => createdFrom };
+    this.networks = this.#networks();
+    this.volumes = this.#volumes();
+  }
+
+  #called(name: string): void {
+    this.calls.push(name);
+    if (this.failing.has(name)) {
+      throw internal(`${name} failed`);
+    }
+  }
+
+  #layout(id: string): RootfsLayout {
+    const directory = join(this.#root, 'rootfs', id);
+    return {
+      lowers: ['/layers/1'],
+      upper: join(directory, 'upper'),
+      work: join(directory, 'work'),
+      merged: join(directory, 'merged'),
+    };
+  }
+
+  #rootfs(): RootfsStore {
+    return {
+      create: async (id) => {
+        this.#called('rootfs.create');
+        mkdirSync(this.#layout(id).merged, { recursive: true });
+        this.rootfsIds.add(id);
+      },
+      layout: (id) => this.#layout(id),
+      remove: async (id) => {
+        this.#called('rootfs.remove');
+        rmSync(join(this.#root, 'rootfs', id), { recursive: true, force: true });
+        this.rootfsIds.delete(id);
+      },
+      sizeRw: async () => 10,
+      sizeRootFs: () => 1000,
+      list: async () => [...this.rootfsIds],
+    };
+  }
+
+  #mounts(): MountRunner {
+    return {
+      overlay: async ({ merged }) => {
+        this.#called('overlay');
+        this.mounted.add(merged);
+      },
+      unmount: async (path) => {
+        this.#called('unmount');
+        this.mounted.delete(path);
+      },
+      below: () => [...this.mounted],
+    };
+  }
+
+  #networks(): NetworkSandboxes {
+    return {
+      validate: () => this.#called('validate'),
+      open: async (request) => {
+        this.#called('open');
+        this.openSandboxes.add(request.containerId);
+        return sandboxOf(request);
+      },
+      close: async (id) => {
+        this.#called('close');
+        this.openSandboxes.delete(id);
+      },
+      restore: async (live) => {
+        this.#called(`restore ${live.length}`);
+        this.openSandboxes.clear();
+        live.forEach(({ containerId }) => this.openSandboxes.add(containerId));
+      },
+    };
+  }
+
+  #volumes(): VolumeBinder {
+    return {
+      ensure: async (name) => {
+        this.#called('ensure');
+        const created = !this.volumeNames.has(name);
+        this.volumeNames.add(name);
+        return { name, mountpoint: `/volumes/${name}`, driver: 'local', created };
+      },
+      populate: async () => this.#called('populate'),
+      mounted: () => this.#called('mounted'),
+      unmounted: () => this.#called('unmounted'),
+      removeAnonymous: async (name) => {
+        this.#called('removeAnonymous');
+        this.volumeNames.delete(name);
+      },
+      remove: async (name) => {
+        this.volumeNames.delete(name);
+      },
+    };
+  }
+}
+
+function resolveImage(ref: string): ResolvedImage {
+  if (ref === 'missing') {
+    throw notFound('No such image: missing:latest');
+  }
+  return {
+    id: `sha256:${'5'.repeat(64)}`,
+    layerIds: [1],
+    config: { Cmd: ['sh'] },
+    os: 'linux',
+    architecture: 'amd64',
+  };
+}
+
+function sandboxOf({ containerId, networkMode, portBindings }: SandboxRequest): Sandbox {
+  const network = networkMode === 'default' ? 'bridge' : networkMode;
+  return {
+    netnsPath: network === 'host' ? null : `/run/netns/${containerId}`,
+    ownerId: containerId,
+    endpoints: { [network]: { NetworkID: `id-of-${network}`, IPAddress: '172.17.0.2' } },
+    ports: portBindings,
+    hosts: '127.0.0.1\tlocalhost\n',
+    resolvConf: 'nameserver 127.0.0.53\n',
+  };
+}

@@ -1,0 +1,144 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ContainerRig } from '../../support/fakes/container-rig.ts';
+import { settled } from '../../support/fakes/manual-clock.ts';
+
+let rig: ContainerRig;
+
+beforeEach(async () => {
+  rig = await ContainerRig.make();
+});
+
+afterEach(() => rig[Symbol.dispose]());
+
+const policy = (Name: string): { HostConfig: object } => ({
+  HostConfig: { NetworkMode: 'none', RestartPolicy: { Name } },
+});
+
+test('a running container is taken over: same process, network kept, exit seen', async () => {
+  const id = await rig.run();
+  const before = await rig.containers.inspect(id, { size: false });
+  await rig.restartDaemon();
+  expect(await rig.containers.inspect(id, { size: false })).toEqual(before);
+  expect([rig.world.calls[0], rig.world.mounted.size]).toEqual(['restore 1', 1]);
+  await rig.exit(id, 7);
+  expect([await rig.status(id), rig.journal.actions()]).toEqual(['exited 7', ['die 7', 'disconnect']]);
+});
+
+test('one that waits to be let go is let go', async () => {
+  const id = await rig.create();
+  const { begin } = rig.runtime;
+  rig.runtime.begin = () => new Promise(() => undefined);
+  void rig.containers.start(id, {});
+  await rig.until(id, 'running 0');
+  expect(rig.runtime.isWaiting(id)).toBe(true);
+  rig.runtime.begin = begin;
+  await rig.restartDaemon();
+  expect([rig.runtime.isWaiting(id), await rig.status(id)]).toEqual([false, 'running 0']);
+});
+
+test('one that ended meanwhile has its true exit code and time, and one die', async () => {
+  const id = await rig.run();
+  rig.containers.close();
+  rig.runtime.exit(id, 9);
+  const { finishedAtNano } = rig.runtime.records.get(id)!;
+  await settled();
+  await rig.restartDaemon();
+  const { State } = await rig.containers.inspect(id, { size: false });
+  expect([State.ExitCode, State.FinishedAt.slice(-10, -1)]).toEqual([9, String(finishedAtNano).slice(-9)]);
+  expect(rig.journal.actions()).toEqual(['die 9', 'disconnect']);
+  expect([rig.world.mounted.size, rig.runtime.records.size]).toEqual([0, 0]);
+});
+
+test('one of another boot ended with 255, though its pid lives', async () => {
+  const id = await rig.run();
+  await rig.restartDaemon('boot-2');
+  expect(await rig.status(id)).toBe('exited 255');
+});
+
+test('a --rm container that ended meanwhile is gone with everything', async () => {
+  const id = await rig.run({ HostConfig: { NetworkMode: 'none', AutoRemove: true } });
+  rig.containers.close();
+  rig.runtime.exit(id, 0);
+  await settled();
+  await rig.restartDaemon();
+  expect(rig.journal.actions()).toEqual(['die 0', 'disconnect', 'destroy']);
+  expect([rig.table.rows.size, rig.world.rootfsIds.size]).toEqual([0, 0]);
+});
+
+test('a removal that was begun is finished', async () => {
+  const id = await rig.create();
+  const { remove } = rig.world.rootfs;
+  rig.world.rootfs.remove = () => new Promise(() => undefined);
+  void rig.containers.remove(id, { volumes: false, force: false, link: false });
+  await settled();
+  expect(await rig.status(id)).toBe('removing 0');
+  rig.world.rootfs.remove = remove;
+  await rig.restartDaemon();
+  expect([rig.table.rows.size, rig.world.rootfsIds.size, rig.journal.actions()]).toEqual([
+    0,
+    0,
+    ['create', 'destroy'],
+  ]);
+});
+
+test('what a daemon left of a start that was never committed is swept', async () => {
+  const id = await rig.create();
+  rig.runtime.onLaunch = () => undefined;
+  rig.runtime.attach = () => new Promise(() => undefined);
+  await rig.containers.attach(id, { logs: false, stream: true, stdin: false, stdout: true, stderr: true });
+  void rig.containers.start(id, {});
+  await vi.waitFor(() => expect([rig.runtime.runs.size, rig.world.mounted.size]).toEqual([1, 1]));
+  await rig.restartDaemon();
+  expect([rig.runtime.runs.size, rig.world.mounted.size, rig.world.openSandboxes.size]).toEqual([0, 0, 0]);
+  expect(await rig.status(id)).toBe('created 0');
+});
+
+test('a row that cannot be read stops nobody, and its files are spared', async () => {
+  const id = await rig.create();
+  const other = await rig.create();
+  rig.table.setState(id, { status: 'nonsense' });
+  await rig.restartDaemon();
+  expect([await rig.status(other), rig.world.rootfsIds.has(id)]).toEqual(['created 0', true]);
+});
+
+describe('restart policies over a restart of the daemon', () => {
+  test.each([
+    ['always', true, 'running 0'],
+    ['always', false, 'running 0'],
+    ['unless-stopped', true, 'exited 143'],
+    ['no', true, 'exited 143'],
+  ])('%s, stopped by a person %j: %s', async (name, isStopped, expected) => {
+    const id = await rig.run(policy(name));
+    if (isStopped) {
+      await rig.containers.stop(id, {});
+    } else {
+      rig.containers.close();
+      rig.runtime.exit(id, 1);
+      await settled();
+    }
+    await rig.restartDaemon();
+    await rig.clock.advance(100);
+    await rig.until(id, expected);
+  });
+
+  test('a stop that the daemon did not survive is still a stop', async () => {
+    rig.runtime.fatalSignals = new Set();
+    const id = await rig.run(policy('always'));
+    void rig.containers.stop(id, { timeoutS: -1 });
+    await settled();
+    rig.containers.close();
+    rig.runtime.exit(id, 0);
+    await settled();
+    await rig.restartDaemon();
+    expect(await rig.status(id)).toBe('exited 0');
+  });
+
+  test('an attempt that was due is made', async () => {
+    const id = await rig.run(policy('always'));
+    await rig.exit(id, 1);
+    await rig.restartDaemon();
+    expect(await rig.status(id)).toBe('restarting 1');
+    await rig.clock.advance(100);
+    await rig.until(id, 'running 0');
+  });
+});
