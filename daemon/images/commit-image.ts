@@ -86,6 +86,8 @@ function commitRows(
         sizeBytes: layers.reduce((total, layer) => total + layer.sizeBytes, 0),
       };
       if (known === undefined) {
+        // A row that the index left out as damaged gives way to the image itself.
+        database.images.remove(image.id);
         database.images.insert(row);
       }
       const tags = image.names.map((name) => ({

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { errorText, invalidArgument, invariant, notFound, type EngineError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Database, ImageRow, LayerRow, TagRow } from '../../storage/database/rows.ts';
@@ -39,7 +40,7 @@ export class ImageIndex {
     }
     for (const row of database.images.all()) {
       try {
-        this.addImage(row, parseImageConfig(row.config, row.id));
+        this.addImage(row, readConfig(row));
       } catch (error) {
         log.error(
           { image: row.id, reason: errorText(error) },
@@ -175,6 +176,12 @@ export class ImageIndex {
     }
     return found[0];
   }
+}
+
+function readConfig(row: ImageRow): ImageConfig {
+  const found = `sha256:${createHash('sha256').update(row.config).digest('hex')}`;
+  invariant(found === row.id, `the stored configuration has the digest ${found}`);
+  return parseImageConfig(row.config, row.id);
 }
 
 /** `busybox:latest` */

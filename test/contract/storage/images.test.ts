@@ -196,6 +196,55 @@ describe('images on a real disk', () => {
     expect((await rig.images.inspect('busybox')).RepoTags).toEqual(['busybox:latest']);
   });
 
+  test('restore: leaves out an image whose configuration is damaged, and takes it again', async () => {
+    await rig.load(busyboxImageTar());
+    const [row] = rig.database.images.all();
+    rig.database.images.remove(row?.id ?? '');
+    rig.database.images.insert({ ...row!, config: Buffer.from('{}') });
+    await rig.restart();
+    await expect(rig.images.inspect('busybox')).rejects.toThrow('No such image: busybox:latest');
+    await rig.load(busyboxImageTar());
+    expect((await rig.images.inspect('busybox')).Id).toBe(row?.id);
+  });
+
+  test('remove and tag: names move, layers go with their last image, events tell it', async () => {
+    await rig.load(busyboxImageTar({ tags: ['base:1'] }));
+    await rig.load(busyboxImageTar({ tags: ['top:1'], extraLayers: [[{ name: 'x', content: 'x' }]] }));
+    const base = (await rig.images.inspect('base:1')).Id;
+    const top = (await rig.images.inspect('top:1')).Id;
+    await rig.images.tag('base:1', { repo: 'localhost:5000/moved', tag: 'v1' });
+    await rig.images.tag(top.slice(7, 19), { repo: 'localhost:5000/moved:v1', tag: '' });
+    expect(await rig.images.remove('base:1', { force: false, noprune: false })).toEqual([
+      { Untagged: 'base:1' },
+      { Deleted: base },
+    ]);
+    rig.users.set(top, [{ id: 'f'.repeat(64), name: 'c', running: true }]);
+    await expect(rig.images.remove(top, { force: true, noprune: false })).rejects.toThrow(
+      `conflict: unable to delete ${top.slice(7, 19)} (cannot be forced) - ` +
+        'image is being used by running container ffffffffffff',
+    );
+    rig.users.clear();
+    const layers = rig.database.layers.all().map((layer) => layer.chainId);
+    expect(await rig.images.remove(top, { force: true, noprune: false })).toEqual([
+      { Untagged: 'localhost:5000/moved:v1' },
+      { Untagged: 'top:1' },
+      { Deleted: top },
+      ...layers.toReversed().map((chainId) => ({ Deleted: chainId })),
+    ]);
+    expect(readdirSync(join(rig.dataRoot, 'layers'))).toEqual([]);
+    expect(rig.events.map((event) => [event.action, event.attributes['name']])).toEqual([
+      ['load', base],
+      ['load', top],
+      ['tag', 'localhost:5000/moved:v1'],
+      ['tag', 'localhost:5000/moved:v1'],
+      ['untag', base],
+      ['delete', base],
+      ['untag', top],
+      ['untag', top],
+      ['delete', top],
+    ]);
+  });
+
   test('import: makes an image of one layer with the changes asked for', async () => {
     const signal = new AbortController().signal;
     const [message] = await collect(
