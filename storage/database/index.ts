@@ -51,7 +51,7 @@ export function openDatabase(path: string, log: Logger): SqliteDatabase {
   };
 }
 
-/** Transactions of one connection. One inside another joins it as a savepoint: it can fail alone, but only commits with it. */
+/** Transactions of one connection. One inside another is a savepoint: it can fail alone, but commits with the outer. */
 class Transactions {
   readonly #connection: Sqlite.Database;
   readonly #begin: Sqlite.Statement;

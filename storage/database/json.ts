@@ -16,7 +16,7 @@ export function decodeJson(text: string): unknown {
   return text.includes('$bigint"') ? JSON.parse(text, reviveValue) : JSON.parse(text);
 }
 
-/** A column that holds a map of strings (labels, options, attributes). Throws SyntaxError when it holds anything else. */
+/** A column that holds a map of strings (labels, options, attributes). Throws SyntaxError for anything else. */
 export function decodeStringMap(text: string): Record<string, string> {
   const value = decodeJson(text);
   if (!isPlainObject(value) || !Object.values(value).every((item) => typeof item === 'string')) {

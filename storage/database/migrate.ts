@@ -23,7 +23,8 @@ export function migrate(connection: Sqlite.Database, migrations: readonly Migrat
   if (current > migrations.length) {
     throw new EngineError(
       'internal',
-      `database ${connection.name} has schema ${current}, written by a newer berthd; this one knows ${migrations.length}`,
+      `database ${connection.name} has schema ${current}, written by a newer berthd; ` +
+        `this one knows ${migrations.length}`,
     );
   }
   for (const migration of migrations.slice(current)) {

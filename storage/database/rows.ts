@@ -17,7 +17,7 @@ export interface ContainerRow {
 }
 
 export interface LayerRow {
-  /** Small and never reused; names the directory `layers/<id in base 36>` (short paths: overlay options are one page). */
+  /** Small, never reused; names the directory `layers/<id in base 36>` (short: overlay options are one page). */
   id: number;
   /** sha256:..., of the uncompressed tar. */
   diffId: string;
@@ -139,7 +139,10 @@ export interface Database {
   readonly volumes: VolumeTable;
   readonly events: EventTable;
   readonly meta: MetaTable;
-  /** Runs synchronously in one transaction. `durable` syncs the WAL before it returns (power cut); else the process may die but not the host. */
+  /**
+   * Runs synchronously in one transaction. `durable` syncs the WAL before it returns (power cut); else the process may
+   * die but not the host.
+   */
   transaction<T>(change: () => T, options?: { durable?: boolean }): T;
   integrityProblems(): string[];
   readonly sqliteVersion: string;

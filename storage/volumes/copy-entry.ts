@@ -103,7 +103,7 @@ function attributesOf({ from, name }: EntryPair): [string, Buffer][] {
     .map((attribute) => [attribute, getAttribute(path, attribute)]);
 }
 
-// A file system without extended attributes (or an attribute of a security module that is not there) has nothing to keep.
+// A file system without extended attributes, or a security module that is not there, has nothing to keep.
 function ignoreUnsupported(action: () => void): void {
   try {
     action();

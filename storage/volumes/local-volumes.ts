@@ -20,8 +20,8 @@ const TRASH = /^\.removed-([0-9a-f]{16})-(.+)$/;
  *
  *   <root>/<name>/_data       what containers see
  *   <root>/<name>/_filling    a copy-up going on; worthless after a crash
- *   <root>/<name>/_filled     a complete one, moved into _data now or after a crash: `entries`, and an empty `directory`
- *                             that carries owner, mode, times and attributes for _data itself
+ *   <root>/<name>/_filled     a complete one, moved into _data now or after a crash: `entries`, and an empty
+ *                             `directory` that carries owner, mode, times and attributes for _data itself
  *   <root>/.removed-*         a removed volume's directory, being deleted
  */
 export class LocalVolumes {

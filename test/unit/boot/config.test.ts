@@ -42,13 +42,13 @@ describe('loadConfig', () => {
 
   test('reads every kind of value from words and from JSON alike', () => {
     const argv = (
-      '-D --icc=false --default-shm-size 128m --label a=b --label=c -l warn --default-ulimit nofile=1024:2048 ' +
+      '-D --ip-forward=false --default-shm-size 128m --label a=b --label=c -l warn --default-ulimit nofile=1024:2048 ' +
       '--default-ulimit core=-1 --add-runtime runc=/opt/runc ' +
       '--exec-opt native.cgroupdriver=cgroupfs -H tcp://127.0.0.1'
     ).split(' ');
     const file = {
       debug: true,
-      icc: false,
+      'ip-forward': false,
       'default-shm-size': 128 * 2 ** 20,
       labels: ['a=b', 'c'],
       'log-level': 'warn',

@@ -61,5 +61,6 @@ test('instanceOf: names of the operator go before ours', () => {
     cgroupfs: '/mine',
     systemd: '/mine',
   });
-  expect(instance('--bridge=none').bridge).toBeNull();
+  const config = loadConfig({ commandLine: readFlags([]), environment: {}, readFile: () => undefined });
+  expect(instanceOf({ ...config, bridge: 'none' }).bridge).toBeNull();
 });
