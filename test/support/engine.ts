@@ -10,7 +10,7 @@ import type {
 } from '../../api/types/container.ts';
 import { TestDaemon, type TestDaemonOptions } from './daemon.ts';
 import { demultiplex, until, type HttpClient, type Output } from './http.ts';
-import { needs } from './needs.ts';
+import { needs, type Requirement } from './needs.ts';
 import { differences } from './oracle.ts';
 
 /**
@@ -150,12 +150,13 @@ export const onReference = process.env['BERTH_TEST_ENGINE'] === 'dockerd';
 export function describeEngine(
   title: string,
   body: (engine: Engine) => void,
-  options: TestDaemonOptions = {},
+  options: TestDaemonOptions & { alsoNeeds?: Requirement[] } = {},
 ): void {
   const engine = new Engine();
+  const { alsoNeeds = [] } = options;
   const suite = onReference
-    ? needs('root', 'dockerd')
-    : needs('root', 'runc', 'conmon', 'nft', 'ip', 'busybox', 'built');
+    ? needs('root', 'dockerd', ...alsoNeeds)
+    : needs('root', 'runc', 'conmon', 'nft', 'ip', 'busybox', 'built', ...alsoNeeds);
   suite(title, () => {
     beforeAll(() => engine.up(options));
     afterEach(() => engine.removeAll());

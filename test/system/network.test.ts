@@ -122,6 +122,7 @@ describeEngine('networks and ports', (engine) => {
 
   test('port: on one address of the host only', async () => {
     const id = await engine.start(PAGE, publish({ HostIp: '127.0.0.1', HostPort: '8123' }), {
+      ...EXPOSED,
       Hostname: 'local',
     });
     expect(await fetchPage(engine, '127.0.0.1:8123')).toBe('local');
