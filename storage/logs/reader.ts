@@ -22,15 +22,42 @@ export interface LogReadOptions extends Omit<RenderOptions, 'from'> {
  * else; no more than two chunks are in memory. A missing file is an empty log. Ends quietly when aborted or destroyed.
  */
 export function openLog(path: string, options: LogReadOptions): Readable {
-  const abort = new AbortController();
-  const signal = AbortSignal.any([options.signal, abort.signal]);
-  const stream = Readable.from(readLog(path, { ...options, signal }), {
-    objectMode: false,
-    highWaterMark: limits.logChunkBytes,
-  });
-  // Destroying a stream does not interrupt a generator that waits for the file to grow.
-  stream.once('close', () => abort.abort());
-  return stream;
+  return new LogStream(path, options);
+}
+
+/**
+ * Not `Readable.from`: that one waits for the generator when it is destroyed, and the generator waits for the file to
+ * grow.
+ */
+class LogStream extends Readable {
+  readonly #abort = new AbortController();
+  readonly #chunks: AsyncGenerator<Buffer>;
+
+  constructor(path: string, options: LogReadOptions) {
+    super({ highWaterMark: limits.logChunkBytes });
+    const signal = AbortSignal.any([options.signal, this.#abort.signal]);
+    this.#chunks = readLog(path, { ...options, signal });
+  }
+
+  override _read(): void {
+    void this.#pull();
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    this.#abort.abort();
+    // Closes the file, at once or when the read under way is done.
+    void this.#chunks.return(undefined);
+    callback(error);
+  }
+
+  async #pull(): Promise<void> {
+    try {
+      const { value, done } = await this.#chunks.next();
+      this.push(done ? null : value);
+    } catch (error) {
+      this.destroy(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
 }
 
 /** As `openLog`, as chunks. */
