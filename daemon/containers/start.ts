@@ -160,13 +160,9 @@ async function seatPendingClients(context: ContainerContext, container: Containe
 }
 
 /** A report may also be of a start before this one that was rolled back: the process itself decides. */
-function refuseEarlyExit(
-  { isAlive }: ContainerContext,
-  container: Container,
-  process: ProcessIdentity,
-): void {
+function refuseEarlyExit(context: ContainerContext, container: Container, process: ProcessIdentity): void {
   const exit = container.earlyExit;
-  if (exit !== undefined && !isAlive(process)) {
+  if (exit !== undefined && !context.isAlive(process)) {
     throw internal(`container ${container.id} ended before its command was started`, {
       details: { exitCode: exit.exitCode },
     });

@@ -42,14 +42,7 @@ test('a whole life: one commit to create, one to start, one to end, and nothing 
   expect(await rig.status(id)).toBe('exited 3');
   expect(rig.world.mounted.size + rig.world.openSandboxes.size + rig.runtime.records.size).toBe(0);
   await rig.containers.remove(id.slice(0, 12), { volumes: false, force: false, link: false });
-  expect(rig.journal.actions()).toEqual([
-    'create',
-    'connect',
-    'start',
-    'die 3',
-    'disconnect',
-    'destroy',
-  ]);
+  expect(rig.journal.actions()).toEqual(['create', 'connect', 'start', 'die 3', 'disconnect', 'destroy']);
   // Durable: create, start, exit, removing. The deletion of the row may be lost and is done again.
   expect(rig.journal.commits).toEqual([true, true, true, true, false]);
   expect(remains()).toEqual(nothing);
@@ -58,7 +51,9 @@ test('a whole life: one commit to create, one to start, one to end, and nothing 
 
 test('references: id, name, unique prefix; an ambiguous one says so', async () => {
   const ids = await Promise.all([...Array(17)].map(() => rig.create()));
-  const shared = [...'0123456789abcdef'].find((digit) => ids.filter((id) => id.startsWith(digit)).length > 1);
+  const shared = '0123456789abcdef'
+    .split('')
+    .find((digit) => ids.filter((id) => id.startsWith(digit)).length > 1);
   await expect(rig.containers.inspect(shared!, { size: false })).rejects.toThrow(
     `multiple IDs found with provided prefix: ${shared}`,
   );
@@ -119,7 +114,9 @@ describe('start', () => {
 
   test('keeps 127 and the text when the command is not there, and removes a --rm container', async () => {
     rig.runtime.onLaunch = () => {
-      throw invalidArgument('exec: "nope": executable file not found in $PATH', { details: { exitCode: 127 } });
+      throw invalidArgument('exec: "nope": executable file not found in $PATH', {
+        details: { exitCode: 127 },
+      });
     };
     const id = await rig.create();
     await expect(rig.containers.start(id, {})).rejects.toMatchObject({ code: 'invalid_argument' });
@@ -134,10 +131,10 @@ describe('start', () => {
     rig.runtime.onLaunch = () => {
       setImmediate(() => rig.runtime.exit(id, 137));
     };
-    const { attach } = rig.runtime;
+    const attach = rig.runtime.attach.bind(rig.runtime);
     rig.runtime.attach = async (target) => {
       await settled();
-      return attach.call(rig.runtime, target);
+      return attach(target);
     };
     await rig.containers.attach(id, { logs: false, stream: true, stdin: false, stdout: true, stderr: true });
     await expect(rig.containers.start(id, {})).rejects.toThrow('ended before its command was started');
@@ -185,7 +182,10 @@ describe('exit', () => {
   });
 
   test('of a --rm container removes it with its anonymous volumes', async () => {
-    const id = await rig.run({ Volumes: { '/data': {} }, HostConfig: { NetworkMode: 'none', AutoRemove: true } });
+    const id = await rig.run({
+      Volumes: { '/data': {} },
+      HostConfig: { NetworkMode: 'none', AutoRemove: true },
+    });
     const removed = wait(id, 'removed');
     await rig.exit(id, 4);
     expect(await removed).toEqual({ StatusCode: 4 });
@@ -195,7 +195,7 @@ describe('exit', () => {
 });
 
 describe('stop', () => {
-  test('signals, waits, and tells in dockerd\'s order', async () => {
+  test("signals, waits, and tells in dockerd's order", async () => {
     const id = await rig.run();
     await rig.containers.stop(id, {});
     expect(await rig.status(id)).toBe('exited 143');
@@ -233,7 +233,7 @@ describe('stop', () => {
 });
 
 describe('kill', () => {
-  test('of what does not run is a conflict in dockerd\'s words', async () => {
+  test("of what does not run is a conflict in dockerd's words", async () => {
     const id = await rig.create({}, 'web');
     await expect(rig.containers.kill('web', {})).rejects.toThrow(
       `Cannot kill container: web: Container ${id} is not running`,
@@ -280,7 +280,13 @@ describe('restart policy', () => {
     const id = await rig.run({ HostConfig: { NetworkMode: 'none', AutoRemove: true } });
     await rig.containers.restart(id, {});
     expect(rig.journal.actions()).toEqual([
-      'kill 15', 'die 143', 'disconnect', 'stop', 'connect', 'start', 'restart',
+      'kill 15',
+      'die 143',
+      'disconnect',
+      'stop',
+      'connect',
+      'start',
+      'restart',
     ]);
   });
 });
@@ -336,8 +342,9 @@ test('prune removes what is at rest and says what it gave back', async () => {
   await rig.create({ Labels: { keep: 'yes' } }, 'kept');
   const filters = new Map([['label!', ['keep=yes']]]);
   expect(await rig.containers.prune(filters)).toEqual({ ContainersDeleted: [old], SpaceReclaimed: 10 });
-  expect((await rig.containers.list({ all: true, limit: 0, size: false, filters: new Map() })).map(({ Id }) => Id))
-    .toHaveLength(2);
+  expect(
+    (await rig.containers.list({ all: true, limit: 0, size: false, filters: new Map() })).map(({ Id }) => Id),
+  ).toHaveLength(2);
   expect(await rig.status(running)).toBe('running 0');
   await expect(rig.containers.prune(new Map([['x', ['1']]]))).rejects.toThrow("invalid filter 'x'");
 });

@@ -26,7 +26,7 @@ test('a running container is taken over: same process, network kept, exit seen',
 
 test('one that waits to be let go is let go', async () => {
   const id = await rig.create();
-  const { begin } = rig.runtime;
+  const begin = rig.runtime.begin.bind(rig.runtime);
   rig.runtime.begin = () => new Promise(() => undefined);
   void rig.containers.start(id, {});
   await rig.until(id, 'running 0');
@@ -67,7 +67,7 @@ test('a --rm container that ended meanwhile is gone with everything', async () =
 
 test('a removal that was begun is finished', async () => {
   const id = await rig.create();
-  const { remove } = rig.world.rootfs;
+  const remove = rig.world.rootfs.remove.bind(rig.world.rootfs);
   rig.world.rootfs.remove = () => new Promise(() => undefined);
   void rig.containers.remove(id, { volumes: false, force: false, link: false });
   await settled();

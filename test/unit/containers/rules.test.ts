@@ -83,9 +83,12 @@ describe('signals', () => {
     expect(parseSignal(text)).toBe(number);
   });
 
-  test.each(['', '0', '65', '-9', '9.5', 'SIG', 'SIGFOO', 'RTMIN+31', 'RTMAX-31', ' 9'])('%j is none', (text) => {
-    expect(() => parseSignal(text)).toThrow(`Invalid signal: ${text}`);
-  });
+  test.each(['', '0', '65', '-9', '9.5', 'SIG', 'SIGFOO', 'RTMIN+31', 'RTMAX-31', ' 9'])(
+    '%j is none',
+    (text) => {
+      expect(() => parseSignal(text)).toThrow(`Invalid signal: ${text}`);
+    },
+  );
 });
 
 test('durations read as in dockerd', () => {
@@ -93,8 +96,26 @@ test('durations read as in dockerd', () => {
   const hour = 3600;
   const day = 24 * hour;
   const samples = [
-    0, 1, 2, 59, minute, 119, 2 * minute, 59 * minute, hour, 89 * minute, 90 * minute, 47 * hour,
-    48 * hour, 13 * day, 14 * day, 59 * day, 60 * day, 729 * day, 730 * day, 3650 * day,
+    0,
+    1,
+    2,
+    59,
+    minute,
+    119,
+    2 * minute,
+    59 * minute,
+    hour,
+    89 * minute,
+    90 * minute,
+    47 * hour,
+    48 * hour,
+    13 * day,
+    14 * day,
+    59 * day,
+    60 * day,
+    729 * day,
+    730 * day,
+    3650 * day,
   ];
   expect(samples.map((seconds) => humanDuration(seconds))).toMatchInlineSnapshot(`
     [
@@ -122,20 +143,20 @@ test('durations read as in dockerd', () => {
   `);
 });
 
-describe('detach keys', () => {
-  const scanAll = (keys: string | undefined, chunks: string[]): string => {
-    const scanner = new DetachScanner(parseDetachKeys(keys));
-    let text = '';
-    for (const chunk of chunks) {
-      const { forward, detached } = scanner.scan(Buffer.from(chunk));
-      text += forward.toString();
-      if (detached) {
-        return `${text}|detached`;
-      }
+const scanAll = (keys: string | undefined, chunks: string[]): string => {
+  const scanner = new DetachScanner(parseDetachKeys(keys));
+  let text = '';
+  for (const chunk of chunks) {
+    const { forward, detached } = scanner.scan(Buffer.from(chunk));
+    text += forward.toString();
+    if (detached) {
+      return `${text}|detached`;
     }
-    return text;
-  };
+  }
+  return text;
+};
 
+describe('detach keys', () => {
   test.each([
     [undefined, ['ls\n'], 'ls\n'],
     [undefined, ['\x10\x11'], '|detached'],

@@ -46,11 +46,12 @@ const events: ContainerEvent[] = [
   { type: 'remove_failed', error: 'EBUSY' },
 ];
 
+const cell = (state: ContainerState, event: ContainerEvent): string => {
+  const result = transition(state, event);
+  return 'to' in result ? `-> ${result.to.status}` : `${result.refused}: ${result.why}`;
+};
+
 test('transition: decides every pair of state and event', () => {
-  const cell = (state: ContainerState, event: ContainerEvent): string => {
-    const result = transition(state, event);
-    return 'to' in result ? `-> ${result.to.status}` : `${result.refused}: ${result.why}`;
-  };
   const table = Object.fromEntries(
     states.map((state) => [
       state.status,
@@ -151,14 +152,15 @@ test('transition: decides every pair of state and event', () => {
   `);
 });
 
+const begin = (from: ContainerState): unknown => {
+  const starting = transition(from, { type: 'start' });
+  const running = 'to' in starting ? transition(starting.to, events[1]!) : starting;
+  return 'to' in running && running.to.status === 'running'
+    ? [running.to.restartCount, running.to.restartDelayMs, running.to.lastFinishedAtNano]
+    : running;
+};
+
 test('transition: keeps what the policy counted over its own restarts, and starts anew for a person', () => {
-  const begin = (from: ContainerState): unknown => {
-    const starting = transition(from, { type: 'start' });
-    const running = 'to' in starting ? transition(starting.to, events[1]!) : starting;
-    return 'to' in running && running.to.status === 'running'
-      ? [running.to.restartCount, running.to.restartDelayMs, running.to.lastFinishedAtNano]
-      : running;
-  };
   expect(states.map((state) => [state.status, begin(state)]).filter(([, result]) => Array.isArray(result)))
     .toMatchInlineSnapshot(`
       [
@@ -197,9 +199,13 @@ test('a state survives the database', () => {
   stored.forEach(([before, after]) => expect(after).toEqual(before));
 });
 
-test.each([null, 'running', {}, { status: 'starting' }, { status: 'running' }, { status: 'exited', exitCode: 1 }])(
-  'a row that holds no state is refused: %j',
-  (stored) => {
-    expect(() => decodeState(stored)).toThrow('the database holds no container state');
-  },
-);
+test.each([
+  null,
+  'running',
+  {},
+  { status: 'starting' },
+  { status: 'running' },
+  { status: 'exited', exitCode: 1 },
+])('a row that holds no state is refused: %j', (stored) => {
+  expect(() => decodeState(stored)).toThrow('the database holds no container state');
+});

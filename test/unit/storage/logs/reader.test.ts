@@ -42,7 +42,7 @@ async function read(change: Partial<LogReadOptions> = {}): Promise<string[]> {
 
 function frames(bytes: Buffer): string[] {
   const found: string[] = [];
-  for (let offset = 0; offset < bytes.length; ) {
+  for (let offset = 0; offset < bytes.length;) {
     const length = bytes.readUInt32BE(offset + 4);
     expect(bytes.subarray(offset + 1, offset + 4)).toEqual(Buffer.alloc(3));
     found.push(`${bytes[offset]}:${bytes.toString('latin1', offset + 8, offset + 8 + length)}`);
@@ -95,10 +95,15 @@ describe('a finished log', () => {
 
   test('keeps NUL bytes, invalid UTF-8 and long lines as they are', async () => {
     const content = Buffer.concat([Buffer.from([0, 0xff, 0xfe, 0x80, 0]), Buffer.alloc(300_000, 'x')]);
-    writeFileSync(path, Buffer.concat([
-      Buffer.from(record(1, 'stdout', 'F', '').slice(0, -1)), content, Buffer.from('\n'),
-      Buffer.from(record(2, 'stdout', 'F', 'after')),
-    ]));
+    writeFileSync(
+      path,
+      Buffer.concat([
+        Buffer.from(record(1, 'stdout', 'F', '').slice(0, -1)),
+        content,
+        Buffer.from('\n'),
+        Buffer.from(record(2, 'stdout', 'F', 'after')),
+      ]),
+    );
     const [long, after] = await read();
     expect(long === `1:${content.toString('latin1')}\n`).toBe(true);
     expect(after).toBe('1:after\n');
@@ -107,8 +112,16 @@ describe('a finished log', () => {
   test.each<[string, string, string[]]>([
     ['a torn last record', `${record(1, 'stdout', 'F', 'one')}2026-01-01T00:0`, ['1:one\n']],
     ['zeros of a power cut', `\0\0\0\0${record(1, 'stdout', 'F', 'one')}`, ['1:one\n']],
-    ['lines that are no records', `\n\0\0\nnonsense\n${record(1, 'stderr', 'F', 'one')}2026 x y\n`, ['2:one\n']],
-    ['an unknown stream or tag', '2026-01-01T00:00:01.000000000+00:00 stdxxt F a\n2026-01-01T00:00:01.000000000+00:00 stdout X a\n', []],
+    [
+      'lines that are no records',
+      `\n\0\0\nnonsense\n${record(1, 'stderr', 'F', 'one')}2026 x y\n`,
+      ['2:one\n'],
+    ],
+    [
+      'an unknown stream or tag',
+      '2026-01-01T00:00:01.000000000+00:00 stdxxt F a\n2026-01-01T00:00:01.000000000+00:00 stdout X a\n',
+      [],
+    ],
     ['nothing', '', []],
   ])('tolerates %s', async (_title, text, expected) => {
     writeFileSync(path, text);
@@ -121,7 +134,10 @@ describe('a finished log', () => {
   });
 
   test('zones other than UTC and dates that are none', async () => {
-    writeFileSync(path, '2026-01-01T01:00:00.5+01:00 stdout F a\n2026-99-01T00:00:00.000000000+00:00 stdout F b\n');
+    writeFileSync(
+      path,
+      '2026-01-01T01:00:00.5+01:00 stdout F a\n2026-99-01T00:00:00.000000000+00:00 stdout F b\n',
+    );
     expect(await read({ timestamps: true })).toEqual(['1:2026-01-01T00:00:00.500000000Z a\n', '1: b\n']);
   });
 
@@ -135,26 +151,26 @@ describe('a finished log', () => {
   });
 });
 
-describe('following', () => {
-  /** Collects output in the background; `end` says that no more will be written. */
-  function follow(change: Partial<LogReadOptions> = {}): {
-    seen: () => string;
-    end: () => void;
-    done: Promise<void>;
-  } {
-    let text = '';
-    let end!: () => void;
-    const ended = new Promise<void>((resolve) => {
-      end = resolve;
-    });
-    const collect = async (): Promise<void> => {
-      for await (const chunk of readLog(path, options({ follow: { ended }, tty: true, ...change }))) {
-        text += chunk.toString();
-      }
-    };
-    return { seen: () => text, end, done: collect() };
-  }
+/** Collects output in the background; `end` says that no more will be written. */
+function follow(change: Partial<LogReadOptions> = {}): {
+  seen: () => string;
+  end: () => void;
+  done: Promise<void>;
+} {
+  let text = '';
+  let end!: () => void;
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const collect = async (): Promise<void> => {
+    for await (const chunk of readLog(path, options({ follow: { ended }, tty: true, ...change }))) {
+      text += chunk.toString();
+    }
+  };
+  return { seen: () => text, end, done: collect() };
+}
 
+describe('following', () => {
   test('sees what is written later, in pieces too, until the end', async () => {
     writeFileSync(path, record(1, 'stdout', 'F', 'one'));
     const log = follow();
