@@ -8,6 +8,7 @@ import { reloadConfig } from './config/reload.ts';
 import type { Config } from './config/settings.ts';
 import { endOnCrash } from './crash.ts';
 import { instanceOf } from './instance.ts';
+import { watchLoopDelay } from './loop-delay.ts';
 import { forgetPassedSockets, readPassedSockets } from './listen-fds.ts';
 import { holdPidfile, lockDataRoot } from './lock.ts';
 import { forgetNotifySettings, Notifier, readNotifySettings } from './notify.ts';
@@ -46,6 +47,7 @@ export async function run(deps: RunDeps): Promise<void> {
   warnings.forEach((warning) => log.warn(warning));
   prepareDirectories(list);
   endOnCrash(log);
+  watchLoopDelay(process.env['BERTH_LOOP_DELAY_FILE']);
 
   const instance = instanceOf(config);
   const starting = deps.compose({ config, instance, addresses: list, log });
