@@ -156,10 +156,9 @@ describeEngine('networks and ports', (engine) => {
   });
 
   test('port: udp, there and back', async () => {
-    const server =
-      "import socket; s = socket.socket(2, 2); s.bind(('', 53)); data, peer = s.recvfrom(99); s.sendto(data + b'!', peer)";
-    const client =
-      "import socket; s = socket.socket(2, 2); s.settimeout(0.5); s.sendto(b'ping', ('127.0.0.1', 8127)); print(s.recv(99))";
+    const socket = 'import socket; s = socket.socket(2, 2);';
+    const server = `${socket} s.bind(('', 53)); data, peer = s.recvfrom(99); s.sendto(data + b'!', peer)`;
+    const client = `${socket} s.settimeout(0.5); s.sendto(b'ping', ('127.0.0.1', 8127)); print(s.recv(99))`;
     // The machine's own Python: a static busybox has nothing that answers datagrams.
     await engine.start(
       ['/usr/bin/python3', '-c', server],
