@@ -154,7 +154,7 @@ async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain
   const runtime = composeRuntime(host, instance, log);
   parts.defer('end exit watch', () => runtime[Symbol.dispose]());
 
-  const sizeBytes = (id: number): number => database.layers.get(id)?.sizeBytes ?? 0;
+  const sizeBytes = (id: number): number => images.layerSize(id);
   const rootfs = new RootfsDirectories({ dataRoot, layers: { diff: (id) => layers.diff(id), sizeBytes } });
   const containers = new Containers({
     journal: events,

@@ -31,6 +31,8 @@ export async function createContainer(
   }
   const wantedName = name === undefined || name === '' ? undefined : checkName(name);
   const image = images.resolve(request.Image);
+  // Until the row holds the layers, a removal of the image must not take them.
+  using _pin = images.pin(image.layerIds);
   refuseOtherPlatform(image, request.Image, options.platform);
   const id = newId();
   const { spec, warnings } = specify(context, { id, request, image });

@@ -146,6 +146,10 @@ export interface ImageCatalog {
   resolve(ref: string): ResolvedImage;
   /** How an image is shown for a container: the reference it was created from, or the id when that now names another. */
   displayName(imageId: string, createdFrom: string): string;
+  /** Keeps layers until disposed: for a container whose row is not stored yet. */
+  pin(layerIds: readonly number[]): Disposable;
+  /** A container of this image is gone: what only it still held goes too. */
+  containerRemoved(imageId: string): Promise<void>;
 }
 
 export interface SandboxRequest {

@@ -70,7 +70,7 @@ export async function finishRemoval(
   container: Container,
   options: RemoveOptions,
 ): Promise<void> {
-  const { machine, rootfs, volumes, dataRoot, log } = context;
+  const { machine, rootfs, volumes, images, dataRoot, log } = context;
   try {
     failpoint('containers.remove.files');
     await rootfs.remove(container.id);
@@ -88,6 +88,7 @@ export async function finishRemoval(
   for (const seat of container.pendingAttaches) {
     seat.cancel();
   }
+  await images.containerRemoved(container.imageId);
   if (options.volumes) {
     failpoint('containers.remove.volumes');
     for (const name of anonymousVolumes(container)) {

@@ -222,9 +222,11 @@ export class Images {
     return this.#index.layer(id).sizeBytes;
   }
 
-  /** Removes layers that a removed container was the last to use. */
-  collectLayers(): Promise<void> {
-    return this.#collector.collect();
+  /** A container of this image is gone. It was the last to hold the layers when the image had gone before it. */
+  async containerRemoved(imageId: string): Promise<void> {
+    if (this.#index.get(imageId) === undefined) {
+      await this.#collector.collect();
+    }
   }
 
   #context(): LoadContext {

@@ -34,7 +34,12 @@ export class FakeNeighbours {
     this.#root = root;
     this.rootfs = this.#rootfs();
     this.mounts = this.#mounts();
-    this.images = { resolve: resolveImage, displayName: (_id, createdFrom) => createdFrom };
+    this.images = {
+      resolve: resolveImage,
+      displayName: (_id, createdFrom) => createdFrom,
+      pin: () => ({ [Symbol.dispose]: () => undefined }),
+      containerRemoved: () => Promise.resolve(),
+    };
     this.networks = this.#networks();
     this.volumes = this.#volumes();
   }
