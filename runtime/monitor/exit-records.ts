@@ -51,6 +51,16 @@ export class ExitRecords {
     rmSync(join(this.#directory, id), { force: true });
   }
 
+  /** Removes what a writer that was killed half-way has left of a record. */
+  removeDrafts(id: string): void {
+    for (const name of readdirSync(this.#directory)) {
+      // conmon writes to `<id>.XXXXXX` and renames.
+      if (name.startsWith(`${id}.`) || name === draftName(id)) {
+        rmSync(join(this.#directory, name), { force: true });
+      }
+    }
+  }
+
   /** Ids with a recorded exit. */
   list(): string[] {
     return readdirSync(this.#directory).filter((name) => FULL_ID.test(name));
@@ -61,7 +71,7 @@ export class ExitRecords {
    * A record that is there already stays.
    */
   recordLost(id: string): void {
-    const draft = join(this.#directory, `.lost-${id}`);
+    const draft = join(this.#directory, draftName(id));
     writeFileSync(draft, String(KILLED), { mode: 0o600 });
     try {
       linkSync(draft, join(this.#directory, id));
@@ -85,6 +95,10 @@ export class ExitRecords {
     watcher.on('error', (error) => this.#log.error({ err: error }, 'watching for exits failed'));
     return { [Symbol.dispose]: () => watcher.close() };
   }
+}
+
+function draftName(id: string): string {
+  return `.lost-${id}`;
 }
 
 /** 128 + SIGKILL. */

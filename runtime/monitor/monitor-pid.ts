@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errnoOf, internal } from '../../daemon/base/errors.ts';
 import { sendSignal } from '../../daemon/base/kernel/pidfd.ts';
@@ -23,23 +23,56 @@ export function monitorOf(bundle: Bundle): ProcessIdentity | undefined {
 /**
  * Kills the conmon of `bundle` and the runc that it may be running, and waits until both are gone, so that nothing is
  * made any more behind the back of whoever removes it. What runs in the container lives on.
+ * Throws EngineError internal when one does not end.
  */
 export async function endMonitor(bundle: Bundle): Promise<void> {
+  if (readIfThere(bundle.monitorPidFile) === '') {
+    return endUnrecorded(bundle);
+  }
   const monitor = monitorOf(bundle);
   if (monitor === undefined) {
     return;
   }
-  const ending = [monitor, ...runcOf(monitor, bundle)];
-  for (const process of ending) {
-    sendSignal(process, SIGKILL);
+  // Stopped first: the kernel lists children reliably only then, and one forked just now would escape.
+  sendSignal(monitor, SIGSTOP);
+  await until(`stop monitor ${monitor.pid}`, () => isStopped(monitor) || !isAlive(monitor));
+  await end([...runcOf(monitor, bundle), monitor]);
+}
+
+/** A daemon that died right after starting a conmon: it may still be about to fork and to write its number. */
+async function endUnrecorded(bundle: Bundle): Promise<void> {
+  while (existsSync(bundle.path)) {
+    const found = readdirSync('/proc')
+      .map(Number)
+      .filter((pid) => pid > 1 && pid !== process.pid && namesBundle(pid, bundle))
+      .flatMap((pid) => identify(pid) ?? []);
+    if (found.length === 0) {
+      return;
+    }
+    await end(found);
   }
+}
+
+async function end(processes: readonly ProcessIdentity[]): Promise<void> {
+  for (const one of processes) {
+    sendSignal(one, SIGKILL);
+  }
+  await until(`kill processes ${processes.map(({ pid }) => pid).join(' ')}`, () => !processes.some(isAlive));
+}
+
+async function until(what: string, done: () => boolean): Promise<void> {
   const deadline = performance.now() + limits.killWaitMs;
-  while (ending.some(isAlive)) {
+  while (!done()) {
     if (performance.now() > deadline) {
-      throw internal(`kill monitor ${monitor.pid}: it does not end`);
+      throw internal(`${what}: no effect after ${limits.killWaitMs} ms`);
     }
     await sleep(1);
   }
+}
+
+function isStopped({ pid }: ProcessIdentity): boolean {
+  // The state is the first field after the command name in parentheses (proc(5)).
+  return /.*\) T /s.test(readIfThere(`/proc/${pid}/stat`));
 }
 
 /** Children of conmon that work on `bundle`: `runc create`, but not the container's init. */
@@ -56,6 +89,7 @@ function namesBundle(pid: number, bundle: Bundle): boolean {
 }
 
 const SIGKILL = 9;
+const SIGSTOP = 19;
 
 function readIfThere(file: string): string {
   try {

@@ -146,6 +146,7 @@ export class ConmonRuntime implements Disposable {
       temporary: this.#temporary,
       stepwise: false,
     });
+    rollback.defer('wait until the monitor can be ended', () => monitor.forked);
     failpoint('runtime.launch.spawn');
     const { data, message } = await monitor.report(limits.launchTimeoutMs);
     if (data < 0) {
@@ -190,6 +191,7 @@ export class ConmonRuntime implements Disposable {
     if (this.#records.read(id) === undefined) {
       // Half-created, or asked to end without an exit: a monitor that lives would go on creating or wait for ever.
       await endMonitor(bundle);
+      this.#records.removeDrafts(id);
     }
     failpoint('runtime.cleanup.cgroup');
     await this.#removeCgroup(id);

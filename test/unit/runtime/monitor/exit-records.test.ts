@@ -39,6 +39,14 @@ test('list leaves out drafts and strangers, forget forgets', () => {
   expect(records.read(ID)).toBeUndefined();
 });
 
+test('removeDrafts removes what a killed writer left of one container', () => {
+  for (const name of [ID, `${ID}.X1Y2Z3`, `.lost-${ID}`, 'README']) {
+    writeFileSync(join(directory, name), '0');
+  }
+  records.removeDrafts(ID);
+  expect(readdirSync(directory).toSorted()).toEqual(['README', ID]);
+});
+
 test('recordLost makes up a record once and never replaces a true one', () => {
   records.recordLost(ID);
   expect(records.read(ID)?.exitCode).toBe(137);

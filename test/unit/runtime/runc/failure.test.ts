@@ -6,8 +6,7 @@ const line = (text: string): string =>
     'time="2026-01-01T00:00:00Z" level=warning msg="something else"',
     `time="2026-01-01T00:00:00Z" level=error msg=${JSON.stringify(text)}`,
     '',
-  ].join('
-');
+  ].join('\n');
 const START = 'unable to start container process: ';
 
 test.each([
