@@ -1,5 +1,6 @@
 import type { AttachOptions, Conversation } from '../../api/ports.ts';
 import { openLog } from '../../storage/logs/reader.ts';
+import type { LogReadOptions } from '../../storage/logs/reader.ts';
 import { conflict, notImplemented } from '../base/errors.ts';
 import { ClientOutput } from '../base/stdio/client-output.ts';
 import { pumpClientInput } from '../base/stdio/client-input.ts';
@@ -9,14 +10,15 @@ import type { ContainerContext } from './context.ts';
 import { containerEvent } from './events.ts';
 import { containerFiles } from './paths.ts';
 import type { StdioChannel } from './ports.ts';
-import { isLive } from './state-facts.ts';
-import { PendingAttach } from './stdio/pending-attach.ts';
+import { leaveRun } from './stdio/pending-attach.ts';
+import type { AttachedRun, PendingAttach } from './stdio/pending-attach.ts';
+import { takeSeat } from './stdio/seat.ts';
 import type { Duplex } from 'node:stream';
 
 /**
- * Connects a client to a container's stdio. Before the start it waits for it and misses nothing; with `logs` the
- * output is read from the log, from its beginning and, with `stream`, on to its end: nothing is lost or doubled
- * between what was and what comes.
+ * Connects a client to a container's stdio. Before the start it waits for it and misses nothing. The output is read
+ * from the log as it grows, with `logs` from its beginning: no byte is lost or doubled between what was and what
+ * comes, and a client that does not read holds up nobody.
  */
 export async function attachContainer(
   context: ContainerContext,
@@ -29,14 +31,11 @@ export async function attachContainer(
     throw notImplemented('configured logging driver does not support reading');
   }
   const detachKeys = parseDetachKeys(options.detachKeys);
-  const seat = new PendingAttach({ stdin: options.stdin && (container.spec.config.OpenStdin ?? false) });
-  if (options.stream) {
-    await takeSeat(context, container, seat);
-  } else {
-    seat.cancel();
-  }
+  const seat = options.stream
+    ? await takeSeat(context, container, { stdin: options.stdin, fromBeginning: options.logs })
+    : undefined;
   context.machine.record(containerEvent(container, 'attach'));
-  const attachment = new Attachment(context, container, options, detachKeys, seat);
+  const attachment = new Attachment(context, container, options, { detachKeys, seat });
   return {
     tty: container.spec.config.Tty ?? false,
     connect: (socket) => attachment.converse(socket),
@@ -53,40 +52,27 @@ function refuseAttach(container: Container, ref: string): void {
   }
 }
 
-/** A place at the container's stdio: now when it runs, else at its next start. */
-async function takeSeat(
-  context: ContainerContext,
-  container: Container,
-  seat: PendingAttach,
-): Promise<void> {
-  if (isLive(container.state)) {
-    seat.connect(await context.runtime.attach(container.id, { stdin: seat.stdin }));
-  } else {
-    container.pendingAttaches.add(seat);
-  }
-}
-
 /** One client's conversation with a container. */
 class Attachment {
   readonly #context: ContainerContext;
   readonly #container: Container;
   readonly #options: AttachOptions;
   readonly #detachKeys: readonly number[];
-  readonly #seat: PendingAttach;
+  /** Undefined without `stream`. */
+  readonly #seat: PendingAttach | undefined;
   readonly #over = new AbortController();
 
   constructor(
     context: ContainerContext,
     container: Container,
     options: AttachOptions,
-    detachKeys: readonly number[],
-    seat: PendingAttach,
+    client: { detachKeys: readonly number[]; seat: PendingAttach | undefined },
   ) {
     this.#context = context;
     this.#container = container;
     this.#options = options;
-    this.#detachKeys = detachKeys;
-    this.#seat = seat;
+    this.#detachKeys = client.detachKeys;
+    this.#seat = client.seat;
   }
 
   /** Never rejects: what goes wrong with one client is logged and ends its conversation. */
@@ -94,15 +80,7 @@ class Attachment {
     const output = new ClientOutput(socket, { tty: this.#container.spec.config.Tty ?? false });
     output.gone.addEventListener('abort', () => this.leave(), { once: true });
     try {
-      if (this.#options.logs && !this.#options.stream) {
-        await this.#replay(output, undefined);
-        return;
-      }
-      const channel = await this.#seat.channel;
-      if (channel !== undefined) {
-        void this.#input(socket, channel);
-        await this.#output(output, channel);
-      }
+      await this.#converse(socket, output);
     } catch (error) {
       this.#context.log.warn({ container: this.#container.id, err: error }, 'attach ended early');
     } finally {
@@ -113,43 +91,68 @@ class Attachment {
     }
   }
 
-  /** Gives back the seat and the channel. Safe to call more than once. */
+  /** Gives back the seat and the run. Safe to call more than once. */
   leave(): void {
     this.#over.abort();
-    this.#container.pendingAttaches.delete(this.#seat);
-    this.#seat.cancel();
-    void this.#seat.channel.then((channel) => channel?.close());
-  }
-
-  async #output(output: ClientOutput, channel: StdioChannel): Promise<void> {
-    if (this.#options.logs) {
-      // The channel is still drained: an unread one would hold up the monitor.
-      await Promise.all([this.#live(output, channel, false), this.#replay(output, this.#runOver())]);
-    } else {
-      await this.#live(output, channel, true);
+    if (this.#seat !== undefined) {
+      this.#container.pendingAttaches.delete(this.#seat);
+      this.#seat.cancel();
+      void this.#leaveRun(this.#seat);
     }
   }
 
-  async #live(output: ClientOutput, channel: StdioChannel, isShown: boolean): Promise<void> {
+  async #leaveRun(seat: PendingAttach): Promise<void> {
+    const run = await seat.run;
+    if (run !== undefined) {
+      leaveRun(run);
+    }
+  }
+
+  async #converse(socket: Duplex, output: ClientOutput): Promise<void> {
+    if (this.#seat === undefined) {
+      if (this.#options.logs) {
+        await this.#log(output, { fromOffset: 0 });
+      }
+      return;
+    }
+    if (!this.#seat.stdin) {
+      // Read on, so that the end of the connection is noticed.
+      socket.resume();
+    }
+    const run = await this.#seat.run;
+    if (run === undefined) {
+      return;
+    }
+    if (run.channel !== undefined && this.#seat.stdin) {
+      void this.#input(socket, run.channel);
+    }
+    if (this.#container.spec.logDriver === 'none') {
+      await this.#live(run, output);
+      return;
+    }
+    // Nobody reads this channel's output; unread it would hold up the monitor.
+    void this.#live(run, undefined);
+    await this.#log(output, { fromOffset: run.logOffset, follow: { ended: run.over.done } });
+  }
+
+  /** Output from the channel: to the client, or nowhere. */
+  async #live({ channel }: AttachedRun, output: ClientOutput | undefined): Promise<void> {
     const wanted = { stdout: this.#options.stdout, stderr: this.#options.stderr };
-    for await (const { stream, data } of channel.output) {
-      if (isShown && wanted[stream] && !(await output.write(stream, data))) {
-        return;
-      }
-      if (this.#over.signal.aborted) {
+    for await (const { stream, data } of channel?.output ?? []) {
+      if (output !== undefined && wanted[stream] && !(await output.write(stream, data))) {
         return;
       }
     }
   }
 
-  async #replay(output: ClientOutput, ended: Promise<unknown> | undefined): Promise<void> {
+  async #log(output: ClientOutput, range: Pick<LogReadOptions, 'fromOffset' | 'follow'>): Promise<void> {
     const { stdout, stderr } = this.#options;
     const log = openLog(containerFiles(this.#context.dataRoot, this.#container.id).log, {
       stdout,
       stderr,
       timestamps: false,
       tty: this.#container.spec.config.Tty ?? false,
-      ...(ended && { follow: { ended } }),
+      ...range,
       signal: this.#over.signal,
     });
     for await (const chunk of log) {
@@ -160,19 +163,7 @@ class Attachment {
     }
   }
 
-  #runOver(): Promise<unknown> {
-    const { waiters } = this.#context;
-    const wait = waiters.wait(this.#container.id, this.#container.state, 'not-running');
-    this.#over.signal.addEventListener('abort', () => wait.cancel(), { once: true });
-    return wait.done;
-  }
-
   async #input(socket: Duplex, channel: StdioChannel): Promise<void> {
-    if (!this.#seat.stdin) {
-      // Read on, so that the end of the connection is noticed.
-      socket.resume();
-      return;
-    }
     const end = await pumpClientInput(socket, {
       write: (data) => channel.write(data),
       ...(this.#container.spec.config.Tty && { detachKeys: this.#detachKeys }),

@@ -46,10 +46,7 @@ export async function createContainer(
   const { directory } = containerFiles(dataRoot, id);
   rollback.defer('remove directory', () => rm(directory, { recursive: true, force: true }));
   rollback.defer('remove rootfs', () => rootfs.remove(id));
-  await together(
-    rootfs.create(id, image.layerIds),
-    mkdir(directory, { recursive: true, mode: 0o710 }),
-  );
+  await together(rootfs.create(id, image.layerIds), mkdir(directory, { recursive: true, mode: 0o710 }));
   failpoint('containers.create.volumes');
   await ensureVolumes(context, spec, rollback);
   refuseHangUp(options.signal);

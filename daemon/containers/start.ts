@@ -14,6 +14,7 @@ import type { Sandbox, StdinMode } from './ports.ts';
 import type { OciSpec } from '../../runtime/runc/spec-types.ts';
 import { removeLocked } from './remove.ts';
 import { openSandbox } from './sandbox.ts';
+import { seatPendingClients } from './stdio/seat.ts';
 import { prepareVolumes } from './volumes.ts';
 
 /** Exit code of a start that failed before the command could. */
@@ -140,23 +141,6 @@ function stdinMode({ spec: { config } }: Container): StdinMode {
     return 'none';
   }
   return config.StdinOnce ? 'once' : 'open';
-}
-
-/** Clients that attached before the start are connected before the command can write its first byte. */
-async function seatPendingClients(context: ContainerContext, container: Container): Promise<void> {
-  const seats = [...container.pendingAttaches];
-  container.pendingAttaches.clear();
-  await Promise.all(
-    seats.map(async (seat) => {
-      try {
-        seat.connect(await context.runtime.attach(container.id, { stdin: seat.stdin }));
-      } catch (error) {
-        // One client's bad luck does not keep the container from starting.
-        seat.cancel();
-        context.log.warn({ container: container.id, err: error }, 'a client could not be attached');
-      }
-    }),
-  );
 }
 
 /** A report may also be of a start before this one that was rolled back: the process itself decides. */

@@ -77,7 +77,7 @@ function isMet(condition: Condition, state: ContainerState, event: ContainerEven
       // Between two attempts of a restart policy the container counts as running: only its last exit is one.
       return state.status === 'exited' && event.type !== 'remove';
     case 'run-over':
-      return event.type === 'exit';
+      return event.type === 'exit' || event.type === 'start_failed';
     case 'removed':
       return false;
     default:

@@ -12,6 +12,8 @@ import { FileWatch } from './watch.ts';
 export interface LogReadOptions extends Omit<RenderOptions, 'from'> {
   /** Lines from the end; undefined = all. */
   tail?: number;
+  /** Bytes of the log to skip; a record that begins before is left out. */
+  fromOffset?: number;
   /** Go on with what is written later, until `ended` resolves (no more will be written) and the file is read. */
   follow?: { ended: Promise<unknown> };
   signal: AbortSignal;
@@ -126,6 +128,7 @@ async function positioned(
   options: LogReadOptions,
 ): Promise<ReturnType<typeof newRenderer>> {
   if (options.tail === undefined) {
+    source.seek(options.fromOffset ?? 0);
     return newRenderer(options);
   }
   const from = await source.seekTail(options.tail);
@@ -144,6 +147,10 @@ class LogSource implements AsyncDisposable {
   constructor(path: string, file: FileHandle) {
     this.#path = path;
     this.#file = file;
+  }
+
+  seek(offset: number): void {
+    this.#position = offset;
   }
 
   async seekTail(lines: number): Promise<{ stdout: number; stderr: number }> {

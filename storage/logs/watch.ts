@@ -1,5 +1,8 @@
 import { watch } from 'node:fs';
 
+/** How often a file is looked at where the kernel has no watch left to give. */
+const POLL_MS = 200;
+
 /**
  * Tells that a file may have changed. A change between two calls of `changed` is remembered, so a reader that reads to
  * the end and then waits misses nothing.
@@ -9,12 +12,8 @@ export class FileWatch implements Disposable {
   #dirty = false;
   #wake: (() => void) | undefined;
 
-  /** Throws what inotify says (ENOENT, or ENOSPC at its limit of watches). */
   constructor(path: string) {
-    const watcher = watch(path, { persistent: false }, () => this.poke());
-    // The file may be deleted with its container while it is followed; the reader learns that from its owner.
-    watcher.on('error', () => this.poke());
-    this.#stop = () => watcher.close();
+    this.#stop = notify(path, () => this.poke());
   }
 
   /** As if the file had changed: wakes the reader for another reason. */
@@ -37,5 +36,19 @@ export class FileWatch implements Disposable {
   [Symbol.dispose](): void {
     this.#stop();
     this.poke();
+  }
+}
+
+/** Calls `onChange` for every change, and perhaps more often. Returns how to stop. */
+function notify(path: string, onChange: () => void): () => void {
+  try {
+    const watcher = watch(path, { persistent: false }, onChange);
+    // The file may be deleted with its container while it is followed; the reader learns that from its owner.
+    watcher.on('error', onChange);
+    return () => watcher.close();
+  } catch {
+    // ENOSPC or EMFILE, inotify's limits for this user: looking regularly is slower and as complete.
+    const timer = setInterval(onChange, POLL_MS).unref();
+    return () => clearInterval(timer);
   }
 }

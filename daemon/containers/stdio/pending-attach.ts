@@ -1,28 +1,42 @@
 import type { StdioChannel } from '../ports.ts';
+import type { Wait } from '../waiters.ts';
 
-/** A client that attached to a container that is not running yet: it gets its channel before the first instruction. */
+/** A client's connection to one run of a container. */
+export interface AttachedRun {
+  /** For its input, and for its output where no log is kept. */
+  channel: StdioChannel | undefined;
+  /** Length of the log when the client attached: its output begins there. */
+  logOffset: number;
+  /** The end of the run, registered before the run could end. */
+  over: Wait;
+}
+
+/** A client's place at a container: taken when it attaches, connected now or at the next start. */
 export class PendingAttach {
-  /** The channel once the container is created; undefined when there will be none. */
-  readonly channel: Promise<StdioChannel | undefined>;
+  /** The run once there is one; undefined when there will be none. */
+  readonly run: Promise<AttachedRun | undefined>;
   /** This client writes. */
   readonly stdin: boolean;
-  #settle!: (channel: StdioChannel | undefined) => void;
+  /** See `AttachedRun`. */
+  readonly logOffset: number;
+  #settle!: (run: AttachedRun | undefined) => void;
   #isOver = false;
 
-  constructor(options: { stdin: boolean }) {
+  constructor(options: { stdin: boolean; logOffset: number }) {
     this.stdin = options.stdin;
-    this.channel = new Promise((resolve) => {
+    this.logOffset = options.logOffset;
+    this.run = new Promise((resolve) => {
       this.#settle = resolve;
     });
   }
 
-  /** Hands over the channel; closes it at once when the client left meanwhile. */
-  connect(channel: StdioChannel): void {
+  /** Hands over the run; gives it back at once when the client left meanwhile. */
+  connect(run: AttachedRun): void {
     if (this.#isOver) {
-      channel.close();
+      leaveRun(run);
     }
     this.#isOver = true;
-    this.#settle(channel);
+    this.#settle(run);
   }
 
   /** The client left, or the container was removed. */
@@ -30,4 +44,10 @@ export class PendingAttach {
     this.#isOver = true;
     this.#settle(undefined);
   }
+}
+
+/** Gives back what a client held of a run. Safe to call more than once. */
+export function leaveRun(run: AttachedRun): void {
+  run.over.cancel();
+  run.channel?.close();
 }

@@ -1,3 +1,4 @@
+import { appendFileSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import type { ProcessIdentity } from '../../../daemon/base/kernel/process.ts';
 import type {
@@ -14,6 +15,7 @@ interface FakeRun {
   process: ProcessIdentity;
   isBegun: boolean;
   channels: FakeChannel[];
+  logPath: string | null;
 }
 
 /** Containers that exist only in memory: a test ends them with `exit`. */
@@ -35,7 +37,10 @@ export class FakeRuntime implements ContainerRuntime {
     await this.onLaunch(request);
     this.#pid += 1;
     const process = { pid: this.#pid, startTime: String(this.#pid) };
-    this.runs.set(request.id, { process, isBegun: false, channels: [] });
+    this.runs.set(request.id, { process, isBegun: false, channels: [], logPath: request.logPath });
+    if (request.logPath !== null) {
+      appendFileSync(request.logPath, '');
+    }
     return process;
   }
 
@@ -124,9 +129,14 @@ export class FakeRuntime implements ContainerRuntime {
     return [...this.runs.keys()];
   }
 
-  /** What the container writes, to every attached client. */
+  /** What the container writes, to its log (a piece, unless it ends with a newline) and to every channel. */
   write(id: string, stream: 'stdout' | 'stderr', text: string): void {
-    this.runs.get(id)?.channels.forEach((channel) => channel.push({ stream, data: Buffer.from(text) }));
+    const run = this.runs.get(id);
+    if (run?.logPath) {
+      const record = text.endsWith('\n') ? `F ${text}` : `P ${text}\n`;
+      appendFileSync(run.logPath, `2026-01-01T00:00:00.000000000+00:00 ${stream} ${record}`);
+    }
+    run?.channels.forEach((channel) => channel.push({ stream, data: Buffer.from(text) }));
   }
 }
 

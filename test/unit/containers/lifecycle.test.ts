@@ -127,7 +127,7 @@ describe('start', () => {
   });
 
   test('fails when init is killed before its command was started, and leaves nothing', async () => {
-    const id = await rig.create();
+    const id = await rig.create({ OpenStdin: true });
     rig.runtime.onLaunch = () => {
       setImmediate(() => rig.runtime.exit(id, 137));
     };
@@ -136,7 +136,7 @@ describe('start', () => {
       await settled();
       return attach(target);
     };
-    await rig.containers.attach(id, { logs: false, stream: true, stdin: false, stdout: true, stderr: true });
+    await rig.containers.attach(id, { logs: false, stream: true, stdin: true, stdout: true, stderr: true });
     await expect(rig.containers.start(id, {})).rejects.toThrow('ended before its command was started');
     await settled();
     expect([rig.world.mounted.size, rig.runtime.records.size]).toEqual([0, 0]);

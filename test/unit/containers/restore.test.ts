@@ -82,10 +82,10 @@ test('a removal that was begun is finished', async () => {
 });
 
 test('what a daemon left of a start that was never committed is swept', async () => {
-  const id = await rig.create();
+  const id = await rig.create({ OpenStdin: true });
   rig.runtime.onLaunch = () => undefined;
   rig.runtime.attach = () => new Promise(() => undefined);
-  await rig.containers.attach(id, { logs: false, stream: true, stdin: false, stdout: true, stderr: true });
+  await rig.containers.attach(id, { logs: false, stream: true, stdin: true, stdout: true, stderr: true });
   void rig.containers.start(id, {});
   await vi.waitFor(() => expect([rig.runtime.runs.size, rig.world.mounted.size]).toEqual([1, 1]));
   await rig.restartDaemon();

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
@@ -90,23 +89,30 @@ describe('attach', () => {
 
   test('with logs reads the log from its beginning and on, each byte once', async () => {
     const id = await rig.run();
-    const directory = join(rig.directory, 'containers', id);
-    mkdirSync(directory, { recursive: true });
-    const record = '2026-01-01T00:00:00.000000000+00:00 stdout F line\n';
-    writeFileSync(join(directory, 'container.log'), record);
+    rig.runtime.write(id, 'stdout', 'past\n');
     const replay = await attach(id, { logs: true, stream: false });
     await replay.over;
-    await expect.poll(replay.received).toBe(frame(1, 'line\n'));
-    const both = await attach(id, { logs: true });
-    rig.runtime.write(id, 'stdout', 'line 2\n');
-    writeFileSync(join(directory, 'container.log'), record.replace('line', 'line 2'), { flag: 'a' });
-    await expect.poll(both.received).toBe(frame(1, 'line\n') + frame(1, 'line 2\n'));
+    await expect.poll(replay.received).toBe(frame(1, 'past\n'));
+    const [both, live] = [await attach(id, { logs: true }), await attach(id)];
+    rig.runtime.write(id, 'stdout', 'present\n');
+    await expect.poll(both.received).toBe(frame(1, 'past\n') + frame(1, 'present\n'));
     await rig.exit(id, 0);
-    await both.over;
+    await Promise.all([both.over, live.over]);
+    await expect.poll(live.received).toBe(frame(1, 'present\n'));
+  });
+
+  test('takes the channel where no log is kept', async () => {
+    const id = await rig.run({ HostConfig: { NetworkMode: 'none', LogConfig: { Type: 'none' } } });
+    await expect(rig.containers.attach(id, { ...all, logs: true })).rejects.toMatchObject({
+      code: 'not_implemented',
+    });
+    const client = await attach(id);
+    rig.runtime.write(id, 'stderr', 'live');
+    await expect.poll(client.received).toBe(frame(2, 'live'));
   });
 
   test('a client that vanishes gives back its place, before the start and after', async () => {
-    const id = await rig.create();
+    const id = await rig.create({ OpenStdin: true });
     const early = await attach(id);
     early.socket.destroy();
     const conversation = await rig.containers.attach(id, all);
@@ -115,11 +121,14 @@ describe('attach', () => {
     const client = await attach(id);
     const channel = channelOf(id);
     client.socket.destroy();
-    rig.runtime.write(id, 'stdout', 'x'.repeat(100));
-    await settled();
-    rig.runtime.write(id, 'stdout', 'y');
-    await expect.poll(() => channel.isClosed).toBe(true);
-    await client.over;
+    // A half-closed connection and one that is gone differ only when written to.
+    await expect
+      .poll(() => {
+        rig.runtime.write(id, 'stdout', 'x\n');
+        return channel.isClosed;
+      })
+      .toBe(true);
+    await Promise.all([client.over, early.over]);
   });
 
   test('refuses bad keys and a removed container', async () => {
