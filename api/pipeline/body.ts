@@ -19,6 +19,8 @@ export class BodyTooLargeError extends EngineError {}
 export async function readBody(source: BodySource, rule: BodyRule): Promise<unknown> {
   switch (rule.kind) {
     case 'none':
+      await discardBeforeStdin(source);
+      return undefined;
     case 'bytes':
       return undefined;
     case 'must-be-empty':
@@ -29,6 +31,18 @@ export async function readBody(source: BodySource, rule: BodyRule): Promise<unkn
     default:
       return unreachable(rule);
   }
+}
+
+/** After an Upgrade header everything behind the declared body is stdin: a body that nobody asked for is not. */
+async function discardBeforeStdin({ req, upgraded }: BodySource): Promise<void> {
+  const length = contentLength(req);
+  if (upgraded === undefined || length === 0) {
+    return;
+  }
+  if (length > limits.requestBodyBytesMax) {
+    throw tooLarge();
+  }
+  await withTimeout(upgraded, readExactly(upgraded, length));
 }
 
 async function readJson(source: BodySource, rule: Extract<BodyRule, { kind: 'json' }>): Promise<unknown> {

@@ -24,6 +24,12 @@ test('attach: 101 with Upgrade; no early stdin is lost; output goes on after std
   expect(await server.raw(request, { thenEnd: true })).toBe(`${upgraded('raw')}earlybye`);
 });
 
+test('attach: a body that nobody asked for is not stdin', async () => {
+  await using server = await startServer();
+  const request = `POST /v1.44/containers/x/attach?stream=1 HTTP/1.1\r\n${UPGRADE}Content-Length: 2\r\n\r\n{}in`;
+  expect(await server.raw(request, { thenEnd: true })).toBe(`${upgraded('raw')}inbye`);
+});
+
 test('attach: 200 without Upgrade; stdin comes after it', async () => {
   await using server = await startServer();
   const socket = server.connect();
