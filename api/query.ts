@@ -1,6 +1,6 @@
 import { formatNano, parseRfc3339Nano } from '../daemon/base/clock.ts';
 import { errorText, invalidArgument } from '../daemon/base/errors.ts';
-import type { Filters } from './ports.ts';
+import type { Filters } from './types/ports.ts';
 
 const NO_FILTERS: Filters = new Map();
 

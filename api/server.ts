@@ -12,7 +12,7 @@ import { RouteIndex } from './pipeline/route-index.ts';
 import type { ApiContext, RequestState, RouteMiddleware } from './pipeline/route-index.ts';
 import { serve } from './pipeline/serve.ts';
 import type { ServeDeps } from './pipeline/serve.ts';
-import type { EnginePorts } from './ports.ts';
+import type { EnginePorts } from './types/ports.ts';
 import { ROUTES } from './routes/index.ts';
 import type { Route } from './routes/route.ts';
 import { Validator } from './schemas/validator.ts';

@@ -3,7 +3,7 @@ import type { Duplex, Readable } from 'node:stream';
 import type { Socket } from 'node:net';
 import { EngineError, invalidArgument } from '../../daemon/base/errors.ts';
 import type { Logger } from '../../daemon/base/log.ts';
-import type { EnginePorts } from '../ports.ts';
+import type { EnginePorts } from '../types/ports.ts';
 import { Query } from '../query.ts';
 import type { ApiRequest, RefusedRoute, Result, Route, ServedRoute } from '../routes/route.ts';
 import type { Validator } from '../schemas/validator.ts';

@@ -1,5 +1,5 @@
 import { invalidArgument } from '../../daemon/base/errors.ts';
-import type { AttachOptions, LogsOptions, WaitCondition } from '../ports.ts';
+import type { AttachOptions, LogsOptions, WaitCondition } from '../types/ports.ts';
 import type { Query } from '../query.ts';
 import { containerCreateSchema } from '../schemas/container-create.ts';
 import { prepareContainerCreate } from '../schemas/prepare.ts';

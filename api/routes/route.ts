@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { ByteStream, Conversation, EnginePorts } from '../ports.ts';
+import type { ByteStream, Conversation, EnginePorts } from '../types/ports.ts';
 import type { Query } from '../query.ts';
 import type { Schema } from '../schemas/schema.ts';
 import type { Quirk } from '../versions/change.ts';

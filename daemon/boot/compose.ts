@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { listen } from '../../api/listen.ts';
 import type { Address, Listener } from '../../api/listen.ts';
-import type { EnginePorts } from '../../api/ports.ts';
+import type { EnginePorts } from '../../api/types/ports.ts';
 import { createApi } from '../../api/server.ts';
 import { detectCgroups } from '../../runtime/cgroups/detect.ts';
 import type { CgroupLayout } from '../../runtime/cgroups/detect.ts';

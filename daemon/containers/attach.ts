@@ -1,4 +1,4 @@
-import type { AttachOptions, Conversation } from '../../api/ports.ts';
+import type { AttachOptions, Conversation } from '../../api/types/ports.ts';
 import { openLog } from '../../storage/logs/reader.ts';
 import type { LogReadOptions } from '../../storage/logs/reader.ts';
 import { conflict, notImplemented } from '../base/errors.ts';

@@ -7,7 +7,7 @@ import type {
   ListContainersOptions,
   LogsOptions,
   WaitCondition,
-} from '../../api/ports.ts';
+} from '../../api/types/ports.ts';
 import type {
   ContainerCreateRequest,
   ContainerCreateResponse,

@@ -1,4 +1,4 @@
-import type { Filters } from '../../api/ports.ts';
+import type { Filters } from '../../api/types/ports.ts';
 import { invalidArgument } from '../base/errors.ts';
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';

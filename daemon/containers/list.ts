@@ -1,4 +1,4 @@
-import type { ListContainersOptions } from '../../api/ports.ts';
+import type { ListContainersOptions } from '../../api/types/ports.ts';
 import type { ContainerSummary } from '../../api/types/container.ts';
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';

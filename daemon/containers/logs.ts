@@ -1,4 +1,4 @@
-import type { ByteStream, LogsOptions } from '../../api/ports.ts';
+import type { ByteStream, LogsOptions } from '../../api/types/ports.ts';
 import { openLog } from '../../storage/logs/reader.ts';
 import { conflict, invalidArgument, notImplemented } from '../base/errors.ts';
 import type { Container } from './container.ts';

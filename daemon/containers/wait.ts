@@ -1,4 +1,4 @@
-import type { WaitCondition } from '../../api/ports.ts';
+import type { WaitCondition } from '../../api/types/ports.ts';
 import type { WaitResponse } from '../../api/types/container.ts';
 import type { ContainerContext } from './context.ts';
 import { releaseIsOver } from './stop.ts';

@@ -1,4 +1,4 @@
-import type { WaitCondition } from '../../api/ports.ts';
+import type { WaitCondition } from '../../api/types/ports.ts';
 import { unreachable } from '../base/errors.ts';
 import type { ContainerEvent, ContainerState } from './state.ts';
 import { isAtRest, lastRun } from './state-facts.ts';

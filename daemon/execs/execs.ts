@@ -1,4 +1,4 @@
-import type { Conversation, ExecPort } from '../../api/ports.ts';
+import type { Conversation, ExecPort } from '../../api/types/ports.ts';
 import type { ExecCreateRequest, ExecInspect } from '../../api/types/container.ts';
 import type { Clock } from '../base/clock.ts';
 import { conflict, notFound } from '../base/errors.ts';

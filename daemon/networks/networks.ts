@@ -7,7 +7,7 @@ import { BUILT_IN_NETWORKS } from './network-state.ts';
 import type { BuiltInNetwork, NetworkState } from './network-state.ts';
 import type { NetworkOptions } from './options.ts';
 
-/** The networks as clients see them (NetworkPort of api/ports.ts). */
+/** The networks as clients see them (NetworkPort of api/types/ports.ts). */
 export class Networks {
   readonly #state: NetworkState;
   readonly #options: NetworkOptions;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import type { ImagePort } from '../../api/ports.ts';
+import type { ImagePort } from '../../api/types/ports.ts';
 import { frame } from '../../api/streams/frames.ts';
 import { invalidArgument, notFound } from '../../daemon/base/errors.ts';
 import { Deferred, startServer } from '../support/api-server.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { listen } from '../../api/listen.ts';
 import type { Address } from '../../api/listen.ts';
-import type { EnginePorts } from '../../api/ports.ts';
+import type { EnginePorts } from '../../api/types/ports.ts';
 import { createApi } from '../../api/server.ts';
 import { silentLogger } from '../../daemon/base/log.ts';
 import { fakePorts } from './fake-ports.ts';

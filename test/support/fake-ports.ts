@@ -4,7 +4,7 @@
  */
 import type { Duplex } from 'node:stream';
 import { Readable } from 'node:stream';
-import type { Conversation, EnginePorts } from '../../api/ports.ts';
+import type { Conversation, EnginePorts } from '../../api/types/ports.ts';
 import type { ContainerInspect, ContainerSummary, ExecInspect } from '../../api/types/container.ts';
 import type { ImageInspect, ImageSummary } from '../../api/types/image.ts';
 import type {

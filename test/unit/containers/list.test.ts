@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { ListContainersOptions } from '../../../api/ports.ts';
+import type { ListContainersOptions } from '../../../api/types/ports.ts';
 import { ContainerRig } from '../../support/fakes/container-rig.ts';
 
 let rig: ContainerRig;

@@ -3,7 +3,7 @@ import { createServer, connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { AttachOptions, Conversation } from '../../../api/ports.ts';
+import type { AttachOptions, Conversation } from '../../../api/types/ports.ts';
 import { invalidArgument } from '../../../daemon/base/errors.ts';
 import { ContainerRig } from '../../support/fakes/container-rig.ts';
 import type { FakeChannel } from '../../support/fakes/fake-runtime.ts';

@@ -15,14 +15,14 @@ import type {
   ExecCreateRequest,
   ExecInspect,
   WaitResponse,
-} from './types/container.ts';
+} from './container.ts';
 import type {
   ImageDeleteItem,
   ImageHistoryItem,
   ImageInspect,
   ImageSummary,
   ProgressMessage,
-} from './types/image.ts';
+} from './image.ts';
 import type {
   EventMessage,
   NetworkInspect,
@@ -30,7 +30,7 @@ import type {
   VersionResponse,
   VolumeCreateRequest,
   VolumeView,
-} from './types/system.ts';
+} from './system.ts';
 
 /** A parsed `filters` parameter: key -> values, both client forms folded into one. Keys are not yet checked. */
 export type Filters = ReadonlyMap<string, readonly string[]>;
