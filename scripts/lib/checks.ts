@@ -11,6 +11,7 @@ export function staticChecks(): Step[] {
     { name: 'dead code', argv: ['knip', '--no-progress'] },
     { name: 'tidy', argv: ['tsx', 'scripts/tidy.ts'] },
     { name: 'layers', argv: ['tsx', 'scripts/check-layers.ts'] },
+    { name: 'lock file', argv: ['tsx', 'scripts/lock-platforms.ts', '--check'] },
     { name: 'format', argv: ['oxfmt', '--check', '.'] },
   ];
   if (existsSync(path.join(repositoryRoot, 'scripts/coverage-api.ts'))) {
