@@ -155,7 +155,11 @@ async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain
   parts.defer('end exit watch', () => runtime[Symbol.dispose]());
 
   const sizeBytes = (id: number): number => images.layerSize(id);
-  const rootfs = new RootfsDirectories({ dataRoot, layers: { diff: (id) => layers.diff(id), sizeBytes } });
+  const rootfs = new RootfsDirectories({
+    dataRoot,
+    layers: { diff: (id) => layers.diff(id), sizeBytes },
+    log,
+  });
   const containers = new Containers({
     journal: events,
     table: database.containers,

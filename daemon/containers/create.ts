@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
 import type { ContainerCreateRequest, ContainerCreateResponse } from '../../api/types/container.ts';
 import { EngineError, invalidArgument, isEngineError, notFound } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
@@ -7,10 +6,8 @@ import { newId } from '../base/ids.ts';
 import { Rollback } from '../base/rollback.ts';
 import { newContainer } from './container.ts';
 import type { ContainerContext } from './context.ts';
-import { together } from './delay.ts';
 import { containerEvent } from './events.ts';
 import { checkName, generateName } from './names.ts';
-import { containerFiles } from './paths.ts';
 import type { ResolvedImage } from './ports.ts';
 import { sandboxRequest } from './sandbox.ts';
 import { buildSpec } from './spec/container-spec.ts';
@@ -25,7 +22,7 @@ export async function createContainer(
   request: ContainerCreateRequest,
   options: { platform?: string; signal: AbortSignal },
 ): Promise<ContainerCreateResponse> {
-  const { machine, registry, rootfs, images, clock, log, dataRoot } = context;
+  const { machine, registry, rootfs, images, clock, log } = context;
   if (!request.Image) {
     throw invalidArgument('Config cannot be empty in order to create a container: Image is missing');
   }
@@ -43,10 +40,8 @@ export async function createContainer(
   rollback.defer('release name', () => registry.releaseName(finalName, id));
 
   failpoint('containers.create.rootfs');
-  const { directory } = containerFiles(dataRoot, id);
-  rollback.defer('remove directory', () => rm(directory, { recursive: true, force: true }));
-  rollback.defer('remove rootfs', () => rootfs.remove(id));
-  await together(rootfs.create(id, image.layerIds), mkdir(directory, { recursive: true, mode: 0o710 }));
+  rollback.defer('remove directory', () => rootfs.remove(id));
+  await rootfs.create(id, image.layerIds);
   failpoint('containers.create.volumes');
   await ensureVolumes(context, spec, rollback);
   refuseHangUp(options.signal);

@@ -1,6 +1,5 @@
-import { writeFile } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
 import type { Container } from './container.ts';
-import { together } from './delay.ts';
 import type { ContainerFiles } from './paths.ts';
 import type { Sandbox } from './ports.ts';
 
@@ -8,17 +7,11 @@ import type { Sandbox } from './ports.ts';
  * Writes what is mounted over /etc/hostname, /etc/hosts and /etc/resolv.conf. In place, never by renaming: a running
  * container that shares them sees the same files. Another container's network brings that container's files.
  */
-export async function writeIdentityFiles(
-  files: ContainerFiles,
-  container: Container,
-  sandbox: Sandbox,
-): Promise<void> {
+export function writeIdentityFiles(files: ContainerFiles, container: Container, sandbox: Sandbox): void {
   if (sandbox.ownerId !== container.id) {
     return;
   }
-  await together(
-    writeFile(files.hostname, `${container.spec.config.Hostname ?? ''}\n`, { mode: 0o644 }),
-    writeFile(files.hosts, sandbox.hosts, { mode: 0o644 }),
-    writeFile(files.resolvConf, sandbox.resolvConf, { mode: 0o644 }),
-  );
+  writeFileSync(files.hostname, `${container.spec.config.Hostname ?? ''}\n`, { mode: 0o644 });
+  writeFileSync(files.hosts, sandbox.hosts, { mode: 0o644 });
+  writeFileSync(files.resolvConf, sandbox.resolvConf, { mode: 0o644 });
 }

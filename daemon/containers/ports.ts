@@ -110,9 +110,10 @@ export interface RootfsLayout {
 }
 
 export interface RootfsStore {
-  /** Makes upper, work and merged for a container over these layers (bottom first). Idempotent. */
+  /** Makes the container's directory, and in it upper, work and merged over these layers (bottom first). Idempotent. */
   create(containerId: string, layerIds: readonly number[]): Promise<void>;
   layout(containerId: string, layerIds: readonly number[]): RootfsLayout;
+  /** Removes the container's directory with everything in it: its layer, its log, its files. Idempotent. */
   remove(containerId: string): Promise<void>;
   /** Bytes in the container's own layer. */
   sizeRw(containerId: string): Promise<number>;

@@ -1,11 +1,9 @@
-import { rm } from 'node:fs/promises';
 import { conflict, errorText, internal, invalidArgument, notFound } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
 import { containerEvent } from './events.ts';
 import { killAndWait } from './kill.ts';
-import { containerFiles } from './paths.ts';
 import { cancelRestart } from './restart-timer.ts';
 import { countsAsRunning, isLive } from './state-facts.ts';
 import { startIsOver } from './stop.ts';
@@ -70,11 +68,10 @@ export async function finishRemoval(
   container: Container,
   options: RemoveOptions,
 ): Promise<void> {
-  const { machine, rootfs, volumes, images, dataRoot, log } = context;
+  const { machine, rootfs, volumes, images, log } = context;
   try {
     failpoint('containers.remove.files');
     await rootfs.remove(container.id);
-    await rm(containerFiles(dataRoot, container.id).directory, { recursive: true, force: true });
   } catch (error) {
     if (!options.force) {
       const text = `container ${container.id}: failed to remove its files: ${errorText(error)}`;

@@ -91,7 +91,7 @@ async function prepareNetwork(
 ): Promise<Sandbox> {
   const sandbox = await openSandbox(context, container, rollback);
   failpoint('containers.start.files');
-  await writeIdentityFiles(containerFiles(context.dataRoot, container.id), container, sandbox);
+  writeIdentityFiles(containerFiles(context.dataRoot, container.id), container, sandbox);
   return sandbox;
 }
 

@@ -40,7 +40,7 @@ export class KernelMounts {
       throw internal(`mount ${layout.merged}: the options of ${layout.lowers.length} layers exceed one page`);
     }
     try {
-      await mount({
+      mount({
         source: 'overlay',
         target: layout.merged,
         type: 'overlay',

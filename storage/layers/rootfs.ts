@@ -1,8 +1,10 @@
-import { closeSync, constants } from 'node:fs';
-import { chmod, chown, lstat, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
+import { chmodSync, chownSync, closeSync, constants, mkdirSync, renameSync } from 'node:fs';
+import { lstat, open, readdir, rm, stat } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Stats } from 'node:fs';
 import { errnoOf, invariant } from '../../daemon/base/errors.ts';
+import type { Logger } from '../../daemon/base/log.ts';
 import { openBytesInRoot } from '../../daemon/base/kernel/files.ts';
 
 const DIRECTORY_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
@@ -28,12 +30,16 @@ export interface LayerDirectories {
 export class RootfsDirectories {
   readonly #root: string;
   readonly #mergedRoot: string;
+  readonly #temporary: string;
+  readonly #log: Logger;
   readonly #layers: LayerDirectories;
   /** Of the root of each layer; a layer never changes. */
   readonly #owners = new Map<number, Owner>();
 
-  constructor(deps: { dataRoot: string; layers: LayerDirectories; mergedRoot?: string }) {
+  constructor(deps: { dataRoot: string; layers: LayerDirectories; log: Logger; mergedRoot?: string }) {
     this.#root = join(deps.dataRoot, 'containers');
+    this.#temporary = join(deps.dataRoot, 'tmp');
+    this.#log = deps.log;
     this.#mergedRoot = deps.mergedRoot ?? this.#root;
     this.#layers = deps.layers;
   }
@@ -45,12 +51,11 @@ export class RootfsDirectories {
   async create(containerId: string, layerIds: readonly number[]): Promise<void> {
     const { upper, work, merged } = this.layout(containerId, layerIds);
     const owner = await this.#rootOwner(layerIds);
-    await mkdir(this.#directory(containerId), { recursive: true, mode: 0o710 });
-    await Promise.all([
-      makeDirectory(upper, owner),
-      makeDirectory(work, { mode: 0o700, uid: 0, gid: 0 }),
-      mkdir(merged, { recursive: true, mode: 0o700 }),
-    ]);
+    // Four directories in a row, on this thread: each takes microseconds, a pool thread and back a hundred times that.
+    mkdirSync(this.#directory(containerId), { recursive: true, mode: 0o710 });
+    makeDirectory(upper, owner);
+    makeDirectory(work, { mode: 0o700, uid: 0, gid: 0 });
+    mkdirSync(merged, { recursive: true, mode: 0o700 });
   }
 
   /** Where everything lies; topmost layer first, as overlayfs wants it. Pure. */
@@ -67,12 +72,36 @@ export class RootfsDirectories {
     };
   }
 
-  /** Removes the container's directory with everything in it. The overlay is unmounted by then. Idempotent. */
-  async remove(containerId: string): Promise<void> {
-    await rm(this.#directory(containerId), { recursive: true, force: true });
-    if (this.#mergedRoot !== this.#root) {
-      await rm(join(this.#mergedRoot, containerId), { recursive: true, force: true });
+  /**
+   * Takes the container's directory with everything in it out of sight; its files are deleted in the background, and by
+   * the next start if this one dies meanwhile (`temporary` is emptied then). The overlay is unmounted by now. Idempotent.
+   */
+  remove(containerId: string): Promise<void> {
+    return Promise.resolve().then(() => {
+      this.#discard(this.#directory(containerId));
+      if (this.#mergedRoot !== this.#root) {
+        this.#discard(join(this.#mergedRoot, containerId));
+      }
+    });
+  }
+
+  #discard(directory: string): void {
+    const hidden = join(this.#temporary, `removed-${randomUUID()}`);
+    mkdirSync(this.#temporary, { recursive: true, mode: 0o700 });
+    try {
+      renameSync(directory, hidden);
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT') {
+        return;
+      }
+      throw error;
     }
+    rm(hidden, { recursive: true, force: true }).catch((error: unknown) => {
+      this.#log.error(
+        { directory: hidden, err: error },
+        'files of a removed container stay until the next start',
+      );
+    });
   }
 
   /**
@@ -126,13 +155,13 @@ export class RootfsDirectories {
 }
 
 /** Exactly this mode and owner, whatever the umask. */
-async function makeDirectory(path: string, owner: Owner): Promise<void> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
+function makeDirectory(path: string, owner: Owner): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
   if (owner.uid !== 0 || owner.gid !== 0) {
-    await chown(path, owner.uid, owner.gid);
+    chownSync(path, owner.uid, owner.gid);
   }
   if (owner.mode !== 0o700) {
-    await chmod(path, owner.mode);
+    chmodSync(path, owner.mode);
   }
 }
 

@@ -1,3 +1,4 @@
+import { silentLogger } from '../../../daemon/base/log.ts';
 import { linkSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +15,11 @@ needs('root')('rootfs directories', () => {
       const diff = (id: number): string => join(dataRoot, 'layers', String(id), 'diff');
       mkdirSync(diff(1), { recursive: true });
       mkdirSync(diff(2), { recursive: true, mode: 0o711 });
-      const rootfs = new RootfsDirectories({ dataRoot, layers: { diff, sizeBytes: (id) => id * 10 } });
+      const rootfs = new RootfsDirectories({
+        dataRoot,
+        layers: { diff, sizeBytes: (id) => id * 10 },
+        log: silentLogger,
+      });
       expect(await rootfs.list()).toEqual([]);
       await rootfs.create(ID, [1, 2]);
       await rootfs.create(ID, [1, 2]);

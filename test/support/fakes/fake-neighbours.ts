@@ -52,7 +52,7 @@ export class FakeNeighbours {
   }
 
   #layout(id: string): RootfsLayout {
-    const directory = join(this.#root, 'rootfs', id);
+    const directory = join(this.#root, 'containers', id);
     return {
       lowers: ['/layers/1'],
       upper: join(directory, 'upper'),
@@ -71,7 +71,7 @@ export class FakeNeighbours {
       layout: (id) => this.#layout(id),
       remove: async (id) => {
         this.#called('rootfs.remove');
-        rmSync(join(this.#root, 'rootfs', id), { recursive: true, force: true });
+        rmSync(join(this.#root, 'containers', id), { recursive: true, force: true });
         this.rootfsIds.delete(id);
       },
       sizeRw: async () => 10,
