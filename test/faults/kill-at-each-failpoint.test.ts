@@ -123,6 +123,8 @@ needs(
     for (const point of points) {
       kills += 1;
       for (const problem of await killAt(daemon, verb, point)) {
+        // At once as well: a run takes minutes.
+        console.log(`${verb.name}: ${point.name}@${point.nth}: ${problem}`);
         problems.push(`${point.name}@${point.nth}: ${problem}`);
       }
     }
