@@ -74,7 +74,11 @@ export class ExecSession {
         terminal: process.terminal,
         stdin: request.stdin,
       });
-      monitor = new MonitorProcess(argv, { cwd: bundle.path, temporary: deps.temporary, stepwise: true });
+      monitor = await MonitorProcess.start(argv, {
+        cwd: bundle.path,
+        temporary: deps.temporary,
+        stepwise: true,
+      });
       monitor.proceed();
       await monitor.attachable(limits.launchTimeoutMs);
       let identity: ProcessIdentity | undefined;

@@ -1,8 +1,11 @@
-import { spawn } from 'node:child_process';
+import { closeSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { basename } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { Duplex } from 'node:stream';
-import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { errorText, internal } from '../../daemon/base/errors.ts';
+import { makePipe, reap, spawnSession } from '../../daemon/base/kernel/spawn.ts';
 
 /** One line of conmon's sync pipe: a pid, an exit code, or a negative number with the reason of a failure. */
 export interface MonitorReport {
@@ -19,56 +22,79 @@ export interface MonitorOptions {
   stepwise: boolean;
 }
 
+/** How often a conmon that has just been started is asked whether its first process has ended. */
+const FORK_POLL_MS = 2;
+
 /**
  * A conmon being started, as far as its parent talks with it: over pipes named in its environment.
  *
  * conmon forks, makes a session of its own and outlives us; the child seen here ends at once. It stays in our cgroup,
  * so a service manager must be told to end only the main process (systemd: KillMode=process). It is given nothing but
- * these pipes and PATH: every descriptor of ours is close-on-exec, and variables like NOTIFY_SOCKET would reach runc.
+ * these pipes and PATH: no other descriptor of ours, and variables like NOTIFY_SOCKET would reach runc.
  */
 export class MonitorProcess implements Disposable {
   /** Resolves once conmon has forked and written its number (or failed to start): from then on it can be ended. */
   readonly forked: Promise<void>;
   readonly #program: string;
   readonly #sync: LineReader;
-  readonly #start: Duplex | undefined;
+  readonly #start: Writable | undefined;
   readonly #attach: LineReader | undefined;
   readonly #stderr: Readable;
   #complaint = '';
 
-  constructor(argv: readonly [string, ...string[]], options: MonitorOptions) {
+  /** Starts conmon. Throws EngineError internal when there is no such program or no room for a process. */
+  static async start(argv: readonly [string, ...string[]], options: MonitorOptions): Promise<MonitorProcess> {
     const [program, ...args] = argv;
-    this.#program = program;
-    const child = spawn(program, args, {
-      cwd: options.cwd,
-      // Out of our terminal's session from the first moment: Ctrl-C is for the daemon only.
-      detached: true,
-      env: {
-        PATH: process.env['PATH'] ?? '/usr/sbin:/usr/bin:/sbin:/bin',
-        TMPDIR: options.temporary,
-        _OCI_SYNCPIPE: '3',
-        ...(options.stepwise ? { _OCI_STARTPIPE: '4', _OCI_ATTACHPIPE: '5' } : {}),
-      },
-      // Only pipes that conmon asks for: it would pass others on to runc.
-      stdio: ['ignore', 'ignore', 'pipe', 'pipe', ...(options.stepwise ? (['pipe', 'pipe'] as const) : [])],
-    });
-    this.forked = new Promise((resolve) => {
-      child.once('exit', () => resolve());
-      child.once('error', (error) => {
-        this.#complaint = errorText(error);
-        resolve();
+    const stderr = makePipe();
+    const sync = makePipe();
+    const start = options.stepwise ? makePipe() : undefined;
+    const attach = options.stepwise ? makePipe() : undefined;
+    const given = [stderr.write, sync.write, ...(start && attach ? [start.read, attach.write] : [])];
+    const kept = [stderr.read, sync.read, ...(start && attach ? [start.write, attach.read] : [])];
+    let pid: number;
+    try {
+      pid = await spawnSession({
+        path: program,
+        argv: [basename(program), ...args],
+        cwd: options.cwd,
+        env: {
+          PATH: process.env['PATH'] ?? '/usr/sbin:/usr/bin:/sbin:/bin',
+          TMPDIR: options.temporary,
+          _OCI_SYNCPIPE: '3',
+          ...(options.stepwise ? { _OCI_STARTPIPE: '4', _OCI_ATTACHPIPE: '5' } : {}),
+        },
+        // Only pipes that conmon asks for: it would pass others on to runc.
+        stdio: [null, null, ...given],
       });
+    } catch (error) {
+      kept.forEach((fd) => closeSync(fd));
+      throw internal(`start ${program}: ${errorText(error)}`, { cause: error, details: { exitCode: 128 } });
+    } finally {
+      given.forEach((fd) => closeSync(fd));
+    }
+    return new MonitorProcess(program, pid, {
+      stderr: stderr.read,
+      sync: sync.read,
+      start: start?.write,
+      attach: attach?.read,
     });
-    // Typed as a tuple of five; there are as many as were asked for.
-    const ends: readonly unknown[] = child.stdio;
-    this.#stderr = pipe(ends[2]);
+  }
+
+  private constructor(
+    program: string,
+    pid: number,
+    ends: { stderr: number; sync: number; start: number | undefined; attach: number | undefined },
+  ) {
+    this.#program = program;
+    this.forked = untilEnded(pid);
+    this.#stderr = pipeEnd(ends.stderr, 'readable');
     this.#stderr.on('data', (chunk: Buffer) => {
       this.#complaint += chunk.toString();
     });
-    this.#sync = new LineReader(pipe(ends[3]));
-    if (options.stepwise) {
-      this.#start = pipe(ends[4]);
-      this.#attach = new LineReader(pipe(ends[5]));
+    this.#sync = new LineReader(pipeEnd(ends.sync, 'readable'));
+    if (ends.start !== undefined && ends.attach !== undefined) {
+      this.#start = pipeEnd(ends.start, 'writable');
+      this.#attach = new LineReader(pipeEnd(ends.attach, 'readable'));
     }
   }
 
@@ -116,13 +142,13 @@ export class MonitorProcess implements Disposable {
 
 /** Lines of a pipe, one at a time. */
 class LineReader {
-  readonly #source: Duplex;
+  readonly #source: Readable;
   readonly #lines: string[] = [];
   #partial = '';
   #waiting: (() => void) | undefined;
   ended = false;
 
-  constructor(source: Duplex) {
+  constructor(source: Readable) {
     this.#source = source;
     source.on('data', (chunk: Buffer) => {
       const lines = (this.#partial + chunk.toString()).split('\n');
@@ -174,12 +200,17 @@ function parseReport(line: string): MonitorReport {
   throw internal(`conmon reported something unexpected: ${line}`);
 }
 
-function pipe(end: unknown): Duplex {
-  if (!(end instanceof Duplex)) {
-    throw internal('a pipe to conmon could not be made');
-  }
+function pipeEnd(fd: number, side: 'readable' | 'writable'): Socket {
+  const end = new Socket({ fd, readable: side === 'readable', writable: side === 'writable' });
   end.on('error', () => {
     // EPIPE or ECONNRESET: conmon has ended; the report that fails to come tells.
   });
   return end;
+}
+
+/** conmon's first process ends as soon as it has forked; nobody but us may reap it. */
+async function untilEnded(pid: number): Promise<void> {
+  while (!reap(pid)) {
+    await sleep(FORK_POLL_MS);
+  }
 }

@@ -141,7 +141,7 @@ export class ConmonRuntime implements Disposable {
       leaveStdinOpen: stdin === 'open' || terminal,
       logPath: request.logPath,
     });
-    using monitor = new MonitorProcess(argv, {
+    using monitor = await MonitorProcess.start(argv, {
       cwd: bundle.path,
       temporary: this.#temporary,
       stepwise: false,
