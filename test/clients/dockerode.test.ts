@@ -12,17 +12,18 @@ describeEngine('dockerode', (engine) => {
   test.each([undefined, 'v1.24', 'v1.41'])('run: streams and exit code at %s', async (version) => {
     const out = new PassThrough();
     const err = new PassThrough();
-    const texts = Promise.all([readAll(out), readAll(err)]);
+    const texts = { out: '', err: '' };
+    out.on('data', (chunk: Buffer) => (texts.out += chunk.toString()));
+    err.on('data', (chunk: Buffer) => (texts.err += chunk.toString()));
     const [result, container] = await connect(version).run(
       'busybox',
       ['sh', '-c', 'echo out; echo err >&2; exit 3'],
       [out, err],
       { Tty: false },
     );
-    out.end();
-    err.end();
     expect(result).toMatchObject({ StatusCode: 3 });
-    expect((await texts).map(String)).toEqual(['out\n', 'err\n']);
+    // The wait may be answered before the last output has been read.
+    await expect.poll(() => texts).toEqual({ out: 'out\n', err: 'err\n' });
     await container.remove();
   });
 
