@@ -45,7 +45,7 @@ export class InvariantError extends Error {
   }
 }
 
-/** Throws `InvariantError` unless `condition` holds. For programmer errors only: a user must not be able to cause it. */
+/** Throws `InvariantError` unless `condition` holds. For programmer errors only: no user may be able to cause it. */
 export function invariant(condition: unknown, message: string): asserts condition {
   if (!condition) {
     throw new InvariantError(message);

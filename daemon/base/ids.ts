@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** A fresh 64-digit hexadecimal id. Never all digits in its first 12: a short id must not read as a number (moby#3869). */
+/** A fresh 64-digit hexadecimal id. Its first 12 are never all decimal: a short id must not read as a number. */
 export function newId(): string {
   for (;;) {
     const id = randomBytes(32).toString('hex');

@@ -13,7 +13,7 @@ import { switchOnForwarding } from '../../runtime/network/forwarding.ts';
 import { KernelNetwork } from '../../runtime/network/kernel-network.ts';
 import { ConmonRuntime } from '../../runtime/runc/conmon-runtime.ts';
 import { openDatabase } from '../../storage/database/index.ts';
-import type { MetaTable } from '../../storage/database/rows.ts';
+import type { SqliteDatabase } from '../../storage/database/index.ts';
 import { RootfsDirectories } from '../../storage/layers/rootfs.ts';
 import { LayerStore } from '../../storage/layers/store.ts';
 import { LayerWorkers } from '../../storage/layers/worker-pool.ts';
@@ -27,6 +27,7 @@ import { Rollback } from '../base/rollback.ts';
 import { Containers } from '../containers/containers.ts';
 import { EventLog } from '../events/log.ts';
 import { Execs } from '../execs/execs.ts';
+import type { ImageUser } from '../images/deps.ts';
 import { Images } from '../images/images.ts';
 import { hostFiles } from '../networks/host-files.ts';
 import { NetworkState } from '../networks/network-state.ts';
@@ -35,6 +36,7 @@ import { Sandboxes } from '../networks/sandboxes.ts';
 import { engineId } from '../system/engine-id.ts';
 import { liveFacts } from '../system/live-facts.ts';
 import { System } from '../system/system.ts';
+import type { SystemDeps } from '../system/system.ts';
 import { Volumes } from '../volumes/volumes.ts';
 import { reloadAttributes } from './config/reload.ts';
 import type { Config } from './config/settings.ts';
@@ -65,7 +67,7 @@ export interface Engine {
  * The composition root: the only place where all parts meet, and where the compiler checks that they fit the ports.
  * Each part needs those before it:
  *
- *   host facts -> database -> event log -> images, volumes, networks -> runtime -> containers (restore) -> system -> API
+ *   host facts -> database -> event log -> images, volumes, networks -> runtime -> containers (restore) -> system, API
  *
  * The API listens last, so that no client sees half an engine. Stopping goes backwards; so does a start that fails.
  */
@@ -109,67 +111,103 @@ async function serve(deps: ComposeDeps, domain: Domain, parts: Rollback): Promis
   }
 }
 
+/** Everything behind the API, each part made of those before it. */
 async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain> {
   const { config, instance, log } = deps;
-  const { dataRoot, database: databasePath } = instance.paths;
   prepareDirectories(instance);
   if (config.ipForward) {
     // Before the host is looked at, which would warn that it is off.
     switchOnForwarding(log);
   }
   const host = await readHost(config, instance, log);
-  const clock = systemClock;
-
-  const database = openDatabase(databasePath, log);
+  const database = openDatabase(instance.paths.database, log);
   parts.defer('close database', () => database.close());
-  const events = new EventLog({ database, clock, log });
+  const events = new EventLog({ database, clock: systemClock, log });
   parts.defer('end event streams', () => events[Symbol.dispose]());
+  const base = { deps, host, database, events };
 
   // Images, volumes and networks ask about containers, which are made of them: answered once the registry is there.
   const late: { containers?: Containers } = {};
+  const { images, layers } = await composeImages(base, parts, (id) => late.containers?.imageUsers(id) ?? []);
+  const volumes = await composeVolumes(base, (name) => late.containers?.volumeUsers(name) ?? []);
+  const network = composeNetwork(base, (id) => late.containers?.nameOf(id));
+  const runtime = composeRuntime(host, instance, log);
+  parts.defer('end exit watch', () => runtime[Symbol.dispose]());
+  const containers = composeContainers(base, { images, layers, volumes, network, runtime });
+  late.containers = containers;
+  await containers.restore();
+  parts.defer('stop watching containers', () => containers.close());
+  const execs = new Execs({ targets: containers, runtime, clock: systemClock, log });
+  const { system, reload } = composeSystem(base, {
+    counts: () => ({ ...containers.counts(), images: images.count }),
+  });
+  const { networks } = network;
+  return {
+    facts: host.facts,
+    ports: { containers, execs, images, networks, volumes, events, system } satisfies EnginePorts,
+    reload,
+  };
+}
+
+/** What every later part is made with. */
+interface Base {
+  deps: ComposeDeps;
+  host: Host;
+  database: SqliteDatabase;
+  events: EventLog;
+}
+
+async function composeImages(
+  { deps: { instance, log }, database, events }: Base,
+  parts: Rollback,
+  users: (imageId: string) => readonly ImageUser[],
+): Promise<{ images: Images; layers: LayerStore }> {
+  const { dataRoot } = instance.paths;
   const workers = new LayerWorkers();
   parts.defer('end layer threads', () => workers[Symbol.asyncDispose]());
   const layers = new LayerStore({ dataRoot, workers, log });
-  const images = new Images({
-    database,
-    journal: events,
-    layers,
-    spools: new SpoolDirectory(dataRoot),
-    clock,
-    log,
-    users: (imageId) => late.containers?.imageUsers(imageId) ?? [],
-  });
+  const spools = new SpoolDirectory(dataRoot);
+  const images = new Images({ database, journal: events, layers, spools, clock: systemClock, log, users });
   await images.restore();
-  const volumes = new Volumes({
-    journal: events,
-    database,
-    directories: new LocalVolumes({ root: instance.paths.volumes, log }),
-    users: (name) => late.containers?.volumeUsers(name) ?? [],
-    clock,
-    log,
-  });
+  return { images, layers };
+}
+
+async function composeVolumes(
+  { deps: { instance, log }, database, events }: Base,
+  users: (volumeName: string) => readonly string[],
+): Promise<Volumes> {
+  const directories = new LocalVolumes({ root: instance.paths.volumes, log });
+  const volumes = new Volumes({ journal: events, database, directories, users, clock: systemClock, log });
   await volumes.restore();
+  return volumes;
+}
 
-  const network = composeNetwork(deps, database.meta, (id) => late.containers?.nameOf(id));
-  const runtime = composeRuntime(host, instance, log);
-  parts.defer('end exit watch', () => runtime[Symbol.dispose]());
+interface Neighbours {
+  images: Images;
+  layers: LayerStore;
+  volumes: Volumes;
+  network: { sandboxes: Sandboxes };
+  runtime: ConmonRuntime;
+}
 
-  const sizeBytes = (id: number): number => images.layerSize(id);
-  const rootfs = new RootfsDirectories({
-    dataRoot,
-    layers: { diff: (id) => layers.diff(id), sizeBytes },
-    log,
-  });
-  const containers = new Containers({
+function composeContainers({ deps, host, database, events }: Base, neighbours: Neighbours): Containers {
+  const { config, instance, log } = deps;
+  const { images, layers, volumes, network, runtime } = neighbours;
+  const { dataRoot } = instance.paths;
+  const directories = {
+    diff: (id: number) => layers.diff(id),
+    sizeBytes: (id: number) => images.layerSize(id),
+  };
+  return new Containers({
     journal: events,
     table: database.containers,
     runtime,
-    rootfs,
+    rootfs: new RootfsDirectories({ dataRoot, layers: directories, log }),
     mounts: new KernelMounts(),
     images,
     networks: network.sandboxes,
     volumes,
-    clock,
+    clock: systemClock,
     log,
     facts: host.facts,
     defaults: engineDefaultsOf(config),
@@ -179,47 +217,31 @@ async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain
     bootId: bootId(),
     isAlive,
   });
-  late.containers = containers;
-  await containers.restore();
-  parts.defer('stop watching containers', () => containers.close());
-  const execs = new Execs({ targets: containers, runtime, clock, log });
+}
 
+function composeSystem(
+  { deps: { config }, host: { facts }, database, events }: Base,
+  { counts }: Pick<SystemDeps, 'counts'>,
+): { system: System; reload: (config: Config) => void } {
   let current = config;
   const id = engineId(database);
   const system = new System({
     engineId: id,
     build: buildOf(database.sqliteVersion),
-    facts: host.facts,
+    facts,
     live: liveFacts,
-    settings: () => systemSettingsOf(current, host.facts),
-    counts: () => ({ ...containers.counts(), images: images.count }),
+    settings: () => systemSettingsOf(current, facts),
+    counts,
     eventListeners: () => events.listeners,
     environment: process.env,
-    clock,
+    clock: systemClock,
   });
-  return {
-    facts: host.facts,
-    ports: {
-      containers,
-      execs,
-      images,
-      networks: network.networks,
-      volumes,
-      events,
-      system,
-    } satisfies EnginePorts,
-    reload: (next) => {
-      current = next;
-      events.commit((emit) =>
-        emit({
-          type: 'daemon',
-          action: 'reload',
-          actorId: id,
-          attributes: reloadAttributes(next, host.facts.hostname),
-        }),
-      );
-    },
+  const reload = (next: Config): void => {
+    current = next;
+    const attributes = reloadAttributes(next, facts.hostname);
+    events.commit((emit) => emit({ type: 'daemon', action: 'reload', actorId: id, attributes }));
   };
+  return { system, reload };
 }
 
 interface Host {
@@ -262,8 +284,7 @@ function prepareDirectories({ paths }: Instance): void {
 }
 
 function composeNetwork(
-  { config, instance, log }: ComposeDeps,
-  meta: MetaTable,
+  { deps: { config, instance, log }, database: { meta } }: Base,
   containerName: (id: string) => string | undefined,
 ): { sandboxes: Sandboxes; networks: Networks } {
   const clock = systemClock;

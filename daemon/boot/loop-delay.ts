@@ -5,8 +5,8 @@ const RESOLUTION_MS = 5;
 const NANOS_PER_MS = 1e6;
 
 /**
- * The telling figure of a Node.js daemon, for `npm run bench`: with BERTH_LOOP_DELAY_FILE set the event loop is watched,
- * and each SIGUSR2 writes the delays since the last one to that file, in milliseconds beyond the sampling interval.
+ * The telling figure of a Node.js daemon, for `npm run bench`: with BERTH_LOOP_DELAY_FILE set the event loop is
+ * watched, and each SIGUSR2 writes the delays since the last one to that file, in milliseconds beyond the interval.
  */
 export function watchLoopDelay(file: string | undefined): void {
   if (file === undefined) {

@@ -37,7 +37,7 @@ export async function killContainer(
   }
 }
 
-/** Kills, and waits until all it used is free. Throws internal when the kernel does not let go of the process in time. */
+/** Kills, and waits until all it used is free. Throws internal when the kernel keeps the process for too long. */
 export async function killAndWait(context: ContainerContext, container: Container): Promise<void> {
   const ended = context.waiters.wait(container.id, container.state, 'not-running');
   requestEnd(context, container, SIGKILL);

@@ -2,12 +2,13 @@ import { randomInt } from 'node:crypto';
 import { conflict, invalidArgument } from '../base/errors.ts';
 import { adjectives, surnames } from './name-words.ts';
 
-const CONTAINER_NAME = /^\/?[a-zA-Z0-9][a-zA-Z0-9_.-]+$/;
+/** The rule of the API 1.24 document, with dots after the first character: swarm names its tasks `web.1.<id>`. */
+const CONTAINER_NAME = /^\/?[a-zA-Z0-9_-][a-zA-Z0-9_.-]*$/;
 
 /** A container name as clients may give it, without the one leading slash it may have. Throws invalid_argument. */
 export function checkName(name: string): string {
   if (!CONTAINER_NAME.test(name)) {
-    throw invalidArgument(`Invalid container name (${name}), only [a-zA-Z0-9][a-zA-Z0-9_.-] are allowed`, {
+    throw invalidArgument(`Invalid container name (${name}), only [a-zA-Z0-9_-][a-zA-Z0-9_.-]* are allowed`, {
       details: { name },
     });
   }

@@ -1,6 +1,6 @@
 /**
  * What the container domain needs from the kernel, the disk and its neighbours. Declared here, satisfied structurally
- * by `runtime/*`, `storage/*`, `daemon/images`, `daemon/networks` and `daemon/volumes`; checked in `daemon/boot/compose.ts`.
+ * by `runtime/*`, `storage/*` and the other domains; `daemon/boot/compose.ts` is where the compiler checks it.
  */
 import type { Readable, Writable } from 'node:stream';
 import type { ContainerConfig, EndpointSettings, PortMap } from '../../api/types/container.ts';
@@ -83,6 +83,8 @@ export interface ExecLaunchRequest {
   execId: string;
   process: OciProcess;
   stdin: boolean;
+  /** Nobody reads its output: it is dropped, also after this daemon has ended. */
+  detached?: boolean;
   consoleSize?: { height: number; width: number };
 }
 
@@ -145,7 +147,7 @@ export interface ResolvedImage {
 export interface ImageCatalog {
   /** Throws not_found `No such image: NAME:TAG`. */
   resolve(ref: string): ResolvedImage;
-  /** How an image is shown for a container: the reference it was created from, or the id when that now names another. */
+  /** How an image is shown for a container: the name it was created from, or the id when that now names another. */
   displayName(imageId: string, createdFrom: string): string;
   /** Keeps layers until disposed: for a container whose row is not stored yet. */
   pin(layerIds: readonly number[]): Disposable;
@@ -172,7 +174,7 @@ export interface SandboxRequest {
   extraHosts: string[];
 }
 
-/** A container's network as it exists in the kernel; stored with the running state so that a restart can take it over. */
+/** A container's network as it is in the kernel; stored with the running state so that a restart can take it over. */
 export interface Sandbox {
   /** Path of the network namespace; null = the host's. */
   netnsPath: string | null;

@@ -13,7 +13,6 @@ numbers.set('RTMIN', REALTIME_MIN);
 numbers.set('RTMAX', REALTIME_MAX);
 
 export const SIGKILL = constants.signals.SIGKILL;
-export const SIGTERM = constants.signals.SIGTERM;
 
 /** Number of a signal given as `TERM`, `sigterm`, `15` or `RTMIN+3`. Throws invalid_argument. */
 export function parseSignal(text: string): number {

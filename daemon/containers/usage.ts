@@ -2,7 +2,7 @@ import type { Registry } from './registry.ts';
 import { isLive } from './state-facts.ts';
 import { volumeNames } from './volumes.ts';
 
-/** What other domains ask about containers: who uses an image, a volume; how many there are. Structurally typed ports. */
+/** What other domains ask about containers: who uses an image or a volume, and how many there are. */
 export interface ImageUser {
   id: string;
   name: string;

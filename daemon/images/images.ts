@@ -27,7 +27,7 @@ import { parseTarget } from './target.ts';
 import { labelsOf, runConfig, toHistory, toInspect } from './wire.ts';
 
 /**
- * The engine's images: ImagePort of `api/types/ports.ts` and ImageCatalog of daemon/containers/ports.ts. Reads are answered
+ * The engine's images: ImagePort of api/types/ports.ts, ImageCatalog of daemon/containers/ports.ts. Reads are answered
  * from memory; changes are one transaction each, with their events.
  */
 export class Images {

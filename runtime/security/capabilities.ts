@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { invariant } from '../../daemon/base/errors.ts';
 
 /** Every capability of the kernel; its place is its bit (linux/capability.h). New ones are only ever appended. */
@@ -98,11 +97,6 @@ export function boundingSetOf(status: string): Capability[] {
   const mask = /^CapBnd:\s*([0-9a-f]+)$/m.exec(status)?.[1];
   invariant(mask !== undefined, 'no CapBnd in /proc/self/status');
   return capabilitiesOfMask(mask);
-}
-
-/** As `boundingSetOf`, of the running process. */
-export function ownBoundingSet(): Capability[] {
-  return boundingSetOf(readFileSync('/proc/self/status', 'utf8'));
 }
 
 export interface CapabilityRequest {

@@ -74,15 +74,13 @@ export class RootfsDirectories {
 
   /**
    * Takes the container's directory with everything in it out of sight; its files are deleted in the background, and by
-   * the next start if this one dies meanwhile (`temporary` is emptied then). The overlay is unmounted by now. Idempotent.
+   * the next start if this one dies meanwhile (it empties `temporary`). The overlay is unmounted by now. Idempotent.
    */
-  remove(containerId: string): Promise<void> {
-    return Promise.resolve().then(() => {
-      this.#discard(this.#directory(containerId));
-      if (this.#mergedRoot !== this.#root) {
-        this.#discard(join(this.#mergedRoot, containerId));
-      }
-    });
+  async remove(containerId: string): Promise<void> {
+    this.#discard(this.#directory(containerId));
+    if (this.#mergedRoot !== this.#root) {
+      this.#discard(join(this.#mergedRoot, containerId));
+    }
   }
 
   #discard(directory: string): void {

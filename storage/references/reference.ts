@@ -105,11 +105,6 @@ export function familiarName(reference: Reference): string {
   return `${name}${tag === undefined ? '' : `:${tag}`}${digest === undefined ? '' : `@${digest}`}`;
 }
 
-/** True for `sha256:` and 64 lower-case hexadecimal digits. */
-export function isDigest(text: string): boolean {
-  return SHA256.test(text);
-}
-
 /**
  * The part before the first slash is a domain when it cannot be part of a Hub name: it has a dot, a port or capitals,
  * or is `localhost`.

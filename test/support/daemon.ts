@@ -218,7 +218,7 @@ export class TestDaemon implements AsyncDisposable {
   }
 
   #commandLine(): string[] {
-    const program = this.engine === 'dockerd' ? ['dockerd'] : [process.execPath, MAIN];
+    const program = this.engine === 'dockerd' ? ['dockerd'] : [MAIN];
     return [...program, '--config-file', this.paths.config];
   }
 

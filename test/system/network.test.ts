@@ -210,6 +210,8 @@ describeEngine('networks and ports', (engine) => {
       answer.status === 201
         ? (await engine.http.request('POST', `/containers/${(await engine.list())[0]?.Id}/start`)).status
         : answer.status;
-    expect(status).toBe(404);
+    // dockerd lets create pass and answers 404 at start. Berth refuses create, with 400: docker CLI takes a 404 of
+    // create for a missing image and goes to pull it.
+    expect([400, 404]).toContain(status);
   });
 });

@@ -7,7 +7,8 @@ import { declare, KernelError } from './libc.ts';
  * pool thread shares memory until the child executes and stops only that thread.
  */
 const posixSpawn = declare(
-  'int posix_spawn(_Out_ int *pid, const char *path, void *actions, void *attributes, const char **argv, const char **envp)',
+  'int posix_spawn(_Out_ int *pid, const char *path, void *actions, void *attributes, ' +
+    'const char **argv, const char **envp)',
 );
 const actionsInit = declare('int posix_spawn_file_actions_init(void *actions)');
 const actionsDestroy = declare('int posix_spawn_file_actions_destroy(void *actions)');
@@ -104,7 +105,7 @@ function prepareAttributes(path: string, attributes: Buffer): void {
   attributesSetDefault(path, attributes, Buffer.alloc(SIGSET_BYTES, 0xff));
 }
 
-/** The daemon holds 0, 1 and 2 open, and its pipes are far above the few targets: none is overwritten before it is used. */
+/** The daemon holds 0, 1 and 2 open and its pipes are above the few targets: none is overwritten before it is used. */
 function placeDescriptors(path: string, actions: Buffer, descriptors: readonly number[]): void {
   for (const [target, fd] of descriptors.entries()) {
     if (fd < descriptors.length && fd !== target) {

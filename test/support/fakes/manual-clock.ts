@@ -53,7 +53,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Lets everything that waits only for promises and immediates go on. What waits for files is waited for by its effect. */
+/** Lets everything go on that waits only for promises and immediates. Await the effect of what waits for files. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) {
     await new Promise((resolve) => {
