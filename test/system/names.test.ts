@@ -39,7 +39,7 @@ describeEngine('names and lists', (engine) => {
     expect(answer.text).toContain(id);
   });
 
-  test.each(['-a', 'a b', 'a/b', 'ä', '.a'])('create: the name %j is refused', async (name) => {
+  test.each(['a b', 'a/b', 'ä', '.a'])('create: the name %j is refused', async (name) => {
     const answer = await engine.http.request('POST', `/containers/create?name=${encodeURIComponent(name)}`, {
       body: { Image: 'busybox' },
     });
