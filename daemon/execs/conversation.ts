@@ -61,7 +61,7 @@ async function untilDetached(instance: ExecInstance, socket: Duplex, process: Ex
   });
   const end = await pumpClientInput(socket, {
     write: async (data) => {
-      if (!stdin.write(data)) {
+      if (!stdin.destroyed && !stdin.write(data)) {
         await Promise.race([once(stdin, 'drain'), once(stdin, 'close')]);
       }
     },

@@ -59,9 +59,7 @@ export class Execs implements ExecPort {
     }
     instance.state = { status: 'starting' };
     if (options.detach) {
-      const launched = await launchExec(this.#deps, instance, { stdin: false });
-      launched.process.stdout.resume();
-      launched.process.stderr?.resume();
+      await launchExec(this.#deps, instance, { stdin: false, detached: true });
       return undefined;
     }
     return {

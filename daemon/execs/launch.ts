@@ -18,7 +18,7 @@ export interface LaunchedExec {
 export async function launchExec(
   deps: ExecsDeps,
   instance: ExecInstance,
-  options: { stdin: boolean },
+  options: { stdin: boolean; detached?: boolean },
 ): Promise<LaunchedExec> {
   const { id, target, size } = instance;
   let process: ExecProcess;
@@ -29,7 +29,7 @@ export async function launchExec(
       containerId: target.id,
       execId: id,
       process: instance.process,
-      stdin: options.stdin,
+      ...options,
       ...(consoleSize && { consoleSize }),
     });
   } catch (error) {

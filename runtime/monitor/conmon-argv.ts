@@ -34,24 +34,33 @@ export function createArgv(settings: MonitorSettings, request: CreateMonitor): [
   ];
 }
 
+/**
+ * Where the output of an exec session goes: to whoever attaches, which conmon waits for; straight into descriptors that
+ * conmon was given as its own 0, 1 and 2; or nowhere.
+ */
+export type ExecOutput = 'attached' | 'passed' | 'dropped';
+
 export interface ExecMonitor {
   containerId: string;
   execId: string;
   bundle: Bundle;
   terminal: boolean;
   stdin: boolean;
+  output: ExecOutput;
 }
 
-/** conmon's arguments to run one more process in a container; it waits to be attached to before it starts it. */
+/** conmon's arguments to run one more process in a container. */
 export function execArgv(settings: MonitorSettings, request: ExecMonitor): [string, ...string[]] {
-  const { containerId, execId, bundle, terminal, stdin } = request;
+  const { containerId, execId, bundle, terminal, output } = request;
+  // A passed stdin is a descriptor like the others.
+  const stdin = request.stdin && output !== 'passed';
   return [
     settings.conmonPath,
     ...common(settings, { id: containerId, uuid: execId, bundle, terminal, stdin }),
     '--exec',
-    '--exec-attach',
+    ...(output === 'attached' ? ['--exec-attach'] : []),
     `--exec-process-spec=${bundle.config}`,
-    '--log-path=none',
+    `--log-path=${output === 'passed' ? 'passthrough' : 'none'}`,
   ];
 }
 

@@ -20,6 +20,11 @@ export interface MonitorOptions {
   temporary: string;
   /** An exec session that waits for `proceed()` before it starts conmon's work, and again once it is attachable. */
   stepwise: boolean;
+  /**
+   * Descriptors that conmon passes on as 0, 1 and 2 of what it starts (null = /dev/null); they stay the caller's. Its
+   * own complaints go to the third as well, and only before that process runs.
+   */
+  passed?: { stdin: number | null; stdout: number; stderr: number };
 }
 
 /** How often a conmon that has just been started is asked whether its first process has ended. */
@@ -39,18 +44,20 @@ export class MonitorProcess implements Disposable {
   readonly #sync: LineReader;
   readonly #start: Writable | undefined;
   readonly #attach: LineReader | undefined;
-  readonly #stderr: Readable;
+  readonly #stderr: Readable | undefined;
   #complaint = '';
 
   /** Starts conmon. Throws EngineError internal when there is no such program or no room for a process. */
   static async start(argv: readonly [string, ...string[]], options: MonitorOptions): Promise<MonitorProcess> {
     const [program, ...args] = argv;
-    const stderr = makePipe();
+    const { passed } = options;
+    const stderr = passed ? undefined : makePipe();
     const sync = makePipe();
     const start = options.stepwise ? makePipe() : undefined;
     const attach = options.stepwise ? makePipe() : undefined;
-    const given = [stderr.write, sync.write, ...(start && attach ? [start.read, attach.write] : [])];
-    const kept = [stderr.read, sync.read, ...(start && attach ? [start.write, attach.read] : [])];
+    const control = [sync.write, ...(start && attach ? [start.read, attach.write] : [])];
+    const given = [...(stderr ? [stderr.write] : []), ...control];
+    const kept = [stderr?.read, sync.read, start?.write, attach?.read].filter((fd) => fd !== undefined);
     let pid: number;
     try {
       pid = await spawnSession({
@@ -64,7 +71,12 @@ export class MonitorProcess implements Disposable {
           ...(options.stepwise ? { _OCI_STARTPIPE: '4', _OCI_ATTACHPIPE: '5' } : {}),
         },
         // Only pipes that conmon asks for: it would pass others on to runc.
-        stdio: [null, null, ...given],
+        stdio: [
+          passed?.stdin ?? null,
+          passed?.stdout ?? null,
+          passed?.stderr ?? stderr?.write ?? null,
+          ...control,
+        ],
       });
     } catch (error) {
       kept.forEach((fd) => closeSync(fd));
@@ -73,7 +85,7 @@ export class MonitorProcess implements Disposable {
       given.forEach((fd) => closeSync(fd));
     }
     return new MonitorProcess(program, pid, {
-      stderr: stderr.read,
+      stderr: stderr?.read,
       sync: sync.read,
       start: start?.write,
       attach: attach?.read,
@@ -83,14 +95,15 @@ export class MonitorProcess implements Disposable {
   private constructor(
     program: string,
     pid: number,
-    ends: { stderr: number; sync: number; start: number | undefined; attach: number | undefined },
+    ends: Record<'stderr' | 'start' | 'attach', number | undefined> & { sync: number },
   ) {
     this.#program = program;
     this.forked = untilEnded(pid);
-    this.#stderr = pipeEnd(ends.stderr, 'readable');
-    this.#stderr.on('data', (chunk: Buffer) => {
-      this.#complaint += chunk.toString();
-    });
+    if (ends.stderr !== undefined) {
+      this.#stderr = pipeEnd(ends.stderr, 'readable').on('data', (chunk: Buffer) => {
+        this.#complaint += chunk.toString();
+      });
+    }
     this.#sync = new LineReader(pipeEnd(ends.sync, 'readable'));
     if (ends.start !== undefined && ends.attach !== undefined) {
       this.#start = pipeEnd(ends.start, 'writable');
@@ -112,11 +125,20 @@ export class MonitorProcess implements Disposable {
 
   /** The next report. Throws EngineError internal when conmon ends or `timeoutMs` (0 = for ever) pass without one. */
   async report(timeoutMs: number): Promise<MonitorReport> {
-    const line = await this.#sync.next(timeoutMs);
-    if (line === undefined) {
+    const report = await this.reportOrEnd(timeoutMs);
+    if (report === undefined) {
       throw await this.#silence(timeoutMs);
     }
-    return parseReport(line);
+    return report;
+  }
+
+  /** As `report`, but undefined when conmon ends without one: with `passed` that is how a start fails. */
+  async reportOrEnd(timeoutMs: number): Promise<MonitorReport | undefined> {
+    const line = await this.#sync.next(timeoutMs);
+    if (line === undefined && !this.#sync.ended) {
+      throw await this.#silence(timeoutMs);
+    }
+    return line === undefined ? undefined : parseReport(line);
   }
 
   /** Lets go of the pipes; conmon goes on. */
@@ -124,7 +146,7 @@ export class MonitorProcess implements Disposable {
     this.#sync.close();
     this.#start?.destroy();
     this.#attach?.close();
-    this.#stderr.destroy();
+    this.#stderr?.destroy();
   }
 
   async #silence(timeoutMs: number): Promise<Error> {
@@ -132,7 +154,9 @@ export class MonitorProcess implements Disposable {
       return internal(`${this.#program} gave no answer in ${timeoutMs} ms`, { details: { exitCode: 128 } });
     }
     // What it complained of may arrive after the end of its answers.
-    await finished(this.#stderr, { writable: false }).catch(() => undefined);
+    if (this.#stderr) {
+      await finished(this.#stderr, { writable: false }).catch(() => undefined);
+    }
     const reason = this.#complaint.trim();
     return internal(`${this.#program} ended without an answer${reason === '' ? '' : `: ${reason}`}`, {
       details: { exitCode: 128 },

@@ -75,6 +75,63 @@ needs(
     expect(await session.exited).toBe(0);
   });
 
+  test('keeps 20 MB of each output complete, apart and in order while its reader is slow', async () => {
+    const line = (letter: string): string => `${letter.repeat(1023)}\n`;
+    const script =
+      'dd if=/dev/zero bs=1024 count=20000 2>/dev/null; dd if=/dev/zero bs=1024 count=20000 >&2 2>/dev/null';
+    const session = await exec([
+      'sh',
+      '-c',
+      `echo ${line('a').trim()}; ${script}; echo ${line('b').trim()} >&2`,
+    ]);
+    await sleep(50);
+    const [stdout, stderr, exitCode] = await Promise.all([
+      buffer(session.stdout),
+      session.stderr && buffer(session.stderr),
+      session.exited,
+    ]);
+    const zeros = Buffer.alloc(20_000 * 1024);
+    expect(stdout.equals(Buffer.concat([Buffer.from(line('a')), zeros]))).toBe(true);
+    expect(stderr?.equals(Buffer.concat([zeros, Buffer.from(line('b'))]))).toBe(true);
+    expect(exitCode).toBe(0);
+  });
+
+  test('tells its exit although nobody reads what is left', async () => {
+    const session = await exec(['sh', '-c', 'dd if=/dev/zero bs=1024 count=60 2>/dev/null; exit 3']);
+    expect(await session.exited).toBe(3);
+    expect((await buffer(session.stdout)).length).toBe(60 * 1024);
+  });
+
+  test('lets the process open its standard streams by name', async () => {
+    const session = await exec([
+      'sh',
+      '-c',
+      'cat </dev/stdin; echo out >/proc/self/fd/1; echo err >/proc/self/fd/2',
+    ]);
+    expect([await text(session.stdout), await text(session.stderr), await session.exited]).toEqual([
+      'out\n',
+      'err\n',
+      0,
+    ]);
+  });
+
+  test('drops the output of a detached one, and tells why it cannot be started', async () => {
+    const process = makeProcess(['sh', '-c', 'yes | dd bs=1024 count=1000; exit 6']);
+    const request = { containerId: container, stdin: false, detached: true };
+    const session = await it.runtime.exec({ ...request, execId: newId(), process });
+    expect([await text(session.stdout), session.stderr, await session.exited]).toEqual(['', null, 6]);
+    const wrong = it.runtime.exec({ ...request, execId: newId(), process: makeProcess(['/nope']) });
+    await expect(wrong).rejects.toMatchObject({ code: 'invalid_argument', details: { exitCode: 127 } });
+    expect(readdirSync(join(it.execRoot, 'containers', container, 'exec'))).toEqual([]);
+  });
+
+  test('leaves no file while it runs', async () => {
+    const session = await exec(['cat'], { stdin: true });
+    await expect.poll(() => readdirSync(join(it.execRoot, 'containers', container, 'exec'))).toEqual([]);
+    session.stdin?.end();
+    expect(await session.exited).toBe(0);
+  });
+
   test('does not wait for children that keep the output open', async () => {
     const session = await exec(['sh', '-c', 'sleep 20 & echo started']);
     const begun = performance.now();

@@ -53,10 +53,10 @@ test('createArgv asks for a log, an exit file and the stdin mode', () => {
   `);
 });
 
-test('execArgv keeps no log and waits to be attached to', () => {
+test('execArgv keeps no log, and waits to be attached to only where it holds the output', () => {
   const bundle = new Bundle('/run/berth/containers/ID/exec/E');
   const request = { containerId: 'ID', execId: 'E', bundle, terminal: false, stdin: true };
-  expect(execArgv(settings, request)).toMatchInlineSnapshot(`
+  expect(execArgv(settings, { ...request, output: 'attached' })).toMatchInlineSnapshot(`
     [
       "/usr/bin/conmon",
       "--api-version=1",
@@ -78,4 +78,11 @@ test('execArgv keeps no log and waits to be attached to', () => {
       "--log-path=none",
     ]
   `);
+  const [passed, dropped] = (['passed', 'dropped'] as const).map((output) =>
+    execArgv(settings, { ...request, output }).slice(13),
+  );
+  expect({ passed, dropped }).toEqual({
+    passed: ['--exec', `--exec-process-spec=${bundle.config}`, '--log-path=passthrough'],
+    dropped: ['--stdin', '--exec', `--exec-process-spec=${bundle.config}`, '--log-path=none'],
+  });
 });

@@ -1,0 +1,13 @@
+import { declare } from './libc.ts';
+
+/** Variadic in C; the third argument of this request is a pointer to an int. */
+const ioctl = declare('int ioctl(int fd, unsigned long request, void *value)');
+/** asm-generic/ioctls.h */
+const FIONREAD = 0x541bn;
+
+/** Bytes that can be read from a pipe or socket at once. */
+export function unreadBytes(fd: number): number {
+  const value = Buffer.alloc(4);
+  ioctl(`descriptor ${fd}`, fd, FIONREAD, value);
+  return value.readInt32LE(0);
+}
