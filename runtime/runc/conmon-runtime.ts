@@ -22,6 +22,7 @@ import { Rollback } from '../../daemon/base/rollback.ts';
 import { CgroupManager } from '../cgroups/manager.ts';
 import type { CgroupManagerDeps } from '../cgroups/manager.ts';
 import { cgroupsPathOf } from '../cgroups/paths.ts';
+import { QuickMoves } from '../cgroups/quick-moves.ts';
 import { ExecSession } from '../exec/exec-session.ts';
 import type { ExecRequest } from '../exec/exec-session.ts';
 import { createArgv } from '../monitor/conmon-argv.ts';
@@ -84,6 +85,7 @@ export class ConmonRuntime implements Disposable {
   readonly #settings: MonitorSettings;
   readonly #temporary: string;
   readonly #cgroups: CgroupManager;
+  readonly #quickMoves: QuickMoves;
   readonly #records: ExitRecords;
   readonly #exits: ExitWatch;
   readonly #poller = new Poller();
@@ -96,6 +98,7 @@ export class ConmonRuntime implements Disposable {
     this.#root.prepare();
     this.#temporary = this.#root.temporary.length <= TEMPORARY_PATH_MAX ? this.#root.temporary : '/tmp';
     this.#cgroups = new CgroupManager(deps.cgroup);
+    this.#quickMoves = new QuickMoves({ layout: deps.cgroup.layout, log: deps.log });
     this.#records = new ExitRecords({ directory: this.#root.exits, log: deps.log });
     this.#settings = {
       conmonPath: deps.conmonPath,
@@ -119,6 +122,7 @@ export class ConmonRuntime implements Disposable {
     if (request.logPath?.includes(':') === true) {
       throw invalidArgument(`log file ${request.logPath}: conmon takes no path with a colon`);
     }
+    using _quickMoves = this.#quickMoves.hold();
     await this.#makeRoom(id);
     await using rollback = new Rollback(this.#deps.log, { container: id });
     rollback.defer('remove what launch made', async () => {
@@ -239,13 +243,14 @@ export class ConmonRuntime implements Disposable {
     );
   }
 
-  exec(request: ExecRequest): Promise<ExecSession> {
+  async exec(request: ExecRequest): Promise<ExecSession> {
     invariant(FULL_ID.test(request.execId), `not an exec id: ${request.execId}`);
     const container = this.#root.bundle(request.containerId);
     if (!existsSync(container.path)) {
-      return Promise.reject(conflict(`container ${request.containerId} is not running`));
+      throw conflict(`container ${request.containerId} is not running`);
     }
-    return ExecSession.start(
+    using _quickMoves = this.#quickMoves.hold();
+    return await ExecSession.start(
       {
         settings: this.#settings,
         temporary: this.#temporary,

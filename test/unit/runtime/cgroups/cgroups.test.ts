@@ -7,6 +7,7 @@ import {
   relativeCgroup,
   relativeParent,
 } from '../../../../runtime/cgroups/paths.ts';
+import { ownCgroup } from '../../../../runtime/cgroups/quick-moves.ts';
 import { parseMountInfo } from '../../../../runtime/mounts/mountinfo.ts';
 
 const ID = 'a'.repeat(64);
@@ -60,4 +61,18 @@ test('cgroupDirectories names co-mounted controllers once', () => {
     '/sys/fs/cgroup/systemd/berth',
     '/sys/fs/cgroup/unified/berth',
   ]);
+});
+
+test.each([
+  ['version 1', V1, '3:rdma:/x\n2:cpu,cpuacct:/a\n0::/u\n', '/sys/fs/cgroup/cpu,cpuacct/a'],
+  ['a named hierarchy', V1, '1:name=systemd:/init.scope\n', '/sys/fs/cgroup/systemd/init.scope'],
+  [
+    'version 2',
+    [V2],
+    '0::/system.slice/berth.service\n',
+    '/sys/fs/cgroup/unified/system.slice/berth.service',
+  ],
+  ['a host that hides them', [], '2:cpu:/a\n0::/u\n', undefined],
+])('ownCgroup under %s', (_title, lines, text, directory) => {
+  expect(ownCgroup(cgroupLayout(parseMountInfo(lines.join('\n'))), text)).toBe(directory);
 });
