@@ -19,6 +19,7 @@ import type {
 import { limits } from '../base/limits.ts';
 import { KeyedMutex } from '../base/mutex.ts';
 import { Semaphore } from '../base/semaphore.ts';
+import { Turns } from '../base/turns.ts';
 import { attachContainer } from './attach.ts';
 import type { ContainerContext, ContainersDeps } from './context.ts';
 import { createContainer } from './create.ts';
@@ -68,6 +69,7 @@ export class Containers implements ContainerPort {
       machine: new Machine({ journal: deps.journal, containers: deps.table, registry, waiters }),
       mutex: new KeyedMutex(),
       starts: new Semaphore(limits.startConcurrency),
+      turns: new Turns(),
       volumePaths: new Map(),
     };
   }

@@ -5,6 +5,7 @@ import type { ProcessIdentity } from '../base/kernel/process.ts';
 import type { Logger } from '../base/log.ts';
 import type { KeyedMutex } from '../base/mutex.ts';
 import type { Semaphore } from '../base/semaphore.ts';
+import type { Turns } from '../base/turns.ts';
 import type { Journal } from '../events/journal-types.ts';
 import type { Machine } from './machine.ts';
 import type {
@@ -62,6 +63,8 @@ export interface ContainerContext extends ContainersDeps {
   mutex: KeyedMutex;
   /** Bounds how many starts run at a time. */
   starts: Semaphore;
+  /** Taken before each stretch of synchronous work, so that many containers at once do not stop the event loop. */
+  turns: Turns;
   /** Where the volumes in use lie on the host, by name; inspect shows it. */
   volumePaths: Map<string, string>;
 }

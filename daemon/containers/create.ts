@@ -34,6 +34,7 @@ export async function createContainer(
   const id = newId();
   const { spec, warnings } = specify(context, { id, request, image });
 
+  await context.turns.next();
   await using rollback = new Rollback(log, { container: id });
   const finalName = wantedName ?? generateName((candidate) => registry.isNameTaken(candidate));
   registry.reserveName(finalName, id);

@@ -63,7 +63,7 @@ export class Machine {
     container: Container,
     event: ContainerEvent,
     drafts: readonly EventDraft[] = [],
-    options: { durable: boolean } = { durable: true },
+    options: { durable: boolean } = { durable: false },
   ): ContainerState {
     const to = this.#decide(container, event);
     if (to.status !== 'starting') {
@@ -86,7 +86,7 @@ export class Machine {
     const to = this.#decide(container, event);
     let failed: { failure: unknown } | undefined;
     try {
-      this.#commit(container, to, drafts, { durable: true });
+      this.#commit(container, to, drafts, { durable: false });
     } catch (failure) {
       failed = { failure };
     }

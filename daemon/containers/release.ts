@@ -13,6 +13,7 @@ export async function releaseContainer(
   container: Container,
   sandbox: Sandbox | undefined,
 ): Promise<void> {
+  await context.turns.next();
   failpoint('containers.exit.release');
   const { runtime, networks, mounts, rootfs, volumes, log } = context;
   const { id } = container;

@@ -33,6 +33,7 @@ export async function removeContainer(
     await bringToRest(context, container);
   }
   await context.mutex.run(container.id, async () => {
+    await context.turns.next();
     if (context.registry.get(container.id) !== container) {
       throw notFound(`No such container: ${ref}`);
     }
@@ -58,7 +59,8 @@ export async function removeLocked(
 ): Promise<void> {
   refuseRemoval(container);
   failpoint('containers.remove.commit');
-  context.machine.apply(container, { type: 'remove', withVolumes: options.volumes });
+  // On disk before its files go: a power cut must not bring back a container without them.
+  context.machine.apply(container, { type: 'remove', withVolumes: options.volumes }, [], { durable: true });
   await finishRemoval(context, container, options);
 }
 

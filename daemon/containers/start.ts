@@ -65,6 +65,7 @@ async function bringUp(context: ContainerContext, container: Container): Promise
   const { id } = container;
   await using rollback = new Rollback(log, { container: id });
 
+  await context.turns.next();
   const [sandbox, rootPath] = await together(
     prepareNetwork(context, container, rollback),
     prepareRootfs(context, container, rollback),

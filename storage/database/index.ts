@@ -3,6 +3,7 @@ import { InvariantError, invariant } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import type { Logger } from '../../daemon/base/log.ts';
 import { named } from './errors.ts';
+import { BackgroundSync } from './background-sync.ts';
 import { openFile, pragmaTexts } from './open-file.ts';
 import { Quarantine } from './quarantine.ts';
 import type { QuarantinedRow } from './quarantine.ts';
@@ -27,7 +28,8 @@ export interface SqliteDatabase extends Database {
  */
 export function openDatabase(path: string, log: Logger): SqliteDatabase {
   const connection = openFile(path, log);
-  const transactions = new Transactions(connection);
+  const sync = path === ':memory:' ? undefined : new BackgroundSync(path, log);
+  const transactions = new Transactions(connection, sync);
   const quarantine = new Quarantine(connection, log);
   const atomically = (change: () => void): void => transactions.run(change, false);
   return {
@@ -46,6 +48,7 @@ export function openDatabase(path: string, log: Logger): SqliteDatabase {
     sqliteVersion: String(connection.prepare('SELECT sqlite_version()').pluck().get()),
     quarantined: () => quarantine.list(),
     close: () => {
+      sync?.[Symbol.dispose]();
       connection.close();
     },
   };
@@ -54,6 +57,7 @@ export function openDatabase(path: string, log: Logger): SqliteDatabase {
 /** Transactions of one connection. One inside another is a savepoint: it can fail alone, but commits with the outer. */
 class Transactions {
   readonly #connection: Sqlite.Database;
+  readonly #sync: BackgroundSync | undefined;
   readonly #begin: Sqlite.Statement;
   readonly #commit: Sqlite.Statement;
   readonly #rollback: Sqlite.Statement;
@@ -63,8 +67,9 @@ class Transactions {
   #depth = 0;
   #durable = false;
 
-  constructor(connection: Sqlite.Database) {
+  constructor(connection: Sqlite.Database, sync: BackgroundSync | undefined) {
     this.#connection = connection;
+    this.#sync = sync;
     this.#begin = connection.prepare('BEGIN IMMEDIATE');
     this.#commit = connection.prepare('COMMIT');
     this.#rollback = connection.prepare('ROLLBACK');
@@ -88,6 +93,9 @@ class Transactions {
       const result = this.#nested(change);
       failpoint('database.transaction.commit');
       named('commit transaction', () => this.#commit.run());
+      if (!durable) {
+        this.#sync?.request();
+      }
       failpoint('database.transaction.committed');
       return result;
     } catch (error) {

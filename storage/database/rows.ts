@@ -140,8 +140,8 @@ export interface Database {
   readonly events: EventTable;
   readonly meta: MetaTable;
   /**
-   * Runs synchronously in one transaction. `durable` syncs the WAL before it returns (power cut); else the process may
-   * die but not the host.
+   * Runs synchronously in one transaction. `durable` syncs the log before it returns. Otherwise a sync follows within
+   * milliseconds: the process may die at any moment, but a power cut within them loses the change.
    */
   transaction<T>(change: () => T, options?: { durable?: boolean }): T;
   integrityProblems(): string[];
