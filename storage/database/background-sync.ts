@@ -42,15 +42,12 @@ export class BackgroundSync implements Disposable {
       if (error) {
         this.#log.error({ reason: errorText(error) }, 'the database could not be brought to disk');
       }
-      switch (this.#state) {
-        case 'again':
-          this.#run();
-          return;
-        case 'closed':
-          closeSync(this.#fd);
-          return;
-        default:
-          this.#state = 'idle';
+      if (this.#state === 'again') {
+        this.#run();
+      } else if (this.#state === 'closed') {
+        closeSync(this.#fd);
+      } else {
+        this.#state = 'idle';
       }
     });
   }
