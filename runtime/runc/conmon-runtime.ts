@@ -114,6 +114,7 @@ export class ConmonRuntime implements Disposable {
       inherited: () => this.#inherited(),
       log: deps.log,
     });
+    this.#removeEndedExecs();
   }
 
   async launch(request: LaunchContainer): Promise<ProcessIdentity> {
@@ -351,6 +352,18 @@ export class ConmonRuntime implements Disposable {
   #wasOomKilled(id: string): boolean {
     // conmon may end before it is told of the kill that ended its container; the kernel's own count stays.
     return existsSync(this.#root.bundle(id).oom) || this.#cgroups.oomKills(this.#cgroupsPath(id)) > 0;
+  }
+
+  /** Files of exec sessions that were under way when an earlier daemon was killed. */
+  #removeEndedExecs(): void {
+    for (const id of readdirSync(this.#root.containers)) {
+      const container = this.#root.bundle(id);
+      for (const session of container.execIds().map((execId) => container.exec(execId))) {
+        if (monitorOf(session) === undefined) {
+          rmSync(session.path, { recursive: true, force: true });
+        }
+      }
+    }
   }
 
   *#inherited(): Iterable<[string, ProcessIdentity]> {

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
@@ -73,6 +73,11 @@ export class Bundle {
   /** Empty file, made by conmon in its working directory when the kernel told it of an OOM kill. */
   get oom(): string {
     return join(this.path, 'oom');
+  }
+  /** Sessions that have files. */
+  execIds(): string[] {
+    const directory = join(this.path, 'exec');
+    return existsSync(directory) ? readdirSync(directory) : [];
   }
   exec(execId: string): Bundle {
     return new Bundle(join(this.path, 'exec', execId));

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,7 +8,7 @@ import { newId } from '../../../daemon/base/ids.ts';
 import { identify } from '../../../daemon/base/kernel/process.ts';
 import type { ExecSession } from '../../../runtime/exec/exec-session.ts';
 import { needs } from '../../support/needs.ts';
-import { makeProcess, makeRuntime } from './fixture.ts';
+import { makeProcess, makeRuntime, openRuntime } from './fixture.ts';
 import type { RuntimeFixture } from './fixture.ts';
 
 needs(
@@ -76,7 +76,6 @@ needs(
   });
 
   test('keeps 20 MB of each output complete, apart and in order while its reader is slow', async () => {
-    const line = (letter: string): string => `${letter.repeat(1023)}\n`;
     const script =
       'dd if=/dev/zero bs=1024 count=20000 2>/dev/null; dd if=/dev/zero bs=1024 count=20000 >&2 2>/dev/null';
     const session = await exec([
@@ -130,6 +129,19 @@ needs(
     await expect.poll(() => readdirSync(join(it.execRoot, 'containers', container, 'exec'))).toEqual([]);
     session.stdin?.end();
     expect(await session.exited).toBe(0);
+  });
+
+  test('of a daemon that was killed leaves files only while its monitor lives', async () => {
+    const session = await exec(['cat'], { stdin: true, terminal: true });
+    const directory = join(it.execRoot, 'containers', container, 'exec');
+    const lives = readdirSync(directory);
+    mkdirSync(join(directory, newId()));
+    openRuntime(it.base, it.cgroupParent)[Symbol.dispose]();
+    expect(readdirSync(directory)).toEqual(lives);
+    session.kill(9);
+    session.stdout.resume();
+    expect(await session.exited).toBe(137);
+    expect(readdirSync(directory)).toEqual([]);
   });
 
   test('does not wait for children that keep the output open', async () => {
@@ -220,4 +232,8 @@ async function buffer(stream: Readable): Promise<Buffer> {
 
 async function text(stream: Readable | null): Promise<string> {
   return stream ? (await buffer(stream)).toString() : '';
+}
+
+function line(letter: string): string {
+  return `${letter.repeat(1023)}\n`;
 }
