@@ -12,6 +12,7 @@ import { ENGINE_VERSION } from './version.ts';
 export function engineDefaultsOf(config: Config): EngineDefaults {
   return {
     shmSizeBytes: config.defaultShmSize,
+    ipcMode: config.defaultIpcMode === 'shareable' ? 'shareable' : 'private',
     init: config.init,
     noNewPrivileges: config.noNewPrivileges,
     logDriver: config.logDriver === 'none' ? 'none' : 'json-file',

@@ -1,9 +1,10 @@
 import { posix } from 'node:path';
 import type { ExecCreateRequest } from '../../api/types/container.ts';
 import type { OciProcess, OciSpec } from '../../runtime/runc/spec-types.ts';
-import { conflict, invariant } from '../base/errors.ts';
+import { invariant } from '../base/errors.ts';
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
+import { runningDonor } from './donor.ts';
 import { readLaunchFacts } from './oci/launch-facts.ts';
 import { buildExecProcess } from './oci/process.ts';
 import { translate } from './oci/translate.ts';
@@ -11,7 +12,6 @@ import { readAccountFiles, resolveUser } from './oci/user.ts';
 import { containerFiles } from './paths.ts';
 import type { Sandbox } from './ports.ts';
 import { containerOfMode } from './spec/namespaces.ts';
-import { liveRun } from './state-facts.ts';
 
 /** The runtime's configuration of a container whose root is mounted and whose network is there. */
 export function makeOciSpec(
@@ -21,7 +21,9 @@ export function makeOciSpec(
 ): OciSpec {
   const { facts, defaults, dataRoot, volumePaths, cgroupParent } = context;
   const { id, spec } = container;
-  const pidNamespacePath = foreignPidNamespace(context, spec.hostConfig.PidMode);
+  const { PidMode, IpcMode } = spec.hostConfig;
+  const pidNamespacePath = foreignNamespace(context, PidMode, 'pid');
+  const ipcNamespacePath = foreignNamespace(context, IpcMode, 'ipc');
   return translate(spec, {
     host: facts,
     defaults,
@@ -30,6 +32,8 @@ export function makeOciSpec(
     cgroupsPath: posix.join(spec.hostConfig.CgroupParent || cgroupParent, id),
     netnsPath: sandbox.netnsPath,
     ...(pidNamespacePath !== undefined && { pidNamespacePath }),
+    ...(ipcNamespacePath !== undefined && { ipcNamespacePath }),
+    sharedMemory: containerFiles(dataRoot, id).sharedMemory,
     // With another container's network its names come too.
     files: containerFiles(dataRoot, containerOfMode(spec.hostConfig.NetworkMode) ?? id),
     volumePaths,
@@ -56,16 +60,12 @@ export function makeExecProcess(
   });
 }
 
-function foreignPidNamespace({ registry }: ContainerContext, mode: string): string | undefined {
-  const ownerId = containerOfMode(mode);
-  if (ownerId === undefined) {
+function foreignNamespace(context: ContainerContext, mode: string, type: 'pid' | 'ipc'): string | undefined {
+  const donorId = containerOfMode(mode);
+  if (donorId === undefined) {
     return undefined;
   }
-  const owner = registry.get(ownerId);
-  const live = owner && liveRun(owner.state);
-  if (live === undefined) {
-    throw conflict(`cannot join PID namespace of a non running container: ${ownerId}`);
-  }
-  invariant(live.process.pid > 0, 'a running container has a process');
-  return `/proc/${live.process.pid}/ns/pid`;
+  const { pid } = runningDonor(context, donorId, type).run.process;
+  invariant(pid > 0, 'a running container has a process');
+  return `/proc/${pid}/ns/${type}`;
 }

@@ -7,6 +7,8 @@ export interface ContainerFiles {
   hostname: string;
   hosts: string;
   resolvConf: string;
+  /** Where a shared /dev/shm is mounted. */
+  sharedMemory: string;
 }
 
 export function containersDirectory(dataRoot: string): string {
@@ -22,5 +24,6 @@ export function containerFiles(dataRoot: string, id: string): ContainerFiles {
     hostname: join(directory, 'hostname'),
     hosts: join(directory, 'hosts'),
     resolvConf: join(directory, 'resolv.conf'),
+    sharedMemory: join(directory, 'shm'),
   };
 }

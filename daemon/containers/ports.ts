@@ -127,6 +127,10 @@ export interface RootfsStore {
 
 export interface MountRunner {
   overlay(layout: RootfsLayout, options: { readonly: boolean }): Promise<void>;
+  /** An empty file system in memory, without devices, set-user-id and programs. `source` is the name it shows. */
+  tmpfs(target: string, options: { source: string; sizeBytes: number; mode: number }): Promise<void>;
+  /** Shows the file system at `source` at `target` too; mounted before this returns its promise. */
+  bind(source: string, target: string): Promise<void>;
   /** Detaches whatever is mounted at `path`, waiting for it. Nothing mounted is not an error. */
   unmount(path: string): Promise<void>;
   /** Mount points below a directory, deepest first. */

@@ -2,6 +2,7 @@ import { failpoint } from '../base/failpoint.ts';
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
 import type { Sandbox } from './ports.ts';
+import { releaseSharedMemory } from './shared-memory.ts';
 import { volumeNames } from './volumes.ts';
 
 /**
@@ -32,6 +33,7 @@ export async function releaseContainer(
       }
     }),
     attempt('rootfs', () => mounts.unmount(rootfs.layout(id, container.layerIds).merged)),
+    attempt('shared memory', () => releaseSharedMemory(context, container)),
     attempt('runtime', () => runtime.cleanUp(id)),
   ]);
   for (const name of volumeNames(container)) {

@@ -1,12 +1,11 @@
-import { conflict, notFound } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import type { Rollback } from '../base/rollback.ts';
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
+import { runningDonor } from './donor.ts';
 import type { Sandbox, SandboxRequest } from './ports.ts';
 import type { ContainerSpec } from './spec/container-spec.ts';
 import { containerOfMode } from './spec/namespaces.ts';
-import { liveRun } from './state-facts.ts';
 
 /** The container's network: another container's, or one of its own that the rollback closes again. */
 export async function openSandbox(
@@ -18,7 +17,8 @@ export async function openSandbox(
   const { id, name, spec } = container;
   const ownerId = containerOfMode(spec.hostConfig.NetworkMode);
   if (ownerId !== undefined) {
-    return joinSandbox(context, ownerId);
+    const { sandbox } = runningDonor(context, ownerId, 'network').run;
+    return { ...sandbox, endpoints: {}, ports: {} };
   }
   failpoint('containers.start.sandbox');
   const sandbox = await networks.open({ ...sandboxRequest(spec), containerId: id, containerName: name });
@@ -44,16 +44,4 @@ export function sandboxRequest(spec: ContainerSpec): Omit<SandboxRequest, 'conta
     dnsOptions: hostConfig.DnsOptions ?? [],
     extraHosts: hostConfig.ExtraHosts ?? [],
   };
-}
-
-function joinSandbox(context: ContainerContext, ownerId: string): Sandbox {
-  const owner = context.registry.get(ownerId);
-  if (owner === undefined) {
-    throw notFound(`No such container: ${ownerId}`);
-  }
-  const live = liveRun(owner.state);
-  if (live === undefined) {
-    throw conflict(`cannot join network of a non running container: ${ownerId}`);
-  }
-  return { ...live.sandbox, endpoints: {}, ports: {} };
 }

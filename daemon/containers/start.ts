@@ -14,6 +14,7 @@ import type { Sandbox, StdinMode } from './ports.ts';
 import type { OciSpec } from '../../runtime/runc/spec-types.ts';
 import { removeLocked } from './remove.ts';
 import { openSandbox } from './sandbox.ts';
+import { prepareSharedMemory } from './shared-memory.ts';
 import { seatPendingClients } from './stdio/seat.ts';
 import { prepareVolumes } from './volumes.ts';
 
@@ -69,6 +70,7 @@ async function bringUp(context: ContainerContext, container: Container): Promise
   const [sandbox, rootPath] = await together(
     prepareNetwork(context, container, rollback),
     prepareRootfs(context, container, rollback),
+    prepareSharedMemory(context, container, rollback),
   );
   const spec = makeOciSpec(context, container, { rootPath, sandbox });
   const process = await launch(context, container, spec, rollback);

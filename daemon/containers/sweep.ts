@@ -1,6 +1,6 @@
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
-import { containersDirectory } from './paths.ts';
+import { containerFiles, containersDirectory } from './paths.ts';
 import { isLive } from './state-facts.ts';
 
 /**
@@ -47,7 +47,10 @@ async function sweepMounts(
     registry
       .all()
       .filter(isRunning)
-      .map(({ id, layerIds }) => rootfs.layout(id, layerIds).merged),
+      .flatMap(({ id, layerIds }) => [
+        rootfs.layout(id, layerIds).merged,
+        containerFiles(dataRoot, id).sharedMemory,
+      ]),
   );
   for (const path of mounts.below(containersDirectory(dataRoot))) {
     if (!kept.has(path)) {

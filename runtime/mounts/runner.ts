@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { EngineError, errnoOf, errorText, internal } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { mount, MOUNT_DATA_BYTES_MAX, MOUNT_FLAGS, unmount } from '../../daemon/base/kernel/mounts.ts';
+import type { MountCall } from '../../daemon/base/kernel/mounts.ts';
 import { openRoot } from '../../daemon/base/kernel/safepath.ts';
 import type { OpenFile } from '../../daemon/base/kernel/safepath.ts';
 import { limits } from '../../daemon/base/limits.ts';
@@ -39,20 +40,23 @@ export class KernelMounts {
     if (Buffer.byteLength(data) > MOUNT_DATA_BYTES_MAX) {
       throw internal(`mount ${layout.merged}: the options of ${layout.lowers.length} layers exceed one page`);
     }
-    try {
-      mount({
-        source: 'overlay',
-        target: layout.merged,
-        type: 'overlay',
-        flags: options.readonly ? MOUNT_FLAGS.readonly : 0,
-        data,
-      });
-    } catch (error) {
-      throw internal(`mount overlay at ${layout.merged}: ${errorText(error)}`, {
-        cause: error,
-        details: { data },
-      });
-    }
+    const flags = options.readonly ? MOUNT_FLAGS.readonly : 0;
+    mountOrExplain({ source: 'overlay', target: layout.merged, type: 'overlay', flags, data });
+  }
+
+  /** An empty file system in memory, without devices, set-user-id and programs. Throws EngineError internal. */
+  async tmpfs(target: string, options: { source: string; sizeBytes: number; mode: number }): Promise<void> {
+    const { source, sizeBytes, mode } = options;
+    failpoint('mounts.tmpfs');
+    const { nosuid, nodev, noexec } = MOUNT_FLAGS;
+    const data = `mode=${mode.toString(8)},size=${sizeBytes}`;
+    mountOrExplain({ source, target, type: 'tmpfs', flags: nosuid | nodev | noexec, data });
+  }
+
+  /** Shows what is mounted at `source` at `target` too, with its flags. Throws EngineError internal. */
+  async bind(source: string, target: string): Promise<void> {
+    failpoint('mounts.bind');
+    mountOrExplain({ source, target, type: 'bind', flags: MOUNT_FLAGS.bind, data: '' });
   }
 
   /**
@@ -72,6 +76,17 @@ export class KernelMounts {
   /** Mount points at or below `path`, in the order to unmount them. */
   below(path: string): string[] {
     return mountPointsBelow(parseMountInfo(readFileSync('/proc/self/mountinfo', 'utf8')), path);
+  }
+}
+
+function mountOrExplain(call: MountCall): void {
+  try {
+    mount(call);
+  } catch (error) {
+    throw internal(`mount ${call.type} at ${call.target}: ${errorText(error)}`, {
+      cause: error,
+      details: { source: call.source, data: call.data },
+    });
   }
 }
 

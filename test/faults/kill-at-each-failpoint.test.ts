@@ -32,7 +32,7 @@ interface Point {
 }
 
 const NAME = 'victim';
-/** Everything a container can hold on to: address, port, named and anonymous volume, restart policy's absence. */
+/** Everything a container can hold on to: address, port, shared memory, named and anonymous volume. */
 const BODY = {
   Image: 'busybox:latest',
   Cmd: ['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 0.05; done'],
@@ -40,6 +40,7 @@ const BODY = {
   Volumes: { '/anonymous': {} },
   HostConfig: {
     NetworkMode: 'bridge',
+    IpcMode: 'shareable',
     Binds: ['named:/named'],
     PortBindings: { '80/tcp': [{ HostPort: '8400' }] },
   },

@@ -44,7 +44,7 @@ interface ApiView {
 
 /** Ids found per kind of remains. */
 type Observed = Record<
-  'bundles' | 'runc states' | 'exit files' | 'cgroups' | 'root mounts' | 'namespaces',
+  'bundles' | 'runc states' | 'exit files' | 'cgroups' | 'root mounts' | 'shared memories' | 'namespaces',
   string[]
 >;
 
@@ -71,6 +71,7 @@ function observe(daemon: TestDaemon): Observed {
     'exit files': ids(entries(path.join(execRoot, 'exits'))),
     cgroups: ids(cgroupDirectories(daemon.cgroupParent).map((folder) => path.basename(folder))),
     'root mounts': ids(mounts.filter((mount) => mount.startsWith(`${dataRoot}/containers/`))),
+    'shared memories': ids(mounts.filter((mount) => mount.endsWith('/shm'))),
     namespaces: ids(mounts.filter((mount) => mount.includes('/netns/'))),
   };
 }
@@ -80,12 +81,16 @@ function compareRuntime(view: ApiView, found: Observed): string[] {
   const ownNamespace = view.running
     .filter(({ HostConfig }) => !/^(host$|container:)/.test(HostConfig.NetworkMode ?? ''))
     .map(({ Id }) => Id);
+  const sharesMemory = view.running
+    .filter(({ HostConfig }) => /^(shareable$|container:)/.test(HostConfig.IpcMode ?? ''))
+    .map(({ Id }) => Id);
   return [
     ...compare('bundle', running, found.bundles),
     ...compare('runc state', running, found['runc states']),
     ...compare('exit file', [], found['exit files']),
     ...compare('cgroup', running, found.cgroups),
     ...compare('root mount', running, found['root mounts']),
+    ...compare('shared memory', sharesMemory, found['shared memories']),
     ...compare('network namespace', ownNamespace, found.namespaces),
   ];
 }

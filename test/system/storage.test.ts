@@ -1,6 +1,8 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { mountsBelow } from '../support/cleanup.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
+import { differences } from '../support/oracle.ts';
 
 describeEngine('volumes, binds and tmpfs', (engine) => {
   const scratch = (name: string): string => {
@@ -124,5 +126,75 @@ describeEngine('volumes, binds and tmpfs', (engine) => {
   test('/dev/shm: has the size asked for', async () => {
     const { stdout } = await engine.run(['df', '-k', '/dev/shm'], { ShmSize: 8 * 1024 * 1024 });
     expect(stdout).toMatch(/\s8192\s/);
+  });
+
+  const forever = ['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 0.05; done'];
+  const sharedMemories = (): string[] =>
+    mountsBelow(engine.daemon.paths.dataRoot).filter((path) => path.endsWith('/shm'));
+
+  test('shared memory: what a shareable container writes, one that joins it reads', async () => {
+    const donor = await engine.start(forever, { IpcMode: 'shareable', ShmSize: 3 * 1024 * 1024 });
+    const guest = await engine.start(forever, { IpcMode: `container:${donor}` });
+    await engine.exec(donor, ['sh', '-c', 'umask 0; echo from the donor >/dev/shm/note']);
+    const look = [
+      'cat /dev/shm/note; readlink /proc/self/ns/ipc; stat -c %a /dev/shm; grep " /dev/shm " /proc/mounts',
+    ];
+    const seen = await engine.exec(guest, ['sh', '-c', ...look]);
+    expect(seen).toEqual(await engine.exec(donor, ['sh', '-c', ...look]));
+    expect(seen.stdout).toMatch(
+      /^from the donor\nipc:\S+\n1777\nshm \/dev\/shm tmpfs rw,nosuid,nodev,noexec,relatime,size=3072k\b/,
+    );
+    await engine.http.ok('POST', `/containers/${guest}/stop`);
+    await engine.http.ok('POST', `/containers/${donor}/stop`);
+    await expect.poll(sharedMemories, { timeout: 3000 }).toEqual([]);
+    const again = await engine.http.request('POST', `/containers/${guest}/start`);
+    expect([again.status, again.text]).toEqual([
+      // dockerd 20.10 answers 500.
+      onReference ? 500 : 409,
+      expect.stringContaining(`can't join IPC of container ${donor}: container ${donor} is not running`),
+    ]);
+    await engine.http.ok('POST', `/containers/${donor}/start`);
+    expect((await engine.exec(donor, ['ls', '/dev/shm'])).stdout).toBe('');
+  });
+
+  // dockerd ends its containers with itself, and its guests lend nothing once their donor has ended.
+  test.runIf(!onReference)('shared memory: lives as long as one that joined it, over a kill -9', async () => {
+    const donor = await engine.start(forever, { IpcMode: 'shareable' });
+    const guest = await engine.start(forever, { IpcMode: `container:${donor}` });
+    await engine.exec(donor, ['sh', '-c', 'echo kept >/dev/shm/note']);
+    await engine.daemon.restart();
+    expect(await differences(engine.daemon)).toEqual([]);
+    await engine.http.ok('POST', `/containers/${donor}/stop`);
+    const { exitCode, stdout } = await engine.run(['cat', '/dev/shm/note'], {
+      IpcMode: `container:${guest}`,
+    });
+    expect([exitCode, stdout]).toEqual([0, 'kept\n']);
+    await engine.http.ok('POST', `/containers/${guest}/stop`);
+    await expect.poll(sharedMemories, { timeout: 3000 }).toEqual([]);
+  });
+
+  test.each(['private', 'none'])(
+    'shared memory: a container with %s lends nobody its own',
+    async (IpcMode) => {
+      const donor = await engine.start(['sleep', '1000'], { IpcMode });
+      const guest = await engine.create(['true'], { IpcMode: `container:${donor}` });
+      const answer = await engine.http.request('POST', `/containers/${guest}/start`);
+      expect([answer.status, answer.text]).toEqual([
+        // dockerd 20.10 answers 500.
+        onReference ? 500 : 400,
+        expect.stringContaining(
+          `can't join IPC of container ${donor}: non-shareable IPC (hint: use IpcMode:shareable for the donor container)`,
+        ),
+      ]);
+    },
+  );
+
+  test('shared memory: host is the host’s, also for one that joins it', async () => {
+    const look = ['sh', '-c', 'readlink /proc/self/ns/ipc; stat -c %d /dev/shm; exec sleep 1000'];
+    const facts = `${readlinkSync('/proc/self/ns/ipc')}\n${statSync('/dev/shm').dev}\n`;
+    const donor = await engine.start(look, { IpcMode: 'host' });
+    const guest = await engine.start(look, { IpcMode: `container:${donor}` });
+    await expect.poll(async () => (await engine.logs(donor)).stdout).toBe(facts);
+    await expect.poll(async () => (await engine.logs(guest)).stdout).toBe(facts);
   });
 });

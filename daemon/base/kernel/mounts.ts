@@ -11,7 +11,7 @@ const mountCall = declare(
 const umount2 = declare('int umount2(const char *target, int flags)');
 
 /** From sys/mount.h. */
-export const MOUNT_FLAGS = { readonly: 0x1, nosuid: 0x2, nodev: 0x4, noexec: 0x8 } as const;
+export const MOUNT_FLAGS = { readonly: 0x1, nosuid: 0x2, nodev: 0x4, noexec: 0x8, bind: 0x1000 } as const;
 const MNT_DETACH = 0x2;
 const UMOUNT_NOFOLLOW = 0x8;
 

@@ -9,6 +9,8 @@ export interface MountFacts {
   defaults: EngineDefaults;
   /** Files of the engine that appear in /etc. */
   files: { hostname: string; hosts: string; resolvConf: string };
+  /** Where on the host /dev/shm is when the container shares it. */
+  sharedMemory: string;
   /** Directory on the host of each volume, by name. */
   volumePaths: ReadonlyMap<string, string>;
   initPath: string | undefined;
@@ -51,7 +53,7 @@ export function translateMounts(spec: ContainerSpec, facts: MountFacts): OciMoun
   ];
   return [
     ...kernelMounts(spec).filter(isFree),
-    ...sharedMemory(spec).filter(isFree),
+    ...sharedMemory(spec, facts).filter(isFree),
     ...sortByDepth(others),
     ...initBinary(spec, facts),
   ];
@@ -65,14 +67,17 @@ function kernelMounts(spec: ContainerSpec): OciMount[] {
   }));
 }
 
-function sharedMemory({ hostConfig }: ContainerSpec): OciMount[] {
+function sharedMemory({ hostConfig }: ContainerSpec, facts: MountFacts): OciMount[] {
   const destination = '/dev/shm';
+  const shared = (source: string): OciMount[] => [
+    { destination, type: 'bind', source, options: ['rbind', 'rprivate'] },
+  ];
   switch (hostConfig.IpcMode) {
     case 'none':
       return [];
     case 'host':
-      return [{ destination, type: 'bind', source: '/dev/shm', options: ['rbind', 'rprivate'] }];
-    default:
+      return shared('/dev/shm');
+    case 'private':
       return [
         {
           destination,
@@ -81,6 +86,9 @@ function sharedMemory({ hostConfig }: ContainerSpec): OciMount[] {
           options: ['nosuid', 'noexec', 'nodev', 'mode=1777', `size=${hostConfig.ShmSize}`],
         },
       ];
+    default:
+      // `shareable` or `container:<id>`.
+      return shared(facts.sharedMemory);
   }
 }
 

@@ -22,6 +22,9 @@ export interface LaunchFacts extends ProcessFacts {
   netnsPath: string | null;
   /** `/proc/<pid>/ns/pid` of the container whose processes are shared (PidMode `container:`). */
   pidNamespacePath?: string;
+  /** `/proc/<pid>/ns/ipc` of the container whose IPC objects are shared (IpcMode `container:`). */
+  ipcNamespacePath?: string;
+  sharedMemory: MountFacts['sharedMemory'];
   files: MountFacts['files'];
   volumePaths: MountFacts['volumePaths'];
   devices: HostDevices;
@@ -47,6 +50,7 @@ export function translate(spec: ContainerSpec, facts: LaunchFacts): OciSpec {
     mounts: translateMounts(spec, {
       defaults: facts.defaults,
       files: facts.files,
+      sharedMemory: facts.sharedMemory,
       volumePaths: facts.volumePaths,
       initPath: host.components.init?.path,
       recursiveReadOnly: host.recursiveReadOnly,
@@ -81,7 +85,7 @@ function namespaces(spec: ContainerSpec, facts: LaunchFacts): OciNamespace[] {
     result.push({ type: 'pid', ...(facts.pidNamespacePath && { path: facts.pidNamespacePath }) });
   }
   if (IpcMode !== 'host') {
-    result.push({ type: 'ipc' });
+    result.push({ type: 'ipc', ...(facts.ipcNamespacePath && { path: facts.ipcNamespacePath }) });
   }
   if (CgroupnsMode === 'private') {
     result.push({ type: 'cgroup' });

@@ -47,6 +47,8 @@ export interface ContainerSpec {
 /** What the configuration of the daemon decides for containers that do not say. */
 export interface EngineDefaults {
   shmSizeBytes: number;
+  /** Whether others may join the IPC namespace. */
+  ipcMode: 'private' | 'shareable';
   init: boolean;
   noNewPrivileges: boolean;
   logDriver: LogDriver;
@@ -59,6 +61,7 @@ export interface EngineDefaults {
 /** The defaults of an unconfigured daemon. */
 export const engineDefaults: EngineDefaults = {
   shmSizeBytes: 64 * 1024 * 1024,
+  ipcMode: 'private',
   init: false,
   noNewPrivileges: false,
   logDriver: 'json-file',

@@ -1,7 +1,7 @@
 import type { ContainerCreateRequest, HostConfig } from '../../../api/types/container.ts';
 import type { HostFacts } from '../../../runtime/host/facts.ts';
 import { invalidArgument } from '../../base/errors.ts';
-import { notSupportedYet } from './refuse.ts';
+import type { EngineDefaults } from './container-spec.ts';
 
 /** What `container:<name|id>` needs to know of the other container. */
 export type ContainerLookup = (
@@ -33,7 +33,7 @@ const networks = new Set(['default', 'bridge', 'host', 'none']);
 export function resolveNamespaces(
   request: ContainerCreateRequest,
   host: HostConfig,
-  world: { facts: HostFacts; findContainer: ContainerLookup },
+  world: { facts: HostFacts; defaults: EngineDefaults; findContainer: ContainerLookup },
 ): ResolvedNamespaces {
   const network = host.NetworkMode || 'default';
   if (isContainerMode(network)) {
@@ -51,7 +51,7 @@ export function resolveNamespaces(
   return {
     modes: {
       NetworkMode: neighbour ? PREFIX + neighbour.id : network,
-      IpcMode: ipcMode(host.IpcMode || 'private'),
+      IpcMode: ipcMode(host.IpcMode || world.defaults.ipcMode, world.findContainer),
       PidMode: pidMode(host.PidMode ?? '', world.findContainer),
       UTSMode: oneOf('UTS mode', host.UTSMode ?? '', ['', 'host']),
       UsernsMode: oneOf('user namespace mode', host.UsernsMode ?? '', ['', 'host']),
@@ -93,12 +93,11 @@ function pidMode(mode: string, find: ContainerLookup): string {
   throw invalidArgument(`invalid PID mode: ${mode}`);
 }
 
-function ipcMode(mode: string): string {
-  // Both need a /dev/shm that outlives the container's own mounts.
-  if (mode === 'shareable' || containerOfMode(mode) !== undefined) {
-    throw notSupportedYet('IpcMode', mode);
-  }
-  return oneOf('IPC mode', mode, ['private', 'none', 'host']);
+function ipcMode(mode: string, find: ContainerLookup): string {
+  // Whether the other container shares its own is seen at start, as in dockerd.
+  return mode.startsWith(PREFIX)
+    ? PREFIX + (lookUp(mode, 'IPC', find)?.id ?? '')
+    : oneOf('IPC mode', mode, ['private', 'shareable', 'none', 'host']);
 }
 
 function cgroupnsMode(host: HostConfig, facts: HostFacts): string {

@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -62,6 +63,23 @@ needs('root', 'overlay')('KernelMounts', () => {
     await mounts.unmount(join(base, 'nowhere'));
   });
 
+  test('tmpfs has its size and mode, and shows through a bind, also when it is unmounted itself', async () => {
+    const [memory, other] = [join(base, 'memory'), join(base, 'other')];
+    mkdirSync(memory);
+    mkdirSync(other);
+    await mounts.tmpfs(memory, { source: 'shm', sizeBytes: 8192, mode: 0o1777 });
+    await mounts.bind(memory, other);
+    expect([mountLine(memory), statSync(memory).mode & 0o7777]).toEqual([
+      expect.stringMatching(/^shm \S+ tmpfs rw,nosuid,nodev,noexec,relatime,size=8k\b/),
+      0o1777,
+    ]);
+    expect(mountLine(other)).toBe(mountLine(memory)?.replace(memory, other));
+    writeFileSync(join(memory, 'file'), 'x');
+    await mounts.unmount(memory);
+    expect(readFileSync(join(other, 'file'), 'utf8')).toBe('x');
+    await expect(mounts.bind(join(base, 'nowhere'), memory)).rejects.toThrow(`mount bind at ${memory}: `);
+  });
+
   test.each([
     ['128 layers with long names', 128, 'a-rather-long-name-of-a-layer-as-some-data-root-may-have-it-'],
     ['names with separators', 2, 'a:b,c\\d "e" '],
@@ -99,3 +117,10 @@ needs('root', 'overlay')('KernelMounts', () => {
     expect(mounts.below(base)).toEqual([]);
   });
 });
+
+/** The line of /proc/mounts for this mount point. */
+function mountLine(path: string): string | undefined {
+  return readFileSync('/proc/mounts', 'utf8')
+    .split('\n')
+    .find((text) => text.includes(` ${path} `));
+}

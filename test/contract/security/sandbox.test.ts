@@ -172,6 +172,7 @@ needs(
         hosts: join(directory, 'hosts'),
         resolvConf: join(directory, 'resolv.conf'),
       },
+      sharedMemory: join(directory, 'shm'),
       volumePaths: new Map(),
     });
     const path = join(directory, id);

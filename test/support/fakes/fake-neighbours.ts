@@ -86,6 +86,14 @@ export class FakeNeighbours {
         this.#called('overlay');
         this.mounted.add(merged);
       },
+      tmpfs: async (target) => {
+        this.#called('tmpfs');
+        this.mounted.add(target);
+      },
+      bind: async (source, target) => {
+        this.#called(`bind ${source.slice(this.#root.length)}`);
+        this.mounted.add(target);
+      },
       unmount: async (path) => {
         this.#called('unmount');
         this.mounted.delete(path);

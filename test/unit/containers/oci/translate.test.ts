@@ -18,6 +18,7 @@ const facts: LaunchFacts = {
   cgroupsPath: `/berth/${CONTAINER_ID}`,
   netnsPath: '/run/berth/netns/1',
   files: { hostname: '/f/hostname', hosts: '/f/hosts', resolvConf: '/f/resolv.conf' },
+  sharedMemory: '/f/shm',
   volumePaths: new Map([['data', '/volumes/data/_data']]),
   devices: { devices: [], rules: [] },
   blockDevices: new Map([['/dev/sda', { major: 8, minor: 0 }]]),
@@ -105,10 +106,28 @@ test.each<[HostConfig, Partial<LaunchFacts>, object]>([
     { pidNamespacePath: '/proc/7/ns/pid' },
     { namespaces: expect.arrayContaining([{ type: 'pid', path: '/proc/7/ns/pid' }]) },
   ],
+  [
+    { IpcMode: 'container:neighbour' },
+    { ipcNamespacePath: '/proc/7/ns/ipc' },
+    { namespaces: expect.arrayContaining([{ type: 'ipc', path: '/proc/7/ns/ipc' }]) },
+  ],
   [{ Privileged: true, SecurityOpt: ['seccomp=builtin'] }, {}, { seccomp: expect.any(Object) }],
   [{ Binds: ['/h:/sys/fs/cgroup'] }, {}, { readonlyPaths: expect.not.arrayContaining(['/sys/fs/cgroup']) }],
 ])('%j reaches the kernel part', (HostConfig, extra, linux) => {
   expect(translate(build({ HostConfig }).spec, { ...facts, ...extra }).linux).toMatchObject(linux);
+});
+
+test.each<[HostConfig, string | undefined]>([
+  [{ IpcMode: 'private' }, 'shm'],
+  [{ IpcMode: 'none' }, undefined],
+  [{ IpcMode: 'host' }, '/dev/shm'],
+  [{ IpcMode: 'shareable' }, '/f/shm'],
+  [{ IpcMode: 'container:neighbour' }, '/f/shm'],
+  [{ IpcMode: 'shareable', Tmpfs: { '/dev/shm': '' } }, 'tmpfs'],
+])('%j: /dev/shm comes from %s', (HostConfig, source) => {
+  const { mounts } = translate(build({ HostConfig }).spec, facts);
+  const found = mounts.filter(({ destination }) => destination === '/dev/shm');
+  expect(found.map((mount) => mount.source)).toEqual(source === undefined ? [] : [source]);
 });
 
 test('a network of another container gets no network parameters from this one', () => {

@@ -1,6 +1,6 @@
 import type { ContainerConfig, ContainerCreateRequest, HostConfig } from '../../../../api/types/container.ts';
 import { buildSpec, engineDefaults } from '../../../../daemon/containers/spec/container-spec.ts';
-import type { ContainerSpec } from '../../../../daemon/containers/spec/container-spec.ts';
+import type { ContainerSpec, EngineDefaults } from '../../../../daemon/containers/spec/container-spec.ts';
 import type { HostFacts } from '../../../../runtime/host/facts.ts';
 import { capableHost } from './host-facts.ts';
 
@@ -10,7 +10,7 @@ export const NEIGHBOUR_ID = 'beef'.padEnd(64, '1');
 /** The specification of a request for an image whose command is `sh`; `neighbour` exists, `/missing` does not. */
 export function build(
   request: ContainerCreateRequest,
-  world: { facts?: HostFacts; image?: ContainerConfig } = {},
+  world: { facts?: HostFacts; image?: ContainerConfig; defaults?: EngineDefaults } = {},
 ): { spec: ContainerSpec; warnings: string[] } {
   return buildSpec({
     id: CONTAINER_ID,
@@ -23,7 +23,7 @@ export function build(
       architecture: 'amd64',
     },
     facts: world.facts ?? capableHost,
-    defaults: engineDefaults,
+    defaults: world.defaults ?? engineDefaults,
     findContainer: (ref) =>
       ref === 'neighbour' ? { id: NEIGHBOUR_ID, hostname: 'next', domainname: 'door' } : undefined,
     hostPathExists: (path) => path !== '/missing',

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ContainerConfig, ContainerCreateRequest, HostConfig } from '../../../../api/types/container.ts';
+import { engineDefaults } from '../../../../daemon/containers/spec/container-spec.ts';
 import { barrenHost, capableHost } from './host-facts.ts';
 import { build, buildHost, NEIGHBOUR_ID } from './build.ts';
 
@@ -63,6 +64,9 @@ test.each<[HostConfig, Partial<HostConfig>]>([
   [{ CpusetCpus: '0,2-3' }, { CpusetCpus: '0,2-3' }],
   [{ NetworkMode: 'container:neighbour' }, { NetworkMode: `container:${NEIGHBOUR_ID}` }],
   [{ PidMode: 'container:neighbour' }, { PidMode: `container:${NEIGHBOUR_ID}` }],
+  [{}, { IpcMode: 'private' }],
+  [{ IpcMode: 'shareable' }, { IpcMode: 'shareable' }],
+  [{ IpcMode: 'container:neighbour' }, { IpcMode: `container:${NEIGHBOUR_ID}` }],
   [{ Privileged: true }, { MaskedPaths: null, ReadonlyPaths: null }],
   [{ SecurityOpt: ['systempaths=unconfined'] }, { MaskedPaths: [], ReadonlyPaths: [] }],
   [
@@ -93,6 +97,17 @@ test.each<[HostConfig, Partial<HostConfig>]>([
 ])('create accepts %j', (asked, shown) => {
   const { spec, warnings } = buildHost(asked);
   expect({ hostConfig: spec.hostConfig, warnings }).toMatchObject({ hostConfig: shown, warnings: [] });
+});
+
+test.each([
+  ['', 'shareable'],
+  ['private', 'private'],
+])('an IpcMode of %j is %s where the configuration says shareable', (IpcMode, shown) => {
+  const { spec } = build(
+    { HostConfig: { IpcMode } },
+    { defaults: { ...engineDefaults, ipcMode: 'shareable' } },
+  );
+  expect(spec.hostConfig.IpcMode).toBe(shown);
 });
 
 test.each<[ContainerCreateRequest, string, string]>([
