@@ -81,7 +81,7 @@ needs(
     const session = await exec([
       'sh',
       '-c',
-      `echo ${line('a').trim()}; ${script}; echo ${line('b').trim()} >&2`,
+      `echo ${kilobyteOf('a').trim()}; ${script}; echo ${kilobyteOf('b').trim()} >&2`,
     ]);
     await sleep(50);
     const [stdout, stderr, exitCode] = await Promise.all([
@@ -90,8 +90,8 @@ needs(
       session.exited,
     ]);
     const zeros = Buffer.alloc(20_000 * 1024);
-    expect(stdout.equals(Buffer.concat([Buffer.from(line('a')), zeros]))).toBe(true);
-    expect(stderr?.equals(Buffer.concat([zeros, Buffer.from(line('b'))]))).toBe(true);
+    expect(stdout.equals(Buffer.concat([Buffer.from(kilobyteOf('a')), zeros]))).toBe(true);
+    expect(stderr?.equals(Buffer.concat([zeros, Buffer.from(kilobyteOf('b'))]))).toBe(true);
     expect(exitCode).toBe(0);
   });
 
@@ -234,6 +234,6 @@ async function text(stream: Readable | null): Promise<string> {
   return stream ? (await buffer(stream)).toString() : '';
 }
 
-function line(letter: string): string {
+function kilobyteOf(letter: string): string {
   return `${letter.repeat(1023)}\n`;
 }
