@@ -10,7 +10,9 @@ export function engineProcesses(daemon: TestDaemon): number[] {
   return processes()
     .filter(
       ({ pid, commandLine }) =>
-        pid === daemon.pid || commandLine.includes(daemon.paths.root) || parentOf(pid) === daemon.pid,
+        pid === daemon.pid ||
+        commandLine.includes(`berth-test-${daemon.name}/`) ||
+        parentOf(pid) === daemon.pid,
     )
     .map(({ pid }) => pid);
 }

@@ -41,7 +41,7 @@ const MAIN = path.resolve(import.meta.dirname, '../../dist/daemon/main.js');
 let counter = 0;
 
 /**
- * A real berthd from dist/ with scratch roots below /tmp, a network namespace, a cgroup parent and an instance name of
+ * A real berthd from dist/ with scratch roots below /tmp and /dev/shm, a network namespace, a cgroup parent and an instance name of
  * its own, so that many run on one machine.
  *
  *   await using daemon = await TestDaemon.start();
@@ -66,7 +66,8 @@ export class TestDaemon implements AsyncDisposable {
     this.paths = {
       root,
       dataRoot: `${root}/data`,
-      execRoot: `${root}/run`,
+      // A tmpfs, as /run is on people's hosts; here /run itself may be on a disk.
+      execRoot: `/dev/shm/berth-test-${this.name}`,
       socket: `${root}/berth.sock`,
       pidFile: `${root}/berthd.pid`,
       config: `${root}/daemon.json`,
@@ -238,11 +239,13 @@ export class TestDaemon implements AsyncDisposable {
       kill(this.pid);
       await this.ended();
     }
-    killProcessesNaming(this.paths.root);
+    killProcessesNaming(`berth-test-${this.name}/`);
     removeCgroup(this.cgroupParent);
     await sleep(20);
-    removeTree(this.paths.root);
-    rmSync(this.paths.root, { recursive: true, force: true });
+    for (const root of [this.paths.execRoot, this.paths.root]) {
+      removeTree(root);
+      rmSync(root, { recursive: true, force: true });
+    }
     this.netns[Symbol.dispose]();
   }
 }
