@@ -8,6 +8,7 @@ import { sendFrames, streamTypes } from '../streams/frames.ts';
 import { sendJsonLines } from '../streams/json-lines.ts';
 import { sendTar } from '../streams/tar.ts';
 import type { Dialect } from '../versions/dialect.ts';
+import { jsonText } from './json-text.ts';
 import type { Reply } from './reply.ts';
 
 const PING_HEADERS = [
@@ -35,7 +36,7 @@ export async function send(result: Result, sending: Sending): Promise<void> {
   const { reply, dialect, log } = sending;
   switch (result.kind) {
     case 'json':
-      reply.json(result.status, JSON.stringify(dialect.downgrade(result.body, result.legacy)));
+      reply.json(result.status, jsonText(dialect.downgrade(result.body, result.legacy)));
       return;
     case 'empty':
       reply.empty(result.status);

@@ -16,7 +16,11 @@ export async function inspectContainer(
   options: { size: boolean },
 ): Promise<ContainerInspect> {
   const container = context.registry.find(ref);
-  container.views.inspect ??= render(context, container);
+  // Frozen: what is sent again and again is put into JSON once (api/pipeline/json-text.ts).
+  container.views.inspect ??= Object.freeze(render(context, container));
+  if (container.execIds.size === 0 && !options.size) {
+    return container.views.inspect;
+  }
   const view = {
     ...container.views.inspect,
     ExecIDs: container.execIds.size === 0 ? null : [...container.execIds],
