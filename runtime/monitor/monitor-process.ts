@@ -155,6 +155,7 @@ export class MonitorProcess implements Disposable {
     }
     // What it complained of may arrive after the end of its answers.
     if (this.#stderr) {
+      // A pipe that broke has said all it will say.
       await finished(this.#stderr, { writable: false }).catch(() => undefined);
     }
     const reason = this.#complaint.trim();

@@ -41,8 +41,8 @@ const MAIN = path.resolve(import.meta.dirname, '../../dist/daemon/main.js');
 let counter = 0;
 
 /**
- * A real berthd from dist/ with scratch roots below /tmp and /dev/shm, a network namespace, a cgroup parent and an instance name of
- * its own, so that many run on one machine.
+ * A real berthd from dist/ with scratch roots below /tmp and /dev/shm, a network namespace, a cgroup parent and an
+ * instance name of its own, so that many run on one machine.
  *
  *   await using daemon = await TestDaemon.start();
  *   await daemon.http.ok('GET', '/version');

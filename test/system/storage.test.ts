@@ -182,9 +182,7 @@ describeEngine('volumes, binds and tmpfs', (engine) => {
       expect([answer.status, answer.text]).toEqual([
         // dockerd 20.10 answers 500.
         onReference ? 500 : 400,
-        expect.stringContaining(
-          `can't join IPC of container ${donor}: non-shareable IPC (hint: use IpcMode:shareable for the donor container)`,
-        ),
+        expect.stringContaining(`can't join IPC of container ${donor}: non-shareable IPC (hint: `),
       ]);
     },
   );
