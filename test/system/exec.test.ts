@@ -1,3 +1,4 @@
+import type { ExecInspect } from '../../api/types/container.ts';
 import { expect, test } from 'vitest';
 import { describeEngine } from '../support/engine.ts';
 import { until } from '../support/http.ts';
@@ -96,7 +97,12 @@ describeEngine('exec', (engine) => {
   test('exec: ends with its container', async () => {
     const id = await engine.start(['sleep', '1000']);
     const running = engine.exec(id, ['sleep', '1000']);
-    await until('the exec to run', async () => ((await engine.inspect(id)).ExecIDs ?? []).length === 1);
+    // Listed from its creation on, but it runs only once it has a pid.
+    await until('the exec to run', async () => {
+      const [execId] = (await engine.inspect(id)).ExecIDs ?? [];
+      const exec = execId && (await engine.http.ok<ExecInspect>('GET', `/exec/${execId}/json`));
+      return exec !== undefined && exec !== '' && exec.Pid > 0;
+    });
     await engine.http.ok('POST', `/containers/${id}/kill`);
     expect((await running).exitCode).toBe(137);
   });
