@@ -3,7 +3,7 @@
  * new tree is made next to the old one and swapped in, so that a daemon starting meanwhile sees one or the other.
  */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { repositoryFiles, repositoryRoot } from './lib/sources.ts';
 import { binPath } from './lib/steps.ts';
@@ -27,6 +27,7 @@ function main(): number {
       return 1;
     }
     copyAssets(fresh);
+    writeBuildStamp(fresh);
     for (const file of EXECUTABLES) {
       chmodSync(path.join(fresh, file), 0o755);
     }
@@ -47,6 +48,21 @@ function copyAssets(target: string): void {
     mkdirSync(path.join(target, path.dirname(file)), { recursive: true });
     cpSync(path.join(repositoryRoot, file), path.join(target, file));
   }
+}
+
+/** What GET /version tells: the commit this tree is of (empty outside of git), and when it was built. */
+function writeBuildStamp(target: string): void {
+  let commit = '';
+  try {
+    commit = execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], {
+      cwd: repositoryRoot,
+      encoding: 'utf8',
+    }).trim();
+  } catch {
+    // A tarball of the sources: there is no commit to tell.
+  }
+  const stamp = { commit, time: new Date().toISOString() };
+  writeFileSync(path.join(target, 'daemon/boot/build-stamp.json'), `${JSON.stringify(stamp)}\n`);
 }
 
 process.exitCode = main();

@@ -42,7 +42,7 @@ import { reloadAttributes } from './config/reload.ts';
 import type { Config } from './config/settings.ts';
 import { buildOf, engineDefaultsOf, networkOptionsOf, systemSettingsOf } from './derived.ts';
 import type { Instance } from './instance.ts';
-import { ENGINE_VERSION } from './version.ts';
+import { ENGINE_VERSION, readBuildStamp } from './version.ts';
 
 /** What `run` hands over once this process has the data root for itself. */
 export interface ComposeDeps {
@@ -227,7 +227,7 @@ function composeSystem(
   const id = engineId(database);
   const system = new System({
     engineId: id,
-    build: buildOf(database.sqliteVersion),
+    build: buildOf(database.sqliteVersion, readBuildStamp()),
     facts,
     live: liveFacts,
     settings: () => systemSettingsOf(current, facts),

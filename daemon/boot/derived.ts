@@ -53,13 +53,12 @@ export function systemSettingsOf(config: Config, facts: HostFacts): SystemSettin
   };
 }
 
-export function buildOf(sqliteVersion: string): Build {
+export function buildOf(sqliteVersion: string, stamp: { commit: string; time: string }): Build {
   return {
     version: ENGINE_VERSION,
     apiVersion: formatVersion(NEWEST),
     minApiVersion: formatVersion(OLDEST),
-    commit: '',
-    time: '',
+    ...stamp,
     sqliteVersion,
   };
 }
