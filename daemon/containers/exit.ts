@@ -7,7 +7,7 @@ import type { ExitReport } from './ports.ts';
 import { releaseContainer } from './release.ts';
 import { removeLocked } from './remove.ts';
 import { nextRestartDelayMs } from './restart-policy.ts';
-import { scheduleRestart } from './restart-timer.ts';
+import { scheduleRestart } from './restart-attempt.ts';
 import type { PausedState, RunningState } from './state.ts';
 import { isLive } from './state-facts.ts';
 

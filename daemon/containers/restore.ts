@@ -10,7 +10,7 @@ import { decideRecovery } from './recovery.ts';
 import type { Recovery } from './recovery.ts';
 import { finishRemoval, removeLocked } from './remove.ts';
 import { startsWithDaemon } from './restart-policy.ts';
-import { scheduleRestart } from './restart-timer.ts';
+import { scheduleRestart } from './restart-attempt.ts';
 import type { ContainerSpec } from './spec/container-spec.ts';
 import { startLocked } from './start.ts';
 import { isLive, liveRun } from './state-facts.ts';

@@ -4,7 +4,7 @@ import { errorText } from '../base/errors.ts';
 import { pumpClientInput } from '../base/stdio/client-input.ts';
 import { ClientOutput } from '../base/stdio/client-output.ts';
 import type { ExecProcess } from '../containers/ports.ts';
-import type { ExecsDeps } from './execs.ts';
+import type { ExecsDeps } from './deps.ts';
 import { execEvent } from './instance.ts';
 import type { ExecInstance } from './instance.ts';
 import { launchExec } from './launch.ts';

@@ -1,23 +1,15 @@
 import type { Conversation, ExecPort } from '../../api/types/ports.ts';
 import type { ExecCreateRequest, ExecInspect } from '../../api/types/container.ts';
-import type { Clock } from '../base/clock.ts';
 import { conflict, notFound } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
-import type { Logger } from '../base/log.ts';
 import { parseDetachKeys } from '../base/stdio/detach-keys.ts';
 import { converse } from './conversation.ts';
 import { execEvent, execView } from './instance.ts';
 import type { ExecInstance } from './instance.ts';
 import { launchExec } from './launch.ts';
-import type { ExecRuntime, ExecTarget, ExecTargets } from './ports.ts';
-
-export interface ExecsDeps {
-  targets: ExecTargets;
-  runtime: ExecRuntime;
-  clock: Clock;
-  log: Logger;
-}
+import type { ExecTarget } from './ports.ts';
+import type { ExecsDeps } from './deps.ts';
 
 /** Commands run in running containers. Instances live in memory, until a while after their container ended. */
 export class Execs implements ExecPort {

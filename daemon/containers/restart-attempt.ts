@@ -1,0 +1,22 @@
+import type { Container } from './container.ts';
+import type { ContainerContext } from './context.ts';
+import { armRestart } from './restart-timer.ts';
+import { startLocked } from './start.ts';
+
+/** Plans the next attempt of a container whose restart policy awaits one. */
+export function scheduleRestart(context: ContainerContext, container: Container): void {
+  armRestart(context, container, () => void attempt(context, container));
+}
+
+async function attempt(context: ContainerContext, container: Container): Promise<void> {
+  try {
+    await context.mutex.run(container.id, async () => {
+      // Asked under the mutex: a stop that came first has left another state.
+      if (context.registry.get(container.id) === container && container.state.status === 'restarting') {
+        await startLocked(context, container);
+      }
+    });
+  } catch (error) {
+    context.log.warn({ container: container.id, err: error }, 'restart policy could not start a container');
+  }
+}
