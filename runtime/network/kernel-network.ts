@@ -1,7 +1,9 @@
 import type { Clock } from '../../daemon/base/clock.ts';
+import { errnoOf } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import type { Subnet } from '../../daemon/base/ipv4.ts';
 import { NETLINK } from '../../daemon/base/kernel/netlink.ts';
+
 import type { Logger } from '../../daemon/base/log.ts';
 import { ensureBridge, findLink } from './bridge.ts';
 import type { BridgeSettings } from './bridge.ts';
@@ -12,6 +14,7 @@ import { hostSubnets } from './host-subnets.ts';
 import { LinkRemover } from './link-remover.ts';
 import { NetlinkSocket } from './netlink-socket.ts';
 import { NamespaceDirectory } from './netns.ts';
+import type { NetlinkRequest } from './netlink.ts';
 import { PortReservations } from './reservations.ts';
 import type { HostPort } from './reservations.ts';
 import * as rtnetlink from './rtnetlink.ts';
@@ -215,7 +218,7 @@ export class KernelNetwork {
   #replug(master: number): void {
     const lost = this.#plugged.size === 0 ? [] : this.#ownLinks();
     for (const port of lost.filter((link) => this.#plugged.has(link.name) && link.master !== master)) {
-      this.#host.request(port.name, [
+      this.#changeLink(port.name, [
         rtnetlink.setLinkMaster(port.index, master),
         rtnetlink.setHairpin(port.name),
       ]);
@@ -232,10 +235,22 @@ export class KernelNetwork {
     if (link === undefined) {
       return;
     }
+    failpoint('network.close.unplugging');
     if (link.master !== 0) {
-      this.#host.request(name, [rtnetlink.setLinkMaster(link.index, 0)]);
+      this.#changeLink(name, [rtnetlink.setLinkMaster(link.index, 0)]);
     }
     this.#remover.removeLater(name, LINK_GRACE_MS);
+  }
+
+  /** A link goes by itself when the namespace of its peer dies, at any moment: also since we looked. */
+  #changeLink(name: string, requests: readonly NetlinkRequest[]): void {
+    try {
+      this.#host.request(name, requests);
+    } catch (error) {
+      if (errnoOf(error) !== 'ENODEV') {
+        throw error;
+      }
+    }
   }
 
   #forgetFlows(ports: readonly PublishedPort[]): void {
