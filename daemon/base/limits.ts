@@ -58,6 +58,8 @@ export const limits = {
   restartResetAfterMs: 10_000,
   /** Default time between stop signal and SIGKILL. */
   stopTimeoutDefaultS: 10,
+  /** Pauses before a failed step of a clean-up is taken again: a disk or memory that was full for a moment. */
+  retryDelaysMs: [10, 50, 200, 500],
   /** Time a killed process gets to vanish before the API answers that it did not. */
   killWaitMs: 10_000,
   /** Time a copy into a volume may keep the event loop before others get their turn. */

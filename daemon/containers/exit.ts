@@ -1,4 +1,5 @@
 import { failpoint } from '../base/failpoint.ts';
+import { persistently } from '../base/retry.ts';
 import type { EventDraft } from '../events/journal-types.ts';
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
@@ -45,7 +46,7 @@ export function settleExit(
   live: RunningState | PausedState,
   report: ExitReport,
 ): void {
-  failpoint('containers.exit.commit');
+  const drafts = exitEvents(container, live, report);
   const failed = context.machine.applyFact(
     container,
     {
@@ -55,21 +56,40 @@ export function settleExit(
       finishedAtNano: report.finishedAtNano,
       restart: decideRestart(context, container, live, report),
     },
-    exitEvents(container, live, report),
+    drafts,
   );
-  if (failed === undefined) {
-    failpoint('containers.exit.forget');
-    context.runtime.forgetExit(container.id);
-  } else {
-    // Its exit record stays for the next start of the daemon.
-    context.log.error({ container: container.id, err: failed.failure }, 'exit could not be stored');
-  }
   // Queued before anyone who was just woken can queue: nothing starts on top of what is still mounted.
   void context.mutex
-    .run(container.id, () => releaseContainer(context, container, live.sandbox))
+    .run(container.id, async () => {
+      await forgetRecord(context, container, failed === undefined ? undefined : drafts);
+      await releaseContainer(context, container, live.sandbox);
+    })
     .catch((error: unknown) => {
       context.log.error({ container: container.id, err: error }, 'release of an ended container failed');
     });
+}
+
+/**
+ * Removes the exit record, which the database makes needless. An end that it did not take (`unstored`: its events) is
+ * stored first; if it cannot be, the record stays for the next start of the daemon.
+ */
+async function forgetRecord(
+  context: ContainerContext,
+  container: Container,
+  unstored: readonly EventDraft[] | undefined,
+): Promise<void> {
+  const { clock, log, machine, runtime } = context;
+  try {
+    if (unstored !== undefined) {
+      await persistently(clock, () => machine.storeAgain(container, unstored));
+    }
+    await persistently(clock, () => {
+      failpoint('containers.exit.forget');
+      runtime.forgetExit(container.id);
+    });
+  } catch (error) {
+    log.error({ container: container.id, err: error }, 'exit could not be stored');
+  }
 }
 
 function decideRestart(

@@ -80,18 +80,24 @@ export class Machine {
    */
   applyFact(
     container: Container,
-    event: Extract<ContainerEvent, { type: 'exit' | 'start_failed' }>,
+    event: Extract<ContainerEvent, { type: 'exit' | 'start_failed' | 'remove_failed' }>,
     drafts: readonly EventDraft[] = [],
   ): { failure: unknown } | undefined {
     const to = this.#decide(container, event);
     let failed: { failure: unknown } | undefined;
     try {
+      failpoint('containers.fact.commit');
       this.#commit(container, to, drafts, { durable: false });
     } catch (failure) {
       failed = { failure };
     }
     this.#settle(container, to, event);
     return failed;
+  }
+
+  /** Another attempt at what `applyFact` could not store: the state as it is by now, and the events it told of. */
+  storeAgain(container: Container, drafts: readonly EventDraft[]): void {
+    this.#commit(container, container.state, drafts, { durable: false });
   }
 
   rename(container: Container, name: string): void {

@@ -223,6 +223,6 @@ export interface VolumeBinder {
   ): void;
   unmounted(name: string, containerId: string): void;
   /** Removes a volume if it is anonymous and no container uses it. */
-  removeAnonymous(name: string): Promise<void>;
+  removeAnonymous(name: string, containerId: string): Promise<void>;
   remove(name: string, options: { force: boolean }): Promise<void>;
 }

@@ -1,4 +1,5 @@
 import { failpoint } from '../base/failpoint.ts';
+import { persistently } from '../base/retry.ts';
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
 import type { Sandbox } from './ports.ts';
@@ -15,18 +16,18 @@ export async function releaseContainer(
   sandbox: Sandbox | undefined,
 ): Promise<void> {
   await context.turns.next();
-  failpoint('containers.exit.release');
-  const { runtime, networks, mounts, rootfs, volumes, log } = context;
+  const { runtime, networks, mounts, rootfs, volumes, clock, log } = context;
   const { id } = container;
   const attempt = async (step: string, action: () => void | Promise<void>): Promise<void> => {
     try {
-      await action();
+      await persistently(clock, action);
     } catch (error) {
       log.error({ container: id, step, err: error }, 'release step left something behind');
     }
   };
   await Promise.all([
     attempt('network', async () => {
+      failpoint('containers.exit.release');
       // With `container:` the namespace is another's and stays.
       if (sandbox === undefined || sandbox.ownerId === id) {
         await networks.close(id, sandbox);

@@ -1,5 +1,7 @@
 import { conflict, errorText, internal, invalidArgument, notFound } from '../base/errors.ts';
+import type { EngineError } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
+import { persistently } from '../base/retry.ts';
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
 import { containerEvent } from './events.ts';
@@ -70,30 +72,68 @@ export async function finishRemoval(
   container: Container,
   options: RemoveOptions,
 ): Promise<void> {
-  const { machine, rootfs, volumes, images, log } = context;
+  const { machine, rootfs, images, clock, log } = context;
+  const { id } = container;
   try {
-    failpoint('containers.remove.files');
-    await rootfs.remove(container.id);
+    await persistently(clock, () => {
+      failpoint('containers.remove.files');
+      return rootfs.remove(id);
+    });
   } catch (error) {
     if (!options.force) {
-      const text = `container ${container.id}: failed to remove its files: ${errorText(error)}`;
-      machine.apply(container, { type: 'remove_failed', error: text });
-      throw internal(text, { cause: error });
+      throw removalFailed(context, container, `failed to remove its files: ${errorText(error)}`, error);
     }
     // The record goes; the sweep of the next start tries the directories again.
-    log.error({ container: container.id, err: error }, 'forced removal left files behind');
+    log.error({ container: id, err: error }, 'forced removal left files behind');
   }
-  machine.forget(container, [containerEvent(container, 'destroy')]);
+  if (options.volumes) {
+    // Before the row, which is the only one that knows them: a daemon that dies here goes on with them.
+    await removeVolumes(context, container);
+  }
+  try {
+    await persistently(clock, () => machine.forget(container, [containerEvent(container, 'destroy')]));
+  } catch (error) {
+    throw removalFailed(context, container, `failed to remove its record: ${errorText(error)}`, error);
+  }
   for (const seat of container.pendingAttaches) {
     seat.cancel();
   }
-  await images.containerRemoved(container.imageId);
-  if (options.volumes) {
-    failpoint('containers.remove.volumes');
-    for (const name of anonymousVolumes(container)) {
-      await volumes.removeAnonymous(name);
+  try {
+    await persistently(clock, () => images.containerRemoved(container.imageId));
+  } catch (error) {
+    // The container is gone all the same; the next removal of an image collects its layers.
+    log.error({ container: id, err: error }, 'layers of a removed container stay');
+  }
+}
+
+async function removeVolumes(context: ContainerContext, container: Container): Promise<void> {
+  const { volumes, clock, log } = context;
+  for (const name of anonymousVolumes(container)) {
+    try {
+      await persistently(clock, () => {
+        failpoint('containers.remove.volumes');
+        return volumes.removeAnonymous(name, container.id);
+      });
+    } catch (error) {
+      // As with dockerd it is then a volume like any other, that nobody uses.
+      log.error({ container: container.id, volume: name, err: error }, 'anonymous volume stays');
     }
   }
+}
+
+/** `dead` is where a removal can be tried again from; `removing` would say for ever that one is under way. */
+function removalFailed(
+  context: ContainerContext,
+  container: Container,
+  why: string,
+  cause: unknown,
+): EngineError {
+  const error = `container ${container.id}: ${why}`;
+  const failed = context.machine.applyFact(container, { type: 'remove_failed', error });
+  if (failed !== undefined) {
+    context.log.error({ container: container.id, err: failed.failure }, 'failed removal could not be stored');
+  }
+  return internal(error, { cause });
 }
 
 function refuseRemoval(container: Container): void {

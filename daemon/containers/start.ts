@@ -1,4 +1,5 @@
-import { EngineError, errorText, internal, notFound } from '../base/errors.ts';
+import { existsSync } from 'node:fs';
+import { EngineError, errorText, internal, invalidArgument, notFound } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import type { ProcessIdentity } from '../base/kernel/process.ts';
 import { Rollback } from '../base/rollback.ts';
@@ -41,8 +42,20 @@ export async function startByUser(context: ContainerContext, container: Containe
     if (container.state.status === 'restarting') {
       throw new EngineError('not_modified', `Container ${container.id} is already started`);
     }
+    refuseMissingSources(container);
     await startLocked(context, container);
   });
+}
+
+/** As dockerd: said before anything is tried, so that it leaves no mark on the container. */
+function refuseMissingSources({ spec }: Container): void {
+  for (const mount of spec.mounts) {
+    if (mount.type === 'bind' && !mount.createMountpoint && !existsSync(mount.source)) {
+      throw invalidArgument(
+        `invalid mount config for type "bind": bind source path does not exist: ${mount.source}`,
+      );
+    }
+  }
 }
 
 /** The start itself, under the container's mutex. After a failure nothing is left but its error and exit code. */

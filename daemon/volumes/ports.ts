@@ -2,6 +2,8 @@
 export interface VolumeDirectories {
   mountpoint(name: string): string;
   create(name: string): Promise<void>;
+  /** Takes `create` back, as far as it came; what holds anything stays. */
+  undoCreate(name: string): Promise<void>;
   beginRemove(name: string): Promise<{ finish(): Promise<void>; undo(): Promise<void> }>;
   populate(name: string, sourceRoot: string, sourcePath: string): Promise<void>;
   restore(known: ReadonlySet<string>): Promise<void>;

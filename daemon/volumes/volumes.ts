@@ -7,6 +7,7 @@ import { failpoint } from '../base/failpoint.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
 import { KeyedMutex } from '../base/mutex.ts';
+import { persistently } from '../base/retry.ts';
 import { Rollback } from '../base/rollback.ts';
 import type { EventDraft, Journal } from '../events/journal-types.ts';
 import { volumeFilter } from './filter.ts';
@@ -146,12 +147,12 @@ export class Volumes {
     this.#tell(name, 'unmount', { container: containerId });
   }
 
-  /** Removes a volume that was made for one container, unless another one uses it by now. */
-  removeAnonymous(name: string): Promise<void> {
+  /** Removes a volume that was made for this container, which is being removed, unless another one uses it by now. */
+  removeAnonymous(name: string, containerId: string): Promise<void> {
     return this.#locks.run(name, async () => {
       const row = this.#rows.get(name);
-      if (row?.anonymous === true && this.#deps.users(name).length === 0) {
-        await this.#removeUnused(row);
+      if (row?.anonymous === true && this.#users(name, containerId).length === 0) {
+        await this.#removeUnused(row, containerId);
       }
     });
   }
@@ -175,24 +176,33 @@ export class Volumes {
         anonymous: options.anonymous,
         createdNano: this.#deps.clock.nowNano(),
       };
+      await using rollback = new Rollback(this.#deps.log, { volume: name });
+      rollback.defer('remove its directory', () => this.#deps.directories.undoCreate(name));
       await this.#deps.directories.create(name);
       failpoint('volume.create.row');
       // An anonymous volume becomes durable with the row of its container.
       this.#commit(draft(name, 'create'), { durable: !row.anonymous }, () => {
         this.#deps.database.volumes.insert(row);
       });
+      rollback.commit();
       this.#rows.set(name, row);
       return { row, created: true };
     });
   }
 
-  async #removeUnused(row: VolumeRow): Promise<void> {
+  /** Containers that use it, but for one that is on its way out. */
+  #users(name: string, exceptContainer?: string): string[] {
+    return this.#deps.users(name).filter((id) => id !== exceptContainer);
+  }
+
+  async #removeUnused(row: VolumeRow, exceptContainer?: string): Promise<void> {
     const { name } = row;
     await using rollback = new Rollback(this.#deps.log, { volume: name });
     const removal = await this.#deps.directories.beginRemove(name);
     rollback.defer('put the directory back', () => removal.undo());
+    failpoint('volume.remove.renamed');
     // Somebody may have begun to use it while the directory was renamed.
-    const users = this.#deps.users(name);
+    const users = this.#users(name, exceptContainer);
     if (users.length > 0) {
       throw conflict(`remove ${name}: volume is in use - [${users.join(', ')}]`);
     }
@@ -201,11 +211,15 @@ export class Volumes {
     });
     this.#rows.delete(name);
     rollback.commit();
-    failpoint('volume.remove.files');
-    await removal.finish().catch((error: unknown) => {
+    try {
+      await persistently(this.#deps.clock, () => {
+        failpoint('volume.remove.files');
+        return removal.finish();
+      });
+    } catch (error) {
       // The volume is gone for everybody; the next start deletes the rest.
       this.#deps.log.error({ volume: name, err: error }, 'files of a removed volume could not be deleted');
-    });
+    }
   }
 
   #get(name: string): VolumeRow {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { constants, existsSync, fstatSync, openSync } from 'node:fs';
-import { chmod, mkdir, readdir, readFile, realpath, rename, rm } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, realpath, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EngineError, conflict, errnoOf } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
@@ -46,6 +46,13 @@ export class LocalVolumes {
     failpoint('volume.create.directory');
   }
 
+  /** Takes `create` back, as far as it came. A directory that holds anything was adopted and stays. */
+  async undoCreate(name: string): Promise<void> {
+    for (const path of [this.mountpoint(name), join(this.#root, name)]) {
+      await removeIfEmpty(path);
+    }
+  }
+
   /**
    * Takes the directory out of sight; `finish` deletes it once the row is gone, `undo` puts it back. Until `finish` a
    * crash loses nothing. Throws conflict when something is mounted below: deleting would empty somebody's disk.
@@ -58,7 +65,6 @@ export class LocalVolumes {
     }
     const trash = join(this.#root, `.removed-${randomBytes(8).toString('hex')}-${name}`);
     await renameIfThere(path, trash);
-    failpoint('volume.remove.renamed');
     return {
       finish: () => rm(trash, { recursive: true, force: true }),
       undo: () => renameIfThere(trash, path),
@@ -163,6 +169,16 @@ export class LocalVolumes {
     await rm(filled, { recursive: true, force: true });
     failpoint('volume.populate.done');
     return true;
+  }
+}
+
+async function removeIfEmpty(path: string): Promise<void> {
+  try {
+    await rmdir(path);
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTEMPTY') {
+      throw error;
+    }
   }
 }
 

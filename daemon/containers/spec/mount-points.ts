@@ -246,12 +246,8 @@ function readOnlyDepth(
 
 function ofVolumeRequest(request: MountRequest, destination: string, id: string, fail: Fail): VolumeMount {
   const { Source: name = '', VolumeOptions: options = {} } = request;
-  const driver = options.DriverConfig?.Name || LOCAL_DRIVER;
   if (name !== '') {
     checkVolumeName(name);
-  }
-  if (driver !== LOCAL_DRIVER) {
-    throw notSupportedYet('Mounts.VolumeOptions.DriverConfig.Name', driver);
   }
   if (options.Subpath && name === '') {
     throw fail('must not set Subpath when using anonymous volumes');
@@ -260,6 +256,8 @@ function ofVolumeRequest(request: MountRequest, destination: string, id: string,
   return {
     ...volume(id, { name, destination, mode: SHARED_LABEL, readOnly: request.ReadOnly ?? false }),
     noCopy: options.NoCopy ?? false,
+    // One that does not exist is refused where volumes are made.
+    driver: options.DriverConfig?.Name || LOCAL_DRIVER,
     driverOptions: options.DriverConfig?.Options ?? {},
     labels: options.Labels ?? {},
   };

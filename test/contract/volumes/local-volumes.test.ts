@@ -162,3 +162,16 @@ test('restore: brings back unfinished removals, keeps strangers with data, compl
   expect(readdirSync(join(folder, 'volumes')).toSorted()).toEqual(['kept', 'missing', 'stranger']);
   expect(readdirSync(volumes.mountpoint('kept'))).toEqual(['mine']);
 });
+
+test('undoCreate takes away what create made, as far as it came, and nothing that holds data', async () => {
+  const left = () => readdirSync(join(folder, 'volumes')).toSorted();
+  await volumes.create('made');
+  await volumes.undoCreate('made');
+  mkdirSync(join(folder, 'volumes/half-made'));
+  await volumes.undoCreate('half-made');
+  await volumes.undoCreate('never-made');
+  await volumes.create('adopted');
+  writeFileSync(join(volumes.mountpoint('adopted'), 'data'), 'kept');
+  await volumes.undoCreate('adopted');
+  expect(left()).toEqual(['adopted']);
+});

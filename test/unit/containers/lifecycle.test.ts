@@ -13,6 +13,12 @@ beforeEach(async () => {
 
 afterEach(() => rig[Symbol.dispose]());
 
+/** Lets the time pass in which a clean-up step is taken again. */
+async function allRetries(): Promise<void> {
+  await settled();
+  await rig.clock.advance(2000);
+}
+
 const never = (): AbortSignal => new AbortController().signal;
 const wait = async (
   id: string,
@@ -175,10 +181,37 @@ describe('exit', () => {
     rig.journal.isDiskFull = true;
     await rig.exit(id, 5);
     expect(await rig.status(id)).toBe('exited 5');
+    await allRetries();
     expect(rig.runtime.records.size).toBe(1);
     await rig.restartDaemon();
     expect(await rig.status(id)).toBe('exited 5');
     expect(rig.journal.actions()).toEqual(['die 5', 'disconnect']);
+  });
+
+  test('that the disk refuses for a moment is stored, told and released a moment later', async () => {
+    const id = await rig.run();
+    rig.journal.actions();
+    rig.journal.isDiskFull = true;
+    const result = wait(id);
+    await rig.exit(id, 5);
+    expect(await result).toEqual({ StatusCode: 5 });
+    rig.journal.isDiskFull = false;
+    await allRetries();
+    expect(rig.table.rows.get(id)?.state).toMatchObject({ status: 'exited', exitCode: 5 });
+    expect([remains(), rig.journal.actions()]).toEqual([
+      { ...nothing, directories: [id] },
+      ['die 5', 'disconnect'],
+    ]);
+  });
+
+  test('gives back what resists for a moment', async () => {
+    const id = await rig.run();
+    rig.world.failing.add('unmount');
+    await rig.exit(id, 0);
+    expect(remains()).toMatchObject({ mounts: 1 });
+    rig.world.failing.clear();
+    await allRetries();
+    expect(remains()).toEqual({ ...nothing, directories: [id] });
   });
 
   test('of a --rm container removes it with its anonymous volumes', async () => {
@@ -305,17 +338,31 @@ describe('remove', () => {
   test('of files that resist leaves a dead container; with force only the files', async () => {
     const id = await rig.create();
     rig.world.failing.add('rootfs.remove');
-    await expect(rig.containers.remove(id, { volumes: false, force: false, link: false })).rejects.toThrow(
-      'failed to remove its files',
-    );
+    const refused = rig.containers.remove(id, { volumes: false, force: false, link: false });
+    await Promise.all([expect(refused).rejects.toThrow('failed to remove its files'), allRetries()]);
     expect(await rig.status(id)).toMatch(/^dead 0: /);
-    await rig.containers.remove(id, { volumes: false, force: true, link: false });
+    const forced = rig.containers.remove(id, { volumes: false, force: true, link: false });
+    await Promise.all([forced, allRetries()]);
     expect([rig.table.rows.size, rig.world.rootfsIds.size]).toEqual([0, 1]);
     await rig.restartDaemon();
     expect(rig.world.rootfsIds.size).toBe(1);
     rig.world.failing.clear();
     await rig.restartDaemon();
     expect(rig.world.rootfsIds.size).toBe(0);
+  });
+
+  test('whose row resists leaves a dead container, which can be removed again', async () => {
+    const id = await rig.create();
+    const remove = rig.table.remove.bind(rig.table);
+    rig.table.remove = () => {
+      throw new Error('disk is full');
+    };
+    const refused = rig.containers.remove(id, { volumes: false, force: true, link: false });
+    await Promise.all([expect(refused).rejects.toThrow('failed to remove its record'), allRetries()]);
+    expect(await rig.status(id)).toMatch(/^dead 0: /);
+    rig.table.remove = remove;
+    await rig.containers.remove(id, { volumes: false, force: false, link: false });
+    expect([rig.table.rows.size, rig.world.rootfsIds.size]).toEqual([0, 0]);
   });
 
   test('all verbs at once on one container end in one state, with one die per exit', async () => {

@@ -22,6 +22,10 @@ class FakeDirectories implements VolumeDirectories {
     this.present.add(name);
   }
 
+  async undoCreate(name: string): Promise<void> {
+    this.present.delete(name);
+  }
+
   async beginRemove(name: string) {
     this.present.delete(name);
     return {
@@ -103,7 +107,7 @@ test('create: without a name makes one up and labels the volume', async () => {
   const { Name, Labels } = await volumes.create({});
   expect(Name).toMatch(/^[0-9a-f]{64}$/);
   expect(Labels).toEqual({ 'com.docker.volume.anonymous': '' });
-  await volumes.removeAnonymous(Name);
+  await volumes.removeAnonymous(Name, 'c1');
   expect(await volumes.inspect(Name)).toMatchObject({ Name });
 });
 
@@ -169,12 +173,12 @@ test('ensure: makes an anonymous volume that goes when nobody uses it', async ()
     created: true,
   });
   expect((await volumes.ensure('anon', { anonymous: false })).created).toBe(false);
-  used.set('anon', ['c1']);
-  await volumes.removeAnonymous('anon');
+  used.set('anon', ['c1', 'c2']);
+  await volumes.removeAnonymous('anon', 'c1');
   expect(database.volumes.all()).toHaveLength(1);
-  used.clear();
-  await volumes.removeAnonymous('anon');
-  await volumes.removeAnonymous('anon');
+  used.set('anon', ['c2']);
+  await volumes.removeAnonymous('anon', 'c2');
+  await volumes.removeAnonymous('anon', 'c2');
   expect(database.volumes.all()).toEqual([]);
 });
 
