@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { TestDaemon } from '../support/daemon.ts';
+import { needs } from '../support/needs.ts';
+import { Attempt, Lanes } from './points.ts';
+import type { Point } from './points.ts';
+import { publicView, verbs } from './verbs.ts';
+import type { Verb } from './verbs.ts';
+
+const SETTLES_MS = 2000;
+/** Where a daemon can die but nothing can fail: right after a commit of SQLite, and after the last step of a start. */
+const NOTHING_CAN_FAIL: ReadonlySet<string> = new Set([
+  'database.transaction.committed',
+  'containers.start.begun',
+]);
+
+/**
+ * For each failpoint of each verb: the step fails there once, as on a full disk. The daemon lives on, so nothing may
+ * be left that only its next start would sweep, a refused verb must have had no effect, and the same verb must work
+ * once the cause is gone.
+ */
+needs(
+  'root',
+  'runc',
+  'conmon',
+  'nft',
+  'ip',
+  'busybox',
+  'built',
+)('a step that fails', () => {
+  let lanes: Lanes;
+  let failures = 0;
+  let found = 0;
+  beforeAll(async () => {
+    lanes = await Lanes.open();
+  });
+  afterAll(async () => {
+    console.log(`${failures} failed steps, ${found === 0 ? 'no' : found} differences`);
+    await lanes[Symbol.asyncDispose]();
+  });
+
+  test.each(verbs)('$name: leaves nothing behind whichever of its steps fails', async (verb) => {
+    const points = (await lanes.points(verb)).filter(({ name }) => !NOTHING_CAN_FAIL.has(name));
+    expect(points).not.toEqual([]);
+    const problems = await lanes.each(points, (daemon, point) => failAt(daemon, verb, point));
+    failures += points.length;
+    found += problems.length;
+    expect(problems).toEqual([]);
+  });
+});
+
+/** Problems found; always leaves a daemon without containers. */
+async function failAt(daemon: TestDaemon, verb: Verb, point: Point): Promise<string[]> {
+  const attempt = new Attempt(daemon);
+  await attempt.step('prepare', () => verb.prepare(daemon.http));
+  await attempt.step('start with the failpoint', () =>
+    daemon.restart({
+      gracefully: true,
+      env: { BERTH_FAILPOINTS: `${point.name}=errno(ENOSPC)@${point.nth}` },
+    }),
+  );
+  const before = await publicView(daemon.http);
+  const refusal = await verb.act(daemon.http).then(
+    () => undefined,
+    (error: unknown) => String(error),
+  );
+  if (refusal?.includes('Timeout') === true) {
+    attempt.problems.push(`no answer: ${refusal}`);
+  }
+  await attempt.converged(`after ${refusal ?? 'success'}`, SETTLES_MS);
+  if (refusal !== undefined) {
+    await attempt.step(`effect after ${refusal}`, () => verb.checkRefused(daemon.http, before));
+  }
+  await attempt.step(`second attempt after ${refusal ?? 'success'}`, () => verb.act(daemon.http));
+  await attempt.step('its effect', () => verb.verify(daemon.http));
+  await attempt.converged('after the second attempt', SETTLES_MS);
+  await attempt.step('undo', () => verb.undo(daemon.http));
+  await attempt.converged('after undo', SETTLES_MS);
+  if (!daemon.isRunning()) {
+    attempt.problems.push(`the daemon ended:\n${daemon.log().slice(-3000)}`);
+    await daemon.up();
+  }
+  return attempt.problems;
+}

@@ -1,0 +1,171 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { TestDaemon } from '../support/daemon.ts';
+import { sleep, until } from '../support/http.ts';
+import { differences } from '../support/oracle.ts';
+import type { Verb } from './verbs.ts';
+
+/** A failpoint as `name@nth`: the nth passing in the life of that daemon. */
+export interface Point {
+  name: string;
+  nth: number;
+}
+
+/** Attempts at one failpoint depend on nothing else, so two daemons share them: one waits while the other computes. */
+const LANES = 2;
+
+/** Daemons that hold a busybox image and nothing else. */
+export class Lanes implements AsyncDisposable {
+  readonly #daemons: TestDaemon[];
+
+  private constructor(daemons: TestDaemon[]) {
+    this.#daemons = daemons;
+  }
+
+  static async open(): Promise<Lanes> {
+    const results = await Promise.allSettled(Array.from({ length: LANES }, startPrepared));
+    const lanes = new Lanes(
+      results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])),
+    );
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed !== undefined) {
+      await lanes[Symbol.asyncDispose]();
+      throw failed.reason;
+    }
+    return lanes;
+  }
+
+  /** The failpoints that a verb passes: of each its first, second and last passing, in order. */
+  points(verb: Verb): Promise<Point[]> {
+    return tracePoints(this.#daemon(0), verb);
+  }
+
+  /** Does `attempt` once for each point, on whichever daemon is free; answers all problems, each with its point. */
+  async each(
+    points: readonly Point[],
+    attempt: (daemon: TestDaemon, point: Point) => Promise<string[]>,
+  ): Promise<string[]> {
+    const problems: string[] = [];
+    const queue = points.values();
+    const lane = async (number: number): Promise<void> => {
+      // One iterator for all lanes: each takes the next point that nobody has.
+      for (const point of queue) {
+        const found = await attempt(this.#daemon(number), point);
+        for (const problem of found) {
+          // At once as well: a run takes minutes.
+          console.log(`${point.name}@${point.nth}: ${problem}`);
+          problems.push(`${point.name}@${point.nth}: ${problem}`);
+        }
+        if (found.length > 0) {
+          await this.#replace(number);
+        }
+      }
+    };
+    await Promise.all([...this.#daemons.keys()].map(lane));
+    return problems;
+  }
+
+  #daemon(number: number): TestDaemon {
+    const daemon = this.#daemons[number];
+    if (daemon === undefined) {
+      throw new Error(`no daemon in lane ${number}`);
+    }
+    return daemon;
+  }
+
+  /** What one point has left wrong must not be taken for the fault of the next. */
+  async #replace(number: number): Promise<void> {
+    await this.#daemon(number)[Symbol.asyncDispose]();
+    this.#daemons[number] = await startPrepared();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#daemons.map((daemon) => daemon[Symbol.asyncDispose]()));
+  }
+}
+
+async function startPrepared(): Promise<TestDaemon> {
+  const daemon = await TestDaemon.start();
+  await daemon.loadBusybox();
+  return daemon;
+}
+
+/** Steps of one attempt; each goes on whatever became of those before it, and says what was wrong. */
+export class Attempt {
+  readonly problems: string[] = [];
+  readonly #daemon: TestDaemon;
+
+  constructor(daemon: TestDaemon) {
+    this.#daemon = daemon;
+  }
+
+  /** Notes what the action throws. */
+  async step(what: string, action: () => Promise<unknown>): Promise<void> {
+    try {
+      await action();
+    } catch (error) {
+      this.problems.push(`${what}: ${firstLines(error)}`);
+    }
+  }
+
+  /** Notes what the oracle still finds after `timeoutMs`. */
+  async converged(when: string, timeoutMs: number): Promise<void> {
+    const found = await remains(this.#daemon, timeoutMs);
+    this.problems.push(...found.map((difference) => `${when}: ${difference}`));
+  }
+}
+
+/** What the oracle still finds after `timeoutMs`: some things go a moment after the answer. */
+export async function remains(daemon: TestDaemon, timeoutMs: number): Promise<string[]> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const found = await differences(daemon).catch((error: unknown) => [firstLines(error)]);
+    if (found.length === 0 || performance.now() > deadline) {
+      return found;
+    }
+    await sleep(20);
+  }
+}
+
+async function tracePoints(daemon: TestDaemon, verb: Verb): Promise<Point[]> {
+  const file = daemon.paths.failpointTrace;
+  await verb.prepare(daemon.http);
+  rmSync(file, { force: true });
+  await daemon.restart({ gracefully: true, env: { BERTH_FAILPOINT_TRACE: file } });
+  const before = readTrace(file).length;
+  await verb.act(daemon.http);
+  // What follows the answer (clean-up after an exit) belongs to the verb as well.
+  await settled(file);
+  const trace = readTrace(file);
+  await daemon.restart({ gracefully: true });
+  await verb.undo(daemon.http);
+  const passed = trace.map((name, index) => ({
+    name,
+    nth: trace.slice(0, index + 1).filter((other) => other === name).length,
+    index,
+  }));
+  const ofVerb = passed.filter(({ index }) => index >= before);
+  return ofVerb.filter(({ name, nth }) => {
+    const same = ofVerb.filter((other) => other.name === name).map((other) => other.nth);
+    return same.indexOf(nth) < 2 || nth === same.at(-1);
+  });
+}
+
+function readTrace(file: string): string[] {
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
+}
+
+async function settled(file: string): Promise<void> {
+  let seen = -1;
+  await until('the trace to end', async () => {
+    const length = readTrace(file).length;
+    const quiet = length === seen;
+    seen = length;
+    await sleep(300);
+    return quiet;
+  });
+}
+
+/** An error may carry the end of a daemon's log. */
+function firstLines(error: unknown): string {
+  return String(error).slice(0, 2000);
+}

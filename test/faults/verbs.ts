@@ -1,0 +1,165 @@
+import { expect } from 'vitest';
+import type { ContainerInspect, ContainerSummary } from '../../api/types/container.ts';
+import type { ImageSummary } from '../../api/types/image.ts';
+import type { HttpClient } from '../support/http.ts';
+import { busyboxImageTar } from '../support/images.ts';
+import { tar } from '../support/tar.ts';
+
+/** What the engine is asked to do while it is made to die or to fail. */
+export interface Verb {
+  name: string;
+  /** Throws when it has had an effect although it was refused. `before` is the view before it. */
+  checkRefused(http: HttpClient, before: PublicView): Promise<void>;
+  /** Makes what the verb works on, with a healthy daemon. */
+  prepare(http: HttpClient): Promise<void>;
+  /** The verb itself; failing is normal for a daemon that dies. Also the second attempt, which must not throw. */
+  act(http: HttpClient): Promise<void>;
+  /** Throws unless the verb has had its effect. */
+  verify(http: HttpClient): Promise<void>;
+  /** Takes away what verb and preparation made. */
+  undo(http: HttpClient): Promise<void>;
+}
+
+/** The one container that verbs work on. */
+export const NAME = 'victim';
+/** Everything a container can hold on to: address, port, shared memory, named and anonymous volume. */
+const BODY = {
+  Image: 'busybox:latest',
+  Cmd: ['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 0.05; done'],
+  ExposedPorts: { '80/tcp': {} },
+  Volumes: { '/anonymous': {} },
+  HostConfig: {
+    NetworkMode: 'bridge',
+    IpcMode: 'shareable',
+    Binds: ['named:/named'],
+    PortBindings: { '80/tcp': [{ HostPort: '8400' }] },
+  },
+};
+
+export const verbs: readonly Verb[] = [
+  {
+    name: 'create',
+    checkRefused: unchanged,
+    prepare: nothing,
+    act: (http) => accept(http, 'POST', `/containers/create?name=${NAME}`, [201, 409], BODY),
+    verify: (http) => expectState(http, 'created'),
+    undo: removeVictim,
+  },
+  {
+    name: 'start',
+    checkRefused: (http) => expectState(http, 'created', 'exited'),
+    prepare: createVictim,
+    act: (http) => accept(http, 'POST', `/containers/${NAME}/start`, [204, 304]),
+    verify: (http) => expectState(http, 'running'),
+    undo: removeVictim,
+  },
+  {
+    name: 'stop',
+    checkRefused: nothing,
+    prepare: startVictim,
+    act: (http) => accept(http, 'POST', `/containers/${NAME}/stop?t=2`, [204, 304]),
+    verify: (http) => expectState(http, 'exited'),
+    undo: removeVictim,
+  },
+  {
+    name: 'exit',
+    checkRefused: nothing,
+    prepare: startVictim,
+    act: async (http) => {
+      const { State } = await inspect(http);
+      if (State.Running) {
+        process.kill(State.Pid, 'SIGKILL');
+      }
+      await accept(http, 'POST', `/containers/${NAME}/wait`, [200]);
+    },
+    verify: (http) => expectState(http, 'exited'),
+    undo: removeVictim,
+  },
+  {
+    name: 'remove',
+    checkRefused: nothing,
+    prepare: startVictim,
+    act: (http) => accept(http, 'DELETE', `/containers/${NAME}?force=1&v=1`, [204, 404]),
+    verify: async (http) => {
+      // The anonymous volume goes too, the named one stays.
+      const { containers, volumes } = await publicView(http);
+      expect([...containers, ...volumes].join(' ')).toBe('named');
+    },
+    undo: removeVictim,
+  },
+  {
+    name: 'load',
+    checkRefused: unchanged,
+    prepare: nothing,
+    act: (http) => accept(http, 'POST', '/images/load?quiet=1', [200], twoLayers()),
+    verify: (http) => accept(http, 'GET', '/images/faulty:1/json', [200]),
+    undo: (http) => accept(http, 'DELETE', '/images/faulty:1?force=1', [200, 404]),
+  },
+];
+
+/** Longer than any verb takes, stop with its timeout included: who has no answer by then hangs. */
+const ANSWER_TIMEOUT_MS = 15_000;
+
+async function accept(
+  http: HttpClient,
+  method: string,
+  path: string,
+  statuses: number[],
+  body?: unknown,
+): Promise<void> {
+  const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
+  const answer = await http.request(method, path, { signal, ...(body === undefined ? {} : { body }) });
+  if (!statuses.includes(answer.status) || answer.text.includes('errorDetail')) {
+    throw new Error(`${method} ${path}: ${answer.status} ${answer.text.slice(0, 300)}`);
+  }
+}
+
+function inspect(http: HttpClient): Promise<ContainerInspect> {
+  return http.ok('GET', `/containers/${NAME}/json`);
+}
+
+async function expectState(http: HttpClient, ...statuses: string[]): Promise<void> {
+  const { State } = await inspect(http);
+  expect(statuses).toContain(State.Status);
+}
+
+async function createVictim(http: HttpClient): Promise<void> {
+  await accept(http, 'POST', `/containers/create?name=${NAME}`, [201], BODY);
+}
+
+async function startVictim(http: HttpClient): Promise<void> {
+  await createVictim(http);
+  await accept(http, 'POST', `/containers/${NAME}/start`, [204]);
+}
+
+async function removeVictim(http: HttpClient): Promise<void> {
+  await accept(http, 'DELETE', `/containers/${NAME}?force=1&v=1`, [204, 404]);
+  await accept(http, 'DELETE', '/volumes/named?force=1', [204, 404]);
+}
+
+async function unchanged(http: HttpClient, before: PublicView): Promise<void> {
+  expect(await publicView(http)).toEqual(before);
+}
+
+async function nothing(): Promise<void> {
+  // Nothing to prepare, or nothing to check.
+}
+
+function twoLayers(): Buffer {
+  const layer = tar([{ name: 'proof', content: 'second layer' }]);
+  return busyboxImageTar({ tags: ['faulty:1'], extraLayers: [layer] });
+}
+
+/** What a user sees: which containers in which state, volumes, images. */
+export type PublicView = Record<'containers' | 'volumes' | 'images', string[]>;
+
+export async function publicView(http: HttpClient): Promise<PublicView> {
+  const containers = await http.ok<ContainerSummary[]>('GET', '/containers/json?all=1');
+  const { Volumes } = await http.ok<{ Volumes: { Name: string }[] | null }>('GET', '/volumes');
+  const images = await http.ok<ImageSummary[]>('GET', '/images/json?all=1');
+  return {
+    containers: containers.map(({ Names, State }) => `${Names.join(' ')} ${State}`).toSorted(),
+    volumes: (Volumes ?? []).map(({ Name }) => Name).toSorted(),
+    images: images.flatMap(({ Id, RepoTags }) => [Id, ...RepoTags]).toSorted(),
+  };
+}
