@@ -13,7 +13,7 @@ import { sandboxRequest } from './sandbox.ts';
 import { buildSpec } from './spec/container-spec.ts';
 import type { ContainerSpec } from './spec/container-spec.ts';
 import { containerOfMode } from './spec/namespaces.ts';
-import { ensureVolumes } from './volumes.ts';
+import { makeVolumes } from './volumes.ts';
 
 /** Makes a container that can be started. Throws not_found for its image, conflict for its name. */
 export async function createContainer(
@@ -44,7 +44,7 @@ export async function createContainer(
   rollback.defer('remove directory', () => rootfs.remove(id));
   await rootfs.create(id, image.layerIds);
   failpoint('containers.create.volumes');
-  await ensureVolumes(context, spec, rollback);
+  const storeVolumes = await makeVolumes(context, spec, rollback);
   refuseHangUp(options.signal);
 
   const container = newContainer({
@@ -56,7 +56,7 @@ export async function createContainer(
     spec,
     state: { status: 'created', exitCode: 0, error: '' },
   });
-  machine.create(container, [containerEvent(container, 'create')]);
+  machine.create(container, [containerEvent(container, 'create')], storeVolumes);
   rollback.commit();
   return { Id: id, Warnings: warnings };
 }

@@ -32,13 +32,17 @@ export class Machine {
     this.#deps = deps;
   }
 
-  /** The row of a new container and its events; from here on it exists. Throws conflict when the name is taken. */
-  create(container: Container, drafts: readonly EventDraft[]): void {
+  /**
+   * The row of a new container, what belongs to it alone (`storeParts`) and its events; from here on it exists. Throws
+   * conflict when the name is taken.
+   */
+  create(container: Container, drafts: readonly EventDraft[], storeParts: () => void): void {
     const { journal, containers, registry } = this.#deps;
     const { id, name, imageId, layerIds, createdNano, spec, state } = container;
     failpoint('containers.create.commit');
     journal.commit(
       (emit) => {
+        storeParts();
         containers.insert({
           id,
           name,

@@ -202,6 +202,12 @@ export interface NetworkSandboxes {
   restore(live: readonly { containerId: string; containerName: string; sandbox: Sandbox }[]): Promise<void>;
 }
 
+export interface VolumeReservation {
+  mountpoint: string;
+  store(): void;
+  undo(): Promise<void>;
+}
+
 export interface VolumeBinder {
   /** The volume of this name, created when missing (`anonymous` when the engine made up the name). */
   ensure(
@@ -213,6 +219,15 @@ export interface VolumeBinder {
       anonymous: boolean;
     },
   ): Promise<{ name: string; mountpoint: string; driver: string; created: boolean }>;
+  /**
+   * Makes an anonymous volume for a container that is being created. It exists once `store` has run, in the transaction
+   * that stores the container: a daemon that dies before leaves an empty directory, which its next start removes.
+   * `undo` takes it back when that transaction fails. One that exists is left alone by both.
+   */
+  reserveAnonymous(
+    name: string,
+    options: { driver?: string; driverOpts?: Record<string, string>; labels?: Record<string, string> },
+  ): Promise<VolumeReservation>;
   /** Fills an empty volume from the image's directory at first use (copy-up), unless `noCopy`. */
   populate(name: string, sourceRoot: string, sourcePath: string): Promise<void>;
   /** `mount`, where known, goes into the event as dockerd has it. */

@@ -26,22 +26,52 @@ export function anonymousVolumes({ spec }: Pick<Container, 'spec'>): string[] {
     .map(({ name }) => name);
 }
 
-/** Makes the volumes that do not exist yet; a rollback, where given, takes away those it made. */
-export async function ensureVolumes(
-  context: ContainerContext,
-  spec: ContainerSpec,
-  rollback?: Rollback,
-): Promise<void> {
-  const { volumes, volumePaths } = context;
+/** Makes the volumes that do not exist yet: for a container that has a row, they may have been removed meanwhile. */
+export async function ensureVolumes(context: ContainerContext, spec: ContainerSpec): Promise<void> {
   await together(
-    ...volumeMounts(spec).map(async ({ name, anonymous, driver, driverOptions, labels }) => {
-      const made = await volumes.ensure(name, { driver, driverOpts: driverOptions, labels, anonymous });
-      volumePaths.set(name, made.mountpoint);
-      if (made.created) {
-        rollback?.defer(`remove volume ${name}`, () => volumes.remove(name, { force: true }));
-      }
+    ...volumeMounts(spec).map(async (mount) => {
+      await ensureVolume(context, mount);
     }),
   );
+}
+
+/**
+ * The volumes of a container that is being created; the rollback takes away those it made. What is returned stores the
+ * anonymous ones, which nobody would know of without the container's row: call it in the same transaction.
+ */
+export async function makeVolumes(
+  context: ContainerContext,
+  spec: ContainerSpec,
+  rollback: Rollback,
+): Promise<() => void> {
+  const { volumes, volumePaths } = context;
+  const stores = await together(
+    ...volumeMounts(spec).map(async (mount) => {
+      const { name, anonymous, driver, driverOptions: driverOpts, labels } = mount;
+      if (!anonymous) {
+        if (await ensureVolume(context, mount)) {
+          rollback.defer(`remove volume ${name}`, () => volumes.remove(name, { force: true }));
+        }
+        return () => undefined;
+      }
+      const reserved = await volumes.reserveAnonymous(name, { driver, driverOpts, labels });
+      rollback.defer(`remove volume ${name}`, () => reserved.undo());
+      volumePaths.set(name, reserved.mountpoint);
+      return () => reserved.store();
+    }),
+  );
+  return () => stores.forEach((store) => store());
+}
+
+/** True when it was made now. */
+async function ensureVolume(
+  { volumes, volumePaths }: ContainerContext,
+  mount: VolumeMount,
+): Promise<boolean> {
+  const { name, anonymous, driver, driverOptions: driverOpts, labels } = mount;
+  const { mountpoint, created } = await volumes.ensure(name, { driver, driverOpts, labels, anonymous });
+  volumePaths.set(name, mountpoint);
+  return created;
 }
 
 /** At start, with the root mounted: volumes exist and are filled, sources of binds exist, users are noted. */

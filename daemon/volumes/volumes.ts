@@ -13,6 +13,7 @@ import type { EventDraft, Journal } from '../events/journal-types.ts';
 import { volumeFilter } from './filter.ts';
 import { checkVolumeName } from './names.ts';
 import type { VolumeDirectories } from './ports.ts';
+import type { VolumeReservation } from '../containers/ports.ts';
 
 export interface VolumesDeps {
   journal: Journal;
@@ -120,6 +121,36 @@ export class Volumes {
     return { name, mountpoint: this.#deps.directories.mountpoint(name), driver: row.driver, created };
   }
 
+  /** See `VolumeBinder`. */
+  reserveAnonymous(name: string, options: Omit<CreateOptions, 'anonymous'>): Promise<VolumeReservation> {
+    return this.#locks.run(name, async () => {
+      const { directories, log } = this.#deps;
+      const mountpoint = directories.mountpoint(name);
+      checkVolumeName(name);
+      checkDriver(name, options.driver ?? '');
+      if (this.#rows.has(name)) {
+        return { mountpoint, store: () => undefined, undo: () => Promise.resolve() };
+      }
+      const labels = { ...options.labels, [ANONYMOUS_LABEL]: '' };
+      const row = this.#newRow(name, { ...options, labels, anonymous: true });
+      await using rollback = new Rollback(log, { volume: name });
+      rollback.defer('remove its directory', () => directories.undoCreate(name));
+      await directories.create(name);
+      failpoint('volume.reserve.directory');
+      rollback.commit();
+      return {
+        mountpoint,
+        // Becomes durable with the row of its container.
+        store: () => this.#store(row, { durable: false }),
+        undo: () =>
+          this.#locks.run(name, () => {
+            this.#rows.delete(name);
+            return directories.undoCreate(name);
+          }),
+      };
+    });
+  }
+
   /** See `VolumeBinder`: fills an empty volume from a directory of the container's file system. */
   populate(name: string, sourceRoot: string, sourcePath: string): Promise<void> {
     return this.#locks.run(name, () => {
@@ -159,6 +190,18 @@ export class Volumes {
 
   // ---------------------------------------------------------------------------------------------- inside
 
+  #newRow(name: string, options: CreateOptions): VolumeRow {
+    checkOptions(name, options.driverOpts ?? {});
+    return {
+      name,
+      driver: DRIVER,
+      options: {},
+      labels: options.labels ?? {},
+      anonymous: options.anonymous,
+      createdNano: this.#deps.clock.nowNano(),
+    };
+  }
+
   #createUnlessThere(name: string, options: CreateOptions): Promise<{ row: VolumeRow; created: boolean }> {
     return this.#locks.run(name, async () => {
       checkVolumeName(name);
@@ -167,27 +210,22 @@ export class Volumes {
       if (existing !== undefined) {
         return { row: existing, created: false };
       }
-      checkOptions(name, options.driverOpts ?? {});
-      const row: VolumeRow = {
-        name,
-        driver: DRIVER,
-        options: {},
-        labels: options.labels ?? {},
-        anonymous: options.anonymous,
-        createdNano: this.#deps.clock.nowNano(),
-      };
+      const row = this.#newRow(name, options);
       await using rollback = new Rollback(this.#deps.log, { volume: name });
       rollback.defer('remove its directory', () => this.#deps.directories.undoCreate(name));
       await this.#deps.directories.create(name);
       failpoint('volume.create.row');
-      // An anonymous volume becomes durable with the row of its container.
-      this.#commit(draft(name, 'create'), { durable: !row.anonymous }, () => {
-        this.#deps.database.volumes.insert(row);
-      });
+      this.#store(row, { durable: true });
       rollback.commit();
-      this.#rows.set(name, row);
       return { row, created: true };
     });
+  }
+
+  #store(row: VolumeRow, options: { durable: boolean }): void {
+    this.#commit(draft(row.name, 'create'), options, () => {
+      this.#deps.database.volumes.insert(row);
+    });
+    this.#rows.set(row.name, row);
   }
 
   /** Containers that use it, but for one that is on its way out. */

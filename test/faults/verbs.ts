@@ -42,7 +42,11 @@ export const verbs: readonly Verb[] = [
     checkRefused: unchanged,
     prepare: nothing,
     act: (http) => accept(http, 'POST', `/containers/create?name=${NAME}`, [201, 409], BODY),
-    verify: (http) => expectState(http, 'created'),
+    verify: async (http) => {
+      await expectState(http, 'created');
+      // The named one, and one anonymous: no attempt that failed has left another.
+      expect((await publicView(http)).volumes).toHaveLength(2);
+    },
     undo: removeVictim,
   },
   {

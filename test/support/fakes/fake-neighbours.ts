@@ -130,6 +130,14 @@ export class FakeNeighbours {
         this.volumeNames.add(name);
         return { name, mountpoint: `/volumes/${name}`, driver: 'local', created };
       },
+      reserveAnonymous: async (name) => {
+        this.#called('reserveAnonymous');
+        return {
+          mountpoint: `/volumes/${name}`,
+          store: () => void this.volumeNames.add(name),
+          undo: async () => void this.volumeNames.delete(name),
+        };
+      },
       populate: async () => this.#called('populate'),
       mounted: () => this.#called('mounted'),
       unmounted: () => this.#called('unmounted'),

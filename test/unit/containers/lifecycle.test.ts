@@ -81,9 +81,11 @@ test('names: a second container of a name is refused with the words clients look
 });
 
 describe('create', () => {
-  test.each(['validate', 'rootfs.create', 'ensure'])('leaves nothing when %s fails', async (step) => {
+  const steps = ['validate', 'rootfs.create', 'ensure', 'reserveAnonymous'];
+  test.each(steps)('leaves nothing when %s fails', async (step) => {
+    const volumes = { Volumes: { '/data': {} }, HostConfig: { Binds: ['named:/named'] } };
     rig.world.failing.add(step);
-    await expect(rig.create({ Volumes: { '/data': {} } }, 'web')).rejects.toThrow(`${step} failed`);
+    await expect(rig.create(volumes, 'web')).rejects.toThrow(`${step} failed`);
     rig.world.failing.clear();
     expect([remains(), rig.world.rootfsIds.size]).toEqual([nothing, 0]);
     expect([rig.journal.actions(), rig.world.volumeNames.size, rig.table.rows.size]).toEqual([[], 0, 0]);

@@ -182,6 +182,26 @@ test('ensure: makes an anonymous volume that goes when nobody uses it', async ()
   expect(database.volumes.all()).toEqual([]);
 });
 
+test('reserveAnonymous: a volume exists once it is stored, and undo takes it back', async () => {
+  const { volumes, database, directories, events } = setUp();
+  const reserved = await volumes.reserveAnonymous('anon', {});
+  expect([(await volumes.list(NONE)).Volumes, database.volumes.all(), [...directories.present]]).toEqual([
+    [],
+    [],
+    ['anon'],
+  ]);
+  reserved.store();
+  expect(database.volumes.all()).toMatchObject([{ name: 'anon', anonymous: true }]);
+  expect(await volumes.inspect('anon')).toMatchObject({ Labels: { 'com.docker.volume.anonymous': '' } });
+  const again = await volumes.reserveAnonymous('anon', {});
+  again.store();
+  await again.undo();
+  expect(await volumes.inspect('anon')).toMatchObject({ Name: 'anon' });
+  await (await volumes.reserveAnonymous('unwanted', {})).undo();
+  expect([...directories.present]).toEqual(['anon']);
+  expect(events().map(({ action }) => action)).toEqual(['create']);
+});
+
 test('mounted and unmounted tell who and where', async () => {
   const { volumes, events } = setUp();
   await volumes.ensure('data', { anonymous: false });
