@@ -5,7 +5,7 @@ import { describeEngine, onReference } from '../support/engine.ts';
 import type { Engine } from '../support/engine.ts';
 import { until } from '../support/http.ts';
 import { busyboxImageTar } from '../support/images.ts';
-import { descriptorCounts, differences } from '../support/oracle.ts';
+import { descriptorCounts, descriptorGrowth, differences } from '../support/oracle.ts';
 
 const REPETITIONS = 50;
 const IMAGE = busyboxImageTar({ tags: ['unfinished:1'], extraLayers: [[{ name: 'proof', content: 'x' }]] });
@@ -91,18 +91,12 @@ describeEngine('a client that leaves', (engine) => {
     for (let repetition = 0; repetition < REPETITIONS; repetition += 1) {
       await visit(engine, id);
     }
-    await expect.poll(() => growth(before, descriptorCounts(engine.daemon)), { timeout: 5000 }).toEqual({});
+    await expect.poll(() => descriptorGrowth(before, engine.daemon), { timeout: 5000 }).toEqual({});
     await expect.poll(() => differences(engine.daemon), { timeout: 3000 }).toEqual([]);
     expect(await engine.http.ok('GET', '/images/json')).toEqual(images);
     expect((await engine.list()).map(({ Id }) => Id)).toEqual([id]);
   });
 });
-
-/** Descriptors there are more of than before; an idle worker thread may have ended and taken some along. */
-function growth(before: Record<string, number>, after: Record<string, number>): Record<string, number> {
-  const grown = Object.entries(after).filter(([target, count]) => count > (before[target] ?? 0));
-  return Object.fromEntries(grown);
-}
 
 /** Asks, waits until the answer has begun, and goes. */
 async function leave(engine: Engine, method: string, path: string): Promise<void> {

@@ -36,6 +36,14 @@ export function descriptorCounts(daemon: TestDaemon): Record<string, number> {
   return counts;
 }
 
+/** Kinds of descriptors of which there are more than before: a worker thread that was idle may have ended meanwhile. */
+export function descriptorGrowth(before: Record<string, number>, daemon: TestDaemon): Record<string, number> {
+  const grown = Object.entries(descriptorCounts(daemon)).filter(
+    ([target, count]) => count > (before[target] ?? 0),
+  );
+  return Object.fromEntries(grown);
+}
+
 interface ApiView {
   all: ContainerInspect[];
   running: ContainerInspect[];
