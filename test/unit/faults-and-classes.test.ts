@@ -1,0 +1,87 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+
+/**
+ * The ways in which engines are known to have failed (fault cases R1 to R65) and to have been broken into (classes 1
+ * to 27) have numbers. A test begins its title with the number of what it covers, `R11: ...` or `class 8: ...`, so
+ * that a grep finds it and a missing one is seen here.
+ */
+const REQUIRED = [
+  ...numbered('R', [1, 7], [11, 24], [27, 27], [44, 51], [59, 62]),
+  ...numbered('class ', [2, 9], [24, 27]),
+];
+
+/** On their way, with the area they belong to. A number goes from here with the test that covers it. */
+const ARRIVING: Readonly<Record<string, string>> = {
+  R2: 'health',
+  R3: 'health',
+  R4: 'health',
+  R5: 'health',
+  R6: 'health',
+  R7: 'health',
+  R11: 'hard',
+  R12: 'hard',
+  R13: 'hard',
+  R14: 'control',
+  R15: 'control',
+  R16: 'control',
+  R17: 'health',
+  R18: 'health',
+  R19: 'health',
+  R20: 'control',
+  R21: 'control',
+  R22: 'health',
+  R23: 'control',
+  R24: 'hard',
+  R27: 'logs',
+  R44: 'logs',
+  R45: 'logs',
+  R46: 'logs',
+  R47: 'logs',
+  R48: 'logs',
+  R49: 'health',
+  R50: 'health',
+  R51: 'hard',
+  R59: 'control',
+  R60: 'control',
+  R61: 'health',
+  R62: 'hard',
+  'class 2': 'files',
+  'class 3': 'hard',
+  'class 4': 'hard',
+  'class 5': 'hard',
+  'class 6': 'hard',
+  'class 7': 'hard',
+  'class 8': 'hard',
+  'class 9': 'hard',
+  'class 24': 'hard',
+  'class 25': 'hard',
+  'class 26': 'hard',
+  'class 27': 'hard',
+};
+
+const ROOT = path.resolve(import.meta.dirname, '..');
+const covered = new Set(
+  readdirSync(ROOT, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.ts') && !file.endsWith('faults-and-classes.test.ts'))
+    .flatMap((file) => numbersOf(readFileSync(path.join(ROOT, file), 'utf8'))),
+);
+
+test('every fault case and security class that must hold has a test with its number', () => {
+  const missing = REQUIRED.filter((number) => !covered.has(number) && ARRIVING[number] === undefined);
+  expect(missing).toEqual([]);
+});
+
+/** Titles are strings that begin with one number or several: `R11: stop`, `R1, R7: kill`, `class 5: root`. */
+function numbersOf(source: string): string[] {
+  return [...source.matchAll(/['"`]((?:R\d+|class \d+)(?:, (?:R\d+|class \d+))*): /g)].flatMap(
+    ([, numbers = '']) => numbers.split(', '),
+  );
+}
+
+function numbered(prefix: string, ...spans: readonly (readonly [number, number])[]): string[] {
+  return spans.flatMap(([first, last]) =>
+    Array.from({ length: last - first + 1 }, (_, index) => `${prefix}${first + index}`),
+  );
+}
