@@ -14,6 +14,7 @@ import { buildSpec } from './spec/container-spec.ts';
 import type { ContainerSpec } from './spec/container-spec.ts';
 import { containerOfMode } from './spec/namespaces.ts';
 import { makeVolumes } from './volumes.ts';
+import { fillDonatedVolumes, refuseGoneDonors, volumeDonors } from './volumes-from.ts';
 
 /** Makes a container that can be started. Throws not_found for its image, conflict for its name. */
 export async function createContainer(
@@ -33,6 +34,7 @@ export async function createContainer(
   refuseOtherPlatform(image, request.Image, options.platform);
   const id = newId();
   const { spec, warnings } = specify(context, { id, request, image });
+  const donors = volumeDonors(context, spec.hostConfig.VolumesFrom ?? []);
 
   await context.turns.next();
   await using rollback = new Rollback(log, { container: id });
@@ -43,6 +45,7 @@ export async function createContainer(
   failpoint('containers.create.rootfs');
   rollback.defer('remove directory', () => rootfs.remove(id));
   await rootfs.create(id, image.layerIds);
+  await fillDonatedVolumes(context, donors);
   failpoint('containers.create.volumes');
   const storeVolumes = await makeVolumes(context, spec, rollback);
   refuseHangUp(options.signal);
@@ -56,6 +59,7 @@ export async function createContainer(
     spec,
     state: { status: 'created', exitCode: 0, error: '' },
   });
+  refuseGoneDonors(context, donors);
   machine.create(container, [containerEvent(container, 'create')], storeVolumes);
   rollback.commit();
   return { Id: id, Warnings: warnings };
@@ -73,7 +77,8 @@ function specify(
     findContainer: (ref) => {
       try {
         const { id, spec } = registry.find(ref);
-        return { id, hostname: spec.config.Hostname ?? '', domainname: spec.config.Domainname ?? '' };
+        const { Hostname: hostname = '', Domainname: domainname = '' } = spec.config;
+        return { id, hostname, domainname, mounts: spec.mounts };
       } catch (error) {
         if (isEngineError(error, 'not_found')) {
           return undefined;

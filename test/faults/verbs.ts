@@ -36,6 +36,9 @@ const BODY = {
   },
 };
 
+/** Never started: its volume is filled when another container takes it over. */
+const DONOR = { Image: 'busybox:latest', Volumes: { '/etc': {} } };
+
 export const verbs: readonly Verb[] = [
   {
     name: 'create',
@@ -48,6 +51,24 @@ export const verbs: readonly Verb[] = [
       expect((await publicView(http)).volumes).toHaveLength(2);
     },
     undo: removeVictim,
+  },
+  {
+    name: 'create with volumes from',
+    checkRefused: unchanged,
+    prepare: (http) => accept(http, 'POST', '/containers/create?name=donor', [201], DONOR),
+    act: (http) =>
+      accept(http, 'POST', `/containers/create?name=${NAME}`, [201, 409], {
+        Image: 'busybox:latest',
+        HostConfig: { VolumesFrom: ['donor'] },
+      }),
+    verify: async (http) => {
+      await expectState(http, 'created');
+      expect((await publicView(http)).volumes).toHaveLength(1);
+    },
+    undo: async (http) => {
+      await removeVictim(http);
+      await accept(http, 'DELETE', '/containers/donor?force=1&v=1', [204, 404]);
+    },
   },
   {
     name: 'start',

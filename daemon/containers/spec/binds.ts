@@ -113,7 +113,7 @@ export function problemOfDestination(path: string): string | undefined {
 }
 
 /** True for the empty mode and for words that exist, each kind once. */
-function isMode(mode: string): boolean {
+export function isMode(mode: string): boolean {
   if (mode === '') {
     return true;
   }

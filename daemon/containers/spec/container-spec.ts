@@ -17,6 +17,7 @@ import type { ContainerLookup } from './namespaces.ts';
 import { resolveNamespaces } from './namespaces.ts';
 import { resolveEndpoints } from './networking.ts';
 import { refuseNul } from './refuse.ts';
+import { donatedMounts } from './volumes-from.ts';
 
 /**
  * What a container is to be, for as long as it lives: the JSON of its row. Everything a client may ask has been
@@ -75,7 +76,7 @@ export interface BuildSpecInput {
   image: ResolvedImage;
   facts: HostFacts;
   defaults: EngineDefaults;
-  /** For `container:<name|id>`: the container meant, undefined when there is none. */
+  /** The container that a field names, undefined when there is none. */
   findContainer: ContainerLookup;
   /** Whether a path exists on the host; asked only for binds that must not be created. */
   hostPathExists: (path: string) => boolean;
@@ -117,6 +118,7 @@ export function buildSpec(input: BuildSpecInput): { spec: ContainerSpec; warning
         selinux: facts.selinux,
         recursiveReadOnly: facts.recursiveReadOnly,
         hostPathExists: input.hostPathExists,
+        donated: donatedMounts(hostConfig.VolumesFrom ?? [], (ref) => input.findContainer(ref)?.mounts),
       }),
       platform: 'linux',
       stopSignal: parseSignal(config.StopSignal ?? 'SIGTERM'),

@@ -66,7 +66,7 @@ export function normaliseHostConfig(
     RestartPolicy: restartPolicy(asked),
     AutoRemove: asked.AutoRemove ?? false,
     VolumeDriver: asked.VolumeDriver ?? '',
-    VolumesFrom: null,
+    VolumesFrom: asked.VolumesFrom?.length ? asked.VolumesFrom : null,
     ConsoleSize: consoleSize(asked.ConsoleSize),
     CapAdd: asked.CapAdd?.length ? asked.CapAdd : null,
     CapDrop: asked.CapDrop?.length ? asked.CapDrop : null,
@@ -111,14 +111,7 @@ export function normaliseHostConfig(
 
 /** What other engines do and this one does not yet: refused, so that nobody believes it is in force. */
 function refuseUnsupported(asked: HostConfig): void {
-  for (const field of [
-    'VolumesFrom',
-    'Links',
-    'DeviceRequests',
-    'StorageOpt',
-    'CgroupParent',
-    'Cgroup',
-  ] as const) {
+  for (const field of ['Links', 'DeviceRequests', 'StorageOpt', 'CgroupParent', 'Cgroup'] as const) {
     refuseUnlessEmpty(field, asked[field]);
   }
   if (asked.VolumeDriver && asked.VolumeDriver !== 'local') {

@@ -61,11 +61,14 @@ export interface MountInput {
   selinux: boolean;
   recursiveReadOnly: boolean;
   hostPathExists: (path: string) => boolean;
+  /** Of the containers in VolumesFrom: whatever this container has of its own at a destination comes first. */
+  donated: readonly ResolvedMount[];
 }
 
 /**
- * Everything mounted into a container: Binds, Mounts, Tmpfs, then an anonymous volume for each of Volumes that
- * nothing else covers. Sorted by depth, so that no mount hides one made before. Pure but for `hostPathExists`.
+ * Everything mounted into a container: Binds, Mounts, Tmpfs, then the mounts of VolumesFrom and an anonymous volume
+ * for each of Volumes that nothing else covers. Sorted by depth, so that no mount hides one made before. Pure but for
+ * `hostPathExists`.
  */
 export function resolveMounts(input: MountInput): ResolvedMount[] {
   const { id, config, hostConfig } = input;
@@ -79,6 +82,11 @@ export function resolveMounts(input: MountInput): ResolvedMount[] {
       throw invalidArgument(`Duplicate mount point: ${mount.destination}`);
     }
     taken.set(mount.destination, mount);
+  }
+  for (const mount of input.donated) {
+    if (!taken.has(mount.destination)) {
+      taken.set(mount.destination, mount);
+    }
   }
   for (const path of Object.keys(config.Volumes ?? {})) {
     const problem = problemOfDestination(path);

@@ -2,11 +2,17 @@ import type { ContainerCreateRequest, HostConfig } from '../../../api/types/cont
 import type { HostFacts } from '../../../runtime/host/facts.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import type { EngineDefaults } from './container-spec.ts';
+import type { ResolvedMount } from './mount-points.ts';
 
-/** What `container:<name|id>` needs to know of the other container. */
-export type ContainerLookup = (
-  ref: string,
-) => { id: string; hostname: string; domainname: string } | undefined;
+/** What a specification needs to know of another container that it names. */
+export interface OtherContainer {
+  id: string;
+  hostname: string;
+  domainname: string;
+  mounts: readonly ResolvedMount[];
+}
+
+export type ContainerLookup = (ref: string) => OtherContainer | undefined;
 
 /** Which namespaces a container has of its own, in the API's words; `container:` always with the full id. */
 export interface NamespaceModes {
@@ -57,7 +63,12 @@ export function resolveNamespaces(
       UsernsMode: oneOf('user namespace mode', host.UsernsMode ?? '', ['', 'host']),
       CgroupnsMode: cgroupnsMode(host, world.facts),
     },
-    identity: neighbour ?? (sharesHostname ? { hostname: world.facts.hostname } : {}),
+    identity:
+      neighbour === undefined
+        ? sharesHostname
+          ? { hostname: world.facts.hostname }
+          : {}
+        : { hostname: neighbour.hostname, domainname: neighbour.domainname },
   };
 }
 

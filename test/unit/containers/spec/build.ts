@@ -1,11 +1,32 @@
 import type { ContainerConfig, ContainerCreateRequest, HostConfig } from '../../../../api/types/container.ts';
 import { buildSpec, engineDefaults } from '../../../../daemon/containers/spec/container-spec.ts';
 import type { ContainerSpec, EngineDefaults } from '../../../../daemon/containers/spec/container-spec.ts';
+import type { OtherContainer } from '../../../../daemon/containers/spec/namespaces.ts';
 import type { HostFacts } from '../../../../runtime/host/facts.ts';
 import { capableHost } from './host-facts.ts';
 
 export const CONTAINER_ID = 'c0ffee'.padEnd(64, '0');
 export const NEIGHBOUR_ID = 'beef'.padEnd(64, '1');
+
+const neighbour: OtherContainer = {
+  id: NEIGHBOUR_ID,
+  hostname: 'next',
+  domainname: 'door',
+  mounts: [
+    {
+      type: 'volume',
+      name: 'shared',
+      anonymous: true,
+      driver: 'local',
+      driverOptions: {},
+      labels: {},
+      noCopy: false,
+      destination: '/shared',
+      mode: 'z',
+      rw: true,
+    },
+  ],
+};
 
 /** The specification of a request for an image whose command is `sh`; `neighbour` exists, `/missing` does not. */
 export function build(
@@ -24,8 +45,7 @@ export function build(
     },
     facts: world.facts ?? capableHost,
     defaults: world.defaults ?? engineDefaults,
-    findContainer: (ref) =>
-      ref === 'neighbour' ? { id: NEIGHBOUR_ID, hostname: 'next', domainname: 'door' } : undefined,
+    findContainer: (ref) => (ref === 'neighbour' ? neighbour : undefined),
     hostPathExists: (path) => path !== '/missing',
   });
 }
