@@ -25,6 +25,7 @@ import { bootId, isAlive } from '../base/kernel/process.ts';
 import type { Logger } from '../base/log.ts';
 import { Rollback } from '../base/rollback.ts';
 import { Containers } from '../containers/containers.ts';
+import { checkCgroupParent } from '../containers/spec/cgroup-parent.ts';
 import { EventLog } from '../events/log.ts';
 import { Execs } from '../execs/execs.ts';
 import type { ImageUser } from '../images/deps.ts';
@@ -268,7 +269,7 @@ async function readHost(config: Config, instance: Instance, log: Logger): Promis
   return {
     facts,
     cgroupLayout: detected.layout,
-    cgroupParent: instance.cgroupParent(driver),
+    cgroupParent: checkCgroupParent(instance.cgroupParent(driver), driver, 'cgroup-parent'),
     runcPath: runcFound.path,
     conmonPath: conmon.path,
   };

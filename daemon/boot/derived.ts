@@ -13,6 +13,7 @@ export function engineDefaultsOf(config: Config): EngineDefaults {
   return {
     shmSizeBytes: config.defaultShmSize,
     ipcMode: config.defaultIpcMode === 'shareable' ? 'shareable' : 'private',
+    cgroupnsMode: cgroupnsMode(config.defaultCgroupnsMode),
     init: config.init,
     noNewPrivileges: config.noNewPrivileges,
     logDriver: config.logDriver === 'none' ? 'none' : 'json-file',
@@ -46,7 +47,9 @@ export function systemSettingsOf(config: Config, facts: HostFacts): SystemSettin
     noNewPrivileges: config.noNewPrivileges,
     seccompProfile: config.seccompProfile,
     apparmorProfile: apparmorProfile(),
-    privateCgroupNamespaces: facts.cgroup.version === 2,
+    privateCgroupNamespaces:
+      (cgroupnsMode(config.defaultCgroupnsMode) || (facts.cgroup.version === 2 ? 'private' : 'host')) ===
+      'private',
     insecureRegistries: config.insecureRegistries,
     registryMirrors: config.registryMirrors,
     warnings: [],
@@ -61,6 +64,10 @@ export function buildOf(sqliteVersion: string, stamp: { commit: string; time: st
     ...stamp,
     sqliteVersion,
   };
+}
+
+function cgroupnsMode(text: string): EngineDefaults['cgroupnsMode'] {
+  return text === 'private' || text === 'host' ? text : '';
 }
 
 /** No profile is loaded by this engine yet, so containers are unconfined by AppArmor wherever it is on. */

@@ -1,5 +1,5 @@
-import { posix } from 'node:path';
 import type { ExecCreateRequest } from '../../api/types/container.ts';
+import { cgroupsPathOf } from '../../runtime/cgroups/paths.ts';
 import type { OciProcess, OciSpec } from '../../runtime/runc/spec-types.ts';
 import { invariant } from '../base/errors.ts';
 import type { Container } from './container.ts';
@@ -29,7 +29,7 @@ export function makeOciSpec(
     defaults,
     ...readLaunchFacts(spec, rootPath),
     rootPath,
-    cgroupsPath: posix.join(spec.hostConfig.CgroupParent || cgroupParent, id),
+    cgroupsPath: cgroupsPathOf(facts.cgroup.driver, spec.hostConfig.CgroupParent || cgroupParent, id),
     netnsPath: sandbox.netnsPath,
     ...(pidNamespacePath !== undefined && { pidNamespacePath }),
     ...(ipcNamespacePath !== undefined && { ipcNamespacePath }),

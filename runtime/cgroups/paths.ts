@@ -4,6 +4,8 @@ import type { CgroupDriver, CgroupLayout } from './detect.ts';
 
 /** First part of the scope names under the systemd driver: `berth-<id>.scope`. */
 const SCOPE_PREFIX = 'berth';
+/** Characters of a unit's name (systemd.unit(5)). */
+const UNIT_NAME_MAX = 255;
 
 /** `linux.cgroupsPath` of a container's spec: a path below `parent`, or `slice:prefix:id` for systemd. */
 export function cgroupsPathOf(driver: CgroupDriver, parent: string, id: string): string {
@@ -15,6 +17,15 @@ export function cgroupsPathOf(driver: CgroupDriver, parent: string, id: string):
     default:
       return unreachable(driver);
   }
+}
+
+/**
+ * True for the name of a slice that can hold containers: `foo.slice`, `foo-bar.slice` (inside the first one). systemd's
+ * rules (systemd.slice(5), systemd.unit(5)), without `-.slice`, which is the root itself.
+ */
+export function isSliceName(name: string): boolean {
+  // The colon is a letter to systemd, but separates the parts of a spec's cgroupsPath.
+  return /^[A-Za-z0-9_.\\@]+(-[A-Za-z0-9_.\\@]+)*\.slice$/.test(name) && name.length <= UNIT_NAME_MAX;
 }
 
 /** The id in the name of a container's cgroup directory, or undefined when it is not one of ours. */

@@ -50,7 +50,6 @@ const RULES: readonly Rule[] = [
     ['bridge', ({ bridge }) => bridge === 'none' && 'none'],
     ['icc', ({ icc }) => !icc && 'false'],
     ['ip-masq', ({ ipMasq }) => !ipMasq && 'false'],
-    ['default-cgroupns-mode', ({ defaultCgroupnsMode }) => defaultCgroupnsMode !== '' && defaultCgroupnsMode],
     ['seccomp-profile', ({ seccompProfile }) => seccompProfile !== 'builtin' && seccompProfile],
     ['log-opts', ({ logOpts }) => Object.keys(logOpts).length > 0 && JSON.stringify(logOpts)],
   ]),

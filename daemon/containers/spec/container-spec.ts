@@ -50,6 +50,8 @@ export interface EngineDefaults {
   shmSizeBytes: number;
   /** Whether others may join the IPC namespace. */
   ipcMode: 'private' | 'shareable';
+  /** Empty = private on cgroup version 2, else the host's. */
+  cgroupnsMode: '' | 'private' | 'host';
   init: boolean;
   noNewPrivileges: boolean;
   logDriver: LogDriver;
@@ -63,6 +65,7 @@ export interface EngineDefaults {
 export const engineDefaults: EngineDefaults = {
   shmSizeBytes: 64 * 1024 * 1024,
   ipcMode: 'private',
+  cgroupnsMode: '',
   init: false,
   noNewPrivileges: false,
   logDriver: 'json-file',

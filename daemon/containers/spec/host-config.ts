@@ -1,6 +1,7 @@
 import type { HostConfig, RestartPolicy, Ulimit } from '../../../api/types/container.ts';
 import type { HostFacts } from '../../../runtime/host/facts.ts';
 import { invalidArgument } from '../../base/errors.ts';
+import { checkCgroupParent } from './cgroup-parent.ts';
 import type { EngineDefaults } from './container-spec.ts';
 import { checkDevices } from './devices.ts';
 import type { NamespaceModes } from './namespaces.ts';
@@ -88,7 +89,7 @@ export function normaliseHostConfig(
     Runtime: runtimeName(asked.Runtime ?? ''),
     Isolation: isolation(asked.Isolation ?? ''),
     ...resources,
-    CgroupParent: '',
+    CgroupParent: checkCgroupParent(asked.CgroupParent ?? '', facts.cgroup.driver, 'CgroupParent'),
     ...checkDevices(asked),
     DeviceRequests: null,
     Ulimits: checkUlimits(asked.Ulimits ?? []),
@@ -111,7 +112,7 @@ export function normaliseHostConfig(
 
 /** What other engines do and this one does not yet: refused, so that nobody believes it is in force. */
 function refuseUnsupported(asked: HostConfig): void {
-  for (const field of ['Links', 'DeviceRequests', 'StorageOpt', 'CgroupParent', 'Cgroup'] as const) {
+  for (const field of ['Links', 'DeviceRequests', 'StorageOpt', 'Cgroup'] as const) {
     refuseUnlessEmpty(field, asked[field]);
   }
   if (asked.VolumeDriver && asked.VolumeDriver !== 'local') {

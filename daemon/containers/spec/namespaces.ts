@@ -61,7 +61,7 @@ export function resolveNamespaces(
       PidMode: pidMode(host.PidMode ?? '', world.findContainer),
       UTSMode: oneOf('UTS mode', host.UTSMode ?? '', ['', 'host']),
       UsernsMode: oneOf('user namespace mode', host.UsernsMode ?? '', ['', 'host']),
-      CgroupnsMode: cgroupnsMode(host, world.facts),
+      CgroupnsMode: cgroupnsMode(host, world),
     },
     identity:
       neighbour === undefined
@@ -111,13 +111,19 @@ function ipcMode(mode: string, find: ContainerLookup): string {
     : oneOf('IPC mode', mode, ['private', 'shareable', 'none', 'host']);
 }
 
-function cgroupnsMode(host: HostConfig, facts: HostFacts): string {
+function cgroupnsMode(
+  host: HostConfig,
+  { facts, defaults }: { facts: HostFacts; defaults: EngineDefaults },
+): string {
   const mode = oneOf('cgroup namespace mode', host.CgroupnsMode ?? '', ['', 'private', 'host']);
   if (mode === 'private' && !facts.cgroupNamespaces) {
     throw invalidArgument('CgroupnsMode private: this kernel does not support cgroup namespaces');
   }
   // Version 1 has no delegation to protect; every engine keeps the host's view there.
-  return mode || (facts.cgroup.version === 2 && facts.cgroupNamespaces ? 'private' : 'host');
+  const usual = facts.cgroup.version === 2 ? 'private' : 'host';
+  // A privileged container on version 1 expects the host's whole tree, whatever the daemon's default is (moby).
+  const byDefault = facts.cgroup.version === 1 && host.Privileged ? 'host' : defaults.cgroupnsMode || usual;
+  return mode || (facts.cgroupNamespaces ? byDefault : 'host');
 }
 
 function oneOf(what: string, mode: string, modes: readonly string[]): string {

@@ -92,6 +92,8 @@ test.each<[HostConfig, Partial<HostConfig>]>([
     { Sysctls: { 'net/ipv4/conf/eth0.1/rp_filter': '0', 'kernel.shmmax': '1' } },
   ],
   [{ Init: false }, { Init: false }],
+  [{ CgroupParent: '/ci/jobs' }, { CgroupParent: '/ci/jobs' }],
+  [{ CgroupParent: 'jobs' }, { CgroupParent: 'jobs' }],
   [{ Runtime: 'io.containerd.runc.v2' }, { Runtime: 'io.containerd.runc.v2' }],
   [{ LogConfig: { Type: 'none' } }, { LogConfig: { Type: 'none', Config: {} } }],
 ])('create accepts %j', (asked, shown) => {
