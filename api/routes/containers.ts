@@ -1,6 +1,7 @@
 import { invalidArgument } from '../../daemon/base/errors.ts';
 import type { AttachOptions, LogsOptions, WaitCondition } from '../types/ports.ts';
 import type { Query } from '../query.ts';
+import { containerControlRoutes } from './container-control.ts';
 import { containerCreateSchema } from '../schemas/container-create.ts';
 import { prepareContainerCreate } from '../schemas/prepare.ts';
 import type { ContainerCreateRequest } from '../types/container.ts';
@@ -10,6 +11,7 @@ import { defined, wallNano } from './values.ts';
 
 /** Container operations (docs: api/docs/v1.24.md section 3.1). */
 export const containerRoutes: readonly ServedRoute[] = [
+  ...containerControlRoutes,
   route({
     id: 'container.list',
     method: 'GET',

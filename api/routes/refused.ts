@@ -24,8 +24,6 @@ const NOT_YET: readonly Line[] = [
   ['container.export', 'GET', '/containers/:id/export', 'exporting a container is'],
   ['container.stats', 'GET', '/containers/:id/stats', 'container statistics are'],
   ['container.update', 'POST', '/containers/:id/update', 'updating a container is'],
-  ['container.pause', 'POST', '/containers/:id/pause', 'pausing a container is'],
-  ['container.unpause', 'POST', '/containers/:id/unpause', 'unpausing a container is'],
   ['container.attachWebsocket', 'GET', '/containers/:id/attach/ws', 'attaching by websocket is'],
   ['container.archiveInfo', 'HEAD', '/containers/:id/archive', 'copying files from a container is'],
   ['container.archiveGet', 'GET', '/containers/:id/archive', 'copying files from a container is'],

@@ -105,6 +105,8 @@ export interface ContainerPort {
     ref: string,
     options: { condition: WaitCondition; signal: AbortSignal },
   ): Promise<{ done: Promise<WaitResponse> }>;
+  pause(ref: string): Promise<void>;
+  unpause(ref: string): Promise<void>;
   rename(ref: string, newName: string): Promise<void>;
   remove(ref: string, options: { volumes: boolean; force: boolean; link: boolean }): Promise<void>;
   prune(filters: Filters): Promise<ContainerPruneReport>;

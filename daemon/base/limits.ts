@@ -60,6 +60,10 @@ export const limits = {
   stopTimeoutDefaultS: 10,
   /** Pauses before a failed step of a clean-up is taken again: a disk or memory that was full for a moment. */
   retryDelaysMs: [10, 50, 200, 500],
+  /** Time the kernel gets to stop all processes of a container; one in uninterruptible sleep never stops. */
+  freezeWaitMs: 2_000,
+  /** Time that execs which are just being launched get to have their process before their container is paused. */
+  pauseAfterLaunchMs: 10_000,
   /** Time a killed process gets to vanish before the API answers that it did not. */
   killWaitMs: 10_000,
   /** Time a copy into a volume may keep the event loop before others get their turn. */

@@ -1,4 +1,5 @@
 import type { ContainerInspect, ContainerSummary } from '../../api/types/container.ts';
+import { LaunchGate } from './control/launch-gate.ts';
 import type { ExitReport } from './ports.ts';
 import type { ContainerSpec } from './spec/container-spec.ts';
 import type { ContainerState } from './state.ts';
@@ -32,6 +33,10 @@ export interface Container {
   restartTimer: Disposable | undefined;
   /** A restart is under way: its end in between is not the end, `--rm` waits. */
   isBeingRestarted: boolean;
+  /** Grows with each wish that the container may end: a pause under way gives way to it. */
+  endRequests: number;
+  /** Where execs pass on their way into the container; closed while it is being paused. */
+  readonly launchGate: LaunchGate;
   /** Rendered parts of views that stay true until the next change. */
   readonly views: { summary?: ContainerSummary; inspect?: ContainerInspect };
 }
@@ -47,6 +52,8 @@ export function newContainer(
     earlyExit: undefined,
     restartTimer: undefined,
     isBeingRestarted: false,
+    endRequests: 0,
+    launchGate: new LaunchGate(),
     views: {},
   };
 }

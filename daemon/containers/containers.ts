@@ -30,6 +30,7 @@ import { killContainer } from './kill.ts';
 import { listContainers } from './list.ts';
 import { containerLogs } from './logs.ts';
 import { Machine } from './machine.ts';
+import { pauseContainer } from './pause.ts';
 import { pruneContainers } from './prune.ts';
 import { Registry } from './registry.ts';
 import { removeContainer } from './remove.ts';
@@ -44,6 +45,7 @@ import { stopContainer } from './stop.ts';
 import type { StopOptions } from './stop.ts';
 import { countContainers, imageUsers, volumeUsers } from './usage.ts';
 import type { ContainerCounts, ImageUser } from './usage.ts';
+import { unpauseContainer } from './unpause.ts';
 import { waitContainer } from './wait.ts';
 import { Waiters } from './waiters.ts';
 
@@ -126,6 +128,14 @@ export class Containers implements ContainerPort {
     options: { condition: WaitCondition; signal: AbortSignal },
   ): Promise<{ done: Promise<WaitResponse> }> {
     return waitContainer(this.#context, ref, options);
+  }
+
+  pause(ref: string): Promise<void> {
+    return pauseContainer(this.#context, ref);
+  }
+
+  unpause(ref: string): Promise<void> {
+    return unpauseContainer(this.#context, ref);
   }
 
   rename(ref: string, newName: string): Promise<void> {

@@ -12,6 +12,11 @@ export interface ContainerExecTarget {
   readonly id: string;
   /** Throws conflict with dockerd's text unless the container runs now, in the run the target was taken from. */
   refuseUnlessRunning(): void;
+  /**
+   * Call it right before the process is launched and dispose when it is there or has failed: the container is not
+   * paused meanwhile. Throws as `refuseUnlessRunning`, also while the container is being paused.
+   */
+  launching(): Disposable;
   /** Resolves when the run that goes on now is over. Ask once per container: each call is remembered until then. */
   whenEnded(): Promise<unknown>;
   /** The process of a request, in the container's sandbox. Throws invalid_argument. */
@@ -28,13 +33,18 @@ export function execTarget(context: ContainerContext, ref: string): ContainerExe
   const container = context.registry.find(ref);
   refuse(container);
   const { state } = container;
+  const refuseUnlessRunning = (): void => {
+    refuse(container);
+    if (runOf(container.state) !== runOf(state)) {
+      throw conflict(`Container ${container.id} is not running`);
+    }
+  };
   return {
     id: container.id,
-    refuseUnlessRunning: () => {
-      refuse(container);
-      if (runOf(container.state) !== runOf(state)) {
-        throw conflict(`Container ${container.id} is not running`);
-      }
+    refuseUnlessRunning,
+    launching: () => {
+      refuseUnlessRunning();
+      return container.launchGate.enter() ?? refusePaused(container);
     },
     whenEnded: () => context.waiters.wait(container.id, container.state, 'run-over').done,
     process: (request) => makeExecProcess(context, container, request),
@@ -44,12 +54,16 @@ export function execTarget(context: ContainerContext, ref: string): ContainerExe
   };
 }
 
+function refusePaused({ id }: Pick<Container, 'id'>): never {
+  throw conflict(`Container ${id} is paused, unpause the container before exec`);
+}
+
 function refuse({ id, state }: Container): void {
   switch (state.status) {
     case 'running':
       return;
     case 'paused':
-      throw conflict(`Container ${id} is paused, unpause the container before exec`);
+      return refusePaused({ id });
     case 'restarting':
       throw conflict(`Container ${id} is restarting, wait until the container is running`);
     case 'created':

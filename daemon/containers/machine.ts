@@ -10,6 +10,9 @@ import { transition } from './state.ts';
 import { encodeState } from './state-codec.ts';
 import type { Waiters } from './waiters.ts';
 
+/** Events that have happened whether or not they can be stored. */
+type FactType = 'exit' | 'start_failed' | 'remove_failed' | 'pause' | 'unpause';
+
 export interface MachineDeps {
   journal: Journal;
   containers: ContainerTable;
@@ -84,7 +87,7 @@ export class Machine {
    */
   applyFact(
     container: Container,
-    event: Extract<ContainerEvent, { type: 'exit' | 'start_failed' | 'remove_failed' }>,
+    event: Extract<ContainerEvent, { type: FactType }>,
     drafts: readonly EventDraft[] = [],
   ): { failure: unknown } | undefined {
     const to = this.#decide(container, event);

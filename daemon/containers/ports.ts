@@ -5,6 +5,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { ContainerConfig, EndpointSettings, PortMap } from '../../api/types/container.ts';
 import type { ProcessIdentity } from '../base/kernel/process.ts';
+import type { ContainerControl } from './control/port.ts';
 import type { OciProcess, OciSpec } from '../../runtime/runc/spec-types.ts';
 
 // ---------------------------------------------------------------------------------------------- runtime
@@ -74,6 +75,8 @@ export interface ContainerRuntime {
   attach(id: string, options?: { stdin: boolean }): Promise<StdioChannel>;
   resize(id: string, height: number, width: number): Promise<void>;
   exec(request: ExecLaunchRequest): Promise<ExecProcess>;
+  /** What a running container may use and do. */
+  readonly control: ContainerControl;
   /** Ids of which anything of ours exists (state, bundle, cgroup): the sweep after a crash asks. */
   leftovers(): Promise<string[]>;
 }

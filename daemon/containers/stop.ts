@@ -5,6 +5,7 @@ import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
 import { within } from './delay.ts';
 import { containerEvent } from './events.ts';
+import { thawToEnd } from './unpause.ts';
 import { cancelRestart } from './restart-timer.ts';
 import { parseSignal, SIGKILL } from './signals.ts';
 import { isLive } from './state-facts.ts';
@@ -73,6 +74,7 @@ export function requestEnd(context: ContainerContext, container: Container, sign
     return;
   }
   const { process } = container.state;
+  container.endRequests += 1;
   context.machine.apply(
     container,
     { type: 'stop' },
@@ -80,6 +82,7 @@ export function requestEnd(context: ContainerContext, container: Container, sign
     { durable: false },
   );
   context.runtime.signal(process, signal);
+  thawToEnd(context, container);
 }
 
 /** Waits for a start under way: there is a process to signal then, or the start has failed. */

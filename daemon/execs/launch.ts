@@ -23,6 +23,7 @@ export async function launchExec(
   const { id, target, size } = instance;
   let process: ExecProcess;
   try {
+    using _launching = target.launching();
     failpoint('execs.start.launch');
     const consoleSize = size ?? instance.process.consoleSize;
     process = await deps.runtime.exec({

@@ -14,6 +14,8 @@ export interface ExecTarget {
   readonly id: string;
   /** Throws conflict unless the run of the container that the target was taken from goes on. */
   refuseUnlessRunning(): void;
+  /** Keeps the container from being paused until it is disposed. Throws as `refuseUnlessRunning`. */
+  launching(): Disposable;
   /** Resolves when that run is over. Ask once per container. */
   whenEnded(): Promise<unknown>;
   /** The process of a request. Throws invalid_argument. */

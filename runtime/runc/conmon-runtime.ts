@@ -19,6 +19,7 @@ import { connectSeqpacket } from '../../daemon/base/kernel/seqpacket.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { Logger } from '../../daemon/base/log.ts';
 import { Rollback } from '../../daemon/base/rollback.ts';
+import { ContainerCgroups } from '../cgroups/container-control.ts';
 import { CgroupManager } from '../cgroups/manager.ts';
 import type { CgroupManagerDeps } from '../cgroups/manager.ts';
 import { cgroupsPathOf } from '../cgroups/paths.ts';
@@ -80,6 +81,7 @@ const CONNECT_ATTEMPTS = 50;
  * - A verb that undoes may run at any time, again, and on half of what it expects.
  */
 export class ConmonRuntime implements Disposable {
+  readonly control: ContainerCgroups;
   readonly #deps: ConmonRuntimeDeps;
   readonly #root: ExecRoot;
   readonly #settings: MonitorSettings;
@@ -98,6 +100,7 @@ export class ConmonRuntime implements Disposable {
     this.#root.prepare();
     this.#temporary = this.#root.temporary.length <= TEMPORARY_PATH_MAX ? this.#root.temporary : '/tmp';
     this.#cgroups = new CgroupManager(deps.cgroup);
+    this.control = new ContainerCgroups({ ...deps.cgroup, cgroupsPath: (id) => this.#cgroupsPath(id) });
     this.#quickMoves = new QuickMoves({ layout: deps.cgroup.layout, log: deps.log });
     this.#records = new ExitRecords({ directory: this.#root.exits, log: deps.log });
     this.#settings = {

@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { expect } from 'vitest';
 import type { ContainerInspect, ContainerSummary } from '../../api/types/container.ts';
 import type { ImageSummary } from '../../api/types/image.ts';
-import type { HttpClient } from '../support/http.ts';
+import { until, type HttpClient } from '../support/http.ts';
 import { busyboxImageTar } from '../support/images.ts';
 import { tar } from '../support/tar.ts';
 
@@ -113,6 +115,30 @@ export const verbs: readonly Verb[] = [
     undo: removeVictim,
   },
   {
+    name: 'pause',
+    checkRefused: (http) => expectState(http, 'running', 'paused'),
+    prepare: startVictim,
+    act: (http) => acceptOrAlready(http, `/containers/${NAME}/pause`, 'is already paused'),
+    verify: (http) => expectState(http, 'paused'),
+    undo: removeVictim,
+  },
+  {
+    name: 'unpause',
+    checkRefused: (http) => expectState(http, 'running', 'paused'),
+    prepare: pauseVictim,
+    act: (http) => acceptOrAlready(http, `/containers/${NAME}/unpause`, 'is not paused'),
+    verify: (http) => expectState(http, 'running'),
+    undo: removeVictim,
+  },
+  {
+    name: 'stop a paused one',
+    checkRefused: nothing,
+    prepare: pauseVictim,
+    act: (http) => accept(http, 'POST', `/containers/${NAME}/stop?t=2`, [204, 304]),
+    verify: (http) => expectState(http, 'exited'),
+    undo: removeVictim,
+  },
+  {
     name: 'load',
     checkRefused: unchanged,
     prepare: nothing,
@@ -155,6 +181,28 @@ async function createVictim(http: HttpClient): Promise<void> {
 async function startVictim(http: HttpClient): Promise<void> {
   await createVictim(http);
   await accept(http, 'POST', `/containers/${NAME}/start`, [204]);
+}
+
+async function pauseVictim(http: HttpClient): Promise<void> {
+  await startVictim(http);
+  const { State } = await inspect(http);
+  // Frozen before its shell has set the trap, it would not take a stop signal.
+  await until('the trap to be set', () => catches(State.Pid, constants.signals.SIGTERM));
+  await accept(http, 'POST', `/containers/${NAME}/pause`, [204]);
+}
+
+/** Whether a process has a handler for the signal (proc(5), SigCgt). */
+function catches(pid: number, signal: number): boolean {
+  const mask = /^SigCgt:\s+([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
+  return (BigInt(`0x${mask}`) & (1n << BigInt(signal - 1))) !== 0n;
+}
+
+/** A second attempt may find that the first one got as far as its effect. */
+async function acceptOrAlready(http: HttpClient, path: string, already: string): Promise<void> {
+  const answer = await http.request('POST', path, { signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
+  if (answer.status !== 204 && !(answer.status === 409 && answer.text.includes(already))) {
+    throw new Error(`POST ${path}: ${answer.status} ${answer.text.slice(0, 300)}`);
+  }
 }
 
 async function removeVictim(http: HttpClient): Promise<void> {

@@ -299,6 +299,8 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
       stop: nothing,
       restart: nothing,
       kill: nothing,
+      pause: nothing,
+      unpause: nothing,
       wait: () => Promise.resolve({ done: Promise.resolve({ StatusCode: 0 }) }),
       rename: nothing,
       remove: nothing,

@@ -11,6 +11,8 @@ import type {
   StdioChunk,
 } from '../../../daemon/containers/ports.ts';
 
+import { FakeControl } from './fake-control.ts';
+
 interface FakeRun {
   process: ProcessIdentity;
   isBegun: boolean;
@@ -20,12 +22,15 @@ interface FakeRun {
 
 /** Containers that exist only in memory: a test ends them with `exit`. */
 export class FakeRuntime implements ContainerRuntime {
+  readonly control = new FakeControl();
   readonly runs = new Map<string, FakeRun>();
   readonly records = new Map<string, ExitReport>();
   readonly calls: string[] = [];
   readonly execs: FakeExec[] = [];
   /** What `launch` does before it succeeds. */
   onLaunch: (request: LaunchRequest) => void | Promise<void> = () => undefined;
+  /** What `exec` does before it succeeds. */
+  onExec: () => void | Promise<void> = () => undefined;
   /** Signals that end a container at once, as init's default action would. */
   fatalSignals = new Set([9, 15]);
   nowNano: () => bigint = () => BigInt(Date.now()) * 1_000_000n;
@@ -63,9 +68,10 @@ export class FakeRuntime implements ContainerRuntime {
   signal(process: ProcessIdentity, signal: number): void {
     this.calls.push(`signal ${signal}`);
     for (const [id, run] of this.runs) {
-      if (run.process.startTime === process.startTime && this.fatalSignals.has(signal)) {
-        this.exit(id, 128 + signal);
+      if (run.process.startTime !== process.startTime || !this.fatalSignals.has(signal)) {
+        continue;
       }
+      this.control.whenThawed(id, () => this.exit(id, 128 + signal));
     }
   }
 
@@ -120,6 +126,7 @@ export class FakeRuntime implements ContainerRuntime {
   }
 
   async exec(request: ExecLaunchRequest): Promise<ExecProcess> {
+    await this.onExec();
     const exec = new FakeExec(request);
     this.execs.push(exec);
     return exec;

@@ -1,0 +1,63 @@
+import { EngineError, conflict, errorText, internal } from '../base/errors.ts';
+import { failpoint } from '../base/failpoint.ts';
+import { limits } from '../base/limits.ts';
+import { Rollback } from '../base/rollback.ts';
+import type { Container } from './container.ts';
+import type { ContainerContext } from './context.ts';
+import { within } from './delay.ts';
+import { containerEvent } from './events.ts';
+
+/**
+ * Stops all processes of a container where they are. Throws conflict with dockerd's texts when it does not run or is
+ * paused, or when someone ends it meanwhile; internal when the kernel cannot stop a process.
+ */
+export async function pauseContainer(context: ContainerContext, ref: string): Promise<void> {
+  const container = context.registry.find(ref);
+  await context.mutex.run(container.id, async () => {
+    refuseUnlessRunning(container);
+    using _closed = container.launchGate.close();
+    await launchesAreOver(context, container);
+    await freeze(context, container);
+  });
+}
+
+async function freeze(context: ContainerContext, container: Container): Promise<void> {
+  const { machine, log, runtime } = context;
+  const { id, endRequests } = container;
+  await using rollback = new Rollback(log, { container: id });
+  rollback.defer('thaw', () => runtime.control.thaw(id));
+  failpoint('containers.pause.freeze');
+  try {
+    await runtime.control.freeze(id);
+  } catch (error) {
+    const code = error instanceof EngineError ? error.code : 'internal';
+    throw new EngineError(code, `Cannot pause container ${id}: ${errorText(error)}`, { cause: error });
+  }
+  if (container.endRequests !== endRequests) {
+    // Its signal waits in the frozen process: nobody would deliver it.
+    throw conflict(`Cannot pause container ${id}: it is being stopped`);
+  }
+  // It may have ended before it froze.
+  refuseUnlessRunning(container);
+  failpoint('containers.pause.commit');
+  machine.apply(container, { type: 'pause' }, [containerEvent(container, 'pause')]);
+  rollback.commit();
+}
+
+async function launchesAreOver({ clock }: ContainerContext, container: Container): Promise<void> {
+  if (!(await within(clock, container.launchGate.empty(), limits.pauseAfterLaunchMs))) {
+    throw internal(`Cannot pause container ${container.id}: a process is still being started in it`);
+  }
+}
+
+function refuseUnlessRunning({ id, state }: Container): void {
+  if (state.status === 'paused') {
+    throw conflict(`Container ${id} is already paused`);
+  }
+  if (state.status === 'restarting') {
+    throw conflict(`Container ${id} is restarting, wait until the container is running`);
+  }
+  if (state.status !== 'running') {
+    throw conflict(`Container ${id} is not running`);
+  }
+}

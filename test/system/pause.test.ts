@@ -1,0 +1,180 @@
+import { expect, test } from 'vitest';
+import { describeEngine, onReference, type Engine } from '../support/engine.ts';
+import { sleep, until } from '../support/http.ts';
+
+/** Counts, as fast as it can, into a file that an exec of the host can look at. */
+const COUNTER = ['sh', '-c', 'i=0; while :; do i=$((i+1)); echo $i; sleep 0.02; done'];
+
+async function lines(engine: Engine, id: string): Promise<number> {
+  return (await engine.logs(id)).stdout.split('\n').length;
+}
+
+describeEngine('pause and unpause', (engine) => {
+  const post = async (id: string, verb: string): Promise<[number, string]> => {
+    const { status, json } = await engine.http.request('POST', `/containers/${id}/${verb}`);
+    return [status, (json as { message?: string } | undefined)?.message ?? ''];
+  };
+  const paused = async (command = ['sleep', '1000']): Promise<string> => {
+    const id = await engine.start(command);
+    await engine.http.ok('POST', `/containers/${id}/pause`);
+    return id;
+  };
+
+  test('pause: nothing in the container goes on, until unpause', async () => {
+    const id = await engine.start(COUNTER);
+    await until('the first lines', async () => (await lines(engine, id)) > 3);
+    expect(await post(id, 'pause')).toEqual([204, '']);
+    expect((await engine.inspect(id)).State).toMatchObject({
+      Status: 'paused',
+      Running: true,
+      Paused: true,
+    });
+    await sleep(50);
+    const before = await lines(engine, id);
+    await sleep(200);
+    expect(await lines(engine, id)).toBe(before);
+    expect(await post(id, 'unpause')).toEqual([204, '']);
+    expect((await engine.inspect(id)).State).toMatchObject({
+      Status: 'running',
+      Running: true,
+      Paused: false,
+    });
+    await until('more lines', async () => (await lines(engine, id)) > before);
+  });
+
+  test('pause: the list shows it, and finds it by its status', async () => {
+    const id = await paused();
+    const filters = encodeURIComponent(JSON.stringify({ status: ['paused'] }));
+    const found = await engine.list(`?filters=${filters}`);
+    expect(found.map(({ Id, State, Status }) => [Id, State, Status.replace(/^Up .* \(/, 'Up (')])).toEqual([
+      [id, 'paused', 'Up (Paused)'],
+    ]);
+  });
+
+  test('pause, unpause: tell events', async () => {
+    const since = (Date.now() - 1) / 1000;
+    const id = await paused();
+    await engine.http.ok('POST', `/containers/${id}/unpause`);
+    const filters = encodeURIComponent(
+      JSON.stringify({ container: [id], event: ['pause', 'unpause', 'die'] }),
+    );
+    const until_ = (Date.now() + 1) / 1000;
+    const { text } = await engine.http.request(
+      'GET',
+      `/events?since=${since}&until=${until_}&filters=${filters}`,
+    );
+    const actions = text
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => (JSON.parse(line) as { Action: string }).Action);
+    expect(actions).toEqual(['pause', 'unpause']);
+  });
+
+  test('pause: what is not running is refused', async () => {
+    const id = await engine.create(['true']);
+    expect(await post(id, 'pause')).toEqual([409, `Container ${id} is not running`]);
+    expect((await post('nobody', 'pause'))[0]).toBe(404);
+    expect((await post('nobody', 'unpause'))[0]).toBe(404);
+  });
+
+  test('pause: what is paused is refused', async () => {
+    const id = await paused();
+    expect(await post(id, 'pause')).toEqual([409, `Container ${id} is already paused`]);
+  });
+
+  // dockerd calls this one a fault of its own: 500.
+  test('unpause: what is not paused is refused', async () => {
+    const id = await engine.start(['sleep', '1000']);
+    expect(await post(id, 'unpause')).toEqual([onReference ? 500 : 409, `Container ${id} is not paused`]);
+  });
+
+  test('exec: in a paused container is refused', async () => {
+    const id = await paused();
+    const answer = await engine.http.request('POST', `/containers/${id}/exec`, {
+      body: { Cmd: ['true'] },
+    });
+    expect([answer.status, answer.json]).toEqual([
+      409,
+      { message: `Container ${id} is paused, unpause the container before exec` },
+    ]);
+  });
+
+  test('exec: one that was made before the pause is refused at its start', async () => {
+    const id = await engine.start(['sleep', '1000']);
+    const exec = await engine.http.ok<{ Id: string }>('POST', `/containers/${id}/exec`, { Cmd: ['true'] });
+    await engine.http.ok('POST', `/containers/${id}/pause`);
+    const { status } = await engine.http.request('POST', `/exec/${exec.Id}/start`, {
+      body: { Detach: true },
+    });
+    expect(status).toBe(409);
+  });
+
+  test('attach, start: a paused container is refused', async () => {
+    const id = await paused();
+    const attach = await engine.http.request('POST', `/containers/${id}/attach?stream=1&stdout=1`);
+    expect([attach.status, attach.text]).toEqual([
+      409,
+      expect.stringContaining(`container ${id} is paused, unpause the container before attach`),
+    ]);
+    expect(await post(id, 'start')).toEqual([409, expect.stringContaining('paused, unpause')]);
+  });
+
+  test('stop: a paused container ends by its stop signal, without waiting for the time-out', async () => {
+    const id = await engine.start([
+      'sh',
+      '-c',
+      'trap "exit 7" TERM; echo ready; while :; do sleep 0.05; done',
+    ]);
+    await until('the trap to be set', async () => (await engine.logs(id)).stdout.includes('ready'));
+    await engine.http.ok('POST', `/containers/${id}/pause`);
+    const started = performance.now();
+    expect(await post(id, 'stop')).toEqual([204, '']);
+    expect(performance.now() - started).toBeLessThan(5000);
+    expect((await engine.inspect(id)).State).toMatchObject({ Status: 'exited', ExitCode: 7, Paused: false });
+  });
+
+  test('kill: a paused container ends', async () => {
+    const id = await paused();
+    expect(await post(id, 'kill')).toEqual([204, '']);
+    expect(await engine.wait(id)).toBe(137);
+  });
+
+  test('kill: another signal waits until unpause', async () => {
+    // dockerd thaws for any signal unless the container names its own stop signal.
+    const id = await engine.start(
+      ['sh', '-c', 'trap "exit 9" USR1; echo ready; while :; do sleep 0.05; done'],
+      {},
+      { StopSignal: 'SIGTERM' },
+    );
+    await until('the trap to be set', async () => (await engine.logs(id)).stdout.includes('ready'));
+    await engine.http.ok('POST', `/containers/${id}/pause`);
+    expect(await post(id, 'kill?signal=USR1')).toEqual([204, '']);
+    expect((await engine.inspect(id)).State.Status).toBe('paused');
+    await engine.http.ok('POST', `/containers/${id}/unpause`);
+    expect(await engine.wait(id)).toBe(9);
+  });
+
+  test('restart: a paused container runs again', async () => {
+    const id = await paused();
+    expect((await post(id, 'restart?t=0'))[0]).toBe(204);
+    expect((await engine.inspect(id)).State).toMatchObject({ Status: 'running', Paused: false });
+  });
+
+  test('remove: a paused container is refused, and goes with force', async () => {
+    const id = await paused();
+    const answer = await engine.http.request('DELETE', `/containers/${id}`);
+    expect([answer.status, answer.text]).toEqual([409, expect.stringContaining('paused container')]);
+    expect((await engine.http.request('DELETE', `/containers/${id}?force=1`)).status).toBe(204);
+  });
+
+  test.runIf(!onReference)('daemon: a paused container is paused after kill -9 and restart', async () => {
+    const id = await paused(COUNTER);
+    await engine.daemon.restart();
+    expect((await engine.inspect(id)).State.Status).toBe('paused');
+    const before = await lines(engine, id);
+    await sleep(200);
+    expect(await lines(engine, id)).toBe(before);
+    await engine.http.ok('POST', `/containers/${id}/unpause`);
+    await until('more lines', async () => (await lines(engine, id)) > before);
+  });
+});
