@@ -1,0 +1,97 @@
+import { existsSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { containerCreateSchema } from '../../../api/schemas/container-create.ts';
+import { execCreateSchema, execStartSchema } from '../../../api/schemas/others.ts';
+import type { Schema } from '../../../api/schemas/schema.ts';
+import { createRows } from './rows/index.ts';
+import { execRows } from './rows/exec.ts';
+
+/** Fields whose observation stands in a test of their own. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  'HostConfig.CgroupParent': 'test/system/cgroup-parent.test.ts',
+};
+
+const ANSWER = 'an answer of the engine, which clients send back and which is made anew at each start';
+const WINDOWS = 'of Windows; refused as dockerd does: a promise about disks that is not kept';
+
+/** Fields without a row: refused with a 400 that names them, or nothing that could have an effect. */
+const WITHOUT_ROW: Readonly<Record<string, string>> = {
+  'Healthcheck.Test': 'refused until health checks are run',
+  'Healthcheck.Interval': 'means nothing without Test',
+  'Healthcheck.Timeout': 'means nothing without Test',
+  'Healthcheck.StartPeriod': 'means nothing without Test',
+  'Healthcheck.StartInterval': 'means nothing without Test',
+  'Healthcheck.Retries': 'means nothing without Test',
+  'HostConfig.Cgroup': 'refused: dockerd takes it and does nothing with it',
+  'HostConfig.DeviceRequests.Driver': 'refused: there is no device driver',
+  'HostConfig.DeviceRequests.Count': 'refused: there is no device driver',
+  'HostConfig.DeviceRequests.DeviceIDs': 'refused: there is no device driver',
+  'HostConfig.DeviceRequests.Capabilities': 'refused: there is no device driver',
+  'HostConfig.DeviceRequests.Options': 'refused: there is no device driver',
+  'HostConfig.IOMaximumIOps': WINDOWS,
+  'HostConfig.IOMaximumBandwidth': WINDOWS,
+  'HostConfig.Links': 'refused until links are made',
+  'HostConfig.StorageOpt': 'refused: overlayfs without project quotas limits nothing',
+  'HostConfig.Mounts.VolumeOptions.Subpath': 'refused: of API 1.45',
+  'HostConfig.Mounts.VolumeOptions.DriverConfig.Options': 'refused until the local driver mounts devices',
+  'NetworkingConfig.EndpointsConfig.IPAMConfig.IPv4Address': 'refused on the default bridge',
+  'NetworkingConfig.EndpointsConfig.IPAMConfig.IPv6Address': 'refused on the default bridge',
+  'NetworkingConfig.EndpointsConfig.IPAMConfig.LinkLocalIPs': 'refused on the default bridge',
+  'NetworkingConfig.EndpointsConfig.Links': 'refused on the default bridge',
+  'NetworkingConfig.EndpointsConfig.Aliases': 'refused on the default bridge',
+  'NetworkingConfig.EndpointsConfig.DriverOpts': 'refused: no driver takes any',
+  'NetworkingConfig.EndpointsConfig.NetworkID': ANSWER,
+  'NetworkingConfig.EndpointsConfig.EndpointID': ANSWER,
+  'NetworkingConfig.EndpointsConfig.Gateway': ANSWER,
+  'NetworkingConfig.EndpointsConfig.IPAddress': ANSWER,
+  'NetworkingConfig.EndpointsConfig.IPPrefixLen': ANSWER,
+  'NetworkingConfig.EndpointsConfig.IPv6Gateway': ANSWER,
+  'NetworkingConfig.EndpointsConfig.GlobalIPv6Address': ANSWER,
+  'NetworkingConfig.EndpointsConfig.GlobalIPv6PrefixLen': ANSWER,
+  'NetworkingConfig.EndpointsConfig.DNSNames': ANSWER,
+};
+
+/** Every leaf of a schema: lists and maps are looked through. */
+function leaves(schema: Schema, path: string): string[] {
+  const inner = schema.items ?? schema.additionalProperties;
+  const properties = schema.properties ?? {};
+  if (inner?.properties !== undefined || inner?.items?.properties !== undefined) {
+    return leaves(inner, path);
+  }
+  return Object.keys(properties).length === 0
+    ? [path]
+    : Object.entries(properties).flatMap(([name, child]) =>
+        leaves(child, path === '' ? name : `${path}.${name}`),
+      );
+}
+
+function shown(rows: readonly { field: string | readonly string[] }[]): string[] {
+  return rows.flatMap(({ field }) => field);
+}
+
+test('every field of create has a row, or a reason why not', () => {
+  const known = new Set([...shown(createRows), ...Object.keys(ELSEWHERE), ...Object.keys(WITHOUT_ROW)]);
+  expect(leaves(containerCreateSchema, '').filter((field) => !known.has(field))).toEqual([]);
+});
+
+test('no row and no reason is about a field that there is not', () => {
+  const fields = new Set(leaves(containerCreateSchema, ''));
+  const known = [...shown(createRows), ...Object.keys(ELSEWHERE), ...Object.keys(WITHOUT_ROW)];
+  expect(known.filter((field) => !fields.has(field))).toEqual([]);
+});
+
+test('no field has both a row and a reason why it has none', () => {
+  expect(shown(createRows).filter((field) => field in ELSEWHERE || field in WITHOUT_ROW)).toEqual([]);
+});
+
+test('the tests that show fields elsewhere exist', () => {
+  expect(Object.values(ELSEWHERE).filter((file) => !existsSync(file))).toEqual([]);
+});
+
+test('every field of exec has a row', () => {
+  const fields = [
+    ...leaves(execCreateSchema, ''),
+    ...leaves(execStartSchema, '').map((field) => `start.${field}`),
+  ];
+  expect(fields.toSorted()).toEqual([...new Set(shown(execRows))].toSorted());
+});
