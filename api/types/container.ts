@@ -254,6 +254,15 @@ export interface ContainerStateView {
   Error: string;
   StartedAt: string;
   FinishedAt: string;
+  /** Of containers that have a health check and have run. */
+  Health?: HealthView;
+}
+
+export interface HealthView {
+  Status: 'starting' | 'healthy' | 'unhealthy';
+  FailingStreak: number;
+  /** The last five, oldest first. */
+  Log: { Start: string; End: string; ExitCode: number; Output: string }[];
 }
 
 export interface NetworkSettingsView {

@@ -70,7 +70,14 @@ export const limits = {
   copyUpSliceMs: 4,
   /** Nesting of a directory copied into a volume; each level holds two descriptors of the daemon. */
   copyUpDepthMax: 256,
-  /** Ended exec instances remembered per container; a health check run every second must not fill the memory. */
+  /** Results of a container's health check that inspect shows, and bytes of output kept of each (moby health.go). */
+  healthResultsKept: 5,
+  healthOutputBytesMax: 4096,
+  /** Health probes being started at the same time: each costs 30 ms of a core, and clients come first. */
+  healthLaunchConcurrency: 2,
+  /** Time the leader of a killed process tree gets to reap its children before it is killed too. */
+  treeReapMs: 100,
+  /** Ended exec instances remembered per container. */
   execsKeptMax: 256,
   /** How long exec instances can still be inspected after their container ended: clients ask for the exit code. */
   execKeptMs: 60_000,

@@ -31,6 +31,8 @@ export interface Container {
   earlyExit: ExitReport | undefined;
   /** Fires the next attempt of the restart policy. */
   restartTimer: Disposable | undefined;
+  /** When its run began, on the monotonic clock, which nobody sets; undefined before the first start. */
+  startedAtMs: number | undefined;
   /** A restart is under way: its end in between is not the end, `--rm` waits. */
   isBeingRestarted: boolean;
   /** Grows with each wish that the container may end: a pause under way gives way to it. */
@@ -51,6 +53,7 @@ export function newContainer(
     pendingAttaches: new Set(),
     earlyExit: undefined,
     restartTimer: undefined,
+    startedAtMs: undefined,
     isBeingRestarted: false,
     endRequests: 0,
     launchGate: new LaunchGate(),

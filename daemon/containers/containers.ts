@@ -25,6 +25,7 @@ import type { ContainerContext, ContainersDeps } from './context.ts';
 import { createContainer } from './create.ts';
 import { execTarget } from './exec-target.ts';
 import type { ContainerExecTarget } from './exec-target.ts';
+import { HealthMonitors } from './health/monitors.ts';
 import { inspectContainer } from './inspect.ts';
 import { killContainer } from './kill.ts';
 import { listContainers } from './list.ts';
@@ -59,6 +60,7 @@ import { Waiters } from './waiters.ts';
  */
 export class Containers implements ContainerPort {
   readonly #context: ContainerContext;
+  readonly #health: HealthMonitors;
   #exits: Disposable | undefined;
 
   constructor(deps: ContainersDeps) {
@@ -68,22 +70,31 @@ export class Containers implements ContainerPort {
       ...deps,
       registry,
       waiters,
-      machine: new Machine({ journal: deps.journal, containers: deps.table, registry, waiters }),
+      machine: new Machine({
+        journal: deps.journal,
+        containers: deps.table,
+        registry,
+        waiters,
+        changed: (container) => this.#health.follow(container),
+      }),
       mutex: new KeyedMutex(),
       starts: new Semaphore(limits.startConcurrency),
       turns: new Turns(),
       volumePaths: new Map(),
     };
+    this.#health = new HealthMonitors(this.#context);
   }
 
   /** Takes over, settles and sweeps what the last daemon left. Call it once, with volumes and images ready. */
   async restore(): Promise<void> {
     this.#exits = await restoreContainers(this.#context);
+    this.#health.resume(this.#context.registry.all());
   }
 
   /** Stops listening and counting; touches no container. */
   close(): void {
     this.#exits?.[Symbol.dispose]();
+    this.#health.close();
     for (const container of this.#context.registry.all()) {
       cancelRestart(container);
     }

@@ -1,8 +1,9 @@
-import type { ContainerInspect, NetworkSettingsView } from '../../api/types/container.ts';
+import type { ContainerInspect, HealthView, NetworkSettingsView } from '../../api/types/container.ts';
 import { formatNano, ZERO_TIME } from '../base/clock.ts';
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
 import { endpointViews, portMap } from './endpoint-view.ts';
+import type { Health } from './health/judge.ts';
 import { containerFiles } from './paths.ts';
 import { containerOfMode } from './spec/namespaces.ts';
 import type { ContainerState } from './state.ts';
@@ -77,7 +78,7 @@ function render(context: ContainerContext, container: Container): ContainerInspe
 
 /** The booleans are derived here and nowhere else; paused and restarting imply running, as clients expect. */
 function stateView(state: ContainerState): ContainerInspect['State'] {
-  const { exitCode, error, oomKilled, startedAtNano, finishedAtNano } = lastRun(state);
+  const { exitCode, error, oomKilled, startedAtNano, finishedAtNano, health } = lastRun(state);
   return {
     Status: shownStatus(state),
     Running: countsAsRunning(state),
@@ -90,6 +91,20 @@ function stateView(state: ContainerState): ContainerInspect['State'] {
     Error: error,
     StartedAt: startedAtNano === null ? ZERO_TIME : formatNano(startedAtNano),
     FinishedAt: finishedAtNano === null ? ZERO_TIME : formatNano(finishedAtNano),
+    ...(health && { Health: healthView(health) }),
+  };
+}
+
+function healthView({ status, failingStreak, log }: Health): HealthView {
+  return {
+    Status: status,
+    FailingStreak: failingStreak,
+    Log: log.map(({ start, end, exitCode, output }) => ({
+      Start: start,
+      End: end,
+      ExitCode: exitCode,
+      Output: output,
+    })),
   };
 }
 

@@ -43,8 +43,7 @@ const builders: Readonly<Record<string, TestBuilder>> = {
   },
   health: (values) => {
     values.forEach((value) => oneOf('health', value, HEALTHS));
-    // Health checks are not run yet, so every container has none.
-    return () => values.includes('none');
+    return ({ state }) => values.includes(lastRun(state).health?.status ?? 'none');
   },
   id: (values) => {
     const matches = values.map((value) => textMatcher(value));

@@ -11,13 +11,15 @@ import { encodeState } from './state-codec.ts';
 import type { Waiters } from './waiters.ts';
 
 /** Events that have happened whether or not they can be stored. */
-type FactType = 'exit' | 'start_failed' | 'remove_failed' | 'pause' | 'unpause';
+type FactType = 'exit' | 'start_failed' | 'remove_failed' | 'pause' | 'unpause' | 'probed';
 
 export interface MachineDeps {
   journal: Journal;
   containers: ContainerTable;
   registry: Registry;
   waiters: Waiters;
+  /** Told of each change, and of the end, after database and memory have it. */
+  changed(container: Container): void;
 }
 
 /**
@@ -168,6 +170,7 @@ export class Machine {
     container.state = to;
     this.#forgetViews(container);
     this.#deps.waiters.changed(container.id, to, event);
+    this.#deps.changed(container);
   }
 
   #forgetViews(container: Container): void {

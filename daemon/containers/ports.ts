@@ -88,6 +88,8 @@ export interface ExecLaunchRequest {
   stdin: boolean;
   /** Nobody reads its output: it is dropped, also after this daemon has ended. */
   detached?: boolean;
+  /** Nobody needs it without this daemon: should that be killed, the next one ends it. */
+  endsWithDaemon?: boolean;
   consoleSize?: { height: number; width: number };
 }
 
@@ -101,6 +103,8 @@ export interface ExecProcess {
   /** Exit code once the process ended and its output is drained. */
   exited: Promise<number>;
   kill(signal: number): void;
+  /** Kills it with everything it started. Resolves when all have been sent the signal. */
+  killTree(): Promise<void>;
 }
 
 // ---------------------------------------------------------------------------------------------- storage

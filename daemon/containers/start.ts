@@ -8,6 +8,8 @@ import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
 import { together } from './delay.ts';
 import { containerEvent, networkEvents } from './events.ts';
+import { healthCheckOf } from './health/check.ts';
+import { NEW_HEALTH } from './health/judge.ts';
 import { writeIdentityFiles } from './identity-files.ts';
 import { makeOciSpec } from './oci-spec.ts';
 import { containerFiles } from './paths.ts';
@@ -91,10 +93,13 @@ async function bringUp(context: ContainerContext, container: Container): Promise
   refuseEarlyExit(context, container, process);
 
   failpoint('containers.start.commit');
-  machine.apply(container, { type: 'started', process, bootId, startedAtNano: clock.nowNano(), sandbox }, [
-    ...networkEvents(container, sandbox, 'connect'),
-    containerEvent(container, 'start'),
-  ]);
+  const health = healthCheckOf(container.spec.config) && { health: NEW_HEALTH };
+  container.startedAtMs = clock.monotonicMs();
+  machine.apply(
+    container,
+    { type: 'started', process, bootId, startedAtNano: clock.nowNano(), sandbox, ...health },
+    [...networkEvents(container, sandbox, 'connect'), containerEvent(container, 'start')],
+  );
   rollback.commit();
   await letGo(context, id);
   failpoint('containers.start.begun');

@@ -1,5 +1,6 @@
 import type { ContainerStatus } from '../../api/types/container.ts';
 import { unreachable } from '../base/errors.ts';
+import type { Health } from './health/judge.ts';
 import type { ContainerState, LiveRun, PausedState, RunningState } from './state.ts';
 
 /** Facts that several verbs and views ask of any state, each decided once. */
@@ -11,6 +12,7 @@ export interface LastRun {
   startedAtNano: bigint | null;
   finishedAtNano: bigint | null;
   restartCount: number;
+  health?: Health;
 }
 
 /** The current or last run as the API shows it. */
@@ -34,6 +36,7 @@ export function lastRun(state: ContainerState): LastRun {
         startedAtNano: state.startedAtNano,
         finishedAtNano: state.lastFinishedAtNano,
         restartCount: state.restartCount,
+        ...(state.health && { health: state.health }),
       };
     case 'restarting':
     case 'exited':

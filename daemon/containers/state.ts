@@ -1,6 +1,8 @@
 import type { ErrorCode } from '../base/errors.ts';
 import { unreachable } from '../base/errors.ts';
 import type { ProcessIdentity } from '../base/kernel/process.ts';
+import { afterEnd } from './health/judge.ts';
+import type { Health } from './health/judge.ts';
 import type { Sandbox } from './ports.ts';
 
 /**
@@ -34,6 +36,8 @@ export interface EndedRun {
   oomKilled: boolean;
   startedAtNano: bigint;
   finishedAtNano: bigint;
+  /** What its health check had found; absent without one. */
+  health?: Health;
 }
 
 /** What is known of a run that goes on. */
@@ -51,6 +55,8 @@ export interface LiveRun {
   stopRequested: boolean;
   /** End of the run before; null when this is the first. */
   lastFinishedAtNano: bigint | null;
+  /** What its health check has found so far; absent without one. */
+  health?: Health;
 }
 
 export interface CreatedState {
@@ -110,7 +116,10 @@ export type ContainerEvent =
       bootId: string;
       startedAtNano: bigint;
       sandbox: Sandbox;
+      /** To begin with; absent when it has no health check. */
+      health?: Health;
     }
+  | { type: 'probed'; health: Health }
   | { type: 'start_failed'; exitCode: number; error: string }
   | {
       type: 'exit';
@@ -142,6 +151,10 @@ export function transition(state: ContainerState, event: ContainerEvent): Transi
       return onStartFailed(state, event);
     case 'exit':
       return onExit(state, event);
+    case 'probed':
+      return state.status === 'running'
+        ? { to: { ...state, health: event.health } }
+        : refuse('conflict', 'is not running');
     case 'stop':
       return onStop(state);
     case 'pause':
@@ -187,7 +200,7 @@ function onStarted(state: ContainerState, event: EventOf<'started'>): Transition
     return refuse('conflict', 'is not starting');
   }
   const { from } = state;
-  const { process, bootId, startedAtNano, sandbox } = event;
+  const { process, bootId, startedAtNano, sandbox, health } = event;
   const byPolicy = from.status === 'restarting';
   return {
     to: {
@@ -200,6 +213,7 @@ function onStarted(state: ContainerState, event: EventOf<'started'>): Transition
       restartDelayMs: byPolicy ? from.restartDelayMs : 0,
       stopRequested: false,
       lastFinishedAtNano: from.status === 'created' ? null : from.finishedAtNano,
+      ...(health && { health }),
     },
   };
 }
@@ -216,18 +230,9 @@ function onStartFailed(state: ContainerState, event: EventOf<'start_failed'>): T
     case 'exited':
       return { to: { ...from, exitCode, error } };
     case 'restarting': {
-      const { oomKilled, startedAtNano, finishedAtNano, restartCount } = from;
+      const { restartCount } = from;
       return {
-        to: {
-          status: 'exited',
-          exitCode,
-          error,
-          oomKilled,
-          startedAtNano,
-          finishedAtNano,
-          restartCount,
-          userStopped: false,
-        },
+        to: { status: 'exited', ...endedRun(from), exitCode, error, restartCount, userStopped: false },
       };
     }
     default:
@@ -245,6 +250,7 @@ function onExit(state: ContainerState, event: EventOf<'exit'>): Transition {
     oomKilled: event.oomKilled,
     startedAtNano: state.startedAtNano,
     finishedAtNano: event.finishedAtNano,
+    ...(state.health && { health: afterEnd(state.health) }),
   };
   if (event.restart === null) {
     const { restartCount, stopRequested } = state;
@@ -267,9 +273,8 @@ function onStop(state: ContainerState): Transition {
     case 'paused':
       return { to: { ...state, stopRequested: true } };
     case 'restarting': {
-      const { exitCode, error, oomKilled, startedAtNano, finishedAtNano, restartCount } = state;
-      const ended = { exitCode, error, oomKilled, startedAtNano, finishedAtNano };
-      return { to: { status: 'exited', ...ended, restartCount, userStopped: true } };
+      const { restartCount } = state;
+      return { to: { status: 'exited', ...endedRun(state), restartCount, userStopped: true } };
     }
     case 'starting':
       return refuse('conflict', 'is starting');
@@ -281,6 +286,10 @@ function onStop(state: ContainerState): Transition {
     default:
       return unreachable(state);
   }
+}
+
+function endedRun({ exitCode, error, oomKilled, startedAtNano, finishedAtNano, health }: EndedRun): EndedRun {
+  return { exitCode, error, oomKilled, startedAtNano, finishedAtNano, ...(health && { health }) };
 }
 
 function onRemove(state: ContainerState, withVolumes: boolean): Transition {

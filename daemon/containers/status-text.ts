@@ -1,4 +1,5 @@
 import { unreachable } from '../base/errors.ts';
+import type { Health } from './health/judge.ts';
 import type { ContainerState } from './state.ts';
 import { lastRun } from './state-facts.ts';
 
@@ -9,7 +10,7 @@ export function statusText(state: ContainerState, nowNano: bigint): string {
   const ago = (since: bigint): string => humanDuration(Number((nowNano - since) / NANOS_PER_SECOND));
   switch (state.status) {
     case 'running':
-      return `Up ${ago(state.startedAtNano)}`;
+      return `Up ${ago(state.startedAtNano)}${healthText(state.health)}`;
     case 'paused':
       return `Up ${ago(state.startedAtNano)} (Paused)`;
     case 'restarting':
@@ -27,6 +28,13 @@ export function statusText(state: ContainerState, nowNano: bigint): string {
     default:
       return unreachable(state);
   }
+}
+
+function healthText(health: Health | undefined): string {
+  if (health === undefined) {
+    return '';
+  }
+  return health.status === 'starting' ? ' (health: starting)' : ` (${health.status})`;
 }
 
 /** A duration the way the docker CLI and its users know it: one unit, rounded as people round. */

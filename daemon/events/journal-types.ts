@@ -15,4 +15,6 @@ export interface EventDraft {
  */
 export interface Journal {
   commit<T>(change: (emit: (event: EventDraft) => void) => T, options?: { durable?: boolean }): T;
+  /** Publishes an event that is not kept: whoever asks for the past does not get it. */
+  tell(event: EventDraft): void;
 }

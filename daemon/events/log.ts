@@ -68,13 +68,14 @@ export class EventLog implements Journal, Disposable {
     } finally {
       this.#uncommitted = undefined;
     }
-    for (const event of events) {
-      for (const subscription of this.#subscriptions) {
-        subscription.push(event);
-      }
-    }
+    this.#publish(events);
     this.#pruneLater(events.length);
     return result;
+  }
+
+  /** See `Journal`. */
+  tell(event: EventDraft): void {
+    this.#publish([toMessage({ ...event, timeNano: this.#clock.nowNano() })]);
   }
 
   /**
@@ -208,6 +209,14 @@ export class EventLog implements Journal, Disposable {
       this.#database.events.insert(event);
       events.push(toMessage(event));
     };
+  }
+
+  #publish(events: readonly EventMessage[]): void {
+    for (const event of events) {
+      for (const subscription of this.#subscriptions) {
+        subscription.push(event);
+      }
+    }
   }
 
   #drop(subscription: Subscription): void {

@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import type { ContainerConfig } from '../../api/types/container.ts';
-import { invalidArgument, notImplemented } from '../base/errors.ts';
+import { invalidArgument } from '../base/errors.ts';
+import { parseHealthcheck } from './healthcheck.ts';
 import { splitWords } from './words.ts';
 
 /** One line of `changes`, taken apart. */
@@ -42,9 +43,10 @@ const INSTRUCTIONS: ReadonlyMap<string, Apply> = new Map<string, Apply>([
   ['ONBUILD', (config, change) => ({ ...config, OnBuild: [...(config.OnBuild ?? []), onBuild(change)] })],
   [
     'HEALTHCHECK',
-    (_config, change) => {
-      throw notImplemented(`${change.where} is not supported in changes yet`);
-    },
+    (config, change) => ({
+      ...config,
+      Healthcheck: parseHealthcheck(change.rest, change.where, jsonWords),
+    }),
   ],
 ]);
 

@@ -62,6 +62,12 @@ export class CgroupManager {
     );
   }
 
+  /** Numbers of the processes in the cgroup and below it. */
+  processes(cgroupsPath: string): number[] {
+    const directory = this.#directories(cgroupsPath).find((one) => existsSync(one));
+    return directory === undefined ? [] : processesIn(directory);
+  }
+
   /** How many processes the kernel's OOM killer has ended in there; 0 when the cgroup is gone or has no such count. */
   oomKills(cgroupsPath: string): number {
     const memory = this.#layout.controllers.get('memory') ?? this.#layout.unified;

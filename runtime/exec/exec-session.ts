@@ -21,6 +21,7 @@ import type { OciProcess } from '../runc/spec-types.ts';
 import { noStdio } from './exec-stdio.ts';
 import type { ExecStdio } from './exec-stdio.ts';
 import { StdioPipes } from './stdio-pipes.ts';
+import { killTree } from './process-tree.ts';
 import { terminalStdio } from './terminal-stdio.ts';
 
 export interface ExecRequest {
@@ -30,6 +31,8 @@ export interface ExecRequest {
   stdin: boolean;
   /** Nobody reads its output: it is dropped, also after this daemon has ended. */
   detached?: boolean;
+  /** Nobody needs it without this daemon: should that be killed, the next one ends it. */
+  endsWithDaemon?: boolean;
   consoleSize?: { height: number; width: number };
 }
 
@@ -41,6 +44,8 @@ export interface ExecDeps {
   /** Opens the stdio of the conmon whose socket is at `path`. */
   connect(path: string, options: { acceptsInput: boolean; isProcessAlive(): boolean }): Promise<ConmonStdio>;
   terminals: TerminalSizes;
+  /** Numbers of all processes in the container. */
+  processes(): readonly number[];
   log: Logger;
 }
 
@@ -81,24 +86,28 @@ export class ExecSession {
     mkdirSync(bundle.path, { recursive: true, mode: 0o700 });
     try {
       writeFileSync(bundle.config, encodeSpec(withConsoleSize(request)), { mode: 0o600 });
+      if (request.endsWithDaemon === true) {
+        writeFileSync(bundle.endsWithDaemon, '', { mode: 0o600 });
+      }
       failpoint('runtime.exec.spawn');
       const started = await startAs(outputOf(request), deps, request);
       failpoint('runtime.exec.started');
-      return new ExecSession(deps, started, outputOf(request));
+      return new ExecSession(deps, started, request);
     } catch (error) {
       rmSync(bundle.path, { recursive: true, force: true });
       throw error;
     }
   }
 
-  private constructor(deps: ExecDeps, { pid, monitor, stdio }: Started, output: ExecOutput) {
+  private constructor(deps: ExecDeps, { pid, monitor, stdio }: Started, request: ExecRequest) {
     this.#deps = deps;
     this.#process = identify(pid);
     this.pid = pid;
     this.stdin = stdio.stdin;
     this.stdout = stdio.stdout;
     this.stderr = stdio.stderr;
-    this.exited = this.#finish(monitor, stdio, output);
+    const keepsFiles = outputOf(request) !== 'passed' || request.endsWithDaemon === true;
+    this.exited = this.#finish(monitor, stdio, { keepsFiles });
   }
 
   resize(height: number, width: number): void {
@@ -112,9 +121,20 @@ export class ExecSession {
     }
   }
 
-  async #finish(monitor: MonitorProcess, stdio: ExecStdio, output: ExecOutput): Promise<number> {
+  /** Kills the process with everything it started. Resolves when there is nothing left to be sent a signal. */
+  async killTree(): Promise<void> {
+    if (this.#process) {
+      await killTree(this.#process, () => this.#deps.processes());
+    }
+  }
+
+  async #finish(
+    monitor: MonitorProcess,
+    stdio: ExecStdio,
+    { keepsFiles }: { keepsFiles: boolean },
+  ): Promise<number> {
     try {
-      if (output === 'passed') {
+      if (!keepsFiles) {
         // Its files are of no use once it runs, and so a daemon that is killed leaves none.
         await monitor.forked;
         this.#removeFiles();

@@ -24,6 +24,7 @@ import { CgroupManager } from '../cgroups/manager.ts';
 import type { CgroupManagerDeps } from '../cgroups/manager.ts';
 import { cgroupsPathOf } from '../cgroups/paths.ts';
 import { QuickMoves } from '../cgroups/quick-moves.ts';
+import { endAbandoned, isAbandoned } from '../exec/abandoned.ts';
 import { ExecSession } from '../exec/exec-session.ts';
 import type { ExecRequest } from '../exec/exec-session.ts';
 import { createArgv } from '../monitor/conmon-argv.ts';
@@ -36,6 +37,7 @@ import { MonitorProcess } from '../monitor/monitor-process.ts';
 import { ConmonStdio } from '../monitor/stdio-channel.ts';
 import { TerminalSizes } from '../monitor/terminal-size.ts';
 import { ExecRoot } from './exec-root.ts';
+import type { Bundle } from './exec-root.ts';
 import { runcFailure } from './failure.ts';
 import { readLaunchRecord, writeLaunchRecord } from './launch-record.ts';
 import type { LaunchRecord } from './launch-record.ts';
@@ -261,6 +263,7 @@ export class ConmonRuntime implements Disposable {
         bundle: container.exec(request.execId),
         connect: (path, options) => this.#connect(path, { ...options, lingers: false }),
         terminals: this.#terminals,
+        processes: () => this.#cgroups.processes(this.#cgroupsPath(request.containerId)),
         log: this.#deps.log,
       },
       request,
@@ -364,8 +367,21 @@ export class ConmonRuntime implements Disposable {
       for (const session of container.execIds().map((execId) => container.exec(execId))) {
         if (monitorOf(session) === undefined) {
           rmSync(session.path, { recursive: true, force: true });
+        } else if (isAbandoned(session)) {
+          void this.#endAbandoned(id, session);
         }
       }
+    }
+  }
+
+  async #endAbandoned(id: string, session: Bundle): Promise<void> {
+    try {
+      await endAbandoned(session, () => this.#cgroups.processes(this.#cgroupsPath(id)));
+    } catch (error) {
+      this.#deps.log.error(
+        { container: id, err: error },
+        'a session of an earlier daemon could not be ended',
+      );
     }
   }
 

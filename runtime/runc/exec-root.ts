@@ -74,6 +74,10 @@ export class Bundle {
   get oom(): string {
     return join(this.path, 'oom');
   }
+  /** Empty file of an exec session that is to end with the daemon that started it. */
+  get endsWithDaemon(): string {
+    return join(this.path, 'ends-with-daemon');
+  }
   /** Sessions that have files. */
   execIds(): string[] {
     const directory = join(this.path, 'exec');

@@ -41,6 +41,9 @@ const BODY = {
 /** Never started: its volume is filled when another container takes it over. */
 const DONOR = { Image: 'busybox:latest', Volumes: { '/etc': {} } };
 
+/** Rarely, so that tests of other steps meet few probes. */
+const CHECK = { Healthcheck: { Test: ['CMD', 'true'], Interval: 300e6 } };
+
 export const verbs: readonly Verb[] = [
   {
     name: 'create',
@@ -75,7 +78,7 @@ export const verbs: readonly Verb[] = [
   {
     name: 'start',
     checkRefused: (http) => expectState(http, 'created', 'exited'),
-    prepare: createVictim,
+    prepare: (http) => createVictim(http),
     act: (http) => accept(http, 'POST', `/containers/${NAME}/start`, [204, 304]),
     verify: (http) => expectState(http, 'running'),
     undo: removeVictim,
@@ -100,6 +103,20 @@ export const verbs: readonly Verb[] = [
       await accept(http, 'POST', `/containers/${NAME}/wait`, [200]);
     },
     verify: (http) => expectState(http, 'exited'),
+    undo: removeVictim,
+  },
+  {
+    name: 'probe',
+    checkRefused: nothing,
+    prepare: (http) => createVictim(http, CHECK),
+    act: async (http) => {
+      await accept(http, 'POST', `/containers/${NAME}/start`, [204, 304]);
+      await until(
+        'a healthy container',
+        async () => (await inspect(http)).State.Health?.Status === 'healthy',
+      );
+    },
+    verify: (http) => expectState(http, 'running'),
     undo: removeVictim,
   },
   {
@@ -174,8 +191,8 @@ async function expectState(http: HttpClient, ...statuses: string[]): Promise<voi
   expect(statuses).toContain(State.Status);
 }
 
-async function createVictim(http: HttpClient): Promise<void> {
-  await accept(http, 'POST', `/containers/create?name=${NAME}`, [201], BODY);
+async function createVictim(http: HttpClient, more: object = {}): Promise<void> {
+  await accept(http, 'POST', `/containers/create?name=${NAME}`, [201], { ...BODY, ...more });
 }
 
 async function startVictim(http: HttpClient): Promise<void> {

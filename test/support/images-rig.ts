@@ -72,6 +72,7 @@ export class ImagesRig implements AsyncDisposable {
           this.events.push(...drafts);
           return result;
         },
+        tell: (draft) => this.events.push(draft),
       },
       layers: this.layers,
       spools: new SpoolDirectory(this.dataRoot),

@@ -3,7 +3,6 @@ import type {
   ContainerConfig,
   ContainerCreateRequest,
   EmptyObjectMap,
-  HealthConfig,
   StringMap,
 } from '../../../api/types/container.ts';
 import type { HostFacts } from '../../../runtime/host/facts.ts';
@@ -11,8 +10,9 @@ import { shortId } from '../../base/ids.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import type { ResolvedImage } from '../ports.ts';
 import { parseSignal } from '../signals.ts';
+import { mergeHealthcheck } from './healthcheck.ts';
 import { normalisePort, refuseBadMac } from './networking.ts';
-import { notSupportedYet, wholeNumber } from './refuse.ts';
+import { wholeNumber } from './refuse.ts';
 
 /** HOST_NAME_MAX of Linux (uapi/linux/limits.h). */
 const HOSTNAME_LENGTH_MAX = 64;
@@ -20,8 +20,6 @@ const HOSTNAME_LENGTH_MAX = 64;
 const HOSTNAME = /^[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?)*\.?$/i;
 /** A process that starts in one of these keeps a directory of whoever set it up (CVE-2024-21626). */
 const MAGIC_DIRECTORY = /^\/proc\/(?:self|thread-self|\d+)\/(?:task\/\d+\/)?(?:fd|cwd|root)(?:\/|$)/;
-/** Nanoseconds; as dockerd. */
-const HEALTH_DURATION_MIN = 1_000_000;
 
 export interface Identity {
   id: string;
@@ -205,34 +203,4 @@ function checkDomainname(domainname: string): string {
 function checkSignal(signal: string): string {
   parseSignal(signal);
   return signal;
-}
-
-/** Health checks are not run yet: asking for one is refused, one that comes with the image is pointed out. */
-function mergeHealthcheck(
-  request: HealthConfig | null | undefined,
-  image: HealthConfig | null | undefined,
-): { healthcheck?: HealthConfig; warnings: string[] } {
-  const test = request?.Test ?? [];
-  for (const field of ['Interval', 'Timeout', 'StartPeriod', 'StartInterval'] as const) {
-    const duration = wholeNumber(`Healthcheck.${field}`, request?.[field]);
-    if (duration !== 0 && duration < HEALTH_DURATION_MIN) {
-      throw invalidArgument(`${field} in Healthcheck cannot be less than 1ms`);
-    }
-  }
-  if (wholeNumber('Healthcheck.Retries', request?.Retries) < 0) {
-    throw invalidArgument('Retries in Healthcheck cannot be negative');
-  }
-  if (test[0] === 'NONE') {
-    return { healthcheck: { Test: ['NONE'] }, warnings: [] };
-  }
-  if (test.length > 0) {
-    throw notSupportedYet('Healthcheck', test.join(' '));
-  }
-  const fromImage = image?.Test ?? [];
-  return {
-    warnings:
-      fromImage.length > 0 && fromImage[0] !== 'NONE'
-        ? [`The image's HEALTHCHECK is not supported yet and will not be run: ${fromImage.join(' ')}`]
-        : [],
-  };
 }

@@ -214,4 +214,8 @@ export class FakeExec implements ExecProcess {
   kill(): void {
     this.end(137);
   }
+
+  async killTree(): Promise<void> {
+    this.end(137);
+  }
 }

@@ -56,6 +56,12 @@ export class FakeJournal implements Journal {
     return result;
   }
 
+  readonly told: EventDraft[] = [];
+
+  tell(event: EventDraft): void {
+    this.told.push(event);
+  }
+
   /** `start`, `die exitCode=1`, ... since the last call. */
   actions(): string[] {
     return this.events.splice(0).map(({ action, attributes: { exitCode, signal } }) => {

@@ -69,6 +69,25 @@ describe('changes', () => {
   });
 
   test.each([
+    ['HEALTHCHECK NONE', { Test: ['NONE'] }],
+    ['HEALTHCHECK CMD curl -f "http://x/ y"', { Test: ['CMD-SHELL', 'curl -f "http://x/ y"'] }],
+    [
+      'HEALTHCHECK --interval=1m30s --timeout=500ms --start-period=0.5s --start-interval=2s --retries=4 ' +
+        'cmd ["a", "b c"]',
+      {
+        Test: ['CMD', 'a', 'b c'],
+        Interval: 90e9,
+        Timeout: 5e8,
+        StartPeriod: 5e8,
+        StartInterval: 2e9,
+        Retries: 4,
+      },
+    ],
+  ])('%s', (change, Healthcheck) => {
+    expect(applyChanges({}, [change])).toEqual({ Healthcheck });
+  });
+
+  test.each([
     ['FROM scratch', 'line 1: FROM is not a valid change command'],
     ['CMD ["sh"]\nRUN x', 'line 2: RUN is not a valid change command'],
     ['CMD', 'line 1: CMD requires at least one argument'],
@@ -82,7 +101,15 @@ describe('changes', () => {
     ['VOLUME ["/a", ""]', 'line 1: VOLUME specified can not be an empty string'],
     ['ONBUILD ONBUILD RUN x', "line 1: ONBUILD: Chaining ONBUILD via `ONBUILD ONBUILD` isn't allowed"],
     ['ONBUILD FROM x', "line 1: ONBUILD: FROM isn't allowed as an ONBUILD trigger"],
-    ['HEALTHCHECK NONE', 'line 1: HEALTHCHECK is not supported in changes yet'],
+    ['HEALTHCHECK NONE x', 'line 1: HEALTHCHECK NONE takes no arguments'],
+    ['HEALTHCHECK CMD', 'line 1: HEALTHCHECK: Missing command after HEALTHCHECK CMD'],
+    ['HEALTHCHECK CMD []', 'line 1: HEALTHCHECK: Missing command after HEALTHCHECK CMD'],
+    ['HEALTHCHECK true', 'line 1: HEALTHCHECK: Unknown type "true" in HEALTHCHECK (try CMD)'],
+    ['HEALTHCHECK --interval=1s', 'line 1: HEALTHCHECK: Unknown type "" in HEALTHCHECK (try CMD)'],
+    ['HEALTHCHECK --every=1s CMD true', 'line 1: HEALTHCHECK: Unknown flag: every'],
+    ['HEALTHCHECK --interval=soon CMD true', 'line 1: HEALTHCHECK: --interval: invalid duration "soon"'],
+    ['HEALTHCHECK --timeout=1us CMD true', 'line 1: HEALTHCHECK: --timeout cannot be less than 1ms'],
+    ['HEALTHCHECK --retries=0 CMD true', 'line 1: HEALTHCHECK: --retries must be at least 1 (not 0)'],
   ])('refuses %j', (change, message) => {
     expect(() => applyChanges({}, [change])).toThrow(expect.objectContaining({ message }));
   });

@@ -288,6 +288,13 @@ export const FIXTURES: Readonly<Record<string, readonly Fixture[]>> = {
       older: [{ RepoTags: ['<none>:<none>'], RepoDigests: ['<none>@<none>'] }, { RepoTags: ['a:b'] }],
     },
   ],
+  'health-start-period': [
+    {
+      kind: 'request',
+      older: { body: { Healthcheck: { StartPeriod: 1e9, Retries: 2 } } },
+      newest: { body: { Healthcheck: { Retries: 2 } } },
+    },
+  ],
   'health-start-interval': [
     {
       kind: 'request',

@@ -32,7 +32,13 @@ const config: [ContainerCreateRequest, string][] = [
     { Volumes: { '/..': {} } },
     "invalid volume specification: '/..': invalid specification: destination can't be '/'",
   ],
-  [{ Healthcheck: { Test: ['CMD', 'true'] } }, 'Healthcheck is not supported yet: CMD true'],
+  [{ Healthcheck: { Test: ['CMD'] } }, 'Healthcheck.Test: CMD needs a command'],
+  [
+    { Healthcheck: { Test: ['TCP', '80'] } },
+    "unknown type 'TCP' in Healthcheck.Test (expected 'NONE', 'CMD' or 'CMD-SHELL')",
+  ],
+  [{ Healthcheck: { StartInterval: -1 } }, 'StartInterval in Healthcheck cannot be less than 1ms'],
+  [{ Healthcheck: { Retries: -1 } }, 'Retries in Healthcheck cannot be negative'],
   [{ Healthcheck: { Interval: 5 } }, 'Interval in Healthcheck cannot be less than 1ms'],
   [{ NetworkingConfig: { EndpointsConfig: { blue: {} } } }, 'network blue not found'],
   [

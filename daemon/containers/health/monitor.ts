@@ -1,0 +1,130 @@
+import { failpoint } from '../../base/failpoint.ts';
+import { limits } from '../../base/limits.ts';
+import { persistently } from '../../base/retry.ts';
+import { formatNano } from '../../base/clock.ts';
+import type { Container } from '../container.ts';
+import { within } from '../delay.ts';
+import { containerEvent } from '../events.ts';
+import { toTimerMs } from './check.ts';
+import type { HealthCheck } from './check.ts';
+import { judge, pauseBeforeProbe } from './judge.ts';
+import type { ProbeResult } from './judge.ts';
+import { Probe } from './probe.ts';
+import type { ProbeDeps } from './probe.ts';
+
+const NANOS_PER_MS = 1e6;
+
+/**
+ * Probes one container while it runs: pause, probe, verdict, pause. One probe at a time; one that has been killed and
+ * does not end keeps the next from starting, and each round it does so counts as a failure.
+ */
+export class HealthMonitor {
+  readonly #deps: ProbeDeps;
+  readonly #container: Container;
+  readonly #check: HealthCheck;
+  #probe: Probe | undefined;
+  #over: Promise<void>;
+  #timer: Disposable | undefined;
+  #isStopped = false;
+
+  /** `before` resolves when no probe of an earlier monitor of this container is left. */
+  constructor(deps: ProbeDeps, container: Container, check: HealthCheck, before: Promise<void>) {
+    this.#deps = deps;
+    this.#container = container;
+    this.#check = check;
+    this.#over = before;
+  }
+
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
+  /** Resolves when no probe is left that was begun up to now. */
+  get over(): Promise<void> {
+    return this.#over;
+  }
+
+  /** The pause until the next probe, in nanoseconds. */
+  get pauseNano(): number {
+    const { state } = this.#container;
+    return state.status === 'running' && state.health
+      ? pauseBeforeProbe(this.#check, state.health, this.#upNano())
+      : this.#check.intervalNano;
+  }
+
+  /** Waits so long, then probes on and on. */
+  begin(pauseNano: number): void {
+    this.#timer = this.#deps.context.clock.setTimeout(() => void this.#round(), toTimerMs(pauseNano));
+  }
+
+  /** The container does not run any more, or not for now. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#timer?.[Symbol.dispose]();
+    this.#probe?.cancel();
+  }
+
+  async #round(): Promise<void> {
+    const { clock, log } = this.#deps.context;
+    try {
+      const upNano = this.#upNano();
+      const isFree = await within(clock, this.#over, limits.killWaitMs);
+      if (this.#isStopped) {
+        return;
+      }
+      const result = isFree ? await this.#run() : this.#stuck();
+      if (!this.#isStopped && result !== undefined) {
+        this.#record(result, upNano);
+      }
+    } catch (error) {
+      log.error({ container: this.#container.id, err: error }, 'a health check could not be recorded');
+    }
+    if (!this.#isStopped) {
+      this.begin(this.pauseNano);
+    }
+  }
+
+  async #run(): Promise<ProbeResult | undefined> {
+    this.#probe = new Probe(this.#deps, this.#container, this.#check);
+    this.#over = this.#probe.over;
+    const result = await this.#probe.result;
+    this.#probe = undefined;
+    return result;
+  }
+
+  #stuck(): ProbeResult {
+    const now = formatNano(this.#deps.context.clock.nowNano());
+    return {
+      start: now,
+      end: now,
+      exitCode: -1,
+      output: 'The health check before was killed and has not ended',
+    };
+  }
+
+  #record(result: ProbeResult, upNano: number): void {
+    const { machine, clock, log } = this.#deps.context;
+    const container = this.#container;
+    if (container.state.status !== 'running' || !container.state.health) {
+      return;
+    }
+    const before = container.state.health;
+    const health = judge(before, this.#check, result, upNano);
+    const drafts =
+      health.status === before.status ? [] : [containerEvent(container, `health_status: ${health.status}`)];
+    failpoint('health.probe.record');
+    const failed = machine.applyFact(container, { type: 'probed', health }, drafts);
+    if (failed !== undefined) {
+      log.warn({ container: container.id, err: failed.failure }, 'health could not be stored');
+      void persistently(clock, () => machine.storeAgain(container, drafts)).catch((error: unknown) => {
+        log.error({ container: container.id, err: error }, 'a change of health was not told');
+      });
+    }
+  }
+
+  #upNano(): number {
+    const { startedAtMs } = this.#container;
+    const nowMs = this.#deps.context.clock.monotonicMs();
+    return (nowMs - (startedAtMs ?? nowMs)) * NANOS_PER_MS;
+  }
+}

@@ -1,0 +1,39 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { identify, isAlive } from '../../daemon/base/kernel/process.ts';
+import type { ProcessIdentity } from '../../daemon/base/kernel/process.ts';
+import { limits } from '../../daemon/base/limits.ts';
+import { monitorOf } from '../monitor/monitor-pid.ts';
+import type { Bundle } from '../runc/exec-root.ts';
+import { killTree, relationsOf } from './process-tree.ts';
+
+const POLL_MS = 20;
+
+/** Whether the session was started as one that nobody needs without the daemon that started it. */
+export function isAbandoned(session: Bundle): boolean {
+  return existsSync(session.endsWithDaemon);
+}
+
+/**
+ * Ends a session that its daemon, which was killed, can no longer end. conmon has recorded the number of the process;
+ * it is believed only as long as conmon lives and is its parent.
+ */
+export async function endAbandoned(session: Bundle, candidates: () => readonly number[]): Promise<void> {
+  const monitor = monitorOf(session);
+  const pid = existsSync(session.pidFile) ? Number(readFileSync(session.pidFile, 'utf8')) : 0;
+  const process = pid > 1 ? identify(pid) : undefined;
+  if (monitor !== undefined && process !== undefined && relationsOf(pid)?.parent === monitor.pid) {
+    await killTree(process, candidates);
+  }
+  if (monitor !== undefined) {
+    await ended(monitor);
+  }
+  rmSync(session.path, { recursive: true, force: true });
+}
+
+async function ended(process: ProcessIdentity): Promise<void> {
+  const deadline = performance.now() + limits.killWaitMs;
+  while (isAlive(process) && performance.now() < deadline) {
+    await sleep(POLL_MS);
+  }
+}
