@@ -34,6 +34,12 @@ export const limits = {
   layerReadersMax: 4,
   /** A layer worker without work ends after this time and gives its memory back. */
   layerWorkerIdleMs: 5_000,
+  /** Nesting of directories that are copied out of a container or into it; each level holds two descriptors. */
+  archiveDepthMax: 1024,
+  /** Tars of containers' files written out at the same time; each blocks a thread while its client is slow. */
+  archiveReadersMax: 8,
+  /** Memory that the host's xz or zstd may take for what a client sends; their largest presets need 65 and 128 MB. */
+  decompressMemoryBytesMax: 256 * 1024 * 1024,
   /** `/etc/passwd` and `/etc/group` of an image. */
   accountFileBytesMax: 1024 * 1024,
   /** Time SQLite waits for a lock that another program (a backup, a person) holds on the database. */

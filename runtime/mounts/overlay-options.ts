@@ -8,6 +8,14 @@ export interface OverlayDirectories {
 }
 
 /**
+ * Options of an overlay that nothing can be written to. With an upper layer among `lowers` it shows what a container
+ * sees, and needs no work directory.
+ */
+export function readOnlyOptions(lowers: readonly string[]): string {
+  return `index=off,lowerdir=${lowers.join(':')}`;
+}
+
+/**
  * Option string of an overlay mount. `index=off`: an upper directory may be mounted again by the next daemon while the
  * kernel still holds the last mount of it, and layers are shared between containers anyway.
  */

@@ -1,14 +1,22 @@
 import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EngineError, errnoOf, errorText, internal } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
-import { mount, MOUNT_DATA_BYTES_MAX, MOUNT_FLAGS, unmount } from '../../daemon/base/kernel/mounts.ts';
+import {
+  cloneMount,
+  detachMount,
+  mount,
+  MOUNT_DATA_BYTES_MAX,
+  MOUNT_FLAGS,
+  unmount,
+} from '../../daemon/base/kernel/mounts.ts';
 import type { MountCall } from '../../daemon/base/kernel/mounts.ts';
 import { openRoot } from '../../daemon/base/kernel/safepath.ts';
 import type { OpenFile } from '../../daemon/base/kernel/safepath.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { mountPointsBelow, parseMountInfo } from './mountinfo.ts';
-import { fitsAsNames, overlayOptions } from './overlay-options.ts';
+import { fitsAsNames, overlayOptions, readOnlyOptions } from './overlay-options.ts';
 import type { OverlayDirectories } from './overlay-options.ts';
 
 /** The directories of one container's overlay, and where it is to appear. */
@@ -23,6 +31,19 @@ const STACKED_MAX = 32;
 
 /** Mounts and unmounts container root directories in process. Implements `MountRunner` of the container domain. */
 export class KernelMounts {
+  /** An empty directory of ours, where a hidden mount appears for the moment before its place is taken from it. */
+  readonly #viewPoint: string;
+
+  constructor(options: { viewPoint: string }) {
+    this.#viewPoint = options.viewPoint;
+  }
+
+  /** Makes what hidden mounts need, and takes away what a daemon that died in that moment left. Once, at start. */
+  async prepare(): Promise<void> {
+    await this.unmount(this.#viewPoint);
+    await mkdir(this.#viewPoint, { recursive: true, mode: 0o700 });
+  }
+
   /**
    * Mounts an overlay at `layout.merged`. Throws EngineError invalid_argument for more layers than the kernel takes,
    * internal with the kernel's reason otherwise.
@@ -73,6 +94,51 @@ export class KernelMounts {
     throw internal(`unmount ${path}: still mounted after ${STACKED_MAX} unmounts`);
   }
 
+  /**
+   * The directories seen as one, topmost first, to be read only. It is mounted nowhere: what is returned is the only
+   * way to it, and closing it the end.
+   */
+  hiddenView(lowers: readonly string[]): OpenFile {
+    const [only] = lowers;
+    if (lowers.length === 1 && only !== undefined) {
+      return openRoot(only);
+    }
+    using names = shortPaths(lowers);
+    return this.#mountHidden({ flags: MOUNT_FLAGS.readonly, data: readOnlyOptions(names.paths) });
+  }
+
+  /** As `hiddenView`, of an overlay to be written to. Closing it waits for the disk: not on the main thread. */
+  hiddenOverlay(layout: OverlayLayout): OpenFile {
+    using names = shortNames(layout);
+    return this.#mountHidden({ flags: 0, data: overlayOptions(names.directories) });
+  }
+
+  /** What is mounted at `path` without what lies over it; it stays as long as the descriptor, come what may. */
+  hiddenCopy(path: string): OpenFile {
+    failpoint('mounts.copy');
+    try {
+      return cloneMount(path);
+    } catch (error) {
+      throw internal(`open the mount at ${path}: ${errorText(error)}`, { cause: error });
+    }
+  }
+
+  /** In one turn of the event loop, so that no other mount uses the place meanwhile. */
+  #mountHidden({ flags, data }: Pick<MountCall, 'flags' | 'data'>): OpenFile {
+    const target = this.#viewPoint;
+    if (Buffer.byteLength(data) > MOUNT_DATA_BYTES_MAX) {
+      throw internal(`mount ${target}: the options of its layers exceed one page`);
+    }
+    failpoint('mounts.hidden');
+    mountOrExplain({ source: 'overlay', target, type: 'overlay', flags, data });
+    try {
+      failpoint('mounts.hidden.mounted');
+      return openRoot(target);
+    } finally {
+      detachMount(target);
+    }
+  }
+
   /** Mount points at or below `path`, in the order to unmount them. */
   below(path: string): string[] {
     return mountPointsBelow(parseMountInfo(readFileSync('/proc/self/mountinfo', 'utf8')), path);
@@ -109,6 +175,25 @@ async function unmountTopmost(path: string): Promise<boolean> {
     }
   }
   return false;
+}
+
+/** Names of directories that fit into an option string, as `shortNames`. */
+function shortPaths(paths: readonly string[]): { paths: readonly string[] } & Disposable {
+  const [upper = ''] = paths;
+  if (fitsAsNames({ lowers: paths, upper, work: upper })) {
+    return { paths, [Symbol.dispose]: () => undefined };
+  }
+  const opened: OpenFile[] = [];
+  try {
+    paths.forEach((path) => opened.push(openRoot(path)));
+  } catch (error) {
+    opened.forEach((file) => file[Symbol.dispose]());
+    throw error;
+  }
+  return {
+    paths: opened.map((file) => file.path),
+    [Symbol.dispose]: () => opened.forEach((file) => file[Symbol.dispose]()),
+  };
 }
 
 /**

@@ -1,5 +1,7 @@
-import { chmodSync, constants } from 'node:fs';
+import { chmodSync, constants, fstatSync, openSync, readdirSync, statfsSync, writeSync } from 'node:fs';
+import { errnoOf, internal } from '../errors.ts';
 import { declare, declareSyscall, SYS } from './libc.ts';
+import { OpenFile } from './safepath.ts';
 
 /**
  * File calls relative to a directory descriptor, for trees whose names come from strangers (layers). Names are byte
@@ -32,11 +34,18 @@ const lsetxattr = declare(
 );
 const lgetxattr = declare('long lgetxattr(const void *path, const char *name, void *value, size_t size)');
 const llistxattr = declare('long llistxattr(const void *path, void *list, size_t size)');
+const flistxattr = declare('long flistxattr(int fd, void *list, size_t size)');
+const fgetxattr = declare('long fgetxattr(int fd, const char *name, void *value, size_t size)');
+const readlinkat = declare('long readlinkat(int dirfd, const void *path, void *target, size_t size)');
 const syncfs = declare('int syncfs(int fd)');
 
 const O_CLOEXEC = 0o2000000;
 const O_PATH = 0o10000000;
 const AT_SYMLINK_NOFOLLOW = 0x100;
+const AT_REMOVEDIR = 0x200;
+/** Longest target of a symbolic link (PATH_MAX of linux/limits.h). */
+const LINK_BYTES_MAX = 4096;
+const RESOLVE_NO_XDEV = 0x01n;
 const RESOLVE_NO_MAGICLINKS = 0x02n;
 const RESOLVE_IN_ROOT = 0x10n;
 const OPEN_HOW_BYTES = 24;
@@ -52,6 +61,67 @@ export interface FileTime {
   nanoseconds: number;
 }
 
+export type FileType = 'file' | 'directory' | 'symlink' | 'character' | 'block' | 'fifo' | 'socket';
+
+/** What fstat(2) says. */
+export interface FileStatus {
+  type: FileType;
+  isDirectory: boolean;
+  isFile: boolean;
+  isSymbolicLink: boolean;
+  /** Permission bits with set-user-id, set-group-id and sticky. */
+  mode: number;
+  uid: number;
+  gid: number;
+  size: number;
+  mtime: FileTime;
+  links: number;
+  /** Number of its file system. */
+  device: string;
+  /** File system and inode: the same object has the same. */
+  identity: string;
+  major: number;
+  minor: number;
+}
+
+const TYPES: Readonly<Record<number, FileType>> = {
+  [constants.S_IFREG]: 'file',
+  [constants.S_IFDIR]: 'directory',
+  [constants.S_IFLNK]: 'symlink',
+  [constants.S_IFCHR]: 'character',
+  [constants.S_IFBLK]: 'block',
+  [constants.S_IFIFO]: 'fifo',
+  [constants.S_IFSOCK]: 'socket',
+};
+const NANOS_PER_SECOND = 1_000_000_000n;
+
+/** Also of a descriptor that only names a file (O_PATH). */
+export function fileStatus(fd: number): FileStatus {
+  const stat = fstatSync(fd, { bigint: true });
+  const type = TYPES[Number(stat.mode) & constants.S_IFMT] ?? 'file';
+  const nanoseconds = ((stat.mtimeNs % NANOS_PER_SECOND) + NANOS_PER_SECOND) % NANOS_PER_SECOND;
+  return {
+    type,
+    isDirectory: type === 'directory',
+    isFile: type === 'file',
+    isSymbolicLink: type === 'symlink',
+    mode: Number(stat.mode) & 0o7777,
+    uid: Number(stat.uid),
+    gid: Number(stat.gid),
+    size: Number(stat.size),
+    mtime: {
+      seconds: Number((stat.mtimeNs - nanoseconds) / NANOS_PER_SECOND),
+      nanoseconds: Number(nanoseconds),
+    },
+    links: Number(stat.nlink),
+    device: String(stat.dev),
+    identity: `${stat.dev}:${stat.ino}`,
+    // The inverse of `deviceNumber`.
+    major: Number(((stat.rdev >> 8n) & 0xfffn) | ((stat.rdev >> 32n) & 0xfffff000n)),
+    minor: Number((stat.rdev & 0xffn) | ((stat.rdev >> 12n) & 0xffffff00n)),
+  };
+}
+
 /** NUL-terminated bytes of a byte string. The caller has refused names that hold a NUL. */
 function cString(name: string): Buffer {
   return Buffer.from(`${name}\0`, 'latin1');
@@ -65,6 +135,37 @@ function timespecs(time: FileTime): Buffer {
     times.writeBigInt64LE(BigInt(time.nanoseconds), offset + 8);
   }
   return times;
+}
+
+/**
+ * Opens for reading what an O_PATH descriptor names, whatever its name leads to by now. Ask only for what `fileStatus`
+ * has said it is: opening a device has effects. Throws ELOOP, ENOTDIR.
+ */
+export function reopen(fd: number, type: 'file' | 'directory'): OpenFile {
+  const kind = type === 'directory' ? constants.O_DIRECTORY : constants.O_NONBLOCK;
+  return new OpenFile(openSync(`/proc/self/fd/${fd}`, constants.O_RDONLY | kind | O_CLOEXEC));
+}
+
+/** Procfs, sysfs, cgroup, cgroup2, devpts, mqueue, debugfs, tracefs, securityfs, bpf, pstore and efivarfs. */
+const KERNEL_FILE_SYSTEMS = new Set([
+  0x9fa0, 0x62656572, 0x27e0eb, 0x63677270, 0x1cd1, 0x19800202, 0x64626720, 0x74726163, 0x73636673,
+  0xcafe4a11, 0x6165676c, 0xde5e81e4,
+]);
+
+/** Its files are doors into the kernel, not data: their sizes say nothing, and writing them has effects. */
+export function isOfKernel(fd: number): boolean {
+  return KERNEL_FILE_SYSTEMS.has(statfsSync(`/proc/self/fd/${fd}`).type);
+}
+
+/** Bytes that the file system of `fd` has left. */
+export function freeBytes(fd: number): number {
+  const { bavail, bsize } = statfsSync(`/proc/self/fd/${fd}`);
+  return bavail * bsize;
+}
+
+/** Names in an open directory, without `.` and `..`, in no order. */
+export function listNames(directory: number): string[] {
+  return readdirSync(`/proc/self/fd/${directory}`, { encoding: 'latin1' });
 }
 
 /** Creates a regular file that must not exist yet, open for writing, mode 0600. Throws EEXIST. */
@@ -85,9 +186,35 @@ export function openBytesInRoot(root: number, path: string, flags: number): numb
   return openat2(path, root, cString(path === '' ? '.' : path), how, OPEN_HOW_BYTES);
 }
 
+/**
+ * True when something is mounted at the name, in whatever mount namespace the directory was reached. The kernel keeps
+ * names only in the caller's own namespace from being removed: in another one the mount would go with the name.
+ */
+export function isMountPointAt(directory: number, name: string): boolean {
+  const how = Buffer.alloc(OPEN_HOW_BYTES);
+  how.writeBigUInt64LE(BigInt(O_PATH | constants.O_NOFOLLOW | O_CLOEXEC), 0);
+  how.writeBigUInt64LE(RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS, 16);
+  try {
+    using _opened = new OpenFile(openat2(name, directory, cString(name), how, OPEN_HOW_BYTES));
+    return false;
+  } catch (error) {
+    if (errnoOf(error) === 'EXDEV') {
+      return true;
+    }
+    throw error;
+  }
+}
+
 export function makeDirectoryAt(directory: number, name: string, mode: number): void {
   mkdirat(name, directory, cString(name), mode);
 }
+
+/** S_IFCHR, S_IFBLK and S_IFIFO by the names that tar entries have. */
+export const NODE_TYPES = {
+  character: constants.S_IFCHR,
+  block: constants.S_IFBLK,
+  fifo: constants.S_IFIFO,
+} as const;
 
 /** `type` is S_IFCHR, S_IFBLK or S_IFIFO of stat(2). */
 export function makeNodeAt(
@@ -117,6 +244,18 @@ export function unlinkAt(directory: number, name: string): void {
   unlinkat(name, directory, cString(name), 0);
 }
 
+/** Removes an empty directory. Throws ENOTEMPTY, ENOTDIR. */
+export function removeDirectoryAt(directory: number, name: string): void {
+  unlinkat(name, directory, cString(name), AT_REMOVEDIR);
+}
+
+/** Target, a byte string, of a symbolic link that was opened with `openPathAt`. */
+export function readLink(fd: number): string {
+  const target = Buffer.allocUnsafe(LINK_BYTES_MAX);
+  const length = readlinkat(`descriptor ${fd}`, fd, cString(''), target, target.length);
+  return target.toString('latin1', 0, length);
+}
+
 export function changeOwnerAt(directory: number, name: string, uid: number, gid: number): void {
   fchownat(name, directory, cString(name), uid, gid, AT_SYMLINK_NOFOLLOW);
 }
@@ -132,6 +271,23 @@ export function changeMode(fd: number, mode: number): void {
 /** For a descriptor that only names a file (O_PATH), which fchmod(2) refuses. */
 export function changeModeOfPath(fd: number, mode: number): void {
   chmodSync(`/proc/self/fd/${fd}`, mode);
+}
+
+/** chmod(2) of a device or FIFO without opening it and without following a link put in its place. */
+export function changeNodeModeAt(directory: number, name: string, mode: number): void {
+  using named = new OpenFile(openPathAt(directory, name));
+  if (fileStatus(named.fd).isSymbolicLink) {
+    throw internal(`chmod ${name}: replaced by a link while it was made`);
+  }
+  changeModeOfPath(named.fd, mode);
+}
+
+/** Writes all of it where the descriptor stands. */
+export function writeAll(fd: number, bytes: Buffer): void {
+  let written = 0;
+  while (written < bytes.length) {
+    written += writeSync(fd, bytes, written);
+  }
 }
 
 /** Sets access and modification time with nanoseconds, which `fs.utimes` loses. */
@@ -167,6 +323,27 @@ export function listAttributes(path: string): string[] {
     .toString('latin1', 0, size)
     .split('\0')
     .filter((name) => name !== '');
+}
+
+/** Attribute names of an open file or directory (not of an O_PATH descriptor). Throws ENOTSUP. */
+export function listAttributesOf(fd: number): string[] {
+  const size = flistxattr(`descriptor ${fd}`, fd, null, 0);
+  if (size === 0) {
+    return [];
+  }
+  const list = Buffer.alloc(XATTR_BYTES_MAX);
+  const length = flistxattr(`descriptor ${fd}`, fd, list, list.length);
+  return list
+    .toString('latin1', 0, length)
+    .split('\0')
+    .filter((name) => name !== '');
+}
+
+/** Value of an attribute of an open file or directory. Throws ENODATA, ENOTSUP. */
+export function getAttributeOf(fd: number, attribute: string): Buffer {
+  const value = Buffer.alloc(XATTR_BYTES_MAX);
+  const size = fgetxattr(attribute, fd, attribute, value, value.length);
+  return value.subarray(0, size);
 }
 
 /** Writes everything the file system of `fd` holds in memory to its disk. Blocks for seconds: on a pool thread. */

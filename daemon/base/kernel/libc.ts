@@ -36,6 +36,9 @@ const errnoNames = new Map<number, string>(
     .map(([name, value]) => [value, name]),
 );
 
+/** Numbers of the errors that this engine reports itself. */
+export const ERRNO = constants.errno;
+
 export function errnoName(errno: number): string {
   return errnoNames.get(errno) ?? `errno ${errno}`;
 }

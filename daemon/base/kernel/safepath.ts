@@ -1,6 +1,7 @@
 import {
   chmodSync,
   chownSync,
+  close,
   closeSync,
   constants,
   fstatSync,
@@ -52,6 +53,17 @@ export class OpenFile implements Disposable {
   /** A path that names this very file as long as it is open, for calls that take no descriptor. */
   get path(): string {
     return `/proc/self/fd/${this.fd}`;
+  }
+
+  /** Closes it on a pool thread: for what may have to wait for a disk. */
+  closeOnPool(): Promise<void> {
+    if (!this.#open) {
+      return Promise.resolve();
+    }
+    this.#open = false;
+    return new Promise((resolve, reject) => {
+      close(this.fd, (error) => (error ? reject(error) : resolve()));
+    });
   }
 
   [Symbol.dispose](): void {

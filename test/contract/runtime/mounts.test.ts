@@ -18,11 +18,13 @@ import { KernelMounts } from '../../../runtime/mounts/runner.ts';
 import { needs } from '../../support/needs.ts';
 
 needs('root', 'overlay')('KernelMounts', () => {
-  const mounts = new KernelMounts();
+  let mounts: KernelMounts;
   let base: string;
 
-  beforeEach(() => {
+  beforeEach(async () => {
     base = mkdtempSync(join(tmpdir(), 'bth-mounts-'));
+    mounts = new KernelMounts({ viewPoint: join(base, 'view') });
+    await mounts.prepare();
   });
   afterEach(async () => {
     for (const path of mounts.below(base)) {
