@@ -1,5 +1,5 @@
-import { writeSync } from 'node:fs';
 import { EngineError, errnoOf, errorText, invalidArgument, unreachable } from '../../daemon/base/errors.ts';
+import { writeAll } from '../../daemon/base/kernel/files.ts';
 import { classifyName } from './attributes.ts';
 import type { RecipeWriter } from './recipe.ts';
 import { normalizeName, showName, splitName } from './tar/names.ts';
@@ -49,12 +49,7 @@ export class LayerApplier implements TarSink {
       this.#recipe.raw(bytes);
       return;
     }
-    this.#named(file.member, () => {
-      let written = 0;
-      while (written < bytes.length) {
-        written += writeSync(file.fd, bytes, written);
-      }
-    });
+    this.#named(file.member, () => writeAll(file.fd, bytes));
   }
 
   memberEnd(): void {

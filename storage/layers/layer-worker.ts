@@ -1,6 +1,7 @@
 /** Entry of a layer worker thread: takes jobs from worker-pool.ts, one at a time. */
 import { parentPort } from 'node:worker_threads';
 import { invariant } from '../../daemon/base/errors.ts';
+import { runArchiveJob } from '../archives/jobs.ts';
 import { applyLayer } from './apply.ts';
 import { replayLayer } from './replay.ts';
 import { SharedControl, toFailure, type LayerJob, type LayerReply } from './worker-protocol.ts';
@@ -17,7 +18,7 @@ async function run(job: LayerJob): Promise<LayerReply> {
   if (job.kind === 'apply') {
     return { kind: 'applied', layer: await applyLayer(job.request, control) };
   }
-  replayLayer(job.directory, job.diffId, (chunk) => {
+  const emit = (chunk: Buffer): boolean => {
     if (!control.waitForGrant()) {
       return false;
     }
@@ -25,7 +26,12 @@ async function run(job: LayerJob): Promise<LayerReply> {
     const memory = chunk.buffer as ArrayBuffer;
     reply({ kind: 'chunk', chunk: new Uint8Array(memory, chunk.byteOffset, chunk.length) }, [memory]);
     return true;
-  });
+  };
+  if (job.kind === 'archive') {
+    const isCanceled = (): boolean => control.isCanceled();
+    return { kind: 'archived', result: runArchiveJob(job.job, { isCanceled, emit }) };
+  }
+  replayLayer(job.directory, job.diffId, emit);
   return { kind: 'replayed' };
 }
 

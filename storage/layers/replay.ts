@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { EngineError, internal } from '../../daemon/base/errors.ts';
 import { openBytesInRoot } from '../../daemon/base/kernel/files.ts';
 import { DIFF, RECIPE } from './apply.ts';
 import { readRecipe, recipeTarBytes } from './recipe.ts';
+import { TarChunks } from './tar/chunks.ts';
 import { showName } from './tar/names.ts';
-
-const CHUNK_BYTES = 256 * 1024;
 
 /** Bytes of the tar that `replayLayer` writes. */
 export function layerTarBytes(directory: string): number {
@@ -25,7 +24,13 @@ export function layerTarBytes(directory: string): number {
  * Throws EngineError internal when the result is not what was applied (somebody changed the files below us).
  */
 export function replayLayer(directory: string, diffId: string, emit: (chunk: Buffer) => boolean): void {
-  const output = new ChunkedOutput(emit);
+  const hash = createHash('sha256');
+  const output = new TarChunks((chunk) => {
+    hash.update(chunk);
+    if (!emit(chunk)) {
+      throw new EngineError('canceled', 'reading a layer: canceled');
+    }
+  });
   const root = openSync(join(directory, DIFF), constants.O_RDONLY | constants.O_DIRECTORY);
   try {
     const fd = openSync(join(directory, RECIPE), 'r');
@@ -43,7 +48,8 @@ export function replayLayer(directory: string, diffId: string, emit: (chunk: Buf
   } finally {
     closeSync(root);
   }
-  const written = output.finish();
+  output.finish();
+  const written = `sha256:${hash.digest('hex')}`;
   if (written !== diffId) {
     throw internal(`layer ${diffId}: its files were changed (they now make ${written})`);
   }
@@ -53,7 +59,7 @@ function writeContent(
   root: number,
   step: { path: string; size: number },
   diffId: string,
-  output: ChunkedOutput,
+  output: TarChunks,
 ): void {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const fd = openBytesInRoot(root, step.path, flags);
@@ -72,59 +78,5 @@ function writeContent(
     }
   } finally {
     closeSync(fd);
-  }
-}
-
-/** Collects small pieces into chunks and hashes them. */
-class ChunkedOutput {
-  readonly #emit: (chunk: Buffer) => boolean;
-  readonly #hash = createHash('sha256');
-  #chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
-  #length = 0;
-
-  constructor(emit: (chunk: Buffer) => boolean) {
-    this.#emit = emit;
-  }
-
-  write(bytes: Buffer): void {
-    let offset = 0;
-    while (offset < bytes.length) {
-      const count = bytes.copy(this.#chunk, this.#length, offset);
-      offset += count;
-      this.#advance(count);
-    }
-  }
-
-  /** Reads at most `length` bytes straight into the chunk. */
-  read(fd: number, length: number): number {
-    const wanted = Math.min(length, CHUNK_BYTES - this.#length);
-    const count = readSync(fd, this.#chunk, this.#length, wanted, null);
-    this.#advance(count);
-    return count;
-  }
-
-  /** Sends the rest and returns the digest of everything. */
-  finish(): string {
-    if (this.#length > 0) {
-      this.#send();
-    }
-    return `sha256:${this.#hash.digest('hex')}`;
-  }
-
-  #advance(count: number): void {
-    this.#length += count;
-    if (this.#length === CHUNK_BYTES) {
-      this.#send();
-    }
-  }
-
-  #send(): void {
-    const full = this.#chunk.subarray(0, this.#length);
-    this.#hash.update(full);
-    this.#chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
-    this.#length = 0;
-    if (!this.#emit(full)) {
-      throw new EngineError('canceled', 'reading a layer: canceled');
-    }
   }
 }

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, rmSync } from 'node:fs';
 import type { Stats } from 'node:fs';
-import { EngineError, errnoOf, internal, invalidArgument } from '../../daemon/base/errors.ts';
+import { errnoOf, internal, invalidArgument } from '../../daemon/base/errors.ts';
 import * as files from '../../daemon/base/kernel/files.ts';
 import { attributePolicy, OPAQUE_ATTRIBUTE } from './attributes.ts';
 import { DirectoryCache } from './directory-cache.ts';
@@ -11,8 +11,7 @@ import type { TarMember } from './tar/parser.ts';
 export type Metadata = Pick<TarMember, 'mode' | 'uid' | 'gid' | 'mtime' | 'attributes'>;
 
 const OPAQUE_YES = Buffer.from('y');
-const { S_IFCHR, S_IFBLK, S_IFIFO } = constants;
-const NODE_TYPES = { character: S_IFCHR, block: S_IFBLK, fifo: S_IFIFO };
+const { S_IFCHR } = constants;
 /** Messages kept about attributes that could not be stored. */
 const WARNINGS_MAX = 20;
 
@@ -89,7 +88,7 @@ export class LayerTree implements Disposable {
     metadata: Metadata,
   ): void {
     this.#create(path, (parent, name) =>
-      files.makeNodeAt(parent, name, { ...node, type: NODE_TYPES[node.type], mode: 0o600 }),
+      files.makeNodeAt(parent, name, { ...node, type: files.NODE_TYPES[node.type], mode: 0o600 }),
     );
     this.#finishSpecial(path, metadata, { hasMode: true });
   }
@@ -250,7 +249,7 @@ export class LayerTree implements Disposable {
     const directory = this.#directories.get(parent);
     files.changeOwnerAt(directory, name, metadata.uid, metadata.gid);
     if (options.hasMode) {
-      changeModeAt(directory, name, metadata.mode);
+      files.changeNodeModeAt(directory, name, metadata.mode);
     }
     for (const [attribute, value] of this.#allowed(path, metadata)) {
       this.#attribute(path, attribute, () => files.setAttributeAt(directory, name, attribute, value));
@@ -300,19 +299,6 @@ function statAt(directory: number, name: string): Stats {
   const fd = files.openPathAt(directory, name);
   try {
     return fstatSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-/** chmod(2) of a device or FIFO without opening it and without following a link put in its place. */
-function changeModeAt(directory: number, name: string, mode: number): void {
-  const fd = files.openPathAt(directory, name);
-  try {
-    if (fstatSync(fd).isSymbolicLink()) {
-      throw new EngineError('internal', `chmod ${showName(name)}: replaced by a link while it was made`);
-    }
-    files.changeModeOfPath(fd, mode);
   } finally {
     closeSync(fd);
   }

@@ -1,16 +1,19 @@
 import { EngineError, errorText, type ErrorCode } from '../../daemon/base/errors.ts';
+import type { ArchiveJob, ArchiveResult } from '../archives/jobs.ts';
 import type { AppliedLayer, ApplyRequest } from './apply.ts';
 
-/** What the main thread asks of a layer worker; one job at a time. */
+/** What the main thread asks of a worker; one job at a time. */
 export type LayerJob =
+  | { kind: 'archive'; job: ArchiveJob; control: SharedArrayBuffer }
   | { kind: 'apply'; request: ApplyRequest; control: SharedArrayBuffer }
   | { kind: 'replay'; directory: string; diffId: string; control: SharedArrayBuffer };
 
-/** What a worker answers: any number of chunks (replay), then done or failed. */
+/** What a worker answers: any number of chunks (replay, tar), then done or failed. */
 export type LayerReply =
   | { kind: 'chunk'; chunk: Uint8Array }
   | { kind: 'applied'; layer: AppliedLayer }
   | { kind: 'replayed' }
+  | { kind: 'archived'; result: ArchiveResult }
   | { kind: 'failed'; code: ErrorCode; message: string };
 
 /**
@@ -64,6 +67,11 @@ export class SharedControl {
     }
     return false;
   }
+}
+
+/** The error of a failed job. */
+export function toError({ code, message }: Extract<LayerReply, { kind: 'failed' }>): EngineError {
+  return new EngineError(code, message);
 }
 
 /** An error as a message can carry it. */

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { ImageConfig } from './image-config.ts';
 import { asObject, parseJson } from './json.ts';
-import { writeEnd, writeHeader, writePadding } from './tar-writer.ts';
+import { padding, TAR_END } from '../layers/tar/encode.ts';
+import { writeHeader } from './tar-writer.ts';
 
 /** An image to write into a tarball. */
 export interface SavedImage {
@@ -52,16 +53,16 @@ async function* write(parts: readonly Part[], onEnd: () => void): AsyncGenerator
       case 'file':
         yield writeHeader({ ...part, size: part.content.length });
         yield part.content;
-        yield writePadding(part.content.length);
+        yield padding(part.content.length);
         break;
       case 'layer':
         yield writeHeader({ ...part, kind: 'file', size: part.layer.tarBytes });
         yield* part.layer.read();
-        yield writePadding(part.layer.tarBytes);
+        yield padding(part.layer.tarBytes);
         break;
     }
   }
-  yield writeEnd();
+  yield TAR_END;
   onEnd();
 }
 

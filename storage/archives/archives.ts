@@ -1,0 +1,68 @@
+import { availableParallelism } from 'node:os';
+import type { Readable } from 'node:stream';
+import { EngineError, InvariantError } from '../../daemon/base/errors.ts';
+import { limits } from '../../daemon/base/limits.ts';
+import { SharedControl } from '../layers/worker-protocol.ts';
+import { streamOf } from '../layers/worker-stream.ts';
+import { Lane } from '../layers/worker-threads.ts';
+import type { Change, ChangesRequest } from './changes.ts';
+import type { ExtractRequest } from './extract.ts';
+import type { ArchiveJob, ArchiveResult, TarRequest } from './jobs.ts';
+
+/**
+ * Threads that walk containers' files: unpack what is copied in, write out what is copied out, compare, count. Started
+ * when there is work, ended when there has been none for a while. Reading has threads of its own, because a slow client
+ * holds one as long as it likes.
+ */
+export class Archives implements AsyncDisposable {
+  readonly #workers = new Lane(Math.max(1, availableParallelism()));
+  readonly #readers = new Lane(limits.archiveReadersMax);
+
+  /** See extract.ts. A canceled signal stops it within one chunk. */
+  async extract(request: ExtractRequest, signal?: AbortSignal): Promise<void> {
+    await this.#run({ kind: 'extract', request }, signal);
+  }
+
+  /** A tar of a place and what is below it. `done` is called when the descriptors of the request may be closed. */
+  tar(request: TarRequest, done: () => void): Readable {
+    const job: ArchiveJob = { kind: 'tar', request };
+    return streamOf(this.#readers, (control) => ({ kind: 'archive', job, control }), done);
+  }
+
+  /** See changes.ts. */
+  async changes(request: ChangesRequest): Promise<Change[]> {
+    const result = await this.#run({ kind: 'changes', request });
+    return result.kind === 'changes' ? result.changes : wrong(result);
+  }
+
+  /** Bytes below each directory; null = it is not there. */
+  async sizes(directories: readonly string[]): Promise<(number | null)[]> {
+    const result = await this.#run({ kind: 'sizes', directories });
+    return result.kind === 'sizes' ? result.bytes : wrong(result);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([this.#workers.close(), this.#readers.close()]);
+  }
+
+  async #run(job: ArchiveJob, signal?: AbortSignal): Promise<ArchiveResult> {
+    const control = new SharedControl();
+    const cancel = (): void => control.cancel();
+    signal?.addEventListener('abort', cancel, { once: true });
+    const thread = await this.#workers.acquire();
+    try {
+      if (signal?.aborted === true) {
+        throw new EngineError('canceled', `${job.kind}: canceled`);
+      }
+      const reply = await thread.run({ kind: 'archive', job, control: control.memory });
+      return reply.kind === 'archived' ? reply.result : wrong(reply);
+    } finally {
+      signal?.removeEventListener('abort', cancel);
+      this.#workers.release(thread);
+    }
+  }
+}
+
+function wrong(answer: { kind: string }): never {
+  throw new InvariantError(`an archive worker answered ${answer.kind}`);
+}
