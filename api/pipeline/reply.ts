@@ -43,15 +43,15 @@ export class Reply {
   }
 
   /** No body. 204 and 304 have no Content-Length by definition, the others an explicit 0. */
-  empty(status: number): void {
+  empty(status: number, headers: FlatHeaders = []): void {
     const length = status === 204 || status === 304 ? [] : ['Content-Length', '0'];
-    this.#res.writeHead(status, [...this.#common, ...length]);
+    this.#res.writeHead(status, [...this.#common, ...headers, ...length]);
     this.#res.end();
   }
 
   /** Sends the head of a chunked answer; the body is written to what is returned. */
-  begin(contentType: string): ServerResponse {
-    this.#res.writeHead(200, [...this.#common, 'Content-Type', contentType]);
+  begin(contentType: string, headers: FlatHeaders = []): ServerResponse {
+    this.#res.writeHead(200, [...this.#common, ...headers, 'Content-Type', contentType]);
     return this.#res;
   }
 

@@ -39,7 +39,7 @@ export async function send(result: Result, sending: Sending): Promise<void> {
       reply.json(result.status, jsonText(dialect.downgrade(result.body, result.legacy)));
       return;
     case 'empty':
-      reply.empty(result.status);
+      reply.empty(result.status, result.headers);
       return;
     case 'pong':
       reply.text(200, 'OK', PING_HEADERS);
@@ -57,7 +57,7 @@ export async function send(result: Result, sending: Sending): Promise<void> {
       await sendEvents(reply, result.events, { downgradeItem: dialect.downgradeItem, log });
       return;
     case 'tar':
-      await sendTar(reply, result.bytes, log);
+      await sendTar(reply, result, log);
       return;
     case 'frames':
       await sendFrames(reply, result.stream, { dialect, log });

@@ -1,3 +1,4 @@
+import { archiveRoutes } from './archive.ts';
 import { containerRoutes } from './containers.ts';
 import { execRoutes } from './execs.ts';
 import { imageRoutes } from './images.ts';
@@ -11,6 +12,7 @@ import { volumeRoutes } from './volumes.ts';
 export const ROUTES: readonly Route[] = [
   ...systemRoutes,
   ...containerRoutes,
+  ...archiveRoutes,
   ...execRoutes,
   ...imageRoutes,
   ...networkRoutes,

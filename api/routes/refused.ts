@@ -20,14 +20,9 @@ const NO_SWARM = 'This node is not part of a swarm';
 /** Operations this engine does not have yet. Each says so by name; none is a 404 or a silent success. */
 const NOT_YET: readonly Line[] = [
   ['container.top', 'GET', '/containers/:id/top', 'listing the processes of a container is'],
-  ['container.changes', 'GET', '/containers/:id/changes', 'listing the changes of a container is'],
-  ['container.export', 'GET', '/containers/:id/export', 'exporting a container is'],
   ['container.stats', 'GET', '/containers/:id/stats', 'container statistics are'],
   ['container.update', 'POST', '/containers/:id/update', 'updating a container is'],
   ['container.attachWebsocket', 'GET', '/containers/:id/attach/ws', 'attaching by websocket is'],
-  ['container.archiveInfo', 'HEAD', '/containers/:id/archive', 'copying files from a container is'],
-  ['container.archiveGet', 'GET', '/containers/:id/archive', 'copying files from a container is'],
-  ['container.archivePut', 'PUT', '/containers/:id/archive', 'copying files into a container is'],
   ['image.build', 'POST', '/build', 'building images is'],
   ['image.buildPrune', 'POST', '/build/prune', 'pruning the build cache is', 31],
   ['image.commit', 'POST', '/commit', 'committing a container as an image is'],

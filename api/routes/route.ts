@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { ByteStream, Conversation, EnginePorts } from '../types/ports.ts';
+import type { FlatHeaders } from '../pipeline/reply.ts';
 import type { Query } from '../query.ts';
 import type { Schema } from '../schemas/schema.ts';
 import type { Quirk } from '../versions/change.ts';
@@ -25,12 +26,12 @@ export interface ApiRequest<Body = undefined> {
 export type Result =
   /** `legacy` is what older shapes still owe (see `VersionChange.response`). */
   | { kind: 'json'; status: 200 | 201; body: unknown; legacy?: unknown }
-  | { kind: 'empty'; status: 200 | 201 | 204 }
+  | { kind: 'empty'; status: 200 | 201 | 204; headers?: FlatHeaders }
   /** Headers now, the body when `body` resolves. */
   | { kind: 'late-json'; body: Promise<unknown> }
   | { kind: 'json-lines'; messages: AsyncIterable<unknown> }
   | { kind: 'events'; events: AsyncIterable<unknown> }
-  | { kind: 'tar'; bytes: Readable }
+  | { kind: 'tar'; bytes: Readable; contentType?: string; headers?: FlatHeaders }
   | { kind: 'frames'; stream: ByteStream }
   | { kind: 'hijack'; conversation: Conversation }
   | { kind: 'failure'; status: number; message: string }

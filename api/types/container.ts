@@ -344,6 +344,24 @@ export interface WaitResponse {
   Error?: { Message: string };
 }
 
+/** What the header X-Docker-Container-Path-Stat carries. */
+export interface PathStat {
+  name: string;
+  size: number;
+  /** Bits of Go's os.FileMode. */
+  mode: number;
+  /** RFC 3339. */
+  mtime: string;
+  /** Where a link leads inside the container, all links followed; "" for everything else. */
+  linkTarget: string;
+}
+
+/** Kind: 0 modified, 1 added, 2 deleted. */
+export interface ContainerChange {
+  Path: string;
+  Kind: number;
+}
+
 export interface ContainerPruneReport {
   ContainersDeleted: string[] | null;
   SpaceReclaimed: number;

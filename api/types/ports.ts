@@ -7,6 +7,7 @@
  */
 import type { Duplex, Readable } from 'node:stream';
 import type {
+  ContainerChange,
   ContainerCreateRequest,
   ContainerCreateResponse,
   ContainerInspect,
@@ -14,6 +15,7 @@ import type {
   ContainerSummary,
   ExecCreateRequest,
   ExecInspect,
+  PathStat,
   WaitResponse,
 } from './container.ts';
 import type {
@@ -113,6 +115,18 @@ export interface ContainerPort {
   resize(ref: string, size: { height: number; width: number }): Promise<void>;
   logs(ref: string, options: LogsOptions): Promise<ByteStream>;
   attach(ref: string, options: AttachOptions): Promise<Conversation>;
+  statPath(ref: string, path: string): Promise<PathStat>;
+  /** The tar ends early when the files cannot be read; destroying it gives everything back. */
+  getArchive(ref: string, path: string): Promise<{ stat: PathStat; tar: Readable }>;
+  /** `body` is a tar, plain or compressed by gzip, bzip2, xz or zstd. */
+  putArchive(
+    ref: string,
+    path: string,
+    body: Readable,
+    options: { noOverwriteDirNonDir: boolean; copyUIDGID: boolean; signal: AbortSignal },
+  ): Promise<void>;
+  export(ref: string): Promise<Readable>;
+  changes(ref: string): Promise<ContainerChange[]>;
 }
 
 export interface ExecPort {

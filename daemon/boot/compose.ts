@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { listen } from '../../api/listen.ts';
 import type { Address, Listener } from '../../api/listen.ts';
 import type { EnginePorts } from '../../api/types/ports.ts';
@@ -14,6 +15,8 @@ import { KernelNetwork } from '../../runtime/network/kernel-network.ts';
 import { ConmonRuntime } from '../../runtime/runc/conmon-runtime.ts';
 import { openDatabase } from '../../storage/database/index.ts';
 import type { SqliteDatabase } from '../../storage/database/index.ts';
+import { Archives } from '../../storage/archives/archives.ts';
+import { TarSpools } from '../../storage/archives/tar-spools.ts';
 import { RootfsDirectories } from '../../storage/layers/rootfs.ts';
 import { LayerStore } from '../../storage/layers/store.ts';
 import { LayerWorkers } from '../../storage/layers/worker-pool.ts';
@@ -134,7 +137,8 @@ async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain
   const network = composeNetwork(base, (id) => late.containers?.nameOf(id));
   const runtime = composeRuntime(host, instance, log);
   parts.defer('end exit watch', () => runtime[Symbol.dispose]());
-  const containers = composeContainers(base, { images, layers, volumes, network, runtime });
+  const files = await composeFiles(base, parts);
+  const containers = composeContainers(base, { images, layers, volumes, network, runtime, ...files });
   late.containers = containers;
   await containers.restore();
   parts.defer('stop watching containers', () => containers.close());
@@ -183,7 +187,22 @@ async function composeVolumes(
   return volumes;
 }
 
+/** What walks containers' files. */
+async function composeFiles(
+  { deps: { instance } }: Base,
+  parts: Rollback,
+): Promise<Pick<Neighbours, 'archives' | 'mounts' | 'tarSpools'>> {
+  const archives = new Archives();
+  parts.defer('end archive threads', () => archives[Symbol.asyncDispose]());
+  const mounts = new KernelMounts({ viewPoint: join(instance.paths.execRoot, 'view') });
+  await mounts.prepare();
+  return { archives, mounts, tarSpools: new TarSpools(new SpoolDirectory(instance.paths.dataRoot)) };
+}
+
 interface Neighbours {
+  archives: Archives;
+  mounts: KernelMounts;
+  tarSpools: TarSpools;
   images: Images;
   layers: LayerStore;
   volumes: Volumes;
@@ -193,7 +212,7 @@ interface Neighbours {
 
 function composeContainers({ deps, host, database, events }: Base, neighbours: Neighbours): Containers {
   const { config, instance, log } = deps;
-  const { images, layers, volumes, network, runtime } = neighbours;
+  const { images, layers, volumes, network, runtime, archives, mounts, tarSpools } = neighbours;
   const { dataRoot } = instance.paths;
   const directories = {
     diff: (id: number) => layers.diff(id),
@@ -204,7 +223,9 @@ function composeContainers({ deps, host, database, events }: Base, neighbours: N
     table: database.containers,
     runtime,
     rootfs: new RootfsDirectories({ dataRoot, layers: directories, log }),
-    mounts: new KernelMounts(),
+    mounts,
+    archives,
+    tarSpools,
     images,
     networks: network.sandboxes,
     volumes,

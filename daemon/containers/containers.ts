@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type {
   AttachOptions,
   ByteStream,
@@ -9,11 +10,13 @@ import type {
   WaitCondition,
 } from '../../api/types/ports.ts';
 import type {
+  ContainerChange,
   ContainerCreateRequest,
   ContainerCreateResponse,
   ContainerInspect,
   ContainerPruneReport,
   ContainerSummary,
+  PathStat,
   WaitResponse,
 } from '../../api/types/container.ts';
 import { limits } from '../base/limits.ts';
@@ -26,6 +29,10 @@ import { createContainer } from './create.ts';
 import { execTarget } from './exec-target.ts';
 import type { ContainerExecTarget } from './exec-target.ts';
 import { HealthMonitors } from './health/monitors.ts';
+import { getContainerArchive, putContainerArchive, statContainerPath } from './files/archive.ts';
+import type { PutArchiveOptions } from './files/archive.ts';
+import { containerChanges } from './files/changes.ts';
+import { exportContainer } from './files/export.ts';
 import { inspectContainer } from './inspect.ts';
 import { killContainer } from './kill.ts';
 import { listContainers } from './list.ts';
@@ -171,6 +178,26 @@ export class Containers implements ContainerPort {
 
   attach(ref: string, options: AttachOptions): Promise<Conversation> {
     return attachContainer(this.#context, ref, options);
+  }
+
+  statPath(ref: string, path: string): Promise<PathStat> {
+    return statContainerPath(this.#context, ref, path);
+  }
+
+  getArchive(ref: string, path: string): Promise<{ stat: PathStat; tar: Readable }> {
+    return getContainerArchive(this.#context, ref, path);
+  }
+
+  putArchive(ref: string, path: string, body: Readable, options: PutArchiveOptions): Promise<void> {
+    return putContainerArchive(this.#context, ref, path, body, options);
+  }
+
+  export(ref: string): Promise<Readable> {
+    return exportContainer(this.#context, ref);
+  }
+
+  changes(ref: string): Promise<ContainerChange[]> {
+    return containerChanges(this.#context, ref);
   }
 
   // ---------------------------------------------------------------------------------------------- neighbours

@@ -7,6 +7,7 @@ import type { KeyedMutex } from '../base/mutex.ts';
 import type { Semaphore } from '../base/semaphore.ts';
 import type { Turns } from '../base/turns.ts';
 import type { Journal } from '../events/journal-types.ts';
+import type { ArchiveWorkers, HiddenMounts, TarSpools } from './files/ports.ts';
 import type { Machine } from './machine.ts';
 import type {
   ContainerRuntime,
@@ -26,7 +27,9 @@ export interface ContainersDeps {
   table: ContainerTable;
   runtime: ContainerRuntime;
   rootfs: RootfsStore;
-  mounts: MountRunner;
+  mounts: MountRunner & HiddenMounts;
+  archives: ArchiveWorkers;
+  tarSpools: TarSpools;
   images: ImageCatalog;
   networks: NetworkSandboxes;
   volumes: VolumeBinder;

@@ -98,8 +98,22 @@ export async function prepareVolumes(
   }
 }
 
+/** Volumes exist and hold what the image has there, as after a start. `rootPath`: the container's root without them. */
+export async function fillVolumes(
+  context: ContainerContext,
+  { spec }: Container,
+  rootPath: string,
+): Promise<void> {
+  await ensureVolumes(context, spec);
+  for (const { name, destination, noCopy } of volumeMounts(spec)) {
+    if (!noCopy) {
+      await context.volumes.populate(name, rootPath, destination);
+    }
+  }
+}
+
 /** Binds always made a missing source a directory; Mounts only when asked. The client may do so: it is root's equal. */
-async function makeBindSources(spec: ContainerSpec): Promise<void> {
+export async function makeBindSources(spec: ContainerSpec): Promise<void> {
   for (const mount of spec.mounts) {
     if (mount.type === 'bind' && mount.createMountpoint) {
       try {

@@ -5,7 +5,7 @@
 import type { Duplex } from 'node:stream';
 import { Readable } from 'node:stream';
 import type { Conversation, EnginePorts } from '../../api/types/ports.ts';
-import type { ContainerInspect, ContainerSummary, ExecInspect } from '../../api/types/container.ts';
+import type { ContainerInspect, ContainerSummary, ExecInspect, PathStat } from '../../api/types/container.ts';
 import type { ImageInspect, ImageSummary } from '../../api/types/image.ts';
 import type {
   EventMessage,
@@ -92,6 +92,14 @@ export const CONTAINER_SUMMARY: ContainerSummary = {
   HostConfig: { NetworkMode: 'default' },
   NetworkSettings: { Networks: { bridge: { NetworkID: 'n' } } },
   Mounts: CONTAINER.Mounts,
+};
+
+const PATH_STAT: PathStat = {
+  name: 'etc',
+  size: 4096,
+  mode: 2_147_484_141,
+  mtime: '2026-11-21T09:00:00Z',
+  linkTarget: '',
 };
 
 export const EXEC: ExecInspect = {
@@ -308,6 +316,11 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
       resize: nothing,
       logs: () => Promise.resolve({ tty: true, bytes: Readable.from([Buffer.from('hello\n')]) }),
       attach: () => Promise.resolve(conversation(true, echo)),
+      statPath: () => Promise.resolve(PATH_STAT),
+      getArchive: () => Promise.resolve({ stat: PATH_STAT, tar: Readable.from([Buffer.from('tar')]) }),
+      putArchive: nothing,
+      export: () => Promise.resolve(Readable.from([Buffer.from('tar')])),
+      changes: () => Promise.resolve([{ Path: '/etc', Kind: 0 }]),
     },
     execs: {
       create: () => Promise.resolve({ Id: ID }),

@@ -17,6 +17,8 @@ export interface MountFacts {
   recursiveReadOnly: boolean;
 }
 
+type OwnMountFacts = Pick<MountFacts, 'files' | 'volumePaths' | 'recursiveReadOnly'>;
+
 /** The kernel's own file systems, as every Docker-compatible engine shows them. */
 const KERNEL_MOUNTS: readonly Required<OciMount>[] = [
   { destination: '/proc', type: 'proc', source: 'proc', options: ['nosuid', 'noexec', 'nodev'] },
@@ -44,19 +46,27 @@ const KERNEL_MOUNTS: readonly Required<OciMount>[] = [
 
 /** Every mount of a container, in the order they are made. Pure. */
 export function translateMounts(spec: ContainerSpec, facts: MountFacts): OciMount[] {
-  const taken = new Set(spec.mounts.map((mount) => mount.destination));
-  const isFree = ({ destination }: OciMount): boolean =>
-    !taken.has(destination) && !(taken.has('/dev') && destination.startsWith('/dev/'));
-  const others = [
-    ...identityFiles(spec, facts).filter(isFree),
-    ...spec.mounts.map((mount) => translateMount(mount, facts)),
-  ];
+  const isFree = freeTest(spec);
   return [
     ...kernelMounts(spec).filter(isFree),
     ...sharedMemory(spec, facts).filter(isFree),
-    ...sortByDepth(others),
+    ...ownMounts(spec, facts),
     ...initBinary(spec, facts),
   ];
+}
+
+/** Those of the specification, and the engine's files in /etc: what a container has of files beside its root. Pure. */
+export function ownMounts(spec: ContainerSpec, facts: OwnMountFacts): OciMount[] {
+  return sortByDepth([
+    ...identityFiles(spec, facts).filter(freeTest(spec)),
+    ...spec.mounts.map((mount) => translateMount(mount, facts)),
+  ]);
+}
+
+function freeTest(spec: ContainerSpec): (mount: OciMount) => boolean {
+  const taken = new Set(spec.mounts.map((mount) => mount.destination));
+  return ({ destination }) =>
+    !taken.has(destination) && !(taken.has('/dev') && destination.startsWith('/dev/'));
 }
 
 function kernelMounts(spec: ContainerSpec): OciMount[] {
@@ -92,7 +102,7 @@ function sharedMemory({ hostConfig }: ContainerSpec, facts: MountFacts): OciMoun
   }
 }
 
-function identityFiles({ hostConfig }: ContainerSpec, { files }: MountFacts): OciMount[] {
+function identityFiles({ hostConfig }: ContainerSpec, { files }: OwnMountFacts): OciMount[] {
   const options = ['rbind', ...(hostConfig.ReadonlyRootfs ? ['ro'] : []), 'rprivate'];
   return [
     { destination: '/etc/resolv.conf', type: 'bind', source: files.resolvConf, options },
@@ -109,7 +119,7 @@ function initBinary(spec: ContainerSpec, facts: MountFacts): OciMount[] {
   return [{ destination: INIT_PATH, type: 'bind', source: facts.initPath, options: ['bind', 'ro'] }];
 }
 
-function translateMount(mount: ResolvedMount, facts: MountFacts): OciMount {
+function translateMount(mount: ResolvedMount, facts: OwnMountFacts): OciMount {
   const { destination } = mount;
   switch (mount.type) {
     case 'bind':
@@ -128,17 +138,17 @@ function translateMount(mount: ResolvedMount, facts: MountFacts): OciMount {
   }
 }
 
-function bindOptions(mount: BindMount, facts: MountFacts): string[] {
+function bindOptions(mount: BindMount, facts: OwnMountFacts): string[] {
   const readOnly = mount.readOnlyDepth === 'top' ? 'ro' : readOnlyOption(facts);
   return [mount.nonRecursive ? 'bind' : 'rbind', ...(mount.rw ? [] : [readOnly]), mount.propagation];
 }
 
 /** `ro` alone leaves mounts below the source writable. */
-function readOnlyOption({ recursiveReadOnly }: MountFacts): string {
+function readOnlyOption({ recursiveReadOnly }: OwnMountFacts): string {
   return recursiveReadOnly ? 'rro' : 'ro';
 }
 
-function volumePath(mount: VolumeMount, { volumePaths }: MountFacts): string {
+function volumePath(mount: VolumeMount, { volumePaths }: OwnMountFacts): string {
   const path = volumePaths.get(mount.name);
   invariant(path !== undefined, `no path for volume ${mount.name}`);
   return path;

@@ -13,6 +13,22 @@ import { FakeRuntime } from './fake-runtime.ts';
 import { FakeContainerTable, FakeJournal } from './fake-store.ts';
 import { ManualClock, settled } from './manual-clock.ts';
 
+function unused(): never {
+  throw new Error('these containers have no files');
+}
+
+/** Walking files needs a kernel: the system tests do that. */
+const noFiles = {
+  hiddenView: unused,
+  hiddenOverlay: unused,
+  hiddenCopy: unused,
+  extract: unused,
+  tar: unused,
+  changes: unused,
+  sizes: unused,
+  spool: unused,
+};
+
 /** The container domain over fakes. `reboot` is a new daemon over the same world. */
 export class ContainerRig implements Disposable {
   readonly directory = mkdtempSync(join(tmpdir(), 'berth-containers-'));
@@ -92,7 +108,9 @@ export class ContainerRig implements Disposable {
       table,
       runtime,
       rootfs: world.rootfs,
-      mounts: world.mounts,
+      mounts: { ...world.mounts, ...noFiles },
+      archives: noFiles,
+      tarSpools: noFiles,
       images: world.images,
       networks: world.networks,
       volumes: world.volumes,

@@ -1,0 +1,30 @@
+import type { OciMount } from '../../../runtime/runc/spec-types.ts';
+import { EngineError } from '../../base/errors.ts';
+import { toText } from '../../../storage/archives/view.ts';
+import type { Container } from '../container.ts';
+import type { ContainerContext } from '../context.ts';
+import { ownMounts } from '../oci/mounts.ts';
+import { containerFiles } from '../paths.ts';
+import { containerOfMode } from '../spec/namespaces.ts';
+
+/** Volumes, binds, tmpfs and the engine's files in /etc, as a start would mount them; parents before children. */
+export function containerMounts(context: ContainerContext, { id, spec }: Container): OciMount[] {
+  const { dataRoot, volumePaths, facts } = context;
+  // With another container's network its names come too.
+  const files = containerFiles(dataRoot, containerOfMode(spec.hostConfig.NetworkMode) ?? id);
+  return ownMounts(spec, { files, volumePaths, recursiveReadOnly: facts.recursiveReadOnly });
+}
+
+/** Throws dockerd's texts when the configuration says that nothing may be written at `path` (without links, bytes). */
+export function refuseReadOnlyPath(context: ContainerContext, container: Container, path: string): void {
+  const text = toText(path);
+  const mount = containerMounts(context, container).findLast(
+    ({ destination }) => text === destination || text.startsWith(`${destination}/`),
+  );
+  if (mount === undefined && container.spec.hostConfig.ReadonlyRootfs) {
+    throw new EngineError('forbidden', 'container rootfs is marked read-only');
+  }
+  if (mount?.options?.some((option) => option === 'ro' || option === 'rro') === true) {
+    throw new EngineError('forbidden', 'mounted volume is marked read-only');
+  }
+}

@@ -1,0 +1,35 @@
+import type { Readable } from 'node:stream';
+import type { Change, ChangesRequest } from '../../../storage/archives/changes.ts';
+import type { ExtractRequest } from '../../../storage/archives/extract.ts';
+import type { TarRequest } from '../../../storage/archives/jobs.ts';
+import type { OpenFile } from '../../base/kernel/safepath.ts';
+
+/** What copying, export and changes need of the disk. Declared here, satisfied by `storage/archives`. */
+export interface ArchiveWorkers {
+  extract(request: ExtractRequest, signal?: AbortSignal): Promise<void>;
+  /** `done` is called once, when the request's descriptors may be closed. */
+  tar(request: TarRequest, done: () => void): Readable;
+  changes(request: ChangesRequest): Promise<Change[]>;
+  sizes(directories: readonly string[]): Promise<(number | null)[]>;
+}
+
+/** A client's tar, decompressed, in a file without a name. */
+export interface SpooledTar extends AsyncDisposable {
+  readonly fd: number;
+  readonly size: number;
+}
+
+export interface TarSpools {
+  /** Rejects with `canceled`, resource_exhausted, or what is wrong with the data; then nothing is left. */
+  spool(source: Readable, options: { what: string; signal: AbortSignal }): Promise<SpooledTar>;
+}
+
+/** Mounts that nobody else sees; they go with their descriptors. Satisfied by `runtime/mounts`. */
+export interface HiddenMounts {
+  /** To be read; topmost first. */
+  hiddenView(lowers: readonly string[]): OpenFile;
+  /** To be written to; closing it waits for the disk. */
+  hiddenOverlay(layout: { lowers: string[]; upper: string; work: string; merged: string }): OpenFile;
+  /** What is mounted at a path, without what is mounted over it. */
+  hiddenCopy(path: string): OpenFile;
+}

@@ -1,0 +1,156 @@
+import { constants, openSync } from 'node:fs';
+import { canonicalPath } from '../../../storage/archives/locate.ts';
+import type { FilesView, ViewMount } from '../../../storage/archives/view.ts';
+import { toBytes } from '../../../storage/archives/view.ts';
+import { conflict, errnoOf, internal } from '../../base/errors.ts';
+import { failpoint } from '../../base/failpoint.ts';
+import { OPEN_PATH, OpenFile, openRoot } from '../../base/kernel/safepath.ts';
+import type { ProcessIdentity } from '../../base/kernel/process.ts';
+import type { Container } from '../container.ts';
+import type { ContainerContext } from '../context.ts';
+import { containerMounts } from './mounts.ts';
+import type { RootfsLayout } from '../ports.ts';
+import { liveRun } from '../state-facts.ts';
+import { fillVolumes, makeBindSources } from '../volumes.ts';
+
+/**
+ * Opens a container's files as it sees them.
+ *
+ * A running container: `/proc/<pid>/root`, with its mount namespace held open so that its end in the middle of a copy
+ * does not uncover what lies below its volumes. The kernel crosses its mounts, tmpfs and those it made itself included.
+ *
+ * One that does not run has no mounts, and none are made for it: its overlay is mounted out of sight (nothing to sweep
+ * after a crash, nothing for others to hold), and volumes, binds and the engine's files in /etc are a table that
+ * `locate` and the tree walks look into. To read, the overlay is made of all its layers as lower ones, so that a start
+ * meanwhile is not held up and finds nothing of it; to write, it is the real one, under the container's mutex.
+ */
+export class OpenView implements Disposable {
+  readonly view: FilesView;
+  readonly #files: readonly OpenFile[];
+
+  constructor(view: FilesView, files: readonly OpenFile[]) {
+    this.view = view;
+    this.#files = files;
+  }
+
+  /** Closes it on a pool thread: what was written to is put on the disk by its last close. */
+  async close(): Promise<void> {
+    await Promise.all(this.#files.map((file) => file.closeOnPool()));
+  }
+
+  [Symbol.dispose](): void {
+    closeAll(this.#files);
+  }
+}
+
+/** Throws conflict when the process has just ended. */
+export function openLiveView(
+  context: ContainerContext,
+  { id }: Container,
+  process: ProcessIdentity,
+): OpenView {
+  const files: OpenFile[] = [];
+  try {
+    const namespace = openSync(`/proc/${process.pid}/ns/mnt`, constants.O_RDONLY);
+    files.push(new OpenFile(namespace));
+    const root = openRoot(`/proc/${process.pid}/root`);
+    files.push(root);
+    if (context.isAlive(process)) {
+      return new OpenView({ root: root.fd, isReadOnly: false, mounts: [], empty: root.fd }, files);
+    }
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ESRCH') {
+      closeAll(files);
+      throw internal(`open the files of container ${id}`, { cause: error });
+    }
+  }
+  closeAll(files);
+  throw conflict(`container ${id} ended meanwhile, try again`);
+}
+
+/** For reading, of a container that does not run. Under its mutex; what is returned is used without. */
+export async function openRestingView(context: ContainerContext, container: Container): Promise<OpenView> {
+  await context.turns.next();
+  failpoint('containers.files.view');
+  const layout = layoutOf(context, container);
+  const root = context.mounts.hiddenView([layout.upper, ...layout.lowers]);
+  return await complete(context, container, { root, layout });
+}
+
+/** For writing, of a container that does not run. Under its mutex until it is closed, which may take a while. */
+export async function openWritableView(context: ContainerContext, container: Container): Promise<OpenView> {
+  await context.turns.next();
+  failpoint('containers.files.write');
+  await makeBindSources(container.spec);
+  const layout = layoutOf(context, container);
+  const root = context.mounts.hiddenOverlay(layout);
+  return await complete(context, container, { root, layout });
+}
+
+/** The process of a container that runs now, paused or not. */
+export function liveProcess({ state }: Container): ProcessIdentity | undefined {
+  return liveRun(state)?.process;
+}
+
+function layoutOf({ rootfs }: ContainerContext, { id, layerIds }: Container): RootfsLayout {
+  return rootfs.layout(id, layerIds);
+}
+
+async function complete(
+  context: ContainerContext,
+  container: Container,
+  { root, layout }: { root: OpenFile; layout: RootfsLayout },
+): Promise<OpenView> {
+  const files = [root];
+  try {
+    // As a start would, so that what is copied in does not keep a volume from being filled from the image.
+    await fillVolumes(context, container, root.path);
+    const empty = openRoot(layout.merged);
+    files.push(empty);
+    const isReadOnly = container.spec.hostConfig.ReadonlyRootfs;
+    const bare: FilesView = { root: root.fd, isReadOnly, mounts: [], empty: empty.fd };
+    return new OpenView({ ...bare, mounts: openMounts(context, container, bare, files) }, files);
+  } catch (error) {
+    closeAll(files);
+    throw error;
+  }
+}
+
+/** The binds of the container's own configuration, each where it would be mounted. */
+function openMounts(
+  context: ContainerContext,
+  container: Container,
+  bare: FilesView,
+  files: OpenFile[],
+): ViewMount[] {
+  const mounts: ViewMount[] = [];
+  for (const { destination, type, source, options = [] } of containerMounts(context, container)) {
+    if (type !== 'bind' || source === undefined) {
+      continue;
+    }
+    const file = openSource(source);
+    if (file !== undefined) {
+      files.push(file);
+      const path = canonicalPath({ ...bare, mounts }, toBytes(destination));
+      mounts.push({ path, fd: file.fd, isReadOnly: options.includes('ro') || options.includes('rro') });
+    }
+  }
+  return mounts;
+}
+
+/** SAFETY: a path of the engine's, or one that the client who made the container chose on its own host. */
+function openSource(source: string): OpenFile | undefined {
+  try {
+    return new OpenFile(openSync(source, OPEN_PATH));
+  } catch (error) {
+    // The first start makes it.
+    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+function closeAll(files: readonly OpenFile[]): void {
+  files.forEach((file) => file[Symbol.dispose]());
+}
