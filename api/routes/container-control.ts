@@ -1,8 +1,28 @@
-import { empty, route } from './route.ts';
+import { containerUpdateSchema } from '../schemas/others.ts';
+import { prepareContainerUpdate } from '../schemas/prepare.ts';
+import type { ContainerUpdateRequest } from '../types/container.ts';
+import { empty, ok, route } from './route.ts';
 import type { ServedRoute } from './route.ts';
 
 /** Operations on what a running container may use and does (docs: api/docs/v1.24.md section 3.1). */
 export const containerControlRoutes: readonly ServedRoute[] = [
+  route<ContainerUpdateRequest>({
+    id: 'container.update',
+    method: 'POST',
+    path: '/containers/:id/update',
+    body: {
+      kind: 'json',
+      schema: containerUpdateSchema,
+      empty: 'refused',
+      prepare: prepareContainerUpdate,
+    },
+    handler: async ({ params, body, speaks }, { containers }) => {
+      if (speaks('kernel-memory-is-ignored')) {
+        delete body.KernelMemory;
+      }
+      return ok(await containers.update(params['id'] ?? '', body));
+    },
+  }),
   route({
     id: 'container.pause',
     method: 'POST',

@@ -21,7 +21,6 @@ const NO_SWARM = 'This node is not part of a swarm';
 const NOT_YET: readonly Line[] = [
   ['container.top', 'GET', '/containers/:id/top', 'listing the processes of a container is'],
   ['container.stats', 'GET', '/containers/:id/stats', 'container statistics are'],
-  ['container.update', 'POST', '/containers/:id/update', 'updating a container is'],
   ['container.attachWebsocket', 'GET', '/containers/:id/attach/ws', 'attaching by websocket is'],
   ['image.build', 'POST', '/build', 'building images is'],
   ['image.buildPrune', 'POST', '/build/prune', 'pruning the build cache is', 31],

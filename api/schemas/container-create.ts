@@ -31,7 +31,8 @@ const mount = struct({
   TmpfsOptions: struct({ SizeBytes: integer, Mode: unsigned }),
 });
 
-const resources = {
+/** What is limited; the body of an update has nothing else but the restart policy. */
+export const resources = {
   CpuShares: integer,
   Memory: integer,
   CgroupParent: text,
@@ -67,6 +68,8 @@ const resources = {
   IOMaximumBandwidth: unsigned,
 };
 
+export const restartPolicy = struct({ Name: text, MaximumRetryCount: integer });
+
 const hostConfig = struct({
   ...resources,
   Binds: texts,
@@ -74,7 +77,7 @@ const hostConfig = struct({
   LogConfig: struct({ Type: text, Config: labels }),
   NetworkMode: text,
   PortBindings: mapOf(orNull(listOf(struct({ HostIp: text, HostPort: text })))),
-  RestartPolicy: struct({ Name: text, MaximumRetryCount: integer }),
+  RestartPolicy: restartPolicy,
   AutoRemove: flag,
   VolumeDriver: text,
   VolumesFrom: texts,

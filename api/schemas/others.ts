@@ -1,4 +1,4 @@
-import { consoleSize } from './container-create.ts';
+import { consoleSize, resources, restartPolicy } from './container-create.ts';
 import { flag, mapOf, struct, text, texts } from './schema.ts';
 import type { Schema } from './schema.ts';
 
@@ -16,6 +16,9 @@ export const execCreateSchema: Schema = struct({
   User: text,
   WorkingDir: text,
 });
+
+/** Body of POST /containers/{id}/update (`ContainerUpdateRequest`). */
+export const containerUpdateSchema: Schema = struct({ ...resources, RestartPolicy: restartPolicy });
 
 /** Body of POST /exec/{id}/start (`ExecStartRequest`). */
 export const execStartSchema: Schema = struct({ Detach: flag, Tty: flag, ConsoleSize: consoleSize });

@@ -25,6 +25,14 @@ export function prepareContainerCreate(body: unknown): unknown {
   return body;
 }
 
+/** "Unset" as some clients write it. */
+export function prepareContainerUpdate(body: unknown): unknown {
+  if (isObject(body)) {
+    unset(body, 'MemorySwappiness', -1);
+  }
+  return body;
+}
+
 /** `Cmd` of an exec may be one string, too. */
 export function prepareExecCreate(body: unknown): unknown {
   if (isObject(body)) {

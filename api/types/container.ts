@@ -217,6 +217,15 @@ export interface ContainerCreateRequest extends ContainerConfig {
   NetworkingConfig?: NetworkingConfig | null;
 }
 
+/** Body of POST /containers/{id}/update. */
+export interface ContainerUpdateRequest extends Resources {
+  RestartPolicy?: RestartPolicy;
+}
+
+export interface ContainerUpdateResponse {
+  Warnings: string[];
+}
+
 export interface ContainerCreateResponse {
   Id: string;
   Warnings: string[];

@@ -13,6 +13,8 @@ import type {
   ContainerInspect,
   ContainerPruneReport,
   ContainerSummary,
+  ContainerUpdateRequest,
+  ContainerUpdateResponse,
   ExecCreateRequest,
   ExecInspect,
   PathStat,
@@ -107,6 +109,7 @@ export interface ContainerPort {
     ref: string,
     options: { condition: WaitCondition; signal: AbortSignal },
   ): Promise<{ done: Promise<WaitResponse> }>;
+  update(ref: string, body: ContainerUpdateRequest): Promise<ContainerUpdateResponse>;
   pause(ref: string): Promise<void>;
   unpause(ref: string): Promise<void>;
   rename(ref: string, newName: string): Promise<void>;

@@ -9,7 +9,7 @@ import type { PendingAttach } from './stdio/pending-attach.ts';
  * A container in memory: its row, and what only a living daemon knows of it.
  *
  * INVARIANTS
- * - `state` and `name` are assigned by `machine.ts` alone, after the database has them.
+ * - `state`, `spec` and `name` are assigned by `machine.ts` alone, after the database has them.
  * - Everything else that is mutable here is lost with the daemon without harm.
  */
 export interface Container {
@@ -20,7 +20,7 @@ export interface Container {
   /** Bottom first. */
   readonly layerIds: readonly number[];
   readonly createdNano: bigint;
-  readonly spec: ContainerSpec;
+  spec: ContainerSpec;
   state: ContainerState;
 
   /** Exec instances that inspect lists. */

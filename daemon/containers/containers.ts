@@ -16,6 +16,8 @@ import type {
   ContainerInspect,
   ContainerPruneReport,
   ContainerSummary,
+  ContainerUpdateRequest,
+  ContainerUpdateResponse,
   PathStat,
   WaitResponse,
 } from '../../api/types/container.ts';
@@ -54,6 +56,7 @@ import type { StopOptions } from './stop.ts';
 import { countContainers, imageUsers, volumeUsers } from './usage.ts';
 import type { ContainerCounts, ImageUser } from './usage.ts';
 import { unpauseContainer } from './unpause.ts';
+import { updateContainer } from './update.ts';
 import { waitContainer } from './wait.ts';
 import { Waiters } from './waiters.ts';
 
@@ -146,6 +149,10 @@ export class Containers implements ContainerPort {
     options: { condition: WaitCondition; signal: AbortSignal },
   ): Promise<{ done: Promise<WaitResponse> }> {
     return waitContainer(this.#context, ref, options);
+  }
+
+  update(ref: string, body: ContainerUpdateRequest): Promise<ContainerUpdateResponse> {
+    return updateContainer(this.#context, ref, body);
   }
 
   pause(ref: string): Promise<void> {

@@ -5,6 +5,7 @@ import type { ContainerTable } from '../../storage/database/rows.ts';
 import type { Container } from './container.ts';
 import { containerEvent } from './events.ts';
 import type { Registry } from './registry.ts';
+import type { ContainerSpec } from './spec/container-spec.ts';
 import type { ContainerEvent, ContainerState } from './state.ts';
 import { transition } from './state.ts';
 import { encodeState } from './state-codec.ts';
@@ -123,6 +124,21 @@ export class Machine {
     );
     registry.releaseName(oldName, container.id);
     container.name = name;
+    this.#forgetViews(container);
+  }
+
+  /** Another specification of the same container, with the event that tells of it. */
+  respecify(container: Container, spec: ContainerSpec, drafts: readonly EventDraft[]): void {
+    const { journal, containers } = this.#deps;
+    failpoint('containers.update.commit');
+    journal.commit(
+      (emit) => {
+        containers.setSpec(container.id, spec);
+        drafts.forEach((draft) => emit(draft));
+      },
+      { durable: true },
+    );
+    container.spec = spec;
     this.#forgetViews(container);
   }
 

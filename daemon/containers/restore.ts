@@ -9,7 +9,7 @@ import { containerExited, removeIfAutomatic, settleExit } from './exit.ts';
 import { decideRecovery } from './recovery.ts';
 import type { Recovery } from './recovery.ts';
 import { finishRemoval, removeLocked } from './remove.ts';
-import { settleFreezer } from './control/settle-freezer.ts';
+import { takeOver } from './control/take-over.ts';
 import { startsWithDaemon } from './restart-policy.ts';
 import { scheduleRestart } from './restart-attempt.ts';
 import type { ContainerSpec } from './spec/container-spec.ts';
@@ -133,7 +133,7 @@ async function recover(context: ContainerContext, container: Container, recovery
         if (context.runtime.isWaiting(id)) {
           await context.runtime.begin(id);
         }
-        settleFreezer(context, container);
+        await takeOver(context, container);
         return;
       case 'ended':
         if (isLive(container.state)) {

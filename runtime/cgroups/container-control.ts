@@ -1,6 +1,9 @@
 import type { CgroupDriver, CgroupLayout } from './detect.ts';
 import { Freezer } from './freezer.ts';
 import type { FreezerState } from './freezer.ts';
+import { changeLimits, settleLimits } from './limit-update.ts';
+import type { LimitPlace } from './limit-update.ts';
+import type { LimitChanges } from './limits.ts';
 import { relativeCgroup } from './paths.ts';
 
 export interface ContainerControlDeps {
@@ -8,6 +11,8 @@ export interface ContainerControlDeps {
   driver: CgroupDriver;
   /** `linux.cgroupsPath` of a container's specification. */
   cgroupsPath(id: string): string;
+  /** File that exists while an update of a container's limits is not complete. */
+  limitsMarker(id: string): string;
 }
 
 /**
@@ -31,6 +36,22 @@ export class ContainerCgroups {
 
   freezerState(id: string): FreezerState {
     return this.#freezer(id).state();
+  }
+
+  changeLimits(id: string, changes: LimitChanges, tag: string): ReturnType<typeof changeLimits> {
+    return changeLimits(this.#limits(id), changes, tag);
+  }
+
+  settleLimits(id: string, tag: string): Promise<void> {
+    return settleLimits(this.#limits(id), tag);
+  }
+
+  #limits(id: string): LimitPlace {
+    return {
+      layout: this.#deps.layout,
+      relative: this.#relative(id),
+      marker: this.#deps.limitsMarker(id),
+    };
   }
 
   #freezer(id: string): Freezer {

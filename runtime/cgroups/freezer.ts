@@ -5,6 +5,7 @@ import { limits } from '../../daemon/base/limits.ts';
 import { readControl, writeControl } from './control-files.ts';
 import type { CgroupLayout } from './detect.ts';
 
+/** Whether a cgroup's own freezer is on. `changing` is what a daemon that died in the middle leaves. */
 export type FreezerState = 'thawed' | 'changing' | 'frozen';
 
 /** The kernel stops most processes at once; one that is just being forked takes a moment. */

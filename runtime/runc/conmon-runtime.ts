@@ -102,7 +102,11 @@ export class ConmonRuntime implements Disposable {
     this.#root.prepare();
     this.#temporary = this.#root.temporary.length <= TEMPORARY_PATH_MAX ? this.#root.temporary : '/tmp';
     this.#cgroups = new CgroupManager(deps.cgroup);
-    this.control = new ContainerCgroups({ ...deps.cgroup, cgroupsPath: (id) => this.#cgroupsPath(id) });
+    this.control = new ContainerCgroups({
+      ...deps.cgroup,
+      cgroupsPath: (id) => this.#cgroupsPath(id),
+      limitsMarker: (id) => this.#root.bundle(id).limitsMarker,
+    });
     this.#quickMoves = new QuickMoves({ layout: deps.cgroup.layout, log: deps.log });
     this.#records = new ExitRecords({ directory: this.#root.exits, log: deps.log });
     this.#settings = {

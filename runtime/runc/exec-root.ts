@@ -78,6 +78,10 @@ export class Bundle {
   get endsWithDaemon(): string {
     return join(this.path, 'ends-with-daemon');
   }
+  /** Old limits, while an update of them is neither in the database nor undone. */
+  get limitsMarker(): string {
+    return join(this.path, 'limits.json');
+  }
   /** Sessions that have files. */
   execIds(): string[] {
     const directory = join(this.path, 'exec');

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { expect } from 'vitest';
 import type { ContainerInspect, ContainerSummary } from '../../api/types/container.ts';
@@ -148,6 +148,14 @@ export const verbs: readonly Verb[] = [
     undo: removeVictim,
   },
   {
+    name: 'update',
+    checkRefused: (http) => expectLimits(http, NO_LIMITS),
+    prepare: startVictim,
+    act: (http) => accept(http, 'POST', `/containers/${NAME}/update`, [200], LIMITS),
+    verify: (http) => expectLimits(http, LIMITS),
+    undo: removeVictim,
+  },
+  {
     name: 'stop a paused one',
     checkRefused: nothing,
     prepare: pauseVictim,
@@ -164,6 +172,9 @@ export const verbs: readonly Verb[] = [
     undo: (http) => accept(http, 'DELETE', '/images/faulty:1?force=1', [200, 404]),
   },
 ];
+
+const LIMITS = { Memory: 64 << 20, MemorySwap: 64 << 20, CpuShares: 512 };
+const NO_LIMITS = { Memory: 0, MemorySwap: 0, CpuShares: 0 };
 
 /** Longer than any verb takes, stop with its timeout included: who has no answer by then hangs. */
 const ANSWER_TIMEOUT_MS = 15_000;
@@ -198,6 +209,33 @@ async function createVictim(http: HttpClient, more: object = {}): Promise<void> 
 async function startVictim(http: HttpClient): Promise<void> {
   await createVictim(http);
   await accept(http, 'POST', `/containers/${NAME}/start`, [204]);
+}
+
+/** What inspect says, and that the kernel does not say otherwise. */
+async function expectLimits(http: HttpClient, limits: typeof LIMITS): Promise<void> {
+  const { HostConfig, State } = await inspect(http);
+  expect(HostConfig).toMatchObject(limits);
+  const shares = limits.CpuShares || 1024;
+  expect(controlFile(State.Pid, 'cpu.shares', 'cpu.weight')).toMatch(
+    new RegExp(`^(${shares}|${1 + Math.floor(((shares - 2) * 9999) / 262_142)}|100)\n$`),
+  );
+  expect(controlFile(State.Pid, 'memory.limit_in_bytes', 'memory.max')).toMatch(
+    limits.Memory === 0 ? /^(9223372036854771712|max)\n$/ : new RegExp(`^${limits.Memory}\n$`),
+  );
+}
+
+/** A file of the cgroup that a process is in, whichever hierarchy has it. */
+function controlFile(pid: number, ...names: string[]): string {
+  for (const line of readFileSync(`/proc/${pid}/cgroup`, 'utf8').trim().split('\n')) {
+    const [, controllers = '', path = ''] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
+    for (const name of names) {
+      const file = `/sys/fs/cgroup/${controllers.replace(/^name=/, '')}${path}/${name}`;
+      if (existsSync(file)) {
+        return readFileSync(file, 'utf8');
+      }
+    }
+  }
+  throw new Error(`no ${names[0]} for ${pid}`);
 }
 
 async function pauseVictim(http: HttpClient): Promise<void> {

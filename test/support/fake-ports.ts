@@ -307,6 +307,7 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
       stop: nothing,
       restart: nothing,
       kill: nothing,
+      update: () => Promise.resolve({ Warnings: [] }),
       pause: nothing,
       unpause: nothing,
       wait: () => Promise.resolve({ done: Promise.resolve({ StatusCode: 0 }) }),

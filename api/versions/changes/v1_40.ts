@@ -31,4 +31,14 @@ const createFields = change({
   },
 });
 
-export const changes = [ipcMode, createFields];
+const updatePidsLimit = change({
+  id: 'container-update-pids-limit',
+  since: 40,
+  routes: ['container.update'],
+  description: 'POST /containers/{id}/update takes PidsLimit.',
+  request: ({ body }) => {
+    delete objectAt(body)?.['PidsLimit'];
+  },
+});
+
+export const changes = [ipcMode, createFields, updatePidsLimit];

@@ -46,6 +46,14 @@ const createFields = change({
   quirk: 'kernel-memory-is-ignored',
 });
 
+const updateKernelMemory = change({
+  id: 'container-update-kernel-memory',
+  since: 42,
+  routes: ['container.update'],
+  description: 'POST /containers/{id}/update ignores KernelMemory, which the kernel no longer has.',
+  quirk: 'kernel-memory-is-ignored',
+});
+
 const sharedSize = change({
   id: 'image-shared-size',
   since: 42,
@@ -62,4 +70,12 @@ const kernelMemory = change({
   response: (body) => editAt(body, [], (info) => ({ KernelMemory: false, KernelMemoryTCP: false, ...info })),
 });
 
-export const changes = [multiplexed, stopSignal, consoleSize, createFields, sharedSize, kernelMemory];
+export const changes = [
+  multiplexed,
+  stopSignal,
+  consoleSize,
+  createFields,
+  updateKernelMemory,
+  sharedSize,
+  kernelMemory,
+];

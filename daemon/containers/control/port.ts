@@ -2,9 +2,8 @@
  * What the container domain needs of a running container's cgroup beyond its life: declared here, satisfied by
  * `runtime/cgroups`. Every method takes the container's id; a cgroup that is gone means that the container has ended.
  */
-
-/** Whether a container's own freezer is on. `changing` is what a daemon that died in the middle leaves. */
-export type FreezerState = 'thawed' | 'changing' | 'frozen';
+import type { FreezerState } from '../../../runtime/cgroups/freezer.ts';
+import type { LimitChanges } from '../../../runtime/cgroups/limits.ts';
 
 export interface ContainerControl {
   /**
@@ -15,4 +14,20 @@ export interface ContainerControl {
   /** Lets them go on. Not frozen, or gone, is not an error. */
   thaw(id: string): void;
   freezerState(id: string): FreezerState;
+
+  /**
+   * Puts limits in force: all of them, or none when it throws (internal, with what the kernel said). `tag` names the
+   * specification they belong to, for `settleLimits` of a later daemon. A container that has ended is not an error.
+   */
+  changeLimits(id: string, changes: LimitChanges, tag: string): Promise<LimitUpdate>;
+  /** Undoes what a daemon left that died within an update, unless the database has the specification `tag`. */
+  settleLimits(id: string, tag: string): Promise<void>;
+}
+
+/** Limits that are in force, and not yet in the database. */
+export interface LimitUpdate {
+  /** The database has them. */
+  keep(): void;
+  /** Puts the old ones back. */
+  undo(): Promise<void>;
 }

@@ -10,7 +10,7 @@ export interface DeviceNumber {
 }
 
 /** 100 ms, the kernel's own default; NanoCpus is a share of it. */
-const CFS_PERIOD_US = 100_000;
+export const CFS_PERIOD_US = 100_000;
 
 /** What a container may do with devices without asking: none but zero, null, urandom, random, tty and console. */
 const DEFAULT_DEVICE_RULES: readonly OciDeviceRule[] = [
@@ -61,18 +61,22 @@ function memoryOf(host: NormalHostConfig): NonNullable<OciResources['memory']> {
 }
 
 function cpuOf(host: NormalHostConfig): NonNullable<OciResources['cpu']> {
-  const nano = host.NanoCpus > 0;
-  const quota = nano ? Math.floor((host.NanoCpus * CFS_PERIOD_US) / 1e9) : host.CpuQuota;
-  const period = nano ? CFS_PERIOD_US : host.CpuPeriod;
   return {
     ...(host.CpuShares > 0 && { shares: host.CpuShares }),
-    ...(quota !== 0 && { quota }),
-    ...(period !== 0 && { period }),
+    ...cpuBandwidth(host),
     ...(host.CpuRealtimeRuntime !== 0 && { realtimeRuntime: host.CpuRealtimeRuntime }),
     ...(host.CpuRealtimePeriod !== 0 && { realtimePeriod: host.CpuRealtimePeriod }),
     ...(host.CpusetCpus !== '' && { cpus: host.CpusetCpus }),
     ...(host.CpusetMems !== '' && { mems: host.CpusetMems }),
   };
+}
+
+/** Quota per period in microseconds, as far as they are asked for. */
+export function cpuBandwidth(host: NormalHostConfig): { quota?: number; period?: number } {
+  const nano = host.NanoCpus > 0;
+  const quota = nano ? Math.floor((host.NanoCpus * CFS_PERIOD_US) / 1e9) : host.CpuQuota;
+  const period = nano ? CFS_PERIOD_US : host.CpuPeriod;
+  return { ...(quota !== 0 && { quota }), ...(period !== 0 && { period }) };
 }
 
 function blockIoOf(

@@ -64,7 +64,7 @@ export function normaliseHostConfig(
     LogConfig: { Type: logDriver(asked, defaults), Config: {} },
     NetworkMode: modes.NetworkMode,
     PortBindings: normalisePortBindings(asked.PortBindings),
-    RestartPolicy: restartPolicy(asked),
+    RestartPolicy: checkRestartPolicy(asked.RestartPolicy, { autoRemove: asked.AutoRemove ?? false }),
     AutoRemove: asked.AutoRemove ?? false,
     VolumeDriver: asked.VolumeDriver ?? '',
     VolumesFrom: asked.VolumesFrom?.length ? asked.VolumesFrom : null,
@@ -148,9 +148,13 @@ function logDriver(asked: HostConfig, defaults: EngineDefaults): LogDriver {
   return type;
 }
 
-function restartPolicy(asked: HostConfig): Required<RestartPolicy> {
-  const name = asked.RestartPolicy?.Name || 'no';
-  const retries = wholeNumber('RestartPolicy.MaximumRetryCount', asked.RestartPolicy?.MaximumRetryCount);
+/** A restart policy with its defaults. Throws invalid_argument with dockerd's texts. */
+export function checkRestartPolicy(
+  asked: RestartPolicy | undefined,
+  { autoRemove }: { autoRemove: boolean },
+): Required<RestartPolicy> {
+  const name = asked?.Name || 'no';
+  const retries = wholeNumber('RestartPolicy.MaximumRetryCount', asked?.MaximumRetryCount);
   if (!['no', 'always', 'on-failure', 'unless-stopped'].includes(name)) {
     throw invalidArgument(
       `invalid restart policy: unknown policy '${name}'; use one of 'no', 'always', 'on-failure', or 'unless-stopped'`,
@@ -165,7 +169,7 @@ function restartPolicy(asked: HostConfig): Required<RestartPolicy> {
   if (retries < 0) {
     throw invalidArgument('invalid restart policy: maximum retry count cannot be negative');
   }
-  if (asked.AutoRemove && name !== 'no') {
+  if (autoRemove && name !== 'no') {
     throw invalidArgument("can't create 'AutoRemove' container with restart policy");
   }
   return { Name: name, MaximumRetryCount: retries };

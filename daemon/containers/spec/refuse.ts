@@ -19,7 +19,8 @@ export function refuseUnlessEmpty(field: string, value: unknown): void {
   }
 }
 
-function isEmpty(value: unknown): boolean {
+/** Nothing, in the way clients send it: absent, null, false, 0, "", [], {}. */
+export function isEmpty(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) {
     return Object.keys(value).length === 0;
   }

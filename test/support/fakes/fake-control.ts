@@ -1,8 +1,13 @@
-import type { ContainerControl, FreezerState } from '../../../daemon/containers/control/port.ts';
+import type { ContainerControl, LimitUpdate } from '../../../daemon/containers/control/port.ts';
+import type { FreezerState } from '../../../runtime/cgroups/freezer.ts';
+import type { LimitChanges } from '../../../runtime/cgroups/limits.ts';
 
 /** Cgroups that exist only in memory. */
 export class FakeControl implements ContainerControl {
   readonly freezers = new Map<string, FreezerState>();
+  /** In force, of containers that were updated while they ran. */
+  readonly limits = new Map<string, LimitChanges>();
+  readonly #unsettled = new Map<string, { tag: string; old: LimitChanges }>();
   readonly #waiting = new Map<string, (() => void)[]>();
   /** What happens before a freeze succeeds. */
   onFreeze: (id: string) => void | Promise<void> = () => undefined;
@@ -16,6 +21,29 @@ export class FakeControl implements ContainerControl {
     this.freezers.set(id, 'thawed');
     this.#waiting.get(id)?.forEach((action) => action());
     this.#waiting.delete(id);
+  }
+
+  async changeLimits(id: string, changes: LimitChanges, tag: string): Promise<LimitUpdate> {
+    const old = this.limits.get(id) ?? {};
+    this.#unsettled.set(id, { tag, old });
+    this.limits.set(id, { ...old, ...changes });
+    return {
+      keep: () => {
+        this.#unsettled.delete(id);
+      },
+      undo: async () => {
+        this.#unsettled.delete(id);
+        this.limits.set(id, old);
+      },
+    };
+  }
+
+  async settleLimits(id: string, tag: string): Promise<void> {
+    const left = this.#unsettled.get(id);
+    if (left !== undefined && left.tag !== tag) {
+      this.limits.set(id, left.old);
+    }
+    this.#unsettled.delete(id);
   }
 
   /** Now, or when it is thawed: a frozen process takes no signal. */

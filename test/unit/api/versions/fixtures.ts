@@ -29,6 +29,13 @@ const bind = (options: object): object => ({
 });
 
 export const FIXTURES: Readonly<Record<string, readonly Fixture[]>> = {
+  'container-update-pids-limit': [
+    {
+      kind: 'request',
+      older: { body: { PidsLimit: 5, Memory: 1 } },
+      newest: { body: { Memory: 1 } },
+    },
+  ],
   'container-shapes-1.24': [
     {
       kind: 'response',

@@ -1,12 +1,19 @@
 import type { Container } from '../container.ts';
 import type { ContainerContext } from '../context.ts';
 import { containerEvent } from '../events.ts';
+import { specTag } from '../update.ts';
+
+/** Brings a running container that an earlier daemon left into line with what the database says of it. */
+export async function takeOver(context: ContainerContext, container: Container): Promise<void> {
+  settleFreezer(context, container);
+  await context.runtime.control.settleLimits(container.id, specTag(container.spec));
+}
 
 /**
- * Brings the state of a container that an earlier daemon left into line with its freezer: that daemon may have died
- * between the kernel and the database. A freeze that was not complete is undone: nobody was told of it.
+ * The kernel knows whether it is paused: the last daemon may have died between kernel and database. A freeze that was
+ * not complete is undone: nobody was told of it.
  */
-export function settleFreezer({ machine, runtime, log }: ContainerContext, container: Container): void {
+function settleFreezer({ machine, runtime, log }: ContainerContext, container: Container): void {
   const { id, state } = container;
   if (runtime.control.freezerState(id) === 'changing') {
     runtime.control.thaw(id);
