@@ -7,8 +7,11 @@ export interface Clock {
   nowNano(): bigint;
   /** Monotonic milliseconds; only differences mean anything. */
   monotonicMs(): number;
+  /** Longer delays than 24 days end after these: timers of Node.js take no more. */
   setTimeout(callback: () => void, delayMs: number): Disposable;
 }
+
+const TIMER_MS_MAX = 2 ** 31 - 1;
 
 class SystemClock implements Clock {
   readonly #originNano = BigInt(Date.now()) * 1_000_000n - process.hrtime.bigint();
@@ -41,7 +44,7 @@ class SystemClock implements Clock {
   }
 
   setTimeout(callback: () => void, delayMs: number): Disposable {
-    const timer = setTimeout(callback, delayMs);
+    const timer = setTimeout(callback, Math.min(delayMs, TIMER_MS_MAX));
     timer.unref();
     return { [Symbol.dispose]: () => clearTimeout(timer) };
   }

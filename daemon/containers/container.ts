@@ -31,6 +31,8 @@ export interface Container {
   earlyExit: ExitReport | undefined;
   /** Fires the next attempt of the restart policy. */
   restartTimer: Disposable | undefined;
+  /** Resolves when its start together with the daemon is over, as a success or not. */
+  startWithDaemon: Promise<void> | undefined;
   /** When its run began, on the monotonic clock, which nobody sets; undefined before the first start. */
   startedAtMs: number | undefined;
   /** A restart is under way: its end in between is not the end, `--rm` waits. */
@@ -53,6 +55,7 @@ export function newContainer(
     pendingAttaches: new Set(),
     earlyExit: undefined,
     restartTimer: undefined,
+    startWithDaemon: undefined,
     startedAtMs: undefined,
     isBeingRestarted: false,
     endRequests: 0,

@@ -102,12 +102,24 @@ function decideRestart(
     exitCode: report.exitCode,
     restartCount: live.restartCount,
     lastDelayMs: live.restartDelayMs,
-    upTimeMs: Number((report.finishedAtNano - live.startedAtNano) / NANOS_PER_MS),
+    upTimeMs: upTimeMs(context, container, live, report),
     stopRequested: live.stopRequested,
   });
   return delayMs === null
     ? null
     : { delayMs, atNano: context.clock.nowNano() + BigInt(delayMs) * NANOS_PER_MS };
+}
+
+/** By the monotonic clock where this daemon saw the start: the wall clock may have been set meanwhile. */
+function upTimeMs(
+  { clock }: ContainerContext,
+  { startedAtMs }: Container,
+  live: RunningState | PausedState,
+  report: ExitReport,
+): number {
+  return startedAtMs === undefined
+    ? Number((report.finishedAtNano - live.startedAtNano) / NANOS_PER_MS)
+    : clock.monotonicMs() - startedAtMs;
 }
 
 function exitEvents(

@@ -1,5 +1,6 @@
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
+import { donorsSettled, warnGuests } from './donors.ts';
 import { armRestart } from './restart-timer.ts';
 import { startLocked } from './start.ts';
 
@@ -9,11 +10,14 @@ export function scheduleRestart(context: ContainerContext, container: Container)
 }
 
 async function attempt(context: ContainerContext, container: Container): Promise<void> {
+  const awaiting = container.state;
   try {
+    await donorsSettled(context, container);
     await context.mutex.run(container.id, async () => {
-      // Asked under the mutex: a stop that came first has left another state.
-      if (context.registry.get(container.id) === container && container.state.status === 'restarting') {
+      // Asked under the mutex: a stop that came first has left another state, and so has a start with an end after it.
+      if (context.registry.get(container.id) === container && container.state === awaiting) {
         await startLocked(context, container);
+        warnGuests(context, container);
       }
     });
   } catch (error) {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { unreachable } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { limits } from '../base/limits.ts';
+import { donorsSettled } from './donors.ts';
 import { newContainer } from './container.ts';
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
@@ -16,6 +17,7 @@ import type { ContainerSpec } from './spec/container-spec.ts';
 import { startLocked } from './start.ts';
 import { isLive, liveRun } from './state-facts.ts';
 import { decodeState } from './state-codec.ts';
+import { goOnStopping } from './stop.ts';
 import { sweep } from './sweep.ts';
 import { ensureVolumes } from './volumes.ts';
 
@@ -46,7 +48,12 @@ export async function restoreContainers(context: ContainerContext): Promise<Disp
   await sweep(context, unreadable);
   // Only now: a container that is starting must not meet the sweep.
   registry.all().forEach((container) => scheduleRestart(context, container));
-  policyStarts.forEach((container) => void startWithDaemon(context, container));
+  // Each of them is known as one before the first asks which it has to wait for.
+  const allAreKnown = Promise.resolve();
+  for (const container of policyStarts) {
+    container.startWithDaemon = allAreKnown.then(() => startWithDaemon(context, container));
+  }
+  registry.all().forEach((container) => void goOnStopping(context, container));
   return subscription;
 }
 
@@ -134,6 +141,7 @@ async function recover(context: ContainerContext, container: Container, recovery
           await context.runtime.begin(id);
         }
         await takeOver(context, container);
+        noteStart(context, container);
         return;
       case 'ended':
         if (isLive(container.state)) {
@@ -163,6 +171,15 @@ async function recover(context: ContainerContext, container: Container, recovery
   }
 }
 
+/** From here on its age is counted by a clock that nobody sets. */
+function noteStart({ clock }: ContainerContext, container: Container): void {
+  const live = liveRun(container.state);
+  if (live !== undefined) {
+    const ageMs = Number((clock.nowNano() - live.startedAtNano) / 1_000_000n);
+    container.startedAtMs = clock.monotonicMs() - Math.max(0, ageMs);
+  }
+}
+
 function isToBeStarted({ state, spec }: Container): boolean {
   return state.status === 'exited' && startsWithDaemon(spec.hostConfig.RestartPolicy, state.userStopped);
 }
@@ -170,6 +187,8 @@ function isToBeStarted({ state, spec }: Container): boolean {
 /** In the background: clients are served meanwhile. */
 async function startWithDaemon(context: ContainerContext, container: Container): Promise<void> {
   try {
+    failpoint('containers.restore.start');
+    await donorsSettled(context, container);
     await context.mutex.run(container.id, async () => {
       if (context.registry.get(container.id) === container && container.state.status === 'exited') {
         await startLocked(context, container);

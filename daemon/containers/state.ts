@@ -40,6 +40,13 @@ export interface EndedRun {
   health?: Health;
 }
 
+/** How a container is being stopped. */
+export interface Stopping {
+  signal: number;
+  /** Time from the signal to SIGKILL; negative = never. */
+  killAfterMs: number;
+}
+
 /** What is known of a run that goes on. */
 export interface LiveRun {
   process: ProcessIdentity;
@@ -53,6 +60,8 @@ export interface LiveRun {
   restartDelayMs: number;
   /** Someone asked for the end: the restart policy stays out of it. */
   stopRequested: boolean;
+  /** A stop is under way: a daemon that finds this goes on with it. */
+  stopping?: Stopping;
   /** End of the run before; null when this is the first. */
   lastFinishedAtNano: bigint | null;
   /** What its health check has found so far; absent without one. */
@@ -129,7 +138,7 @@ export type ContainerEvent =
       /** What the restart policy decided; null = stays exited. */
       restart: { delayMs: number; atNano: bigint } | null;
     }
-  | { type: 'stop' }
+  | { type: 'stop'; stopping?: Stopping }
   | { type: 'pause' }
   | { type: 'unpause' }
   | { type: 'remove'; withVolumes: boolean }
@@ -156,7 +165,7 @@ export function transition(state: ContainerState, event: ContainerEvent): Transi
         ? { to: { ...state, health: event.health } }
         : refuse('conflict', 'is not running');
     case 'stop':
-      return onStop(state);
+      return onStop(state, event);
     case 'pause':
       return state.status === 'running'
         ? { to: { ...state, status: 'paused' } }
@@ -267,11 +276,11 @@ function onExit(state: ContainerState, event: EventOf<'exit'>): Transition {
   };
 }
 
-function onStop(state: ContainerState): Transition {
+function onStop(state: ContainerState, { stopping }: EventOf<'stop'>): Transition {
   switch (state.status) {
     case 'running':
     case 'paused':
-      return { to: { ...state, stopRequested: true } };
+      return { to: { ...state, stopRequested: true, ...(stopping && { stopping }) } };
     case 'restarting': {
       const { restartCount } = state;
       return { to: { status: 'exited', ...endedRun(state), restartCount, userStopped: true } };

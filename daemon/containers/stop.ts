@@ -8,7 +8,8 @@ import { containerEvent } from './events.ts';
 import { thawToEnd } from './unpause.ts';
 import { cancelRestart } from './restart-timer.ts';
 import { parseSignal, SIGKILL } from './signals.ts';
-import { isLive } from './state-facts.ts';
+import type { Stopping } from './state.ts';
+import { isLive, liveRun } from './state-facts.ts';
 
 export interface StopOptions {
   /** Seconds until SIGKILL; undefined = the container's own; negative = never. */
@@ -42,10 +43,29 @@ export async function bringDown(
     stopAtRest(context, container);
     return;
   }
+  await endOrKill(context, container, { signal, killAfterMs: timeoutS * 1000 });
+}
+
+/** A stop that a daemon before this one had begun; its client is gone, its wish stands. Never rejects. */
+export async function goOnStopping(context: ContainerContext, container: Container): Promise<void> {
+  const stopping = liveRun(container.state)?.stopping;
+  if (stopping === undefined) {
+    return;
+  }
+  try {
+    failpoint('containers.restore.stop');
+    // Nobody knows whether the signal had been sent.
+    await endOrKill(context, container, stopping);
+  } catch (error) {
+    context.log.error({ container: container.id, err: error }, 'a stop could not be finished');
+  }
+}
+
+async function endOrKill(context: ContainerContext, container: Container, stopping: Stopping): Promise<void> {
   const ended = context.waiters.wait(container.id, container.state, 'not-running');
-  requestEnd(context, container, signal);
+  requestEnd(context, container, stopping.signal, stopping);
   failpoint('containers.stop.signalled');
-  if (!(await within(context.clock, ended.done, timeoutS * 1000))) {
+  if (!(await within(context.clock, ended.done, stopping.killAfterMs))) {
     requestEnd(context, container, SIGKILL);
     failpoint('containers.stop.killed');
     if (!(await within(context.clock, ended.done, limits.killWaitMs))) {
@@ -68,8 +88,16 @@ function stopAtRest(context: ContainerContext, container: Container): void {
   context.machine.apply(container, { type: 'stop' }, [containerEvent(container, 'stop')]);
 }
 
-/** Notes the wish, so that no policy works against it even over a crash, and sends the signal. */
-export function requestEnd(context: ContainerContext, container: Container, signal: number): void {
+/**
+ * Notes the wish, so that no policy works against it even over a crash, and sends the signal. With `stopping`, a daemon
+ * that finds the container running goes on with it.
+ */
+export function requestEnd(
+  context: ContainerContext,
+  container: Container,
+  signal: number,
+  stopping?: Stopping,
+): void {
   if (!isLive(container.state)) {
     return;
   }
@@ -77,7 +105,7 @@ export function requestEnd(context: ContainerContext, container: Container, sign
   container.endRequests += 1;
   context.machine.apply(
     container,
-    { type: 'stop' },
+    { type: 'stop', ...(stopping && { stopping }) },
     [containerEvent(container, 'kill', { signal: String(signal) })],
     { durable: false },
   );

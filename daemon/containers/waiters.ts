@@ -9,8 +9,11 @@ export interface WaitResult {
   error: string;
 }
 
-/** What can be waited for: the API's conditions, and the end of the run that goes on, restart or not. */
-type Condition = WaitCondition | 'run-over';
+/**
+ * What can be waited for: the API's conditions, the end of the run that goes on, restart or not (`run-over`), and that
+ * a container runs or will not be started by itself (`settled`).
+ */
+type Condition = WaitCondition | 'run-over' | 'settled';
 
 interface Waiter {
   condition: Condition;
@@ -30,7 +33,9 @@ export class Waiters {
   /** Registers at once. A condition that already holds resolves `done` immediately. */
   wait(id: string, state: ContainerState, condition: Condition): Wait {
     const { promise, resolve } = withResolvers<WaitResult>();
-    if (condition === 'not-running' && isAtRest(state)) {
+    const holds =
+      (condition === 'not-running' && isAtRest(state)) || (condition === 'settled' && isSettled(state));
+    if (holds) {
       resolve(resultOf(state));
       return { done: promise, cancel: () => undefined };
     }
@@ -78,11 +83,17 @@ function isMet(condition: Condition, state: ContainerState, event: ContainerEven
       return state.status === 'exited' && event.type !== 'remove';
     case 'run-over':
       return event.type === 'exit' || event.type === 'start_failed';
+    case 'settled':
+      return isSettled(state);
     case 'removed':
       return false;
     default:
       return unreachable(condition);
   }
+}
+
+function isSettled({ status }: ContainerState): boolean {
+  return status !== 'starting' && status !== 'restarting';
 }
 
 function resultOf(state: ContainerState): WaitResult {

@@ -41,8 +41,10 @@ const BODY = {
 /** Never started: its volume is filled when another container takes it over. */
 const DONOR = { Image: 'busybox:latest', Volumes: { '/etc': {} } };
 
-/** Rarely, so that tests of other steps meet few probes. */
-const CHECK = { Healthcheck: { Test: ['CMD', 'true'], Interval: 300e6 } };
+/** Often until the first success, then not again: a trace of it comes to an end. */
+const CHECK = {
+  Healthcheck: { Test: ['CMD', 'true'], Interval: 3600e9, StartPeriod: 3600e9, StartInterval: 200e6 },
+};
 
 export const verbs: readonly Verb[] = [
   {

@@ -14,9 +14,6 @@ export interface HealthCheck {
   retries: number;
 }
 
-/** The longest that a timer of Node.js waits: 24 days. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
-
 /** Defaults of dockerd (moby daemon/health.go). */
 const INTERVAL_NANO = 30e9;
 const TIMEOUT_NANO = 30e9;
@@ -41,7 +38,7 @@ export function healthCheckOf({ Healthcheck, Shell }: ContainerConfig): HealthCh
   };
 }
 
-/** For timers, which take whole milliseconds and none beyond 24 days. */
+/** For timers, which take whole milliseconds. */
 export function toTimerMs(nano: number): number {
-  return Math.min(Math.ceil(nano / 1e6), TIMER_MS_MAX);
+  return Math.ceil(nano / 1e6);
 }

@@ -42,6 +42,11 @@ export class ManualClock implements Clock {
     await settled();
   }
 
+  /** Somebody sets the wall clock; time itself goes on as ever. */
+  setWall(byMs: number): void {
+    this.#nano += BigInt(byMs) * 1_000_000n;
+  }
+
   /** Delays of the timers that are armed. */
   get pendingMs(): number[] {
     return this.#timers.map(({ atMs }) => atMs - this.#ms);

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { awaitedDonors } from '../../../daemon/containers/donors.ts';
 import { ContainerRig } from '../../support/fakes/container-rig.ts';
 import { settled } from '../../support/fakes/manual-clock.ts';
 
@@ -133,11 +134,160 @@ describe('restart policies over a restart of the daemon', () => {
     expect(await rig.status(id)).toBe('exited 0');
   });
 
+  test('R5: a stop that the daemon did not survive is finished by the next one', async () => {
+    rig.runtime.fatalSignals = new Set([9]);
+    const id = await rig.run(policy('always'));
+    void rig.containers.stop(id, { timeoutS: 30 });
+    await settled();
+    rig.journal.events.length = 0;
+    await rig.restartDaemon();
+    expect(await rig.status(id)).toBe('running 0');
+    await rig.clock.advance(29_000);
+    expect(await rig.status(id)).toBe('running 0');
+    await rig.clock.advance(1000);
+    await rig.until(id, 'exited 137');
+    await settled();
+    expect(rig.journal.actions()).toEqual(['kill 15', 'kill 9', 'die 137', 'disconnect', 'stop']);
+  });
+
   test('an attempt that was due is made', async () => {
     const id = await rig.run(policy('always'));
     await rig.exit(id, 1);
     await rig.restartDaemon();
     expect(await rig.status(id)).toBe('restarting 1');
+    await rig.clock.advance(100);
+    await rig.until(id, 'running 0');
+  });
+});
+
+describe('containers that join another one', () => {
+  const policies = ['always', 'unless-stopped'];
+  const guestOf = (donor: string, Name: string): { HostConfig: object } => ({
+    HostConfig: { NetworkMode: `container:${donor}`, RestartPolicy: { Name } },
+  });
+
+  test.each(policies)('%s: come up after it when the host was down', async (name) => {
+    const donor = await rig.run(policy(name));
+    // Newer ones come first in the list, and so would start first.
+    const guest = await rig.run(guestOf(donor, name));
+    const guestOfGuest = await rig.run(guestOf(guest, name));
+    await rig.restartDaemon('boot-2');
+    await rig.clock.advance(100);
+    await rig.until(guestOfGuest, 'running 0');
+    expect([await rig.status(donor), await rig.status(guest)]).toEqual(['running 0', 'running 0']);
+  });
+
+  test('come up after it when all had ended before', async () => {
+    const donor = await rig.run(policy('always'));
+    const guest = await rig.run(guestOf(donor, 'always'));
+    await rig.containers.stop(guest, {});
+    await rig.containers.stop(donor, {});
+    let launches = 0;
+    let isFirst = true;
+    rig.runtime.onLaunch = async ({ id }) => {
+      launches += 1;
+      isFirst &&= launches > 1 || id === donor;
+      await new Promise((resolve) => {
+        setTimeout(resolve, 20);
+      });
+    };
+    await rig.restartDaemon();
+    await rig.until(guest, 'running 0');
+    expect([launches, isFirst]).toEqual([2, true]);
+  });
+
+  test('restarted by policy: wait for it, however long its back-off is', async () => {
+    const donor = await rig.run(policy('always'));
+    for (const delayMs of [100, 200, 400]) {
+      await rig.exit(donor, 1);
+      await rig.clock.advance(delayMs);
+      await rig.until(donor, 'running 0');
+    }
+    const guest = await rig.run(guestOf(donor, 'always'));
+    await rig.exit(donor, 1);
+    await rig.exit(guest, 1);
+    await rig.clock.advance(700);
+    expect([await rig.status(donor), await rig.status(guest)]).toEqual(['restarting 1', 'restarting 1']);
+    await rig.clock.advance(100);
+    await rig.until(guest, 'running 0');
+  });
+
+  test('wait no longer when it is stopped: they say why they cannot start', async () => {
+    const donor = await rig.run(policy('always'));
+    const guest = await rig.run(guestOf(donor, 'always'));
+    await rig.exit(donor, 1);
+    await rig.exit(guest, 1);
+    await rig.containers.stop(donor, {});
+    await rig.clock.advance(100);
+    await rig.until(guest, `exited 128: cannot join network of a non running container: ${donor}`);
+  });
+
+  test('stopped while they wait: stay stopped', async () => {
+    const donor = await rig.run(policy('always'));
+    await rig.exit(donor, 1);
+    await rig.clock.advance(100);
+    await rig.until(donor, 'running 0');
+    const guest = await rig.run(guestOf(donor, 'always'));
+    await rig.exit(donor, 1);
+    await rig.exit(guest, 1);
+    await rig.clock.advance(100);
+    await rig.containers.stop(guest, {});
+    await rig.clock.advance(1000);
+    expect([await rig.status(donor), await rig.status(guest)]).toEqual(['running 0', 'exited 1']);
+  });
+
+  test.each<[string, Record<string, string[]>, string[]]>([
+    ['none', { a: [] }, []],
+    ['one', { a: ['b'], b: ['c'], c: [] }, ['b']],
+    ['itself', { a: ['a'] }, []],
+    ['a circle of two', { a: ['b', 'x'], b: ['a'] }, ['x']],
+    ['a circle of three', { a: ['b'], b: ['c'], c: ['a'] }, []],
+    ['into a circle of others', { a: ['b'], b: ['c'], c: ['b'] }, ['b']],
+  ])('those waited for: %s', (_title, needs, expected) => {
+    expect(awaitedDonors('a', (id) => needs[id] ?? [])).toEqual(expected);
+  });
+});
+
+describe('R61: the wall clock is set', () => {
+  test.each([-3_600_000, 3_600_000, 315_360_000_000, -1_700_000_000_000])(
+    'by %i ms: back-off, its reset and stop time-outs keep their time',
+    async (byMs) => {
+      rig.runtime.fatalSignals = new Set([9]);
+      const id = await rig.run(policy('always'));
+      rig.clock.setWall(byMs);
+      await rig.exit(id, 1);
+      await rig.clock.advance(99);
+      expect(await rig.status(id)).toBe('restarting 1');
+      await rig.clock.advance(1);
+      await rig.until(id, 'running 0');
+      rig.clock.setWall(byMs);
+      await rig.exit(id, 1);
+      // Not up for ten seconds: the delay doubles, whatever the wall clock makes of it.
+      await rig.clock.advance(199);
+      expect(await rig.status(id)).toBe('restarting 1');
+      rig.clock.setWall(-byMs);
+      await rig.clock.advance(1);
+      await rig.until(id, 'running 0');
+      await rig.clock.advance(10_000);
+      await rig.exit(id, 1);
+      await rig.clock.advance(100);
+      await rig.until(id, 'running 0');
+      const stopped = rig.containers.stop(id, { timeoutS: 5 });
+      await settled();
+      rig.clock.setWall(byMs);
+      await rig.clock.advance(4999);
+      expect(await rig.status(id)).toBe('running 0');
+      await rig.clock.advance(1);
+      await stopped;
+      expect(await rig.status(id)).toBe('exited 137');
+    },
+  );
+
+  test('while no daemon runs: an attempt is made after its own delay at the latest', async () => {
+    const id = await rig.run(policy('always'));
+    await rig.exit(id, 1);
+    rig.clock.setWall(-3_600_000);
+    await rig.restartDaemon();
     await rig.clock.advance(100);
     await rig.until(id, 'running 0');
   });

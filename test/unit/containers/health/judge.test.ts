@@ -124,8 +124,8 @@ test.each([
   expect(healthCheckOf(config)).toEqual(expected);
 });
 
-test('timers: at least a millisecond, at most what Node.js takes', () => {
-  expect([1, 1_500_000, 2 ** 53].map(toTimerMs)).toEqual([1, 2, 2 ** 31 - 1]);
+test('timers: whole milliseconds, at least one', () => {
+  expect([1, 1_500_000].map(toTimerMs)).toEqual([1, 2]);
 });
 
 describe('the check of request and image', () => {

@@ -1,0 +1,61 @@
+import type { Container } from './container.ts';
+import type { ContainerContext } from './context.ts';
+import type { ContainerSpec } from './spec/container-spec.ts';
+import { containerOfMode } from './spec/namespaces.ts';
+import { isLive } from './state-facts.ts';
+
+/** Ids of the containers whose namespaces this one joins: they must run when it starts. */
+export function donorIds({ hostConfig }: Pick<ContainerSpec, 'hostConfig'>): string[] {
+  const { NetworkMode, IpcMode, PidMode } = hostConfig;
+  const ids = [NetworkMode, IpcMode, PidMode].flatMap((mode) => containerOfMode(mode) ?? []);
+  return [...new Set(ids)];
+}
+
+/**
+ * The donors that `id` waits for: all but those that join `id` themselves, at once or through others. Create cannot make
+ * such a circle; where rows hold one, nobody is to wait for ever. Pure.
+ */
+export function awaitedDonors(id: string, donorsOf: (id: string) => readonly string[]): string[] {
+  return donorsOf(id).filter((donor) => !reaches(donor, id, donorsOf));
+}
+
+function reaches(from: string, target: string, donorsOf: (id: string) => readonly string[]): boolean {
+  const met = new Set([from]);
+  for (const id of met) {
+    donorsOf(id).forEach((next) => met.add(next));
+  }
+  return met.has(target);
+}
+
+/**
+ * Resolves when no donor is about to be started any more, by the daemon's start or by its restart policy: each runs
+ * then, or will not. A start tells which.
+ */
+export async function donorsSettled(context: ContainerContext, container: Container): Promise<void> {
+  if (donorIds(container.spec).length === 0) {
+    return;
+  }
+  const { registry, waiters } = context;
+  const donorsOf = (id: string): string[] => {
+    const other = registry.get(id);
+    return other === undefined ? [] : donorIds(other.spec);
+  };
+  for (const id of awaitedDonors(container.id, donorsOf)) {
+    const donor = registry.get(id);
+    await donor?.startWithDaemon;
+    if (donor !== undefined && registry.get(id) === donor) {
+      await waiters.wait(id, donor.state, 'settled').done;
+    }
+  }
+}
+
+/** Those that run on with namespaces that the container, which was started anew, no longer has. */
+export function warnGuests({ registry, log }: ContainerContext, { id }: Container): void {
+  const guests = registry.all().filter(({ spec, state }) => isLive(state) && donorIds(spec).includes(id));
+  if (guests.length > 0) {
+    log.warn(
+      { container: id, guests: guests.map((guest) => guest.id) },
+      'containers keep the namespaces of the last run of another one until they are restarted',
+    );
+  }
+}
