@@ -58,6 +58,15 @@ export const limits = {
   logChunkBytes: 256 * 1024,
   /** A log record that does not end within this is damage, not output (conmon writes at most 8 kB at a time). */
   logRecordBytesMax: 4 * 1024 * 1024,
+  /** How often the size of a log that grows is looked at, and one that has long been quiet. */
+  logCheckMs: 250,
+  logCheckQuietMs: 2_000,
+  /** Rotated files kept longer than asked for while a client still reads them; a slower one loses lines. */
+  logReaderFilesMax: 8,
+  /** Undelivered output kept on disk for a receiver that takes none; past that the oldest is dropped and counted. */
+  logSpoolBytesMax: 1024 * 1024 * 1024,
+  /** Time a monitor gets to go on in its new log file before the daemon stops waiting for it. */
+  logReopenTimeoutMs: 10_000,
   /** Restart back-off: first delay, growth factor 2, cap, and the up-time that resets it (moby restartmanager). */
   restartDelayFirstMs: 100,
   restartDelayMaxMs: 60_000,

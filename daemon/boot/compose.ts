@@ -33,6 +33,7 @@ import { EventLog } from '../events/log.ts';
 import { Execs } from '../execs/execs.ts';
 import type { ImageUser } from '../images/deps.ts';
 import { Images } from '../images/images.ts';
+import { ContainerLogs } from '../logs/container-logs.ts';
 import { hostFiles } from '../networks/host-files.ts';
 import { NetworkState } from '../networks/network-state.ts';
 import { Networks } from '../networks/networks.ts';
@@ -229,6 +230,7 @@ function composeContainers({ deps, host, database, events }: Base, neighbours: N
     images,
     networks: network.sandboxes,
     volumes,
+    logs: new ContainerLogs({ monitors: runtime, clock: systemClock, log }),
     clock: systemClock,
     log,
     facts: host.facts,

@@ -1,6 +1,8 @@
 import { NEWEST, OLDEST, formatVersion } from '../../api/versions/version.ts';
+import { isLogDriver } from '../../runtime/log-drivers/drivers.ts';
 import type { HostFacts } from '../../runtime/host/facts.ts';
 import type { EngineDefaults } from '../containers/spec/container-spec.ts';
+import type { LogDefaults } from '../containers/spec/log-config.ts';
 import type { NetworkOptions } from '../networks/options.ts';
 import type { Build, SystemSettings } from '../system/ports.ts';
 import type { Config } from './config/settings.ts';
@@ -16,10 +18,15 @@ export function engineDefaultsOf(config: Config): EngineDefaults {
     cgroupnsMode: cgroupnsMode(config.defaultCgroupnsMode),
     init: config.init,
     noNewPrivileges: config.noNewPrivileges,
-    logDriver: config.logDriver === 'none' ? 'none' : 'json-file',
+    log: logDefaultsOf(config),
     ulimits: Object.values(config.defaultUlimits),
     apparmorProfile: apparmorProfile(),
   };
+}
+
+export function logDefaultsOf({ logDriver, logOpts }: Config): LogDefaults {
+  // The schema of the setting lets only these through.
+  return { driver: isLogDriver(logDriver) ? logDriver : 'json-file', options: logOpts };
 }
 
 export function networkOptionsOf(config: Config, instance: Instance): NetworkOptions {

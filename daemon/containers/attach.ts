@@ -1,13 +1,14 @@
 import type { AttachOptions, Conversation } from '../../api/types/ports.ts';
 import { openLog } from '../../storage/logs/reader.ts';
 import type { LogReadOptions } from '../../storage/logs/reader.ts';
-import { conflict, notImplemented } from '../base/errors.ts';
+import { conflict } from '../base/errors.ts';
 import { ClientOutput } from '../base/stdio/client-output.ts';
 import { pumpClientInput } from '../base/stdio/client-input.ts';
 import { parseDetachKeys } from '../base/stdio/detach-keys.ts';
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
 import { containerEvent } from './events.ts';
+import { refuseUnreadable } from './logs.ts';
 import { containerFiles } from './paths.ts';
 import type { StdioChannel } from './ports.ts';
 import { leaveRun } from './stdio/pending-attach.ts';
@@ -27,8 +28,8 @@ export async function attachContainer(
 ): Promise<Conversation> {
   const container = context.registry.find(ref);
   refuseAttach(container, ref);
-  if (options.logs && container.spec.logDriver === 'none') {
-    throw notImplemented('configured logging driver does not support reading');
+  if (options.logs) {
+    refuseUnreadable(container);
   }
   const detachKeys = parseDetachKeys(options.detachKeys);
   const seat = options.stream
@@ -111,7 +112,7 @@ class Attachment {
   async #converse(socket: Duplex, output: ClientOutput): Promise<void> {
     if (this.#seat === undefined) {
       if (this.#options.logs) {
-        await this.#log(output, { fromOffset: 0 });
+        await this.#log(output, {});
       }
       return;
     }
@@ -132,7 +133,10 @@ class Attachment {
     }
     // Nobody reads this channel's output; unread it would hold up the monitor.
     void this.#live(run, undefined);
-    await this.#log(output, { fromOffset: run.logOffset, follow: { ended: run.over.done } });
+    await this.#log(output, {
+      ...(run.logFrom !== undefined && { from: run.logFrom }),
+      follow: { ended: run.over.done },
+    });
   }
 
   /** Output from the channel: to the client, or nowhere. */
@@ -145,7 +149,7 @@ class Attachment {
     }
   }
 
-  async #log(output: ClientOutput, range: Pick<LogReadOptions, 'fromOffset' | 'follow'>): Promise<void> {
+  async #log(output: ClientOutput, range: Pick<LogReadOptions, 'from' | 'follow'>): Promise<void> {
     const { stdout, stderr } = this.#options;
     const log = openLog(containerFiles(this.#context.dataRoot, this.#container.id).log, {
       stdout,

@@ -105,6 +105,7 @@ export class Containers implements ContainerPort {
   close(): void {
     this.#exits?.[Symbol.dispose]();
     this.#health.close();
+    this.#context.logs.close();
     for (const container of this.#context.registry.all()) {
       cancelRestart(container);
     }

@@ -12,6 +12,7 @@ import type { Machine } from './machine.ts';
 import type {
   ContainerRuntime,
   ImageCatalog,
+  LogKeeper,
   MountRunner,
   NetworkSandboxes,
   RootfsStore,
@@ -33,6 +34,7 @@ export interface ContainersDeps {
   images: ImageCatalog;
   networks: NetworkSandboxes;
   volumes: VolumeBinder;
+  logs: LogKeeper;
   clock: Clock;
   log: Logger;
   /** Facts of the host, read once at start. */

@@ -5,6 +5,7 @@ import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
 import { containerEvent, networkEvents } from './events.ts';
 import type { ExitReport } from './ports.ts';
+import { loggedRun } from './logged-run.ts';
 import { releaseContainer } from './release.ts';
 import { removeLocked } from './remove.ts';
 import { nextRestartDelayMs } from './restart-policy.ts';
@@ -58,6 +59,7 @@ export function settleExit(
     },
     drafts,
   );
+  context.logs.ended(loggedRun(context, container));
   // Queued before anyone who was just woken can queue: nothing starts on top of what is still mounted.
   void context.mutex
     .run(container.id, async () => {

@@ -1,8 +1,11 @@
 import type { ByteStream, LogsOptions } from '../../api/types/ports.ts';
+import { detailsText, fileAttributes } from '../../runtime/log-drivers/attributes.ts';
+import { isReadable } from '../../runtime/log-drivers/drivers.ts';
 import { openLog } from '../../storage/logs/reader.ts';
 import { conflict, invalidArgument, notImplemented } from '../base/errors.ts';
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
+import { loggedRun } from './logged-run.ts';
 import { containerFiles } from './paths.ts';
 import { isAtRest } from './state-facts.ts';
 
@@ -24,7 +27,7 @@ export async function containerLogs(
     tty,
     ...(since !== undefined && { sinceNano: since }),
     ...(until !== undefined && { untilNano: until }),
-    ...(details && { details: '' }),
+    ...(details && { details: detailsOf(context, container) }),
     ...(tail !== undefined && { tail }),
     ...(follow &&
       !isAtRest(container.state) && {
@@ -43,9 +46,19 @@ function refuseLogs(container: Container, options: LogsOptions): void {
   if (container.state.status === 'removing' || container.state.status === 'dead') {
     throw conflict('can not get logs from container which is dead or marked for removal');
   }
-  if (container.spec.logDriver === 'none') {
+  refuseUnreadable(container);
+}
+
+/** What the driver keeps elsewhere, or nowhere, cannot be shown. */
+export function refuseUnreadable(container: Container): void {
+  if (!isReadable(container.spec.logDriver)) {
     throw notImplemented('configured logging driver does not support reading');
   }
+}
+
+function detailsOf(context: ContainerContext, container: Container): string {
+  const run = loggedRun(context, container);
+  return detailsText(fileAttributes(run, run.logConfig.Config));
 }
 
 /** Nothing more will be shown: the container is at rest, or the time in `until` has come. */

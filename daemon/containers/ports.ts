@@ -6,7 +6,9 @@ import type { Readable, Writable } from 'node:stream';
 import type { ContainerConfig, EndpointSettings, PortMap } from '../../api/types/container.ts';
 import type { ProcessIdentity } from '../base/kernel/process.ts';
 import type { ContainerControl } from './control/port.ts';
+import type { LoggedContainer } from '../../runtime/log-drivers/logged-container.ts';
 import type { OciProcess, OciSpec } from '../../runtime/runc/spec-types.ts';
+import type { NormalLogConfig } from './spec/log-config.ts';
 
 // ---------------------------------------------------------------------------------------------- runtime
 
@@ -142,6 +144,28 @@ export interface MountRunner {
   unmount(path: string): Promise<void>;
   /** Mount points below a directory, deepest first. */
   below(path: string): string[];
+}
+
+// ---------------------------------------------------------------------------------------------- logs
+
+/** A container's output, as whoever keeps and delivers it must know it. */
+export interface LoggedRun extends LoggedContainer {
+  /** The file that the monitor appends to. */
+  logPath: string;
+  logConfig: NormalLogConfig;
+}
+
+/** Keeps the files that monitors write in bounds, and brings their contents where the container wants them. */
+export interface LogKeeper {
+  /** Before a run. Throws EngineError when its output could not be delivered. */
+  open(run: LoggedRun): Promise<void>;
+  /** The run is over, or came to nothing: what was written is still delivered, behind this. */
+  ended(run: LoggedRun): void;
+  /** Before the files go. Waits a moment for the rest to be delivered. */
+  remove(run: LoggedRun): Promise<void>;
+  /** At the daemon's start: goes on where the last daemon was. */
+  adopt(run: LoggedRun, state: { isRunning: boolean }): void;
+  close(): void;
 }
 
 // ---------------------------------------------------------------------------------------------- neighbours

@@ -6,6 +6,7 @@ import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
 import { containerEvent } from './events.ts';
 import { killAndWait } from './kill.ts';
+import { loggedRun } from './logged-run.ts';
 import { cancelRestart } from './restart-timer.ts';
 import { countsAsRunning, isLive } from './state-facts.ts';
 import { startIsOver } from './stop.ts';
@@ -74,6 +75,7 @@ export async function finishRemoval(
 ): Promise<void> {
   const { machine, rootfs, images, clock, log } = context;
   const { id } = container;
+  await context.logs.remove(loggedRun(context, container));
   try {
     await persistently(clock, () => {
       failpoint('containers.remove.files');

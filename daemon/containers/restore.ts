@@ -7,6 +7,7 @@ import { newContainer } from './container.ts';
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
 import { containerExited, removeIfAutomatic, settleExit } from './exit.ts';
+import { loggedRun } from './logged-run.ts';
 import { decideRecovery } from './recovery.ts';
 import type { Recovery } from './recovery.ts';
 import { finishRemoval, removeLocked } from './remove.ts';
@@ -46,6 +47,9 @@ export async function restoreContainers(context: ContainerContext): Promise<Disp
   }
   failpoint('containers.restore.sweep');
   await sweep(context, unreadable);
+  for (const container of registry.all()) {
+    context.logs.adopt(loggedRun(context, container), { isRunning: isLive(container.state) });
+  }
   // Only now: a container that is starting must not meet the sweep.
   registry.all().forEach((container) => scheduleRestart(context, container));
   // Each of them is known as one before the first asks which it has to wait for.

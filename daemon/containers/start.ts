@@ -12,6 +12,7 @@ import { healthCheckOf } from './health/check.ts';
 import { NEW_HEALTH } from './health/judge.ts';
 import { writeIdentityFiles } from './identity-files.ts';
 import { makeOciSpec } from './oci-spec.ts';
+import { loggedRun } from './logged-run.ts';
 import { containerFiles } from './paths.ts';
 import type { Sandbox, StdinMode } from './ports.ts';
 import type { OciSpec } from '../../runtime/runc/spec-types.ts';
@@ -140,6 +141,9 @@ async function launch(
   const { runtime, dataRoot } = context;
   const { id } = container;
   const { config, logDriver } = container.spec;
+  const run = loggedRun(context, container);
+  await context.logs.open(run);
+  rollback.defer('close log', () => context.logs.ended(run));
   failpoint('containers.start.launch');
   const process = await runtime.launch({
     id,

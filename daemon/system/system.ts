@@ -1,3 +1,4 @@
+import { LOG_DRIVERS } from '../../runtime/log-drivers/drivers.ts';
 import type { SystemInfo, VersionResponse } from '../../api/types/system.ts';
 import type { Component } from '../../runtime/host/components.ts';
 import { formatNano } from '../base/clock.ts';
@@ -136,7 +137,7 @@ export class System {
         Volume: ['local'],
         Network: ['bridge', 'host', 'null'],
         Authorization: null,
-        Log: ['json-file'],
+        Log: LOG_DRIVERS.filter((name) => name !== 'none').toSorted(),
       },
     };
   }

@@ -13,7 +13,7 @@ import { endMonitor } from '../monitor/monitor-pid.ts';
 import { MonitorProcess } from '../monitor/monitor-process.ts';
 import type { MonitorOptions, MonitorReport } from '../monitor/monitor-process.ts';
 import type { ConmonStdio } from '../monitor/stdio-channel.ts';
-import type { TerminalSizes } from '../monitor/terminal-size.ts';
+import type { MonitorControl } from '../monitor/control.ts';
 import type { Bundle } from '../runc/exec-root.ts';
 import { runcFailure } from '../runc/failure.ts';
 import { encodeSpec } from '../runc/spec-json.ts';
@@ -43,7 +43,7 @@ export interface ExecDeps {
   bundle: Bundle;
   /** Opens the stdio of the conmon whose socket is at `path`. */
   connect(path: string, options: { acceptsInput: boolean; isProcessAlive(): boolean }): Promise<ConmonStdio>;
-  terminals: TerminalSizes;
+  control: MonitorControl;
   /** Numbers of all processes in the container. */
   processes(): readonly number[];
   log: Logger;
@@ -111,7 +111,7 @@ export class ExecSession {
   }
 
   resize(height: number, width: number): void {
-    this.#deps.terminals.resize(this.#deps.bundle.control, { height, width });
+    this.#deps.control.resize(this.#deps.bundle.control, { height, width });
   }
 
   /** Sends a signal to the process itself; nothing happens when it has ended. */

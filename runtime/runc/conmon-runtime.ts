@@ -35,7 +35,8 @@ import type { ContainerExit } from '../monitor/exit-watch.ts';
 import { endMonitor, monitorOf } from '../monitor/monitor-pid.ts';
 import { MonitorProcess } from '../monitor/monitor-process.ts';
 import { ConmonStdio } from '../monitor/stdio-channel.ts';
-import { TerminalSizes } from '../monitor/terminal-size.ts';
+import { MonitorControl } from '../monitor/control.ts';
+import { reopenLog } from '../monitor/reopen-log.ts';
 import { ExecRoot } from './exec-root.ts';
 import type { Bundle } from './exec-root.ts';
 import { runcFailure } from './failure.ts';
@@ -93,7 +94,7 @@ export class ConmonRuntime implements Disposable {
   readonly #records: ExitRecords;
   readonly #exits: ExitWatch;
   readonly #poller = new Poller();
-  readonly #terminals = new TerminalSizes();
+  readonly #control = new MonitorControl();
   readonly #known = new Map<string, Known>();
 
   constructor(deps: ConmonRuntimeDeps) {
@@ -249,8 +250,16 @@ export class ConmonRuntime implements Disposable {
 
   resize(id: string, height: number, width: number): Promise<void> {
     return Promise.resolve().then(() =>
-      this.#terminals.resize(this.#root.bundle(id).control, { height, width }),
+      this.#control.resize(this.#root.bundle(id).control, { height, width }),
     );
+  }
+
+  /**
+   * Makes the monitor go on in a new file at `logPath`, whose last file was renamed and whose draft is there. Resolves
+   * when it has, or has ended. Idempotent.
+   */
+  reopenLog(id: string, logPath: string): Promise<void> {
+    return reopenLog(this.#control, this.#root.bundle(id), logPath);
   }
 
   async exec(request: ExecRequest): Promise<ExecSession> {
@@ -266,7 +275,7 @@ export class ConmonRuntime implements Disposable {
         temporary: this.#temporary,
         bundle: container.exec(request.execId),
         connect: (path, options) => this.#connect(path, { ...options, lingers: false }),
-        terminals: this.#terminals,
+        control: this.#control,
         processes: () => this.#cgroups.processes(this.#cgroupsPath(request.containerId)),
         log: this.#deps.log,
       },

@@ -1,19 +1,19 @@
-import { open } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { statSync } from 'node:fs';
 import { Readable } from 'node:stream';
-import { errnoOf } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
-import { NEWLINE } from './record.ts';
 import { newRenderer } from './render.ts';
-import type { RenderOptions } from './render.ts';
+import type { Renderer, RenderOptions } from './render.ts';
+import { listSegments } from './segments.ts';
+import type { LogPosition } from './segments.ts';
+import { LogSource } from './source.ts';
 import { findTail } from './tail.ts';
 import { FileWatch } from './watch.ts';
 
-export interface LogReadOptions extends Omit<RenderOptions, 'from'> {
+export interface LogReadOptions extends Omit<RenderOptions, 'fromOffsets'> {
   /** Lines from the end; undefined = all. */
   tail?: number;
-  /** Bytes of the log to skip; a record that begins before is left out. */
-  fromOffset?: number;
+  /** Where to begin, not with `tail`; undefined = at the oldest record that is kept. */
+  from?: LogPosition;
   /** Go on with what is written later, until `ended` resolves (no more will be written) and the file is read. */
   follow?: { ended: Promise<unknown> };
   signal: AbortSignal;
@@ -64,11 +64,12 @@ class LogStream extends Readable {
 
 /** As `openLog`, as chunks. */
 export async function* readLog(path: string, options: LogReadOptions): AsyncGenerator<Buffer> {
-  const file = await openIfThere(path);
-  if (file === undefined) {
+  const started = await begin(path, options);
+  if (started === undefined) {
     return;
   }
-  await using source = new LogSource(path, file);
+  await using source = started.source;
+  const { renderer } = started;
   // Watched before the first read: what is written in between is noticed.
   using watch = options.follow === undefined ? undefined : followed(path, options);
   let ended = false;
@@ -78,10 +79,10 @@ export async function* readLog(path: string, options: LogReadOptions): AsyncGene
     watch?.poke();
   };
   void noteEnd();
-  const renderer = await positioned(source, options);
   for (;;) {
-    // Asked before the read: what was written before the end is read after it.
+    // Both asked before the read: what was written before the end, or before the file was left, is read after it.
     const isLast = ended || watch === undefined;
+    const isLeft = source.isLeft();
     for (;;) {
       const chunk = await source.read();
       if (options.signal.aborted) {
@@ -98,22 +99,14 @@ export async function* readLog(path: string, options: LogReadOptions): AsyncGene
         return;
       }
     }
+    if (isLeft && (await source.next())) {
+      continue;
+    }
     if (isLast) {
       return;
     }
     await watch.changed();
-    await source.followRotation();
-  }
-}
-
-async function openIfThere(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, 'r');
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') {
-      return undefined;
-    }
-    throw error;
+    await source.followOthers();
   }
 }
 
@@ -123,90 +116,32 @@ function followed(path: string, options: LogReadOptions): FileWatch {
   return watch;
 }
 
-async function positioned(
-  source: LogSource,
+/** Opens the log where the reading begins; undefined when there is none. */
+async function begin(
+  path: string,
   options: LogReadOptions,
-): Promise<ReturnType<typeof newRenderer>> {
+): Promise<{ source: LogSource; renderer: Renderer } | undefined> {
   if (options.tail === undefined) {
-    source.seek(options.fromOffset ?? 0);
-    return newRenderer(options);
+    const source = await LogSource.open(path, options.from ?? firstSince(path, options.sinceNano));
+    return source && { source, renderer: newRenderer(options) };
   }
-  const from = await source.seekTail(options.tail);
-  return newRenderer({ ...options, from });
+  const { start, records } = await findTail(path, options.tail);
+  const source = await LogSource.open(path, start);
+  return source && { source, renderer: newRenderer({ ...options, fromOffsets: records }) };
 }
 
-/** A log file and how far it was read. Keeps the beginning of a record whose end is not written yet. */
-class LogSource implements AsyncDisposable {
-  readonly #path: string;
-  #file: FileHandle;
-  #position = 0;
-  /** Length of the files before a rotation: offsets given out never go back. */
-  #rotatedBytes = 0;
-  #rest: Buffer = Buffer.alloc(0);
+const OLDEST: LogPosition = { generation: 0, offset: 0 };
+/** A file system's clock may lag behind the monitor's by a tick. */
+const MTIME_SLACK_NANO = 1_000_000_000n;
 
-  constructor(path: string, file: FileHandle) {
-    this.#path = path;
-    this.#file = file;
+/** Past files that were finished before the first line that is asked for. */
+function firstSince(path: string, sinceNano: bigint | undefined): LogPosition {
+  if (sinceNano === undefined) {
+    return OLDEST;
   }
-
-  seek(offset: number): void {
-    this.#position = offset;
-  }
-
-  async seekTail(lines: number): Promise<{ stdout: number; stderr: number }> {
-    const { size } = await this.#file.stat();
-    const start = await findTail(this.#file, size, lines);
-    this.#position = Math.min(start.stdout, start.stderr, size);
-    return start;
-  }
-
-  /** The next whole records, possibly none; undefined at the end of what is written. */
-  async read(): Promise<{ bytes: Buffer; offset: number } | undefined> {
-    const kept = this.#rest.length;
-    // A record longer than a chunk makes its buffer grow; the monitor's are at most 8 kB.
-    const buffer = Buffer.allocUnsafeSlow(Math.max(limits.logChunkBytes, kept * 2));
-    const { bytesRead } = await this.#file.read(buffer, kept, buffer.length - kept, this.#position);
-    if (bytesRead === 0) {
-      return undefined;
-    }
-    this.#rest.copy(buffer);
-    const offset = this.#rotatedBytes + this.#position - kept;
-    this.#position += bytesRead;
-    const filled = kept + bytesRead;
-    const whole = buffer.subarray(0, filled).lastIndexOf(NEWLINE) + 1;
-    // Copied, because the renderer makes its output in the buffer. What never ends is no record: dropped.
-    this.#rest =
-      filled - whole > limits.logRecordBytesMax
-        ? Buffer.alloc(0)
-        : Buffer.from(buffer.subarray(whole, filled));
-    return { bytes: buffer.subarray(0, whole), offset };
-  }
-
-  /** After a change: goes on with the new file when the log was rotated, or from its start when truncated. */
-  async followRotation(): Promise<void> {
-    const now = await this.#file.stat();
-    if (now.size < this.#position) {
-      this.#startOver();
-      return;
-    }
-    if (now.nlink > 0 || now.size > this.#position) {
-      return;
-    }
-    const successor = await openIfThere(this.#path);
-    if (successor !== undefined) {
-      await this.#file.close();
-      this.#file = successor;
-      this.#startOver();
-    }
-  }
-
-  #startOver(): void {
-    this.#rotatedBytes += this.#position;
-    this.#position = 0;
-    this.#rest = Buffer.alloc(0);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#file.close();
-  }
+  const first = listSegments(path).find(({ path: file, kind }) => {
+    const found = statSync(file, { bigint: true, throwIfNoEntry: false });
+    return kind === 'current' || (found !== undefined && found.mtimeNs + MTIME_SLACK_NANO >= sinceNano);
+  });
+  return first === undefined ? OLDEST : { generation: first.generation, offset: 0 };
 }

@@ -14,8 +14,8 @@ export interface RenderOptions {
   details?: string;
   /** Raw bytes instead of frames. */
   tty: boolean;
-  /** File offsets before which records of a stream are left out (from `tail`). */
-  from?: { stdout: number; stderr: number };
+  /** Offsets before which records of a stream are left out (from `tail`), counted as `render` is told. */
+  fromOffsets?: { stdout: number; stderr: number };
 }
 
 /** The outcome of rendering one buffer. */
@@ -55,8 +55,12 @@ class PlainRenderer implements Renderer {
   render(buffer: Buffer, fileOffset: number): Rendered {
     const { tty } = this.#options;
     const at = this.#at;
-    const fromStdout = this.#options.stdout ? (this.#options.from?.stdout ?? 0) : Number.POSITIVE_INFINITY;
-    const fromStderr = this.#options.stderr ? (this.#options.from?.stderr ?? 0) : Number.POSITIVE_INFINITY;
+    const fromStdout = this.#options.stdout
+      ? (this.#options.fromOffsets?.stdout ?? 0)
+      : Number.POSITIVE_INFINITY;
+    const fromStderr = this.#options.stderr
+      ? (this.#options.fromOffsets?.stderr ?? 0)
+      : Number.POSITIVE_INFINITY;
     let read = 0;
     let written = 0;
     for (let end = buffer.indexOf(NEWLINE, read); end >= 0; end = buffer.indexOf(NEWLINE, read)) {
@@ -115,7 +119,7 @@ class TextRenderer implements Renderer {
   }
 
   #judge(buffer: Buffer, offset: number): 'wanted' | 'unwanted' | 'finished' {
-    const { stdout, stderr, sinceNano, untilNano, from } = this.#options;
+    const { stdout, stderr, sinceNano, untilNano, fromOffsets: from } = this.#options;
     const isStdout = this.#at.stream === STREAM_NUMBER.stdout;
     if (sinceNano !== undefined || untilNano !== undefined) {
       const nano = this.#times.nano(buffer, this.#at.timestampStart, this.#at.timestampEnd);

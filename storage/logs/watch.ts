@@ -1,4 +1,5 @@
 import { watch } from 'node:fs';
+import { dirname } from 'node:path';
 
 /** How often a file is looked at where the kernel has no watch left to give. */
 const POLL_MS = 200;
@@ -42,7 +43,8 @@ export class FileWatch implements Disposable {
 /** Calls `onChange` for every change, and perhaps more often. Returns how to stop. */
 function notify(path: string, onChange: () => void): () => void {
   try {
-    const watcher = watch(path, { persistent: false }, onChange);
+    // Its directory: the name may come to stand for another file.
+    const watcher = watch(dirname(path), { persistent: false }, onChange);
     // The file may be deleted with its container while it is followed; the reader learns that from its owner.
     watcher.on('error', onChange);
     return () => watcher.close();

@@ -1,9 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
+import { dirname } from 'node:path';
 import { expect } from 'vitest';
 import type { ContainerInspect, ContainerSummary } from '../../api/types/container.ts';
 import type { ImageSummary } from '../../api/types/image.ts';
-import { until, type HttpClient } from '../support/http.ts';
+import { demultiplex, until, type HttpClient } from '../support/http.ts';
 import { busyboxImageTar } from '../support/images.ts';
 import { tar } from '../support/tar.ts';
 
@@ -166,6 +167,26 @@ export const verbs: readonly Verb[] = [
     undo: removeVictim,
   },
   {
+    name: 'rotate log',
+    checkRefused: nothing,
+    prepare: startWriter,
+    act: async (http) => {
+      const { LogPath } = await inspect(http);
+      const before = rotatedFiles(LogPath).length;
+      await accept(http, 'POST', `/containers/${NAME}/kill?signal=USR1`, [204]);
+      await until('the rotation', () => {
+        const files = rotatedFiles(LogPath);
+        return files.length > before && files.every((name) => name.endsWith('.gz'));
+      });
+    },
+    verify: async (http) => {
+      const { bytes } = await http.request('GET', `/containers/${NAME}/logs?stdout=1`);
+      const lines = demultiplex(bytes).stdout.trim().split('\n').map(Number);
+      expect(lines).toEqual(lines.map((_, index) => index + 1));
+    },
+    undo: removeVictim,
+  },
+  {
     name: 'load',
     checkRefused: unchanged,
     prepare: nothing,
@@ -260,6 +281,23 @@ async function acceptOrAlready(http: HttpClient, path: string, already: string):
   if (answer.status !== 204 && !(answer.status === 409 && answer.text.includes(already))) {
     throw new Error(`POST ${path}: ${answer.status} ${answer.text.slice(0, 300)}`);
   }
+}
+
+/** Writes the next thousand numbers at each SIGUSR1. */
+async function startWriter(http: HttpClient): Promise<void> {
+  const more = 'n=$((i+1000)); while [ $i -lt $n ]; do i=$((i+1)); echo $i; done';
+  const LogConfig = { Type: 'json-file', Config: { 'max-size': '20k', 'max-file': '99', compress: 'true' } };
+  await accept(http, 'POST', `/containers/create?name=${NAME}`, [201], {
+    Image: 'busybox:latest',
+    Cmd: ['sh', '-c', `i=0; trap '${more}' USR1; while :; do sleep 0.05; done`],
+    HostConfig: { NetworkMode: 'none', LogConfig },
+  });
+  await accept(http, 'POST', `/containers/${NAME}/start`, [204]);
+}
+
+function rotatedFiles(logPath: string): string[] {
+  const names = readdirSync(dirname(logPath));
+  return names.filter((name) => /^container\.log\.\d+(\.gz)?$/.test(name));
 }
 
 async function removeVictim(http: HttpClient): Promise<void> {

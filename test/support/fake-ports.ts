@@ -221,7 +221,7 @@ export const INFO: SystemInfo = {
   DriverStatus: [['Backing Filesystem', 'extfs']],
   SystemStatus: null,
   DockerRootDir: '/var/lib/berth',
-  Plugins: { Volume: ['local'], Network: ['bridge'], Authorization: null, Log: ['json-file'] },
+  Plugins: { Volume: ['local'], Network: ['bridge'], Authorization: null, Log: ['json-file', 'local'] },
   MemoryLimit: true,
   SwapLimit: true,
   CpuCfsPeriod: true,

@@ -1,4 +1,5 @@
-import { invalidArgument } from '../../base/errors.ts';
+import { errorText, invalidArgument } from '../../base/errors.ts';
+import { normaliseLogConfig } from '../../containers/spec/log-config.ts';
 import { parseHost } from './hosts.ts';
 import type { Config } from './settings.ts';
 
@@ -51,8 +52,11 @@ const RULES: readonly Rule[] = [
     ['icc', ({ icc }) => !icc && 'false'],
     ['ip-masq', ({ ipMasq }) => !ipMasq && 'false'],
     ['seccomp-profile', ({ seccompProfile }) => seccompProfile !== 'builtin' && seccompProfile],
-    ['log-opts', ({ logOpts }) => Object.keys(logOpts).length > 0 && JSON.stringify(logOpts)],
   ]),
+  {
+    isBroken: (config) => logProblem(config) !== undefined,
+    problem: (config) => `log-opts: ${logProblem(config)}`,
+  },
   {
     isBroken: (config) => config.dataRoot === '/' || config.execRoot === '/',
     problem: () => 'data-root, exec-root: cannot be /',
@@ -64,6 +68,16 @@ const RULES: readonly Rule[] = [
       `exec-root: ${config.execRoot} and data-root ${config.dataRoot} must not lie in each other`,
   },
 ];
+
+/** What is wrong with the options of the default log driver. */
+function logProblem({ logDriver, logOpts }: Config): string | undefined {
+  try {
+    normaliseLogConfig({ Type: logDriver, Config: logOpts }, { driver: 'json-file', options: {} });
+    return undefined;
+  } catch (error) {
+    return errorText(error);
+  }
+}
 
 /** Values that dockerd has and this engine will have: refused by name until then, never ignored. */
 function notYet(list: readonly (readonly [string, (config: Config) => string | false])[]): Rule[] {

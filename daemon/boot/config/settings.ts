@@ -1,3 +1,4 @@
+import { LOG_DRIVERS } from '../../../runtime/log-drivers/drivers.ts';
 import { bytes, integer, list, map, runtimes, text, toggle, ulimits } from './kinds.ts';
 import type { Setting } from './kinds.ts';
 
@@ -194,7 +195,7 @@ export const settings = {
   logDriver: text({
     key: 'log-driver',
     default: 'json-file',
-    oneOf: ['json-file', 'none'],
+    oneOf: [...LOG_DRIVERS],
     help: 'where the output of containers goes that ask for nothing else',
   }),
   logOpts: map({

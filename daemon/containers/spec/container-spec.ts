@@ -5,12 +5,14 @@ import type {
   HostConfig,
   Ulimit,
 } from '../../../api/types/container.ts';
+import type { LogDriverName } from '../../../runtime/log-drivers/drivers.ts';
 import type { HostFacts } from '../../../runtime/host/facts.ts';
 import { parseSignal } from '../signals.ts';
 import type { ResolvedImage } from '../ports.ts';
 import { mergeConfig, platformWarnings } from './config.ts';
 import { normaliseHostConfig } from './host-config.ts';
-import type { LogDriver, NormalHostConfig } from './host-config.ts';
+import type { NormalHostConfig } from './host-config.ts';
+import type { LogDefaults } from './log-config.ts';
 import type { ResolvedMount } from './mount-points.ts';
 import { resolveMounts } from './mount-points.ts';
 import type { ContainerLookup } from './namespaces.ts';
@@ -42,7 +44,7 @@ export interface ContainerSpec {
   stopSignal: number;
   /** Seconds between that signal and SIGKILL; null = the engine's default. */
   stopTimeout: number | null;
-  logDriver: LogDriver;
+  logDriver: LogDriverName;
 }
 
 /** What the configuration of the daemon decides for containers that do not say. */
@@ -54,7 +56,7 @@ export interface EngineDefaults {
   cgroupnsMode: '' | 'private' | 'host';
   init: boolean;
   noNewPrivileges: boolean;
-  logDriver: LogDriver;
+  log: LogDefaults;
   /** Applied unless the container has one of the same name. */
   ulimits: readonly Ulimit[];
   /** Name of a loaded AppArmor profile; null = none. */
@@ -68,7 +70,7 @@ export const engineDefaults: EngineDefaults = {
   cgroupnsMode: '',
   init: false,
   noNewPrivileges: false,
-  logDriver: 'json-file',
+  log: { driver: 'json-file', options: {} },
   ulimits: [],
   apparmorProfile: null,
 };
@@ -126,8 +128,7 @@ export function buildSpec(input: BuildSpecInput): { spec: ContainerSpec; warning
       platform: 'linux',
       stopSignal: parseSignal(config.StopSignal ?? 'SIGTERM'),
       stopTimeout: config.StopTimeout ?? null,
-      // normaliseHostConfig lets only these two through.
-      logDriver: hostConfig.LogConfig.Type === 'none' ? 'none' : 'json-file',
+      logDriver: hostConfig.LogConfig.Type,
     },
     warnings: [...platformWarnings(image, facts), ...configWarnings, ...hostWarnings],
   };

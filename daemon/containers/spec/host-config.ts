@@ -4,6 +4,8 @@ import { invalidArgument } from '../../base/errors.ts';
 import { checkCgroupParent } from './cgroup-parent.ts';
 import type { EngineDefaults } from './container-spec.ts';
 import { checkDevices } from './devices.ts';
+import { normaliseLogConfig } from './log-config.ts';
+import type { NormalLogConfig } from './log-config.ts';
 import type { NamespaceModes } from './namespaces.ts';
 import { nameResolution, normalisePortBindings } from './networking.ts';
 import { notSupportedYet, refuseUnlessEmpty, wholeNumber } from './refuse.ts';
@@ -23,23 +25,8 @@ type Omittable = 'Mounts' | 'Tmpfs' | 'Sysctls' | 'StorageOpt' | 'Annotations' |
 type Obsolete = 'KernelMemory' | 'KernelMemoryTCP';
 
 /** HostConfig with every default filled in. The compiler asks for each field of the API: none is forgotten here. */
-export type NormalHostConfig = Required<Omit<HostConfig, Omittable | Obsolete>> & Pick<HostConfig, Omittable>;
-
-export type LogDriver = 'json-file' | 'none';
-
-/** Drivers of dockerd that this engine does not have. */
-const FOREIGN_LOG_DRIVERS = new Set([
-  'local',
-  'journald',
-  'syslog',
-  'gelf',
-  'fluentd',
-  'awslogs',
-  'splunk',
-  'etwlogs',
-  'gcplogs',
-  'logentries',
-]);
+export type NormalHostConfig = Required<Omit<HostConfig, Omittable | Obsolete | 'LogConfig'>> &
+  Pick<HostConfig, Omittable> & { LogConfig: NormalLogConfig };
 
 /** The one runtime there is, under the names clients know it by. */
 const RUNTIMES = new Set(['runc', 'io.containerd.runc.v2']);
@@ -61,7 +48,7 @@ export function normaliseHostConfig(
   const hostConfig: NormalHostConfig = {
     Binds: asked.Binds?.length ? asked.Binds : null,
     ContainerIDFile: asked.ContainerIDFile ?? '',
-    LogConfig: { Type: logDriver(asked, defaults), Config: {} },
+    LogConfig: normaliseLogConfig(asked.LogConfig, defaults.log),
     NetworkMode: modes.NetworkMode,
     PortBindings: normalisePortBindings(asked.PortBindings),
     RestartPolicy: checkRestartPolicy(asked.RestartPolicy, { autoRemove: asked.AutoRemove ?? false }),
@@ -134,18 +121,6 @@ function omittable(asked: HostConfig, modes: NamespaceModes): Pick<HostConfig, O
     ...(Object.keys(annotations).length > 0 && { Annotations: annotations }),
     ...(typeof asked.Init === 'boolean' && { Init: asked.Init }),
   };
-}
-
-function logDriver(asked: HostConfig, defaults: EngineDefaults): LogDriver {
-  const type = asked.LogConfig?.Type || defaults.logDriver;
-  if (FOREIGN_LOG_DRIVERS.has(type)) {
-    throw notSupportedYet('LogConfig.Type', type);
-  }
-  if (type !== 'json-file' && type !== 'none') {
-    throw invalidArgument(`logger: no log driver named '${type}' is registered`);
-  }
-  refuseUnlessEmpty('LogConfig.Config', asked.LogConfig?.Config);
-  return type;
 }
 
 /** A restart policy with its defaults. Throws invalid_argument with dockerd's texts. */

@@ -1,3 +1,4 @@
+import type { LogPosition } from '../../../storage/logs/segments.ts';
 import type { StdioChannel } from '../ports.ts';
 import type { Wait } from '../waiters.ts';
 
@@ -5,8 +6,8 @@ import type { Wait } from '../waiters.ts';
 export interface AttachedRun {
   /** For its input, and for its output where no log is kept. */
   channel: StdioChannel | undefined;
-  /** Length of the log when the client attached: its output begins there. */
-  logOffset: number;
+  /** End of the log when the client attached: its output begins there. Undefined = at the log's beginning. */
+  logFrom: LogPosition | undefined;
   /** The end of the run, registered before the run could end. */
   over: Wait;
 }
@@ -18,13 +19,13 @@ export class PendingAttach {
   /** This client writes. */
   readonly stdin: boolean;
   /** See `AttachedRun`. */
-  readonly logOffset: number;
+  readonly logFrom: LogPosition | undefined;
   #settle!: (run: AttachedRun | undefined) => void;
   #isOver = false;
 
-  constructor(options: { stdin: boolean; logOffset: number }) {
+  constructor(options: { stdin: boolean; logFrom: LogPosition | undefined }) {
     this.stdin = options.stdin;
-    this.logOffset = options.logOffset;
+    this.logFrom = options.logFrom;
     this.run = new Promise((resolve) => {
       this.#settle = resolve;
     });

@@ -1,5 +1,4 @@
-import { stat } from 'node:fs/promises';
-import { errnoOf } from '../../base/errors.ts';
+import { endOfLog } from '../../../storage/logs/segments.ts';
 import type { Container } from '../container.ts';
 import type { ContainerContext } from '../context.ts';
 import { containerFiles } from '../paths.ts';
@@ -15,7 +14,7 @@ export async function takeSeat(
 ): Promise<PendingAttach> {
   const seat = new PendingAttach({
     stdin: options.stdin && (container.spec.config.OpenStdin ?? false),
-    logOffset: options.fromBeginning ? 0 : await logLength(context, container),
+    logFrom: options.fromBeginning ? undefined : endOfLog(containerFiles(context.dataRoot, container.id).log),
   });
   if (isLive(container.state)) {
     seat.connect(await joinRun(context, container, seat));
@@ -45,10 +44,10 @@ export async function seatPendingClients(context: ContainerContext, container: C
 async function joinRun(
   { runtime, waiters }: ContainerContext,
   container: Container,
-  { stdin, logOffset }: PendingAttach,
+  { stdin, logFrom }: PendingAttach,
 ): Promise<AttachedRun> {
   const over = waiters.wait(container.id, container.state, 'run-over');
-  const run: AttachedRun = { channel: undefined, logOffset, over };
+  const run: AttachedRun = { channel: undefined, logFrom, over };
   try {
     // Output is read from the log: a client that does not read must not hold up the container.
     if (stdin || container.spec.logDriver === 'none') {
@@ -57,17 +56,6 @@ async function joinRun(
     return run;
   } catch (error) {
     leaveRun(run);
-    throw error;
-  }
-}
-
-async function logLength({ dataRoot }: ContainerContext, { id }: Container): Promise<number> {
-  try {
-    return (await stat(containerFiles(dataRoot, id).log)).size;
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') {
-      return 0;
-    }
     throw error;
   }
 }

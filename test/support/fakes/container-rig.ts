@@ -114,6 +114,7 @@ export class ContainerRig implements Disposable {
       images: world.images,
       networks: world.networks,
       volumes: world.volumes,
+      logs: world.logs,
       clock,
       log: silentLogger,
       facts: capableHost,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { internal, notFound } from '../../../daemon/base/errors.ts';
 import type {
   ImageCatalog,
+  LogKeeper,
   MountRunner,
   NetworkSandboxes,
   ResolvedImage,
@@ -29,6 +30,7 @@ export class FakeNeighbours {
   readonly images: ImageCatalog;
   readonly networks: NetworkSandboxes;
   readonly volumes: VolumeBinder;
+  readonly logs: LogKeeper;
 
   constructor(root: string) {
     this.#root = root;
@@ -42,6 +44,7 @@ export class FakeNeighbours {
     };
     this.networks = this.#networks();
     this.volumes = this.#volumes();
+    this.logs = this.#logs();
   }
 
   #called(name: string): void {
@@ -58,6 +61,16 @@ export class FakeNeighbours {
       upper: join(directory, 'upper'),
       work: join(directory, 'work'),
       merged: join(directory, 'merged'),
+    };
+  }
+
+  #logs(): LogKeeper {
+    return {
+      open: async () => this.#called('logs.open'),
+      ended: () => undefined,
+      remove: () => Promise.resolve(),
+      adopt: () => undefined,
+      close: () => undefined,
     };
   }
 

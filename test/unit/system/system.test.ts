@@ -165,6 +165,7 @@ test('info: tells the truth in every field', async () => {
         "Authorization": null,
         "Log": [
           "json-file",
+          "local",
         ],
         "Network": [
           "bridge",

@@ -1,0 +1,57 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { internal, isEngineError } from '../../daemon/base/errors.ts';
+import { limits } from '../../daemon/base/limits.ts';
+import type { Bundle } from '../runc/exec-root.ts';
+import { writesToOld } from './control.ts';
+import type { MonitorControl } from './control.ts';
+import { monitorOf } from './monitor-pid.ts';
+
+const POLL_MS = 5;
+/** A monitor that has read its request acts on it at once; one that has done nothing for so long never got it. */
+const RESEND_MS = 500;
+
+/**
+ * Makes the conmon of `bundle` go on in a new file at `logPath`. Resolves when the file is there or conmon has ended.
+ * Throws EngineError internal when neither happens in time: a stopped monitor, say. Calling it again goes on waiting.
+ */
+export async function reopenLog(control: MonitorControl, bundle: Bundle, logPath: string): Promise<void> {
+  const deadline = performance.now() + limits.logReopenTimeoutMs;
+  let askedAt = Number.NEGATIVE_INFINITY;
+  while (!existsSync(logPath)) {
+    const monitor = monitorOf(bundle);
+    if (monitor === undefined) {
+      return;
+    }
+    const now = performance.now();
+    if (now > deadline) {
+      throw internal(
+        `rotate log ${logPath}: monitor ${monitor.pid} did not reopen it in ${limits.logReopenTimeoutMs} ms`,
+      );
+    }
+    const isAsked = control.isPending(bundle.control) || now - askedAt < RESEND_MS;
+    // By what it has open, not by what we remember: a daemon that died here may have asked already.
+    if (!isAsked && writesToOld(monitor.pid, realPath(logPath))) {
+      ask(control, bundle);
+      askedAt = now;
+    }
+    await sleep(POLL_MS);
+  }
+}
+
+function ask(control: MonitorControl, bundle: Bundle): void {
+  try {
+    control.reopenLog(bundle.control);
+  } catch (error) {
+    if (!isEngineError(error, 'conflict')) {
+      throw error;
+    }
+    // It ends just now; the next look tells.
+  }
+}
+
+/** As the kernel shows it in /proc: without links. The file itself is not there. */
+function realPath(logPath: string): string {
+  return join(realpathSync(dirname(logPath)), basename(logPath));
+}

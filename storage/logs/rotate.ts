@@ -1,0 +1,67 @@
+import { closeSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { failpoint } from '../../daemon/base/failpoint.ts';
+import { compressFile } from './compress.ts';
+import { oldestPinned } from './pins.ts';
+import type { RotationPolicy } from './policy.ts';
+import { expendable } from './retention.ts';
+import type { RotatedUsers } from './retention.ts';
+import { draftPath, hasCurrent, listSegments, rotatedPath } from './segments.ts';
+
+/** Bytes of the current file; 0 when there is none. */
+export function currentBytes(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/**
+ * Puts the current file aside. The draft that the monitor will rename is made first: on a full disk that fails here,
+ * harmlessly, while a monitor that cannot make its file ends, and its container with it. The caller makes the monitor
+ * go on (`reopenLog`), now or after a crash.
+ */
+export function putAside(path: string): void {
+  failpoint('logs.rotate.draft');
+  closeSync(openSync(draftPath(path), 'w', 0o600));
+  const { generation } = listSegments(path).at(-1) ?? { generation: 1 };
+  failpoint('logs.rotate.rename');
+  renameSync(path, rotatedPath(path, generation));
+}
+
+/** A rotation was begun: the monitor, if there is one, has not made its new file. */
+export function isHalfRotated(path: string): boolean {
+  return !hasCurrent(path) && listSegments(path).length > 1;
+}
+
+/** Removes rotated files that are kept no longer; answers how many bytes nobody will deliver any more. */
+export function dropOld(
+  path: string,
+  policy: RotationPolicy,
+  users: Pick<RotatedUsers, 'delivery'>,
+): { lostGenerations: number[] } {
+  const rotated = listSegments(path)
+    .filter(({ kind }) => kind !== 'current')
+    .map((segment) => ({ ...segment, bytes: currentBytes(segment.path) }));
+  const reader = oldestPinned(path);
+  const gone = expendable(rotated, policy, { ...users, ...(reader !== undefined && { reader }) });
+  const lostGenerations: number[] = [];
+  for (const { generation } of gone) {
+    const file = rotated.find((one) => one.generation === generation);
+    if (file !== undefined) {
+      failpoint('logs.rotate.remove');
+      rmSync(file.path, { force: true });
+    }
+    if (generation >= (users.delivery ?? Infinity)) {
+      lostGenerations.push(generation);
+    }
+  }
+  return { lostGenerations };
+}
+
+/** Compresses the rotated files that nobody reads or delivers any more. */
+export async function compressOld(path: string, users: Pick<RotatedUsers, 'delivery'>): Promise<void> {
+  const needed = Math.min(oldestPinned(path) ?? Infinity, users.delivery ?? Infinity);
+  for (const { kind, generation, path: file } of listSegments(path)) {
+    if (kind === 'rotated' && generation < needed) {
+      failpoint('logs.compress.begin');
+      await compressFile(file);
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { describeEngine } from '../support/engine.ts';
+import { demultiplex, readAll, until } from '../support/http.ts';
+
+const count = (from: number, to: number): string =>
+  Array.from({ length: to - from + 1 }, (_, index) => `${from + index}\n`).join('');
+
+/** Writes its numbers, `pause` seconds after each hundred. */
+const writer = (lines: number, pause: string): string[] => [
+  'sh',
+  '-c',
+  `i=0; while [ $i -lt ${lines} ]; do i=$((i+1)); echo $i; [ $((i % 100)) = 0 ] && sleep ${pause}; done`,
+];
+
+const json = (config: Record<string, string>) => ({ LogConfig: { Type: 'json-file', Config: config } });
+
+describeEngine('log rotation', (engine) => {
+  const directory = (id: string): string => path.join(engine.daemon.paths.dataRoot, 'containers', id);
+  const files = (id: string): string[] =>
+    readdirSync(directory(id)).filter((name) => name.startsWith('container.log'));
+
+  test('rotation: who asks for nothing gets one that is bounded, and inspect shows it', async () => {
+    const id = await engine.create(['true']);
+    expect((await engine.inspect(id)).HostConfig.LogConfig).toEqual({
+      Type: 'json-file',
+      Config: { 'max-file': '5', 'max-size': '20m' },
+    });
+  });
+
+  test('R45: a follower loses and doubles no line over rotations, with max-file=1 too', async () => {
+    for (const maxFile of ['1', '3']) {
+      const id = await engine.start(writer(12_000, '0.02'), json({ 'max-size': '40k', 'max-file': maxFile }));
+      const response = await engine.http.open('GET', `/containers/${id}/logs?stdout=1&follow=1`);
+      const { stdout } = demultiplex(await readAll(response));
+      expect(stdout).toBe(count(1, 12_000));
+      expect(files(id).length).toBeLessThanOrEqual(Math.max(2, Number(maxFile)));
+      // What is kept is the end, without a hole.
+      const kept = (await engine.logs(id)).stdout;
+      expect(count(1, 12_000).endsWith(kept)).toBe(true);
+      expect(kept.length).toBeLessThan(count(1, 12_000).length);
+    }
+  });
+
+  test.each(['json-file', 'local'])(
+    'rotation: %s, tail and since read rotated and compressed files',
+    async (Type) => {
+      const Config = { 'max-size': '60k', 'max-file': '50', compress: 'true' };
+      const id = await engine.start(writer(6_000, '0.05'), { LogConfig: { Type, Config } });
+      await engine.wait(id);
+      await until('a file to be compressed', () => files(id).some((name) => name.endsWith('.gz')));
+      await until('nothing to be left uncompressed', () =>
+        files(id).every((name) => /log$|\.gz$/.test(name)),
+      );
+      expect((await engine.logs(id)).stdout).toBe(count(1, 6_000));
+      expect((await engine.logs(id, '&tail=4000')).stdout).toBe(count(2_001, 6_000));
+      const stamped = (await engine.logs(id, '&timestamps=1')).stdout.trim().split('\n');
+      const since = stamped[1_999]?.split(' ')[0] ?? '';
+      const seconds = `${Math.trunc(Date.parse(since) / 1000)}.${since.slice(20, 29)}`;
+      // Lines that the monitor read together have one time.
+      const first = stamped.findIndex((line) => line.startsWith(since)) + 1;
+      expect((await engine.logs(id, `&since=${seconds}`)).stdout).toBe(count(first, 6_000));
+      expect(files(id).filter((name) => name.includes('reading'))).toEqual([]);
+    },
+  );
+
+  test('rotation: what grew while the daemon was down is rotated at its start', async () => {
+    const id = await engine.start(writer(8_000, '0.02'), json({ 'max-size': '100k', 'max-file': '9' }));
+    await engine.daemon.kill9();
+    await until(
+      'the log to outgrow its size',
+      () => statSync(path.join(directory(id), 'container.log')).size > 250_000,
+    );
+    await engine.daemon.up();
+    await until('the rotation', () => files(id).includes('container.log.1'));
+    await engine.wait(id);
+    expect((await engine.logs(id)).stdout).toBe(count(1, 8_000));
+  });
+
+  test('rotation: a monitor that is stopped meanwhile goes on, and loses nothing', async () => {
+    const id = await engine.start(writer(6_000, '0.02'), json({ 'max-size': '40k', 'max-file': '99' }));
+    const pid = Number(
+      execFileSync('cat', [
+        path.join(engine.daemon.paths.execRoot, 'containers', id, 'monitor.pid'),
+      ]).toString(),
+    );
+    await until('a rotation', () => files(id).length > 2);
+    process.kill(pid, 'SIGSTOP');
+    await new Promise((resolve) => {
+      setTimeout(resolve, 1_500);
+    });
+    process.kill(pid, 'SIGCONT');
+    await engine.wait(id);
+    expect((await engine.logs(id)).stdout).toBe(count(1, 6_000));
+  });
+
+  test('details: labels, variables and the tag that were asked for', async () => {
+    const config = { labels: 'a,none', 'labels-regex': '^re', env: 'E', tag: '{{.Name}}/{{.ImageName}}' };
+    const id = await engine.start(
+      ['echo', 'hi'],
+      json(config),
+      { Labels: { a: '1', rex: 'x y', other: 'no' }, Env: ['E=v', 'F=no'] },
+      'tagged',
+    );
+    await engine.wait(id);
+    expect((await engine.logs(id, '&details=1')).stdout).toBe(
+      'E=v,a=1,rex=x+y,tag=tagged%2Fbusybox%3Alatest hi\n',
+    );
+    expect((await engine.logs(id)).stdout).toBe('hi\n');
+  });
+
+  test.each([
+    ['json-file', { nope: 'x' }, "unknown log opt 'nope' for json-file log driver"],
+    ['json-file', { 'max-size': '-5' }, "invalid size: '-5'"],
+    ['json-file', { 'max-size': '1m', 'max-file': '0' }, 'max-file cannot be less than 1'],
+    ['json-file', { mode: 'maybe' }, 'logger: logging mode not supported: maybe'],
+    [
+      'json-file',
+      { 'max-size': '1m', compress: 'true' },
+      'compress cannot be true when max-file is less than 2',
+    ],
+    ['local', { tag: 'x' }, "unknown log opt 'tag' for local log driver"],
+    ['etwlogs', {}, "logger: no log driver named 'etwlogs' is registered"],
+  ])('options: %s %j is refused', async (Type, Config, message) => {
+    const answer = await engine.http.request('POST', '/containers/create', {
+      body: { Image: 'busybox:latest', HostConfig: { LogConfig: { Type, Config } } },
+    });
+    expect([answer.status, answer.text]).toEqual([400, expect.stringContaining(message)]);
+  });
+});
