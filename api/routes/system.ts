@@ -1,6 +1,8 @@
 import { invalidArgument } from '../../daemon/base/errors.ts';
 import { ok, route } from './route.ts';
 import type { ServedRoute } from './route.ts';
+import type { Query } from '../query.ts';
+import type { DiskUsageType } from '../types/system.ts';
 import { defined, wallNano } from './values.ts';
 
 /** The daemon itself (docs: api/docs/v1.24.md section 3.3). */
@@ -30,6 +32,13 @@ export const systemRoutes: readonly ServedRoute[] = [
     handler: async (_request, { system }) => ok(await system.version()),
   }),
   route({
+    id: 'system.diskUsage',
+    method: 'GET',
+    path: '/system/df',
+    since: 25,
+    handler: async ({ query }, { system }) => ok(await system.diskUsage(diskUsageTypes(query))),
+  }),
+  route({
     id: 'system.events',
     method: 'GET',
     path: '/events',
@@ -45,3 +54,17 @@ export const systemRoutes: readonly ServedRoute[] = [
     },
   }),
 ];
+
+const DISK_USAGE_TYPES: readonly DiskUsageType[] = ['container', 'image', 'volume', 'build-cache'];
+
+/** None asked for are all. */
+function diskUsageTypes(query: Query): ReadonlySet<DiskUsageType> {
+  const asked = query.texts('type').map((text) => {
+    const type = DISK_USAGE_TYPES.find((known) => known === text);
+    if (type === undefined) {
+      throw invalidArgument(`unknown object type: ${text}`);
+    }
+    return type;
+  });
+  return new Set(asked.length === 0 ? DISK_USAGE_TYPES : asked);
+}

@@ -28,6 +28,8 @@ import type {
   ProgressMessage,
 } from './image.ts';
 import type {
+  DiskUsage,
+  DiskUsageType,
   EventMessage,
   NetworkInspect,
   SystemInfo,
@@ -199,6 +201,7 @@ export interface EventPort {
 export interface SystemPort {
   info(): Promise<SystemInfo>;
   version(): Promise<VersionResponse>;
+  diskUsage(types: ReadonlySet<DiskUsageType>): Promise<DiskUsage>;
 }
 
 export interface EnginePorts {

@@ -1,5 +1,6 @@
 /** Wire shapes of system, events, networks and volumes at API 1.44. Types only. */
-import type { StringMap } from './container.ts';
+import type { ContainerSummary, StringMap } from './container.ts';
+import type { ImageSummary } from './image.ts';
 
 export interface VersionResponse {
   Platform: { Name: string };
@@ -161,4 +162,20 @@ export interface VolumeView {
   Labels: StringMap | null;
   Scope: string;
   Options: StringMap | null;
+}
+
+export type DiskUsageType = 'container' | 'image' | 'volume' | 'build-cache';
+
+export interface UsedVolume extends VolumeView {
+  /** Size in bytes, -1 = unknown; RefCount = containers that have it among their mounts. */
+  UsageData: { Size: number; RefCount: number };
+}
+
+/** Kinds that were not asked for are null. */
+export interface DiskUsage {
+  LayersSize: number;
+  Images: ImageSummary[] | null;
+  Containers: ContainerSummary[] | null;
+  Volumes: UsedVolume[] | null;
+  BuildCache: [] | null;
 }

@@ -38,6 +38,7 @@ import { hostFiles } from '../networks/host-files.ts';
 import { NetworkState } from '../networks/network-state.ts';
 import { Networks } from '../networks/networks.ts';
 import { Sandboxes } from '../networks/sandboxes.ts';
+import { DiskUsages } from '../system/disk-usage.ts';
 import { engineId } from '../system/engine-id.ts';
 import { liveFacts } from '../system/live-facts.ts';
 import { System } from '../system/system.ts';
@@ -144,7 +145,17 @@ async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain
   await containers.restore();
   parts.defer('stop watching containers', () => containers.close());
   const execs = new Execs({ targets: containers, runtime, clock: systemClock, log });
+  const usages = new DiskUsages({
+    layersBytes: () => images.layersBytes,
+    images: () => images.list({ all: false, filters: new Map(), sharedSize: true, digests: false }),
+    containersOfImage: (id) => containers.imageUsers(id).length,
+    containers: () => containers.list({ all: true, limit: 0, size: true, filters: new Map() }),
+    volumes: async () => (await volumes.list(new Map())).Volumes,
+    containersOfVolume: (name) => containers.volumeUsers(name).length,
+    sizes: (directories) => files.archives.sizes(directories),
+  });
   const { system, reload } = composeSystem(base, {
+    diskUsage: (types) => usages.read(types),
     counts: () => ({ ...containers.counts(), images: images.count }),
   });
   const { networks } = network;
@@ -223,7 +234,12 @@ function composeContainers({ deps, host, database, events }: Base, neighbours: N
     journal: events,
     table: database.containers,
     runtime,
-    rootfs: new RootfsDirectories({ dataRoot, layers: directories, log }),
+    rootfs: new RootfsDirectories({
+      dataRoot,
+      layers: directories,
+      sizes: (paths) => archives.sizes(paths),
+      log,
+    }),
     mounts,
     archives,
     tarSpools,
@@ -245,7 +261,7 @@ function composeContainers({ deps, host, database, events }: Base, neighbours: N
 
 function composeSystem(
   { deps: { config }, host: { facts }, database, events }: Base,
-  { counts }: Pick<SystemDeps, 'counts'>,
+  answers: Pick<SystemDeps, 'counts' | 'diskUsage'>,
 ): { system: System; reload: (config: Config) => void } {
   let current = config;
   const id = engineId(database);
@@ -255,7 +271,7 @@ function composeSystem(
     facts,
     live: liveFacts,
     settings: () => systemSettingsOf(current, facts),
-    counts,
+    ...answers,
     eventListeners: () => events.listeners,
     environment: process.env,
     clock: systemClock,

@@ -72,6 +72,12 @@ export class Images {
     return [...this.#index.images()].length;
   }
 
+  /** Bytes of all layers, each counted once however many images have it. */
+  get layersBytes(): number {
+    const ids = new Set([...this.#index.images()].flatMap(({ row }) => row.layerIds));
+    return [...ids].reduce((total, id) => total + this.#index.layer(id).sizeBytes, 0);
+  }
+
   inspect(ref: string): Promise<ImageInspect> {
     return attempt(() => {
       const image = this.#index.find(ref);

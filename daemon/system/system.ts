@@ -1,5 +1,5 @@
 import { LOG_DRIVERS } from '../../runtime/log-drivers/drivers.ts';
-import type { SystemInfo, VersionResponse } from '../../api/types/system.ts';
+import type { DiskUsage, DiskUsageType, SystemInfo, VersionResponse } from '../../api/types/system.ts';
 import type { Component } from '../../runtime/host/components.ts';
 import { formatNano } from '../base/clock.ts';
 import type { Clock } from '../base/clock.ts';
@@ -13,6 +13,7 @@ export interface SystemDeps {
   live: LiveFacts;
   settings(): SystemSettings;
   counts(): SystemCounts;
+  diskUsage(types: ReadonlySet<DiskUsageType>): Promise<DiskUsage>;
   /** Clients that listen to events. */
   eventListeners(): number;
   /** HTTP_PROXY, HTTPS_PROXY, NO_PROXY of the daemon. */
@@ -53,6 +54,10 @@ export class System {
       },
       Warnings: this.#warnings(settings),
     });
+  }
+
+  diskUsage(types: ReadonlySet<DiskUsageType>): Promise<DiskUsage> {
+    return this.#deps.diskUsage(types);
   }
 
   version(): Promise<VersionResponse> {

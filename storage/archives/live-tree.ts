@@ -138,7 +138,7 @@ export class LiveTree implements Disposable {
     }
     const parent = this.#parent(path);
     const { name } = splitName(path);
-    files.makeDirectoryAt(parent.fd, name, 0o700);
+    makeImplied(parent.fd, name, path);
     const made = childOf(view, parent, name);
     using directory = files.reopen(made.fd, 'directory');
     const { uid = 0, gid = 0 } = this.#request.owner ?? {};
@@ -242,6 +242,19 @@ export class LiveTree implements Disposable {
         this.#open.delete(known);
       }
     }
+  }
+}
+
+function makeImplied(parent: number, name: string, path: string): void {
+  try {
+    files.makeDirectoryAt(parent, name, 0o700);
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') {
+      throw invalidArgument(`entry ${showName(path)}: what it lies in is a link to nowhere`, {
+        cause: error,
+      });
+    }
+    throw error;
   }
 }
 

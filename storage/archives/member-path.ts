@@ -1,4 +1,5 @@
 import { invalidArgument } from '../../daemon/base/errors.ts';
+import { limits } from '../../daemon/base/limits.ts';
 import { showName } from '../layers/tar/names.ts';
 
 /** The path below the extraction point that a member's name means; `''` is the point itself. */
@@ -17,6 +18,9 @@ export function memberPath(name: string): string {
     } else if (part !== '' && part !== '.') {
       parts.push(part);
     }
+  }
+  if (parts.length > limits.archiveDepthMax) {
+    throw invalidArgument(`entry ${showName(name)}: directories nest deeper than ${limits.archiveDepthMax}`);
   }
   return parts.join('/');
 }

@@ -1,13 +1,9 @@
-import { chmodSync, chownSync, closeSync, constants, mkdirSync, renameSync } from 'node:fs';
-import { lstat, open, readdir, rm, stat } from 'node:fs/promises';
+import { chmodSync, chownSync, mkdirSync, renameSync } from 'node:fs';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import type { Stats } from 'node:fs';
 import { errnoOf, invariant } from '../../daemon/base/errors.ts';
 import type { Logger } from '../../daemon/base/log.ts';
-import { openBytesInRoot } from '../../daemon/base/kernel/files.ts';
-
-const DIRECTORY_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 interface Owner {
   mode: number;
@@ -33,15 +29,24 @@ export class RootfsDirectories {
   readonly #temporary: string;
   readonly #log: Logger;
   readonly #layers: LayerDirectories;
+  readonly #sizes: (directories: readonly string[]) => Promise<(number | null)[]>;
   /** Of the root of each layer; a layer never changes. */
   readonly #owners = new Map<number, Owner>();
 
-  constructor(deps: { dataRoot: string; layers: LayerDirectories; log: Logger; mergedRoot?: string }) {
+  /** `sizes` counts bytes below directories on another thread. */
+  constructor(deps: {
+    dataRoot: string;
+    layers: LayerDirectories;
+    sizes: (directories: readonly string[]) => Promise<(number | null)[]>;
+    log: Logger;
+    mergedRoot?: string;
+  }) {
     this.#root = join(deps.dataRoot, 'containers');
     this.#temporary = join(deps.dataRoot, 'tmp');
     this.#log = deps.log;
     this.#mergedRoot = deps.mergedRoot ?? this.#root;
     this.#layers = deps.layers;
+    this.#sizes = deps.sizes;
   }
 
   /**
@@ -102,17 +107,10 @@ export class RootfsDirectories {
     });
   }
 
-  /**
-   * Bytes of all files in the container's own layer, each counted once however many names it has. The container may
-   * change them meanwhile: directories are reached by descriptors inside upper, links never followed.
-   */
+  /** Bytes of all files in the container's own layer, each counted once however many names it has; -1 = unknown. */
   async sizeRw(containerId: string): Promise<number> {
-    const upper = await open(join(this.#directory(containerId), 'upper'), DIRECTORY_FLAGS);
-    try {
-      return await treeSize(upper.fd);
-    } finally {
-      await upper.close();
-    }
+    const [bytes] = await this.#sizes([join(this.#directory(containerId), 'upper')]);
+    return bytes ?? -1;
   }
 
   sizeRootFs(layerIds: readonly number[]): number {
@@ -160,62 +158,5 @@ function makeDirectory(path: string, owner: Owner): void {
   }
   if (owner.mode !== 0o700) {
     chmodSync(path, owner.mode);
-  }
-}
-
-async function treeSize(root: number): Promise<number> {
-  const pending = [''];
-  const linked = new Set<string>();
-  let bytes = 0;
-  for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
-    const fd = openIfThere(root, path);
-    if (fd === undefined) {
-      continue;
-    }
-    try {
-      for (const name of await readdir(Buffer.from(`/proc/self/fd/${fd}`), { encoding: 'latin1' })) {
-        const found = await statIfThere(`/proc/self/fd/${fd}/${name}`);
-        if (found === undefined) {
-          continue;
-        }
-        if (found.isDirectory()) {
-          pending.push(path === '' ? name : `${path}/${name}`);
-          continue;
-        }
-        const isCounted = found.nlink > 1 && linked.has(`${found.dev}:${found.ino}`);
-        if (!isCounted) {
-          bytes += found.size;
-        }
-        if (found.nlink > 1) {
-          linked.add(`${found.dev}:${found.ino}`);
-        }
-      }
-    } finally {
-      closeSync(fd);
-    }
-  }
-  return bytes;
-}
-
-/** Gone, replaced by something else, or nested deeper than a path can be long: not counted. */
-function openIfThere(root: number, path: string): number | undefined {
-  try {
-    return openBytesInRoot(root, path, DIRECTORY_FLAGS);
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes(errnoOf(error) ?? '')) {
-      return undefined;
-    }
-    throw error;
-  }
-}
-
-async function statIfThere(path: string): Promise<Stats | undefined> {
-  try {
-    return await lstat(Buffer.from(path, 'latin1'));
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') {
-      return undefined;
-    }
-    throw error;
   }
 }

@@ -8,6 +8,7 @@ import type { Conversation, EnginePorts } from '../../api/types/ports.ts';
 import type { ContainerInspect, ContainerSummary, ExecInspect, PathStat } from '../../api/types/container.ts';
 import type { ImageInspect, ImageSummary } from '../../api/types/image.ts';
 import type {
+  DiskUsage,
   EventMessage,
   NetworkInspect,
   SystemInfo,
@@ -285,6 +286,14 @@ export const INFO: SystemInfo = {
   Warnings: null,
 };
 
+export const DISK_USAGE: DiskUsage = {
+  LayersSize: 1000,
+  Images: [IMAGE_SUMMARY],
+  Containers: [CONTAINER_SUMMARY],
+  Volumes: [{ ...VOLUME, UsageData: { Size: 10, RefCount: 1 } }],
+  BuildCache: [],
+};
+
 /** A conversation that runs `talk` on the connection. */
 export function conversation(tty: boolean, talk: (socket: Duplex) => Promise<void>): Conversation {
   return { tty, connect: talk, abandon: () => undefined };
@@ -352,7 +361,11 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
         yield await Promise.resolve(EVENT);
       },
     },
-    system: { info: () => Promise.resolve(INFO), version: () => Promise.resolve(VERSION) },
+    system: {
+      info: () => Promise.resolve(INFO),
+      version: () => Promise.resolve(VERSION),
+      diskUsage: () => Promise.resolve(DISK_USAGE),
+    },
   };
   return {
     containers: { ...base.containers, ...overrides.containers },

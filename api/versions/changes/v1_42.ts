@@ -70,6 +70,15 @@ const kernelMemory = change({
   response: (body) => editAt(body, [], (info) => ({ KernelMemory: false, KernelMemoryTCP: false, ...info })),
 });
 
+const diskUsageTypes = change({
+  id: 'disk-usage-types',
+  since: 42,
+  routes: ['system.diskUsage'],
+  description: 'GET /system/df takes type, and no longer tells BuilderSize.',
+  request: ({ query }) => query.delete('type'),
+  response: (body) => editAt(body, [], (usage) => ({ ...usage, BuilderSize: 0 })),
+});
+
 export const changes = [
   multiplexed,
   stopSignal,
@@ -78,4 +87,5 @@ export const changes = [
   updateKernelMemory,
   sharedSize,
   kernelMemory,
+  diskUsageTypes,
 ];

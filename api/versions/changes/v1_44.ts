@@ -85,6 +85,15 @@ const virtualSize = change({
     Array.isArray(body) ? editEach(body, withVirtualSize) : editAt(body, [], withVirtualSize),
 });
 
+const diskUsageVirtualSize = change({
+  id: 'disk-usage-virtual-size',
+  since: 44,
+  routes: ['system.diskUsage'],
+  description: 'Images of GET /system/df no longer tell VirtualSize, which was the same as Size.',
+  response: (body) =>
+    editAt(body, [], (usage) => ({ ...usage, Images: editEach(usage['Images'], withVirtualSize) })),
+});
+
 function withVirtualSize(image: JsonObject): JsonObject {
   return { ...image, VirtualSize: image['Size'] };
 }
@@ -104,5 +113,6 @@ export const changes = [
   dnsNames,
   dnsNamesInList,
   virtualSize,
+  diskUsageVirtualSize,
   cdi,
 ];

@@ -3,6 +3,7 @@ import { linkSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeF
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { Archives } from '../../../storage/archives/archives.ts';
 import { RootfsDirectories } from '../../../storage/layers/rootfs.ts';
 import { needs } from '../../support/needs.ts';
 
@@ -12,12 +13,14 @@ needs('root')('rootfs directories', () => {
   test('create, size, list and remove', async () => {
     const dataRoot = mkdtempSync(join(tmpdir(), 'berth-rootfs-'));
     try {
+      await using archives = new Archives();
       const diff = (id: number): string => join(dataRoot, 'layers', String(id), 'diff');
       mkdirSync(diff(1), { recursive: true });
       mkdirSync(diff(2), { recursive: true, mode: 0o711 });
       const rootfs = new RootfsDirectories({
         dataRoot,
         layers: { diff, sizeBytes: (id) => id * 10 },
+        sizes: (directories) => archives.sizes(directories),
         log: silentLogger,
       });
       expect(await rootfs.list()).toEqual([]);

@@ -84,6 +84,7 @@ const DEPS: SystemDeps = {
   },
   settings: () => SETTINGS,
   counts: () => ({ running: 2, paused: 1, stopped: 4, images: 5 }),
+  diskUsage: () => Promise.reject(new Error('not asked for here')),
   eventListeners: () => 3,
   environment: { https_proxy: 'http://me:secret@proxy:3128/', NO_PROXY: 'localhost' },
   clock: {

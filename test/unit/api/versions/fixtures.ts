@@ -2,6 +2,7 @@
 import {
   CONTAINER,
   CONTAINER_SUMMARY,
+  DISK_USAGE,
   EXEC,
   IMAGE,
   IMAGE_SUMMARY,
@@ -346,6 +347,14 @@ export const FIXTURES: Readonly<Record<string, readonly Fixture[]>> = {
       newest: [{ NetworkSettings: { Networks: { a: ENDPOINT } } }],
       older: [{ NetworkSettings: { Networks: { a: { NetworkID: 'n', DNSNames: undefined } } } }],
     },
+  ],
+  'disk-usage-types': [
+    { kind: 'request', older: { query: 'type=image' }, newest: { query: '' } },
+    { kind: 'response', newest: DISK_USAGE, older: { BuilderSize: 0 } },
+  ],
+  'disk-usage-virtual-size': [
+    { kind: 'response', newest: DISK_USAGE, older: { Images: [{ ...IMAGE_SUMMARY, VirtualSize: 1000 }] } },
+    { kind: 'response', newest: { ...DISK_USAGE, Images: null }, older: { Images: null } },
   ],
   'image-virtual-size': [
     { kind: 'response', newest: [IMAGE_SUMMARY], older: [{ VirtualSize: 1000, Size: 1000 }] },

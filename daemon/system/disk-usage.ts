@@ -1,0 +1,82 @@
+import type { ContainerSummary } from '../../api/types/container.ts';
+import type { ImageSummary } from '../../api/types/image.ts';
+import type { DiskUsage, DiskUsageType, UsedVolume, VolumeView } from '../../api/types/system.ts';
+
+/** What `GET /system/df` asks of the others. */
+export interface DiskUsageDeps {
+  /** Bytes of all layers of images. */
+  layersBytes(): number;
+  /** With the bytes that each shares with others. */
+  images(): Promise<ImageSummary[]>;
+  containersOfImage(imageId: string): number;
+  /** With sizes. */
+  containers(): Promise<ContainerSummary[]>;
+  volumes(): Promise<VolumeView[]>;
+  containersOfVolume(name: string): number;
+  /** Bytes below directories, counted on another thread; null = it is not there. */
+  sizes(directories: readonly string[]): Promise<(number | null)[]>;
+}
+
+/**
+ * How much of the disk everything takes. Each kind is counted once at a time: who asks while it is being counted gets
+ * the same answer, however many ask.
+ */
+export class DiskUsages {
+  readonly #deps: DiskUsageDeps;
+  readonly #images = new Shared(() => this.#readImages());
+  readonly #containers = new Shared(() => this.#deps.containers());
+  readonly #volumes = new Shared(() => this.#readVolumes());
+
+  constructor(deps: DiskUsageDeps) {
+    this.#deps = deps;
+  }
+
+  /** Kinds that were not asked for are null. */
+  async read(types: ReadonlySet<DiskUsageType>): Promise<DiskUsage> {
+    const [Images, Containers, Volumes] = await Promise.all([
+      types.has('image') ? this.#images.get() : null,
+      types.has('container') ? this.#containers.get() : null,
+      types.has('volume') ? this.#volumes.get() : null,
+    ]);
+    return {
+      LayersSize: types.has('image') ? this.#deps.layersBytes() : 0,
+      Images,
+      Containers,
+      Volumes,
+      BuildCache: types.has('build-cache') ? [] : null,
+    };
+  }
+
+  async #readImages(): Promise<ImageSummary[]> {
+    const images = await this.#deps.images();
+    return images.map((image) => ({ ...image, Containers: this.#deps.containersOfImage(image.Id) }));
+  }
+
+  async #readVolumes(): Promise<UsedVolume[]> {
+    const volumes = await this.#deps.volumes();
+    const sizes = await this.#deps.sizes(volumes.map(({ Mountpoint }) => Mountpoint));
+    return volumes.map((volume, index) => ({
+      ...volume,
+      UsageData: { Size: sizes[index] ?? -1, RefCount: this.#deps.containersOfVolume(volume.Name) },
+    }));
+  }
+}
+
+/** Work whose answer everybody gets who asks while it goes on. */
+class Shared<T> {
+  readonly #work: () => Promise<T>;
+  #running: Promise<T> | undefined;
+
+  constructor(work: () => Promise<T>) {
+    this.#work = work;
+  }
+
+  async get(): Promise<T> {
+    this.#running ??= this.#work();
+    try {
+      return await this.#running;
+    } finally {
+      this.#running = undefined;
+    }
+  }
+}
