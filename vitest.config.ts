@@ -9,8 +9,8 @@ const alone = { pool: 'forks', fileParallelism: false, maxWorkers: 1 } as const;
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 5_000 } },
-      { test: { name: 'api', include: ['test/api/**/*.test.ts'], pool: 'forks', testTimeout: 10_000 } },
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 30_000 } },
+      { test: { name: 'api', include: ['test/api/**/*.test.ts'], pool: 'forks', testTimeout: 30_000 } },
       {
         test: { name: 'contract', include: ['test/contract/**/*.test.ts'], ...alone, testTimeout: 30_000 },
       },

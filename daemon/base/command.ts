@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { claimChild } from './kernel/children.ts';
 import { limits } from './limits.ts';
 
 /** How a helper program ended. Both success and failure have this shape. */
@@ -49,6 +50,7 @@ export function runCommand(
       env: options.env ?? { PATH: process.env['PATH'] ?? '/usr/sbin:/usr/bin:/sbin:/bin' },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
+    const claimed = child.pid === undefined ? undefined : claimChild(child.pid);
     let timedOut = false;
     const timer = setTimeout(() => {
       timedOut = true;
@@ -71,6 +73,7 @@ export function runCommand(
     });
     child.once('close', (exitCode, signal) => {
       clearTimeout(timer);
+      claimed?.[Symbol.dispose]();
       resolve({ argv, exitCode, signal, timedOut, stdout: stdout(), stderr: stderr() });
     });
   });

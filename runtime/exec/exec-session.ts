@@ -6,6 +6,7 @@ import { identify, isAlive } from '../../daemon/base/kernel/process.ts';
 import type { ProcessIdentity } from '../../daemon/base/kernel/process.ts';
 import { sendSignal } from '../../daemon/base/kernel/pidfd.ts';
 import { limits } from '../../daemon/base/limits.ts';
+import type { Poller } from '../../daemon/base/kernel/poller.ts';
 import type { Logger } from '../../daemon/base/log.ts';
 import { execArgv } from '../monitor/conmon-argv.ts';
 import type { ExecOutput, MonitorSettings } from '../monitor/conmon-argv.ts';
@@ -18,6 +19,7 @@ import type { Bundle } from '../runc/exec-root.ts';
 import { runcFailure } from '../runc/failure.ts';
 import { encodeSpec } from '../runc/spec-json.ts';
 import type { OciProcess } from '../runc/spec-types.ts';
+import { runcExec } from './runc-exec.ts';
 import { noStdio } from './exec-stdio.ts';
 import type { ExecStdio } from './exec-stdio.ts';
 import { StdioPipes } from './stdio-pipes.ts';
@@ -44,6 +46,7 @@ export interface ExecDeps {
   /** Opens the stdio of the conmon whose socket is at `path`. */
   connect(path: string, options: { acceptsInput: boolean; isProcessAlive(): boolean }): Promise<ConmonStdio>;
   control: MonitorControl;
+  poller: Poller;
   /** Numbers of all processes in the container. */
   processes(): readonly number[];
   log: Logger;
@@ -55,17 +58,23 @@ const LOST_EXIT_CODE = 137;
 /** A process that runs. */
 interface Started {
   pid: number;
-  monitor: MonitorProcess;
   stdio: ExecStdio;
+  end: SessionEnd;
+}
+
+/** Who tells of the end of a session. */
+interface SessionEnd extends Disposable {
+  exitCode(): Promise<number>;
 }
 
 /**
- * One more process in a running container: conmon starts it with `runc exec --detach` and watches it. runc in the
- * foreground would be 3 ms faster, but it does not end before every child that inherited the output has, so that
- * `exec sh -c 'server &'` would hang; and it would cost a Go process per session.
+ * One more process in a running container, started with `runc exec --detach`: runc in the foreground does not end
+ * before every child that inherited the output has, so that `exec sh -c 'server &'` would hang; and it would cost a
+ * Go process per session.
  *
- * A terminal is conmon's, and we attach to it. Without one the process writes straight into pipes of ours, which
- * saves the attaching (8 ms of 40) and a copy of every byte; or, detached, to conmon, which outlives us.
+ * A terminal is conmon's, and we attach to it. Without one the process is our own child and writes straight into pipes
+ * of ours, which saves conmon (3 ms of 30) and a copy of every byte. Detached, or when the next daemon must be able to
+ * end it, it is conmon's.
  */
 export class ExecSession {
   readonly pid: number;
@@ -99,15 +108,18 @@ export class ExecSession {
     }
   }
 
-  private constructor(deps: ExecDeps, { pid, monitor, stdio }: Started, request: ExecRequest) {
+  private constructor(deps: ExecDeps, { pid, end, stdio }: Started, request: ExecRequest) {
     this.#deps = deps;
     this.#process = identify(pid);
     this.pid = pid;
     this.stdin = stdio.stdin;
     this.stdout = stdio.stdout;
     this.stderr = stdio.stderr;
-    const keepsFiles = outputOf(request) !== 'passed' || request.endsWithDaemon === true;
-    this.exited = this.#finish(monitor, stdio, { keepsFiles });
+    if (isOwnChild(request)) {
+      // Its files are of no use once it runs, and so a daemon that is killed leaves none.
+      this.#removeFiles();
+    }
+    this.exited = this.#finish(end, stdio);
   }
 
   resize(height: number, width: number): void {
@@ -128,22 +140,13 @@ export class ExecSession {
     }
   }
 
-  async #finish(
-    monitor: MonitorProcess,
-    stdio: ExecStdio,
-    { keepsFiles }: { keepsFiles: boolean },
-  ): Promise<number> {
+  async #finish(end: SessionEnd, stdio: ExecStdio): Promise<number> {
     try {
-      if (!keepsFiles) {
-        // Its files are of no use once it runs, and so a daemon that is killed leaves none.
-        await monitor.forked;
-        this.#removeFiles();
-      }
-      const exitCode = await this.#exitCode(monitor);
+      const exitCode = await this.#exitCode(end);
       await stdio.drain();
       return exitCode;
     } finally {
-      monitor[Symbol.dispose]();
+      end[Symbol.dispose]();
       this.#removeFiles();
     }
   }
@@ -152,18 +155,22 @@ export class ExecSession {
     rmSync(this.#deps.bundle.path, { recursive: true, force: true });
   }
 
-  async #exitCode(monitor: MonitorProcess): Promise<number> {
+  async #exitCode(end: SessionEnd): Promise<number> {
     try {
-      const { data } = await monitor.report(0);
-      return data < 0 ? 255 : data;
+      return await end.exitCode();
     } catch (error) {
       if (!isEngineError(error)) {
         throw error;
       }
-      this.#deps.log.warn({ pid: this.pid, err: error }, 'monitor of an exec session was killed');
+      this.#deps.log.warn({ pid: this.pid, err: error }, 'the exit code of an exec session was lost');
       return LOST_EXIT_CODE;
     }
   }
+}
+
+/** Without terminal, client and reader all end with this daemon: nobody else needs to know its exit code. */
+function isOwnChild(request: ExecRequest): boolean {
+  return outputOf(request) === 'passed' && request.endsWithDaemon !== true;
 }
 
 function outputOf({ process, detached }: ExecRequest): ExecOutput {
@@ -178,7 +185,7 @@ function startAs(output: ExecOutput, deps: ExecDeps, request: ExecRequest): Prom
     case 'attached':
       return startAttached(deps, request);
     case 'passed':
-      return startPassed(deps, request);
+      return isOwnChild(request) ? startOwnChild(deps, request) : startPassed(deps, request);
     case 'dropped':
       return startDropped(deps, request);
     default:
@@ -202,7 +209,7 @@ async function startAttached(deps: ExecDeps, request: ExecRequest): Promise<Star
       monitor.proceed();
       const pid = pidOf(await monitor.report(limits.launchTimeoutMs));
       identity = identify(pid);
-      return { pid, monitor, stdio: terminalStdio(channel, { stdin: request.stdin }) };
+      return { pid, end: endBy(monitor), stdio: terminalStdio(channel, { stdin: request.stdin }) };
     } catch (error) {
       channel.close();
       throw error;
@@ -222,16 +229,44 @@ async function startPassed(deps: ExecDeps, request: ExecRequest): Promise<Starte
       const report = await monitor.reportOrEnd(limits.launchTimeoutMs);
       // conmon reports no reason then: runc wrote it to the stderr of the process that never came to be.
       const pid = pidOf(report ?? { data: -1, message: pipes.complaint() });
-      return { pid, monitor, stdio: pipes.open() };
+      return { pid, end: endBy(monitor), stdio: pipes.open() };
     },
   );
+}
+
+async function startOwnChild(deps: ExecDeps, request: ExecRequest): Promise<Started> {
+  using pipes = new StdioPipes({ stdin: request.stdin });
+  const started = await runcExec(deps.settings, deps.poller, {
+    containerId: request.containerId,
+    bundle: deps.bundle,
+    stdio: pipes.given,
+    spawned: () => pipes.closeGiven(),
+  });
+  if (started === undefined) {
+    throw runcFailure('exec', pipes.complaint());
+  }
+  return {
+    pid: started.pid,
+    end: { exitCode: () => started.exitCode, [Symbol.dispose]: () => undefined },
+    stdio: pipes.open(),
+  };
 }
 
 async function startDropped(deps: ExecDeps, request: ExecRequest): Promise<Started> {
   return withMonitor(deps, request, 'dropped', { stepwise: false }, async (monitor) => {
     const pid = pidOf(await monitor.report(limits.launchTimeoutMs));
-    return { pid, monitor, stdio: noStdio() };
+    return { pid, end: endBy(monitor), stdio: noStdio() };
   });
+}
+
+function endBy(monitor: MonitorProcess): SessionEnd {
+  return {
+    exitCode: async () => {
+      const { data } = await monitor.report(0);
+      return data < 0 ? 255 : data;
+    },
+    [Symbol.dispose]: () => monitor[Symbol.dispose](),
+  };
 }
 
 /** Starts a conmon for `work`; when that fails, it is ended and nothing of it goes on. */

@@ -5,7 +5,9 @@ import type { Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorText, internal } from '../../daemon/base/errors.ts';
-import { makePipe, reap, spawnSession } from '../../daemon/base/kernel/spawn.ts';
+import { runcEnvironment } from './environment.ts';
+import { claimChild, reap } from '../../daemon/base/kernel/children.ts';
+import { makePipe, spawnSession } from '../../daemon/base/kernel/spawn.ts';
 
 /** One line of conmon's sync pipe: a pid, an exit code, or a negative number with the reason of a failure. */
 export interface MonitorReport {
@@ -65,7 +67,7 @@ export class MonitorProcess implements Disposable {
         argv: [basename(program), ...args],
         cwd: options.cwd,
         env: {
-          PATH: process.env['PATH'] ?? '/usr/sbin:/usr/bin:/sbin:/bin',
+          ...runcEnvironment(),
           TMPDIR: options.temporary,
           _OCI_SYNCPIPE: '3',
           ...(options.stepwise ? { _OCI_STARTPIPE: '4', _OCI_ATTACHPIPE: '5' } : {}),
@@ -235,7 +237,8 @@ function pipeEnd(fd: number, side: 'readable' | 'writable'): Socket {
 
 /** conmon's first process ends as soon as it has forked; nobody but us may reap it. */
 async function untilEnded(pid: number): Promise<void> {
-  while (!reap(pid)) {
+  using _claimed = claimChild(pid);
+  while (reap(pid) === undefined) {
     await sleep(FORK_POLL_MS);
   }
 }

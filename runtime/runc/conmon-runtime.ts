@@ -11,6 +11,7 @@ import {
 } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { FULL_ID } from '../../daemon/base/ids.ts';
+import { adoptOrphans } from '../../daemon/base/kernel/children.ts';
 import { sendSignal } from '../../daemon/base/kernel/pidfd.ts';
 import { Poller } from '../../daemon/base/kernel/poller.ts';
 import { identify, isAlive } from '../../daemon/base/kernel/process.ts';
@@ -37,6 +38,7 @@ import { MonitorProcess } from '../monitor/monitor-process.ts';
 import { ConmonStdio } from '../monitor/stdio-channel.ts';
 import { MonitorControl } from '../monitor/control.ts';
 import { reopenLog } from '../monitor/reopen-log.ts';
+import { SealedBinary } from './sealed-binary.ts';
 import { ExecRoot } from './exec-root.ts';
 import type { Bundle } from './exec-root.ts';
 import { runcFailure } from './failure.ts';
@@ -87,7 +89,7 @@ export class ConmonRuntime implements Disposable {
   readonly control: ContainerCgroups;
   readonly #deps: ConmonRuntimeDeps;
   readonly #root: ExecRoot;
-  readonly #settings: MonitorSettings;
+  readonly #program: SealedBinary;
   readonly #temporary: string;
   readonly #cgroups: CgroupManager;
   readonly #quickMoves: QuickMoves;
@@ -95,6 +97,7 @@ export class ConmonRuntime implements Disposable {
   readonly #exits: ExitWatch;
   readonly #poller = new Poller();
   readonly #control = new MonitorControl();
+  readonly #orphans = adoptOrphans();
   readonly #known = new Map<string, Known>();
 
   constructor(deps: ConmonRuntimeDeps) {
@@ -110,13 +113,7 @@ export class ConmonRuntime implements Disposable {
     });
     this.#quickMoves = new QuickMoves({ layout: deps.cgroup.layout, log: deps.log });
     this.#records = new ExitRecords({ directory: this.#root.exits, log: deps.log });
-    this.#settings = {
-      conmonPath: deps.conmonPath,
-      runcPath: deps.runcPath,
-      runcRoot: this.#root.runc,
-      exitDirectory: this.#root.exits,
-      systemdCgroup: deps.cgroup.driver === 'systemd',
-    };
+    this.#program = new SealedBinary(deps.runcPath, deps.log);
     this.#exits = new ExitWatch({
       records: this.#records,
       oomKilled: (id) => this.#wasOomKilled(id),
@@ -147,7 +144,7 @@ export class ConmonRuntime implements Disposable {
     writeFileSync(bundle.config, encodeSpec(spec), { mode: 0o600 });
     this.#known.set(id, { record, init: undefined });
     failpoint('runtime.launch.bundle');
-    const argv = createArgv(this.#settings, {
+    const argv = createArgv(this.#settings(), {
       id,
       bundle,
       terminal,
@@ -271,11 +268,12 @@ export class ConmonRuntime implements Disposable {
     using _quickMoves = this.#quickMoves.hold();
     return await ExecSession.start(
       {
-        settings: this.#settings,
+        settings: this.#settings(),
         temporary: this.#temporary,
         bundle: container.exec(request.execId),
         connect: (path, options) => this.#connect(path, { ...options, lingers: false }),
         control: this.#control,
+        poller: this.#poller,
         processes: () => this.#cgroups.processes(this.#cgroupsPath(request.containerId)),
         log: this.#deps.log,
       },
@@ -295,6 +293,18 @@ export class ConmonRuntime implements Disposable {
   /** Stops watching. Containers go on. */
   [Symbol.dispose](): void {
     this.#exits[Symbol.dispose]();
+    this.#program[Symbol.dispose]();
+    this.#orphans[Symbol.dispose]();
+  }
+
+  #settings(): MonitorSettings {
+    return {
+      conmonPath: this.#deps.conmonPath,
+      runcPath: this.#program.current(),
+      runcRoot: this.#root.runc,
+      exitDirectory: this.#root.exits,
+      systemdCgroup: this.#deps.cgroup.driver === 'systemd',
+    };
   }
 
   /** An id is launched again and again; what an earlier crash left of it must not be in the way. */
@@ -328,7 +338,11 @@ export class ConmonRuntime implements Disposable {
   }
 
   async #runc(...args: [string, ...string[]]): Promise<void> {
-    const global = ['--root', this.#root.runc, ...(this.#settings.systemdCgroup ? ['--systemd-cgroup'] : [])];
+    const global = [
+      '--root',
+      this.#root.runc,
+      ...(this.#cgroups.driver === 'systemd' ? ['--systemd-cgroup'] : []),
+    ];
     try {
       await mustRunCommand([this.#deps.runcPath, ...global, ...args]);
     } catch (error) {

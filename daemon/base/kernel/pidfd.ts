@@ -11,6 +11,12 @@ const pidfdSendSignal = declareSyscall(
   'int pidfd, int signal, void *info, unsigned int flags',
 );
 
+/** A descriptor of a process, close-on-exec. Throws KernelError ESRCH when there is none; the caller closes it. */
+export function openPidfd(pid: number): number {
+  // pidfd_open sets close-on-exec by itself.
+  return pidfdOpen(`process ${pid}`, pid, 0);
+}
+
 /**
  * Sends a signal to exactly this process; false when it has ended. The descriptor pins the process before its start
  * time is compared, so a process that took over the number meanwhile is never hit.
@@ -19,8 +25,7 @@ export function sendSignal(target: ProcessIdentity, signal: number): boolean {
   const object = `process ${target.pid}`;
   let pidfd: number;
   try {
-    // pidfd_open sets close-on-exec by itself.
-    pidfd = pidfdOpen(object, target.pid, 0);
+    pidfd = openPidfd(target.pid);
   } catch (error) {
     if (errnoOf(error) === 'ESRCH') {
       return false;

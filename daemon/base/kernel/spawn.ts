@@ -21,7 +21,6 @@ const attributesDestroy = declare('int posix_spawnattr_destroy(void *attributes)
 const attributesSetFlags = declare('int posix_spawnattr_setflags(void *attributes, short flags)');
 const attributesSetMask = declare('int posix_spawnattr_setsigmask(void *attributes, void *mask)');
 const attributesSetDefault = declare('int posix_spawnattr_setsigdefault(void *attributes, void *mask)');
-const waitpid = declare('int waitpid(int pid, void *status, int options)');
 const pipe2 = declare('int pipe2(void *ends, int flags)');
 
 /** sizeof(posix_spawn_file_actions_t) is 80 and sizeof(posix_spawnattr_t) 336 in glibc on every 64-bit machine. */
@@ -32,7 +31,6 @@ const SIGSET_BYTES = 128;
 const POSIX_SPAWN_SETSIGDEF = 0x04;
 const POSIX_SPAWN_SETSIGMASK = 0x08;
 const POSIX_SPAWN_SETSID = 0x80;
-const WNOHANG = 1;
 const O_CLOEXEC = 0o2000000;
 
 export interface SpawnRequest {
@@ -54,8 +52,8 @@ export function makePipe(): { read: number; write: number } {
 }
 
 /**
- * Starts a program in a session of its own, with default signals. Resolves with its pid; the caller reaps it.
- * Throws KernelError that names the program (ENOENT, EACCES, ENOMEM, ...).
+ * Starts a program in a session of its own, with default signals. Resolves with its pid; the caller reaps it
+ * (`children.ts`). Throws KernelError that names the program (ENOENT, EACCES, ENOMEM, ...).
  */
 export async function spawnSession(request: SpawnRequest): Promise<number> {
   const { path, argv, env, cwd, stdio } = request;
@@ -92,11 +90,6 @@ export async function spawnSession(request: SpawnRequest): Promise<number> {
     attributesDestroy(path, attributes);
     closeSync(nothing);
   }
-}
-
-/** Takes the exit of a child of `spawnSession`; false while it lives. */
-export function reap(pid: number): boolean {
-  return waitpid(`pid ${pid}`, pid, null, WNOHANG) === pid;
 }
 
 function prepareAttributes(path: string, attributes: Buffer): void {

@@ -2,7 +2,8 @@ import { closeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { makePipe, reap, spawnSession } from '../../../../daemon/base/kernel/spawn.ts';
+import { reap } from '../../../../daemon/base/kernel/children.ts';
+import { makePipe, spawnSession } from '../../../../daemon/base/kernel/spawn.ts';
 
 async function run(script: string): Promise<string> {
   const output = makePipe();
@@ -15,7 +16,7 @@ async function run(script: string): Promise<string> {
   });
   closeSync(output.write);
   const said = await text(new Socket({ fd: output.read, readable: true, writable: false }));
-  await expect.poll(() => reap(pid)).toBe(true);
+  await expect.poll(() => reap(pid)).toBe(0);
   return said;
 }
 

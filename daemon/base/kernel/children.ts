@@ -1,0 +1,126 @@
+import { closeSync } from 'node:fs';
+import { errnoOf } from '../errors.ts';
+import { declare } from './libc.ts';
+import { openPidfd } from './pidfd.ts';
+import type { Poller } from './poller.ts';
+
+/**
+ * Children of this process that Node.js knows nothing of: those of `spawnSession`, and orphans that came to us.
+ *
+ * A process whose parent has ended goes to the nearest subreaper above it (prctl(2), PR_SET_CHILD_SUBREAPER). As one we
+ * are told how a process ended that `runc exec --detach` has started, without a monitor of its own. What else comes
+ * (monitors, which fork once, and their children when they are killed) is taken note of by a slow sweep.
+ */
+const prctl = declare(
+  'int prctl(int option, unsigned long one, unsigned long two, unsigned long three, unsigned long four)',
+);
+const waitpid = declare('int waitpid(int pid, void *status, int options)');
+const waitid = declare('int waitid(int kind, int id, void *info, int options)');
+
+const PR_SET_CHILD_SUBREAPER = 36;
+const P_ALL = 0;
+const WNOHANG = 1;
+const WEXITED = 4;
+const WNOWAIT = 0x0100_0000;
+/** siginfo_t: si_pid comes after three numbers and, on 64-bit machines, a gap. */
+const SIGINFO_BYTES = 128;
+const SI_PID_OFFSET = 16;
+const SWEEP_MS = 1000;
+/** Orphans taken note of in one sweep. */
+const SWEEP_MAX = 256;
+
+/** Children that somebody waits for; the sweep leaves them alone. */
+const awaited = new Set<number>();
+let expecting = 0;
+
+/** Keeps the sweep from the children that are about to come, until somebody waits for them. */
+export function expectChildren(): Disposable {
+  expecting += 1;
+  let isOver = false;
+  return {
+    [Symbol.dispose]: () => {
+      expecting -= isOver ? 0 : 1;
+      isOver = true;
+    },
+  };
+}
+
+/** Keeps the sweep from one child. */
+export function claimChild(pid: number): Disposable {
+  awaited.add(pid);
+  return { [Symbol.dispose]: () => awaited.delete(pid) };
+}
+
+/** Takes the exit of a child; undefined while it lives. 0-255, or 128 + n when ended by signal n. */
+export function reap(pid: number): number | undefined {
+  const status = Buffer.alloc(4);
+  if (waitpid(`pid ${pid}`, pid, status, WNOHANG) !== pid) {
+    return undefined;
+  }
+  const word = status.readInt32LE(0);
+  const signal = word & 0x7f;
+  return signal === 0 ? (word >> 8) & 0xff : 128 + signal;
+}
+
+/** Resolves with the exit code of a child, as `reap`. Throws KernelError ECHILD, or ESRCH, when it is not ours. */
+export async function endOf(pid: number, poller: Poller): Promise<number> {
+  using _claimed = claimChild(pid);
+  const pidfd = openPidfd(pid);
+  try {
+    for (;;) {
+      const exitCode = reap(pid);
+      if (exitCode !== undefined) {
+        return exitCode;
+      }
+      await readable(pidfd, poller);
+    }
+  } finally {
+    closeSync(pidfd);
+  }
+}
+
+/** A pidfd is readable once its process has ended. */
+function readable(pidfd: number, poller: Poller): Promise<void> {
+  return new Promise((resolve) => {
+    const watch = poller.watch(pidfd, () => {
+      watch[Symbol.dispose]();
+      resolve();
+    });
+    watch.arm({ read: true, write: false });
+  });
+}
+
+/** From now on orphans below this process come to it, and those that nobody waits for are taken note of. */
+export function adoptOrphans(): Disposable {
+  prctl('subreaper', PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  const timer = setInterval(sweep, SWEEP_MS).unref();
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+function sweep(): void {
+  if (expecting > 0) {
+    return;
+  }
+  for (let count = 0; count < SWEEP_MAX; count += 1) {
+    const pid = firstEnded();
+    // One that somebody waits for will be gone at the next sweep.
+    if (pid === 0 || awaited.has(pid)) {
+      return;
+    }
+    reap(pid);
+  }
+}
+
+/** A child that has ended, left as it is; 0 when there is none. */
+function firstEnded(): number {
+  const info = Buffer.alloc(SIGINFO_BYTES);
+  try {
+    waitid('children', P_ALL, 0, info, WEXITED | WNOHANG | WNOWAIT);
+  } catch (error) {
+    if (errnoOf(error) === 'ECHILD') {
+      return 0;
+    }
+    throw error;
+  }
+  return info.readInt32LE(SI_PID_OFFSET);
+}

@@ -1,0 +1,47 @@
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { adoptOrphans, endOf, expectChildren } from '../../../../daemon/base/kernel/children.ts';
+import { Poller } from '../../../../daemon/base/kernel/poller.ts';
+import { spawnSession } from '../../../../daemon/base/kernel/spawn.ts';
+
+const shell = (script: string): Promise<number> =>
+  spawnSession({
+    path: '/bin/sh',
+    argv: ['sh', '-c', script],
+    cwd: tmpdir(),
+    env: { PATH: '/usr/bin:/bin' },
+    stdio: [null, null, null],
+  });
+
+describe('children', () => {
+  it.each([
+    ['exit 0', 0],
+    ['exit 7', 7],
+    ['sleep 0.05; exit 255', 255],
+    ['kill -9 $$', 137],
+  ])('end: sh -c %j ends with %i', async (script, exitCode) => {
+    expect(await endOf(await shell(script), new Poller())).toBe(exitCode);
+  });
+
+  it('orphans: one that somebody waits for tells its exit code, another is taken away', async () => {
+    using _adopting = adoptOrphans();
+    const file = path.join(mkdtempSync(path.join(tmpdir(), 'berth-children-')), 'pids');
+    let expected: Promise<number>;
+    {
+      using _expected = expectChildren();
+      const parent = await shell(
+        `(sleep 0.05; exit 3) & echo $! >${file}; (sleep 0.05; exit 4) & echo $! >>${file}`,
+      );
+      await endOf(parent, new Poller());
+      expected = endOf(pids(file)[0] ?? 0, new Poller());
+    }
+    expect(await expected).toBe(3);
+    await expect.poll(() => existsSync(`/proc/${pids(file)[1]}`), { timeout: 5000 }).toBe(false);
+  });
+});
+
+function pids(file: string): number[] {
+  return readFileSync(file, 'utf8').trim().split('\n').map(Number);
+}
