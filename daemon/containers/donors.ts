@@ -12,8 +12,8 @@ export function donorIds({ hostConfig }: Pick<ContainerSpec, 'hostConfig'>): str
 }
 
 /**
- * The donors that `id` waits for: all but those that join `id` themselves, at once or through others. Create cannot make
- * such a circle; where rows hold one, nobody is to wait for ever. Pure.
+ * The donors that `id` waits for: all but those that join `id` themselves, at once or through others. Create cannot
+ * make such a circle; where rows hold one, nobody is to wait for ever. Pure.
  */
 export function awaitedDonors(id: string, donorsOf: (id: string) => readonly string[]): string[] {
   return donorsOf(id).filter((donor) => !reaches(donor, id, donorsOf));
