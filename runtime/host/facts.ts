@@ -84,7 +84,7 @@ export async function readHostFacts(
       read('/sys/module/apparmor/parameters/enabled') === 'Y' &&
       source.exists('/sys/kernel/security/apparmor/profiles'),
     selinux: source.exists('/sys/fs/selinux/enforce'),
-    overlay: /\boverlay$/m.test(read('/proc/filesystems')),
+    overlay: hasOverlay(source, kernelVersion),
     ipv4Forwarding: read('/proc/sys/net/ipv4/ip_forward') === '1',
     bridgeNfIptables: read('/proc/sys/net/bridge/bridge-nf-call-iptables') === '1',
     bridgeNfIp6tables: read('/proc/sys/net/bridge/bridge-nf-call-ip6tables') === '1',
@@ -154,6 +154,14 @@ function countList(list: string): number {
     const [first = 0, last = first] = range.split('-').map(Number);
     return sum + last - first + 1;
   }, 0);
+}
+
+/** There, or a module that the first mount loads: after a boot nobody has asked for it yet. */
+function hasOverlay(source: HostSource, kernelVersion: string): boolean {
+  return (
+    /\boverlay$/m.test(source.read('/proc/filesystems') ?? '') ||
+    /\/overlay\.ko(\.\w+)?:/.test(source.read(`/lib/modules/${kernelVersion}/modules.dep`) ?? '')
+  );
 }
 
 function thermalThrottlePaths(source: HostSource): string[] {

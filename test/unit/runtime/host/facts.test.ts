@@ -83,3 +83,24 @@ test.each([
 ])('%s is at least %s: %s', (version, floor, answer) => {
   expect(isAtLeast(version, floor)).toBe(answer);
 });
+
+test.each([
+  ['built in or loaded', { '/proc/filesystems': 'nodev\toverlay\n' }, true],
+  [
+    'a module that nothing has asked for since the boot',
+    {
+      '/lib/modules/6.1.0-18-amd64/modules.dep':
+        'kernel/fs/overlayfs/overlay.ko.xz:\nkernel/fs/fat/fat.ko:\n',
+    },
+    true,
+  ],
+  [
+    'a module of another kernel',
+    { '/lib/modules/5.4.0/modules.dep': 'kernel/fs/overlayfs/overlay.ko:\n' },
+    false,
+  ],
+  ['another file system', { '/proc/filesystems': 'nodev\toverlayfs2\n' }, false],
+])('overlay: %s', async (_what, files, expected) => {
+  const host = machine({ ...v2, '/proc/filesystems': '', ...files }, programs);
+  expect((await readHostFacts(host, { cgroupDriver: 'systemd' })).overlay).toBe(expected);
+});
