@@ -34,6 +34,15 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'vm',
+          include: ['test/vm/**/*.test.ts'],
+          ...alone,
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
+        },
+      },
+      {
+        test: {
           name: 'faults',
           include: ['test/faults/**/*.test.ts'],
           ...alone,

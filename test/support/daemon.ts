@@ -4,7 +4,7 @@ import path from 'node:path';
 import { kill, killProcessesNaming, removeCgroup, removeTree } from './cleanup.ts';
 import { HttpClient, sleep, until } from './http.ts';
 import { busyboxImageTar, type ImageTarOptions } from './images.ts';
-import { TestNetns } from './netns.ts';
+import { TestNetns, type DaemonNetwork } from './netns.ts';
 
 export interface TestDaemonOptions {
   /** Keys of daemon.json, over those every test daemon gets. */
@@ -23,6 +23,15 @@ export interface TestDaemonOptions {
 
 /** Which program a test daemon is. BERTH_TEST_ENGINE=dockerd runs a whole test file against the reference. */
 export type EngineKind = 'berthd' | 'dockerd';
+
+/** What one daemon has for itself. */
+export interface Place {
+  name: string;
+  paths: DaemonPaths;
+  netns: DaemonNetwork;
+  /** Below every hierarchy's mount point: `/bt1-1`, or `/bt1_1.slice` under the systemd driver. */
+  cgroupParent: string;
+}
 
 /** Where things of one daemon are. All of it is made by the test and removed by `dispose`. */
 export interface DaemonPaths {
@@ -50,7 +59,7 @@ let counter = 0;
 export class TestDaemon implements AsyncDisposable {
   readonly name: string;
   readonly paths: DaemonPaths;
-  readonly netns: TestNetns;
+  readonly netns: DaemonNetwork;
   readonly cgroupParent: string;
   readonly engine: EngineKind;
   readonly http: HttpClient;
@@ -58,28 +67,14 @@ export class TestDaemon implements AsyncDisposable {
   readonly #terminal: boolean;
   #child: ChildProcess | undefined;
 
-  private constructor(options: TestDaemonOptions) {
-    counter += 1;
+  protected constructor(options: TestDaemonOptions, place: Place = scratchPlace(options)) {
     this.engine = options.engine ?? (process.env['BERTH_TEST_ENGINE'] === 'dockerd' ? 'dockerd' : 'berthd');
-    this.name = `bt${process.pid}-${counter}`;
-    const root = `/tmp/berth-test-${this.name}`;
-    this.paths = {
-      root,
-      dataRoot: `${root}/data`,
-      // A tmpfs, as /run is on people's hosts; here /run itself may be on a disk.
-      execRoot: `/dev/shm/berth-test-${this.name}`,
-      socket: `${root}/berth.sock`,
-      pidFile: `${root}/berthd.pid`,
-      config: `${root}/daemon.json`,
-      log: `${root}/berthd.log`,
-      failpointTrace: `${root}/failpoints`,
-      loopDelay: `${root}/loop-delay.json`,
-    };
+    this.name = place.name;
+    this.paths = place.paths;
+    this.netns = place.netns;
+    this.cgroupParent = place.cgroupParent;
     this.#env = options.watchLoop === true ? { BERTH_LOOP_DELAY_FILE: this.paths.loopDelay } : {};
     this.#terminal = options.terminal === true;
-    mkdirSync(root, { recursive: true });
-    this.cgroupParent = `/${this.name}`;
-    this.netns = new TestNetns(this.name, options.uplink === undefined ? {} : { uplink: options.uplink });
     this.http = new HttpClient(this.paths.socket);
     this.configure(options.config ?? {});
   }
@@ -117,7 +112,7 @@ export class TestDaemon implements AsyncDisposable {
         'exec-root': this.paths.execRoot,
         hosts: [`unix://${this.paths.socket}`],
         pidfile: this.paths.pidFile,
-        'cgroup-parent': this.cgroupParent,
+        ...cgroupSettings(this.cgroupParent),
         ...(this.engine === 'dockerd'
           ? { 'storage-driver': 'overlay2', 'log-level': 'warn' }
           : { instance: this.name, 'log-level': 'debug' }),
@@ -248,4 +243,45 @@ export class TestDaemon implements AsyncDisposable {
     }
     this.netns[Symbol.dispose]();
   }
+}
+
+/** Scratch roots below /tmp and /dev/shm, and a namespace and a cgroup named like them. */
+function scratchPlace(options: TestDaemonOptions): Place {
+  counter += 1;
+  const name = `bt${process.pid}-${counter}`;
+  const root = `/tmp/berth-test-${name}`;
+  mkdirSync(root, { recursive: true });
+  return {
+    name,
+    netns: new TestNetns(name, options.uplink === undefined ? {} : { uplink: options.uplink }),
+    // A dash in the name of a slice means nesting.
+    cgroupParent: cgroupDriver() === 'systemd' ? `/${name.replace('-', '_')}.slice` : `/${name}`,
+    paths: {
+      root,
+      dataRoot: `${root}/data`,
+      // A tmpfs, as /run is on people's hosts; here /run itself may be on a disk.
+      execRoot: `/dev/shm/berth-test-${name}`,
+      socket: `${root}/berth.sock`,
+      pidFile: `${root}/berthd.pid`,
+      config: `${root}/daemon.json`,
+      log: `${root}/berthd.log`,
+      failpointTrace: `${root}/failpoints`,
+      loopDelay: `${root}/loop-delay.json`,
+    },
+  };
+}
+
+/** The driver that daemons choose here (sd_booted(3), cgroups(7)), unless BERTH_TEST_CGROUP_DRIVER names one. */
+function cgroupDriver(): 'cgroupfs' | 'systemd' {
+  const asked = process.env['BERTH_TEST_CGROUP_DRIVER'] ?? '';
+  const systemd = existsSync('/run/systemd/system') && existsSync('/sys/fs/cgroup/cgroup.controllers');
+  return asked === 'cgroupfs' || (asked === '' && !systemd) ? 'cgroupfs' : 'systemd';
+}
+
+function cgroupSettings(parent: string): Record<string, unknown> {
+  const driver = cgroupDriver();
+  return {
+    'exec-opts': [`native.cgroupdriver=${driver}`],
+    'cgroup-parent': driver === 'systemd' ? parent.slice(1) : parent,
+  };
 }

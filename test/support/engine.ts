@@ -12,6 +12,7 @@ import { TestDaemon, type TestDaemonOptions } from './daemon.ts';
 import { demultiplex, until, type HttpClient, type Output } from './http.ts';
 import { needs, type Requirement } from './needs.ts';
 import { differences } from './oracle.ts';
+import { ServiceDaemon } from './service.ts';
 
 /**
  * A test file's engine: a real daemon with `busybox:latest`, and short words for what tests do most. One daemon per
@@ -32,7 +33,7 @@ export class Engine {
   }
 
   async up(options: TestDaemonOptions): Promise<void> {
-    this.#daemon = await TestDaemon.start(options);
+    this.#daemon = await (onService ? ServiceDaemon : TestDaemon).start(options);
     await this.#daemon.loadBusybox();
   }
 
@@ -145,6 +146,9 @@ export class Engine {
 
 /** True when this run looks at the reference (dockerd) instead of Berth. */
 export const onReference = process.env['BERTH_TEST_ENGINE'] === 'dockerd';
+
+/** True in the guest of scripts/vm, where the engine is the system service. */
+export const onService = process.env['BERTH_TEST_ENGINE'] === 'service';
 
 /** A `describe` with an engine of its own, cleaned between tests and checked by the oracle after the last. */
 export function describeEngine(

@@ -19,7 +19,8 @@ export type Requirement =
   | 'dockerd'
   | 'python3-docker'
   | 'dockerode'
-  | 'built';
+  | 'built'
+  | 'guest';
 
 const repositoryRoot = path.resolve(import.meta.dirname, '../..');
 
@@ -37,6 +38,8 @@ const probes = {
   dockerd: () => onPath('dockerd'),
   'python3-docker': () => succeeds(['/usr/bin/python3', '-c', 'import docker']),
   dockerode: () => resolves('dockerode'),
+  // Made by scripts/vm, and only there.
+  guest: () => existsSync('/etc/berth-vm'),
   built: () => existsSync(path.join(repositoryRoot, 'dist/daemon/main.js')),
 } satisfies Record<Requirement, () => boolean>;
 

@@ -4,11 +4,22 @@ import { promisify } from 'node:util';
 
 const execFileAsync = promisify(execFile);
 
+/** Where a daemon under test has its network. */
+export interface DaemonNetwork extends Disposable {
+  readonly name: string;
+  /** A file that nsenter(1) takes. */
+  readonly path: string;
+  /** `argv` as a command line that runs inside. */
+  enter(...argv: string[]): [string, ...string[]];
+  /** Runs a program inside; answers its standard output, throws when it fails. */
+  run(...argv: string[]): Promise<string>;
+}
+
 /**
  * A network namespace of a test's own: bridges, firewall tables and ports in it meet nobody else's. Entered with
  * `nsenter --net`, not `ip netns exec`: that one mounts a fresh /sys, which hides the cgroups.
  */
-export class TestNetns implements Disposable {
+export class TestNetns implements DaemonNetwork {
   readonly name: string;
   readonly #uplink: string | undefined;
 
@@ -34,16 +45,12 @@ export class TestNetns implements Disposable {
     return `/run/netns/${this.name}`;
   }
 
-  /** `argv` as a command line that runs inside. */
   enter(...argv: string[]): [string, ...string[]] {
     return ['nsenter', `--net=${this.path}`, '--', ...argv];
   }
 
-  /** Runs a program inside; answers its standard output, throws when it fails. */
-  async run(...argv: string[]): Promise<string> {
-    const [file, ...args] = this.enter(...argv);
-    const { stdout } = await execFileAsync(file, args, { timeout: 20_000, maxBuffer: 64 * 1024 * 1024 });
-    return stdout;
+  run(...argv: string[]): Promise<string> {
+    return output(this.enter(...argv));
   }
 
   [Symbol.dispose](): void {
@@ -54,6 +61,30 @@ export class TestNetns implements Disposable {
       ip('netns', 'del', this.name);
     }
   }
+}
+
+/** The network of this machine itself: for a daemon that is its system service. */
+export class HostNetwork implements DaemonNetwork {
+  readonly name = 'host';
+  readonly path = '/proc/1/ns/net';
+
+  enter(...argv: string[]): [string, ...string[]] {
+    const [file = '', ...args] = argv;
+    return [file, ...args];
+  }
+
+  run(...argv: string[]): Promise<string> {
+    return output(this.enter(...argv));
+  }
+
+  [Symbol.dispose](): void {
+    // Nothing was made.
+  }
+}
+
+async function output([file, ...args]: [string, ...string[]]): Promise<string> {
+  const { stdout } = await execFileAsync(file, args, { timeout: 20_000, maxBuffer: 64 * 1024 * 1024 });
+  return stdout;
 }
 
 function ip(...args: string[]): void {

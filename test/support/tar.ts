@@ -90,3 +90,20 @@ export function padded(content: Buffer): Buffer {
 function octal(block: Buffer, offset: number, length: number, value: number): void {
   block.write(`${value.toString(8).padStart(length - 1, '0')}\0`, offset, 'latin1');
 }
+
+/** Contents of the regular files in an archive of plain names; for what the engine itself has written. */
+export function readTar(bytes: Buffer): Map<string, Buffer> {
+  const files = new Map<string, Buffer>();
+  for (let offset = 0; offset + 512 <= bytes.length && bytes[offset] !== 0;) {
+    const field = (start: number, length: number): string =>
+      bytes.toString('latin1', offset + start, offset + start + length).replace(/\0.*$/s, '');
+    const size = Number.parseInt(field(124, 12), 8);
+    const prefix = field(345, 155);
+    const name = prefix === '' ? field(0, 100) : `${prefix}/${field(0, 100)}`;
+    if (field(156, 1) === '0' || field(156, 1) === '') {
+      files.set(name, bytes.subarray(offset + 512, offset + 512 + size));
+    }
+    offset += 512 + Math.ceil(size / 512) * 512;
+  }
+  return files;
+}

@@ -1,0 +1,174 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+
+/** What a guest boots from. The files are shared by all runs and never written to. */
+export interface BaseImage {
+  disk: string;
+  kernel: string;
+  initrd: string;
+  /** Private key of the guest's root. */
+  key: string;
+}
+
+/** What a server with Berth has, and what the tests call: no compiler, no npm registry, no Debian mirror. */
+const PACKAGES = (
+  'systemd systemd-sysv dbus udev kmod linux-image-cloud-amd64 initramfs-tools ' +
+  'ca-certificates runc conmon nftables iproute2 procps tini ' +
+  'openssh-server busybox-static curl netbase python3 git libstdc++6 xz-utils bzip2'
+).split(' ');
+/** Counted up when the code below makes something else of the same lists. */
+const RECIPE = 1;
+const DISK_SIZE = '6G';
+/** Where the repository's disk is mounted in the guest. */
+export const GUEST_REPOSITORY = '/root/berth';
+
+/** Files of the guest, over what the packages bring. */
+const FILES: Readonly<Record<string, string>> = {
+  '/etc/hostname': 'berth-vm\n',
+  '/etc/berth-vm': 'Made by scripts/vm: whatever runs here belongs to the tests.\n',
+  '/etc/fstab': `/dev/vda / ext4 defaults,errors=panic 0 1
+/dev/vdb ${GUEST_REPOSITORY} ext4 defaults,nofail 0 0
+`,
+  '/etc/systemd/network/80-all.network': '[Match]\nName=en*\n\n[Network]\nDHCP=yes\n',
+  '/etc/systemd/journald.conf.d/vm.conf': '[Journal]\nStorage=persistent\nRateLimitBurst=0\n',
+};
+
+/** The image of this recipe, made when there is none. `say` gets a line per step. */
+export function baseImage(cache: string, say: (line: string) => void): BaseImage {
+  const folder = path.join(cache, recipeKey());
+  const image = {
+    disk: path.join(folder, 'disk.raw'),
+    kernel: path.join(folder, 'vmlinuz'),
+    initrd: path.join(folder, 'initrd'),
+    key: path.join(folder, 'key'),
+  };
+  if (existsSync(folder)) {
+    return image;
+  }
+  say(`making an image in ${cache} (once per recipe)`);
+  mkdirSync(cache, { recursive: true });
+  const draft = path.join(cache, `draft-${process.pid}`);
+  try {
+    mkdirSync(draft);
+    makeImage(draft);
+    renameSync(draft, folder);
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+  for (const other of readdirSync(cache).filter((name) => name !== path.basename(folder))) {
+    if (/^[0-9a-f]{16}$/.test(other)) {
+      rmSync(path.join(cache, other), { recursive: true });
+    }
+  }
+  return image;
+}
+
+/** A disk with the repository as it stands here: sources, dist/ and node_modules/. */
+export function repositoryDisk(file: string, repositoryRoot: string, files: readonly string[]): void {
+  const stage = `${file}.stage`;
+  try {
+    for (const name of [...files, 'dist', 'node_modules']) {
+      // The folder itself may be a link; the links inside (.bin) have to stay links.
+      const source = realpathSync(path.join(repositoryRoot, name));
+      cpSync(source, path.join(stage, name), { recursive: true, verbatimSymlinks: true });
+    }
+    run('mkfs.ext4', '-q', '-F', '-E', 'root_owner=0:0', '-d', stage, file, '1G');
+  } finally {
+    rmSync(stage, { recursive: true, force: true });
+  }
+}
+
+/** What goes into the image. The packages' versions do not count: remove the cache to have newer ones. */
+function recipeKey(): string {
+  const recipe = [RECIPE, PACKAGES, FILES, DISK_SIZE, process.version];
+  return createHash('sha256').update(JSON.stringify(recipe)).digest('hex').slice(0, 16);
+}
+
+function makeImage(folder: string): void {
+  const root = path.join(folder, 'root');
+  run('debootstrap', '--variant=minbase', `--include=${PACKAGES.join(',')}`, 'bookworm', root, mirror());
+  for (const [file, text] of Object.entries(FILES)) {
+    mkdirSync(path.join(root, path.dirname(file)), { recursive: true });
+    writeFileSync(path.join(root, file), text);
+  }
+  mkdirSync(path.join(root, GUEST_REPOSITORY));
+  run('chroot', root, 'systemctl', 'enable', 'systemd-networkd', 'ssh');
+  // Work at times of their own choosing, in measured seconds.
+  run('chroot', root, 'systemctl', 'mask', 'apt-daily.timer', 'apt-daily-upgrade.timer', 'e2scrub_all.timer');
+  installNode(root);
+  installKey(root, path.join(folder, 'key'));
+  for (const [name, target] of [
+    ['vmlinuz-', 'vmlinuz'],
+    ['initrd.img-', 'initrd'],
+  ] as const) {
+    const found = readdirSync(path.join(root, 'boot')).find((file) => file.startsWith(name));
+    if (found === undefined) {
+      throw new Error(`the image has no /boot/${name}*`);
+    }
+    cpSync(path.join(root, 'boot', found), path.join(folder, target));
+  }
+  run('mkfs.ext4', '-q', '-F', '-d', root, path.join(folder, 'disk.raw'), DISK_SIZE);
+  rmSync(root, { recursive: true });
+}
+
+/** This machine's Node.js: Debian 12 has an older one. Fails where the guest's libraries do not carry it. */
+function installNode(root: string): void {
+  const npm = path.resolve(path.dirname(process.execPath), '../lib/node_modules/npm');
+  cpSync(process.execPath, path.join(root, 'usr/local/bin/node'));
+  chmodSync(path.join(root, 'usr/local/bin/node'), 0o755);
+  cpSync(npm, path.join(root, 'usr/local/lib/node_modules/npm'), { recursive: true });
+  for (const command of ['npm', 'npx']) {
+    symlinkSync(`../lib/node_modules/npm/bin/${command}-cli.js`, path.join(root, 'usr/local/bin', command));
+  }
+  run('chroot', root, '/usr/local/bin/node', '--version');
+}
+
+function installKey(root: string, key: string): void {
+  run('ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-C', 'scripts/vm', '-f', key);
+  mkdirSync(path.join(root, 'root/.ssh'), { recursive: true, mode: 0o700 });
+  cpSync(`${key}.pub`, path.join(root, 'root/.ssh/authorized_keys'));
+}
+
+/** The mirror that apt uses here, so that a company's or a test machine's own is asked. */
+function mirror(): string {
+  const lists = [
+    '/etc/apt/sources.list',
+    ...readdirSync('/etc/apt/sources.list.d').map((name) => `/etc/apt/sources.list.d/${name}`),
+  ];
+  const text = lists
+    .filter((file) => existsSync(file))
+    .map((file) => readFileSync(file, 'utf8'))
+    .join('\n');
+  const found = /^(?:URIs:|deb(?: \[[^\]]*\])?) *(https?:\/\/\S+\/debian)\/?(?:\s|$)/m.exec(text)?.[1];
+  return found ?? 'http://deb.debian.org/debian';
+}
+
+/** Runs a program of the image's making; throws with its output when it fails. */
+function run(file: string, ...args: string[]): void {
+  try {
+    execFileSync(file, args, { stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 64 * 1024 * 1024 });
+  } catch (error) {
+    const { stdout = '', stderr = '' } =
+      error instanceof Error ? (error as { stdout?: unknown; stderr?: unknown }) : {};
+    throw new Error(
+      `${file} ${args[0]} failed:\n${String(stdout).slice(-2000)}${String(stderr).slice(-2000)}`,
+      {
+        cause: error,
+      },
+    );
+  }
+}

@@ -1,0 +1,151 @@
+import type { TestCounts } from '../count-reporter.ts';
+import { GUEST_REPOSITORY } from './image.ts';
+import type { Machine } from './machine.ts';
+import type { Protocol } from './protocol.ts';
+
+export interface StepContext {
+  machine: Machine;
+  protocol: Protocol;
+  cuts: number;
+}
+
+interface Step {
+  name: string;
+  title: string;
+  /** Taken whatever was chosen: the others need it. */
+  always?: boolean;
+  run(context: StepContext): Promise<void>;
+}
+
+/** Emulated, a test file may take minutes. */
+const TESTS_MS = 3_600_000;
+/** Work goes on for about this long before the power goes; the very moment differs from cut to cut. */
+const WORK_LINES_MIN = 12;
+const WORK_LINES_SPREAD = 17;
+const WORK_MS_MAX = 900_000;
+
+/** System tests whose outcome depends on cgroup version, driver, systemd or a distribution's kernel. */
+const SYSTEM_TESTS = ['run', 'limits', 'cgroup-parent', 'exec', 'stop', 'security', 'network', 'survive'];
+/** With the other driver: what touches cgroups. */
+const CGROUPFS_TESTS = ['limits', 'cgroup-parent'];
+
+export const STEPS: readonly Step[] = [
+  {
+    name: 'boot',
+    title: 'Debian boots, with systemd and cgroup v2 alone',
+    always: true,
+    run: async ({ machine, protocol }) => {
+      await machine.boot();
+      protocol.figure(
+        await must(
+          machine,
+          'echo "Linux $(uname -r), systemd $(systemctl --version | sed -n "1s/systemd \\([0-9]*\\).*/\\1/p")"',
+        ),
+      );
+      await must(machine, 'test "$(stat -f -c %T /sys/fs/cgroup)" = cgroup2fs');
+    },
+  },
+  {
+    name: 'install',
+    title: 'scripts/install puts it there, systemd starts it',
+    always: true,
+    run: async ({ machine, protocol }) => {
+      await must(machine, `cd ${GUEST_REPOSITORY} && ./scripts/install --prebuilt`);
+      protocol.note('installed');
+      await must(machine, 'systemctl enable --now berth.socket berth.service');
+      await must(
+        machine,
+        'systemctl is-active berth.service && test "$(curl -s --unix-socket /run/berth.sock http://x/_ping)" = OK',
+      );
+    },
+  },
+  {
+    name: 'service',
+    title:
+      'the service under systemd: socket, journal, reload, restart, SIGKILL, watchdog; scopes, slices, limits',
+    run: (context) => guestTests(context, 'BERTH_TEST_ENGINE=service', ['vm'], ['test/vm/']),
+  },
+  {
+    name: 'system',
+    title: `system tests against the service: ${SYSTEM_TESTS.join(', ')}`,
+    run: (context) =>
+      guestTests(context, 'BERTH_TEST_ENGINE=service', ['system'], SYSTEM_TESTS.map(systemTest)),
+  },
+  {
+    name: 'cgroupfs',
+    title: `system tests with cgroup v2 and the cgroupfs driver: ${CGROUPFS_TESTS.join(', ')}`,
+    run: (context) =>
+      guestTests(context, 'BERTH_TEST_CGROUP_DRIVER=cgroupfs', ['system'], CGROUPFS_TESTS.map(systemTest)),
+  },
+  {
+    name: 'power',
+    title: 'power cuts in the middle of work; boot, oracle, images, restart policies, work goes on',
+    run: async (context) => {
+      for (let round = 1; round <= context.cuts; round += 1) {
+        await powerCut(context, round);
+      }
+    },
+  },
+];
+
+function systemTest(name: string): string {
+  return `test/system/${name}.test.ts`;
+}
+
+async function guestTests(
+  { machine, protocol }: StepContext,
+  environment: string,
+  projects: readonly string[],
+  files: readonly string[],
+): Promise<void> {
+  const counts = '/run/test-counts.json';
+  const command = [
+    `cd ${GUEST_REPOSITORY} && rm -f ${counts};`,
+    `NO_COLOR=1 BERTH_TEST_COUNTS=${counts} ${environment} node_modules/.bin/vitest run`,
+    ...projects.map((project) => `--project ${project}`),
+    '--reporter=verbose --reporter=./scripts/lib/count-reporter.ts',
+    ...files,
+  ];
+  await machine.run(command.join(' '), {
+    timeoutMs: TESTS_MS,
+    onLine: (line) => protocol.note(`    ${line}`),
+  });
+  const { exitCode, output } = await machine.run(`cat ${counts}`);
+  const result: TestCounts | undefined = exitCode === 0 ? JSON.parse(output) : undefined;
+  protocol.count(result);
+}
+
+async function powerCut(context: StepContext, round: number): Promise<void> {
+  const { machine, protocol } = context;
+  await must(machine, 'systemctl reset-failed berth.service; systemctl start berth.socket berth.service');
+  const journal: string[] = [];
+  const wanted = WORK_LINES_MIN + ((round * 7) % WORK_LINES_SPREAD) * 3;
+  const work = machine.run(`cd ${GUEST_REPOSITORY} && node --import tsx test/vm/power-work.ts ${round}`, {
+    timeoutMs: WORK_MS_MAX,
+    onLine: (line) => {
+      journal.push(line);
+      if (journal.length === wanted) {
+        void machine.cutPower();
+      }
+    },
+  });
+  await work;
+  if (machine.isOn()) {
+    throw new Error(`the work ended before the power did:\n${journal.slice(-20).join('\n')}`);
+  }
+  protocol.note(`cut ${round}: after ${journal.length} acknowledged steps`);
+  const started = performance.now();
+  await machine.boot();
+  protocol.note(`cut ${round}: booted again after ${((performance.now() - started) / 1000).toFixed(0)} s`);
+  await machine.write('/run/power-journal', `${journal.join('\n')}\n`);
+  await guestTests(context, '', ['vm'], ['test/vm/after-power-cut.test.ts']);
+  protocol.figure(`cut ${round} after ${journal.length} acknowledged steps`);
+}
+
+async function must(machine: Machine, command: string): Promise<string> {
+  const { exitCode, output } = await machine.run(command, { timeoutMs: TESTS_MS });
+  if (exitCode !== 0) {
+    throw new Error(`${command}: exit code ${exitCode}\n${output.slice(-3000)}`);
+  }
+  return output.trim();
+}

@@ -1,0 +1,135 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { processes } from '../support/cleanup.ts';
+import { describeEngine } from '../support/engine.ts';
+import { HttpClient, until } from '../support/http.ts';
+import { differences } from '../support/oracle.ts';
+import { SERVICE, SOCKET, property, systemctl } from '../support/service.ts';
+
+const SLOW_MS = 120_000;
+
+describeEngine(
+  'the systemd service',
+  (engine) => {
+    test('unit: is active because it said so itself, and enabled for the next boot', () => {
+      expect({
+        type: property('Type'),
+        state: `${property('ActiveState')} ${property('SubState')}`,
+        enabled: [SERVICE, SOCKET].map((unit) => property('UnitFileState', unit)),
+        delegated: property('Delegate'),
+      }).toEqual({
+        type: 'notify',
+        state: 'active running',
+        enabled: ['enabled', 'enabled'],
+        delegated: 'yes',
+      });
+      expect(execFileSync('systemctl', ['--failed', '--plain', '--no-legend'], { encoding: 'utf8' })).toBe(
+        '',
+      );
+    });
+
+    test('journal: holds the lines of the daemon, each readable by itself', () => {
+      const lines = engine.daemon.log().trim().split('\n');
+      const messages = lines.flatMap((line) => (line.startsWith('{') ? [JSON.parse(line).msg] : []));
+      expect(messages.length).toBeGreaterThan(3);
+    });
+
+    test('socket: a client that comes while the daemon is stopped starts it and is answered', async () => {
+      await systemctl('stop', SERVICE);
+      expect(engine.daemon.isRunning()).toBe(false);
+      using client = new HttpClient(engine.daemon.paths.socket);
+      expect((await client.request('GET', '/_ping')).text).toBe('OK');
+      expect(engine.daemon.isRunning()).toBe(true);
+    });
+
+    test('socket: over a restart every new client waits, and none is refused', async () => {
+      let answered = 0;
+      const failures: unknown[] = [];
+      const over = new AbortController();
+      const clients = Array.from({ length: 3 }, async () => {
+        while (!over.signal.aborted) {
+          // A connection of its own, as each call of a CLI has.
+          using client = new HttpClient(engine.daemon.paths.socket);
+          await client.request('GET', '/_ping').then(
+            () => (answered += 1),
+            (error: unknown) => failures.push(error),
+          );
+        }
+      });
+      await until('first answers', () => answered > 3, SLOW_MS);
+      await systemctl('restart', SERVICE);
+      const before = answered;
+      await until('answers of the next daemon', () => answered > before + 3, SLOW_MS);
+      over.abort();
+      await Promise.all(clients);
+      // A request that the old daemon had taken may be cut off with it; nobody may find the door closed.
+      expect(failures.filter((error) => /ECONNREFUSED|ENOENT/.test(String(error)))).toEqual([]);
+    });
+
+    test('reload: takes over a label without a restart', async () => {
+      const { pid } = engine.daemon;
+      engine.daemon.configure({ labels: ['rack=12'] });
+      await systemctl('reload', SERVICE);
+      await until(
+        'the label',
+        async () => (await engine.http.ok<{ Labels: string[] }>('GET', '/info')).Labels.includes('rack=12'),
+        SLOW_MS,
+      );
+      expect(engine.daemon.pid).toBe(pid);
+      engine.daemon.configure({});
+      await systemctl('reload', SERVICE);
+    });
+
+    test('restart: containers go on, their output and exit codes are kept', async () => {
+      const count = 'i=0; while [ $i -lt 400 ]; do i=$((i+1)); echo $i; sleep 0.05; done; exit 9';
+      const counting = await engine.start(['sh', '-c', count]);
+      const short = await engine.start(['sh', '-c', 'sleep 2; exit 4']);
+      const { State } = await engine.inspect(counting);
+      await systemctl('restart', SERVICE);
+      expect((await engine.inspect(counting)).State).toMatchObject({ Running: true, Pid: State.Pid });
+      await systemctl('stop', SERVICE);
+      await until('the short one to end', () => !runs('sleep 2; exit 4'), SLOW_MS);
+      await engine.daemon.up();
+      expect(await engine.wait(short)).toBe(4);
+      expect(await engine.wait(counting)).toBe(9);
+      const { stdout } = await engine.logs(counting);
+      expect(stdout).toBe(Array.from({ length: 400 }, (_, index) => `${index + 1}\n`).join(''));
+    });
+
+    test('SIGKILL: systemd starts the daemon again by itself, and it takes over', async () => {
+      const id = await engine.start(['sleep', '100000']);
+      const { State } = await engine.inspect(id);
+      const { pid } = engine.daemon;
+      await engine.daemon.kill9();
+      await until('another daemon', () => ![0, pid].includes(engine.daemon.pid), SLOW_MS);
+      await engine.daemon.up();
+      expect((await engine.inspect(id)).State).toMatchObject({ Running: true, Pid: State.Pid });
+      expect(await differences(engine.daemon)).toEqual([]);
+    });
+
+    test('watchdog: a daemon that hangs is replaced, its containers are not', async () => {
+      const folder = `/run/systemd/system/${SERVICE}.d`;
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(`${folder}/watchdog.conf`, '[Service]\nWatchdogSec=8\n');
+      await systemctl('daemon-reload');
+      await systemctl('restart', SERVICE);
+      const id = await engine.start(['sleep', '100000']);
+      const { State } = await engine.inspect(id);
+      const { pid } = engine.daemon;
+      process.kill(pid, 'SIGSTOP');
+      await until('another daemon', () => ![0, pid].includes(engine.daemon.pid), SLOW_MS);
+      rmSync(folder, { recursive: true });
+      await systemctl('daemon-reload');
+      await engine.daemon.up();
+      expect((await engine.inspect(id)).State).toMatchObject({ Running: true, Pid: State.Pid });
+      expect(engine.daemon.log()).toContain('Watchdog timeout');
+    });
+  },
+  { alsoNeeds: ['guest'] },
+);
+
+/** True while some process has this in its command line. */
+function runs(text: string): boolean {
+  return processes().some(({ commandLine }) => commandLine.includes(text));
+}
