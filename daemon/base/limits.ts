@@ -42,6 +42,11 @@ export const limits = {
   decompressMemoryBytesMax: 256 * 1024 * 1024,
   /** `/etc/passwd` and `/etc/group` of an image. */
   accountFileBytesMax: 1024 * 1024,
+  /**
+   * Groups of one user. runc compares each of them with each line of /etc/group: the 40,000 that an image may name kept
+   * it busy for a minute. Directories of large companies give a user about a thousand at most.
+   */
+  userGroupsMax: 1024,
   /** Time SQLite waits for a lock that another program (a backup, a person) holds on the database. */
   databaseBusyMs: 5_000,
   /** Events kept in SQLite; older ones are pruned. */

@@ -127,10 +127,11 @@ export function statInRoot(
 
 /**
  * Contents of a regular file below `root`; undefined when there is nothing. Devices, FIFOs and directories are never
- * opened. Throws EngineError invalid_argument when it is not a regular file or holds more than `bytesMax`.
+ * opened. Throws EngineError invalid_argument when it is not a regular file, holds more than `bytesMax`, or lies
+ * behind a circle of links or a magic one.
  */
 export function readFileInRoot(root: Root, path: string, bytesMax: number): Buffer | undefined {
-  using named = openIfThere(root, path, O_PATH);
+  using named = openToRead(root, path);
   if (named === undefined) {
     return undefined;
   }
@@ -153,6 +154,19 @@ export function readFileInRoot(root: Root, path: string, bytesMax: number): Buff
     length += count;
   }
   return content.subarray(0, length);
+}
+
+function openToRead(root: Root, path: string): OpenFile | undefined {
+  try {
+    return openIfThere(root, path, O_PATH);
+  } catch (error) {
+    if (errnoOf(error) === 'ELOOP') {
+      throw invalidArgument(`read ${path}: too many links, or one that leads out of the file system`, {
+        cause: error,
+      });
+    }
+    throw error;
+  }
 }
 
 /**

@@ -33,8 +33,6 @@ interface GroupEntry {
 
 /** Larger ids are taken as negative somewhere on the way, and -1 means "keep root" (CVE-2024-40635). */
 const ID_MAX = 2_147_483_647;
-/** NGROUPS_MAX: setgroups(2) takes no more. */
-const GROUPS_MAX = 65_536;
 
 /**
  * Reads /etc/passwd and /etc/group below `root`, links resolved inside it. Throws invalid_argument when one of them
@@ -70,6 +68,7 @@ export function resolveUser(
   if (uid === undefined) {
     throw invalidArgument(`unable to find user ${userText}: no matching entries in passwd file`);
   }
+  refuseTooMany(text, groupAdd.length);
   const groups = parseGroups(files.group ?? '');
   const gid = groupText === '' ? (entry?.gid ?? 0) : (wantedGid ?? findGroup(groups, groupText));
   // With a group of one's own choice, those of the account do not count.
@@ -79,12 +78,14 @@ export function resolveUser(
       : [];
   const added = groupAdd.map((name) => parseId(name) ?? findGroup(groups, name));
   const additionalGids = [...new Set([gid, ...memberships, ...added])];
-  if (additionalGids.length > GROUPS_MAX) {
-    throw invalidArgument(
-      `user ${text} is in ${additionalGids.length} groups, at most ${GROUPS_MAX} are possible`,
-    );
-  }
+  refuseTooMany(text, additionalGids.length);
   return { uid, gid, additionalGids, home: entry?.home || '/' };
+}
+
+function refuseTooMany(user: string, count: number): void {
+  if (count > limits.userGroupsMax) {
+    throw invalidArgument(`user ${user} is in ${count} groups, at most ${limits.userGroupsMax} are possible`);
+  }
 }
 
 function findGroup(groups: readonly GroupEntry[], name: string): number {

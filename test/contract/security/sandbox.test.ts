@@ -28,8 +28,8 @@ import { liveHost } from '../../../runtime/host/source.ts';
 import { encodeSpec } from '../../../runtime/runc/spec-json.ts';
 import { DEFAULT_CAPABILITIES, maskOfCapabilities } from '../../../runtime/security/capabilities.ts';
 import { needs } from '../../support/needs.ts';
-import type { Probe } from './syscall-prober.ts';
-import { readProbeResults, syscallProber } from './syscall-prober.ts';
+import type { Probe } from '../../support/syscall-prober.ts';
+import { readProbeResults, syscallProber } from '../../support/syscall-prober.ts';
 
 const CLONE_NEWUSER = 0x10000000;
 const CLONE_FS = 0x200;

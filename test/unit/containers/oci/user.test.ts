@@ -61,6 +61,14 @@ test('additional groups are found by name, and numbers need no entry', () => {
   expect(() => resolveUser('web', files, ['4294967296'])).toThrow('uids and gids must be in range');
 });
 
+test('more groups than the runtime can look up in time are refused, wherever they come from', () => {
+  const many = Array.from({ length: 2000 }, (_, index) => `g${index}:x:${index + 1}:web`).join('\n');
+  const message = /^user web is in 200\d groups, at most 1024 are possible$/;
+  expect(() => resolveUser('web', { passwd, group: many })).toThrow(message);
+  const added = Array.from({ length: 2000 }, () => 'log');
+  expect(() => resolveUser('web', files, added)).toThrow(message);
+});
+
 test('a root without account files knows numbers only', () => {
   const none = { passwd: undefined, group: undefined };
   expect(resolveUser('', none)).toEqual({ uid: 0, gid: 0, additionalGids: [0], home: '/' });
@@ -79,7 +87,7 @@ test('account files are read inside the root, whatever links say', () => {
   writeFileSync(join(root, 'etc/accounts'), 'me:x:5:6::/me:\n');
   symlinkSync('../../../../../etc/group', join(root, 'etc/group'));
   // The last one leads to itself inside the root; outside it would be the host's.
-  expect(() => readAccountFiles(root)).toThrow('ELOOP');
+  expect(() => readAccountFiles(root)).toThrow('read /etc/group: too many links');
   rmSync(join(root, 'etc/group'));
   expect(readAccountFiles(root)).toEqual({ passwd: 'me:x:5:6::/me:\n', group: undefined });
 });
