@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { chmod, chown, lstat, unlink } from 'node:fs/promises';
 import http from 'node:http';
 import type { Server } from 'node:http';
@@ -24,7 +25,7 @@ export interface TlsFiles {
 export type Address =
   | { kind: 'unix'; path: string; gid: number }
   | { kind: 'inherited'; fd: number }
-  | { kind: 'tcp'; host: string; port: number; tls?: TlsFiles; hostNames?: readonly string[] };
+  | { kind: 'tcp'; host: string; port: number; tls?: TlsFiles };
 
 export interface Listener {
   /** As the kernel knows it: path, or `host:port` with the port chosen for port 0. */
@@ -74,7 +75,7 @@ function createServer(api: Api, address: Address): Server {
       `refusing to listen on tcp://${host}:${address.port} without TLS: whoever reaches it is root on this host`,
     );
   }
-  const guarded = guard(api, [host, ...(address.hostNames ?? [])]);
+  const guarded = guard(api, ownNames(host, tls));
   const server =
     tls === undefined
       ? http.createServer(options, guarded.onRequest)
@@ -105,11 +106,17 @@ function socketUpgrade(
   return (req, socket, head) => handlers.onUpgrade(req, socket as Socket, head);
 }
 
+/** By which names clients may call a daemon, beside addresses: that of its socket and, with TLS, its certificate's. */
+function ownNames(host: string, tls: TlsFiles | undefined): (name: string) => boolean {
+  const certificate = tls && new X509Certificate(tls.certificate);
+  return (name) => name === host.toLowerCase() || certificate?.checkHost(name) !== undefined;
+}
+
 /** Refuses what a web page sent, before anything of the API sees it. */
-function guard(api: Api, hostNames: readonly string[]): Handlers {
+function guard(api: Api, isOwnName: (name: string) => boolean): Handlers {
   return {
     onRequest: (req, res) => {
-      const reason = refuseForeign(req.headers, hostNames);
+      const reason = refuseForeign(req.headers, isOwnName);
       if (reason === undefined) {
         api.onRequest(req, res);
         return;
@@ -118,7 +125,7 @@ function guard(api: Api, hostNames: readonly string[]): Handlers {
       res.end(`${JSON.stringify({ message: reason })}\n`);
     },
     onUpgrade: (req, socket, head) => {
-      const reason = refuseForeign(req.headers, hostNames);
+      const reason = refuseForeign(req.headers, isOwnName);
       if (reason === undefined) {
         api.onUpgrade(req, socket, head);
         return;

@@ -5,14 +5,14 @@ import { isIP } from 'node:net';
  * On TCP a web page can send requests, too: by DNS rebinding (a name of the attacker's that resolves to this host) or
  * straight across sites. Neither can forge these headers. Returns why the request is refused, or undefined.
  *
- * `hostNames`: names beside IP addresses and localhost by which clients may call this daemon.
+ * `isOwnName`: of a name in lower case, whether clients may call this daemon by it; addresses and localhost always are.
  */
 export function refuseForeign(
   headers: IncomingHttpHeaders,
-  hostNames: readonly string[],
+  isOwnName: (name: string) => boolean,
 ): string | undefined {
   const host = hostName(headers.host ?? '');
-  if (host === undefined || !isOwnName(host, hostNames)) {
+  if (host === undefined || (isIP(host) === 0 && host !== 'localhost' && !isOwnName(host))) {
     return `host "${headers.host ?? ''}" is not one of this daemon's names`;
   }
   const { origin } = headers;
@@ -30,10 +30,6 @@ export function refuseForeign(
 function hostName(host: string): string | undefined {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]@/]+))(?::\d{1,5})?$/.exec(host);
   return (match?.[1] ?? match?.[2])?.toLowerCase();
-}
-
-function isOwnName(host: string, hostNames: readonly string[]): boolean {
-  return isIP(host) !== 0 || host === 'localhost' || hostNames.some((name) => name.toLowerCase() === host);
 }
 
 function isSameOrigin(origin: string, host: string): boolean {

@@ -48,8 +48,6 @@ const ARRIVING: Readonly<Record<string, string>> = {
   R61: 'health',
   R62: 'hard',
   'class 2': 'files',
-  'class 8': 'hard',
-  'class 9': 'hard',
   'class 24': 'hard',
   'class 25': 'hard',
   'class 26': 'hard',

@@ -227,7 +227,7 @@ describeEngine('system calls', (engine) => {
     }
   });
 
-  test('class 6: a profile of one’s own is in force, and one that names an unknown architecture does not start', async () => {
+  test('class 6: a profile of one’s own is in force, one for an unknown architecture does not start', async () => {
     const profile = {
       defaultAction: 'SCMP_ACT_ALLOW',
       syscalls: [{ names: ['mkdir'], action: 'SCMP_ACT_ERRNO' }],

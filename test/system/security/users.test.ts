@@ -22,8 +22,8 @@ const WHO = ['sh', '-c', 'grep -E "^(Uid|Gid|Groups):" /proc/self/status | tr -s
 
 /** What a process of uid and gid with these groups says of itself. */
 function status(uid: number, gid: number, groups: readonly number[]): string {
-  const four = (id: number): string => `${id} ${id} ${id} ${id}`;
-  return `Uid: ${four(uid)} Gid: ${four(gid)} Groups: ${groups.join(' ')} `;
+  const [uids, gids] = [uid, gid].map((id) => Array.from({ length: 4 }, () => id).join(' '));
+  return `Uid: ${uids} Gid: ${gids} Groups: ${groups.join(' ')} `;
 }
 
 describeEngine('users', (engine) => {
@@ -191,21 +191,21 @@ describeEngine('users', (engine) => {
 
   /** How long the slowest of the pings took that were sent while `action` went on. */
   async function slowestPing(action: () => Promise<void>): Promise<number> {
-    let slowest = 0;
-    let goesOn = true;
+    const pinging = new AbortController();
     const pings = (async () => {
-      while (goesOn) {
+      let slowest = 0;
+      while (!pinging.signal.aborted) {
         const at = performance.now();
         await engine.http.request('GET', '/_ping');
         slowest = Math.max(slowest, performance.now() - at);
       }
+      return slowest;
     })();
     try {
       await action();
     } finally {
-      goesOn = false;
-      await pings;
+      pinging.abort();
     }
-    return slowest;
+    return pings;
   }
 });

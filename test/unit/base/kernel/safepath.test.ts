@@ -57,7 +57,7 @@ test.each([
     (at: string) => writeFileSync(at, 'x'.repeat(101)),
     'read it: 101 bytes are more than the limit of 100',
   ],
-  ['a link circle', (at: string) => symlinkSync('it', at), 'openat2 it: ELOOP'],
+  ['a link circle', (at: string) => symlinkSync('it', at), 'read it: too many links'],
   ['a magic link', (at: string) => symlinkSync('/self/root', at), undefined],
 ])('readFileInRoot refuses %s without touching it', (_title, prepare, message) => {
   prepare(join(root, 'it'));
