@@ -1,4 +1,6 @@
-import { ok, route } from './route.ts';
+import { networkCreateSchema } from '../schemas/others.ts';
+import type { NetworkCreateRequest } from '../types/system.ts';
+import { created, empty, ok, route } from './route.ts';
 import type { ServedRoute } from './route.ts';
 
 /** Network operations (docs: api/docs/v1.24.md section 3.7). */
@@ -20,6 +22,34 @@ export const networkRoutes: readonly ServedRoute[] = [
     id: 'network.inspect',
     method: 'GET',
     path: '/networks/:id',
-    handler: async ({ params }, { networks }) => ok(await networks.inspect(params['id'] ?? '')),
+    handler: async ({ params, query }, { networks }) => {
+      // Asked for, and true of every network of one host: there are no services to be told of.
+      query.bool('verbose');
+      const scope = query.text('scope');
+      return ok(await networks.inspect(params['id'] ?? '', scope === undefined ? {} : { scope }));
+    },
+  }),
+  route<NetworkCreateRequest>({
+    id: 'network.create',
+    method: 'POST',
+    path: '/networks/create',
+    body: { kind: 'json', schema: networkCreateSchema, empty: 'refused' },
+    handler: async ({ body }, { networks }) => created(await networks.create(body)),
+  }),
+  route({
+    id: 'network.remove',
+    method: 'DELETE',
+    path: '/networks/:id',
+    handler: async ({ params }, { networks }) => {
+      await networks.remove(params['id'] ?? '');
+      return empty(204);
+    },
+  }),
+  route({
+    id: 'network.prune',
+    method: 'POST',
+    path: '/networks/prune',
+    since: 25,
+    handler: async ({ query }, { networks }) => ok(await networks.prune(query.filters())),
   }),
 ];

@@ -114,7 +114,8 @@ const hostConfig = struct({
   Init: flag,
 });
 
-const endpoint = struct({
+/** An endpoint of a container in a network (`EndpointSettings`). */
+export const endpoint: Schema = struct({
   IPAMConfig: struct({ IPv4Address: text, IPv6Address: text, LinkLocalIPs: texts }),
   Links: texts,
   Aliases: texts,
@@ -129,6 +130,7 @@ const endpoint = struct({
   GlobalIPv6Address: text,
   GlobalIPv6PrefixLen: integer,
   DNSNames: texts,
+  GwPriority: integer,
 });
 
 /** Body of POST /containers/create at 1.44 (`ContainerCreateRequest`). */

@@ -1,5 +1,5 @@
 import { consoleSize, resources, restartPolicy } from './container-create.ts';
-import { flag, mapOf, struct, text, texts } from './schema.ts';
+import { flag, listOf, mapOf, struct, text, texts } from './schema.ts';
 import type { Schema } from './schema.ts';
 
 /** Body of POST /containers/{id}/exec (`ExecCreateRequest`). */
@@ -22,6 +22,27 @@ export const containerUpdateSchema: Schema = struct({ ...resources, RestartPolic
 
 /** Body of POST /exec/{id}/start (`ExecStartRequest`). */
 export const execStartSchema: Schema = struct({ Detach: flag, Tty: flag, ConsoleSize: consoleSize });
+
+/** Body of POST /networks/create (`NetworkCreateRequest`). */
+export const networkCreateSchema: Schema = struct({
+  Name: text,
+  CheckDuplicate: flag,
+  Driver: text,
+  Scope: text,
+  EnableIPv6: flag,
+  IPAM: struct({
+    Driver: text,
+    Options: mapOf(text),
+    Config: listOf(struct({ Subnet: text, IPRange: text, Gateway: text, AuxiliaryAddresses: mapOf(text) })),
+  }),
+  Internal: flag,
+  Attachable: flag,
+  Ingress: flag,
+  ConfigOnly: flag,
+  ConfigFrom: struct({ Network: text }),
+  Options: mapOf(text),
+  Labels: mapOf(text),
+});
 
 /** Body of POST /volumes/create (`VolumeCreateRequest`). */
 export const volumeCreateSchema: Schema = struct({

@@ -31,7 +31,10 @@ import type {
   DiskUsage,
   DiskUsageType,
   EventMessage,
+  NetworkCreateRequest,
+  NetworkCreateResponse,
   NetworkInspect,
+  NetworkPruneReport,
   SystemInfo,
   VersionResponse,
   VolumeCreateRequest,
@@ -175,7 +178,10 @@ export interface ImagePort {
 
 export interface NetworkPort {
   list(filters: Filters): Promise<NetworkInspect[]>;
-  inspect(ref: string): Promise<NetworkInspect>;
+  inspect(ref: string, options: { scope?: string }): Promise<NetworkInspect>;
+  create(body: NetworkCreateRequest): Promise<NetworkCreateResponse>;
+  remove(ref: string): Promise<void>;
+  prune(filters: Filters): Promise<NetworkPruneReport>;
 }
 
 export interface VolumePort {

@@ -122,7 +122,33 @@ export interface IpamConfig {
   Subnet?: string;
   IPRange?: string;
   Gateway?: string;
-  AuxiliaryAddresses?: StringMap;
+  AuxiliaryAddresses?: StringMap | null;
+}
+
+/** Body of POST /networks/create. */
+export interface NetworkCreateRequest {
+  Name?: string;
+  CheckDuplicate?: boolean;
+  Driver?: string;
+  Scope?: string;
+  EnableIPv6?: boolean;
+  IPAM?: { Driver?: string; Options?: StringMap | null; Config?: IpamConfig[] | null } | null;
+  Internal?: boolean;
+  Attachable?: boolean;
+  Ingress?: boolean;
+  ConfigOnly?: boolean;
+  ConfigFrom?: { Network?: string } | null;
+  Options?: StringMap | null;
+  Labels?: StringMap | null;
+}
+
+export interface NetworkCreateResponse {
+  Id: string;
+  Warning: string;
+}
+
+export interface NetworkPruneReport {
+  NetworksDeleted: string[] | null;
 }
 
 export interface NetworkInspect {

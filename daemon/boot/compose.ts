@@ -35,10 +35,11 @@ import type { ImageUser } from '../images/deps.ts';
 import { Images } from '../images/images.ts';
 import { ContainerLogs } from '../logs/container-logs.ts';
 import { hostFiles } from '../networks/host-files.ts';
-import { NetworkState } from '../networks/network-state.ts';
-import { Networks } from '../networks/networks.ts';
-import { Sandboxes } from '../networks/sandboxes.ts';
 import { DiskUsages } from '../system/disk-usage.ts';
+import { assembleNetworks } from '../networks/assemble.ts';
+import type { NetworkParts } from '../networks/assemble.ts';
+import type { Networks } from '../networks/networks.ts';
+import type { Sandboxes } from '../networks/sandboxes.ts';
 import { engineId } from '../system/engine-id.ts';
 import { liveFacts } from '../system/live-facts.ts';
 import { System } from '../system/system.ts';
@@ -136,7 +137,10 @@ async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain
   const late: { containers?: Containers } = {};
   const { images, layers } = await composeImages(base, parts, (id) => late.containers?.imageUsers(id) ?? []);
   const volumes = await composeVolumes(base, (name) => late.containers?.volumeUsers(name) ?? []);
-  const network = composeNetwork(base, (id) => late.containers?.nameOf(id));
+  const network = composeNetwork(base, {
+    containerName: (id) => late.containers?.nameOf(id),
+    isWanted: (name) => (late.containers?.networkUsers(name) ?? []).length > 0,
+  });
   const runtime = composeRuntime(host, instance, log);
   parts.defer('end exit watch', () => runtime[Symbol.dispose]());
   const files = await composeFiles(base, parts);
@@ -324,12 +328,11 @@ function prepareDirectories({ paths }: Instance): void {
 }
 
 function composeNetwork(
-  { deps: { config, instance, log }, database: { meta } }: Base,
-  containerName: (id: string) => string | undefined,
+  { deps: { config, instance, log }, database: { meta, networks: table }, events: journal }: Base,
+  questions: Pick<NetworkParts, 'containerName' | 'isWanted'>,
 ): { sandboxes: Sandboxes; networks: Networks } {
   const clock = systemClock;
   const options = networkOptionsOf(config, instance);
-  const state = new NetworkState({ meta, clock });
   const settings = {
     namespaceDirectory: instance.paths.networkNamespaces,
     interfacePrefix: instance.interfacePrefix,
@@ -337,10 +340,17 @@ function composeNetwork(
     ipForward: config.ipForward,
   };
   const kernel = new KernelNetwork({ settings, log, clock });
-  return {
-    sandboxes: new Sandboxes({ kernel, state, options, files: hostFiles, log }),
-    networks: new Networks({ state, options, containerName }),
-  };
+  return assembleNetworks({
+    kernel,
+    meta,
+    table,
+    journal,
+    options,
+    files: hostFiles,
+    ...questions,
+    clock,
+    log,
+  });
 }
 
 function composeRuntime(host: Host, instance: Instance, log: Logger): ConmonRuntime {

@@ -3,6 +3,8 @@ import { isLogDriver } from '../../runtime/log-drivers/drivers.ts';
 import type { HostFacts } from '../../runtime/host/facts.ts';
 import type { EngineDefaults } from '../containers/spec/container-spec.ts';
 import type { LogDefaults } from '../containers/spec/log-config.ts';
+import { parseCidr } from '../base/ipv4.ts';
+import { BUILT_IN_SUPPLIES } from '../networks/ipam.ts';
 import type { NetworkOptions } from '../networks/options.ts';
 import type { Build, SystemSettings } from '../system/ports.ts';
 import type { Config } from './config/settings.ts';
@@ -32,14 +34,26 @@ export function logDefaultsOf({ logDriver, logOpts }: Config): LogDefaults {
 export function networkOptionsOf(config: Config, instance: Instance): NetworkOptions {
   return {
     bridge: instance.bridge ?? 'berth0',
+    interfacePrefix: instance.interfacePrefix,
     ...(config.bip !== '' && { bip: config.bip }),
     ...(config.fixedCidr !== '' && { fixedCidr: config.fixedCidr }),
     mtu: config.mtu,
+    icc: config.icc,
+    masquerade: config.ipMasq,
+    addressPools: addressPoolsOf(config),
     ip: config.ip,
     dns: config.dns,
     dnsSearch: config.dnsSearch,
     dnsOpts: config.dnsOptions,
   };
+}
+
+function addressPoolsOf(config: Config): NetworkOptions['addressPools'] {
+  const asked = config.defaultAddressPools.flatMap(({ base, size }) => {
+    const cidr = parseCidr(base);
+    return cidr === undefined ? [] : [{ base: cidr.subnet, size }];
+  });
+  return asked.length === 0 ? BUILT_IN_SUPPLIES : asked;
 }
 
 export function systemSettingsOf(config: Config, facts: HostFacts): SystemSettings {

@@ -53,7 +53,7 @@ import { restoreContainers } from './restore.ts';
 import { startContainer } from './start.ts';
 import { stopContainer } from './stop.ts';
 import type { StopOptions } from './stop.ts';
-import { countContainers, imageUsers, volumeUsers } from './usage.ts';
+import { countContainers, imageUsers, networkUsers, volumeUsers } from './usage.ts';
 import type { ContainerCounts, ImageUser } from './usage.ts';
 import { unpauseContainer } from './unpause.ts';
 import { updateContainer } from './update.ts';
@@ -226,6 +226,10 @@ export class Containers implements ContainerPort {
 
   volumeUsers(volumeName: string): string[] {
     return volumeUsers(this.#context.registry, volumeName);
+  }
+
+  networkUsers(networkName: string): string[] {
+    return networkUsers(this.#context.registry, networkName);
   }
 
   counts(): ContainerCounts {

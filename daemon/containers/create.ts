@@ -86,6 +86,7 @@ function specify(
         throw error;
       }
     },
+    findNetwork: (ref) => networks.find(ref),
     hostPathExists: existsSync,
   });
   if (containerOfMode(built.spec.hostConfig.NetworkMode) === undefined) {

@@ -3,7 +3,8 @@ import type { Container } from './container.ts';
 import { liveRun } from './state-facts.ts';
 
 /** An endpoint with every field the API promises, empty where the container is not running. */
-export type EndpointView = Required<Omit<EndpointSettings, 'DNSNames'>> & Pick<EndpointSettings, 'DNSNames'>;
+export type EndpointView = Required<Omit<EndpointSettings, 'DNSNames' | 'GwPriority'>> &
+  Pick<EndpointSettings, 'DNSNames' | 'GwPriority'>;
 
 /** Endpoints by network name, as both list and inspect show them. */
 export function endpointViews(container: Container): Record<string, EndpointView> {
@@ -30,6 +31,7 @@ function endpointView(endpoint: EndpointSettings): EndpointView {
     GlobalIPv6Address: endpoint.GlobalIPv6Address ?? '',
     GlobalIPv6PrefixLen: endpoint.GlobalIPv6PrefixLen ?? 0,
     DNSNames: endpoint.DNSNames ?? null,
+    ...(endpoint.GwPriority !== undefined && { GwPriority: endpoint.GwPriority }),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { EventDraft } from '../events/journal-types.ts';
-import type { Sandbox } from './ports.ts';
+import type { NetworkSandboxes, Sandbox } from './ports.ts';
 import type { ContainerSpec } from './spec/container-spec.ts';
 
 /** What an event says of its container. */
@@ -28,19 +28,17 @@ export function containerEvent(
   };
 }
 
-/** Drivers of the networks there are, as events name them. */
-const DRIVERS: Readonly<Record<string, string>> = { host: 'host', none: 'null' };
-
 /** `connect` or `disconnect` of each network the sandbox is in. */
 export function networkEvents(
+  networks: Pick<NetworkSandboxes, 'driverOf'>,
   subject: EventSubject,
-  sandbox: Sandbox,
+  sandbox: Pick<Sandbox, 'endpoints'>,
   action: 'connect' | 'disconnect',
 ): EventDraft[] {
   return Object.entries(sandbox.endpoints).map(([name, endpoint]) => ({
     type: 'network',
     action,
     actorId: endpoint.NetworkID ?? name,
-    attributes: { container: subject.id, name, type: DRIVERS[name] ?? 'bridge' },
+    attributes: { container: subject.id, name, type: networks.driverOf(name) },
   }));
 }

@@ -47,7 +47,7 @@ export function settleExit(
   live: RunningState | PausedState,
   report: ExitReport,
 ): void {
-  const drafts = exitEvents(container, live, report);
+  const drafts = exitEvents(context, container, live, report);
   const failed = context.machine.applyFact(
     container,
     {
@@ -125,6 +125,7 @@ function upTimeMs(
 }
 
 function exitEvents(
+  context: ContainerContext,
   container: Container,
   live: RunningState | PausedState,
   report: ExitReport,
@@ -135,7 +136,7 @@ function exitEvents(
     execDuration: String(seconds < 0n ? 0n : seconds),
   });
   const oom = report.oomKilled ? [containerEvent(container, 'oom')] : [];
-  return [...oom, die, ...networkEvents(container, live.sandbox, 'disconnect')];
+  return [...oom, die, ...networkEvents(context.networks, container, live.sandbox, 'disconnect')];
 }
 
 /** What follows an exit once its resources are back. Call it in the same tick: whoever comes later waits behind it. */

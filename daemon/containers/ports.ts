@@ -195,7 +195,7 @@ export interface SandboxRequest {
   containerName: string;
   hostname: string;
   domainname: string;
-  /** `none`, `bridge`/`default`; `host` and `container:` are resolved before. */
+  /** `none`, `host`, `bridge`/`default`, or name or id of a network; `container:` is resolved before. */
   networkMode: string;
   endpoints: Record<string, EndpointSettings>;
   macAddress?: string;
@@ -216,6 +216,8 @@ export interface Sandbox {
   /** Of the container that made it (another's with `container:`). */
   ownerId: string;
   endpoints: Record<string, EndpointSettings>;
+  /** Name of the network through which it reaches the world and is reached; undefined = `bridge`, null = none. */
+  gateway?: string | null;
   ports: PortMap;
   /** Contents of /etc/hosts and /etc/resolv.conf. */
   hosts: string;
@@ -223,6 +225,10 @@ export interface Sandbox {
 }
 
 export interface NetworkSandboxes {
+  /** The network of a name, id or unique prefix; `default` is the default bridge. */
+  find(ref: string): { id: string; name: string } | undefined;
+  /** The kind of a network, as events tell it. */
+  driverOf(networkName: string): string;
   /** Checks what can be checked without the kernel; throws invalid_argument or not_found. */
   validate(request: Omit<SandboxRequest, 'containerId' | 'containerName'>): void;
   /** Makes namespace, addresses, firewall elements and port reservations; leaves nothing when it throws. */

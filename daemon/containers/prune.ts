@@ -7,7 +7,7 @@ import { labelTest } from './list-filters.ts';
 import type { Test } from './list-filters.ts';
 import { removeLocked } from './remove.ts';
 import { isAtRest } from './state-facts.ts';
-import { parseMoment } from './moment.ts';
+import { parseMoment } from '../base/moment.ts';
 
 /** Removes all containers at rest that pass the filters (`until`, `label`, `label!`); says what that gave back. */
 export async function pruneContainers(

@@ -29,13 +29,12 @@ export async function openSandbox(
 /** What a specification asks of the network; `create` has it checked, `start` has it made. */
 export function sandboxRequest(spec: ContainerSpec): Omit<SandboxRequest, 'containerId' | 'containerName'> {
   const { config, hostConfig, networking } = spec;
-  const macAddress = config.MacAddress || Object.values(networking)[0]?.MacAddress;
   return {
     hostname: config.Hostname ?? '',
     domainname: config.Domainname ?? '',
     networkMode: config.NetworkDisabled ? 'none' : hostConfig.NetworkMode,
     endpoints: config.NetworkDisabled ? {} : networking,
-    ...(macAddress && { macAddress }),
+    ...(config.MacAddress && { macAddress: config.MacAddress }),
     exposedPorts: Object.keys(config.ExposedPorts ?? {}),
     portBindings: hostConfig.PortBindings ?? {},
     publishAllPorts: hostConfig.PublishAllPorts ?? false,

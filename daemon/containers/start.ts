@@ -99,7 +99,7 @@ async function bringUp(context: ContainerContext, container: Container): Promise
   machine.apply(
     container,
     { type: 'started', process, bootId, startedAtNano: clock.nowNano(), sandbox, ...health },
-    [...networkEvents(container, sandbox, 'connect'), containerEvent(container, 'start')],
+    [...networkEvents(context.networks, container, sandbox, 'connect'), containerEvent(container, 'start')],
   );
   rollback.commit();
   await letGo(context, id);

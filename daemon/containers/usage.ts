@@ -31,6 +31,14 @@ export function volumeUsers(registry: Registry, volumeName: string): string[] {
     .map(({ id }) => id);
 }
 
+/** Ids of the containers, running or not, that are or are to be in this network. */
+export function networkUsers(registry: Registry, networkName: string): string[] {
+  return registry
+    .all()
+    .filter(({ spec }) => Object.hasOwn(spec.networking, networkName))
+    .map(({ id }) => id);
+}
+
 /** As /info counts: stopped is everything that neither runs nor is paused. */
 export function countContainers(registry: Registry): ContainerCounts {
   const all = registry.all();

@@ -1,23 +1,44 @@
 import type { EndpointSettings } from '../../api/types/container.ts';
 import type { SandboxRequest } from '../containers/ports.ts';
-import { invalidArgument, notFound } from '../base/errors.ts';
+import { invalidArgument } from '../base/errors.ts';
+import { parseIp } from '../base/ip.ts';
+import type { IpAddress } from '../base/ip.ts';
+import { gatewayOf } from './gateway.ts';
 import { parseExtraHosts } from './hosts.ts';
 import type { ExtraHost } from './hosts.ts';
+import { containsAny } from './ipam-config.ts';
 import { parseMac } from './mac.ts';
-import type { BuiltInName } from './network-state.ts';
-import type { NetworkOptions } from './options.ts';
+import { isUserDefined } from './network.ts';
+import type { Network } from './network.ts';
 import { planPorts } from './port-plan.ts';
 import type { PortPlan } from './port-plan.ts';
 import { askedResolver } from './resolv.ts';
 import type { ResolverSettings } from './resolv.ts';
 
+/** An endpoint that a container is to have. */
+export interface WantedEndpoint {
+  network: Network;
+  settings: EndpointSettings;
+  mac: Buffer | undefined;
+  /** Asked for; at most one of each family. */
+  addresses: IpAddress[];
+}
+
 /** A request that makes sense, in the engine's terms. */
 export interface CheckedRequest {
-  network: BuiltInName;
-  mac: Buffer | undefined;
+  /** The network of its mode first; with `host` or `none` the only one. */
+  endpoints: WantedEndpoint[];
   ports: PortPlan;
   resolver: ResolverSettings;
   extraHosts: ExtraHost[];
+}
+
+export interface CheckContext {
+  /** Throws not_found. */
+  find: (ref: string) => Network;
+  /** Host address of published ports that name none, for the network that they go through. */
+  bindingAddress: (network: Network | undefined) => string;
+  resolver: ResolverSettings;
 }
 
 /**
@@ -26,80 +47,131 @@ export interface CheckedRequest {
  */
 export function checkRequest(
   request: Omit<SandboxRequest, 'containerId' | 'containerName'>,
-  options: NetworkOptions,
+  context: CheckContext,
 ): CheckedRequest {
-  const network = builtInNetwork(request.networkMode);
-  const mac = checkEndpoints(network, request);
+  const endpoints = wantedEndpoints(request, context.find);
   if (/[\s#]/.test(request.hostname + request.domainname)) {
     throw invalidArgument(`invalid hostname "${request.hostname}" or domainname "${request.domainname}"`);
   }
+  const gateway = gatewayOf(endpoints);
   return {
-    network,
-    mac,
-    ports: planPorts(request, options.ip),
+    endpoints,
+    ports: planPorts(request, context.bindingAddress(gateway?.network)),
     resolver: askedResolver(
       { nameservers: request.dns, search: request.dnsSearch, options: request.dnsOptions },
-      { nameservers: [...options.dns], search: [...options.dnsSearch], options: [...options.dnsOpts] },
+      context.resolver,
     ),
     extraHosts: parseExtraHosts(request.extraHosts),
   };
 }
 
-/** The built-in network that a network mode names. Throws not_found for any other. */
-export function builtInNetwork(mode: string): BuiltInName {
-  switch (mode) {
-    case '':
-    case 'default':
-    case 'bridge':
-      return 'bridge';
-    case 'host':
-    case 'none':
-      return mode;
-    default:
-      throw notFound(`network ${mode} not found`);
-  }
+/** One endpoint, as it is asked for in a network. Throws invalid_argument. */
+export function wantedEndpoint(network: Network, settings: EndpointSettings, mac?: string): WantedEndpoint {
+  return {
+    network,
+    settings,
+    mac: macOf(network, settings, mac),
+    addresses: isUserDefined(network) ? askedAddresses(network, settings) : refuseInBuiltIn(settings),
+  };
 }
 
-function checkEndpoints(
-  network: BuiltInName,
-  request: Pick<SandboxRequest, 'endpoints' | 'macAddress'>,
-): Buffer | undefined {
-  for (const [name, endpoint] of Object.entries(request.endpoints)) {
-    if (builtInNetwork(name) !== network) {
+function wantedEndpoints(
+  request: Pick<SandboxRequest, 'networkMode' | 'endpoints' | 'macAddress'>,
+  find: CheckContext['find'],
+): WantedEndpoint[] {
+  const main = find(['', 'default'].includes(request.networkMode) ? 'bridge' : request.networkMode);
+  const asked = Object.entries(request.endpoints).map(([ref, settings]) => ({
+    network: find(ref),
+    settings,
+  }));
+  if (asked.length === 0 && main.isBuiltIn) {
+    asked.push({ network: main, settings: {} });
+  }
+  const isAlone = main.name === 'host' || main.name === 'none';
+  for (const { network } of asked) {
+    if (network !== main && (isAlone || network.name === 'host' || network.name === 'none')) {
       throw invalidArgument(
-        `EndpointsConfig: network "${name}": a container in the ${network} network cannot be connected to it`,
+        `EndpointsConfig: network "${network.name}": a container in the ${main.name} network cannot be connected to it`,
       );
     }
-    checkEndpoint(endpoint);
   }
-  const given = [request.macAddress, ...Object.values(request.endpoints).map(({ MacAddress }) => MacAddress)];
-  const asked = [...new Set(given.filter((text) => text !== undefined && text !== ''))].map(String);
-  if (asked.length > 1) {
+  return asked
+    .toSorted(
+      (a, b) => rank(a.network, main) - rank(b.network, main) || (a.network.name < b.network.name ? -1 : 1),
+    )
+    .map(({ network, settings }) =>
+      wantedEndpoint(network, settings, network === main ? request.macAddress : undefined),
+    );
+}
+
+function rank(network: Network, main: Network): number {
+  return network === main ? 0 : 1;
+}
+
+function macOf(network: Network, settings: EndpointSettings, wide: string | undefined): Buffer | undefined {
+  const given = [...new Set([wide, settings.MacAddress])].filter((text) => text !== undefined && text !== '');
+  if (given.length > 1) {
     throw invalidArgument(
       'the container-wide MAC address must match the endpoint-specific MAC address for the main network, ' +
         'or be left empty',
     );
   }
-  const [mac] = asked.map(parseMac);
-  if (mac !== undefined && network !== 'bridge') {
+  const [mac] = given.map((text) => parseMac(text ?? ''));
+  if (mac !== undefined && (network.name === 'host' || network.name === 'none')) {
     throw invalidArgument('conflicting options: mac-address and the network mode');
   }
   return mac;
 }
 
+function askedAddresses(network: Network, { IPAMConfig, DriverOpts }: EndpointSettings): IpAddress[] {
+  refuseDriverOptions(DriverOpts);
+  if (isGiven(IPAMConfig?.LinkLocalIPs)) {
+    throw invalidArgument('invalid endpoint settings: LinkLocalIPs are not supported yet');
+  }
+  return [
+    ...askedAddress(network, IPAMConfig?.IPv4Address, network.pool?.subnet),
+    ...askedAddress(network, IPAMConfig?.IPv6Address, network.pool6?.subnet),
+  ];
+}
+
+function askedAddress(
+  network: Network,
+  text: string | undefined,
+  subnet: Parameters<typeof containsAny>[0] | undefined,
+): IpAddress[] {
+  if (!text) {
+    return [];
+  }
+  const address = parseIp(text);
+  if (address === undefined) {
+    throw invalidArgument(`invalid endpoint settings: invalid IP address: ${text}`);
+  }
+  if (subnet === undefined || !containsAny(subnet, address)) {
+    throw invalidArgument(
+      `invalid endpoint settings: no configured subnet of network ${network.name} contains IP address ${text}`,
+    );
+  }
+  return [address];
+}
+
 /** What only user-defined networks can do. */
-function checkEndpoint(endpoint: EndpointSettings): void {
-  const ipam = endpoint.IPAMConfig ?? {};
-  if (isGiven(ipam.IPv4Address) || isGiven(ipam.IPv6Address) || isGiven(ipam.LinkLocalIPs)) {
+function refuseInBuiltIn(settings: EndpointSettings): [] {
+  const { IPv4Address, IPv6Address, LinkLocalIPs } = settings.IPAMConfig ?? {};
+  if (isGiven(IPv4Address) || isGiven(IPv6Address) || isGiven(LinkLocalIPs)) {
     throw invalidArgument('user specified IP address is supported on user defined networks only');
   }
-  if (isGiven(endpoint.Aliases)) {
+  if (isGiven(settings.Aliases)) {
     throw invalidArgument('network-scoped alias is supported only for containers in user defined networks');
   }
-  if (isGiven(endpoint.Links)) {
+  if (isGiven(settings.Links)) {
     throw invalidArgument('links are only supported for user-defined networks');
   }
-  if (endpoint.DriverOpts && Object.keys(endpoint.DriverOpts).length > 0) {
+  refuseDriverOptions(settings.DriverOpts);
+  return [];
+}
+
+function refuseDriverOptions(options: EndpointSettings['DriverOpts']): void {
+  if (options && Object.keys(options).length > 0) {
     throw invalidArgument('EndpointsConfig: DriverOpts is not supported yet');
   }
 }

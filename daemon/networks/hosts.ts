@@ -3,8 +3,8 @@ import { invalidArgument } from '../base/errors.ts';
 
 /** Contents of a container's /etc/hosts. Pure. */
 export interface HostsFile {
-  /** Of the container; undefined = it has none. */
-  address?: string | undefined;
+  /** Of the container. */
+  addresses: readonly string[];
   hostname: string;
   domainname: string;
   extraHosts: readonly ExtraHost[];
@@ -29,7 +29,7 @@ export function hostsFile(file: HostsFile): string {
   return lines([
     ...LOCAL_LINES,
     ...extraLines(file.extraHosts),
-    ...(file.address === undefined ? [] : [`${file.address}\t${ownNames(file.hostname, file.domainname)}`]),
+    ...file.addresses.map((address) => `${address}\t${ownNames(file.hostname, file.domainname)}`),
   ]);
 }
 

@@ -1,25 +1,30 @@
 import { invalidArgument } from '../base/errors.ts';
 import type { NetworkInspect } from '../../api/types/system.ts';
+import { hasLabel } from './prune-filters.ts';
 
 /** Filters of GET /networks. Pure. */
 type Filters = ReadonlyMap<string, readonly string[]>;
-type Match = (network: NetworkInspect, value: string) => boolean;
+type Match = (network: FilteredNetwork, value: string) => boolean;
+
+/** What filters look at. */
+export interface FilteredNetwork extends Pick<NetworkInspect, 'Name' | 'Id' | 'Driver' | 'Scope' | 'Labels'> {
+  isBuiltIn: boolean;
+  /** Made by a user, and nobody is in it. */
+  isDangling: boolean;
+}
 
 const FILTERS: Readonly<Record<string, Match>> = {
   driver: (network, value) => network.Driver === value,
   id: (network, value) => matchesText(network.Id, value),
-  label: (network, value) => matchesLabel(network.Labels, value),
+  label: (network, value) => hasLabel(network.Labels, value),
   name: (network, value) => matchesText(network.Name, value),
-  type: (_network, value) => value === 'builtin',
+  type: (network, value) => network.isBuiltIn === (value === 'builtin'),
   scope: (network, value) => network.Scope === value,
-  // Built-in networks are never dangling, used or not.
-  dangling: (_network, value) => isFalse(value),
+  dangling: (network, value) => network.isDangling !== isFalse(value),
 };
 
-/**
- * True when the built-in `network` passes all filters. Throws invalid_argument for unknown keys and values.
- */
-export function matchesFilters(network: NetworkInspect, filters: Filters): boolean {
+/** True when `network` passes all filters. Throws invalid_argument for unknown keys and values. */
+export function matchesFilters(network: FilteredNetwork, filters: Filters): boolean {
   return [...filters].every(([key, values]) => {
     // Own keys only: `toString` is no filter.
     const match = Object.hasOwn(FILTERS, key) ? FILTERS[key] : undefined;
@@ -68,11 +73,4 @@ function matchesText(text: string, value: string): boolean {
     // Not a regular expression: then it matches only as text.
     return false;
   }
-}
-
-/** `key` or `key=value`. */
-function matchesLabel(labels: Readonly<Record<string, string>>, value: string): boolean {
-  const [key = '', ...rest] = value.split('=');
-  const found = Object.hasOwn(labels, key) ? labels[key] : undefined;
-  return found !== undefined && (rest.length === 0 || found === rest.join('='));
 }

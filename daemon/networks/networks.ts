@@ -1,120 +1,225 @@
-import type { NetworkInspect } from '../../api/types/system.ts';
-import { formatNano } from '../base/clock.ts';
-import { invalidArgument, notFound } from '../base/errors.ts';
-import { formatIpv4, formatSubnet } from '../base/ipv4.ts';
+import type {
+  NetworkCreateRequest,
+  NetworkCreateResponse,
+  NetworkInspect,
+  NetworkPruneReport,
+} from '../../api/types/system.ts';
+import type { Database } from '../../storage/database/rows.ts';
+import type { Clock } from '../base/clock.ts';
+import { EngineError, conflict, notFound } from '../base/errors.ts';
+import { failpoint } from '../base/failpoint.ts';
+import { newId } from '../base/ids.ts';
+import { isSubnet4, parseAnyCidr } from '../base/ip.ts';
+import type { Logger } from '../base/log.ts';
+import { persistently } from '../base/retry.ts';
+import { Rollback } from '../base/rollback.ts';
+import type { EventDraft, Journal } from '../events/journal-types.ts';
+import { defaultBridgeOptions } from './default-bridge.ts';
+import type { NetworkDriver } from './driver.ts';
+import { configOf, refuseOverlap } from './ipam-config.ts';
+import { freeSubnet } from './ipam.ts';
+import { isInUse, newNetwork } from './network.ts';
+import type { Network, NetworkSpec } from './network.ts';
 import { matchesFilters } from './network-filters.ts';
-import { BUILT_IN_NETWORKS } from './network-state.ts';
-import type { BuiltInNetwork, NetworkState } from './network-state.ts';
+import { checkNetworkName, networkSpec, poolsOf } from './network-spec.ts';
+import { networkView } from './network-view.ts';
 import type { NetworkOptions } from './options.ts';
+import type { NetworkKernel } from './ports.ts';
+import { pruneTest } from './prune-filters.ts';
+import type { NetworkRegistry } from './registry.ts';
+import { usedSubnets } from './used-subnets.ts';
 
-/** The networks as clients see them (NetworkPort of api/types/ports.ts). */
+type Filters = ReadonlyMap<string, readonly string[]>;
+
+export interface NetworksDeps {
+  journal: Journal;
+  table: Database['networks'];
+  registry: NetworkRegistry;
+  kernel: Pick<NetworkKernel, 'hostSubnets'>;
+  drivers: ReadonlyMap<string, NetworkDriver>;
+  options: NetworkOptions;
+  /** The name of a container at this moment, without its slash. */
+  containerName: (containerId: string) => string | undefined;
+  /** Whether containers, running or not, are to be in this network. */
+  isWanted: (networkName: string) => boolean;
+  clock: Clock;
+  log: Logger;
+}
+
+/**
+ * The networks as clients see and make them (NetworkPort of api/types/ports.ts).
+ *
+ * INVARIANTS
+ * - A row is written after its network is made on the host, and deleted before it is unmade there: a daemon
+ *   that dies in between finds what has no row by its name, and takes it away.
+ * - Names and subnets are taken in memory before anything is awaited.
+ */
 export class Networks {
-  readonly #state: NetworkState;
-  readonly #options: NetworkOptions;
-  readonly #containerName: (containerId: string) => string | undefined;
+  readonly #deps: NetworksDeps;
 
-  /** `containerName` answers the name of a container at this moment, without its slash. */
-  constructor(deps: {
-    state: NetworkState;
-    options: NetworkOptions;
-    containerName: (containerId: string) => string | undefined;
-  }) {
-    this.#state = deps.state;
-    this.#options = deps.options;
-    this.#containerName = deps.containerName;
+  constructor(deps: NetworksDeps) {
+    this.#deps = deps;
   }
 
   /** With the containers in them, which the API's edge only gives to clients older than 1.28. */
-  list(filters: ReadonlyMap<string, readonly string[]>): Promise<NetworkInspect[]> {
-    return Promise.resolve().then(() =>
-      BUILT_IN_NETWORKS.map((name) => this.#view(this.#state.networks[name])).filter((network) =>
-        matchesFilters(network, filters),
-      ),
-    );
+  async list(filters: Filters): Promise<NetworkInspect[]> {
+    return this.#deps.registry
+      .all()
+      .filter((network) => matchesFilters(this.#filtered(network), filters))
+      .map((network) => this.#view(network));
   }
 
   /** By id, name or unique id prefix, in this order. */
-  inspect(ref: string): Promise<NetworkInspect> {
-    return Promise.resolve().then(() => this.#view(this.#find(ref)));
-  }
-
-  #find(ref: string): BuiltInNetwork {
-    const all = BUILT_IN_NETWORKS.map((name) => this.#state.networks[name]);
-    const exact = all.find(({ id }) => id === ref) ?? all.find(({ name }) => name === ref);
-    if (exact !== undefined) {
-      return exact;
-    }
-    const [found, ...more] = ref === '' ? [] : all.filter(({ id }) => id.startsWith(ref));
-    if (found === undefined) {
+  async inspect(ref: string, options: { scope?: string } = {}): Promise<NetworkInspect> {
+    const network = this.#deps.registry.find(ref);
+    if (options.scope && options.scope !== this.#scope(network)) {
       throw notFound(`network ${ref} not found`);
     }
-    if (more.length > 0) {
-      throw invalidArgument(
-        `network ${ref} is ambiguous (${more.length + 1} matches found based on ID prefix)`,
-      );
-    }
-    return found;
+    return this.#view(network);
   }
 
-  #view(network: BuiltInNetwork): NetworkInspect {
+  async create(request: NetworkCreateRequest): Promise<NetworkCreateResponse> {
+    const { registry, journal, table, clock, log } = this.#deps;
+    const name = checkNetworkName(request.Name ?? '');
+    const driver = this.#driver(request.Driver || 'bridge');
+    const asked = networkSpec(request);
+    driver.check(asked);
+    if (registry.has(name)) {
+      throw conflict(`network with name ${name} already exists`);
+    }
+    const spec = this.#withSubnets(asked);
+    const id = newId();
+    const createdNano = clock.nowNano();
+    const network = newNetwork({
+      id,
+      name,
+      driver: driver.name,
+      createdNano,
+      isBuiltIn: false,
+      spec,
+      ...poolsOf(spec),
+    });
+    await using rollback = new Rollback(log, { network: name });
+    registry.add(network);
+    rollback.defer('forget', () => registry.delete(network));
+
+    await driver.create(network);
+    rollback.defer('unmake', () => driver.remove(network));
+    failpoint('network.create.row');
+    journal.commit(
+      (emit) => {
+        table.insert({ id, name, driver: driver.name, createdNano, spec });
+        emit(networkEvent(network, 'create'));
+      },
+      { durable: true },
+    );
+    rollback.commit();
+    return { Id: id, Warning: '' };
+  }
+
+  async remove(ref: string): Promise<void> {
+    const network = this.#deps.registry.find(ref);
+    if (network.isBuiltIn) {
+      throw new EngineError('forbidden', `${network.name} is a pre-defined network and cannot be removed`);
+    }
+    if (isInUse(network)) {
+      throw new EngineError(
+        'forbidden',
+        `error while removing network: network ${network.name} id ${network.id} has active endpoints`,
+      );
+    }
+    await this.#remove(network);
+  }
+
+  /** Removes the networks of users that no container is in or is to be in. */
+  async prune(filters: Filters): Promise<NetworkPruneReport> {
+    const { registry, isWanted, clock } = this.#deps;
+    const passes = pruneTest(filters, clock.nowNano());
+    const deleted: string[] = [];
+    for (const network of registry.all()) {
+      if (!network.isBuiltIn && !isInUse(network) && !isWanted(network.name) && passes(network)) {
+        await this.#remove(network);
+        deleted.push(network.name);
+      }
+    }
+    this.#deps.journal.commit((emit) =>
+      emit({ type: 'network', action: 'prune', actorId: '', attributes: { reclaimed: '0' } }),
+    );
+    return { NetworksDeleted: deleted.length === 0 ? null : deleted };
+  }
+
+  async #remove(network: Network): Promise<void> {
+    const { registry, journal, table, clock, log } = this.#deps;
+    failpoint('network.remove.row');
+    journal.commit(
+      (emit) => {
+        table.remove(network.id);
+        emit(networkEvent(network, 'destroy'));
+      },
+      { durable: true },
+    );
+    registry.delete(network);
+    try {
+      await persistently(clock, () => this.#driver(network.driver).remove(network));
+    } catch (error) {
+      // The network is gone for everybody; the next start takes the rest away.
+      log.error({ network: network.name, err: error }, 'a removed network left something behind');
+    }
+  }
+
+  /** The subnets that nobody asked for by name, chosen; those that were, checked against all others. */
+  #withSubnets(spec: NetworkSpec): NetworkSpec {
+    const { registry, kernel, drivers, options } = this.#deps;
+    const others = registry
+      .all()
+      .flatMap(({ name, pool, pool6 }) =>
+        [pool, pool6].flatMap((each) => (each === undefined ? [] : [{ name, subnet: each.subnet }])),
+      );
+    const asked = spec.ipam.config.flatMap(({ Subnet = '' }) => parseAnyCidr(Subnet)?.subnet ?? []);
+    asked.forEach((subnet) => refuseOverlap(subnet, others));
+    const config = [...spec.ipam.config];
+    if (!asked.some(isSubnet4)) {
+      config.unshift(configOf(freeSubnet(options.addressPools, usedSubnets(registry, kernel, drivers).ipv4)));
+    }
+    return { ...spec, ipam: { ...spec.ipam, config } };
+  }
+
+  #driver(name: string): NetworkDriver {
+    const driver = this.#deps.drivers.get(name);
+    if (driver === undefined) {
+      throw name === 'host' || name === 'null'
+        ? new EngineError('forbidden', `only one instance of "${name}" network is allowed`)
+        : notFound(`plugin "${name}" not found`);
+    }
+    return driver;
+  }
+
+  #scope(network: Network): string {
+    return this.#deps.drivers.get(network.driver)?.scope ?? 'local';
+  }
+
+  #view(network: Network): NetworkInspect {
+    return networkView(network, {
+      options: network.name === 'bridge' ? defaultBridgeOptions(this.#deps.options) : {},
+      scope: this.#scope(network),
+      containerName: this.#deps.containerName,
+    });
+  }
+
+  #filtered(network: Network): Parameters<typeof matchesFilters>[0] {
     return {
       Name: network.name,
       Id: network.id,
-      Created: formatNano(network.createdNano),
-      Scope: 'local',
       Driver: network.driver,
-      EnableIPv6: false,
-      IPAM: { Driver: 'default', Options: null, Config: this.#ipamConfig(network) },
-      Internal: false,
-      Attachable: false,
-      Ingress: false,
-      ConfigFrom: { Network: '' },
-      ConfigOnly: false,
-      Containers: this.#containers(network),
-      Options: network.name === 'bridge' ? this.#bridgeOptions() : {},
-      Labels: {},
+      Scope: this.#scope(network),
+      Labels: network.spec.labels,
+      isBuiltIn: network.isBuiltIn,
+      isDangling: !network.isBuiltIn && !isInUse(network),
     };
   }
+}
 
-  #ipamConfig(network: BuiltInNetwork): NetworkInspect['IPAM']['Config'] {
-    const { pool } = this.#state;
-    if (network.name !== 'bridge' || pool === undefined) {
-      return [];
-    }
-    const isPart =
-      pool.range.base !== pool.subnet.base || pool.range.prefixLength !== pool.subnet.prefixLength;
-    return [
-      {
-        Subnet: formatSubnet(pool.subnet),
-        ...(isPart ? { IPRange: formatSubnet(pool.range) } : {}),
-        Gateway: formatIpv4(pool.gateway),
-      },
-    ];
-  }
-
-  #containers(network: BuiltInNetwork): NetworkInspect['Containers'] {
-    return Object.fromEntries(
-      this.#state.members(network.name).map(({ containerId, endpoint }) => [
-        containerId,
-        {
-          Name: this.#containerName(containerId) ?? '',
-          EndpointID: endpoint.EndpointID ?? '',
-          MacAddress: endpoint.MacAddress ?? '',
-          IPv4Address: endpoint.IPAddress ? `${endpoint.IPAddress}/${endpoint.IPPrefixLen ?? 0}` : '',
-          IPv6Address: '',
-        },
-      ]),
-    );
-  }
-
-  #bridgeOptions(): Record<string, string> {
-    return {
-      'com.docker.network.bridge.default_bridge': 'true',
-      'com.docker.network.bridge.enable_icc': 'true',
-      'com.docker.network.bridge.enable_ip_masquerade': 'true',
-      'com.docker.network.bridge.host_binding_ipv4': this.#options.ip,
-      'com.docker.network.bridge.name': this.#options.bridge,
-      'com.docker.network.driver.mtu': String(this.#options.mtu),
-    };
-  }
+export function networkEvent(network: Network, action: 'create' | 'destroy'): EventDraft {
+  const { id, name, driver } = network;
+  return { type: 'network', action, actorId: id, attributes: { name, type: driver } };
 }

@@ -1,16 +1,27 @@
+import { BUILT_IN_SUPPLIES } from './ipam.ts';
+import type { SubnetSupply } from './ipam.ts';
+
 /** What the configuration says about networks; names of keys as dockerd's where it has them. */
 export interface NetworkOptions {
   /** Interface of the default network, at most 15 bytes. */
   bridge: string;
+  /** Starts the names of the bridges of other networks; 10 digits of the network's id follow. */
+  interfacePrefix: string;
   /** Address and subnet of the bridge, `192.168.5.1/24`; undefined = the first free of the built-in pools. */
   bip?: string;
   /** Part of the subnet that containers get addresses from. */
   fixedCidr?: string;
   mtu: number;
+  /** Containers of the default network reach each other. */
+  icc: boolean;
+  /** They reach the world by the host's address. */
+  masquerade: boolean;
   /** Host address of published ports that name none. */
   ip: string;
   /** What `host-gateway` in an extra host means; undefined = the bridge's address. */
   hostGatewayIp?: string;
+  /** Subnets for networks whose user names none. */
+  addressPools: readonly SubnetSupply[];
   dns: readonly string[];
   dnsSearch: readonly string[];
   dnsOpts: readonly string[];
@@ -18,8 +29,12 @@ export interface NetworkOptions {
 
 export const defaultNetworkOptions: NetworkOptions = {
   bridge: 'berth0',
+  interfacePrefix: 'berth',
   mtu: 1500,
+  icc: true,
+  masquerade: true,
   ip: '0.0.0.0',
+  addressPools: BUILT_IN_SUPPLIES,
   dns: [],
   dnsSearch: [],
   dnsOpts: [],

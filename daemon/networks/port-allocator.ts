@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { errnoOf, errorText, internal } from '../base/errors.ts';
 import type { EngineError } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
-import { formatIpv4 } from '../base/ipv4.ts';
+import { formatIp, isIpv4 } from '../base/ip.ts';
+import type { IpAddress } from '../base/ip.ts';
 import type { Logger } from '../base/log.ts';
 import type { PlannedBinding } from './port-plan.ts';
 import type { HostPort, NetworkKernel, PublishedPort } from './ports.ts';
@@ -18,7 +19,7 @@ export class PortAllocator {
   readonly #kernel: Pick<NetworkKernel, 'reserve' | 'release'>;
   readonly #log: Logger;
   /** `tcp/8080` -> host addresses it is taken on. */
-  readonly #taken = new Map<string, Set<number>>();
+  readonly #taken = new Map<string, Set<IpAddress>>();
   /** The last ephemeral port given out: the next search begins after it, so that a freed port rests. */
   #lastEphemeral = 0;
 
@@ -27,15 +28,17 @@ export class PortAllocator {
     this.#log = deps.log;
   }
 
-  /** All of the bindings for the container at `address`, or none: then it throws what dockerd would say. */
-  take(bindings: readonly PlannedBinding[], address: number, endpoint: string): PublishedPort[] {
+  /** All of the bindings for the container at `addresses`, or none: then it throws what dockerd would say. */
+  take(
+    bindings: readonly PlannedBinding[],
+    addresses: readonly IpAddress[],
+    endpoint: string,
+  ): PublishedPort[] {
     const ports: PublishedPort[] = [];
     try {
       for (const binding of bindings) {
-        const { protocol, hostAddress, containerPort } = binding;
         failpoint('network.open.port');
-        const hostPort = this.#takeOne(binding);
-        ports.push({ protocol, hostAddress, hostPort, address, containerPort });
+        ports.push(...this.#takeOne(binding, targetsOf(binding, addresses)));
       }
       return ports;
     } catch (error) {
@@ -78,16 +81,17 @@ export class PortAllocator {
     }
   }
 
-  #takeOne(binding: PlannedBinding): number {
+  #takeOne(binding: PlannedBinding, targets: readonly Target[]): PublishedPort[] {
+    const { protocol, containerPort } = binding;
     let failure: EngineError | undefined;
     for (const hostPort of this.#candidates(binding)) {
-      const port = { protocol: binding.protocol, hostAddress: binding.hostAddress, hostPort };
-      failure = this.#tryTake(port);
+      const ports = targets.map((target) => ({ protocol, hostPort, containerPort, ...target }));
+      failure = this.#tryTakeAll(ports);
       if (failure === undefined) {
         if (binding.hostPorts === undefined) {
           this.#lastEphemeral = hostPort;
         }
-        return hostPort;
+        return ports;
       }
     }
     if (failure !== undefined && binding.hostPorts?.first === binding.hostPorts?.last && binding.hostPorts) {
@@ -96,11 +100,30 @@ export class PortAllocator {
     throw internal('all ports are allocated', { cause: failure });
   }
 
+  /** The same number on each of several addresses, or on none. */
+  #tryTakeAll(ports: readonly HostPort[]): EngineError | undefined {
+    const taken: HostPort[] = [];
+    try {
+      for (const port of ports) {
+        const failure = this.#tryTake(port);
+        if (failure !== undefined) {
+          this.give(taken);
+          return failure;
+        }
+        taken.push(port);
+      }
+      return undefined;
+    } catch (error) {
+      this.give(taken);
+      throw error;
+    }
+  }
+
   /** Undefined = taken; else why not. Throws when another port of the range would not help either. */
   #tryTake(port: HostPort): EngineError | undefined {
     if (this.#isTaken(port)) {
       return internal(
-        `Bind for ${formatIpv4(port.hostAddress)}:${port.hostPort} failed: port is already allocated`,
+        `Bind for ${formatIp(port.hostAddress)}:${port.hostPort} failed: port is already allocated`,
       );
     }
     try {
@@ -134,7 +157,11 @@ export class PortAllocator {
     const addresses = this.#taken.get(keyOf(port));
     return (
       addresses !== undefined &&
-      (port.hostAddress === 0 || addresses.has(0) || addresses.has(port.hostAddress))
+      [...addresses].some(
+        (other) =>
+          isIpv4(other) === isIpv4(port.hostAddress) &&
+          (isEverywhere(other) || isEverywhere(port.hostAddress) || other === port.hostAddress),
+      )
     );
   }
 
@@ -142,6 +169,27 @@ export class PortAllocator {
     const key = keyOf(port);
     this.#taken.set(key, (this.#taken.get(key) ?? new Set()).add(port.hostAddress));
   }
+}
+
+type Target = Pick<PublishedPort, 'hostAddress' | 'address'>;
+
+/** Which address of the container each host address leads to. */
+function targetsOf(binding: PlannedBinding, addresses: readonly IpAddress[]): Target[] {
+  const targets = binding.hostAddresses.flatMap((hostAddress) => {
+    const address = addresses.find((each) => isIpv4(each) === isIpv4(hostAddress));
+    return address === undefined ? [] : [{ hostAddress, address }];
+  });
+  if (targets.length === 0) {
+    throw internal(
+      `port ${binding.port} cannot be published on ${binding.hostAddresses.map(formatIp).join(', ')}: ` +
+        'the container has no address of that family',
+    );
+  }
+  return targets;
+}
+
+function isEverywhere(address: IpAddress): boolean {
+  return address === 0 || address === 0n;
 }
 
 function ephemeralRange(): { first: number; last: number } {
@@ -159,5 +207,5 @@ function keyOf(port: HostPort): string {
 }
 
 function textOf(port: HostPort): string {
-  return `${formatIpv4(port.hostAddress)}:${port.hostPort}/${port.protocol}`;
+  return `${formatIp(port.hostAddress)}:${port.hostPort}/${port.protocol}`;
 }

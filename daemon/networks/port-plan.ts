@@ -1,7 +1,7 @@
-import { isIP } from 'node:net';
 import type { PortMap } from '../../api/types/container.ts';
 import { invalidArgument } from '../base/errors.ts';
-import { parseIpv4 } from '../base/ipv4.ts';
+import { parseIp } from '../base/ip.ts';
+import type { IpAddress } from '../base/ip.ts';
 import type { Protocol } from './ports.ts';
 
 /** What a container wants of host ports, before any is taken. Pure. */
@@ -16,7 +16,8 @@ export interface PlannedBinding {
   port: string;
   protocol: Protocol;
   containerPort: number;
-  hostAddress: number;
+  /** With several the same host port is taken on each, where the container has an address of that family. */
+  hostAddresses: readonly IpAddress[];
   /** Any free one of these, inclusive; undefined = any free one of the ephemeral range. */
   hostPorts: { first: number; last: number } | undefined;
 }
@@ -50,7 +51,7 @@ export function planPorts(wishes: PortWishes, defaultHostIp: string): PortPlan {
         port: port.key,
         protocol: port.protocol,
         containerPort: port.number,
-        hostAddress: hostAddressOf(binding.HostIp ?? '', defaultHostIp),
+        hostAddresses: hostAddressesOf(binding.HostIp ?? '', defaultHostIp),
         hostPorts: hostPortsOf(binding.HostPort ?? ''),
       });
     }
@@ -58,9 +59,9 @@ export function planPorts(wishes: PortWishes, defaultHostIp: string): PortPlan {
   if (wishes.publishAllPorts) {
     const bound = new Set(bindings.map(({ port }) => port));
     for (const port of [...ports.values()].filter(({ key }) => !bound.has(key))) {
-      const hostAddress = hostAddressOf('', defaultHostIp);
+      const hostAddresses = hostAddressesOf('', defaultHostIp);
       const { key, protocol, number: containerPort } = port;
-      bindings.push({ port: key, protocol, containerPort, hostAddress, hostPorts: undefined });
+      bindings.push({ port: key, protocol, containerPort, hostAddresses, hostPorts: undefined });
     }
   }
   const sorted = [...ports.values()].toSorted(byNumber);
@@ -127,15 +128,15 @@ function portRange(text: string): { first: number; last: number } | undefined {
   return match !== null && last <= 65_535 && first <= last ? { first, last } : undefined;
 }
 
-function hostAddressOf(text: string, defaultHostIp: string): number {
-  const given = text === '' ? defaultHostIp : text;
-  const address = parseIpv4(given);
-  if (address !== undefined) {
-    return address;
+/** Nothing said, or every IPv4 address by default: every address there is. */
+function hostAddressesOf(text: string, defaultHostIp: string): IpAddress[] {
+  const given = text === '' ? defaultHostIp : text.replace(/^\[(.*)\]$/, '$1');
+  if (text === '' && given === '0.0.0.0') {
+    return [0, 0n];
   }
-  throw invalidArgument(
-    isIP(given.replace(/^\[(.*)\]$/, '$1')) === 6
-      ? `PortBindings: HostIp "${given}": IPv6 host addresses are not supported yet`
-      : `PortBindings: HostIp "${given}": not an IP address`,
-  );
+  const address = parseIp(given);
+  if (address === undefined) {
+    throw invalidArgument(`PortBindings: HostIp "${given}": not an IP address`);
+  }
+  return [address];
 }

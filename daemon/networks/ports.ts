@@ -1,55 +1,84 @@
 /**
  * What networks need of the kernel. Satisfied by `KernelNetwork` of runtime/network; checked in
- * daemon/boot/compose.ts. IPv4 addresses are unsigned 32-bit numbers (daemon/base/ipv4.ts).
+ * daemon/boot/compose.ts.
  */
-import type { Subnet } from '../base/ipv4.ts';
+import type { AnySubnet, InterfaceAddress, IpAddress } from '../base/ip.ts';
 
 export type Protocol = 'tcp' | 'udp';
 
 export interface HostPort {
   protocol: Protocol;
-  /** 0 = every address of the host. */
-  hostAddress: number;
+  /** 0 or 0n = every address of the host of that family. */
+  hostAddress: IpAddress;
   hostPort: number;
 }
 
 export interface PublishedPort extends HostPort {
-  address: number;
+  /** Of the container, of the same family. */
+  address: IpAddress;
   containerPort: number;
 }
 
 export interface BridgeSettings {
   name: string;
-  gateway: number;
-  prefixLength: number;
+  /** Undefined for the default bridge. */
+  networkId?: string;
+  addresses: readonly InterfaceAddress[];
   mtu: number;
+  internal: boolean;
+  icc: boolean;
+  masquerade: boolean;
 }
 
 export interface SandboxInterface {
   endpointId: string;
-  address: number;
-  prefixLength: number;
-  gateway: number;
+  /** In the sandbox: `eth0`, ... */
+  name: string;
+  addresses: readonly InterfaceAddress[];
   mac: Buffer;
   mtu: number;
 }
 
+/** How a sandbox is in a network. */
+export interface Attachment {
+  bridge: BridgeSettings;
+  iface: SandboxInterface;
+}
+
+export interface SandboxPlan {
+  attachments: readonly Attachment[];
+  /** Who routes for it: at most one of each family. */
+  gateways: readonly IpAddress[];
+}
+
 export interface NetworkKernel {
-  /** IPv4 networks in use on the host, but for those of the interface `exceptLink`. */
-  hostSubnets(exceptLink: string): Subnet[];
-  /** Makes or mends the bridge and the firewall's table, which then publishes exactly `ports`. Idempotent. */
-  prepare(bridge: BridgeSettings, ports: readonly PublishedPort[]): void;
-  /** A namespace with nothing but loopback; returns its path. */
-  openIsolated(id: string): string;
-  /** A namespace with an interface in the bridge; returns its path. */
-  openBridged(id: string, bridge: BridgeSettings, sandbox: SandboxInterface): string;
-  /** Idempotent. `endpointId` undefined = without an interface. */
-  close(id: string, endpointId: string | undefined): void;
+  /** Networks in use on the host, but for those of the interfaces `exceptLinks`. */
+  hostSubnets(exceptLinks: readonly string[]): AnySubnet[];
+  /** Makes or mends these bridges and the firewall's tables, which then publish exactly `ports`. Idempotent. */
+  prepare(bridges: readonly BridgeSettings[], ports: readonly PublishedPort[]): void;
+  addBridge(bridge: BridgeSettings): Promise<void>;
+  /** Idempotent. */
+  removeBridge(bridge: BridgeSettings): Promise<void>;
+  /** A namespace with these interfaces and a loopback; returns its path. Leaves nothing when it throws. */
+  open(id: string, plan: SandboxPlan): string;
+  /** Idempotent. */
+  close(id: string, endpointIds: readonly string[]): void;
+  /** One more interface for an open sandbox. */
+  plug(id: string, attachment: Attachment): Promise<void>;
+  /** Idempotent; the interface is gone when the promise resolves. */
+  unplug(endpointId: string): Promise<void>;
+  /** From here on an open sandbox routes through these, or nowhere. */
+  route(id: string, gateways: readonly IpAddress[]): void;
+  /** Names of the interfaces in an open sandbox. */
+  interfaceNames(id: string): string[];
   /** Holds a host port; throws an error with code EADDRINUSE or EADDRNOTAVAIL. */
   reserve(port: HostPort): void;
   release(port: HostPort): void;
   publish(ports: readonly PublishedPort[]): void;
   unpublish(ports: readonly PublishedPort[]): void;
-  /** Removes the namespaces and interfaces of all sandboxes but these, and takes these over. */
-  sweep(bridge: BridgeSettings, live: readonly { id: string; endpointId: string | undefined }[]): void;
+  /** Removes the namespaces, interfaces and bridges of all but these, and takes these over. */
+  sweep(
+    bridges: readonly BridgeSettings[],
+    live: readonly { id: string; endpoints: readonly { endpointId: string; bridge: BridgeSettings }[] }[],
+  ): Promise<void>;
 }

@@ -1,6 +1,7 @@
 import type { EndpointSettings, PortMap } from '../../api/types/container.ts';
 import type { Sandbox } from '../containers/ports.ts';
-import { formatIpv4, parseIpv4 } from '../base/ipv4.ts';
+import { formatIp, isIpv4, parseIp } from '../base/ip.ts';
+import { addressesOf } from './endpoints.ts';
 import type { PublishedPort } from './ports.ts';
 
 /** Between what the kernel was told and what a sandbox's stored JSON says of it. Pure. */
@@ -30,25 +31,32 @@ export function portMap(exposed: readonly string[], published: readonly Publishe
   const map: PortMap = Object.fromEntries(exposed.map((port) => [port, null]));
   for (const { protocol, containerPort, hostAddress, hostPort } of published) {
     const key = `${containerPort}/${protocol}`;
-    map[key] = [...(map[key] ?? []), { HostIp: formatIpv4(hostAddress), HostPort: String(hostPort) }];
+    map[key] = [...(map[key] ?? []), { HostIp: formatIp(hostAddress), HostPort: String(hostPort) }];
   }
   return map;
 }
 
-/** What `portMap` and the endpoint say is published; the reverse of `portMap`. */
-export function publishedPorts(sandbox: Pick<Sandbox, 'endpoints' | 'ports'>): PublishedPort[] {
-  const address = parseIpv4(sandbox.endpoints['bridge']?.IPAddress ?? '');
-  if (address === undefined) {
-    return [];
-  }
+/** What `portMap` and the endpoint of the gateway say is published; the reverse of `portMap`. */
+export function publishedPorts(sandbox: Pick<Sandbox, 'endpoints' | 'ports' | 'gateway'>): PublishedPort[] {
+  // Sandboxes of before there were other networks tell no gateway.
+  const endpoint = sandbox.endpoints[sandbox.gateway ?? 'bridge'];
+  const addresses = endpoint === undefined ? [] : addressesOf(endpoint).map(({ address }) => address);
   return Object.entries(sandbox.ports).flatMap(([key, bindings]) => {
     const [containerPort, protocol] = key.split('/');
-    return (bindings ?? []).map(({ HostIp, HostPort }) => ({
-      protocol: protocol === 'udp' ? ('udp' as const) : ('tcp' as const),
-      hostAddress: parseIpv4(HostIp ?? '') ?? 0,
-      hostPort: Number(HostPort),
-      address,
-      containerPort: Number(containerPort),
-    }));
+    return (bindings ?? []).flatMap(({ HostIp, HostPort }) => {
+      const hostAddress = parseIp(HostIp ?? '') ?? 0;
+      const address = addresses.find((each) => isIpv4(each) === isIpv4(hostAddress));
+      return address === undefined
+        ? []
+        : [
+            {
+              protocol: protocol === 'udp' ? ('udp' as const) : ('tcp' as const),
+              hostAddress,
+              hostPort: Number(HostPort),
+              address,
+              containerPort: Number(containerPort),
+            },
+          ];
+    });
   });
 }

@@ -1,23 +1,25 @@
 import type { NetworkSandboxes, Sandbox, SandboxRequest } from '../containers/ports.ts';
-import type { EndpointSettings } from '../../api/types/container.ts';
-import { EngineError, errorText, internal, unreachable } from '../base/errors.ts';
+import { EngineError, errorText, internal, invalidArgument } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { newId } from '../base/ids.ts';
-import { formatIpv4, formatSubnet, macOfAddress, parseIpv4, subnetOf } from '../base/ipv4.ts';
+import { formatIp } from '../base/ip.ts';
+import type { IpAddress } from '../base/ip.ts';
 import type { Logger } from '../base/log.ts';
 import { Rollback } from '../base/rollback.ts';
 import { checkRequest } from './check-request.ts';
 import type { CheckedRequest } from './check-request.ts';
+import type { DefaultNetwork } from './default-network.ts';
+import type { NetworkDriver } from './driver.ts';
+import { addressesOf, giveAddresses, takeEndpoint } from './endpoints.ts';
+import type { Endpoint, EndpointOwner } from './endpoints.ts';
+import { gatewayOf } from './gateway.ts';
 import type { HostFiles } from './host-files.ts';
 import { hostsFile, hostsFileOfHost, resolveHostGateway } from './hosts.ts';
-import { chooseBridgePool, lowestFree } from './ipam.ts';
-import type { AddressPool } from './ipam.ts';
-import { formatMac } from './mac.ts';
-import { BUILT_IN_NETWORKS } from './network-state.ts';
-import type { NetworkState } from './network-state.ts';
+import type { Network } from './network.ts';
 import type { NetworkOptions } from './options.ts';
 import { PortAllocator } from './port-allocator.ts';
-import type { BridgeSettings, NetworkKernel } from './ports.ts';
+import type { NetworkKernel } from './ports.ts';
+import type { NetworkRegistry } from './registry.ts';
 import { containerResolver, formatResolvConf, hostResolver } from './resolv.ts';
 import { bareEndpoint, portMap, publishedPorts } from './sandbox-view.ts';
 
@@ -27,191 +29,251 @@ export interface LiveSandbox {
   sandbox: Sandbox;
 }
 
-/** Containers' networks: gives each its namespace, address, names and ports, and takes them back. */
+export interface SandboxesDeps {
+  kernel: NetworkKernel;
+  registry: NetworkRegistry;
+  /** By name. */
+  drivers: ReadonlyMap<string, NetworkDriver>;
+  defaultNetwork: DefaultNetwork;
+  options: NetworkOptions;
+  files: HostFiles;
+  log: Logger;
+}
+
+/** Containers' networks: gives each its namespace, addresses, names and ports, and takes them back. */
 export class Sandboxes implements NetworkSandboxes {
-  readonly #kernel: NetworkKernel;
-  readonly #state: NetworkState;
-  readonly #options: NetworkOptions;
-  readonly #files: HostFiles;
-  readonly #log: Logger;
+  readonly #deps: SandboxesDeps;
   readonly #ports: PortAllocator;
   /** By container; those of `container:` networks are their owner's. */
   readonly #live = new Map<string, Sandbox>();
-  /** Address in the default bridge -> container. */
-  readonly #addresses = new Map<number, string>();
 
-  constructor(deps: {
-    kernel: NetworkKernel;
-    state: NetworkState;
-    options: NetworkOptions;
-    files: HostFiles;
-    log: Logger;
-  }) {
-    this.#kernel = deps.kernel;
-    this.#state = deps.state;
-    this.#options = deps.options;
-    this.#files = deps.files;
-    this.#log = deps.log;
+  constructor(deps: SandboxesDeps) {
+    this.#deps = deps;
     this.#ports = new PortAllocator(deps);
   }
 
+  find(ref: string): { id: string; name: string } | undefined {
+    return this.#deps.registry.lookUp(ref === 'default' ? 'bridge' : ref);
+  }
+
+  driverOf(networkName: string): string {
+    return this.#deps.registry.lookUp(networkName)?.driver ?? 'bridge';
+  }
+
   validate(request: Omit<SandboxRequest, 'containerId' | 'containerName'>): void {
-    checkRequest(request, this.#options);
+    this.#check(request);
   }
 
   async open(request: SandboxRequest): Promise<Sandbox> {
     const { containerId } = request;
-    const checked = checkRequest(request, this.#options);
+    const checked = this.#check(request);
     if (this.#live.has(containerId)) {
-      this.#log.error({ container: containerId }, 'sandbox was still open; closing it first');
+      this.#deps.log.error({ container: containerId }, 'sandbox was still open; closing it first');
       await this.close(containerId, undefined);
     }
-    const extraHosts = resolveHostGateway(checked.extraHosts, () => this.#hostGateway());
+    const extraHosts = resolveHostGateway(checked.extraHosts, () => this.#deps.defaultNetwork.hostGateway());
     const sandbox = await this.#open(request, { ...checked, extraHosts });
-    this.#register(containerId, sandbox);
+    this.#register(containerId, request.containerName, sandbox);
     return sandbox;
   }
 
   async close(containerId: string, sandbox: Sandbox | undefined): Promise<void> {
     const live = this.#live.get(containerId);
-    const endpoint = (live ?? sandbox)?.endpoints['bridge'];
     if (sandbox !== undefined && sandbox.ownerId !== containerId) {
       return;
     }
-    // Only of a sandbox that is known to be open: the ports and the address of one that a restart found dead
+    const endpoints = Object.entries((live ?? sandbox)?.endpoints ?? {});
+    // Only of a sandbox that is known to be open: the ports and the addresses of one that a restart found dead
     // are another container's by now.
     const ports = live === undefined ? [] : publishedPorts(live);
     failpoint('network.close.firewall');
-    this.#kernel.unpublish(ports);
-    this.#kernel.close(containerId, endpoint?.EndpointID);
+    this.#deps.kernel.unpublish(ports);
+    this.#deps.kernel.close(
+      containerId,
+      endpoints
+        .filter(([, endpoint]) => addressesOf(endpoint).length > 0)
+        .map(([, { EndpointID = '' }]) => EndpointID),
+    );
     failpoint('network.close.port');
     this.#ports.give(ports);
     failpoint('network.close.address');
-    const address = parseIpv4(live?.endpoints['bridge']?.IPAddress ?? '');
-    if (address !== undefined) {
-      this.#addresses.delete(address);
+    for (const [name, endpoint] of live === undefined ? [] : endpoints) {
+      const network = this.#deps.registry.lookUp(name);
+      if (network !== undefined) {
+        giveAddresses(network, addressesOf(endpoint));
+      }
     }
-    this.#state.leave(containerId);
+    this.#deps.registry.leave(containerId);
     this.#live.delete(containerId);
   }
 
   async restore(live: readonly LiveSandbox[]): Promise<void> {
+    const { kernel, defaultNetwork } = this.#deps;
     const owners = live.filter(({ containerId, sandbox }) => sandbox.ownerId === containerId);
     const ports = owners.flatMap(({ sandbox }) => publishedPorts(sandbox));
-    const pool = this.#choosePool(owners);
+    defaultNetwork.choosePool(owners.map(({ sandbox }) => sandbox));
+    const bridges = defaultNetwork.bridges();
     failpoint('network.restore.firewall');
-    this.#kernel.prepare(this.#bridge(pool), ports);
-    this.#state.pool = pool;
+    kernel.prepare(bridges, ports);
     this.#ports.retake(ports);
-    for (const { containerId, sandbox } of owners) {
-      this.#register(containerId, sandbox);
+    for (const { containerId, containerName, sandbox } of owners) {
+      this.#register(containerId, containerName, sandbox);
     }
-    this.#kernel.sweep(
-      this.#bridge(pool),
+    await kernel.sweep(
+      bridges,
       owners
         .filter(({ sandbox }) => sandbox.netnsPath !== null)
-        .map(({ containerId, sandbox }) => ({
-          id: containerId,
-          endpointId: sandbox.endpoints['bridge']?.EndpointID,
-        })),
+        .map(({ containerId, sandbox }) => ({ id: containerId, endpoints: this.#attached(sandbox) })),
     );
   }
 
-  async #open(request: SandboxRequest, checked: CheckedRequest): Promise<Sandbox> {
-    switch (checked.network) {
+  #check(request: Omit<SandboxRequest, 'containerId' | 'containerName'>): CheckedRequest {
+    const { registry, options } = this.#deps;
+    return checkRequest(request, {
+      find: (ref) => registry.find(ref),
+      bindingAddress: (network) => (network && this.#driver(network).bindingAddress(network)) ?? options.ip,
+      resolver: {
+        nameservers: [...options.dns],
+        search: [...options.dnsSearch],
+        options: [...options.dnsOpts],
+      },
+    });
+  }
+
+  #open(request: SandboxRequest, checked: CheckedRequest): Promise<Sandbox> | Sandbox {
+    const [main] = checked.endpoints;
+    switch (main?.network.driver) {
       case 'host':
         return this.#openHost(request, checked);
-      case 'none':
-        return this.#openNone(request, checked);
-      case 'bridge':
-        return await this.#openBridge(request, checked);
+      case 'null':
+      case undefined:
+        return this.#openIsolated(request, checked);
       default:
-        return unreachable(checked.network);
+        return this.#openNetworks(request, checked);
     }
   }
 
   #openHost(request: SandboxRequest, checked: CheckedRequest): Sandbox {
+    const { registry, files } = this.#deps;
     return {
       netnsPath: null,
       ownerId: request.containerId,
-      endpoints: { host: bareEndpoint(this.#state.networks.host.id, newId()) },
+      endpoints: { host: bareEndpoint(registry.builtIn.host.id, newId()) },
+      gateway: null,
       ports: {},
-      hosts: hostsFileOfHost(this.#files.hosts(), checked.extraHosts),
-      resolvConf: formatResolvConf(hostResolver(this.#files.resolver(), checked.resolver)),
+      hosts: hostsFileOfHost(files.hosts(), checked.extraHosts),
+      resolvConf: formatResolvConf(hostResolver(files.resolver(), checked.resolver)),
     };
   }
 
-  #openNone(request: SandboxRequest, checked: CheckedRequest): Sandbox {
+  /** With the network `none`, or with none left. */
+  #openIsolated(request: SandboxRequest, checked: CheckedRequest): Sandbox {
+    const { registry, kernel } = this.#deps;
+    const endpoint = bareEndpoint(registry.builtIn.none.id, newId());
+    const plan = { attachments: [], gateways: [] };
     return {
-      netnsPath: this.#inKernel(request, 'none', () => this.#kernel.openIsolated(request.containerId)),
+      netnsPath: this.#inKernel(request, 'none', () => kernel.open(request.containerId, plan)),
       ownerId: request.containerId,
-      endpoints: { none: bareEndpoint(this.#state.networks.none.id, newId()) },
+      endpoints: checked.endpoints.length === 0 ? {} : { none: endpoint },
+      gateway: null,
       ports: {},
-      ...this.#nameFiles(request, checked, undefined),
+      ...this.#nameFiles(request, checked, []),
     };
   }
 
-  async #openBridge(request: SandboxRequest, checked: CheckedRequest): Promise<Sandbox> {
+  async #openNetworks(request: SandboxRequest, checked: CheckedRequest): Promise<Sandbox> {
+    const { kernel, log, defaultNetwork } = this.#deps;
     const { containerId } = request;
-    await using rollback = new Rollback(this.#log, { container: containerId });
-    const pool = this.#pool();
-    const endpointId = newId();
+    const owner = ownerOf(request);
+    await using rollback = new Rollback(log, { container: containerId });
 
-    const address = lowestFree(pool, 'bridge', this.#addresses);
-    this.#addresses.set(address, containerId);
-    rollback.defer('address', () => void this.#addresses.delete(address));
-
-    const endpointName = `${request.containerName.replace(/^\//, '')} (${endpointId})`;
-    const ports = this.#ports.take(checked.ports.bindings, address, endpointName);
+    const endpoints = checked.endpoints.map((wanted) => {
+      defaultNetwork.ensure(wanted.network);
+      const endpoint = takeEndpoint(wanted, owner);
+      rollback.defer('addresses', () => giveAddresses(wanted.network, endpoint.addresses));
+      return endpoint;
+    });
+    const gateway = gatewayOf(endpoints);
+    const ports =
+      gateway === undefined
+        ? []
+        : this.#ports.take(checked.ports.bindings, ipsOf(gateway), `${owner.containerName} (${gateway.id})`);
     rollback.defer('host ports', () => this.#ports.give(ports));
 
-    const mac = checked.mac ?? macOfAddress(address);
-    const { prefixLength } = pool.subnet;
-    const netnsPath = this.#inKernel(request, 'bridge', () =>
-      this.#kernel.openBridged(containerId, this.#bridge(pool), {
-        endpointId,
-        address,
-        prefixLength,
-        gateway: pool.gateway,
-        mac,
-        mtu: this.#options.mtu,
-      }),
+    const plan = {
+      attachments: endpoints.map((endpoint, place) => this.#attachment(endpoint, `eth${place}`)),
+      gateways: gatewaysThrough(gateway),
+    };
+    const names = endpoints.map(({ network }) => network.name).join(', ');
+    const netnsPath = this.#inKernel(request, names, () => kernel.open(containerId, plan));
+    rollback.defer('namespace', () =>
+      kernel.close(
+        containerId,
+        endpoints.map(({ id }) => id),
+      ),
     );
-    rollback.defer('namespace', () => this.#kernel.close(containerId, endpointId));
 
     failpoint('network.open.firewall');
-    this.#kernel.publish(ports);
-    rollback.defer('firewall', () => this.#kernel.unpublish(ports));
+    kernel.publish(ports);
+    rollback.defer('firewall', () => kernel.unpublish(ports));
 
     failpoint('network.open.files');
-    const endpoint: EndpointSettings = {
-      ...bareEndpoint(this.#state.networks.bridge.id, endpointId),
-      Gateway: formatIpv4(pool.gateway),
-      IPAddress: formatIpv4(address),
-      IPPrefixLen: prefixLength,
-      MacAddress: formatMac(mac),
-    };
     const sandbox = {
       netnsPath,
       ownerId: containerId,
-      endpoints: { bridge: endpoint },
+      endpoints: Object.fromEntries(endpoints.map(({ network, settings }) => [network.name, settings])),
+      gateway: gateway?.network.name ?? null,
       ports: portMap(checked.ports.ports, ports),
-      ...this.#nameFiles(request, checked, formatIpv4(address)),
+      ...this.#nameFiles(request, checked, endpoints),
     };
     rollback.commit();
     return sandbox;
   }
 
+  #attachment(endpoint: Endpoint, name: string): ReturnType<NetworkDriver['attachment']> {
+    const { network, addresses, mac } = endpoint;
+    const driver = this.#driver(network);
+    const iface = { endpointId: endpoint.id, name, addresses, mac, mtu: driver.mtu(network) };
+    return driver.attachment(network, iface);
+  }
+
+  /** What of a stored sandbox is plugged in where. */
+  #attached(sandbox: Sandbox): Parameters<NetworkKernel['sweep']>[1][number]['endpoints'] {
+    return Object.entries(sandbox.endpoints).flatMap(([name, endpoint]) => {
+      const network = this.#deps.registry.lookUp(name);
+      if (network === undefined || addressesOf(endpoint).length === 0) {
+        return [];
+      }
+      const { bridge } = this.#driver(network).attachment(network, {
+        endpointId: endpoint.EndpointID ?? '',
+        name: '',
+        addresses: [],
+        mac: Buffer.alloc(6),
+        mtu: 0,
+      });
+      return [{ endpointId: endpoint.EndpointID ?? '', bridge }];
+    });
+  }
+
+  #driver(network: Network): NetworkDriver {
+    const driver = this.#deps.drivers.get(network.driver);
+    if (driver === undefined) {
+      throw invalidArgument(`network ${network.name}: its driver ${network.driver} cannot be used here`);
+    }
+    return driver;
+  }
+
   #nameFiles(
     request: SandboxRequest,
     checked: CheckedRequest,
-    address: string | undefined,
+    endpoints: readonly Endpoint[],
   ): Pick<Sandbox, 'hosts' | 'resolvConf'> {
     const { hostname, domainname } = request;
     const { extraHosts } = checked;
+    const addresses = endpoints.flatMap(ipsOf).map(formatIp);
     return {
-      hosts: hostsFile({ address, hostname, domainname, extraHosts }),
-      resolvConf: formatResolvConf(containerResolver(this.#files.resolver(), checked.resolver)),
+      hosts: hostsFile({ addresses, hostname, domainname, extraHosts }),
+      resolvConf: formatResolvConf(containerResolver(this.#deps.files.resolver(), checked.resolver)),
     };
   }
 
@@ -229,63 +291,31 @@ export class Sandboxes implements NetworkSandboxes {
     }
   }
 
-  #register(containerId: string, sandbox: Sandbox): void {
+  #register(containerId: string, containerName: string, sandbox: Sandbox): void {
     this.#live.set(containerId, sandbox);
-    for (const name of BUILT_IN_NETWORKS) {
-      const endpoint = sandbox.endpoints[name];
-      if (endpoint !== undefined) {
-        this.#state.join(name, { containerId, endpoint });
+    for (const [name, endpoint] of Object.entries(sandbox.endpoints)) {
+      const network = this.#deps.registry.lookUp(name);
+      if (network !== undefined) {
+        this.#deps.registry.join(network, { containerId, containerName, endpoint });
+        for (const { address } of addressesOf(endpoint)) {
+          network.addresses.set(address, containerId);
+        }
       }
     }
-    const address = parseIpv4(sandbox.endpoints['bridge']?.IPAddress ?? '');
-    if (address !== undefined) {
-      this.#addresses.set(address, containerId);
-    }
   }
+}
 
-  #hostGateway(): string {
-    return this.#options.hostGatewayIp ?? formatIpv4(this.#pool().gateway);
-  }
+function ownerOf(request: SandboxRequest): EndpointOwner {
+  const { containerId, containerName, hostname } = request;
+  return { containerId, containerName: containerName.replace(/^\//, ''), hostname };
+}
 
-  /** The default bridge, made at the latest when it is first needed. */
-  #pool(): AddressPool {
-    if (this.#state.pool !== undefined) {
-      return this.#state.pool;
-    }
-    const pool = this.#choosePool([]);
-    this.#kernel.prepare(this.#bridge(pool), []);
-    this.#state.pool = pool;
-    return pool;
-  }
+function ipsOf({ addresses }: Endpoint): IpAddress[] {
+  return addresses.map(({ address }) => address);
+}
 
-  #choosePool(live: readonly LiveSandbox[]): AddressPool {
-    const wanted = { bip: this.#options.bip, fixedCidr: this.#options.fixedCidr };
-    const running = live.map(({ sandbox }) => sandbox.endpoints['bridge']).find((each) => each !== undefined);
-    const gateway = parseIpv4(running?.Gateway ?? '');
-    let pool: AddressPool;
-    if (gateway === undefined) {
-      const used = this.#kernel.hostSubnets(this.#options.bridge);
-      pool = chooseBridgePool({ ...wanted, previous: this.#state.storedSubnet, used });
-    } else {
-      // Running containers cannot move: they keep the bridge that they are in, whatever the configuration
-      // says by now.
-      const subnet = subnetOf(gateway, running?.IPPrefixLen ?? 16);
-      const bip = `${formatIpv4(gateway)}/${subnet.prefixLength}`;
-      if (wanted.bip !== undefined && wanted.bip !== bip) {
-        this.#log.warn({ bip: wanted.bip, current: bip }, 'bip applies when no container runs in the bridge');
-      }
-      pool = chooseBridgePool({ bip, used: [] });
-    }
-    this.#state.storeSubnet(formatSubnet(pool.subnet));
-    return pool;
-  }
-
-  #bridge(pool: AddressPool): BridgeSettings {
-    return {
-      name: this.#options.bridge,
-      gateway: pool.gateway,
-      prefixLength: pool.subnet.prefixLength,
-      mtu: this.#options.mtu,
-    };
-  }
+/** The routers of the network that is the way out. */
+function gatewaysThrough(endpoint: Endpoint | undefined): IpAddress[] {
+  const { pool, pool6 } = endpoint?.network ?? {};
+  return [pool?.gateway, pool6?.gateway].filter((address) => address !== undefined);
 }

@@ -1,5 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { errnoOf, internal } from '../../daemon/base/errors.ts';
+import { isIpv4 } from '../../daemon/base/ip.ts';
+import type { InterfaceAddress } from '../../daemon/base/ip.ts';
 import { macOfAddress } from '../../daemon/base/ipv4.ts';
 import type { Logger } from '../../daemon/base/log.ts';
 import type { NetlinkSocket } from './netlink-socket.ts';
@@ -9,54 +11,77 @@ import type { Link } from './rtnetlink.ts';
 export interface BridgeSettings {
   /** Interface name, at most 15 bytes. */
   name: string;
-  /** The bridge's own address, which containers route through; a 32-bit number. */
-  gateway: number;
-  prefixLength: number;
+  /** Id of its network, kept at the interface; undefined for the default bridge, which is known by its name. */
+  networkId?: string;
+  /** The bridge's own addresses, which containers route through; at most one of each family. */
+  addresses: readonly InterfaceAddress[];
   mtu: number;
+  /** Nothing but its own subnets can be reached from it. */
+  internal: boolean;
+  /** Containers in it reach each other. */
+  icc: boolean;
+  /** Who leaves it is seen with the host's address. */
+  masquerade: boolean;
 }
 
-/** The bridge, made or mended: afterwards it exists, is up and has its address. */
-export function ensureBridge(host: NetlinkSocket, settings: BridgeSettings, log: Logger): Link {
-  const found = findLink(host, settings.name);
+/** The bridge, made or mended: afterwards it exists, is up and has its addresses. */
+export function ensureBridge(
+  host: NetlinkSocket,
+  settings: BridgeSettings,
+  alias: string | undefined,
+  log: Logger,
+): Link {
+  const { name } = settings;
+  const found = findLink(host, name);
   if (found !== undefined && found.kind !== 'bridge') {
-    throw internal(`network bridge: interface ${settings.name} exists and is not a bridge`);
+    throw internal(`network bridge: interface ${name} exists and is not a bridge`);
   }
   if (found === undefined) {
-    const mac = macOfAddress(settings.gateway);
-    host.request(settings.name, [rtnetlink.newBridge({ name: settings.name, mtu: settings.mtu, mac })]);
-    log.info({ bridge: settings.name }, 'bridge created');
+    host.request(name, [
+      rtnetlink.newBridge({ name, mtu: settings.mtu, mac: macOf(settings) }),
+      ...(alias === undefined ? [] : [rtnetlink.setLinkAlias(name, alias)]),
+    ]);
+    log.info({ bridge: name }, 'bridge created');
   }
-  const link = found ?? findLink(host, settings.name);
+  const link = found ?? findLink(host, name);
   if (link === undefined) {
-    throw internal(`network bridge: interface ${settings.name} vanished while it was made`);
+    throw internal(`network bridge: interface ${name} vanished while it was made`);
   }
-  withoutIpv6(settings.name);
+  setIpv6(settings);
   // Lets 127.0.0.1:<published port> of the host reach containers; the firewall keeps containers from the
   // host's 127/8.
-  writeFileSync(`/proc/sys/net/ipv4/conf/${settings.name}/route_localnet`, '1');
-  host.request(settings.name, [
+  writeFileSync(`/proc/sys/net/ipv4/conf/${name}/route_localnet`, '1');
+  host.request(name, [
     rtnetlink.setLinkUp(link.index),
-    rtnetlink.newAddress(link.index, settings.gateway, settings.prefixLength),
-    ...foreignAddresses(host, link, settings).map(rtnetlink.deleteAddress),
+    ...settings.addresses.map((address) => rtnetlink.newAddress(link.index, address)),
+    ...foreignAddresses(host, link, settings).map((address) => rtnetlink.deleteAddress(link.index, address)),
   ]);
   return link;
+}
+
+/** Takes addresses, and with them routes, from a bridge on its way out: others may use its subnets now. */
+export function clearBridge(host: NetlinkSocket, link: Link): void {
+  const addresses = addressesOf(host, link);
+  if (addresses.length > 0) {
+    const requests = addresses.map((address) => rtnetlink.deleteAddress(link.index, address));
+    host.request(link.name, requests);
+  }
 }
 
 /**
  * Addresses of an earlier configuration: with them the host would go on routing that subnet into the bridge.
  */
-function foreignAddresses(
-  host: NetlinkSocket,
-  link: Link,
-  settings: BridgeSettings,
-): rtnetlink.InterfaceAddress[] {
+function foreignAddresses(host: NetlinkSocket, link: Link, settings: BridgeSettings): InterfaceAddress[] {
+  return addressesOf(host, link).filter(({ address, prefixLength }) =>
+    settings.addresses.every((own) => own.address !== address || own.prefixLength !== prefixLength),
+  );
+}
+
+function addressesOf(host: NetlinkSocket, link: Link): InterfaceAddress[] {
   return host
-    .dump(settings.name, rtnetlink.getAddresses())
+    .dump(link.name, rtnetlink.getAddresses())
     .map(rtnetlink.readAddress)
-    .filter(({ index }) => index === link.index)
-    .filter(
-      ({ address, prefixLength }) => address !== settings.gateway || prefixLength !== settings.prefixLength,
-    );
+    .filter(({ index, isLinkLocal }) => index === link.index && !isLinkLocal);
 }
 
 /** The link of this name; undefined when there is none. About 20 microseconds. */
@@ -72,12 +97,26 @@ export function findLink(host: NetlinkSocket, name: string): Link | undefined {
   }
 }
 
-/** Else a container could advertise itself to the host as its IPv6 router. */
-function withoutIpv6(bridge: string): void {
+/** Made from its address: a bridge that is made again has the MAC that its neighbours remember. */
+function macOf({ addresses }: BridgeSettings): Buffer {
+  const first = addresses.map(({ address }) => address).find(isIpv4);
+  return macOfAddress(first ?? 0);
+}
+
+/**
+ * Off where the network has none: a container could advertise itself to the host as its router. Where it has some the
+ * host still listens to no advertisement from there.
+ */
+function setIpv6({ name, addresses }: BridgeSettings): void {
+  const hasIpv6 = addresses.some(({ address }) => !isIpv4(address));
   try {
-    writeFileSync(`/proc/sys/net/ipv6/conf/${bridge}/disable_ipv6`, '1');
+    const folder = `/proc/sys/net/ipv6/conf/${name}`;
+    if (hasIpv6) {
+      writeFileSync(`${folder}/accept_ra`, '0');
+    }
+    writeFileSync(`${folder}/disable_ipv6`, hasIpv6 ? '0' : '1');
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') {
+    if (errnoOf(error) !== 'ENOENT' || hasIpv6) {
       throw error;
     }
     // A kernel without IPv6 has nothing to switch off.

@@ -1,4 +1,6 @@
 import { errnoOf } from '../../daemon/base/errors.ts';
+import { isIpv4 } from '../../daemon/base/ip.ts';
+import { ipv6Bytes } from '../../daemon/base/ipv6.ts';
 import { attribute, decodeAttributes } from './attributes.ts';
 import type { Attribute } from './attributes.ts';
 import type { NetlinkRequest } from './netlink.ts';
@@ -16,12 +18,12 @@ const SUBSYSTEM = 1;
 const CT = { get: (SUBSYSTEM << 8) | 1, delete: (SUBSYSTEM << 8) | 2 };
 const CTA = { original: 1, id: 12, filter: 25 };
 const TUPLE = { ip: 1, protocol: 2 };
-const TUPLE_IP_DESTINATION = 2;
+const TUPLE_IP = { destination4: 2, destination6: 4 };
 const TUPLE_PROTOCOL = { number: 1, destinationPort: 3 };
 const FILTER_ORIGINAL = 1;
 const FILTER_BY = { ipDestination: 1 << 1, protocol: 1 << 3, destinationPort: 1 << 5 };
 const UDP = 17;
-const AF_INET = 2;
+const AF = { inet: 2, inet6: 10 };
 
 /**
  * Forgets every UDP flow to this host port. Costs a walk over the table (about 1 ms); filters need Linux 5.8.
@@ -33,12 +35,17 @@ export function forgetUdpFlows(netfilter: NetlinkSocket, port: HostPort): void {
     const original = flow.get(CTA.original);
     const id = flow.get(CTA.id);
     if (original !== undefined && id !== undefined) {
-      forget(netfilter, object, original, id);
+      forget(netfilter, object, netfilterHeader(port), { original, id });
     }
   }
 }
 
-function forget(netfilter: NetlinkSocket, object: string, original: Buffer, id: Buffer): void {
+function forget(
+  netfilter: NetlinkSocket,
+  object: string,
+  header: Buffer,
+  { original, id }: { original: Buffer; id: Buffer },
+): void {
   const nested = 0x8000;
   const attributes = [
     attribute.bytes(CTA.original | nested, original),
@@ -46,7 +53,7 @@ function forget(netfilter: NetlinkSocket, object: string, original: Buffer, id: 
     attribute.bytes(CTA.id, id),
   ];
   try {
-    netfilter.request(object, [{ type: CT.delete, flags: 0, header: netfilterHeader(), attributes }]);
+    netfilter.request(object, [{ type: CT.delete, flags: 0, header, attributes }]);
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') {
       throw error;
@@ -59,7 +66,8 @@ function forget(netfilter: NetlinkSocket, object: string, original: Buffer, id: 
 export function flowsTo(port: HostPort): NetlinkRequest {
   const destinationPort = Buffer.alloc(2);
   destinationPort.writeUInt16BE(port.hostPort);
-  const somewhere = port.hostAddress !== 0;
+  const { hostAddress } = port;
+  const somewhere = hostAddress !== 0 && hostAddress !== 0n;
   const tuple: Attribute[] = [
     attribute.nested(TUPLE.protocol, [
       attribute.u8(TUPLE_PROTOCOL.number, UDP),
@@ -67,13 +75,16 @@ export function flowsTo(port: HostPort): NetlinkRequest {
     ]),
   ];
   if (somewhere) {
-    tuple.unshift(attribute.nested(TUPLE.ip, [attribute.u32be(TUPLE_IP_DESTINATION, port.hostAddress)]));
+    const destination = isIpv4(hostAddress)
+      ? attribute.u32be(TUPLE_IP.destination4, hostAddress)
+      : attribute.bytes(TUPLE_IP.destination6, ipv6Bytes(hostAddress));
+    tuple.unshift(attribute.nested(TUPLE.ip, [destination]));
   }
   const by = FILTER_BY.protocol | FILTER_BY.destinationPort | (somewhere ? FILTER_BY.ipDestination : 0);
   return {
     type: CT.get,
     flags: 0,
-    header: netfilterHeader(),
+    header: netfilterHeader(port),
     attributes: [
       attribute.nested(CTA.original, tuple),
       attribute.nested(CTA.filter, [attribute.u32(FILTER_ORIGINAL, by)]),
@@ -82,6 +93,6 @@ export function flowsTo(port: HostPort): NetlinkRequest {
 }
 
 /** `struct nfgenmsg`. */
-function netfilterHeader(): Buffer {
-  return Buffer.from([AF_INET, 0, 0, 0]);
+function netfilterHeader({ hostAddress }: HostPort): Buffer {
+  return Buffer.from([isIpv4(hostAddress) ? AF.inet : AF.inet6, 0, 0, 0]);
 }

@@ -1,24 +1,23 @@
-import { subnetOf } from '../../daemon/base/ipv4.ts';
-import type { Subnet } from '../../daemon/base/ipv4.ts';
+import { isIpv4, subnetOfInterface } from '../../daemon/base/ip.ts';
+import type { AnySubnet } from '../../daemon/base/ip.ts';
 import type { NetlinkSocket } from './netlink-socket.ts';
 import { getAddresses, getRoutes, readAddress, readRoute } from './rtnetlink.ts';
 
 /**
- * The IPv4 networks that the host has an address in or a route to, but for those of the link `exceptIndex`.
+ * The networks that the host has an address in or (IPv4) a route to, but for those of the links `exceptIndexes`.
  */
-export function hostSubnets(host: NetlinkSocket, exceptIndex: number): Subnet[] {
-  const addresses = host.dump('addresses of the host', getAddresses()).map(readAddress);
-  const own = addresses.filter(({ index }) => index === exceptIndex);
-  const isOwn = (subnet: Subnet): boolean =>
-    own.some(({ address, prefixLength }) => subnetOf(address, prefixLength).base === subnet.base);
+export function hostSubnets(host: NetlinkSocket, exceptIndexes: ReadonlySet<number>): AnySubnet[] {
+  const addresses = host
+    .dump('addresses of the host', getAddresses())
+    .map(readAddress)
+    .filter(({ isLinkLocal, address }) => !isLinkLocal || isIpv4(address));
+  const own = addresses.filter(({ index }) => exceptIndexes.has(index)).map(subnetOfInterface);
   const routes = host
     .dump('routes of the host', getRoutes())
     .map(readRoute)
     .filter((route) => route !== undefined);
   return [
-    ...addresses
-      .filter(({ index }) => index !== exceptIndex)
-      .map(({ address, prefixLength }) => subnetOf(address, prefixLength)),
-    ...routes.filter((route) => !isOwn(route)),
+    ...addresses.filter(({ index }) => !exceptIndexes.has(index)).map(subnetOfInterface),
+    ...routes.filter((route) => !own.some(({ base }) => base === route.base)),
   ];
 }

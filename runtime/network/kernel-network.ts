@@ -1,24 +1,28 @@
+import { writeFileSync } from 'node:fs';
 import type { Clock } from '../../daemon/base/clock.ts';
 import { errnoOf } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
-import type { Subnet } from '../../daemon/base/ipv4.ts';
+import { isIpv4 } from '../../daemon/base/ip.ts';
+import type { AnySubnet, IpAddress } from '../../daemon/base/ip.ts';
 import { NETLINK } from '../../daemon/base/kernel/netlink.ts';
-
 import type { Logger } from '../../daemon/base/log.ts';
-import { ensureBridge, findLink } from './bridge.ts';
+import type { Attachment, SandboxInterface, SandboxPlan } from './attachment.ts';
+import { findLink } from './bridge.ts';
 import type { BridgeSettings } from './bridge.ts';
+import { Bridges } from './bridges.ts';
 import { forgetUdpFlows } from './conntrack.ts';
 import { switchOnForwarding } from './forwarding.ts';
 import { Firewall } from './firewall.ts';
 import { hostSubnets } from './host-subnets.ts';
 import { LinkRemover } from './link-remover.ts';
 import { NetlinkSocket } from './netlink-socket.ts';
-import { NamespaceDirectory } from './netns.ts';
 import type { NetlinkRequest } from './netlink.ts';
+import { NamespaceDirectory } from './netns.ts';
 import { PortReservations } from './reservations.ts';
 import type { HostPort } from './reservations.ts';
 import * as rtnetlink from './rtnetlink.ts';
 import type { PublishedPort } from './ruleset.ts';
+import { Veths } from './veths.ts';
 
 export interface KernelNetworkSettings {
   /** Where namespaces are pinned: `<exec root>/netns`. */
@@ -29,24 +33,18 @@ export interface KernelNetworkSettings {
   interfacePrefix: string;
   /** The instance's nftables table. */
   table: string;
-  /** Whether to switch on IPv4 forwarding of the host; without it containers reach nothing but each other. */
+  /** Whether to switch on forwarding of the host; without it containers reach nothing but each other. */
   ipForward: boolean;
 }
 
-/** The interface that a sandbox gets in the bridge. */
-export interface SandboxInterface {
-  endpointId: string;
-  address: number;
-  prefixLength: number;
-  gateway: number;
-  mac: Buffer;
-  mtu: number;
+/** A sandbox that a restart takes over. */
+export interface LiveSandbox {
+  id: string;
+  endpoints: readonly { endpointId: string; bridge: BridgeSettings }[];
 }
 
-/** Index of `eth0` in every sandbox: chosen, so that nobody need ask for it. */
-const ETH0_INDEX = 2;
-/** Namespaces take 10 to 60 ms to die; past this the interface is removed by hand. */
-const LINK_GRACE_MS = 250;
+/** Index of `eth0` in every sandbox, the others follow: chosen, so that nobody need ask for it. */
+const FIRST_INDEX = 2;
 
 /**
  * The kernel's side of networks: namespaces, interfaces, firewall, host ports. Knows no container and no row.
@@ -62,84 +60,153 @@ export class KernelNetwork {
   readonly #namespaces: NamespaceDirectory;
   readonly #firewall: Firewall;
   readonly #reservations = new PortReservations();
-  readonly #remover: LinkRemover;
-  /**
-   * Interfaces of open sandboxes. Those of closed ones may still exist, and must not come back into the
-   * bridge.
-   */
-  readonly #plugged = new Set<string>();
+  readonly #bridges: Bridges;
+  readonly #veths: Veths;
 
   constructor(deps: { settings: KernelNetworkSettings; log: Logger; clock: Clock }) {
-    this.#settings = deps.settings;
-    this.#log = deps.log;
-    this.#namespaces = new NamespaceDirectory(deps.settings.namespaceDirectory);
-    this.#firewall = new Firewall({ table: deps.settings.table, log: deps.log });
-    this.#remover = new LinkRemover(deps);
+    const { settings, log } = deps;
+    this.#settings = settings;
+    this.#log = log;
+    this.#namespaces = new NamespaceDirectory(settings.namespaceDirectory);
+    this.#firewall = new Firewall({ table: settings.table, log });
+    const remover = new LinkRemover(deps);
+    const host = this.#host;
+    this.#bridges = new Bridges({ host, instance: settings.table, remover, log });
+    this.#veths = new Veths({ host, prefix: settings.interfacePrefix, remover });
   }
 
-  /** IPv4 networks in use on the host, but for those of the interface `exceptLink`. */
-  hostSubnets(exceptLink: string): Subnet[] {
-    return hostSubnets(this.#host, findLink(this.#host, exceptLink)?.index ?? 0);
+  /** Networks in use on the host, but for those of the interfaces `exceptLinks`. */
+  hostSubnets(exceptLinks: readonly string[]): AnySubnet[] {
+    const indexes = exceptLinks.flatMap((name) => findLink(this.#host, name)?.index ?? []);
+    return hostSubnets(this.#host, new Set(indexes));
   }
 
-  /** Makes or mends the bridge and the firewall's table, which then publishes exactly `ports`. */
-  prepare(bridge: BridgeSettings, ports: readonly PublishedPort[]): void {
-    if (this.#settings.ipForward) {
-      switchOnForwarding(this.#log);
+  /** Makes or mends these bridges and the firewall's tables, which then publish exactly `ports`. */
+  prepare(bridges: readonly BridgeSettings[], ports: readonly PublishedPort[]): void {
+    this.#forward(bridges);
+    for (const bridge of bridges) {
+      this.#mend(bridge);
     }
-    this.#mendBridge(bridge);
     failpoint('network.prepare.firewall');
-    this.#firewall.rebuild(bridge, ports);
+    this.#firewall.rebuild(bridges, ports);
   }
 
-  /** A namespace in which nothing but the loopback interface is up. Returns its path. */
-  openIsolated(id: string): string {
-    failpoint('network.open.netns');
-    using inside = this.#namespaces.create(id);
-    inside.request(id, [rtnetlink.setLinkUp(rtnetlink.LOOPBACK_INDEX)]);
-    return this.#namespaces.path(id);
+  /** One more bridge, filtered before it is up. Leaves nothing when it throws. */
+  async addBridge(bridge: BridgeSettings): Promise<void> {
+    this.#forward([bridge]);
+    failpoint('network.create.firewall');
+    this.#firewall.addBridge(bridge);
+    try {
+      failpoint('network.create.link');
+      this.#bridges.ensure(bridge);
+    } catch (error) {
+      await this.removeBridge(bridge);
+      throw error;
+    }
   }
 
-  /** A namespace with `eth0` in the bridge. Returns its path. Leaves nothing when it throws. */
-  openBridged(id: string, bridge: BridgeSettings, sandbox: SandboxInterface): string {
-    const master = this.#bridgeIndex(bridge);
+  /** Idempotent. Its subnets are free at once, its interface is gone when the promise resolves. */
+  async removeBridge(bridge: BridgeSettings): Promise<void> {
+    const removed = this.#bridges.remove(bridge);
+    failpoint('network.remove.firewall');
+    this.#firewall.removeBridge(bridge.name);
+    await removed;
+  }
+
+  /** A namespace with these interfaces, and a loopback that is up. Returns its path. Leaves nothing when it throws. */
+  open(id: string, plan: SandboxPlan): string {
+    const masters = plan.attachments.map(({ bridge }) => this.#bridgeIndex(bridge));
     failpoint('network.open.netns');
     using inside = this.#namespaces.create(id);
+    if (plan.attachments.length === 0) {
+      inside.request(id, [rtnetlink.setLinkUp(rtnetlink.LOOPBACK_INDEX)]);
+      return this.#namespaces.path(id);
+    }
     try {
       failpoint('network.open.veth');
       this.#namespaces.withDescriptor(id, (namespaceFd) => {
-        const peer = { name: 'eth0', index: ETH0_INDEX, mac: sandbox.mac, namespaceFd };
-        const name = this.#linkName(sandbox.endpointId);
-        this.#host.request(name, [
-          rtnetlink.newVethPair({ name, master, mtu: sandbox.mtu, peer }),
-          rtnetlink.setHairpin(name),
-        ]);
-        this.#plugged.add(name);
+        plan.attachments.forEach((attachment, place) => {
+          this.#veths.plug(attachment, masters[place] ?? 0, { index: FIRST_INDEX + place, namespaceFd });
+        });
       });
+      this.#allowIpv6(id, plan.attachments);
       failpoint('network.open.address');
       inside.request(id, [
         rtnetlink.setLinkUp(rtnetlink.LOOPBACK_INDEX),
-        rtnetlink.newAddress(ETH0_INDEX, sandbox.address, sandbox.prefixLength),
-        rtnetlink.setLinkUp(ETH0_INDEX),
-        rtnetlink.newDefaultRoute(sandbox.gateway),
+        ...plan.attachments.flatMap(({ iface }, place) => configure(FIRST_INDEX + place, iface)),
+        ...plan.gateways.map(rtnetlink.setDefaultRoute),
       ]);
       return this.#namespaces.path(id);
     } catch (error) {
-      this.close(id, sandbox.endpointId);
+      this.close(
+        id,
+        plan.attachments.map(({ iface }) => iface.endpointId),
+      );
       throw error;
     }
   }
 
   /**
-   * Takes a sandbox off the network at once; its interface goes soon after, with its namespace. Idempotent.
-   * `endpointId` undefined = it had no interface.
+   * Takes a sandbox off the network at once; its interfaces go soon after, with its namespace. Idempotent.
    */
-  close(id: string, endpointId: string | undefined): void {
-    if (endpointId !== undefined) {
-      this.#unplug(this.#linkName(endpointId));
+  close(id: string, endpointIds: readonly string[]): void {
+    for (const endpointId of endpointIds) {
+      this.#veths.unplug(endpointId);
     }
     failpoint('network.close.netns');
     this.#namespaces.remove(id);
+  }
+
+  /** One more interface for an open sandbox. Leaves nothing when it throws. */
+  async plug(id: string, attachment: Attachment): Promise<void> {
+    const master = this.#bridgeIndex(attachment.bridge);
+    const { iface } = attachment;
+    failpoint('network.connect.veth');
+    this.#namespaces.withDescriptor(id, (namespaceFd) => {
+      this.#veths.plug(attachment, master, { index: 0, namespaceFd });
+    });
+    try {
+      this.#allowIpv6(id, [attachment]);
+      using inside = this.#namespaces.open(id);
+      const link = findLink(inside, iface.name);
+      failpoint('network.connect.address');
+      inside.request(id, configure(link?.index ?? 0, iface));
+    } catch (error) {
+      await this.unplug(iface.endpointId);
+      throw error;
+    }
+  }
+
+  /** Takes an interface from an open sandbox; it is gone when the promise resolves. Idempotent. */
+  async unplug(endpointId: string): Promise<void> {
+    await this.#veths.pull(endpointId);
+  }
+
+  /** From here on an open sandbox routes through these, or nowhere. */
+  route(id: string, gateways: readonly IpAddress[]): void {
+    using inside = this.#namespaces.open(id);
+    for (const family of ['ipv4', 'ipv6'] as const) {
+      const gateway = gateways.find((address) => isIpv4(address) === (family === 'ipv4'));
+      const request =
+        gateway === undefined ? rtnetlink.deleteDefaultRoute(family) : rtnetlink.setDefaultRoute(gateway);
+      try {
+        inside.request(id, [request]);
+      } catch (error) {
+        // There was none. (EAFNOSUPPORT, ...: a kernel without IPv6 has none either.)
+        if (gateway !== undefined) {
+          throw error;
+        }
+      }
+    }
+  }
+
+  /** Names of the interfaces in an open sandbox. */
+  interfaceNames(id: string): string[] {
+    using inside = this.#namespaces.open(id);
+    return inside
+      .dump(id, rtnetlink.getLink())
+      .map(rtnetlink.readLink)
+      .map(({ name }) => name);
   }
 
   /** Holds a host port. Throws KernelError EADDRINUSE or EADDRNOTAVAIL. */
@@ -164,92 +231,55 @@ export class KernelNetwork {
   }
 
   /**
-   * Removes every namespace and interface of this instance but those of `live` sandboxes, and takes these
-   * over.
+   * Removes every namespace, interface and bridge of this instance but those of `live` sandboxes and `bridges`, and
+   * takes these over.
    */
-  sweep(bridge: BridgeSettings, live: readonly { id: string; endpointId: string | undefined }[]): void {
+  async sweep(bridges: readonly BridgeSettings[], live: readonly LiveSandbox[]): Promise<void> {
     const ids = new Set(live.map(({ id }) => id));
     for (const stray of this.#namespaces.list().filter((id) => !ids.has(id))) {
       failpoint('network.restore.netns');
       this.#namespaces.remove(stray);
       this.#log.info({ namespace: stray }, 'stray network namespace removed');
     }
-    const links = new Set(live.flatMap(({ endpointId }) => endpointId ?? []).map((id) => this.#linkName(id)));
-    for (const { name } of this.#ownLinks().filter((link) => !links.has(link.name))) {
-      failpoint('network.restore.link');
-      this.#unplug(name);
+    for (const endpoint of live.flatMap(({ endpoints }) => endpoints)) {
+      this.#veths.adopt(endpoint);
+    }
+    for (const name of this.#veths.sweep()) {
       this.#log.info({ link: name }, 'stray interface taken away');
     }
-    for (const name of links) {
-      this.#plugged.add(name);
+    for (const bridge of bridges) {
+      this.#veths.replug(bridge.name, this.#bridgeIndex(bridge));
     }
-    this.#replug(this.#bridgeIndex(bridge));
+    await this.#bridges.sweep(bridges);
   }
 
-  #linkName(endpointId: string): string {
-    return `${this.#settings.interfacePrefix}${endpointId.slice(0, 10)}`;
-  }
-
-  #ownLinks(): rtnetlink.Link[] {
-    const form = new RegExp(`^${this.#settings.interfacePrefix}[0-9a-f]{10}$`);
-    return this.#host
-      .dump('interfaces', rtnetlink.getLink())
-      .map(rtnetlink.readLink)
-      .filter(({ name, kind }) => kind === 'veth' && form.test(name));
-  }
-
-  /** The bridge's index; somebody may have deleted it or taken it down since the last time. */
   #bridgeIndex(bridge: BridgeSettings): number {
-    const link = findLink(this.#host, bridge.name);
-    return link?.up === true ? link.index : this.#mendBridge(bridge);
+    return this.#bridges.index(bridge, (index) => this.#veths.replug(bridge.name, index));
   }
 
-  #mendBridge(bridge: BridgeSettings): number {
-    failpoint('network.prepare.bridge');
-    const { index } = ensureBridge(this.#host, bridge, this.#log);
-    this.#replug(index);
-    return index;
+  #mend(bridge: BridgeSettings): void {
+    this.#veths.replug(bridge.name, this.#bridges.ensure(bridge));
   }
 
-  /**
-   * Open sandboxes lose their place in the bridge when somebody deletes it; a new one of its name takes them
-   * in.
-   */
-  #replug(master: number): void {
-    const lost = this.#plugged.size === 0 ? [] : this.#ownLinks();
-    for (const port of lost.filter((link) => this.#plugged.has(link.name) && link.master !== master)) {
-      this.#changeLink(port.name, [
-        rtnetlink.setLinkMaster(port.index, master),
-        rtnetlink.setHairpin(port.name),
-      ]);
+  #forward(bridges: readonly BridgeSettings[]): void {
+    if (this.#settings.ipForward) {
+      switchOnForwarding(this.#log, {
+        ipv6: bridges.some(({ addresses }) => addresses.some(({ address }) => !isIpv4(address))),
+      });
     }
   }
 
-  /**
-   * Nothing passes the port from here on, whoever still holds the namespace: the address is free for others.
-   */
-  #unplug(name: string): void {
-    failpoint('network.close.unplug');
-    this.#plugged.delete(name);
-    const link = findLink(this.#host, name);
-    if (link === undefined) {
-      return;
-    }
-    failpoint('network.close.unplugging');
-    if (link.master !== 0) {
-      this.#changeLink(name, [rtnetlink.setLinkMaster(link.index, 0)]);
-    }
-    this.#remover.removeLater(name, LINK_GRACE_MS);
-  }
-
-  /** A link goes by itself when the namespace of its peer dies, at any moment: also since we looked. */
-  #changeLink(name: string, requests: readonly NetlinkRequest[]): void {
-    try {
-      this.#host.request(name, requests);
-    } catch (error) {
-      if (errnoOf(error) !== 'ENODEV') {
-        throw error;
-      }
+  /** Namespaces are born without IPv6; interfaces of networks that have it get it, and listen to no router. */
+  #allowIpv6(id: string, attachments: readonly Attachment[]): void {
+    const wanted = attachments.filter(({ iface }) => iface.addresses.some(({ address }) => !isIpv4(address)));
+    if (wanted.length > 0) {
+      this.#namespaces.enter(id, () => {
+        for (const { iface } of wanted) {
+          const folder = `/proc/sys/net/ipv6/conf/${iface.name}`;
+          writeFileSync(`${folder}/accept_ra`, '0');
+          writeFileSync(`${folder}/disable_ipv6`, '0');
+        }
+      });
     }
   }
 
@@ -260,8 +290,15 @@ export class KernelNetwork {
       } catch (error) {
         // Linux before 5.8 cannot filter. Old flows then end by their own timeout (30 to 120 s): not worth
         // failing for.
-        this.#log.warn({ port: port.hostPort, err: error }, 'old udp flows could not be forgotten');
+        this.#log.warn(
+          { port: port.hostPort, code: errnoOf(error), err: error },
+          'old udp flows could not be forgotten',
+        );
       }
     }
   }
+}
+
+function configure(index: number, { addresses }: SandboxInterface): NetlinkRequest[] {
+  return [...addresses.map((address) => rtnetlink.newAddress(index, address)), rtnetlink.setLinkUp(index)];
 }

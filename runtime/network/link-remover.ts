@@ -28,12 +28,18 @@ export class LinkRemover {
     }, delayMs);
   }
 
+  /** Removes the link; resolves when it is gone. A failure is logged. */
+  removeNow(name: string): Promise<void> {
+    this.#tail = this.#tail.then(() => this.#remove(name));
+    return this.#tail;
+  }
+
   async #remove(name: string): Promise<void> {
     try {
       await this.#socket.requestSlowly(name, deleteLink(name));
     } catch (error) {
       if (errnoOf(error) !== 'ENODEV') {
-        this.#log.error({ link: name, err: error }, 'interface of a closed sandbox could not be removed');
+        this.#log.error({ link: name, err: error }, 'interface could not be removed');
       }
     }
   }

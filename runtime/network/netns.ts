@@ -2,6 +2,7 @@ import { closeSync, mkdirSync, openSync, readdirSync, rmSync, writeFileSync } fr
 import path from 'node:path';
 import { errnoOf } from '../../daemon/base/errors.ts';
 import {
+  inNetworkNamespace,
   inNewNetworkNamespace,
   pinNetworkNamespace,
   unpinNetworkNamespace,
@@ -41,6 +42,16 @@ export class NamespaceDirectory {
       this.remove(id);
       throw error;
     }
+  }
+
+  /** A netlink socket inside an existing namespace, which the caller closes. */
+  open(id: string): NetlinkSocket {
+    return this.enter(id, () => new NetlinkSocket(NETLINK.route));
+  }
+
+  /** Runs `work`, which must be synchronous, inside the namespace. About 10 microseconds. */
+  enter<T>(id: string, work: () => T): T {
+    return inNetworkNamespace(this.path(id), work);
   }
 
   /** Runs `work` with a descriptor of the namespace. */
@@ -88,9 +99,9 @@ export class NamespaceDirectory {
 }
 
 /**
- * Interfaces that will be born here get no IPv6 link-local address: networks have no IPv6 yet, and an address
- * that nobody firewalls is a way around (CVE-2020-13401). The loopback interface exists already and keeps
- * ::1.
+ * Interfaces that will be born here get no IPv6 link-local address, and those of networks with IPv6 are asked for
+ * theirs: an address that nobody firewalls is a way around (CVE-2020-13401). The loopback interface exists already
+ * and keeps ::1.
  */
 function withoutIpv6(): void {
   try {

@@ -1,22 +1,27 @@
 import { errnoOf } from '../../daemon/base/errors.ts';
-import { formatIpv4 } from '../../daemon/base/ipv4.ts';
+import { formatIp, isIpv4 } from '../../daemon/base/ip.ts';
+import type { IpAddress } from '../../daemon/base/ip.ts';
+import { ipv6Bytes } from '../../daemon/base/ipv6.ts';
 import {
   AF,
   SOCK,
   bindSocket,
   closeSocket,
   ipv4SocketAddress,
+  ipv6SocketAddress,
   openSocket,
   setSocketOption,
 } from '../../daemon/base/kernel/sockets.ts';
 
 const SOL_SOCKET = 1;
 const SO_REUSEADDR = 2;
+const IPPROTO_IPV6 = 41;
+const IPV6_V6ONLY = 26;
 
 export interface HostPort {
   protocol: 'tcp' | 'udp';
-  /** A 32-bit number; 0 = every address of the host. */
-  hostAddress: number;
+  /** 0 or 0n = every address of the host of that family. */
+  hostAddress: IpAddress;
   hostPort: number;
 }
 
@@ -59,12 +64,23 @@ function bound(key: string, port: HostPort): number {
 }
 
 function open(key: string, port: HostPort, reuse: boolean): number {
-  const fd = openSocket(key, AF.inet, port.protocol === 'tcp' ? SOCK.stream : SOCK.datagram, 0);
+  const { hostAddress, hostPort } = port;
+  const type = port.protocol === 'tcp' ? SOCK.stream : SOCK.datagram;
+  const fd = openSocket(key, isIpv4(hostAddress) ? AF.inet : AF.inet6, type, 0);
   try {
+    if (!isIpv4(hostAddress)) {
+      setSocketOption(key, fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+    }
     if (reuse) {
       setSocketOption(key, fd, SOL_SOCKET, SO_REUSEADDR, 1);
     }
-    bindSocket(key, fd, ipv4SocketAddress(port.hostAddress, port.hostPort));
+    bindSocket(
+      key,
+      fd,
+      isIpv4(hostAddress)
+        ? ipv4SocketAddress(hostAddress, hostPort)
+        : ipv6SocketAddress(ipv6Bytes(hostAddress), hostPort),
+    );
     return fd;
   } catch (error) {
     closeSocket(fd);
@@ -73,5 +89,5 @@ function open(key: string, port: HostPort, reuse: boolean): number {
 }
 
 function keyOf(port: HostPort): string {
-  return `${formatIpv4(port.hostAddress)}:${port.hostPort}/${port.protocol}`;
+  return `${formatIp(port.hostAddress)}:${port.hostPort}/${port.protocol}`;
 }

@@ -1,3 +1,6 @@
+import { isIpv4 } from '../../daemon/base/ip.ts';
+import type { InterfaceAddress, IpAddress } from '../../daemon/base/ip.ts';
+import { ipv6Bytes, ipv6OfBytes } from '../../daemon/base/ipv6.ts';
 import { attribute, attributeText, decodeAttributes } from './attributes.ts';
 import type { Attribute } from './attributes.ts';
 import { FLAG } from './netlink.ts';
@@ -5,7 +8,7 @@ import type { NetlinkMessage, NetlinkRequest } from './netlink.ts';
 
 /**
  * Links, addresses and routes as rtnetlink messages (rtnetlink(7), linux/if_link.h). Pure: builders of
- * requests and readers of answers. IPv4 addresses are 32-bit numbers.
+ * requests and readers of answers. Addresses are numbers (IPv4) or bigints (IPv6).
  */
 const RTM = {
   newLink: 16,
@@ -15,18 +18,28 @@ const RTM = {
   deleteAddress: 21,
   getAddress: 22,
   newRoute: 24,
+  deleteRoute: 25,
   getRoute: 26,
 };
-const IFLA = { address: 1, name: 3, mtu: 4, master: 10, linkInfo: 18, namespaceFd: 28 };
+const IFLA = { address: 1, name: 3, mtu: 4, master: 10, linkInfo: 18, alias: 20, namespaceFd: 28 };
 const IFLA_INFO = { kind: 1, data: 2, portKind: 4, portData: 5 };
-const IFLA_BRIDGE_PORT_HAIRPIN = 4;
+const IFLA_BRIDGE_PORT = { hairpin: 4, isolated: 33 };
 const IFLA_BRIDGE_STP = 5;
 const VETH_PEER = 1;
-const IFA = { address: 1, local: 2, broadcast: 4 };
+const IFA = { address: 1, local: 2, broadcast: 4, flags: 8 };
+/** No duplicate address detection: addresses are ours to give, and nobody waits a second for them. */
+const IFA_FLAG_NODAD = 2;
 const RTA = { destination: 1, gateway: 5, table: 15 };
 const INTERFACE_UP = 1;
-const AF_INET = 2;
-const ROUTE = { tableMain: 254, protocolBoot: 3, scopeUniverse: 0, typeUnicast: 1 };
+const AF = { unspecified: 0, inet: 2, inet6: 10 };
+const ROUTE = {
+  tableMain: 254,
+  protocolBoot: 3,
+  scopeUniverse: 0,
+  scopeLink: 253,
+  scopeNowhere: 255,
+  typeUnicast: 1,
+};
 
 /** The loopback interface has this index in every network namespace. */
 export const LOOPBACK_INDEX = 1;
@@ -93,11 +106,18 @@ export function setLinkMaster(index: number, master: number): NetlinkRequest {
   return { type: RTM.newLink, flags: 0, header: interfaceHeader({ index }), attributes };
 }
 
-/**
- * Lets a bridge send a frame back through the port that it came from: a container that calls its own
- * published port, where the host hands bridged packets to the firewall (bridge-nf-call-iptables).
- */
-export function setHairpin(name: string): NetlinkRequest {
+/** How a port of a bridge behaves. */
+export interface BridgePort {
+  /**
+   * Lets the bridge send a frame back through the port that it came from: a container that calls its own
+   * published port, where the host hands bridged packets to the firewall (bridge-nf-call-iptables).
+   */
+  hairpin: boolean;
+  /** No frame passes between two isolated ports of a bridge. */
+  isolated: boolean;
+}
+
+export function setBridgePort(name: string, port: BridgePort): NetlinkRequest {
   return {
     type: RTM.newLink,
     flags: 0,
@@ -106,10 +126,19 @@ export function setHairpin(name: string): NetlinkRequest {
       attribute.text(IFLA.name, name),
       attribute.nested(IFLA.linkInfo, [
         attribute.text(IFLA_INFO.portKind, 'bridge'),
-        attribute.nested(IFLA_INFO.portData, [attribute.u8(IFLA_BRIDGE_PORT_HAIRPIN, 1)]),
+        attribute.nested(IFLA_INFO.portData, [
+          attribute.u8(IFLA_BRIDGE_PORT.hairpin, port.hairpin ? 1 : 0),
+          attribute.u8(IFLA_BRIDGE_PORT.isolated, port.isolated ? 1 : 0),
+        ]),
       ]),
     ],
   };
+}
+
+/** A text of ours at a link (IFALIASZ: at most 255 bytes), which tells whose it is. */
+export function setLinkAlias(name: string, alias: string): NetlinkRequest {
+  const attributes = [attribute.text(IFLA.name, name), attribute.text(IFLA.alias, alias)];
+  return { type: RTM.newLink, flags: 0, header: interfaceHeader({}), attributes };
 }
 
 export function deleteLink(name: string): NetlinkRequest {
@@ -124,44 +153,63 @@ export function getLink(name?: string): NetlinkRequest {
 }
 
 /** Gives a link an address; one that it has already is no error. */
-export function newAddress(index: number, address: number, prefixLength: number): NetlinkRequest {
-  const hostBits = 2 ** (32 - prefixLength) - 1;
-  const broadcast = address - (address % (hostBits + 1)) + hostBits;
+export function newAddress(index: number, { address, prefixLength }: InterfaceAddress): NetlinkRequest {
   return {
     type: RTM.newAddress,
     flags: FLAG.create | FLAG.replace,
-    header: addressHeader(prefixLength, index),
-    attributes: [
-      attribute.u32be(IFA.local, address),
-      attribute.u32be(IFA.address, address),
-      attribute.u32be(IFA.broadcast, broadcast),
-    ],
+    header: addressHeader(familyOf(address), prefixLength, index),
+    attributes: isIpv4(address)
+      ? [
+          attribute.u32be(IFA.local, address),
+          attribute.u32be(IFA.address, address),
+          attribute.u32be(IFA.broadcast, broadcastOf(address, prefixLength)),
+        ]
+      : [
+          attribute.bytes(IFA.local, ipv6Bytes(address)),
+          attribute.bytes(IFA.address, ipv6Bytes(address)),
+          attribute.u32(IFA.flags, IFA_FLAG_NODAD),
+        ],
   };
 }
 
-export function deleteAddress({ index, address, prefixLength }: InterfaceAddress): NetlinkRequest {
-  const attributes = [attribute.u32be(IFA.local, address)];
-  return { type: RTM.deleteAddress, flags: 0, header: addressHeader(prefixLength, index), attributes };
+function broadcastOf(address: number, prefixLength: number): number {
+  const hostBits = 2 ** (32 - prefixLength) - 1;
+  return address - (address % (hostBits + 1)) + hostBits;
 }
 
-/** To be dumped. */
+export function deleteAddress(index: number, { address, prefixLength }: InterfaceAddress): NetlinkRequest {
+  const attributes = [attribute.bytes(IFA.local, bytesOf(address))];
+  const header = addressHeader(familyOf(address), prefixLength, index);
+  return { type: RTM.deleteAddress, flags: 0, header, attributes };
+}
+
+/** To be dumped: of both families. */
 export function getAddresses(): NetlinkRequest {
-  return { type: RTM.getAddress, flags: 0, header: addressHeader(0, 0), attributes: [] };
+  return { type: RTM.getAddress, flags: 0, header: addressHeader(AF.unspecified, 0, 0), attributes: [] };
 }
 
-export function newDefaultRoute(gateway: number): NetlinkRequest {
-  const header = routeHeader();
+/** Replaces the default route of the gateway's family, or makes it. */
+export function setDefaultRoute(gateway: IpAddress): NetlinkRequest {
+  const header = routeHeader(familyOf(gateway));
   header.writeUInt8(ROUTE.tableMain, 4);
   header.writeUInt8(ROUTE.protocolBoot, 5);
   header.writeUInt8(ROUTE.scopeUniverse, 6);
   header.writeUInt8(ROUTE.typeUnicast, 7);
-  const attributes = [attribute.u32be(RTA.gateway, gateway)];
-  return { type: RTM.newRoute, flags: FLAG.create | FLAG.exclusive, header, attributes };
+  const attributes = [attribute.bytes(RTA.gateway, bytesOf(gateway))];
+  return { type: RTM.newRoute, flags: FLAG.create | FLAG.replace, header, attributes };
 }
 
-/** To be dumped. */
+/** Fails with ESRCH when there is none. */
+export function deleteDefaultRoute(family: 'ipv4' | 'ipv6'): NetlinkRequest {
+  const header = routeHeader(family === 'ipv4' ? AF.inet : AF.inet6);
+  header.writeUInt8(ROUTE.tableMain, 4);
+  header.writeUInt8(ROUTE.scopeNowhere, 6);
+  return { type: RTM.deleteRoute, flags: 0, header, attributes: [] };
+}
+
+/** To be dumped: of IPv4. */
 export function getRoutes(): NetlinkRequest {
-  return { type: RTM.getRoute, flags: 0, header: routeHeader(), attributes: [] };
+  return { type: RTM.getRoute, flags: 0, header: routeHeader(AF.inet), attributes: [] };
 }
 
 export interface Link {
@@ -172,6 +220,8 @@ export interface Link {
   master: number;
   /** `bridge`, `veth`, ...; empty for hardware. */
   kind: string;
+  /** What `setLinkAlias` put there; empty when nothing. */
+  alias: string;
 }
 
 export function readLink(message: NetlinkMessage): Link {
@@ -183,22 +233,20 @@ export function readLink(message: NetlinkMessage): Link {
     up: (message.payload.readUInt32LE(8) & INTERFACE_UP) !== 0,
     master: attributes.get(IFLA.master)?.readUInt32LE(0) ?? 0,
     kind: attributeText(info.get(IFLA_INFO.kind)),
+    alias: attributeText(attributes.get(IFLA.alias)),
   };
 }
 
-export interface InterfaceAddress {
-  index: number;
-  address: number;
-  prefixLength: number;
-}
-
-export function readAddress(message: NetlinkMessage): InterfaceAddress {
+export function readAddress(
+  message: NetlinkMessage,
+): InterfaceAddress & { index: number; isLinkLocal: boolean } {
   const attributes = decodeAttributes(message.payload.subarray(8));
-  const address = attributes.get(IFA.local) ?? attributes.get(IFA.address);
+  const address = attributes.get(IFA.local) ?? attributes.get(IFA.address) ?? Buffer.alloc(4);
   return {
     index: message.payload.readUInt32LE(4),
-    address: address?.readUInt32BE(0) ?? 0,
+    address: message.payload.readUInt8(0) === AF.inet6 ? ipv6OfBytes(address) : address.readUInt32BE(0),
     prefixLength: message.payload.readUInt8(1),
+    isLinkLocal: message.payload.readUInt8(3) === ROUTE.scopeLink,
   };
 }
 
@@ -233,17 +281,30 @@ function interfaceHeader(options: { index?: number; up?: boolean }): Buffer {
 }
 
 /** `struct ifaddrmsg`. */
-function addressHeader(prefixLength: number, index: number): Buffer {
+function addressHeader(family: number, prefixLength: number, index: number): Buffer {
   const header = Buffer.alloc(8);
-  header.writeUInt8(AF_INET, 0);
+  header.writeUInt8(family, 0);
   header.writeUInt8(prefixLength, 1);
   header.writeUInt32LE(index, 4);
   return header;
 }
 
 /** `struct rtmsg`. */
-function routeHeader(): Buffer {
+function routeHeader(family: number): Buffer {
   const header = Buffer.alloc(12);
-  header.writeUInt8(AF_INET, 0);
+  header.writeUInt8(family, 0);
   return header;
+}
+
+function familyOf(address: IpAddress): number {
+  return isIpv4(address) ? AF.inet : AF.inet6;
+}
+
+function bytesOf(address: IpAddress): Buffer {
+  if (!isIpv4(address)) {
+    return ipv6Bytes(address);
+  }
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(address);
+  return bytes;
 }

@@ -1,96 +1,148 @@
-import { formatIpv4, formatSubnet, subnetOf } from '../../daemon/base/ipv4.ts';
+import { formatAnySubnet, formatIp, isIpv4, subnetOfInterface } from '../../daemon/base/ip.ts';
+import type { IpAddress } from '../../daemon/base/ip.ts';
 import type { BridgeSettings } from './bridge.ts';
 
 /**
- * The instance's nftables table as text of nft(8). Pure.
+ * The instance's nftables tables as text of nft(8): one for IPv4, and one of the same form for IPv6 once a bridge or a
+ * port has such an address. Pure.
  *
  *   raw prerouting   guard        what must never arrive, before connections are tracked
  *   nat prerouting   inbound   \
  *   nat output       local     /  published ports: destination rewritten by look-up in two maps
- *   forward          forward      `user` first, then what may pass the bridge
+ *   forward          forward      `user` first, then what may pass a bridge
  *   nat postrouting  outbound     who must not be seen with its own source address
  *
- * A published port is one element of one map, never a rule: 10 000 of them cost a packet as much as one.
- * `user` belongs to the administrator: empty at first, never flushed, kept over restarts of the daemon.
+ * A bridge, its subnet and a published port are elements of sets and maps, never rules: 10 000 of them cost a packet as
+ * much as one. `user` belongs to the administrator: empty at first, never flushed, kept over restarts of the daemon.
  */
 export interface PublishedPort {
   protocol: 'tcp' | 'udp';
-  /** 32-bit numbers; host address 0 = every address of the host. */
-  hostAddress: number;
+  /** 0 or 0n = every address of the host of that family. */
+  hostAddress: IpAddress;
   hostPort: number;
-  address: number;
+  /** Of the container; of the same family. */
+  address: IpAddress;
   containerPort: number;
 }
 
+type Family = 'ip' | 'ip6';
+export const FAMILIES = ['ip', 'ip6'] as const satisfies readonly Family[];
+
+const TYPES = { ip: 'ipv4_addr', ip6: 'ipv6_addr' } as const;
+const LOOPBACK = { ip: '127.0.0.0/8', ip6: '::1' } as const;
 const CHAINS = ['guard', 'inbound', 'local', 'publish', 'forward', 'outbound'] as const;
-const MAPS = {
-  published_any: 'inet_proto . inet_service : ipv4_addr . inet_service',
-  published_at: 'inet_proto . ipv4_addr . inet_service : ipv4_addr . inet_service',
-} as const;
+const MAPS = ['published_any', 'published_at'] as const;
+const SETS = ['bridges', 'internal', 'subnets', 'homes', 'masqueraded', 'together'] as const;
+
+/** Everything that is to be in the tables. */
+export interface Contents {
+  bridges: Iterable<BridgeSettings>;
+  ports: Iterable<PublishedPort>;
+  /** Whether there is to be an IPv6 table. */
+  ipv6: boolean;
+}
 
 /**
- * One transaction that makes the table what it should be, whatever it was, and never leaves a moment without
+ * One transaction that makes the tables what they should be, whatever they were, and never leaves a moment without
  * rules.
  */
-export function rebuildCommands(
-  table: string,
-  bridge: BridgeSettings,
-  ports: Iterable<PublishedPort>,
-): string {
-  const all = [...ports];
+export function rebuildCommands(table: string, contents: Contents): string {
+  const families = contents.ipv6 ? FAMILIES : (['ip'] as const);
+  const bridges = [...contents.bridges];
+  const ports = [...contents.ports];
   return [
     // Adding what exists is no error, so the same text serves the first start, a restart and a repair. Chains
     // are declared before they are flushed because a flush of a missing chain is an error.
-    declarations(table),
-    ...CHAINS.map((chain) => `flush chain ip ${table} ${chain}`),
-    ...Object.keys(MAPS).map((map) => `flush map ip ${table} ${map}`),
-    rules(table, bridge),
-    ...(all.length === 0 ? [] : [addCommands(table, all)]),
+    ...families.flatMap((family) => [
+      declarations(family, table),
+      ...CHAINS.map((chain) => `flush chain ${family} ${table} ${chain}`),
+      ...MAPS.map((map) => `flush map ${family} ${table} ${map}`),
+      ...SETS.map((set) => `flush set ${family} ${table} ${set}`),
+      rules(family, table),
+    ]),
+    ...bridges.map((bridge) => bridgeCommands('add', table, bridge, families)),
+    ...(ports.length === 0 ? [] : [portCommands('add', table, ports)]),
   ].join('\n');
 }
 
-/** Elements for these ports; one that is there already with the same target is no error. */
-export function addCommands(table: string, ports: readonly PublishedPort[]): string {
-  return elementCommands('add', table, ports, (port) => `${elementKey(port)} : ${elementTarget(port)}`);
-}
-
-/** Fails as a whole when one of them is not there. */
-export function deleteCommands(table: string, ports: readonly PublishedPort[]): string {
-  return elementCommands('delete', table, ports, elementKey);
-}
-
-/** Also the identity of a published port: two with the same key cannot both be. */
-export function elementKey(port: PublishedPort): string {
-  return port.hostAddress === 0
-    ? `${port.protocol} . ${port.hostPort}`
-    : `${port.protocol} . ${formatIpv4(port.hostAddress)} . ${port.hostPort}`;
-}
-
-function elementTarget(port: PublishedPort): string {
-  return `${formatIpv4(port.address)} . ${port.containerPort}`;
-}
-
-function elementCommands(
+/** Adds or deletes what the tables know of a bridge. Deleting fails as a whole when something is not there. */
+export function bridgeCommands(
   verb: 'add' | 'delete',
   table: string,
-  ports: readonly PublishedPort[],
-  element: (port: PublishedPort) => string,
+  bridge: BridgeSettings,
+  families: readonly Family[],
 ): string {
-  const everywhere = ports.filter(({ hostAddress }) => hostAddress === 0);
-  const somewhere = ports.filter(({ hostAddress }) => hostAddress !== 0);
-  return [
-    { map: 'published_any', members: everywhere },
-    { map: 'published_at', members: somewhere },
-  ]
-    .filter(({ members }) => members.length > 0)
-    .map(({ map, members }) => `${verb} element ip ${table} ${map} { ${members.map(element).join(', ')} }`)
+  const name = `"${bridge.name}"`;
+  return families
+    .flatMap((family) => {
+      const subnets = bridge.addresses
+        .filter(({ address }) => familyOf(address) === family)
+        .map((address) => formatAnySubnet(subnetOfInterface(address)));
+      return [
+        { set: 'bridges', members: [name] },
+        { set: 'internal', members: bridge.internal ? [name] : [] },
+        { set: 'together', members: bridge.icc ? [`${name} . ${name}`] : [] },
+        { set: 'subnets', members: subnets },
+        { set: 'homes', members: subnets.map((subnet) => `${name} . ${subnet}`) },
+        { set: 'masqueraded', members: bridge.masquerade && !bridge.internal ? subnets : [] },
+      ]
+        .filter(({ members }) => members.length > 0)
+        .map(({ set, members }) => `${verb} element ${family} ${table} ${set} { ${members.join(', ')} }`);
+    })
     .join('\n');
 }
 
-function declarations(table: string): string {
-  const maps = Object.entries(MAPS).map(([name, type]) => `  map ${name} { type ${type}; }`);
-  return `table ip ${table} {
-${maps.join('\n')}
+/**
+ * Adds (one that is there already with the same target is no error) or deletes (fails as a whole when one is not
+ * there) the elements of these ports.
+ */
+export function portCommands(verb: 'add' | 'delete', table: string, ports: readonly PublishedPort[]): string {
+  const element = (port: PublishedPort): string =>
+    verb === 'add' ? `${elementKey(port)} : ${elementTarget(port)}` : elementKey(port);
+  return FAMILIES.flatMap((family) => {
+    const own = ports.filter(({ address }) => familyOf(address) === family);
+    return [
+      { map: 'published_any', members: own.filter(isEverywhere) },
+      { map: 'published_at', members: own.filter((port) => !isEverywhere(port)) },
+    ]
+      .filter(({ members }) => members.length > 0)
+      .map(({ map, members }) => {
+        const list = members.map(element).join(', ');
+        return `${verb} element ${family} ${table} ${map} { ${list} }`;
+      });
+  }).join('\n');
+}
+
+/** Also the identity of a published port, within its family: two with the same key cannot both be. */
+export function elementKey(port: PublishedPort): string {
+  return isEverywhere(port)
+    ? `${port.protocol} . ${port.hostPort}`
+    : `${port.protocol} . ${formatIp(port.hostAddress)} . ${port.hostPort}`;
+}
+
+export function familyOf(address: IpAddress): Family {
+  return isIpv4(address) ? 'ip' : 'ip6';
+}
+
+function isEverywhere({ hostAddress }: PublishedPort): boolean {
+  return hostAddress === 0 || hostAddress === 0n;
+}
+
+function elementTarget(port: PublishedPort): string {
+  return `${formatIp(port.address)} . ${port.containerPort}`;
+}
+
+function declarations(family: Family, table: string): string {
+  const address = TYPES[family];
+  return `table ${family} ${table} {
+  map published_any { type inet_proto . inet_service : ${address} . inet_service; }
+  map published_at { type inet_proto . ${address} . inet_service : ${address} . inet_service; }
+  set bridges { type ifname; }
+  set internal { type ifname; }
+  set subnets { type ${address}; flags interval; }
+  set homes { type ifname . ${address}; flags interval; }
+  set masqueraded { type ${address}; flags interval; }
+  set together { type ifname . ifname; }
   chain user { }
   chain guard { type filter hook prerouting priority raw; policy accept; }
   chain inbound { type nat hook prerouting priority dstnat; policy accept; }
@@ -102,40 +154,45 @@ ${maps.join('\n')}
 }
 
 /**
- * route_localnet on the bridge lets the host reach containers from 127.0.0.1; `guard` keeps it from working
- * the other way (CVE-2020-8558), and keeps neighbours who route to the containers' subnet out
- * (CVE-2025-54388, -54410).
+ * route_localnet on the bridges lets the host reach containers from 127.0.0.1; `guard` keeps it from working
+ * the other way (CVE-2020-8558), keeps neighbours who route to the containers' subnets out (CVE-2025-54388, -54410),
+ * and keeps bridges apart: who is in one reaches containers of another by their published ports only.
  */
-function rules(table: string, bridge: BridgeSettings): string {
-  const subnet = formatSubnet(subnetOf(bridge.gateway, bridge.prefixLength));
-  const name = `"${bridge.name}"`;
-  return `table ip ${table} {
+function rules(family: Family, table: string): string {
+  const loopback = LOOPBACK[family];
+  return `table ${family} ${table} {
   chain guard {
-    iifname ${name} ip daddr 127.0.0.0/8 drop comment "not for containers"
-    iifname != { ${name}, "lo" } ip daddr ${subnet} drop comment "published ports only"
+    iifname @bridges ${family} daddr ${loopback} drop comment "not for containers"
+    iifname @internal ${UNROUTED[family]} iifname . ${family} daddr != @homes drop comment "internal"
+    iifname @bridges fib daddr type local accept comment "the host itself"
+    iifname != "lo" ${family} daddr @subnets iifname . ${family} daddr != @homes drop comment "published ports only"
   }
   chain inbound {
-    ip daddr 127.0.0.0/8 return comment "ports published on loopback are for the host itself"
+    ${family} daddr ${loopback} return comment "ports published on loopback are for the host itself"
     fib daddr type local goto publish
   }
   chain local {
     fib daddr type local goto publish
   }
   chain publish {
-    dnat ip to meta l4proto . ip daddr . th dport map @published_at
-    dnat ip to meta l4proto . th dport map @published_any
+    dnat ${family} to meta l4proto . ${family} daddr . th dport map @published_at
+    dnat ${family} to meta l4proto . th dport map @published_any
   }
   chain forward {
     jump user
-    iifname ${name} accept comment "containers to anywhere, each other included"
-    oifname ${name} ct state established,related accept
-    oifname ${name} ct status dnat accept comment "published ports"
-    oifname ${name} drop
+    ct state established,related accept
+    oifname @bridges ct status dnat accept comment "published ports"
+    iifname . oifname @together accept comment "containers of one bridge"
+    oifname @bridges drop
+    iifname @internal drop
   }
   chain outbound {
-    ip saddr ${subnet} oifname != ${name} masquerade
-    ip saddr ${subnet} oifname ${name} ct status dnat masquerade comment "hairpin"
-    ip saddr 127.0.0.0/8 oifname ${name} masquerade comment "from the host itself"
+    ${family} saddr @masqueraded oifname . ${family} saddr != @homes masquerade
+    oifname . ${family} saddr @homes ct status dnat masquerade comment "hairpin"
+    ${family} saddr ${loopback} oifname @bridges masquerade comment "from the host itself"
   }
 }`;
 }
+
+/** What an interface needs of the link itself, wherever it may go: neighbour discovery, and nothing in IPv4. */
+const UNROUTED = { ip: '', ip6: 'ip6 daddr != { fe80::/10, ff00::/8 }' } as const;

@@ -13,6 +13,7 @@ import { eventTable } from './tables/events.ts';
 import { imageTable } from './tables/images.ts';
 import { layerTable } from './tables/layers.ts';
 import { metaTable } from './tables/meta.ts';
+import { networkTable } from './tables/networks.ts';
 import { tagTable } from './tables/tags.ts';
 import { volumeTable } from './tables/volumes.ts';
 
@@ -38,6 +39,7 @@ export function openDatabase(path: string, log: Logger): SqliteDatabase {
     images: imageTable(connection, atomically),
     tags: tagTable(connection),
     volumes: volumeTable(connection, quarantine),
+    networks: networkTable(connection, quarantine),
     events: eventTable(connection, quarantine),
     meta: metaTable(connection),
     transaction: (change, options) => transactions.run(change, options?.durable ?? false),

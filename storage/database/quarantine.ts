@@ -11,11 +11,12 @@ export interface QuarantinedRow {
 }
 
 /** Tables whose rows hold JSON, with their key. The names go into SQL, so they are a closed set. */
-export type QuarantinableTable = 'containers' | 'volumes' | 'events';
+export type QuarantinableTable = 'containers' | 'volumes' | 'networks' | 'events';
 
 const KEY_COLUMN = {
   containers: 'id',
   volumes: 'name',
+  networks: 'id',
   events: 'id',
 } as const satisfies Record<QuarantinableTable, string>;
 

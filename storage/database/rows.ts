@@ -54,6 +54,16 @@ export interface VolumeRow {
   createdNano: bigint;
 }
 
+/** A network that a user made. */
+export interface NetworkRow {
+  id: string;
+  name: string;
+  driver: string;
+  createdNano: bigint;
+  /** NetworkSpec of daemon/networks/network.ts. */
+  spec: unknown;
+}
+
 export interface EventRow {
   timeNano: bigint;
   type: string;
@@ -105,6 +115,12 @@ export interface VolumeTable {
   all(): VolumeRow[];
 }
 
+export interface NetworkTable {
+  insert(row: NetworkRow): void;
+  remove(id: string): void;
+  all(): NetworkRow[];
+}
+
 /** An event with its place in the order of commits: ids grow and are never reused. */
 export interface StoredEventRow extends EventRow {
   id: number;
@@ -137,6 +153,7 @@ export interface Database {
   readonly images: ImageTable;
   readonly tags: TagTable;
   readonly volumes: VolumeTable;
+  readonly networks: NetworkTable;
   readonly events: EventTable;
   readonly meta: MetaTable;
   /**

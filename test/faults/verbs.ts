@@ -39,6 +39,13 @@ const BODY = {
   },
 };
 
+/** With everything a network can have in the kernel that another one must not meet. */
+const NETWORK = {
+  Name: 'blue',
+  IPAM: { Config: [{ Subnet: '10.99.0.0/24' }] },
+  Options: { 'com.docker.network.bridge.name': 'blue0' },
+};
+
 /** Never started: its volume is filled when another container takes it over. */
 const DONOR = { Image: 'busybox:latest', Volumes: { '/etc': {} } };
 
@@ -85,6 +92,22 @@ export const verbs: readonly Verb[] = [
     act: (http) => accept(http, 'POST', `/containers/${NAME}/start`, [204, 304]),
     verify: (http) => expectState(http, 'running'),
     undo: removeVictim,
+  },
+  {
+    name: 'create network',
+    checkRefused: noNetwork,
+    prepare: nothing,
+    act: (http) => accept(http, 'POST', '/networks/create', [201, 409], NETWORK),
+    verify: (http) => accept(http, 'GET', '/networks/blue', [200]),
+    undo: (http) => accept(http, 'DELETE', '/networks/blue', [204, 404]),
+  },
+  {
+    name: 'remove network',
+    checkRefused: nothing,
+    prepare: (http) => accept(http, 'POST', '/networks/create', [201], NETWORK),
+    act: (http) => accept(http, 'DELETE', '/networks/blue', [204, 404]),
+    verify: noNetwork,
+    undo: nothing,
   },
   {
     name: 'stop',
@@ -298,6 +321,10 @@ async function startWriter(http: HttpClient): Promise<void> {
 function rotatedFiles(logPath: string): string[] {
   const names = readdirSync(dirname(logPath));
   return names.filter((name) => /^container\.log\.\d+(\.gz)?$/.test(name));
+}
+
+async function noNetwork(http: HttpClient): Promise<void> {
+  await accept(http, 'GET', '/networks/blue', [404]);
 }
 
 async function removeVictim(http: HttpClient): Promise<void> {

@@ -349,7 +349,13 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
       save: () => Promise.resolve(Readable.from([Buffer.from('tar')])),
       import: (tar) => countBytes(tar),
     },
-    networks: { list: () => Promise.resolve([NETWORK]), inspect: () => Promise.resolve(NETWORK) },
+    networks: {
+      list: () => Promise.resolve([NETWORK]),
+      inspect: () => Promise.resolve(NETWORK),
+      create: () => Promise.resolve({ Id: ID, Warning: '' }),
+      remove: nothing,
+      prune: () => Promise.resolve({ NetworksDeleted: ['blue'] }),
+    },
     volumes: {
       list: () => Promise.resolve({ Volumes: [VOLUME], Warnings: null }),
       create: () => Promise.resolve(VOLUME),

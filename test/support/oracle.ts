@@ -2,6 +2,7 @@ import Database from 'better-sqlite3';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import type { ContainerInspect, ContainerSummary } from '../../api/types/container.ts';
+import type { NetworkInspect } from '../../api/types/system.ts';
 import { cgroupDirectories, mountsBelow, pidsInCgroup, processes } from './cleanup.ts';
 import type { TestDaemon } from './daemon.ts';
 
@@ -48,6 +49,7 @@ interface ApiView {
   all: ContainerInspect[];
   running: ContainerInspect[];
   volumes: string[];
+  networks: NetworkInspect[];
 }
 
 /** Ids found per kind of remains. */
@@ -67,6 +69,7 @@ async function apiView(daemon: TestDaemon): Promise<ApiView> {
     all,
     running: all.filter(({ State }) => State.Running),
     volumes: (volumes.Volumes ?? []).map(({ Name }) => Name),
+    networks: await daemon.http.ok<NetworkInspect[]>('GET', '/networks'),
   };
 }
 
@@ -123,24 +126,26 @@ function compareProcesses(daemon: TestDaemon, view: ApiView): string[] {
 }
 
 async function compareNetwork(daemon: TestDaemon, view: ApiView): Promise<string[]> {
-  const bridged = view.running.filter(({ HostConfig }) =>
-    /^(default|bridge|)$/.test(HostConfig.NetworkMode ?? ''),
+  const endpoints = view.running.flatMap(({ NetworkSettings }) =>
+    Object.entries(NetworkSettings.Networks).map(([network, endpoint]) => ({ network, ...endpoint })),
   );
-  const links: { ifname: string; linkinfo?: { info_kind?: string } }[] = JSON.parse(
-    await daemon.netns.run('ip', '-j', '-d', 'link'),
+  const plugged = endpoints.filter(({ IPAddress, GlobalIPv6Address }) => IPAddress || GlobalIPv6Address);
+  const addresses = plugged.flatMap(({ network, IPAddress, GlobalIPv6Address }) =>
+    [IPAddress, GlobalIPv6Address].flatMap((address) => (address ? [`${network} ${address}`] : [])),
   );
-  const veths = links.filter(
-    ({ ifname, linkinfo }) => linkinfo?.info_kind === 'veth' && ifname !== 'eth0',
-  ).length;
-  const published = bridged.flatMap(publishedPorts);
-  const elements = await portElements(daemon);
-  const addresses = bridged.map(({ NetworkSettings }) => NetworkSettings.IPAddress);
+  const shown = new Set(plugged.map(({ NetworkID }) => NetworkID));
   return [
-    ...(veths === bridged.length ? [] : [`${bridged.length} bridged containers and ${veths} veths`]),
-    ...compare('nftables element', published, elements),
+    ...(await compareLinks(daemon, view, plugged.length)),
+    ...compare('nftables element', view.running.flatMap(publishedPorts), await portElements(daemon)),
     ...addresses
-      .filter((address, index) => address === '' || addresses.indexOf(address) !== index)
-      .map((address) => `address "${address}" is missing or given twice`),
+      .filter((address, index) => addresses.indexOf(address) !== index)
+      .map((address) => `address "${address}" is given twice`),
+    ...view.networks
+      .filter(
+        ({ Id, Containers }) => Object.keys(Containers).length > 0 && !shown.has(Id) && Id.length === 64,
+      )
+      .filter(({ Driver }) => Driver === 'bridge')
+      .map(({ Name }) => `network ${Name} shows containers that do not run in it`),
     ...view.all
       .filter(
         ({ State, NetworkSettings }) => !State.Running && publishedPortsOf(NetworkSettings.Ports).length > 0,
@@ -149,21 +154,60 @@ async function compareNetwork(daemon: TestDaemon, view: ApiView): Promise<string
   ];
 }
 
-/** `tcp/8080->172.17.0.2:80`, once per binding; bindings of IPv6 addresses have no elements. */
+/** One veth per endpoint, one bridge per network, and the firewall knows exactly these bridges. */
+async function compareLinks(daemon: TestDaemon, view: ApiView, endpoints: number): Promise<string[]> {
+  const links: { ifname: string; linkinfo?: { info_kind?: string } }[] = JSON.parse(
+    await daemon.netns.run('ip', '-j', '-d', 'link'),
+  );
+  const ofKind = (kind: string): string[] =>
+    links
+      .filter(({ ifname, linkinfo }) => linkinfo?.info_kind === kind && ifname !== 'eth0')
+      .map(({ ifname }) => ifname);
+  const veths = ofKind('veth').length;
+  const bridges = ofKind('bridge');
+  const networks = view.networks.filter(({ Driver }) => Driver === 'bridge').length;
+  return [
+    ...(veths === endpoints ? [] : [`${endpoints} endpoints and ${veths} veths`]),
+    ...(bridges.length === networks ? [] : [`${networks} bridge networks and bridges ${bridges.join(', ')}`]),
+    ...compare('place in the firewall', bridges, await filteredBridges(daemon)),
+  ];
+}
+
+async function filteredBridges(daemon: TestDaemon): Promise<string[]> {
+  const ruleset: { nftables: Record<string, unknown>[] } = JSON.parse(
+    await daemon.netns.run('nft', '-j', 'list', 'ruleset', 'ip'),
+  );
+  return ruleset.nftables.flatMap((object) => {
+    const set = object['set'];
+    return isObject(set) && set['name'] === 'bridges' && Array.isArray(set['elem'])
+      ? set['elem'].map(String)
+      : [];
+  });
+}
+
+/** `tcp/8080->172.17.0.2:80`, once per binding: they lead to one endpoint, which the elements tell. */
 function publishedPorts({ NetworkSettings }: ContainerInspect): string[] {
+  const endpoints = Object.entries(NetworkSettings.Networks)
+    .filter(([, { Gateway, IPv6Gateway }]) => Gateway || IPv6Gateway)
+    .toSorted(([a, one], [b, two]) => (two.GwPriority ?? 0) - (one.GwPriority ?? 0) || (a < b ? -1 : 1));
+  const { IPAddress, GlobalIPv6Address } = endpoints[0]?.[1] ?? {};
   return publishedPortsOf(NetworkSettings.Ports).map(
-    ({ protocol, hostPort, port }) => `${protocol}/${hostPort}->${NetworkSettings.IPAddress}:${port}`,
+    ({ protocol, hostPort, port, isIpv6 }) =>
+      `${protocol}/${hostPort}->${isIpv6 ? GlobalIPv6Address : IPAddress}:${port}`,
   );
 }
 
 function publishedPortsOf(
   ports: ContainerInspect['NetworkSettings']['Ports'] | null,
-): { protocol: string; hostPort: string; port: string }[] {
+): { protocol: string; hostPort: string; port: string; isIpv6: boolean }[] {
   return Object.entries(ports ?? {}).flatMap(([key, bindings]) => {
     const [port = '', protocol = ''] = key.split('/');
-    return (bindings ?? [])
-      .filter(({ HostIp }) => !(HostIp ?? '').includes(':'))
-      .map(({ HostPort }) => ({ protocol, port, hostPort: HostPort ?? '' }));
+    return (bindings ?? []).map(({ HostIp, HostPort }) => ({
+      protocol,
+      port,
+      hostPort: HostPort ?? '',
+      isIpv6: (HostIp ?? '').includes(':'),
+    }));
   });
 }
 
@@ -235,6 +279,11 @@ async function compareDatabase(daemon: TestDaemon, view: ApiView): Promise<strin
         column('SELECT id AS value FROM containers'),
       ),
       ...compare('row', view.volumes, column('SELECT name AS value FROM volumes')),
+      ...compare(
+        'row',
+        view.networks.flatMap(({ Id, Name }) => (/^(bridge|host|none)$/.test(Name) ? [] : [Id])),
+        column('SELECT id AS value FROM networks'),
+      ),
       ...compare(
         'row',
         images.map(({ Id }) => Id),

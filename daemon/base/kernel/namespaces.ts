@@ -40,6 +40,26 @@ export function inNewNetworkNamespace<T>(work: () => T): T {
   }
 }
 
+/** As `inNewNetworkNamespace`, in an existing one: `file` is where it is pinned. About 10 microseconds. */
+export function inNetworkNamespace<T>(file: string, work: () => T): T {
+  const home = openSync(OWN_NAMESPACE, constants.O_RDONLY);
+  try {
+    const target = openSync(file, constants.O_RDONLY);
+    try {
+      nativeSetns(file, target, CLONE_NEWNET);
+    } finally {
+      closeSync(target);
+    }
+    try {
+      return work();
+    } finally {
+      comeBack(home);
+    }
+  } finally {
+    closeSync(home);
+  }
+}
+
 function comeBack(home: number): void {
   try {
     nativeSetns("the host's network namespace", home, CLONE_NEWNET);

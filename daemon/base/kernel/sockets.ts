@@ -10,7 +10,7 @@ const nativeSetOption = declare(
 const nativeSend = declare('long send(int fd, const void *data, unsigned long length, int flags)');
 const nativeReceive = declare('long recv(int fd, void *data, unsigned long length, int flags)');
 
-export const AF = { inet: 2, netlink: 16 } as const;
+export const AF = { inet: 2, inet6: 10, netlink: 16 } as const;
 export const SOCK = { stream: 1, datagram: 2, raw: 3 } as const;
 const SOCK_CLOEXEC = 0o2000000;
 const MSG_DONTWAIT = 0x40;
@@ -63,5 +63,14 @@ export function ipv4SocketAddress(address: number, port: number): Buffer {
   bytes.writeUInt16LE(AF.inet, 0);
   bytes.writeUInt16BE(port, 2);
   bytes.writeUInt32BE(address, 4);
+  return bytes;
+}
+
+/** `struct sockaddr_in6`. `address` is its sixteen bytes. */
+export function ipv6SocketAddress(address: Buffer, port: number): Buffer {
+  const bytes = Buffer.alloc(28);
+  bytes.writeUInt16LE(AF.inet6, 0);
+  bytes.writeUInt16BE(port, 2);
+  address.copy(bytes, 8, 0, 16);
   return bytes;
 }

@@ -49,8 +49,6 @@ const RULES: readonly Rule[] = [
   },
   ...notYet([
     ['bridge', ({ bridge }) => bridge === 'none' && 'none'],
-    ['icc', ({ icc }) => !icc && 'false'],
-    ['ip-masq', ({ ipMasq }) => !ipMasq && 'false'],
     ['seccomp-profile', ({ seccompProfile }) => seccompProfile !== 'builtin' && seccompProfile],
   ]),
   {

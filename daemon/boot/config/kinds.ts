@@ -160,6 +160,35 @@ export function ulimits(naming: Naming): Setting<Readonly<Record<string, Ulimit>
   };
 }
 
+/** `[{"base": "10.10.0.0/16", "size": 24}]`, or `base=10.10.0.0/16,size=24`. */
+export function addressPools(naming: Naming): Setting<readonly { base: string; size: number }[]> {
+  return {
+    ...named(naming),
+    default: Object.freeze([]),
+    placeholder: 'base=network/bits,size=bits',
+    isRepeatable: true,
+    schema: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          base: { type: 'string', pattern: '^(\\d{1,3}\\.){3}\\d{1,3}/\\d{1,2}$' },
+          size: { type: 'integer', minimum: 8, maximum: 30 },
+        },
+        required: ['base', 'size'],
+        additionalProperties: false,
+      },
+    },
+    parse: (words) =>
+      words.map((word) => {
+        const { base, size } = Object.fromEntries(word.split(',').map(splitPair));
+        return { base, size: parseNumber(size ?? '') };
+      }),
+    // The schema let only this shape through.
+    normalize: (value) => Object.freeze([...(value as { base: string; size: number }[])]),
+  };
+}
+
 /** `{"runc": {"path": "/usr/sbin/runc"}}`, or `runc=/usr/sbin/runc`. */
 export function runtimes(naming: Naming): Setting<Readonly<Record<string, { path: string }>>> {
   return {

@@ -1,5 +1,5 @@
 import { LOG_DRIVERS } from '../../../runtime/log-drivers/drivers.ts';
-import { bytes, integer, list, map, runtimes, text, toggle, ulimits } from './kinds.ts';
+import { addressPools, bytes, integer, list, map, runtimes, text, toggle, ulimits } from './kinds.ts';
 import type { Setting } from './kinds.ts';
 
 const ADDRESS = /^(\d{1,3}\.){3}\d{1,3}$/;
@@ -256,6 +256,11 @@ export const settings = {
     default: true,
     help: 'let containers reach the world by the address of the host',
   }),
+  defaultAddressPools: addressPools({
+    key: 'default-address-pools',
+    flag: 'default-address-pool',
+    help: 'subnets for networks whose user names none: base is cut into pieces of this prefix length',
+  }),
   userlandProxy: toggle({
     key: 'userland-proxy',
     default: false,
@@ -348,7 +353,6 @@ export const unsupportedKeys: ReadonlySet<string> = new Set([
   'cpu-rt-period',
   'cpu-rt-runtime',
   'cri-containerd',
-  'default-address-pools',
   'default-gateway',
   'default-gateway-v6',
   'default-network-opts',

@@ -15,7 +15,7 @@ import type { NormalHostConfig } from './host-config.ts';
 import type { LogDefaults } from './log-config.ts';
 import type { ResolvedMount } from './mount-points.ts';
 import { resolveMounts } from './mount-points.ts';
-import type { ContainerLookup } from './namespaces.ts';
+import type { ContainerLookup, NetworkLookup } from './namespaces.ts';
 import { resolveNamespaces } from './namespaces.ts';
 import { resolveEndpoints } from './networking.ts';
 import { refuseNul } from './refuse.ts';
@@ -83,12 +83,13 @@ export interface BuildSpecInput {
   defaults: EngineDefaults;
   /** The container that a field names, undefined when there is none. */
   findContainer: ContainerLookup;
+  findNetwork: NetworkLookup;
   /** Whether a path exists on the host; asked only for binds that must not be created. */
   hostPathExists: (path: string) => boolean;
 }
 
 /**
- * Decides what a create request means. Pure but for the two questions in its input.
+ * Decides what a create request means. Pure but for the questions in its input.
  * Throws EngineError invalid_argument with dockerd's text where it has one, else naming field and value: a field is
  * put in force or refused, never ignored. Warnings are for the answer of create.
  */
@@ -112,7 +113,7 @@ export function buildSpec(input: BuildSpecInput): { spec: ContainerSpec; warning
     spec: {
       config,
       hostConfig,
-      networking: resolveEndpoints(request, hostConfig.NetworkMode),
+      networking: resolveEndpoints(request, hostConfig.NetworkMode, input.findNetwork),
       createdFrom: request.Image ?? '',
       path,
       args,

@@ -30,23 +30,28 @@ export interface ResolvedNamespaces {
   identity: { hostname?: string; domainname?: string };
 }
 
-const PREFIX = 'container:';
+/** The network of a name, id or unique prefix; `default` is the default bridge. */
+export type NetworkLookup = (ref: string) => { id: string; name: string } | undefined;
 
-/** The networks there are; others come with the networks API. */
-const networks = new Set(['default', 'bridge', 'host', 'none']);
+const PREFIX = 'container:';
 
 /** Pure but for the look-up. Throws invalid_argument with dockerd's texts. */
 export function resolveNamespaces(
   request: ContainerCreateRequest,
   host: HostConfig,
-  world: { facts: HostFacts; defaults: EngineDefaults; findContainer: ContainerLookup },
+  world: {
+    facts: HostFacts;
+    defaults: EngineDefaults;
+    findContainer: ContainerLookup;
+    findNetwork: NetworkLookup;
+  },
 ): ResolvedNamespaces {
   const network = host.NetworkMode || 'default';
   if (isContainerMode(network)) {
     refuseWithForeignNetwork(request, host);
   }
   const neighbour = isContainerMode(network) ? lookUp(network, 'network', world.findContainer) : undefined;
-  if (neighbour === undefined && !networks.has(network)) {
+  if (neighbour === undefined && world.findNetwork(network) === undefined) {
     // Not not_found: the docker CLI takes a 404 of create for a missing image and would pull it.
     throw invalidArgument(`network ${network} not found`);
   }

@@ -7,7 +7,8 @@ import type {
 } from '../../../api/types/container.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import { containerOfMode } from './namespaces.ts';
-import { notSupportedYet, refuseUnlessEmpty } from './refuse.ts';
+import type { NetworkLookup } from './namespaces.ts';
+import { notSupportedYet } from './refuse.ts';
 
 const PORT_MAX = 65_535;
 const MAC_ADDRESS = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/i;
@@ -112,49 +113,57 @@ function checkExtraHost(entry: string): void {
 }
 
 /**
- * The endpoint of the one network a container can be in today, by the network's name. `default` means the bridge.
- * Throws invalid_argument for other networks and for what only networks made by users can do.
+ * The endpoints of a container by name of their network: those of NetworkingConfig, else the one of NetworkMode. What a
+ * network allows is its own to say (NetworkSandboxes.validate). Throws invalid_argument.
  */
 export function resolveEndpoints(
   request: ContainerCreateRequest,
   networkMode: string,
+  findNetwork: NetworkLookup,
 ): Record<string, EndpointSettings> {
   if (containerOfMode(networkMode) !== undefined) {
     return {};
   }
-  const network = networkMode === 'default' ? 'bridge' : networkMode;
-  const asked = Object.entries(request.NetworkingConfig?.EndpointsConfig ?? {});
-  const settings: EndpointSettings = {};
-  for (const [name, endpoint] of asked) {
-    if (!['default', 'bridge', 'host', 'none'].includes(name)) {
-      throw invalidArgument(`network ${name} not found`);
+  const endpoints: Record<string, EndpointSettings> = {};
+  for (const [ref, endpoint] of Object.entries(request.NetworkingConfig?.EndpointsConfig ?? {})) {
+    const network = findNetwork(ref);
+    if (network === undefined) {
+      throw invalidArgument(`network ${ref} not found`);
     }
-    if ((name === 'default' ? 'bridge' : name) !== network) {
-      throw invalidArgument(
-        `conflicting options: cannot attach both to ${network} (NetworkMode) and to ${name} (NetworkingConfig)`,
-      );
-    }
-    Object.assign(settings, checkEndpoint(name, endpoint ?? {}));
+    endpoints[network.name] = normaliseEndpoint(endpoint ?? {});
   }
-  return { [network]: settings };
+  const main = findNetwork(networkMode)?.name ?? networkMode;
+  // Clients name the network in either place; the mode alone says nothing where it was left at its default.
+  return Object.keys(endpoints).length === 0 ? { [main]: {} } : endpoints;
 }
 
-function checkEndpoint(name: string, endpoint: EndpointSettings): EndpointSettings {
-  const ipam = endpoint.IPAMConfig ?? {};
-  if (ipam.IPv4Address && !isIPv4(ipam.IPv4Address)) {
-    throw invalidArgument(`invalid IPv4 address: ${ipam.IPv4Address}`);
+/** What a client wants of an endpoint. Everything else in there is an answer of the engine that clients send back. */
+export function normaliseEndpoint(endpoint: EndpointSettings): EndpointSettings {
+  const { IPv4Address, IPv6Address, LinkLocalIPs } = endpoint.IPAMConfig ?? {};
+  if (IPv4Address && !isIPv4(IPv4Address)) {
+    throw invalidArgument(`invalid IPv4 address: ${IPv4Address}`);
   }
-  if (ipam.IPv6Address && !isIPv6(ipam.IPv6Address)) {
-    throw invalidArgument(`invalid IPv6 address: ${ipam.IPv6Address}`);
+  if (IPv6Address && !isIPv6(IPv6Address)) {
+    throw invalidArgument(`invalid IPv6 address: ${IPv6Address}`);
   }
-  if (ipam.IPv4Address || ipam.IPv6Address || ipam.LinkLocalIPs?.length) {
-    throw invalidArgument('user specified IP address is supported on user defined networks only');
+  for (const name of [...(endpoint.Aliases ?? []), ...(endpoint.Links ?? [])]) {
+    if (!/^[\x21-\x7e]+$/.test(name)) {
+      throw invalidArgument(`invalid alias or link: ${JSON.stringify(name)}`);
+    }
   }
-  if (endpoint.Aliases?.length) {
-    throw invalidArgument('network-scoped alias is supported only for containers in user defined networks');
-  }
-  refuseUnlessEmpty(`EndpointsConfig.${name}.Links`, endpoint.Links);
-  refuseUnlessEmpty(`EndpointsConfig.${name}.DriverOpts`, endpoint.DriverOpts);
-  // Everything else in there is an answer of the engine that clients send back; it is made anew at start.
-  return endpoint.MacAddress ? { MacAddress: refuseBadMac(endpoint.MacAddress) } : {};
+  return {
+    ...((IPv4Address || IPv6Address || LinkLocalIPs?.length) && {
+      IPAMConfig: {
+        ...(IPv4Address && { IPv4Address }),
+        ...(IPv6Address && { IPv6Address }),
+        ...(LinkLocalIPs?.length && { LinkLocalIPs }),
+      },
+    }),
+    ...(endpoint.Aliases?.length && { Aliases: endpoint.Aliases }),
+    ...(endpoint.Links?.length && { Links: endpoint.Links }),
+    ...(endpoint.MacAddress && { MacAddress: refuseBadMac(endpoint.MacAddress) }),
+    ...(endpoint.DriverOpts &&
+      Object.keys(endpoint.DriverOpts).length > 0 && { DriverOpts: endpoint.DriverOpts }),
+    ...(endpoint.GwPriority && { GwPriority: endpoint.GwPriority }),
+  };
 }

@@ -5,11 +5,12 @@ import { systemClock } from '../../../daemon/base/clock.ts';
 import { newId } from '../../../daemon/base/ids.ts';
 import { silentLogger } from '../../../daemon/base/log.ts';
 import { hostFiles } from '../../../daemon/networks/host-files.ts';
-import { NetworkState } from '../../../daemon/networks/network-state.ts';
-import { Networks } from '../../../daemon/networks/networks.ts';
+import { assembleNetworks } from '../../../daemon/networks/assemble.ts';
+import type { Networks } from '../../../daemon/networks/networks.ts';
 import { defaultNetworkOptions } from '../../../daemon/networks/options.ts';
-import { Sandboxes } from '../../../daemon/networks/sandboxes.ts';
+import type { Sandboxes } from '../../../daemon/networks/sandboxes.ts';
 import { KernelNetwork } from '../../../runtime/network/kernel-network.ts';
+import type { NetworkRow } from '../../../storage/database/rows.ts';
 import { ThrowAwayHost, command } from './host-namespace.ts';
 
 /** The default bridge, 10.77.0.1/24, on a throw-away host: real networks on the real kernel. */
@@ -17,6 +18,7 @@ export class DefaultBridge {
   readonly name = 'bthtest0';
   readonly host = new ThrowAwayHost();
   readonly #meta = new Map<string, string>();
+  readonly #rows = new Map<string, NetworkRow>();
   kernel: KernelNetwork;
   sandboxes: Sandboxes;
   networks: Networks;
@@ -49,7 +51,12 @@ export class DefaultBridge {
   }
 
   #engine(): { kernel: KernelNetwork; sandboxes: Sandboxes; networks: Networks } {
-    const options = { ...defaultNetworkOptions, bridge: this.name, bip: '10.77.0.1/24' };
+    const options = {
+      ...defaultNetworkOptions,
+      bridge: this.name,
+      bip: '10.77.0.1/24',
+      interfacePrefix: 'btt',
+    };
     const kernel = new KernelNetwork({
       settings: {
         namespaceDirectory: path.join(this.host.directory, 'netns'),
@@ -64,10 +71,26 @@ export class DefaultBridge {
       get: (key: string) => this.#meta.get(key),
       set: (key: string, value: string) => void this.#meta.set(key, value),
     };
-    const state = new NetworkState({ meta, clock: systemClock });
-    const sandboxes = new Sandboxes({ kernel, state, options, files: hostFiles, log: silentLogger });
-    const networks = new Networks({ state, options, containerName: () => 'web' });
-    return { kernel, sandboxes, networks };
+    const table = {
+      insert: (row: NetworkRow) => void this.#rows.set(row.id, row),
+      remove: (id: string) => void this.#rows.delete(id),
+      all: () => [...this.#rows.values()],
+    };
+    return {
+      kernel,
+      ...assembleNetworks({
+        kernel,
+        meta,
+        table,
+        journal: { commit: (change) => change(() => undefined), tell: () => undefined },
+        options,
+        files: hostFiles,
+        containerName: () => 'web',
+        isWanted: () => false,
+        clock: systemClock,
+        log: silentLogger,
+      }),
+    };
   }
 }
 

@@ -6,9 +6,9 @@ import { systemClock } from '../../../daemon/base/clock.ts';
 import { newId } from '../../../daemon/base/ids.ts';
 import { silentLogger } from '../../../daemon/base/log.ts';
 import { hostFiles } from '../../../daemon/networks/host-files.ts';
-import { NetworkState } from '../../../daemon/networks/network-state.ts';
+import { assembleNetworks } from '../../../daemon/networks/assemble.ts';
 import { defaultNetworkOptions } from '../../../daemon/networks/options.ts';
-import { Sandboxes } from '../../../daemon/networks/sandboxes.ts';
+import type { Sandboxes } from '../../../daemon/networks/sandboxes.ts';
 import { KernelNetwork } from '../../../runtime/network/kernel-network.ts';
 import { needs } from '../../support/needs.ts';
 import { ThrowAwayHost, command } from './host-namespace.ts';
@@ -35,13 +35,28 @@ needs(
       clock: systemClock,
     });
     const meta = new Map<string, string>();
-    const table = {
+    const metaTable = {
       get: (key: string) => meta.get(key),
       set: (key: string, value: string) => void meta.set(key, value),
     };
-    const state = new NetworkState({ meta: table, clock: systemClock });
-    const options = { ...defaultNetworkOptions, bridge: 'bthfault0', bip: '10.78.0.1/24' };
-    sandboxes = new Sandboxes({ kernel, state, options, files: hostFiles, log: silentLogger });
+    const options = {
+      ...defaultNetworkOptions,
+      bridge: 'bthfault0',
+      bip: '10.78.0.1/24',
+      interfacePrefix: 'btf',
+    };
+    ({ sandboxes } = assembleNetworks({
+      kernel,
+      meta: metaTable,
+      table: { insert: () => undefined, remove: () => undefined, all: () => [] },
+      journal: { commit: (change) => change(() => undefined), tell: () => undefined },
+      options,
+      files: hostFiles,
+      containerName: () => 'web',
+      isWanted: () => false,
+      clock: systemClock,
+      log: silentLogger,
+    }));
     await sandboxes.restore([]);
   });
 

@@ -158,6 +158,7 @@ needs(
       facts,
       defaults: engineDefaults,
       findContainer: () => undefined,
+      findNetwork: (name) => ({ id: name, name }),
       hostPathExists: () => true,
     });
     const oci = translate(spec, {

@@ -117,6 +117,11 @@ export class FakeNeighbours {
 
   #networks(): NetworkSandboxes {
     return {
+      find: (ref) =>
+        ['default', 'bridge', 'host', 'none'].includes(ref)
+          ? { id: ref, name: ref === 'default' ? 'bridge' : ref }
+          : undefined,
+      driverOf: () => 'bridge',
       validate: () => this.#called('validate'),
       open: async (request) => {
         this.#called('open');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { DetachScanner, parseDetachKeys } from '../../../daemon/base/stdio/detach-keys.ts';
-import { parseMoment } from '../../../daemon/containers/moment.ts';
+import { parseMoment } from '../../../daemon/base/moment.ts';
 import { checkName, generateName } from '../../../daemon/containers/names.ts';
 import { nextRestartDelayMs, startsWithDaemon } from '../../../daemon/containers/restart-policy.ts';
 import { parseSignal } from '../../../daemon/containers/signals.ts';

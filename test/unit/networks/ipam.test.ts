@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { formatIpv4, formatSubnet, parseCidr, parseIpv4 } from '../../../daemon/base/ipv4.ts';
 import type { Subnet } from '../../../daemon/base/ipv4.ts';
-import { BUILT_IN_SUBNETS, chooseBridgePool, lowestFree } from '../../../daemon/networks/ipam.ts';
+import { chooseBridgePool } from '../../../daemon/networks/default-bridge.ts';
+import { BUILT_IN_SUPPLIES, freeSubnet, lowestFree } from '../../../daemon/networks/ipam.ts';
 
 const subnet = (text: string): Subnet => parseCidr(text)?.subnet ?? { base: 0, prefixLength: 0 };
 const ip = (text: string): number => parseIpv4(text) ?? -1;
@@ -70,7 +71,7 @@ describe('chooseBridgePool()', () => {
       /^fixed-cidr "10.0.0.0\/24": not within the bridge's subnet 172.17.0.0\/16/,
     ],
     [{ fixedCidr: '172.16.0.0/12' }, /^fixed-cidr "172.16.0.0\/12": not within/],
-    [{ used: [...BUILT_IN_SUBNETS] }, /every built-in subnet overlaps/],
+    [{ used: BUILT_IN_SUPPLIES.map(({ base }) => base) }, /every built-in subnet overlaps/],
   ])('refuses %o', (options, message) => {
     expect(() => pool(options)).toThrow(message);
   });
@@ -92,5 +93,29 @@ describe('lowestFree()', () => {
     );
     used.delete(ip('10.0.0.4'));
     expect(formatIpv4(lowestFree(small, 'bridge', used))).toBe('10.0.0.4');
+  });
+});
+
+describe('freeSubnet()', () => {
+  const supplies = [
+    { base: subnet('10.1.0.0/16'), size: 24 },
+    { base: subnet('10.2.0.0/24'), size: 24 },
+  ];
+
+  it('cuts pieces off the first supply that has one, past what is used', () => {
+    const used: Subnet[] = [subnet('10.1.1.128/25')];
+    const taken = Array.from({ length: 3 }, () => {
+      const free = freeSubnet(supplies, used);
+      used.push(free);
+      return formatSubnet(free);
+    });
+    expect(taken).toEqual(['10.1.0.0/24', '10.1.2.0/24', '10.1.3.0/24']);
+    expect(formatSubnet(freeSubnet(supplies, [subnet('10.1.0.0/16')]))).toBe('10.2.0.0/24');
+  });
+
+  it('says clearly when there is none left', () => {
+    expect(() => freeSubnet(supplies, [subnet('10.0.0.0/8')])).toThrow(
+      /could not find an available, non-overlapping IPv4 address pool .*: 10.1.0.0\/16 in pieces of \/24/,
+    );
   });
 });

@@ -21,7 +21,7 @@ describe('hostsFile()', () => {
       parseExtraHosts(['db:10.0.0.5', 'up=host-gateway', 'six:[fd00::1]', 'seven:fd00::7']),
       () => '172.17.0.1',
     );
-    expect(hostsFile({ address: '172.17.0.2', hostname: 'web', domainname: 'example.org', extraHosts }))
+    expect(hostsFile({ addresses: ['172.17.0.2'], hostname: 'web', domainname: 'example.org', extraHosts }))
       .toMatchInlineSnapshot(`
         "127.0.0.1	localhost
         ::1	localhost ip6-localhost ip6-loopback

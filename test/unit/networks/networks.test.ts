@@ -2,18 +2,43 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../daemon/base/clock.ts';
 import { checkRequest } from '../../../daemon/networks/check-request.ts';
 import { parseMac } from '../../../daemon/networks/mac.ts';
-import { NetworkState } from '../../../daemon/networks/network-state.ts';
+import { silentLogger } from '../../../daemon/base/log.ts';
 import { Networks } from '../../../daemon/networks/networks.ts';
 import { defaultNetworkOptions } from '../../../daemon/networks/options.ts';
+import { NetworkRegistry } from '../../../daemon/networks/registry.ts';
 import { portMap, publishedPorts } from '../../../daemon/networks/sandbox-view.ts';
 
+function unused(): never {
+  throw new Error('reading a network changes nothing');
+}
+
 function startNetworks(meta = new Map<string, string>()) {
+  const registry = startRegistry(meta);
+  return new Networks({
+    registry,
+    journal: { commit: unused, tell: unused },
+    table: { insert: unused, remove: unused, all: () => [] },
+    kernel: { hostSubnets: unused },
+    drivers: new Map(),
+    options: defaultNetworkOptions,
+    containerName: () => undefined,
+    isWanted: () => false,
+    clock: systemClock,
+    log: silentLogger,
+  });
+}
+
+function startRegistry(meta = new Map<string, string>()) {
   const table = {
     get: (key: string) => meta.get(key),
     set: (key: string, value: string) => void meta.set(key, value),
   };
-  const state = new NetworkState({ meta: table, clock: systemClock });
-  return new Networks({ state, options: defaultNetworkOptions, containerName: () => undefined });
+  return new NetworkRegistry({
+    meta: table,
+    table: { all: () => [] },
+    clock: systemClock,
+    log: silentLogger,
+  });
 }
 
 async function names(filters: Record<string, string[]>): Promise<string[]> {
@@ -78,15 +103,20 @@ describe('checkRequest()', () => {
     dnsOptions: [],
     extraHosts: [],
   };
+  const registry = startRegistry();
+  const context = {
+    find: (ref: string) => registry.find(ref),
+    bindingAddress: () => '0.0.0.0',
+    resolver: { nameservers: [], search: [], options: [] },
+  };
 
   it('takes `default` for the bridge and the empty settings that clients send', () => {
     const endpoints = {
       bridge: { IPAMConfig: { IPv4Address: '' }, Links: null, Aliases: [], MacAddress: '' },
     };
-    expect(checkRequest({ ...request, endpoints }, defaultNetworkOptions)).toMatchObject({
-      network: 'bridge',
-      mac: undefined,
-    });
+    expect(checkRequest({ ...request, endpoints }, context).endpoints).toMatchObject([
+      { network: registry.builtIn.bridge, mac: undefined },
+    ]);
   });
 
   it.each([
@@ -115,7 +145,7 @@ describe('checkRequest()', () => {
     ],
     [{ hostname: 'web\n6.6.6.6 evil' }, 'invalid hostname'],
   ])('refuses %o', (overrides, message) => {
-    expect(() => checkRequest({ ...request, ...overrides }, defaultNetworkOptions)).toThrow(message);
+    expect(() => checkRequest({ ...request, ...overrides }, context)).toThrow(message);
   });
 });
 

@@ -46,6 +46,10 @@ export function build(
     facts: world.facts ?? capableHost,
     defaults: world.defaults ?? engineDefaults,
     findContainer: (ref) => (ref === 'neighbour' ? neighbour : undefined),
+    findNetwork: (ref) =>
+      ['default', 'bridge', 'host', 'none', 'red'].includes(ref)
+        ? { id: `id-of-${ref}`, name: ref === 'default' ? 'bridge' : ref }
+        : undefined,
     hostPathExists: (path) => path !== '/missing',
   });
 }

@@ -42,12 +42,12 @@ const config: [ContainerCreateRequest, string][] = [
   [{ Healthcheck: { Interval: 5 } }, 'Interval in Healthcheck cannot be less than 1ms'],
   [{ NetworkingConfig: { EndpointsConfig: { blue: {} } } }, 'network blue not found'],
   [
-    { NetworkingConfig: { EndpointsConfig: { bridge: { IPAMConfig: { IPv4Address: '10.0.0.1' } } } } },
-    'user specified IP address is supported on user defined networks only',
+    { NetworkingConfig: { EndpointsConfig: { red: { IPAMConfig: { IPv4Address: '10.0.0.256' } } } } },
+    'invalid IPv4 address: 10.0.0.256',
   ],
   [
-    { NetworkingConfig: { EndpointsConfig: { bridge: { Aliases: ['web'] } } } },
-    'network-scoped alias is supported only for containers in user defined networks',
+    { NetworkingConfig: { EndpointsConfig: { red: { Aliases: ['two words'] } } } },
+    'invalid alias or link: "two words"',
   ],
   [
     { Hostname: 'x', HostConfig: { NetworkMode: 'container:neighbour' } },

@@ -81,7 +81,7 @@ describe('messages', () => {
   });
 
   it('give an address its broadcast address', () => {
-    const { header, attributes } = rtnetlink.newAddress(2, 0xac110002, 16);
+    const { header, attributes } = rtnetlink.newAddress(2, { address: 0xac110002, prefixLength: 16 });
     expect([hex(header), ...attributes.map(({ type, value }) => `${type} ${hex(value)}`)]).toEqual([
       '02100000 02000000',
       '2 ac110002',
@@ -133,6 +133,7 @@ describe('readers', () => {
       up: true,
       master: 4,
       kind: 'veth',
+      alias: '',
     });
   });
 

@@ -1,14 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { parseIpv4 } from '../../../../daemon/base/ipv4.ts';
 import {
-  addCommands,
-  deleteCommands,
+  bridgeCommands,
   elementKey,
+  portCommands,
   rebuildCommands,
 } from '../../../../runtime/network/ruleset.ts';
 import type { PublishedPort } from '../../../../runtime/network/ruleset.ts';
 
-const bridge = { name: 'berth0', gateway: parseIpv4('172.17.0.1') ?? 0, prefixLength: 16, mtu: 1500 };
+const bridge = {
+  name: 'berth0',
+  addresses: [{ address: parseIpv4('172.17.0.1') ?? 0, prefixLength: 16 }],
+  mtu: 1500,
+  internal: false,
+  icc: true,
+  masquerade: true,
+};
 
 function port(hostIp: string, hostPort: number, protocol: 'tcp' | 'udp' = 'tcp'): PublishedPort {
   return {
@@ -23,11 +30,11 @@ function port(hostIp: string, hostPort: number, protocol: 'tcp' | 'udp' = 'tcp')
 describe('element commands', () => {
   it('put a port of every host address into one map and of a single one into the other', () => {
     const ports = [port('0.0.0.0', 8080), port('127.0.0.1', 8081), port('0.0.0.0', 53, 'udp')];
-    expect(addCommands('t', ports).split('\n')).toEqual([
+    expect(portCommands('add', 't', ports).split('\n')).toEqual([
       'add element ip t published_any { tcp . 8080 : 172.17.0.2 . 80, udp . 53 : 172.17.0.2 . 80 }',
       'add element ip t published_at { tcp . 127.0.0.1 . 8081 : 172.17.0.2 . 80 }',
     ]);
-    expect(deleteCommands('t', ports).split('\n')).toEqual([
+    expect(portCommands('delete', 't', ports).split('\n')).toEqual([
       'delete element ip t published_any { tcp . 8080, udp . 53 }',
       'delete element ip t published_at { tcp . 127.0.0.1 . 8081 }',
     ]);
@@ -37,7 +44,11 @@ describe('element commands', () => {
 
 describe('rebuildCommands()', () => {
   it("never touches the administrator's chain and ends with the elements", () => {
-    const commands = rebuildCommands('berth', bridge, [port('0.0.0.0', 8080)]);
+    const commands = rebuildCommands('berth', {
+      bridges: [bridge],
+      ports: [port('0.0.0.0', 8080)],
+      ipv6: false,
+    });
     expect(commands.match(/^(flush|delete) .*/gm)).toEqual([
       'flush chain ip berth guard',
       'flush chain ip berth inbound',
@@ -47,10 +58,57 @@ describe('rebuildCommands()', () => {
       'flush chain ip berth outbound',
       'flush map ip berth published_any',
       'flush map ip berth published_at',
+      'flush set ip berth bridges',
+      'flush set ip berth internal',
+      'flush set ip berth subnets',
+      'flush set ip berth homes',
+      'flush set ip berth masqueraded',
+      'flush set ip berth together',
     ]);
     expect(commands.split('\n').at(-1)).toBe(
       'add element ip berth published_any { tcp . 8080 : 172.17.0.2 . 80 }',
     );
-    expect(commands).toContain('iifname != { "berth0", "lo" } ip daddr 172.17.0.0/16 drop');
+  });
+
+  it('makes the IPv6 table of the same form when it is wanted', () => {
+    const commands = rebuildCommands('berth', { bridges: [], ports: [], ipv6: true });
+    const of = (family: string): string[] =>
+      commands.match(new RegExp(`^flush \\w+ ${family} .*`, 'gm')) ?? [];
+    expect(of('ip6').map((line) => line.replace(' ip6 ', ' ip '))).toEqual(of('ip'));
+  });
+});
+
+describe('bridgeCommands()', () => {
+  it('make a bridge elements of sets, each in the table of its family', () => {
+    const dual = {
+      ...bridge,
+      addresses: [
+        ...bridge.addresses,
+        { address: 0xfd00_0000_0000_0000_0000_0000_0000_0001n, prefixLength: 64 },
+      ],
+    };
+    expect(bridgeCommands('add', 't', dual, ['ip', 'ip6']).split('\n')).toEqual([
+      'add element ip t bridges { "berth0" }',
+      'add element ip t together { "berth0" . "berth0" }',
+      'add element ip t subnets { 172.17.0.0/16 }',
+      'add element ip t homes { "berth0" . 172.17.0.0/16 }',
+      'add element ip t masqueraded { 172.17.0.0/16 }',
+      'add element ip6 t bridges { "berth0" }',
+      'add element ip6 t together { "berth0" . "berth0" }',
+      'add element ip6 t subnets { fd00::/64 }',
+      'add element ip6 t homes { "berth0" . fd00::/64 }',
+      'add element ip6 t masqueraded { fd00::/64 }',
+    ]);
+  });
+
+  it('lead nobody out of an internal network, nor containers to each other without icc', () => {
+    expect(
+      bridgeCommands('delete', 't', { ...bridge, internal: true, icc: false }, ['ip']).split('\n'),
+    ).toEqual([
+      'delete element ip t bridges { "berth0" }',
+      'delete element ip t internal { "berth0" }',
+      'delete element ip t subnets { 172.17.0.0/16 }',
+      'delete element ip t homes { "berth0" . 172.17.0.0/16 }',
+    ]);
   });
 });

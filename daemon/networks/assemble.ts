@@ -1,0 +1,38 @@
+import type { MetaTable, NetworkTable } from '../../storage/database/rows.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import type { Journal } from '../events/journal-types.ts';
+import { BridgeDriver } from './bridge-driver.ts';
+import { DefaultNetwork } from './default-network.ts';
+import type { NetworkDriver } from './driver.ts';
+import type { HostFiles } from './host-files.ts';
+import { Networks } from './networks.ts';
+import type { NetworkOptions } from './options.ts';
+import type { NetworkKernel } from './ports.ts';
+import { NetworkRegistry } from './registry.ts';
+import { Sandboxes } from './sandboxes.ts';
+
+export interface NetworkParts {
+  kernel: NetworkKernel;
+  meta: MetaTable;
+  table: NetworkTable;
+  journal: Journal;
+  options: NetworkOptions;
+  files: HostFiles;
+  containerName: (containerId: string) => string | undefined;
+  isWanted: (networkName: string) => boolean;
+  clock: Clock;
+  log: Logger;
+}
+
+/** The domain of networks, put together: `networks` for the API, `sandboxes` for containers. */
+export function assembleNetworks(parts: NetworkParts): { networks: Networks; sandboxes: Sandboxes } {
+  const registry = new NetworkRegistry(parts);
+  const bridgeDriver = new BridgeDriver(parts);
+  const drivers = new Map<string, NetworkDriver>([[bridgeDriver.name, bridgeDriver]]);
+  const defaultNetwork = new DefaultNetwork({ ...parts, registry, bridgeDriver });
+  return {
+    networks: new Networks({ ...parts, registry, drivers }),
+    sandboxes: new Sandboxes({ ...parts, registry, drivers, defaultNetwork }),
+  };
+}

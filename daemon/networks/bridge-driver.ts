@@ -1,0 +1,77 @@
+import type { InterfaceAddress } from '../base/ip.ts';
+import { bridgeOptions } from './bridge-options.ts';
+import { defaultBridgeSettings } from './default-bridge.ts';
+import type { NetworkDriver } from './driver.ts';
+import type { Network, NetworkSpec } from './network.ts';
+import type { NetworkOptions } from './options.ts';
+import type { Attachment, BridgeSettings, NetworkKernel, SandboxInterface } from './ports.ts';
+
+/** Networks that are a bridge of this host. */
+export class BridgeDriver implements NetworkDriver {
+  readonly name = 'bridge';
+  readonly scope = 'local';
+  readonly #kernel: Pick<NetworkKernel, 'addBridge' | 'removeBridge'>;
+  readonly #options: NetworkOptions;
+
+  constructor(deps: { kernel: Pick<NetworkKernel, 'addBridge' | 'removeBridge'>; options: NetworkOptions }) {
+    this.#kernel = deps.kernel;
+    this.#options = deps.options;
+  }
+
+  check(spec: NetworkSpec): void {
+    bridgeOptions(spec.options);
+  }
+
+  create(network: Network): Promise<void> {
+    return this.#kernel.addBridge(this.settings(network));
+  }
+
+  remove(network: Network): Promise<void> {
+    return this.#kernel.removeBridge(this.settings(network));
+  }
+
+  attachment(network: Network, iface: SandboxInterface): Attachment {
+    return { bridge: this.settings(network), iface };
+  }
+
+  mtu(network: Network): number {
+    return this.settings(network).mtu;
+  }
+
+  bindingAddress(network: Network): string | undefined {
+    return bridgeOptions(network.spec.options).bindingAddress;
+  }
+
+  hostLinks(network: Network): string[] {
+    return [this.#linkName(network)];
+  }
+
+  settings(network: Network): BridgeSettings {
+    if (network.isBuiltIn && network.pool !== undefined) {
+      return defaultBridgeSettings(this.#options, network.pool);
+    }
+    const { mtu, icc, masquerade } = bridgeOptions(network.spec.options);
+    return {
+      name: this.#linkName(network),
+      networkId: network.id,
+      addresses: addresses(network),
+      mtu: mtu ?? this.#options.mtu,
+      internal: network.spec.internal,
+      icc,
+      masquerade,
+    };
+  }
+
+  #linkName(network: Network): string {
+    return network.isBuiltIn
+      ? this.#options.bridge
+      : (bridgeOptions(network.spec.options).name ??
+          `${this.#options.interfacePrefix}${network.id.slice(0, 10)}`);
+  }
+}
+
+function addresses({ pool, pool6 }: Network): InterfaceAddress[] {
+  return [pool, pool6]
+    .filter((each) => each !== undefined)
+    .map(({ gateway, subnet }) => ({ address: gateway, prefixLength: subnet.prefixLength }));
+}

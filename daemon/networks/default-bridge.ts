@@ -1,0 +1,95 @@
+import { EngineError, invalidArgument, isEngineError } from '../base/errors.ts';
+import { contains, formatSubnet, overlaps, parseCidr, subnetSize } from '../base/ipv4.ts';
+import type { Subnet } from '../base/ipv4.ts';
+import { BUILT_IN_SUPPLIES, freeSubnet } from './ipam.ts';
+import type { AddressPool, SubnetSupply } from './ipam.ts';
+import type { NetworkOptions } from './options.ts';
+import type { BridgeSettings } from './ports.ts';
+
+/** The default network: its addresses come from the configuration, not from a row. Pure. */
+
+/**
+ * The pool of the default bridge. Throws invalid_argument naming the option, resource_exhausted when none is
+ * free.
+ */
+export function chooseBridgePool(options: {
+  bip?: string | undefined;
+  fixedCidr?: string | undefined;
+  supplies?: readonly SubnetSupply[];
+  /** What the bridge had before: kept as long as nothing else uses it. */
+  previous?: string | undefined;
+  used: readonly Subnet[];
+}): AddressPool {
+  if (options.bip !== undefined) {
+    const { address, subnet } = cidrOption('bip', options.bip);
+    if (address === subnet.base || address === subnet.base + subnetSize(subnet) - 1) {
+      throw invalidArgument(`bip "${options.bip}": not an address of a host in its subnet`);
+    }
+    return withRange({ subnet, gateway: address }, options.fixedCidr);
+  }
+  const previous = options.previous === undefined ? undefined : parseCidr(options.previous)?.subnet;
+  const subnet =
+    previous !== undefined && !options.used.some((other) => overlaps(previous, other))
+      ? previous
+      : firstFree(options.supplies ?? BUILT_IN_SUPPLIES, options.used);
+  return withRange({ subnet, gateway: subnet.base + 1 }, options.fixedCidr);
+}
+
+function firstFree(supplies: readonly SubnetSupply[], used: readonly Subnet[]): Subnet {
+  try {
+    return freeSubnet(supplies, used);
+  } catch (error) {
+    if (isEngineError(error, 'resource_exhausted')) {
+      throw new EngineError(
+        'resource_exhausted',
+        'network bridge: every built-in subnet overlaps a network of this host; set "bip"',
+        { cause: error },
+      );
+    }
+    throw error;
+  }
+}
+
+function withRange(pool: Omit<AddressPool, 'range'>, fixedCidr: string | undefined): AddressPool {
+  if (fixedCidr === undefined) {
+    return { ...pool, range: pool.subnet };
+  }
+  const { subnet: range } = cidrOption('fixed-cidr', fixedCidr);
+  if (!contains(pool.subnet, range.base) || range.prefixLength < pool.subnet.prefixLength) {
+    throw invalidArgument(
+      `fixed-cidr "${fixedCidr}": not within the bridge's subnet ${formatSubnet(pool.subnet)}`,
+    );
+  }
+  return { ...pool, range };
+}
+
+function cidrOption(name: string, value: string): { address: number; subnet: Subnet } {
+  const cidr = parseCidr(value);
+  if (cidr === undefined || cidr.subnet.prefixLength > 30 || cidr.subnet.prefixLength < 8) {
+    throw invalidArgument(`${name} "${value}": expected an IPv4 address with a prefix length from 8 to 30`);
+  }
+  return cidr;
+}
+
+export function defaultBridgeSettings(options: NetworkOptions, pool: AddressPool): BridgeSettings {
+  return {
+    name: options.bridge,
+    addresses: [{ address: pool.gateway, prefixLength: pool.subnet.prefixLength }],
+    mtu: options.mtu,
+    internal: false,
+    icc: options.icc,
+    masquerade: options.masquerade,
+  };
+}
+
+/** What inspect shows of the configuration, in the words of dockerd's bridge driver. */
+export function defaultBridgeOptions(options: NetworkOptions): Record<string, string> {
+  return {
+    'com.docker.network.bridge.default_bridge': 'true',
+    'com.docker.network.bridge.enable_icc': String(options.icc),
+    'com.docker.network.bridge.enable_ip_masquerade': String(options.masquerade),
+    'com.docker.network.bridge.host_binding_ipv4': options.ip,
+    'com.docker.network.bridge.name': options.bridge,
+    'com.docker.network.driver.mtu': String(options.mtu),
+  };
+}

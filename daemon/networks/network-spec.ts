@@ -1,0 +1,90 @@
+import type { IpamConfig, NetworkCreateRequest } from '../../api/types/system.ts';
+import { EngineError, internal, invalidArgument, notFound, notImplemented } from '../base/errors.ts';
+import { ipamConfigs, poolOf, pool6Of } from './ipam-config.ts';
+import type { AddressPool, AddressPool6 } from './ipam.ts';
+import type { NetworkSpec } from './network.ts';
+
+const PREDEFINED = new Set(['bridge', 'host', 'none', 'default']);
+const NAME_LENGTH_MAX = 255;
+
+/** The name, as it came. Throws invalid_argument, or forbidden for those of the engine. */
+export function checkNetworkName(name: string): string {
+  // Any text a person can read was a name to dockerd; these few could not be told from other things.
+  if (
+    name.trim() === '' ||
+    name.length > NAME_LENGTH_MAX ||
+    /[\p{Cc}/]/u.test(name) ||
+    name.startsWith('container:')
+  ) {
+    throw invalidArgument(`invalid network name: ${JSON.stringify(name)}`);
+  }
+  if (PREDEFINED.has(name)) {
+    throw new EngineError('forbidden', `operation is not permitted on predefined ${name} network`);
+  }
+  return name;
+}
+
+/**
+ * What a create request means, without the subnets that nobody asked for by name (`completeIpam` adds them). Pure. A
+ * field is put in force or refused, never ignored.
+ */
+export function networkSpec(request: NetworkCreateRequest): NetworkSpec {
+  refuseSwarm(request);
+  const ipamDriver = request.IPAM?.Driver || 'default';
+  if (ipamDriver !== 'default') {
+    throw notFound(`ipam plugin "${ipamDriver}" not found`);
+  }
+  for (const key of Object.keys(request.IPAM?.Options ?? {})) {
+    throw invalidArgument(`network ${request.Name}: IPAM option "${key}" is not supported`);
+  }
+  return {
+    internal: request.Internal ?? false,
+    attachable: request.Attachable ?? false,
+    enableIPv6: request.EnableIPv6 ?? false,
+    ipam: {
+      driver: ipamDriver,
+      options: request.IPAM?.Options ?? null,
+      config: ipamConfigs(request.IPAM?.Config ?? [], { ipv6: request.EnableIPv6 ?? false }),
+    },
+    options: request.Options ?? {},
+    labels: request.Labels ?? {},
+  };
+}
+
+function refuseSwarm(request: NetworkCreateRequest): void {
+  if (request.Ingress) {
+    throw notImplemented(`network ${request.Name}: ingress networks need a swarm`);
+  }
+  if (request.Scope !== undefined && request.Scope !== '' && request.Scope !== 'local') {
+    throw notImplemented(`network ${request.Name}: scope ${request.Scope} needs a swarm`);
+  }
+  if (request.ConfigOnly || request.ConfigFrom?.Network) {
+    throw notImplemented(
+      `network ${request.Name}: networks that only hold configuration are not supported yet`,
+    );
+  }
+}
+
+/** The pools of a specification whose subnets are complete. */
+export function poolsOf(spec: NetworkSpec): { pool?: AddressPool; pool6?: AddressPool6 } {
+  const pools = spec.ipam.config.map((config: IpamConfig) => ({
+    four: poolOf(config),
+    six: pool6Of(config),
+  }));
+  const pool = pools.find(({ four }) => four !== undefined)?.four;
+  const pool6 = pools.find(({ six }) => six !== undefined)?.six;
+  return { ...(pool && { pool }), ...(pool6 && { pool6 }) };
+}
+
+/** A specification as it came from the database. Throws internal when the row does not hold one. */
+export function readSpec(stored: unknown): NetworkSpec {
+  if (
+    typeof stored !== 'object' ||
+    stored === null ||
+    !['internal', 'ipam', 'options', 'labels'].every((key) => key in stored)
+  ) {
+    throw internal(`the database holds no network specification: ${JSON.stringify(stored)}`);
+  }
+  // Written by create, from the same type; the database keeps JSON as it is.
+  return stored as NetworkSpec;
+}

@@ -1,0 +1,61 @@
+import type { EndpointSettings, StringMap } from '../../api/types/container.ts';
+import type { IpamConfig } from '../../api/types/system.ts';
+import type { IpAddress } from '../base/ip.ts';
+import type { AddressPool, AddressPool6 } from './ipam.ts';
+
+export const BUILT_IN_NETWORKS = ['bridge', 'host', 'none'] as const;
+export type BuiltInName = (typeof BUILT_IN_NETWORKS)[number];
+
+/** What a network is to be, for as long as it lives: the JSON of its row. Checked, with every default filled in. */
+export interface NetworkSpec {
+  internal: boolean;
+  attachable: boolean;
+  enableIPv6: boolean;
+  ipam: { driver: string; options: StringMap | null; config: IpamConfig[] };
+  options: StringMap;
+  labels: StringMap;
+}
+
+/** A container in a network. */
+export interface NetworkMember {
+  containerId: string;
+  containerName: string;
+  endpoint: EndpointSettings;
+}
+
+/** A network in memory: its row or built-in facts, and who is in it. */
+export interface Network {
+  readonly id: string;
+  readonly name: string;
+  readonly driver: string;
+  readonly createdNano: bigint;
+  readonly isBuiltIn: boolean;
+  readonly spec: NetworkSpec;
+  /** Undefined where the engine gives out none of that family. The default bridge gets its own when it is made. */
+  pool: AddressPool | undefined;
+  readonly pool6: AddressPool6 | undefined;
+  /** By container; lives in memory, because a sandbox is stored with its container. */
+  readonly members: Map<string, NetworkMember>;
+  /** Given out -> container. */
+  readonly addresses: Map<IpAddress, string>;
+}
+
+/** A network that nobody is in yet. */
+export function newNetwork(
+  facts: Pick<Network, 'id' | 'name' | 'driver' | 'createdNano' | 'isBuiltIn' | 'spec'> & {
+    pool?: AddressPool | undefined;
+    pool6?: AddressPool6 | undefined;
+  },
+): Network {
+  return { pool: undefined, pool6: undefined, ...facts, members: new Map(), addresses: new Map() };
+}
+
+/** A network that a user made: names are resolved in it, addresses and aliases may be chosen. */
+export function isUserDefined(network: Network): boolean {
+  return !network.isBuiltIn;
+}
+
+/** Somebody is in it, or about to be. */
+export function isInUse(network: Network): boolean {
+  return network.members.size > 0 || network.addresses.size > 0;
+}

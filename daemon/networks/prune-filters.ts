@@ -1,0 +1,37 @@
+import { invalidArgument } from '../base/errors.ts';
+import { parseMoment } from '../base/moment.ts';
+import type { Network } from './network.ts';
+
+type Filters = ReadonlyMap<string, readonly string[]>;
+
+/** Filters of POST /networks/prune. Throws invalid_argument for unknown keys and values. Pure. */
+export function pruneTest(filters: Filters, nowNano: bigint): (network: Network) => boolean {
+  const tests = [...filters].map(([key, values]) => test(key, values, nowNano));
+  return (network) => tests.every((passes) => passes(network));
+}
+
+function test(key: string, values: readonly string[], nowNano: bigint): (network: Network) => boolean {
+  switch (key) {
+    case 'until': {
+      const [value, ...more] = values;
+      if (value === undefined || more.length > 0) {
+        throw invalidArgument('more than one until filter specified');
+      }
+      const until = parseMoment(value, nowNano);
+      return ({ createdNano }) => createdNano < until;
+    }
+    case 'label':
+      return ({ spec }) => values.every((value) => hasLabel(spec.labels, value));
+    case 'label!':
+      return ({ spec }) => !values.some((value) => hasLabel(spec.labels, value));
+    default:
+      throw invalidArgument(`invalid filter '${key}'`);
+  }
+}
+
+/** `key` or `key=value`. */
+export function hasLabel(labels: Readonly<Record<string, string>>, value: string): boolean {
+  const [key = '', ...rest] = value.split('=');
+  const found = Object.hasOwn(labels, key) ? labels[key] : undefined;
+  return found !== undefined && (rest.length === 0 || found === rest.join('='));
+}

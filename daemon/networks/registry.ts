@@ -1,0 +1,140 @@
+import type { MetaTable, NetworkTable } from '../../storage/database/rows.ts';
+import type { Clock } from '../base/clock.ts';
+import { conflict, errorText, invalidArgument, notFound } from '../base/errors.ts';
+import { newId } from '../base/ids.ts';
+import type { Logger } from '../base/log.ts';
+import { BUILT_IN_NETWORKS, newNetwork } from './network.ts';
+import type { BuiltInName, Network, NetworkMember } from './network.ts';
+import { poolsOf, readSpec } from './network-spec.ts';
+
+const DRIVERS = { bridge: 'bridge', host: 'host', none: 'null' } as const satisfies Record<
+  BuiltInName,
+  string
+>;
+
+/**
+ * All networks in memory, and who is in them. Ids of the built-in ones are made at the first start of a data root and
+ * kept in its meta table; those of users are rows.
+ */
+export class NetworkRegistry {
+  readonly builtIn: Readonly<Record<BuiltInName, Network>>;
+  readonly #meta: MetaTable;
+  readonly #byId = new Map<string, Network>();
+  readonly #byName = new Map<string, Network>();
+
+  constructor(deps: { meta: MetaTable; table: Pick<NetworkTable, 'all'>; clock: Clock; log: Logger }) {
+    this.#meta = deps.meta;
+    const load = (name: BuiltInName): Network => this.#builtIn(name, deps.clock);
+    this.builtIn = { bridge: load('bridge'), host: load('host'), none: load('none') };
+    for (const name of BUILT_IN_NETWORKS) {
+      this.add(this.builtIn[name]);
+    }
+    for (const row of deps.table.all()) {
+      try {
+        const spec = readSpec(row.spec);
+        this.add(newNetwork({ ...row, spec, isBuiltIn: false, ...poolsOf(spec) }));
+      } catch (error) {
+        // One bad row stops nobody.
+        deps.log.error(
+          { network: row.name, err: errorText(error) },
+          'a network could not be read and is left alone',
+        );
+      }
+    }
+  }
+
+  /** Built-in first, then in the order of creation. */
+  all(): Network[] {
+    return [...this.#byId.values()];
+  }
+
+  add(network: Network): void {
+    if (this.#byName.has(network.name)) {
+      throw conflict(`network with name ${network.name} already exists`);
+    }
+    this.#byId.set(network.id, network);
+    this.#byName.set(network.name, network);
+  }
+
+  delete(network: Network): void {
+    this.#byId.delete(network.id);
+    this.#byName.delete(network.name);
+  }
+
+  has(name: string): boolean {
+    return this.#byName.has(name);
+  }
+
+  /** By id, name or unique id prefix, in this order. */
+  lookUp(ref: string): Network | undefined {
+    return this.#byId.get(ref) ?? this.#byName.get(ref) ?? this.#byPrefix(ref);
+  }
+
+  /** As `lookUp`. Throws not_found. */
+  find(ref: string): Network {
+    const found = this.lookUp(ref);
+    if (found === undefined) {
+      throw notFound(`network ${ref} not found`);
+    }
+    return found;
+  }
+
+  join(network: Network, member: NetworkMember): void {
+    network.members.set(member.containerId, member);
+  }
+
+  leave(containerId: string): void {
+    for (const { members } of this.#byId.values()) {
+      members.delete(containerId);
+    }
+  }
+
+  /** The default bridge's subnet of earlier starts, so that it is stable; undefined at the first. */
+  get storedSubnet(): string | undefined {
+    return this.#meta.get('network.bridge.subnet');
+  }
+
+  storeSubnet(subnet: string): void {
+    if (this.storedSubnet !== subnet) {
+      this.#meta.set('network.bridge.subnet', subnet);
+    }
+  }
+
+  #byPrefix(ref: string): Network | undefined {
+    const [found, ...more] = ref === '' ? [] : this.all().filter(({ id }) => id.startsWith(ref));
+    if (more.length > 0) {
+      throw invalidArgument(
+        `network ${ref} is ambiguous (${more.length + 1} matches found based on ID prefix)`,
+      );
+    }
+    return found;
+  }
+
+  #builtIn(name: BuiltInName, clock: Clock): Network {
+    return newNetwork({
+      name,
+      id: this.#stored(`network.${name}.id`, newId),
+      createdNano: BigInt(this.#stored(`network.${name}.created`, () => String(clock.nowNano()))),
+      driver: DRIVERS[name],
+      isBuiltIn: true,
+      spec: {
+        internal: false,
+        attachable: false,
+        enableIPv6: false,
+        ipam: { driver: 'default', options: null, config: [] },
+        options: {},
+        labels: {},
+      },
+    });
+  }
+
+  #stored(key: string, make: () => string): string {
+    const stored = this.#meta.get(key);
+    if (stored !== undefined) {
+      return stored;
+    }
+    const made = make();
+    this.#meta.set(key, made);
+    return made;
+  }
+}

@@ -1,0 +1,24 @@
+import { isSubnet4 } from '../base/ip.ts';
+import type { Subnet } from '../base/ipv4.ts';
+import type { Subnet6 } from '../base/ipv6.ts';
+import type { NetworkDriver } from './driver.ts';
+import type { NetworkKernel } from './ports.ts';
+import type { NetworkRegistry } from './registry.ts';
+
+/** Subnets that a new network must keep away from: of our networks, and of the host but for our own links. */
+export function usedSubnets(
+  registry: NetworkRegistry,
+  kernel: Pick<NetworkKernel, 'hostSubnets'>,
+  drivers: ReadonlyMap<string, NetworkDriver>,
+): { ipv4: Subnet[]; ipv6: Subnet6[] } {
+  const networks = registry.all();
+  const links = networks.flatMap((network) => drivers.get(network.driver)?.hostLinks(network) ?? []);
+  const host = kernel.hostSubnets(links);
+  return {
+    ipv4: [...networks.flatMap(({ pool }) => pool?.subnet ?? []), ...host.filter(isSubnet4)],
+    ipv6: [
+      ...networks.flatMap(({ pool6 }) => pool6?.subnet ?? []),
+      ...host.flatMap((subnet) => (isSubnet4(subnet) ? [] : [subnet])),
+    ],
+  };
+}
