@@ -142,7 +142,8 @@ export const containerRoutes: readonly ServedRoute[] = [
   route({
     id: 'container.remove',
     method: 'DELETE',
-    path: '/containers/:id',
+    // With `link` the name of a link, `parent/alias`.
+    path: '/containers/*id',
     handler: async ({ params, query }, { containers }) => {
       await containers.remove(ref(params), {
         volumes: query.bool('v'),

@@ -78,7 +78,8 @@ function specify(
       try {
         const { id, spec } = registry.find(ref);
         const { Hostname: hostname = '', Domainname: domainname = '' } = spec.config;
-        return { id, hostname, domainname, mounts: spec.mounts };
+        const { NetworkMode: networkMode } = spec.hostConfig;
+        return { id, hostname, domainname, networkMode, mounts: spec.mounts };
       } catch (error) {
         if (isEngineError(error, 'not_found')) {
           return undefined;

@@ -11,6 +11,11 @@ export function donorIds({ hostConfig }: Pick<ContainerSpec, 'hostConfig'>): str
   return [...new Set(ids)];
 }
 
+/** Donors, and the containers it is linked to, which must run as well. */
+function neededIds(spec: ContainerSpec): string[] {
+  return [...new Set([...donorIds(spec), ...(spec.links ?? []).map(({ targetId }) => targetId)])];
+}
+
 /**
  * The donors that `id` waits for: all but those that join `id` themselves, at once or through others. Create cannot
  * make such a circle; where rows hold one, nobody is to wait for ever. Pure.
@@ -32,13 +37,13 @@ function reaches(from: string, target: string, donorsOf: (id: string) => readonl
  * then, or will not. A start tells which.
  */
 export async function donorsSettled(context: ContainerContext, container: Container): Promise<void> {
-  if (donorIds(container.spec).length === 0) {
+  if (neededIds(container.spec).length === 0) {
     return;
   }
   const { registry, waiters } = context;
   const donorsOf = (id: string): string[] => {
     const other = registry.get(id);
-    return other === undefined ? [] : donorIds(other.spec);
+    return other === undefined ? [] : neededIds(other.spec);
   };
   for (const id of awaitedDonors(container.id, donorsOf)) {
     const donor = registry.get(id);

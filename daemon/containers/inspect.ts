@@ -4,6 +4,7 @@ import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
 import { endpointViews, portMap } from './endpoint-view.ts';
 import type { Health } from './health/judge.ts';
+import { shownLinks } from './links.ts';
 import { containerFiles } from './paths.ts';
 import { containerOfMode } from './spec/namespaces.ts';
 import type { ContainerState } from './state.ts';
@@ -19,13 +20,17 @@ export async function inspectContainer(
   const container = context.registry.find(ref);
   // Frozen: what is sent again and again is put into JSON once (api/pipeline/json-text.ts).
   container.views.inspect ??= Object.freeze(render(context, container));
-  if (container.execIds.size === 0 && !options.size) {
+  const { links } = container.spec;
+  if (container.execIds.size === 0 && !options.size && links === undefined) {
     return container.views.inspect;
   }
   const view = {
     ...container.views.inspect,
     ExecIDs: container.execIds.size === 0 ? null : [...container.execIds],
   };
+  if (links !== undefined) {
+    view.HostConfig = { ...view.HostConfig, Links: shownLinks(context, container) };
+  }
   if (options.size) {
     const { rootfs } = context;
     view.SizeRw = await rootfs.sizeRw(container.id);

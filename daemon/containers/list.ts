@@ -2,6 +2,7 @@ import type { ListContainersOptions } from '../../api/types/ports.ts';
 import type { ContainerSummary } from '../../api/types/container.ts';
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
+import { linkNames } from './links.ts';
 import { listTest } from './list-filters.ts';
 import { countsAsRunning, shownStatus } from './state-facts.ts';
 import { statusText } from './status-text.ts';
@@ -16,6 +17,7 @@ export async function listContainers(
   const nowNano = context.clock.nowNano();
   const summaries = containers.map((container) => ({
     ...summaryView(context, container),
+    ...linkedNames(context, container),
     Image: context.images.displayName(container.imageId, container.spec.createdFrom),
     State: shownStatus(container.state),
     Status: statusText(container.state, nowNano),
@@ -40,6 +42,15 @@ function chosen(context: ContainerContext, options: ListContainersOptions): read
         passes(container),
     );
   return options.limit > 0 ? found.slice(0, options.limit) : found;
+}
+
+/** Not kept with the summary: they change with other containers. */
+function linkedNames(
+  context: ContainerContext,
+  container: Container,
+): Pick<ContainerSummary, 'Names'> | object {
+  const names = linkNames(context, container);
+  return names.length === 0 ? {} : { Names: [`/${container.name}`, ...names].toSorted() };
 }
 
 /** One after the other: each walks a directory tree, and a list must not take the disk from everybody. */

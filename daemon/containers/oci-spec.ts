@@ -5,6 +5,7 @@ import { invariant } from '../base/errors.ts';
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
 import { runningDonor } from './donor.ts';
+import { linkVariables } from './links.ts';
 import { readLaunchFacts } from './oci/launch-facts.ts';
 import { buildExecProcess } from './oci/process.ts';
 import { translate } from './oci/translate.ts';
@@ -28,6 +29,7 @@ export function makeOciSpec(
     host: facts,
     defaults,
     ...readLaunchFacts(spec, rootPath),
+    linkVariables: linkVariables(context, container),
     rootPath,
     cgroupsPath: cgroupsPathOf(facts.cgroup.driver, spec.hostConfig.CgroupParent || cgroupParent, id),
     netnsPath: sandbox.netnsPath,
@@ -52,6 +54,7 @@ export function makeExecProcess(
   return buildExecProcess(spec, request, {
     host: facts,
     defaults,
+    linkVariables: linkVariables(context, container),
     user: resolveUser(
       request.User || spec.config.User || '',
       readAccountFiles(root),

@@ -7,12 +7,14 @@ export class Registry {
   readonly #byId = new Map<string, Container>();
   /** Names in use or promised to a container that is being created. */
   readonly #idByName = new Map<string, string>();
+  /** Containers with links, by the id of each target. */
+  readonly #linkedTo = new Map<string, Set<Container>>();
   /** Newest first; rebuilt when asked for after a change. */
   #newestFirst: readonly Container[] | undefined;
 
   /** The container of a full id, a name (with or without slash) or a unique prefix. Throws what dockerd prints. */
   find(ref: string): Container {
-    const container = this.#byId.get(ref) ?? this.byName(ref) ?? this.#byPrefix(ref);
+    const container = this.#byId.get(ref) ?? this.byName(ref) ?? this.#byPrefix(ref) ?? this.#byLink(ref);
     if (container === undefined) {
       throw notFound(`No such container: ${ref}`);
     }
@@ -34,6 +36,11 @@ export class Registry {
       a.createdNano < b.createdNano ? 1 : a.createdNano > b.createdNano ? -1 : 0,
     );
     return this.#newestFirst;
+  }
+
+  /** Containers that were created with a link to this one. */
+  linkedTo(targetId: string): readonly Container[] {
+    return [...(this.#linkedTo.get(targetId) ?? [])];
   }
 
   isNameTaken(name: string): boolean {
@@ -58,13 +65,25 @@ export class Registry {
   add(container: Container): void {
     this.#byId.set(container.id, container);
     this.#idByName.set(container.name, container.id);
+    for (const { targetId } of container.spec.links ?? []) {
+      this.#linkedTo.set(targetId, (this.#linkedTo.get(targetId) ?? new Set()).add(container));
+    }
     this.#newestFirst = undefined;
   }
 
   delete(container: Container): void {
     this.#byId.delete(container.id);
+    this.#linkedTo.delete(container.id);
+    this.#linkedTo.forEach((parents) => parents.delete(container));
     this.releaseName(container.name, container.id);
     this.#newestFirst = undefined;
+  }
+
+  /** `parent/alias` names the container that a link leads to. */
+  #byLink(ref: string): Container | undefined {
+    const [, parent, alias] = /^\/?([^/]+)\/([^/]+)$/.exec(ref) ?? [];
+    const links = parent === undefined ? [] : (this.byName(parent)?.spec.links ?? []);
+    return this.#byId.get(links.find((link) => link.alias === alias)?.targetId ?? '');
   }
 
   #byPrefix(prefix: string): Container | undefined {

@@ -1,4 +1,4 @@
-import { conflict, errorText, internal, invalidArgument, notFound } from '../base/errors.ts';
+import { conflict, errorText, internal, notFound } from '../base/errors.ts';
 import type { EngineError } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { persistently } from '../base/retry.ts';
@@ -7,6 +7,7 @@ import type { ContainerContext } from './context.ts';
 import { containerEvent } from './events.ts';
 import { killAndWait } from './kill.ts';
 import { loggedRun } from './logged-run.ts';
+import { removeLink } from './links.ts';
 import { cancelRestart } from './restart-timer.ts';
 import { countsAsRunning, isLive } from './state-facts.ts';
 import { startIsOver } from './stop.ts';
@@ -19,14 +20,18 @@ export interface RemoveOptions {
   force: boolean;
 }
 
-/** Removes a container. Throws conflict when it runs and is not to be killed. */
+/**
+ * Removes a container, or with `link` only the link that `ref` names. Throws conflict when it runs and is not to be
+ * killed.
+ */
 export async function removeContainer(
   context: ContainerContext,
   ref: string,
   options: RemoveOptions & { link: boolean },
 ): Promise<void> {
   if (options.link) {
-    throw invalidArgument(`links are not supported: container ${ref} has none to remove`);
+    await removeLink(context, ref);
+    return;
   }
   const container = context.registry.find(ref);
   if (container.state.status === 'removing') {

@@ -8,6 +8,7 @@ import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
 import { containerExited, removeIfAutomatic, settleExit } from './exit.ts';
 import { loggedRun } from './logged-run.ts';
+import { rewriteLinkedHosts } from './links.ts';
 import { decideRecovery } from './recovery.ts';
 import type { Recovery } from './recovery.ts';
 import { finishRemoval, removeLocked } from './remove.ts';
@@ -45,6 +46,8 @@ export async function restoreContainers(context: ContainerContext): Promise<Disp
   for (const { container, recovery } of recoveries) {
     await recover(context, container, recovery);
   }
+  // A daemon that died between a start and telling those who are linked to it.
+  registry.all().forEach((container) => rewriteLinkedHosts(context, container));
   failpoint('containers.restore.sweep');
   await sweep(context, unreadable);
   for (const container of registry.all()) {

@@ -13,6 +13,7 @@ import { NEW_HEALTH } from './health/judge.ts';
 import { writeIdentityFiles } from './identity-files.ts';
 import { makeOciSpec } from './oci-spec.ts';
 import { loggedRun } from './logged-run.ts';
+import { refuseDeadLinks, tellLinked } from './links.ts';
 import { containerFiles } from './paths.ts';
 import type { Sandbox, StdinMode } from './ports.ts';
 import type { OciSpec } from '../../runtime/runc/spec-types.ts';
@@ -82,6 +83,7 @@ async function bringUp(context: ContainerContext, container: Container): Promise
   const { id } = container;
   await using rollback = new Rollback(log, { container: id });
 
+  refuseDeadLinks(context, container);
   await context.turns.next();
   const [sandbox, rootPath] = await together(
     prepareNetwork(context, container, rollback),
@@ -102,6 +104,7 @@ async function bringUp(context: ContainerContext, container: Container): Promise
     [...networkEvents(context.networks, container, sandbox, 'connect'), containerEvent(container, 'start')],
   );
   rollback.commit();
+  tellLinked(context, container);
   await letGo(context, id);
   failpoint('containers.start.begun');
 }
@@ -113,7 +116,7 @@ async function prepareNetwork(
 ): Promise<Sandbox> {
   const sandbox = await openSandbox(context, container, rollback);
   failpoint('containers.start.files');
-  writeIdentityFiles(containerFiles(context.dataRoot, container.id), container, sandbox);
+  writeIdentityFiles(context, container, sandbox);
   return sandbox;
 }
 

@@ -21,6 +21,8 @@ export interface ProcessFacts {
   defaults: EngineDefaults;
   /** The user of this process, looked up in the container's own root. */
   user: ResolvedUser;
+  /** Variables of its links; the container's own entries win. */
+  linkVariables?: readonly string[];
 }
 
 /** The container's first process. Pure. */
@@ -33,7 +35,7 @@ export function buildInitProcess(spec: ContainerSpec, facts: ProcessFacts): OciP
     terminal: tty,
     ...(tty && (height > 0 || width > 0) && { consoleSize: { height, width } }),
     args: [...(hasInit(spec, facts.defaults) ? [INIT_PATH, '--'] : []), spec.path, ...spec.args],
-    env: environment(spec, tty, facts.user, []),
+    env: environment(spec, tty, facts, []),
     cwd: config.WorkingDir || '/',
   };
 }
@@ -60,7 +62,7 @@ export function buildExecProcess(
     terminal: tty,
     ...(tty && (height > 0 || width > 0) && { consoleSize: { height, width } }),
     args,
-    env: environment(spec, tty, facts.user, request.Env ?? []),
+    env: environment(spec, tty, facts, request.Env ?? []),
     cwd: checkWorkingDirectory(request.WorkingDir ?? '') || spec.config.WorkingDir || '/',
   };
 }
@@ -109,16 +111,16 @@ export function capabilitiesOf(
   return { bounding, effective: active, permitted: active, inheritable: [], ambient: [] };
 }
 
-/** PATH, HOSTNAME and TERM, then the container's own entries in order; a name without `=` takes one away. */
+/** PATH, HOSTNAME and TERM, links, then the container's own entries in order; a name without `=` takes one away. */
 function environment(
   spec: ContainerSpec,
   tty: boolean,
-  user: ResolvedUser,
+  { user, linkVariables = [] }: ProcessFacts,
   extra: readonly string[],
 ): string[] {
   const entries = new Map<string, string>();
   const defaults = [DEFAULT_PATH, `HOSTNAME=${spec.config.Hostname ?? ''}`, ...(tty ? ['TERM=xterm'] : [])];
-  for (const entry of [...defaults, ...(spec.config.Env ?? []), ...extra]) {
+  for (const entry of [...defaults, ...linkVariables, ...(spec.config.Env ?? []), ...extra]) {
     if (entry.includes('=')) {
       entries.set(envName(entry), entry);
     } else {

@@ -13,6 +13,8 @@ import { mergeConfig, platformWarnings } from './config.ts';
 import { normaliseHostConfig } from './host-config.ts';
 import type { NormalHostConfig } from './host-config.ts';
 import type { LogDefaults } from './log-config.ts';
+import type { Link } from './links.ts';
+import { resolveLinks } from './links.ts';
 import type { ResolvedMount } from './mount-points.ts';
 import { resolveMounts } from './mount-points.ts';
 import type { ContainerLookup, NetworkLookup } from './namespaces.ts';
@@ -39,6 +41,8 @@ export interface ContainerSpec {
   args: string[];
   /** Sorted so that parents are mounted before what is inside them. */
   mounts: ResolvedMount[];
+  /** Of the default bridge; absent = none. */
+  links?: Link[];
   platform: string;
   /** Number of the signal that asks the container to end. */
   stopSignal: number;
@@ -108,6 +112,7 @@ export function buildSpec(input: BuildSpecInput): { spec: ContainerSpec; warning
     defaults,
     modes: namespaces.modes,
   });
+  const links = resolveLinks(hostRequest.Links ?? [], hostConfig.NetworkMode, input.findContainer);
   const [path, ...args] = commandLine(config);
   return {
     spec: {
@@ -115,6 +120,7 @@ export function buildSpec(input: BuildSpecInput): { spec: ContainerSpec; warning
       hostConfig,
       networking: resolveEndpoints(request, hostConfig.NetworkMode, input.findNetwork),
       createdFrom: request.Image ?? '',
+      ...(links.length > 0 && { links }),
       path,
       args,
       mounts: resolveMounts({

@@ -63,6 +63,7 @@ export function normaliseHostConfig(
     GroupAdd: asked.GroupAdd?.length ? asked.GroupAdd : null,
     IpcMode: modes.IpcMode,
     Cgroup: '',
+    // Kept as ids in the specification; inspect shows the names of then.
     Links: null,
     OomScoreAdj: oomScore(asked),
     PidMode: modes.PidMode,
@@ -99,7 +100,7 @@ export function normaliseHostConfig(
 
 /** What other engines do and this one does not yet: refused, so that nobody believes it is in force. */
 function refuseUnsupported(asked: HostConfig): void {
-  for (const field of ['Links', 'DeviceRequests', 'StorageOpt', 'Cgroup'] as const) {
+  for (const field of ['DeviceRequests', 'StorageOpt', 'Cgroup'] as const) {
     refuseUnlessEmpty(field, asked[field]);
   }
   if (asked.VolumeDriver && asked.VolumeDriver !== 'local') {

@@ -9,6 +9,8 @@ export interface OtherContainer {
   id: string;
   hostname: string;
   domainname: string;
+  /** `container:` always with the full id. */
+  networkMode: string;
   mounts: readonly ResolvedMount[];
 }
 

@@ -8,6 +8,13 @@ import { execRows } from './rows/exec.ts';
 
 /** Fields whose observation stands in a test of their own. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
+  'Healthcheck.Test': 'test/system/health.test.ts',
+  'Healthcheck.Interval': 'test/system/health.test.ts',
+  'Healthcheck.Timeout': 'test/system/health.test.ts',
+  'Healthcheck.StartPeriod': 'test/system/health.test.ts',
+  'Healthcheck.StartInterval': 'test/system/health.test.ts',
+  'Healthcheck.Retries': 'test/system/health.test.ts',
+  'HostConfig.Links': 'test/system/fields/links.test.ts',
   'HostConfig.CgroupParent': 'test/system/cgroup-parent.test.ts',
 };
 
@@ -16,12 +23,6 @@ const WINDOWS = 'of Windows; refused as dockerd does: a promise about disks that
 
 /** Fields without a row: refused with a 400 that names them, or nothing that could have an effect. */
 const WITHOUT_ROW: Readonly<Record<string, string>> = {
-  'Healthcheck.Test': 'refused until health checks are run',
-  'Healthcheck.Interval': 'means nothing without Test',
-  'Healthcheck.Timeout': 'means nothing without Test',
-  'Healthcheck.StartPeriod': 'means nothing without Test',
-  'Healthcheck.StartInterval': 'means nothing without Test',
-  'Healthcheck.Retries': 'means nothing without Test',
   'HostConfig.Cgroup': 'refused: dockerd takes it and does nothing with it',
   'HostConfig.DeviceRequests.Driver': 'refused: there is no device driver',
   'HostConfig.DeviceRequests.Count': 'refused: there is no device driver',
@@ -30,7 +31,6 @@ const WITHOUT_ROW: Readonly<Record<string, string>> = {
   'HostConfig.DeviceRequests.Options': 'refused: there is no device driver',
   'HostConfig.IOMaximumIOps': WINDOWS,
   'HostConfig.IOMaximumBandwidth': WINDOWS,
-  'HostConfig.Links': 'refused until links are made',
   'HostConfig.StorageOpt': 'refused: overlayfs without project quotas limits nothing',
   'HostConfig.Mounts.VolumeOptions.Subpath': 'refused: of API 1.45',
   'HostConfig.Mounts.VolumeOptions.DriverConfig.Options': 'refused until the local driver mounts devices',

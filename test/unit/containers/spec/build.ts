@@ -12,6 +12,7 @@ const neighbour: OtherContainer = {
   id: NEIGHBOUR_ID,
   hostname: 'next',
   domainname: 'door',
+  networkMode: 'default',
   mounts: [
     {
       type: 'volume',

@@ -185,7 +185,22 @@ const host: [HostConfig, string][] = [
     { LogConfig: { Config: { tag: '{{.Nope}}' } } },
     'template: log-tag: "{{.Nope}}": cannot evaluate ".Nope"',
   ],
-  [{ Links: ['neighbour:x'] }, 'Links is not supported yet: ["neighbour:x"]'],
+  [{ Links: ['nobody:x'] }, 'could not get container for nobody: No such container: nobody'],
+  [{ Links: [''] }, 'invalid Links: empty string specified for links'],
+  [{ Links: ['a:b:c'] }, 'invalid Links: bad format for links: a:b:c'],
+  [{ Links: ['neighbour:'] }, 'invalid Links: bad format for links: neighbour:'],
+  [
+    { Links: ['neighbour:x\n1.2.3.4 bank'] },
+    'invalid Links: bad format for links: neighbour:x\n1.2.3.4 bank',
+  ],
+  [
+    { Links: ['neighbour:x'], NetworkMode: 'host' },
+    "conflicting options: host type networking can't be used with links. This would result in undefined behavior",
+  ],
+  [
+    { Links: ['neighbour:x'], NetworkMode: 'none' },
+    'conflicting options: Links of HostConfig are of the default bridge, and the NetworkMode is none',
+  ],
   [{ DeviceRequests: [{ Count: -1 }] }, 'DeviceRequests is not supported yet: [{"Count":-1}]'],
   [{ StorageOpt: { size: '1G' } }, 'StorageOpt is not supported yet: {"size":"1G"}'],
   [{ CgroupParent: `/a\n/b` }, 'invalid CgroupParent: /a\n/b: not a path of cgroups'],
