@@ -22,7 +22,7 @@ export class SealedBinary implements Disposable {
     this.#log = log;
   }
 
-  /** The path to execute now: that of the copy (a new one when the program was replaced), or where none works its own. */
+  /** The path to execute now: of the copy (a new one when the program was replaced), or where none works its own. */
   current(): string {
     const now = statSync(this.#path, { throwIfNoEntry: false });
     if (now === undefined || !this.#works) {

@@ -160,11 +160,12 @@ describe('restart policies over a restart of the daemon', () => {
   });
 });
 
+const guestOf = (donor: string, Name: string): { HostConfig: object } => ({
+  HostConfig: { NetworkMode: `container:${donor}`, RestartPolicy: { Name } },
+});
+
 describe('containers that join another one', () => {
   const policies = ['always', 'unless-stopped'];
-  const guestOf = (donor: string, Name: string): { HostConfig: object } => ({
-    HostConfig: { NetworkMode: `container:${donor}`, RestartPolicy: { Name } },
-  });
 
   test.each(policies)('%s: come up after it when the host was down', async (name) => {
     const donor = await rig.run(policy(name));
