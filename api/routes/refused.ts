@@ -19,8 +19,6 @@ const NO_SWARM = 'This node is not part of a swarm';
 
 /** Operations this engine does not have yet. Each says so by name; none is a 404 or a silent success. */
 const NOT_YET: readonly Line[] = [
-  ['container.top', 'GET', '/containers/:id/top', 'listing the processes of a container is'],
-  ['container.stats', 'GET', '/containers/:id/stats', 'container statistics are'],
   ['container.attachWebsocket', 'GET', '/containers/:id/attach/ws', 'attaching by websocket is'],
   ['image.build', 'POST', '/build', 'building images is'],
   ['image.buildPrune', 'POST', '/build/prune', 'pruning the build cache is', 31],

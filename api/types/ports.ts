@@ -20,6 +20,7 @@ import type {
   PathStat,
   WaitResponse,
 } from './container.ts';
+import type { ContainerStats, ContainerTop } from './container-stats.ts';
 import type {
   ImageDeleteItem,
   ImageHistoryItem,
@@ -114,6 +115,12 @@ export interface ContainerPort {
     ref: string,
     options: { condition: WaitCondition; signal: AbortSignal },
   ): Promise<{ done: Promise<WaitResponse> }>;
+  /** Throws conflict when it does not run. */
+  top(ref: string, psArguments: string): Promise<ContainerTop>;
+  /** Takes a second, unless `oneShot`: then without what was before. */
+  stats(ref: string, options: { oneShot: boolean; signal: AbortSignal }): Promise<ContainerStats>;
+  /** Each second, until it is removed or `signal`. Throws not_found at once. */
+  statsStream(ref: string, options: { signal: AbortSignal }): AsyncIterable<ContainerStats>;
   update(ref: string, body: ContainerUpdateRequest): Promise<ContainerUpdateResponse>;
   pause(ref: string): Promise<void>;
   unpause(ref: string): Promise<void>;

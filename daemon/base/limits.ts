@@ -84,6 +84,11 @@ export const limits = {
   freezeWaitMs: 2_000,
   /** Time that execs which are just being launched get to have their process before their container is paused. */
   pauseAfterLaunchMs: 10_000,
+  /** Time between two samples of a container's statistics. */
+  statsIntervalMs: 1_000,
+  /** One call of ps, for `top`, and what it may print. */
+  psTimeoutMs: 10_000,
+  psOutputBytesMax: 16 * 1024 * 1024,
   /** Time a killed process gets to vanish before the API answers that it did not. */
   killWaitMs: 10_000,
   /** Time a copy into a volume may keep the event loop before others get their turn. */

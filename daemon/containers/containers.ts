@@ -21,6 +21,7 @@ import type {
   PathStat,
   WaitResponse,
 } from '../../api/types/container.ts';
+import type { ContainerStats, ContainerTop } from '../../api/types/container-stats.ts';
 import { limits } from '../base/limits.ts';
 import { KeyedMutex } from '../base/mutex.ts';
 import { Semaphore } from '../base/semaphore.ts';
@@ -51,10 +52,12 @@ import { restartContainer } from './restart.ts';
 import { cancelRestart } from './restart-timer.ts';
 import { restoreContainers } from './restore.ts';
 import { startContainer } from './start.ts';
+import { containerSampler, containerStats, containerStatsStream } from './stats.ts';
 import { stopContainer } from './stop.ts';
 import type { StopOptions } from './stop.ts';
 import { countContainers, imageUsers, networkUsers, volumeUsers } from './usage.ts';
 import type { ContainerCounts, ImageUser } from './usage.ts';
+import { topContainer } from './top.ts';
 import { unpauseContainer } from './unpause.ts';
 import { updateContainer } from './update.ts';
 import { waitContainer } from './wait.ts';
@@ -76,6 +79,7 @@ export class Containers implements ContainerPort {
   constructor(deps: ContainersDeps) {
     const registry = new Registry();
     const waiters = new Waiters();
+    const turns = new Turns();
     this.#context = {
       ...deps,
       registry,
@@ -89,7 +93,8 @@ export class Containers implements ContainerPort {
       }),
       mutex: new KeyedMutex(),
       starts: new Semaphore(limits.startConcurrency),
-      turns: new Turns(),
+      turns,
+      sampler: containerSampler({ ...deps, turns }),
       volumePaths: new Map(),
     };
     this.#health = new HealthMonitors(this.#context);
@@ -154,6 +159,18 @@ export class Containers implements ContainerPort {
 
   update(ref: string, body: ContainerUpdateRequest): Promise<ContainerUpdateResponse> {
     return updateContainer(this.#context, ref, body);
+  }
+
+  top(ref: string, psArguments: string): Promise<ContainerTop> {
+    return topContainer(this.#context, ref, psArguments);
+  }
+
+  stats(ref: string, options: { oneShot: boolean; signal: AbortSignal }): Promise<ContainerStats> {
+    return containerStats(this.#context, ref, options);
+  }
+
+  statsStream(ref: string, options: { signal: AbortSignal }): AsyncIterable<ContainerStats> {
+    return containerStatsStream(this.#context, ref, options);
   }
 
   pause(ref: string): Promise<void> {

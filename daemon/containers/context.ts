@@ -8,6 +8,7 @@ import type { Semaphore } from '../base/semaphore.ts';
 import type { Turns } from '../base/turns.ts';
 import type { Journal } from '../events/journal-types.ts';
 import type { ArchiveWorkers, HiddenMounts, TarSpools } from './files/ports.ts';
+import type { Container } from './container.ts';
 import type { Machine } from './machine.ts';
 import type {
   ContainerRuntime,
@@ -20,6 +21,7 @@ import type {
 } from './ports.ts';
 import type { Registry } from './registry.ts';
 import type { EngineDefaults } from './spec/container-spec.ts';
+import type { Sampler } from './stats/sampler.ts';
 import type { Waiters } from './waiters.ts';
 
 /** What the container domain is made with. */
@@ -70,6 +72,8 @@ export interface ContainerContext extends ContainersDeps {
   starts: Semaphore;
   /** Taken before each stretch of synchronous work, so that many containers at once do not stop the event loop. */
   turns: Turns;
+  /** Looks at containers for those who want statistics. */
+  sampler: Sampler<Container>;
   /** Where the volumes in use lie on the host, by name; inspect shows it. */
   volumePaths: Map<string, string>;
 }

@@ -1,3 +1,6 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { isGone, readControl } from './control-files.ts';
 import type { CgroupDriver, CgroupLayout } from './detect.ts';
 import { Freezer } from './freezer.ts';
 import type { FreezerState } from './freezer.ts';
@@ -5,6 +8,11 @@ import { changeLimits, settleLimits } from './limit-update.ts';
 import type { LimitPlace } from './limit-update.ts';
 import type { LimitChanges } from './limits.ts';
 import { relativeCgroup } from './paths.ts';
+import { readSmall } from './read-small.ts';
+import { parseHostCpu, parseInterfaces } from './sample.ts';
+import type { ContainerSample } from './sample.ts';
+import { readVersion1 } from './stats-v1.ts';
+import { readVersion2 } from './stats-v2.ts';
 
 export interface ContainerControlDeps {
   layout: CgroupLayout;
@@ -46,6 +54,34 @@ export class ContainerCgroups {
     return settleLimits(this.#limits(id), tag);
   }
 
+  /** What it has used so far; undefined when it has ended. `pid` is one of its processes. About 0.2 ms. */
+  sample(id: string, pid: number): ContainerSample | undefined {
+    const { layout } = this.#deps;
+    const relative = this.#relative(id);
+    const used =
+      layout.version === 2
+        ? readVersion2((file) => readSmall(join(layout.unified ?? '', relative, file)))
+        : readVersion1((controller, file) => {
+            const mountPoint = layout.controllers.get(controller);
+            return mountPoint === undefined ? undefined : readSmall(join(mountPoint, relative, file));
+          });
+    const interfaces = readSmall(`/proc/${pid}/net/dev`);
+    return used && { ...used, interfaces: parseInterfaces(interfaces ?? '') };
+  }
+
+  /** All processors together: nanoseconds run or idled since boot, and how many are online (proc(5), stat). */
+  hostCpu(): { totalNs: number; online: number } {
+    return parseHostCpu(readSmall('/proc/stat') ?? '');
+  }
+
+  /** Numbers of its processes, also of those in cgroups that it has made below its own. */
+  processes(id: string): number[] {
+    const { layout } = this.#deps;
+    // Version 1: any hierarchy will do; runc puts them into all.
+    const [mountPoint = layout.unified ?? ''] = layout.version === 1 ? layout.controllers.values() : [];
+    return processesBelow(join(mountPoint, this.#relative(id)));
+  }
+
   #limits(id: string): LimitPlace {
     return {
       layout: this.#deps.layout,
@@ -60,5 +96,26 @@ export class ContainerCgroups {
 
   #relative(id: string): string {
     return relativeCgroup(this.#deps.driver, this.#deps.cgroupsPath(id));
+  }
+}
+
+function processesBelow(directory: string): number[] {
+  const own = (readControl(join(directory, 'cgroup.procs')) ?? '')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map(Number);
+  return [...own, ...childrenOf(directory).flatMap((name) => processesBelow(join(directory, name)))];
+}
+
+function childrenOf(directory: string): string[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name);
+  } catch (error) {
+    if (isGone(error)) {
+      return [];
+    }
+    throw error;
   }
 }

@@ -273,6 +273,26 @@ describeEngine(
       expect(await must('ps', '-a', '--format', '{{.Names}}')).toBe('busy');
     });
 
+    test('pause, top, update and stats, as people type them', async () => {
+      await must('run', '-d', '--name', 'one', 'busybox', 'sleep', '1000');
+      await must('run', '-d', '--name', 'two', 'busybox', 'sleep', '1000');
+      expect(await must('top', 'one', '-o', 'pid,args')).toMatch(/^PID +COMMAND\n\d+ +sleep 1000$/);
+      await must('update', '--memory', '64m', '--memory-swap', '64m', '--restart', 'on-failure:2', 'one');
+      const fields = '{{.HostConfig.Memory}} {{.HostConfig.RestartPolicy.MaximumRetryCount}}';
+      expect(await must('inspect', '--format', fields, 'one')).toBe('67108864 2');
+      await must('pause', 'one');
+      expect(await must('ps', '--filter', 'status=paused', '--format', '{{.Names}}')).toBe('one');
+      expect((await docker('exec', 'one', 'true')).err).toContain(
+        'is paused, unpause the container before exec',
+      );
+      await must('unpause', 'one');
+      const stats = await must('stats', '--no-stream', '--format', '{{.Name}} {{.PIDs}} {{.MemUsage}}');
+      expect(stats.split('\n').toSorted()).toEqual([
+        expect.stringMatching(/^one 1 \d.* \/ 64MiB$/),
+        expect.stringMatching(/^two 1 \d/),
+      ]);
+    });
+
     test('run --init and --network none and host', async () => {
       expect(
         await must('run', '--rm', '--init', '--network', 'none', 'busybox', 'cat', '/proc/1/comm'),

@@ -15,6 +15,7 @@ import type {
   VersionResponse,
   VolumeView,
 } from '../../api/types/system.ts';
+import { STATS } from './fake-stats.ts';
 
 const ID = 'a1b2'.repeat(16);
 
@@ -316,6 +317,9 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
       stop: nothing,
       restart: nothing,
       kill: nothing,
+      top: () => Promise.resolve({ Titles: ['PID'], Processes: [['1']] }),
+      stats: () => Promise.resolve(STATS),
+      statsStream: () => Readable.from([STATS, STATS]),
       update: () => Promise.resolve({ Warnings: [] }),
       pause: nothing,
       unpause: nothing,

@@ -1,5 +1,6 @@
 import type { VersionChange } from '../change.ts';
 import { changes as v25 } from './v1_25.ts';
+import { changes as v27 } from './v1_27.ts';
 import { changes as v28 } from './v1_28.ts';
 import { changes as v29 } from './v1_29.ts';
 import { changes as v30 } from './v1_30.ts';
@@ -20,6 +21,7 @@ import { changes as v44 } from './v1_44.ts';
  */
 export const CHANGES: readonly VersionChange[] = [
   ...v25,
+  ...v27,
   ...v28,
   ...v29,
   ...v30,

@@ -57,4 +57,12 @@ const pruneEvents = change({
   item: (event) => (isObject(event) && event['Action'] === 'prune' ? undefined : event),
 });
 
-export const changes = [cgroupnsMode, imageFilter, cgroupVersion, pruneEvents];
+const oneShot = change({
+  id: 'stats-one-shot',
+  since: 41,
+  routes: ['container.stats'],
+  description: 'GET /containers/{id}/stats takes one-shot.',
+  request: ({ query }) => query.delete('one-shot'),
+});
+
+export const changes = [oneShot, cgroupnsMode, imageFilter, cgroupVersion, pruneEvents];

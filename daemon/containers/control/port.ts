@@ -3,7 +3,9 @@
  * `runtime/cgroups`. Every method takes the container's id; a cgroup that is gone means that the container has ended.
  */
 import type { FreezerState } from '../../../runtime/cgroups/freezer.ts';
+import type { ContainerSample } from '../../../runtime/cgroups/sample.ts';
 import type { LimitChanges } from '../../../runtime/cgroups/limits.ts';
+import type { HostCpu } from '../stats/reading.ts';
 
 export interface ContainerControl {
   /**
@@ -22,6 +24,13 @@ export interface ContainerControl {
   changeLimits(id: string, changes: LimitChanges, tag: string): Promise<LimitUpdate>;
   /** Undoes what a daemon left that died within an update, unless the database has the specification `tag`. */
   settleLimits(id: string, tag: string): Promise<void>;
+
+  /** What it has used so far; undefined when it has ended. `pid` is one of its processes. Takes a fraction of a ms. */
+  sample(id: string, pid: number): ContainerSample | undefined;
+  /** The processors of the host, for comparison. */
+  hostCpu(): HostCpu;
+  /** Numbers of its processes. Empty when it has ended. */
+  processes(id: string): number[];
 }
 
 /** Limits that are in force, and not yet in the database. */

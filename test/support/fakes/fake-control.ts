@@ -1,5 +1,6 @@
 import type { ContainerControl, LimitUpdate } from '../../../daemon/containers/control/port.ts';
 import type { FreezerState } from '../../../runtime/cgroups/freezer.ts';
+import type { ContainerSample } from '../../../runtime/cgroups/sample.ts';
 import type { LimitChanges } from '../../../runtime/cgroups/limits.ts';
 
 /** Cgroups that exist only in memory. */
@@ -44,6 +45,23 @@ export class FakeControl implements ContainerControl {
       this.limits.set(id, left.old);
     }
     this.#unsettled.delete(id);
+  }
+
+  /** What `sample` answers, by container; undefined = it has ended. */
+  readonly samples = new Map<string, ContainerSample>();
+  samplesTaken = 0;
+
+  sample(id: string): ContainerSample | undefined {
+    this.samplesTaken += 1;
+    return this.samples.get(id);
+  }
+
+  hostCpu(): { totalNs: number; online: number } {
+    return { totalNs: this.samplesTaken * 1e9, online: 2 };
+  }
+
+  processes(): number[] {
+    return [process.pid];
   }
 
   /** Now, or when it is thawed: a frozen process takes no signal. */

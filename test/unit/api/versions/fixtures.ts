@@ -11,6 +11,7 @@ import {
   VERSION,
   VOLUME,
 } from '../../../support/fake-ports.ts';
+import { STATS } from '../../../support/fake-stats.ts';
 
 export type Fixture =
   /** A request: `older` as sent, `newest` as the engine gets it; `refused` in its place where it is an error. */
@@ -30,6 +31,25 @@ const bind = (options: object): object => ({
 });
 
 export const FIXTURES: Readonly<Record<string, readonly Fixture[]>> = {
+  'stats-online-cpus': [
+    {
+      kind: 'response',
+      newest: STATS,
+      older: { cpu_stats: { online_cpus: undefined }, precpu_stats: { online_cpus: undefined } },
+    },
+    {
+      kind: 'item',
+      newest: { cpu_stats: { online_cpus: 2, system_cpu_usage: 1 } },
+      older: { cpu_stats: { system_cpu_usage: 1 } },
+    },
+  ],
+  'stats-one-shot': [
+    {
+      kind: 'request',
+      older: { query: 'stream=0&one-shot=1' },
+      newest: { query: 'stream=0' },
+    },
+  ],
   'container-update-pids-limit': [
     {
       kind: 'request',

@@ -1,0 +1,142 @@
+import type { Clock } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import type { Turns } from '../../base/turns.ts';
+import type { Reading } from './reading.ts';
+
+export interface SamplerDeps<Subject> {
+  clock: Clock;
+  turns: Turns;
+  /** Looks at a container now. Synchronous and short. */
+  read(subject: Subject): Reading;
+}
+
+interface Watched {
+  last: Reading;
+  lastMs: number;
+  readonly subscriptions: Set<Subscription>;
+}
+
+/**
+ * Looks at each container that somebody wants statistics of once a second, whatever their number: one timer for all
+ * containers, one turn of the event loop for each. Nothing is done when nobody asks.
+ */
+export class Sampler<Subject> {
+  readonly #deps: SamplerDeps<Subject>;
+  readonly #watched = new Map<Subject, Watched>();
+  #ticking = false;
+
+  constructor(deps: SamplerDeps<Subject>) {
+    this.#deps = deps;
+  }
+
+  /** One look, for those who need no second one. */
+  once(subject: Subject): Reading {
+    return this.#watched.get(subject) === undefined ? this.#deps.read(subject) : this.#fresh(subject);
+  }
+
+  /** Readings from now on; the first is there at once. Dispose it. */
+  subscribe(subject: Subject): Subscription {
+    const subscription = new Subscription(() => this.#drop(subject, subscription));
+    const watched = this.#watched.get(subject);
+    if (watched === undefined) {
+      const last = this.#deps.read(subject);
+      const lastMs = this.#deps.clock.monotonicMs();
+      this.#watched.set(subject, { last, lastMs, subscriptions: new Set([subscription]) });
+      subscription.push(last);
+      this.#start();
+    } else {
+      watched.subscriptions.add(subscription);
+      subscription.push(watched.last);
+    }
+    return subscription;
+  }
+
+  /** Containers that are looked at. */
+  get size(): number {
+    return this.#watched.size;
+  }
+
+  #fresh(subject: Subject): Reading {
+    const reading = this.#deps.read(subject);
+    const watched = this.#watched.get(subject);
+    if (watched !== undefined) {
+      watched.last = reading;
+      watched.lastMs = this.#deps.clock.monotonicMs();
+    }
+    return reading;
+  }
+
+  #drop(subject: Subject, subscription: Subscription): void {
+    const watched = this.#watched.get(subject);
+    watched?.subscriptions.delete(subscription);
+    if (watched?.subscriptions.size === 0) {
+      this.#watched.delete(subject);
+    }
+  }
+
+  #start(): void {
+    if (this.#ticking) {
+      return;
+    }
+    this.#ticking = true;
+    this.#deps.clock.setTimeout(() => void this.#tick(), limits.statsIntervalMs);
+  }
+
+  async #tick(): Promise<void> {
+    const startedMs = this.#deps.clock.monotonicMs();
+    for (const [subject, watched] of [...this.#watched]) {
+      // Two samples close to each other would make shares of nearly no time.
+      if (startedMs - watched.lastMs >= limits.statsIntervalMs / 2) {
+        await this.#deps.turns.next();
+        if (this.#watched.get(subject) === watched) {
+          const reading = this.#fresh(subject);
+          watched.subscriptions.forEach((subscription) => subscription.push(reading));
+        }
+      }
+    }
+    this.#ticking = false;
+    if (this.#watched.size > 0) {
+      this.#start();
+    }
+  }
+}
+
+/** One client's view: the newest reading it has not had yet. A slow client misses some; none are kept for it. */
+export class Subscription implements Disposable {
+  readonly #onDispose: () => void;
+  #newest: Reading | undefined;
+  #wake: (() => void) | undefined;
+  #isOver = false;
+
+  constructor(onDispose: () => void) {
+    this.#onDispose = onDispose;
+  }
+
+  push(reading: Reading): void {
+    this.#newest = reading;
+    this.#wake?.();
+  }
+
+  /** Nothing comes any more. */
+  end(): void {
+    this.#isOver = true;
+    this.#wake?.();
+  }
+
+  /** The next reading, or undefined when there will be none. One caller at a time. */
+  async next(): Promise<Reading | undefined> {
+    while (this.#newest === undefined && !this.#isOver) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    const reading = this.#isOver ? undefined : this.#newest;
+    this.#newest = undefined;
+    return reading;
+  }
+
+  [Symbol.dispose](): void {
+    this.end();
+    this.#onDispose();
+  }
+}
