@@ -1,3 +1,7 @@
+import { WebSocketServer } from 'ws';
+import type { WebSocket } from 'ws';
+import { invalidArgument } from '../../daemon/base/errors.ts';
+import { limits } from '../../daemon/base/limits.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Duplex } from 'node:stream';
 import type { Writable } from 'node:stream';
@@ -91,6 +95,33 @@ export class Reply {
     this.#res.detachSocket(socket);
     this.#writeRawHead(socket, '200 OK', contentType.plain, []);
     return socket;
+  }
+
+  /**
+   * Answers the websocket handshake. Undefined when the client is gone or its handshake is broken, which it has been
+   * told. Throws invalid_argument when it asked for none.
+   */
+  async websocket(): Promise<WebSocket | undefined> {
+    const socket = this.#upgraded;
+    if (socket === undefined || this.#req.headers.upgrade?.toLowerCase() !== 'websocket') {
+      throw invalidArgument('attach by websocket needs a request with "Upgrade: websocket"');
+    }
+    this.#res.detachSocket(socket);
+    const server = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      maxPayload: limits.websocketMessageBytesMax,
+    });
+    server.on('headers', (headers) => {
+      for (let index = 0; index < this.#common.length; index += 2) {
+        headers.push(`${this.#common[index]}: ${this.#common[index + 1]}`);
+      }
+    });
+    return new Promise((resolve) => {
+      socket.once('close', () => resolve(undefined));
+      server.handleUpgrade(this.#req, socket, Buffer.alloc(0), resolve);
+    });
   }
 
   #whole(status: number, body: string, contentType: string, headers: FlatHeaders = []): void {

@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream';
+import type { WebSocket } from 'ws';
 import { unreachable } from '../../daemon/base/errors.ts';
 import type { Logger } from '../../daemon/base/log.ts';
 import type { Conversation } from '../types/ports.ts';
@@ -7,6 +8,7 @@ import { sendEvents } from '../streams/events.ts';
 import { sendFrames, streamTypes } from '../streams/frames.ts';
 import { sendJsonLines } from '../streams/json-lines.ts';
 import { sendTar } from '../streams/tar.ts';
+import { websocketStdio } from '../streams/websocket.ts';
 import type { Dialect } from '../versions/dialect.ts';
 import { jsonText } from './json-text.ts';
 import type { Reply } from './reply.ts';
@@ -65,6 +67,9 @@ export async function send(result: Result, sending: Sending): Promise<void> {
     case 'hijack':
       await converse(result.conversation, sending);
       return;
+    case 'websocket':
+      await converseByWebsocket(result, sending);
+      return;
     default:
       unreachable(result);
   }
@@ -77,6 +82,27 @@ async function converse(conversation: Conversation, { reply, dialect, hijacked }
     return;
   }
   const connection = reply.hijack(streamTypes(conversation.tty, dialect));
+  await talk(conversation, connection, hijacked);
+}
+
+async function converseByWebsocket(
+  { conversation, binary }: Extract<Result, { kind: 'websocket' }>,
+  { reply, hijacked }: Sending,
+): Promise<void> {
+  let socket: WebSocket | undefined;
+  try {
+    socket = await reply.websocket();
+  } finally {
+    if (socket === undefined) {
+      conversation.abandon();
+    }
+  }
+  if (socket !== undefined) {
+    await talk(conversation, websocketStdio(socket, { binary }), hijacked);
+  }
+}
+
+async function talk(conversation: Conversation, connection: Duplex, hijacked: Set<Duplex>): Promise<void> {
   hijacked.add(connection);
   try {
     await conversation.connect(connection);

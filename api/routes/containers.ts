@@ -113,6 +113,20 @@ export const containerRoutes: readonly ServedRoute[] = [
     }),
   }),
   route({
+    id: 'container.attachWebsocket',
+    method: 'GET',
+    path: '/containers/:id/attach/ws',
+    handler: async ({ params, query, speaks }, { containers }) => ({
+      kind: 'websocket',
+      binary: speaks('websocket-sends-binary'),
+      conversation: await containers.attach(ref(params), {
+        ...attachOptions(query),
+        ...(!speaks('websocket-selects-streams') && { stdin: true, stdout: true, stderr: true }),
+        unframed: true,
+      }),
+    }),
+  }),
+  route({
     id: 'container.resize',
     method: 'POST',
     path: '/containers/:id/resize',

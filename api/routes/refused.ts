@@ -19,7 +19,6 @@ const NO_SWARM = 'This node is not part of a swarm';
 
 /** Operations this engine does not have yet. Each says so by name; none is a 404 or a silent success. */
 const NOT_YET: readonly Line[] = [
-  ['container.attachWebsocket', 'GET', '/containers/:id/attach/ws', 'attaching by websocket is'],
   ['image.build', 'POST', '/build', 'building images is'],
   ['image.buildPrune', 'POST', '/build/prune', 'pruning the build cache is', 31],
   ['image.commit', 'POST', '/commit', 'committing a container as an image is'],

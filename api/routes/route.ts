@@ -34,6 +34,8 @@ export type Result =
   | { kind: 'tar'; bytes: Readable; contentType?: string; headers?: FlatHeaders }
   | { kind: 'frames'; stream: ByteStream }
   | { kind: 'hijack'; conversation: Conversation }
+  /** `binary`: messages are bytes, else text. */
+  | { kind: 'websocket'; conversation: Conversation; binary: boolean }
   | { kind: 'failure'; status: number; message: string }
   | { kind: 'pong' };
 

@@ -81,6 +81,8 @@ export interface AttachOptions {
   stdout: boolean;
   stderr: boolean;
   detachKeys?: string;
+  /** Output of both streams as it comes, never in frames. */
+  unframed?: boolean;
 }
 
 /**

@@ -8,6 +8,8 @@ export type Quirk =
   | 'wait-sends-headers-at-once'
   | 'multiplexed-content-type'
   | 'exec-resize-answers-200'
+  | 'websocket-sends-binary'
+  | 'websocket-selects-streams'
   | 'no-swarm-is-503'
   | 'kernel-memory-is-ignored';
 

@@ -3,6 +3,8 @@
  * has no entry here is a bug.
  */
 export const limits = {
+  /** A message of a client's websocket: input typed or pasted. */
+  websocketMessageBytesMax: 1024 * 1024,
   /** A JSON request body. The largest real ones (compose with many labels) are a few hundred kB. */
   requestBodyBytesMax: 4 * 1024 * 1024,
   /** JSON nesting of a request body; deeper input only serves to exhaust the stack. */

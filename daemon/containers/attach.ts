@@ -78,7 +78,7 @@ class Attachment {
 
   /** Never rejects: what goes wrong with one client is logged and ends its conversation. */
   async converse(socket: Duplex): Promise<void> {
-    const output = new ClientOutput(socket, { tty: this.#container.spec.config.Tty ?? false });
+    const output = new ClientOutput(socket, { tty: this.#isRaw() });
     output.gone.addEventListener('abort', () => this.leave(), { once: true });
     try {
       await this.#converse(socket, output);
@@ -155,7 +155,7 @@ class Attachment {
       stdout,
       stderr,
       timestamps: false,
-      tty: this.#container.spec.config.Tty ?? false,
+      tty: this.#isRaw(),
       ...range,
       signal: this.#over.signal,
     });
@@ -165,6 +165,10 @@ class Attachment {
         return;
       }
     }
+  }
+
+  #isRaw(): boolean {
+    return this.#container.spec.config.Tty === true || this.#options.unframed === true;
   }
 
   async #input(socket: Duplex, channel: StdioChannel): Promise<void> {

@@ -13,4 +13,12 @@ const networkListContainers = change({
     })),
 });
 
-export const changes = [networkListContainers];
+const websocketBinary = change({
+  id: 'websocket-binary-messages',
+  since: 28,
+  routes: ['container.attachWebsocket'],
+  description: 'GET /containers/{id}/attach/ws sends binary messages (text before).',
+  quirk: 'websocket-sends-binary',
+});
+
+export const changes = [networkListContainers, websocketBinary];

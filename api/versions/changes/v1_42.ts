@@ -11,6 +11,15 @@ const multiplexed = change({
   quirk: 'multiplexed-content-type',
 });
 
+const websocketStreams = change({
+  id: 'websocket-stream-selection',
+  since: 42,
+  routes: ['container.attachWebsocket'],
+  description:
+    'GET /containers/{id}/attach/ws takes stdin, stdout and stderr (all three were attached before).',
+  quirk: 'websocket-selects-streams',
+});
+
 const stopSignal = change({
   id: 'stop-signal-parameter',
   since: 42,
@@ -81,6 +90,7 @@ const diskUsageTypes = change({
 
 export const changes = [
   multiplexed,
+  websocketStreams,
   stopSignal,
   consoleSize,
   createFields,
