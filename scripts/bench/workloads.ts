@@ -1,5 +1,6 @@
 import type { TestDaemon } from '../../test/support/daemon.ts';
 import { sleep } from '../../test/support/http.ts';
+import { getFiles, manyFiles, putFiles } from './archives.ts';
 import { create, drainLog, execEcho, remove, runToEnd, start, wait } from './containers.ts';
 import { engineProcesses, pssKb } from './memory.ts';
 
@@ -20,6 +21,7 @@ interface Prepared {
   ids: string[];
 }
 
+const FILES = manyFiles();
 const LOG_BYTES = 64 * 1024 * 1024;
 const LOG_LINE = 'a line of output as a chatty service writes it, sixty-four bytes';
 const WITHOUT_NETWORK = { NetworkMode: 'none' };
@@ -110,6 +112,33 @@ export const workloads: readonly Workload[] = [
           throw new Error(`the log has ${bytes} bytes, the container wrote ${LOG_BYTES}`);
         }
       }),
+  },
+  {
+    name: 'archive-put',
+    what: 'copying 3,000 files into a running container',
+    unit: 'ms',
+    target: 0.5,
+    rounds: 7,
+    run: async ({ http }) => {
+      const { ids } = await sleepers(http, 1);
+      const [id = ''] = ids;
+      const ms = await timed(() => putFiles(http, id, FILES));
+      await remove(http, id);
+      return ms;
+    },
+  },
+  {
+    name: 'archive-get',
+    what: 'copying 3,000 files out of a running container',
+    unit: 'ms',
+    target: 1,
+    rounds: 7,
+    prepare: async ({ http }) => {
+      const prepared = await sleepers(http, 1);
+      await putFiles(http, prepared.ids[0] ?? '', FILES);
+      return prepared;
+    },
+    run: ({ http }, { ids }) => timed(() => getFiles(http, ids[0] ?? '')),
   },
   {
     name: 'list',

@@ -5,11 +5,17 @@ import { describeEngine, onReference } from '../support/engine.ts';
 import type { Engine } from '../support/engine.ts';
 import { until } from '../support/http.ts';
 import { busyboxImageTar } from '../support/images.ts';
+import { tar } from '../support/tar.ts';
 import { descriptorCounts, descriptorGrowth, differences } from '../support/oracle.ts';
 
 const REPETITIONS = 50;
 const IMAGE = busyboxImageTar({ tags: ['unfinished:1'], extraLayers: [[{ name: 'proof', content: 'x' }]] });
 const READER = { Image: 'busybox:latest', Cmd: ['cat'], OpenStdin: true, StdinOnce: true };
+
+const COPIED = tar([
+  { name: 'one', content: '1' },
+  { name: 'two', content: Buffer.alloc(300_000) },
+]);
 
 interface Departure {
   title: string;
@@ -30,6 +36,24 @@ const departures: readonly Departure[] = [
       socket.destroy();
     },
   },
+  {
+    title: 'in the middle of a tar that is copied into a container, which then has nothing of it',
+    visit: async (engine, id) => {
+      const socket = await open(engine);
+      const path = `/containers/${id}/archive?path=/tmp`;
+      socket.write(head('PUT', path, { type: 'application/x-tar', length: COPIED.length }));
+      await new Promise((resolve) => {
+        socket.write(COPIED.subarray(0, COPIED.length - 2000), resolve);
+      });
+      socket.destroy();
+      expect((await engine.exec(id, ['ls', '/tmp'])).stdout).toBe('');
+    },
+  },
+  {
+    title: 'from a tar of everything that a container has',
+    visit: (engine, id) => leave(engine, 'GET', `/containers/${id}/archive?path=/`),
+  },
+  { title: 'from export', visit: (engine, id) => leave(engine, 'GET', `/containers/${id}/export`) },
   {
     title: 'right after asking for a container',
     visit: async (engine) => {

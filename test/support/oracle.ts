@@ -54,7 +54,14 @@ interface ApiView {
 
 /** Ids found per kind of remains. */
 type Observed = Record<
-  'bundles' | 'runc states' | 'exit files' | 'cgroups' | 'root mounts' | 'shared memories' | 'namespaces',
+  | 'bundles'
+  | 'runc states'
+  | 'exit files'
+  | 'cgroups'
+  | 'root mounts'
+  | 'shared memories'
+  | 'namespaces'
+  | 'views',
   string[]
 >;
 
@@ -84,6 +91,8 @@ function observe(daemon: TestDaemon): Observed {
     'root mounts': ids(mounts.filter((mount) => mount.startsWith(`${dataRoot}/containers/`))),
     'shared memories': ids(mounts.filter((mount) => mount.endsWith('/shm'))),
     namespaces: ids(mounts.filter((mount) => mount.includes('/netns/'))),
+    // Where overlays out of sight are mounted for a moment.
+    views: mounts.filter((mount) => mount === `${execRoot}/view`),
   };
 }
 
@@ -103,6 +112,7 @@ function compareRuntime(view: ApiView, found: Observed): string[] {
     ...compare('root mount', running, found['root mounts']),
     ...compare('shared memory', sharesMemory, found['shared memories']),
     ...compare('network namespace', ownNamespace, found.namespaces),
+    ...compare('hidden mount', [], found.views),
   ];
 }
 
