@@ -1,6 +1,10 @@
+import { readlinkSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { describeEngine } from '../support/engine.ts';
+import { describeEngine, onReference } from '../support/engine.ts';
 import { sleep, until } from '../support/http.ts';
+import { differences } from '../support/oracle.ts';
+
+const ALWAYS = { RestartPolicy: { Name: 'always', MaximumRetryCount: 0 } };
 
 describeEngine('restart policy', (engine) => {
   test('on-failure: tries as often as allowed, then shows the last exit code', async () => {
@@ -40,15 +44,142 @@ describeEngine('restart policy', (engine) => {
     expect((await engine.inspect(id)).State).toMatchObject({ Status: 'exited', Restarting: false });
   });
 
-  test('always: stop while it waits for its next attempt ends the attempts', async () => {
-    const id = await engine.start(['false'], { RestartPolicy: { Name: 'always', MaximumRetryCount: 0 } });
-    await until('some restarts', async () => (await engine.inspect(id)).RestartCount >= 2);
-    await engine.http.request('POST', `/containers/${id}/stop?t=0`);
-    await sleep(1000);
-    const { RestartCount, State } = await engine.inspect(id);
-    await sleep(1000);
-    expect(await engine.inspect(id)).toMatchObject({ RestartCount, State: { Status: 'exited' } });
-    expect(State.Running).toBe(false);
+  /** A container that waits for an attempt which is far enough for a test to act before it. */
+  async function waiting(): Promise<string> {
+    const id = await engine.start(['false'], ALWAYS);
+    // The pauses before them are 100, 200 and 400 ms; the next is 800.
+    await until('the fourth pause', async () => {
+      const { State, RestartCount } = await engine.inspect(id);
+      return RestartCount === 4 && State.Status === 'restarting';
+    });
+    return id;
+  }
+
+  test.each([
+    ['stop', '/stop?t=0'],
+    ['kill', '/kill'],
+  ])(
+    'R17: %s while it waits for its next attempt: stays stopped, no start afterwards',
+    async (_verb, path) => {
+      const id = await waiting();
+      await engine.http.request('POST', `/containers/${id}${path}`);
+      const { RestartCount } = await engine.untilState(id, 'exited');
+      await sleep(1500);
+      expect(await engine.inspect(id)).toMatchObject({
+        RestartCount,
+        State: { Status: 'exited', Running: false, Restarting: false },
+      });
+      expect((await engine.inspect(id)).State.Pid).toBe(0);
+    },
+  );
+
+  test('R17: rm -f while it waits for its next attempt: gone, and stays gone', async () => {
+    const id = await waiting();
+    await engine.remove(id);
+    await sleep(1200);
+    expect(await engine.list()).toEqual([]);
+    if (!onReference) {
+      expect(await differences(engine.daemon)).toEqual([]);
+    }
+  });
+
+  test('R17: rename while it waits: the attempt is made, under the new name', async () => {
+    const id = await waiting();
+    const { RestartCount } = await engine.inspect(id);
+    await engine.http.ok('POST', `/containers/${id}/rename?name=renamed`);
+    await until('the attempt', async () => (await engine.inspect('renamed')).RestartCount > RestartCount);
+  });
+
+  test('R17: start while it waits: counts as started, the attempt is made once', async () => {
+    const id = await waiting();
+    const answer = await engine.http.request('POST', `/containers/${id}/start`);
+    expect([204, 304]).toContain(answer.status);
+    await until('the attempt', async () => (await engine.inspect(id)).RestartCount > 4 || !onReference);
+  });
+
+  test('back-off is reset by a run of ten seconds', async () => {
+    const script =
+      'n=$(cat /n || echo 0); echo $((n+1)) >/n; if [ $n = 3 ]; then sleep 10.2; fi; echo end; exit 1';
+    const id = await engine.start(['sh', '-c', script], ALWAYS);
+    const ends = async (): Promise<number[]> => {
+      const { stdout } = await engine.logs(id, '&timestamps=1');
+      return stdout
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => Date.parse(line.split(' ')[0] ?? ''));
+    };
+    await until('the sixth end', async () => (await ends()).length >= 6, 30_000);
+    const times = await ends();
+    const [first = 0, second = 0, , fourth = 0, fifth = 0] = times
+      .slice(1)
+      .map((time, index) => time - times[index]!);
+    // 100 ms, 200 ms, then the long run after 400 ms; and 100, 200 again instead of 800, 1600.
+    expect([first > 100, second > 200, fourth > 100, fourth < 800, fifth > 200, fifth < 1600]).toEqual(
+      Array.from({ length: 6 }, () => true),
+    );
+  }, 40_000);
+
+  // dockerd ends its containers with itself unless live-restore is set.
+  test.runIf(!onReference).each([
+    ['always', true, 'running'],
+    ['always', false, 'running'],
+    ['unless-stopped', true, 'exited'],
+    ['unless-stopped', false, 'running'],
+    ['on-failure', true, 'exited'],
+    ['on-failure', false, 'running'],
+    ['no', false, 'exited'],
+  ])(
+    '%s, stopped by a person %j: %s after the next start of the daemon',
+    async (Name, isStopped, expected) => {
+      const id = await engine.start(['sleep', '1000'], { RestartPolicy: { Name, MaximumRetryCount: 0 } });
+      const { Pid } = (await engine.inspect(id)).State;
+      if (isStopped) {
+        await engine.http.ok('POST', `/containers/${id}/stop?t=0`);
+      }
+      await engine.daemon.kill9();
+      if (!isStopped) {
+        process.kill(Pid, 'SIGKILL');
+      }
+      await engine.daemon.up();
+      await engine.untilState(id, expected);
+      await sleep(300);
+      expect((await engine.inspect(id)).State.Status).toBe(expected);
+    },
+  );
+
+  test.runIf(!onReference)('containers that join another one come up after it', async () => {
+    const donor = await engine.start(['sleep', '1000'], {
+      ...ALWAYS,
+      NetworkMode: 'bridge',
+      IpcMode: 'shareable',
+    });
+    const guests = [
+      await engine.start(['sleep', '1000'], { ...ALWAYS, NetworkMode: `container:${donor}` }),
+      await engine.start(['sleep', '1000'], { ...ALWAYS, PidMode: `container:${donor}` }),
+      await engine.start(['sleep', '1000'], { ...ALWAYS, IpcMode: `container:${donor}` }),
+    ];
+    const pids = await Promise.all(
+      [donor, ...guests].map(async (id) => (await engine.inspect(id)).State.Pid),
+    );
+    await engine.daemon.kill9();
+    pids.forEach((pid) => {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // With the first process of a pid namespace go all others in it.
+      }
+    });
+    await engine.daemon.up();
+    for (const id of [donor, ...guests]) {
+      expect((await engine.untilState(id, 'running')).State.Error).toBe('');
+    }
+    const { Pid } = (await engine.inspect(donor)).State;
+    const joined = await Promise.all(guests.map(async (id) => (await engine.inspect(id)).State.Pid));
+    const namespace = (pid: number, kind: string): string => readlinkSync(`/proc/${pid}/ns/${kind}`);
+    expect(['net', 'pid', 'ipc'].map((kind, index) => namespace(joined[index] ?? 0, kind))).toEqual(
+      ['net', 'pid', 'ipc'].map((kind) => namespace(Pid, kind)),
+    );
+    expect(await differences(engine.daemon)).toEqual([]);
   });
 
   test.each([
