@@ -2,8 +2,15 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { describeEngine, onReference } from '../support/engine.ts';
+import type { Engine } from '../support/engine.ts';
 import { until } from '../support/http.ts';
 import { differences } from '../support/oracle.ts';
+
+async function actions({ http }: Engine, id: string): Promise<string> {
+  const filters = encodeURIComponent(JSON.stringify({ container: [id] }));
+  const now = (Date.now() / 1000 + 0.01).toFixed(3);
+  return (await http.request('GET', `/events?since=0&until=${now}&filters=${filters}`)).text;
+}
 
 describeEngine('a start of the daemon', (engine) => {
   test.runIf(!onReference)('succeeds when an interface that it takes away vanishes by itself', async () => {
@@ -23,6 +30,32 @@ describeEngine('a start of the daemon', (engine) => {
     await up;
 
     expect((await engine.inspect(id)).State).toMatchObject({ Status: 'exited', ExitCode: 137 });
+    await expect.poll(() => differences(daemon), { timeout: 3000 }).toEqual([]);
+  });
+
+  test.runIf(!onReference)('that dies while it goes on with a stop: the next one finishes it', async () => {
+    const { daemon } = engine;
+    const id = await engine.start(['sh', '-c', 'trap "" TERM; while :; do sleep 0.05; done']);
+    const stopping = engine.http.request('POST', `/containers/${id}/stop?t=1`).catch(() => undefined);
+    await until('the signal', async () => (await actions(engine, id)).includes('kill'));
+    await daemon.kill9();
+    await stopping;
+    daemon.launch({ BERTH_FAILPOINTS: 'containers.restore.stop=sigkill' });
+    await daemon.ended();
+    await daemon.up();
+    expect((await engine.untilState(id, 'exited')).State.ExitCode).toBe(137);
+    await expect.poll(() => differences(daemon), { timeout: 3000 }).toEqual([]);
+  });
+
+  test.runIf(!onReference)('that dies before it starts a container starts it the next time', async () => {
+    const { daemon } = engine;
+    const id = await engine.start(['sleep', '1000'], { RestartPolicy: { Name: 'always' } });
+    await engine.http.ok('POST', `/containers/${id}/stop?t=0`);
+    await daemon.stop();
+    daemon.launch({ BERTH_FAILPOINTS: 'containers.restore.start=sigkill' });
+    await daemon.ended();
+    await daemon.up();
+    await engine.untilState(id, 'running');
     await expect.poll(() => differences(daemon), { timeout: 3000 }).toEqual([]);
   });
 });

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { describeEngine, onReference, type Engine } from '../support/engine.ts';
 import { jsonLines, readAll, until } from '../support/http.ts';
@@ -26,6 +27,9 @@ async function past(engine: Engine, id: string): Promise<Event[]> {
   // Events as they are written: what is compared is their content.
   return jsonLines(answer.text) as Event[];
 }
+
+const kills = (chunks: Buffer[]): number =>
+  Buffer.concat(chunks).toString().split('"Action":"kill"').length - 1;
 
 describeEngine('events', (engine) => {
   test('events: a life from create to destroy, in order', async () => {
@@ -97,7 +101,7 @@ describeEngine('events', (engine) => {
   });
 
   // dockerd keeps 256 in memory.
-  test.runIf(!onReference)('events: the past survives the daemon, beyond 256', async () => {
+  test.runIf(!onReference)('R50: the past survives the daemon, beyond 256', async () => {
     const id = await engine.create(['true'], {}, {}, 'name-0');
     for (let index = 1; index <= 300; index += 1) {
       await engine.http.ok('POST', `/containers/${id}/rename?name=name-${index}`);
@@ -106,4 +110,68 @@ describeEngine('events', (engine) => {
     const actions = (await past(engine, id)).map(({ Action }) => Action);
     expect(actions).toEqual(['create', ...Array.from({ length: 300 }, () => 'rename')]);
   });
+
+  test.runIf(!onReference)(
+    'R50: since the last event seen, a client that comes back misses nothing',
+    async () => {
+      const id = await engine.create(['true'], {}, {}, 'back-0');
+      const seen = (await past(engine, id)).at(-1)!;
+      await engine.http.ok('POST', `/containers/${id}/rename?name=back-1`);
+      await engine.daemon.kill9();
+      await engine.daemon.up();
+      await engine.http.ok('POST', `/containers/${id}/rename?name=back-2`);
+      const until1 = (Date.now() / 1000 + 0.3).toFixed(3);
+      const since = `${seen.time}.${String(seen.timeNano).slice(-9)}`;
+      const response = await engine.http.open(
+        'GET',
+        `/events?since=${since}&until=${until1}&${filters({ container: [id] })}`,
+      );
+      await engine.http.ok('POST', `/containers/${id}/rename?name=back-3`);
+      const names = (jsonLines((await readAll(response)).toString()) as Event[]).map(
+        ({ Actor }) => Actor.Attributes['name'],
+      );
+      expect(names.filter((name) => name !== 'back-0')).toEqual(['back-1', 'back-2', 'back-3']);
+    },
+  );
+
+  test('R49: a burst of 10,000 events reaches who reads; who does not read holds up nobody', async () => {
+    const id = await engine.start(['sleep', '1000']);
+    const request = `GET /events?${filters({ event: ['kill'] })} HTTP/1.1\r\nHost: x\r\n\r\n`;
+    const slow = connect(engine.http.socketPath);
+    slow.pause();
+    slow.write(request);
+    const fast = connect(engine.http.socketPath);
+    fast.write(request);
+    const read: Buffer[] = [];
+    fast.on('data', (chunk: Buffer) => read.push(chunk));
+    await until('its head', () => read.length > 0);
+
+    const count = 10_000;
+    let sent = 0;
+    const lane = async (): Promise<void> => {
+      while (sent < count) {
+        sent += 1;
+        await engine.http.ok('POST', `/containers/${id}/kill?signal=URG`);
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, lane));
+    await until('all events', () => kills(read) === count, 20_000);
+    fast.destroy();
+
+    // Complete, or cut: then without the chunk of length zero that ends an answer.
+    const late: Buffer[] = [];
+    let isOver = false;
+    slow.on('data', (chunk: Buffer) => late.push(chunk));
+    slow.on('error', () => undefined);
+    slow.once('close', () => {
+      isOver = true;
+    });
+    slow.resume();
+    await until('all or the end', () => kills(late) === count || isOver, 20_000);
+    if (kills(late) < count) {
+      expect(Buffer.concat(late).toString()).not.toMatch(/\r\n0\r\n\r\n$/);
+    }
+    slow.destroy();
+    expect((await engine.inspect(id)).State.Running).toBe(true);
+  }, 90_000);
 });

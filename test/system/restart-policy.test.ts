@@ -6,6 +6,8 @@ import { differences } from '../support/oracle.ts';
 
 const ALWAYS = { RestartPolicy: { Name: 'always', MaximumRetryCount: 0 } };
 
+const namespace = (pid: number, kind: string): string => readlinkSync(`/proc/${pid}/ns/${kind}`);
+
 describeEngine('restart policy', (engine) => {
   test('on-failure: tries as often as allowed, then shows the last exit code', async () => {
     const id = await engine.start(['sh', '-c', 'echo try; exit 4'], {
@@ -175,7 +177,6 @@ describeEngine('restart policy', (engine) => {
     }
     const { Pid } = (await engine.inspect(donor)).State;
     const joined = await Promise.all(guests.map(async (id) => (await engine.inspect(id)).State.Pid));
-    const namespace = (pid: number, kind: string): string => readlinkSync(`/proc/${pid}/ns/${kind}`);
     expect(['net', 'pid', 'ipc'].map((kind, index) => namespace(joined[index] ?? 0, kind))).toEqual(
       ['net', 'pid', 'ipc'].map((kind) => namespace(Pid, kind)),
     );
