@@ -36,6 +36,7 @@ describeEngine('a start of the daemon', (engine) => {
   test.runIf(!onReference)('that dies while it goes on with a stop: the next one finishes it', async () => {
     const { daemon } = engine;
     const id = await engine.start(['sh', '-c', 'trap "" TERM; while :; do sleep 0.05; done']);
+    // The daemon dies before it answers.
     const stopping = engine.http.request('POST', `/containers/${id}/stop?t=1`).catch(() => undefined);
     await until('the signal', async () => (await actions(engine, id)).includes('kill'));
     await daemon.kill9();

@@ -117,6 +117,7 @@ describeEngine('recovery', (engine) => {
   survives('R5: killed in the middle of a stop: the next daemon finishes it', async () => {
     const id = await engine.start(DEAF, ALWAYS);
     await sleep(200);
+    // The daemon dies before it answers.
     const stopping = engine.http.request('POST', `/containers/${id}/stop?t=1`).catch(() => undefined);
     await until('the signal', async () => (await past(engine, id)).includes('kill'));
     await engine.daemon.kill9();

@@ -11,10 +11,6 @@ beforeEach(async () => {
 
 afterEach(() => rig[Symbol.dispose]());
 
-const guestOf = (donor: string, Name: string): { HostConfig: object } => ({
-  HostConfig: { NetworkMode: `container:${donor}`, RestartPolicy: { Name } },
-});
-
 const policy = (Name: string): { HostConfig: object } => ({
   HostConfig: { NetworkMode: 'none', RestartPolicy: { Name } },
 });
