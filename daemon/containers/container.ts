@@ -41,6 +41,8 @@ export interface Container {
   endRequests: number;
   /** Where execs pass on their way into the container; closed while it is being paused. */
   readonly launchGate: LaunchGate;
+  /** Gives back what the run that has ended used; undefined once that is done (`releaseEnded`). */
+  pendingRelease: (() => Promise<void>) | undefined;
   /** Rendered parts of views that stay true until the next change. */
   readonly views: { summary?: ContainerSummary; inspect?: ContainerInspect };
 }
@@ -58,6 +60,7 @@ export function newContainer(
     startWithDaemon: undefined,
     startedAtMs: undefined,
     isBeingRestarted: false,
+    pendingRelease: undefined,
     endRequests: 0,
     launchGate: new LaunchGate(),
     views: {},

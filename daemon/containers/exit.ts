@@ -6,7 +6,7 @@ import type { ContainerContext } from './context.ts';
 import { containerEvent, networkEvents } from './events.ts';
 import type { ExitReport } from './ports.ts';
 import { loggedRun } from './logged-run.ts';
-import { releaseContainer } from './release.ts';
+import { releaseContainer, releaseEnded } from './release.ts';
 import { removeLocked } from './remove.ts';
 import { nextRestartDelayMs } from './restart-policy.ts';
 import { scheduleRestart } from './restart-attempt.ts';
@@ -60,12 +60,13 @@ export function settleExit(
     drafts,
   );
   context.logs.ended(loggedRun(context, container));
-  // Queued before anyone who was just woken can queue: nothing starts on top of what is still mounted.
+  container.pendingRelease = async () => {
+    await forgetRecord(context, container, failed === undefined ? undefined : drafts);
+    await releaseContainer(context, container, live.sandbox);
+  };
+  // Whoever waits for the mutex already comes before this, and releases first if it needs to.
   void context.mutex
-    .run(container.id, async () => {
-      await forgetRecord(context, container, failed === undefined ? undefined : drafts);
-      await releaseContainer(context, container, live.sandbox);
-    })
+    .run(container.id, () => releaseEnded(container))
     .catch((error: unknown) => {
       context.log.error({ container: container.id, err: error }, 'release of an ended container failed');
     });

@@ -7,6 +7,16 @@ import { releaseSharedMemory } from './shared-memory.ts';
 import { volumeNames } from './volumes.ts';
 
 /**
+ * Releases the run that has ended, if that has not been done yet. Under the container's mutex; call it before anything
+ * is made or unmade for the container: a start on top of an old run would be taken away with it.
+ */
+export async function releaseEnded(container: Container): Promise<void> {
+  const release = container.pendingRelease;
+  container.pendingRelease = undefined;
+  await release?.();
+}
+
+/**
  * Gives back what a run used: network, mounts, what the runtime keeps. Call it under the container's mutex. Every step
  * is taken whatever became of the others; what fails is logged and found again by the sweep of the next start.
  */

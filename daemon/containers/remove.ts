@@ -8,6 +8,7 @@ import { containerEvent } from './events.ts';
 import { killAndWait } from './kill.ts';
 import { loggedRun } from './logged-run.ts';
 import { removeLink } from './links.ts';
+import { releaseEnded } from './release.ts';
 import { cancelRestart } from './restart-timer.ts';
 import { countsAsRunning, isLive } from './state-facts.ts';
 import { startIsOver } from './stop.ts';
@@ -66,6 +67,7 @@ export async function removeLocked(
   options: RemoveOptions,
 ): Promise<void> {
   refuseRemoval(container);
+  await releaseEnded(container);
   failpoint('containers.remove.commit');
   // On disk before its files go: a power cut must not bring back a container without them.
   context.machine.apply(container, { type: 'remove', withVolumes: options.volumes }, [], { durable: true });

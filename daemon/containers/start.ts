@@ -17,6 +17,7 @@ import { refuseDeadLinks, tellLinked } from './links.ts';
 import { containerFiles } from './paths.ts';
 import type { Sandbox, StdinMode } from './ports.ts';
 import type { OciSpec } from '../../runtime/runc/spec-types.ts';
+import { releaseEnded } from './release.ts';
 import { removeLocked } from './remove.ts';
 import { openSandbox } from './sandbox.ts';
 import { prepareSharedMemory } from './shared-memory.ts';
@@ -64,6 +65,7 @@ function refuseMissingSources({ spec }: Container): void {
 
 /** The start itself, under the container's mutex. After a failure nothing is left but its error and exit code. */
 export async function startLocked(context: ContainerContext, container: Container): Promise<void> {
+  await releaseEnded(container);
   context.machine.apply(container, { type: 'start' });
   container.earlyExit = undefined;
   try {

@@ -397,3 +397,22 @@ test('prune removes what is at rest and says what it gave back', async () => {
   expect(await rig.status(running)).toBe('running 0');
   await expect(rig.containers.prune(new Map([['x', ['1']]]))).rejects.toThrow("invalid filter 'x'");
 });
+
+test('start: one that waits already when its container ends comes after the release of that run', async () => {
+  const id = await rig.run();
+  let goOn!: () => void;
+  rig.runtime.control.onFreeze = () =>
+    new Promise((resolve) => {
+      goOn = resolve;
+    });
+  const paused = rig.containers.pause(id);
+  await settled();
+  const started = rig.containers.start(id, {});
+  await rig.exit(id, 1);
+  goOn();
+  await expect(paused).rejects.toThrow('is not running');
+  await started;
+  await settled();
+  expect(await rig.status(id)).toBe('running 0');
+  expect([rig.runtime.runs.size, rig.world.mounted.size, rig.world.openSandboxes.size]).toEqual([1, 1, 1]);
+});
