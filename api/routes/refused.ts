@@ -30,7 +30,6 @@ const NOT_YET: readonly Line[] = [
   ['network.disconnect', 'POST', '/networks/:id/disconnect', 'disconnecting a container from a network is'],
   ['volume.prune', 'POST', '/volumes/prune', 'pruning volumes is', 25],
   ['volume.update', 'PUT', '/volumes/:name', 'updating a cluster volume is', 42],
-  ['system.auth', 'POST', '/auth', 'logging in to a registry is'],
   ['system.session', 'POST', '/session', 'a BuildKit session is', 31],
   ['system.grpc', 'POST', '/grpc', 'a BuildKit connection is', 39],
   ['plugin.list', 'GET', '/plugins', 'plugins are'],

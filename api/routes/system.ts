@@ -1,4 +1,6 @@
 import { invalidArgument } from '../../daemon/base/errors.ts';
+import { authSchema } from '../schemas/others.ts';
+import type { AuthRequest } from '../types/system.ts';
 import { ok, route } from './route.ts';
 import type { ServedRoute } from './route.ts';
 import type { Query } from '../query.ts';
@@ -30,6 +32,13 @@ export const systemRoutes: readonly ServedRoute[] = [
     method: 'GET',
     path: '/version',
     handler: async (_request, { system }) => ok(await system.version()),
+  }),
+  route<AuthRequest>({
+    id: 'system.auth',
+    method: 'POST',
+    path: '/auth',
+    body: { kind: 'json', schema: authSchema, empty: 'refused' },
+    handler: async ({ body, signal }, { registries }) => ok(await registries.login(body, signal)),
   }),
   route({
     id: 'system.diskUsage',

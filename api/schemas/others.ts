@@ -51,3 +51,12 @@ export const volumeCreateSchema: Schema = struct({
   DriverOpts: mapOf(text),
   Labels: mapOf(text),
 });
+
+/** Body of POST /auth (`AuthRequest`). */
+export const authSchema: Schema = struct({
+  username: text,
+  password: text,
+  email: text,
+  serveraddress: text,
+  identitytoken: text,
+});

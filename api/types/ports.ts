@@ -31,6 +31,8 @@ import type {
 import type {
   DiskUsage,
   DiskUsageType,
+  AuthRequest,
+  AuthResponse,
   EventMessage,
   NetworkCreateRequest,
   NetworkCreateResponse,
@@ -219,6 +221,11 @@ export interface SystemPort {
   diskUsage(types: ReadonlySet<DiskUsageType>): Promise<DiskUsage>;
 }
 
+export interface RegistryPort {
+  /** Tries credentials at a registry. Throws unauthorized, or unavailable when it does not answer. */
+  login(request: AuthRequest, signal: AbortSignal): Promise<AuthResponse>;
+}
+
 export interface EnginePorts {
   containers: ContainerPort;
   execs: ExecPort;
@@ -227,4 +234,5 @@ export interface EnginePorts {
   volumes: VolumePort;
   events: EventPort;
   system: SystemPort;
+  registries: RegistryPort;
 }

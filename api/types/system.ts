@@ -205,3 +205,21 @@ export interface DiskUsage {
   Volumes: UsedVolume[] | null;
   BuildCache: [] | null;
 }
+
+/** Body of POST /auth. */
+export interface AuthRequest {
+  username?: string;
+  password?: string;
+  /** Accepted for old clients; registries have no use for it. */
+  email?: string;
+  /** `https://index.docker.io/v1/`, `registry.example.com:5000`; Docker Hub when empty. */
+  serveraddress?: string;
+  /** Replaces the password. */
+  identitytoken?: string;
+}
+
+export interface AuthResponse {
+  Status: string;
+  /** Replaces the password from now on; empty when the registry gives none. */
+  IdentityToken: string;
+}

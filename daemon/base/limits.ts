@@ -3,6 +3,13 @@
  * has no entry here is a bug.
  */
 export const limits = {
+  /** A registry or token server that does not begin to answer is given up. */
+  registryAnswerTimeoutMs: 30_000,
+  /** A token server's answer. */
+  registryTokenBytesMax: 1024 * 1024,
+  /** What of a registry's error document is read, and shown. */
+  registryErrorBytesMax: 64 * 1024,
+  registryMessageLengthMax: 500,
   /** A message of a client's websocket: input typed or pasted. */
   websocketMessageBytesMax: 1024 * 1024,
   /** A JSON request body. The largest real ones (compose with many labels) are a few hundred kB. */

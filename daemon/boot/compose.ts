@@ -42,6 +42,7 @@ import type { Networks } from '../networks/networks.ts';
 import type { Sandboxes } from '../networks/sandboxes.ts';
 import { engineId } from '../system/engine-id.ts';
 import { liveFacts } from '../system/live-facts.ts';
+import { Registries } from '../registry/registries.ts';
 import { System } from '../system/system.ts';
 import type { SystemDeps } from '../system/system.ts';
 import { Volumes } from '../volumes/volumes.ts';
@@ -50,6 +51,9 @@ import type { Config } from './config/settings.ts';
 import { buildOf, engineDefaultsOf, networkOptionsOf, systemSettingsOf } from './derived.ts';
 import type { Instance } from './instance.ts';
 import { ENGINE_VERSION, readBuildStamp } from './version.ts';
+
+/** Certificates of registries: ours first, then those an administrator has for Docker. */
+const CERTIFICATE_ROOTS = ['/etc/berth/certs.d', '/etc/docker/certs.d'];
 
 /** What `run` hands over once this process has the data root for itself. */
 export interface ComposeDeps {
@@ -158,14 +162,14 @@ async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain
     containersOfVolume: (name) => containers.volumeUsers(name).length,
     sizes: (directories) => files.archives.sizes(directories),
   });
-  const { system, reload } = composeSystem(base, {
+  const { system, registries, reload } = composeSystem(base, {
     diskUsage: (types) => usages.read(types),
     counts: () => ({ ...containers.counts(), images: images.count }),
   });
   const { networks } = network;
   return {
     facts: host.facts,
-    ports: { containers, execs, images, networks, volumes, events, system } satisfies EnginePorts,
+    ports: { containers, execs, images, networks, volumes, events, system, registries } satisfies EnginePorts,
     reload,
   };
 }
@@ -266,7 +270,7 @@ function composeContainers({ deps, host, database, events }: Base, neighbours: N
 function composeSystem(
   { deps: { config }, host: { facts }, database, events }: Base,
   answers: Pick<SystemDeps, 'counts' | 'diskUsage'>,
-): { system: System; reload: (config: Config) => void } {
+): { system: System; registries: Registries; reload: (config: Config) => void } {
   let current = config;
   const id = engineId(database);
   const system = new System({
@@ -285,7 +289,11 @@ function composeSystem(
     const attributes = reloadAttributes(next, facts.hostname);
     events.commit((emit) => emit({ type: 'daemon', action: 'reload', actorId: id, attributes }));
   };
-  return { system, reload };
+  const registries = new Registries({
+    settings: () => ({ insecure: current.insecureRegistries }),
+    certificateRoots: CERTIFICATE_ROOTS,
+  });
+  return { system, registries, reload };
 }
 
 interface Host {

@@ -371,6 +371,7 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
         yield await Promise.resolve(EVENT);
       },
     },
+    registries: { login: () => Promise.resolve({ Status: 'Login Succeeded', IdentityToken: '' }) },
     system: {
       info: () => Promise.resolve(INFO),
       version: () => Promise.resolve(VERSION),
@@ -385,6 +386,7 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
     volumes: { ...base.volumes, ...overrides.volumes },
     events: { ...base.events, ...overrides.events },
     system: { ...base.system, ...overrides.system },
+    registries: { ...base.registries, ...overrides.registries },
   };
 }
 

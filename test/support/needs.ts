@@ -17,6 +17,7 @@ export type Requirement =
   | 'netns'
   | 'docker-cli'
   | 'dockerd'
+  | 'docker-registry'
   | 'python3-docker'
   | 'dockerode'
   | 'built'
@@ -36,6 +37,7 @@ const probes = {
   netns: () => succeeds(['unshare', '--net', 'true']),
   'docker-cli': () => onPath('docker'),
   dockerd: () => onPath('dockerd'),
+  'docker-registry': () => onPath('docker-registry'),
   'python3-docker': () => succeeds(['/usr/bin/python3', '-c', 'import docker']),
   dockerode: () => resolves('dockerode'),
   // Made by scripts/vm, and only there.

@@ -1,0 +1,102 @@
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { EngineError, isEngineError } from '../../daemon/base/errors.ts';
+import { limits } from '../../daemon/base/limits.ts';
+import { registryCertificates } from './certificates.ts';
+import { parseChallenges } from './challenge.ts';
+import { endpointsOf, hostOf } from './hosts.ts';
+import type { RegistryEndpoint, RegistrySettings } from './hosts.ts';
+import { httpRequest, textOf } from './http.ts';
+import type { HttpAnswer, Trust } from './http.ts';
+import { basic, fetchToken } from './token.ts';
+import type { Credentials } from './token.ts';
+
+export interface LoginDeps {
+  settings: RegistrySettings;
+  /** Directories like /etc/docker/certs.d. */
+  certificateRoots: readonly string[];
+}
+
+/**
+ * Tries credentials at a registry (`host[:port]`) by its base endpoint. Resolves with the token that may replace the
+ * password, empty when the registry gives none. Throws EngineError unauthorized when they are refused, unavailable when
+ * no way to the registry answers.
+ */
+export async function login(
+  deps: LoginDeps,
+  domain: string,
+  credentials: Credentials,
+  signal: AbortSignal,
+): Promise<{ identityToken: string }> {
+  const endpoints = endpointsOf(domain, await addressesOf(hostOf(domain)), deps.settings);
+  const certificates = registryCertificates(deps.certificateRoots, domain);
+  let failure: unknown;
+  for (const endpoint of endpoints) {
+    try {
+      return await loginAt(endpoint, { ...certificates, verified: endpoint.verified }, credentials, signal);
+    } catch (error) {
+      if (!isEngineError(error, 'unavailable')) {
+        throw error;
+      }
+      failure ??= error;
+    }
+  }
+  throw failure;
+}
+
+async function loginAt(
+  { base }: RegistryEndpoint,
+  trust: Trust,
+  credentials: Credentials,
+  signal: AbortSignal,
+): Promise<{ identityToken: string }> {
+  const url = new URL('/v2/', base);
+  const ask = (headers: Record<string, string>): Promise<HttpAnswer> =>
+    httpRequest({ method: 'GET', url, headers, trust, signal });
+  const first = await ask({});
+  await textOf(first, limits.registryErrorBytesMax);
+  if (first.status !== 401) {
+    refuseUnlessOk(url, first);
+    return { identityToken: '' };
+  }
+  const challenges = parseChallenges(first.headers['www-authenticate']);
+  const bearer = challenges.find(({ scheme }) => scheme === 'bearer');
+  if (bearer === undefined && !challenges.some(({ scheme }) => scheme === 'basic')) {
+    throw new EngineError(
+      'unavailable',
+      `Get "${url.href}": the registry asks for no kind of login that is known`,
+    );
+  }
+  const token =
+    bearer &&
+    (await fetchToken({ challenge: bearer, credentials, registry: url, trust, offline: true, signal }));
+  const second = await ask({ authorization: token ? `Bearer ${token.token}` : basic(credentials) });
+  await textOf(second, limits.registryErrorBytesMax);
+  if (second.status === 401) {
+    throw new EngineError(
+      'unauthorized',
+      `login attempt to ${url.href} failed with status: 401 Unauthorized`,
+    );
+  }
+  refuseUnlessOk(url, second);
+  return { identityToken: token?.refreshToken ?? '' };
+}
+
+function refuseUnlessOk(url: URL, { status }: HttpAnswer): void {
+  if (status !== 200) {
+    throw new EngineError('unavailable', `login attempt to ${url.href} failed with status: ${status}`);
+  }
+}
+
+/** None when the name does not resolve: the request itself will say so. */
+async function addressesOf(host: string): Promise<string[]> {
+  if (isIP(host) !== 0) {
+    return [host];
+  }
+  try {
+    return (await lookup(host, { all: true })).map(({ address }) => address);
+  } catch {
+    // ENOTFOUND and friends: whoever connects gets the same answer and tells it with its context.
+    return [];
+  }
+}
