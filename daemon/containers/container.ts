@@ -39,6 +39,8 @@ export interface Container {
   isBeingRestarted: boolean;
   /** Grows with each wish that the container may end: a pause under way gives way to it. */
   endRequests: number;
+  /** Start of the run that was sent SIGKILL: it is no longer paused, a frozen process would never take it. */
+  killedRunNano: bigint | undefined;
   /** Where execs pass on their way into the container; closed while it is being paused. */
   readonly launchGate: LaunchGate;
   /** Gives back what the run that has ended used; undefined once that is done (`releaseEnded`). */
@@ -62,6 +64,7 @@ export function newContainer(
     isBeingRestarted: false,
     pendingRelease: undefined,
     endRequests: 0,
+    killedRunNano: undefined,
     launchGate: new LaunchGate(),
     views: {},
   };

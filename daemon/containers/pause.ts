@@ -15,6 +15,7 @@ export async function pauseContainer(context: ContainerContext, ref: string): Pr
   const container = context.registry.find(ref);
   await context.mutex.run(container.id, async () => {
     refuseUnlessRunning(container);
+    refuseKilled(container);
     using _closed = container.launchGate.close();
     await launchesAreOver(context, container);
     await freeze(context, container);
@@ -35,7 +36,7 @@ async function freeze(context: ContainerContext, container: Container): Promise<
   }
   if (container.endRequests !== endRequests) {
     // Its signal waits in the frozen process: nobody would deliver it.
-    throw conflict(`Cannot pause container ${id}: it is being stopped`);
+    throw isBeingStopped(id);
   }
   // It may have ended before it froze.
   refuseUnlessRunning(container);
@@ -48,6 +49,17 @@ async function launchesAreOver({ clock }: ContainerContext, container: Container
   if (!(await within(clock, container.launchGate.empty(), limits.pauseAfterLaunchMs))) {
     throw internal(`Cannot pause container ${container.id}: a process is still being started in it`);
   }
+}
+
+/** SIGKILL is on its way: frozen before it has arrived, the process would stay, and whoever waits for its end with it. */
+function refuseKilled({ id, state, killedRunNano }: Container): void {
+  if (state.status === 'running' && state.startedAtNano === killedRunNano) {
+    throw isBeingStopped(id);
+  }
+}
+
+function isBeingStopped(id: string): EngineError {
+  return conflict(`Cannot pause container ${id}: it is being stopped`);
 }
 
 function refuseUnlessRunning({ id, state }: Container): void {

@@ -103,6 +103,9 @@ export function requestEnd(
   }
   const { process } = container.state;
   container.endRequests += 1;
+  if (signal === SIGKILL) {
+    container.killedRunNano = container.state.startedAtNano;
+  }
   context.machine.apply(
     container,
     { type: 'stop', ...(stopping && { stopping }) },

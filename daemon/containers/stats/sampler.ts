@@ -84,7 +84,7 @@ export class Sampler<Subject> {
 
   async #tick(): Promise<void> {
     const startedMs = this.#deps.clock.monotonicMs();
-    for (const [subject, watched] of [...this.#watched]) {
+    for (const [subject, watched] of Array.from(this.#watched)) {
       // Two samples close to each other would make shares of nearly no time.
       if (startedMs - watched.lastMs >= limits.statsIntervalMs / 2) {
         await this.#deps.turns.next();

@@ -61,6 +61,19 @@ test('pause: gives way to a kill that comes while it freezes', async () => {
   expect(await rig.status(id)).toBe('exited 137');
 });
 
+test('pause: a container that was sent SIGKILL is refused', async () => {
+  const id = await rig.run();
+  rig.runtime.fatalSignals.delete(9);
+  const killed = rig.containers.kill(id, {});
+  await settled();
+  await expect(rig.containers.pause(id)).rejects.toThrow('is being stopped');
+  await rig.exit(id, 137);
+  await killed;
+  await rig.containers.start(id, {});
+  await rig.containers.pause(id);
+  expect(await rig.status(id)).toBe('paused 0');
+});
+
 test.each([
   ['stop', (id: string) => rig.containers.stop(id, {}), 'exited 143', ['kill 15', 'unpause', 'die 143']],
   ['kill', (id: string) => rig.containers.kill(id, {}), 'exited 137', ['kill 9', 'unpause', 'die 137']],
