@@ -136,7 +136,8 @@ function exitEvents(
     exitCode: String(report.exitCode),
     execDuration: String(seconds < 0n ? 0n : seconds),
   });
-  const oom = report.oomKilled ? [containerEvent(container, 'oom')] : [];
+  // Told already when it was seen while the container ran.
+  const oom = report.oomKilled && live.oomKilled !== true ? [containerEvent(container, 'oom')] : [];
   return [...oom, die, ...networkEvents(context.networks, container, live.sandbox, 'disconnect')];
 }
 

@@ -73,6 +73,8 @@ export interface ContainerRuntime {
   forgetExit(id: string): void;
   /** Calls back once per exit of any container, in no particular order, also for exits noticed late. */
   onExit(listener: (report: ExitReport) => void): Disposable;
+  /** Calls back when the kernel has killed processes of a running container for want of memory. */
+  onOom(listener: (id: string) => void): Disposable;
   /** `stdin: false` writes nothing, and its leaving does not count as the end of input (`once`). Default true. */
   attach(id: string, options?: { stdin: boolean }): Promise<StdioChannel>;
   resize(id: string, height: number, width: number): Promise<void>;

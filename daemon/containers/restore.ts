@@ -9,6 +9,7 @@ import type { ContainerContext } from './context.ts';
 import { containerExited, removeIfAutomatic, settleExit } from './exit.ts';
 import { loggedRun } from './logged-run.ts';
 import { rewriteLinkedHosts } from './links.ts';
+import { containerOom } from './oom.ts';
 import { decideRecovery } from './recovery.ts';
 import type { Recovery } from './recovery.ts';
 import { finishRemoval, removeLocked } from './remove.ts';
@@ -27,7 +28,8 @@ const EXIT_RECORD_POLL_MS = 20;
 
 /**
  * Brings rows and world together after a start of the daemon, whenever and however the last one ended: takes over what
- * runs, settles what ended, finishes what was begun, sweeps what belongs to nobody. Returns the subscription to exits.
+ * runs, settles what ended, finishes what was begun, sweeps what belongs to nobody. Returns the subscription to
+ * exits and the like.
  */
 export async function restoreContainers(context: ContainerContext): Promise<Disposable> {
   const { registry, runtime, networks } = context;
@@ -41,7 +43,8 @@ export async function restoreContainers(context: ContainerContext): Promise<Disp
 
   failpoint('containers.restore.networks');
   await networks.restore(sandboxesToKeep(recoveries));
-  const subscription = runtime.onExit((report) => containerExited(context, report));
+  const exits = runtime.onExit((report) => containerExited(context, report));
+  const ooms = runtime.onOom((id) => containerOom(context, id));
   const policyStarts = registry.all().filter((container) => isToBeStarted(container));
   for (const { container, recovery } of recoveries) {
     await recover(context, container, recovery);
@@ -61,7 +64,12 @@ export async function restoreContainers(context: ContainerContext): Promise<Disp
     container.startWithDaemon = allAreKnown.then(() => startWithDaemon(context, container));
   }
   registry.all().forEach((container) => void goOnStopping(context, container));
-  return subscription;
+  return {
+    [Symbol.dispose]: () => {
+      exits[Symbol.dispose]();
+      ooms[Symbol.dispose]();
+    },
+  };
 }
 
 /** Fills the registry. A row that cannot be read is left as it is, and so are its files: one bad row stops nobody. */

@@ -32,7 +32,7 @@ export function lastRun(state: ContainerState): LastRun {
       return {
         exitCode: 0,
         error: '',
-        oomKilled: false,
+        oomKilled: state.oomKilled ?? false,
         startedAtNano: state.startedAtNano,
         finishedAtNano: state.lastFinishedAtNano,
         restartCount: state.restartCount,

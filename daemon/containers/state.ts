@@ -62,6 +62,8 @@ export interface LiveRun {
   stopRequested: boolean;
   /** A stop is under way: a daemon that finds this goes on with it. */
   stopping?: Stopping;
+  /** Processes of it were killed for want of memory. Absent = none. */
+  oomKilled?: boolean;
   /** End of the run before; null when this is the first. */
   lastFinishedAtNano: bigint | null;
   /** What its health check has found so far; absent without one. */
@@ -139,6 +141,7 @@ export type ContainerEvent =
       restart: { delayMs: number; atNano: bigint } | null;
     }
   | { type: 'stop'; stopping?: Stopping }
+  | { type: 'oom' }
   | { type: 'pause' }
   | { type: 'unpause' }
   | { type: 'remove'; withVolumes: boolean }
@@ -166,6 +169,10 @@ export function transition(state: ContainerState, event: ContainerEvent): Transi
         : refuse('conflict', 'is not running');
     case 'stop':
       return onStop(state, event);
+    case 'oom':
+      return state.status === 'running' || state.status === 'paused'
+        ? { to: { ...state, oomKilled: true } }
+        : refuse('conflict', 'is not running');
     case 'pause':
       return state.status === 'running'
         ? { to: { ...state, status: 'paused' } }
@@ -256,7 +263,7 @@ function onExit(state: ContainerState, event: EventOf<'exit'>): Transition {
   const ended: EndedRun = {
     exitCode: event.exitCode,
     error: '',
-    oomKilled: event.oomKilled,
+    oomKilled: event.oomKilled || state.oomKilled === true,
     startedAtNano: state.startedAtNano,
     finishedAtNano: event.finishedAtNano,
     ...(state.health && { health: afterEnd(state.health) }),

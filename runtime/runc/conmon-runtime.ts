@@ -34,6 +34,7 @@ import { ExitRecords } from '../monitor/exit-records.ts';
 import { ExitWatch } from '../monitor/exit-watch.ts';
 import type { ContainerExit } from '../monitor/exit-watch.ts';
 import { endMonitor, monitorOf } from '../monitor/monitor-pid.ts';
+import { OomWatch } from '../monitor/oom-watch.ts';
 import { MonitorProcess } from '../monitor/monitor-process.ts';
 import { ConmonStdio } from '../monitor/stdio-channel.ts';
 import { MonitorControl } from '../monitor/control.ts';
@@ -95,6 +96,7 @@ export class ConmonRuntime implements Disposable {
   readonly #quickMoves: QuickMoves;
   readonly #records: ExitRecords;
   readonly #exits: ExitWatch;
+  readonly #ooms: OomWatch;
   readonly #poller = new Poller();
   readonly #control = new MonitorControl();
   readonly #orphans = adoptOrphans();
@@ -119,6 +121,11 @@ export class ConmonRuntime implements Disposable {
       oomKilled: (id) => this.#wasOomKilled(id),
       monitorAlive: (id) => monitorOf(this.#root.bundle(id)) !== undefined,
       inherited: () => this.#inherited(),
+      log: deps.log,
+    });
+    this.#ooms = new OomWatch({
+      file: (id) => this.#root.bundle(id).oom,
+      kills: (id) => this.#cgroups.oomKills(this.#cgroupsPath(id)),
       log: deps.log,
     });
     this.#removeEndedExecs();
@@ -171,6 +178,7 @@ export class ConmonRuntime implements Disposable {
     failpoint('runtime.launch.created');
     this.#known.set(id, { record, init });
     this.#exits.expect(id, init);
+    this.#ooms.expect(id);
     rollback.commit();
     return init;
   }
@@ -199,6 +207,7 @@ export class ConmonRuntime implements Disposable {
 
   async cleanUp(id: string): Promise<void> {
     const bundle = this.#root.bundle(id);
+    this.#ooms.forget(id);
     this.#exits.disregard(id);
     if (this.#records.read(id) === undefined) {
       // Half-created, or asked to end without an exit: a monitor that lives would go on creating or wait for ever.
@@ -226,6 +235,14 @@ export class ConmonRuntime implements Disposable {
 
   onExit(listener: (exit: ContainerExit) => void): Disposable {
     return this.#exits.onExit(listener);
+  }
+
+  /** Calls back when processes of a container were killed for want of memory; of an earlier daemon's as well. */
+  onOom(listener: (id: string) => void): Disposable {
+    for (const [id] of this.#inherited()) {
+      this.#ooms.expect(id);
+    }
+    return this.#ooms.onKill(listener);
   }
 
   /**
@@ -293,6 +310,7 @@ export class ConmonRuntime implements Disposable {
   /** Stops watching. Containers go on. */
   [Symbol.dispose](): void {
     this.#exits[Symbol.dispose]();
+    this.#ooms[Symbol.dispose]();
     this.#program[Symbol.dispose]();
     this.#orphans[Symbol.dispose]();
   }

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { cgroupDirectories } from '../support/cleanup.ts';
 import { describeEngine, type Engine } from '../support/engine.ts';
+import { until } from '../support/http.ts';
 
 /** A file of the container's cgroup, whichever hierarchy (v1) or name (v2) holds it. */
 function limit(engine: Engine, id: string, v1: string, v2: string): string {
@@ -39,6 +40,40 @@ describeEngine('limits', (engine) => {
     });
     expect(exitCode).toBe(137);
     expect((await engine.inspect(id)).State.OOMKilled).toBe(true);
+  });
+
+  /** Actions of a container's events so far. */
+  const actionsOf = async (id: string): Promise<string[]> => {
+    const filters = encodeURIComponent(JSON.stringify({ container: [id], type: ['container'] }));
+    const query = `since=0&until=${(Date.now() + 1) / 1000}&filters=${filters}`;
+    const { text } = await engine.http.request('GET', `/events?${query}`);
+    return text
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => (JSON.parse(line) as { Action: string }).Action);
+  };
+
+  test('oom: is told before the end, once, however fast that comes', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const { id } = await engine.run(['sh', '-c', 'a=x; while :; do a=$a$a; done'], {
+        Memory: 8 * 1024 * 1024,
+        MemorySwap: 8 * 1024 * 1024,
+      });
+      expect((await engine.inspect(id)).State.OOMKilled).toBe(true);
+      expect(await actionsOf(id)).toEqual(['create', 'start', 'oom', 'die']);
+    }
+  });
+
+  test('oom: of a child is told while the container goes on', async () => {
+    const id = await engine.start(
+      ['sh', '-c', 'sh -c "a=x; while :; do a=\\$a\\$a; done"; sleep 1000; true'],
+      { Memory: 16 * 1024 * 1024, MemorySwap: 16 * 1024 * 1024 },
+    );
+    await until('the event', async () => (await actionsOf(id)).includes('oom'));
+    expect((await engine.inspect(id)).State).toMatchObject({ Status: 'running', OOMKilled: true });
+    await engine.http.ok('POST', `/containers/${id}/kill`);
+    expect((await engine.inspect(id)).State.OOMKilled).toBe(true);
+    expect((await actionsOf(id)).filter((action) => action === 'oom')).toEqual(['oom']);
   });
 
   test('limits: a fork bomb stays in its box', async () => {

@@ -34,6 +34,7 @@ export class FakeRuntime implements ContainerRuntime {
   /** Signals that end a container at once, as init's default action would. */
   fatalSignals = new Set([9, 15]);
   nowNano: () => bigint = () => BigInt(Date.now()) * 1_000_000n;
+  #oomListeners = new Set<(id: string) => void>();
   #listeners = new Set<(report: ExitReport) => void>();
   #pid = 1000;
 
@@ -113,6 +114,16 @@ export class FakeRuntime implements ContainerRuntime {
   onExit(listener: (report: ExitReport) => void): Disposable {
     this.#listeners.add(listener);
     return { [Symbol.dispose]: () => this.#listeners.delete(listener) };
+  }
+
+  onOom(listener: (id: string) => void): Disposable {
+    this.#oomListeners.add(listener);
+    return { [Symbol.dispose]: () => this.#oomListeners.delete(listener) };
+  }
+
+  /** The kernel kills a process of it that is not its first. */
+  oom(id: string): void {
+    this.#oomListeners.forEach((listener) => listener(id));
   }
 
   async attach(id: string): Promise<StdioChannel> {

@@ -40,6 +40,7 @@ const events: ContainerEvent[] = [
   { type: 'start_failed', exitCode: 127, error: 'no such file' },
   { type: 'exit', exitCode: 3, oomKilled: false, finishedAtNano: 6n, restart: null },
   { type: 'stop' },
+  { type: 'oom' },
   { type: 'pause' },
   { type: 'unpause' },
   { type: 'remove', withVolumes: false },
@@ -62,6 +63,7 @@ test('transition: decides every pair of state and event', () => {
     {
       "created": {
         "exit": "conflict: is not running",
+        "oom": "conflict: is not running",
         "pause": "conflict: is not running",
         "remove": "-> removing",
         "remove_failed": "conflict: is not being removed",
@@ -73,6 +75,7 @@ test('transition: decides every pair of state and event', () => {
       },
       "dead": {
         "exit": "conflict: is not running",
+        "oom": "conflict: is not running",
         "pause": "conflict: is not running",
         "remove": "-> removing",
         "remove_failed": "conflict: is not being removed",
@@ -84,6 +87,7 @@ test('transition: decides every pair of state and event', () => {
       },
       "exited": {
         "exit": "conflict: is not running",
+        "oom": "conflict: is not running",
         "pause": "conflict: is not running",
         "remove": "-> removing",
         "remove_failed": "conflict: is not being removed",
@@ -95,6 +99,7 @@ test('transition: decides every pair of state and event', () => {
       },
       "paused": {
         "exit": "-> exited",
+        "oom": "-> paused",
         "pause": "conflict: is already paused",
         "remove": "conflict: is paused",
         "remove_failed": "conflict: is not being removed",
@@ -106,6 +111,7 @@ test('transition: decides every pair of state and event', () => {
       },
       "removing": {
         "exit": "conflict: is not running",
+        "oom": "conflict: is not running",
         "pause": "conflict: is not running",
         "remove": "conflict: is already being removed",
         "remove_failed": "-> dead",
@@ -117,6 +123,7 @@ test('transition: decides every pair of state and event', () => {
       },
       "restarting": {
         "exit": "conflict: is not running",
+        "oom": "conflict: is not running",
         "pause": "conflict: is not running",
         "remove": "conflict: is restarting",
         "remove_failed": "conflict: is not being removed",
@@ -128,6 +135,7 @@ test('transition: decides every pair of state and event', () => {
       },
       "running": {
         "exit": "-> exited",
+        "oom": "-> running",
         "pause": "-> paused",
         "remove": "conflict: is running",
         "remove_failed": "conflict: is not being removed",
@@ -139,6 +147,7 @@ test('transition: decides every pair of state and event', () => {
       },
       "starting": {
         "exit": "conflict: is not running",
+        "oom": "conflict: is not running",
         "pause": "conflict: is not running",
         "remove": "conflict: is running",
         "remove_failed": "conflict: is not being removed",
