@@ -25,6 +25,7 @@ export function parseChallenges(header: string | undefined): Challenge[] {
       break;
     }
     at = SCHEME.lastIndex;
+    // Without a prototype, which TypeScript calls any: the names come from the network.
     const parameters: Record<string, string> = Object.create(null) as Record<string, string>;
     for (;;) {
       PARAMETER.lastIndex = at;

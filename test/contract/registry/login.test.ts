@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { IncomingMessage, RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -14,6 +14,7 @@ const forEver = new AbortController().signal;
 const certificateRoot = mkdtempSync(path.join(tmpdir(), 'berth-certs-'));
 const deps = { settings: { insecure: [] }, certificateRoots: [certificateRoot] };
 const wrong = { ...ACCOUNT, password: 'guessed' };
+const pem = (name: string): string => path.join(certificateRoot, name);
 const loginAt = (domain: string, credentials = ACCOUNT): Promise<unknown> =>
   login(deps, domain, credentials, forEver);
 
@@ -41,7 +42,6 @@ needs('docker-registry')('login at a registry with basic authentication', () => 
 });
 
 needs('docker-registry')('login at a registry behind TLS', () => {
-  const pem = (name: string): string => path.join(certificateRoot, name);
   let registry: TestRegistry;
   beforeAll(async () => {
     execFileSync(
@@ -76,6 +76,16 @@ describe('login at a registry with tokens', () => {
   let registry = '';
   const close: (() => void)[] = [];
 
+  const answerToken = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await bodyOf(request);
+    const { authorization } = request.headers;
+    seen.push({ url: request.url ?? '', authorization, body });
+    const right = `Basic ${Buffer.from('someone:secret').toString('base64')}`;
+    const isRight = authorization === right || body.includes('refresh_token=refresh');
+    const token = { token: 'bear', refresh_token: 'refresh' };
+    response.statusCode = isRight ? 200 : 401;
+    response.end(JSON.stringify(isRight ? token : { details: 'incorrect username or password' }));
+  };
   const listen = async (handler: RequestListener): Promise<string> => {
     const server = createServer(handler);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -86,20 +96,7 @@ describe('login at a registry with tokens', () => {
 
   beforeAll(async () => {
     const tokens = await listen((request, response) => {
-      void bodyOf(request).then((body) => {
-        const { authorization } = request.headers;
-        seen.push({ url: request.url ?? '', authorization, body });
-        const right = `Basic ${Buffer.from('someone:secret').toString('base64')}`;
-        const isRight = authorization === right || body.includes('refresh_token=refresh');
-        response.statusCode = isRight ? 200 : 401;
-        response.end(
-          JSON.stringify(
-            isRight
-              ? { token: 'bear', refresh_token: 'refresh' }
-              : { details: 'incorrect username or password' },
-          ),
-        );
-      });
+      void answerToken(request, response);
     });
     registry = await listen((request, response) => {
       if (request.headers.authorization === 'Bearer bear') {
