@@ -165,6 +165,11 @@ const rows: Row[] = [
       : ['health_status: healthy'],
   },
   {
+    title: 'top',
+    act: (engine, id) => engine.http.ok('GET', `/containers/${id}/top`),
+    told: ['top'],
+  },
+  {
     title: 'export',
     act: (engine, id) => engine.http.request('GET', `/containers/${id}/export`),
     told: ['export'],

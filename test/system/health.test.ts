@@ -152,6 +152,21 @@ describeEngine('health', (engine) => {
     await untilHealth(engine, id, 'healthy');
   });
 
+  test('pause ends the probes, unpause begins them again', async () => {
+    const id = await engine.start(['sleep', '1000'], {}, { Healthcheck: FILE_CHECK });
+    await untilHealth(engine, id, 'healthy');
+    await engine.http.ok('POST', `/containers/${id}/pause`);
+    const log = (await engine.inspect(id)).State.Health?.Log;
+    await sleep(600);
+    expect((await engine.inspect(id)).State.Health?.Log).toEqual(log);
+    await engine.http.ok('POST', `/containers/${id}/unpause`);
+    await until(
+      'the next result',
+      async () => (await engine.inspect(id)).State.Health?.Log.at(-1)?.Start !== log?.at(-1)?.Start,
+    );
+    await untilHealth(engine, id, 'healthy');
+  });
+
   test('no check: no Health, filter none', async () => {
     const id = await engine.start(['sleep', '1000'], {}, { Healthcheck: { Test: ['NONE'] } });
     expect((await engine.inspect(id)).State.Health).toBeUndefined();
