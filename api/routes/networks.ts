@@ -1,5 +1,9 @@
-import { networkCreateSchema } from '../schemas/others.ts';
-import type { NetworkCreateRequest } from '../types/system.ts';
+import { networkConnectSchema, networkCreateSchema, networkDisconnectSchema } from '../schemas/others.ts';
+import type {
+  NetworkConnectRequest,
+  NetworkCreateRequest,
+  NetworkDisconnectRequest,
+} from '../types/system.ts';
 import { created, empty, ok, route } from './route.ts';
 import type { ServedRoute } from './route.ts';
 
@@ -35,6 +39,27 @@ export const networkRoutes: readonly ServedRoute[] = [
     path: '/networks/create',
     body: { kind: 'json', schema: networkCreateSchema, empty: 'refused' },
     handler: async ({ body }, { networks }) => created(await networks.create(body)),
+  }),
+  route<NetworkConnectRequest>({
+    id: 'network.connect',
+    method: 'POST',
+    path: '/networks/:id/connect',
+    body: { kind: 'json', schema: networkConnectSchema, empty: 'refused' },
+    handler: async ({ params, body }, { containers }) => {
+      await containers.connectNetwork(params['id'] ?? '', body.Container ?? '', body.EndpointConfig ?? {});
+      return empty(200);
+    },
+  }),
+  route<NetworkDisconnectRequest>({
+    id: 'network.disconnect',
+    method: 'POST',
+    path: '/networks/:id/disconnect',
+    body: { kind: 'json', schema: networkDisconnectSchema, empty: 'refused' },
+    handler: async ({ params, body }, { containers }) => {
+      const force = body.Force ?? false;
+      await containers.disconnectNetwork(params['id'] ?? '', body.Container ?? '', { force });
+      return empty(200);
+    },
   }),
   route({
     id: 'network.remove',

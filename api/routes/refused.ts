@@ -26,8 +26,6 @@ const NOT_YET: readonly Line[] = [
   ['image.search', 'GET', '/images/search', 'searching images in a registry is'],
   ['image.prune', 'POST', '/images/prune', 'pruning images is', 25],
   ['image.distribution', 'GET', '/distribution/*name/json', 'asking a registry about an image is', 30],
-  ['network.connect', 'POST', '/networks/:id/connect', 'connecting a container to a network is'],
-  ['network.disconnect', 'POST', '/networks/:id/disconnect', 'disconnecting a container from a network is'],
   ['volume.prune', 'POST', '/volumes/prune', 'pruning volumes is', 25],
   ['volume.update', 'PUT', '/volumes/:name', 'updating a cluster volume is', 42],
   ['system.session', 'POST', '/session', 'a BuildKit session is', 31],

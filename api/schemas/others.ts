@@ -1,4 +1,4 @@
-import { consoleSize, resources, restartPolicy } from './container-create.ts';
+import { consoleSize, endpoint, resources, restartPolicy } from './container-create.ts';
 import { flag, listOf, mapOf, struct, text, texts } from './schema.ts';
 import type { Schema } from './schema.ts';
 
@@ -43,6 +43,12 @@ export const networkCreateSchema: Schema = struct({
   Options: mapOf(text),
   Labels: mapOf(text),
 });
+
+/** Body of POST /networks/{id}/connect (`NetworkConnectRequest`). */
+export const networkConnectSchema: Schema = struct({ Container: text, EndpointConfig: endpoint });
+
+/** Body of POST /networks/{id}/disconnect (`NetworkDisconnectRequest`). */
+export const networkDisconnectSchema: Schema = struct({ Container: text, Force: flag });
 
 /** Body of POST /volumes/create (`VolumeCreateRequest`). */
 export const volumeCreateSchema: Schema = struct({

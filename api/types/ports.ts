@@ -13,6 +13,7 @@ import type {
   ContainerInspect,
   ContainerPruneReport,
   ContainerSummary,
+  EndpointSettings,
   ContainerUpdateRequest,
   ContainerUpdateResponse,
   ExecCreateRequest,
@@ -131,6 +132,9 @@ export interface ContainerPort {
   rename(ref: string, newName: string): Promise<void>;
   remove(ref: string, options: { volumes: boolean; force: boolean; link: boolean }): Promise<void>;
   prune(filters: Filters): Promise<ContainerPruneReport>;
+  connectNetwork(networkRef: string, ref: string, endpoint: EndpointSettings): Promise<void>;
+  /** `force`: also from a network that is gone. */
+  disconnectNetwork(networkRef: string, ref: string, options: { force: boolean }): Promise<void>;
   resize(ref: string, size: { height: number; width: number }): Promise<void>;
   logs(ref: string, options: LogsOptions): Promise<ByteStream>;
   attach(ref: string, options: AttachOptions): Promise<Conversation>;

@@ -1,5 +1,5 @@
 /** Wire shapes of system, events, networks and volumes at API 1.44. Types only. */
-import type { ContainerSummary, StringMap } from './container.ts';
+import type { ContainerSummary, EndpointSettings, StringMap } from './container.ts';
 import type { ImageSummary } from './image.ts';
 
 export interface VersionResponse {
@@ -145,6 +145,18 @@ export interface NetworkCreateRequest {
 export interface NetworkCreateResponse {
   Id: string;
   Warning: string;
+}
+
+/** Body of POST /networks/{id}/connect. */
+export interface NetworkConnectRequest {
+  Container?: string;
+  EndpointConfig?: EndpointSettings | null;
+}
+
+/** Body of POST /networks/{id}/disconnect. */
+export interface NetworkDisconnectRequest {
+  Container?: string;
+  Force?: boolean;
 }
 
 export interface NetworkPruneReport {

@@ -129,6 +129,17 @@ export const limits = {
   stalledAttachCheckMs: 250,
   /** Containers created or started at the same time; more wait in line. Two per core keeps runc from thrashing. */
   startConcurrency: 8,
+  /** How long containers may keep a name of their network: replaced containers are found again soon. */
+  dnsLocalTtlS: 60,
+  /** A name server that has not answered for so long gets company by the next one. */
+  dnsNextServerMs: 400,
+  /** A forwarded question without an answer by then fails; C libraries wait 5 s. */
+  dnsAnswerMs: 4_000,
+  /** Forwarded questions of one container that wait for an answer; each holds a socket. */
+  dnsForwardedMax: 128,
+  /** Connections to the name server of one container, and their idle time. */
+  dnsConnectionsMax: 32,
+  dnsConnectionIdleMs: 10_000,
   /** Time for clients to be told good-bye at shutdown. */
   shutdownGraceMs: 1_500,
 } as const;

@@ -16,12 +16,14 @@ import type {
   ContainerInspect,
   ContainerPruneReport,
   ContainerSummary,
+  EndpointSettings,
   ContainerUpdateRequest,
   ContainerUpdateResponse,
   PathStat,
   WaitResponse,
 } from '../../api/types/container.ts';
 import type { ContainerStats, ContainerTop } from '../../api/types/container-stats.ts';
+import { connectNetwork, disconnectNetwork } from './connect.ts';
 import { limits } from '../base/limits.ts';
 import { KeyedMutex } from '../base/mutex.ts';
 import { Semaphore } from '../base/semaphore.ts';
@@ -191,6 +193,14 @@ export class Containers implements ContainerPort {
 
   prune(filters: Filters): Promise<ContainerPruneReport> {
     return pruneContainers(this.#context, filters);
+  }
+
+  connectNetwork(networkRef: string, ref: string, endpoint: EndpointSettings): Promise<void> {
+    return connectNetwork(this.#context, networkRef, ref, endpoint);
+  }
+
+  disconnectNetwork(networkRef: string, ref: string, options: { force: boolean }): Promise<void> {
+    return disconnectNetwork(this.#context, networkRef, ref, options);
   }
 
   resize(ref: string, size: { height: number; width: number }): Promise<void> {

@@ -1,3 +1,4 @@
+import type { EndpointSettings } from '../../api/types/container.ts';
 import type { EventDraft } from '../events/journal-types.ts';
 import type { NetworkSandboxes, Sandbox } from './ports.ts';
 import type { ContainerSpec } from './spec/container-spec.ts';
@@ -35,10 +36,22 @@ export function networkEvents(
   sandbox: Pick<Sandbox, 'endpoints'>,
   action: 'connect' | 'disconnect',
 ): EventDraft[] {
-  return Object.entries(sandbox.endpoints).map(([name, endpoint]) => ({
+  return Object.entries(sandbox.endpoints).map(([name, endpoint]) =>
+    endpointEvent(networks, subject, { name, endpoint }, action),
+  );
+}
+
+/** The same of one network. */
+export function endpointEvent(
+  networks: Pick<NetworkSandboxes, 'driverOf'>,
+  subject: Pick<EventSubject, 'id'>,
+  { name, endpoint }: { name: string; endpoint: EndpointSettings | undefined },
+  action: 'connect' | 'disconnect',
+): EventDraft {
+  return {
     type: 'network',
     action,
-    actorId: endpoint.NetworkID ?? name,
+    actorId: endpoint?.NetworkID ?? name,
     attributes: { container: subject.id, name, type: networks.driverOf(name) },
-  }));
+  };
 }

@@ -4,10 +4,12 @@ import type { EventDraft, Journal } from '../events/journal-types.ts';
 import type { ContainerTable } from '../../storage/database/rows.ts';
 import type { Container } from './container.ts';
 import { containerEvent } from './events.ts';
+import type { Sandbox } from './ports.ts';
 import type { Registry } from './registry.ts';
 import type { ContainerSpec } from './spec/container-spec.ts';
 import type { ContainerEvent, ContainerState } from './state.ts';
 import { transition } from './state.ts';
+import { isLive } from './state-facts.ts';
 import { encodeState } from './state-codec.ts';
 import type { Waiters } from './waiters.ts';
 
@@ -142,6 +144,33 @@ export class Machine {
     this.#forgetViews(container);
   }
 
+  /** Other networks for a container, in its specification and, when it runs, in its sandbox; one transaction. */
+  rewire(
+    container: Container,
+    spec: ContainerSpec,
+    sandbox: Sandbox | undefined,
+    drafts: readonly EventDraft[],
+  ): void {
+    const { journal, containers } = this.#deps;
+    // One that has ended meanwhile has no sandbox any more.
+    const event = sandbox !== undefined && isLive(container.state) ? rewired(sandbox) : undefined;
+    const to = event === undefined ? container.state : this.#decide(container, event);
+    failpoint('containers.rewire.commit');
+    journal.commit(
+      (emit) => {
+        containers.setSpec(container.id, spec);
+        if (event !== undefined) {
+          containers.setState(container.id, encodeState(to));
+        }
+        drafts.forEach((draft) => emit(draft));
+      },
+      { durable: true },
+    );
+    container.spec = spec;
+    container.state = to;
+    this.#forgetViews(container);
+  }
+
   /** Deletes the row. Not durable by itself: a power cut brings back `removing`, which the next start finishes. */
   forget(container: Container, drafts: readonly EventDraft[]): void {
     const { journal, containers, registry, waiters } = this.#deps;
@@ -193,4 +222,8 @@ export class Machine {
     delete container.views.summary;
     delete container.views.inspect;
   }
+}
+
+function rewired(sandbox: Sandbox): Extract<ContainerEvent, { type: 'rewired' }> {
+  return { type: 'rewired', sandbox };
 }

@@ -220,6 +220,8 @@ export interface Sandbox {
   endpoints: Record<string, EndpointSettings>;
   /** Name of the network through which it reaches the world and is reached; undefined = `bridge`, null = none. */
   gateway?: string | null;
+  /** It asks the engine for names, which asks these servers (none = the host's); undefined = it asks others. */
+  names?: { servers: string[] };
   ports: PortMap;
   /** Contents of /etc/hosts and /etc/resolv.conf. */
   hosts: string;
@@ -235,6 +237,19 @@ export interface NetworkSandboxes {
   validate(request: Omit<SandboxRequest, 'containerId' | 'containerName'>): void;
   /** Makes namespace, addresses, firewall elements and port reservations; leaves nothing when it throws. */
   open(request: SandboxRequest): Promise<Sandbox>;
+  /** Puts an open sandbox into one more network; returns it as it is now. Nothing has changed when it throws. */
+  connect(live: Sandbox, request: SandboxRequest, networkName: string): Promise<Sandbox>;
+  /**
+   * Leads it out of a network: `sandbox` is it without, `finish` takes the interface away once that is stored. `finish`
+   * is idempotent.
+   */
+  disconnect(
+    live: Sandbox,
+    request: SandboxRequest,
+    networkName: string,
+  ): { sandbox: Sandbox; finish: () => Promise<void> };
+  /** From here on the container is known in its networks by this name; returns its sandbox as it is now. */
+  renamed(live: Sandbox, request: SandboxRequest): Sandbox;
   /** Undoes `open`; idempotent, also for a sandbox of which only parts exist. */
   close(containerId: string, sandbox: Sandbox | undefined): Promise<void>;
   /** After a restart: takes these over, rebuilds the firewall from them, removes every other one's remains. */

@@ -1,4 +1,5 @@
 import { conflict, invalidArgument } from '../base/errors.ts';
+import { tellNetworks } from './connect.ts';
 import type { ContainerContext } from './context.ts';
 import { checkName } from './names.ts';
 
@@ -28,5 +29,6 @@ export async function renameContainer(
       registry.releaseName(name, container.id);
       throw error;
     }
+    tellNetworks(context, container);
   });
 }

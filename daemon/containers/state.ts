@@ -140,6 +140,8 @@ export type ContainerEvent =
       /** What the restart policy decided; null = stays exited. */
       restart: { delayMs: number; atNano: bigint } | null;
     }
+  /** It is in other networks now. */
+  | { type: 'rewired'; sandbox: Sandbox }
   | { type: 'stop'; stopping?: Stopping }
   | { type: 'oom' }
   | { type: 'pause' }
@@ -166,6 +168,10 @@ export function transition(state: ContainerState, event: ContainerEvent): Transi
     case 'probed':
       return state.status === 'running'
         ? { to: { ...state, health: event.health } }
+        : refuse('conflict', 'is not running');
+    case 'rewired':
+      return state.status === 'running' || state.status === 'paused'
+        ? { to: { ...state, sandbox: event.sandbox } }
         : refuse('conflict', 'is not running');
     case 'stop':
       return onStop(state, event);

@@ -4,6 +4,8 @@ import type { Logger } from '../base/log.ts';
 import type { Journal } from '../events/journal-types.ts';
 import { BridgeDriver } from './bridge-driver.ts';
 import { DefaultNetwork } from './default-network.ts';
+import { ContainerNames } from './dns/container-names.ts';
+import { NameServer } from './dns/name-server.ts';
 import type { NetworkDriver } from './driver.ts';
 import type { HostFiles } from './host-files.ts';
 import { Networks } from './networks.ts';
@@ -30,9 +32,11 @@ export function assembleNetworks(parts: NetworkParts): { networks: Networks; san
   const registry = new NetworkRegistry(parts);
   const bridgeDriver = new BridgeDriver(parts);
   const drivers = new Map<string, NetworkDriver>([[bridgeDriver.name, bridgeDriver]]);
+  const server = new NameServer({ sockets: parts.kernel.names, clock: parts.clock });
+  const names = new ContainerNames({ ...parts, listener: parts.kernel.names, server, registry });
   const defaultNetwork = new DefaultNetwork({ ...parts, registry, bridgeDriver });
   return {
     networks: new Networks({ ...parts, registry, drivers }),
-    sandboxes: new Sandboxes({ ...parts, registry, drivers, defaultNetwork }),
+    sandboxes: new Sandboxes({ ...parts, registry, drivers, defaultNetwork, names }),
   };
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { errnoOf } from '../base/errors.ts';
 import { parseResolvConf } from './resolv.ts';
 import type { ResolverSettings } from './resolv.ts';
@@ -7,6 +7,8 @@ import type { ResolverSettings } from './resolv.ts';
 export interface HostFiles {
   hosts(): string;
   resolver(): ResolverSettings;
+  /** The servers that the host itself asks, its loopback included. Read anew only when the file has changed. */
+  nameServers(): readonly string[];
 }
 
 const RESOLV_CONF = '/etc/resolv.conf';
@@ -23,7 +25,20 @@ export const hostFiles: HostFiles = {
       ? parseResolvConf(readIfThere(RESOLVED_CONF))
       : settings;
   },
+  nameServers: cachedServers,
 };
+
+let servers: { version: string; addresses: readonly string[] } | undefined;
+
+/** A stat instead of a read, since this is asked for every question that is forwarded. */
+function cachedServers(): readonly string[] {
+  const stat = statSync(RESOLV_CONF, { throwIfNoEntry: false, bigint: true });
+  const version = stat === undefined ? '' : `${stat.ino} ${stat.mtimeNs} ${stat.size}`;
+  if (servers?.version !== version) {
+    servers = { version, addresses: parseResolvConf(readIfThere(RESOLV_CONF)).nameservers };
+  }
+  return servers.addresses;
+}
 
 function readIfThere(file: string): string {
   try {

@@ -36,6 +36,8 @@ export interface Network {
   readonly pool6: AddressPool6 | undefined;
   /** By container; lives in memory, because a sandbox is stored with its container. */
   readonly members: Map<string, NetworkMember>;
+  /** Who answers to a name (in lower case); of networks of users. */
+  readonly names: Map<string, Set<NetworkMember>>;
   /** Given out -> container. */
   readonly addresses: Map<IpAddress, string>;
 }
@@ -47,7 +49,14 @@ export function newNetwork(
     pool6?: AddressPool6 | undefined;
   },
 ): Network {
-  return { pool: undefined, pool6: undefined, ...facts, members: new Map(), addresses: new Map() };
+  return {
+    pool: undefined,
+    pool6: undefined,
+    ...facts,
+    members: new Map(),
+    names: new Map(),
+    addresses: new Map(),
+  };
 }
 
 /** A network that a user made: names are resolved in it, addresses and aliases may be chosen. */

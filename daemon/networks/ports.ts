@@ -2,6 +2,8 @@
  * What networks need of the kernel. Satisfied by `KernelNetwork` of runtime/network; checked in
  * daemon/boot/compose.ts.
  */
+import type { NameListener } from './dns/container-names.ts';
+import type { UpstreamSockets } from './dns/upstream.ts';
 import type { AnySubnet, InterfaceAddress, IpAddress } from '../base/ip.ts';
 
 export type Protocol = 'tcp' | 'udp';
@@ -52,6 +54,8 @@ export interface SandboxPlan {
 }
 
 export interface NetworkKernel {
+  /** Name servers of sandboxes, and their questions to others. */
+  readonly names: NameListener & UpstreamSockets;
   /** Networks in use on the host, but for those of the interfaces `exceptLinks`. */
   hostSubnets(exceptLinks: readonly string[]): AnySubnet[];
   /** Makes or mends these bridges and the firewall's tables, which then publish exactly `ports`. Idempotent. */

@@ -80,12 +80,27 @@ export class NetworkRegistry {
   }
 
   join(network: Network, member: NetworkMember): void {
+    this.leave(network, member.containerId);
     network.members.set(member.containerId, member);
+    for (const name of namesOf(member)) {
+      const holders = network.names.get(name) ?? new Set();
+      network.names.set(name, holders.add(member));
+    }
   }
 
-  leave(containerId: string): void {
-    for (const { members } of this.#byId.values()) {
-      members.delete(containerId);
+  /** Idempotent. */
+  leave(network: Network, containerId: string): void {
+    const member = network.members.get(containerId);
+    if (member === undefined) {
+      return;
+    }
+    network.members.delete(containerId);
+    for (const name of namesOf(member)) {
+      const holders = network.names.get(name);
+      holders?.delete(member);
+      if (holders?.size === 0) {
+        network.names.delete(name);
+      }
     }
   }
 
@@ -137,4 +152,8 @@ export class NetworkRegistry {
     this.#meta.set(key, made);
     return made;
   }
+}
+
+function namesOf({ endpoint }: NetworkMember): string[] {
+  return (endpoint.DNSNames ?? []).map((name) => name.toLowerCase());
 }

@@ -8,8 +8,11 @@ export interface ResolverSettings {
   options: string[];
 }
 
+/** Where containers in networks of users ask. */
+export const EMBEDDED_SERVER = '127.0.0.11';
+
 /** Used when the host names no server that a container can reach, as dockerd does. */
-const PUBLIC_NAMESERVERS = ['8.8.8.8', '8.8.4.4'];
+export const PUBLIC_NAMESERVERS = ['8.8.8.8', '8.8.4.4'];
 
 export function parseResolvConf(text: string): ResolverSettings {
   const settings: ResolverSettings = { nameservers: [], search: [], options: [] };
@@ -47,6 +50,17 @@ export function containerResolver(host: ResolverSettings, asked: ResolverSetting
   const reachable = host.nameservers.filter((server) => isIP(server) === 4 && !server.startsWith('127.'));
   const inherited = reachable.length > 0 ? reachable : PUBLIC_NAMESERVERS;
   return override({ ...host, nameservers: inherited }, asked);
+}
+
+/** What a container in a network of a user uses: the engine, which asks the servers that were asked for. */
+export function embeddedResolver(host: ResolverSettings, asked: ResolverSettings): ResolverSettings {
+  const { search, options } = override({ ...host, nameservers: [] }, { ...asked, nameservers: [] });
+  return {
+    nameservers: [EMBEDDED_SERVER],
+    search,
+    // Names of containers have no dots: they are asked for as they are first.
+    options: options.some((option) => option.startsWith('ndots:')) ? options : [...options, 'ndots:0'],
+  };
 }
 
 /** What a container in the host's own network uses: the host's servers are reachable as they are. */

@@ -16,6 +16,7 @@ import { Firewall } from './firewall.ts';
 import { hostSubnets } from './host-subnets.ts';
 import { LinkRemover } from './link-remover.ts';
 import { NetlinkSocket } from './netlink-socket.ts';
+import { NameSockets } from './name-sockets.ts';
 import type { NetlinkRequest } from './netlink.ts';
 import { NamespaceDirectory } from './netns.ts';
 import { PortReservations } from './reservations.ts';
@@ -62,6 +63,8 @@ export class KernelNetwork {
   readonly #reservations = new PortReservations();
   readonly #bridges: Bridges;
   readonly #veths: Veths;
+  /** Name servers of sandboxes, and their questions to others. */
+  readonly names: NameSockets;
 
   constructor(deps: { settings: KernelNetworkSettings; log: Logger; clock: Clock }) {
     const { settings, log } = deps;
@@ -72,6 +75,7 @@ export class KernelNetwork {
     const remover = new LinkRemover(deps);
     const host = this.#host;
     this.#bridges = new Bridges({ host, instance: settings.table, remover, log });
+    this.names = new NameSockets({ namespaces: this.#namespaces, log });
     this.#veths = new Veths({ host, prefix: settings.interfacePrefix, remover });
   }
 

@@ -7,6 +7,7 @@ import type { ImageSummary } from '../../api/types/image.ts';
 import { demultiplex, until, type HttpClient } from '../support/http.ts';
 import { busyboxImageTar } from '../support/images.ts';
 import { tar } from '../support/tar.ts';
+import { networkVerbs } from './network-verbs.ts';
 
 /** What the engine is asked to do while it is made to die or to fail. */
 export interface Verb {
@@ -37,13 +38,6 @@ const BODY = {
     Binds: ['named:/named'],
     PortBindings: { '80/tcp': [{ HostPort: '8400' }] },
   },
-};
-
-/** With everything a network can have in the kernel that another one must not meet. */
-const NETWORK = {
-  Name: 'blue',
-  IPAM: { Config: [{ Subnet: '10.99.0.0/24' }] },
-  Options: { 'com.docker.network.bridge.name': 'blue0' },
 };
 
 /** Never started: its volume is filled when another container takes it over. */
@@ -93,22 +87,16 @@ export const verbs: readonly Verb[] = [
     verify: (http) => expectState(http, 'running'),
     undo: removeVictim,
   },
-  {
-    name: 'create network',
-    checkRefused: noNetwork,
-    prepare: nothing,
-    act: (http) => accept(http, 'POST', '/networks/create', [201, 409], NETWORK),
-    verify: (http) => accept(http, 'GET', '/networks/blue', [200]),
-    undo: (http) => accept(http, 'DELETE', '/networks/blue', [204, 404]),
-  },
-  {
-    name: 'remove network',
-    checkRefused: nothing,
-    prepare: (http) => accept(http, 'POST', '/networks/create', [201], NETWORK),
-    act: (http) => accept(http, 'DELETE', '/networks/blue', [204, 404]),
-    verify: noNetwork,
-    undo: nothing,
-  },
+  ...networkVerbs({
+    name: NAME,
+    body: BODY,
+    start: startVictim,
+    remove: removeVictim,
+    inspect,
+    expectState,
+    unchanged,
+    accept,
+  }),
   {
     name: 'stop',
     checkRefused: nothing,
@@ -352,10 +340,6 @@ async function startWriter(http: HttpClient): Promise<void> {
 function rotatedFiles(logPath: string): string[] {
   const names = readdirSync(dirname(logPath));
   return names.filter((name) => /^container\.log\.\d+(\.gz)?$/.test(name));
-}
-
-async function noNetwork(http: HttpClient): Promise<void> {
-  await accept(http, 'GET', '/networks/blue', [404]);
 }
 
 async function removeVictim(http: HttpClient): Promise<void> {

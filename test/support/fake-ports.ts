@@ -327,6 +327,8 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
       rename: nothing,
       remove: nothing,
       prune: () => Promise.resolve({ ContainersDeleted: null, SpaceReclaimed: 0 }),
+      connectNetwork: nothing,
+      disconnectNetwork: nothing,
       resize: nothing,
       logs: () => Promise.resolve({ tty: true, bytes: Readable.from([Buffer.from('hello\n')]) }),
       attach: () => Promise.resolve(conversation(true, echo)),

@@ -13,38 +13,58 @@ export interface NftResult {
 
 type NftFunction = (...args: unknown[]) => unknown;
 
+interface Library {
+  create: NftFunction;
+  free: NftFunction;
+  run: NftFunction;
+  bufferOutput: NftFunction;
+  bufferError: NftFunction;
+  output: NftFunction;
+  error: NftFunction;
+}
+
+let loaded: Library | undefined;
+
+/** Throws when it is not installed. */
+function library(): Library {
+  if (loaded === undefined) {
+    const file = koffi.load('libnftables.so.1');
+    loaded = {
+      create: file.func('void *nft_ctx_new(uint32_t flags)'),
+      free: file.func('void nft_ctx_free(void *context)'),
+      run: file.func('int nft_run_cmd_from_buffer(void *context, const char *commands)'),
+      bufferOutput: file.func('int nft_ctx_buffer_output(void *context)'),
+      bufferError: file.func('int nft_ctx_buffer_error(void *context)'),
+      output: file.func('const char *nft_ctx_get_output_buffer(void *context)'),
+      error: file.func('const char *nft_ctx_get_error_buffer(void *context)'),
+    };
+  }
+  return loaded;
+}
+
+/** Belongs to the network namespace in which it was made. */
 export class NftContext {
-  readonly #run: NftFunction;
-  readonly #free: NftFunction;
-  readonly #errorBuffer: NftFunction;
-  readonly #outputBuffer: NftFunction;
+  readonly #library = library();
   readonly #context: unknown;
 
-  /** Loads the library; throws when it is not installed. */
   constructor() {
-    const library = koffi.load('libnftables.so.1');
-    const create = library.func('void *nft_ctx_new(uint32_t flags)');
-    this.#run = library.func('int nft_run_cmd_from_buffer(void *context, const char *commands)');
-    this.#free = library.func('void nft_ctx_free(void *context)');
-    this.#errorBuffer = library.func('const char *nft_ctx_get_error_buffer(void *context)');
-    this.#outputBuffer = library.func('const char *nft_ctx_get_output_buffer(void *context)');
-    this.#context = create(0);
+    this.#context = this.#library.create(0);
     // Buffered, or the library would write to the daemon's own stdout and stderr.
-    library.func('int nft_ctx_buffer_output(void *context)')(this.#context);
-    library.func('int nft_ctx_buffer_error(void *context)')(this.#context);
+    this.#library.bufferOutput(this.#context);
+    this.#library.bufferError(this.#context);
   }
 
   /** Runs commands in nft's language. Synchronous: answers when the kernel has committed. */
   run(commands: string): NftResult {
-    const ok = this.#run(this.#context, commands) === 0;
+    const ok = this.#library.run(this.#context, commands) === 0;
     // Reading a buffer also empties it.
-    const error = text(this.#errorBuffer(this.#context));
-    const output = text(this.#outputBuffer(this.#context));
+    const error = text(this.#library.error(this.#context));
+    const output = text(this.#library.output(this.#context));
     return { ok, error: error.trim(), output };
   }
 
   [Symbol.dispose](): void {
-    this.#free(this.#context);
+    this.#library.free(this.#context);
   }
 }
 

@@ -4,6 +4,8 @@ import { declare } from './libc.ts';
 /** Sockets that Node.js does not offer: netlink, and ones that are bound but never listen. */
 const nativeSocket = declare('int socket(int domain, int type, int protocol)');
 const nativeBind = declare('int bind(int fd, const void *address, uint32_t length)');
+const nativeConnect = declare('int connect(int fd, const void *address, uint32_t length)');
+const nativeGetName = declare('int getsockname(int fd, void *address, void *length)');
 const nativeSetOption = declare(
   'int setsockopt(int fd, int level, int name, const void *value, uint32_t length)',
 );
@@ -25,6 +27,20 @@ export function bindSocket(object: string, fd: number, address: Buffer): void {
   nativeBind(object, fd, address, address.length);
 }
 
+/** Fixes whom a datagram socket sends to and hears from; never waits. */
+export function connectSocket(object: string, fd: number, address: Buffer): void {
+  nativeConnect(object, fd, address, address.length);
+}
+
+/** The port that the kernel chose for a socket bound to port 0 of an IPv4 address. */
+export function portOfSocket(object: string, fd: number): number {
+  const address = Buffer.alloc(16);
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(address.length);
+  nativeGetName(object, fd, address, length);
+  return address.readUInt16BE(2);
+}
+
 /** Sets an option whose value is an int. */
 export function setSocketOption(
   object: string,
@@ -41,6 +57,11 @@ export function setSocketOption(
 /** Sends one datagram to where the socket points (for netlink: the kernel). */
 export function sendDatagram(object: string, fd: number, data: Buffer): void {
   nativeSend(object, fd, data, data.length, 0);
+}
+
+/** As `sendDatagram`, but throws KernelError EAGAIN instead of waiting for room. */
+export function sendDatagramNow(object: string, fd: number, data: Buffer): void {
+  nativeSend(object, fd, data, data.length, MSG_DONTWAIT);
 }
 
 /** As `sendDatagram`, on a pool thread: for requests over which the kernel sleeps. */

@@ -132,6 +132,15 @@ export class FakeNeighbours {
         this.#called('close');
         this.openSandboxes.delete(id);
       },
+      connect: async (live) => {
+        this.#called('connect');
+        return live;
+      },
+      disconnect: (live) => {
+        this.#called('disconnect');
+        return { sandbox: live, finish: () => Promise.resolve() };
+      },
+      renamed: (live) => live,
       restore: async (live) => {
         this.#called(`restore ${live.length}`);
         this.openSandboxes.clear();

@@ -1,0 +1,185 @@
+import type { Sandbox, SandboxRequest } from '../containers/ports.ts';
+import { EngineError, invalidArgument } from '../base/errors.ts';
+import { failpoint } from '../base/failpoint.ts';
+import { Rollback } from '../base/rollback.ts';
+import type { CheckedRequest } from './check-request.ts';
+import { addressesOf, dnsNames, giveAddresses, takeEndpoint } from './endpoints.ts';
+import { gatewayOf } from './gateway.ts';
+import { isUserDefined } from './network.ts';
+import type { Network } from './network.ts';
+import {
+  attachmentOf,
+  check,
+  gatewaysThrough,
+  inKernel,
+  nameFiles,
+  ownerOf,
+  register,
+} from './sandbox-context.ts';
+import type { SandboxContext } from './sandbox-context.ts';
+import { portMap, publishedPorts } from './sandbox-view.ts';
+
+/** Puts an open sandbox into one more network, which `request` has among its endpoints. */
+export async function connectSandbox(
+  context: SandboxContext,
+  live: Sandbox,
+  request: SandboxRequest,
+  networkName: string,
+): Promise<Sandbox> {
+  const { kernel, log, defaultNetwork } = context;
+  const { containerId } = request;
+  const checked = check(context, request);
+  const wanted = checked.endpoints.find(({ network }) => network.name === networkName);
+  if (wanted === undefined || live.netnsPath === null || live.endpoints['none'] !== undefined) {
+    throw invalidArgument(
+      `container ${containerId} cannot be connected to network ${networkName}: its network is not its own`,
+    );
+  }
+  if (live.endpoints[networkName] !== undefined) {
+    throw new EngineError(
+      'forbidden',
+      `endpoint with name ${ownerOf(request).containerName} already exists in network ${networkName}`,
+    );
+  }
+  await using rollback = new Rollback(log, { container: containerId });
+  defaultNetwork.ensure(wanted.network);
+  const endpoint = takeEndpoint(wanted, ownerOf(request));
+  rollback.defer('addresses', () => giveAddresses(endpoint.network, endpoint.addresses));
+
+  const name = freeName(kernel.interfaceNames(containerId));
+  const attachment = attachmentOf(context, endpoint, name);
+  await inKernel(request, networkName, () => kernel.plug(containerId, attachment));
+  rollback.defer('interface', () => kernel.unplug(endpoint.id));
+
+  const endpoints = { ...live.endpoints, [networkName]: endpoint.settings };
+  const sandbox = moveWay(context, request, checked, { ...live, endpoints });
+  rollback.commit();
+  return sandbox;
+}
+
+/** Leads a sandbox out of a network: its way out goes through another one, where there is one. */
+export function disconnectSandbox(
+  context: SandboxContext,
+  live: Sandbox,
+  request: SandboxRequest,
+  networkName: string,
+): { sandbox: Sandbox; finish: () => Promise<void> } {
+  const { kernel, registry } = context;
+  const { containerId } = request;
+  const endpoint = live.endpoints[networkName];
+  const network = registry.lookUp(networkName);
+  if (endpoint === undefined) {
+    return { sandbox: live, finish: () => Promise.resolve() };
+  }
+  const endpoints = { ...live.endpoints };
+  delete endpoints[networkName];
+  const sandbox = moveWay(context, request, check(context, request), { ...live, endpoints });
+  if (network !== undefined) {
+    registry.leave(network, containerId);
+  }
+  return {
+    sandbox,
+    finish: async () => {
+      failpoint('network.disconnect.unplug');
+      await kernel.unplug(endpoint.EndpointID ?? '');
+      if (network !== undefined) {
+        giveAddresses(network, addressesOf(endpoint));
+      }
+    },
+  };
+}
+
+/** The names of a container in its networks, after it was renamed. */
+export function renameSandbox(context: SandboxContext, live: Sandbox, request: SandboxRequest): Sandbox {
+  const { registry } = context;
+  const endpoints = Object.fromEntries(
+    Object.entries(live.endpoints).map(([name, endpoint]) => {
+      const network = registry.lookUp(name);
+      return network !== undefined && isUserDefined(network)
+        ? [name, { ...endpoint, DNSNames: dnsNames(endpoint, ownerOf(request)) }]
+        : [name, endpoint];
+    }),
+  );
+  const sandbox = { ...live, endpoints };
+  register(context, request.containerId, request.containerName, sandbox);
+  context.names.open(request.containerId, sandbox);
+  return sandbox;
+}
+
+/**
+ * Leads a sandbox whose endpoints have changed out through the right one, and its published ports in; synchronous, so
+ * that nobody sees it half done. Registers it.
+ */
+function moveWay(
+  context: SandboxContext,
+  request: SandboxRequest,
+  checked: CheckedRequest,
+  { names: _names, ...changed }: Sandbox,
+): Sandbox {
+  const { kernel, names } = context;
+  const { containerId } = request;
+  const gateway = wayOut(context, changed);
+  const before = publishedPorts(context.live.get(containerId) ?? changed);
+  const oldGateway = changed.gateway === undefined ? 'bridge' : changed.gateway;
+  const hasMoved = (gateway?.name ?? null) !== oldGateway;
+  const sandbox: Sandbox = {
+    ...changed,
+    gateway: gateway?.name ?? null,
+    ports: hasMoved ? movePorts(context, request, checked, { changed, gateway }) : changed.ports,
+    ...nameFiles(context, request, checked, changed.endpoints),
+  };
+  if (hasMoved) {
+    failpoint('network.connect.route');
+    kernel.route(containerId, gatewaysThrough(gateway));
+    kernel.unpublish(before);
+    kernel.publish(publishedPorts(sandbox));
+  }
+  if (sandbox.names === undefined) {
+    names.close(containerId);
+  }
+  names.open(containerId, sandbox);
+  register(context, containerId, request.containerName, sandbox);
+  return sandbox;
+}
+
+function wayOut({ registry }: SandboxContext, { endpoints }: Sandbox): Network | undefined {
+  const candidates = Object.entries(endpoints).flatMap(([name, settings]) => {
+    const network = registry.lookUp(name);
+    return network === undefined ? [] : [{ network, settings }];
+  });
+  return gatewayOf(candidates)?.network;
+}
+
+/** The host ports stay the same as long as there is a way in; a first one takes those that were asked for. */
+function movePorts(
+  { ports: allocator, live }: SandboxContext,
+  request: SandboxRequest,
+  checked: CheckedRequest,
+  { changed, gateway }: { changed: Sandbox; gateway: Network | undefined },
+): Sandbox['ports'] {
+  if (gateway === undefined) {
+    allocator.give(publishedPorts(live.get(request.containerId) ?? changed));
+    return portMap(checked.ports.ports, []);
+  }
+  if (changed.gateway !== null) {
+    return changed.ports;
+  }
+  const endpoint = changed.endpoints[gateway.name];
+  const addresses = endpoint === undefined ? [] : addressesOf(endpoint).map(({ address }) => address);
+  const { containerName } = ownerOf(request);
+  const taken = allocator.take(
+    checked.ports.bindings,
+    addresses,
+    `${containerName} (${endpoint?.EndpointID})`,
+  );
+  return portMap(checked.ports.ports, taken);
+}
+
+/** The first of eth0, eth1, ... that is not there. */
+function freeName(taken: readonly string[]): string {
+  let number = 0;
+  while (taken.includes(`eth${number}`)) {
+    number += 1;
+  }
+  return `eth${number}`;
+}

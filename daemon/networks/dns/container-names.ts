@@ -1,0 +1,133 @@
+import type { Sandbox } from '../../containers/ports.ts';
+import { parseIp, isIpv4 } from '../../base/ip.ts';
+import type { Logger } from '../../base/log.ts';
+import type { HostFiles } from '../host-files.ts';
+import { isUserDefined } from '../network.ts';
+import type { NetworkRegistry } from '../registry.ts';
+import { EMBEDDED_SERVER, PUBLIC_NAMESERVERS } from '../resolv.ts';
+import type { VisibleNetwork } from './local-names.ts';
+import type { NameServer } from './name-server.ts';
+import type { Upstream } from './upstream.ts';
+
+/** Ears of the engine in a sandbox, at 127.0.0.11. */
+export interface NameListener {
+  listen(
+    sandboxId: string,
+    handle: (message: Buffer, protocol: 'udp' | 'tcp', reply: (answer: Buffer) => void) => void,
+  ): Disposable;
+}
+
+interface Asker {
+  ears: Disposable;
+  networks: VisibleNetwork[];
+  sandbox: Sandbox;
+}
+
+/** The name service of each container that is in a network of a user. */
+export class ContainerNames {
+  readonly #listener: NameListener;
+  readonly #server: NameServer;
+  readonly #registry: NetworkRegistry;
+  readonly #files: HostFiles;
+  readonly #log: Logger;
+  readonly #askers = new Map<string, Asker>();
+
+  constructor(deps: {
+    listener: NameListener;
+    server: NameServer;
+    registry: NetworkRegistry;
+    files: HostFiles;
+    log: Logger;
+  }) {
+    this.#listener = deps.listener;
+    this.#server = deps.server;
+    this.#registry = deps.registry;
+    this.#files = deps.files;
+    this.#log = deps.log;
+  }
+
+  /** Listens in the sandbox, or goes on listening with its networks of now. Does nothing for one without names. */
+  open(containerId: string, sandbox: Sandbox): void {
+    if (sandbox.names === undefined) {
+      return;
+    }
+    const networks = this.#visible(sandbox);
+    const known = this.#askers.get(containerId);
+    if (known !== undefined) {
+      known.networks = networks;
+      known.sandbox = sandbox;
+      return;
+    }
+    const ears = this.#listener.listen(containerId, (message, protocol, reply) => {
+      const asker = this.#askers.get(containerId);
+      if (asker !== undefined) {
+        const scope = {
+          networks: asker.networks,
+          upstreams: () => this.#upstreams(containerId, asker.sandbox),
+        };
+        this.#server.answer({ containerId, message, protocol }, scope, reply);
+      }
+    });
+    this.#askers.set(containerId, { ears, networks, sandbox });
+  }
+
+  /** Idempotent. */
+  close(containerId: string): void {
+    this.#askers.get(containerId)?.ears[Symbol.dispose]();
+    this.#askers.delete(containerId);
+  }
+
+  /** After a restart of the daemon; one that cannot be heard again is logged, its container runs on. */
+  reopen(containerId: string, sandbox: Sandbox): void {
+    try {
+      this.open(containerId, sandbox);
+    } catch (error) {
+      this.#log.error({ container: containerId, err: error }, 'a container has no name server any more');
+    }
+  }
+
+  #visible({ endpoints }: Sandbox): VisibleNetwork[] {
+    return Object.entries(endpoints)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .flatMap(([name, { Links }]) => {
+        const network = this.#registry.lookUp(name);
+        return network === undefined || !isUserDefined(network)
+          ? []
+          : [{ network, links: linksOf(Links ?? []) }];
+      });
+  }
+
+  /** Asked at each forwarded question: the host's servers change. */
+  #upstreams(containerId: string, sandbox: Sandbox): Upstream[] {
+    if (sandbox.gateway === null) {
+      return [];
+    }
+    const asked = sandbox.names?.servers ?? [];
+    const hasIpv6 = Object.values(sandbox.endpoints).some(({ GlobalIPv6Address }) => GlobalIPv6Address);
+    const inside = (address: string): Upstream => ({ address, from: containerId });
+    if (asked.length > 0) {
+      // Asked for its own server, a container would ask for ever.
+      return asked.filter((address) => address !== EMBEDDED_SERVER).map(inside);
+    }
+    const host = this.#files.nameServers();
+    return (host.length > 0 ? host : PUBLIC_NAMESERVERS).map((address) =>
+      isReachable(address, hasIpv6) ? inside(address) : { address, from: null },
+    );
+  }
+}
+
+/** From within a container; the host's loopback is not, nor is IPv6 where the container has none. */
+function isReachable(address: string, hasIpv6: boolean): boolean {
+  const parsed = parseIp(address);
+  return parsed !== undefined && (isIpv4(parsed) ? !address.startsWith('127.') : hasIpv6 && parsed !== 1n);
+}
+
+/** `web:db` lets the container call `web` by `db`; `web` alone changes nothing. */
+function linksOf(links: readonly string[]): ReadonlyMap<string, string> {
+  return new Map(
+    links.map((link) => {
+      const [name = '', alias = name] = link.toLowerCase().replace(/^\//, '').split(':');
+      return [alias.split('/').at(-1) ?? alias, name];
+    }),
+  );
+}

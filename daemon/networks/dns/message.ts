@@ -1,0 +1,175 @@
+import { isIpv4 } from '../../base/ip.ts';
+import type { IpAddress } from '../../base/ip.ts';
+import { ipv6Bytes } from '../../base/ipv6.ts';
+
+/**
+ * The little of DNS (RFC 1035) that answering and forwarding takes. Pure. Whatever comes from a container or a
+ * server is read within its bounds: at most 255 bytes of name, no compression in a question, one question.
+ */
+export const TYPE = { a: 1, ptr: 12, aaaa: 28 } as const;
+export const RCODE = { noError: 0, formatError: 1, serverFailure: 2, noName: 3, refused: 5 } as const;
+
+const HEADER_BYTES = 12;
+const NAME_BYTES_MAX = 255;
+const LABEL_BYTES_MAX = 63;
+const CLASS_IN = 1;
+const FLAG = { response: 0x8000, opcode: 0x7800, truncated: 0x0200, recursionDesired: 0x0100 } as const;
+const RECURSION_AVAILABLE = 0x0080;
+/** Points at the name of the question. */
+const QUESTION_NAME = 0xc00c;
+
+/** A question as it came. */
+export interface Query {
+  id: number;
+  flags: number;
+  /** In lower case, without the final dot; `.` alone is empty. */
+  name: string;
+  type: number;
+  /** Name, type and class as bytes. */
+  question: Buffer;
+}
+
+export type RecordData = { kind: 'address'; address: IpAddress } | { kind: 'pointer'; name: string };
+
+/** undefined for anything that is not a query with one readable question of class IN. */
+export function parseQuery(message: Buffer): Query | undefined {
+  if (message.length < HEADER_BYTES || message.readUInt16BE(4) !== 1) {
+    return undefined;
+  }
+  const flags = message.readUInt16BE(2);
+  if ((flags & (FLAG.response | FLAG.opcode)) !== 0) {
+    return undefined;
+  }
+  const read = readName(message, HEADER_BYTES);
+  if (
+    read === undefined ||
+    read.end + 4 > message.length ||
+    message.readUInt16BE(read.end + 2) !== CLASS_IN
+  ) {
+    return undefined;
+  }
+  return {
+    id: message.readUInt16BE(0),
+    flags,
+    name: read.name,
+    type: message.readUInt16BE(read.end),
+    question: message.subarray(HEADER_BYTES, read.end + 4),
+  };
+}
+
+/** An answer with these records; only the question and the mark "truncated" when it would be longer than `bytesMax`. */
+export function encodeAnswer(
+  query: Query,
+  rcode: number,
+  answer: { records: readonly RecordData[]; ttlS: number; bytesMax: number },
+): Buffer {
+  const records = answer.records.map((record) => encodeRecord(record, answer.ttlS));
+  const size = HEADER_BYTES + query.question.length + records.reduce((sum, { length }) => sum + length, 0);
+  const isTooLong = size > answer.bytesMax;
+  const header = Buffer.alloc(HEADER_BYTES);
+  const copied = query.flags & FLAG.recursionDesired;
+  header.writeUInt16BE(query.id, 0);
+  header.writeUInt16BE(
+    FLAG.response | copied | RECURSION_AVAILABLE | (isTooLong ? FLAG.truncated : 0) | rcode,
+    2,
+  );
+  header.writeUInt16BE(1, 4);
+  header.writeUInt16BE(isTooLong ? 0 : records.length, 6);
+  return Buffer.concat([header, query.question, ...(isTooLong ? [] : records)]);
+}
+
+/** The answer to something that cannot be read: `format error` with its id, or nothing when not even that is there. */
+export function formatError(message: Buffer): Buffer | undefined {
+  if (message.length < HEADER_BYTES || (message.readUInt16BE(2) & FLAG.response) !== 0) {
+    return undefined;
+  }
+  const header = Buffer.alloc(HEADER_BYTES);
+  header.writeUInt16BE(message.readUInt16BE(0), 0);
+  header.writeUInt16BE(FLAG.response | RCODE.formatError, 2);
+  return header;
+}
+
+/** True when `message` answers `question` asked with `id`: nobody who did not see the question can write it. */
+export function isAnswerTo(message: Buffer, id: number, question: Buffer): boolean {
+  if (message.length < HEADER_BYTES + question.length || message.readUInt16BE(0) !== id) {
+    return false;
+  }
+  const asked = message.subarray(HEADER_BYTES, HEADER_BYTES + question.length);
+  return (
+    (message.readUInt16BE(2) & FLAG.response) !== 0 &&
+    message.readUInt16BE(4) === 1 &&
+    // Servers may answer in another case than they were asked in.
+    asked.toString('latin1').toLowerCase() === question.toString('latin1').toLowerCase()
+  );
+}
+
+export function rcodeOf(message: Buffer): number {
+  return message.readUInt16BE(2) & 0xf;
+}
+
+/** A copy with another id. */
+export function withId(message: Buffer, id: number): Buffer {
+  const copy = Buffer.from(message);
+  copy.writeUInt16BE(id, 0);
+  return copy;
+}
+
+/** `4.3.2.1.in-addr.arpa` or the nibbles of `ip6.arpa` as the address in dotted or colon form; undefined = neither. */
+export function addressOfPointer(name: string): string | undefined {
+  const four = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.in-addr\.arpa$/.exec(name);
+  if (four) {
+    return four.slice(1).toReversed().join('.');
+  }
+  if (/^(?:[0-9a-f]\.){32}ip6\.arpa$/.test(name)) {
+    const nibbles = name.split('.').slice(0, 32).toReversed().join('');
+    return nibbles.replaceAll(/(.{4})(?!$)/g, '$1:');
+  }
+  return undefined;
+}
+
+function readName(message: Buffer, start: number): { name: string; end: number } | undefined {
+  const labels: string[] = [];
+  let at = start;
+  for (;;) {
+    const length = message[at];
+    if (length === undefined || length > LABEL_BYTES_MAX || at + length - start > NAME_BYTES_MAX) {
+      return undefined;
+    }
+    at += 1;
+    if (length === 0) {
+      return { name: labels.join('.').toLowerCase(), end: at };
+    }
+    if (at + length > message.length) {
+      return undefined;
+    }
+    labels.push(message.toString('latin1', at, at + length));
+    at += length;
+  }
+}
+
+function encodeRecord(record: RecordData, ttlS: number): Buffer {
+  const { type, data } = encodeData(record);
+  const head = Buffer.alloc(12);
+  head.writeUInt16BE(QUESTION_NAME, 0);
+  head.writeUInt16BE(type, 2);
+  head.writeUInt16BE(CLASS_IN, 4);
+  head.writeUInt32BE(ttlS, 6);
+  head.writeUInt16BE(data.length, 10);
+  return Buffer.concat([head, data]);
+}
+
+function encodeData(record: RecordData): { type: number; data: Buffer } {
+  if (record.kind === 'pointer') {
+    const labels = record.name.split('.').map((label) => {
+      const bytes = Buffer.from(label, 'latin1').subarray(0, LABEL_BYTES_MAX);
+      return Buffer.concat([Buffer.of(bytes.length), bytes]);
+    });
+    return { type: TYPE.ptr, data: Buffer.concat([...labels, Buffer.of(0)]) };
+  }
+  if (!isIpv4(record.address)) {
+    return { type: TYPE.aaaa, data: ipv6Bytes(record.address) };
+  }
+  const data = Buffer.alloc(4);
+  data.writeUInt32BE(record.address);
+  return { type: TYPE.a, data };
+}

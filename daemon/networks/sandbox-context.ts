@@ -1,0 +1,141 @@
+import type { Sandbox, SandboxRequest } from '../containers/ports.ts';
+import { EngineError, errorText, internal, invalidArgument } from '../base/errors.ts';
+import { formatIp } from '../base/ip.ts';
+import type { IpAddress } from '../base/ip.ts';
+import type { Logger } from '../base/log.ts';
+import { checkRequest } from './check-request.ts';
+import type { CheckedRequest } from './check-request.ts';
+import type { DefaultNetwork } from './default-network.ts';
+import type { ContainerNames } from './dns/container-names.ts';
+import type { NetworkDriver } from './driver.ts';
+import { addressesOf } from './endpoints.ts';
+import type { Endpoint, EndpointOwner } from './endpoints.ts';
+import type { HostFiles } from './host-files.ts';
+import { hostsFile, resolveHostGateway } from './hosts.ts';
+import { isUserDefined } from './network.ts';
+import type { Network } from './network.ts';
+import type { NetworkOptions } from './options.ts';
+import type { PortAllocator } from './port-allocator.ts';
+import type { Attachment, NetworkKernel } from './ports.ts';
+import type { NetworkRegistry } from './registry.ts';
+import { containerResolver, embeddedResolver, formatResolvConf } from './resolv.ts';
+
+/** What the verbs of sandboxes share. */
+export interface SandboxContext {
+  kernel: NetworkKernel;
+  registry: NetworkRegistry;
+  /** By name. */
+  drivers: ReadonlyMap<string, NetworkDriver>;
+  defaultNetwork: DefaultNetwork;
+  names: ContainerNames;
+  options: NetworkOptions;
+  files: HostFiles;
+  log: Logger;
+  ports: PortAllocator;
+  /** By container; those of `container:` networks are their owner's. */
+  live: Map<string, Sandbox>;
+}
+
+export function check(
+  context: SandboxContext,
+  request: Omit<SandboxRequest, 'containerId' | 'containerName'>,
+): CheckedRequest {
+  const { registry, options } = context;
+  return checkRequest(request, {
+    find: (ref) => registry.find(ref),
+    bindingAddress: (network) =>
+      (network && driverOf(context, network).bindingAddress(network)) ?? options.ip,
+    resolver: {
+      nameservers: [...options.dns],
+      search: [...options.dnsSearch],
+      options: [...options.dnsOpts],
+    },
+  });
+}
+
+export function driverOf({ drivers }: SandboxContext, network: Network): NetworkDriver {
+  const driver = drivers.get(network.driver);
+  if (driver === undefined) {
+    throw invalidArgument(`network ${network.name}: its driver ${network.driver} cannot be used here`);
+  }
+  return driver;
+}
+
+export function attachmentOf(context: SandboxContext, endpoint: Endpoint, name: string): Attachment {
+  const { id: endpointId, network, addresses, mac } = endpoint;
+  const driver = driverOf(context, network);
+  return driver.attachment(network, { endpointId, name, addresses, mac, mtu: driver.mtu(network) });
+}
+
+/** /etc/hosts and resolv.conf of a container with these endpoints, and whether it asks the engine for names. */
+export function nameFiles(
+  context: SandboxContext,
+  request: SandboxRequest,
+  checked: CheckedRequest,
+  endpoints: Sandbox['endpoints'],
+): Pick<Sandbox, 'hosts' | 'resolvConf' | 'names'> {
+  const { registry, files, defaultNetwork } = context;
+  const { hostname, domainname } = request;
+  const extraHosts = resolveHostGateway(checked.extraHosts, () => defaultNetwork.hostGateway());
+  const addresses = Object.values(endpoints)
+    .flatMap(addressesOf)
+    .map(({ address }) => formatIp(address));
+  const hasNames = Object.keys(endpoints).some((name) => {
+    const network = registry.lookUp(name);
+    return network !== undefined && isUserDefined(network);
+  });
+  const resolver = (hasNames ? embeddedResolver : containerResolver)(files.resolver(), checked.resolver);
+  return {
+    hosts: hostsFile({ addresses, hostname, domainname, extraHosts }),
+    resolvConf: formatResolvConf(resolver),
+    ...(hasNames && { names: { servers: checked.resolver.nameservers } }),
+  };
+}
+
+export function ownerOf(request: SandboxRequest): EndpointOwner {
+  const { containerId, containerName, hostname } = request;
+  return { containerId, containerName: containerName.replace(/^\//, ''), hostname };
+}
+
+export function ipsOf({ addresses }: Pick<Endpoint, 'addresses'>): IpAddress[] {
+  return addresses.map(({ address }) => address);
+}
+
+/** The routers of the network that is the way out. */
+export function gatewaysThrough(network: Network | undefined): IpAddress[] {
+  return [network?.pool?.gateway, network?.pool6?.gateway].filter((address) => address !== undefined);
+}
+
+/** A failure of the kernel in words that name container and network. */
+export function inKernel<T>(request: SandboxRequest, network: string, make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof EngineError) {
+      throw error;
+    }
+    const name = ownerOf(request).containerName;
+    throw internal(`failed to create endpoint ${name} on network ${network}: ${errorText(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** From here on the sandbox is known: in its networks, and to the verbs. */
+export function register(
+  { live, registry }: SandboxContext,
+  containerId: string,
+  containerName: string,
+  sandbox: Sandbox,
+): void {
+  live.set(containerId, sandbox);
+  for (const [name, endpoint] of Object.entries(sandbox.endpoints)) {
+    const network = registry.lookUp(name);
+    if (network !== undefined) {
+      registry.join(network, { containerId, containerName: containerName.replace(/^\//, ''), endpoint });
+      for (const { address } of addressesOf(endpoint)) {
+        network.addresses.set(address, containerId);
+      }
+    }
+  }
+}
