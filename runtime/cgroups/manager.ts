@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errnoOf, internal, invariant } from '../../daemon/base/errors.ts';
 import type { CgroupDriver, CgroupLayout } from './detect.ts';
+import { OomCounts } from './oom-counts.ts';
 import { cgroupDirectories, idOfCgroup, relativeCgroup, relativeParent } from './paths.ts';
 
 export interface CgroupManagerDeps {
@@ -20,11 +21,14 @@ export class CgroupManager {
   readonly driver: CgroupDriver;
   readonly parent: string;
   readonly #layout: CgroupLayout;
+  /** Where somebody else removes the cgroups: systemd, with their counts. */
+  readonly #oomCounts: OomCounts | undefined;
 
   constructor({ layout, driver, parent }: CgroupManagerDeps) {
     this.#layout = layout;
     this.driver = driver;
     this.parent = parent;
+    this.#oomCounts = driver === 'systemd' && layout.version === 2 ? new OomCounts() : undefined;
   }
 
   /**
@@ -51,6 +55,7 @@ export class CgroupManager {
     for (const delayMs of [...RETRY_DELAYS_MS, 0]) {
       const left = directories.filter((directory) => !removed(directory));
       if (left.length === 0) {
+        this.#oomCounts?.forget(this.#unified(cgroupsPath));
         return;
       }
       this.#killOnce(left);
@@ -66,6 +71,16 @@ export class CgroupManager {
   processes(cgroupsPath: string): number[] {
     const directory = this.#directories(cgroupsPath).find((one) => existsSync(one));
     return directory === undefined ? [] : processesIn(directory);
+  }
+
+  /** A container is about to run in there, or has since before our time; to be said before `oomKilled` is asked. */
+  expect(cgroupsPath: string): void {
+    this.#oomCounts?.expect(this.#unified(cgroupsPath));
+  }
+
+  /** Of a container that has ended: whether the kernel's OOM killer has ended a process in there. */
+  oomKilled(cgroupsPath: string): boolean {
+    return this.#oomCounts?.killedIn(this.#unified(cgroupsPath)) ?? this.oomKills(cgroupsPath) > 0;
   }
 
   /** How many processes the kernel's OOM killer has ended in there; 0 when the cgroup is gone or has no such count. */
@@ -84,6 +99,10 @@ export class CgroupManager {
     const parents = cgroupDirectories(this.#layout, relativeParent(this.driver, this.parent));
     const names = parents.flatMap((parent) => childrenOf(parent));
     return [...new Set(names.flatMap((name) => idOfCgroup(this.driver, name) ?? []))];
+  }
+
+  #unified(cgroupsPath: string): string {
+    return join(this.#layout.unified ?? '/', relativeCgroup(this.driver, cgroupsPath));
   }
 
   #directories(cgroupsPath: string): string[] {

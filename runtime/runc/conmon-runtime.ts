@@ -150,6 +150,7 @@ export class ConmonRuntime implements Disposable {
     writeLaunchRecord(bundle.launch, record);
     writeFileSync(bundle.config, encodeSpec(spec), { mode: 0o600 });
     this.#known.set(id, { record, init: undefined });
+    this.#cgroups.expect(record.cgroupsPath);
     failpoint('runtime.launch.bundle');
     const argv = createArgv(this.#settings(), {
       id,
@@ -402,7 +403,8 @@ export class ConmonRuntime implements Disposable {
 
   #wasOomKilled(id: string): boolean {
     // conmon may end before it is told of the kill that ended its container; the kernel's own count stays.
-    return existsSync(this.#root.bundle(id).oom) || this.#cgroups.oomKills(this.#cgroupsPath(id)) > 0;
+    const counted = this.#cgroups.oomKilled(this.#cgroupsPath(id));
+    return counted || existsSync(this.#root.bundle(id).oom);
   }
 
   /** Files of exec sessions that were under way when an earlier daemon was killed. */
@@ -434,6 +436,7 @@ export class ConmonRuntime implements Disposable {
     for (const id of readdirSync(this.#root.containers)) {
       const init = existsSync(this.#root.bundle(id).pidFile) ? recordedInit(this.#root.state(id)) : undefined;
       if (init !== undefined) {
+        this.#cgroups.expect(this.#cgroupsPath(id));
         yield [id, init];
       }
     }

@@ -125,6 +125,17 @@ describeEngine(
       expect(await engine.wait(id)).toBe(3);
     });
 
+    test('out of memory: a killed child is told too, and is not the next container’s', async () => {
+      const host = { Memory: 16 * MEGABYTE, MemorySwap: 16 * MEGABYTE };
+      const child = 'sh -c "a=x; while :; do a=\\$a\\$a; done"; exit 0';
+      const { id } = await engine.run(['sh', '-c', child], host);
+      expect((await engine.inspect(id)).State.OOMKilled).toBe(true);
+      const next = await engine.start(['sleep', '100000'], host);
+      await engine.http.ok('POST', `/containers/${next}/kill`);
+      expect(await engine.wait(next)).toBe(137);
+      expect((await engine.inspect(next)).State.OOMKilled).toBe(false);
+    });
+
     test('kill: a tree of processes that breeds is gone at once', async () => {
       const breed = 'trap "" TERM; f() { while :; do sleep 0.01 & done; }; f & f & f';
       const id = await engine.start(['sh', '-c', breed], { PidsLimit: 100 });
@@ -135,11 +146,16 @@ describeEngine(
     });
 
     test('restart: a container whose scope was stopped by hand ends, and starts again', async () => {
-      const id = await engine.start(['sleep', '100000']);
-      await systemctl('stop', `berth-${id}.scope`);
-      expect(await engine.wait(id)).not.toBe(0);
+      // A signal that ends a sleep, for systemd too.
+      const id = await engine.start(['sleep', '100000'], {}, { StopSignal: 'SIGKILL', StopTimeout: 5 });
+      const scope = `berth-${id}.scope`;
+      expect([property('KillSignal', scope), property('TimeoutStopUSec', scope)]).toEqual(['9', '5s']);
+      await systemctl('stop', scope);
+      expect(await engine.wait(id)).toBe(137);
       await engine.http.ok('POST', `/containers/${id}/start`);
-      await engine.untilState(id, 'running');
+      const { State } = await engine.untilState(id, 'running');
+      expect(cgroupOf(State.Pid)).toBe(`/berth.slice/${scope}`);
+      expect(property('ActiveState', scope)).toBe('active');
     });
   },
   { alsoNeeds: ['guest'] },

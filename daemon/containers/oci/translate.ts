@@ -2,6 +2,7 @@ import type { HostFacts } from '../../../runtime/host/facts.ts';
 import type { OciNamespace, OciSeccomp, OciSpec } from '../../../runtime/runc/spec-types.ts';
 import { compileSeccomp, parseSeccompProfile } from '../../../runtime/security/seccomp-profile.ts';
 import { defaultSeccomp } from '../../../runtime/security/seccomp.ts';
+import { limits } from '../../base/limits.ts';
 import type { ContainerSpec } from '../spec/container-spec.ts';
 import { parseSecurityOptions } from '../spec/security-options.ts';
 import type { HostDevices } from './host-devices.ts';
@@ -55,7 +56,7 @@ export function translate(spec: ContainerSpec, facts: LaunchFacts): OciSpec {
       initPath: host.components.init?.path,
       recursiveReadOnly: host.recursiveReadOnly,
     }),
-    ...(hostConfig.Annotations && { annotations: hostConfig.Annotations }),
+    ...annotations(spec, host),
     linux: {
       namespaces: namespaces(spec, facts),
       cgroupsPath: facts.cgroupsPath,
@@ -68,6 +69,29 @@ export function translate(spec: ContainerSpec, facts: LaunchFacts): OciSpec {
       }),
       ...(propagation && { rootfsPropagation: propagation }),
       ...(Object.keys(sysctl).length > 0 && { sysctl }),
+    },
+  };
+}
+
+/**
+ * Under the systemd driver runc takes properties of the scope from annotations. systemd ends the scope when the host
+ * goes down (or somebody stops it): with the container's own signal and patience, and leaves no failed unit behind,
+ * which would be in the way of the next start. What the request says of a property holds.
+ */
+function annotations(spec: ContainerSpec, host: HostFacts): { annotations?: Record<string, string> } {
+  const asked = spec.hostConfig.Annotations ?? {};
+  if (host.cgroup.driver !== 'systemd') {
+    return spec.hostConfig.Annotations ? { annotations: asked } : {};
+  }
+  const seconds = spec.stopTimeout ?? limits.stopTimeoutDefaultS;
+  const property = 'org.systemd.property';
+  return {
+    annotations: {
+      [`${property}.CollectMode`]: "'inactive-or-failed'",
+      [`${property}.KillSignal`]: `int32 ${spec.stopSignal}`,
+      // Negative = as long as it takes; systemd's word for that is the largest number.
+      [`${property}.TimeoutStopUSec`]: `uint64 ${seconds < 0 ? '18446744073709551615' : seconds * 1_000_000}`,
+      ...asked,
     },
   };
 }

@@ -63,7 +63,8 @@ export const STEPS: readonly Step[] = [
     name: 'service',
     title:
       'the service under systemd: socket, journal, reload, restart, SIGKILL, watchdog; scopes, slices, limits',
-    run: (context) => guestTests(context, 'BERTH_TEST_ENGINE=service', ['vm'], ['test/vm/']),
+    run: (context) =>
+      guestTests(context, 'BERTH_TEST_ENGINE=service', ['vm'], ['cgroups', 'service'].map(guestTest)),
   },
   {
     name: 'system',
@@ -90,6 +91,10 @@ export const STEPS: readonly Step[] = [
 
 function systemTest(name: string): string {
   return `test/system/${name}.test.ts`;
+}
+
+function guestTest(name: string): string {
+  return `test/vm/${name}.test.ts`;
 }
 
 async function guestTests(

@@ -205,3 +205,19 @@ test.each([
 ])('a bind of %s as %s is checked against the host', (source, propagation, problem) => {
   expect(propagationProblem(source, propagation, mountinfo)).toBe(problem);
 });
+
+test.each([
+  [{}, 15, '10000000'],
+  [{ StopSignal: 'SIGINT', StopTimeout: 3 }, 2, '3000000'],
+  [{ StopTimeout: -1 }, 15, '18446744073709551615'],
+])('under systemd the scope of %j ends as the container would', (request, signal, timeout) => {
+  const host = { ...capableHost, cgroup: { ...capableHost.cgroup, driver: 'systemd' as const } };
+  const Annotations = { 'org.systemd.property.CollectMode': "'inactive'", mine: '1' };
+  expect(translate(build(request).spec, { ...facts, host }).annotations).toEqual({
+    'org.systemd.property.CollectMode': "'inactive-or-failed'",
+    'org.systemd.property.KillSignal': `int32 ${signal}`,
+    'org.systemd.property.TimeoutStopUSec': `uint64 ${timeout}`,
+  });
+  const asked = translate(build({ ...request, HostConfig: { Annotations } }).spec, { ...facts, host });
+  expect(asked.annotations).toMatchObject(Annotations);
+});
