@@ -16,6 +16,8 @@ export const limits = {
   requestBodyBytesMax: 4 * 1024 * 1024,
   /** JSON nesting of a request body; deeper input only serves to exhaust the stack. */
   requestJsonDepthMax: 32,
+  /** A regular expression in a filter: the work of a match grows with it. */
+  filterPatternLengthMax: 512,
   /** Time a client may take to send its request headers. */
   requestHeadersTimeoutMs: 60_000,
   /** All headers of a request. X-Registry-Config carries the credentials of every registry a client knows. */

@@ -1,5 +1,6 @@
 import type { Filters } from '../../api/types/ports.ts';
 import { invalidArgument } from '../base/errors.ts';
+import { textMatcher } from '../base/text-matcher.ts';
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
 import { isEngineError } from '../base/errors.ts';
@@ -124,17 +125,6 @@ function ancestorTest(values: readonly string[], { images }: ContainerContext): 
     }
   }
   return ({ imageId }) => ids.has(imageId);
-}
-
-/** dockerd's rule for names and ids: equal, or a match of the value as a regular expression. */
-function textMatcher(value: string): (text: string) => boolean {
-  let pattern: RegExp | undefined;
-  try {
-    pattern = new RegExp(value);
-  } catch {
-    // Not an expression: it can only be equal.
-  }
-  return (text) => text === value || (pattern?.test(text) ?? false);
 }
 
 function exitCode(value: string): number {

@@ -1,4 +1,5 @@
 import { invalidArgument } from '../base/errors.ts';
+import { textMatcher } from '../base/text-matcher.ts';
 import type { NetworkInspect } from '../../api/types/system.ts';
 import { hasLabel } from './prune-filters.ts';
 
@@ -15,9 +16,9 @@ export interface FilteredNetwork extends Pick<NetworkInspect, 'Name' | 'Id' | 'D
 
 const FILTERS: Readonly<Record<string, Match>> = {
   driver: (network, value) => network.Driver === value,
-  id: (network, value) => matchesText(network.Id, value),
+  id: (network, value) => textMatcher(value)(network.Id),
   label: (network, value) => hasLabel(network.Labels, value),
-  name: (network, value) => matchesText(network.Name, value),
+  name: (network, value) => textMatcher(value)(network.Name),
   type: (network, value) => network.isBuiltIn === (value === 'builtin'),
   scope: (network, value) => network.Scope === value,
   dangling: (network, value) => network.isDangling !== isFalse(value),
@@ -60,17 +61,4 @@ function isTrue(value: string): boolean {
 
 function isFalse(value: string): boolean {
   return ['0', 'false', 'False', 'FALSE', 'f', 'F'].includes(value);
-}
-
-/** As dockerd: the value is a regular expression that matches anywhere, or the text itself. */
-function matchesText(text: string, value: string): boolean {
-  if (text === value) {
-    return true;
-  }
-  try {
-    return new RegExp(value).test(text);
-  } catch {
-    // Not a regular expression: then it matches only as text.
-    return false;
-  }
 }

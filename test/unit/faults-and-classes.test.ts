@@ -35,10 +35,6 @@ const ARRIVING: Readonly<Record<string, string>> = {
   R60: 'control',
   R62: 'hard',
   'class 2': 'files',
-  'class 24': 'hard',
-  'class 25': 'hard',
-  'class 26': 'hard',
-  'class 27': 'hard',
 };
 
 const ROOT = path.resolve(import.meta.dirname, '..');
