@@ -51,7 +51,7 @@ async function launchesAreOver({ clock }: ContainerContext, container: Container
   }
 }
 
-/** SIGKILL is on its way: frozen before it has arrived, the process would stay, and whoever waits for its end with it. */
+/** SIGKILL is on its way: frozen before it arrives, the process would stay, and whoever waits for its end too. */
 function refuseKilled({ id, state, killedRunNano }: Container): void {
   if (state.status === 'running' && state.startedAtNano === killedRunNano) {
     throw isBeingStopped(id);

@@ -107,7 +107,14 @@ function sweep(): void {
     if (pid === 0 || awaited.has(pid)) {
       return;
     }
-    reap(pid);
+    try {
+      reap(pid);
+    } catch (error) {
+      // Whoever started it has taken its exit in between: glibc does when a program cannot be executed.
+      if (errnoOf(error) !== 'ECHILD') {
+        throw error;
+      }
+    }
   }
 }
 
