@@ -56,6 +56,12 @@ export class LiveTree implements Disposable {
     }
     const { name } = splitName(path);
     const parent = this.#parent(path);
+    if (member.type === 'file') {
+      const made = this.#newFile(parent, name, member);
+      if (made !== undefined) {
+        return made;
+      }
+    }
     const existing = this.#existing(parent, name, member);
     if (member.type === 'directory') {
       this.#directory(parent, name, { path, member, exists: existing === 'directory' });
@@ -67,7 +73,7 @@ export class LiveTree implements Disposable {
     }
     switch (member.type) {
       case 'file':
-        return this.#file(parent.fd, name, member);
+        return this.#file(parent.fd, name, member, files.createFileAt(parent.fd, name));
       case 'symlink':
         files.makeSymlinkAt(parent.fd, name, symlinkTarget(member));
         this.#finishSpecial(parent.fd, name, member);
@@ -188,9 +194,25 @@ export class LiveTree implements Disposable {
     this.#directoryTimes.set(path, member);
   }
 
-  #file(parent: number, name: string, member: TarMember): OpenMember {
-    const file = new OpenFile(files.createFileAt(parent, name));
-    const { fd } = file;
+  /** Most names are new: those need no look at what was there. undefined = the name is taken. */
+  #newFile(parent: Place, name: string, member: TarMember): OpenMember | undefined {
+    if (this.#request.view.mounts.some(({ path }) => path === `${parent.path}/${name}`)) {
+      return undefined;
+    }
+    try {
+      // Set-user-id and the like only once the owner is right.
+      const fd = files.createFileAt(parent.fd, name, member.mode & 0o777);
+      return this.#file(parent.fd, name, member, fd);
+    } catch (error) {
+      if (errnoOf(error) === 'EEXIST') {
+        return undefined;
+      }
+      throw error;
+    }
+  }
+
+  #file(parent: number, name: string, member: TarMember, fd: number): OpenMember {
+    const file = new OpenFile(fd);
     return {
       write: (bytes) => files.writeAll(fd, bytes),
       finish: () => {
@@ -217,9 +239,16 @@ export class LiveTree implements Disposable {
 
   #metadata(fd: number, member: TarMember): void {
     const { uid, gid } = this.#request.owner ?? member;
-    // The owner first: changing it drops set-user-id bits and capabilities.
-    files.changeOwner(fd, uid, gid);
-    files.changeMode(fd, member.mode);
+    const now = files.fileStatus(fd);
+    const isOwned = now.uid === uid && now.gid === gid;
+    // Looking costs nothing, a change goes through the journal of the disk. The owner first: changing it drops
+    // set-user-id bits and capabilities.
+    if (!isOwned) {
+      files.changeOwner(fd, uid, gid);
+    }
+    if (!isOwned || now.mode !== member.mode) {
+      files.changeMode(fd, member.mode);
+    }
     for (const [attribute, value] of member.attributes) {
       setAttribute(member, attribute, () => files.setAttribute(fd, attribute, value));
     }

@@ -168,9 +168,9 @@ export function listNames(directory: number): string[] {
   return readdirSync(`/proc/self/fd/${directory}`, { encoding: 'latin1' });
 }
 
-/** Creates a regular file that must not exist yet, open for writing, mode 0600. Throws EEXIST. */
-export function createFileAt(directory: number, name: string): number {
-  return openat(name, directory, cString(name), CREATE_FLAGS, 0o600);
+/** Creates a regular file that must not exist yet, open for writing. The umask counts. Throws EEXIST. */
+export function createFileAt(directory: number, name: string, mode = 0o600): number {
+  return openat(name, directory, cString(name), CREATE_FLAGS, mode);
 }
 
 /** Opens the object itself without effects on it; a link is opened as a link. For fstat and /proc/self/fd. */
