@@ -29,6 +29,12 @@ export class Archives implements AsyncDisposable {
     return streamOf(this.#readers, (control) => ({ kind: 'archive', job, control }), done);
   }
 
+  /** A tar of what changed, as an image layer has it; `done` as for `tar`. */
+  layer(request: ChangesRequest, done: () => void): Readable {
+    const job: ArchiveJob = { kind: 'layer', request };
+    return streamOf(this.#readers, (control) => ({ kind: 'archive', job, control }), done);
+  }
+
   /** See changes.ts. */
   async changes(request: ChangesRequest): Promise<Change[]> {
     const result = await this.#run({ kind: 'changes', request });

@@ -1,9 +1,10 @@
+import { splitName } from '../layers/tar/names.ts';
 import { TarChunks } from '../layers/tar/chunks.ts';
 import { EngineError, unreachable } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
-import { changesOf, type Change, type ChangesRequest } from './changes.ts';
+import { changesOf, DELETED, type Change, type ChangesRequest } from './changes.ts';
 import { extract, type ExtractRequest } from './extract.ts';
-import { Place } from './locate.ts';
+import { locate, Place } from './locate.ts';
 import { TarOut } from './tar-out.ts';
 import { treeBytes } from './tree-bytes.ts';
 import type { FilesView } from './view.ts';
@@ -25,6 +26,8 @@ export interface TarRequest {
 export type ArchiveJob =
   | { kind: 'extract'; request: ExtractRequest }
   | { kind: 'tar'; request: TarRequest }
+  /** A tar of the changes as an image layer has them, deletions as whiteouts. */
+  | { kind: 'layer'; request: ChangesRequest }
   | { kind: 'changes'; request: ChangesRequest }
   | { kind: 'sizes'; directories: readonly string[] };
 
@@ -50,6 +53,9 @@ export function runArchiveJob(job: ArchiveJob, control: JobControl): ArchiveResu
     case 'tar':
       writeTar(job.request, control);
       return { kind: 'done' };
+    case 'layer':
+      writeLayer(job.request, control);
+      return { kind: 'done' };
     case 'changes':
       return { kind: 'changes', changes: changesOf(job.request) };
     case 'sizes':
@@ -59,14 +65,35 @@ export function runArchiveJob(job: ArchiveJob, control: JobControl): ArchiveResu
   }
 }
 
-function writeTar({ view, place, name }: TarRequest, control: JobControl): void {
-  const chunks = new TarChunks((chunk) => {
+function chunksTo(control: JobControl): TarChunks {
+  return new TarChunks((chunk) => {
     if (!control.emit(chunk)) {
       throw new EngineError('canceled', 'writing a tar: canceled');
     }
   });
+}
+
+/** Parents come before their children: changes are sorted, and a changed directory is one of them. */
+function writeLayer(request: ChangesRequest, control: JobControl): void {
+  const view = { root: request.merged, isReadOnly: true, mounts: [], empty: request.merged };
+  const out = new TarOut(view, chunksTo(control));
+  failpoint('archives.layer.begin');
+  for (const { path, kind } of changesOf(request)) {
+    const name = path.slice(1);
+    if (kind === DELETED) {
+      const { parent, name: hidden } = splitName(name);
+      out.whiteout(parent === '' ? `.wh.${hidden}` : `${parent}/.wh.${hidden}`);
+    } else {
+      using place = locate(view, path, { followLast: false });
+      out.single(place, name);
+    }
+  }
+  out.finish();
+}
+
+function writeTar({ view, place, name }: TarRequest, control: JobControl): void {
   using start = new Place({ ...place, isReadOnly: true, isMounted: false }, false);
-  const out = new TarOut(view, chunks);
+  const out = new TarOut(view, chunksTo(control));
   failpoint('archives.tar.begin');
   if (name === undefined) {
     out.contents(start, '');

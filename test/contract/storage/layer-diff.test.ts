@@ -1,0 +1,60 @@
+import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { openRoot } from '../../../daemon/base/kernel/safepath.ts';
+import { KernelMounts } from '../../../runtime/mounts/runner.ts';
+import { Archives } from '../../../storage/archives/archives.ts';
+import { needs } from '../../support/needs.ts';
+import { untar } from '../../support/untar.ts';
+
+needs('root', 'overlay')('the layer of what a container changed', () => {
+  test('holds what is new or different, and a whiteout for what is gone', async () => {
+    const base = mkdtempSync(join(tmpdir(), 'bth-diff-'));
+    const mounts = new KernelMounts({ viewPoint: join(base, 'view') });
+    await mounts.prepare();
+    await using archives = new Archives();
+    const folder = (name: string): string => join(base, name);
+    const [lower, upper, work, merged] = [folder('lower'), folder('upper'), folder('work'), folder('merged')];
+    const layout = { lowers: [lower], upper, work, merged };
+    [lower, upper, work, merged].forEach((path) => mkdirSync(path));
+    mkdirSync(join(lower, 'd/sub'), { recursive: true });
+    ['d/gone', 'd/changed', 'd/same', 'd/sub/inner'].forEach((name) =>
+      writeFileSync(join(lower, name), name),
+    );
+    await mounts.overlay(layout, { readonly: false });
+    try {
+      const at = (name: string): string => join(merged, name);
+      rmSync(at('d/gone'));
+      writeFileSync(at('d/changed'), 'other');
+      chmodSync(at('d/changed'), 0o4700);
+      rmSync(at('d/sub'), { recursive: true });
+      mkdirSync(at('d/sub'));
+      symlinkSync('changed', at('d/link'));
+      writeFileSync(at('new'), 'n');
+      renameSync(at('new'), at('d/moved'));
+      using own = openRoot(upper);
+      using below = openRoot(lower);
+      const seen = mounts.hiddenCopy(merged);
+      const tar = archives.layer({ upper: own.fd, merged: seen.fd, lower: below.fd }, () =>
+        seen[Symbol.dispose](),
+      );
+      const members = untar(await buffer(tar));
+      expect(
+        members.map(({ name, mode, content }) => `${name} ${mode.toString(8)} ${content.toString()}`),
+      ).toEqual([
+        'd/ 755 ',
+        'd/changed 4700 other',
+        'd/.wh.gone 0 ',
+        'd/link 777 ',
+        'd/moved 644 n',
+        'd/sub/ 755 ',
+        'd/sub/.wh.inner 0 ',
+      ]);
+    } finally {
+      await mounts.unmount(merged);
+      rmSync(base, { recursive: true, force: true });
+    }
+  });
+});
