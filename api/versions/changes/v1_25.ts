@@ -95,6 +95,22 @@ const execInspect = change({
     })),
 });
 
+const COPY_ACTIONS: readonly unknown[] = ['archive-path', 'extract-to-dir'];
+
+const copyEvent = change({
+  id: 'event-copy',
+  since: 25,
+  routes: ['system.events'],
+  description:
+    'GET /events tells archive-path and extract-to-dir when files are copied out of or into a container (copy before).',
+  item: (event) => {
+    if (!isObject(event) || !COPY_ACTIONS.includes(event['Action'])) {
+      return event;
+    }
+    return { ...event, Action: 'copy', ...('status' in event && { status: 'copy' }) };
+  },
+});
+
 const execResize = change({
   id: 'exec-resize-status',
   since: 25,
@@ -216,6 +232,7 @@ export const changes = [
   create,
   execCreate,
   execInspect,
+  copyEvent,
   execResize,
   noSwarm,
   imageList,

@@ -98,6 +98,14 @@ export const FIXTURES: Readonly<Record<string, readonly Fixture[]>> = {
     { kind: 'request', older: { body: { Env: ['A=b'], Cmd: ['x'] } }, newest: { body: { Cmd: ['x'] } } },
     { kind: 'response', newest: { Id: 'i' }, older: { Id: 'i', Warnings: [] } },
   ],
+  'event-copy': [
+    {
+      kind: 'item',
+      newest: { Type: 'container', Action: 'archive-path', status: 'archive-path' },
+      older: { Type: 'container', Action: 'copy', status: 'copy' },
+    },
+    { kind: 'item', newest: { Action: 'start' }, older: { Action: 'start' } },
+  ],
   'exec-pid': [
     {
       kind: 'response',
