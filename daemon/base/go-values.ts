@@ -37,3 +37,25 @@ export function parseInteger(text: string): number {
   }
   return value;
 }
+
+const DURATION_MS: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+};
+
+/** Milliseconds of `1.5s`, `2m30s`, `0` (time.ParseDuration). Negative durations are refused. */
+export function parseDurationMs(text: string): number {
+  const parts = [...text.matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/g)];
+  if (text === '0') {
+    return 0;
+  }
+  if (parts.length === 0 || parts.map(([part]) => part).join('') !== text) {
+    throw invalidArgument(`time: invalid duration ${JSON.stringify(text)}`);
+  }
+  return parts.reduce((total, [, value, unit = '']) => total + Number(value) * (DURATION_MS[unit] ?? 0), 0);
+}

@@ -83,6 +83,21 @@ export const limits = {
   logSpoolBytesMax: 1024 * 1024 * 1024,
   /** Time a monitor gets to go on in its new log file before the daemon stops waiting for it. */
   logReopenTimeoutMs: 10_000,
+  /** Time a receiver of logs gets to take a connection, and a batch of messages. */
+  logConnectTimeoutMs: 5_000,
+  logSendTimeoutMs: 10_000,
+  /** Kept of what a receiver of logs answers: acknowledgements are short. */
+  logAnswerBytesMax: 64 * 1024,
+  /** Longest pause between two attempts to reach a receiver of logs. */
+  logRetryMaxMs: 5_000,
+  /** How often the place of a delivery is noted: after a crash so much is delivered twice. */
+  logCursorMs: 500,
+  /** Size of the files that wait for delivery: small, because what is delivered goes file by file. */
+  logSpoolFileBytes: 8 * 1024 * 1024,
+  /** Time a container that is removed waits for its last lines to be delivered. */
+  logRemoveDrainMs: 5_000,
+  /** Messages gathered for one request to a receiver. */
+  logBatchMessagesMax: 5_000,
   /** Restart back-off: first delay, growth factor 2, cap, and the up-time that resets it (moby restartmanager). */
   restartDelayFirstMs: 100,
   restartDelayMaxMs: 60_000,

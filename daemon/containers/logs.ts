@@ -51,7 +51,7 @@ function refuseLogs(container: Container, options: LogsOptions): void {
 
 /** What the driver keeps elsewhere, or nowhere, cannot be shown. */
 export function refuseUnreadable(container: Container): void {
-  if (!isReadable(container.spec.logDriver)) {
+  if (!isReadable(container.spec.logDriver, container.spec.hostConfig.LogConfig.Config)) {
     throw notImplemented('configured logging driver does not support reading');
   }
 }

@@ -1,9 +1,13 @@
 import type { LogKeeper, LoggedRun } from '../containers/ports.ts';
-import { unreachable } from '../base/errors.ts';
+import { errorText, internal } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
-import { jsonFilePolicy, localPolicy, withFileDefaults } from '../../storage/logs/policy.ts';
-import type { RotationPolicy } from '../../storage/logs/policy.ts';
+import { deliveryMode } from '../../runtime/log-drivers/common-options.ts';
+import { openSink } from '../../runtime/log-drivers/drivers.ts';
+import type { SinkTerms } from '../../runtime/log-drivers/sink.ts';
+import { Delivery } from './delivery.ts';
+import { policyOf } from './policies.ts';
 import { Rotation } from './rotation.ts';
 import type { KeptLog, LogMonitors } from './rotation.ts';
 
@@ -14,74 +18,163 @@ export interface ContainerLogsDeps {
 }
 
 /**
- * What becomes of the output that monitors write to files. Implements LogKeeper of daemon/containers/ports.ts.
+ * What becomes of the output that monitors write to files: kept in bounds, and delivered where a driver sends it.
+ * Implements LogKeeper of daemon/containers/ports.ts.
  */
 export class ContainerLogs implements LogKeeper {
   readonly #log: Logger;
+  readonly #clock: Clock;
   readonly #rotation: Rotation;
+  readonly #deliveries = new Map<string, Delivery>();
+  #isClosed = false;
 
   constructor(deps: ContainerLogsDeps) {
     this.#log = deps.log;
+    this.#clock = deps.clock;
     this.#rotation = new Rotation(deps);
   }
 
   async open(run: LoggedRun): Promise<void> {
-    const kept = keptLog(run);
-    if (kept !== undefined) {
-      this.#rotation.watch(kept);
+    const terms = await this.#reach(run);
+    if (terms !== undefined) {
+      this.#deliver(run, terms, true);
     }
+    this.#watch(run);
   }
 
   ended(run: LoggedRun): void {
     this.#rotation.forget(run.id);
-    const kept = keptLog(run);
-    if (kept !== undefined) {
-      this.#inBackground(run.id, this.#rotation.settle(kept));
-    }
+    this.#deliveries.get(run.id)?.end();
+    this.#tidy(run);
   }
 
   async remove({ id }: LoggedRun): Promise<void> {
     this.#rotation.forget(id);
+    const delivery = this.#deliveries.get(id);
+    if (delivery === undefined) {
+      return;
+    }
+    delivery.end();
+    const isDelivered = await this.#inTime(delivery.done);
+    if (!isDelivered) {
+      this.#log.error(
+        { container: id },
+        'log delivery: the container is removed, the rest of its output is lost',
+      );
+    }
+    delivery.stop();
+    await delivery.done;
+    this.#deliveries.delete(id);
   }
 
   adopt(run: LoggedRun, { isRunning }: { isRunning: boolean }): void {
-    const kept = keptLog(run);
+    const kept = this.#kept(run);
     if (kept === undefined) {
       return;
     }
+    const terms = this.#sinkOf(run);
+    if (terms !== undefined) {
+      this.#deliver(run, terms, isRunning);
+    }
     if (isRunning) {
-      this.#rotation.watch(kept);
+      this.#watch(run);
     }
     this.#inBackground(run.id, this.#rotation.recover(kept));
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#rotation[Symbol.dispose]();
+    for (const delivery of this.#deliveries.values()) {
+      delivery.stop();
+    }
+  }
+
+  /** A way to the receiver that a new run may use, tried. Undefined without one, and when one is in use already. */
+  async #reach(run: LoggedRun): Promise<SinkTerms | undefined> {
+    if (this.#deliveries.get(run.id)?.resume() === true) {
+      return undefined;
+    }
+    try {
+      const terms = openSink(run.logConfig.Type, run, run.logConfig.Config);
+      await terms?.sink.connect?.();
+      return terms;
+    } catch (error) {
+      throw internal(`failed to initialize logging driver: ${errorText(error)}`, { cause: error });
+    }
+  }
+
+  /** At the daemon's start: a receiver that is away is waited for. */
+  #sinkOf(run: LoggedRun): SinkTerms | undefined {
+    try {
+      return openSink(run.logConfig.Type, run, run.logConfig.Config);
+    } catch (error) {
+      this.#log.error({ container: run.id, err: error }, 'log delivery cannot go on; output is kept');
+      return undefined;
+    }
+  }
+
+  #deliver(run: LoggedRun, terms: SinkTerms, isRunning: boolean): void {
+    const { id, logPath } = run;
+    const mode = deliveryMode(run.logConfig.Config);
+    const delivery = new Delivery(
+      { id, logPath, terms, mode, log: this.#log, advanced: () => this.#tidy(run) },
+      isRunning,
+    );
+    this.#deliveries.set(id, delivery);
+    void this.#whenDone(run, delivery);
+  }
+
+  async #whenDone(run: LoggedRun, delivery: Delivery): Promise<void> {
+    await delivery.done;
+    if (this.#deliveries.get(run.id) === delivery) {
+      this.#deliveries.delete(run.id);
+      this.#tidy(run);
+    }
+  }
+
+  #tidy(run: LoggedRun): void {
+    const kept = this.#kept(run);
+    if (kept !== undefined && !this.#isClosed) {
+      this.#inBackground(run.id, this.#rotation.settle(kept));
+    }
+  }
+
+  #watch(run: LoggedRun): void {
+    const kept = this.#kept(run);
+    if (kept !== undefined) {
+      this.#rotation.watch(kept);
+    }
+  }
+
+  #kept({ id, logPath, logConfig }: LoggedRun): KeptLog | undefined {
+    const policy = policyOf(logConfig);
+    return (
+      policy && {
+        id,
+        path: logPath,
+        policy,
+        needed: () => this.#deliveries.get(id)?.generation,
+        lost: (generations) => this.#deliveries.get(id)?.lost(generations),
+      }
+    );
+  }
+
+  async #inTime(work: Promise<void>): Promise<boolean> {
+    let timer: Disposable | undefined;
+    const late = new Promise<boolean>((resolve) => {
+      timer = this.#clock.setTimeout(() => resolve(false), limits.logRemoveDrainMs);
+    });
+    try {
+      return await Promise.race([work.then(() => true), late]);
+    } finally {
+      timer?.[Symbol.dispose]();
+    }
   }
 
   #inBackground(id: string, work: Promise<void>): void {
     work.catch((error: unknown) => {
       this.#log.error({ container: id, err: error }, 'a log could not be rotated');
     });
-  }
-}
-
-function keptLog({ id, logPath, logConfig }: LoggedRun): KeptLog | undefined {
-  const policy = policyOf(logConfig);
-  return policy && { id, path: logPath, policy, needed: () => undefined, lost: () => undefined };
-}
-
-/** Undefined when no file is kept. */
-function policyOf({ Type, Config }: LoggedRun['logConfig']): RotationPolicy | undefined {
-  switch (Type) {
-    case 'json-file':
-      // Containers made by versions without rotation have no options: the default is in force for them too.
-      return jsonFilePolicy(withFileDefaults(Config));
-    case 'local':
-      return localPolicy(Config);
-    case 'none':
-      return undefined;
-    default:
-      return unreachable(Type);
   }
 }

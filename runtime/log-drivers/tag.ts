@@ -2,6 +2,7 @@ import { formatNano } from '../../daemon/base/clock.ts';
 import { invalidArgument } from '../../daemon/base/errors.ts';
 import type { LoggedContainer } from './logged-container.ts';
 
+export const DEFAULT_TAG = '{{.ID}}';
 /** As `docker info` of the original shows itself to receivers. */
 const DAEMON_NAME = 'docker';
 const SHORT_ID = 12;

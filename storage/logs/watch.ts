@@ -1,5 +1,5 @@
 import { watch } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 
 /** How often a file is looked at where the kernel has no watch left to give. */
 const POLL_MS = 200;
@@ -23,12 +23,15 @@ export class FileWatch implements Disposable {
     this.#wake?.();
   }
 
-  /** Resolves at the next change, or at once when there was one since the last call. */
-  async changed(): Promise<void> {
+  /** Resolves at the next change, at once when there was one since the last call, or when the time is over. */
+  async changed(timeoutMs?: number): Promise<void> {
     if (!this.#dirty) {
+      let timer: NodeJS.Timeout | undefined;
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
+        timer = timeoutMs === undefined ? undefined : setTimeout(resolve, timeoutMs).unref();
       });
+      clearTimeout(timer);
       this.#wake = undefined;
     }
     this.#dirty = false;
@@ -44,7 +47,13 @@ export class FileWatch implements Disposable {
 function notify(path: string, onChange: () => void): () => void {
   try {
     // Its directory: the name may come to stand for another file.
-    const watcher = watch(dirname(path), { persistent: false }, onChange);
+    const own = basename(path);
+    const watcher = watch(dirname(path), { persistent: false }, (_event, name) => {
+      // Other files lie there too; what is noted about a delivery must not wake the delivery.
+      if (name === null || name === own) {
+        onChange();
+      }
+    });
     // The file may be deleted with its container while it is followed; the reader learns that from its owner.
     watcher.on('error', onChange);
     return () => watcher.close();

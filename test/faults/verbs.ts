@@ -2,9 +2,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { dirname } from 'node:path';
 import { expect } from 'vitest';
-import type { ContainerInspect, ContainerSummary } from '../../api/types/container.ts';
+import type { ContainerInspect, ContainerSummary, LogConfig } from '../../api/types/container.ts';
 import type { ImageSummary } from '../../api/types/image.ts';
 import { demultiplex, until, type HttpClient } from '../support/http.ts';
+import { LineReceiver } from '../support/log-receivers.ts';
 import { busyboxImageTar } from '../support/images.ts';
 import { tar } from '../support/tar.ts';
 import { networkVerbs } from './network-verbs.ts';
@@ -47,6 +48,9 @@ const DONOR = { Image: 'busybox:latest', Volumes: { '/etc': {} } };
 const CHECK = {
   Healthcheck: { Test: ['CMD', 'true'], Interval: 3600e9, StartPeriod: 3600e9, StartInterval: 200e6 },
 };
+
+/** What containers of each daemon deliver to. */
+const receivers = new Map<HttpClient, LineReceiver>();
 
 export const verbs: readonly Verb[] = [
   {
@@ -197,6 +201,33 @@ export const verbs: readonly Verb[] = [
     },
     undo: removeVictim,
   },
+  {
+    name: 'deliver log',
+    checkRefused: nothing,
+    prepare: async (http) => {
+      const receiver = new LineReceiver(`${http.socketPath}.lines`);
+      await receiver.up();
+      receivers.set(http, receiver);
+      const Config = { 'syslog-address': `unix://${receiver.path}` };
+      await startWriter(http, { Type: 'syslog', Config });
+    },
+    act: async (http) => {
+      const before = receivers.get(http)?.count ?? 0;
+      await accept(http, 'POST', `/containers/${NAME}/kill?signal=USR1`, [204]);
+      const hasAll = (): boolean => Number(receivers.get(http)?.lines().at(-1)) % 1000 === 0;
+      await until('the lines', () => (receivers.get(http)?.count ?? 0) > before && hasAll());
+    },
+    verify: async (http) => {
+      // Lines may come twice after a kill; none is missing.
+      const lines = [...new Set(receivers.get(http)?.lines())].map(Number).toSorted((a, b) => a - b);
+      expect(lines).toEqual(lines.map((_, index) => index + 1));
+    },
+    undo: async (http) => {
+      await removeVictim(http);
+      await receivers.get(http)?.down();
+      receivers.delete(http);
+    },
+  },
   ...['running', 'created'].map((state): Verb => ({
     name: `put archive, ${state}`,
     checkRefused: nothing,
@@ -326,9 +357,12 @@ async function acceptOrAlready(http: HttpClient, path: string, already: string):
 }
 
 /** Writes the next thousand numbers at each SIGUSR1. */
-async function startWriter(http: HttpClient): Promise<void> {
+async function startWriter(http: HttpClient, logConfig?: LogConfig): Promise<void> {
   const more = 'n=$((i+1000)); while [ $i -lt $n ]; do i=$((i+1)); echo $i; done';
-  const LogConfig = { Type: 'json-file', Config: { 'max-size': '20k', 'max-file': '99', compress: 'true' } };
+  const LogConfig = logConfig ?? {
+    Type: 'json-file',
+    Config: { 'max-size': '20k', 'max-file': '99', compress: 'true' },
+  };
   await accept(http, 'POST', `/containers/create?name=${NAME}`, [201], {
     Image: 'busybox:latest',
     Cmd: ['sh', '-c', `i=0; trap '${more}' USR1; while :; do sleep 0.05; done`],

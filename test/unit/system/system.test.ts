@@ -165,8 +165,14 @@ test('info: tells the truth in every field', async () => {
       "Plugins": {
         "Authorization": null,
         "Log": [
+          "awslogs",
+          "fluentd",
+          "gelf",
+          "journald",
           "json-file",
           "local",
+          "splunk",
+          "syslog",
         ],
         "Network": [
           "bridge",
