@@ -130,6 +130,8 @@ export const limits = {
   treeReapMs: 100,
   /** Ended exec instances remembered per container. */
   execsKeptMax: 256,
+  /** Exec instances of one container that may wait for their start; beyond it the oldest is forgotten. */
+  execsWaitingMax: 1024,
   /** How long exec instances can still be inspected after their container ended: clients ask for the exit code. */
   execKeptMs: 60_000,
   /** At daemon start: how long the exit record of a process that just died is waited for before its code is unknown. */

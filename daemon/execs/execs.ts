@@ -6,7 +6,7 @@ import { limits } from '../base/limits.ts';
 import { parseDetachKeys } from '../base/stdio/detach-keys.ts';
 import { converse } from './conversation.ts';
 import { execEvent, execView } from './instance.ts';
-import type { ExecInstance } from './instance.ts';
+import type { ExecInstance, ExecState } from './instance.ts';
 import { launchExec } from './launch.ts';
 import type { ExecTarget } from './ports.ts';
 import type { ExecsDeps } from './deps.ts';
@@ -105,12 +105,16 @@ export class Execs implements ExecPort {
     }
     ids.push(id);
     if (ids.length > limits.execsKeptMax) {
-      this.#dropOldestEnded(target, ids);
+      this.#dropOldestAtRest(target, ids);
     }
   }
 
-  #dropOldestEnded(target: ExecTarget, ids: string[]): void {
-    const index = ids.findIndex((id) => this.#instances.get(id)?.state.status === 'exited');
+  /** One that has ended, or that was created long ago and never started. */
+  #dropOldestAtRest(target: ExecTarget, ids: string[]): void {
+    const oldestIn = (status: ExecState['status']): number =>
+      ids.findIndex((id) => this.#instances.get(id)?.state.status === status);
+    const ended = oldestIn('exited');
+    const index = ended < 0 && ids.length > limits.execsWaitingMax ? oldestIn('created') : ended;
     const [oldest] = index < 0 ? [] : ids.splice(index, 1);
     if (oldest !== undefined) {
       this.#instances.delete(oldest);

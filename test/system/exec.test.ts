@@ -106,4 +106,13 @@ describeEngine('exec', (engine) => {
     await engine.http.ok('POST', `/containers/${id}/kill`);
     expect((await running).exitCode).toBe(137);
   });
+
+  test('exec: those created and never started do not pile up', async () => {
+    const id = await engine.start(['sleep', '1000']);
+    for (let count = 0; count < 1030; count += 1) {
+      await engine.http.ok('POST', `/containers/${id}/exec`, { Cmd: ['true'] });
+    }
+    expect((await engine.inspect(id)).ExecIDs).toHaveLength(1024);
+    expect((await engine.exec(id, ['echo', 'still'])).stdout).toBe('still\n');
+  });
 });
