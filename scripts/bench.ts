@@ -82,7 +82,8 @@ async function measureIdle(daemons: readonly TestDaemon[]): Promise<Result> {
   return toResult(idleMemory, samples, undefined);
 }
 
-async function measure(workload: Workload, daemons: readonly TestDaemon[]): Promise<Result> {
+async function measure(workload: Workload, all: readonly TestDaemon[]): Promise<Result> {
+  const daemons = all.filter(({ engine }) => workload.engine === undefined || engine === workload.engine);
   const prepared = new Map<TestDaemon, { ids: string[] }>();
   for (const daemon of daemons) {
     prepared.set(daemon, (await workload.prepare?.(daemon)) ?? { ids: [] });
@@ -112,15 +113,18 @@ async function measure(workload: Workload, daemons: readonly TestDaemon[]): Prom
 }
 
 function toResult(
-  workload: Pick<Workload, 'name' | 'what' | 'unit' | 'target'>,
+  workload: Pick<Workload, 'name' | 'what' | 'unit' | 'target' | 'max'>,
   samples: ReadonlyMap<EngineKind, number[]>,
   loopDelayP99Ms: number | undefined,
 ): Result {
-  const { name, what, unit, target } = workload;
+  const { name, what, unit, target, max } = workload;
   const berth = median(samples.get('berthd') ?? []);
   const docker = median(samples.get('dockerd') ?? []);
   const ratio = berth === undefined || docker === undefined ? undefined : berth / docker;
-  const missed = (ratio !== undefined && target !== null && ratio > target) || (loopDelayP99Ms ?? 0) > 20;
+  const missed =
+    (ratio !== undefined && target !== null && ratio > target) ||
+    (berth !== undefined && max !== undefined && berth > max) ||
+    (loopDelayP99Ms ?? 0) > 20;
   return { name, what, unit, target, berth, docker, ratio, loopDelayP99Ms, missed };
 }
 

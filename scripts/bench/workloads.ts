@@ -1,6 +1,7 @@
 import type { TestDaemon } from '../../test/support/daemon.ts';
 import { sleep } from '../../test/support/http.ts';
 import { getFiles, manyFiles, putFiles } from './archives.ts';
+import { controlWorkloads } from './control.ts';
 import { create, drainLog, execEcho, remove, runToEnd, start, wait } from './containers.ts';
 import { engineProcesses, pssKb } from './memory.ts';
 
@@ -12,6 +13,10 @@ export interface Workload {
   /** berth/dockerd to reach; null = shown without a target. */
   target: number | null;
   rounds: number;
+  /** What Berth may take at most, whatever the other engine takes. */
+  max?: number;
+  /** Measured on one engine only. */
+  engine?: 'berthd';
   /** Runs before measuring, and is undone by what it answers. */
   prepare?(daemon: TestDaemon): Promise<Prepared>;
   run(daemon: TestDaemon, prepared: Prepared): Promise<number>;
@@ -28,6 +33,7 @@ const WITHOUT_NETWORK = { NetworkMode: 'none' };
 const PUBLISHED = { NetworkMode: 'bridge', PortBindings: { '80/tcp': [{ HostIp: '', HostPort: '' }] } };
 
 export const workloads: readonly Workload[] = [
+  ...controlWorkloads,
   {
     name: 'run-none',
     what: 'create+start+wait+remove, no network',

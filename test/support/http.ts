@@ -17,6 +17,8 @@ export interface RequestOptions {
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal;
+  /** False: a connection of its own, for streams that stay open. */
+  agent?: false;
 }
 
 /** What an attached client saw: framed output taken apart, or everything in `stdout` when raw. */
@@ -70,7 +72,7 @@ export class HttpClient implements Disposable {
     return new Promise((resolve, reject) => {
       const request = httpRequest({
         socketPath: this.socketPath,
-        agent: this.#agent,
+        agent: options.agent ?? this.#agent,
         method,
         path: this.#prefix + path,
         headers: { Host: 'berth', ...type, ...options.headers },
