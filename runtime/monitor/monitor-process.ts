@@ -6,7 +6,7 @@ import { finished } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorText, internal } from '../../daemon/base/errors.ts';
 import { runcEnvironment } from './environment.ts';
-import { claimChild, reap } from '../../daemon/base/kernel/children.ts';
+import { claimChild, expectChildren, reap } from '../../daemon/base/kernel/children.ts';
 import { makePipe, spawnSession } from '../../daemon/base/kernel/spawn.ts';
 
 /** One line of conmon's sync pipe: a pid, an exit code, or a negative number with the reason of a failure. */
@@ -52,6 +52,8 @@ export class MonitorProcess implements Disposable {
   /** Starts conmon. Throws EngineError internal when there is no such program or no room for a process. */
   static async start(argv: readonly [string, ...string[]], options: MonitorOptions): Promise<MonitorProcess> {
     const [program, ...args] = argv;
+    // It may end before we hear that it was started.
+    using _expected = expectChildren();
     const { passed } = options;
     const stderr = passed ? undefined : makePipe();
     const sync = makePipe();

@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { adoptOrphans, endOf, expectChildren } from '../../../../daemon/base/kernel/children.ts';
 import { Poller } from '../../../../daemon/base/kernel/poller.ts';
@@ -23,6 +24,15 @@ describe('children', () => {
     ['kill -9 $$', 137],
   ])('end: sh -c %j ends with %i', async (script, exitCode) => {
     expect(await endOf(await shell(script), new Poller())).toBe(exitCode);
+  });
+
+  it('sweep: a child that ends before its parent hears of its start is not taken from it', async () => {
+    using _adopting = adoptOrphans();
+    using _expected = expectChildren();
+    const pid = await shell('exit 5');
+    // Longer than a sweep takes to come.
+    await sleep(1500);
+    expect(await endOf(pid, new Poller())).toBe(5);
   });
 
   it('orphans: one that somebody waits for tells its exit code, another is taken away', async () => {
