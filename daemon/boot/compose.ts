@@ -48,6 +48,7 @@ import type { SystemDeps } from '../system/system.ts';
 import { Volumes } from '../volumes/volumes.ts';
 import { reloadAttributes } from './config/reload.ts';
 import type { Config } from './config/settings.ts';
+import { readSeccompDefault } from './seccomp-default.ts';
 import { buildOf, engineDefaultsOf, networkOptionsOf, systemSettingsOf } from './derived.ts';
 import type { Instance } from './instance.ts';
 import { ENGINE_VERSION, readBuildStamp } from './version.ts';
@@ -258,7 +259,7 @@ function composeContainers({ deps, host, database, events }: Base, neighbours: N
     clock: systemClock,
     log,
     facts: host.facts,
-    defaults: engineDefaultsOf(config),
+    defaults: engineDefaultsOf(config, readSeccompDefault(config.seccompProfile)),
     dataRoot,
     storageDriver: config.storageDriver,
     cgroupParent: host.cgroupParent,

@@ -13,7 +13,8 @@ import { ENGINE_VERSION } from './version.ts';
 
 /** What each part of the engine is told of the configuration. Pure. */
 
-export function engineDefaultsOf(config: Config): EngineDefaults {
+/** `seccomp` is `builtin`, `unconfined` or the JSON of a profile (`seccomp-default.ts`). */
+export function engineDefaultsOf(config: Config, seccomp: string): EngineDefaults {
   return {
     shmSizeBytes: config.defaultShmSize,
     ipcMode: config.defaultIpcMode === 'shareable' ? 'shareable' : 'private',
@@ -23,6 +24,7 @@ export function engineDefaultsOf(config: Config): EngineDefaults {
     log: logDefaultsOf(config),
     ulimits: Object.values(config.defaultUlimits),
     apparmorProfile: apparmorProfile(),
+    seccomp,
   };
 }
 

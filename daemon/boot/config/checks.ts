@@ -47,10 +47,7 @@ const RULES: readonly Rule[] = [
     isBroken: (config) => config.bridge !== '' && config.bip !== '',
     problem: () => 'bip: cannot be combined with bridge: a bridge of your own brings its address',
   },
-  ...notYet([
-    ['bridge', ({ bridge }) => bridge === 'none' && 'none'],
-    ['seccomp-profile', ({ seccompProfile }) => seccompProfile !== 'builtin' && seccompProfile],
-  ]),
+  ...notYet([['bridge', ({ bridge }) => bridge === 'none' && 'none']]),
   {
     isBroken: (config) => logProblem(config) !== undefined,
     problem: (config) => `log-opts: ${logProblem(config)}`,

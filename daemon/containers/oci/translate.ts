@@ -1,4 +1,3 @@
-import type { HostFacts } from '../../../runtime/host/facts.ts';
 import type { OciNamespace, OciSeccomp, OciSpec } from '../../../runtime/runc/spec-types.ts';
 import { compileSeccomp, parseSeccompProfile } from '../../../runtime/security/seccomp-profile.ts';
 import { defaultSeccomp } from '../../../runtime/security/seccomp.ts';
@@ -40,7 +39,7 @@ export function translate(spec: ContainerSpec, facts: LaunchFacts): OciSpec {
   const { config, hostConfig } = spec;
   const { host } = facts;
   const process = buildInitProcess(spec, facts);
-  const seccomp = seccompOf(spec, host, process.capabilities?.bounding ?? []);
+  const seccomp = seccompOf(spec, facts, process.capabilities?.bounding ?? []);
   const propagation = rootPropagation(spec.mounts);
   const sysctl = sysctls(spec, facts);
   return {
@@ -126,14 +125,15 @@ function readonlyPaths(spec: ContainerSpec, paths: readonly string[], { host }: 
   return paths.length > 0 && host.cgroup.version === 1 && isOurs ? [...paths, CGROUP_ROOT] : [...paths];
 }
 
-/** The filter asked for, else the default one; privileged containers only have one they ask for. */
+/** The filter asked for, else that of the daemon; privileged containers only have one they ask for. */
 function seccompOf(
   spec: ContainerSpec,
-  host: HostFacts,
+  { host, defaults }: LaunchFacts,
   capabilities: readonly string[],
 ): OciSeccomp | undefined {
   const { Privileged, SecurityOpt } = spec.hostConfig;
-  const asked = parseSecurityOptions(SecurityOpt ?? []).seccomp ?? (Privileged ? 'unconfined' : 'builtin');
+  const asked =
+    parseSecurityOptions(SecurityOpt ?? []).seccomp ?? (Privileged ? 'unconfined' : defaults.seccomp);
   const target = {
     architecture: host.imageArchitecture,
     kernelVersion: host.kernelVersion,

@@ -65,6 +65,8 @@ export interface EngineDefaults {
   ulimits: readonly Ulimit[];
   /** Name of a loaded AppArmor profile; null = none. */
   apparmorProfile: string | null;
+  /** `builtin`, `unconfined` or the JSON of a profile, which has been checked. */
+  seccomp: string;
 }
 
 /** The defaults of an unconfigured daemon. */
@@ -77,6 +79,7 @@ export const engineDefaults: EngineDefaults = {
   log: { driver: 'json-file', options: {} },
   ulimits: [],
   apparmorProfile: null,
+  seccomp: 'builtin',
 };
 
 export interface BuildSpecInput {

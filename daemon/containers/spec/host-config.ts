@@ -8,7 +8,7 @@ import { normaliseLogConfig } from './log-config.ts';
 import type { NormalLogConfig } from './log-config.ts';
 import type { NamespaceModes } from './namespaces.ts';
 import { nameResolution, normalisePortBindings } from './networking.ts';
-import { notSupportedYet, refuseUnlessEmpty, wholeNumber } from './refuse.ts';
+import { refuseUnlessEmpty, wholeNumber } from './refuse.ts';
 import { normaliseResources } from './resources.ts';
 import {
   checkCapabilities,
@@ -98,13 +98,28 @@ export function normaliseHostConfig(
   return { hostConfig, warnings };
 }
 
-/** What other engines do and this one does not yet: refused, so that nobody believes it is in force. */
+/** What other engines do and this one does not: refused, so that nobody believes it is in force. */
 function refuseUnsupported(asked: HostConfig): void {
-  for (const field of ['DeviceRequests', 'StorageOpt', 'Cgroup'] as const) {
-    refuseUnlessEmpty(field, asked[field]);
-  }
+  refuseUnlessEmpty('Cgroup', asked.Cgroup);
   if (asked.VolumeDriver && asked.VolumeDriver !== 'local') {
-    throw notSupportedYet('VolumeDriver', asked.VolumeDriver);
+    throw invalidArgument(
+      `VolumeDriver: error looking up volume plugin ${asked.VolumeDriver}: plugin ${JSON.stringify(asked.VolumeDriver)} not found`,
+    );
+  }
+  const [option] = Object.entries(asked.StorageOpt ?? {});
+  if (option !== undefined) {
+    throw invalidArgument(
+      option[0].toLowerCase() === 'size'
+        ? `StorageOpt size=${option[1]}: --storage-opt is supported only for overlay over xfs with 'pquota' mount option`
+        : `StorageOpt: Unknown option ${option[0]}`,
+    );
+  }
+  const [device] = asked.DeviceRequests ?? [];
+  if (device !== undefined) {
+    const capabilities = (device.Capabilities ?? []).map((list) => `[${list.join(' ')}]`).join(' ');
+    throw invalidArgument(
+      `DeviceRequests: could not select device driver ${JSON.stringify(device.Driver ?? '')} with capabilities: [${capabilities}]`,
+    );
   }
 }
 
