@@ -128,6 +128,8 @@ export const limits = {
   healthLaunchConcurrency: 2,
   /** Time the leader of a killed process tree gets to reap its children before it is killed too. */
   treeReapMs: 100,
+  /** Fields of a refused request that are tried one by one for being the reason: each try builds the request again. */
+  blamedFieldsMax: 40,
   /** Ended exec instances remembered per container. */
   execsKeptMax: 256,
   /** Exec instances of one container that may wait for their start; beyond it the oldest is forgotten. */

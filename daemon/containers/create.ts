@@ -10,6 +10,7 @@ import { containerEvent } from './events.ts';
 import { checkName, generateName } from './names.ts';
 import type { ResolvedImage } from './ports.ts';
 import { sandboxRequest } from './sandbox.ts';
+import { namingFields } from './spec/blame.ts';
 import { buildSpec } from './spec/container-spec.ts';
 import type { ContainerSpec } from './spec/container-spec.ts';
 import { containerOfMode } from './spec/namespaces.ts';
@@ -33,7 +34,9 @@ export async function createContainer(
   using _pin = images.pin(image.layerIds);
   refuseOtherPlatform(image, request.Image, options.platform);
   const id = newId();
-  const { spec, warnings } = specify(context, { id, request, image });
+  const { spec, warnings } = namingFields(request, (asked) =>
+    specify(context, { id, request: asked, image }),
+  );
   const donors = volumeDonors(context, spec.hostConfig.VolumesFrom ?? []);
 
   await context.turns.next();

@@ -8,7 +8,8 @@ import { normaliseLogConfig } from './log-config.ts';
 import type { NormalLogConfig } from './log-config.ts';
 import type { NamespaceModes } from './namespaces.ts';
 import { nameResolution, normalisePortBindings } from './networking.ts';
-import { refuseUnlessEmpty, wholeNumber } from './refuse.ts';
+import { refuseForeignDrivers } from './foreign-drivers.ts';
+import { wholeNumber } from './refuse.ts';
 import { normaliseResources } from './resources.ts';
 import {
   checkCapabilities,
@@ -39,7 +40,7 @@ export function normaliseHostConfig(
   world: { facts: HostFacts; defaults: EngineDefaults; modes: NamespaceModes },
 ): { hostConfig: NormalHostConfig; warnings: string[] } {
   const { facts, defaults, modes } = world;
-  refuseUnsupported(asked);
+  refuseForeignDrivers(asked);
   const security = parseSecurityOptions(asked.SecurityOpt ?? []);
   checkSecurityOptions(security, facts);
   const { resources, warnings } = normaliseResources(asked, facts);
@@ -96,31 +97,6 @@ export function normaliseHostConfig(
     warnings.push('Published ports are discarded when using host network mode');
   }
   return { hostConfig, warnings };
-}
-
-/** What other engines do and this one does not: refused, so that nobody believes it is in force. */
-function refuseUnsupported(asked: HostConfig): void {
-  refuseUnlessEmpty('Cgroup', asked.Cgroup);
-  if (asked.VolumeDriver && asked.VolumeDriver !== 'local') {
-    throw invalidArgument(
-      `VolumeDriver: error looking up volume plugin ${asked.VolumeDriver}: plugin ${JSON.stringify(asked.VolumeDriver)} not found`,
-    );
-  }
-  const [option] = Object.entries(asked.StorageOpt ?? {});
-  if (option !== undefined) {
-    throw invalidArgument(
-      option[0].toLowerCase() === 'size'
-        ? `StorageOpt size=${option[1]}: --storage-opt is supported only for overlay over xfs with 'pquota' mount option`
-        : `StorageOpt: Unknown option ${option[0]}`,
-    );
-  }
-  const [device] = asked.DeviceRequests ?? [];
-  if (device !== undefined) {
-    const capabilities = (device.Capabilities ?? []).map((list) => `[${list.join(' ')}]`).join(' ');
-    throw invalidArgument(
-      `DeviceRequests: could not select device driver ${JSON.stringify(device.Driver ?? '')} with capabilities: [${capabilities}]`,
-    );
-  }
 }
 
 function omittable(asked: HostConfig, modes: NamespaceModes): Pick<HostConfig, Omittable> {

@@ -49,15 +49,16 @@ export function resolveNamespaces(
   },
 ): ResolvedNamespaces {
   const network = host.NetworkMode || 'default';
-  if (isContainerMode(network)) {
-    refuseWithForeignNetwork(request, host);
-  }
   const neighbour = isContainerMode(network) ? lookUp(network, 'network', world.findContainer) : undefined;
+  if (neighbour !== undefined) {
+    refuseWithForeignNetwork(request, host, neighbour);
+  }
   if (neighbour === undefined && world.findNetwork(network) === undefined) {
     // Not not_found: the docker CLI takes a 404 of create for a missing image and would pull it.
     throw invalidArgument(`network ${network} not found`);
   }
-  if (host.UTSMode === 'host' && request.Hostname) {
+  // Inspect shows the host's name, and clients create anew from what it shows.
+  if (host.UTSMode === 'host' && request.Hostname && request.Hostname !== world.facts.hostname) {
     throw invalidArgument('conflicting options: hostname and the UTS mode');
   }
   const sharesHostname = network === 'host' || host.UTSMode === 'host';
@@ -141,9 +142,14 @@ function oneOf(what: string, mode: string, modes: readonly string[]): string {
 }
 
 /** A network that belongs to another container can be given neither names nor ports. */
-function refuseWithForeignNetwork(request: ContainerCreateRequest, host: HostConfig): void {
+function refuseWithForeignNetwork(
+  request: ContainerCreateRequest,
+  host: HostConfig,
+  owner: OtherContainer,
+): void {
   const conflicts: [boolean, string][] = [
-    [Boolean(request.Hostname), 'hostname and the network mode'],
+    // Its own name is what inspect shows, and what clients send back.
+    [Boolean(request.Hostname) && request.Hostname !== owner.hostname, 'hostname and the network mode'],
     [
       Boolean(host.Links?.length),
       "container type network can't be used with links. This would result in undefined behavior",

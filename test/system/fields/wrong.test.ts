@@ -1,0 +1,179 @@
+import { describe, expect, test } from 'vitest';
+import { containerCreateSchema } from '../../../api/schemas/container-create.ts';
+import { execCreateSchema } from '../../../api/schemas/others.ts';
+import type { Schema } from '../../../api/schemas/schema.ts';
+import { describeEngine, onReference } from '../../support/engine.ts';
+import { differences } from '../../support/oracle.ts';
+import { wrongConfigs, wrongHosts } from '../../unit/containers/spec/wrong-requests.ts';
+import { leavesOf } from './schema-leaves.ts';
+
+/** Of no type but the wrong one. */
+function wrongValues({ type }: Schema): unknown[] {
+  switch (type) {
+    case 'string':
+      return [{ wrong: 1 }, ['a', 'b'], true];
+    case 'integer':
+      return ['a lot', {}, 1.5, true, 2 ** 53 + 2, 1e300];
+    case 'boolean':
+      return ['maybe', 7, {}];
+    case 'array':
+      return [7, true, [{ a: 1 }], { a: 1 }];
+    case 'object':
+    default:
+      return [7, 'text', true];
+  }
+}
+
+const LONG = 'x'.repeat(100_000);
+const HOSTILE = [
+  '__proto__',
+  'constructor',
+  'toString',
+  '4294967296',
+  '-1',
+  '0x10',
+  '../../etc',
+  'a\0b',
+  LONG,
+  '🐋',
+  '\n',
+  ' ',
+];
+
+describe.skipIf(onReference)('wrong values over HTTP', () => {
+  describeEngine('wrong values', (engine) => {
+    const post = async (path: string, body: unknown): Promise<{ status: number; text: string }> => {
+      const { status, text } = await engine.http.request('POST', path, { body });
+      return { status, text };
+    };
+    const create = (body: object): ReturnType<typeof post> =>
+      post('/containers/create?name=victim', { Image: 'busybox:latest', Cmd: ['true'], ...body });
+    const nothingLeft = async (): Promise<void> => {
+      expect(await engine.list()).toEqual([]);
+      expect(await differences(engine.daemon)).toEqual([]);
+    };
+
+    test('create: every field of a wrong type is a 400 that names field and value', async () => {
+      const wrong: string[] = [];
+      for (const { path, schema, wrap } of leavesOf(containerCreateSchema)) {
+        for (const value of wrongValues(schema)) {
+          const { status, text } = await create(wrap(value) as object);
+          const name = path.split('.').at(-1) ?? path;
+          const isNamed = text.includes(name) && text.includes(' got ');
+          if (status !== 400 || !isNamed) {
+            wrong.push(`${path} = ${JSON.stringify(value)}: ${status} ${text.slice(0, 200)}`);
+          }
+        }
+      }
+      expect(wrong).toEqual([]);
+      await nothingLeft();
+    });
+
+    test('exec: every field of a wrong type is a 400 that names field and value', async () => {
+      const id = await engine.start(['sleep', '1000']);
+      const wrong: string[] = [];
+      for (const { path, schema, wrap } of leavesOf(execCreateSchema)) {
+        for (const value of wrongValues(schema)) {
+          const body = { Cmd: ['true'], ...(wrap(value) as object) };
+          const { status, text } = await post(`/containers/${id}/exec`, body);
+          if (status !== 400 || !text.includes(path)) {
+            wrong.push(`${path} = ${JSON.stringify(value)}: ${status} ${text.slice(0, 200)}`);
+          }
+        }
+      }
+      expect(wrong).toEqual([]);
+      expect((await engine.inspect(id)).ExecIDs).toBeNull();
+    });
+
+    test('create: every wrong value is a 400 that names a field of it', async () => {
+      const neighbour = await engine.create(['true'], {}, {}, 'neighbour');
+      const wrong: string[] = [];
+      const requests = [
+        ...wrongConfigs.map(([body]) => body),
+        ...wrongHosts.map(([HostConfig]) => ({ HostConfig })),
+      ];
+      for (const body of requests) {
+        const { status, text } = await create(body);
+        const names = Object.entries(body).flatMap(([name, value]) =>
+          name === 'HostConfig' ? Object.keys(value ?? {}) : [name],
+        );
+        // What this kernel does not have is dropped with a warning, and created.
+        const isDropped = status === 201 && !text.includes('"Warnings":[]');
+        if (status === 201) {
+          await engine.remove('victim');
+        }
+        if (!isDropped && (status !== 400 || !names.some((name) => text.includes(name)))) {
+          wrong.push(`${JSON.stringify(body).slice(0, 200)}: ${status} ${text.slice(0, 200)}`);
+        }
+      }
+      expect(wrong).toEqual([]);
+      await engine.remove(neighbour);
+      await nothingLeft();
+    });
+
+    test('create: hostile text in any field is refused or taken literally, and never a 500', async () => {
+      const wrong: string[] = [];
+      for (const { path, schema, wrap } of leavesOf(containerCreateSchema)) {
+        for (const text of HOSTILE) {
+          const value = hostile(schema, text);
+          if (value === undefined) {
+            continue;
+          }
+          const answer = await create(wrap(value) as object);
+          if (answer.status === 201) {
+            await engine.remove('victim');
+          } else if (answer.status !== 400 && answer.status !== 404) {
+            wrong.push(
+              `${path} = ${JSON.stringify(value).slice(0, 50)}: ${answer.status} ${answer.text.slice(0, 200)}`,
+            );
+          }
+        }
+      }
+      expect(wrong).toEqual([]);
+      await engine.removeAll();
+      await nothingLeft();
+    });
+
+    test('create: numbers at the edge of what a field holds are refused or taken, and never a 500', async () => {
+      const wrong: string[] = [];
+      const numbers = [-1, 0, 1, 65_536, 2 ** 31, 2 ** 32, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER];
+      for (const { path, schema, wrap } of leavesOf(containerCreateSchema)) {
+        for (const value of schema.type === 'integer' ? numbers : []) {
+          const answer = await create(wrap(value) as object);
+          if (answer.status === 201) {
+            await engine.remove('victim');
+          } else if (answer.status !== 400) {
+            wrong.push(`${path} = ${value}: ${answer.status} ${answer.text.slice(0, 200)}`);
+          }
+        }
+      }
+      expect(wrong).toEqual([]);
+      await nothingLeft();
+    });
+
+    test.each(['__proto__', 'constructor', '4294967296', 'a\0b', LONG, '../x', 'ä'])(
+      'create: name %# harms nobody',
+      async (name) => {
+        const path = `/containers/create?name=${encodeURIComponent(name)}`;
+        const { status, text } = await post(path, { Image: 'busybox', Cmd: ['true'] });
+        // 431 is the HTTP parser's, for an address that is too long.
+        expect([201, 400, 431], text).toContain(status);
+        await engine.removeAll();
+        await nothingLeft();
+      },
+    );
+  });
+});
+
+/** The text where the field takes any: as itself, in a list, as key and value of a map. */
+function hostile({ type, items, additionalProperties: values }: Schema, text: string): unknown {
+  if (type === 'string') {
+    return text;
+  }
+  if (type === 'array') {
+    return items?.type === 'string' ? [text] : undefined;
+  }
+  return type === 'object'
+    ? JSON.parse(`{${JSON.stringify(text)}: ${values?.type === 'string' ? '"x"' : '{}'}}`)
+    : undefined;
+}
