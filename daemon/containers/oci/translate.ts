@@ -1,3 +1,4 @@
+import type { HostFacts } from '../../../runtime/host/facts.ts';
 import type { OciNamespace, OciSeccomp, OciSpec } from '../../../runtime/runc/spec-types.ts';
 import { compileSeccomp, parseSeccompProfile } from '../../../runtime/security/seccomp-profile.ts';
 import { defaultSeccomp } from '../../../runtime/security/seccomp.ts';
