@@ -162,5 +162,5 @@ export const limits = {
   dnsConnectionsMax: 32,
   dnsConnectionIdleMs: 10_000,
   /** Time for clients to be told good-bye at shutdown. */
-  shutdownGraceMs: 1_500,
+  shutdownGraceMs: 1_000,
 } as const;
