@@ -5,6 +5,7 @@ import type { Logger } from '../../daemon/base/log.ts';
 import type { Conversation } from '../types/ports.ts';
 import type { Result } from '../routes/route.ts';
 import { sendEvents } from '../streams/events.ts';
+import { watchForHangUp } from '../streams/hang-up.ts';
 import { sendFrames, streamTypes } from '../streams/frames.ts';
 import { sendJsonLines } from '../streams/json-lines.ts';
 import { sendTar } from '../streams/tar.ts';
@@ -104,9 +105,11 @@ async function converseByWebsocket(
 
 async function talk(conversation: Conversation, connection: Duplex, hijacked: Set<Duplex>): Promise<void> {
   hijacked.add(connection);
+  const stopWatching = watchForHangUp(connection);
   try {
     await conversation.connect(connection);
   } finally {
+    stopWatching();
     hijacked.delete(connection);
     closeSoon(connection);
   }

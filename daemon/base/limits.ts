@@ -146,6 +146,8 @@ export const limits = {
   beginTimeoutMs: 10_000,
   /** How often the engine looks for exits that nobody reported (a monitor that was killed, a lost notification). */
   exitSweepMs: 5_000,
+  /** How often a hijacked connection is checked for a client that is gone: one system call each. */
+  hangUpCheckMs: 1_000,
   /** How often a stalled attached client is checked for a container that has ended behind it. */
   stalledAttachCheckMs: 250,
   /** Containers created or started at the same time; more wait in line. Two per core keeps runc from thrashing. */
