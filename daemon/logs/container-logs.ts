@@ -6,6 +6,7 @@ import type { Logger } from '../base/log.ts';
 import { deliveryMode } from '../../runtime/log-drivers/common-options.ts';
 import { openSink } from '../../runtime/log-drivers/drivers.ts';
 import type { SinkTerms } from '../../runtime/log-drivers/sink.ts';
+import { mendEnd } from '../../storage/logs/mend.ts';
 import { Delivery } from './delivery.ts';
 import { policyOf } from './policies.ts';
 import { Rotation } from './rotation.ts';
@@ -35,6 +36,7 @@ export class ContainerLogs implements LogKeeper {
   }
 
   async open(run: LoggedRun): Promise<void> {
+    this.#mend(run);
     const terms = await this.#reach(run);
     if (terms !== undefined) {
       this.#deliver(run, terms, true);
@@ -87,6 +89,15 @@ export class ContainerLogs implements LogKeeper {
     this.#rotation[Symbol.dispose]();
     for (const delivery of this.#deliveries.values()) {
       delivery.stop();
+    }
+  }
+
+  #mend({ id, logPath }: LoggedRun): void {
+    try {
+      mendEnd(logPath);
+    } catch (error) {
+      // A full disk: the run may still do its work, and its first line joins what was torn.
+      this.#log.warn({ container: id, err: error }, 'the end of a log could not be mended');
     }
   }
 

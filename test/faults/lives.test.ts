@@ -102,14 +102,6 @@ describeEngine('the end and the beginning of a daemon', (engine) => {
 });
 
 describeEngine('an upgrade', (engine) => {
-  /** Puts the database back to the schema of the first release, with all that it holds. */
-  const downgrade = (file: string): void => {
-    const connection = new Database(file);
-    connection.exec('DROP TABLE networks');
-    connection.pragma('user_version = 1');
-    connection.close();
-  };
-
   test.runIf(!onReference).each(['database.migrate.step', 'database.migrate.stepped'])(
     'R13: a daemon killed at %s of a migration runs it again, and nothing is lost',
     async (step) => {
@@ -138,4 +130,12 @@ function schemaOf(file: string): number {
   } finally {
     connection.close();
   }
+}
+
+/** Puts the database back to the schema of the first release, with all that it holds. */
+function downgrade(file: string): void {
+  const connection = new Database(file);
+  connection.exec('DROP TABLE networks');
+  connection.pragma('user_version = 1');
+  connection.close();
 }

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { dirname } from 'node:path';
 import { expect } from 'vitest';
@@ -86,7 +86,10 @@ export const verbs: readonly Verb[] = [
   {
     name: 'start',
     checkRefused: (http) => expectState(http, 'created', 'exited'),
-    prepare: (http) => createVictim(http),
+    prepare: async (http) => {
+      await createVictim(http);
+      await tearLog(http);
+    },
     act: (http) => accept(http, 'POST', `/containers/${NAME}/start`, [204, 304]),
     verify: (http) => expectState(http, 'running'),
     undo: removeVictim,
@@ -300,6 +303,12 @@ async function expectState(http: HttpClient, ...statuses: string[]): Promise<voi
 
 async function createVictim(http: HttpClient, more: object = {}): Promise<void> {
   await accept(http, 'POST', `/containers/create?name=${NAME}`, [201], { ...BODY, ...more });
+}
+
+/** As a power cut leaves it, which the next start mends. */
+async function tearLog(http: HttpClient): Promise<void> {
+  const { Id } = await inspect(http);
+  appendFileSync(`${dirname(http.socketPath)}/data/containers/${Id}/container.log`, '2026-01-01T00:00');
 }
 
 async function startVictim(http: HttpClient): Promise<void> {

@@ -1,0 +1,30 @@
+import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { errnoOf } from '../../daemon/base/errors.ts';
+import { failpoint } from '../../daemon/base/failpoint.ts';
+import { NEWLINE } from './record.ts';
+
+/**
+ * Ends a log that a power cut or a full disk left in the middle of a record, so that the next record begins a line of
+ * its own. Call it while no monitor writes. A missing or empty file is whole.
+ */
+export function mendEnd(path: string): void {
+  let fd: number;
+  try {
+    fd = openSync(path, constants.O_RDWR | constants.O_APPEND);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') {
+      return;
+    }
+    throw error;
+  }
+  try {
+    const { size } = fstatSync(fd);
+    const last = Buffer.alloc(1);
+    if (size > 0 && readSync(fd, last, 0, 1, size - 1) === 1 && last[0] !== NEWLINE) {
+      failpoint('logs.open.mend');
+      writeSync(fd, '\n');
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
