@@ -14,7 +14,7 @@ export interface ImageUser {
 
 /** What the image domain is made of. */
 export interface ImagesDeps {
-  database: Pick<Database, 'images' | 'tags' | 'layers'>;
+  database: Pick<Database, 'images' | 'tags' | 'digests' | 'blobs' | 'layers'>;
   journal: Journal;
   layers: LayerStore;
   spools: SpoolDirectory;

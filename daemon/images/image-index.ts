@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { errorText, invalidArgument, invariant, notFound, type EngineError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { Database, ImageRow, LayerRow, TagRow } from '../../storage/database/rows.ts';
+import type { Database, ImageDigestRow, ImageRow, LayerRow, TagRow } from '../../storage/database/rows.ts';
 import {
   canonicalRepository,
   familiarName,
@@ -30,11 +30,13 @@ export class ImageIndex {
   /** Canonical `repository:tag` -> image id. */
   readonly #tags = new Map<string, TagRow>();
   readonly #tagsOf = new Map<string, TagRow[]>();
+  /** Canonical `repository@digest` -> image. */
+  readonly #digests = new Map<string, ImageDigestRow>();
   readonly #layers = new Map<number, LayerRow>();
   readonly #layersByChain = new Map<string, LayerRow>();
 
   /** Reads all rows. An image whose configuration cannot be read is left out, with an error in the log. */
-  load(database: Pick<Database, 'images' | 'tags' | 'layers'>, log: Logger): void {
+  load(database: Pick<Database, 'images' | 'tags' | 'digests' | 'layers'>, log: Logger): void {
     for (const layer of database.layers.all()) {
       this.addLayer(layer);
     }
@@ -51,6 +53,11 @@ export class ImageIndex {
     for (const tag of database.tags.all()) {
       if (this.#images.has(tag.imageId)) {
         this.setTag(tag);
+      }
+    }
+    for (const digest of database.digests.all()) {
+      if (this.#images.has(digest.imageId)) {
+        this.setDigest(digest);
       }
     }
   }
@@ -87,6 +94,18 @@ export class ImageIndex {
     return this.tagsOf(id).map((tag) => tagName(tag));
   }
 
+  /** What registries call an image, sorted. */
+  digestsOf(id: string): ImageDigestRow[] {
+    return [...this.#digests.values()]
+      .filter(({ imageId }) => imageId === id)
+      .toSorted((a, b) => (digestName(a) < digestName(b) ? -1 : 1));
+  }
+
+  /** The image that a repository has under a digest. */
+  digest(reference: Pick<Reference, 'domain' | 'path' | 'digest'>): ImageDigestRow | undefined {
+    return this.#digests.get(`${canonicalRepository(reference)}@${reference.digest ?? ''}`);
+  }
+
   tag(reference: Reference): TagRow | undefined {
     return this.#tags.get(`${canonicalRepository(reference)}:${reference.tag ?? ''}`);
   }
@@ -111,8 +130,8 @@ export class ImageIndex {
       return image;
     }
     const reference = withDefaultTag(parseReference(text));
-    const tagged = reference.digest === undefined ? this.tag(reference) : undefined;
-    const image = tagged === undefined ? this.#byPrefix(text) : this.#images.get(tagged.imageId);
+    const named = reference.digest === undefined ? this.tag(reference) : this.digest(reference);
+    const image = named === undefined ? this.#byPrefix(text) : this.#images.get(named.imageId);
     if (image === undefined) {
       throw noSuchImage(familiarName(reference));
     }
@@ -149,8 +168,19 @@ export class ImageIndex {
     }
   }
 
-  /** Forgets an image and its tags. */
+  setDigest(row: ImageDigestRow): void {
+    this.#digests.set(`${row.repository}@${row.digest}`, row);
+  }
+
+  removeDigest({ repository, digest }: Pick<ImageDigestRow, 'repository' | 'digest'>): void {
+    this.#digests.delete(`${repository}@${digest}`);
+  }
+
+  /** Forgets an image and its names. */
   removeImage(id: string): void {
+    for (const digest of this.digestsOf(id)) {
+      this.removeDigest(digest);
+    }
     for (const tag of this.tagsOf(id)) {
       this.removeTag(tag);
     }
@@ -187,6 +217,11 @@ function readConfig(row: ImageRow): ImageConfig {
 /** `busybox:latest` */
 export function tagName(tag: Pick<TagRow, 'repository' | 'tag'>): string {
   return `${familiarRepository(tag.repository)}:${tag.tag}`;
+}
+
+/** `busybox@sha256:...` */
+export function digestName(row: Pick<ImageDigestRow, 'repository' | 'digest'>): string {
+  return `${familiarRepository(row.repository)}@${row.digest}`;
 }
 
 /** The text that clients match on to decide whether to pull. */

@@ -16,7 +16,7 @@ import {
 } from '../../storage/references/reference.ts';
 import { saveImages, type SavedImage } from '../../storage/tarballs/save.ts';
 import type { ImagesDeps } from './deps.ts';
-import { ImageIndex, tagName, type ImageRecord } from './image-index.ts';
+import { digestName, ImageIndex, tagName, type ImageRecord } from './image-index.ts';
 import { importImage, type ImportOptions } from './import.ts';
 import { LayerCollector } from './layer-collector.ts';
 import { LayerPins } from './layer-pins.ts';
@@ -82,11 +82,17 @@ export class Images {
     return attempt(() => {
       const image = this.#index.find(ref);
       const { layers } = this.#deps;
-      return toInspect(image, this.#index.namesOf(image.row.id), {
-        layers: this.#layersOf(image),
-        directory: (id) => layers.directory(id),
-        diff: (id) => layers.diff(id),
-      });
+      const { id: imageId } = image.row;
+      const digests = this.#index.digestsOf(imageId).map((digest) => digestName(digest));
+      return toInspect(
+        image,
+        { tags: this.#index.namesOf(imageId), digests },
+        {
+          layers: this.#layersOf(image),
+          directory: (id) => layers.directory(id),
+          diff: (id) => layers.diff(id),
+        },
+      );
     });
   }
 
@@ -127,6 +133,7 @@ export class Images {
       imageId,
       asked: ref,
       tags: this.#index.tagsOf(imageId),
+      digests: this.#index.digestsOf(imageId),
       users: this.#deps.users(imageId),
       force: options.force,
     });
@@ -134,6 +141,10 @@ export class Images {
     const removed = journal.commit((emit) => {
       for (const tag of plan.untag) {
         database.tags.remove(tag.repository, tag.tag);
+        emit(imageEvent('untag', image, imageId));
+      }
+      for (const { repository, digest } of plan.untagDigests) {
+        database.digests.remove(repository, digest);
         emit(imageEvent('untag', image, imageId));
       }
       failpoint('images.remove.commit');
@@ -147,12 +158,16 @@ export class Images {
     for (const tag of plan.untag) {
       this.#index.removeTag(tag);
     }
+    for (const digest of plan.untagDigests) {
+      this.#index.removeDigest(digest);
+    }
     if (plan.removeImage) {
       this.#index.removeImage(imageId);
       await this.#collector.removeDirectories(removed);
     }
     return [
       ...plan.untag.map((tag) => ({ Untagged: tagName(tag) })),
+      ...plan.untagDigests.map((digest) => ({ Untagged: digestName(digest) })),
       ...(plan.removeImage ? [{ Deleted: imageId }] : []),
       ...removed.map((layer) => ({ Deleted: layer.chainId })),
     ];
@@ -211,9 +226,11 @@ export class Images {
   /** How an image is shown for a container: the name it was created from while that still names it, else the id. */
   displayName(imageId: string, createdFrom: string): string {
     const reference = tryParseReference(createdFrom);
-    const tag = reference && this.#index.tag({ ...reference, tag: reference.tag ?? 'latest' });
+    const named =
+      reference &&
+      (this.#index.digest(reference) ?? this.#index.tag({ ...reference, tag: reference.tag ?? 'latest' }));
     const isPrefix = imageId.startsWith(createdFrom) || imageId.startsWith(`sha256:${createdFrom}`);
-    return tag?.imageId === imageId || (isPrefix && this.#index.get(imageId) !== undefined)
+    return named?.imageId === imageId || (isPrefix && this.#index.get(imageId) !== undefined)
       ? createdFrom
       : imageId;
   }

@@ -3,7 +3,7 @@ import { invalidArgument } from '../base/errors.ts';
 import { parseTimeFilter } from './time-filter.ts';
 import { familiarRepository } from '../../storage/references/reference.ts';
 import { matchPattern } from '../../storage/references/match.ts';
-import { tagName, type ImageIndex, type ImageRecord } from './image-index.ts';
+import { digestName, tagName, type ImageIndex, type ImageRecord } from './image-index.ts';
 import { labelsOf, runConfig, secondsOf } from './wire.ts';
 
 /** A filter either drops an image or leaves it; `reference` also decides which of its names are shown. */
@@ -15,7 +15,11 @@ const FILTERS: Readonly<
 > = {
   dangling: (values, index) => {
     const wanted = asBoolean('dangling', values);
-    return ({ row }) => (index.tagsOf(row.id).length === 0) === wanted;
+    // With a digest alone an image is neither: no name shows it, but a registry has it (moby daemon/images/images.go).
+    return ({ row }) =>
+      wanted
+        ? index.tagsOf(row.id).length === 0
+        : index.tagsOf(row.id).length + index.digestsOf(row.id).length > 0;
   },
   label: (values) => (image) => values.every((value) => hasLabel(labelsOf(image), value)),
   before: (values, index) => {
@@ -56,7 +60,8 @@ export function listImages(
   const summaries: ImageSummary[] = [];
   for (const image of index.images()) {
     const names = namesMatching(index, image, patterns);
-    if (tests.every((test) => test(image)) && (patterns.length === 0 || names.length > 0)) {
+    const found = names.tags.length + names.digests.length > 0;
+    if (tests.every((test) => test(image)) && (patterns.length === 0 || found)) {
       summaries.push(toSummary(index, image, names, sharedLayers));
     }
   }
@@ -66,7 +71,7 @@ export function listImages(
 function toSummary(
   index: ImageIndex,
   image: ImageRecord,
-  names: string[],
+  names: Names,
   sharedLayers: ReadonlySet<number> | undefined,
 ): ImageSummary {
   const { row, config } = image;
@@ -74,8 +79,8 @@ function toSummary(
   return {
     Id: row.id,
     ParentId: '',
-    RepoTags: names,
-    RepoDigests: [],
+    RepoTags: names.tags,
+    RepoDigests: names.digests,
     Created: secondsOf(config.created),
     Size: row.sizeBytes,
     SharedSize:
@@ -85,18 +90,27 @@ function toSummary(
   };
 }
 
-function namesMatching(index: ImageIndex, image: ImageRecord, patterns: readonly string[]): string[] {
-  return index
-    .tagsOf(image.row.id)
-    .filter(
-      (tag) =>
-        patterns.length === 0 ||
-        patterns.some(
-          (pattern) =>
-            matchPattern(pattern, tagName(tag)) || matchPattern(pattern, familiarRepository(tag.repository)),
-        ),
-    )
-    .map((tag) => tagName(tag));
+interface Names {
+  tags: string[];
+  digests: string[];
+}
+
+function namesMatching(index: ImageIndex, image: ImageRecord, patterns: readonly string[]): Names {
+  const matches = (name: string, repository: string): boolean =>
+    patterns.length === 0 ||
+    patterns.some(
+      (pattern) => matchPattern(pattern, name) || matchPattern(pattern, familiarRepository(repository)),
+    );
+  return {
+    tags: index
+      .tagsOf(image.row.id)
+      .filter((tag) => matches(tagName(tag), tag.repository))
+      .map((tag) => tagName(tag)),
+    digests: index
+      .digestsOf(image.row.id)
+      .filter((digest) => matches(digestName(digest), digest.repository))
+      .map((digest) => digestName(digest)),
+  };
 }
 
 /** Layers that more than one image stands on. */

@@ -1,8 +1,7 @@
 import { conflict, type EngineError } from '../base/errors.ts';
 import { shortId } from '../base/ids.ts';
-import type { TagRow } from '../../storage/database/rows.ts';
-import { familiarName, parseReference, withDefaultTag } from '../../storage/references/reference.ts';
-import { tagName } from './image-index.ts';
+import type { ImageDigestRow, TagRow } from '../../storage/database/rows.ts';
+import { canonicalRepository, parseReference, withDefaultTag } from '../../storage/references/reference.ts';
 import type { ImageUser } from './deps.ts';
 
 /** What is known about an image when it is asked to go. */
@@ -11,13 +10,15 @@ export interface RemovalFacts {
   /** As the client wrote it. */
   asked: string;
   tags: readonly TagRow[];
+  digests: readonly ImageDigestRow[];
   users: readonly ImageUser[];
   force: boolean;
 }
 
-/** Tags to take away, and whether the image goes too. */
+/** Names to take away, and whether the image goes too. */
 export interface RemovalPlan {
   untag: TagRow[];
+  untagDigests: ImageDigestRow[];
   removeImage: boolean;
 }
 
@@ -31,36 +32,52 @@ export function decideRemoval(facts: RemovalFacts): RemovalPlan {
 }
 
 function byName(facts: RemovalFacts): RemovalPlan {
-  const { asked, tags, users, force, imageId } = facts;
+  const { asked, tags, digests, users, force, imageId } = facts;
   const [user] = users;
-  if (!force && tags.length === 1 && user !== undefined) {
+  if (!force && isSingleName(facts) && user !== undefined) {
     throw conflict(
       `conflict: unable to remove repository reference "${asked}" (must force) - ` +
         `container ${shortId(user.id)} is using its referenced image ${shortId(imageId)}`,
     );
   }
-  const name = familiarName(withDefaultTag(parseReference(asked)));
-  const untag = tags.filter((tag) => tagName(tag) === name);
-  if (tags.length > untag.length) {
-    return { untag, removeImage: false };
+  const reference = withDefaultTag(parseReference(asked));
+  const repository = canonicalRepository(reference);
+  const untag =
+    reference.digest === undefined
+      ? tags.filter((tag) => tag.repository === repository && tag.tag === reference.tag)
+      : [];
+  // A repository's digests go with its last tag.
+  const isLastTag =
+    untag.length > 0 && !tags.some((tag) => tag.repository === repository && !untag.includes(tag));
+  const untagDigests = digests.filter(
+    (item) => item.repository === repository && (isLastTag || item.digest === reference.digest),
+  );
+  if (tags.length + digests.length > untag.length + untagDigests.length) {
+    return { untag, untagDigests, removeImage: false };
   }
   // The last name is gone. An image that containers use stays without a name, as the client asked for the name only.
-  return { untag, removeImage: useConflict(facts) === undefined };
+  return { untag, untagDigests, removeImage: useConflict(facts) === undefined };
 }
 
 function byId(facts: RemovalFacts): RemovalPlan {
-  const { tags, force, imageId } = facts;
+  const { tags, digests, force, imageId } = facts;
   const inUse = useConflict(facts);
   if (inUse?.isHard === true) {
     throw inUse.error;
   }
-  if (!force && tags.length > 1) {
+  if (!force && !isSingleName(facts)) {
     throw cannotDelete(imageId, 'must be forced', 'image is referenced in multiple repositories');
   }
   if (inUse !== undefined) {
     throw inUse.error;
   }
-  return { untag: [...tags], removeImage: true };
+  return { untag: [...tags], untagDigests: [...digests], removeImage: true };
+}
+
+/** At most one tag, and all digests in its repository (moby daemon/images/image_delete.go, isSingleReference). */
+function isSingleName({ tags, digests }: RemovalFacts): boolean {
+  const repositories = new Set([...tags, ...digests].map(({ repository }) => repository));
+  return tags.length + digests.length <= 1 || (tags.length <= 1 && repositories.size === 1);
 }
 
 /** A running container can never be overruled, a stopped one by force. */

@@ -59,12 +59,16 @@ export interface LayerPaths {
 }
 
 /** The answer of GET /images/{name}/json. */
-export function toInspect(image: ImageRecord, names: readonly string[], paths: LayerPaths): ImageInspect {
+export function toInspect(
+  image: ImageRecord,
+  names: { tags: readonly string[]; digests: readonly string[] },
+  paths: LayerPaths,
+): ImageInspect {
   const { row, config } = image;
   return {
     Id: row.id,
-    RepoTags: [...names],
-    RepoDigests: [],
+    RepoTags: [...names.tags],
+    RepoDigests: [...names.digests],
     Parent: '',
     Comment: config.comment || (config.history.at(-1)?.comment ?? ''),
     Created: config.created ?? ZERO_TIME,

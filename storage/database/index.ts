@@ -14,6 +14,7 @@ import { imageTable } from './tables/images.ts';
 import { layerTable } from './tables/layers.ts';
 import { metaTable } from './tables/meta.ts';
 import { networkTable } from './tables/networks.ts';
+import { imageDigestTable, layerBlobTable } from './tables/registries.ts';
 import { tagTable } from './tables/tags.ts';
 import { volumeTable } from './tables/volumes.ts';
 
@@ -38,6 +39,8 @@ export function openDatabase(path: string, log: Logger): SqliteDatabase {
     layers: layerTable(connection, atomically),
     images: imageTable(connection, atomically),
     tags: tagTable(connection),
+    digests: imageDigestTable(connection),
+    blobs: layerBlobTable(connection),
     volumes: volumeTable(connection, quarantine),
     networks: networkTable(connection, quarantine),
     events: eventTable(connection, quarantine),

@@ -45,6 +45,24 @@ export interface TagRow {
   imageId: string;
 }
 
+/** What a registry calls an image: `repository@digest`. */
+export interface ImageDigestRow {
+  /** Canonical repository: `docker.io/library/busybox`. */
+  repository: string;
+  /** sha256:... of the manifest, or of the index that led to it. */
+  digest: string;
+  imageId: string;
+}
+
+/** A gzip blob that holds a layer, in a repository that has it. */
+export interface LayerBlobRow {
+  layerId: number;
+  /** Canonical repository. */
+  repository: string;
+  digest: string;
+  sizeBytes: number;
+}
+
 export interface VolumeRow {
   name: string;
   driver: string;
@@ -109,6 +127,20 @@ export interface TagTable {
   all(): TagRow[];
 }
 
+export interface ImageDigestTable {
+  /** A digest in a repository names one image. */
+  set(row: ImageDigestRow): void;
+  remove(repository: string, digest: string): void;
+  all(): ImageDigestRow[];
+}
+
+export interface LayerBlobTable {
+  /** One blob per layer and repository: the last one seen there. */
+  set(row: LayerBlobRow): void;
+  remove(layerId: number, repository: string): void;
+  of(layerId: number): LayerBlobRow[];
+}
+
 export interface VolumeTable {
   insert(row: VolumeRow): void;
   remove(name: string): void;
@@ -152,6 +184,8 @@ export interface Database {
   readonly layers: LayerTable;
   readonly images: ImageTable;
   readonly tags: TagTable;
+  readonly digests: ImageDigestTable;
+  readonly blobs: LayerBlobTable;
   readonly volumes: VolumeTable;
   readonly networks: NetworkTable;
   readonly events: EventTable;

@@ -10,11 +10,27 @@ function tag(name: string): { repository: string; tag: string; imageId: string }
   return { repository: `docker.io/library/${repository}`, tag: version, imageId: ID };
 }
 
+function digest(name: string): { repository: string; digest: string; imageId: string } {
+  const [repository = '', hash = ''] = name.split('@');
+  return { repository: `docker.io/library/${repository}`, digest: hash, imageId: ID };
+}
+
 function decide(asked: string, tags: string[], users: (typeof running)[], force = false): unknown {
   try {
-    const facts = { imageId: ID, asked, tags: tags.map((name) => tag(name)), users, force };
+    const facts = {
+      imageId: ID,
+      asked,
+      tags: tags.filter((name) => !name.includes('@')).map((name) => tag(name)),
+      digests: tags.filter((name) => name.includes('@')).map((name) => digest(name)),
+      users,
+      force,
+    };
     const plan = decideRemoval(facts);
-    return { untag: plan.untag.map((item) => item.tag), image: plan.removeImage };
+    const names = [
+      ...plan.untag.map((item) => item.tag),
+      ...plan.untagDigests.map(({ repository }) => repository),
+    ];
+    return { untag: names, image: plan.removeImage };
   } catch (error) {
     return error instanceof Error ? error.message.split(' - ') : error;
   }
@@ -126,5 +142,29 @@ describe('remove: what goes', () => {
         },
       }
     `);
+  });
+});
+
+describe('remove: digests', () => {
+  const D = `sha256:${'d'.repeat(64)}`;
+  test.each([
+    [
+      'the last tag takes its digests along',
+      'x:1',
+      ['x:1', `x@${D}`],
+      { untag: ['1', 'docker.io/library/x'], image: true },
+    ],
+    ['one of two tags leaves them', 'x:1', ['x:1', 'x:2', `x@${D}`], { untag: ['1'], image: false }],
+    ['another repository keeps the image', 'x:1', ['x:1', `y@${D}`], { untag: ['1'], image: false }],
+    ['a digest by itself', `x@${D}`, [`x@${D}`], { untag: ['docker.io/library/x'], image: true }],
+    ['a digest beside a tag', `x@${D}`, ['x:1', `x@${D}`], { untag: ['docker.io/library/x'], image: false }],
+    [
+      'an id with a tag and its digest',
+      ID,
+      ['x:1', `x@${D}`],
+      { untag: ['1', 'docker.io/library/x'], image: true },
+    ],
+  ])('%s', (_title, asked, names, expected) => {
+    expect(decide(asked, names, [])).toEqual(expected);
   });
 });
