@@ -16,6 +16,7 @@ export type Requirement =
   | 'overlay'
   | 'netns'
   | 'docker-cli'
+  | 'docker-compose'
   | 'dockerd'
   | 'docker-registry'
   | 'python3-docker'
@@ -36,6 +37,7 @@ const probes = {
   overlay: () => succeeds(['grep', '-qw', 'overlay', '/proc/filesystems']),
   netns: () => succeeds(['unshare', '--net', 'true']),
   'docker-cli': () => onPath('docker'),
+  'docker-compose': () => onPath('docker-compose'),
   dockerd: () => onPath('dockerd'),
   'docker-registry': () => onPath('docker-registry'),
   'python3-docker': () => succeeds(['/usr/bin/python3', '-c', 'import docker']),
