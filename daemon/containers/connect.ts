@@ -21,7 +21,7 @@ export async function connectNetwork(
   containerRef: string,
   endpoint: EndpointSettings,
 ): Promise<void> {
-  const { registry, networks, mutex, machine, log } = context;
+  const { registry, networks, mutex, machine, clock, log } = context;
   const container = registry.find(containerRef);
   await mutex.run(container.id, async () => {
     refuseFixedNetwork(context, container);
@@ -38,7 +38,7 @@ export async function connectNetwork(
     const sandbox = await networks.connect(live, request, network.name);
     rollback.defer('disconnect', async () => {
       const undone = networks.disconnect(sandbox, requestOf(container, container.spec), network.name);
-      await undone.finish();
+      await persistently(clock, undone.finish);
     });
     failpoint('containers.connect.commit');
     machine.rewire(container, spec, sandbox, [
@@ -79,18 +79,21 @@ export async function disconnectNetwork(
       machine.rewire(container, spec, undefined, []);
       return;
     }
-    const { sandbox, finish } = networks.disconnect(live, requestOf(container, spec), name);
+    await using rollback = new Rollback(log, { container: container.id, network: name });
+    const { sandbox, undo, finish } = networks.disconnect(live, requestOf(container, spec), name);
+    rollback.defer('connect', () => persistently(clock, undo));
     failpoint('containers.disconnect.commit');
     // Before its interface goes: a daemon that dies in between finds one that nobody has, and takes it away.
     machine.rewire(container, spec, sandbox, [
       endpointEvent(networks, container, { name, endpoint: live.endpoints[name] }, 'disconnect'),
     ]);
-    writeIdentityFiles(context, container, sandbox);
+    rollback.commit();
     try {
       await persistently(clock, finish);
     } catch (error) {
       log.error({ container: container.id, network: name, err: error }, 'an interface was left behind');
     }
+    writeIdentityFiles(context, container, sandbox);
   });
 }
 

@@ -240,14 +240,14 @@ export interface NetworkSandboxes {
   /** Puts an open sandbox into one more network; returns it as it is now. Nothing has changed when it throws. */
   connect(live: Sandbox, request: SandboxRequest, networkName: string): Promise<Sandbox>;
   /**
-   * Leads it out of a network: `sandbox` is it without, `finish` takes the interface away once that is stored. `finish`
-   * is idempotent.
+   * Leads it out of a network: `sandbox` is it without, `finish` takes the interface away once that is stored, `undo`
+   * makes everything as it was. Both are idempotent. Nothing has changed when it throws.
    */
   disconnect(
     live: Sandbox,
     request: SandboxRequest,
     networkName: string,
-  ): { sandbox: Sandbox; finish: () => Promise<void> };
+  ): { sandbox: Sandbox; undo: () => void; finish: () => Promise<void> };
   /** From here on the container is known in its networks by this name; returns its sandbox as it is now. */
   renamed(live: Sandbox, request: SandboxRequest): Sandbox;
   /** Undoes `open`; idempotent, also for a sandbox of which only parts exist. */

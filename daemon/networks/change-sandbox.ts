@@ -1,4 +1,4 @@
-import type { Sandbox, SandboxRequest } from '../containers/ports.ts';
+import type { NetworkSandboxes, Sandbox, SandboxRequest } from '../containers/ports.ts';
 import { EngineError, invalidArgument } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { Rollback } from '../base/rollback.ts';
@@ -7,6 +7,7 @@ import { addressesOf, dnsNames, giveAddresses, takeEndpoint } from './endpoints.
 import { gatewayOf } from './gateway.ts';
 import { isUserDefined } from './network.ts';
 import type { Network } from './network.ts';
+import type { PublishedPort } from './ports.ts';
 import {
   attachmentOf,
   check,
@@ -52,7 +53,10 @@ export async function connectSandbox(
   rollback.defer('interface', () => kernel.unplug(endpoint.id));
 
   const endpoints = { ...live.endpoints, [networkName]: endpoint.settings };
-  const sandbox = moveWay(context, request, checked, { ...live, endpoints });
+  const sandbox = rewired(context, request, checked, { before: live, endpoints });
+  rollback.defer('host ports', () => context.ports.give(portsGained(live, sandbox)));
+  rollback.defer('way', () => lead(context, request, sandbox, live));
+  lead(context, request, live, sandbox);
   rollback.commit();
   return sandbox;
 }
@@ -63,25 +67,31 @@ export function disconnectSandbox(
   live: Sandbox,
   request: SandboxRequest,
   networkName: string,
-): { sandbox: Sandbox; finish: () => Promise<void> } {
-  const { kernel, registry } = context;
-  const { containerId } = request;
+): ReturnType<NetworkSandboxes['disconnect']> {
+  const { kernel, registry, ports } = context;
   const endpoint = live.endpoints[networkName];
   const network = registry.lookUp(networkName);
   if (endpoint === undefined) {
-    return { sandbox: live, finish: () => Promise.resolve() };
+    return { sandbox: live, undo: nothing, finish: () => Promise.resolve() };
   }
   const endpoints = { ...live.endpoints };
   delete endpoints[networkName];
-  const sandbox = moveWay(context, request, check(context, request), { ...live, endpoints });
-  if (network !== undefined) {
-    registry.leave(network, containerId);
+  const sandbox = rewired(context, request, check(context, request), { before: live, endpoints });
+  const undo = (): void => lead(context, request, sandbox, live);
+  try {
+    lead(context, request, live, sandbox);
+  } catch (error) {
+    undo();
+    throw error;
   }
   return {
     sandbox,
+    undo,
     finish: async () => {
       failpoint('network.disconnect.unplug');
       await kernel.unplug(endpoint.EndpointID ?? '');
+      // Last: once given back they may be another container's, and a second attempt would take them from it.
+      ports.give(portsGained(sandbox, live));
       if (network !== undefined) {
         giveAddresses(network, addressesOf(endpoint));
       }
@@ -106,40 +116,63 @@ export function renameSandbox(context: SandboxContext, live: Sandbox, request: S
   return sandbox;
 }
 
-/**
- * Leads a sandbox whose endpoints have changed out through the right one, and its published ports in; synchronous, so
- * that nobody sees it half done. Registers it.
- */
-function moveWay(
+/** The sandbox as it is with these endpoints. Takes the host ports of one that had no way in. */
+function rewired(
   context: SandboxContext,
   request: SandboxRequest,
   checked: CheckedRequest,
-  { names: _names, ...changed }: Sandbox,
+  { before, endpoints }: { before: Sandbox; endpoints: Sandbox['endpoints'] },
 ): Sandbox {
-  const { kernel, names } = context;
-  const { containerId } = request;
+  const { names: _names, ...changed } = { ...before, endpoints };
   const gateway = wayOut(context, changed);
-  const before = publishedPorts(context.live.get(containerId) ?? changed);
-  const oldGateway = changed.gateway === undefined ? 'bridge' : changed.gateway;
-  const hasMoved = (gateway?.name ?? null) !== oldGateway;
-  const sandbox: Sandbox = {
+  const hasMoved = (gateway?.name ?? null) !== gatewayName(before);
+  return {
     ...changed,
     gateway: gateway?.name ?? null,
     ports: hasMoved ? movePorts(context, request, checked, { changed, gateway }) : changed.ports,
-    ...nameFiles(context, request, checked, changed.endpoints),
+    ...nameFiles(context, request, checked, endpoints),
   };
-  if (hasMoved) {
+}
+
+/**
+ * From `from` on to `to`: its routes, its published ports, its names, who is in which network. Synchronous, so that
+ * nobody sees it half done; when it throws, leading back makes everything as it was.
+ */
+function lead(context: SandboxContext, request: SandboxRequest, from: Sandbox, to: Sandbox): void {
+  const { kernel, names, registry } = context;
+  const { containerId } = request;
+  const way = gatewayName(to);
+  if (way !== gatewayName(from)) {
     failpoint('network.connect.route');
-    kernel.route(containerId, gatewaysThrough(gateway));
-    kernel.unpublish(before);
-    kernel.publish(publishedPorts(sandbox));
+    kernel.route(containerId, gatewaysThrough(way === null ? undefined : registry.lookUp(way)));
+    kernel.unpublish(publishedPorts(from));
+    kernel.publish(publishedPorts(to));
   }
-  if (sandbox.names === undefined) {
+  if (to.names === undefined) {
     names.close(containerId);
   }
-  names.open(containerId, sandbox);
-  register(context, containerId, request.containerName, sandbox);
-  return sandbox;
+  names.open(containerId, to);
+  for (const name of Object.keys(from.endpoints).filter((each) => to.endpoints[each] === undefined)) {
+    const network = registry.lookUp(name);
+    if (network !== undefined) {
+      registry.leave(network, containerId);
+    }
+  }
+  register(context, containerId, request.containerName, to);
+}
+
+/** The network that a sandbox routes through; of before there were several, it is the default one. */
+function gatewayName({ gateway }: Sandbox): string | null {
+  return gateway === undefined ? 'bridge' : gateway;
+}
+
+/** Host ports that one without a way in has not, and one with it has. */
+function portsGained(without: Sandbox, having: Sandbox): PublishedPort[] {
+  return gatewayName(without) === null ? publishedPorts(having) : [];
+}
+
+function nothing(): void {
+  // There is nothing to undo.
 }
 
 function wayOut({ registry }: SandboxContext, { endpoints }: Sandbox): Network | undefined {
@@ -152,13 +185,12 @@ function wayOut({ registry }: SandboxContext, { endpoints }: Sandbox): Network |
 
 /** The host ports stay the same as long as there is a way in; a first one takes those that were asked for. */
 function movePorts(
-  { ports: allocator, live }: SandboxContext,
+  { ports: allocator }: SandboxContext,
   request: SandboxRequest,
   checked: CheckedRequest,
   { changed, gateway }: { changed: Sandbox; gateway: Network | undefined },
 ): Sandbox['ports'] {
   if (gateway === undefined) {
-    allocator.give(publishedPorts(live.get(request.containerId) ?? changed));
     return portMap(checked.ports.ports, []);
   }
   if (changed.gateway !== null) {

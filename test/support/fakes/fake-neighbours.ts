@@ -138,7 +138,7 @@ export class FakeNeighbours {
       },
       disconnect: (live) => {
         this.#called('disconnect');
-        return { sandbox: live, finish: () => Promise.resolve() };
+        return { sandbox: live, undo: () => undefined, finish: () => Promise.resolve() };
       },
       renamed: (live) => live,
       restore: async (live) => {
