@@ -1,7 +1,7 @@
 import type { ContainerTop } from '../../api/types/container-stats.ts';
 import { runCommand } from '../base/command.ts';
 import type { CommandResult } from '../base/command.ts';
-import { conflict, errorText, internal } from '../base/errors.ts';
+import { conflict, errorText, internal, invalidArgument } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { limits } from '../base/limits.ts';
 import type { Container } from './container.ts';
@@ -15,7 +15,7 @@ const PIDS_IN_ARGUMENT_MAX = 10_000;
 
 /**
  * The processes of a container as the host's ps shows them, execs included. Throws conflict when it does not run,
- * internal with dockerd's texts for arguments that ps or this function cannot do anything with.
+ * invalid_argument with dockerd's texts for arguments that ps or this function cannot do anything with.
  */
 export async function topContainer(
   context: ContainerContext,
@@ -46,7 +46,9 @@ async function runPs(wanted: readonly string[], pids: readonly number[]): Promis
     throw internal('ps did not end in time');
   }
   if (all.exitCode !== 0) {
-    throw internal(`ps: ${all.stderr.split('\n')[0] || `exit status ${String(all.exitCode)}`}`);
+    throw invalidArgument(
+      `ps_args "${wanted.join(' ')}": ${all.stderr.split('\n')[0] || `exit status ${String(all.exitCode)}`}`,
+    );
   }
   return all.stdout;
 }

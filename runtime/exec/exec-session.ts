@@ -285,7 +285,11 @@ async function withMonitor(
     stdin,
     output,
   });
-  const monitor = await MonitorProcess.start(argv, { cwd: bundle.path, temporary, ...options });
+  const monitor = await MonitorProcess.start(argv, {
+    cwd: bundle.path,
+    ...(process.terminal && { temporary }),
+    ...options,
+  });
   try {
     return await work(monitor);
   } catch (error) {

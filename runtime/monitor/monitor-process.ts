@@ -1,4 +1,4 @@
-import { closeSync } from 'node:fs';
+import { closeSync, mkdtempSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { basename } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
@@ -18,8 +18,8 @@ export interface MonitorReport {
 export interface MonitorOptions {
   /** Working directory; conmon puts its `oom` file there. */
   cwd: string;
-  /** Directory for its console socket. */
-  temporary: string;
+  /** Of a terminal: where a directory for conmon's console socket is made. */
+  temporary?: string;
   /** An exec session that waits for `proceed()` before it starts conmon's work, and again once it is attachable. */
   stepwise: boolean;
   /**
@@ -47,6 +47,7 @@ export class MonitorProcess implements Disposable {
   readonly #start: Writable | undefined;
   readonly #attach: LineReader | undefined;
   readonly #stderr: Readable | undefined;
+  #consoleFolder: string | undefined;
   #complaint = '';
 
   /** Starts conmon. Throws EngineError internal when there is no such program or no room for a process. */
@@ -63,6 +64,8 @@ export class MonitorProcess implements Disposable {
     const given = [...(stderr ? [stderr.write] : []), ...control];
     const kept = [stderr?.read, sync.read, start?.write, attach?.read].filter((fd) => fd !== undefined);
     let pid: number;
+    // Of its own, and ours to remove: a conmon that is ended or fails while it waits for runc leaves the socket.
+    const consoleFolder = options.temporary === undefined ? undefined : mkdtempSync(`${options.temporary}/`);
     try {
       pid = await spawnSession({
         path: program,
@@ -70,7 +73,7 @@ export class MonitorProcess implements Disposable {
         cwd: options.cwd,
         env: {
           ...runcEnvironment(),
-          TMPDIR: options.temporary,
+          ...(consoleFolder === undefined ? {} : { TMPDIR: consoleFolder }),
           _OCI_SYNCPIPE: '3',
           ...(options.stepwise ? { _OCI_STARTPIPE: '4', _OCI_ATTACHPIPE: '5' } : {}),
         },
@@ -84,11 +87,12 @@ export class MonitorProcess implements Disposable {
       });
     } catch (error) {
       kept.forEach((fd) => closeSync(fd));
+      removeFolder(consoleFolder);
       throw internal(`start ${program}: ${errorText(error)}`, { cause: error, details: { exitCode: 128 } });
     } finally {
       given.forEach((fd) => closeSync(fd));
     }
-    return new MonitorProcess(program, pid, {
+    return new MonitorProcess(program, pid, consoleFolder, {
       stderr: stderr?.read,
       sync: sync.read,
       start: start?.write,
@@ -99,9 +103,11 @@ export class MonitorProcess implements Disposable {
   private constructor(
     program: string,
     pid: number,
+    consoleFolder: string | undefined,
     ends: Record<'stderr' | 'start' | 'attach', number | undefined> & { sync: number },
   ) {
     this.#program = program;
+    this.#consoleFolder = consoleFolder;
     this.forked = untilEnded(pid);
     if (ends.stderr !== undefined) {
       this.#stderr = pipeEnd(ends.stderr, 'readable').on('data', (chunk: Buffer) => {
@@ -142,15 +148,23 @@ export class MonitorProcess implements Disposable {
     if (line === undefined && !this.#sync.ended) {
       throw await this.#silence(timeoutMs);
     }
+    // Whatever it tells, it has its terminal by then or will have none.
+    this.#removeConsoleFolder();
     return line === undefined ? undefined : parseReport(line);
   }
 
-  /** Lets go of the pipes; conmon goes on. */
+  /** Lets go of the pipes; conmon goes on. Not before its first report, unless it is to fail. */
   [Symbol.dispose](): void {
+    this.#removeConsoleFolder();
     this.#sync.close();
     this.#start?.destroy();
     this.#attach?.close();
     this.#stderr?.destroy();
+  }
+
+  #removeConsoleFolder(): void {
+    removeFolder(this.#consoleFolder);
+    this.#consoleFolder = undefined;
   }
 
   async #silence(timeoutMs: number): Promise<Error> {
@@ -166,6 +180,12 @@ export class MonitorProcess implements Disposable {
     return internal(`${this.#program} ended without an answer${reason === '' ? '' : `: ${reason}`}`, {
       details: { exitCode: 128 },
     });
+  }
+}
+
+function removeFolder(folder: string | undefined): void {
+  if (folder !== undefined) {
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 

@@ -73,8 +73,8 @@ interface Known {
   init: ProcessIdentity | undefined;
 }
 
-/** Sockets have 108 bytes for their path; conmon's console sockets are named `conmon-term.XXXXXX`. */
-const TEMPORARY_PATH_MAX = 85;
+/** Sockets have 108 bytes for their path; conmon's console sockets are named `XXXXXX/conmon-term.XXXXXX`. */
+const TEMPORARY_PATH_MAX = 78;
 /** Attempts to get a place in conmon's backlog of ten. */
 const CONNECT_ATTEMPTS = 50;
 
@@ -163,7 +163,7 @@ export class ConmonRuntime implements Disposable {
     });
     using monitor = await MonitorProcess.start(argv, {
       cwd: bundle.path,
-      temporary: this.#temporary,
+      ...(terminal && { temporary: this.#temporary }),
       stepwise: false,
     });
     rollback.defer('wait until the monitor can be ended', () => monitor.forked);

@@ -229,7 +229,11 @@ async function sleepers(http: TestDaemon['http'], count: number): Promise<Prepar
 
 function logger(http: TestDaemon['http']): Promise<string> {
   // `yes` repeats its argument with a newline: lines of 64 bytes.
-  return create(http, ['sh', '-c', `yes '${LOG_LINE.slice(0, 63)}' | head -c ${LOG_BYTES}`], WITHOUT_NETWORK);
+  return create(http, ['sh', '-c', `yes '${LOG_LINE.slice(0, 63)}' | head -c ${LOG_BYTES}`], {
+    ...WITHOUT_NETWORK,
+    // Both engines keep all of it: left to its defaults, Berth rotates.
+    LogConfig: { Type: 'json-file', Config: { 'max-size': '1g' } },
+  });
 }
 
 const SLEEPERS = 20;

@@ -107,7 +107,7 @@ test.each([
   [execStart('1.44', '{"Tty"'), 400, /^\{"message":"invalid JSON: /],
   [execStart('1.44', '{"ConsoleSize":[1,2]}'), 400, /console size is only supported when TTY is enabled/],
   [execStart('1.99', '{}'), 400, /too new/],
-  [`POST /containers/x/pause HTTP/1.1\r\n${UPGRADE}\r\n`, 501, /not supported yet/],
+  [`POST /plugins/x/enable HTTP/1.1\r\n${UPGRADE}\r\n`, 501, /not supported yet/],
   [`GET /_ping HTTP/1.1\r\n${UPGRADE}\r\n`, 200, /^OK$/],
   [
     `POST /exec/x/start HTTP/1.1\r\n${UPGRADE}Content-Type: application/json\r\n` +

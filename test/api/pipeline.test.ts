@@ -8,14 +8,7 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 
 test('every answer: carries the headers clients negotiate by, refusals of a version included', async () => {
   await using server = await startServer();
-  for (const path of [
-    '/info',
-    '/v1.24/info',
-    '/v1.23/info',
-    '/v9.9/info',
-    '/nothing',
-    '/containers/x/pause',
-  ]) {
+  for (const path of ['/info', '/v1.24/info', '/v1.23/info', '/v9.9/info', '/nothing', '/plugins/x/enable']) {
     const { headers } = await server.request('GET', path);
     expect(headers).toMatchObject({
       'api-version': '1.44',
@@ -57,7 +50,7 @@ test.each([
   ['POST', '/info', 404, 'page not found'],
   ['GET', '/info/', 404, 'page not found'],
   ['POST', '/v1.24/containers/prune', 404, 'page not found'],
-  ['POST', '/containers/x/pause', 501, 'pausing a container is not supported yet'],
+  ['POST', '/plugins/x/enable', 501, 'pausing a container is not supported yet'],
   ['POST', '/images/a/b/c/push', 501, 'pushing images is not supported yet'],
   ['GET', '/v1.25/plugins/a/b/json', 501, 'plugins are not supported yet'],
   ['POST', '/swarm/leave', 503, 'This node is not part of a swarm'],

@@ -1,14 +1,14 @@
 import type { ContainerTop } from '../../../api/types/container-stats.ts';
-import { internal } from '../../base/errors.ts';
+import { invalidArgument } from '../../base/errors.ts';
 
 /**
  * Refuses to give another column the title PID, by which the container's processes are told from the host's. Pure.
- * Throws internal, as dockerd does for whatever is wrong with these arguments.
+ * Throws invalid_argument, where dockerd answers 500.
  */
 export function checkPsArguments(psArguments: string): void {
   for (const [, column = '', title = ''] of psArguments.matchAll(/(?:^|[\s,])([^\s,=]*)=\s*(PID[^\s,]*)/g)) {
     if (column.replace(/^-o/, '') !== 'pid') {
-      throw internal(`specifying "${column}=${title}" is not allowed`);
+      throw invalidArgument(`specifying "${column}=${title}" is not allowed`);
     }
   }
 }
@@ -19,7 +19,7 @@ export function parsePs(output: string, pids: ReadonlySet<number>): ContainerTop
   const Titles = fields(head);
   const pidColumn = Titles.indexOf('PID');
   if (pidColumn === -1) {
-    throw internal("Couldn't find PID field in ps output");
+    throw invalidArgument("Couldn't find PID field in ps output");
   }
   const Processes: string[][] = [];
   let isOurs = false;
@@ -27,7 +27,7 @@ export function parsePs(output: string, pids: ReadonlySet<number>): ContainerTop
     const pid = words[pidColumn] ?? '';
     if (pid !== '-') {
       if (!/^\d+$/.test(pid)) {
-        throw internal(`Unexpected pid '${pid}': it is not a number`);
+        throw invalidArgument(`Unexpected pid '${pid}': it is not a number`);
       }
       isOurs = pids.has(Number(pid));
     }

@@ -20,8 +20,10 @@ describeEngine(
         const { Id } = await engine.http.ok<{ Id: string }>('POST', `/containers/${id}/exec`, {
           Cmd: ['sleep', '601'],
           AttachStdout: true,
+          // Only with a terminal has an exec a monitor.
+          Tty: true,
         });
-        const stream = await engine.http.hijack(`/exec/${Id}/start`, {});
+        const stream = await engine.http.hijack(`/exec/${Id}/start`, { body: { Tty: true } });
         const wanted = ['sleep', '601', ''].join('\0');
         await until('the exec', () => processes().some((process) => process.commandLine === wanted));
         const { execRoot } = engine.daemon.paths;

@@ -168,6 +168,11 @@ function bodyAttempts(): Attempt[] {
   });
 }
 
+/** No swarm, no registry in this network, and more networks than there are address ranges. */
+function mayBeUnavailable(route: Route): boolean {
+  return !isServed(route) || route.path === '/auth' || route.path === '/networks/create';
+}
+
 /** Makes all attempts, several at a time; answers those that got a 500 or no answer. */
 async function tryAll(engine: Engine, all: readonly Attempt[]): Promise<string[]> {
   const problems: string[] = [];
@@ -181,8 +186,7 @@ async function tryAll(engine: Engine, all: readonly Attempt[]): Promise<string[]
         const options = body === undefined ? {} : { body };
         const answer = await engine.http.open(route.method, url, { signal, ...options });
         const status = answer.statusCode ?? 0;
-        // Swarm operations answer 503 on a node that is no manager.
-        if (status === 500 || status > (isServed(route) ? 501 : 503)) {
+        if (status === 500 || status > (mayBeUnavailable(route) ? 503 : 501)) {
           const [text] = await Promise.race([
             answer.toArray(),
             new Promise<[string]>((r) => setTimeout(r, 500, [''])),
