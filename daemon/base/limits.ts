@@ -152,6 +152,8 @@ export const limits = {
   stalledAttachCheckMs: 250,
   /** Containers created or started at the same time; more wait in line. Two per core keeps runc from thrashing. */
   startConcurrency: 8,
+  /** How often the firewall is looked after: after `nft flush ruleset` it is whole again within this time. */
+  firewallCheckMs: 500,
   /** How long containers may keep a name of their network: replaced containers are found again soon. */
   dnsLocalTtlS: 60,
   /** A name server that has not answered for so long gets company by the next one. */

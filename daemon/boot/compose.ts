@@ -142,7 +142,7 @@ async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain
   const late: { containers?: Containers } = {};
   const { images, layers } = await composeImages(base, parts, (id) => late.containers?.imageUsers(id) ?? []);
   const volumes = await composeVolumes(base, (name) => late.containers?.volumeUsers(name) ?? []);
-  const network = composeNetwork(base, {
+  const network = composeNetwork(base, parts, {
     containerName: (id) => late.containers?.nameOf(id),
     isWanted: (name) => (late.containers?.networkUsers(name) ?? []).length > 0,
   });
@@ -338,6 +338,7 @@ function prepareDirectories({ paths }: Instance): void {
 
 function composeNetwork(
   { deps: { config, instance, log }, database: { meta, networks: table }, events: journal }: Base,
+  parts: Rollback,
   questions: Pick<NetworkParts, 'containerName' | 'isWanted'>,
 ): { sandboxes: Sandboxes; networks: Networks } {
   const clock = systemClock;
@@ -349,6 +350,7 @@ function composeNetwork(
     ipForward: config.ipForward,
   };
   const kernel = new KernelNetwork({ settings, log, clock });
+  parts.defer('stop looking after the firewall', () => kernel[Symbol.dispose]());
   return assembleNetworks({
     kernel,
     meta,

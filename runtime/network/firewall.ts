@@ -3,7 +3,17 @@ import { isIpv4 } from '../../daemon/base/ip.ts';
 import { NftContext } from '../../daemon/base/kernel/nftables.ts';
 import type { Logger } from '../../daemon/base/log.ts';
 import type { BridgeSettings } from './bridge.ts';
-import { FAMILIES, bridgeCommands, elementKey, familyOf, portCommands, rebuildCommands } from './ruleset.ts';
+import { readListing } from './listing.ts';
+import type { Listing } from './listing.ts';
+import {
+  FAMILIES,
+  bridgeCommands,
+  elementKey,
+  expectedElements,
+  familyOf,
+  portCommands,
+  rebuildCommands,
+} from './ruleset.ts';
 import type { PublishedPort } from './ruleset.ts';
 
 /**
@@ -20,11 +30,18 @@ export class Firewall {
   readonly #nft = new NftContext();
   readonly #published = new Map<string, PublishedPort>();
   readonly #bridges = new Map<string, BridgeSettings>();
+  readonly #generation: () => number;
+  /** Of all tables of the host, when they were last found whole. */
+  #seen = 0;
+  /** As nft lists them when nobody has changed them, by family. */
+  readonly #rules = new Map<string, string>();
   #isBuilt = false;
   /** The IPv6 table is made when first needed: a host may have no IPv6 at all. */
   #ipv6 = false;
 
-  constructor(deps: { table: string; log: Logger }) {
+  /** `generation` tells how often the host's tables have changed. */
+  constructor(deps: { table: string; log: Logger; generation: () => number }) {
+    this.#generation = deps.generation;
     this.#table = deps.table;
     this.#log = deps.log;
   }
@@ -95,6 +112,35 @@ export class Firewall {
     this.#change(portCommands('delete', this.#table, known));
   }
 
+  /** Makes the tables whole again when somebody else has changed or deleted them. Nearly free while nobody has. */
+  mend(): void {
+    if (!this.#isBuilt || this.#generation() === this.#seen) {
+      return;
+    }
+    this.#seen = this.#generation();
+    if (!this.#isWhole()) {
+      this.#log.warn({ table: this.#table }, 'firewall table was changed by others; rebuilding it');
+      this.#rebuild();
+    }
+  }
+
+  #isWhole(): boolean {
+    const contents = { bridges: [...this.#bridges.values()], ports: [...this.#published.values()] };
+    return this.#families.every((family) => {
+      const { rules, elements } = this.#read(family);
+      const expected = expectedElements(family, contents).filter(({ members }) => members.length > 0);
+      return (
+        rules === this.#rules.get(family) &&
+        expected.length === elements.size &&
+        expected.every(({ set, members }) => isSameSet(members, elements.get(set) ?? new Set()))
+      );
+    });
+  }
+
+  #read(family: 'ip' | 'ip6'): Listing {
+    return readListing(this.#nft.run(`list table ${family} ${this.#table}`).output);
+  }
+
   get #families(): readonly ('ip' | 'ip6')[] {
     return this.#ipv6 ? FAMILIES : ['ip'];
   }
@@ -106,8 +152,12 @@ export class Firewall {
   }
 
   #change(commands: string): void {
+    const before = this.#generation();
     const { ok, error } = this.#nft.run(commands);
     if (ok) {
+      if (before === this.#seen && this.#generation() === before + 1) {
+        this.#seen = before + 1;
+      }
       return;
     }
     if (!this.#isBuilt) {
@@ -130,11 +180,17 @@ export class Firewall {
       throw internal(`firewall: cannot write table ${this.#table}: ${error}`);
     }
     this.#isBuilt = true;
+    this.#families.forEach((family) => this.#rules.set(family, this.#read(family).rules));
+    this.#seen = this.#generation();
   }
 }
 
 function hasIpv6({ addresses }: BridgeSettings): boolean {
   return addresses.some(({ address }) => !isIpv4(address));
+}
+
+function isSameSet(members: readonly string[], found: ReadonlySet<string>): boolean {
+  return members.length === found.size && members.every((member) => found.has(member));
 }
 
 function keyOf(port: PublishedPort): string {

@@ -5,6 +5,7 @@ import { failpoint } from '../../daemon/base/failpoint.ts';
 import { isIpv4 } from '../../daemon/base/ip.ts';
 import type { AnySubnet, IpAddress } from '../../daemon/base/ip.ts';
 import { NETLINK } from '../../daemon/base/kernel/netlink.ts';
+import { limits } from '../../daemon/base/limits.ts';
 import type { Logger } from '../../daemon/base/log.ts';
 import type { Attachment, SandboxInterface, SandboxPlan } from './attachment.ts';
 import { findLink } from './bridge.ts';
@@ -19,6 +20,7 @@ import { NetlinkSocket } from './netlink-socket.ts';
 import { NameSockets } from './name-sockets.ts';
 import type { NetlinkRequest } from './netlink.ts';
 import { NamespaceDirectory } from './netns.ts';
+import { rulesetGeneration } from './generation.ts';
 import { PortReservations } from './reservations.ts';
 import type { HostPort } from './reservations.ts';
 import * as rtnetlink from './rtnetlink.ts';
@@ -62,6 +64,8 @@ export class KernelNetwork {
   readonly #firewall: Firewall;
   readonly #reservations = new PortReservations();
   readonly #bridges: Bridges;
+  readonly #clock: Clock;
+  #watch: Disposable;
   readonly #veths: Veths;
   /** Name servers of sandboxes, and their questions to others. */
   readonly names: NameSockets;
@@ -70,8 +74,11 @@ export class KernelNetwork {
     const { settings, log } = deps;
     this.#settings = settings;
     this.#log = log;
+    this.#clock = deps.clock;
     this.#namespaces = new NamespaceDirectory(settings.namespaceDirectory);
-    this.#firewall = new Firewall({ table: settings.table, log });
+    const generation = (): number => rulesetGeneration(this.#netfilter);
+    this.#firewall = new Firewall({ table: settings.table, log, generation });
+    this.#watch = deps.clock.setTimeout(this.#mendFirewall, limits.firewallCheckMs);
     const remover = new LinkRemover(deps);
     const host = this.#host;
     this.#bridges = new Bridges({ host, instance: settings.table, remover, log });
@@ -256,6 +263,20 @@ export class KernelNetwork {
     }
     await this.#bridges.sweep(bridges);
   }
+
+  /** Stops looking after the firewall; touches no network. */
+  [Symbol.dispose](): void {
+    this.#watch[Symbol.dispose]();
+  }
+
+  readonly #mendFirewall = (): void => {
+    try {
+      this.#firewall.mend();
+    } catch (error) {
+      this.#log.error({ err: error }, 'the firewall could not be mended');
+    }
+    this.#watch = this.#clock.setTimeout(this.#mendFirewall, limits.firewallCheckMs);
+  };
 
   #bridgeIndex(bridge: BridgeSettings): number {
     return this.#bridges.index(bridge, (index) => this.#veths.replug(bridge.name, index));

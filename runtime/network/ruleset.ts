@@ -16,7 +16,7 @@ import type { BridgeSettings } from './bridge.ts';
  * much as one. `user` belongs to the administrator: empty at first, never flushed, kept over restarts of the daemon.
  */
 export interface PublishedPort {
-  protocol: 'tcp' | 'udp';
+  protocol: 'tcp' | 'udp' | 'sctp';
   /** 0 or 0n = every address of the host of that family. */
   hostAddress: IpAddress;
   hostPort: number;
@@ -65,6 +65,12 @@ export function rebuildCommands(table: string, contents: Contents): string {
   ].join('\n');
 }
 
+/** Elements of one set or map, spelled as nft lists them. */
+interface Members {
+  set: string;
+  members: string[];
+}
+
 /** Adds or deletes what the tables know of a bridge. Deleting fails as a whole when something is not there. */
 export function bridgeCommands(
   verb: 'add' | 'delete',
@@ -72,23 +78,8 @@ export function bridgeCommands(
   bridge: BridgeSettings,
   families: readonly Family[],
 ): string {
-  const name = `"${bridge.name}"`;
   return families
-    .flatMap((family) => {
-      const subnets = bridge.addresses
-        .filter(({ address }) => familyOf(address) === family)
-        .map((address) => formatAnySubnet(subnetOfInterface(address)));
-      return [
-        { set: 'bridges', members: [name] },
-        { set: 'internal', members: bridge.internal ? [name] : [] },
-        { set: 'together', members: bridge.icc ? [`${name} . ${name}`] : [] },
-        { set: 'subnets', members: subnets },
-        { set: 'homes', members: subnets.map((subnet) => `${name} . ${subnet}`) },
-        { set: 'masqueraded', members: bridge.masquerade && !bridge.internal ? subnets : [] },
-      ]
-        .filter(({ members }) => members.length > 0)
-        .map(({ set, members }) => `${verb} element ${family} ${table} ${set} { ${members.join(', ')} }`);
-    })
+    .flatMap((family) => elementCommands(`${verb} element ${family} ${table}`, bridgeMembers(family, bridge)))
     .join('\n');
 }
 
@@ -97,20 +88,59 @@ export function bridgeCommands(
  * there) the elements of these ports.
  */
 export function portCommands(verb: 'add' | 'delete', table: string, ports: readonly PublishedPort[]): string {
-  const element = (port: PublishedPort): string =>
-    verb === 'add' ? `${elementKey(port)} : ${elementTarget(port)}` : elementKey(port);
-  return FAMILIES.flatMap((family) => {
-    const own = ports.filter(({ address }) => familyOf(address) === family);
-    return [
-      { map: 'published_any', members: own.filter(isEverywhere) },
-      { map: 'published_at', members: own.filter((port) => !isEverywhere(port)) },
-    ]
-      .filter(({ members }) => members.length > 0)
-      .map(({ map, members }) => {
-        const list = members.map(element).join(', ');
-        return `${verb} element ${family} ${table} ${map} { ${list} }`;
-      });
-  }).join('\n');
+  const element = (port: PublishedPort): string => (verb === 'add' ? mapping(port) : elementKey(port));
+  return FAMILIES.flatMap((family) =>
+    elementCommands(`${verb} element ${family} ${table}`, portMembers(family, ports, element)),
+  ).join('\n');
+}
+
+/** All elements that a table of this family is to have. */
+export function expectedElements(
+  family: Family,
+  contents: { bridges: readonly BridgeSettings[]; ports: readonly PublishedPort[] },
+): Members[] {
+  const all = new Map<string, string[]>();
+  const parts = [
+    ...contents.bridges.flatMap((bridge) => bridgeMembers(family, bridge)),
+    ...portMembers(family, contents.ports, mapping),
+  ];
+  for (const { set, members } of parts) {
+    all.set(set, [...(all.get(set) ?? []), ...members]);
+  }
+  return [...all].map(([set, members]) => ({ set, members }));
+}
+
+function bridgeMembers(family: Family, bridge: BridgeSettings): Members[] {
+  const name = `"${bridge.name}"`;
+  const subnets = bridge.addresses
+    .filter(({ address }) => familyOf(address) === family)
+    .map((address) => formatAnySubnet(subnetOfInterface(address)));
+  return [
+    { set: 'bridges', members: [name] },
+    { set: 'internal', members: bridge.internal ? [name] : [] },
+    { set: 'together', members: bridge.icc ? [`${name} . ${name}`] : [] },
+    { set: 'subnets', members: subnets },
+    { set: 'homes', members: subnets.map((subnet) => `${name} . ${subnet}`) },
+    { set: 'masqueraded', members: bridge.masquerade && !bridge.internal ? subnets : [] },
+  ];
+}
+
+function portMembers(
+  family: Family,
+  ports: readonly PublishedPort[],
+  element: (port: PublishedPort) => string,
+): Members[] {
+  const own = ports.filter(({ address }) => familyOf(address) === family);
+  return [
+    { set: 'published_any', members: own.filter(isEverywhere).map(element) },
+    { set: 'published_at', members: own.filter((port) => !isEverywhere(port)).map(element) },
+  ];
+}
+
+function elementCommands(start: string, parts: readonly Members[]): string[] {
+  return parts
+    .filter(({ members }) => members.length > 0)
+    .map(({ set, members }) => `${start} ${set} { ${members.join(', ')} }`);
 }
 
 /** Also the identity of a published port, within its family: two with the same key cannot both be. */
@@ -128,8 +158,8 @@ function isEverywhere({ hostAddress }: PublishedPort): boolean {
   return hostAddress === 0 || hostAddress === 0n;
 }
 
-function elementTarget(port: PublishedPort): string {
-  return `${formatIp(port.address)} . ${port.containerPort}`;
+function mapping(port: PublishedPort): string {
+  return `${elementKey(port)} : ${formatIp(port.address)} . ${port.containerPort}`;
 }
 
 function declarations(family: Family, table: string): string {

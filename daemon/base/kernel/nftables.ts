@@ -21,7 +21,11 @@ interface Library {
   bufferError: NftFunction;
   output: NftFunction;
   error: NftFunction;
+  setOutput: NftFunction;
 }
+
+/** NFT_CTX_OUTPUT_STATELESS of nftables/libnftables.h: listings show no counters. */
+const STATELESS = 1 << 2;
 
 let loaded: Library | undefined;
 
@@ -37,6 +41,7 @@ function library(): Library {
       bufferError: file.func('int nft_ctx_buffer_error(void *context)'),
       output: file.func('const char *nft_ctx_get_output_buffer(void *context)'),
       error: file.func('const char *nft_ctx_get_error_buffer(void *context)'),
+      setOutput: file.func('void nft_ctx_output_set_flags(void *context, unsigned int flags)'),
     };
   }
   return loaded;
@@ -52,6 +57,7 @@ export class NftContext {
     // Buffered, or the library would write to the daemon's own stdout and stderr.
     this.#library.bufferOutput(this.#context);
     this.#library.bufferError(this.#context);
+    this.#library.setOutput(this.#context, STATELESS);
   }
 
   /** Runs commands in nft's language. Synchronous: answers when the kernel has committed. */
