@@ -101,9 +101,8 @@ function protocolOf(field: string, key: string, name: string): Protocol {
   switch (name) {
     case 'tcp':
     case 'udp':
-      return name;
     case 'sctp':
-      throw invalidArgument(`${field}: "${key}": sctp ports are not supported yet`);
+      return name;
     default:
       throw invalidArgument(`${field}: invalid proto: "${name}" in "${key}"`);
   }

@@ -6,7 +6,7 @@ import type { NameListener } from './dns/container-names.ts';
 import type { UpstreamSockets } from './dns/upstream.ts';
 import type { AnySubnet, InterfaceAddress, IpAddress } from '../base/ip.ts';
 
-export type Protocol = 'tcp' | 'udp';
+export type Protocol = 'tcp' | 'udp' | 'sctp';
 
 export interface HostPort {
   protocol: Protocol;

@@ -2,7 +2,7 @@ import type { EndpointSettings, PortMap } from '../../api/types/container.ts';
 import type { Sandbox } from '../containers/ports.ts';
 import { formatIp, isIpv4, parseIp } from '../base/ip.ts';
 import { addressesOf } from './endpoints.ts';
-import type { PublishedPort } from './ports.ts';
+import type { Protocol, PublishedPort } from './ports.ts';
 
 /** Between what the kernel was told and what a sandbox's stored JSON says of it. Pure. */
 
@@ -50,7 +50,7 @@ export function publishedPorts(sandbox: Pick<Sandbox, 'endpoints' | 'ports' | 'g
         ? []
         : [
             {
-              protocol: protocol === 'udp' ? ('udp' as const) : ('tcp' as const),
+              protocol: protocolOf(protocol),
               hostAddress,
               hostPort: Number(HostPort),
               address,
@@ -59,4 +59,8 @@ export function publishedPorts(sandbox: Pick<Sandbox, 'endpoints' | 'ports' | 'g
           ];
     });
   });
+}
+
+function protocolOf(text: string | undefined): Protocol {
+  return text === 'udp' || text === 'sctp' ? text : 'tcp';
 }

@@ -16,10 +16,11 @@ import {
 const SOL_SOCKET = 1;
 const SO_REUSEADDR = 2;
 const IPPROTO_IPV6 = 41;
+const IPPROTO_SCTP = 132;
 const IPV6_V6ONLY = 26;
 
 export interface HostPort {
-  protocol: 'tcp' | 'udp';
+  protocol: 'tcp' | 'udp' | 'sctp';
   /** 0 or 0n = every address of the host of that family. */
   hostAddress: IpAddress;
   hostPort: number;
@@ -36,7 +37,14 @@ export class PortReservations {
   /** Throws KernelError: EADDRINUSE (a process has it), EADDRNOTAVAIL (the host has no such address). */
   reserve(port: HostPort): void {
     const key = keyOf(port);
-    this.#sockets.set(key, bound(key, port));
+    try {
+      this.#sockets.set(key, bound(key, port));
+    } catch (error) {
+      if (port.protocol !== 'sctp' || errnoOf(error) !== 'EPROTONOSUPPORT') {
+        throw error;
+      }
+      // A host without SCTP: no process of it can have the port either.
+    }
   }
 
   /** Idempotent. */
@@ -65,8 +73,9 @@ function bound(key: string, port: HostPort): number {
 
 function open(key: string, port: HostPort, reuse: boolean): number {
   const { hostAddress, hostPort } = port;
-  const type = port.protocol === 'tcp' ? SOCK.stream : SOCK.datagram;
-  const fd = openSocket(key, isIpv4(hostAddress) ? AF.inet : AF.inet6, type, 0);
+  const type = port.protocol === 'udp' ? SOCK.datagram : SOCK.stream;
+  const protocol = port.protocol === 'sctp' ? IPPROTO_SCTP : 0;
+  const fd = openSocket(key, isIpv4(hostAddress) ? AF.inet : AF.inet6, type, protocol);
   try {
     if (!isIpv4(hostAddress)) {
       setSocketOption(key, fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);

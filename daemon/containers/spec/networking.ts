@@ -8,7 +8,6 @@ import type {
 import { invalidArgument } from '../../base/errors.ts';
 import { containerOfMode } from './namespaces.ts';
 import type { NetworkLookup } from './namespaces.ts';
-import { notSupportedYet } from './refuse.ts';
 
 const PORT_MAX = 65_535;
 const MAC_ADDRESS = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/i;
@@ -32,9 +31,6 @@ export function normalisePortBindings(bindings: PortMap | null | undefined): Por
   return Object.fromEntries(
     Object.entries(bindings ?? {}).map(([key, values]) => {
       const port = normalisePort(key);
-      if (port.endsWith('/sctp')) {
-        throw notSupportedYet('PortBindings', key);
-      }
       return [
         port,
         values?.map(({ HostIp = '', HostPort = '' }) => checkBinding({ HostIp, HostPort })) ?? null,

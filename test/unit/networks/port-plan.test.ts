@@ -45,7 +45,6 @@ describe('planPorts()', () => {
     [{ exposedPorts: ['90-80/tcp'] }, 'ExposedPorts: invalid port specification: "90-80/tcp"'],
     [{ exposedPorts: ['80/tcp/udp'] }, 'ExposedPorts: invalid port specification: "80/tcp/udp"'],
     [{ exposedPorts: ['80/icmp'] }, 'ExposedPorts: invalid proto: "icmp" in "80/icmp"'],
-    [{ exposedPorts: ['80/sctp'] }, 'ExposedPorts: "80/sctp": sctp ports are not supported yet'],
     [
       { portBindings: { '80-81/tcp': [] } },
       'PortBindings: invalid port specification: "80-81/tcp": expected one port',

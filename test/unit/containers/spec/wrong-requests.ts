@@ -118,7 +118,6 @@ export const wrongHosts: readonly [HostConfig, string][] = [
   [{ PortBindings: { '0/tcp': null } }, 'invalid port specification: "0/tcp"'],
   [{ PortBindings: { '80/tcp': [{ HostPort: '9-8' }] } }, 'invalid port specification: "9-8"'],
   [{ PortBindings: { '80/tcp': [{ HostIp: 'x' }] } }, 'invalid host IP address in port binding: "x"'],
-  [{ PortBindings: { '80/sctp': [{}] } }, 'PortBindings is not supported yet: 80/sctp'],
   [
     { RestartPolicy: { Name: 'sometimes' } },
     "invalid restart policy: unknown policy 'sometimes'; use one of 'no', 'always', 'on-failure', or 'unless-stopped'",
