@@ -3,7 +3,7 @@ import { formatAnySubnet, formatIp } from '../base/ip.ts';
 import type { IpAddress } from '../base/ip.ts';
 import { formatSubnet, overlaps, subnetOf, subnetSize } from '../base/ipv4.ts';
 import type { Subnet } from '../base/ipv4.ts';
-import { subnet6Size } from '../base/ipv6.ts';
+import { overlaps6, subnet6Size } from '../base/ipv6.ts';
 import type { Subnet6 } from '../base/ipv6.ts';
 
 /** Which IPv4 addresses a network may give out. Pure. */
@@ -55,6 +55,24 @@ export function freeSubnet(supplies: readonly SubnetSupply[], used: readonly Sub
     'resource_exhausted',
     'could not find an available, non-overlapping IPv4 address pool among the defaults to assign to the network: ' +
       supplies.map(({ base, size }) => `${formatSubnet(base)} in pieces of /${size}`).join(', '),
+  );
+}
+
+/**
+ * The first free /64 of the engine's own /48 of unique local addresses (RFC 4193), which is made of its id: two hosts
+ * that meet have different ones. Pure.
+ */
+export function freeSubnet6(globalId: string, used: readonly Subnet6[]): Subnet6 {
+  const base = (0xfdn << 120n) | (BigInt(`0x${globalId.slice(0, 10)}`) << 80n);
+  for (let index = 0n; index < 65_536n; index += 1n) {
+    const candidate = { base: base | (index << 64n), prefixLength: 64 };
+    if (!used.some((subnet) => overlaps6(subnet, candidate))) {
+      return candidate;
+    }
+  }
+  throw new EngineError(
+    'resource_exhausted',
+    `every /64 of ${formatAnySubnet({ base, prefixLength: 48 })} is in use`,
   );
 }
 

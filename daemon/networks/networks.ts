@@ -17,7 +17,7 @@ import type { EventDraft, Journal } from '../events/journal-types.ts';
 import { defaultBridgeOptions } from './default-bridge.ts';
 import type { NetworkDriver } from './driver.ts';
 import { configOf, refuseOverlap } from './ipam-config.ts';
-import { freeSubnet } from './ipam.ts';
+import { freeSubnet, freeSubnet6 } from './ipam.ts';
 import { isInUse, newNetwork } from './network.ts';
 import type { Network, NetworkSpec } from './network.ts';
 import { matchesFilters } from './network-filters.ts';
@@ -180,6 +180,10 @@ export class Networks {
     const config = [...spec.ipam.config];
     if (!asked.some(isSubnet4)) {
       config.unshift(configOf(freeSubnet(options.addressPools, usedSubnets(registry, kernel, drivers).ipv4)));
+    }
+    if (spec.enableIPv6 && asked.every(isSubnet4)) {
+      const globalId = registry.builtIn.bridge.id;
+      config.push(configOf(freeSubnet6(globalId, usedSubnets(registry, kernel, drivers).ipv6)));
     }
     return { ...spec, ipam: { ...spec.ipam, config } };
   }

@@ -1,8 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { formatIpv4, formatSubnet, parseCidr, parseIpv4 } from '../../../daemon/base/ipv4.ts';
+import { formatIpv6, formatSubnet6, parseIpv6 } from '../../../daemon/base/ipv6.ts';
 import type { Subnet } from '../../../daemon/base/ipv4.ts';
 import { chooseBridgePool } from '../../../daemon/networks/default-bridge.ts';
-import { BUILT_IN_SUPPLIES, freeSubnet, lowestFree } from '../../../daemon/networks/ipam.ts';
+import {
+  BUILT_IN_SUPPLIES,
+  freeSubnet,
+  freeSubnet6,
+  lowestFree,
+  lowestFree6,
+} from '../../../daemon/networks/ipam.ts';
 
 const subnet = (text: string): Subnet => parseCidr(text)?.subnet ?? { base: 0, prefixLength: 0 };
 const ip = (text: string): number => parseIpv4(text) ?? -1;
@@ -117,5 +124,43 @@ describe('freeSubnet()', () => {
     expect(() => freeSubnet(supplies, [subnet('10.0.0.0/8')])).toThrow(
       /could not find an available, non-overlapping IPv4 address pool .*: 10.1.0.0\/16 in pieces of \/24/,
     );
+  });
+});
+
+describe('parseIpv6() and formatIpv6()', () => {
+  it.each([
+    ['::', '::'],
+    ['::1', '::1'],
+    ['FD00:0:0:1::', 'fd00:0:0:1::'],
+    ['2001:db8:0:1:1:1:1:1', '2001:db8:0:1:1:1:1:1'],
+    ['1:0:0:2:0:0:0:3', '1:0:0:2::3'],
+    ['::ffff:10.0.0.1', '::ffff:a00:1'],
+  ])('read %s as %s', (text, canonical) => {
+    expect(formatIpv6(parseIpv6(text) ?? -1n)).toBe(canonical);
+  });
+
+  it.each([
+    '',
+    ':',
+    ':::',
+    '1::2::3',
+    '12345::',
+    '1:2:3:4:5:6:7',
+    '1:2:3:4:5:6:7:8:9',
+    '::1%eth0',
+    '::256.0.0.1',
+    'g::',
+  ])('refuse "%s"', (text) => {
+    expect(parseIpv6(text)).toBeUndefined();
+  });
+});
+
+describe('freeSubnet6()', () => {
+  it('takes pieces of the unique local range that is made of an id, past what is used', () => {
+    const first = freeSubnet6('0123456789abcdef', []);
+    const second = freeSubnet6('0123456789abcdef', [first]);
+    expect([first, second].map(formatSubnet6)).toEqual(['fd01:2345:6789::/64', 'fd01:2345:6789:1::/64']);
+    const pool6 = { subnet: first, range: first, gateway: first.base + 1n };
+    expect(formatIpv6(lowestFree6(pool6, 'six', new Set([first.base + 2n])))).toBe('fd01:2345:6789::3');
   });
 });
