@@ -82,22 +82,30 @@ export function parseBool(value: string): boolean {
 
 /**
  * Both forms of `filters` that clients send: `{"name":{"web":true}}` (docker CLI) and `{"name":["web"]}` (the
- * documented one; docker-py, dockerode). moby daemon/internal/filters tries them in this order.
+ * documented one; docker-py, dockerode). moby daemon/internal/filters tries them in this order. A key without values
+ * constrains nothing, as null does; web pages send both for an empty form.
  */
 export function parseFilters(text: string): Filters {
   const filters = new Map<string, readonly string[]>();
   for (const [key, value] of Object.entries(parseFilterObject(text))) {
-    if (Array.isArray(value) && value.every((item) => typeof item === 'string')) {
-      filters.set(key, value);
-    } else if (isBoolMap(value)) {
-      filters.set(key, Object.keys(value));
-    } else {
-      throw invalidArgument(
-        `invalid filters: "${key}" must be an array of strings or a map of strings to booleans`,
-      );
+    const values = filterValues(key, value);
+    if (values.length > 0) {
+      filters.set(key, values);
     }
   }
   return filters;
+}
+
+function filterValues(key: string, value: unknown): string[] {
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) {
+    return value;
+  }
+  if (isBoolMap(value)) {
+    return Object.keys(value);
+  }
+  throw invalidArgument(
+    `invalid filters: "${key}" must be an array of strings or a map of strings to booleans`,
+  );
 }
 
 function parseFilterObject(text: string): object {
@@ -107,10 +115,10 @@ function parseFilterObject(text: string): object {
   } catch (error) {
     throw invalidArgument(`invalid filters: ${errorText(error)}`, { cause: error });
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (typeof value !== 'object' || Array.isArray(value)) {
     throw invalidArgument('invalid filters: must be a JSON object');
   }
-  return value;
+  return value ?? {};
 }
 
 function isBoolMap(value: unknown): value is Record<string, boolean> {

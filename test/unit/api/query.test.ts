@@ -49,11 +49,13 @@ test.each([
     ],
   ],
   ['{}', []],
+  ['null', []],
+  ['{"name":[],"status":{}}', []],
 ])('parseFilters: reads %s', (text, filters) => {
   expect([...parseFilters(text)]).toEqual(filters);
 });
 
-test.each(['nonsense', '[]', 'null', '{"name":"web"}', '{"name":[1]}', '{"name":{"web":1}}'])(
+test.each(['nonsense', '[]', '7', '{"name":"web"}', '{"name":null}', '{"name":[1]}', '{"name":{"web":1}}'])(
   'parseFilters: refuses %s',
   (text) => {
     expect(() => parseFilters(text)).toThrow(/^invalid filters: /);
