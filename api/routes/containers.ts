@@ -62,6 +62,7 @@ export const containerRoutes: readonly ServedRoute[] = [
         'starting container with non-empty request body was deprecated since API v1.22 and removed in v1.24',
     },
     handler: async ({ params, query }, { containers }) => {
+      refuseCheckpoint(query);
       await containers.start(ref(params), defined({ detachKeys: query.text('detachKeys') }));
       return empty(204);
     },
@@ -178,6 +179,22 @@ export const containerRoutes: readonly ServedRoute[] = [
 
 function ref(params: Readonly<Record<string, string>>): string {
   return params['id'] ?? '';
+}
+
+/** Parameters of dockerd's experimental mode, in its words. */
+function refuseCheckpoint(query: Query): void {
+  const checkpoint = query.text('checkpoint');
+  if (checkpoint !== undefined) {
+    throw invalidArgument(
+      `checkpoint is only supported in experimental mode (checkpoint: ${JSON.stringify(checkpoint)})`,
+    );
+  }
+  const directory = query.text('checkpoint-dir');
+  if (directory !== undefined) {
+    throw invalidArgument(
+      `custom checkpointdir is not supported (checkpoint-dir: ${JSON.stringify(directory)})`,
+    );
+  }
 }
 
 function stopOptions(query: Query): { timeoutS?: number; signal?: string } {

@@ -56,7 +56,9 @@ export const systemRoutes: readonly ServedRoute[] = [
       const since = query.time('since', now);
       const until = query.time('until', now);
       if (since !== undefined && until !== undefined && since > until) {
-        throw invalidArgument(`\`since\` time (${since}) cannot be after \`until\` time (${until})`);
+        throw invalidArgument(
+          `\`since\` time (${query.text('since')}) cannot be after \`until\` time (${query.text('until')})`,
+        );
       }
       const options = { ...defined({ since, until }), filters: query.filters(), signal };
       return { kind: 'events', events: events.stream(options) };

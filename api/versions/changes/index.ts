@@ -6,6 +6,7 @@ import { changes as v29 } from './v1_29.ts';
 import { changes as v30 } from './v1_30.ts';
 import { changes as v31 } from './v1_31.ts';
 import { changes as v32 } from './v1_32.ts';
+import { changes as v34 } from './v1_34.ts';
 import { changes as v35 } from './v1_35.ts';
 import { changes as v36 } from './v1_36.ts';
 import { changes as v39 } from './v1_39.ts';
@@ -27,6 +28,7 @@ export const CHANGES: readonly VersionChange[] = [
   ...v30,
   ...v31,
   ...v32,
+  ...v34,
   ...v35,
   ...v36,
   ...v39,

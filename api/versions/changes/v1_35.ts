@@ -27,12 +27,4 @@ const versionComponents = change({
   response: (body) => editAt(body, [], (version) => without(version, 'Platform', 'Components')),
 });
 
-const waitError = change({
-  id: 'wait-error',
-  since: 35,
-  routes: ['container.wait'],
-  description: 'POST /containers/{id}/wait tells an Error of the wait itself.',
-  response: (body) => editAt(body, [], (answer) => without(answer, 'Error')),
-});
-
-export const changes = [logsUntil, execWorkingDir, versionComponents, waitError];
+export const changes = [logsUntil, execWorkingDir, versionComponents];

@@ -1,5 +1,6 @@
 import { change } from '../change.ts';
 import { editAt, objectAt, objectsAt } from '../json.ts';
+import type { JsonObject } from '../json.ts';
 
 const multiplexed = change({
   id: 'multiplexed-content-type',
@@ -43,17 +44,32 @@ const createFields = change({
   since: 42,
   routes: ['container.create'],
   description:
-    'POST /containers/create takes ConsoleSize and BindOptions.CreateMountpoint, and ignores KernelMemory, which the ' +
-    'kernel no longer has.',
+    'POST /containers/create takes ConsoleSize and BindOptions.CreateMountpoint, refuses options in Mounts that are of ' +
+    'another type of mount (ignored before), and ignores KernelMemory, which the kernel no longer has.',
   request: ({ body }) => {
     const hostConfig = objectAt(body, 'HostConfig');
     delete hostConfig?.['ConsoleSize'];
     for (const mount of objectsAt(hostConfig, 'Mounts')) {
       delete objectAt(mount, 'BindOptions')?.['CreateMountpoint'];
+      dropForeignOptions(mount);
     }
   },
   quirk: 'kernel-memory-is-ignored',
 });
+
+/** Options that mean nothing to a mount of this type. A propagation was refused in every version. */
+function dropForeignOptions(mount: JsonObject): void {
+  const { Type } = mount;
+  if (Type !== 'volume') {
+    delete mount['VolumeOptions'];
+  }
+  if (Type !== 'tmpfs') {
+    delete mount['TmpfsOptions'];
+  }
+  if (Type !== 'bind' && !objectAt(mount, 'BindOptions')?.['Propagation']) {
+    delete mount['BindOptions'];
+  }
+}
 
 const updateKernelMemory = change({
   id: 'container-update-kernel-memory',
@@ -61,6 +77,16 @@ const updateKernelMemory = change({
   routes: ['container.update'],
   description: 'POST /containers/{id}/update ignores KernelMemory, which the kernel no longer has.',
   quirk: 'kernel-memory-is-ignored',
+});
+
+const inspectKernelMemory = change({
+  id: 'inspect-kernel-memory',
+  since: 42,
+  routes: ['container.inspect'],
+  description:
+    'Containers tell KernelMemory and KernelMemoryTCP only where they have a limit, which none has.',
+  response: (body) =>
+    editAt(body, ['HostConfig'], (host) => ({ KernelMemory: 0, KernelMemoryTCP: 0, ...host })),
 });
 
 const sharedSize = change({
@@ -95,6 +121,7 @@ export const changes = [
   consoleSize,
   createFields,
   updateKernelMemory,
+  inspectKernelMemory,
   sharedSize,
   kernelMemory,
   diskUsageTypes,

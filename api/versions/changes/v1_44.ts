@@ -66,15 +66,27 @@ const dnsNamesInList = change({
   since: 44,
   routes: ['container.list'],
   description: 'Endpoints of listed containers tell DNSNames.',
-  response: (body) =>
-    editEach(body, (container) => ({
-      ...container,
-      NetworkSettings: editAt(container['NetworkSettings'], [], (settings) => ({
-        ...settings,
-        Networks: editValues(settings['Networks'], (endpoint) => without(endpoint, 'DNSNames')),
-      })),
-    })),
+  response: (body) => editEach(body, withoutDnsNames),
 });
+
+const dnsNamesInDiskUsage = change({
+  id: 'endpoint-dns-names-in-disk-usage',
+  since: 44,
+  routes: ['system.diskUsage'],
+  description: 'Endpoints of the containers of GET /system/df tell DNSNames.',
+  response: (body) =>
+    editAt(body, [], (usage) => ({ ...usage, Containers: editEach(usage['Containers'], withoutDnsNames) })),
+});
+
+function withoutDnsNames(container: JsonObject): JsonObject {
+  return {
+    ...container,
+    NetworkSettings: editAt(container['NetworkSettings'], [], (settings) => ({
+      ...settings,
+      Networks: editValues(settings['Networks'], (endpoint) => without(endpoint, 'DNSNames')),
+    })),
+  };
+}
 
 const virtualSize = change({
   id: 'image-virtual-size',
@@ -112,6 +124,7 @@ export const changes = [
   endpoints,
   dnsNames,
   dnsNamesInList,
+  dnsNamesInDiskUsage,
   virtualSize,
   diskUsageVirtualSize,
   cdi,

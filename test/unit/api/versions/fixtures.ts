@@ -300,10 +300,27 @@ export const FIXTURES: Readonly<Record<string, readonly Fixture[]>> = {
       kind: 'request',
       older: {
         body: {
-          HostConfig: { ConsoleSize: [1, 2], Mounts: [{ BindOptions: { CreateMountpoint: true } }] },
+          HostConfig: {
+            ConsoleSize: [1, 2],
+            Mounts: [
+              { Type: 'bind', BindOptions: { CreateMountpoint: true }, VolumeOptions: {}, TmpfsOptions: {} },
+              { Type: 'volume', BindOptions: { NonRecursive: true }, VolumeOptions: {} },
+              { Type: 'tmpfs', BindOptions: { Propagation: 'shared' }, TmpfsOptions: {} },
+            ],
+          },
         },
       },
-      newest: { body: { HostConfig: { Mounts: [{ BindOptions: {} }] } } },
+      newest: {
+        body: {
+          HostConfig: {
+            Mounts: [
+              { Type: 'bind', BindOptions: {} },
+              { Type: 'volume', VolumeOptions: {} },
+              { Type: 'tmpfs', BindOptions: { Propagation: 'shared' }, TmpfsOptions: {} },
+            ],
+          },
+        },
+      },
     },
   ],
   'image-shared-size': [{ kind: 'request', older: { query: 'shared-size=1' }, newest: { query: '' } }],
@@ -374,6 +391,23 @@ export const FIXTURES: Readonly<Record<string, readonly Fixture[]>> = {
       kind: 'response',
       newest: [{ NetworkSettings: { Networks: { a: ENDPOINT } } }],
       older: [{ NetworkSettings: { Networks: { a: { NetworkID: 'n', DNSNames: undefined } } } }],
+    },
+  ],
+  'endpoint-dns-names-in-disk-usage': [
+    {
+      kind: 'response',
+      newest: { ...DISK_USAGE, Containers: [{ NetworkSettings: { Networks: { a: ENDPOINT } } }] },
+      older: {
+        Containers: [{ NetworkSettings: { Networks: { a: { NetworkID: 'n', DNSNames: undefined } } } }],
+      },
+    },
+    { kind: 'response', newest: { ...DISK_USAGE, Containers: null }, older: { Containers: null } },
+  ],
+  'inspect-kernel-memory': [
+    {
+      kind: 'response',
+      newest: { HostConfig: { Memory: 1 } },
+      older: { HostConfig: { Memory: 1, KernelMemory: 0, KernelMemoryTCP: 0 } },
     },
   ],
   'disk-usage-types': [
