@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { ContainerCreateRequest, ContainerCreateResponse } from '../../api/types/container.ts';
-import { EngineError, invalidArgument, isEngineError, notFound } from '../base/errors.ts';
+import { EngineError, invalidArgument, isEngineError } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { newId } from '../base/ids.ts';
 import { Rollback } from '../base/rollback.ts';
@@ -14,6 +14,7 @@ import { namingFields } from './spec/blame.ts';
 import { buildSpec } from './spec/container-spec.ts';
 import type { ContainerSpec } from './spec/container-spec.ts';
 import { containerOfMode } from './spec/namespaces.ts';
+import { refuseOtherPlatform } from './spec/platform.ts';
 import { makeVolumes } from './volumes.ts';
 import { fillDonatedVolumes, refuseGoneDonors, volumeDonors } from './volumes-from.ts';
 
@@ -97,20 +98,6 @@ function specify(
     networks.validate(sandboxRequest(built.spec));
   }
   return built;
-}
-
-/** `platform` is `os`, `os/architecture` or `os/architecture/variant`; a difference is dockerd's 404. */
-function refuseOtherPlatform(image: ResolvedImage, ref: string, platform: string | undefined): void {
-  if (!platform) {
-    return;
-  }
-  const [os, architecture] = platform.toLowerCase().split('/');
-  if (os !== image.os || (architecture !== undefined && architecture !== image.architecture)) {
-    throw notFound(
-      `image with reference ${ref} was found but does not match the specified platform: ` +
-        `wanted ${platform}, actual: ${image.os}/${image.architecture}`,
-    );
-  }
 }
 
 /** The last moment at which nobody would know of the container: a client that is gone by now gets none. */
