@@ -9,6 +9,7 @@ import type { LimitUpdate } from './control/port.ts';
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
 import { containerEvent } from './events.ts';
+import { namingFields } from './spec/blame.ts';
 import type { ContainerSpec } from './spec/container-spec.ts';
 import { updateSpec } from './spec/update.ts';
 import { isLive } from './state-facts.ts';
@@ -26,7 +27,9 @@ export async function updateContainer(
   const container = registry.find(ref);
   return await mutex.run(container.id, async () => {
     refuseRemoved(context, container);
-    const { spec, warnings } = decide(container, () => updateSpec(container.spec, request, facts));
+    const { spec, warnings } = decide(container, () =>
+      namingFields(request, (asked) => updateSpec(container.spec, asked, facts)),
+    );
     await using rollback = new Rollback(log, { container: container.id });
     const limits = await changeLimits(context, container, spec);
     rollback.defer('put the old limits back', () => limits?.undo());

@@ -171,7 +171,9 @@ describeEngine('update', (engine) => {
     const id = await engine.create(['true'], { Ulimits: [{ Name: 'nofile', Soft: 512, Hard: 512 }] });
     expect(await update(id, { Ulimits: [{ Name: 'nofile', Soft: 1, Hard: 1 }] })).toEqual([
       400,
-      { message: 'Ulimits of a container cannot be updated' },
+      {
+        message: 'Ulimits of a container cannot be updated (Ulimits: [{"Name":"nofile","Soft":1,"Hard":1}])',
+      },
     ]);
     // A client that sends back what it has read changes nothing.
     const { Ulimits = null } = (await engine.inspect(id)).HostConfig;

@@ -1,4 +1,4 @@
-import type { ContainerCreateRequest } from '../../../api/types/container.ts';
+import type { ContainerCreateRequest, ContainerUpdateRequest } from '../../../api/types/container.ts';
 import { EngineError, errorText, isEngineError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 
@@ -7,21 +7,21 @@ const SHOWN_LENGTH_MAX = 120;
 /** Holds passwords of its other entries too; the texts about it name the wrong one themselves. */
 const NEVER_SHOWN = 'Env';
 
-interface Field {
+/** Of create, or of update, whose fields stand beside each other. */
+type Request = ContainerCreateRequest | ContainerUpdateRequest;
+
+interface Field<R> {
   /** `HostConfig.Memory` */
   path: string;
   value: unknown;
-  without: ContainerCreateRequest;
+  without: R;
 }
 
 /**
  * Runs `attempt`; a refusal whose text (dockerd's, mostly) does not tell which fields are wrong gets them appended with
  * their values: those without which the same request is not refused so. `attempt` must be pure.
  */
-export function namingFields<T>(
-  request: ContainerCreateRequest,
-  attempt: (request: ContainerCreateRequest) => T,
-): T {
+export function namingFields<R extends Request, T>(request: R, attempt: (request: R) => T): T {
   try {
     return attempt(request);
   } catch (error) {
@@ -41,17 +41,15 @@ export function namingFields<T>(
 }
 
 /** Fields with a value, those of HostConfig one by one. */
-function fieldsOf(request: ContainerCreateRequest): Field[] {
-  const { HostConfig, ...config } = request;
-  const own = Object.entries(config).map(([name, value]) => ({
-    path: name,
-    value,
-    without: omit(request, name),
-  }));
-  const ofHost = Object.entries(HostConfig ?? {}).map(([name, value]) => ({
+function fieldsOf<R extends Request>(request: R): Field<R>[] {
+  const host = 'HostConfig' in request ? (request.HostConfig ?? {}) : {};
+  const own = Object.entries(request)
+    .filter(([name]) => name !== 'HostConfig')
+    .map(([name, value]) => ({ path: name, value, without: omit(request, name) }));
+  const ofHost = Object.entries(host).map(([name, value]) => ({
     path: `HostConfig.${name}`,
     value,
-    without: { ...request, HostConfig: omit(HostConfig ?? {}, name) },
+    without: { ...request, HostConfig: omit(host, name) },
   }));
   return [...own, ...ofHost].filter(({ value }) => !isUnset(value));
 }
@@ -67,10 +65,7 @@ function isUnset(value: unknown): boolean {
   return value === null || value === undefined || value === '' || value === false || value === 0;
 }
 
-function refusalOf(
-  attempt: (request: ContainerCreateRequest) => unknown,
-  request: ContainerCreateRequest,
-): string {
+function refusalOf<R>(attempt: (request: R) => unknown, request: R): string {
   try {
     attempt(request);
     return '';
@@ -79,7 +74,7 @@ function refusalOf(
   }
 }
 
-function isNamed({ path, value }: Field, message: string): boolean {
+function isNamed({ path, value }: Field<unknown>, message: string): boolean {
   const name = path.slice(path.lastIndexOf('.') + 1);
   return message.includes(name) && leaves(value).some((leaf) => leaf !== '' && message.includes(leaf));
 }
@@ -88,7 +83,7 @@ function leaves(value: unknown): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leaves) : [String(value)];
 }
 
-function shown({ path, value }: Field): string {
+function shown({ path, value }: Field<unknown>): string {
   const text = JSON.stringify(value) ?? '';
   return path === NEVER_SHOWN ? path : `${path}: ${text.slice(0, SHOWN_LENGTH_MAX)}`;
 }

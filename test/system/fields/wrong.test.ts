@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { containerCreateSchema } from '../../../api/schemas/container-create.ts';
-import { execCreateSchema } from '../../../api/schemas/others.ts';
+import { containerUpdateSchema, execCreateSchema, execStartSchema } from '../../../api/schemas/others.ts';
 import type { Schema } from '../../../api/schemas/schema.ts';
 import { describeEngine, onReference } from '../../support/engine.ts';
 import { differences } from '../../support/oracle.ts';
@@ -82,8 +82,43 @@ describe.skipIf(onReference)('wrong values over HTTP', () => {
           }
         }
       }
+      const { Id } = await engine.http.ok<{ Id: string }>('POST', `/containers/${id}/exec`, {
+        Cmd: ['true'],
+      });
+      for (const { path, schema, wrap } of leavesOf(execStartSchema)) {
+        for (const value of wrongValues(schema)) {
+          const { status, text } = await post(`/exec/${Id}/start`, wrap(value));
+          if (status !== 400 || !text.includes(path)) {
+            wrong.push(`start.${path} = ${JSON.stringify(value)}: ${status} ${text.slice(0, 200)}`);
+          }
+        }
+      }
       expect(wrong).toEqual([]);
-      expect((await engine.inspect(id)).ExecIDs).toBeNull();
+    });
+
+    test('update: every field of a wrong type or value is a 400 that names field and value', async () => {
+      const id = await engine.create(['true'], {}, {}, 'subject');
+      const before = (await engine.inspect(id)).HostConfig;
+      const bodies: [string, unknown][] = leavesOf(containerUpdateSchema).flatMap(({ path, schema, wrap }) =>
+        wrongValues(schema).map((value): [string, unknown] => [path.split('.').at(-1) ?? path, wrap(value)]),
+      );
+      for (const [host] of wrongHosts) {
+        const names = Object.keys(host);
+        if (names.every((name) => Object.hasOwn(containerUpdateSchema.properties ?? {}, name))) {
+          bodies.push([names[0] ?? '', host]);
+        }
+      }
+      const wrong: string[] = [];
+      for (const [name, body] of bodies) {
+        const { status, text } = await post(`/containers/${id}/update`, body);
+        const isDropped = status === 200 && !text.includes('"Warnings":[]');
+        if (!isDropped && (status !== 400 || !text.includes(name))) {
+          wrong.push(`${JSON.stringify(body).slice(0, 200)}: ${status} ${text.slice(0, 200)}`);
+        }
+      }
+      expect(wrong).toEqual([]);
+      expect((await engine.inspect(id)).HostConfig).toEqual(before);
+      await engine.remove(id);
     });
 
     test('create: every wrong value is a 400 that names a field of it', async () => {
