@@ -44,8 +44,8 @@ const createFields = change({
   since: 42,
   routes: ['container.create'],
   description:
-    'POST /containers/create takes ConsoleSize and BindOptions.CreateMountpoint, refuses options in Mounts that are of ' +
-    'another type of mount (ignored before), and ignores KernelMemory, which the kernel no longer has.',
+    'POST /containers/create takes ConsoleSize and BindOptions.CreateMountpoint, refuses options in Mounts that are ' +
+    'of another type of mount (ignored before), and ignores KernelMemory, which the kernel no longer has.',
   request: ({ body }) => {
     const hostConfig = objectAt(body, 'HostConfig');
     delete hostConfig?.['ConsoleSize'];

@@ -13,7 +13,8 @@ test.each([undefined, '', 'linux', 'amd64', 'linux/amd64', 'LINUX/x86_64', 'linu
 const other = (platform: string): [string, string, string] => [
   platform,
   'not_found',
-  `image with reference busybox was found but does not match the specified platform: wanted ${platform}, actual: linux/amd64`,
+  'image with reference busybox was found but does not match the specified platform: ' +
+    `wanted ${platform}, actual: linux/amd64`,
 ];
 
 test.each([
