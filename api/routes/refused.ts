@@ -26,7 +26,6 @@ const NOT_YET: readonly Line[] = [
   ['image.search', 'GET', '/images/search', 'searching images in a registry is'],
   ['image.prune', 'POST', '/images/prune', 'pruning images is', 25],
   ['image.distribution', 'GET', '/distribution/*name/json', 'asking a registry about an image is', 30],
-  ['volume.prune', 'POST', '/volumes/prune', 'pruning volumes is', 25],
   ['volume.update', 'PUT', '/volumes/:name', 'updating a cluster volume is', 42],
   ['system.session', 'POST', '/session', 'a BuildKit session is', 31],
   ['system.grpc', 'POST', '/grpc', 'a BuildKit connection is', 39],

@@ -19,6 +19,13 @@ export const volumeRoutes: readonly ServedRoute[] = [
     handler: async ({ body }, { volumes }) => created(await volumes.create(body)),
   }),
   route({
+    id: 'volume.prune',
+    method: 'POST',
+    path: '/volumes/prune',
+    since: 25,
+    handler: async ({ query }, { volumes }) => ok(await volumes.prune(query.filters())),
+  }),
+  route({
     id: 'volume.inspect',
     method: 'GET',
     path: '/volumes/:name',

@@ -42,6 +42,7 @@ import type {
   SystemInfo,
   VersionResponse,
   VolumeCreateRequest,
+  VolumePruneReport,
   VolumeView,
 } from './system.ts';
 
@@ -204,6 +205,7 @@ export interface VolumePort {
   create(body: VolumeCreateRequest): Promise<VolumeView>;
   inspect(name: string): Promise<VolumeView>;
   remove(name: string, options: { force: boolean }): Promise<void>;
+  prune(filters: Filters): Promise<VolumePruneReport>;
 }
 
 export interface EventPort {

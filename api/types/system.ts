@@ -191,6 +191,11 @@ export interface VolumeCreateRequest {
   Labels?: StringMap | null;
 }
 
+export interface VolumePruneReport {
+  VolumesDeleted: string[] | null;
+  SpaceReclaimed: number;
+}
+
 export interface VolumeView {
   Name: string;
   Driver: string;

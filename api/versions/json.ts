@@ -65,3 +65,13 @@ export function without(object: JsonObject, ...keys: string[]): JsonObject {
 export function shaped(object: JsonObject, zero: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(zero).map(([key, value]) => [key, object[key] ?? value]));
 }
+
+/** The value of a `filters` parameter with one more key. What is no JSON is handed on, for the error that names it. */
+export function withFilter(filters: string | null, key: string, value: string): string {
+  try {
+    const known: unknown = JSON.parse(filters || '{}');
+    return JSON.stringify({ ...(isObject(known) ? known : {}), [key]: [value] });
+  } catch {
+    return filters ?? '';
+  }
+}

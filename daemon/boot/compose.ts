@@ -46,6 +46,7 @@ import { Registries } from '../registry/registries.ts';
 import { System } from '../system/system.ts';
 import type { SystemDeps } from '../system/system.ts';
 import { Volumes } from '../volumes/volumes.ts';
+import type { VolumesDeps } from '../volumes/volumes.ts';
 import { reloadAttributes } from './config/reload.ts';
 import type { Config } from './config/settings.ts';
 import { readSeccompDefault } from './seccomp-default.ts';
@@ -139,9 +140,12 @@ async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain
   const base = { deps, host, database, events };
 
   // Images, volumes and networks ask about containers, which are made of them: answered once the registry is there.
-  const late: { containers?: Containers } = {};
+  const late: { containers?: Containers; archives?: Archives } = {};
   const { images, layers } = await composeImages(base, parts, (id) => late.containers?.imageUsers(id) ?? []);
-  const volumes = await composeVolumes(base, (name) => late.containers?.volumeUsers(name) ?? []);
+  const volumes = await composeVolumes(base, {
+    users: (name) => late.containers?.volumeUsers(name) ?? [],
+    sizes: (directories) => late.archives?.sizes(directories) ?? Promise.resolve([]),
+  });
   const network = composeNetwork(base, parts, {
     containerName: (id) => late.containers?.nameOf(id),
     isWanted: (name) => (late.containers?.networkUsers(name) ?? []).length > 0,
@@ -149,6 +153,7 @@ async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain
   const runtime = composeRuntime(host, instance, log);
   parts.defer('end exit watch', () => runtime[Symbol.dispose]());
   const files = await composeFiles(base, parts);
+  late.archives = files.archives;
   const containers = composeContainers(base, { images, layers, volumes, network, runtime, ...files });
   late.containers = containers;
   await containers.restore();
@@ -200,10 +205,17 @@ async function composeImages(
 
 async function composeVolumes(
   { deps: { instance, log }, database, events }: Base,
-  users: (volumeName: string) => readonly string[],
+  questions: Pick<VolumesDeps, 'users' | 'sizes'>,
 ): Promise<Volumes> {
   const directories = new LocalVolumes({ root: instance.paths.volumes, log });
-  const volumes = new Volumes({ journal: events, database, directories, users, clock: systemClock, log });
+  const volumes = new Volumes({
+    ...questions,
+    journal: events,
+    database,
+    directories,
+    clock: systemClock,
+    log,
+  });
   await volumes.restore();
   return volumes;
 }

@@ -46,7 +46,8 @@ function dangling(values: Values): Test {
   return (_volume, isUsed) => wanted.has(!isUsed);
 }
 
-function hasLabel(labels: Readonly<Record<string, string>>, wanted: string): boolean {
+/** `key` or `key=value`. */
+export function hasLabel(labels: Readonly<Record<string, string>>, wanted: string): boolean {
   const [key = '', ...rest] = wanted.split('=');
   return Object.hasOwn(labels, key) && (rest.length === 0 || labels[key] === rest.join('='));
 }

@@ -1,8 +1,8 @@
-import type { VolumeCreateRequest, VolumeView } from '../../api/types/system.ts';
+import type { VolumeCreateRequest, VolumePruneReport, VolumeView } from '../../api/types/system.ts';
 import type { Database, VolumeRow } from '../../storage/database/rows.ts';
 import { formatNano } from '../base/clock.ts';
 import type { Clock } from '../base/clock.ts';
-import { conflict, invalidArgument, notFound } from '../base/errors.ts';
+import { conflict, invalidArgument, isEngineError, notFound } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
@@ -13,6 +13,7 @@ import type { EventDraft, Journal } from '../events/journal-types.ts';
 import { volumeFilter } from './filter.ts';
 import { checkVolumeName } from './names.ts';
 import type { VolumeDirectories } from './ports.ts';
+import { ANONYMOUS_LABEL, pruneTest } from './prune.ts';
 import type { VolumeReservation } from '../containers/ports.ts';
 
 export interface VolumesDeps {
@@ -21,6 +22,8 @@ export interface VolumesDeps {
   directories: VolumeDirectories;
   /** Ids of the containers that have this volume among their mounts, running or not. */
   users(volumeName: string): readonly string[];
+  /** Bytes of each directory, null = unknown. */
+  sizes(directories: readonly string[]): Promise<(number | null)[]>;
   clock: Clock;
   log: Logger;
 }
@@ -33,8 +36,6 @@ interface CreateOptions {
 }
 
 const DRIVER = 'local';
-/** Tells clients (and `volumes/prune`) which volumes nobody named; moby's label. */
-const ANONYMOUS_LABEL = 'com.docker.volume.anonymous';
 /** Options of moby's local driver: mounts made by the daemon. */
 const KNOWN_OPTIONS = new Set(['type', 'o', 'device', 'size']);
 
@@ -106,6 +107,23 @@ export class Volumes {
       }
       await this.#removeUnused(row);
     });
+  }
+
+  /** Removes the volumes that no container uses and that pass; one that is taken into use meanwhile stays. */
+  async prune(filters: ReadonlyMap<string, readonly string[]>): Promise<VolumePruneReport> {
+    const passes = pruneTest(filters);
+    const deleted: string[] = [];
+    let reclaimed = 0;
+    for (const row of [...this.#rows.values()].filter((each) => passes(each))) {
+      const size = await this.#locks.run(row.name, () => this.#prune(row));
+      if (size !== undefined) {
+        deleted.push(row.name);
+        reclaimed += size;
+      }
+    }
+    const attributes = { reclaimed: String(reclaimed) };
+    this.#commit({ type: 'volume', action: 'prune', actorId: '', attributes }, { durable: false }, nothing);
+    return { VolumesDeleted: deleted.length === 0 ? null : deleted, SpaceReclaimed: reclaimed };
   }
 
   // ---------------------------------------------------------------------------------------------- VolumeBinder
@@ -260,6 +278,25 @@ export class Volumes {
     }
   }
 
+  /** Bytes given back; undefined = it stays. */
+  async #prune(row: VolumeRow): Promise<number | undefined> {
+    const { directories, log } = this.#deps;
+    if (this.#rows.get(row.name) !== row || this.#users(row.name).length > 0) {
+      return undefined;
+    }
+    try {
+      const [size] = await this.#deps.sizes([directories.mountpoint(row.name)]);
+      await this.#removeUnused(row);
+      return size ?? 0;
+    } catch (error) {
+      if (!isEngineError(error)) {
+        throw error;
+      }
+      log.warn({ volume: row.name, err: error }, 'prune left a volume');
+      return undefined;
+    }
+  }
+
   #get(name: string): VolumeRow {
     const row = this.#rows.get(name);
     if (row === undefined) {
@@ -281,9 +318,7 @@ export class Volumes {
   }
 
   #tell(name: string, action: string, attributes: Record<string, string>): void {
-    this.#commit(draft(name, action, attributes), { durable: false }, () => {
-      // Nothing but the event: who uses a volume is in the containers' rows.
-    });
+    this.#commit(draft(name, action, attributes), { durable: false }, nothing);
   }
 
   #commit(event: EventDraft, options: { durable: boolean }, change: () => void): void {
@@ -318,6 +353,11 @@ function checkOptions(name: string, options: Readonly<Record<string, string>>): 
 
 function nullWhenEmpty(map: Record<string, string>): Record<string, string> | null {
   return Object.keys(map).length === 0 ? null : map;
+}
+
+/** No more than the event: who uses a volume is in the containers' rows. */
+function nothing(): void {
+  // See above.
 }
 
 /** Runs something synchronous so that what it throws becomes a rejection. */

@@ -50,7 +50,7 @@ test.each([
   ['POST', '/info', 404, 'page not found'],
   ['GET', '/info/', 404, 'page not found'],
   ['POST', '/v1.24/containers/prune', 404, 'page not found'],
-  ['POST', '/plugins/x/enable', 501, 'pausing a container is not supported yet'],
+  ['POST', '/plugins/x/enable', 501, 'plugins are not supported yet'],
   ['POST', '/images/a/b/c/push', 501, 'pushing images is not supported yet'],
   ['GET', '/v1.25/plugins/a/b/json', 501, 'plugins are not supported yet'],
   ['POST', '/swarm/leave', 503, 'This node is not part of a swarm'],

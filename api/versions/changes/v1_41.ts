@@ -1,5 +1,5 @@
 import { change } from '../change.ts';
-import { editAt, isObject, objectAt, without } from '../json.ts';
+import { editAt, isObject, objectAt, withFilter, without } from '../json.ts';
 
 const cgroupnsMode = change({
   id: 'cgroupns-mode',
@@ -26,20 +26,10 @@ const imageFilter = change({
     const filter = query.get('filter');
     query.delete('filter');
     if (filter !== null && filter !== '') {
-      query.set('filters', withReference(query.get('filters') ?? '', filter));
+      query.set('filters', withFilter(query.get('filters'), 'reference', filter));
     }
   },
 });
-
-function withReference(filters: string, reference: string): string {
-  try {
-    const known: unknown = JSON.parse(filters || '{}');
-    return JSON.stringify({ ...(isObject(known) ? known : {}), reference: [reference] });
-  } catch {
-    // No JSON: handed on as it is, for the error that names the parameter.
-    return filters;
-  }
-}
 
 const cgroupVersion = change({
   id: 'info-cgroup-version',

@@ -1,5 +1,5 @@
 import { change } from '../change.ts';
-import { editAt, objectAt, objectsAt } from '../json.ts';
+import { editAt, objectAt, objectsAt, withFilter } from '../json.ts';
 import type { JsonObject } from '../json.ts';
 
 const multiplexed = change({
@@ -114,6 +114,14 @@ const diskUsageTypes = change({
   response: (body) => editAt(body, [], (usage) => ({ ...usage, BuilderSize: 0 })),
 });
 
+const pruneAll = change({
+  id: 'volume-prune-all',
+  since: 42,
+  routes: ['volume.prune'],
+  description: 'POST /volumes/prune removes only anonymous volumes, unless the filter all is true.',
+  request: ({ query }) => query.set('filters', withFilter(query.get('filters'), 'all', 'true')),
+});
+
 export const changes = [
   multiplexed,
   websocketStreams,
@@ -125,4 +133,5 @@ export const changes = [
   sharedSize,
   kernelMemory,
   diskUsageTypes,
+  pruneAll,
 ];

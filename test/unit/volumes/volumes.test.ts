@@ -49,13 +49,15 @@ class FakeDirectories implements VolumeDirectories {
   }
 }
 
+const sizes = () => Promise.resolve([1000]);
+
 function setUp() {
   const database = openDatabase(':memory:', silentLogger);
   const journal = new EventLog({ database, clock: systemClock, log: silentLogger });
   const directories = new FakeDirectories();
   const used = new Map<string, string[]>();
   const users = (name: string) => used.get(name) ?? [];
-  const deps = { journal, database, directories, users, clock: systemClock, log: silentLogger };
+  const deps = { journal, database, directories, users, sizes, clock: systemClock, log: silentLogger };
   const events = () =>
     database.events
       .range({ limit: 99 })
@@ -261,4 +263,36 @@ test('restore: knows the volumes of an earlier daemon', async () => {
   await second.restore();
   expect(directories.restored).toEqual(['data']);
   expect(await second.inspect('data')).toEqual(await volumes.inspect('data'));
+});
+
+test.each<[Record<string, string[]>, string[]]>([
+  [{}, ['unnamed']],
+  [{ all: ['true'] }, ['free', 'unnamed', 'web-data']],
+  [{ all: ['0'] }, ['unnamed']],
+  [{ all: ['1'], label: ['tier=a=b'] }, ['web-data']],
+  [{ all: ['1'], 'label!': ['tier'] }, ['free', 'unnamed']],
+])('prune: with %j', async (filters, names) => {
+  const { volumes, used, events } = setUp();
+  await volumes.create({ Name: 'web-data', Labels: { tier: 'a=b' } });
+  await volumes.create({ Name: 'in-use', Labels: { tier: 'db' } });
+  await volumes.create({ Name: 'free' });
+  await volumes.ensure('unnamed', { anonymous: true });
+  used.set('in-use', ['c1']);
+  const { VolumesDeleted, SpaceReclaimed } = await volumes.prune(new Map(Object.entries(filters)));
+  expect(VolumesDeleted?.toSorted()).toEqual(names);
+  expect(SpaceReclaimed).toBe(names.length * 1000);
+  expect(events().at(-1)).toEqual({
+    action: 'prune',
+    actorId: '',
+    attributes: { reclaimed: String(names.length * 1000) },
+  });
+});
+
+test.each<[Record<string, string[]>, string]>([
+  [{ colour: ['red'] }, "invalid filter 'colour'"],
+  [{ all: ['perhaps'] }, "invalid filter 'all=[perhaps]'"],
+])('prune: refuses %j', async (filters, message) => {
+  await expect(setUp().volumes.prune(new Map(Object.entries(filters)))).rejects.toThrow(
+    expect.objectContaining({ code: 'invalid_argument', message }),
+  );
 });

@@ -285,6 +285,13 @@ export const FIXTURES: Readonly<Record<string, readonly Fixture[]>> = {
     },
     { kind: 'request', older: { query: 'filter=' }, newest: { query: '' } },
   ],
+  'volume-prune-all': [
+    {
+      kind: 'request',
+      older: { query: '' },
+      newest: { query: `filters=${encodeURIComponent('{"all":["true"]}')}` },
+    },
+  ],
   'info-cgroup-version': [
     { kind: 'response', newest: INFO, older: { CgroupVersion: undefined, CgroupDriver: 'cgroupfs' } },
   ],

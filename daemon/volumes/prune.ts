@@ -1,0 +1,42 @@
+import type { VolumeRow } from '../../storage/database/rows.ts';
+import { invalidArgument } from '../base/errors.ts';
+import { hasLabel } from './filter.ts';
+
+/** Tells clients (and prune) which volumes nobody named; moby's label. */
+export const ANONYMOUS_LABEL = 'com.docker.volume.anonymous';
+
+type Filters = ReadonlyMap<string, readonly string[]>;
+type Test = (volume: Pick<VolumeRow, 'labels'>) => boolean;
+
+/**
+ * Which unused volumes POST /volumes/prune removes: those that nobody named, with `all` every one; of them those with
+ * the labels. Throws invalid_argument that names key and value. Pure.
+ */
+export function pruneTest(filters: Filters): Test {
+  const tests: Test[] = [];
+  let all = false;
+  for (const [key, values] of filters) {
+    switch (key) {
+      case 'all':
+        all = values.map(truth).some(Boolean);
+        break;
+      case 'label':
+        tests.push(({ labels }) => values.every((value) => hasLabel(labels, value)));
+        break;
+      case 'label!':
+        tests.push(({ labels }) => !values.some((value) => hasLabel(labels, value)));
+        break;
+      default:
+        throw invalidArgument(`invalid filter '${key}'`);
+    }
+  }
+  return (volume) =>
+    (all || Object.hasOwn(volume.labels, ANONYMOUS_LABEL)) && tests.every((passes) => passes(volume));
+}
+
+function truth(value: string): boolean {
+  if (!/^(?:1|0|t|f|true|false)$/i.test(value)) {
+    throw invalidArgument(`invalid filter 'all=[${value}]'`);
+  }
+  return /^[1t]/i.test(value);
+}
