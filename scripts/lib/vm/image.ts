@@ -10,6 +10,7 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -32,6 +33,8 @@ const PACKAGES = (
 ).split(' ');
 /** Counted up when the code below makes something else of the same lists. */
 const RECIPE = 1;
+/** An image of another recipe is removed when it is as old as this. */
+const KEPT_MS = 24 * 3_600_000;
 const DISK_SIZE = '6G';
 /** Where the repository's disk is mounted in the guest. */
 export const GUEST_REPOSITORY = '/root/berth';
@@ -69,9 +72,11 @@ export function baseImage(cache: string, say: (line: string) => void): BaseImage
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
-  for (const other of readdirSync(cache).filter((name) => name !== path.basename(folder))) {
-    if (/^[0-9a-f]{16}$/.test(other)) {
-      rmSync(path.join(cache, other), { recursive: true });
+  for (const other of readdirSync(cache).filter((name) => /^[0-9a-f]{16}$/.test(name))) {
+    const old = path.join(cache, other);
+    // A run beside this one boots from its image again after each power cut.
+    if (Date.now() - statSync(old).mtimeMs > KEPT_MS) {
+      rmSync(old, { recursive: true });
     }
   }
   return image;
