@@ -52,7 +52,7 @@ describeEngine('archive against a hostile container', (engine) => {
     }
   };
 
-  test('a directory swapped for a link while files are copied in and out leads nowhere but inside', async () => {
+  test('class 2: a directory swapped for a link while files are copied in and out leads nowhere but inside', async () => {
     await withCanary(async () => {
       const id = await engine.start(['sh', '-c', SWAP], { CapAdd: ['SYS_PTRACE'] });
       await expect.poll(async () => await stat(engine, id, '/ready'), { timeout: 5000 }).toBe(200);
@@ -89,7 +89,7 @@ describeEngine('archive against a hostile container', (engine) => {
     });
   }, 180_000);
 
-  test('a volume shared with a container that swaps its directories is no way out for another', async () => {
+  test('class 2: a volume shared with a container that swaps its directories is no way out for another', async () => {
     await withCanary(async () => {
       const binds = { Binds: ['shared:/race'] };
       await engine.start(['sh', '-c', SWAP], binds);
@@ -106,7 +106,7 @@ describeEngine('archive against a hostile container', (engine) => {
     });
   }, 120_000);
 
-  test('absolute links work as inside, also where the host has the same path', async () => {
+  test('class 2: absolute links work as inside, also where the host has the same path', async () => {
     await withCanary(async () => {
       const id = await engine.start([
         'sh',
@@ -122,7 +122,7 @@ describeEngine('archive against a hostile container', (engine) => {
     });
   });
 
-  test('programs and libraries of the image are not run, whatever the tar is compressed with', async () => {
+  test('class 2: programs and libraries of the image are not run, whatever the tar is compressed with', async () => {
     const marker = '/berth-evil-ran';
     const evil = `#!/bin/sh\ntouch ${marker}\n`;
     const names = [
@@ -240,7 +240,7 @@ describeEngine('archive against a hostile container', (engine) => {
     });
   });
 
-  test('bombs end at limits that the answer names', async () => {
+  test('class 2: bombs end at limits that the answer names', async () => {
     const id = await engine.create(['sleep', '600']);
     const deep = tar([{ name: `${'d/'.repeat(2000)}x`, content: '' }]);
     const record = tar([{ name: 'x', content: '', pax: { comment: 'c'.repeat(2 * 1024 * 1024) } }]);
@@ -250,7 +250,7 @@ describeEngine('archive against a hostile container', (engine) => {
     expect([recordAnswer.status, recordAnswer.text]).toEqual([400, expect.stringContaining('1048576')]);
   });
 
-  test('files that others wait at are not opened: FIFOs and devices', async () => {
+  test('class 2: files that others wait at are not opened: FIFOs and devices', async () => {
     const id = await engine.start([
       'sh',
       '-c',

@@ -23,7 +23,6 @@ const ARRIVING: Readonly<Record<string, string>> = {
   R59: 'control',
   R60: 'control',
   R62: 'hard',
-  'class 2': 'files',
 };
 
 const ROOT = path.resolve(import.meta.dirname, '..');
