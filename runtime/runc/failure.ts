@@ -18,6 +18,12 @@ const RULES: readonly { pattern: RegExp; exitCode: number; hint?: string }[] = [
   },
   { pattern: /permission denied|exec: ".*": is a directory|exec format error/s, exitCode: 126 },
   { pattern: /not a directory/, exitCode: 127, hint: MOUNT_HINT },
+  // A sysctl that this kernel has not, or that cannot have this value.
+  {
+    pattern:
+      /(?:open|write) \/proc\/sys\/\S+: (?:no such file or directory|invalid argument|numerical result)/,
+    exitCode: 128,
+  },
 ];
 
 /** Texts of an operation on a container that has ended or is about to. */

@@ -35,7 +35,7 @@ export function readHostDevices(host: NormalHostConfig): HostDevices {
   };
 }
 
-/** Device numbers of paths named in Blkio limits. Throws invalid_argument for one that is not there. */
+/** Device numbers of paths named in Blkio limits. Throws invalid_argument for one that is no block device. */
 export function readBlockDevices(host: NormalHostConfig): Map<string, DeviceNumber> {
   const named = [
     ...(host.BlkioWeightDevice ?? []),
@@ -46,13 +46,21 @@ export function readBlockDevices(host: NormalHostConfig): Map<string, DeviceNumb
   ];
   return new Map(
     named.map(({ Path: path }) => {
-      try {
-        return [path, numberOf(statSync(path, { bigint: true }))];
-      } catch (error) {
-        throw invalidArgument(`stat ${path}: ${reason(error)}`, { cause: error });
+      const stat = statBlockDevice(path);
+      if (!stat.isBlockDevice()) {
+        throw invalidArgument(`Blkio limits: ${path} is not a block device`);
       }
+      return [path, numberOf(stat)];
     }),
   );
+}
+
+function statBlockDevice(path: string): BigIntStats {
+  try {
+    return statSync(path, { bigint: true });
+  } catch (error) {
+    throw invalidArgument(`Blkio limits: stat ${path}: ${reason(error)}`, { cause: error });
+  }
 }
 
 function readMapping(mapping: DeviceMapping): HostDevices {

@@ -162,6 +162,9 @@ function volume(
   };
 }
 
+/** Of Docker Desktop, where files are shared with another system; here all mean the same. */
+const CONSISTENCIES: ReadonlySet<string> = new Set(['', 'default', 'consistent', 'cached', 'delegated']);
+
 function ofMountRequest(request: MountRequest, input: MountInput): ResolvedMount {
   const type = request.Type ?? '';
   const fail = (why: string): Error => invalidArgument(`invalid mount config for type "${type}": ${why}`);
@@ -174,6 +177,9 @@ function ofMountRequest(request: MountRequest, input: MountInput): ResolvedMount
   ).find(([field, owner]) => owner !== type && request[field]);
   if (foreign) {
     throw fail(`field ${foreign[0]} must not be specified`);
+  }
+  if (!CONSISTENCIES.has(request.Consistency ?? '')) {
+    throw fail(`invalid Consistency: ${request.Consistency}`);
   }
   const target = request.Target ?? '';
   const problem = target === '' ? 'field Target must not be empty' : problemOfDestination(target);
@@ -256,6 +262,9 @@ function ofVolumeRequest(request: MountRequest, destination: string, id: string,
   const { Source: name = '', VolumeOptions: options = {} } = request;
   if (name !== '') {
     checkVolumeName(name);
+  }
+  if (request.ReadOnly && name === '') {
+    throw fail('must not set ReadOnly mode when using anonymous volumes');
   }
   if (options.Subpath && name === '') {
     throw fail('must not set Subpath when using anonymous volumes');

@@ -38,6 +38,13 @@ export type ControlledResources = Required<
 /** Less does not start a shell: the runtime itself needs room. As dockerd. */
 const MEMORY_BYTES_MIN = 6 * 1024 * 1024;
 const NANO_PER_CPU = 1e9;
+/** A hundredth of a CPU: 1 ms in a period of 100 ms, less than which the kernel refuses. */
+const NANO_CPUS_MIN = 1e7;
+/** kernel/sched/sched.h: MIN_SHARES and MAX_SHARES. */
+const CPU_SHARES_MIN = 2;
+const CPU_SHARES_MAX = 262_144;
+/** kernel/cgroup/pids.c takes less than PIDS_MAX. */
+const PIDS_LIMIT_MAX = 4_194_304;
 
 /**
  * Checks limits against each other and against what this machine can enforce. Pure. Limits that it cannot enforce
@@ -55,6 +62,9 @@ export function normaliseResources(
   // 0 and everything below mean unlimited, and are shown as unset.
   if (pidsLimit !== null && wholeNumber('PidsLimit', pidsLimit) <= 0) {
     pidsLimit = null;
+  }
+  if (pidsLimit !== null && pidsLimit > PIDS_LIMIT_MAX) {
+    throw invalidArgument(`PidsLimit cannot be larger than ${PIDS_LIMIT_MAX}: ${pidsLimit}`);
   }
   if (pidsLimit !== null && !facts.cgroup.pidsLimit) {
     warnings.push(discarded('PIDs limit capabilities or the cgroup is not mounted', 'PIDs limit'));
@@ -82,6 +92,9 @@ function normaliseMemory(
   let reservation = wholeNumber('MemoryReservation', asked.MemoryReservation);
   if (memory !== 0 && memory < MEMORY_BYTES_MIN) {
     throw invalidArgument('Minimum memory limit allowed is 6MB');
+  }
+  if (swap < -1) {
+    throw invalidArgument(`MemorySwap cannot be negative, but for -1, which is unlimited: ${swap}`);
   }
   if (memory > 0 && !cgroup.memoryLimit) {
     warnings.push(discarded('memory limit capabilities or the cgroup is not mounted', 'Limitation'));
@@ -229,6 +242,9 @@ function cpuContradiction(cpu: {
   if (cpu.shares < 0) {
     return `invalid CPU shares (${cpu.shares}): value must be a positive integer`;
   }
+  if (cpu.shares !== 0 && (cpu.shares < CPU_SHARES_MIN || cpu.shares > CPU_SHARES_MAX)) {
+    return `invalid CPU shares (${cpu.shares}): range is from ${CPU_SHARES_MIN} to ${CPU_SHARES_MAX}`;
+  }
   if (cpu.nanoCpus > 0 && cpu.period > 0) {
     return 'Conflicting options: Nano CPUs and CPU Period cannot both be set';
   }
@@ -238,7 +254,7 @@ function cpuContradiction(cpu: {
   if (cpu.nanoCpus > 0 && !cpu.hasCfs) {
     return 'NanoCPUs can not be set, as your kernel does not support CPU CFS scheduler or the cgroup is not mounted';
   }
-  if (cpu.nanoCpus < 0 || cpu.nanoCpus > cpu.cpus * NANO_PER_CPU) {
+  if (cpu.nanoCpus !== 0 && (cpu.nanoCpus < NANO_CPUS_MIN || cpu.nanoCpus > cpu.cpus * NANO_PER_CPU)) {
     return `range of CPUs is from 0.01 to ${cpu.cpus}.00, as there are only ${cpu.cpus} CPUs available`;
   }
   return undefined;
@@ -282,12 +298,12 @@ function normaliseBlkio(
   warnings: string[],
 ): Pick<ControlledResources, BlkioKeys> {
   let weight = wholeNumber('BlkioWeight', asked.BlkioWeight);
+  if (weight !== 0 && (weight < 10 || weight > 1000)) {
+    throw invalidArgument('Range of blkio weight is from 10 to 1000');
+  }
   if (weight !== 0 && !cgroup.blkioWeight) {
     warnings.push(discarded('Block I/O weight or the cgroup is not mounted', 'Weight'));
     weight = 0;
-  }
-  if (weight !== 0 && (weight < 10 || weight > 1000)) {
-    throw invalidArgument('Range of blkio weight is from 10 to 1000');
   }
   const list = <T extends ThrottleDevice | WeightDevice>(
     field: BlkioKeys,
@@ -295,11 +311,12 @@ function normaliseBlkio(
     isSupported: boolean,
     [capability, what]: readonly [string, string],
   ): T[] => {
-    if (devices?.length && !isSupported) {
+    const checked = (devices ?? []).map((device) => checkBlockDevice(field, device));
+    if (checked.length > 0 && !isSupported) {
       warnings.push(discarded(`${capability} or the cgroup is not mounted`, what));
       return [];
     }
-    return (devices ?? []).map((device) => checkBlockDevice(field, device));
+    return checked;
   };
   return {
     BlkioWeight: weight,
@@ -343,10 +360,10 @@ type WindowsKeys = 'CpuCount' | 'CpuPercent' | 'IOMaximumIOps' | 'IOMaximumBandw
 
 /** Fields of Windows daemons: shares of a CPU are dropped with a warning, promises about disks refused. As dockerd. */
 function windowsOnly(asked: Resources, warnings: string[]): Pick<ControlledResources, WindowsKeys> {
-  if (wholeNumber('CpuPercent', asked.CpuPercent) > 0) {
+  if (wholeNumber('CpuPercent', asked.CpuPercent) !== 0) {
     warnings.push('linux does not support CPU percent. Percent discarded.');
   }
-  if (wholeNumber('CpuCount', asked.CpuCount) > 0) {
+  if (wholeNumber('CpuCount', asked.CpuCount) !== 0) {
     warnings.push('linux does not support CPU count. Count discarded.');
   }
   if (wholeNumber('IOMaximumBandwidth', asked.IOMaximumBandwidth) !== 0) {

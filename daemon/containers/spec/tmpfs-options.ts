@@ -17,7 +17,16 @@ const flagGroups = [
   ['strictatime', 'nostrictatime'],
   ['private', 'rprivate', 'shared', 'rshared', 'slave', 'rslave', 'unbindable', 'runbindable'],
 ];
-const valueOptions = new Set(['size', 'mode', 'uid', 'gid', 'nr_inodes', 'nr_blocks', 'mpol']);
+/** What tmpfs(5) reads; anything else fails at the start, when it is too late to say which field it was. */
+const valueOptions: ReadonlyMap<string, RegExp> = new Map([
+  ['size', /^\d+(?:[kmgtpe]|%)?$/i],
+  ['mode', /^[0-7]{1,4}$/],
+  ['uid', /^\d{1,10}$/],
+  ['gid', /^\d{1,10}$/],
+  ['nr_inodes', /^\d+[kmgtpe]?$/i],
+  ['nr_blocks', /^\d+[kmgtpe]?$/i],
+  ['mpol', /^[a-z]+(?:=[a-z]+)?(?::[\d,-]+)?$/],
+]);
 
 /** What every tmpfs starts from: nothing in it can be run or be a device, unless asked for. */
 const DEFAULTS = ['noexec', 'nosuid', 'nodev', 'rprivate'];
@@ -43,8 +52,12 @@ export function tmpfsOptions(text: string): string[] {
 function keyOf(option: string): string {
   const group = flagGroups.find((flags) => flags.includes(option))?.[0];
   const [name = '', value] = option.split('=', 2);
-  if (group === undefined && (value === undefined || !valueOptions.has(name))) {
+  const form = valueOptions.get(name);
+  if (group === undefined && (value === undefined || form === undefined)) {
     throw invalidArgument(`invalid tmpfs option ${JSON.stringify(name)}`);
+  }
+  if (group === undefined && form?.test(value ?? '') === false) {
+    throw invalidArgument(`invalid tmpfs option ${JSON.stringify(option)}`);
   }
   return group ?? name;
 }

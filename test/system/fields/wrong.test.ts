@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { ContainerCreateRequest, HostConfig } from '../../../api/types/container.ts';
 import { containerCreateSchema } from '../../../api/schemas/container-create.ts';
 import { containerUpdateSchema, execCreateSchema, execStartSchema } from '../../../api/schemas/others.ts';
 import type { Schema } from '../../../api/schemas/schema.ts';
@@ -146,6 +147,34 @@ describe.skipIf(onReference)('wrong values over HTTP', () => {
       await engine.remove(neighbour);
       await nothingLeft();
     });
+
+    test.each<[string, ContainerCreateRequest, HostConfig]>([
+      ['a:b:c', { User: 'a:b:c' }, {}],
+      ['99999999999', { User: '99999999999' }, {}],
+      ['nogroup9', { User: '0:nogroup9' }, {}],
+      ['nope9', {}, { GroupAdd: ['nope9'] }],
+      ['/nope', { Cmd: ['/nope'] }, {}],
+      ['/bin/busybox', { WorkingDir: '/bin/busybox' }, {}],
+      ['/nope', {}, { Devices: [{ PathOnHost: '/nope' }] }],
+      ['net/core/nope', {}, { Sysctls: { 'net.core.nope': '1' } }],
+      ['net/core/somaxconn', {}, { Sysctls: { 'net.core.somaxconn': 'many' } }],
+      ['/etc/passwd', {}, { Binds: ['/etc/passwd:/bin'] }],
+      ['/nope', {}, { BlkioDeviceReadBps: [{ Path: '/nope', Rate: 1 }] }],
+      ['/dev/null', {}, { BlkioDeviceReadBps: [{ Path: '/dev/null', Rate: 1 }] }],
+    ])(
+      'start: names %s, which only it can judge, and leaves the container as it was',
+      async (name, more, host) => {
+        const id = await engine.create(['sleep', '1000'], host, more);
+        const { BlkioDeviceReadBps: limits } = (await engine.inspect(id)).HostConfig;
+        if (limits?.length === 0 && host.BlkioDeviceReadBps !== undefined) {
+          // Dropped with a warning: this kernel limits no disks.
+          return;
+        }
+        const { status, text } = await post(`/containers/${id}/start`, undefined);
+        expect([status, text]).toEqual([400, expect.stringContaining(name)]);
+        expect((await engine.inspect(id)).State.Status).toBe('created');
+      },
+    );
 
     test('create: hostile text in any field is refused or taken literally, and never a 500', async () => {
       const wrong: string[] = [];

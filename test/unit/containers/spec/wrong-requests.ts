@@ -71,8 +71,13 @@ export const wrongHosts: readonly [HostConfig, string][] = [
     { Memory: 7e6, MemoryReservation: 8e6 },
     'Minimum memory limit can not be less than memory reservation limit, see usage',
   ],
+  [{ MemorySwap: -2 }, 'MemorySwap cannot be negative, but for -1, which is unlimited: -2'],
   [{ MemorySwappiness: 101 }, 'Invalid value: 101, valid memory swappiness range is 0-100'],
   [{ CpuShares: -2 }, 'invalid CPU shares (-2): value must be a positive integer'],
+  [{ CpuShares: 1 }, 'invalid CPU shares (1): range is from 2 to 262144'],
+  [{ CpuShares: 262_145 }, 'invalid CPU shares (262145): range is from 2 to 262144'],
+  [{ NanoCpus: 9_999_999 }, 'range of CPUs is from 0.01 to 4.00, as there are only 4 CPUs available'],
+  [{ PidsLimit: 4_194_305 }, 'PidsLimit cannot be larger than 4194304: 4194305'],
   [{ NanoCpus: 1e9, CpuPeriod: 5000 }, 'Conflicting options: Nano CPUs and CPU Period cannot both be set'],
   [{ NanoCpus: 1e9, CpuQuota: 5000 }, 'Conflicting options: Nano CPUs and CPU Quota cannot both be set'],
   [{ NanoCpus: 5e9 }, 'range of CPUs is from 0.01 to 4.00, as there are only 4 CPUs available'],
@@ -90,6 +95,10 @@ export const wrongHosts: readonly [HostConfig, string][] = [
     'cpu real-time runtime cannot be higher than cpu real-time period',
   ],
   [{ BlkioWeight: 5 }, 'Range of blkio weight is from 10 to 1000'],
+  [
+    { BlkioWeightDevice: [{ Path: '/dev/sda', Weight: 5 }] },
+    'BlkioWeightDevice: range of weight is from 10 to 1000: 5',
+  ],
   [{ BlkioDeviceReadBps: [{ Path: 'sda', Rate: 1 }] }, 'BlkioDeviceReadBps: bad device path: sda'],
   [
     { IOMaximumBandwidth: 1 },
@@ -252,6 +261,11 @@ export const wrongHosts: readonly [HostConfig, string][] = [
   [{ Binds: ['/a:/x'], Tmpfs: { '/x': '' } }, 'Duplicate mount point: /x'],
   [{ Binds: ['/a:/x'], Mounts: [{ Type: 'tmpfs', Target: '/x' }] }, 'Duplicate mount point: /x'],
   [{ Tmpfs: { '/x': 'size=1m,colour=red' } }, 'invalid tmpfs option "colour"'],
+  [{ Tmpfs: { '/x': 'size=much' } }, 'invalid tmpfs option "size=much"'],
+  [{ Tmpfs: { '/x': 'mode=99999' } }, 'invalid tmpfs option "mode=99999"'],
+  [{ Tmpfs: { '/x': 'uid=root' } }, 'invalid tmpfs option "uid=root"'],
+  [{ Tmpfs: { '/x': 'nr_inodes=-1' } }, 'invalid tmpfs option "nr_inodes=-1"'],
+  [{ Tmpfs: { '/x': 'mpol=' } }, 'invalid tmpfs option "mpol="'],
   [{ Tmpfs: { x: '' } }, "invalid mount path: 'x' mount path must be absolute"],
   [{ Mounts: [{ Target: '/x' }] }, 'invalid mount config for type "": mount type unknown'],
   [
@@ -277,6 +291,14 @@ export const wrongHosts: readonly [HostConfig, string][] = [
   [
     { Mounts: [{ Type: 'tmpfs', Source: '/a', Target: '/x' }] },
     'invalid mount config for type "tmpfs": field Source must not be specified',
+  ],
+  [
+    { Mounts: [{ Type: 'volume', Target: '/x', ReadOnly: true }] },
+    'invalid mount config for type "volume": must not set ReadOnly mode when using anonymous volumes',
+  ],
+  [
+    { Mounts: [{ Type: 'bind', Source: '/a', Target: '/x', Consistency: 'total' }] },
+    'invalid mount config for type "bind": invalid Consistency: total',
   ],
   [{ Mounts: [{ Type: 'image', Source: 'a', Target: '/x' }] }, 'Mounts.Type is not supported yet: image'],
   [

@@ -17,6 +17,8 @@ test.each([
   [`${START}error mounting "/a" to rootfs at "/b": mount /a:/b: not a directory`, 'invalid_argument', 127],
   [`${START}error mounting "/a" to rootfs at "/b": stat /a: no such file or directory`, 'internal', 128],
   [`${START}can't get final child's PID from pipe: EOF`, 'internal', 128],
+  [`${START}open /proc/sys/net/core/x: no such file or directory`, 'invalid_argument', 128],
+  [`${START}write /proc/sys/net/core/somaxconn: invalid argument`, 'invalid_argument', 128],
 ])('runcFailure of create takes %j for %s, exit code %d', (text, code, exitCode) => {
   const error = runcFailure('create', line(`runc create failed: ${text}`));
   expect(error).toMatchObject({ code, details: { exitCode } });
