@@ -9,8 +9,11 @@ import { leavesOf } from './schema-leaves.ts';
 
 /** Fields whose observation stands in a test of their own. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
-  'NetworkingConfig.EndpointsConfig.IPAMConfig.IPv4Address': 'test/system/user-networks.test.ts',
-  'NetworkingConfig.EndpointsConfig.Aliases': 'test/system/user-networks.test.ts',
+  'NetworkingConfig.EndpointsConfig.IPAMConfig.IPv4Address': 'test/system/fields/endpoints.test.ts',
+  'NetworkingConfig.EndpointsConfig.IPAMConfig.IPv6Address': 'test/system/fields/endpoints.test.ts',
+  'NetworkingConfig.EndpointsConfig.GwPriority': 'test/system/fields/endpoints.test.ts',
+  'NetworkingConfig.EndpointsConfig.Aliases': 'test/system/name-service.test.ts',
+  'NetworkingConfig.EndpointsConfig.Links': 'test/system/name-service.test.ts',
   'Healthcheck.Test': 'test/system/health.test.ts',
   'Healthcheck.Interval': 'test/system/health.test.ts',
   'Healthcheck.Timeout': 'test/system/health.test.ts',
@@ -37,13 +40,8 @@ const WITHOUT_ROW: Readonly<Record<string, string>> = {
   'HostConfig.StorageOpt': 'refused: overlayfs without project quotas limits nothing',
   'HostConfig.Mounts.VolumeOptions.Subpath': 'refused: of API 1.45',
   'HostConfig.Mounts.VolumeOptions.DriverConfig.Options': 'refused until the local driver mounts devices',
-  'NetworkingConfig.EndpointsConfig.IPAMConfig.IPv6Address':
-    'refused on the default bridge; of networks with an IPv6 subnet',
   'NetworkingConfig.EndpointsConfig.IPAMConfig.LinkLocalIPs': 'refused: not supported',
-  'NetworkingConfig.EndpointsConfig.Links':
-    'refused on the default bridge; names of user networks, shown by inspect',
   'NetworkingConfig.EndpointsConfig.DriverOpts': 'refused: no driver takes any',
-  'NetworkingConfig.EndpointsConfig.GwPriority': 'of API 1.48: decides among several networks',
   'NetworkingConfig.EndpointsConfig.NetworkID': ANSWER,
   'NetworkingConfig.EndpointsConfig.EndpointID': ANSWER,
   'NetworkingConfig.EndpointsConfig.Gateway': ANSWER,
