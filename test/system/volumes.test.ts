@@ -15,7 +15,7 @@ describeEngine('volumes', (engine) => {
     await prune('1.41');
   });
 
-  test('prune: takes anonymous ones that nobody uses, all of them when told or under 1.41, used ones never', async () => {
+  test('prune: takes anonymous ones that nobody uses, all when told or under 1.41, used ones never', async () => {
     const { Name: unnamed } = await create({});
     await create({ Name: 'kept' });
     await create({ Name: 'used' });
