@@ -45,6 +45,8 @@ export const limits = {
   layerReadersMax: 4,
   /** A layer worker without work ends after this time and gives its memory back. */
   layerWorkerIdleMs: 5_000,
+  /** Entries of a directory that is deleted without a thread of its own. */
+  smallTreeEntries: 48,
   /** Nesting of directories that are copied out of a container or into it; each level holds two descriptors. */
   archiveDepthMax: 1024,
   /** Tars of containers' files written out at the same time; each blocks a thread while its client is slow. */

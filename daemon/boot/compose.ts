@@ -140,11 +140,17 @@ async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain
   const base = { deps, host, database, events };
 
   // Images, volumes and networks ask about containers, which are made of them: answered once the registry is there.
-  const late: { containers?: Containers; archives?: Archives } = {};
-  const { images, layers } = await composeImages(base, parts, (id) => late.containers?.imageUsers(id) ?? []);
+  const late: { containers?: Containers } = {};
+  const files = await composeFiles(base, parts);
+  const { archives } = files;
+  const { images, layers } = await composeImages(
+    base,
+    { parts, archives },
+    (id) => late.containers?.imageUsers(id) ?? [],
+  );
   const volumes = await composeVolumes(base, {
     users: (name) => late.containers?.volumeUsers(name) ?? [],
-    sizes: (directories) => late.archives?.sizes(directories) ?? Promise.resolve([]),
+    archives,
   });
   const network = composeNetwork(base, parts, {
     containerName: (id) => late.containers?.nameOf(id),
@@ -152,8 +158,6 @@ async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain
   });
   const runtime = composeRuntime(host, instance, log);
   parts.defer('end exit watch', () => runtime[Symbol.dispose]());
-  const files = await composeFiles(base, parts);
-  late.archives = files.archives;
   const containers = composeContainers(base, { images, layers, volumes, network, runtime, ...files });
   late.containers = containers;
   await containers.restore();
@@ -166,7 +170,7 @@ async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain
     containers: () => containers.list({ all: true, limit: 0, size: true, filters: new Map() }),
     volumes: async () => (await volumes.list(new Map())).Volumes,
     containersOfVolume: (name) => containers.volumeUsers(name).length,
-    sizes: (directories) => files.archives.sizes(directories),
+    sizes: (directories) => archives.sizes(directories),
   });
   const { system, registries, reload } = composeSystem(base, {
     diskUsage: (types) => usages.read(types),
@@ -190,13 +194,14 @@ interface Base {
 
 async function composeImages(
   { deps: { instance, log }, database, events }: Base,
-  parts: Rollback,
+  { parts, archives }: { parts: Rollback; archives: Archives },
   users: (imageId: string) => readonly ImageUser[],
 ): Promise<{ images: Images; layers: LayerStore }> {
   const { dataRoot } = instance.paths;
   const workers = new LayerWorkers();
   parts.defer('end layer threads', () => workers[Symbol.asyncDispose]());
-  const layers = new LayerStore({ dataRoot, workers, log });
+  const removeTree = (path: string): Promise<void> => archives.removeUnreachable(path);
+  const layers = new LayerStore({ dataRoot, workers, removeTree, log });
   const spools = new SpoolDirectory(dataRoot);
   const images = new Images({ database, journal: events, layers, spools, clock: systemClock, log, users });
   await images.restore();
@@ -205,11 +210,16 @@ async function composeImages(
 
 async function composeVolumes(
   { deps: { instance, log }, database, events }: Base,
-  questions: Pick<VolumesDeps, 'users' | 'sizes'>,
+  { users, archives }: Pick<VolumesDeps, 'users'> & { archives: Archives },
 ): Promise<Volumes> {
-  const directories = new LocalVolumes({ root: instance.paths.volumes, log });
+  const directories = new LocalVolumes({
+    root: instance.paths.volumes,
+    removeTree: (path) => archives.remove(path),
+    log,
+  });
   const volumes = new Volumes({
-    ...questions,
+    users,
+    sizes: (paths) => archives.sizes(paths),
     journal: events,
     database,
     directories,
@@ -259,6 +269,7 @@ function composeContainers({ deps, host, database, events }: Base, neighbours: N
       dataRoot,
       layers: directories,
       sizes: (paths) => archives.sizes(paths),
+      removeTree: (path) => archives.removeUnreachable(path),
       log,
     }),
     mounts,

@@ -7,12 +7,13 @@ import { streamOf } from '../layers/worker-stream.ts';
 import { Lane } from '../layers/worker-threads.ts';
 import type { Change, ChangesRequest } from './changes.ts';
 import type { ExtractRequest } from './extract.ts';
+import { removeSmallTree } from './small-tree.ts';
 import type { ArchiveJob, ArchiveResult, TarRequest } from './jobs.ts';
 
 /**
- * Threads that walk containers' files: unpack what is copied in, write out what is copied out, compare, count. Started
- * when there is work, ended when there has been none for a while. Reading has threads of its own, because a slow client
- * holds one as long as it likes.
+ * Threads that walk containers' files: unpack what is copied in, write out what is copied out, compare, count, delete.
+ * Started when there is work, ended when there has been none for a while. Reading has threads of its own, because a
+ * slow client holds one as long as it likes.
  */
 export class Archives implements AsyncDisposable {
   readonly #workers = new Lane(Math.max(1, availableParallelism()));
@@ -45,6 +46,21 @@ export class Archives implements AsyncDisposable {
   async sizes(directories: readonly string[]): Promise<(number | null)[]> {
     const result = await this.#run({ kind: 'sizes', directories });
     return result.kind === 'sizes' ? result.bytes : wrong(result);
+  }
+
+  /** Deletes a directory with all below it, whoever may still write to it; nothing there is no error. */
+  async remove(path: string): Promise<void> {
+    await this.#run({ kind: 'remove', path });
+  }
+
+  /**
+   * The same for one that no process can reach any more. Most containers leave a dozen files, for which no thread is
+   * started; thousands would keep the event loop busy with as many callbacks.
+   */
+  async removeUnreachable(path: string): Promise<void> {
+    if (!(await removeSmallTree(path))) {
+      await this.remove(path);
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -5,6 +5,7 @@ import { failpoint } from '../../daemon/base/failpoint.ts';
 import { changesOf, DELETED, type Change, type ChangesRequest } from './changes.ts';
 import { extract, type ExtractRequest } from './extract.ts';
 import { locate, Place } from './locate.ts';
+import { removeTree } from './remove-tree.ts';
 import { TarOut } from './tar-out.ts';
 import { treeBytes } from './tree-bytes.ts';
 import type { FilesView } from './view.ts';
@@ -29,7 +30,9 @@ export type ArchiveJob =
   /** A tar of the changes as an image layer has them, deletions as whiteouts. */
   | { kind: 'layer'; request: ChangesRequest }
   | { kind: 'changes'; request: ChangesRequest }
-  | { kind: 'sizes'; directories: readonly string[] };
+  | { kind: 'sizes'; directories: readonly string[] }
+  /** Deletes one of the engine's own directories. */
+  | { kind: 'remove'; path: string };
 
 export type ArchiveResult =
   | { kind: 'done' }
@@ -60,6 +63,9 @@ export function runArchiveJob(job: ArchiveJob, control: JobControl): ArchiveResu
       return { kind: 'changes', changes: changesOf(job.request) };
     case 'sizes':
       return { kind: 'sizes', bytes: job.directories.map((directory) => treeBytes(directory)) };
+    case 'remove':
+      removeTree(job.path);
+      return { kind: 'done' };
     default:
       return unreachable(job);
   }

@@ -1,5 +1,5 @@
 import { chmodSync, chownSync, mkdirSync, renameSync } from 'node:fs';
-import { readdir, rm, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { errnoOf, invariant } from '../../daemon/base/errors.ts';
@@ -30,14 +30,16 @@ export class RootfsDirectories {
   readonly #log: Logger;
   readonly #layers: LayerDirectories;
   readonly #sizes: (directories: readonly string[]) => Promise<(number | null)[]>;
+  readonly #removeTree: (path: string) => Promise<void>;
   /** Of the root of each layer; a layer never changes. */
   readonly #owners = new Map<number, Owner>();
 
-  /** `sizes` counts bytes below directories on another thread. */
+  /** `sizes` counts bytes below directories, `removeTree` deletes one, without stopping this thread. */
   constructor(deps: {
     dataRoot: string;
     layers: LayerDirectories;
     sizes: (directories: readonly string[]) => Promise<(number | null)[]>;
+    removeTree: (path: string) => Promise<void>;
     log: Logger;
     mergedRoot?: string;
   }) {
@@ -47,6 +49,7 @@ export class RootfsDirectories {
     this.#mergedRoot = deps.mergedRoot ?? this.#root;
     this.#layers = deps.layers;
     this.#sizes = deps.sizes;
+    this.#removeTree = deps.removeTree;
   }
 
   /**
@@ -99,7 +102,7 @@ export class RootfsDirectories {
       }
       throw error;
     }
-    rm(hidden, { recursive: true, force: true }).catch((error: unknown) => {
+    this.#removeTree(hidden).catch((error: unknown) => {
       this.#log.error(
         { directory: hidden, err: error },
         'files of a removed container stay until the next start',

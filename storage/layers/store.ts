@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { errnoOf, invariant } from '../../daemon/base/errors.ts';
@@ -27,11 +27,19 @@ const REMOVED = 'removed-';
 export class LayerStore {
   readonly #root: string;
   readonly #workers: LayerWorkers;
+  readonly #removeTree: (path: string) => Promise<void>;
   readonly #log: Logger;
 
-  constructor(deps: { dataRoot: string; workers: LayerWorkers; log: Logger }) {
+  /** `removeTree` deletes a directory without stopping this thread. */
+  constructor(deps: {
+    dataRoot: string;
+    workers: LayerWorkers;
+    removeTree: (path: string) => Promise<void>;
+    log: Logger;
+  }) {
     this.#root = join(deps.dataRoot, 'layers');
     this.#workers = deps.workers;
+    this.#removeTree = deps.removeTree;
     this.#log = deps.log;
   }
 
@@ -67,7 +75,7 @@ export class LayerStore {
       }
       return { ...layer, directory };
     } catch (error) {
-      await rm(directory, { recursive: true, force: true });
+      await this.#removeTree(directory);
       throw error;
     }
   }
@@ -78,14 +86,14 @@ export class LayerStore {
     await inheritDirectories(join(layer.directory, DIFF), lowers, layer.implied);
     const target = this.directory(id);
     // An id reserved before a power cut may have left a directory; no row names it, or the id would not be free.
-    await rm(target, { recursive: true, force: true });
+    await this.#removeTree(target);
     await rename(layer.directory, target);
     failpoint('images.load.rename');
   }
 
   /** Removes an unpacked layer that is not wanted after all. */
   async discard(layer: UnpackedLayer): Promise<void> {
-    await rm(layer.directory, { recursive: true, force: true });
+    await this.#removeTree(layer.directory);
   }
 
   /** Everything placed so far is on the disk once this resolves. Call before the rows are committed. */
@@ -112,7 +120,7 @@ export class LayerStore {
       }
       throw error;
     }
-    await rm(doomed, { recursive: true, force: true });
+    await this.#removeTree(doomed);
   }
 
   /** Removes everything that is no directory of these layers: what a crash left. At start, before any load. */
@@ -121,7 +129,7 @@ export class LayerStore {
     for (const name of await readdir(this.#root)) {
       if (!names.has(name)) {
         this.#log.info({ directory: name }, 'removing a layer directory that no layer owns');
-        await rm(join(this.#root, name), { recursive: true, force: true });
+        await this.#removeTree(join(this.#root, name));
       }
     }
   }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { constants, existsSync, fstatSync, openSync } from 'node:fs';
-import { chmod, mkdir, readdir, readFile, realpath, rename, rm, rmdir } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, realpath, rename, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EngineError, conflict, errnoOf } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
@@ -27,9 +27,12 @@ const TRASH = /^\.removed-([0-9a-f]{16})-(.+)$/;
 export class LocalVolumes {
   readonly #root: string;
   readonly #log: Logger;
+  readonly #removeTree: (path: string) => Promise<void>;
 
-  constructor(deps: { root: string; log: Logger }) {
+  /** `removeTree` deletes a directory without stopping this thread. */
+  constructor(deps: { root: string; removeTree: (path: string) => Promise<void>; log: Logger }) {
     this.#root = deps.root;
+    this.#removeTree = deps.removeTree;
     this.#log = deps.log;
   }
 
@@ -66,7 +69,7 @@ export class LocalVolumes {
     const trash = join(this.#root, `.removed-${randomBytes(8).toString('hex')}-${name}`);
     await renameIfThere(path, trash);
     return {
-      finish: () => rm(trash, { recursive: true, force: true }),
+      finish: () => this.#removeTree(trash),
       undo: () => renameIfThere(trash, path),
     };
   }
@@ -86,7 +89,7 @@ export class LocalVolumes {
       return;
     }
     const filling = join(home, '_filling');
-    await rm(filling, { recursive: true, force: true });
+    await this.#removeTree(filling);
     await mkdir(join(filling, 'entries'), { recursive: true, mode: 0o700 });
     await mkdir(join(filling, 'directory'), { mode: 0o700 });
     try {
@@ -96,7 +99,7 @@ export class LocalVolumes {
       await copyTree(source.fd, entries.fd);
       copyDirectoryMetadata(source, directory);
     } catch (error) {
-      await rm(filling, { recursive: true, force: true });
+      await this.#removeTree(filling);
       throw copyError(name, sourcePath, error);
     }
     failpoint('volume.populate.copied');
@@ -123,7 +126,7 @@ export class LocalVolumes {
         await rename(join(this.#root, entry), join(this.#root, removed));
         present.add(removed);
       } else {
-        await rm(join(this.#root, entry), { recursive: true, force: true });
+        await this.#removeTree(join(this.#root, entry));
       }
     }
     for (const name of known) {
@@ -144,7 +147,7 @@ export class LocalVolumes {
         return undefined;
       });
       if (contents?.length === 0) {
-        await rm(join(this.#root, name), { recursive: true, force: true });
+        await this.#removeTree(join(this.#root, name));
       } else {
         this.#log.warn({ entry: name }, 'found data of no known volume, left it alone');
       }
@@ -166,7 +169,7 @@ export class LocalVolumes {
     // From a directory of its own: moving the entries changed the times of the one they were in.
     using directory = openDirectory(join(filled, 'directory'));
     copyDirectoryMetadata(directory, target);
-    await rm(filled, { recursive: true, force: true });
+    await this.#removeTree(filled);
     failpoint('volume.populate.done');
     return true;
   }

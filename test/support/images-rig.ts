@@ -28,7 +28,12 @@ export class ImagesRig implements AsyncDisposable {
     this.dataRoot = dataRoot;
     this.database = openDatabase(join(dataRoot, 'berth.db'), silentLogger);
     this.#workers = new LayerWorkers();
-    this.layers = new LayerStore({ dataRoot, workers: this.#workers, log: silentLogger });
+    this.layers = new LayerStore({
+      dataRoot,
+      workers: this.#workers,
+      removeTree: (path) => rm(path, { recursive: true, force: true }),
+      log: silentLogger,
+    });
     this.images = this.#build();
   }
 

@@ -20,6 +20,7 @@ const mkdirat = declare('int mkdirat(int dirfd, const void *path, uint32_t mode)
 const mknodat = declare('int mknodat(int dirfd, const void *path, uint32_t mode, uint64_t dev)');
 const symlinkat = declare('int symlinkat(const void *target, int dirfd, const void *path)');
 const linkat = declare('int linkat(int fromfd, const void *from, int tofd, const void *to, int flags)');
+const renameat = declare('int renameat(int fromfd, const void *from, int tofd, const void *to)');
 const unlinkat = declare('int unlinkat(int dirfd, const void *path, int flags)');
 const fchownat = declare('int fchownat(int dirfd, const void *path, uint32_t uid, uint32_t gid, int flags)');
 const fchown = declare('int fchown(int fd, uint32_t uid, uint32_t gid)');
@@ -242,6 +243,11 @@ export function makeLinkAt(from: number, fromName: string, to: number, toName: s
 
 export function unlinkAt(directory: number, name: string): void {
   unlinkat(name, directory, cString(name), 0);
+}
+
+/** Moves a name, onto whatever has the new one. Throws EXDEV, ENOTEMPTY. */
+export function renameAt(from: number, fromName: string, to: number, toName: string): void {
+  renameat(fromName, from, cString(fromName), to, cString(toName));
 }
 
 /** Removes an empty directory. Throws ENOTEMPTY, ENOTDIR. */

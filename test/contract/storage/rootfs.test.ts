@@ -21,6 +21,7 @@ needs('root')('rootfs directories', () => {
         dataRoot,
         layers: { diff, sizeBytes: (id) => id * 10 },
         sizes: (directories) => archives.sizes(directories),
+        removeTree: (path) => archives.remove(path),
         log: silentLogger,
       });
       expect(await rootfs.list()).toEqual([]);

@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { silentLogger } from '../../../daemon/base/log.ts';
@@ -14,7 +15,11 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'bth-volumes-'));
   image = join(folder, 'image');
   mkdirSync(image);
-  volumes = new LocalVolumes({ root: join(folder, 'volumes'), log: silentLogger });
+  volumes = new LocalVolumes({
+    root: join(folder, 'volumes'),
+    removeTree: (path) => rm(path, { recursive: true, force: true }),
+    log: silentLogger,
+  });
 });
 
 afterEach(() => {
@@ -113,8 +118,13 @@ test.each([
   writeFileSync(
     script,
     `import { LocalVolumes } from '${repository}/storage/volumes/local-volumes.ts';
+     import { rm } from 'node:fs/promises';
      import { silentLogger } from '${repository}/daemon/base/log.ts';
-     const volumes = new LocalVolumes({ root: '${folder}/volumes', log: silentLogger });
+     const volumes = new LocalVolumes({
+       root: '${folder}/volumes',
+       removeTree: (path) => rm(path, { recursive: true, force: true }),
+       log: silentLogger,
+     });
      await volumes.create('v');
      await volumes.populate('v', '${image}', '/data');`,
   );

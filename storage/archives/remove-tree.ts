@@ -1,0 +1,140 @@
+/** @path-hostile */
+import { randomUUID } from 'node:crypto';
+import { basename, dirname } from 'node:path';
+import { errnoOf } from '../../daemon/base/errors.ts';
+import {
+  fileStatus,
+  listNames,
+  openPathAt,
+  removeDirectoryAt,
+  renameAt,
+  reopen,
+  unlinkAt,
+} from '../../daemon/base/kernel/files.ts';
+import { OpenFile, openRoot } from '../../daemon/base/kernel/safepath.ts';
+
+/** Each level holds two descriptors; what lies deeper is moved up first. */
+const DEPTH_MAX = 64;
+
+/**
+ * Deletes a file, or a directory with all below it, of any depth; nothing there is no error. Links are never followed,
+ * also when somebody makes them meanwhile. Synchronous, for a worker. Throws KernelError (EBUSY for a mount point).
+ */
+export function removeTree(path: string): void {
+  using parent = openParent(path);
+  if (parent !== undefined) {
+    new Removal().remove(parent.fd, nameOf(path));
+  }
+}
+
+class Removal {
+  #movedUpCount = 0;
+  /** Nothing in the tree has such a name. */
+  readonly #mark = randomUUID();
+
+  remove(parent: number, name: string): void {
+    if (!unlink(parent, name)) {
+      this.#directory(parent, name, { top: undefined, depth: 1 });
+    }
+  }
+
+  #directory(parent: number, name: string, where: { top: number | undefined; depth: number }): void {
+    using directory = openDirectory(parent, name);
+    if (directory === undefined) {
+      return;
+    }
+    const top = where.top ?? directory.fd;
+    if (where.depth === DEPTH_MAX) {
+      this.#moveUp(directory.fd, top);
+    } else {
+      for (const child of listNames(directory.fd)) {
+        if (!unlink(directory.fd, child)) {
+          this.#directory(directory.fd, child, { top, depth: where.depth + 1 });
+        }
+      }
+    }
+    if (where.top === undefined) {
+      this.#movedUp(directory.fd);
+    }
+    unlessGone(() => removeDirectoryAt(parent, name));
+  }
+
+  /** The names of a directory deep below become names of the topmost. */
+  #moveUp(directory: number, top: number): void {
+    for (const child of listNames(directory)) {
+      if (!unlink(directory, child)) {
+        this.#movedUpCount += 1;
+        unlessGone(() => renameAt(directory, child, top, `${this.#mark}-${this.#movedUpCount}`));
+      }
+    }
+  }
+
+  /** Whatever has come up meanwhile, and what comes up from there. */
+  #movedUp(top: number): void {
+    for (let left = listNames(top); left.length > 0; left = listNames(top)) {
+      for (const child of left) {
+        if (!unlink(top, child)) {
+          this.#directory(top, child, { top, depth: 2 });
+        }
+      }
+    }
+  }
+}
+
+function openParent(path: string): OpenFile | undefined {
+  try {
+    return openRoot(dirname(path));
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+/** Ours, and so ASCII or UTF-8; as the byte string that file calls take. */
+function nameOf(path: string): string {
+  return Buffer.from(basename(path)).toString('latin1');
+}
+
+/** undefined when there is none by now. */
+function openDirectory(parent: number, name: string): OpenFile | undefined {
+  try {
+    using named = new OpenFile(openPathAt(parent, name));
+    return fileStatus(named.fd).isDirectory ? reopen(named.fd, 'directory') : undefined;
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+function isDirectory(parent: number, name: string): boolean {
+  using directory = openDirectory(parent, name);
+  return directory !== undefined;
+}
+
+function unlessGone(step: () => void): void {
+  try {
+    step();
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') {
+      throw error;
+    }
+  }
+}
+
+/** False for a directory. */
+function unlink(parent: number, name: string): boolean {
+  try {
+    unlessGone(() => unlinkAt(parent, name));
+    return true;
+  } catch (error) {
+    // EPERM is what POSIX, and some file systems, say of a directory; also of a file that is immutable.
+    if (errnoOf(error) === 'EISDIR' || (errnoOf(error) === 'EPERM' && isDirectory(parent, name))) {
+      return false;
+    }
+    throw error;
+  }
+}
