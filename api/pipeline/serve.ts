@@ -73,6 +73,11 @@ class HandledRequest implements ApiRequest<unknown> {
   readonly query: Query;
   readonly body: unknown;
   readonly speaks: Dialect['speaks'];
+  /** Bound, as handlers take it apart. */
+  readonly header = (name: string): string | undefined => {
+    const value = this.#incoming.req.headers[name];
+    return Array.isArray(value) ? value.join(', ') : value;
+  };
   readonly #route: ServedRoute;
   readonly #incoming: Incoming;
   readonly #running: Set<AbortController>;

@@ -1,4 +1,5 @@
 import { invalidArgument, notImplemented } from '../../daemon/base/errors.ts';
+import { registryAuth } from './registry-auth.ts';
 import { empty, ok, route } from './route.ts';
 import type { ServedRoute } from './route.ts';
 import { defined } from './values.ts';
@@ -23,15 +24,18 @@ export const imageRoutes: readonly ServedRoute[] = [
     id: 'image.create',
     method: 'POST',
     path: '/images/create',
-    partly: 'importing a tarball; pulling answers 501',
+    partly: 'all but importing from a URL',
     body: { kind: 'bytes' },
-    handler: async ({ query, bytes, signal }, { images }) => {
+    handler: async ({ query, bytes, header, signal }, { images }) => {
       const source = query.text('fromSrc');
+      const image = query.text('fromImage');
+      if (image !== undefined) {
+        const options = { name: image, auth: registryAuth(header('x-registry-auth')), signal };
+        const asked = defined({ tag: query.text('tag'), platform: query.text('platform') });
+        return { kind: 'json-lines', messages: images.pull({ ...options, ...asked }) };
+      }
       if (source === undefined) {
-        throw notImplemented(
-          `pulling ${query.text('fromImage') ?? 'images'} is not supported yet: ` +
-            'bring images with docker load or import',
-        );
+        throw invalidArgument('parameter fromImage or fromSrc is required: what to make the image from');
       }
       if (source !== '-') {
         throw notImplemented(
@@ -79,6 +83,17 @@ export const imageRoutes: readonly ServedRoute[] = [
       kind: 'tar',
       bytes: await images.save([params['name'] ?? ''], { signal }),
     }),
+  }),
+  route({
+    id: 'image.push',
+    method: 'POST',
+    path: '/images/*name/push',
+    handler: ({ params, query, header, signal }, { images }) => {
+      const options = { auth: registryAuth(header('x-registry-auth')), signal };
+      const tag = defined({ tag: query.text('tag') });
+      const messages = images.push(params['name'] ?? '', { ...options, ...tag });
+      return Promise.resolve({ kind: 'json-lines', messages });
+    },
   }),
   route({
     id: 'image.inspect',

@@ -22,7 +22,6 @@ const NOT_YET: readonly Line[] = [
   ['image.build', 'POST', '/build', 'building images is'],
   ['image.buildPrune', 'POST', '/build/prune', 'pruning the build cache is', 31],
   ['image.commit', 'POST', '/commit', 'committing a container as an image is'],
-  ['image.push', 'POST', '/images/*name/push', 'pushing images is'],
   ['image.search', 'GET', '/images/search', 'searching images in a registry is'],
   ['image.prune', 'POST', '/images/prune', 'pruning images is', 25],
   ['image.distribution', 'GET', '/distribution/*name/json', 'asking a registry about an image is', 30],

@@ -14,6 +14,8 @@ export interface ApiRequest<Body = undefined> {
   params: Readonly<Record<string, string>>;
   query: Query;
   body: Body;
+  /** A header of the request, by its name in lower case. */
+  header: (name: string) => string | undefined;
   /** The undecoded body (a tarball). Only for routes with `body: 'bytes'`. */
   bytes: Readable;
   /** Aborted when the client hangs up or the daemon stops. */

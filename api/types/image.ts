@@ -51,6 +51,16 @@ export interface ImageDeleteItem {
   Deleted?: string;
 }
 
+/** How a client proves to a registry who it is: the header `X-Registry-Auth`, decoded. Nothing = nobody. */
+export interface RegistryAuth {
+  username?: string;
+  password?: string;
+  /** Replaces the password: an OAuth 2 refresh token. */
+  identityToken?: string;
+  /** A bearer token used as it is. */
+  registryToken?: string;
+}
+
 /** One object of a JSON progress stream (load, import, pull, push, build). */
 export interface ProgressMessage {
   stream?: string;

@@ -28,6 +28,7 @@ import type {
   ImageInspect,
   ImageSummary,
   ProgressMessage,
+  RegistryAuth,
 } from './image.ts';
 import type {
   DiskUsage,
@@ -177,6 +178,27 @@ export interface ImagePort {
   remove(ref: string, options: { force: boolean; noprune: boolean }): Promise<ImageDeleteItem[]>;
   /** Reads a tarball and yields progress; an error before the first message is thrown by the first `next()`. */
   load(tar: Readable, options: { quiet: boolean; signal: AbortSignal }): AsyncIterable<ProgressMessage>;
+  /**
+   * Fetches an image, or all tags of a repository when `name` and `tag` name none, and yields progress; an error before
+   * the first message is thrown by the first `next()`: not_found, unauthorized, unavailable.
+   */
+  pull(options: {
+    name: string;
+    /** A tag or a digest. */
+    tag?: string;
+    /** `os[/architecture[/variant]]`; this host's by default. */
+    platform?: string;
+    auth: RegistryAuth;
+    signal: AbortSignal;
+  }): AsyncIterable<ProgressMessage>;
+  /**
+   * Gives an image to the registry that its name names, or all tags of the name without `tag`. Yields progress as
+   * `pull` does; the last message of each tag has `aux` with Tag, Digest and Size.
+   */
+  push(
+    name: string,
+    options: { tag?: string; auth: RegistryAuth; signal: AbortSignal },
+  ): AsyncIterable<ProgressMessage>;
   /** A tar stream with all named images. Throws not_found before the first byte. */
   save(refs: readonly string[], options: { signal: AbortSignal }): Promise<Readable>;
   import(

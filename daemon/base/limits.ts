@@ -5,6 +5,22 @@
 export const limits = {
   /** A registry or token server that does not begin to answer is given up. */
   registryAnswerTimeoutMs: 30_000,
+  /** Idle connections to registries kept for the requests of one pull or push. */
+  registryConnectionsKept: 8,
+  /** Pauses before a request that a registry could not answer is sent again. */
+  registryRetryDelaysMs: [250, 1_000, 2_000, 4_000, 8_000],
+  /** Longest pause that a registry may ask for (Retry-After). */
+  registryRetryAfterMaxMs: 60_000,
+  /** Bytes of a blob after which earlier failures no longer count: the connection is bad, but it gets there. */
+  registryProgressBytes: 1024 * 1024,
+  /** Time in which a download has to bring `registrySlowBytes`, or it is begun on another connection. */
+  registrySlowMs: 30_000,
+  registrySlowBytes: 32 * 1024,
+  /** Redirects followed for one request. */
+  registryRedirectsMax: 5,
+  /** Tags of one repository pulled at once, and pages of a registry's lists that are read. */
+  registryTagsMax: 10_000,
+  registryPagesMax: 200,
   /** A token server's answer. */
   registryTokenBytesMax: 1024 * 1024,
   /** What of a registry's error document is read, and shown. */

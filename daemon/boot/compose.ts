@@ -31,7 +31,7 @@ import { Containers } from '../containers/containers.ts';
 import { checkCgroupParent } from '../containers/spec/cgroup-parent.ts';
 import { EventLog } from '../events/log.ts';
 import { Execs } from '../execs/execs.ts';
-import type { ImageUser } from '../images/deps.ts';
+import type { ImageUser, RegistryUse } from '../images/deps.ts';
 import { Images } from '../images/images.ts';
 import { ContainerLogs } from '../logs/container-logs.ts';
 import { hostFiles } from '../networks/host-files.ts';
@@ -50,7 +50,13 @@ import type { VolumesDeps } from '../volumes/volumes.ts';
 import { reloadAttributes } from './config/reload.ts';
 import type { Config } from './config/settings.ts';
 import { readSeccompDefault } from './seccomp-default.ts';
-import { buildOf, engineDefaultsOf, networkOptionsOf, systemSettingsOf } from './derived.ts';
+import {
+  buildOf,
+  engineDefaultsOf,
+  networkOptionsOf,
+  registrySettingsOf,
+  systemSettingsOf,
+} from './derived.ts';
 import type { Instance } from './instance.ts';
 import { ENGINE_VERSION, readBuildStamp } from './version.ts';
 
@@ -137,7 +143,8 @@ async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain
   parts.defer('close database', () => database.close());
   const events = new EventLog({ database, clock: systemClock, log });
   parts.defer('end event streams', () => events[Symbol.dispose]());
-  const base = { deps, host, database, events };
+  const live = { config };
+  const base = { deps, host, database, events, live };
 
   // Images, volumes and networks ask about containers, which are made of them: answered once the registry is there.
   const late: { containers?: Containers } = {};
@@ -190,10 +197,12 @@ interface Base {
   host: Host;
   database: SqliteDatabase;
   events: EventLog;
+  /** The configuration as it is now. */
+  live: { config: Config };
 }
 
 async function composeImages(
-  { deps: { instance, log }, database, events }: Base,
+  { deps: { instance, log }, database, events, live }: Base,
   { parts, archives }: { parts: Rollback; archives: Archives },
   users: (imageId: string) => readonly ImageUser[],
 ): Promise<{ images: Images; layers: LayerStore }> {
@@ -203,7 +212,22 @@ async function composeImages(
   const removeTree = (path: string): Promise<void> => archives.removeUnreachable(path);
   const layers = new LayerStore({ dataRoot, workers, removeTree, log });
   const spools = new SpoolDirectory(dataRoot);
-  const images = new Images({ database, journal: events, layers, spools, clock: systemClock, log, users });
+  const registry = (): RegistryUse => ({
+    settings: registrySettingsOf(live.config),
+    certificateRoots: CERTIFICATE_ROOTS,
+    downloadsMax: live.config.maxConcurrentDownloads,
+    uploadsMax: live.config.maxConcurrentUploads,
+  });
+  const images = new Images({
+    database,
+    journal: events,
+    layers,
+    spools,
+    clock: systemClock,
+    log,
+    users,
+    registry,
+  });
   await images.restore();
   return { images, layers };
 }
@@ -292,29 +316,28 @@ function composeContainers({ deps, host, database, events }: Base, neighbours: N
 }
 
 function composeSystem(
-  { deps: { config }, host: { facts }, database, events }: Base,
+  { live, host: { facts }, database, events }: Base,
   answers: Pick<SystemDeps, 'counts' | 'diskUsage'>,
 ): { system: System; registries: Registries; reload: (config: Config) => void } {
-  let current = config;
   const id = engineId(database);
   const system = new System({
     engineId: id,
     build: buildOf(database.sqliteVersion, readBuildStamp()),
     facts,
     live: liveFacts,
-    settings: () => systemSettingsOf(current, facts),
+    settings: () => systemSettingsOf(live.config, facts),
     ...answers,
     eventListeners: () => events.listeners,
     environment: process.env,
     clock: systemClock,
   });
   const reload = (next: Config): void => {
-    current = next;
+    live.config = next;
     const attributes = reloadAttributes(next, facts.hostname);
     events.commit((emit) => emit({ type: 'daemon', action: 'reload', actorId: id, attributes }));
   };
   const registries = new Registries({
-    settings: () => ({ insecure: current.insecureRegistries }),
+    settings: () => registrySettingsOf(live.config),
     certificateRoots: CERTIFICATE_ROOTS,
   });
   return { system, registries, reload };

@@ -6,6 +6,7 @@ import type { LogDefaults } from '../containers/spec/log-config.ts';
 import { parseCidr } from '../base/ipv4.ts';
 import { BUILT_IN_SUPPLIES } from '../networks/ipam.ts';
 import type { NetworkOptions } from '../networks/options.ts';
+import type { RegistrySettings } from '../../storage/registry/hosts.ts';
 import type { Build, SystemSettings } from '../system/ports.ts';
 import type { Config } from './config/settings.ts';
 import type { Instance } from './instance.ts';
@@ -96,4 +97,9 @@ function cgroupnsMode(text: string): EngineDefaults['cgroupnsMode'] {
 /** No profile is loaded by this engine yet, so containers are unconfined by AppArmor wherever it is on. */
 function apparmorProfile(): string | null {
   return null;
+}
+
+/** How registries are reached. */
+export function registrySettingsOf(config: Config): RegistrySettings {
+  return { insecure: config.insecureRegistries, mirrors: config.registryMirrors };
 }

@@ -3,7 +3,7 @@ import { invariant } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { parseRfc3339Nano } from '../base/clock.ts';
 import { Rollback } from '../base/rollback.ts';
-import type { LayerRow } from '../../storage/database/rows.ts';
+import type { ImageDigestRow, LayerBlobRow, LayerRow } from '../../storage/database/rows.ts';
 import { chainIds } from '../../storage/layers/chain.ts';
 import type { UnpackedLayer } from '../../storage/layers/store.ts';
 import { canonicalRepository, type Reference } from '../../storage/references/reference.ts';
@@ -19,7 +19,13 @@ export interface NewImage {
   /** Bottom first: a layer that exists (and is pinned), or one just unpacked. */
   layers: readonly (LayerRow | UnpackedLayer)[];
   names: readonly Reference[];
-  action: 'load' | 'import';
+  /** What registries call it. */
+  digests?: readonly Omit<ImageDigestRow, 'imageId'>[];
+  /** Where registries have its layers, by position. */
+  blobs?: readonly (Omit<LayerBlobRow, 'layerId'> & { position: number })[];
+  action: 'load' | 'import' | 'pull';
+  /** What the event is about, where that is not the image's id. */
+  event?: { actorId: string; name: string };
 }
 
 /** What fits into a column of 64 bits. */
@@ -101,10 +107,20 @@ function commitRows(
       if (tags.length > 0) {
         database.images.setLastTagged(image.id, now);
       }
-      const attributes = { ...labelsOf({ row, config: image.config }), name: image.id };
-      emit({ type: 'image', action: image.action, actorId: image.id, attributes });
+      const digests = (image.digests ?? []).map((digest) => ({ ...digest, imageId: image.id }));
+      for (const digest of digests) {
+        database.digests.set(digest);
+      }
+      for (const { position, ...blob } of image.blobs ?? []) {
+        const layerId = layers[position]?.id;
+        invariant(layerId !== undefined, `image ${image.id} has no layer ${position}`);
+        database.blobs.set({ ...blob, layerId });
+      }
+      const { actorId, name } = image.event ?? { actorId: image.id, name: image.id };
+      const attributes = { ...labelsOf({ row, config: image.config }), name };
+      emit({ type: 'image', action: image.action, actorId, attributes });
       const lastTaggedNano = tags.length > 0 ? now : row.lastTaggedNano;
-      return { row: { ...row, lastTaggedNano }, tags, added, unused };
+      return { row: { ...row, lastTaggedNano }, tags, digests, added, unused };
     },
     { durable: true },
   );
@@ -114,6 +130,9 @@ function commitRows(
   index.addImage(committed.row, image.config);
   for (const tag of committed.tags) {
     index.setTag(tag);
+  }
+  for (const digest of committed.digests) {
+    index.setDigest(digest);
   }
   return committed.unused;
 }

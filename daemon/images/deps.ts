@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Journal } from '../events/journal-types.ts';
 import type { Database } from '../../storage/database/rows.ts';
+import type { RegistryAccess } from '../../storage/registry/connect.ts';
 import type { LayerStore } from '../../storage/layers/store.ts';
 import type { SpoolDirectory } from '../../storage/tarballs/spool.ts';
 
@@ -12,6 +13,13 @@ export interface ImageUser {
   running: boolean;
 }
 
+/** How registries are used: settings of the daemon as they are now. */
+export interface RegistryUse extends RegistryAccess {
+  /** Layers downloaded and uploaded at the same time. */
+  downloadsMax: number;
+  uploadsMax: number;
+}
+
 /** What the image domain is made of. */
 export interface ImagesDeps {
   database: Pick<Database, 'images' | 'tags' | 'digests' | 'blobs' | 'layers'>;
@@ -20,6 +28,7 @@ export interface ImagesDeps {
   spools: SpoolDirectory;
   clock: Clock;
   log: Logger;
+  registry(): RegistryUse;
   /** Containers of this image, in any state. */
   users(imageId: string): readonly ImageUser[];
 }

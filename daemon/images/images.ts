@@ -8,6 +8,7 @@ import type {
   ProgressMessage,
 } from '../../api/types/image.ts';
 import { failpoint } from '../base/failpoint.ts';
+import { KeyedMutex } from '../base/mutex.ts';
 import type { LayerRow, TagRow } from '../../storage/database/rows.ts';
 import {
   canonicalRepository,
@@ -22,8 +23,12 @@ import { LayerCollector } from './layer-collector.ts';
 import { LayerPins } from './layer-pins.ts';
 import { listImages } from './list.ts';
 import { loadImages, type LoadContext } from './load.ts';
+import { LayerFetches } from './pull/layer-fetches.ts';
+import { pullImages, type PullOptions } from './pull/pull.ts';
+import { pushImages, type PushOptions } from './push/push.ts';
 import { decideRemoval } from './remove.ts';
 import { parseTarget } from './target.ts';
+import { Slots } from './slots.ts';
 import { labelsOf, runConfig, toHistory, toInspect } from './wire.ts';
 
 /**
@@ -35,10 +40,15 @@ export class Images {
   readonly #index = new ImageIndex();
   readonly #pins = new LayerPins();
   readonly #collector: LayerCollector;
+  readonly #fetches: LayerFetches;
+  readonly #commits = new KeyedMutex();
+  readonly #uploads: Slots;
 
   constructor(deps: ImagesDeps) {
     this.#deps = deps;
     this.#collector = new LayerCollector(deps, this.#index, this.#pins);
+    this.#fetches = new LayerFetches(deps);
+    this.#uploads = new Slots(() => deps.registry().uploadsMax);
   }
 
   /**
@@ -175,6 +185,18 @@ export class Images {
 
   load(tar: Readable, options: { quiet: boolean; signal: AbortSignal }): AsyncIterable<ProgressMessage> {
     return loadImages(this.#context(), tar, options);
+  }
+
+  pull(options: PullOptions): AsyncIterable<ProgressMessage> {
+    return pullImages({ ...this.#context(), fetches: this.#fetches, commits: this.#commits }, options);
+  }
+
+  push(name: string, options: PushOptions): AsyncIterable<ProgressMessage> {
+    return pushImages(
+      { deps: this.#deps, index: this.#index, pins: this.#pins, slots: this.#uploads },
+      name,
+      options,
+    );
   }
 
   import(tar: Readable, options: ImportOptions): AsyncIterable<ProgressMessage> {

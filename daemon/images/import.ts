@@ -2,10 +2,9 @@ import type { Readable } from 'node:stream';
 import type { ContainerConfig } from '../../api/types/container.ts';
 import type { ProgressMessage } from '../../api/types/image.ts';
 import { formatNano } from '../base/clock.ts';
-import { invalidArgument } from '../base/errors.ts';
 import { goJson } from '../../storage/tarballs/go-json.ts';
 import { parseImageConfig } from '../../storage/tarballs/image-config.ts';
-import { hostPlatform, type Platform } from '../../storage/tarballs/platform.ts';
+import { parsePlatform, type Platform } from '../../storage/tarballs/platform.ts';
 import type { UnpackedLayer } from '../../storage/layers/store.ts';
 import { applyChanges } from './changes.ts';
 import { commitImage } from './commit-image.ts';
@@ -31,7 +30,7 @@ export async function* importImage(
   // Everything the client can get wrong is checked before its body is read.
   const name = options.repo === '' ? undefined : parseTarget(options.repo, options.tag);
   const config = applyChanges({}, options.changes);
-  const platform = parsePlatform(options.platform ?? '');
+  const platform = parsePlatform(options.platform ?? '', 'import');
   const layer = await unpackBody(context, tar, options.signal);
   const bytes = makeConfig({
     config,
@@ -77,27 +76,4 @@ function makeConfig(image: {
     ...(variant === undefined ? {} : { variant }),
   };
   return Buffer.from(goJson(json));
-}
-
-/** `os[/architecture[/variant]]`; empty = this host. */
-function parsePlatform(text: string): Platform {
-  const host = hostPlatform();
-  if (text === '') {
-    return host;
-  }
-  const [os, architecture, variant, ...rest] = text.toLowerCase().split('/');
-  const isValid =
-    rest.length === 0 &&
-    [os, architecture, variant].every((part) => part === undefined || /^[\w.-]+$/.test(part));
-  if (!isValid) {
-    throw invalidArgument(`import: invalid platform ${JSON.stringify(text)}`);
-  }
-  if (os !== 'linux') {
-    throw invalidArgument(`import: operating system ${JSON.stringify(os)} is not supported on this platform`);
-  }
-  return {
-    os,
-    architecture: architecture ?? host.architecture,
-    ...(variant === undefined ? {} : { variant }),
-  };
 }

@@ -1,9 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProgressMessage } from '../../api/types/image.ts';
 import { progressBar } from '../../storage/tarballs/progress.ts';
-
-/** Time between two progress messages of a layer. */
-const INTERVAL_MS = 100;
+import { watch } from './watch.ts';
 
 interface Unpacking {
   total: number;
@@ -29,23 +26,11 @@ export class LoadProgress {
 
   /** Messages while `work` runs, and the last ones after it. Failures of `work` are left to whoever awaits it. */
   async *during(work: Promise<unknown>, quiet: boolean): AsyncGenerator<ProgressMessage> {
-    const state = { done: false };
-    const finished = (async () => {
-      await Promise.allSettled([work]);
-      state.done = true;
-    })();
     if (quiet) {
-      await finished;
+      await Promise.allSettled([work]);
       return;
     }
-    while (!state.done) {
-      const stop = new AbortController();
-      // An aborted sleep rejects; that is its end, not a failure.
-      const tick = sleep(INTERVAL_MS, undefined, { signal: stop.signal }).catch(() => {});
-      await Promise.race([finished, tick]);
-      stop.abort();
-      yield* this.#changes();
-    }
+    yield* watch(work, () => this.#changes());
   }
 
   #changes(): ProgressMessage[] {

@@ -10,7 +10,8 @@ import type { Logger } from '../../daemon/base/log.ts';
 import { DIFF, type AppliedLayer, type ApplyRequest } from './apply.ts';
 import { inheritDirectories } from './inherit.ts';
 import { layerTarBytes } from './replay.ts';
-import type { LayerWorkers } from './worker-pool.ts';
+import type { PackedLayer } from './pack.ts';
+import type { JobOptions, LayerWorkers } from './worker-pool.ts';
 
 /** A layer unpacked into a directory that no row names yet. */
 export interface UnpackedLayer extends AppliedLayer {
@@ -132,6 +133,11 @@ export class LayerStore {
         await this.#removeTree(join(this.#root, name));
       }
     }
+  }
+
+  /** Compresses a layer's tar into an empty file: the same bytes each time. */
+  pack(id: number, diffId: string, fd: number, options: JobOptions): Promise<PackedLayer> {
+    return this.#workers.pack({ directory: this.directory(id), diffId, fd }, options);
   }
 
   /** Bytes of the tar that `read` gives. */

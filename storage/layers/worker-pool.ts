@@ -3,9 +3,16 @@ import type { Readable } from 'node:stream';
 import { InvariantError } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { AppliedLayer, ApplyRequest } from './apply.ts';
+import type { PackedLayer, PackRequest } from './pack.ts';
 import { streamOf } from './worker-stream.ts';
-import { SharedControl } from './worker-protocol.ts';
+import { SharedControl, type LayerJob, type LayerReply } from './worker-protocol.ts';
 import { Lane } from './worker-threads.ts';
+
+/** Of a job that a thread does at one go. */
+export interface JobOptions {
+  signal?: AbortSignal;
+  onStart?: (bytesDone: () => number) => void;
+}
 
 /**
  * Threads that unpack layers and write them out again. Started when there is work, ended when there has been none
@@ -17,36 +24,49 @@ export class LayerWorkers implements AsyncDisposable {
   readonly #readers = new Lane(limits.layerReadersMax);
 
   /**
-   * Unpacks a layer (apply.ts); waits for a free thread. `onProgress` gets a function that tells how many bytes of the
+   * Unpacks a layer (apply.ts); waits for a free thread. `onStart` gets a function that tells how many bytes of the
    * blob were read. A canceled signal stops it within one chunk; then it rejects with `canceled`.
    */
-  async apply(
-    request: ApplyRequest,
-    options: { signal?: AbortSignal; onStart?: (bytesRead: () => number) => void } = {},
-  ): Promise<AppliedLayer> {
-    const control = new SharedControl();
-    const cancel = (): void => control.cancel();
-    options.signal?.addEventListener('abort', cancel, { once: true });
-    const thread = await this.#appliers.acquire();
-    try {
-      if (options.signal?.aborted === true) {
-        cancel();
-      }
-      options.onStart?.(() => control.bytesRead);
-      const reply = await thread.run({ kind: 'apply', request, control: control.memory });
-      if (reply.kind !== 'applied') {
-        throw new InvariantError(`layer worker answered ${reply.kind} to apply`);
-      }
-      return reply.layer;
-    } finally {
-      options.signal?.removeEventListener('abort', cancel);
-      this.#appliers.release(thread);
+  async apply(request: ApplyRequest, options: JobOptions = {}): Promise<AppliedLayer> {
+    const reply = await this.#run((control) => ({ kind: 'apply', request, control }), options);
+    if (reply.kind !== 'applied') {
+      throw new InvariantError(`layer worker answered ${reply.kind} to apply`);
     }
+    return reply.layer;
+  }
+
+  /** Compresses a layer into a file (pack.ts). As `apply`; the bytes are those of the tar. */
+  async pack(request: PackRequest, options: JobOptions = {}): Promise<PackedLayer> {
+    const reply = await this.#run((control) => ({ kind: 'pack', request, control }), options);
+    if (reply.kind !== 'packed') {
+      throw new InvariantError(`layer worker answered ${reply.kind} to pack`);
+    }
+    return reply.packed;
   }
 
   /** The layer's tar, written again from its files and checked at the end; destroying the stream frees the thread. */
   replay(directory: string, diffId: string): Readable {
     return streamOf(this.#readers, (control) => ({ kind: 'replay', directory, diffId, control }));
+  }
+
+  async #run(
+    makeJob: (control: SharedArrayBuffer) => LayerJob,
+    { signal, onStart }: JobOptions,
+  ): Promise<LayerReply> {
+    const control = new SharedControl();
+    const cancel = (): void => control.cancel();
+    signal?.addEventListener('abort', cancel, { once: true });
+    const thread = await this.#appliers.acquire();
+    try {
+      if (signal?.aborted === true) {
+        cancel();
+      }
+      onStart?.(() => control.bytesRead);
+      return await thread.run(makeJob(control.memory));
+    } finally {
+      signal?.removeEventListener('abort', cancel);
+      this.#appliers.release(thread);
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,17 +1,20 @@
 import { EngineError, errorText, type ErrorCode } from '../../daemon/base/errors.ts';
 import type { ArchiveJob, ArchiveResult } from '../archives/jobs.ts';
 import type { AppliedLayer, ApplyRequest } from './apply.ts';
+import type { PackedLayer, PackRequest } from './pack.ts';
 
 /** What the main thread asks of a worker; one job at a time. */
 export type LayerJob =
   | { kind: 'archive'; job: ArchiveJob; control: SharedArrayBuffer }
   | { kind: 'apply'; request: ApplyRequest; control: SharedArrayBuffer }
+  | { kind: 'pack'; request: PackRequest; control: SharedArrayBuffer }
   | { kind: 'replay'; directory: string; diffId: string; control: SharedArrayBuffer };
 
 /** What a worker answers: any number of chunks (replay, tar), then done or failed. */
 export type LayerReply =
   | { kind: 'chunk'; chunk: Uint8Array }
   | { kind: 'applied'; layer: AppliedLayer }
+  | { kind: 'packed'; packed: PackedLayer }
   | { kind: 'replayed' }
   | { kind: 'archived'; result: ArchiveResult }
   | { kind: 'failed'; code: ErrorCode; message: string };

@@ -4,6 +4,8 @@ import { BlockList, isIP } from 'node:net';
 export interface RegistrySettings {
   /** `host`, `host:port` or CIDR blocks that may be reached without verified TLS, or without any. */
   insecure: readonly string[];
+  /** Addresses of mirrors of Docker Hub, asked before it. */
+  mirrors: readonly string[];
 }
 
 /** A way to a registry; tried in order. */
@@ -36,6 +38,11 @@ export function endpointsOf(
     { base: `https://${domain}`, verified: false },
     { base: `http://${domain}`, verified: false },
   ];
+}
+
+/** The mirrors of a domain, in the order of the configuration. Only Docker Hub has any. Pure. */
+export function mirrorsOf(domain: string, { mirrors }: RegistrySettings): readonly string[] {
+  return HUB_DOMAINS.has(domain) ? mirrors : [];
 }
 
 function isInsecure(domain: string, addresses: readonly string[], { insecure }: RegistrySettings): boolean {

@@ -1,8 +1,10 @@
-import { request as requestHttp } from 'node:http';
+import { Agent as HttpAgent, request as requestHttp } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { request as requestHttps } from 'node:https';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import { pipeline } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { rootCertificates } from 'node:tls';
-import { EngineError } from '../../daemon/base/errors.ts';
+import { EngineError, errnoOf } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { RegistryCertificates } from './certificates.ts';
 
@@ -12,12 +14,26 @@ export interface Trust extends RegistryCertificates {
 }
 
 export interface HttpRequest {
-  method: 'GET' | 'HEAD' | 'POST';
+  method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   url: URL;
   headers?: Readonly<Record<string, string>>;
-  body?: string;
+  /** A stream comes with its content-length among the headers. */
+  body?: string | Buffer | Readable;
   trust: Trust;
+  /** Keeps connections between requests; without it each request has its own. */
+  connections?: Connections;
   signal: AbortSignal;
+}
+
+/** Connections kept for the requests of one operation. Disposing closes them. */
+export class Connections implements Disposable {
+  readonly http = new HttpAgent({ keepAlive: true, maxFreeSockets: limits.registryConnectionsKept });
+  readonly https = new HttpsAgent({ keepAlive: true, maxFreeSockets: limits.registryConnectionsKept });
+
+  [Symbol.dispose](): void {
+    this.http.destroy();
+    this.https.destroy();
+  }
 }
 
 /** An answer whose body is still to be read. Redirects are not followed: they are an answer like others. */
@@ -32,29 +48,49 @@ export interface HttpAnswer {
  * method and address (never credentials), deadline_exceeded after `limits.registryAnswerTimeoutMs` without one.
  */
 export function httpRequest(request: HttpRequest): Promise<HttpAnswer> {
-  const { method, url, headers, body, trust, signal } = request;
-  const what = `${method === 'GET' ? 'Get' : method} "${url.origin}${url.pathname}"`;
+  const { method, url, headers, body, trust, connections, signal } = request;
+  const what = `${METHOD_WORDS[method]} "${url.origin}${url.pathname}"`;
   return new Promise((resolve, reject) => {
     const options = { method, headers: { 'user-agent': 'berth', ...headers }, signal };
     const outgoing =
       url.protocol === 'https:'
-        ? requestHttps(url, { ...options, ...tlsOf(trust) })
-        : requestHttp(url, options);
+        ? requestHttps(url, { ...options, ...tlsOf(trust), ...(connections && { agent: connections.https }) })
+        : requestHttp(url, { ...options, ...(connections && { agent: connections.http }) });
     outgoing.setTimeout(limits.registryAnswerTimeoutMs, () => {
       outgoing.destroy(new EngineError('deadline_exceeded', `${what}: no answer in time`));
     });
-    outgoing.once('error', (error) => {
-      reject(
-        error instanceof EngineError
-          ? error
-          : new EngineError('unavailable', `${what}: ${error.message}`, { cause: error }),
-      );
-    });
+    const fail = (error: Error): void => reject(failureOf(what, error, signal));
+    outgoing.on('error', fail);
     outgoing.once('response', (answer) => {
+      // An answer that comes before the body is sent makes the rest of it pointless.
+      answer.once('close', () => outgoing.writableFinished || outgoing.destroy());
       resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: answer });
     });
-    outgoing.end(body);
+    if (body === undefined || typeof body === 'string' || Buffer.isBuffer(body)) {
+      outgoing.end(body);
+    } else {
+      pipeline(body, outgoing, (error) => {
+        if (error) {
+          fail(error);
+        }
+      });
+    }
   });
+}
+
+/** Go's words, which dockerd's messages begin with. */
+const METHOD_WORDS = { GET: 'Get', HEAD: 'Head', POST: 'Post', PUT: 'Put', PATCH: 'Patch', DELETE: 'Delete' };
+
+function failureOf(what: string, error: Error, signal: AbortSignal): EngineError {
+  if (signal.aborted) {
+    return new EngineError('canceled', `${what}: canceled`);
+  }
+  return error instanceof EngineError
+    ? error
+    : new EngineError('unavailable', `${what}: ${error.message}`, {
+        cause: error,
+        details: { retryable: true, errno: errnoOf(error) },
+      });
 }
 
 function tlsOf({ ca, cert, key, verified }: Trust): object {
@@ -66,7 +102,12 @@ function tlsOf({ ca, cert, key, verified }: Trust): object {
 }
 
 /** The whole body as text. Throws resource_exhausted past `bytesMax`. */
-export async function textOf({ body }: HttpAnswer, bytesMax: number): Promise<string> {
+export async function textOf(answer: HttpAnswer, bytesMax: number): Promise<string> {
+  return (await bytesOf(answer, bytesMax)).toString('utf8');
+}
+
+/** The whole body. Throws resource_exhausted past `bytesMax`. */
+export async function bytesOf({ body }: HttpAnswer, bytesMax: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body) {
@@ -82,5 +123,5 @@ export async function textOf({ body }: HttpAnswer, bytesMax: number): Promise<st
     }
     chunks.push(data);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }

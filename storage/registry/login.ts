@@ -1,7 +1,6 @@
-import { lookup } from 'node:dns/promises';
-import { isIP } from 'node:net';
 import { EngineError, isEngineError } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
+import { addressesOf } from './addresses.ts';
 import { registryCertificates } from './certificates.ts';
 import { parseChallenges } from './challenge.ts';
 import { endpointsOf, hostOf } from './hosts.ts';
@@ -85,18 +84,5 @@ async function loginAt(
 function refuseUnlessOk(url: URL, { status }: HttpAnswer): void {
   if (status !== 200) {
     throw new EngineError('unavailable', `login attempt to ${url.href} failed with status: ${status}`);
-  }
-}
-
-/** None when the name does not resolve: the request itself will say so. */
-async function addressesOf(host: string): Promise<string[]> {
-  if (isIP(host) !== 0) {
-    return [host];
-  }
-  try {
-    return (await lookup(host, { all: true })).map(({ address }) => address);
-  } catch {
-    // ENOTFOUND and friends: whoever connects gets the same answer and tells it with its context.
-    return [];
   }
 }

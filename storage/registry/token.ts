@@ -82,11 +82,13 @@ function realmOf({ challenge, registry }: TokenRequest): URL {
 function askByPassword(realm: URL, request: TokenRequest): Promise<HttpAnswer> {
   const { challenge, credentials, offline, signal } = request;
   const url = new URL(realm);
-  for (const name of ['service', 'scope']) {
-    const value = challenge.parameters[name];
-    if (value !== undefined) {
-      url.searchParams.set(name, value);
-    }
+  const { service, scope } = challenge.parameters;
+  if (service !== undefined) {
+    url.searchParams.set('service', service);
+  }
+  // Several scopes are several parameters.
+  for (const one of scope?.split(' ') ?? []) {
+    url.searchParams.append('scope', one);
   }
   if (credentials) {
     url.searchParams.set('account', credentials.username);

@@ -3,43 +3,19 @@ import { notFound } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { tryParseReference, withDefaultTag, type Reference } from '../references/reference.ts';
 import type { Archive } from './archive.ts';
-import { parseImageConfig } from './image-config.ts';
 import {
-  asArray,
-  asCount,
-  asDigest,
-  asObject,
-  asString,
-  asStringMap,
-  optional,
-  parseJson,
-  wrong,
-  type JsonObject,
-} from './json.ts';
+  asDescriptor,
+  CONFIG_TYPES,
+  INDEX_TYPES,
+  MANIFEST_TYPES,
+  readIndex,
+  type Descriptor,
+} from './descriptor.ts';
+import { parseImageConfig } from './image-config.ts';
+import { asArray, asObject, asString, optional, parseJson, wrong, type JsonObject } from './json.ts';
 import type { ImagePlan } from './plan.ts';
 import { choosePlatform, formatPlatform, type Platform } from './platform.ts';
 
-/** A pointer to a blob (OCI image specification, "descriptor"). */
-interface Descriptor {
-  mediaType: string;
-  digest: string;
-  size: number;
-  platform: Platform | undefined;
-  annotations: Record<string, string>;
-}
-
-const INDEX_TYPES = new Set([
-  'application/vnd.oci.image.index.v1+json',
-  'application/vnd.docker.distribution.manifest.list.v2+json',
-]);
-const MANIFEST_TYPES = new Set([
-  'application/vnd.oci.image.manifest.v1+json',
-  'application/vnd.docker.distribution.manifest.v2+json',
-]);
-const CONFIG_TYPES = new Set([
-  'application/vnd.oci.image.config.v1+json',
-  'application/vnd.docker.container.image.v1+json',
-]);
 /** Indexes within indexes. */
 const NESTING_MAX = 4;
 const INDEX = 'index.json';
@@ -154,19 +130,6 @@ function toReference(name: string): Reference | undefined {
   return reference === undefined || reference.digest !== undefined ? undefined : withDefaultTag(reference);
 }
 
-/** The descriptors of an index that point to images; attestations are not. */
-function readIndex(index: JsonObject, where: string): Descriptor[] {
-  if (index['layers'] !== undefined) {
-    throw wrong(where, 'has both "manifests" and "layers"');
-  }
-  return asArray(index['manifests'], `${where}.manifests`)
-    .map((item, position) => asDescriptor(item, `${where}.manifests[${position}]`))
-    .filter(
-      ({ annotations, platform }) =>
-        annotations['vnd.docker.reference.type'] === undefined && platform?.os !== 'unknown',
-    );
-}
-
 /** A JSON blob that says itself what its descriptor says. */
 async function readDocument(archive: Archive, descriptor: Descriptor): Promise<JsonObject> {
   const where = descriptor.digest;
@@ -203,25 +166,4 @@ function blobRange(archive: Archive, descriptor: Descriptor): ReturnType<Archive
 
 function blobName(descriptor: Descriptor): string {
   return `blobs/sha256/${descriptor.digest.slice('sha256:'.length)}`;
-}
-
-function asDescriptor(value: unknown, where: string): Descriptor {
-  const item = asObject(value, where);
-  return {
-    mediaType: asString(item['mediaType'], `${where}.mediaType`),
-    digest: asDigest(item['digest'], `${where}.digest`),
-    size: asCount(item['size'], `${where}.size`),
-    platform: optional(item['platform'], `${where}.platform`, asPlatform),
-    annotations: optional(item['annotations'], `${where}.annotations`, asStringMap) ?? {},
-  };
-}
-
-function asPlatform(value: unknown, where: string): Platform {
-  const platform = asObject(value, where);
-  const variant = optional(platform['variant'], `${where}.variant`, asString);
-  return {
-    os: asString(platform['os'], `${where}.os`),
-    architecture: asString(platform['architecture'], `${where}.architecture`),
-    ...(variant === undefined ? {} : { variant }),
-  };
 }

@@ -1,3 +1,5 @@
+import { invalidArgument } from '../../daemon/base/errors.ts';
+
 /** The kind of machine an image is for, in the words of the OCI image specification (Go's GOOS and GOARCH). */
 export interface Platform {
   os: string;
@@ -19,6 +21,41 @@ const ARCHITECTURES: Readonly<Record<string, string>> = {
 /** The platform of this process. */
 export function hostPlatform(): Platform {
   return { os: 'linux', architecture: ARCHITECTURES[process.arch] ?? process.arch };
+}
+
+/** Names that people and `uname -m` use for the same architecture. */
+const ALIASES: Readonly<Record<string, string>> = {
+  x86_64: 'amd64',
+  'x86-64': 'amd64',
+  aarch64: 'arm64',
+  i386: '386',
+  i686: '386',
+  armhf: 'arm',
+};
+
+/** `os[/architecture[/variant]]`; empty = this host. `what` begins error messages. Throws invalid_argument. */
+export function parsePlatform(text: string, what: string): Platform {
+  const host = hostPlatform();
+  if (text === '') {
+    return host;
+  }
+  const [os, architecture, variant, ...rest] = text.toLowerCase().split('/');
+  const isValid =
+    rest.length === 0 &&
+    [os, architecture, variant].every((part) => part === undefined || /^[\w.-]+$/.test(part));
+  if (!isValid) {
+    throw invalidArgument(`${what}: invalid platform ${JSON.stringify(text)}`);
+  }
+  if (os !== 'linux') {
+    throw invalidArgument(
+      `${what}: operating system ${JSON.stringify(os)} is not supported on this platform`,
+    );
+  }
+  return {
+    os,
+    architecture: architecture === undefined ? host.architecture : (ALIASES[architecture] ?? architecture),
+    ...(variant === undefined ? {} : { variant }),
+  };
 }
 
 /** `linux/arm64/v8` */

@@ -6,6 +6,7 @@ import { createGunzip } from 'node:zlib';
 import { EngineError, errorText, invalidArgument } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { limits } from '../../daemon/base/limits.ts';
+import { GrowingSpool } from './growing-spool.ts';
 import { COMPRESSION_MAGIC_BYTES, detectCompression } from '../layers/source.ts';
 
 /** Bytes gathered before one write. */
@@ -81,6 +82,20 @@ export class SpoolDirectory {
     } catch (error) {
       await file.close();
       throw options.signal.aborted ? new EngineError('canceled', `${options.what}: canceled`) : error;
+    }
+  }
+
+  /** An empty file to fill piece by piece. */
+  async open(what: string): Promise<GrowingSpool> {
+    const path = join(this.#path, `spool-${randomBytes(8).toString('hex')}`);
+    const file = await open(path, 'wx+', 0o600);
+    try {
+      await unlink(path);
+      failpoint('images.pull.spool');
+      return new GrowingSpool(file, () => this.#checkSpace(what));
+    } catch (error) {
+      await file.close();
+      throw error;
     }
   }
 

@@ -143,7 +143,7 @@ async function tracePoints(daemon: TestDaemon, verb: Verb): Promise<Point[]> {
     nth: trace.slice(0, index + 1).filter((other) => other === name).length,
     index,
   }));
-  const ofVerb = passed.filter(({ index }) => index >= before);
+  const ofVerb = passed.filter(({ index, name }) => index >= before && (verb.only?.test(name) ?? true));
   return ofVerb.filter(({ name, nth }) => {
     const same = ofVerb.filter((other) => other.name === name).map((other) => other.nth);
     return same.indexOf(nth) < 2 || nth === same.at(-1);

@@ -9,10 +9,13 @@ import { LineReceiver } from '../support/log-receivers.ts';
 import { busyboxImageTar } from '../support/images.ts';
 import { tar } from '../support/tar.ts';
 import { networkVerbs } from './network-verbs.ts';
+import { registryVerbs } from './registry-verbs.ts';
 
 /** What the engine is asked to do while it is made to die or to fail. */
 export interface Verb {
   name: string;
+  /** Failpoints to try, where another verb covers the others. */
+  only?: RegExp;
   /** Throws when it has had an effect although it was refused. `before` is the view before it. */
   checkRefused(http: HttpClient, before: PublicView): Promise<void>;
   /** Makes what the verb works on, with a healthy daemon. */
@@ -270,6 +273,7 @@ export const verbs: readonly Verb[] = [
     verify: (http) => accept(http, 'GET', '/images/faulty:1/json', [200]),
     undo: (http) => accept(http, 'DELETE', '/images/faulty:1?force=1', [200, 404]),
   },
+  ...registryVerbs({ unchanged, accept }),
 ];
 
 const LIMITS = { Memory: 64 << 20, MemorySwap: 64 << 20, CpuShares: 512 };

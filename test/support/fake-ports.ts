@@ -354,6 +354,8 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
       load: (tar) => countBytes(tar),
       save: () => Promise.resolve(Readable.from([Buffer.from('tar')])),
       import: (tar) => countBytes(tar),
+      pull: ({ name }) => statuses(`Pulling ${name}`),
+      push: (name) => statuses(`Pushing ${name}`),
     },
     networks: {
       list: () => Promise.resolve([NETWORK]),
@@ -409,4 +411,10 @@ async function* countBytes(tar: Readable): AsyncIterable<{ stream: string }> {
     size += (chunk as Buffer).length;
   }
   yield { stream: `read ${size} bytes` };
+}
+
+async function* statuses(...texts: string[]): AsyncIterable<{ status: string }> {
+  for (const status of texts) {
+    yield await Promise.resolve({ status });
+  }
 }

@@ -7,7 +7,7 @@ import type { ProgressMessage } from '../../api/types/image.ts';
 import { systemClock } from '../../daemon/base/clock.ts';
 import { silentLogger } from '../../daemon/base/log.ts';
 import type { EventDraft } from '../../daemon/events/journal-types.ts';
-import type { ImageUser } from '../../daemon/images/deps.ts';
+import type { ImageUser, RegistryUse } from '../../daemon/images/deps.ts';
 import { Images } from '../../daemon/images/images.ts';
 import { openDatabase, type SqliteDatabase } from '../../storage/database/index.ts';
 import { LayerStore } from '../../storage/layers/store.ts';
@@ -21,6 +21,13 @@ export class ImagesRig implements AsyncDisposable {
   readonly events: EventDraft[] = [];
   /** Containers that use images, by image id; tests fill it. */
   readonly users = new Map<string, ImageUser[]>();
+  /** How registries are reached; tests change it. */
+  registry: RegistryUse = {
+    settings: { insecure: [], mirrors: [] },
+    certificateRoots: [],
+    downloadsMax: 3,
+    uploadsMax: 5,
+  };
   readonly #workers: LayerWorkers;
   images: Images;
 
@@ -83,6 +90,7 @@ export class ImagesRig implements AsyncDisposable {
       spools: new SpoolDirectory(this.dataRoot),
       clock: systemClock,
       log: silentLogger,
+      registry: () => this.registry,
       users: (imageId) => this.users.get(imageId) ?? [],
     });
   }

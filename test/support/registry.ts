@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { until } from './http.ts';
@@ -11,9 +13,14 @@ export const ACCOUNT = { username: 'someone', password: 'secret' };
 const PASSWORD_HASH = '$2b$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a';
 
 export interface RegistryOptions {
+  /** 0 = one that is free on this machine. */
   port: number;
   /** Asks for `ACCOUNT` by basic authentication. */
   password?: boolean;
+  /** Asks for tokens of this server (token-server.ts). */
+  token?: { realm: string; certificate: string };
+  /** Begins with a copy of this one's images. */
+  store?: TestRegistry;
   /** PEM files. */
   tls?: { certificate: string; key: string };
   /** How a command line runs where the registry is to be; here by default. */
@@ -28,7 +35,8 @@ export class TestRegistry implements AsyncDisposable {
   #output = '';
 
   static async start(options: RegistryOptions): Promise<TestRegistry> {
-    const registry = new TestRegistry(options);
+    const port = options.port === 0 ? await freePort() : options.port;
+    const registry = new TestRegistry({ ...options, port });
     await until('the registry listens', () => {
       if (registry.#process.exitCode !== null) {
         throw new Error(`docker-registry ended: ${registry.#output}`);
@@ -38,12 +46,15 @@ export class TestRegistry implements AsyncDisposable {
     return registry;
   }
 
-  private constructor({ port, password, tls, enter }: RegistryOptions) {
+  private constructor({ port, password, token, store, tls, enter }: RegistryOptions) {
     this.address = `127.0.0.1:${port}`;
     this.#directory = mkdtempSync(path.join(tmpdir(), 'berth-registry-'));
     const data = path.join(this.#directory, 'data');
     const accounts = path.join(this.#directory, 'htpasswd');
     mkdirSync(data);
+    if (store) {
+      cpSync(path.join(store.#directory, 'data'), data, { recursive: true });
+    }
     writeFileSync(accounts, `${ACCOUNT.username}:${PASSWORD_HASH}\n`);
     const config = path.join(this.#directory, 'config.json');
     const http = { addr: this.address, ...(tls && { tls: { certificate: tls.certificate, key: tls.key } }) };
@@ -54,6 +65,16 @@ export class TestRegistry implements AsyncDisposable {
         version: 0.1,
         storage: { filesystem: { rootdirectory: data }, delete: { enabled: true } },
         http,
+        ...(token && {
+          auth: {
+            token: {
+              realm: token.realm,
+              service: 'berth',
+              issuer: 'berth',
+              rootcertbundle: token.certificate,
+            },
+          },
+        }),
         ...(password && { auth: { htpasswd: { realm: 'berth', path: accounts } } }),
       }),
     );
@@ -72,4 +93,17 @@ export class TestRegistry implements AsyncDisposable {
     );
     rmSync(this.#directory, { recursive: true, force: true });
   }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  // A server that listens on an address has one.
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => {
+    server.close(resolve);
+  });
+  return port;
 }

@@ -12,7 +12,7 @@ import { ACCOUNT, TestRegistry } from '../../support/registry.ts';
 
 const forEver = new AbortController().signal;
 const certificateRoot = mkdtempSync(path.join(tmpdir(), 'berth-certs-'));
-const deps = { settings: { insecure: [] }, certificateRoots: [certificateRoot] };
+const deps = { settings: { insecure: [], mirrors: [] }, certificateRoots: [certificateRoot] };
 const wrong = { ...ACCOUNT, password: 'guessed' };
 const pem = (name: string): string => path.join(certificateRoot, name);
 const loginAt = (domain: string, credentials = ACCOUNT): Promise<unknown> =>

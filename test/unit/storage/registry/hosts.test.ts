@@ -18,7 +18,7 @@ it.each([
   ['r.lan', ['10.1.2.3'], ['10.0.0.0/8'], lenient('r.lan')],
   ['r.lan', ['11.1.2.3'], ['10.0.0.0/8'], tlsOnly('r.lan')],
 ])('endpoints of %s at %j, insecure %j', (domain, addresses, insecure, expected) => {
-  expect(endpointsOf(domain, addresses, { insecure })).toEqual(expected);
+  expect(endpointsOf(domain, addresses, { insecure, mirrors: [] })).toEqual(expected);
 });
 
 it.each([

@@ -1,0 +1,40 @@
+import type { RegistryAuth } from '../types/image.ts';
+
+/**
+ * Decodes `X-Registry-Auth`: base64 of a JSON object, in either alphabet, padded or not. What cannot be decoded means
+ * "nobody", as dockerd has it: old clients send all kinds of things where they know no credentials.
+ */
+export function registryAuth(header: string | undefined): RegistryAuth {
+  const fields = objectOf(header ?? '');
+  const text = (key: string): string => {
+    const value = fields[key];
+    return typeof value === 'string' ? value : '';
+  };
+  // `docker login` of long ago kept both in one field.
+  const [, name = '', word = ''] = /^([^:]*):(.*)$/s.exec(fromBase64(text('auth'))) ?? [];
+  const username = text('username') || name;
+  const password = text('username') ? text('password') : word;
+  const identityToken = text('identitytoken');
+  const registryToken = text('registrytoken');
+  return {
+    ...(username !== '' && { username, password }),
+    ...(identityToken !== '' && { identityToken }),
+    ...(registryToken !== '' && { registryToken }),
+  };
+}
+
+function objectOf(header: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(fromBase64(header));
+    // Checked here: an object of JSON has string keys.
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    // Not JSON: nobody.
+    return {};
+  }
+}
+
+/** Node.js reads both alphabets, with padding or without. */
+function fromBase64(text: string): string {
+  return Buffer.from(text, 'base64').toString('utf8');
+}

@@ -1,0 +1,58 @@
+import type { RemoteRepository } from '../../../storage/registry/repository.ts';
+import type { ImagesDeps } from '../deps.ts';
+import { Slots } from '../slots.ts';
+import { LayerFetch, type WantedLayer } from './layer-fetch.ts';
+
+/** A pull's share in a fetch. Disposing gives it back; with the last share the fetch ends. */
+export interface LayerShare extends AsyncDisposable {
+  readonly fetch: LayerFetch;
+}
+
+/** The layers on their way, by chain ID: who wants one that somebody already fetches joins in. */
+export class LayerFetches {
+  readonly #deps: ImagesDeps;
+  readonly #slots: Slots;
+  readonly #running = new Map<string, { fetch: LayerFetch; shares: number }>();
+
+  constructor(deps: ImagesDeps) {
+    this.#deps = deps;
+    this.#slots = new Slots(() => deps.registry().downloadsMax);
+  }
+
+  join(wanted: WantedLayer, repository: RemoteRepository): LayerShare {
+    const { chainId } = wanted;
+    const entry = this.#running.get(chainId) ?? this.#start(wanted, repository);
+    entry.shares += 1;
+    let held = true;
+    return {
+      fetch: entry.fetch,
+      [Symbol.asyncDispose]: async () => {
+        if (!held) {
+          return;
+        }
+        held = false;
+        entry.shares -= 1;
+        if (entry.shares === 0) {
+          // At once: who comes while this one ends gets a fetch of his own.
+          this.#forget(chainId, entry.fetch);
+          await entry.fetch.end();
+        }
+      },
+    };
+  }
+
+  #start(wanted: WantedLayer, repository: RemoteRepository): { fetch: LayerFetch; shares: number } {
+    const fetch = new LayerFetch(this.#deps, this.#slots, wanted, repository);
+    const entry = { fetch, shares: 0 };
+    this.#running.set(wanted.chainId, entry);
+    // A failure is for those who share it; the next one tries anew.
+    fetch.result.catch(() => this.#forget(wanted.chainId, fetch));
+    return entry;
+  }
+
+  #forget(chainId: string, fetch: LayerFetch): void {
+    if (this.#running.get(chainId)?.fetch === fetch) {
+      this.#running.delete(chainId);
+    }
+  }
+}

@@ -1,0 +1,272 @@
+import type { ProgressMessage, RegistryAuth } from '../../../api/types/image.ts';
+import type { LayerRow } from '../../../storage/database/rows.ts';
+import { chainIds } from '../../../storage/layers/chain.ts';
+import {
+  canonicalRepository,
+  familiarName,
+  familiarRepository,
+  parseReference,
+  tryParseReference,
+  withTag,
+  type Reference,
+} from '../../../storage/references/reference.ts';
+import { parseImageConfig, type ImageConfig } from '../../../storage/tarballs/image-config.ts';
+import { formatPlatform, parsePlatform, type Platform } from '../../../storage/tarballs/platform.ts';
+import { invalidArgument, notFound } from '../../base/errors.ts';
+import { failpoint } from '../../base/failpoint.ts';
+import { shortId } from '../../base/ids.ts';
+import type { KeyedMutex } from '../../base/mutex.ts';
+import { commitImage, type NewImage } from '../commit-image.ts';
+import type { LoadContext } from '../load.ts';
+import type { LayerFetches, LayerShare } from './layer-fetches.ts';
+import { PullProgress } from './pull-progress.ts';
+import { listTags, resolveImage, type Resolved } from './resolve.ts';
+
+export interface PullOptions {
+  name: string;
+  tag?: string;
+  platform?: string;
+  auth: RegistryAuth;
+  signal: AbortSignal;
+}
+
+export interface PullContext extends LoadContext {
+  fetches: LayerFetches;
+  /** One commit at a time: those who share a layer must not move it at once. */
+  commits: KeyedMutex;
+}
+
+interface OnePull {
+  reference: Reference;
+  /** Undefined when the client named none: then an image that has no index is taken as it is. */
+  asked: Platform | undefined;
+  platform: Platform;
+  auth: RegistryAuth;
+  signal: AbortSignal;
+}
+
+/**
+ * Fetches an image by the distribution specification, or all tags of a repository. Nothing of an image is visible
+ * before all of it is on the disk with its digests checked.
+ */
+export async function* pullImages(
+  context: PullContext,
+  options: PullOptions,
+): AsyncGenerator<ProgressMessage> {
+  const { auth, signal } = options;
+  const reference = pullTarget(options.name, options.tag ?? '');
+  const platform = parsePlatform(options.platform ?? '', `pull ${options.name}`);
+  const common = { platform, asked: options.platform ? platform : undefined, auth, signal };
+  if (reference.tag !== undefined || reference.digest !== undefined) {
+    const isNew = yield* pullOne(context, { ...common, reference });
+    yield { status: statusText(familiarName(reference), isNew) };
+    return;
+  }
+  const tags = await listTags(context.deps.registry(), reference, { auth, signal });
+  if (tags.length === 0) {
+    throw notFound(`repository ${familiarName(reference)} has no tags`);
+  }
+  let anyNew = false;
+  for (const tag of tags) {
+    const isNew = yield* pullOne(context, { ...common, reference: withTag(reference, tag) });
+    anyNew ||= isNew;
+  }
+  yield { status: statusText(familiarName(reference), anyNew) };
+}
+
+/** What `fromImage` and `tag` mean together; a digest may stand in either. Neither of them means all tags. Pure. */
+export function pullTarget(name: string, tag: string): Reference {
+  const { domain, path, ...rest } = parseReference(name);
+  if (tag === '') {
+    // The tag beside a digest says nothing more.
+    return rest.digest === undefined ? { domain, path, ...rest } : { domain, path, digest: rest.digest };
+  }
+  if (tag.includes(':')) {
+    const { digest } = tryParseReference(`x@${tag}`) ?? {};
+    if (digest === undefined) {
+      throw invalidArgument(`invalid tag format: ${JSON.stringify(tag)}`);
+    }
+    return { domain, path, digest };
+  }
+  return withTag({ domain, path }, tag);
+}
+
+/** Answers whether the name means something else than before. */
+async function* pullOne(context: PullContext, pull: OnePull): AsyncGenerator<ProgressMessage, boolean> {
+  const { deps, index } = context;
+  const { reference, signal } = pull;
+  const resolved = await resolveImage(deps.registry(), reference, pull);
+  using _session = resolved.repository.session;
+  failpoint('images.pull.manifest');
+  const before = (reference.digest === undefined ? index.tag(reference) : index.digest(reference))?.imageId;
+  const imageId = resolved.manifest.config.digest;
+  const known = index.get(imageId);
+  const configBytes = known?.row.config ?? (await resolved.repository.blob(resolved.manifest.config, signal));
+  const config = known?.config ?? parseImageConfig(configBytes, imageId);
+  checkImage(pull, resolved, config);
+  yield { status: `Pulling from ${shownRepository(reference)}`, id: reference.tag ?? reference.digest ?? '' };
+  try {
+    yield* fetchAndCommit(context, { pull, resolved, config, configBytes });
+  } finally {
+    await context.collector.collect();
+  }
+  yield { status: `Digest: ${resolved.digest}` };
+  return before !== imageId;
+}
+
+interface Fetching {
+  pull: OnePull;
+  resolved: Resolved;
+  config: ImageConfig;
+  configBytes: Buffer;
+}
+
+async function* fetchAndCommit(
+  context: PullContext,
+  { pull, resolved, config, configBytes }: Fetching,
+): AsyncGenerator<ProgressMessage> {
+  const { index, pins, fetches } = context;
+  const { layers } = resolved.manifest;
+  const chain = chainIds(config.diffIds);
+  const existing = existingLayers(context, chain);
+  using _pin = pins.pin(existing.map(({ id }) => id));
+  const isKnown = index.get(resolved.manifest.config.digest) !== undefined;
+  for (const descriptor of isKnown ? [] : layers.slice(0, existing.length)) {
+    yield { status: 'Already exists', progressDetail: {}, id: shortId(descriptor.digest) };
+  }
+  const missing = layers.flatMap((descriptor, position) => {
+    const [chainId, diffId] = [chain[position], config.diffIds[position]];
+    const isMissing = position >= existing.length && chainId !== undefined && diffId !== undefined;
+    return isMissing ? [{ chainId, diffId, descriptor }] : [];
+  });
+  await using shares = new Shares(missing.map((wanted) => fetches.join(wanted, resolved.repository)));
+  for (const { descriptor } of missing) {
+    yield { status: 'Pulling fs layer', progressDetail: {}, id: shortId(descriptor.digest) };
+  }
+  const fetched = shares.all(pull.signal);
+  yield* new PullProgress(shares.list.map(({ fetch }) => fetch)).during(fetched);
+  await fetched;
+  await context.commits.run('commit', () =>
+    commitPulled(context, { pull, resolved, config, configBytes }, { existing, shares: shares.list }),
+  );
+}
+
+/** Shares of one pull; all are given back when it ends, however it ends. */
+class Shares implements AsyncDisposable {
+  readonly list: readonly LayerShare[];
+
+  constructor(list: readonly LayerShare[]) {
+    this.list = list;
+  }
+
+  /** Resolves when all are fetched; rejects with the first failure, or as soon as the signal fires. */
+  async all(signal: AbortSignal): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      const abort = (): void => reject(signal.reason);
+      signal.addEventListener('abort', abort, { once: true });
+      if (signal.aborted) {
+        abort();
+      }
+      Promise.all(this.list.map(({ fetch }) => fetch.result))
+        .then(() => resolve(), reject)
+        .finally(() => signal.removeEventListener('abort', abort));
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.list.map((share) => share[Symbol.asyncDispose]()));
+  }
+}
+
+async function commitPulled(
+  context: PullContext,
+  { pull, resolved, config, configBytes }: Fetching,
+  { existing, shares }: { existing: readonly LayerRow[]; shares: readonly LayerShare[] },
+): Promise<void> {
+  const { deps, index, pins } = context;
+  const { reference } = pull;
+  const repository = canonicalRepository(reference);
+  // Another pull, or a load, may have brought a layer meanwhile.
+  const taken = shares.map(({ fetch }) => index.layerByChainId(fetch.wanted.chainId) ?? fetch.take());
+  using _pin = pins.pin(taken.flatMap((layer) => ('id' in layer ? [layer.id] : [])));
+  const image: NewImage = {
+    configBytes,
+    config,
+    layers: [...existing, ...taken],
+    names: reference.digest === undefined ? [reference] : [],
+    digests: [{ repository, digest: resolved.digest }],
+    blobs: verifiedBlobs(resolved, shares, existing.length, repository),
+    action: 'pull',
+    event: { actorId: familiarName(reference), name: familiarRepository(repository) },
+  };
+  try {
+    await commitImage(deps, index, image);
+  } catch (error) {
+    for (const { fetch } of shares) {
+      fetch.lost();
+    }
+    throw error;
+  }
+  for (const { fetch } of shares) {
+    const row = index.layerByChainId(fetch.wanted.chainId);
+    if (row !== undefined) {
+      fetch.placed(row, pins);
+    }
+  }
+}
+
+/** Blobs that were seen to hold their layer; one that another pull has brought from elsewhere was not. */
+function verifiedBlobs(
+  { manifest }: Resolved,
+  shares: readonly LayerShare[],
+  from: number,
+  repository: string,
+): Exclude<NewImage['blobs'], undefined> {
+  return shares.flatMap(({ fetch }, index) => {
+    const position = from + index;
+    const { digest, size, mediaType } = manifest.layers[position] ?? fetch.wanted.descriptor;
+    const isVerified = digest === fetch.wanted.descriptor.digest && digest !== fetch.wanted.diffId;
+    return isVerified && mediaType.endsWith('gzip')
+      ? [{ position, repository, digest, sizeBytes: size }]
+      : [];
+  });
+}
+
+function existingLayers({ index }: PullContext, chain: readonly string[]): LayerRow[] {
+  const rows = chain.map((chainId) => index.layerByChainId(chainId));
+  const end = rows.indexOf(undefined);
+  return rows.slice(0, end === -1 ? rows.length : end).filter((row) => row !== undefined);
+}
+
+function checkImage({ reference, asked }: OnePull, { manifest }: Resolved, config: ImageConfig): void {
+  const name = familiarName(reference);
+  if (manifest.layers.length !== config.diffIds.length) {
+    throw invalidArgument(
+      `${name}: layers length mismatch: expected ${config.diffIds.length}, got ${manifest.layers.length}`,
+    );
+  }
+  if (config.os !== '' && config.os !== 'linux') {
+    throw invalidArgument(`${name}: image operating system "${config.os}" cannot be used on this platform`);
+  }
+  const { os, architecture, variant } = config;
+  const isOther =
+    asked !== undefined &&
+    (asked.architecture !== architecture ||
+      (asked.variant !== undefined && variant !== '' && asked.variant !== variant));
+  if (isOther) {
+    const actual = formatPlatform({ os, architecture, ...(variant !== '' && { variant }) });
+    throw notFound(
+      `image with reference ${name} was found but does not match the specified platform: ` +
+        `wanted ${formatPlatform(asked)}, actual: ${actual}`,
+    );
+  }
+}
+
+/** The path alone, as dockerd shows it: `library/busybox`. */
+function shownRepository({ path }: Reference): string {
+  return path;
+}
+
+function statusText(name: string, isNew: boolean): string {
+  return isNew ? `Status: Downloaded newer image for ${name}` : `Status: Image is up to date for ${name}`;
+}

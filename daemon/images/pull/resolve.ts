@@ -1,0 +1,116 @@
+import type { RegistryAuth } from '../../../api/types/image.ts';
+import { connectMirrors, connectRegistry, type RegistryAccess } from '../../../storage/registry/connect.ts';
+import { registryCodeOf } from '../../../storage/registry/failure.ts';
+import type { Manifest } from '../../../storage/registry/manifest.ts';
+import { RemoteRepository } from '../../../storage/registry/repository.ts';
+import type { RegistrySession } from '../../../storage/registry/session.ts';
+import {
+  canonicalRepository,
+  familiarName,
+  familiarRepository,
+  type Reference,
+} from '../../../storage/references/reference.ts';
+import { choosePlatform, formatPlatform, type Platform } from '../../../storage/tarballs/platform.ts';
+import { EngineError, invalidArgument, isEngineError, notFound } from '../../base/errors.ts';
+
+export type ImageManifest = Extract<Manifest, { kind: 'image' }>;
+
+/** What a name means in a registry. */
+export interface Resolved {
+  repository: RemoteRepository;
+  /** Of one image. */
+  manifest: ImageManifest;
+  /** Of what the name stands for: the image's manifest, or the index that led to it. */
+  digest: string;
+}
+
+/** Indexes within indexes. */
+const NESTING_MAX = 4;
+
+/**
+ * Asks the mirrors and then the registry what a name means. The session in the answer is the caller's to close. Throws
+ * in the words that clients of dockerd know.
+ */
+export async function resolveImage(
+  access: RegistryAccess,
+  reference: Reference,
+  options: { platform: Platform; auth: RegistryAuth; signal: AbortSignal },
+): Promise<Resolved> {
+  const { platform, auth, signal } = options;
+  const wanted = reference.digest ?? reference.tag ?? 'latest';
+  for await (const session of connectMirrors(access, reference.domain, signal)) {
+    try {
+      return await resolveIn(session, reference.path, { wanted, platform, signal });
+    } catch (error) {
+      session[Symbol.dispose]();
+      // A mirror may lack what the registry has; only who asked can end the search.
+      if (isEngineError(error, 'canceled')) {
+        throw error;
+      }
+    }
+  }
+  const session = await connectRegistry(access, reference.domain, auth, signal);
+  try {
+    return await resolveIn(session, reference.path, { wanted, platform, signal });
+  } catch (error) {
+    session[Symbol.dispose]();
+    throw pullError(error, reference);
+  }
+}
+
+async function resolveIn(
+  session: RegistrySession,
+  path: string,
+  { wanted, platform, signal }: { wanted: string; platform: Platform; signal: AbortSignal },
+): Promise<Resolved> {
+  const repository = new RemoteRepository(session, path);
+  const first = await repository.manifest(wanted, signal);
+  let manifest = first;
+  for (let depth = 0; manifest.kind === 'index'; depth += 1) {
+    if (depth >= NESTING_MAX) {
+      throw invalidArgument(`${path}: indexes nested deeper than ${NESTING_MAX}`);
+    }
+    const best = choosePlatform(manifest.manifests, platform);
+    if (best === undefined) {
+      const name = formatPlatform(platform);
+      throw notFound(`no matching manifest for ${name} in the manifest list entries`);
+    }
+    manifest = await repository.manifest(best.digest, signal);
+  }
+  return { repository, manifest, digest: first.digest };
+}
+
+/** All tags of a repository. */
+export async function listTags(
+  access: RegistryAccess,
+  reference: Reference,
+  { auth, signal }: { auth: RegistryAuth; signal: AbortSignal },
+): Promise<string[]> {
+  using session = await connectRegistry(access, reference.domain, auth, signal);
+  try {
+    return await new RemoteRepository(session, reference.path).tags(signal);
+  } catch (error) {
+    throw pullError(error, reference);
+  }
+}
+
+/** A registry's refusal as dockerd tells it (moby distribution/errors.go). */
+export function pullError(error: unknown, reference: Reference): unknown {
+  if (!(error instanceof EngineError) || typeof error.details['status'] !== 'number') {
+    return error;
+  }
+  const repository = familiarRepository(canonicalRepository(reference));
+  const text = error.message;
+  const code = registryCodeOf(error);
+  if (error.code === 'forbidden') {
+    const why = "repository does not exist or may require 'docker login'";
+    return notFound(`pull access denied for ${repository}, ${why}: ${text}`, { cause: error });
+  }
+  if (code === 'NAME_UNKNOWN') {
+    return notFound(`repository ${repository} not found: ${text}`, { cause: error });
+  }
+  if (error.code === 'not_found') {
+    return notFound(`manifest for ${familiarName(reference)} not found: ${text}`, { cause: error });
+  }
+  return error;
+}

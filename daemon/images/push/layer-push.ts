@@ -1,0 +1,102 @@
+import type { LayerBlobRow, LayerRow } from '../../../storage/database/rows.ts';
+import { fileSource, hasBlob, mountBlob, uploadBlob } from '../../../storage/registry/push-repository.ts';
+import type { RemoteRepository } from '../../../storage/registry/repository.ts';
+import { failpoint } from '../../base/failpoint.ts';
+import type { ImagesDeps } from '../deps.ts';
+import type { Slots } from '../slots.ts';
+
+/** How far a layer is on its way to the registry, for those who watch. */
+export type PushProgress =
+  | { phase: 'preparing' }
+  | { phase: 'waiting' }
+  | { phase: 'pushing'; current: number; total: number }
+  | { phase: 'exists' }
+  | { phase: 'mounted'; from: string }
+  | { phase: 'pushed' };
+
+/** Where a layer is in the registry. */
+export type PushedBlob = Omit<LayerBlobRow, 'layerId' | 'repository'>;
+
+/** Repositories of the registry that are asked for a layer before it is uploaded. */
+const MOUNTS_MAX = 4;
+
+/** One layer on its way to a repository: found there, mounted from another one, or compressed and uploaded. */
+export class LayerPush {
+  readonly layer: LayerRow;
+  readonly #deps: ImagesDeps;
+  readonly #target: { repository: RemoteRepository; domain: string };
+  #progress: PushProgress = { phase: 'preparing' };
+
+  constructor(deps: ImagesDeps, layer: LayerRow, target: { repository: RemoteRepository; domain: string }) {
+    this.#deps = deps;
+    this.layer = layer;
+    this.#target = target;
+  }
+
+  get progress(): PushProgress {
+    return this.#progress;
+  }
+
+  /** Resolves when the repository has the layer. */
+  async run(slots: Slots, signal: AbortSignal): Promise<PushedBlob> {
+    this.#progress = { phase: 'waiting' };
+    return await slots.run(signal, async () => {
+      this.#progress = { phase: 'preparing' };
+      return (await this.#find(signal)) ?? (await this.#mount(signal)) ?? (await this.#packAndUpload(signal));
+    });
+  }
+
+  /** By any digest the layer is known to have somewhere. */
+  async #find(signal: AbortSignal): Promise<PushedBlob | undefined> {
+    const { repository, domain } = this.#target;
+    const own = `${domain}/${repository.path}`;
+    const known = this.#deps.database.blobs.of(this.layer.id);
+    const first = known.filter((blob) => blob.repository === own);
+    const asked = new Map([...first, ...known].map((blob) => [blob.digest, blob.sizeBytes]));
+    for (const [digest, sizeBytes] of [...asked].slice(0, MOUNTS_MAX)) {
+      if (await hasBlob(repository, digest, signal)) {
+        this.#progress = { phase: 'exists' };
+        return { digest, sizeBytes };
+      }
+    }
+    return undefined;
+  }
+
+  async #mount(signal: AbortSignal): Promise<PushedBlob | undefined> {
+    const { repository, domain } = this.#target;
+    const elsewhere = this.#deps.database.blobs
+      .of(this.layer.id)
+      .filter(
+        (blob) =>
+          blob.repository.startsWith(`${domain}/`) && blob.repository !== `${domain}/${repository.path}`,
+      );
+    for (const { digest, sizeBytes, repository: name } of elsewhere.slice(0, MOUNTS_MAX)) {
+      const from = name.slice(domain.length + 1);
+      if (await mountBlob(repository, { digest, from }, signal)) {
+        this.#progress = { phase: 'mounted', from };
+        return { digest, sizeBytes };
+      }
+    }
+    return undefined;
+  }
+
+  async #packAndUpload(signal: AbortSignal): Promise<PushedBlob> {
+    const { layers, spools } = this.#deps;
+    const { repository } = this.#target;
+    await using spool = await spools.open(`layer ${this.layer.diffId}`);
+    const { digest, sizeBytes } = await layers.pack(this.layer.id, this.layer.diffId, spool.fd, { signal });
+    failpoint('images.push.pack');
+    // The same tar makes the same blob: another engine of ours may have pushed it.
+    if (await hasBlob(repository, digest, signal)) {
+      this.#progress = { phase: 'exists' };
+      return { digest, sizeBytes };
+    }
+    this.#progress = { phase: 'pushing', current: 0, total: sizeBytes };
+    const source = fileSource({ fd: spool.fd, digest, size: sizeBytes }, (current) => {
+      this.#progress = { phase: 'pushing', current, total: sizeBytes };
+    });
+    await uploadBlob(repository, source, { signal });
+    this.#progress = { phase: 'pushed' };
+    return { digest, sizeBytes };
+  }
+}

@@ -1,0 +1,191 @@
+import { createHash } from 'node:crypto';
+import type { ProgressMessage, RegistryAuth } from '../../../api/types/image.ts';
+import type { LayerRow, TagRow } from '../../../storage/database/rows.ts';
+import { connectRegistry } from '../../../storage/registry/connect.ts';
+import { hasBlob, putManifest, uploadBlob } from '../../../storage/registry/push-repository.ts';
+import { RemoteRepository } from '../../../storage/registry/repository.ts';
+import {
+  canonicalRepository,
+  familiarName,
+  familiarRepository,
+  parseReference,
+  withTag,
+  type Reference,
+} from '../../../storage/references/reference.ts';
+import { invalidArgument, invariant, isEngineError, notFound } from '../../base/errors.ts';
+import { failpoint } from '../../base/failpoint.ts';
+import type { ImagesDeps } from '../deps.ts';
+import type { ImageIndex, ImageRecord } from '../image-index.ts';
+import type { LayerPins } from '../layer-pins.ts';
+import type { Slots } from '../slots.ts';
+import { labelsOf } from '../wire.ts';
+import { LayerPush, type PushedBlob } from './layer-push.ts';
+import { MANIFEST_TYPE, manifestBytes } from './manifest-bytes.ts';
+import { pushProgress } from './push-progress.ts';
+
+export interface PushOptions {
+  tag?: string;
+  auth: RegistryAuth;
+  signal: AbortSignal;
+}
+
+export interface PushContext {
+  deps: ImagesDeps;
+  index: ImageIndex;
+  pins: LayerPins;
+  /** For uploads. */
+  slots: Slots;
+}
+
+/** Gives a name's image, or all tags of a repository, to the registry that the name names. */
+export async function* pushImages(
+  context: PushContext,
+  name: string,
+  { tag, auth, signal }: PushOptions,
+): AsyncGenerator<ProgressMessage> {
+  const reference = pushTarget(name, tag ?? '');
+  const tags = tagsOf(context.index, reference);
+  const access = context.deps.registry();
+  using session = await connectRegistry(access, reference.domain, auth, signal);
+  const repository = new RemoteRepository(session, reference.path, 'pull,push');
+  yield { status: `The push refers to repository [${canonicalRepository(reference)}]` };
+  for (const row of tags) {
+    const image = context.index.get(row.imageId);
+    invariant(image !== undefined, `tag ${row.repository}:${row.tag} names no image`);
+    yield* pushImage(context, { image, row, repository, domain: reference.domain, signal });
+  }
+}
+
+/** What the name in the path and `tag` mean together; no tag means all. Pure. */
+export function pushTarget(name: string, tag: string): Reference {
+  const reference = parseReference(name);
+  if (reference.digest !== undefined) {
+    throw invalidArgument('cannot push a digest reference');
+  }
+  return tag === '' ? reference : withTag(reference, tag);
+}
+
+function tagsOf(index: ImageIndex, reference: Reference): TagRow[] {
+  const tags =
+    reference.tag === undefined
+      ? index.tagsIn(canonicalRepository(reference))
+      : [index.tag(reference)].filter((row) => row !== undefined);
+  if (tags.length === 0) {
+    const what =
+      reference.tag === undefined ? 'An image does not exist locally with the tag' : 'tag does not exist';
+    throw notFound(`${what}: ${familiarName(reference)}`);
+  }
+  return tags;
+}
+
+interface OnePush {
+  image: ImageRecord;
+  row: TagRow;
+  repository: RemoteRepository;
+  domain: string;
+  signal: AbortSignal;
+}
+
+async function* pushImage(context: PushContext, push: OnePush): AsyncGenerator<ProgressMessage> {
+  const { deps, index, pins, slots } = context;
+  const { image, row, repository } = push;
+  const layers = image.row.layerIds.map((id) => index.layer(id));
+  using _pin = pins.pin(image.row.layerIds);
+  // The same tar more than once in an image is one blob.
+  const unique = [...new Map(layers.map((layer) => [layer.diffId, layer])).values()];
+  const pushes = unique.map((layer) => new LayerPush(deps, layer, push)).toReversed();
+  await using uploads = new Uploads(pushes, slots, push.signal);
+  yield* pushProgress(pushes, uploads.result);
+  const blobs = await uploads.result;
+  const config = await pushConfig(push);
+  const bytes = manifestBytes(
+    config,
+    layers.map((layer) => blobOf(blobs, layer)),
+  );
+  const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+  await putManifest(repository, row.tag, { bytes, mediaType: MANIFEST_TYPE }, push.signal);
+  commitPushed(context, push, { digest, blobs, layers });
+  yield { status: `${row.tag}: digest: ${digest} size: ${bytes.length}` };
+  yield { progressDetail: {}, aux: { Tag: row.tag, Digest: digest, Size: bytes.length } };
+}
+
+/** The layers' uploads side by side. Disposing stops them and waits until nothing reads a layer any more. */
+class Uploads implements AsyncDisposable {
+  readonly #stop = new AbortController();
+  readonly #all: Promise<readonly [string, PushedBlob]>[];
+  /** Blobs by diff ID. Rejects with the failure of the layer that failed by itself. */
+  readonly result: Promise<ReadonlyMap<string, PushedBlob>>;
+
+  constructor(pushes: readonly LayerPush[], slots: Slots, signal: AbortSignal) {
+    const any = AbortSignal.any([signal, this.#stop.signal]);
+    this.#all = pushes.map(async (push) => {
+      try {
+        return [push.layer.diffId, await push.run(slots, any)] as const;
+      } catch (error) {
+        this.#stop.abort();
+        throw error;
+      }
+    });
+    this.result = this.#settle();
+    // Whoever pushes awaits it; a failure before that is not unhandled.
+    this.result.catch(() => {});
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await Promise.allSettled(this.#all);
+  }
+
+  async #settle(): Promise<ReadonlyMap<string, PushedBlob>> {
+    const results = await Promise.allSettled(this.#all);
+    const failures = results.filter((result) => result.status === 'rejected');
+    const [first] = failures;
+    if (first !== undefined) {
+      throw (failures.find(({ reason }) => !isEngineError(reason, 'canceled')) ?? first).reason;
+    }
+    return new Map(results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])));
+  }
+}
+
+async function pushConfig({ image, repository, signal }: OnePush): Promise<PushedBlob> {
+  const { id: digest, config } = image.row;
+  if (!(await hasBlob(repository, digest, signal))) {
+    const source = { digest, size: config.length, read: (from: number) => config.subarray(from) };
+    await uploadBlob(repository, source, { signal });
+  }
+  return { digest, sizeBytes: config.length };
+}
+
+/** What the registry has now is known from now on: the next push finds it, and the image has a digest. */
+function commitPushed(
+  { deps, index }: PushContext,
+  { image, row }: OnePush,
+  pushed: { digest: string; blobs: ReadonlyMap<string, PushedBlob>; layers: readonly LayerRow[] },
+): void {
+  const { database, journal } = deps;
+  const { repository, tag } = row;
+  // The image may have been removed meanwhile; then there is nothing to remember.
+  const stays = index.get(image.row.id) !== undefined;
+  const digest = { repository, digest: pushed.digest, imageId: image.row.id };
+  journal.commit((emit) => {
+    failpoint('images.push.commit');
+    if (stays) {
+      database.digests.set(digest);
+    }
+    for (const layer of pushed.layers) {
+      database.blobs.set({ layerId: layer.id, repository, ...blobOf(pushed.blobs, layer) });
+    }
+    const name = familiarRepository(repository);
+    const attributes = { ...labelsOf(image), name };
+    emit({ type: 'image', action: 'push', actorId: `${name}:${tag}`, attributes });
+  });
+  if (stays) {
+    index.setDigest(digest);
+  }
+}
+
+function blobOf(blobs: ReadonlyMap<string, PushedBlob>, { diffId }: LayerRow): PushedBlob {
+  const blob = blobs.get(diffId);
+  invariant(blob !== undefined, `layer ${diffId} was not pushed`);
+  return blob;
+}

@@ -1,0 +1,84 @@
+import { EngineError } from '../../daemon/base/errors.ts';
+import { addressesOf } from './addresses.ts';
+import { registryCertificates } from './certificates.ts';
+import { endpointsOf, hostOf, mirrorsOf } from './hosts.ts';
+import type { RegistryEndpoint, RegistrySettings } from './hosts.ts';
+import { httpRequest } from './http.ts';
+import { Attempts } from './retry.ts';
+import { drain, RegistrySession } from './session.ts';
+import type { SessionCredentials } from './session.ts';
+
+/** How registries are reached now. */
+export interface RegistryAccess {
+  settings: RegistrySettings;
+  /** Directories like /etc/docker/certs.d. */
+  certificateRoots: readonly string[];
+}
+
+/** Failures that may be over in a moment; a refused connection or an unknown name tells the truth. */
+const PASSING = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN']);
+
+/**
+ * A session with the registry of a domain, by the first of its endpoints that answers at all. Throws unavailable with
+ * the first endpoint's failure when none does.
+ */
+export async function connectRegistry(
+  access: RegistryAccess,
+  domain: string,
+  credentials: SessionCredentials,
+  signal: AbortSignal,
+): Promise<RegistrySession> {
+  const attempts = new Attempts(signal);
+  for (;;) {
+    const endpoints = endpointsOf(domain, await addressesOf(hostOf(domain)), access.settings);
+    const failures: unknown[] = [];
+    for (const endpoint of endpoints) {
+      try {
+        return await open(access, endpoint, { domain, credentials, signal });
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    const passing = failures.find(
+      (error) => error instanceof EngineError && PASSING.has(String(error.details['errno'])),
+    );
+    if (passing === undefined || signal.aborted) {
+      throw failures[0];
+    }
+    await attempts.after(passing);
+  }
+}
+
+/** Sessions with the mirrors of a domain that answer, in order. A mirror never gets what is meant for the registry. */
+export async function* connectMirrors(
+  access: RegistryAccess,
+  domain: string,
+  signal: AbortSignal,
+): AsyncGenerator<RegistrySession> {
+  for (const base of mirrorsOf(domain, access.settings)) {
+    const { host, hostname, protocol } = new URL(base);
+    const [first] = endpointsOf(host, await addressesOf(hostOf(hostname)), access.settings);
+    const endpoint = { base, verified: protocol === 'https:' && first?.verified !== false };
+    let session: RegistrySession;
+    try {
+      session = await open(access, endpoint, { domain: host, credentials: {}, signal });
+    } catch {
+      // A mirror that is away is no failure: the next one is asked, and at last the registry itself.
+      continue;
+    }
+    yield session;
+  }
+}
+
+async function open(
+  access: RegistryAccess,
+  endpoint: RegistryEndpoint,
+  { domain, credentials, signal }: { domain: string; credentials: SessionCredentials; signal: AbortSignal },
+): Promise<RegistrySession> {
+  const certificates = registryCertificates(access.certificateRoots, domain);
+  const trust = { ...certificates, verified: endpoint.verified };
+  // Whatever the answer, somebody is there; 401 is what a registry with accounts says.
+  const answer = await httpRequest({ method: 'GET', url: new URL('/v2/', endpoint.base), trust, signal });
+  await drain(answer);
+  return new RegistrySession(endpoint, trust, credentials);
+}

@@ -1,0 +1,215 @@
+import { EngineError } from '../../daemon/base/errors.ts';
+import { limits } from '../../daemon/base/limits.ts';
+import { parseChallenges } from './challenge.ts';
+import { registryError } from './failure.ts';
+import type { RegistryEndpoint } from './hosts.ts';
+import { Connections, httpRequest, textOf } from './http.ts';
+import type { HttpAnswer, HttpRequest, Trust } from './http.ts';
+import { basic, fetchToken } from './token.ts';
+import type { Credentials } from './token.ts';
+
+/** Who asks: what a client gave, or nothing. */
+export interface SessionCredentials extends Partial<Credentials> {
+  /** A bearer token used as it is. */
+  registryToken?: string;
+}
+
+export interface SessionRequest {
+  method: HttpRequest['method'];
+  /** Below the endpoint; or where an upload goes on, which may be elsewhere. */
+  url: URL;
+  headers?: Readonly<Record<string, string>>;
+  /** Makes the body anew for each attempt. */
+  body?: () => Exclude<HttpRequest['body'], undefined>;
+  signal: AbortSignal;
+}
+
+/** Tries of one request: without, with the token that somebody else fetched meanwhile, with one of our own. */
+const TRIES_MAX = 3;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+/**
+ * Requests to one registry for one operation: answers its challenges, follows its redirects, keeps connections. What
+ * authorizes us goes to the endpoint's origin only. Several may hold it; the last one to let go closes it.
+ */
+export class RegistrySession implements Disposable {
+  readonly endpoint: RegistryEndpoint;
+  readonly origin: URL;
+  readonly #trust: Trust;
+  readonly #credentials: SessionCredentials;
+  readonly #connections = new Connections();
+  /** Asked for besides what the registry names: `repository:library/busybox:pull`. */
+  #scopes: readonly string[] = [];
+  #authorization: string | undefined;
+  #fetching: Promise<void> | undefined;
+  #holders = 1;
+
+  constructor(endpoint: RegistryEndpoint, trust: Trust, credentials: SessionCredentials) {
+    this.endpoint = endpoint;
+    this.origin = new URL(endpoint.base);
+    this.#trust = trust;
+    this.#credentials = credentials;
+    this.#authorization = credentials.registryToken ? `Bearer ${credentials.registryToken}` : undefined;
+  }
+
+  /** What tokens are to be good for from now on. */
+  want(scopes: readonly string[]): void {
+    this.#scopes = [...new Set([...this.#scopes, ...scopes])];
+  }
+
+  /** The address of a path of the registry's API. */
+  url(path: string): URL {
+    return new URL(path, this.origin);
+  }
+
+  /**
+   * An answer below 400; its body is still to be read. Throws the registry's refusal (`registryError`), unauthorized
+   * when there are no credentials to answer a challenge with, unavailable without an answer.
+   */
+  async request(request: SessionRequest): Promise<HttpAnswer> {
+    for (let tries = 1; ; tries += 1) {
+      const used = this.#authorization;
+      const { answer, url } = await this.#follow(request, used);
+      if (answer.status < 400) {
+        return answer;
+      }
+      if (answer.status !== 401 || tries === TRIES_MAX || !this.#isOurs(url)) {
+        throw await registryError(answer);
+      }
+      const refusal = await registryError(answer);
+      // Another request may have been authorized meanwhile: its token may be good for this one too.
+      if (this.#authorization === used) {
+        await this.#authorizeOnce(answer, { url, refusal, used, signal: request.signal });
+      }
+    }
+  }
+
+  /** Keeps the session open until this holder disposes of it too. */
+  hold(): this {
+    this.#holders += 1;
+    return this;
+  }
+
+  [Symbol.dispose](): void {
+    this.#holders -= 1;
+    if (this.#holders === 0) {
+      this.#connections[Symbol.dispose]();
+    }
+  }
+
+  #isOurs(url: URL): boolean {
+    return url.origin === this.origin.origin;
+  }
+
+  async #follow(
+    request: SessionRequest,
+    authorization: string | undefined,
+  ): Promise<{ answer: HttpAnswer; url: URL }> {
+    const isReading = request.method === 'GET' || request.method === 'HEAD';
+    let url = request.url;
+    for (let hops = 0; ; hops += 1) {
+      const isOurs = this.#isOurs(url);
+      this.#refuseDowngrade(url);
+      const answer = await httpRequest({
+        method: request.method,
+        url,
+        headers: { ...request.headers, ...(isOurs && authorization !== undefined && { authorization }) },
+        ...(request.body && { body: request.body() }),
+        // Our certificate is for the registry; elsewhere only its authorities count.
+        trust: isOurs ? this.#trust : { ca: this.#trust.ca, verified: this.#trust.verified },
+        connections: this.#connections,
+        signal: request.signal,
+      });
+      const { location } = answer.headers;
+      if (!REDIRECTS.has(answer.status) || !isReading || location === undefined) {
+        return { answer, url };
+      }
+      answer.body.destroy();
+      if (hops >= limits.registryRedirectsMax) {
+        throw unusable(`Get "${request.url.href}": stopped after ${limits.registryRedirectsMax} redirects`);
+      }
+      if (!URL.canParse(location, url.href)) {
+        throw unusable(`Get "${request.url.href}": redirected to nowhere`);
+      }
+      url = new URL(location, url);
+    }
+  }
+
+  /** From a registry with verified TLS nothing is fetched without, and nothing is sent without. */
+  #refuseDowngrade(url: URL): void {
+    const isKnown = url.protocol === 'https:' || url.protocol === 'http:';
+    if (
+      !isKnown ||
+      (url.protocol === 'http:' && this.endpoint.verified && this.origin.protocol === 'https:')
+    ) {
+      throw unusable(`registry ${this.origin.host} sends us to ${url.origin}, which is not behind TLS`);
+    }
+  }
+
+  async #authorizeOnce(
+    answer: HttpAnswer,
+    context: { url: URL; refusal: EngineError; used: string | undefined; signal: AbortSignal },
+  ): Promise<void> {
+    this.#fetching ??= this.#authorize(answer, context).finally(() => {
+      this.#fetching = undefined;
+    });
+    await this.#fetching;
+  }
+
+  async #authorize(
+    answer: HttpAnswer,
+    {
+      url,
+      refusal,
+      used,
+      signal,
+    }: { url: URL; refusal: EngineError; used: string | undefined; signal: AbortSignal },
+  ): Promise<void> {
+    const challenges = parseChallenges(answer.headers['www-authenticate']);
+    const { username, password, identityToken, registryToken } = this.#credentials;
+    const credentials =
+      username || identityToken
+        ? { username: username ?? '', password: password ?? '', ...(identityToken && { identityToken }) }
+        : undefined;
+    const bearer = challenges.find(({ scheme }) => scheme === 'bearer');
+    if (registryToken) {
+      throw refusal;
+    }
+    if (bearer !== undefined) {
+      const asked = bearer.parameters['scope']?.split(' ') ?? [];
+      const scope = [...new Set([...this.#scopes, ...asked])].join(' ');
+      const challenge = { ...bearer, parameters: { ...bearer.parameters, ...(scope !== '' && { scope }) } };
+      const { token } = await fetchToken({
+        challenge,
+        credentials,
+        registry: this.origin,
+        trust: this.#trust,
+        offline: false,
+        signal,
+      });
+      this.#authorization = `Bearer ${token}`;
+      return;
+    }
+    if (!challenges.some(({ scheme }) => scheme === 'basic')) {
+      throw refusal;
+    }
+    if (credentials === undefined) {
+      throw new EngineError('unauthorized', `Get "${url.origin}${url.pathname}": no basic auth credentials`);
+    }
+    const header = basic(credentials);
+    if (header === used) {
+      throw refusal;
+    }
+    this.#authorization = header;
+  }
+}
+
+/** Reads an answer nobody needs to its end, so that its connection can be used again. */
+export async function drain(answer: HttpAnswer): Promise<void> {
+  await textOf(answer, limits.registryErrorBytesMax);
+}
+
+/** A way that another attempt would find the same. */
+function unusable(message: string): EngineError {
+  return new EngineError('unavailable', message);
+}
