@@ -157,6 +157,7 @@ async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain
   );
   const volumes = await composeVolumes(base, {
     users: (name) => late.containers?.volumeUsers(name) ?? [],
+    liveUsers: (name) => late.containers?.liveVolumeUsers(name) ?? [],
     archives,
   });
   const network = composeNetwork(base, parts, {
@@ -168,6 +169,7 @@ async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain
   const containers = composeContainers(base, { images, layers, volumes, network, runtime, ...files });
   late.containers = containers;
   await containers.restore();
+  await volumes.settle();
   parts.defer('stop watching containers', () => containers.close());
   const execs = new Execs({ targets: containers, runtime, clock: systemClock, log });
   const usages = new DiskUsages({
@@ -234,7 +236,7 @@ async function composeImages(
 
 async function composeVolumes(
   { deps: { instance, log }, database, events }: Base,
-  { users, archives }: Pick<VolumesDeps, 'users'> & { archives: Archives },
+  { archives, ...questions }: Pick<VolumesDeps, 'users' | 'liveUsers'> & { archives: Archives },
 ): Promise<Volumes> {
   const directories = new LocalVolumes({
     root: instance.paths.volumes,
@@ -242,7 +244,7 @@ async function composeVolumes(
     log,
   });
   const volumes = new Volumes({
-    users,
+    ...questions,
     sizes: (paths) => archives.sizes(paths),
     journal: events,
     database,

@@ -57,7 +57,7 @@ import { startContainer } from './start.ts';
 import { containerSampler, containerStats, containerStatsStream } from './stats.ts';
 import { stopContainer } from './stop.ts';
 import type { StopOptions } from './stop.ts';
-import { countContainers, imageUsers, networkUsers, volumeUsers } from './usage.ts';
+import { countContainers, imageUsers, liveVolumeUsers, networkUsers, volumeUsers } from './usage.ts';
 import type { ContainerCounts, ImageUser } from './usage.ts';
 import { topContainer } from './top.ts';
 import { unpauseContainer } from './unpause.ts';
@@ -253,6 +253,10 @@ export class Containers implements ContainerPort {
 
   volumeUsers(volumeName: string): string[] {
     return volumeUsers(this.#context.registry, volumeName);
+  }
+
+  liveVolumeUsers(volumeName: string): string[] {
+    return liveVolumeUsers(this.#context.registry, volumeName);
   }
 
   networkUsers(networkName: string): string[] {

@@ -284,6 +284,9 @@ export interface VolumeBinder {
   ): Promise<VolumeReservation>;
   /** Fills an empty volume from the image's directory at first use (copy-up), unless `noCopy`. */
   populate(name: string, sourceRoot: string, sourcePath: string): Promise<void>;
+  /** The volume's directory shows its contents from here on until its last holder releases it. Both are idempotent. */
+  acquire(name: string, holder: string): Promise<void>;
+  release(name: string, holder: string): Promise<void>;
   /** `mount`, where known, goes into the event as dockerd has it. */
   mounted(
     name: string,

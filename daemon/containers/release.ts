@@ -48,7 +48,8 @@ export async function releaseContainer(
     attempt('runtime', () => runtime.cleanUp(id)),
   ]);
   for (const name of volumeNames(container)) {
-    await attempt('volume', () => volumes.unmounted(name, id));
+    await attempt('volume', () => volumes.release(name, id));
+    await attempt('volume event', () => volumes.unmounted(name, id));
   }
   failpoint('containers.exit.released');
 }

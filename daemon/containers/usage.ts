@@ -31,6 +31,14 @@ export function volumeUsers(registry: Registry, volumeName: string): string[] {
     .map(({ id }) => id);
 }
 
+/** Ids of those that run with it. */
+export function liveVolumeUsers(registry: Registry, volumeName: string): string[] {
+  return registry
+    .all()
+    .filter((container) => isLive(container.state) && volumeNames(container).includes(volumeName))
+    .map(({ id }) => id);
+}
+
 /** Ids of the containers, running or not, that are or are to be in this network. */
 export function networkUsers(registry: Registry, networkName: string): string[] {
   return registry

@@ -90,11 +90,13 @@ export async function prepareVolumes(
   await together(ensureVolumes(context, spec), makeBindSources(spec));
   // One after the other: a volume mounted at two places is filled from the first.
   for (const { name, destination, rw, noCopy } of volumeMounts(spec)) {
+    rollback.defer(`release volume ${name}`, () => volumes.release(name, id));
+    await volumes.acquire(name, id);
     if (!noCopy) {
       await volumes.populate(name, rootPath, destination);
     }
     volumes.mounted(name, id, { destination, readWrite: rw, propagation: '' });
-    rollback.defer(`release volume ${name}`, () => volumes.unmounted(name, id));
+    rollback.defer(`tell of volume ${name}`, () => volumes.unmounted(name, id));
   }
 }
 

@@ -2,7 +2,7 @@ import type { VolumeCreateRequest, VolumePruneReport, VolumeView } from '../../a
 import type { Database, VolumeRow } from '../../storage/database/rows.ts';
 import { formatNano } from '../base/clock.ts';
 import type { Clock } from '../base/clock.ts';
-import { conflict, invalidArgument, isEngineError, notFound } from '../base/errors.ts';
+import { conflict, isEngineError, notFound } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
@@ -11,6 +11,8 @@ import { persistently } from '../base/retry.ts';
 import { Rollback } from '../base/rollback.ts';
 import type { EventDraft, Journal } from '../events/journal-types.ts';
 import { volumeFilter } from './filter.ts';
+import { LocalMounts } from './local-mounts.ts';
+import { checkLocalOptions } from './mount-options.ts';
 import { checkVolumeName } from './names.ts';
 import type { VolumeDirectories } from './ports.ts';
 import { ANONYMOUS_LABEL, pruneTest } from './prune.ts';
@@ -22,6 +24,8 @@ export interface VolumesDeps {
   directories: VolumeDirectories;
   /** Ids of the containers that have this volume among their mounts, running or not. */
   users(volumeName: string): readonly string[];
+  /** Ids of those that run. */
+  liveUsers(volumeName: string): readonly string[];
   /** Bytes of each directory, null = unknown. */
   sizes(directories: readonly string[]): Promise<(number | null)[]>;
   clock: Clock;
@@ -36,8 +40,6 @@ interface CreateOptions {
 }
 
 const DRIVER = 'local';
-/** Options of moby's local driver: mounts made by the daemon. */
-const KNOWN_OPTIONS = new Set(['type', 'o', 'device', 'size']);
 
 /**
  * The volumes of this engine: `VolumePort` of the API and `VolumeBinder` of the containers. All answers come from
@@ -51,9 +53,11 @@ export class Volumes {
   readonly #deps: VolumesDeps;
   readonly #rows = new Map<string, VolumeRow>();
   readonly #locks = new KeyedMutex();
+  readonly #mounts: LocalMounts;
 
   constructor(deps: VolumesDeps) {
     this.#deps = deps;
+    this.#mounts = new LocalMounts(deps);
   }
 
   /** Reads the rows and finishes what an earlier daemon left. Once, before anything else. */
@@ -62,6 +66,17 @@ export class Volumes {
       this.#rows.set(row.name, row);
     }
     await this.#deps.directories.restore(new Set(this.#rows.keys()));
+  }
+
+  /** Once the containers are known: takes off the mounts that an earlier daemon left and nobody uses. */
+  async settle(): Promise<void> {
+    for (const row of this.#rows.values()) {
+      try {
+        await this.#locks.run(row.name, () => this.#mounts.settle(row));
+      } catch (error) {
+        this.#deps.log.error({ volume: row.name, err: error }, 'a volume could not be unmounted');
+      }
+    }
   }
 
   // ---------------------------------------------------------------------------------------------- VolumePort
@@ -171,9 +186,21 @@ export class Volumes {
 
   /** See `VolumeBinder`: fills an empty volume from a directory of the container's file system. */
   populate(name: string, sourceRoot: string, sourcePath: string): Promise<void> {
-    return this.#locks.run(name, () => {
-      this.#get(name);
-      return this.#deps.directories.populate(name, sourceRoot, sourcePath);
+    return this.#locks.run(name, () => this.#mounts.populate(this.#get(name), sourceRoot, sourcePath));
+  }
+
+  /** See `VolumeBinder`. */
+  acquire(name: string, holder: string): Promise<void> {
+    return this.#locks.run(name, () => this.#mounts.acquire(this.#get(name), holder));
+  }
+
+  /** See `VolumeBinder`. */
+  release(name: string, holder: string): Promise<void> {
+    return this.#locks.run(name, async () => {
+      const row = this.#rows.get(name);
+      if (row !== undefined) {
+        await this.#mounts.release(row, holder);
+      }
     });
   }
 
@@ -209,11 +236,11 @@ export class Volumes {
   // ---------------------------------------------------------------------------------------------- inside
 
   #newRow(name: string, options: CreateOptions): VolumeRow {
-    checkOptions(name, options.driverOpts ?? {});
+    checkLocalOptions(name, options.driverOpts ?? {});
     return {
       name,
       driver: DRIVER,
-      options: {},
+      options: options.driverOpts ?? {},
       labels: options.labels ?? {},
       anonymous: options.anonymous,
       createdNano: this.#deps.clock.nowNano(),
@@ -254,6 +281,7 @@ export class Volumes {
   async #removeUnused(row: VolumeRow, exceptContainer?: string): Promise<void> {
     const { name } = row;
     await using rollback = new Rollback(this.#deps.log, { volume: name });
+    await this.#mounts.settle(row, exceptContainer);
     const removal = await this.#deps.directories.beginRemove(name);
     rollback.defer('put the directory back', () => removal.undo());
     failpoint('volume.remove.renamed');
@@ -337,16 +365,6 @@ function checkDriver(name: string, driver: string): void {
   if (driver !== '' && driver !== DRIVER) {
     throw notFound(
       `create ${name}: error looking up volume plugin ${driver}: plugin ${JSON.stringify(driver)} not found`,
-    );
-  }
-}
-
-function checkOptions(name: string, options: Readonly<Record<string, string>>): void {
-  for (const key of Object.keys(options)) {
-    throw invalidArgument(
-      KNOWN_OPTIONS.has(key)
-        ? `create ${name}: option ${JSON.stringify(key)} of the local volume driver is not supported yet`
-        : `create ${name}: invalid option: ${JSON.stringify(key)}`,
     );
   }
 }

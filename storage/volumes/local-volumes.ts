@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { constants, existsSync, fstatSync, openSync } from 'node:fs';
-import { chmod, mkdir, readdir, readFile, realpath, rename, rmdir } from 'node:fs/promises';
+import { chmod, mkdir, readdir, realpath, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EngineError, conflict, errnoOf } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
@@ -8,6 +8,8 @@ import { OpenFile, openInRoot, openRoot } from '../../daemon/base/kernel/safepat
 import type { Logger } from '../../daemon/base/log.ts';
 import { copyMetadata } from './copy-entry.ts';
 import { copyTree } from './copy-tree.ts';
+import { mountPointsBelow, mountVolume, unmountVolume } from './volume-mount.ts';
+import type { MountPlan } from './volume-mount.ts';
 
 const O_CLOEXEC = 0o2000000;
 const { O_RDONLY, O_DIRECTORY } = constants;
@@ -62,7 +64,7 @@ export class LocalVolumes {
    */
   async beginRemove(name: string): Promise<{ finish(): Promise<void>; undo(): Promise<void> }> {
     const path = join(this.#root, name);
-    const mounts = await mountsBelow(join(await realpath(this.#root), name));
+    const mounts = await mountPointsBelow(join(await realpath(this.#root), name));
     if (mounts.length > 0) {
       throw conflict(`remove ${name}: ${mounts[0]} is a mount point, unmount it first`);
     }
@@ -106,6 +108,38 @@ export class LocalVolumes {
     await rename(filling, join(home, '_filled'));
     failpoint('volume.populate.filled');
     await this.#completeFilling(name);
+  }
+
+  /** Mounts a file system over what the volume has of its own. Idempotent. */
+  mount(name: string, plan: MountPlan): Promise<void> {
+    return mountVolume(this.mountpoint(name), plan);
+  }
+
+  /** Idempotent. */
+  unmount(name: string): Promise<void> {
+    return unmountVolume(this.mountpoint(name));
+  }
+
+  /**
+   * As `populate`, of a volume with a file system of its own mounted: nothing can be moved into it. Killed half-way it
+   * keeps what it has got.
+   */
+  async populateMounted(name: string, sourceRoot: string, sourcePath: string): Promise<void> {
+    using source = openSourceDirectory(sourceRoot, sourcePath);
+    if (source === undefined || (await readdir(this.mountpoint(name))).length > 0) {
+      return;
+    }
+    using target = openDirectory(this.mountpoint(name));
+    try {
+      failpoint('volume.populate.mounted');
+      await copyTree(source.fd, target.fd);
+      copyDirectoryMetadata(source, target);
+    } catch (error) {
+      for (const entry of await readdir(target.path, { encoding: 'buffer' })) {
+        await rm(childPath(target, entry), { recursive: true, force: true });
+      }
+      throw copyError(name, sourcePath, error);
+    }
   }
 
   /**
@@ -243,19 +277,6 @@ async function renameIfThere(from: string, to: string): Promise<void> {
       throw error;
     }
   }
-}
-
-async function mountsBelow(path: string): Promise<string[]> {
-  const table = await readFile('/proc/self/mountinfo', 'utf8');
-  // Field 5 is the mount point, with blanks and backslashes as octal escapes (proc(5)).
-  const points = table
-    .split('\n')
-    .map((line) =>
-      (line.split(' ')[4] ?? '').replaceAll(/\\(\d{3})/g, (_all, octal: string) =>
-        String.fromCharCode(Number.parseInt(octal, 8)),
-      ),
-    );
-  return points.filter((point) => point === path || point.startsWith(`${path}/`));
 }
 
 function copyError(name: string, sourcePath: string, error: unknown): EngineError {

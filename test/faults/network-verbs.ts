@@ -28,6 +28,14 @@ const NETWORK = {
   Options: { 'com.docker.network.bridge.name': 'blue0' },
 };
 
+/** A volume with a file system of its own. */
+const DISK = {
+  Type: 'volume',
+  Source: 'disk',
+  Target: '/disk',
+  VolumeOptions: { DriverConfig: { Name: 'local', Options: { type: 'tmpfs', device: 'tmpfs' } } },
+};
+
 export function networkVerbs(victim: Victim): Verb[] {
   return [
     {
@@ -84,7 +92,7 @@ export function networkVerbs(victim: Victim): Verb[] {
         await victim.accept(http, 'POST', '/networks/create', [201], NETWORK);
         await victim.accept(http, 'POST', `/containers/create?name=${victim.name}`, [201], {
           ...victim.body,
-          HostConfig: { ...victim.body.HostConfig, NetworkMode: 'blue' },
+          HostConfig: { ...victim.body.HostConfig, NetworkMode: 'blue', Mounts: [DISK] },
         });
       },
       act: (http) => victim.accept(http, 'POST', `/containers/${victim.name}/start`, [204, 304]),

@@ -59,6 +59,7 @@ type Observed = Record<
   | 'exit files'
   | 'cgroups'
   | 'root mounts'
+  | 'volume mounts'
   | 'shared memories'
   | 'namespaces'
   | 'views',
@@ -89,6 +90,9 @@ function observe(daemon: TestDaemon): Observed {
     'exit files': ids(entries(path.join(execRoot, 'exits'))),
     cgroups: ids(cgroupDirectories(daemon.cgroupParent).map((folder) => path.basename(folder))),
     'root mounts': ids(mounts.filter((mount) => mount.startsWith(`${dataRoot}/containers/`))),
+    'volume mounts': mounts
+      .filter((mount) => mount.startsWith(`${dataRoot}/volumes/`))
+      .map((mount) => path.basename(path.dirname(mount))),
     'shared memories': ids(mounts.filter((mount) => mount.endsWith('/shm'))),
     namespaces: ids(mounts.filter((mount) => mount.includes('/netns/'))),
     // Where overlays out of sight are mounted for a moment.
@@ -110,6 +114,9 @@ function compareRuntime(view: ApiView, found: Observed): string[] {
     ...compare('exit file', [], found['exit files']),
     ...compare('cgroup', running, found.cgroups),
     ...compare('root mount', running, found['root mounts']),
+    ...found['volume mounts']
+      .filter((name) => !view.running.some(({ Mounts }) => Mounts.some(({ Name }) => Name === name)))
+      .map((name) => `volume ${name} is mounted for nobody`),
     ...compare('shared memory', sharesMemory, found['shared memories']),
     ...compare('network namespace', ownNamespace, found.namespaces),
     ...compare('hidden mount', [], found.views),

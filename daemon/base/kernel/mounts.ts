@@ -40,6 +40,11 @@ export function mount(call: MountCall): void {
   mountCall(call.target, call.source, call.target, call.type, call.flags, call.data);
 }
 
+/** As `mount`, on a pool thread: for file systems that wait for a disk or for somebody on the network. */
+export async function mountInBackground(call: MountCall): Promise<void> {
+  await mountCall.async(call.target, call.source, call.target, call.type, call.flags, call.data);
+}
+
 /**
  * Takes the topmost mount off `target`; a link at its end is not followed. `lazy` takes it out of the tree at once and
  * lets the kernel finish when its last user is gone.

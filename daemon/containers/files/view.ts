@@ -11,7 +11,7 @@ import type { ContainerContext } from '../context.ts';
 import { containerMounts } from './mounts.ts';
 import type { RootfsLayout } from '../ports.ts';
 import { liveRun } from '../state-facts.ts';
-import { fillVolumes, makeBindSources } from '../volumes.ts';
+import { fillVolumes, makeBindSources, volumeNames } from '../volumes.ts';
 
 /**
  * Opens a container's files as it sees them.
@@ -101,10 +101,16 @@ async function complete(
   container: Container,
   { root, layout }: { root: OpenFile; layout: RootfsLayout },
 ): Promise<OpenView> {
+  const { volumes } = context;
   const files = [root];
+  const names = volumeNames(container);
+  const holder = `view of ${container.id}`;
   try {
     // As a start would, so that what is copied in does not keep a volume from being filled from the image.
     await fillVolumes(context, container, root.path);
+    for (const name of names) {
+      await volumes.acquire(name, holder);
+    }
     const empty = openRoot(layout.merged);
     files.push(empty);
     const isReadOnly = container.spec.hostConfig.ReadonlyRootfs;
@@ -113,6 +119,11 @@ async function complete(
   } catch (error) {
     closeAll(files);
     throw error;
+  } finally {
+    // What is open now stays as it is.
+    for (const name of names) {
+      await volumes.release(name, holder);
+    }
   }
 }
 

@@ -166,6 +166,8 @@ export class FakeNeighbours {
         };
       },
       populate: async () => this.#called('populate'),
+      acquire: async () => this.#called('acquire'),
+      release: async () => this.#called('release'),
       mounted: () => this.#called('mounted'),
       unmounted: () => this.#called('unmounted'),
       removeAnonymous: async (name) => {

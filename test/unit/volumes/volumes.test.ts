@@ -11,6 +11,7 @@ import { openDatabase } from '../../../storage/database/index.ts';
 class FakeDirectories implements VolumeDirectories {
   readonly present = new Set<string>();
   readonly populated: string[] = [];
+  readonly mounted = new Map<string, string>();
   restored: string[] = [];
   failFinish = false;
 
@@ -44,6 +45,18 @@ class FakeDirectories implements VolumeDirectories {
     this.populated.push(name);
   }
 
+  async mount(name: string, plan: { source: string }): Promise<void> {
+    this.mounted.set(name, plan.source);
+  }
+
+  async unmount(name: string): Promise<void> {
+    this.mounted.delete(name);
+  }
+
+  populateMounted(name: string): Promise<void> {
+    return this.populate(`${name} from ${this.mounted.get(name)}`);
+  }
+
   async restore(known: ReadonlySet<string>): Promise<void> {
     this.restored = [...known];
   }
@@ -57,12 +70,15 @@ function setUp() {
   const directories = new FakeDirectories();
   const used = new Map<string, string[]>();
   const users = (name: string) => used.get(name) ?? [];
-  const deps = { journal, database, directories, users, sizes, clock: systemClock, log: silentLogger };
+  const live = new Map<string, string[]>();
+  const liveUsers = (name: string) => live.get(name) ?? [];
+  const questions = { users, liveUsers, sizes };
+  const deps = { journal, database, directories, ...questions, clock: systemClock, log: silentLogger };
   const events = () =>
     database.events
       .range({ limit: 99 })
       .map(({ action, actorId, attributes }) => ({ action, actorId, attributes }));
-  return { volumes: new Volumes(deps), deps, database, directories, used, events };
+  return { volumes: new Volumes(deps), deps, database, directories, used, live, events };
 }
 
 const NONE = new Map<string, string[]>();
@@ -115,7 +131,6 @@ test('create: without a name makes one up and labels the volume', async () => {
 
 test.each([
   [{ Driver: 'nfs' }, 'not_found', 'create vol: error looking up volume plugin nfs: plugin "nfs" not found'],
-  [{ DriverOpts: { type: 'tmpfs' } }, 'invalid_argument', /option "type" .* is not supported yet/],
   [{ DriverOpts: { colour: 'red' } }, 'invalid_argument', 'create vol: invalid option: "colour"'],
 ])('create: refuses %j', async (body, code, message) => {
   const { volumes, directories } = setUp();
@@ -295,4 +310,38 @@ test.each<[Record<string, string[]>, string]>([
   await expect(setUp().volumes.prune(new Map(Object.entries(filters)))).rejects.toThrow(
     expect.objectContaining({ code: 'invalid_argument', message }),
   );
+});
+
+const DISK = { type: 'ext4', device: '/dev/sdz', o: 'ro' };
+
+test('driver options: the file system is mounted from the first holder to the last, over a restart', async () => {
+  const { volumes, directories, deps, live } = setUp();
+  await volumes.create({ Name: 'disk', DriverOpts: DISK });
+  expect(await volumes.inspect('disk')).toMatchObject({ Options: DISK });
+  await volumes.acquire('disk', 'c1');
+  await volumes.acquire('disk', 'c2');
+  await volumes.release('disk', 'c2');
+  expect(directories.mounted.get('disk')).toBe('/dev/sdz');
+  live.set('disk', ['c1']);
+  const second = new Volumes(deps);
+  await second.restore();
+  await second.settle();
+  expect(directories.mounted.has('disk')).toBe(true);
+  await second.acquire('disk', 'c3');
+  await second.release('disk', 'c3');
+  expect(directories.mounted.has('disk')).toBe(true);
+  live.clear();
+  await second.release('disk', 'c1');
+  expect(directories.mounted.has('disk')).toBe(false);
+});
+
+test('driver options: what an earlier daemon left mounted goes, and a volume is mounted to be filled', async () => {
+  const { volumes, directories } = setUp();
+  await volumes.create({ Name: 'disk', DriverOpts: DISK });
+  directories.mounted.set('disk', 'left');
+  await volumes.settle();
+  expect(directories.mounted.has('disk')).toBe(false);
+  await volumes.populate('disk', '/root', '/data');
+  expect(directories.populated).toEqual(['disk from /dev/sdz']);
+  expect(directories.mounted.has('disk')).toBe(false);
 });
