@@ -8,6 +8,7 @@ import { ContainerNames } from './dns/container-names.ts';
 import { NameServer } from './dns/name-server.ts';
 import type { NetworkDriver } from './driver.ts';
 import type { HostFiles } from './host-files.ts';
+import { MacvlanDriver } from './macvlan-driver.ts';
 import { Networks } from './networks.ts';
 import type { NetworkOptions } from './options.ts';
 import type { NetworkKernel } from './ports.ts';
@@ -31,7 +32,9 @@ export interface NetworkParts {
 export function assembleNetworks(parts: NetworkParts): { networks: Networks; sandboxes: Sandboxes } {
   const registry = new NetworkRegistry(parts);
   const bridgeDriver = new BridgeDriver(parts);
-  const drivers = new Map<string, NetworkDriver>([[bridgeDriver.name, bridgeDriver]]);
+  const drivers = new Map<string, NetworkDriver>(
+    [bridgeDriver, new MacvlanDriver(parts)].map((driver) => [driver.name, driver]),
+  );
   const server = new NameServer({ sockets: parts.kernel.names, clock: parts.clock });
   const names = new ContainerNames({ ...parts, listener: parts.kernel.names, server, registry });
   const defaultNetwork = new DefaultNetwork({ ...parts, registry, bridgeDriver });

@@ -10,6 +10,7 @@ import type { Attachment, BridgeSettings, NetworkKernel, SandboxInterface } from
 export class BridgeDriver implements NetworkDriver {
   readonly name = 'bridge';
   readonly scope = 'local';
+  readonly publishesPorts = true;
   readonly #kernel: Pick<NetworkKernel, 'addBridge' | 'removeBridge'>;
   readonly #options: NetworkOptions;
 
@@ -18,8 +19,9 @@ export class BridgeDriver implements NetworkDriver {
     this.#options = deps.options;
   }
 
-  check(spec: NetworkSpec): void {
+  accept(spec: NetworkSpec): NetworkSpec {
     bridgeOptions(spec.options);
+    return spec;
   }
 
   create(network: Network): Promise<void> {

@@ -13,6 +13,7 @@ import {
   check,
   gatewaysThrough,
   inKernel,
+  isWayIn,
   nameFiles,
   ownerOf,
   register,
@@ -50,11 +51,11 @@ export async function connectSandbox(
   const name = freeName(kernel.interfaceNames(containerId));
   const attachment = attachmentOf(context, endpoint, name);
   await inKernel(request, networkName, () => kernel.plug(containerId, attachment));
-  rollback.defer('interface', () => kernel.unplug(endpoint.id));
+  rollback.defer('interface', () => kernel.unplug(containerId, endpoint.id));
 
   const endpoints = { ...live.endpoints, [networkName]: endpoint.settings };
   const sandbox = rewired(context, request, checked, { before: live, endpoints });
-  rollback.defer('host ports', () => context.ports.give(portsGained(live, sandbox)));
+  rollback.defer('host ports', () => context.ports.give(portsGained(context, live, sandbox)));
   rollback.defer('way', () => lead(context, request, sandbox, live));
   lead(context, request, live, sandbox);
   rollback.commit();
@@ -89,9 +90,9 @@ export function disconnectSandbox(
     undo,
     finish: async () => {
       failpoint('network.disconnect.unplug');
-      await kernel.unplug(endpoint.EndpointID ?? '');
+      await kernel.unplug(request.containerId, endpoint.EndpointID ?? '');
       // Last: once given back they may be another container's, and a second attempt would take them from it.
-      ports.give(portsGained(sandbox, live));
+      ports.give(portsGained(context, sandbox, live));
       if (network !== undefined) {
         giveAddresses(network, addressesOf(endpoint));
       }
@@ -167,8 +168,13 @@ function gatewayName({ gateway }: Sandbox): string | null {
 }
 
 /** Host ports that one without a way in has not, and one with it has. */
-function portsGained(without: Sandbox, having: Sandbox): PublishedPort[] {
-  return gatewayName(without) === null ? publishedPorts(having) : [];
+function portsGained(context: SandboxContext, without: Sandbox, having: Sandbox): PublishedPort[] {
+  return hasWayIn(context, without) ? [] : publishedPorts(having);
+}
+
+function hasWayIn(context: SandboxContext, sandbox: Sandbox): boolean {
+  const name = gatewayName(sandbox);
+  return name !== null && isWayIn(context, context.registry.lookUp(name));
 }
 
 function nothing(): void {
@@ -185,21 +191,21 @@ function wayOut({ registry }: SandboxContext, { endpoints }: Sandbox): Network |
 
 /** The host ports stay the same as long as there is a way in; a first one takes those that were asked for. */
 function movePorts(
-  { ports: allocator }: SandboxContext,
+  context: SandboxContext,
   request: SandboxRequest,
   checked: CheckedRequest,
   { changed, gateway }: { changed: Sandbox; gateway: Network | undefined },
 ): Sandbox['ports'] {
-  if (gateway === undefined) {
+  if (gateway === undefined || !isWayIn(context, gateway)) {
     return portMap(checked.ports.ports, []);
   }
-  if (changed.gateway !== null) {
+  if (hasWayIn(context, changed)) {
     return changed.ports;
   }
   const endpoint = changed.endpoints[gateway.name];
   const addresses = endpoint === undefined ? [] : addressesOf(endpoint).map(({ address }) => address);
   const { containerName } = ownerOf(request);
-  const taken = allocator.take(
+  const taken = context.ports.take(
     checked.ports.bindings,
     addresses,
     `${containerName} (${endpoint?.EndpointID})`,

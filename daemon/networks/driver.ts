@@ -6,15 +6,20 @@ export interface NetworkDriver {
   readonly name: string;
   /** Where its networks are known: on this host, or in the whole swarm. */
   readonly scope: 'local' | 'swarm';
-  /** Throws invalid_argument for options it does not know and values it cannot use. Pure. */
-  check(spec: NetworkSpec): void;
+  /** Whether the host leads its ports to containers in there. */
+  readonly publishesPorts: boolean;
+  /**
+   * The specification as it is to be stored. Throws invalid_argument for options it does not know and values it cannot
+   * use, forbidden for what one of `others`, all networks that there are, has already. Pure.
+   */
+  accept(spec: NetworkSpec, others: readonly Network[]): NetworkSpec;
   /** Makes what the network needs on the host. Leaves nothing when it throws. */
   create(network: Network): Promise<void>;
   /** Undoes `create`. Idempotent. */
   remove(network: Network): Promise<void>;
   /** How an interface gets into the network. */
   attachment(network: Network, iface: SandboxInterface): Attachment;
-  /** Largest packet of the network. */
+  /** Largest packet of the network; 0 = as the host's link has it. */
   mtu(network: Network): number;
   /** Host address of published ports that name none; undefined = the engine's default. */
   bindingAddress(network: Network): string | undefined;

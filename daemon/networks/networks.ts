@@ -83,11 +83,10 @@ export class Networks {
     const name = checkNetworkName(request.Name ?? '');
     const driver = this.#driver(request.Driver || 'bridge');
     const asked = networkSpec(request);
-    driver.check(asked);
     if (registry.has(name)) {
       throw conflict(`network with name ${name} already exists`);
     }
-    const spec = this.#withSubnets(asked);
+    const spec = this.#withSubnets(driver.accept(asked, registry.all()));
     const id = newId();
     const createdNano = clock.nowNano();
     const network = newNetwork({

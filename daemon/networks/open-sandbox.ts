@@ -7,7 +7,15 @@ import { giveAddresses, takeEndpoint } from './endpoints.ts';
 import { gatewayOf } from './gateway.ts';
 import { hostsFileOfHost, resolveHostGateway } from './hosts.ts';
 import { formatResolvConf, hostResolver } from './resolv.ts';
-import { attachmentOf, gatewaysThrough, inKernel, ipsOf, nameFiles, ownerOf } from './sandbox-context.ts';
+import {
+  attachmentOf,
+  gatewaysThrough,
+  inKernel,
+  ipsOf,
+  isWayIn,
+  nameFiles,
+  ownerOf,
+} from './sandbox-context.ts';
 import type { SandboxContext } from './sandbox-context.ts';
 import { bareEndpoint, portMap } from './sandbox-view.ts';
 
@@ -77,7 +85,10 @@ async function openNetworks(
   });
   const gateway = gatewayOf(taken);
   const label = `${owner.containerName} (${gateway?.id})`;
-  const ports = gateway === undefined ? [] : allocator.take(checked.ports.bindings, ipsOf(gateway), label);
+  const ports =
+    gateway !== undefined && isWayIn(context, gateway.network)
+      ? allocator.take(checked.ports.bindings, ipsOf(gateway), label)
+      : [];
   rollback.defer('host ports', () => allocator.give(ports));
 
   const plan = {

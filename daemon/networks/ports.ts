@@ -41,11 +41,20 @@ export interface SandboxInterface {
   mtu: number;
 }
 
-/** How a sandbox is in a network. */
-export interface Attachment {
-  bridge: BridgeSettings;
-  iface: SandboxInterface;
+/** A link of the host that macvlan interfaces stand on. */
+export interface ParentSettings {
+  name: string;
+  networkId: string;
+  /** Made when it is missing; `host` = only the administrator makes it. */
+  make: 'host' | 'dummy' | { vlan: number; of: string };
+  mode: 'private' | 'vepa' | 'bridge' | 'passthru';
 }
+
+/** How a sandbox is in a network. */
+export type Attachment = { iface: SandboxInterface } & (
+  | { bridge: BridgeSettings }
+  | { parent: ParentSettings }
+);
 
 export interface SandboxPlan {
   attachments: readonly Attachment[];
@@ -63,14 +72,18 @@ export interface NetworkKernel {
   addBridge(bridge: BridgeSettings): Promise<void>;
   /** Idempotent. */
   removeBridge(bridge: BridgeSettings): Promise<void>;
+  /** Finds or makes it. Leaves nothing when it throws. */
+  addParent(parent: ParentSettings): void;
+  /** Removes it if it was made here. Idempotent. */
+  removeParent(parent: ParentSettings): Promise<void>;
   /** A namespace with these interfaces and a loopback; returns its path. Leaves nothing when it throws. */
   open(id: string, plan: SandboxPlan): string;
   /** Idempotent. */
   close(id: string, endpointIds: readonly string[]): void;
   /** One more interface for an open sandbox. */
   plug(id: string, attachment: Attachment): Promise<void>;
-  /** Idempotent; the interface is gone when the promise resolves. */
-  unplug(endpointId: string): Promise<void>;
+  /** Takes it from an open sandbox. Idempotent; the interface is gone when the promise resolves. */
+  unplug(id: string, endpointId: string): Promise<void>;
   /** From here on an open sandbox routes through these, or nowhere. */
   route(id: string, gateways: readonly IpAddress[]): void;
   /** Names of the interfaces in an open sandbox. */
@@ -80,8 +93,12 @@ export interface NetworkKernel {
   release(port: HostPort): void;
   publish(ports: readonly PublishedPort[]): void;
   unpublish(ports: readonly PublishedPort[]): void;
-  /** Removes the namespaces, interfaces and bridges of all but these, and takes these over. */
+  /**
+   * Removes the namespaces, interfaces, bridges and parents of all but these, and takes these over. `networkIds`: of
+   * all networks that there are.
+   */
   sweep(
+    networkIds: readonly string[],
     bridges: readonly BridgeSettings[],
     live: readonly { id: string; endpoints: readonly { endpointId: string; bridge: BridgeSettings }[] }[],
   ): Promise<void>;

@@ -67,6 +67,11 @@ export function attachmentOf(context: SandboxContext, endpoint: Endpoint, name: 
   return driver.attachment(network, { endpointId, name, addresses, mac, mtu: driver.mtu(network) });
 }
 
+/** Whether published ports come in through this network. */
+export function isWayIn(context: SandboxContext, network: Network | undefined): boolean {
+  return network !== undefined && driverOf(context, network).publishesPorts;
+}
+
 /** /etc/hosts and resolv.conf of a container with these endpoints, and whether it asks the engine for names. */
 export function nameFiles(
   context: SandboxContext,

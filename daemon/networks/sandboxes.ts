@@ -96,7 +96,7 @@ export class Sandboxes implements NetworkSandboxes {
   }
 
   async restore(live: readonly LiveSandbox[]): Promise<void> {
-    const { kernel, defaultNetwork, names, ports: allocator } = this.#context;
+    const { kernel, registry, defaultNetwork, names, ports: allocator } = this.#context;
     const owners = live.filter(({ containerId, sandbox }) => sandbox.ownerId === containerId);
     const ports = owners.flatMap(({ sandbox }) => publishedPorts(sandbox));
     defaultNetwork.choosePool(owners.map(({ sandbox }) => sandbox));
@@ -111,6 +111,7 @@ export class Sandboxes implements NetworkSandboxes {
       names.reopen(containerId, sandbox);
     }
     await kernel.sweep(
+      registry.all().map(({ id }) => id),
       bridges,
       owners
         .filter(({ sandbox }) => sandbox.netnsPath !== null)
@@ -132,7 +133,7 @@ export class Sandboxes implements NetworkSandboxes {
   }
 
   /** What of a stored sandbox is plugged in where. */
-  #plugged(sandbox: Sandbox): Parameters<NetworkKernel['sweep']>[1][number]['endpoints'] {
+  #plugged(sandbox: Sandbox): Parameters<NetworkKernel['sweep']>[2][number]['endpoints'] {
     return Object.entries(sandbox.endpoints).flatMap(([name, endpoint]) => {
       const network = this.#context.registry.lookUp(name);
       if (network === undefined || addressesOf(endpoint).length === 0) {
@@ -140,8 +141,8 @@ export class Sandboxes implements NetworkSandboxes {
       }
       const endpointId = endpoint.EndpointID ?? '';
       const iface = { endpointId, name: '', addresses: [], mac: Buffer.alloc(6), mtu: 0 };
-      const { bridge } = driverOf(this.#context, network).attachment(network, iface);
-      return [{ endpointId, bridge }];
+      const attachment = driverOf(this.#context, network).attachment(network, iface);
+      return 'bridge' in attachment ? [{ endpointId, bridge: attachment.bridge }] : [];
     });
   }
 }

@@ -1,5 +1,6 @@
 import type { InterfaceAddress, IpAddress } from '../../daemon/base/ip.ts';
 import type { BridgeSettings } from './bridge.ts';
+import type { MacvlanMode } from './rtnetlink.ts';
 
 /** The interface that a sandbox gets in a network. */
 export interface SandboxInterface {
@@ -9,14 +10,31 @@ export interface SandboxInterface {
   name: string;
   addresses: readonly InterfaceAddress[];
   mac: Buffer;
+  /** 0 = as the parent has it. */
   mtu: number;
 }
 
-/** How a sandbox is in a network. */
-export interface Attachment {
+/** A link of the host that macvlan interfaces stand on. */
+export interface ParentSettings {
+  name: string;
+  networkId: string;
+  /** Made when it is missing; `host` = only the administrator makes it. */
+  make: 'host' | 'dummy' | { vlan: number; of: string };
+  mode: MacvlanMode;
+}
+
+export interface BridgeAttachment {
   bridge: BridgeSettings;
   iface: SandboxInterface;
 }
+
+export interface MacvlanAttachment {
+  parent: ParentSettings;
+  iface: SandboxInterface;
+}
+
+/** How a sandbox is in a network. */
+export type Attachment = BridgeAttachment | MacvlanAttachment;
 
 /** What a sandbox is to be: its interfaces, and who routes for it. */
 export interface SandboxPlan {

@@ -15,6 +15,7 @@ const TYPE_MASK = 0x3fff;
 export const attribute = {
   bytes: (type: number, value: Buffer): Attribute => ({ type, value }),
   u8: (type: number, value: number): Attribute => ({ type, value: Buffer.of(value) }),
+  u16: (type: number, value: number): Attribute => ({ type, value: Buffer.of(value & 0xff, value >> 8) }),
   u32: (type: number, value: number): Attribute => {
     const bytes = Buffer.alloc(4);
     bytes.writeUInt32LE(value);

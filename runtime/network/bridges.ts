@@ -6,6 +6,9 @@ import type { LinkRemover } from './link-remover.ts';
 import type { NetlinkSocket } from './netlink-socket.ts';
 import { getLink, readLink } from './rtnetlink.ts';
 
+/** Kinds of links that networks are made of on the host. */
+const MADE_HERE: ReadonlySet<string> = new Set(['bridge', 'dummy', 'vlan']);
+
 /**
  * The instance's bridges. One that was made here for a network carries `<instance>:<network id>` as its alias; a bridge
  * without it is somebody else's and never deleted.
@@ -54,19 +57,19 @@ export class Bridges {
     }
   }
 
-  /** Removes the bridges of networks that are not among these. */
-  async sweep(bridges: readonly BridgeSettings[]): Promise<void> {
-    const known = new Set(bridges.map(({ networkId }) => this.#alias(networkId ?? '')));
+  /** Removes the bridges, and the parents of macvlans, of networks that are not among these. */
+  async sweep(networkIds: readonly string[]): Promise<void> {
+    const known = new Set(networkIds.map((id) => this.#alias(id)));
     const strays = this.#host
       .dump('interfaces', getLink())
       .map(readLink)
-      .filter(({ kind, alias }) => kind === 'bridge' && alias.startsWith(this.#alias('')))
+      .filter(({ kind, alias }) => MADE_HERE.has(kind) && alias.startsWith(this.#alias('')))
       .filter(({ alias }) => !known.has(alias));
     for (const link of strays) {
       failpoint('network.restore.bridge');
       clearBridge(this.#host, link);
       await this.#remover.removeNow(link.name);
-      this.#log.info({ bridge: link.name }, 'stray bridge removed');
+      this.#log.info({ bridge: link.name }, 'stray link of a network removed');
     }
   }
 

@@ -7,7 +7,7 @@ import type { AnySubnet, IpAddress } from '../../daemon/base/ip.ts';
 import { NETLINK } from '../../daemon/base/kernel/netlink.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { Logger } from '../../daemon/base/log.ts';
-import type { Attachment, SandboxInterface, SandboxPlan } from './attachment.ts';
+import type { Attachment, ParentSettings, SandboxInterface, SandboxPlan } from './attachment.ts';
 import { findLink } from './bridge.ts';
 import type { BridgeSettings } from './bridge.ts';
 import { Bridges } from './bridges.ts';
@@ -16,6 +16,7 @@ import { switchOnForwarding } from './forwarding.ts';
 import { Firewall } from './firewall.ts';
 import { hostSubnets } from './host-subnets.ts';
 import { LinkRemover } from './link-remover.ts';
+import { Macvlans } from './macvlans.ts';
 import { NetlinkSocket } from './netlink-socket.ts';
 import { NameSockets } from './name-sockets.ts';
 import type { NetlinkRequest } from './netlink.ts';
@@ -67,6 +68,7 @@ export class KernelNetwork {
   readonly #clock: Clock;
   #watch: Disposable;
   readonly #veths: Veths;
+  readonly #macvlans: Macvlans;
   /** Name servers of sandboxes, and their questions to others. */
   readonly names: NameSockets;
 
@@ -84,6 +86,8 @@ export class KernelNetwork {
     this.#bridges = new Bridges({ host, instance: settings.table, remover, log });
     this.names = new NameSockets({ namespaces: this.#namespaces, log });
     this.#veths = new Veths({ host, prefix: settings.interfacePrefix, remover });
+    const namespaces = this.#namespaces;
+    this.#macvlans = new Macvlans({ host, namespaces, instance: settings.table, remover });
   }
 
   /** Networks in use on the host, but for those of the interfaces `exceptLinks`. */
@@ -124,9 +128,17 @@ export class KernelNetwork {
     await removed;
   }
 
+  addParent(parent: ParentSettings): void {
+    this.#macvlans.ensureParent(parent);
+  }
+
+  removeParent(parent: ParentSettings): Promise<void> {
+    return this.#macvlans.removeParent(parent);
+  }
+
   /** A namespace with these interfaces, and a loopback that is up. Returns its path. Leaves nothing when it throws. */
   open(id: string, plan: SandboxPlan): string {
-    const masters = plan.attachments.map(({ bridge }) => this.#bridgeIndex(bridge));
+    const masters = plan.attachments.map((attachment) => this.#masterIndex(attachment));
     failpoint('network.open.netns');
     using inside = this.#namespaces.create(id);
     if (plan.attachments.length === 0) {
@@ -137,14 +149,17 @@ export class KernelNetwork {
       failpoint('network.open.veth');
       this.#namespaces.withDescriptor(id, (namespaceFd) => {
         plan.attachments.forEach((attachment, place) => {
-          this.#veths.plug(attachment, masters[place] ?? 0, { index: FIRST_INDEX + place, namespaceFd });
+          this.#plug(attachment, masters[place] ?? 0, { index: FIRST_INDEX + place, namespaceFd });
         });
       });
       this.#allowIpv6(id, plan.attachments);
       failpoint('network.open.address');
       inside.request(id, [
         rtnetlink.setLinkUp(rtnetlink.LOOPBACK_INDEX),
-        ...plan.attachments.flatMap(({ iface }, place) => configure(FIRST_INDEX + place, iface)),
+        ...plan.attachments.flatMap((attachment, place) => [
+          ...this.#marks(attachment),
+          ...configure(FIRST_INDEX + place, attachment.iface),
+        ]),
         ...plan.gateways.map(rtnetlink.setDefaultRoute),
       ]);
       return this.#namespaces.path(id);
@@ -161,8 +176,9 @@ export class KernelNetwork {
    * Takes a sandbox off the network at once; its interfaces go soon after, with its namespace. Idempotent.
    */
   close(id: string, endpointIds: readonly string[]): void {
-    for (const endpointId of endpointIds) {
-      this.#veths.unplug(endpointId);
+    const others = endpointIds.filter((endpointId) => !this.#veths.unplug(endpointId));
+    if (others.length > 0) {
+      this.#macvlans.pull(id, others);
     }
     failpoint('network.close.netns');
     this.#namespaces.remove(id);
@@ -170,27 +186,29 @@ export class KernelNetwork {
 
   /** One more interface for an open sandbox. Leaves nothing when it throws. */
   async plug(id: string, attachment: Attachment): Promise<void> {
-    const master = this.#bridgeIndex(attachment.bridge);
+    const master = this.#masterIndex(attachment);
     const { iface } = attachment;
     failpoint('network.connect.veth');
     this.#namespaces.withDescriptor(id, (namespaceFd) => {
-      this.#veths.plug(attachment, master, { index: 0, namespaceFd });
+      this.#plug(attachment, master, { index: 0, namespaceFd });
     });
     try {
       this.#allowIpv6(id, [attachment]);
       using inside = this.#namespaces.open(id);
       const link = findLink(inside, iface.name);
       failpoint('network.connect.address');
-      inside.request(id, configure(link?.index ?? 0, iface));
+      inside.request(id, [...this.#marks(attachment), ...configure(link?.index ?? 0, iface)]);
     } catch (error) {
-      await this.unplug(iface.endpointId);
+      await this.unplug(id, iface.endpointId);
       throw error;
     }
   }
 
   /** Takes an interface from an open sandbox; it is gone when the promise resolves. Idempotent. */
-  async unplug(endpointId: string): Promise<void> {
-    await this.#veths.pull(endpointId);
+  async unplug(id: string, endpointId: string): Promise<void> {
+    if (!(await this.#veths.pull(endpointId))) {
+      this.#macvlans.pull(id, [endpointId]);
+    }
   }
 
   /** From here on an open sandbox routes through these, or nowhere. */
@@ -242,10 +260,14 @@ export class KernelNetwork {
   }
 
   /**
-   * Removes every namespace, interface and bridge of this instance but those of `live` sandboxes and `bridges`, and
-   * takes these over.
+   * Removes every namespace, interface and bridge of this instance but those of `live` sandboxes and of networks of
+   * these ids, and takes these over.
    */
-  async sweep(bridges: readonly BridgeSettings[], live: readonly LiveSandbox[]): Promise<void> {
+  async sweep(
+    networkIds: readonly string[],
+    bridges: readonly BridgeSettings[],
+    live: readonly LiveSandbox[],
+  ): Promise<void> {
     const ids = new Set(live.map(({ id }) => id));
     for (const stray of this.#namespaces.list().filter((id) => !ids.has(id))) {
       failpoint('network.restore.netns');
@@ -261,7 +283,7 @@ export class KernelNetwork {
     for (const bridge of bridges) {
       this.#veths.replug(bridge.name, this.#bridgeIndex(bridge));
     }
-    await this.#bridges.sweep(bridges);
+    await this.#bridges.sweep(networkIds);
   }
 
   /** Stops looking after the firewall; touches no network. */
@@ -277,6 +299,24 @@ export class KernelNetwork {
     }
     this.#watch = this.#clock.setTimeout(this.#mendFirewall, limits.firewallCheckMs);
   };
+
+  #masterIndex(attachment: Attachment): number {
+    return 'bridge' in attachment
+      ? this.#bridgeIndex(attachment.bridge)
+      : this.#macvlans.ensureParent(attachment.parent);
+  }
+
+  #plug(attachment: Attachment, master: number, peer: { index: number; namespaceFd: number }): void {
+    if ('bridge' in attachment) {
+      this.#veths.plug(attachment, master, peer);
+    } else {
+      this.#macvlans.plug(attachment, master, peer);
+    }
+  }
+
+  #marks(attachment: Attachment): NetlinkRequest[] {
+    return 'bridge' in attachment ? [] : [this.#macvlans.mark(attachment)];
+  }
 
   #bridgeIndex(bridge: BridgeSettings): number {
     return this.#bridges.index(bridge, (index) => this.#veths.replug(bridge.name, index));

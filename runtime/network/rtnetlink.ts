@@ -21,10 +21,12 @@ const RTM = {
   deleteRoute: 25,
   getRoute: 26,
 };
-const IFLA = { address: 1, name: 3, mtu: 4, master: 10, linkInfo: 18, alias: 20, namespaceFd: 28 };
+const IFLA = { address: 1, name: 3, mtu: 4, link: 5, master: 10, linkInfo: 18, alias: 20, namespaceFd: 28 };
 const IFLA_INFO = { kind: 1, data: 2, portKind: 4, portData: 5 };
 const IFLA_BRIDGE_PORT = { hairpin: 4, isolated: 33 };
 const IFLA_BRIDGE_STP = 5;
+const IFLA_MACVLAN_MODE = 1;
+const IFLA_VLAN_ID = 1;
 const VETH_PEER = 1;
 const IFA = { address: 1, local: 2, broadcast: 4, flags: 8 };
 /** No duplicate address detection: addresses are ours to give, and nobody waits a second for them. */
@@ -92,6 +94,58 @@ export function newBridge(bridge: { name: string; mtu: number; mac: Buffer }): N
       attribute.u32(IFLA.mtu, bridge.mtu),
       attribute.bytes(IFLA.address, bridge.mac),
       linkInfo('bridge', [attribute.u32(IFLA_BRIDGE_STP, 0)]),
+    ],
+  };
+}
+
+/** linux/if_link.h, enum macvlan_mode. */
+const MACVLAN_MODES = { private: 1, vepa: 2, bridge: 4, passthru: 8 } as const;
+export type MacvlanMode = keyof typeof MACVLAN_MODES;
+
+/** A link with a MAC of its own on top of `parent` (an index here), born in another network namespace. */
+export function newMacvlan(link: {
+  parent: number;
+  mode: MacvlanMode;
+  /** 0 = the parent's. */
+  mtu: number;
+  peer: VethPair['peer'];
+}): NetlinkRequest {
+  const { parent, mode, mtu, peer } = link;
+  return {
+    type: RTM.newLink,
+    flags: FLAG.create | FLAG.exclusive,
+    header: interfaceHeader({ index: peer.index }),
+    attributes: [
+      attribute.text(IFLA.name, peer.name),
+      attribute.u32(IFLA.link, parent),
+      attribute.bytes(IFLA.address, peer.mac),
+      attribute.u32(IFLA.namespaceFd, peer.namespaceFd),
+      ...(mtu === 0 ? [] : [attribute.u32(IFLA.mtu, mtu)]),
+      linkInfo('macvlan', [attribute.u32(IFLA_MACVLAN_MODE, MACVLAN_MODES[mode])]),
+    ],
+  };
+}
+
+/** A link that leads nowhere. Fails with ENOTSUP on a kernel without the module. */
+export function newDummy(name: string): NetlinkRequest {
+  return {
+    type: RTM.newLink,
+    flags: FLAG.create | FLAG.exclusive,
+    header: interfaceHeader({ up: true }),
+    attributes: [attribute.text(IFLA.name, name), linkInfo('dummy', [])],
+  };
+}
+
+/** The frames of `parent` that carry this VLAN's tag. Fails with ENOTSUP on a kernel without the module. */
+export function newVlan(name: string, vlan: { parent: number; id: number }): NetlinkRequest {
+  return {
+    type: RTM.newLink,
+    flags: FLAG.create | FLAG.exclusive,
+    header: interfaceHeader({ up: true }),
+    attributes: [
+      attribute.text(IFLA.name, name),
+      attribute.u32(IFLA.link, vlan.parent),
+      linkInfo('vlan', [attribute.u16(IFLA_VLAN_ID, vlan.id)]),
     ],
   };
 }

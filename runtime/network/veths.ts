@@ -1,6 +1,6 @@
 import { errnoOf } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
-import type { Attachment } from './attachment.ts';
+import type { BridgeAttachment } from './attachment.ts';
 import { findLink } from './bridge.ts';
 import type { LinkRemover } from './link-remover.ts';
 import type { NetlinkRequest } from './netlink.ts';
@@ -34,7 +34,7 @@ export class Veths {
   }
 
   /** Makes the pair; `index` is the other end's, 0 = the kernel chooses. */
-  plug(attachment: Attachment, master: number, peer: { index: number; namespaceFd: number }): void {
+  plug(attachment: BridgeAttachment, master: number, peer: { index: number; namespaceFd: number }): void {
     const { bridge, iface } = attachment;
     const name = this.#name(iface.endpointId);
     const port = portOf(attachment);
@@ -71,20 +71,27 @@ export class Veths {
     }
   }
 
-  /** Nothing passes from here on, whoever still holds the namespace; the interface goes soon after with it. */
-  unplug(endpointId: string): void {
+  /**
+   * Nothing passes from here on, whoever still holds the namespace; the interface goes soon after with it. False when
+   * there is none.
+   */
+  unplug(endpointId: string): boolean {
     const name = this.#name(endpointId);
-    if (this.#cut(name)) {
+    const found = this.#cut(name);
+    if (found) {
       this.#remover.removeLater(name, LINK_GRACE_MS);
     }
+    return found;
   }
 
   /** As `unplug`, for a sandbox that lives on: the interface is gone when the promise resolves. */
-  async pull(endpointId: string): Promise<void> {
+  async pull(endpointId: string): Promise<boolean> {
     const name = this.#name(endpointId);
-    if (this.#cut(name)) {
+    const found = this.#cut(name);
+    if (found) {
       await this.#remover.removeNow(name);
     }
+    return found;
   }
 
   /** Takes away all that are not adopted; returns their names. */
