@@ -19,11 +19,14 @@ export async function waitContainer(
       // Clients publish the same port again as soon as they hear of the end.
       await releaseIsOver(context, container);
     }
-    return response(result);
+    return response(result, options.condition);
   };
   return { done: answer() };
 }
 
-function response({ exitCode, error }: WaitResult): WaitResponse {
-  return error === '' ? { StatusCode: exitCode } : { StatusCode: exitCode, Error: { Message: error } };
+/** Who waits for the removal is told what went wrong with that alone: the start has failed on its own request. */
+function response({ exitCode, error }: WaitResult, condition: WaitCondition): WaitResponse {
+  return error === '' || condition === 'removed'
+    ? { StatusCode: exitCode }
+    : { StatusCode: exitCode, Error: { Message: error } };
 }

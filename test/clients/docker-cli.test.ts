@@ -76,6 +76,13 @@ describeEngine(
       expect(err).toContain('No such image: not/here:1');
     });
 
+    test('run --rm: a command that cannot be run is told once, and nothing is left', async () => {
+      const { code, err } = await docker('run', '--rm', '--network', 'none', 'busybox', 'nosuch');
+      expect(code).toBe(127);
+      expect(err.match(/executable file not found/g)).toHaveLength(1);
+      expect(await must('ps', '--all', '--quiet')).toBe('');
+    });
+
     test('run: standard input through a pipe', async () => {
       const child = spawn('docker', ['run', '--rm', '--interactive', 'busybox', 'wc', '-c'], {
         env: environment(),
