@@ -4,6 +4,7 @@ import { execRoutes } from './execs.ts';
 import { imageRoutes } from './images.ts';
 import { networkRoutes } from './networks.ts';
 import { refusedRoutes } from './refused.ts';
+import { registryRoutes } from './registries.ts';
 import type { Route } from './route.ts';
 import { systemRoutes } from './system.ts';
 import { volumeRoutes } from './volumes.ts';
@@ -14,6 +15,7 @@ export const ROUTES: readonly Route[] = [
   ...containerRoutes,
   ...archiveRoutes,
   ...execRoutes,
+  ...registryRoutes,
   ...imageRoutes,
   ...networkRoutes,
   ...volumeRoutes,

@@ -61,6 +61,20 @@ export interface RegistryAuth {
   registryToken?: string;
 }
 
+/** What a registry has under a name, without fetching it. */
+export interface DistributionInspect {
+  Descriptor: { mediaType: string; digest: string; size: number };
+  Platforms: { architecture: string; os: string; variant?: string }[];
+}
+
+export interface ImageSearchItem {
+  name: string;
+  description: string;
+  is_official: boolean;
+  is_automated: boolean;
+  star_count: number;
+}
+
 /** One object of a JSON progress stream (load, import, pull, push, build). */
 export interface ProgressMessage {
   stream?: string;

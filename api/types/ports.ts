@@ -23,9 +23,11 @@ import type {
 } from './container.ts';
 import type { ContainerStats, ContainerTop } from './container-stats.ts';
 import type {
+  DistributionInspect,
   ImageDeleteItem,
   ImageHistoryItem,
   ImageInspect,
+  ImageSearchItem,
   ImageSummary,
   ProgressMessage,
   RegistryAuth,
@@ -252,6 +254,16 @@ export interface SystemPort {
 export interface RegistryPort {
   /** Tries credentials at a registry. Throws unauthorized, or unavailable when it does not answer. */
   login(request: AuthRequest, signal: AbortSignal): Promise<AuthResponse>;
+  /** Asks a registry what a name is. Throws not_found, unauthorized, forbidden or unavailable. */
+  distribution(ref: string, auth: RegistryAuth, signal: AbortSignal): Promise<DistributionInspect>;
+  /** Repositories of a registry by a word; `host/word` asks that registry, a word alone Docker Hub. */
+  search(options: {
+    term: string;
+    limit?: number;
+    filters: Filters;
+    auth: RegistryAuth;
+    signal: AbortSignal;
+  }): Promise<ImageSearchItem[]>;
 }
 
 export interface EnginePorts {

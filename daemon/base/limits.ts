@@ -21,6 +21,9 @@ export const limits = {
   /** Tags of one repository pulled at once, and pages of a registry's lists that are read. */
   registryTagsMax: 10_000,
   registryPagesMax: 200,
+  /** Results of a search: as many as registries give at most, and as are shown when nobody asks for a number. */
+  registrySearchMax: 100,
+  registrySearchDefault: 25,
   /** A token server's answer. */
   registryTokenBytesMax: 1024 * 1024,
   /** What of a registry's error document is read, and shown. */

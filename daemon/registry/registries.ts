@@ -1,8 +1,12 @@
+import type { DistributionInspect, ImageSearchItem, RegistryAuth } from '../../api/types/image.ts';
 import type { AuthRequest, AuthResponse } from '../../api/types/system.ts';
+import type { RegistryAccess } from '../../storage/registry/connect.ts';
 import { login } from '../../storage/registry/login.ts';
 import type { LoginDeps } from '../../storage/registry/login.ts';
 import { invalidArgument } from '../base/errors.ts';
 import type { RegistrySettings } from '../../storage/registry/hosts.ts';
+import { inspectRemote } from './inspect-remote.ts';
+import { searchRegistry, type SearchOptions } from './search.ts';
 
 export interface RegistriesDeps {
   /** As configured now: reloadable. */
@@ -23,20 +27,29 @@ export class Registries {
 
   /** POST /auth: tries credentials; keeps nothing. Throws unauthorized, unavailable or invalid_argument. */
   async login(request: AuthRequest, signal: AbortSignal): Promise<AuthResponse> {
-    const { settings, certificateRoots } = this.#deps;
     const credentials = {
       username: request.username ?? '',
       password: request.password ?? '',
       ...(request.identitytoken && { identityToken: request.identitytoken }),
     };
     const domain = domainOf(request.serveraddress || HUB_ADDRESS);
-    const { identityToken } = await login(
-      { settings: settings(), certificateRoots },
-      domain,
-      credentials,
-      signal,
-    );
+    const { identityToken } = await login(this.#access(), domain, credentials, signal);
     return { Status: 'Login Succeeded', IdentityToken: identityToken };
+  }
+
+  /** GET /distribution/{name}/json. Keeps nothing. */
+  async distribution(ref: string, auth: RegistryAuth, signal: AbortSignal): Promise<DistributionInspect> {
+    return await inspectRemote(this.#access(), ref, { auth, signal });
+  }
+
+  /** GET /images/search. */
+  async search(options: SearchOptions): Promise<ImageSearchItem[]> {
+    return await searchRegistry(this.#access(), options);
+  }
+
+  #access(): RegistryAccess {
+    const { settings, certificateRoots } = this.#deps;
+    return { settings: settings(), certificateRoots };
   }
 }
 

@@ -376,7 +376,12 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
         yield await Promise.resolve(EVENT);
       },
     },
-    registries: { login: () => Promise.resolve({ Status: 'Login Succeeded', IdentityToken: '' }) },
+    registries: {
+      login: () => Promise.resolve({ Status: 'Login Succeeded', IdentityToken: '' }),
+      distribution: () =>
+        Promise.resolve({ Descriptor: { mediaType: 'x', digest: ID, size: 1 }, Platforms: [] }),
+      search: () => Promise.resolve([]),
+    },
     system: {
       info: () => Promise.resolve(INFO),
       version: () => Promise.resolve(VERSION),
