@@ -33,7 +33,7 @@ needs(
     await lanes[Symbol.asyncDispose]();
   });
 
-  test.each(verbs)('R1: $name converges after a kill at each of its failpoints', async (verb) => {
+  test.each(verbs)('R1, R52: $name converges after a kill at each of its failpoints', async (verb) => {
     const points = await lanes.points(verb);
     expect(points).not.toEqual([]);
     const problems = await lanes.each(points, (daemon, point) => killAt(daemon, verb, point));

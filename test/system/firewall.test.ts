@@ -21,6 +21,15 @@ function get(to: string, port: string): string[] {
   return ['sh', '-c', `printf 'GET / HTTP/1.0\r\n\r\n' | timeout 2 nc ${to} ${port} | tail -n 1`];
 }
 
+const IPV6 = '/proc/sys/net/ipv6/conf';
+/** A router advertisement, with a prefix, to all nodes of the link. The kernel makes the checksum. */
+const ADVERTISE = `import socket, struct
+s = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
+s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
+prefix = struct.pack('!BBBBIII', 3, 4, 64, 0xc0, 3600, 3600, 0) + bytes.fromhex('fd66') + bytes(14)
+for _ in range(3):
+    s.sendto(struct.pack('!BBHBBHII', 134, 0, 0, 64, 0, 1800, 0, 0) + prefix, ('ff02::1', 0, 0, socket.if_nametoindex('eth0')))`;
+
 describeEngine(
   'the firewall, seen by a neighbour',
   (engine) => {
@@ -49,7 +58,7 @@ describeEngine(
     }
 
     test.skipIf(onReference)(
-      'class 15: published ports are open, all else is closed, also after kill -9 and nft flush ruleset (R53)',
+      'class 15, R53: published ports are open, all else is closed, also after kill -9 and nft flush ruleset',
       async () => {
         await create({ Name: 'blue', IPAM: { Config: [{ Subnet: '10.51.0.0/24' }] } });
         const web = await start('blue', {
@@ -79,7 +88,7 @@ describeEngine(
       },
     );
 
-    test('class 16: containers of one bridge cannot reach those of another, but by their published ports', async () => {
+    test('class 15: containers of one bridge cannot reach those of another, but by their published ports', async () => {
       await create({ Name: 'blue' });
       await create({ Name: 'green' });
       const web = await start('blue', { PortBindings: { '80/tcp': [{ HostPort: '8503' }] } });
@@ -145,6 +154,29 @@ describeEngine(
           .toBe('page\n');
       }
     });
+
+    test.skipIf(onReference)(
+      'class 16: interfaces have no IPv6 that nobody asked for, and nobody believes a router that is none',
+      async () => {
+        await create({ Name: 'four' });
+        await create({ Name: 'six', EnableIPv6: true });
+        const four = await start('four');
+        expect((await engine.exec(four, ['cat', `${IPV6}/eth0/disable_ipv6`])).stdout).toBe('1\n');
+        const victim = await start('six');
+        expect((await engine.exec(victim, ['cat', `${IPV6}/eth0/accept_ra`])).stdout).toBe('0\n');
+        const rogue = await start('six', { Binds: ['/usr:/usr:ro', '/lib:/lib:ro', '/lib64:/lib64:ro'] });
+        const seen = async (): Promise<string[]> => [
+          (await engine.exec(victim, ['ip', '-6', 'route'])).stdout,
+          (await engine.exec(victim, ['ip', '-6', 'addr', 'show', 'dev', 'eth0'])).stdout,
+          await engine.daemon.netns.run('ip', '-6', 'route'),
+        ];
+        const before = await seen();
+        expect(await engine.exec(rogue, ['/usr/bin/python3', '-c', ADVERTISE])).toMatchObject({
+          exitCode: 0,
+        });
+        expect(await seen()).toEqual(before);
+      },
+    );
 
     test.skipIf(onReference)('ipv6: a network that names no subnet gets a unique local one', async () => {
       await create({ Name: 'six', EnableIPv6: true });

@@ -123,7 +123,7 @@ while True:
     expect(await ask(client, 'server')).toBe('10.21.0.53');
   });
 
-  test('internal (class 17): only local names are answered, and nothing leaves', async () => {
+  test('class 17: on an internal network only local names are answered, and nothing leaves', async () => {
     await create({ Name: 'inside', Internal: true });
     const web = await start('inside', 'web');
     const client = await start('inside', 'client', {}, { Dns: ['192.0.2.53'] });
@@ -136,7 +136,7 @@ while True:
     }
   });
 
-  test('hostile (class 17): what is no question does not stop the answers', async () => {
+  test('class 17: what is no question does not stop the answers', async () => {
     await create({ Name: 'blue', Internal: true });
     const web = await start('blue', 'web');
     const code = `import os, socket, struct

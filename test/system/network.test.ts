@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { describeEngine, type Engine } from '../support/engine.ts';
+import { describeEngine, onReference, type Engine } from '../support/engine.ts';
 import { until } from '../support/http.ts';
 
 const PAGE = ['sh', '-c', 'mkdir /www; hostname >/www/index.html; httpd -f -p 80 -h /www'];
@@ -188,6 +188,31 @@ describeEngine('networks and ports', (engine) => {
     expect(Object.keys(Ports).toSorted((a, b) => a.localeCompare(b))).toEqual(['53/udp', '80/tcp']);
     expect(Number(Ports['53/udp']?.[0]?.HostPort)).toBeGreaterThan(1024);
   });
+
+  test.skipIf(onReference)(
+    'R58: a container with 1,000 published ports starts, is listed and goes in a moment',
+    async () => {
+      const started = performance.now();
+      const id = await engine.start(
+        ['sh', '-c', 'mkdir /www; echo page >/www/index.html; httpd -f -p 1999 -h /www'],
+        {
+          NetworkMode: 'bridge',
+          PortBindings: Object.fromEntries(
+            Array.from({ length: 1000 }, (_, index) => [
+              `${1000 + index}/tcp`,
+              [{ HostPort: String(21_000 + index) }],
+            ]),
+          ),
+        },
+      );
+
+      expect(performance.now() - started).toBeLessThan(5000);
+      await expect.poll(() => engine.daemon.fetch('http://127.0.0.1:21999/')).toBe('page\n');
+      const [summary] = await engine.list();
+      expect(summary?.Ports?.filter(({ PublicPort }) => PublicPort === 21_500)).not.toEqual([]);
+      await engine.http.ok('DELETE', `/containers/${id}?force=1`);
+    },
+  );
 
   test('networks: the three of every engine are listed, bridge shows its containers', async () => {
     const id = await engine.start(['sleep', '1000'], BRIDGE, {}, 'member');

@@ -1,7 +1,12 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
+import type { MountRequest } from '../../api/types/container.ts';
 import { mountsBelow } from '../support/cleanup.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
+import { until } from '../support/http.ts';
+import { differences } from '../support/oracle.ts';
+import { tar } from '../support/tar.ts';
 
 describeEngine('volumes', (engine) => {
   const create = (body: object): Promise<{ Name: string }> => engine.http.ok('POST', '/volumes/create', body);
@@ -75,5 +80,73 @@ describeEngine('volumes', (engine) => {
       500,
       expect.stringMatching(/failed to mount local volume/),
     ]);
+  });
+
+  test.skipIf(onReference)(
+    'R29: a mount that another namespace holds keeps nobody from removing the container and its volume',
+    async () => {
+      await create({ Name: 'held', DriverOpts: { type: 'tmpfs', device: 'tmpfs' } });
+      const id = await engine.start(['sleep', '1000'], { Binds: ['held:/x'] });
+      const { pid } = engine.daemon;
+      const holder = spawn('nsenter', ['-t', String(pid), '-m', 'unshare', '-m', 'sleep', '100'], {
+        stdio: 'ignore',
+      });
+      const comm = (): string => readFileSync(`/proc/${holder.pid}/comm`, 'utf8');
+      await until('the holder to have mounts of its own', () => comm() === 'sleep\n');
+      try {
+        expect(readFileSync(`/proc/${holder.pid}/mountinfo`, 'utf8')).toContain(id);
+        await engine.http.ok('DELETE', `/containers/${id}?force=1`);
+        await engine.http.ok('DELETE', '/volumes/held');
+        expect(await differences(engine.daemon)).toEqual([]);
+      } finally {
+        holder.kill('SIGKILL');
+      }
+    },
+  );
+
+  test.skipIf(onReference)(
+    'R30: mounts that a crash left are taken off, those of the user in a volume are not touched',
+    async () => {
+      await create({ Name: 'left', DriverOpts: { type: 'tmpfs', device: 'tmpfs' } });
+      const { Mountpoint } = await engine.http.ok<{ Mountpoint: string }>('POST', '/volumes/create', {
+        Name: 'plain',
+      });
+      const own = `${Mountpoint}/own`;
+      const left = Mountpoint.replace('/plain/', '/left/');
+      mkdirSync(own);
+      await engine.daemon.kill9();
+      execFileSync('mount', ['-t', 'tmpfs', 'users', own]);
+      try {
+        execFileSync('mount', ['-t', 'tmpfs', 'crashed', left]);
+        await engine.daemon.up();
+        expect(mountsBelow(`${engine.daemon.paths.dataRoot}/volumes`)).toEqual([own]);
+        const answer = await engine.http.request('DELETE', '/volumes/plain');
+        expect([answer.status, answer.text]).toEqual([409, expect.stringContaining('is a mount point')]);
+      } finally {
+        execFileSync('umount', [own]);
+      }
+    },
+  );
+
+  test('R31: copying into and out of a container that is stopped leaves no mount', async () => {
+    const Mounts: MountRequest[] = [
+      { Type: 'volume', Source: 'kept', Target: '/kept' },
+      {
+        Type: 'volume',
+        Source: 'disk',
+        Target: '/disk',
+        VolumeOptions: { DriverConfig: { Name: 'local', Options: { type: 'tmpfs', device: 'tmpfs' } } },
+      },
+    ];
+    const id = await engine.create(['true'], { Mounts });
+    const mounts = (): string[] => mountsBelow(engine.daemon.paths.root);
+    const before = mounts();
+    for (const folder of ['/', '/kept', '/disk', '/kept', '/disk', '/']) {
+      const path = `/containers/${id}/archive?path=${folder}`;
+      const put = await engine.http.request('PUT', path, { body: tar([{ name: 'file', content: 'x' }]) });
+      expect(put.status).toBe(200);
+      expect((await engine.http.request('GET', path)).status).toBe(200);
+    }
+    await expect.poll(mounts).toEqual(before);
   });
 });

@@ -167,7 +167,7 @@ needs(
   });
 
   describe('a udp client that goes on sending', () => {
-    it('reaches the container that has the port now, not the one that had it', async () => {
+    it('R54: reaches the container that has the port now, not the one that had it', async () => {
       const ask = () =>
         command(
           'nsenter',

@@ -81,7 +81,7 @@ needs(
         .toEqual({ namespaces: [], links: [], elements: [] });
     });
 
-    it('is cut off at once when it is closed, even while a process holds on to its namespace', async () => {
+    it('R56: is cut off at once when it is closed, even while a process holds on to its namespace', async () => {
       const a = await bridge.sandboxes.open(request());
       await bridge.host.serve(netns(a), 80, 'a');
       await bridge.sandboxes.close(a.ownerId, a);
