@@ -28,7 +28,8 @@ s = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
 s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
 prefix = struct.pack('!BBBBIII', 3, 4, 64, 0xc0, 3600, 3600, 0) + bytes.fromhex('fd66') + bytes(14)
 for _ in range(3):
-    s.sendto(struct.pack('!BBHBBHII', 134, 0, 0, 64, 0, 1800, 0, 0) + prefix, ('ff02::1', 0, 0, socket.if_nametoindex('eth0')))`;
+    head = struct.pack('!BBHBBHII', 134, 0, 0, 64, 0, 1800, 0, 0)
+    s.sendto(head + prefix, ('ff02::1', 0, 0, socket.if_nametoindex('eth0')))`;
 
 describeEngine(
   'the firewall, seen by a neighbour',
