@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { PATIENCE } from './test/support/patience.ts';
 
 /**
  * One project per kind of test (test/README.md says what each is for). `unit` and `api` need nothing and run side by
@@ -19,8 +20,8 @@ export default defineConfig({
           name: 'system',
           include: ['test/system/**/*.test.ts'],
           ...alone,
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: 60_000 * PATIENCE,
+          hookTimeout: 60_000 * PATIENCE,
         },
       },
       {
@@ -37,8 +38,8 @@ export default defineConfig({
           name: 'vm',
           include: ['test/vm/**/*.test.ts'],
           ...alone,
-          testTimeout: 600_000,
-          hookTimeout: 600_000,
+          testTimeout: 120_000 * PATIENCE,
+          hookTimeout: 120_000 * PATIENCE,
         },
       },
       {

@@ -13,6 +13,7 @@ import { demultiplex, until, type HttpClient, type Output } from './http.ts';
 import { needs, type Requirement } from './needs.ts';
 import { differences } from './oracle.ts';
 import { ServiceDaemon } from './service.ts';
+import { PATIENCE } from './patience.ts';
 
 /**
  * A test file's engine: a real daemon with `busybox:latest`, and short words for what tests do most. One daemon per
@@ -169,7 +170,7 @@ export function describeEngine(
     test('leaves nothing behind', async () => {
       await engine.removeAll();
       if (!onReference) {
-        await expect.poll(() => differences(engine.daemon), { timeout: 5000 }).toEqual([]);
+        await expect.poll(() => differences(engine.daemon), { timeout: 5000 * PATIENCE }).toEqual([]);
       }
     });
   });

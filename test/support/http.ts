@@ -1,5 +1,6 @@
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { PATIENCE } from './patience.ts';
 
 /** An answer read to its end. */
 export interface Answer {
@@ -204,10 +205,11 @@ export async function until(
   condition: () => boolean | Promise<boolean>,
   timeoutMs = 10_000,
 ): Promise<void> {
-  const deadline = performance.now() + timeoutMs;
+  const patientMs = timeoutMs * PATIENCE;
+  const deadline = performance.now() + patientMs;
   while (!(await condition())) {
     if (performance.now() > deadline) {
-      throw new Error(`waited ${timeoutMs} ms in vain for ${what}`);
+      throw new Error(`waited ${patientMs} ms in vain for ${what}`);
     }
     await sleep(10);
   }

@@ -5,6 +5,7 @@ import { killProcessesNaming, removeCgroup, removeTree } from './cleanup.ts';
 import { TestDaemon, type TestDaemonOptions } from './daemon.ts';
 import { until } from './http.ts';
 import { HostNetwork } from './netns.ts';
+import { PATIENCE } from './patience.ts';
 
 const execFileAsync = promisify(execFile);
 
@@ -15,7 +16,7 @@ export const GUEST_MARK = '/etc/berth-vm';
 
 const DROP_IN = `/run/systemd/system/${SERVICE}.d`;
 /** The guest may be emulated: twenty times slower than iron. */
-const START_MS = 120_000;
+const START_MS = 60_000 * PATIENCE;
 
 /**
  * The berthd that scripts/install put on this machine, run by systemd with its own unit, socket and roots. Only for

@@ -8,10 +8,11 @@ import { differences } from '../support/oracle.ts';
 import { ServiceDaemon } from '../support/service.ts';
 import { readTar } from '../support/tar.ts';
 import { parseJournal, type Acknowledged } from './power-journal.ts';
+import { PATIENCE } from '../support/patience.ts';
 
 /** Put there by scripts/vm, which received it line by line until the power went. */
 const JOURNAL = '/run/power-journal';
-const SLOW_MS = 180_000;
+const SLOW_MS = 60_000;
 
 const suite = existsSync(JOURNAL) ? needs('guest') : describe.skip;
 
@@ -59,7 +60,7 @@ suite('after a power cut', () => {
   });
 
   test('the oracle finds no differences', async () => {
-    await expect.poll(() => differences(daemon), { timeout: SLOW_MS, interval: 2000 }).toEqual([]);
+    await expect.poll(() => differences(daemon), { timeout: SLOW_MS * PATIENCE, interval: 2000 }).toEqual([]);
   });
 
   test('images: those loaded are there, and every layer has the bytes of its digest', async () => {
@@ -90,6 +91,6 @@ suite('after a power cut', () => {
       await http.ok('DELETE', `/containers/${Id}?force=1&v=1`);
     }
     await http.ok('POST', '/volumes/prune');
-    await expect.poll(() => differences(daemon), { timeout: SLOW_MS, interval: 2000 }).toEqual([]);
+    await expect.poll(() => differences(daemon), { timeout: SLOW_MS * PATIENCE, interval: 2000 }).toEqual([]);
   });
 });

@@ -7,7 +7,7 @@ import { HttpClient, until } from '../support/http.ts';
 import { differences } from '../support/oracle.ts';
 import { SERVICE, SOCKET, property, systemctl } from '../support/service.ts';
 
-const SLOW_MS = 120_000;
+const SLOW_MS = 60_000;
 
 describeEngine(
   'the systemd service',
