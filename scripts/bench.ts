@@ -12,7 +12,7 @@ import { sleep } from '../test/support/http.ts';
 import { takeLoopDelay } from './bench/loop-delay.ts';
 import { engineProcesses, pssKb } from './bench/memory.ts';
 import { median, printTable, type Result } from './bench/report.ts';
-import { idleMemory, workloads, type Workload } from './bench/workloads.ts';
+import { idleMemory, workloads, type Prepared, type Workload } from './bench/workloads.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -84,7 +84,7 @@ async function measureIdle(daemons: readonly TestDaemon[]): Promise<Result> {
 
 async function measure(workload: Workload, all: readonly TestDaemon[]): Promise<Result> {
   const daemons = all.filter(({ engine }) => workload.engine === undefined || engine === workload.engine);
-  const prepared = new Map<TestDaemon, { ids: string[] }>();
+  const prepared = new Map<TestDaemon, Prepared>();
   for (const daemon of daemons) {
     prepared.set(daemon, (await workload.prepare?.(daemon)) ?? { ids: [] });
   }
@@ -106,8 +106,9 @@ async function measure(workload: Workload, all: readonly TestDaemon[]): Promise<
     }
   }
   const loopDelay = berthd ? await takeLoopDelay(berthd) : undefined;
-  for (const [daemon, { ids }] of prepared) {
+  for (const [daemon, { ids, end }] of prepared) {
     await Promise.all(ids.map((id) => daemon.http.ok('DELETE', `/containers/${id}?force=1`)));
+    await end?.();
   }
   return toResult(workload, samples, loopDelay?.p99Ms);
 }

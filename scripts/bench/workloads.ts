@@ -4,6 +4,15 @@ import { getFiles, manyFiles, putFiles } from './archives.ts';
 import { controlWorkloads } from './control.ts';
 import { create, drainLog, execEcho, remove, runToEnd, start, wait } from './containers.ts';
 import { engineProcesses, pssKb } from './memory.ts';
+import {
+  forgetFilled,
+  fullRegistry,
+  pull,
+  push,
+  registryBeside,
+  removePulled,
+  tagFor,
+} from './registries.ts';
 
 /** One thing measured on both engines. `run` answers the measured value; smaller is better everywhere. */
 export interface Workload {
@@ -22,8 +31,10 @@ export interface Workload {
   run(daemon: TestDaemon, prepared: Prepared): Promise<number>;
 }
 
-interface Prepared {
+export interface Prepared {
   ids: string[];
+  /** Ends what else was made. */
+  end?: () => Promise<void>;
 }
 
 const FILES = manyFiles();
@@ -34,6 +45,7 @@ const PUBLISHED = { NetworkMode: 'bridge', PortBindings: { '80/tcp': [{ HostIp: 
 
 export const workloads: readonly Workload[] = [
   ...controlWorkloads,
+  ...registryWorkloads(),
   {
     name: 'run-none',
     what: 'create+start+wait+remove, no network',
@@ -208,6 +220,47 @@ async function timed(task: () => Promise<unknown>): Promise<number> {
   const started = performance.now();
   await task();
   return performance.now() - started;
+}
+
+/** An image of a Debian host's files in four layers, from and to Debian's docker-registry. */
+function registryWorkloads(): Workload[] {
+  let port = 5000;
+  return [
+    {
+      name: 'pull',
+      what: 'pull of a few hundred MB in four layers',
+      unit: 'ms',
+      target: 0.6,
+      rounds: 3,
+      prepare: async (daemon) => {
+        const registry = await fullRegistry(daemon);
+        return { ids: [], end: () => registry[Symbol.asyncDispose]() };
+      },
+      run: async ({ http }) => {
+        const ms = await timed(() => pull(http));
+        await removePulled(http);
+        return ms;
+      },
+    },
+    {
+      name: 'push',
+      what: 'push of the same, none of it known',
+      unit: 'ms',
+      target: 0.8,
+      rounds: 3,
+      prepare: async (daemon) => {
+        await using _registry = await fullRegistry(daemon);
+        await pull(daemon.http);
+        return { ids: [], end: forgetFilled };
+      },
+      run: async (daemon) => {
+        port += 1;
+        await using registry = await registryBeside(daemon, port);
+        await tagFor(daemon.http, registry);
+        return await timed(() => push(daemon.http, registry));
+      },
+    },
+  ];
 }
 
 function eightAtATime(hostConfig: object): Workload['run'] {

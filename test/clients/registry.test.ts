@@ -17,6 +17,7 @@ needs(
   'built',
   'docker-cli',
   'docker-registry',
+  'skopeo',
   'netns',
 )('docker and a registry', () => {
   let daemon: TestDaemon;
@@ -54,6 +55,47 @@ needs(
     );
   });
 
+  it('push draws each layer, and finds them the second time', async () => {
+    const name = `${registry.address}/other/pushed:1`;
+    await docker('tag', `${registry.address}/tools/busybox:1`, name);
+    // Known from the pull: the registry has them in another repository.
+    expect(await docker('push', name)).toMatch(
+      /: Mounted from tools\/busybox\n.*1: digest: sha256:[0-9a-f]{64} size: \d+\n/s,
+    );
+    expect(await docker('push', name)).toMatch(/: Layer already exists\n/);
+  });
+
+  it('skopeo reads what was pushed, and what it copies can be run', async () => {
+    const layout = `oci:${config}/layout:1`;
+    const copy = (...args: string[]): Promise<string> =>
+      daemon.netns.run('skopeo', '--insecure-policy', 'copy', ...args);
+    await copy('--src-tls-verify=false', `docker://${registry.address}/other/pushed:1`, layout);
+    await copy('--dest-tls-verify=false', layout, `docker://${registry.address}/tools/copied:1`);
+    const name = `${registry.address}/tools/copied:1`;
+    expect(await docker('run', '--rm', '--network', 'none', name, 'cat', '/etc/motd')).toBe(
+      'from the registry\n',
+    );
+    const digest = await daemon.netns.run(
+      'skopeo',
+      'inspect',
+      '--tls-verify=false',
+      '--format',
+      '{{.Digest}}',
+      `docker://${name}`,
+    );
+    expect(await docker('inspect', '--format', '{{index .RepoDigests 0}}', name)).toContain('@sha256:');
+    expect(await docker('images', '--digests', '--format', '{{.Repository}} {{.Digest}}')).toContain(
+      `${registry.address}/tools/copied ${digest.trim()}`,
+    );
+    await docker('rmi', name, `${registry.address}/other/pushed:1`);
+  });
+
+  it('search finds what the registry has', async () => {
+    expect(await docker('search', '--format', '{{.Name}}', `${registry.address}/busybox`)).toBe(
+      `${registry.address}/tools/busybox\n`,
+    );
+  });
+
   it('pull says which image it is, and removal by digest takes the last name', async () => {
     const name = `${registry.address}/tools/busybox`;
     const said = await docker('pull', `${name}@${image.digest}`);
@@ -69,5 +111,22 @@ needs(
     await expect(docker('pull', `${registry.address}/tools/busybox:none`)).rejects.toThrow(
       `manifest for ${registry.address}/tools/busybox:none not found: manifest unknown`,
     );
+  });
+
+  it('class 14: credentials of a pull are in no log, event or image', async () => {
+    const canary = 'canary-secret';
+    const header = Buffer.from(JSON.stringify({ username: 'me', password: canary })).toString('base64');
+    const url = `/images/create?fromImage=${registry.address}/tools/busybox&tag=1`;
+    await daemon.http.request('POST', url, { headers: { 'X-Registry-Auth': header } });
+    const events = await daemon.http.request(
+      'GET',
+      `/events?since=1&until=${Math.floor(Date.now() / 1000) + 1}`,
+    );
+    const images = await daemon.http.request('GET', '/images/json');
+    const told = [daemon.log(), events.text, images.text].join('\n');
+    expect(told).toContain('tools/busybox');
+    for (const secret of [canary, header, Buffer.from(`me:${canary}`).toString('base64')]) {
+      expect(told).not.toContain(secret);
+    }
   });
 });

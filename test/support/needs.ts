@@ -19,6 +19,7 @@ export type Requirement =
   | 'docker-compose'
   | 'dockerd'
   | 'docker-registry'
+  | 'skopeo'
   | 'python3-docker'
   | 'dockerode'
   | 'built'
@@ -40,6 +41,7 @@ const probes = {
   'docker-compose': () => onPath('docker-compose'),
   dockerd: () => onPath('dockerd'),
   'docker-registry': () => onPath('docker-registry'),
+  skopeo: () => onPath('skopeo'),
   'python3-docker': () => succeeds(['/usr/bin/python3', '-c', 'import docker']),
   dockerode: () => resolves('dockerode'),
   // Made by scripts/vm, and only there.

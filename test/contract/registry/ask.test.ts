@@ -6,6 +6,14 @@ import { needs } from '../../support/needs.ts';
 import { fileLayer, publish, publishIndex, type PublishedImage } from '../../support/registry-content.ts';
 import { TestRegistry } from '../../support/registry.ts';
 
+const item = (name: string, stars: number): ImageSearchItem => ({
+  name,
+  description: `about ${name}`,
+  is_official: stars > 1,
+  is_automated: false,
+  star_count: stars,
+});
+
 needs('docker-registry')('a registry is asked', () => {
   const registries = new Registries({
     settings: () => ({ insecure: [], mirrors: [] }),
@@ -68,13 +76,6 @@ needs('docker-registry')('a registry is asked', () => {
   });
 
   it('search: a registry with one is asked, and its answer filtered', async () => {
-    const item = (name: string, stars: number): ImageSearchItem => ({
-      name,
-      description: `about ${name}`,
-      is_official: stars > 1,
-      is_automated: false,
-      star_count: stars,
-    });
     const body = JSON.stringify({ num_results: 3, results: [item('a', 3), item('b', 2), item('c', 1)] });
     proxy.plan = () => ({ kind: 'answer', status: 200, body });
     expect(await search('word', { limit: 2 })).toEqual([item('a', 3), item('b', 2)]);
