@@ -3,9 +3,13 @@ import { PATIENCE } from './test/support/patience.ts';
 
 /**
  * One project per kind of test (test/README.md says what each is for). `unit` and `api` need nothing and run side by
- * side; the others drive the real kernel, so their files run one after another.
+ * side. The others drive the real kernel: two files of system tests at a time, which have daemons, namespaces and
+ * cgroups of their own and mostly wait, and all else one after another.
  */
 const alone = { pool: 'forks', fileParallelism: false, maxWorkers: 1 } as const;
+/** As a system service there is only one engine for all. */
+const system =
+  process.env['BERTH_TEST_ENGINE'] === 'service' ? alone : ({ pool: 'forks', maxWorkers: 2 } as const);
 
 export default defineConfig({
   test: {
@@ -19,7 +23,7 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['test/system/**/*.test.ts'],
-          ...alone,
+          ...system,
           testTimeout: 60_000 * PATIENCE,
           hookTimeout: 60_000 * PATIENCE,
         },

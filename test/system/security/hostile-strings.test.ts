@@ -168,9 +168,14 @@ function bodyAttempts(): Attempt[] {
   });
 }
 
-/** No swarm, no registry in this network, and more networks than there are address ranges. */
+/** There is no registry in this network, and a daemon goes on trying until its client has had enough. */
+function asksRegistry({ path: pattern }: Route): boolean {
+  return /^\/(auth|distribution|images\/(create|search))|\/push$/.test(pattern);
+}
+
+/** No swarm, no registry, and more networks than there are address ranges. */
 function mayBeUnavailable(route: Route): boolean {
-  return !isServed(route) || route.path === '/auth' || route.path === '/networks/create';
+  return !isServed(route) || asksRegistry(route) || route.path === '/networks/create';
 }
 
 /** Makes all attempts, several at a time; answers those that got a 500 or no answer. */
@@ -181,8 +186,8 @@ async function tryAll(engine: Engine, all: readonly Attempt[]): Promise<string[]
     for (const { route, url, body } of queue) {
       const sent = body === undefined ? '' : JSON.stringify(body).slice(0, 200);
       const what = `${route.method} ${url.slice(0, 200)} ${sent}`;
+      const signal = AbortSignal.timeout(asksRegistry(route) ? 200 : 10_000);
       try {
-        const signal = AbortSignal.timeout(10_000);
         const options = body === undefined ? {} : { body };
         const answer = await engine.http.open(route.method, url, { signal, ...options });
         const status = answer.statusCode ?? 0;
@@ -198,7 +203,9 @@ async function tryAll(engine: Engine, all: readonly Attempt[]): Promise<string[]
         });
         answer.destroy();
       } catch (error) {
-        problems.push(`${what}: ${String(error)}`);
+        if (!(signal.aborted && asksRegistry(route))) {
+          problems.push(`${what}: ${String(error)}`);
+        }
       }
     }
   };
