@@ -47,6 +47,7 @@ export class LocalVolumes {
     // Passable but not listable: a container's root may look into its own volume, nobody into the list of them.
     await makeDirectory(this.#root, 0o701);
     await makeDirectory(join(this.#root, name), 0o701);
+    failpoint('volume.create.home');
     await makeDirectory(this.mountpoint(name), 0o755);
     failpoint('volume.create.directory');
   }
@@ -176,12 +177,10 @@ export class LocalVolumes {
 
   async #reportStrays(names: readonly string[]): Promise<void> {
     for (const name of names) {
-      const contents = await readdir(this.mountpoint(name)).catch((error: unknown) => {
-        this.#log.debug({ entry: name, err: error }, 'not a directory of a volume');
-        return undefined;
-      });
-      if (contents?.length === 0) {
-        await this.#removeTree(join(this.#root, name));
+      const home = join(this.#root, name);
+      const isUnused = (await isEmpty(home)) || (await isEmpty(this.mountpoint(name)));
+      if (isUnused) {
+        await this.#removeTree(home);
       } else {
         this.#log.warn({ entry: name }, 'found data of no known volume, left it alone');
       }
@@ -206,6 +205,18 @@ export class LocalVolumes {
     await this.#removeTree(filled);
     failpoint('volume.populate.done');
     return true;
+  }
+}
+
+/** False for what is no directory, or not there. */
+async function isEmpty(path: string): Promise<boolean> {
+  try {
+    return (await readdir(path)).length === 0;
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') {
+      return false;
+    }
+    throw error;
   }
 }
 
