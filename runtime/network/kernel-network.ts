@@ -141,11 +141,12 @@ export class KernelNetwork {
     const masters = plan.attachments.map((attachment) => this.#masterIndex(attachment));
     failpoint('network.open.netns');
     using inside = this.#namespaces.create(id);
-    if (plan.attachments.length === 0) {
-      inside.request(id, [rtnetlink.setLinkUp(rtnetlink.LOOPBACK_INDEX)]);
-      return this.#namespaces.path(id);
-    }
     try {
+      if (plan.attachments.length === 0) {
+        failpoint('network.open.loopback');
+        inside.request(id, [rtnetlink.setLinkUp(rtnetlink.LOOPBACK_INDEX)]);
+        return this.#namespaces.path(id);
+      }
       failpoint('network.open.veth');
       this.#namespaces.withDescriptor(id, (namespaceFd) => {
         plan.attachments.forEach((attachment, place) => {
