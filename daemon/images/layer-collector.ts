@@ -1,5 +1,6 @@
 import { errorText } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
+import { persistently } from '../base/retry.ts';
 import type { LayerRow } from '../../storage/database/rows.ts';
 import type { ImagesDeps } from './deps.ts';
 import type { ImageIndex } from './image-index.ts';
@@ -44,7 +45,7 @@ export class LayerCollector {
     }
     for (const layer of removed) {
       try {
-        await this.#deps.layers.remove(layer.id);
+        await persistently(this.#deps.clock, () => this.#deps.layers.remove(layer.id));
       } catch (error) {
         this.#deps.log.error(
           { layer: layer.diffId, reason: errorText(error) },
