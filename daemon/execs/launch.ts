@@ -35,11 +35,7 @@ export async function launchExec(
     });
   } catch (error) {
     const { exitCode } = error instanceof EngineError ? error.details : {};
-    instance.state = {
-      status: 'exited',
-      exitCode: typeof exitCode === 'number' ? exitCode : EXIT_CODE_NOT_STARTED,
-      pid: 0,
-    };
+    end(instance, typeof exitCode === 'number' ? exitCode : EXIT_CODE_NOT_STARTED, 0);
     throw error;
   }
   instance.state = { status: 'running', process };
@@ -57,6 +53,12 @@ async function settle(deps: ExecsDeps, instance: ExecInstance, process: ExecProc
   } catch (error) {
     deps.log.error({ container: instance.target.id, exec: instance.id, err: error }, 'exec lost its process');
   }
-  instance.state = { status: 'exited', exitCode, pid: process.pid };
+  end(instance, exitCode, process.pid);
   instance.target.record(execEvent(instance, 'exec_die', { exitCode: String(exitCode) }));
+}
+
+/** It can still be inspected; its container does not show it any more. */
+function end(instance: ExecInstance, exitCode: number, pid: number): void {
+  instance.state = { status: 'exited', exitCode, pid };
+  instance.target.execIds.delete(instance.id);
 }
