@@ -1,4 +1,4 @@
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { EngineError } from './errors.ts';
 
 /**
@@ -11,6 +11,8 @@ import { EngineError } from './errors.ts';
  *                    `errno(ENOSPC)`  throws an error that carries this errno code
  *                    `delay(MS)`      blocks the thread
  *                    `@nth` (from 1) acts on that call only; without it on every call.
+ * BERTH_FAILPOINT_FILE   a file that holds the same and is read at each passing; calls are counted anew when it has
+ *                    changed. So one daemon serves many attempts.
  * BERTH_FAILPOINT_TRACE  a file to which every name passed is appended: how tests enumerate the failpoints of a verb.
  */
 type Action =
@@ -25,13 +27,18 @@ interface Armed {
   calls: number;
 }
 
-const armed = parse(process.env['BERTH_FAILPOINTS'] ?? '');
+let armed = parse(process.env['BERTH_FAILPOINTS'] ?? '');
+const armFile = process.env['BERTH_FAILPOINT_FILE'];
+let armedText = '';
 const traceFile = process.env['BERTH_FAILPOINT_TRACE'];
 
 /** Passes, unless a test armed this name. Names are `<area>.<verb>.<step>`, unique in the source. */
 export function failpoint(name: string): void {
   if (traceFile !== undefined) {
     appendFileSync(traceFile, `${name}\n`);
+  }
+  if (armFile !== undefined) {
+    arm(readFileSync(armFile, 'utf8'));
   }
   const point = armed.get(name);
   if (point === undefined) {
@@ -40,6 +47,13 @@ export function failpoint(name: string): void {
   point.calls += 1;
   if (point.nth === undefined || point.nth === point.calls) {
     act(name, point.action);
+  }
+}
+
+function arm(text: string): void {
+  if (text !== armedText) {
+    armedText = text;
+    armed = parse(text);
   }
 }
 

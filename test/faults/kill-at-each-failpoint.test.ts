@@ -4,7 +4,7 @@ import { needs } from '../support/needs.ts';
 import { Attempt, Lanes } from './points.ts';
 import type { Point } from './points.ts';
 import { verbs } from './verbs.ts';
-import type { Verb } from './verbs.ts';
+import type { Verb } from './verb.ts';
 
 const SETTLES_MS = 5000;
 
@@ -47,13 +47,12 @@ needs(
 async function killAt(daemon: TestDaemon, verb: Verb, point: Point): Promise<string[]> {
   const attempt = new Attempt(daemon);
   await attempt.step('prepare', () => verb.prepare(daemon.http));
-  await attempt.step('start with the failpoint', () =>
-    daemon.restart({ gracefully: true, env: { BERTH_FAILPOINTS: `${point.name}=sigkill@${point.nth}` } }),
-  );
+  daemon.arm(`${point.name}=sigkill@${point.nth}`);
   // The answer of a daemon that dies is no answer; what counts is what it leaves.
   await verb.act(daemon.http).catch(() => undefined);
   await attempt.step('die there', () => daemon.ended(5000));
   await daemon.kill9();
+  daemon.arm('');
   await attempt.step('start again', () => daemon.up());
   await attempt.converged('after the kill', SETTLES_MS);
   await attempt.step('second attempt', () => verb.act(daemon.http));

@@ -1,25 +1,18 @@
 import { expect } from 'vitest';
-import type { ContainerInspect } from '../../api/types/container.ts';
 import type { HttpClient } from '../support/http.ts';
-import type { PublicView, Verb } from './verbs.ts';
-
-/** What the verbs of networks need of the others: the container that all of them work on. */
-export interface Victim {
-  name: string;
-  body: { HostConfig: object };
-  start(http: HttpClient): Promise<void>;
-  remove(http: HttpClient): Promise<void>;
-  inspect(http: HttpClient): Promise<ContainerInspect>;
-  expectState(http: HttpClient, ...statuses: string[]): Promise<void>;
-  unchanged(http: HttpClient, before: PublicView): Promise<void>;
-  accept(
-    http: HttpClient,
-    method: string,
-    path: string,
-    statuses: readonly number[],
-    body?: object,
-  ): Promise<void>;
-}
+import type { Verb } from './verb.ts';
+import {
+  BODY,
+  NAME,
+  accept,
+  createVictim,
+  expectState,
+  inspect,
+  nothing,
+  removeVictim,
+  startVictim,
+  unchanged,
+} from './victim.ts';
 
 /** With everything a network can have in the kernel that another one must not meet. */
 const NETWORK = {
@@ -36,80 +29,86 @@ const DISK = {
   VolumeOptions: { DriverConfig: { Name: 'local', Options: { type: 'tmpfs', device: 'tmpfs' } } },
 };
 
-export function networkVerbs(victim: Victim): Verb[] {
-  return [
-    {
-      name: 'create network',
-      checkRefused: (http) => noNetwork(victim, http),
-      prepare: () => Promise.resolve(),
-      act: (http) => victim.accept(http, 'POST', '/networks/create', [201, 409], NETWORK),
-      verify: (http) => victim.accept(http, 'GET', '/networks/blue', [200]),
-      undo: (http) => victim.accept(http, 'DELETE', '/networks/blue', [204, 404]),
+export const networkVerbs: readonly Verb[] = [
+  {
+    name: 'create network',
+    checkRefused: noNetwork,
+    prepare: nothing,
+    act: (http) => accept(http, 'POST', '/networks/create', [201, 409], NETWORK),
+    verify: (http) => accept(http, 'GET', '/networks/blue', [200]),
+    undo: (http) => accept(http, 'DELETE', '/networks/blue', [204, 404]),
+  },
+  {
+    name: 'remove network',
+    checkRefused: nothing,
+    prepare: (http) => accept(http, 'POST', '/networks/create', [201], NETWORK),
+    act: (http) => accept(http, 'DELETE', '/networks/blue', [204, 404]),
+    verify: noNetwork,
+    undo: nothing,
+  },
+  {
+    name: 'connect',
+    checkRefused: unchanged,
+    prepare: async (http) => {
+      await accept(http, 'POST', '/networks/create', [201], NETWORK);
+      await startVictim(http);
     },
-    {
-      name: 'remove network',
-      checkRefused: () => Promise.resolve(),
-      prepare: (http) => victim.accept(http, 'POST', '/networks/create', [201], NETWORK),
-      act: (http) => victim.accept(http, 'DELETE', '/networks/blue', [204, 404]),
-      verify: (http) => noNetwork(victim, http),
-      undo: () => Promise.resolve(),
+    act: (http) => accept(http, 'POST', '/networks/blue/connect', [200, 403], { Container: NAME }),
+    verify: (http) => expectNetworks(http, ['blue', 'bridge']),
+    undo: async (http) => {
+      await removeVictim(http);
+      await accept(http, 'DELETE', '/networks/blue', [204, 404]);
     },
-    {
-      name: 'connect',
-      checkRefused: (http, before) => victim.unchanged(http, before),
-      prepare: async (http) => {
-        await victim.accept(http, 'POST', '/networks/create', [201], NETWORK);
-        await victim.start(http);
-      },
-      act: (http) =>
-        victim.accept(http, 'POST', '/networks/blue/connect', [200, 403], { Container: victim.name }),
-      verify: (http) => expectNetworks(victim, http, ['blue', 'bridge']),
-      undo: async (http) => {
-        await victim.remove(http);
-        await victim.accept(http, 'DELETE', '/networks/blue', [204, 404]);
-      },
+  },
+  {
+    name: 'disconnect',
+    checkRefused: unchanged,
+    prepare: async (http) => {
+      await accept(http, 'POST', '/networks/create', [201], NETWORK);
+      await startVictim(http);
+      await accept(http, 'POST', '/networks/blue/connect', [200], { Container: NAME });
     },
-    {
-      name: 'disconnect',
-      checkRefused: (http, before) => victim.unchanged(http, before),
-      prepare: async (http) => {
-        await victim.accept(http, 'POST', '/networks/create', [201], NETWORK);
-        await victim.start(http);
-        await victim.accept(http, 'POST', '/networks/blue/connect', [200], { Container: victim.name });
-      },
-      act: (http) =>
-        victim.accept(http, 'POST', '/networks/blue/disconnect', [200, 403], { Container: victim.name }),
-      verify: (http) => expectNetworks(victim, http, ['bridge']),
-      undo: async (http) => {
-        await victim.remove(http);
-        await victim.accept(http, 'DELETE', '/networks/blue', [204, 404]);
-      },
+    act: (http) => accept(http, 'POST', '/networks/blue/disconnect', [200, 403], { Container: NAME }),
+    verify: (http) => expectNetworks(http, ['bridge']),
+    undo: async (http) => {
+      await removeVictim(http);
+      await accept(http, 'DELETE', '/networks/blue', [204, 404]);
     },
-    {
-      name: 'start with names',
-      checkRefused: (http) => victim.expectState(http, 'created', 'exited'),
-      prepare: async (http) => {
-        await victim.accept(http, 'POST', '/networks/create', [201], NETWORK);
-        await victim.accept(http, 'POST', `/containers/create?name=${victim.name}`, [201], {
-          ...victim.body,
-          HostConfig: { ...victim.body.HostConfig, NetworkMode: 'blue', Mounts: [DISK] },
-        });
-      },
-      act: (http) => victim.accept(http, 'POST', `/containers/${victim.name}/start`, [204, 304]),
-      verify: (http) => victim.expectState(http, 'running'),
-      undo: async (http) => {
-        await victim.remove(http);
-        await victim.accept(http, 'DELETE', '/networks/blue', [204, 404]);
-      },
+  },
+  {
+    name: 'start with names',
+    only: /^(network|containers\.start|volume)\./,
+    checkRefused: (http) => expectState(http, 'created', 'exited'),
+    prepare: async (http) => {
+      await accept(http, 'POST', '/networks/create', [201], NETWORK);
+      await accept(http, 'POST', `/containers/create?name=${NAME}`, [201], {
+        ...BODY,
+        HostConfig: { ...BODY.HostConfig, NetworkMode: 'blue', Mounts: [DISK] },
+      });
     },
-  ];
-}
+    act: (http) => accept(http, 'POST', `/containers/${NAME}/start`, [204, 304]),
+    verify: (http) => expectState(http, 'running'),
+    undo: async (http) => {
+      await removeVictim(http);
+      await accept(http, 'DELETE', '/networks/blue', [204, 404]);
+    },
+  },
+  {
+    name: 'start without a network',
+    only: /^network\./,
+    checkRefused: (http) => expectState(http, 'created'),
+    prepare: (http) => createVictim(http, { HostConfig: { NetworkMode: 'none' } }),
+    act: (http) => accept(http, 'POST', `/containers/${NAME}/start`, [204, 304]),
+    verify: (http) => expectState(http, 'running'),
+    undo: removeVictim,
+  },
+];
 
-async function expectNetworks(victim: Victim, http: HttpClient, names: string[]): Promise<void> {
-  const { NetworkSettings } = await victim.inspect(http);
+async function expectNetworks(http: HttpClient, names: string[]): Promise<void> {
+  const { NetworkSettings } = await inspect(http);
   expect(Object.keys(NetworkSettings.Networks).toSorted()).toEqual(names);
 }
 
-async function noNetwork(victim: Victim, http: HttpClient): Promise<void> {
-  await victim.accept(http, 'GET', '/networks/blue', [404]);
+async function noNetwork(http: HttpClient): Promise<void> {
+  await accept(http, 'GET', '/networks/blue', [404]);
 }

@@ -1,10 +1,10 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { TestDaemon } from '../support/daemon.ts';
 import { sleep, until } from '../support/http.ts';
 import { differences } from '../support/oracle.ts';
-import type { Verb } from './verbs.ts';
+import type { Verb } from './verb.ts';
 
-/** A failpoint as `name@nth`: the nth passing in the life of that daemon. */
+/** A failpoint as `name@nth`: the nth passing since it was armed. */
 export interface Point {
   name: string;
   nth: number;
@@ -36,7 +36,12 @@ export class Lanes implements AsyncDisposable {
 
   /** The failpoints that a verb passes: of each its first, second and last passing, in order. */
   points(verb: Verb): Promise<Point[]> {
-    return tracePoints(this.#daemon(0), verb);
+    return this.trace((daemon) => tracePoints(daemon, verb));
+  }
+
+  /** For tracing by other means. */
+  trace(find: (daemon: TestDaemon) => Promise<Point[]>): Promise<Point[]> {
+    return find(this.#daemon(0));
   }
 
   /** Does `attempt` once for each point, on whichever daemon is free; answers all problems, each with its point. */
@@ -84,7 +89,7 @@ export class Lanes implements AsyncDisposable {
 }
 
 async function startPrepared(): Promise<TestDaemon> {
-  const daemon = await TestDaemon.start();
+  const daemon = await TestDaemon.start({ armable: true });
   await daemon.loadBusybox();
   return daemon;
 }
@@ -127,27 +132,33 @@ export async function remains(daemon: TestDaemon, timeoutMs: number): Promise<st
 }
 
 async function tracePoints(daemon: TestDaemon, verb: Verb): Promise<Point[]> {
-  const file = daemon.paths.failpointTrace;
   await verb.prepare(daemon.http);
-  rmSync(file, { force: true });
-  await daemon.restart({ gracefully: true, env: { BERTH_FAILPOINT_TRACE: file } });
-  const before = readTrace(file).length;
-  await verb.act(daemon.http);
-  // What follows the answer (clean-up after an exit) belongs to the verb as well.
-  await settled(file);
-  const trace = readTrace(file);
-  await daemon.restart({ gracefully: true });
+  const points = await traceOf(daemon, () => verb.act(daemon.http));
   await verb.undo(daemon.http);
+  return points.filter(({ name }) => verb.only?.test(name) !== false);
+}
+
+/** Passed at the first event of a daemon and then every few thousand: no part of what a verb does. */
+const BY_ITSELF = 'database.event.prune';
+
+/** What is passed by an action and in its wake: of each name the first, second and last passing. */
+export async function traceOf(daemon: TestDaemon, action: () => Promise<unknown>): Promise<Point[]> {
+  const file = daemon.paths.failpointTrace;
+  await settled(file);
+  const before = readTrace(file).length;
+  await action();
+  // What follows the answer (clean-up after an exit) belongs to it as well.
+  await settled(file);
+  const trace = readTrace(file)
+    .slice(before)
+    .filter((name) => name !== BY_ITSELF);
   const passed = trace.map((name, index) => ({
     name,
     nth: trace.slice(0, index + 1).filter((other) => other === name).length,
-    index,
   }));
-  const ofVerb = passed.filter(({ index, name }) => index >= before && (verb.only?.test(name) ?? true));
-  return ofVerb.filter(({ name, nth }) => {
-    const same = ofVerb.filter((other) => other.name === name).map((other) => other.nth);
-    return same.indexOf(nth) < 2 || nth === same.at(-1);
-  });
+  return passed.filter(
+    ({ name, nth }) => nth <= 2 || nth === passed.findLast((other) => other.name === name)?.nth,
+  );
 }
 
 function readTrace(file: string): string[] {

@@ -5,18 +5,8 @@ import type { HttpClient } from '../support/http.ts';
 import { imageTar } from '../support/images.ts';
 import { fileLayer, publish } from '../support/registry-content.ts';
 import { TestRegistry } from '../support/registry.ts';
-import type { Verb } from './verbs.ts';
-
-interface Words {
-  unchanged: Verb['checkRefused'];
-  accept: (
-    http: HttpClient,
-    method: string,
-    path: string,
-    statuses: number[],
-    body?: unknown,
-  ) => Promise<void>;
-}
+import type { Verb } from './verb.ts';
+import { accept, unchanged } from './victim.ts';
 
 const PORT = 5000;
 const NAME = `127.0.0.1:${PORT}/faulty`;
@@ -35,47 +25,42 @@ afterAll(async () => {
 });
 
 /** What a registry is asked for and given. */
-export function registryVerbs({ unchanged, accept }: Words): Verb[] {
-  return [
-    {
-      name: 'pull',
-      only: OWN,
-      checkRefused: unchanged,
-      prepare: startRegistry,
-      act: (http) => accept(http, 'POST', `/images/create?fromImage=${NAME}&tag=1`, [200]),
-      verify: async (http) => {
-        const { RepoTags, RepoDigests } = await http.ok<ImageInspect>('GET', `/images/${NAME}:1/json`);
-        expect([RepoTags, RepoDigests.map((digest) => digest.split('@')[0])]).toEqual([
-          [`${NAME}:1`],
-          [NAME],
-        ]);
-      },
-      undo: async (http) => {
-        await accept(http, 'DELETE', `/images/${NAME}:1?force=1`, [200, 404]);
-      },
+export const registryVerbs: readonly Verb[] = [
+  {
+    name: 'pull',
+    only: OWN,
+    checkRefused: unchanged,
+    prepare: startRegistry,
+    act: (http) => accept(http, 'POST', `/images/create?fromImage=${NAME}&tag=1`, [200]),
+    verify: async (http) => {
+      const { RepoTags, RepoDigests } = await http.ok<ImageInspect>('GET', `/images/${NAME}:1/json`);
+      expect([RepoTags, RepoDigests.map((digest) => digest.split('@')[0])]).toEqual([[`${NAME}:1`], [NAME]]);
     },
-    {
-      name: 'push',
-      only: OWN,
-      checkRefused: unchanged,
-      prepare: async (http) => {
-        await startRegistry(http);
-        // What the registry has from an attempt before would not be uploaded.
-        pushed += 1;
-        const image = imageTar([fileLayer('c', `${pushed}`)], { tags: [`${NAME}:2`] });
-        await accept(http, 'POST', '/images/load?quiet=1', [200], image);
-      },
-      act: (http) => accept(http, 'POST', `/images/${NAME}/push?tag=2`, [200]),
-      verify: async (http) => {
-        const { RepoDigests } = await http.ok<ImageInspect>('GET', `/images/${NAME}:2/json`);
-        expect(RepoDigests).toHaveLength(1);
-      },
-      undo: async (http) => {
-        await accept(http, 'DELETE', `/images/${NAME}:2?force=1`, [200, 404]);
-      },
+    undo: async (http) => {
+      await accept(http, 'DELETE', `/images/${NAME}:1?force=1`, [200, 404]);
     },
-  ];
-}
+  },
+  {
+    name: 'push',
+    only: OWN,
+    checkRefused: unchanged,
+    prepare: async (http) => {
+      await startRegistry(http);
+      // What the registry has from an attempt before would not be uploaded.
+      pushed += 1;
+      const image = imageTar([fileLayer('c', `${pushed}`)], { tags: [`${NAME}:2`] });
+      await accept(http, 'POST', '/images/load?quiet=1', [200], image);
+    },
+    act: (http) => accept(http, 'POST', `/images/${NAME}/push?tag=2`, [200]),
+    verify: async (http) => {
+      const { RepoDigests } = await http.ok<ImageInspect>('GET', `/images/${NAME}:2/json`);
+      expect(RepoDigests).toHaveLength(1);
+    },
+    undo: async (http) => {
+      await accept(http, 'DELETE', `/images/${NAME}:2?force=1`, [200, 404]);
+    },
+  },
+];
 
 /** It stays for the next attempt. */
 async function startRegistry(http: HttpClient): Promise<void> {

@@ -48,6 +48,18 @@ describeEngine('a start of the daemon', (engine) => {
     await expect.poll(() => differences(daemon), { timeout: 3000 }).toEqual([]);
   });
 
+  test.runIf(!onReference)('that dies while it forgets old events forgets them the next time', async () => {
+    const { daemon } = engine;
+    await daemon.restart({ gracefully: true, env: { BERTH_FAILPOINTS: 'database.event.prune=sigkill' } });
+    const id = await engine.create(['true']).catch(() => undefined);
+    await daemon.ended();
+    await daemon.up();
+    // Its answer may have been lost, it was not.
+    expect(await engine.list()).toHaveLength(1);
+    expect(id === undefined || (await engine.inspect(id)).Id === id).toBe(true);
+    await expect.poll(() => differences(daemon), { timeout: 3000 }).toEqual([]);
+  });
+
   test.runIf(!onReference)('that dies before it starts a container starts it the next time', async () => {
     const { daemon } = engine;
     const id = await engine.start(['sleep', '1000'], { RestartPolicy: { Name: 'always' } });

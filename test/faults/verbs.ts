@@ -1,48 +1,30 @@
 import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
-import { constants } from 'node:os';
 import { dirname } from 'node:path';
 import { expect } from 'vitest';
-import type { ContainerInspect, ContainerSummary, LogConfig } from '../../api/types/container.ts';
-import type { ImageSummary } from '../../api/types/image.ts';
+import type { ExecInspect, LogConfig } from '../../api/types/container.ts';
 import { demultiplex, until, type HttpClient } from '../support/http.ts';
 import { LineReceiver } from '../support/log-receivers.ts';
-import { busyboxImageTar } from '../support/images.ts';
-import { tar } from '../support/tar.ts';
+import { fileVerbs } from './file-verbs.ts';
+import { imageVerbs } from './image-verbs.ts';
 import { networkVerbs } from './network-verbs.ts';
 import { registryVerbs } from './registry-verbs.ts';
-
-/** What the engine is asked to do while it is made to die or to fail. */
-export interface Verb {
-  name: string;
-  /** Failpoints to try, where another verb covers the others. */
-  only?: RegExp;
-  /** Throws when it has had an effect although it was refused. `before` is the view before it. */
-  checkRefused(http: HttpClient, before: PublicView): Promise<void>;
-  /** Makes what the verb works on, with a healthy daemon. */
-  prepare(http: HttpClient): Promise<void>;
-  /** The verb itself; failing is normal for a daemon that dies. Also the second attempt, which must not throw. */
-  act(http: HttpClient): Promise<void>;
-  /** Throws unless the verb has had its effect. */
-  verify(http: HttpClient): Promise<void>;
-  /** Takes away what verb and preparation made. */
-  undo(http: HttpClient): Promise<void>;
-}
-
-/** The one container that verbs work on. */
-export const NAME = 'victim';
-/** Everything a container can hold on to: address, port, shared memory, named and anonymous volume. */
-const BODY = {
-  Image: 'busybox:latest',
-  Cmd: ['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 0.05; done'],
-  ExposedPorts: { '80/tcp': {} },
-  Volumes: { '/anonymous': {} },
-  HostConfig: {
-    NetworkMode: 'bridge',
-    IpcMode: 'shareable',
-    Binds: ['named:/named'],
-    PortBindings: { '80/tcp': [{ HostPort: '8400' }] },
-  },
-};
+import { NOT_THE_EVENT } from './verb.ts';
+import type { Verb } from './verb.ts';
+import {
+  BODY,
+  NAME,
+  accept,
+  acceptOrAlready,
+  createVictim,
+  expectState,
+  inspect,
+  nothing,
+  pauseVictim,
+  publicView,
+  removeVictim,
+  startVictim,
+  unchanged,
+} from './victim.ts';
 
 /** Never started: its volume is filled when another container takes it over. */
 const DONOR = { Image: 'busybox:latest', Volumes: { '/etc': {} } };
@@ -97,16 +79,16 @@ export const verbs: readonly Verb[] = [
     verify: (http) => expectState(http, 'running'),
     undo: removeVictim,
   },
-  ...networkVerbs({
-    name: NAME,
-    body: BODY,
-    start: startVictim,
-    remove: removeVictim,
-    inspect,
-    expectState,
-    unchanged,
-    accept,
-  }),
+  {
+    name: 'start with a terminal',
+    only: /^runtime\./,
+    checkRefused: (http) => expectState(http, 'created', 'exited'),
+    prepare: (http) => createVictim(http, { Tty: true, OpenStdin: true }),
+    act: (http) => accept(http, 'POST', `/containers/${NAME}/start`, [204, 304]),
+    verify: (http) => expectState(http, 'running'),
+    undo: removeVictim,
+  },
+  ...networkVerbs,
   {
     name: 'stop',
     checkRefused: nothing,
@@ -131,6 +113,7 @@ export const verbs: readonly Verb[] = [
   },
   {
     name: 'probe',
+    only: /^(health|runtime\.exec|containers\.fact)\./,
     checkRefused: nothing,
     prepare: (http) => createVictim(http, CHECK),
     act: async (http) => {
@@ -181,6 +164,7 @@ export const verbs: readonly Verb[] = [
   },
   {
     name: 'stop a paused one',
+    only: /^containers\.(stop|fact)\./,
     checkRefused: nothing,
     prepare: pauseVictim,
     act: (http) => accept(http, 'POST', `/containers/${NAME}/stop?t=2`, [204, 304]),
@@ -188,7 +172,54 @@ export const verbs: readonly Verb[] = [
     undo: removeVictim,
   },
   {
+    name: 'stop one that does not listen',
+    only: /^containers\.stop\./,
+    checkRefused: nothing,
+    prepare: async (http) => {
+      await createVictim(http, { Cmd: ['sh', '-c', 'trap "" TERM; while :; do sleep 0.05; done'] });
+      await accept(http, 'POST', `/containers/${NAME}/start`, [204]);
+    },
+    act: (http) => accept(http, 'POST', `/containers/${NAME}/stop?t=0`, [204, 304]),
+    verify: (http) => expectState(http, 'exited'),
+    undo: removeVictim,
+  },
+  ...['detached', 'with a terminal'].map((how): Verb => ({
+    name: `exec ${how}`,
+    only: NOT_THE_EVENT,
+    checkRefused: nothing,
+    prepare: startVictim,
+    act: (http) => execute(http, how !== 'detached'),
+    verify: (http) => expectState(http, 'running'),
+    undo: removeVictim,
+  })),
+  {
+    name: 'top',
+    only: NOT_THE_EVENT,
+    checkRefused: nothing,
+    prepare: startVictim,
+    act: (http) => accept(http, 'GET', `/containers/${NAME}/top`, [200]),
+    verify: (http) => expectState(http, 'running'),
+    undo: removeVictim,
+  },
+  {
+    name: 'rename',
+    checkRefused: unchanged,
+    prepare: createVictim,
+    // Back and forth: the second attempt begins at whichever name the first one has left.
+    act: async (http) => {
+      const { status } = await http.request('GET', '/containers/renamed/json');
+      const [from, to] = status === 404 ? [NAME, 'renamed'] : ['renamed', NAME];
+      await accept(http, 'POST', `/containers/${from}/rename?name=${to}`, [204]);
+    },
+    verify: async (http) => expect((await publicView(http)).containers).toHaveLength(1),
+    undo: async (http) => {
+      await accept(http, 'DELETE', '/containers/renamed?force=1&v=1', [204, 404]);
+      await removeVictim(http);
+    },
+  },
+  {
     name: 'rotate log',
+    only: NOT_THE_EVENT,
     checkRefused: nothing,
     prepare: startWriter,
     act: async (http) => {
@@ -209,6 +240,7 @@ export const verbs: readonly Verb[] = [
   },
   {
     name: 'deliver log',
+    only: NOT_THE_EVENT,
     checkRefused: nothing,
     prepare: async (http) => {
       const receiver = new LineReceiver(`${http.socketPath}.lines`);
@@ -234,90 +266,26 @@ export const verbs: readonly Verb[] = [
       receivers.delete(http);
     },
   },
-  ...['running', 'created'].map((state): Verb => ({
-    name: `put archive, ${state}`,
-    checkRefused: nothing,
-    prepare: async (http) => {
-      await createVictim(http);
-      if (state === 'running') {
-        await accept(http, 'POST', `/containers/${NAME}/start`, [204]);
-      }
-    },
-    act: (http) => accept(http, 'PUT', `/containers/${NAME}/archive?path=/named`, [200], copied()),
-    verify: async (http) => {
-      // Into the volume, which any container sees.
-      await accept(http, 'HEAD', `/containers/${NAME}/archive?path=/named/deep/file`, [200]);
-    },
-    undo: removeVictim,
-  })),
-  // One of each way to the files: layers, the whole mount, and both compared.
-  ...(
-    [
-      ['archive?path=/etc', 'created'],
-      ['export', 'running'],
-      ['changes', 'created'],
-    ] as const
-  ).map(([what, state]): Verb => ({
-    name: `get ${what.replace(/\?.*/, '')}, ${state}`,
-    checkRefused: nothing,
-    prepare: state === 'running' ? startVictim : createVictim,
-    act: (http) => accept(http, 'GET', `/containers/${NAME}/${what}`, [200]),
-    verify: (http) => expectState(http, state),
-    undo: removeVictim,
-  })),
-  {
-    name: 'load',
-    checkRefused: unchanged,
-    prepare: nothing,
-    act: (http) => accept(http, 'POST', '/images/load?quiet=1', [200], twoLayers()),
-    verify: (http) => accept(http, 'GET', '/images/faulty:1/json', [200]),
-    undo: (http) => accept(http, 'DELETE', '/images/faulty:1?force=1', [200, 404]),
-  },
-  ...registryVerbs({ unchanged, accept }),
+  ...fileVerbs,
+  ...imageVerbs,
+  ...registryVerbs,
 ];
 
 const LIMITS = { Memory: 64 << 20, MemorySwap: 64 << 20, CpuShares: 512 };
 const NO_LIMITS = { Memory: 0, MemorySwap: 0, CpuShares: 0 };
 
-/** Longer than any verb takes, stop with its timeout included: who has no answer by then hangs. */
-const ANSWER_TIMEOUT_MS = 15_000;
-
-async function accept(
-  http: HttpClient,
-  method: string,
-  path: string,
-  statuses: number[],
-  body?: unknown,
-): Promise<void> {
-  const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
-  const answer = await http.request(method, path, { signal, ...(body === undefined ? {} : { body }) });
-  if (!statuses.includes(answer.status) || answer.text.includes('errorDetail')) {
-    throw new Error(`${method} ${path}: ${answer.status} ${answer.text.slice(0, 300)}`);
-  }
-}
-
-function inspect(http: HttpClient): Promise<ContainerInspect> {
-  return http.ok('GET', `/containers/${NAME}/json`);
-}
-
-async function expectState(http: HttpClient, ...statuses: string[]): Promise<void> {
-  const { State } = await inspect(http);
-  expect(statuses).toContain(State.Status);
-}
-
-async function createVictim(http: HttpClient, more: object = {}): Promise<void> {
-  await accept(http, 'POST', `/containers/create?name=${NAME}`, [201], { ...BODY, ...more });
-}
-
-/** As a power cut leaves it, which the next start mends. */
-async function tearLog(http: HttpClient): Promise<void> {
-  const { Id } = await inspect(http);
-  appendFileSync(`${dirname(http.socketPath)}/data/containers/${Id}/container.log`, '2026-01-01T00:00');
-}
-
-async function startVictim(http: HttpClient): Promise<void> {
-  await createVictim(http);
-  await accept(http, 'POST', `/containers/${NAME}/start`, [204]);
+/** A command that ends by itself, to its end. */
+async function execute(http: HttpClient, Tty: boolean): Promise<void> {
+  const signal = AbortSignal.timeout(15_000);
+  const body = { AttachStdout: Tty, Tty, Cmd: ['true'] };
+  const made = await http.request('POST', `/containers/${NAME}/exec`, { body, signal });
+  expect(made.status, made.text).toBe(201);
+  const { Id } = made.json as { Id: string };
+  await accept(http, 'POST', `/exec/${Id}/start`, [200], { Detach: !Tty, Tty });
+  await until('its end', async () => {
+    const { Running, ExitCode } = await http.ok<ExecInspect>('GET', `/exec/${Id}/json`);
+    return !Running && ExitCode !== null;
+  });
 }
 
 /** What inspect says, and that the kernel does not say otherwise. */
@@ -347,26 +315,10 @@ function controlFile(pid: number, ...names: string[]): string {
   throw new Error(`no ${names[0]} for ${pid}`);
 }
 
-async function pauseVictim(http: HttpClient): Promise<void> {
-  await startVictim(http);
-  const { State } = await inspect(http);
-  // Frozen before its shell has set the trap, it would not take a stop signal.
-  await until('the trap to be set', () => catches(State.Pid, constants.signals.SIGTERM));
-  await accept(http, 'POST', `/containers/${NAME}/pause`, [204]);
-}
-
-/** Whether a process has a handler for the signal (proc(5), SigCgt). */
-function catches(pid: number, signal: number): boolean {
-  const mask = /^SigCgt:\s+([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
-  return (BigInt(`0x${mask}`) & (1n << BigInt(signal - 1))) !== 0n;
-}
-
-/** A second attempt may find that the first one got as far as its effect. */
-async function acceptOrAlready(http: HttpClient, path: string, already: string): Promise<void> {
-  const answer = await http.request('POST', path, { signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
-  if (answer.status !== 204 && !(answer.status === 409 && answer.text.includes(already))) {
-    throw new Error(`POST ${path}: ${answer.status} ${answer.text.slice(0, 300)}`);
-  }
+/** As a power cut leaves it, which the next start mends. */
+async function tearLog(http: HttpClient): Promise<void> {
+  const { Id } = await inspect(http);
+  appendFileSync(`${dirname(http.socketPath)}/data/containers/${Id}/container.log`, '2026-01-01T00:00');
 }
 
 /** Writes the next thousand numbers at each SIGUSR1. */
@@ -387,44 +339,4 @@ async function startWriter(http: HttpClient, logConfig?: LogConfig): Promise<voi
 function rotatedFiles(logPath: string): string[] {
   const names = readdirSync(dirname(logPath));
   return names.filter((name) => /^container\.log\.\d+(\.gz)?$/.test(name));
-}
-
-async function removeVictim(http: HttpClient): Promise<void> {
-  await accept(http, 'DELETE', `/containers/${NAME}?force=1&v=1`, [204, 404]);
-  await accept(http, 'DELETE', '/volumes/named?force=1', [204, 404]);
-}
-
-async function unchanged(http: HttpClient, before: PublicView): Promise<void> {
-  expect(await publicView(http)).toEqual(before);
-}
-
-async function nothing(): Promise<void> {
-  // Nothing to prepare, or nothing to check.
-}
-
-function copied(): Buffer {
-  return tar([
-    { name: 'deep/', mode: 0o700 },
-    { name: 'deep/file', content: 'copied' },
-    { name: 'link', type: '2', linkName: 'deep' },
-  ]);
-}
-
-function twoLayers(): Buffer {
-  const layer = tar([{ name: 'proof', content: 'second layer' }]);
-  return busyboxImageTar({ tags: ['faulty:1'], extraLayers: [layer] });
-}
-
-/** What a user sees: which containers in which state, volumes, images. */
-export type PublicView = Record<'containers' | 'volumes' | 'images', string[]>;
-
-export async function publicView(http: HttpClient): Promise<PublicView> {
-  const containers = await http.ok<ContainerSummary[]>('GET', '/containers/json?all=1');
-  const { Volumes } = await http.ok<{ Volumes: { Name: string }[] | null }>('GET', '/volumes');
-  const images = await http.ok<ImageSummary[]>('GET', '/images/json?all=1');
-  return {
-    containers: containers.map(({ Names, State }) => `${Names.join(' ')} ${State}`).toSorted(),
-    volumes: (Volumes ?? []).map(({ Name }) => Name).toSorted(),
-    images: images.flatMap(({ Id, RepoTags }) => [Id, ...RepoTags]).toSorted(),
-  };
 }

@@ -1,5 +1,14 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { kill, killProcessesNaming, removeCgroup, removeTree } from './cleanup.ts';
 import { HttpClient, sleep, until } from './http.ts';
@@ -13,6 +22,8 @@ export interface TestDaemonOptions {
   env?: Record<string, string>;
   /** `dockerd` runs Debian's Docker daemon instead: the benchmark's other side, and a check of the tests themselves. */
   engine?: EngineKind;
+  /** Lets failpoints be armed while it runs, and traces those it passes. */
+  armable?: boolean;
   /** Lets berthd watch its event loop (scripts/bench/loop-delay.ts). */
   watchLoop?: boolean;
   /** Shows the daemon's log on this terminal instead of keeping it in a file. */
@@ -43,6 +54,7 @@ export interface DaemonPaths {
   config: string;
   log: string;
   failpointTrace: string;
+  failpoints: string;
   loopDelay: string;
 }
 
@@ -66,6 +78,7 @@ export class TestDaemon implements AsyncDisposable {
   readonly #env: Record<string, string>;
   readonly #terminal: boolean;
   #child: ChildProcess | undefined;
+  #armings = 0;
 
   protected constructor(options: TestDaemonOptions, place: Place = scratchPlace(options)) {
     this.engine = options.engine ?? (process.env['BERTH_TEST_ENGINE'] === 'dockerd' ? 'dockerd' : 'berthd');
@@ -73,7 +86,16 @@ export class TestDaemon implements AsyncDisposable {
     this.paths = place.paths;
     this.netns = place.netns;
     this.cgroupParent = place.cgroupParent;
-    this.#env = options.watchLoop === true ? { BERTH_LOOP_DELAY_FILE: this.paths.loopDelay } : {};
+    this.#env = {
+      ...(options.watchLoop === true && { BERTH_LOOP_DELAY_FILE: this.paths.loopDelay }),
+      ...(options.armable === true && {
+        BERTH_FAILPOINT_FILE: this.paths.failpoints,
+        BERTH_FAILPOINT_TRACE: this.paths.failpointTrace,
+      }),
+    };
+    if (options.armable === true) {
+      this.arm('');
+    }
     this.#terminal = options.terminal === true;
     this.http = new HttpClient(this.paths.socket);
     this.configure(options.config ?? {});
@@ -158,6 +180,14 @@ export class TestDaemon implements AsyncDisposable {
       closeSync(log);
     }
     return this.#child;
+  }
+
+  /** Arms failpoints (as BERTH_FAILPOINTS) in place of those armed before; passings are counted from here on. */
+  arm(text: string): void {
+    this.#armings += 1;
+    const fresh = `${this.paths.failpoints}.new`;
+    writeFileSync(fresh, `test.arming.number=delay(${this.#armings});${text}`);
+    renameSync(fresh, this.paths.failpoints);
   }
 
   /** SIGKILL, as a crash; resolves when the process is gone. */
@@ -266,6 +296,7 @@ function scratchPlace(options: TestDaemonOptions): Place {
       config: `${root}/daemon.json`,
       log: `${root}/berthd.log`,
       failpointTrace: `${root}/failpoints`,
+      failpoints: `${root}/failpoints.armed`,
       loopDelay: `${root}/loop-delay.json`,
     },
   };

@@ -151,9 +151,10 @@ async function compareNetwork(daemon: TestDaemon, view: ApiView): Promise<string
     [IPAddress, GlobalIPv6Address].flatMap((address) => (address ? [`${network} ${address}`] : [])),
   );
   const shown = new Set(plugged.map(({ NetworkID }) => NetworkID));
+  const [links, ruleset] = await Promise.all([readLinks(daemon), readRuleset(daemon)]);
   return [
-    ...(await compareLinks(daemon, view, plugged.length)),
-    ...compare('nftables element', view.running.flatMap(publishedPorts), await portElements(daemon)),
+    ...compareLinks(links, ruleset, view, plugged.length),
+    ...compare('nftables element', view.running.flatMap(publishedPorts), portElements(ruleset)),
     ...addresses
       .filter((address, index) => addresses.indexOf(address) !== index)
       .map((address) => `address "${address}" is given twice`),
@@ -171,11 +172,26 @@ async function compareNetwork(daemon: TestDaemon, view: ApiView): Promise<string
   ];
 }
 
-/** One veth per endpoint, one bridge per network, and the firewall knows exactly these bridges. */
-async function compareLinks(daemon: TestDaemon, view: ApiView, endpoints: number): Promise<string[]> {
-  const links: { ifname: string; linkinfo?: { info_kind?: string } }[] = JSON.parse(
-    await daemon.netns.run('ip', '-j', '-d', 'link'),
+interface Link {
+  ifname: string;
+  linkinfo?: { info_kind?: string };
+}
+type Ruleset = Record<string, unknown>[];
+
+async function readLinks(daemon: TestDaemon): Promise<Link[]> {
+  const links: Link[] = JSON.parse(await daemon.netns.run('ip', '-j', '-d', 'link'));
+  return links;
+}
+
+async function readRuleset(daemon: TestDaemon): Promise<Ruleset> {
+  const { nftables }: { nftables: Ruleset } = JSON.parse(
+    await daemon.netns.run('nft', '-j', 'list', 'ruleset'),
   );
+  return nftables;
+}
+
+/** One veth per endpoint, one bridge per network, and the firewall knows exactly these bridges. */
+function compareLinks(links: Link[], ruleset: Ruleset, view: ApiView, endpoints: number): string[] {
   const ofKind = (kind: string): string[] =>
     links
       .filter(({ ifname, linkinfo }) => linkinfo?.info_kind === kind && ifname !== 'eth0')
@@ -186,17 +202,14 @@ async function compareLinks(daemon: TestDaemon, view: ApiView, endpoints: number
   return [
     ...(veths === endpoints ? [] : [`${endpoints} endpoints and ${veths} veths`]),
     ...(bridges.length === networks ? [] : [`${networks} bridge networks and bridges ${bridges.join(', ')}`]),
-    ...compare('place in the firewall', bridges, await filteredBridges(daemon)),
+    ...compare('place in the firewall', bridges, filteredBridges(ruleset)),
   ];
 }
 
-async function filteredBridges(daemon: TestDaemon): Promise<string[]> {
-  const ruleset: { nftables: Record<string, unknown>[] } = JSON.parse(
-    await daemon.netns.run('nft', '-j', 'list', 'ruleset', 'ip'),
-  );
-  return ruleset.nftables.flatMap((object) => {
+function filteredBridges(ruleset: Ruleset): string[] {
+  return ruleset.flatMap((object) => {
     const set = object['set'];
-    return isObject(set) && set['name'] === 'bridges' && Array.isArray(set['elem'])
+    return isObject(set) && set['family'] === 'ip' && set['name'] === 'bridges' && Array.isArray(set['elem'])
       ? set['elem'].map(String)
       : [];
   });
@@ -229,11 +242,8 @@ function publishedPortsOf(
 }
 
 /** Elements of all maps of the namespace, in the same form. */
-async function portElements(daemon: TestDaemon): Promise<string[]> {
-  const ruleset: { nftables: Record<string, unknown>[] } = JSON.parse(
-    await daemon.netns.run('nft', '-j', 'list', 'ruleset'),
-  );
-  return ruleset.nftables.flatMap((object) => {
+function portElements(ruleset: Ruleset): string[] {
+  return ruleset.flatMap((object) => {
     const elem = isObject(object['map']) ? object['map']['elem'] : undefined;
     return Array.isArray(elem) ? elem.map(describeElement) : [];
   });

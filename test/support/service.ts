@@ -58,6 +58,7 @@ export class ServiceDaemon extends TestDaemon {
         config: '/etc/berth/daemon.json',
         log: 'the journal',
         failpointTrace: `${root}/failpoints`,
+        failpoints: `${root}/failpoints.armed`,
         loopDelay: `${root}/loop-delay.json`,
       },
     });

@@ -1,0 +1,50 @@
+import { busyboxImageTar } from '../support/images.ts';
+import type { HttpClient } from '../support/http.ts';
+import { tar } from '../support/tar.ts';
+import type { Verb } from './verb.ts';
+import { accept, nothing, unchanged } from './victim.ts';
+
+export const imageVerbs: readonly Verb[] = [
+  {
+    name: 'load',
+    checkRefused: unchanged,
+    prepare: nothing,
+    act: (http) => accept(http, 'POST', '/images/load?quiet=1', [200], twoLayers()),
+    verify: (http) => accept(http, 'GET', '/images/faulty:1/json', [200]),
+    undo: removeImage,
+  },
+  {
+    name: 'tag',
+    checkRefused: unchanged,
+    prepare: nothing,
+    act: (http) => accept(http, 'POST', '/images/busybox/tag?repo=faulty&tag=1', [201]),
+    verify: (http) => accept(http, 'GET', '/images/faulty:1/json', [200]),
+    undo: removeImage,
+  },
+  {
+    name: 'remove image',
+    checkRefused: unchanged,
+    prepare: (http) => accept(http, 'POST', '/images/load?quiet=1', [200], twoLayers()),
+    act: removeImage,
+    verify: (http) => accept(http, 'GET', '/images/faulty:1/json', [404]),
+    undo: removeImage,
+  },
+  {
+    name: 'import',
+    checkRefused: unchanged,
+    prepare: nothing,
+    act: (http) =>
+      accept(http, 'POST', '/images/create?fromSrc=-&repo=faulty&tag=1', [200], tar([{ name: 'proof' }])),
+    verify: (http) => accept(http, 'GET', '/images/faulty:1/json', [200]),
+    undo: removeImage,
+  },
+];
+
+function removeImage(http: HttpClient): Promise<void> {
+  return accept(http, 'DELETE', '/images/faulty:1?force=1', [200, 404]);
+}
+
+function twoLayers(): Buffer {
+  const layer = tar([{ name: 'proof', content: 'second layer' }]);
+  return busyboxImageTar({ tags: ['faulty:1'], extraLayers: [layer] });
+}

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ContainerInspect } from '../../api/types/container.ts';
+import type { TestDaemon } from '../support/daemon.ts';
+import { needs } from '../support/needs.ts';
+import { Attempt, Lanes, traceOf } from './points.ts';
+import type { Point } from './points.ts';
+import { BODY, accept } from './victim.ts';
+
+const SETTLES_MS = 5000;
+/** Steps of the start itself: starting and cleaning up containers is what other verbs are killed at. */
+const OF_A_START = /^(containers\.restore|network\.(restore|prepare)|containers\.exit|database\.meta)\./;
+
+/**
+ * A daemon that dies at each step of its start, with all that a start may find: a container that runs on, one whose
+ * end nobody has seen, one that is to be started again, and two networks. What the next one makes of it is the same.
+ */
+needs(
+  'root',
+  'runc',
+  'conmon',
+  'nft',
+  'ip',
+  'busybox',
+  'built',
+)('kill -9 at each step of a start', () => {
+  let lanes: Lanes;
+  beforeAll(async () => {
+    lanes = await Lanes.open();
+  });
+  afterAll(() => lanes[Symbol.asyncDispose]());
+
+  test('R1: a start converges after a kill at each of its failpoints', async () => {
+    const points = await lanes.trace(startPoints);
+    expect(points).not.toEqual([]);
+    const problems = await lanes.each(points, killAt);
+    console.log(`${points.length} kills`);
+    expect(problems).toEqual([]);
+  });
+});
+
+async function startPoints(daemon: TestDaemon): Promise<Point[]> {
+  await prepare(daemon);
+  await leave(daemon);
+  const points = await traceOf(daemon, () => daemon.up());
+  await undo(daemon);
+  return points.filter(({ name }) => OF_A_START.test(name));
+}
+
+async function killAt(daemon: TestDaemon, point: Point): Promise<string[]> {
+  const attempt = new Attempt(daemon);
+  let pid = 0;
+  await attempt.step('prepare', async () => {
+    pid = await prepare(daemon);
+    await leave(daemon);
+  });
+  daemon.arm(`${point.name}=sigkill@${point.nth}`);
+  daemon.launch();
+  await attempt.step('die there', () => daemon.ended(5000));
+  await daemon.kill9();
+  daemon.arm('');
+  await attempt.step('start again', () => daemon.up());
+  await attempt.step('what runs', async () => {
+    expect((await inspect(daemon, 'runs')).State).toMatchObject({ Running: true, Pid: pid });
+    expect((await inspect(daemon, 'ended')).State).toMatchObject({ Status: 'exited', ExitCode: 137 });
+    await expect.poll(async () => (await inspect(daemon, 'always')).State.Running).toBe(true);
+  });
+  await attempt.converged('after the kill', SETTLES_MS);
+  await attempt.step('undo', () => undo(daemon));
+  await attempt.converged('after undo', SETTLES_MS);
+  return attempt.problems;
+}
+
+/** Answers the process of the container that runs on. */
+async function prepare({ http }: TestDaemon): Promise<number> {
+  await accept(http, 'POST', '/networks/create', [201], { Name: 'blue' });
+  const make = async (name: string, body: object): Promise<void> => {
+    await accept(http, 'POST', `/containers/create?name=${name}`, [201], body);
+    await accept(http, 'POST', `/containers/${name}/start`, [204]);
+  };
+  const { HostConfig } = BODY;
+  await make('runs', { ...BODY, HostConfig: { ...HostConfig, NetworkMode: 'blue' } });
+  const always = { NetworkMode: 'none', RestartPolicy: { Name: 'always' } };
+  await make('always', { ...BODY, Volumes: {}, ExposedPorts: {}, HostConfig: always });
+  await make('ended', { ...BODY, HostConfig: { ...HostConfig, PortBindings: {} } });
+  const { State } = await http.ok<ContainerInspect>('GET', '/containers/runs/json');
+  return State.Pid;
+}
+
+/** Ends the daemon, and then what it would have heard of. */
+async function leave(daemon: TestDaemon): Promise<void> {
+  const pids = [await inspect(daemon, 'always'), await inspect(daemon, 'ended')].map(
+    ({ State }) => State.Pid,
+  );
+  await daemon.kill9();
+  for (const pid of pids) {
+    process.kill(pid, 'SIGKILL');
+  }
+}
+
+async function undo({ http }: TestDaemon): Promise<void> {
+  for (const name of ['runs', 'always', 'ended']) {
+    await accept(http, 'DELETE', `/containers/${name}?force=1&v=1`, [204, 404]);
+  }
+  await accept(http, 'DELETE', '/volumes/named?force=1', [204, 404]);
+  await accept(http, 'DELETE', '/networks/blue', [204, 404]);
+}
+
+function inspect({ http }: TestDaemon, name: string): Promise<ContainerInspect> {
+  return http.ok('GET', `/containers/${name}/json`);
+}
