@@ -103,7 +103,7 @@ async function actionsOf(engine: Engine, id: string, since: number): Promise<str
 
 describeEngine('verbs at the same time', (engine) => {
   test.runIf(!onReference)(
-    'one container: no order of its verbs hangs, breaks or leaves anything behind',
+    'R16: no order of the verbs of one container hangs, breaks or leaves anything behind',
     async () => {
       console.log(`BERTH_SEED=${SEED}`);
       const number = random(SEED);

@@ -226,7 +226,7 @@ describeEngine('archive against a hostile container', (engine) => {
     ['no tar', [], 200],
   ];
 
-  test.each(HOSTILE)('a tar with %s changes nothing outside', async (_title, entries, status) => {
+  test.each(HOSTILE)('class 2: a tar with %s changes nothing outside', async (_title, entries, status) => {
     await withCanary(async () => {
       for (const state of ['running', 'created']) {
         const id = await engine.create(['sleep', '600']);

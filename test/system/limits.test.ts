@@ -53,7 +53,7 @@ describeEngine('limits', (engine) => {
       .map((line) => (JSON.parse(line) as { Action: string }).Action);
   };
 
-  test('oom: is told before the end, once, however fast that comes', async () => {
+  test('R20: oom is told before the end, once, however fast that comes', async () => {
     for (let round = 0; round < 5; round += 1) {
       const { id } = await engine.run(['sh', '-c', 'a=x; while :; do a=$a$a; done'], {
         Memory: 8 * 1024 * 1024,

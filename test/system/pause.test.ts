@@ -88,7 +88,7 @@ describeEngine('pause and unpause', (engine) => {
     expect(await post(id, 'unpause')).toEqual([onReference ? 500 : 409, `Container ${id} is not paused`]);
   });
 
-  test('exec: in a paused container is refused', async () => {
+  test('R21: exec in a paused container is refused', async () => {
     const id = await paused();
     const answer = await engine.http.request('POST', `/containers/${id}/exec`, {
       body: { Cmd: ['true'] },
