@@ -51,6 +51,7 @@ describeEngine('a start of the daemon', (engine) => {
   test.runIf(!onReference)('that dies while it forgets old events forgets them the next time', async () => {
     const { daemon } = engine;
     await daemon.restart({ gracefully: true, env: { BERTH_FAILPOINTS: 'database.event.prune=sigkill' } });
+    // A daemon that dies may have answered before.
     const id = await engine.create(['true']).catch(() => undefined);
     await daemon.ended();
     await daemon.up();
