@@ -21,7 +21,7 @@ afterEach(() => {
 });
 
 test.each([
-  ['removeTree', removeTree],
+  ['removeTree', (path: string) => new Promise((resolve) => resolve(removeTree(path)))],
   ['removeSmallTree', removeSmallTree],
 ])('%s: takes files, links, FIFOs and directories, and nothing that links lead to', async (_name, remove) => {
   const kept = join(folder, 'kept');
@@ -42,7 +42,7 @@ test.each([
 });
 
 test.each([
-  ['removeTree', removeTree],
+  ['removeTree', (path: string) => new Promise((resolve) => resolve(removeTree(path)))],
   ['removeSmallTree', removeSmallTree],
 ])('%s: what is not there is no error, a file is removed', async (_name, remove) => {
   await remove(join(folder, 'nothing'));
