@@ -50,6 +50,7 @@ export async function fetchToken(request: TokenRequest): Promise<Token> {
     throw new EngineError(
       'unavailable',
       `fetch a token from ${realm.origin}${realm.pathname}: status ${answer.status}`,
+      { details: { retryable: answer.status === 429 || answer.status >= 500 } },
     );
   }
   const fields = objectOf(text);

@@ -96,6 +96,19 @@ needs(
     );
   });
 
+  it('a mirror of Docker Hub is used from the reload of the configuration on', async () => {
+    const name = `${registry.address}/library/mirrored:1`;
+    await docker('tag', `${registry.address}/tools/busybox:1`, name);
+    await docker('push', name);
+    daemon.configure({ 'registry-mirrors': [`http://${registry.address}`] });
+    process.kill(daemon.pid, 'SIGHUP');
+    await expect
+      .poll(() => docker('info', '--format', '{{.RegistryConfig.Mirrors}}'))
+      .toContain(registry.address);
+    expect(await docker('pull', 'mirrored:1')).toContain('Status: Downloaded newer image for mirrored:1\n');
+    await docker('rmi', name, 'mirrored:1');
+  });
+
   it('pull says which image it is, and removal by digest takes the last name', async () => {
     const name = `${registry.address}/tools/busybox`;
     const said = await docker('pull', `${name}@${image.digest}`);
