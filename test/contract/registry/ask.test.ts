@@ -78,13 +78,3 @@ needs('docker-registry')('a registry is asked', () => {
     );
   });
 });
-
-function item(name: string, stars: number): ImageSearchItem {
-  return {
-    name,
-    description: `about ${name}`,
-    is_official: stars > 1,
-    is_automated: false,
-    star_count: stars,
-  };
-}
