@@ -1,4 +1,5 @@
 import { archiveRoutes } from './archive.ts';
+import { commitRoutes } from './commit.ts';
 import { containerRoutes } from './containers.ts';
 import { execRoutes } from './execs.ts';
 import { imageRoutes } from './images.ts';
@@ -16,6 +17,7 @@ export const ROUTES: readonly Route[] = [
   ...archiveRoutes,
   ...execRoutes,
   ...registryRoutes,
+  ...commitRoutes,
   ...imageRoutes,
   ...networkRoutes,
   ...volumeRoutes,

@@ -133,8 +133,7 @@ export const endpoint: Schema = struct({
   GwPriority: integer,
 });
 
-/** Body of POST /containers/create at 1.44 (`ContainerCreateRequest`). */
-export const containerCreateSchema: Schema = struct({
+const containerConfig = {
   Hostname: text,
   Domainname: text,
   User: text,
@@ -167,6 +166,14 @@ export const containerCreateSchema: Schema = struct({
   StopSignal: text,
   StopTimeout: integer,
   Shell: texts,
+};
+
+/** Body of POST /commit (`ContainerConfig`). */
+export const containerConfigSchema: Schema = struct(containerConfig);
+
+/** Body of POST /containers/create at 1.44 (`ContainerCreateRequest`). */
+export const containerCreateSchema: Schema = struct({
+  ...containerConfig,
   HostConfig: hostConfig,
   NetworkingConfig: struct({ EndpointsConfig: mapOf(orNull(endpoint)) }),
 });

@@ -9,6 +9,21 @@ export function prepareContainerCreate(body: unknown): unknown {
     return body;
   }
   body['HostConfig'] ??= {};
+  prepareContainerConfig(body);
+  const hostConfig = objectAt(body, 'HostConfig') ?? {};
+  listed(hostConfig, 'CapAdd');
+  listed(hostConfig, 'CapDrop');
+  unset(hostConfig, 'MemorySwappiness', -1);
+  unset(hostConfig, 'PidsLimit', 0);
+  renameDefaultNetwork(body);
+  return body;
+}
+
+/** The part of it that is the container's own configuration; also the body of POST /commit. */
+export function prepareContainerConfig(body: unknown): unknown {
+  if (!isObject(body)) {
+    return body;
+  }
   for (const name of ['Cmd', 'Entrypoint', 'Shell']) {
     listed(body, name);
   }
@@ -16,12 +31,6 @@ export function prepareContainerCreate(body: unknown): unknown {
   if (typeof signal === 'number' && Number.isInteger(signal) && signal >= 0) {
     body['StopSignal'] = String(signal);
   }
-  const hostConfig = objectAt(body, 'HostConfig') ?? {};
-  listed(hostConfig, 'CapAdd');
-  listed(hostConfig, 'CapDrop');
-  unset(hostConfig, 'MemorySwappiness', -1);
-  unset(hostConfig, 'PidsLimit', 0);
-  renameDefaultNetwork(body);
   return body;
 }
 

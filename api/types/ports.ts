@@ -8,6 +8,7 @@
 import type { Duplex, Readable } from 'node:stream';
 import type {
   ContainerChange,
+  ContainerConfig,
   ContainerCreateRequest,
   ContainerCreateResponse,
   ContainerInspect,
@@ -104,6 +105,21 @@ export interface Conversation {
   abandon(): void;
 }
 
+export interface CommitContainerRequest {
+  /** Stop the container's processes meanwhile, if it runs. */
+  pause: boolean;
+  /** Replaces the container's configuration where it says something. */
+  config?: ContainerConfig;
+  /** Dockerfile instructions. */
+  changes: readonly string[];
+  author: string;
+  comment: string;
+  /** `''`: the image gets no name. */
+  repo: string;
+  tag: string;
+  signal: AbortSignal;
+}
+
 export type WaitCondition = 'not-running' | 'next-exit' | 'removed';
 
 export interface ContainerPort {
@@ -154,6 +170,8 @@ export interface ContainerPort {
   ): Promise<void>;
   export(ref: string): Promise<Readable>;
   changes(ref: string): Promise<ContainerChange[]>;
+  /** Makes an image of its files and configuration. */
+  commit(ref: string, request: CommitContainerRequest): Promise<{ Id: string }>;
 }
 
 export interface ExecPort {

@@ -229,6 +229,7 @@ async function composeImages(
     log,
     users,
     registry,
+    engineVersion: ENGINE_VERSION,
   });
   await images.restore();
   return { images, layers };

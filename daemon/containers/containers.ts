@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type {
   AttachOptions,
   ByteStream,
+  CommitContainerRequest,
   ContainerPort,
   Conversation,
   Filters,
@@ -29,6 +30,7 @@ import { KeyedMutex } from '../base/mutex.ts';
 import { Semaphore } from '../base/semaphore.ts';
 import { Turns } from '../base/turns.ts';
 import { attachContainer } from './attach.ts';
+import { commitContainer } from './commit.ts';
 import type { ContainerContext, ContainersDeps } from './context.ts';
 import { createContainer } from './create.ts';
 import { execTarget } from './exec-target.ts';
@@ -233,6 +235,10 @@ export class Containers implements ContainerPort {
 
   changes(ref: string): Promise<ContainerChange[]> {
     return containerChanges(this.#context, ref);
+  }
+
+  commit(ref: string, request: CommitContainerRequest): Promise<{ Id: string }> {
+    return commitContainer(this.#context, ref, request);
   }
 
   // ---------------------------------------------------------------------------------------------- neighbours

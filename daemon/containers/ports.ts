@@ -4,6 +4,7 @@
  */
 import type { Readable, Writable } from 'node:stream';
 import type { ContainerConfig, EndpointSettings, PortMap } from '../../api/types/container.ts';
+import type { EventDraft } from '../events/journal-types.ts';
 import type { ProcessIdentity } from '../base/kernel/process.ts';
 import type { ContainerControl } from './control/port.ts';
 import type { LoggedContainer } from '../../runtime/log-drivers/logged-container.ts';
@@ -188,6 +189,22 @@ export interface ImageCatalog {
   displayName(imageId: string, createdFrom: string): string;
   /** Keeps layers until disposed: for a container whose row is not stored yet. */
   pin(layerIds: readonly number[]): Disposable;
+  /** Checks everything a client said for a commit before the container is touched. Throws invalid_argument. */
+  planCommit(request: {
+    container: { id: string; imageId: string; config: ContainerConfig };
+    config: ContainerConfig | undefined;
+    changes: readonly string[];
+    author: string;
+    comment: string;
+    repo: string;
+    tag: string;
+  }): {
+    /** Makes the image of the tar of the container's layer, with the event. Answers the image's id. */
+    run(
+      tar: { fd: number; size: number; isEmpty: boolean },
+      options: { signal: AbortSignal; event: (imageId: string, name: string) => EventDraft },
+    ): Promise<string>;
+  };
   /** A container of this image is gone: what only it still held goes too. */
   containerRemoved(imageId: string): Promise<void>;
 }

@@ -3,13 +3,21 @@ import { invariant } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { parseRfc3339Nano } from '../base/clock.ts';
 import { Rollback } from '../base/rollback.ts';
-import type { ImageDigestRow, LayerBlobRow, LayerRow } from '../../storage/database/rows.ts';
+import type { EventDraft } from '../events/journal-types.ts';
+import type {
+  ImageDigestRow,
+  ImageParentRow,
+  ImageRow,
+  LayerBlobRow,
+  LayerRow,
+  TagRow,
+} from '../../storage/database/rows.ts';
 import { chainIds } from '../../storage/layers/chain.ts';
 import type { UnpackedLayer } from '../../storage/layers/store.ts';
 import { canonicalRepository, type Reference } from '../../storage/references/reference.ts';
 import type { ImageConfig } from '../../storage/tarballs/image-config.ts';
 import type { ImagesDeps } from './deps.ts';
-import type { ImageIndex } from './image-index.ts';
+import { tagName, type ImageIndex } from './image-index.ts';
 import { labelsOf } from './wire.ts';
 
 /** An image whose layers are all there: in place, or unpacked and waiting for one. */
@@ -23,9 +31,14 @@ export interface NewImage {
   digests?: readonly Omit<ImageDigestRow, 'imageId'>[];
   /** Where registries have its layers, by position. */
   blobs?: readonly (Omit<LayerBlobRow, 'layerId'> & { position: number })[];
-  action: 'load' | 'import' | 'pull';
+  /** `make`: nothing is told of the image itself, only of its names. */
+  action: 'load' | 'import' | 'pull' | 'make';
   /** What the event is about, where that is not the image's id. */
   event?: { actorId: string; name: string };
+  /** What it was made from on this engine. */
+  parent?: Omit<ImageParentRow, 'imageId'>;
+  /** Further events of the same transaction. */
+  events?: (imageId: string) => readonly EventDraft[];
 }
 
 /** What fits into a column of 64 bits. */
@@ -116,11 +129,13 @@ function commitRows(
         invariant(layerId !== undefined, `image ${image.id} has no layer ${position}`);
         database.blobs.set({ ...blob, layerId });
       }
-      const { actorId, name } = image.event ?? { actorId: image.id, name: image.id };
-      const attributes = { ...labelsOf({ row, config: image.config }), name };
-      emit({ type: 'image', action: image.action, actorId, attributes });
+      const parent = image.parent && { imageId: image.id, ...image.parent };
+      if (parent !== undefined) {
+        database.parents.set(parent);
+      }
+      eventsOf(image, row, tags).forEach((draft) => emit(draft));
       const lastTaggedNano = tags.length > 0 ? now : row.lastTaggedNano;
-      return { row: { ...row, lastTaggedNano }, tags, digests, added, unused };
+      return { row: { ...row, lastTaggedNano }, parent, tags, digests, added, unused };
     },
     { durable: true },
   );
@@ -134,7 +149,25 @@ function commitRows(
   for (const digest of committed.digests) {
     index.setDigest(digest);
   }
+  if (committed.parent !== undefined) {
+    index.setParent(committed.parent);
+  }
   return committed.unused;
+}
+
+function eventsOf(image: NewImage & { id: string }, row: ImageRow, tags: readonly TagRow[]): EventDraft[] {
+  const { id, action, config, events } = image;
+  const ofImage = (verb: string, name: string): EventDraft => ({
+    type: 'image',
+    action: verb,
+    actorId: id,
+    attributes: { ...labelsOf({ row, config }), name },
+  });
+  const own =
+    action === 'make'
+      ? tags.map((tag) => ofImage('tag', tagName(tag)))
+      : [{ ...ofImage(action, image.event?.name ?? id), actorId: image.event?.actorId ?? id }];
+  return [...own, ...(events?.(id) ?? [])];
 }
 
 function insertLayers(

@@ -22,13 +22,15 @@ export interface RegistryUse extends RegistryAccess {
 
 /** What the image domain is made of. */
 export interface ImagesDeps {
-  database: Pick<Database, 'images' | 'tags' | 'digests' | 'blobs' | 'layers'>;
+  database: Pick<Database, 'images' | 'tags' | 'digests' | 'parents' | 'blobs' | 'layers'>;
   journal: Journal;
   layers: LayerStore;
   spools: SpoolDirectory;
   clock: Clock;
   log: Logger;
   registry(): RegistryUse;
+  /** Written into images that this engine makes. */
+  engineVersion: string;
   /** Containers of this image, in any state. */
   users(imageId: string): readonly ImageUser[];
 }

@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto';
 import { errorText, invalidArgument, invariant, notFound, type EngineError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { Database, ImageDigestRow, ImageRow, LayerRow, TagRow } from '../../storage/database/rows.ts';
+import type {
+  Database,
+  ImageDigestRow,
+  ImageParentRow,
+  ImageRow,
+  LayerRow,
+  TagRow,
+} from '../../storage/database/rows.ts';
 import {
   canonicalRepository,
   familiarName,
@@ -32,11 +39,14 @@ export class ImageIndex {
   readonly #tagsOf = new Map<string, TagRow[]>();
   /** Canonical `repository@digest` -> image. */
   readonly #digests = new Map<string, ImageDigestRow>();
+  readonly #parents = new Map<string, ImageParentRow>();
+  /** Parent id -> ids of images made from it. */
+  readonly #children = new Map<string, Set<string>>();
   readonly #layers = new Map<number, LayerRow>();
   readonly #layersByChain = new Map<string, LayerRow>();
 
   /** Reads all rows. An image whose configuration cannot be read is left out, with an error in the log. */
-  load(database: Pick<Database, 'images' | 'tags' | 'digests' | 'layers'>, log: Logger): void {
+  load(database: Pick<Database, 'images' | 'tags' | 'digests' | 'parents' | 'layers'>, log: Logger): void {
     for (const layer of database.layers.all()) {
       this.addLayer(layer);
     }
@@ -58,6 +68,11 @@ export class ImageIndex {
     for (const digest of database.digests.all()) {
       if (this.#images.has(digest.imageId)) {
         this.setDigest(digest);
+      }
+    }
+    for (const parent of database.parents.all()) {
+      if (this.#images.has(parent.imageId)) {
+        this.setParent(parent);
       }
     }
   }
@@ -176,6 +191,34 @@ export class ImageIndex {
     this.#digests.delete(`${repository}@${digest}`);
   }
 
+  setParent(row: ImageParentRow): void {
+    this.#parents.set(row.imageId, row);
+    const children = this.#children.get(row.parentId) ?? new Set();
+    this.#children.set(row.parentId, children.add(row.imageId));
+  }
+
+  /** The image it was made from here, while that is there. */
+  parentOf(id: string): ImageRecord | undefined {
+    const row = this.#parents.get(id);
+    return row === undefined ? undefined : this.#images.get(row.parentId);
+  }
+
+  /** Images made from it here, by commits and steps of builds; `''` = from nothing. */
+  childrenOf(id: string): ImageRecord[] {
+    return [...(this.#children.get(id) ?? [])].flatMap((child) => this.#images.get(child) ?? []);
+  }
+
+  /** The image that a step of a build made of its parent, the newest if there are several. */
+  madeBy(parentId: string, stepKey: string): ImageRecord | undefined {
+    return this.childrenOf(parentId)
+      .filter(({ row }) => this.#parents.get(row.id)?.stepKey === stepKey)
+      .reduce<ImageRecord | undefined>(
+        (newest, image) =>
+          newest === undefined || image.row.createdNano > newest.row.createdNano ? image : newest,
+        undefined,
+      );
+  }
+
   /** Forgets an image and its names. */
   removeImage(id: string): void {
     for (const digest of this.digestsOf(id)) {
@@ -185,6 +228,15 @@ export class ImageIndex {
       this.removeTag(tag);
     }
     this.#images.delete(id);
+    const parent = this.#parents.get(id);
+    if (parent !== undefined) {
+      this.#parents.delete(id);
+      const siblings = this.#children.get(parent.parentId);
+      siblings?.delete(id);
+      if (siblings?.size === 0) {
+        this.#children.delete(parent.parentId);
+      }
+    }
   }
 
   removeLayer(id: number): void {

@@ -7,6 +7,7 @@ import type {
   ImageSummary,
   ProgressMessage,
 } from '../../api/types/image.ts';
+import { planCommit, type CommitPlan, type CommitRequest } from './commit-container.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { KeyedMutex } from '../base/mutex.ts';
 import type { LayerRow, TagRow } from '../../storage/database/rows.ts';
@@ -98,6 +99,7 @@ export class Images {
         image,
         { tags: this.#index.namesOf(imageId), digests },
         {
+          parentId: this.#index.parentOf(imageId)?.row.id ?? '',
           layers: this.#layersOf(image),
           directory: (id) => layers.directory(id),
           diff: (id) => layers.diff(id),
@@ -201,6 +203,11 @@ export class Images {
 
   import(tar: Readable, options: ImportOptions): AsyncIterable<ProgressMessage> {
     return importImage(this.#context(), tar, options);
+  }
+
+  /** Checks a commit of a container; its `run` makes the image. */
+  planCommit(request: CommitRequest): CommitPlan {
+    return planCommit(this.#context(), request);
   }
 
   /** Names are grouped by image; a repository without a tag means all its tags, an id saves without names. */

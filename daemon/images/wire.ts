@@ -53,6 +53,8 @@ export function runConfig(config: JsonObject | undefined): ContainerConfig {
 
 /** Where the layers of an image lie, bottom first, as `GraphDriver` shows them. */
 export interface LayerPaths {
+  /** The image it was made from here; `''` = none, or gone. */
+  parentId: string;
   layers: readonly LayerRow[];
   directory(id: number): string;
   diff(id: number): string;
@@ -69,7 +71,7 @@ export function toInspect(
     Id: row.id,
     RepoTags: [...names.tags],
     RepoDigests: [...names.digests],
-    Parent: '',
+    Parent: paths.parentId,
     Comment: config.comment || (config.history.at(-1)?.comment ?? ''),
     Created: config.created ?? ZERO_TIME,
     Container: config.container,

@@ -36,6 +36,16 @@ export class Archives implements AsyncDisposable {
     return streamOf(this.#readers, (control) => ({ kind: 'archive', job, control }), done);
   }
 
+  /** The same into an open file; answers the bytes of the tar, and how many changes it tells of. */
+  async layerFile(
+    request: ChangesRequest,
+    fd: number,
+    signal?: AbortSignal,
+  ): Promise<{ bytes: number; changes: number }> {
+    const result = await this.#run({ kind: 'layerFile', request, fd }, signal);
+    return result.kind === 'layerFile' ? result : wrong(result);
+  }
+
   /** See changes.ts. */
   async changes(request: ChangesRequest): Promise<Change[]> {
     const result = await this.#run({ kind: 'changes', request });

@@ -2,6 +2,8 @@ import { splitName } from '../layers/tar/names.ts';
 import { TarChunks } from '../layers/tar/chunks.ts';
 import { EngineError, unreachable } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
+import { freeBytes, writeAll } from '../../daemon/base/kernel/files.ts';
+import { limits } from '../../daemon/base/limits.ts';
 import { changesOf, DELETED, type Change, type ChangesRequest } from './changes.ts';
 import { extract, type ExtractRequest } from './extract.ts';
 import { locate, Place } from './locate.ts';
@@ -9,6 +11,9 @@ import { removeTree } from './remove-tree.ts';
 import { TarOut } from './tar-out.ts';
 import { treeBytes } from './tree-bytes.ts';
 import type { FilesView } from './view.ts';
+
+/** Bytes between two looks at the free space. */
+const SPACE_CHECK_BYTES = 32 * 1024 * 1024;
 
 /** A place of a view that stays open until the job is done. */
 export interface PlaceRef {
@@ -29,6 +34,8 @@ export type ArchiveJob =
   | { kind: 'tar'; request: TarRequest }
   /** A tar of the changes as an image layer has them, deletions as whiteouts. */
   | { kind: 'layer'; request: ChangesRequest }
+  /** The same, written into an open file. */
+  | { kind: 'layerFile'; request: ChangesRequest; fd: number }
   | { kind: 'changes'; request: ChangesRequest }
   | { kind: 'sizes'; directories: readonly string[] }
   /** Deletes one of the engine's own directories. */
@@ -37,6 +44,8 @@ export type ArchiveJob =
 export type ArchiveResult =
   | { kind: 'done' }
   | { kind: 'changes'; changes: Change[] }
+  /** Bytes of the tar, and how many changes it tells of. */
+  | { kind: 'layerFile'; bytes: number; changes: number }
   /** Bytes of each directory; null = it is not there. */
   | { kind: 'sizes'; bytes: (number | null)[] };
 
@@ -57,8 +66,10 @@ export function runArchiveJob(job: ArchiveJob, control: JobControl): ArchiveResu
       writeTar(job.request, control);
       return { kind: 'done' };
     case 'layer':
-      writeLayer(job.request, control);
+      writeLayer(job.request, chunksTo(control));
       return { kind: 'done' };
+    case 'layerFile':
+      return { kind: 'layerFile', ...writeLayerFile(job, control) };
     case 'changes':
       return { kind: 'changes', changes: changesOf(job.request) };
     case 'sizes':
@@ -80,11 +91,12 @@ function chunksTo(control: JobControl): TarChunks {
 }
 
 /** Parents come before their children: changes are sorted, and a changed directory is one of them. */
-function writeLayer(request: ChangesRequest, control: JobControl): void {
+function writeLayer(request: ChangesRequest, chunks: TarChunks): number {
   const view = { root: request.merged, isReadOnly: true, mounts: [], empty: request.merged };
-  const out = new TarOut(view, chunksTo(control));
+  const out = new TarOut(view, chunks);
   failpoint('archives.layer.begin');
-  for (const { path, kind } of changesOf(request)) {
+  const changes = changesOf(request);
+  for (const { path, kind } of changes) {
     const name = path.slice(1);
     if (kind === DELETED) {
       const { parent, name: hidden } = splitName(name);
@@ -95,6 +107,34 @@ function writeLayer(request: ChangesRequest, control: JobControl): void {
     }
   }
   out.finish();
+  return changes.length;
+}
+
+function writeLayerFile(
+  { request, fd }: { request: ChangesRequest; fd: number },
+  control: JobControl,
+): { bytes: number; changes: number } {
+  let bytes = 0;
+  let nextSpaceCheck = 0;
+  const chunks = new TarChunks((chunk) => {
+    if (control.isCanceled()) {
+      throw new EngineError('canceled', 'writing a layer: canceled');
+    }
+    if (bytes >= nextSpaceCheck) {
+      refuseFullDisk(fd);
+      nextSpaceCheck = bytes + SPACE_CHECK_BYTES;
+    }
+    writeAll(fd, chunk);
+    bytes += chunk.length;
+  });
+  const changes = writeLayer(request, chunks);
+  return { bytes, changes };
+}
+
+function refuseFullDisk(fd: number): void {
+  if (freeBytes(fd) < limits.diskReserveBytes) {
+    throw new EngineError('resource_exhausted', 'writing a layer: no space left on device');
+  }
 }
 
 function writeTar({ view, place, name }: TarRequest, control: JobControl): void {

@@ -10,6 +10,11 @@ export class TarSpools {
     this.#spools = spools;
   }
 
+  /** See `SpoolDirectory.written`. */
+  written(write: (fd: number) => Promise<number>): Promise<Spool> {
+    return this.#spools.written(write);
+  }
+
   /** Receives and decompresses all of it. Rejects as `SpoolDirectory.fill` and `decompress`; then nothing is left. */
   spool(source: Readable, { what, signal }: { what: string; signal: AbortSignal }): Promise<Spool> {
     const plain = Readable.from(decompress(source, what), { objectMode: true, highWaterMark: 1 });

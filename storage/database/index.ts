@@ -10,6 +10,7 @@ import type { QuarantinedRow } from './quarantine.ts';
 import type { Database } from './rows.ts';
 import { containerTable } from './tables/containers.ts';
 import { eventTable } from './tables/events.ts';
+import { imageParentTable } from './tables/image-parents.ts';
 import { imageTable } from './tables/images.ts';
 import { layerTable } from './tables/layers.ts';
 import { metaTable } from './tables/meta.ts';
@@ -40,6 +41,7 @@ export function openDatabase(path: string, log: Logger): SqliteDatabase {
     images: imageTable(connection, atomically),
     tags: tagTable(connection),
     digests: imageDigestTable(connection),
+    parents: imageParentTable(connection),
     blobs: layerBlobTable(connection),
     volumes: volumeTable(connection, quarantine),
     networks: networkTable(connection, quarantine),

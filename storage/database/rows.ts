@@ -54,6 +54,15 @@ export interface ImageDigestRow {
   imageId: string;
 }
 
+/** What an image was made from on this engine: by a commit, or by a step of a build. */
+export interface ImageParentRow {
+  imageId: string;
+  /** `''`: from nothing. The parent may be gone. */
+  parentId: string;
+  /** Digest of the step of a build that made it; null = a commit. */
+  stepKey: string | null;
+}
+
 /** A gzip blob that holds a layer, in a repository that has it. */
 export interface LayerBlobRow {
   layerId: number;
@@ -127,6 +136,11 @@ export interface TagTable {
   all(): TagRow[];
 }
 
+export interface ImageParentTable {
+  set(row: ImageParentRow): void;
+  all(): ImageParentRow[];
+}
+
 export interface ImageDigestTable {
   /** A digest in a repository names one image. */
   set(row: ImageDigestRow): void;
@@ -185,6 +199,7 @@ export interface Database {
   readonly images: ImageTable;
   readonly tags: TagTable;
   readonly digests: ImageDigestTable;
+  readonly parents: ImageParentTable;
   readonly blobs: LayerBlobTable;
   readonly volumes: VolumeTable;
   readonly networks: NetworkTable;

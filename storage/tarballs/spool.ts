@@ -61,6 +61,17 @@ export class SpoolDirectory {
     await mkdir(this.#path, { recursive: true, mode: 0o700 });
   }
 
+  /** A spool that `write` fills, perhaps on another thread; it answers how many bytes it wrote. */
+  async written(write: (fd: number) => Promise<number>): Promise<Spool> {
+    const file = await this.#openHidden();
+    try {
+      return new Spool(file, await write(file.fd));
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
   /**
    * Writes a stream to disk, inflating it when it is gzip as a whole. Every piece goes through `seen` in order, after
    * inflating. Rejects with what `seen` throws, with `canceled` when the signal fires, resource_exhausted when the disk
@@ -70,10 +81,8 @@ export class SpoolDirectory {
     source: Readable,
     options: { what: string; signal: AbortSignal; inflate: boolean; seen?: (chunk: Buffer) => void },
   ): Promise<Spool> {
-    const path = join(this.#path, `spool-${randomBytes(8).toString('hex')}`);
-    const file = await open(path, 'wx+', 0o600);
+    const file = await this.#openHidden();
     try {
-      await unlink(path);
       failpoint('images.load.spool');
       // A client that stalls is cut off too, not only one that hangs up.
       addAbortSignal(options.signal, source);
@@ -87,12 +96,22 @@ export class SpoolDirectory {
 
   /** An empty file to fill piece by piece. */
   async open(what: string): Promise<GrowingSpool> {
+    const file = await this.#openHidden();
+    try {
+      failpoint('images.pull.spool');
+      return new GrowingSpool(file, () => this.#checkSpace(what));
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  async #openHidden(): Promise<FileHandle> {
     const path = join(this.#path, `spool-${randomBytes(8).toString('hex')}`);
     const file = await open(path, 'wx+', 0o600);
     try {
       await unlink(path);
-      failpoint('images.pull.spool');
-      return new GrowingSpool(file, () => this.#checkSpace(what));
+      return file;
     } catch (error) {
       await file.close();
       throw error;

@@ -4,6 +4,7 @@ import { expect } from 'vitest';
 import type { ExecInspect, LogConfig } from '../../api/types/container.ts';
 import { demultiplex, until, type HttpClient } from '../support/http.ts';
 import { LineReceiver } from '../support/log-receivers.ts';
+import { buildVerbs } from './build-verbs.ts';
 import { fileVerbs } from './file-verbs.ts';
 import { imageVerbs } from './image-verbs.ts';
 import { networkVerbs } from './network-verbs.ts';
@@ -268,6 +269,7 @@ export const verbs: readonly Verb[] = [
   },
   ...fileVerbs,
   ...imageVerbs,
+  ...buildVerbs,
   ...registryVerbs,
 ];
 

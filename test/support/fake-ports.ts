@@ -337,6 +337,7 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
       putArchive: nothing,
       export: () => Promise.resolve(Readable.from([Buffer.from('tar')])),
       changes: () => Promise.resolve([{ Path: '/etc', Kind: 0 }]),
+      commit: () => Promise.resolve({ Id: `sha256:${ID}` }),
     },
     execs: {
       create: () => Promise.resolve({ Id: ID }),

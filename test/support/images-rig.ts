@@ -91,6 +91,7 @@ export class ImagesRig implements AsyncDisposable {
       clock: systemClock,
       log: silentLogger,
       registry: () => this.registry,
+      engineVersion: 'test',
       users: (imageId) => this.users.get(imageId) ?? [],
     });
   }

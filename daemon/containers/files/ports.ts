@@ -9,6 +9,12 @@ export interface ArchiveWorkers {
   extract(request: ExtractRequest, signal?: AbortSignal): Promise<void>;
   /** `done` is called once, when the request's descriptors may be closed. */
   tar(request: TarRequest, done: () => void): Readable;
+  /** Writes the changes as a layer's tar into an open file. */
+  layerFile(
+    request: ChangesRequest,
+    fd: number,
+    signal?: AbortSignal,
+  ): Promise<{ bytes: number; changes: number }>;
   changes(request: ChangesRequest): Promise<Change[]>;
   sizes(directories: readonly string[]): Promise<(number | null)[]>;
 }
@@ -20,6 +26,8 @@ export interface SpooledTar extends AsyncDisposable {
 }
 
 export interface TarSpools {
+  /** A file that `write` fills; it answers how many bytes it wrote. Rejects as it does; then nothing is left. */
+  written(write: (fd: number) => Promise<number>): Promise<SpooledTar>;
   /** Rejects with `canceled`, resource_exhausted, or what is wrong with the data; then nothing is left. */
   spool(source: Readable, options: { what: string; signal: AbortSignal }): Promise<SpooledTar>;
 }

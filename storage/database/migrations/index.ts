@@ -2,6 +2,7 @@ import type { Migration } from '../migrate.ts';
 import { initial } from './0001-initial.ts';
 import { networks } from './0002-networks.ts';
 import { registries } from './0003-registries.ts';
+import { imageParents } from './0004-image-parents.ts';
 
 /** Every schema change in order. Add at the end, number by number; never edit one that was released. */
-export const migrations: readonly Migration[] = [initial, networks, registries];
+export const migrations: readonly Migration[] = [initial, networks, registries, imageParents];

@@ -39,6 +39,7 @@ export class FakeNeighbours {
     this.images = {
       resolve: resolveImage,
       displayName: (_id, createdFrom) => createdFrom,
+      planCommit: () => ({ run: () => Promise.resolve('sha256:made') }),
       pin: () => ({ [Symbol.dispose]: () => undefined }),
       containerRemoved: () => Promise.resolve(),
     };

@@ -1,0 +1,39 @@
+import { failpoint } from '../../base/failpoint.ts';
+import { openRoot } from '../../base/kernel/safepath.ts';
+import type { Container } from '../container.ts';
+import type { ContainerContext } from '../context.ts';
+import { openBareRoot } from './export.ts';
+import type { SpooledTar } from './ports.ts';
+
+/** What a container changed of its image's files, as the tar of a layer. */
+export interface Snapshot extends AsyncDisposable {
+  readonly fd: number;
+  readonly size: number;
+  readonly isEmpty: boolean;
+}
+
+/** Writes the tar on a worker thread into a file without a name. Disposing gives the disk its space back. */
+export async function snapshot(
+  context: ContainerContext,
+  container: Container,
+  signal: AbortSignal,
+): Promise<Snapshot> {
+  using merged = await openBareRoot(context, container);
+  const { upper, lowers } = context.rootfs.layout(container.id, container.layerIds);
+  using own = openRoot(upper);
+  using below = lowers.length === 0 ? undefined : context.mounts.hiddenView(lowers);
+  failpoint('containers.commit.layer');
+  let changes = 0;
+  const request = { upper: own.fd, merged: merged.fd, lower: below?.fd };
+  const tar: SpooledTar = await context.tarSpools.written(async (fd) => {
+    const written = await context.archives.layerFile(request, fd, signal);
+    changes = written.changes;
+    return written.bytes;
+  });
+  return {
+    fd: tar.fd,
+    size: tar.size,
+    isEmpty: changes === 0,
+    [Symbol.asyncDispose]: () => tar[Symbol.asyncDispose](),
+  };
+}
