@@ -118,6 +118,13 @@ export const imageRoutes: readonly ServedRoute[] = [
     },
   }),
   route({
+    id: 'image.prune',
+    method: 'POST',
+    path: '/images/prune',
+    since: 25,
+    handler: async ({ query }, { images }) => ok(await images.prune(query.filters())),
+  }),
+  route({
     id: 'image.remove',
     method: 'DELETE',
     path: '/images/*name',

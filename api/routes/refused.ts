@@ -21,7 +21,6 @@ const NO_SWARM = 'This node is not part of a swarm';
 const NOT_YET: readonly Line[] = [
   ['image.build', 'POST', '/build', 'building images is'],
   ['image.buildPrune', 'POST', '/build/prune', 'pruning the build cache is', 31],
-  ['image.prune', 'POST', '/images/prune', 'pruning images is', 25],
   ['volume.update', 'PUT', '/volumes/:name', 'updating a cluster volume is', 42],
   ['system.session', 'POST', '/session', 'a BuildKit session is', 31],
   ['system.grpc', 'POST', '/grpc', 'a BuildKit connection is', 39],

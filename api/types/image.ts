@@ -75,6 +75,12 @@ export interface ImageSearchItem {
   star_count: number;
 }
 
+export interface ImagePruneReport {
+  ImagesDeleted: ImageDeleteItem[] | null;
+  /** Bytes of layers. */
+  SpaceReclaimed: number;
+}
+
 /** One object of a JSON progress stream (load, import, pull, push, build). */
 export interface ProgressMessage {
   stream?: string;

@@ -29,6 +29,7 @@ import type {
   ImageHistoryItem,
   ImageInspect,
   ImageSearchItem,
+  ImagePruneReport,
   ImageSummary,
   ProgressMessage,
   RegistryAuth,
@@ -196,6 +197,7 @@ export interface ImagePort {
   history(ref: string): Promise<ImageHistoryItem[]>;
   tag(ref: string, target: { repo: string; tag: string }): Promise<void>;
   remove(ref: string, options: { force: boolean; noprune: boolean }): Promise<ImageDeleteItem[]>;
+  prune(filters: Filters): Promise<ImagePruneReport>;
   /** Reads a tarball and yields progress; an error before the first message is thrown by the first `next()`. */
   load(tar: Readable, options: { quiet: boolean; signal: AbortSignal }): AsyncIterable<ProgressMessage>;
   /**

@@ -203,6 +203,19 @@ export class ImageIndex {
     return row === undefined ? undefined : this.#images.get(row.parentId);
   }
 
+  /** An image, what it was made from here, and so on, as far as they are there. */
+  lineageOf(image: ImageRecord): ImageRecord[] {
+    const lineage = [image];
+    for (
+      let parent = this.parentOf(image.row.id);
+      parent !== undefined;
+      parent = this.parentOf(parent.row.id)
+    ) {
+      lineage.push(parent);
+    }
+    return lineage;
+  }
+
   /** Images made from it here, by commits and steps of builds; `''` = from nothing. */
   childrenOf(id: string): ImageRecord[] {
     return [...(this.#children.get(id) ?? [])].flatMap((child) => this.#images.get(child) ?? []);

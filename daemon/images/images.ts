@@ -4,6 +4,7 @@ import type {
   ImageDeleteItem,
   ImageHistoryItem,
   ImageInspect,
+  ImagePruneReport,
   ImageSummary,
   ProgressMessage,
 } from '../../api/types/image.ts';
@@ -18,6 +19,7 @@ import {
 } from '../../storage/references/reference.ts';
 import { saveImages, type SavedImage } from '../../storage/tarballs/save.ts';
 import type { ImagesDeps } from './deps.ts';
+import { imageEvent } from './events.ts';
 import { digestName, ImageIndex, tagName, type ImageRecord } from './image-index.ts';
 import { importImage, type ImportOptions } from './import.ts';
 import { LayerCollector } from './layer-collector.ts';
@@ -27,10 +29,11 @@ import { loadImages, type LoadContext } from './load.ts';
 import { LayerFetches } from './pull/layer-fetches.ts';
 import { pullImages, type PullOptions } from './pull/pull.ts';
 import { pushImages, type PushOptions } from './push/push.ts';
-import { decideRemoval } from './remove.ts';
+import { pruneImages } from './prune.ts';
+import { removeImage } from './removal.ts';
 import { parseTarget } from './target.ts';
 import { Slots } from './slots.ts';
-import { labelsOf, runConfig, toHistory, toInspect } from './wire.ts';
+import { runConfig, toHistory, toInspect } from './wire.ts';
 
 /**
  * The engine's images: ImagePort of api/types/ports.ts, ImageCatalog of daemon/containers/ports.ts. Reads are answered
@@ -71,11 +74,10 @@ export class Images {
     sharedSize: boolean;
     digests: boolean;
   }): Promise<ImageSummary[]> {
-    const { filters, sharedSize } = options;
+    const { all, filters, sharedSize } = options;
     const nowMs = Number(this.#deps.clock.nowNano() / 1_000_000n);
-    // `all` would add images that only serve as parents of others; this engine keeps none. `digests` has no effect
-    // since 1.24: they are always listed.
-    return attempt(() => listImages(this.#index, { filters, sharedSize, nowMs }));
+    // `digests` has no effect since 1.24: they are always listed.
+    return attempt(() => listImages(this.#index, { all, filters, sharedSize, nowMs }));
   }
 
   /** How many images there are, for GET /info. */
@@ -111,7 +113,10 @@ export class Images {
   history(ref: string): Promise<ImageHistoryItem[]> {
     return attempt(() => {
       const image = this.#index.find(ref);
-      return toHistory(image, this.#index.namesOf(image.row.id), this.#layersOf(image));
+      const lineage = this.#index
+        .lineageOf(image)
+        .map(({ row }) => ({ id: row.id, names: this.#index.namesOf(row.id) }));
+      return toHistory(image, lineage, this.#layersOf(image));
     });
   }
 
@@ -137,52 +142,12 @@ export class Images {
     });
   }
 
-  async remove(ref: string, options: { force: boolean; noprune: boolean }): Promise<ImageDeleteItem[]> {
-    // `noprune` keeps untagged parents; there are none, so it has nothing to keep.
-    const image = this.#index.find(ref);
-    const imageId = image.row.id;
-    const plan = decideRemoval({
-      imageId,
-      asked: ref,
-      tags: this.#index.tagsOf(imageId),
-      digests: this.#index.digestsOf(imageId),
-      users: this.#deps.users(imageId),
-      force: options.force,
-    });
-    const { database, journal } = this.#deps;
-    const removed = journal.commit((emit) => {
-      for (const tag of plan.untag) {
-        database.tags.remove(tag.repository, tag.tag);
-        emit(imageEvent('untag', image, imageId));
-      }
-      for (const { repository, digest } of plan.untagDigests) {
-        database.digests.remove(repository, digest);
-        emit(imageEvent('untag', image, imageId));
-      }
-      failpoint('images.remove.commit');
-      if (!plan.removeImage) {
-        return [];
-      }
-      database.images.remove(imageId);
-      emit(imageEvent('delete', image, imageId));
-      return this.#collector.removeRows();
-    });
-    for (const tag of plan.untag) {
-      this.#index.removeTag(tag);
-    }
-    for (const digest of plan.untagDigests) {
-      this.#index.removeDigest(digest);
-    }
-    if (plan.removeImage) {
-      this.#index.removeImage(imageId);
-      await this.#collector.removeDirectories(removed);
-    }
-    return [
-      ...plan.untag.map((tag) => ({ Untagged: tagName(tag) })),
-      ...plan.untagDigests.map((digest) => ({ Untagged: digestName(digest) })),
-      ...(plan.removeImage ? [{ Deleted: imageId }] : []),
-      ...removed.map((layer) => ({ Deleted: layer.chainId })),
-    ];
+  remove(ref: string, options: { force: boolean; noprune: boolean }): Promise<ImageDeleteItem[]> {
+    return removeImage(this.#context(), ref, options);
+  }
+
+  prune(filters: ReadonlyMap<string, readonly string[]>): Promise<ImagePruneReport> {
+    return pruneImages(this.#context(), filters);
   }
 
   load(tar: Readable, options: { quiet: boolean; signal: AbortSignal }): AsyncIterable<ProgressMessage> {
@@ -340,14 +305,6 @@ export class Images {
       })),
     };
   }
-}
-
-function imageEvent(
-  action: string,
-  image: ImageRecord,
-  name: string,
-): { type: 'image'; action: string; actorId: string; attributes: Record<string, string> } {
-  return { type: 'image', action, actorId: image.row.id, attributes: { ...labelsOf(image), name } };
 }
 
 /** The answer of something synchronous as the promise that the port promises. */

@@ -18,7 +18,7 @@ const FILTERS: Readonly<
     // With a digest alone an image is neither: no name shows it, but a registry has it (moby daemon/images/images.go).
     return ({ row }) =>
       wanted
-        ? index.tagsOf(row.id).length === 0
+        ? index.tagsOf(row.id).length === 0 && !isStep(index, row.id)
         : index.tagsOf(row.id).length + index.digestsOf(row.id).length > 0;
   },
   label: (values) => (image) => values.every((value) => hasLabel(labelsOf(image), value)),
@@ -43,9 +43,15 @@ const FILTERS: Readonly<
  */
 export function listImages(
   index: ImageIndex,
-  options: { filters: ReadonlyMap<string, readonly string[]>; sharedSize: boolean; nowMs: number },
+  options: {
+    /** Also images without a name that others were made from. */
+    all: boolean;
+    filters: ReadonlyMap<string, readonly string[]>;
+    sharedSize: boolean;
+    nowMs: number;
+  },
 ): ImageSummary[] {
-  const tests: ImageTest[] = [];
+  const tests: ImageTest[] = options.all ? [] : [({ row }) => !isStep(index, row.id)];
   for (const [key, values] of options.filters) {
     const make = Object.hasOwn(FILTERS, key) ? FILTERS[key] : undefined;
     if (make === undefined) {
@@ -78,7 +84,7 @@ function toSummary(
   const shared = row.layerIds.filter((id) => sharedLayers?.has(id) === true);
   return {
     Id: row.id,
-    ParentId: '',
+    ParentId: index.parentOf(row.id)?.row.id ?? '',
     RepoTags: names.tags,
     RepoDigests: names.digests,
     Created: secondsOf(config.created),
@@ -88,6 +94,12 @@ function toSummary(
     Labels: runConfig(config.config).Labels ?? null,
     Containers: -1,
   };
+}
+
+/** Others were made from it, and nothing names it. */
+function isStep(index: ImageIndex, id: string): boolean {
+  const named = index.tagsOf(id).length + index.digestsOf(id).length > 0;
+  return !named && index.childrenOf(id).length > 0;
 }
 
 interface Names {
@@ -129,17 +141,17 @@ function layersOfSeveral(index: ImageIndex): Set<number> {
 }
 
 /** Milliseconds since the epoch. */
-function createdOf(image: ImageRecord): number {
+export function createdOf(image: ImageRecord): number {
   return image.config.created === undefined ? 0 : Date.parse(image.config.created);
 }
 
-function hasLabel(labels: Readonly<Record<string, string>>, wanted: string): boolean {
+export function hasLabel(labels: Readonly<Record<string, string>>, wanted: string): boolean {
   const equals = wanted.indexOf('=');
   const key = equals === -1 ? wanted : wanted.slice(0, equals);
   return Object.hasOwn(labels, key) && (equals === -1 || labels[key] === wanted.slice(equals + 1));
 }
 
-function asBoolean(key: string, values: readonly string[]): boolean {
+export function asBoolean(key: string, values: readonly string[]): boolean {
   const [value] = values;
   if (values.length === 1 && value !== undefined && /^(?:1|true)$/i.test(value)) {
     return true;

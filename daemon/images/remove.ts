@@ -12,6 +12,8 @@ export interface RemovalFacts {
   tags: readonly TagRow[];
   digests: readonly ImageDigestRow[];
   users: readonly ImageUser[];
+  /** Other images were made from it here. */
+  hasChildren: boolean;
   force: boolean;
 }
 
@@ -82,6 +84,12 @@ function isSingleName({ tags, digests }: RemovalFacts): boolean {
 
 /** A running container can never be overruled, a stopped one by force. */
 function useConflict(facts: RemovalFacts): { isHard: boolean; error: EngineError } | undefined {
+  if (facts.hasChildren) {
+    return {
+      isHard: true,
+      error: cannotDelete(facts.imageId, 'cannot be forced', 'image has dependent child images'),
+    };
+  }
   const running = facts.users.find((user) => user.running);
   if (running !== undefined) {
     const why = `image is being used by running container ${shortId(running.id)}`;

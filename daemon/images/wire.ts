@@ -108,10 +108,13 @@ function graphData(paths: LayerPaths): Record<string, string> | null {
   };
 }
 
-/** The answer of GET /images/{name}/history: newest step first; only the last one is an image that still has an id. */
+/**
+ * The answer of GET /images/{name}/history: newest step first. `images` are those of its newest steps that are still
+ * here: itself, what it was made from, and so on.
+ */
 export function toHistory(
   image: ImageRecord,
-  names: readonly string[],
+  images: readonly { id: string; names: readonly string[] }[],
   layers: readonly LayerRow[],
 ): ImageHistoryItem[] {
   let next = 0;
@@ -127,12 +130,15 @@ export function toHistory(
       Comment: entry.comment,
     };
   });
-  const newest = items.at(-1);
-  if (newest !== undefined) {
-    newest.Id = image.row.id;
-    newest.Tags = names.length === 0 ? null : [...names];
+  const newestFirst = items.toReversed();
+  for (const [position, { id, names }] of images.entries()) {
+    const item = newestFirst[position];
+    if (item !== undefined) {
+      item.Id = id;
+      item.Tags = names.length === 0 ? null : [...names];
+    }
   }
-  return items.toReversed();
+  return newestFirst;
 }
 
 /** UNIX seconds of an RFC 3339 time; 0 for none. */

@@ -352,6 +352,7 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
         Promise.resolve([{ Id: ID, Created: 1, CreatedBy: 'sh', Tags: null, Size: 1, Comment: '' }]),
       tag: nothing,
       remove: () => Promise.resolve([{ Untagged: 'busybox:latest' }]),
+      prune: () => Promise.resolve({ ImagesDeleted: null, SpaceReclaimed: 0 }),
       load: (tar) => countBytes(tar),
       save: () => Promise.resolve(Readable.from([Buffer.from('tar')])),
       import: (tar) => countBytes(tar),

@@ -23,6 +23,7 @@ function decide(asked: string, tags: string[], users: (typeof running)[], force 
       tags: tags.filter((name) => !name.includes('@')).map((name) => tag(name)),
       digests: tags.filter((name) => name.includes('@')).map((name) => digest(name)),
       users,
+      hasChildren: false,
       force,
     };
     const plan = decideRemoval(facts);
