@@ -20,7 +20,7 @@ export async function pruneImages(context: LoadContext, filters: Filters): Promi
   );
   const deleted: ImagePruneReport['ImagesDeleted'] = [];
   // Those without children: what they were made from goes with them.
-  for (const image of [...index.images()]) {
+  for (const image of index.images()) {
     const { id } = image.row;
     const names = { tags: index.tagsOf(id).length, digests: index.digestsOf(id).length };
     const isStep = names.tags + names.digests === 0 && index.childrenOf(id).length > 0;

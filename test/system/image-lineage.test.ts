@@ -9,6 +9,14 @@ interface Summary {
   RepoTags: string[] | null;
 }
 
+function filters(value: object): string {
+  return `?filters=${encodeURIComponent(JSON.stringify(value))}`;
+}
+
+function deleted(items: { Deleted?: string }[], among: string[]): string[] {
+  return items.flatMap(({ Deleted = '' }) => (among.includes(Deleted) ? [Deleted] : []));
+}
+
 /** What commits and builds make of images: parents and children, and what becomes of them. */
 describeEngine('image lineage', (engine) => {
   const commit = async (from: string, query = ''): Promise<string> => {
@@ -20,11 +28,8 @@ describeEngine('image lineage', (engine) => {
   };
   const list = (query = ''): Promise<Summary[]> => engine.http.ok('GET', `/images/json${query}`);
   const ids = async (query = ''): Promise<string[]> => (await list(query)).map(({ Id }) => Id);
-  const filters = (value: object): string => `?filters=${encodeURIComponent(JSON.stringify(value))}`;
   const remove = (ref: string, query = ''): Promise<{ Untagged?: string; Deleted?: string }[]> =>
     engine.http.ok('DELETE', `/images/${ref}${query}`);
-  const deleted = (items: { Deleted?: string }[], among: string[]): string[] =>
-    items.flatMap(({ Deleted = '' }) => (among.includes(Deleted) ? [Deleted] : []));
   const prune = (
     value: object,
   ): Promise<{ ImagesDeleted: { Deleted?: string }[] | null; SpaceReclaimed: number }> =>
