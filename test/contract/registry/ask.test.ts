@@ -6,6 +6,14 @@ import { needs } from '../../support/needs.ts';
 import { fileLayer, publish, publishIndex, type PublishedImage } from '../../support/registry-content.ts';
 import { TestRegistry } from '../../support/registry.ts';
 
+const item = (name: string, stars: number): ImageSearchItem => ({
+  name,
+  description: `about ${name}`,
+  is_official: stars > 1,
+  is_automated: false,
+  star_count: stars,
+});
+
 needs('docker-registry')('a registry is asked', () => {
   const registries = new Registries({
     settings: () => ({ insecure: [], mirrors: [] }),
