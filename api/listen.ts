@@ -114,9 +114,10 @@ function ownNames(host: string, tls: TlsFiles | undefined): (name: string) => bo
 
 /** Refuses what a web page sent, before anything of the API sees it. */
 function guard(api: Api, isOwnName: (name: string) => boolean): Handlers {
+  const names = { isOwnName, allowedOrigin: api.allowedOrigin };
   return {
     onRequest: (req, res) => {
-      const reason = refuseForeign(req.headers, isOwnName);
+      const reason = refuseForeign(req.headers, names);
       if (reason === undefined) {
         api.onRequest(req, res);
         return;
@@ -125,7 +126,7 @@ function guard(api: Api, isOwnName: (name: string) => boolean): Handlers {
       res.end(`${JSON.stringify({ message: reason })}\n`);
     },
     onUpgrade: (req, socket, head) => {
-      const reason = refuseForeign(req.headers, isOwnName);
+      const reason = refuseForeign(req.headers, names);
       if (reason === undefined) {
         api.onUpgrade(req, socket, head);
         return;

@@ -34,6 +34,8 @@ export interface ApiDeps {
   ports: EnginePorts;
   log: Logger;
   facts: ApiFacts;
+  /** The web site whose pages may use the API, `*` for all; empty or absent = none. */
+  allowedOrigin?: string;
 }
 
 /** The two events of a `node:http` server that the API answers (see listen.ts), and how to end it. */
@@ -41,6 +43,8 @@ export interface Api {
   onRequest: (req: IncomingMessage, res: ServerResponse) => void;
   /** Requests with an Upgrade header. They walk the same way; `head` is what came after the request's headers. */
   onUpgrade: (req: IncomingMessage, socket: Socket, head: Buffer) => void;
+  /** As in `ApiDeps`. */
+  allowedOrigin: string;
   /** Tells every request that waits (logs, events, wait, load, ...) that the daemon is stopping. */
   endStreams: () => void;
 }
@@ -50,7 +54,8 @@ export function createApi(deps: ApiDeps): Api {
   const upgraded = new WeakMap<IncomingMessage, Socket>();
   const running = new Set<AbortController>();
   const hijacked = new Set<Duplex>();
-  const common = commonHeaders(deps.facts);
+  const { allowedOrigin = '' } = deps;
+  const common = [...commonHeaders(deps.facts), ...corsHeaders(allowedOrigin)];
   const serveDeps: ServeDeps = {
     ports: deps.ports,
     log: deps.log,
@@ -74,6 +79,7 @@ export function createApi(deps: ApiDeps): Api {
     void handle(req, res);
   };
   return {
+    allowedOrigin,
     onRequest,
     onUpgrade: (req, socket, head) => {
       upgraded.set(req, socket);
@@ -102,6 +108,20 @@ function commonHeaders(facts: ApiFacts): string[] {
     'Server',
     `Docker/${facts.version} (${facts.os})`,
   ];
+}
+
+/** What browsers ask before they let a page of another site read an answer (moby api/server/middleware/cors.go). */
+function corsHeaders(allowedOrigin: string): string[] {
+  return allowedOrigin === ''
+    ? []
+    : [
+        'Access-Control-Allow-Origin',
+        allowedOrigin,
+        'Access-Control-Allow-Headers',
+        'Origin, X-Requested-With, Content-Type, Accept, X-Registry-Auth',
+        'Access-Control-Allow-Methods',
+        'HEAD, GET, POST, DELETE, PUT, OPTIONS',
+      ];
 }
 
 /** Outermost: whatever is thrown becomes a status and `{message}`, unless an answer has begun. */

@@ -6,16 +6,20 @@ import { isIP } from 'node:net';
  * straight across sites. Neither can forge these headers. Returns why the request is refused, or undefined.
  *
  * `isOwnName`: of a name in lower case, whether clients may call this daemon by it; addresses and localhost always are.
+ * `allowedOrigin`: the site whose pages may use the API, `*` for all, empty for none.
  */
 export function refuseForeign(
   headers: IncomingHttpHeaders,
-  isOwnName: (name: string) => boolean,
+  { isOwnName, allowedOrigin }: { isOwnName: (name: string) => boolean; allowedOrigin: string },
 ): string | undefined {
   const host = hostName(headers.host ?? '');
   if (host === undefined || (isIP(host) === 0 && host !== 'localhost' && !isOwnName(host))) {
     return `host "${headers.host ?? ''}" is not one of this daemon's names`;
   }
   const { origin } = headers;
+  if (allowedOrigin === '*' || (allowedOrigin !== '' && origin === allowedOrigin)) {
+    return undefined;
+  }
   if (origin !== undefined && !isSameOrigin(origin, headers.host ?? '')) {
     return `requests from origin "${origin}" are not allowed`;
   }

@@ -120,7 +120,7 @@ async function serve(deps: ComposeDeps, domain: Domain, parts: Rollback): Promis
     os: 'linux',
     cgroupVersion: domain.facts.cgroup.version,
   };
-  const api = createApi({ ports: domain.ports, log, facts });
+  const api = createApi({ ports: domain.ports, log, facts, allowedOrigin: deps.config.apiCorsHeader });
   const listeners: Listener[] = [];
   parts.defer('close listeners', async () => {
     await Promise.all(listeners.map((listener) => listener.close()));

@@ -26,11 +26,13 @@ function legacyFields({ type, action, actorId, attributes }: TimedEvent): {
   id?: string;
   from?: string;
 } {
+  // A prune is of nothing in particular.
+  const id = actorId === '' ? {} : { id: actorId };
   switch (type) {
     case 'container':
-      return { status: action, id: actorId, ...(attributes['image'] ? { from: attributes['image'] } : {}) };
+      return { status: action, ...id, ...(attributes['image'] ? { from: attributes['image'] } : {}) };
     case 'image':
-      return { status: action, id: actorId };
+      return { status: action, ...id };
     case 'volume':
     case 'network':
     case 'daemon':

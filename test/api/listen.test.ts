@@ -57,6 +57,30 @@ test('unix socket: one that is answered, or a file, is left alone; a stale one i
   await again.close();
 });
 
+test('TCP: pages of the one site that is allowed may ask, and read the answers', async () => {
+  const open = createApi({
+    ports: fakePorts(),
+    log: silentLogger,
+    facts: { version: '0.1.0', experimental: false, os: 'linux', cgroupVersion: 1 },
+    allowedOrigin: 'http://panel.example',
+  });
+  const listener = await listen(open, loopback, silentLogger);
+  const url = `http://${listener.address.replace(/^tcp:\/\//, '')}/_ping`;
+  const ask = async (method: string, origin: string): Promise<unknown[]> => {
+    const { status, headers } = await fetch(url, { method, headers: { Origin: origin } });
+    return [status, headers.get('access-control-allow-origin'), headers.get('access-control-allow-headers')];
+  };
+  const allowed = [
+    200,
+    'http://panel.example',
+    'Origin, X-Requested-With, Content-Type, Accept, X-Registry-Auth',
+  ];
+  expect(await ask('OPTIONS', 'http://panel.example')).toEqual(allowed);
+  expect(await ask('GET', 'http://panel.example')).toEqual(allowed);
+  expect(await ask('GET', 'http://evil.example')).toEqual([403, null, null]);
+  await listener.close();
+});
+
 test('TCP: only on loopback without TLS', async () => {
   await expect(listen(api, { kind: 'tcp', host: '0.0.0.0', port: 0 }, silentLogger)).rejects.toThrow(
     /refusing to listen on tcp:\/\/0.0.0.0:0 without TLS/,

@@ -54,6 +54,13 @@ export const settings = {
     placeholder: 'address',
     help: 'where to listen: unix:///path, fd:// (socket passed by systemd), tcp://address:port',
   }),
+  apiCorsHeader: text({
+    key: 'api-cors-header',
+    default: '',
+    pattern: /^(?:|\*|https?:\/\/[^\s,/?#]+)$/,
+    placeholder: 'origin',
+    help: 'web site whose pages may use the API, with all that root can do; * for every site, empty for none',
+  }),
   group: text({
     key: 'group',
     short: 'G',
@@ -337,7 +344,6 @@ export const settingEntries: readonly (readonly [SettingName, Setting<unknown>])
 export const unsupportedKeys: ReadonlySet<string> = new Set([
   'allow-direct-routing',
   'allow-nondistributable-artifacts',
-  'api-cors-header',
   'authorization-plugins',
   'bip6',
   'bridge-accept-fwmark',

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { refuseForeign } from '../../../api/pipeline/guard.ts';
 
+const isOwnName = (name: string): boolean => name === 'build.example';
+
 test.each([
   [{ host: 'localhost:2375' }, undefined],
   [{ host: '127.0.0.1:2375' }, undefined],
@@ -16,10 +18,23 @@ test.each([
   [{ host: 'localhost', origin: 'http://localhost:3000' }, /from origin/],
   [{ host: 'localhost', 'sec-fetch-site': 'cross-site' }, /Sec-Fetch-Site: cross-site/],
 ])('refuseForeign: %o', (headers, reason) => {
-  const refusal = refuseForeign(headers, (name) => name === 'build.example');
+  const refusal = refuseForeign(headers, { isOwnName, allowedOrigin: '' });
   if (reason === undefined) {
     expect(refusal).toBeUndefined();
   } else {
     expect(refusal).toMatch(reason);
   }
+});
+
+test.each([
+  ['*', 'http://any.example', true],
+  ['http://panel.example', 'http://panel.example', true],
+  ['http://panel.example', 'http://panel.example.evil.example', false],
+  ['http://panel.example', 'null', false],
+  ['', 'http://panel.example', false],
+])('refuseForeign: with allowed origin "%s", pages of %s may ask: %s', (allowedOrigin, origin, may) => {
+  const headers = { host: 'localhost', origin, 'sec-fetch-site': 'cross-site' };
+  expect(refuseForeign(headers, { isOwnName, allowedOrigin }) === undefined).toBe(may);
+  // A name of the attacker's that leads here is refused whatever the page.
+  expect(refuseForeign({ ...headers, host: 'evil.example' }, { isOwnName, allowedOrigin })).toMatch(/host/);
 });

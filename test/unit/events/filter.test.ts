@@ -72,3 +72,15 @@ test('toMessage: old fields are filled for containers and images only', () => {
     'timeNano',
   ]);
 });
+
+test('an event of no object in particular has no id', () => {
+  expect(event('container', 'prune', '', { reclaimed: '0' })).toEqual({
+    status: 'prune',
+    Type: 'container',
+    Action: 'prune',
+    Actor: { ID: '', Attributes: { reclaimed: '0' } },
+    scope: 'local',
+    time: 0,
+    timeNano: 1n,
+  });
+});
