@@ -3,6 +3,7 @@ import { errorText, invalidArgument } from '../daemon/base/errors.ts';
 import type { Filters } from './types/ports.ts';
 
 const NO_FILTERS: Filters = new Map();
+const TERMINAL_SIDE_MAX = 65_535;
 
 /** The query parameters of one request, read the way dockerd reads them. Errors name the parameter and its value. */
 export class Query {
@@ -44,11 +45,13 @@ export class Query {
     return number;
   }
 
-  /** An unsigned integer that must be given, as `h` and `w` of resize. */
+  /** `h` and `w` of resize, which must be given and fit the kernel's `struct winsize`. */
   size(name: string): number {
     const value = this.#values.get(name) ?? '';
-    if (!/^\d{1,9}$/.test(value)) {
-      throw invalidArgument(`invalid value "${value}" for parameter ${name}: must be an unsigned integer`);
+    if (!/^\d{1,5}$/.test(value) || Number(value) > TERMINAL_SIDE_MAX) {
+      throw invalidArgument(
+        `invalid value "${value}" for parameter ${name}: must be an unsigned integer up to ${TERMINAL_SIDE_MAX}`,
+      );
     }
     return Number(value);
   }

@@ -65,10 +65,12 @@ const builders: Readonly<Record<string, TestBuilder>> = {
     return ({ name }) => matches.some((match) => match(`/${name}`) || match(name));
   },
   network: (values) => {
-    const wanted = new Set(values);
+    // By name, id, or the beginning of an id, as dockerd.
+    const isWanted = (name: string, id = ''): boolean =>
+      values.some((value) => value === name || (value !== '' && id.startsWith(value)));
     return (container) =>
       Object.entries(liveRun(container.state)?.sandbox.endpoints ?? container.spec.networking).some(
-        ([name, { NetworkID }]) => wanted.has(name) || (NetworkID !== undefined && wanted.has(NetworkID)),
+        ([name, { NetworkID }]) => isWanted(name, NetworkID),
       );
   },
   publish: (values) => portMatcher('publish', values),
@@ -81,7 +83,10 @@ const builders: Readonly<Record<string, TestBuilder>> = {
     const wanted = new Set(values);
     return ({ spec }) =>
       spec.mounts.some(
-        (mount) => wanted.has(mount.destination) || (mount.type === 'volume' && wanted.has(mount.name)),
+        (mount) =>
+          wanted.has(mount.destination) ||
+          (mount.type === 'volume' && wanted.has(mount.name)) ||
+          (mount.type === 'bind' && wanted.has(mount.source)),
       );
   },
 };

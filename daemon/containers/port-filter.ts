@@ -9,8 +9,8 @@ interface PortRange {
 }
 
 /**
- * `publish` and `expose` of the list: `80`, `80/udp`, `8000-8080/tcp`. As in dockerd both look at ports inside the
- * container: those bound to the host, or those declared.
+ * `publish` and `expose` of the list: `80`, `80/udp`, `8000-8080/tcp`. As in dockerd the one looks at ports of the
+ * host, which only running containers have, the other at those the container declares.
  */
 export function portMatcher(
   key: 'publish' | 'expose',
@@ -24,10 +24,9 @@ function portsOf(key: 'publish' | 'expose', { spec, state }: Container): string[
   if (key === 'expose') {
     return Object.keys(spec.config.ExposedPorts ?? {});
   }
-  const bound = liveRun(state)?.sandbox.ports ?? spec.hostConfig.PortBindings ?? {};
-  return Object.entries(bound)
-    .filter(([, bindings]) => bindings !== null && bindings.length > 0)
-    .map(([port]) => port);
+  return Object.entries(liveRun(state)?.sandbox.ports ?? {}).flatMap(([port, bindings]) =>
+    (bindings ?? []).map(({ HostPort }) => `${HostPort}/${port.split('/')[1] ?? 'tcp'}`),
+  );
 }
 
 function parseRange(key: string, value: string): PortRange {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { NetworkInspect } from '../../api/types/system.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
 
 const filters = (map: Record<string, string[]>): string =>
@@ -84,7 +85,19 @@ describeEngine('names and lists', (engine) => {
   test('list: every filter finds the one it describes', async () => {
     const plain = await engine.create(['true'], {}, {}, 'plain');
     const ended = (await engine.run(['sh', '-c', 'exit 3'], {}, { Labels: { a: '1' } })).id;
-    const bound = await engine.start(['sleep', '1000'], { Binds: ['data:/data'] }, { Labels: { a: '2' } });
+    const bound = await engine.start(
+      ['sleep', '1000'],
+      {
+        Binds: ['data:/data', '/etc:/host'],
+        NetworkMode: 'bridge',
+        PortBindings: { '80/tcp': [{ HostPort: '8085' }] },
+      },
+      { Labels: { a: '2' }, ExposedPorts: { '80/tcp': {}, '81/udp': {} } },
+    );
+    const [bridge] = await engine.http.ok<NetworkInspect[]>(
+      'GET',
+      `/networks?${filters({ name: ['bridge'] })}`,
+    );
     const table: [Record<string, string[]>, string[]][] = [
       [{ status: ['created'] }, [plain]],
       [{ status: ['exited', 'running'] }, [bound, ended]],
@@ -96,7 +109,17 @@ describeEngine('names and lists', (engine) => {
       [{ id: [ended.slice(0, 10)] }, [ended]],
       [{ volume: ['data'] }, [bound]],
       [{ volume: ['/data'] }, [bound]],
-      [{ network: ['none'] }, [bound, ended, plain]],
+      [{ volume: ['/etc'] }, [bound]],
+      [{ network: ['none'] }, [ended, plain]],
+      [{ network: ['bridge'] }, [bound]],
+      [{ network: [bridge?.Id.slice(0, 12) ?? ''] }, [bound]],
+      [{ publish: ['8085'] }, [bound]],
+      [{ publish: ['8000-9000/tcp'] }, [bound]],
+      [{ publish: ['80'] }, []],
+      [{ expose: ['81/udp'] }, [bound]],
+      [{ expose: ['80-82/udp'] }, [bound]],
+      [{ expose: ['81'] }, []],
+      [{ status: [] }, [bound, ended, plain]],
       [{ ancestor: ['busybox'] }, [bound, ended, plain]],
       [{ ancestor: ['busybox:latest'], status: ['running'] }, [bound]],
       [{ before: [ended] }, [plain]],

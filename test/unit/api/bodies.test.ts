@@ -14,6 +14,10 @@ const read = (text: string): unknown => {
 test.each([
   ['{"cmd":"ls","HOSTCONFIG":{"memory":1}}', { Cmd: ['ls'], HostConfig: { Memory: 1 } }],
   ['{"Hostname":null,"Entrypoint":null,"Unknown":[{}]}', { HostConfig: {} }],
+  // The last one counts, whatever its case, as for Go.
+  ['{"User":"a","User":"b"}', { User: 'b', HostConfig: {} }],
+  ['{"User":"a","user":"b"}', { User: 'b', HostConfig: {} }],
+  ['{"user":"a","User":"b"}', { User: 'b', HostConfig: {} }],
   ['{"StopSignal":15}', { StopSignal: '15', HostConfig: {} }],
   [
     '{"HostConfig":{"MemorySwappiness":-1,"PidsLimit":0,"CapAdd":"ALL"}}',

@@ -34,7 +34,7 @@ test.each([
   expect(() => query(text).int('limit')).toThrow(message);
 });
 
-test.each(['h=-1', 'h=', '', 'h=9999999999'])('Query.size: refuses "%s"', (text) => {
+test.each(['h=-1', 'h=', '', 'h=65536', 'h=9999999999'])('Query.size: refuses "%s"', (text) => {
   expect(() => query(text).size('h')).toThrow(/for parameter h: must be an unsigned integer/);
 });
 
