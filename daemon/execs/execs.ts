@@ -24,6 +24,7 @@ export class Execs implements ExecPort {
 
   async create(containerRef: string, body: ExecCreateRequest): Promise<{ Id: string }> {
     const target = this.#deps.targets.execTarget(containerRef);
+    this.#deps.runtime.expectExec();
     const instance: ExecInstance = {
       id: newId(),
       target,

@@ -28,6 +28,8 @@ export interface ExecTarget {
 
 /** What exec needs of the runtime. */
 export interface ExecRuntime {
+  /** A command is likely to be started within milliseconds. */
+  expectExec(): void;
   /** Throws EngineError with details.exitCode 126 or 127 when the command is at fault. */
   exec(request: ExecLaunchRequest): Promise<ExecProcess>;
 }

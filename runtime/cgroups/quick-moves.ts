@@ -12,6 +12,8 @@ export interface QuickMovesDeps {
 
 /** The kernel goes back to slow moves one grace period after the last one: 9 ms and more. */
 const INTERVAL_MS = 5;
+/** Clients start a session as soon as they have made it. */
+const EXPECTED_MS = 25;
 /** runc has made its moves long before, or hangs for another reason. */
 const HOLD_MS_MAX = 300;
 
@@ -51,6 +53,12 @@ export class QuickMoves {
         held = false;
       },
     };
+  }
+
+  /** Holds for a moment: somebody is about to come. */
+  expect(): void {
+    const held = this.hold();
+    setTimeout(() => held[Symbol.dispose](), EXPECTED_MS).unref();
   }
 
   async #keep(): Promise<void> {

@@ -279,6 +279,10 @@ export class ConmonRuntime implements Disposable {
     return reopenLog(this.#control, this.#root.bundle(id), logPath);
   }
 
+  expectExec(): void {
+    this.#quickMoves.expect();
+  }
+
   async exec(request: ExecRequest): Promise<ExecSession> {
     invariant(FULL_ID.test(request.execId), `not an exec id: ${request.execId}`);
     const container = this.#root.bundle(request.containerId);

@@ -136,6 +136,10 @@ export class FakeRuntime implements ContainerRuntime {
     this.calls.push(`resize ${id.slice(0, 4)} ${height}x${width}`);
   }
 
+  expectExec(): void {
+    // Only a matter of speed.
+  }
+
   async exec(request: ExecLaunchRequest): Promise<ExecProcess> {
     await this.onExec();
     const exec = new FakeExec(request);
