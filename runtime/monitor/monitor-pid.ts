@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errnoOf, internal } from '../../daemon/base/errors.ts';
 import { sendSignal } from '../../daemon/base/kernel/pidfd.ts';
@@ -6,7 +6,6 @@ import { identify, isAlive } from '../../daemon/base/kernel/process.ts';
 import type { ProcessIdentity } from '../../daemon/base/kernel/process.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { Bundle } from '../runc/exec-root.ts';
-import { consoleSocketsOf } from './console-sockets.ts';
 
 /**
  * The live conmon that was started for `bundle`; undefined when it has ended. conmon records its number only, so the
@@ -55,14 +54,10 @@ async function endUnrecorded(bundle: Bundle): Promise<void> {
 }
 
 async function end(processes: readonly ProcessIdentity[]): Promise<void> {
-  const sockets = processes.flatMap(({ pid }) => consoleSocketsOf(pid));
   for (const one of processes) {
     sendSignal(one, SIGKILL);
   }
   await until(`kill processes ${processes.map(({ pid }) => pid).join(' ')}`, () => !processes.some(isAlive));
-  for (const socket of sockets) {
-    rmSync(socket, { force: true });
-  }
 }
 
 async function until(what: string, done: () => boolean): Promise<void> {

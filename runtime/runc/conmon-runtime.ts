@@ -33,7 +33,6 @@ import type { MonitorSettings } from '../monitor/conmon-argv.ts';
 import { ExitRecords } from '../monitor/exit-records.ts';
 import { ExitWatch } from '../monitor/exit-watch.ts';
 import type { ContainerExit } from '../monitor/exit-watch.ts';
-import { sweepConsoleSockets } from '../monitor/console-sockets.ts';
 import { endMonitor, monitorOf } from '../monitor/monitor-pid.ts';
 import { OomWatch } from '../monitor/oom-watch.ts';
 import { MonitorProcess } from '../monitor/monitor-process.ts';
@@ -107,7 +106,6 @@ export class ConmonRuntime implements Disposable {
     this.#deps = deps;
     this.#root = new ExecRoot(deps.execRoot);
     this.#root.prepare();
-    sweepConsoleSockets(this.#root.temporary);
     this.#temporary = this.#root.temporary.length <= TEMPORARY_PATH_MAX ? this.#root.temporary : '/tmp';
     this.#cgroups = new CgroupManager(deps.cgroup);
     this.control = new ContainerCgroups({

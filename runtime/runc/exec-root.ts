@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
@@ -24,8 +24,10 @@ export class ExecRoot {
     this.temporary = join(path, 'tmp');
   }
 
-  /** Makes the directories, for root only. */
+  /** Makes the directories, for root only. Once, at the start of the daemon. */
   prepare(): void {
+    // A launch that another daemon has begun is not gone on with, and so nobody waits at its socket.
+    rmSync(this.temporary, { recursive: true, force: true });
     for (const path of [this.containers, this.runc, this.exits, this.temporary]) {
       mkdirSync(path, { recursive: true, mode: 0o700 });
     }

@@ -1,12 +1,32 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TestDaemon } from '../support/daemon.ts';
 import { needs } from '../support/needs.ts';
 import { Attempt, Lanes } from './points.ts';
 import type { Point } from './points.ts';
+import { killDuringStart, startPoints } from './daemon-start.ts';
 import { verbs } from './verbs.ts';
 import type { Verb } from './verb.ts';
 
 const SETTLES_MS = 5000;
+
+/** To die there is to die before the commit, which is a failpoint of its own: tried once, not in each verb. */
+const INSIDE_A_TRANSACTION = /^database\.(?!transaction\.)/;
+
+/** Passed only where two verbs meet, or on other kernels. */
+const OUT_OF_REACH: ReadonlySet<string> = new Set([
+  // An image is removed while it is loaded.
+  'images.collect.commit',
+  // Its repository has a layer already: for `push` a way to send less.
+  'images.push.mount',
+  // A start after a removal that was cut off, or with a row that nobody can read.
+  'network.restore.bridge',
+  'database.quarantine.move',
+  // Interfaces that are made for networks: not every kernel has the kind.
+  'network.parent.make',
+  'network.parent.remove',
+]);
 
 /**
  * For each verb: its failpoints are listed by running it once with a trace; then, for each of them, a daemon that
@@ -23,6 +43,8 @@ needs(
   'built',
 )('kill -9 at each failpoint', () => {
   let lanes: Lanes;
+  const killedAt = new Set<string>();
+  let verbsDone = 0;
   let kills = 0;
   let found = 0;
   beforeAll(async () => {
@@ -33,13 +55,39 @@ needs(
     await lanes[Symbol.asyncDispose]();
   });
 
-  test.each(verbs)('R1, R52: $name converges after a kill at each of its failpoints', async (verb) => {
-    const points = await lanes.points(verb);
-    expect(points).not.toEqual([]);
-    const problems = await lanes.each(points, (daemon, point) => killAt(daemon, verb, point));
+  const note = (points: readonly Point[], problems: readonly string[]): void => {
+    points.forEach(({ name }) => killedAt.add(name));
+    verbsDone += 1;
     kills += points.length;
     found += problems.length;
+  };
+
+  test.each(verbs)('R1, R52: $name converges after a kill at each of its failpoints', async (verb) => {
+    const passed = await lanes.points(verb);
+    expect(passed).not.toEqual([]);
+    const points = passed.filter(({ name }) => !INSIDE_A_TRANSACTION.test(name) || !killedAt.has(name));
+    const problems = await lanes.each(points, (daemon, point) => killAt(daemon, verb, point));
+    note(points, problems);
     expect(problems).toEqual([]);
+  });
+
+  test('R1: the start of a daemon converges after a kill at each of its failpoints', async () => {
+    const points = await lanes.trace(startPoints);
+    expect(points).not.toEqual([]);
+    const problems = await lanes.each(points, killDuringStart);
+    note(points, problems);
+    expect(problems).toEqual([]);
+  });
+
+  test('every failpoint is one at which a daemon was killed, or has a test that names it', (context) => {
+    context.skip(verbsDone <= verbs.length, 'some of the verbs were left out');
+    const named = textOf(['test'], '.test.ts');
+    const rest = [
+      ...textOf(['api', 'daemon', 'runtime', 'storage'], '.ts').matchAll(/failpoint\(\s*'([\w.-]+)'/g),
+    ]
+      .map(([, name = '']) => name)
+      .filter((name) => !killedAt.has(name) && !named.includes(name) && !OUT_OF_REACH.has(name));
+    expect(rest).toEqual([]);
   });
 });
 
@@ -61,4 +109,16 @@ async function killAt(daemon: TestDaemon, verb: Verb, point: Point): Promise<str
   await attempt.step('undo', () => verb.undo(daemon.http));
   await attempt.converged('after undo', SETTLES_MS);
   return attempt.problems;
+}
+
+/** Of all files below these folders whose name ends so. */
+function textOf(folders: readonly string[], ending: string): string {
+  const root = path.resolve(import.meta.dirname, '../..');
+  return folders
+    .flatMap((folder) =>
+      readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
+        .filter((file) => file.endsWith(ending))
+        .map((file) => readFileSync(path.join(root, folder, file), 'utf8')),
+    )
+    .join('\n');
 }

@@ -89,9 +89,30 @@ export const networkVerbs: readonly Verb[] = [
     act: (http) => accept(http, 'POST', `/containers/${NAME}/start`, [204, 304]),
     verify: (http) => expectState(http, 'running'),
     undo: async (http) => {
-      await removeVictim(http);
+      await removeWithDisk(http);
       await accept(http, 'DELETE', '/networks/blue', [204, 404]);
     },
+  },
+  {
+    name: 'start with a disk',
+    only: /^volume\.(mount|populate)/,
+    checkRefused: (http) => expectState(http, 'created'),
+    prepare: createWithDisk,
+    act: (http) => accept(http, 'POST', `/containers/${NAME}/start`, [204, 304]),
+    verify: (http) => expectState(http, 'running'),
+    undo: removeWithDisk,
+  },
+  {
+    name: 'stop with a disk',
+    only: /^volume\./,
+    checkRefused: nothing,
+    prepare: async (http) => {
+      await createWithDisk(http);
+      await accept(http, 'POST', `/containers/${NAME}/start`, [204]);
+    },
+    act: (http) => accept(http, 'POST', `/containers/${NAME}/stop?t=0`, [204, 304]),
+    verify: (http) => expectState(http, 'exited'),
+    undo: removeWithDisk,
   },
   {
     name: 'start without a network',
@@ -107,6 +128,17 @@ export const networkVerbs: readonly Verb[] = [
 async function expectNetworks(http: HttpClient, names: string[]): Promise<void> {
   const { NetworkSettings } = await inspect(http);
   expect(Object.keys(NetworkSettings.Networks).toSorted()).toEqual(names);
+}
+
+/** The image has something at its place, which goes onto the disk. */
+async function createWithDisk(http: HttpClient): Promise<void> {
+  const HostConfig = { NetworkMode: 'none', Mounts: [{ ...DISK, Target: '/etc' }] };
+  await createVictim(http, { HostConfig });
+}
+
+async function removeWithDisk(http: HttpClient): Promise<void> {
+  await removeVictim(http);
+  await accept(http, 'DELETE', '/volumes/disk?force=1', [204, 404]);
 }
 
 async function noNetwork(http: HttpClient): Promise<void> {

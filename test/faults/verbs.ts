@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect } from 'vitest';
 import type { ExecInspect, LogConfig } from '../../api/types/container.ts';
@@ -236,6 +236,28 @@ export const verbs: readonly Verb[] = [
       const { bytes } = await http.request('GET', `/containers/${NAME}/logs?stdout=1`);
       const lines = demultiplex(bytes).stdout.trim().split('\n').map(Number);
       expect(lines).toEqual(lines.map((_, index) => index + 1));
+    },
+    undo: removeVictim,
+  },
+  {
+    name: 'rotate log, of which two are kept',
+    only: /^logs\.rotate\.remove/,
+    checkRefused: nothing,
+    prepare: (http) =>
+      startWriter(http, { Type: 'json-file', Config: { 'max-size': '20k', 'max-file': '2' } }),
+    // The first rotation has nothing to remove yet.
+    act: async (http) => {
+      const { LogPath } = await inspect(http);
+      const inode = (): number => (existsSync(LogPath) ? statSync(LogPath).ino : 0);
+      for (let round = 0; round < 3; round += 1) {
+        const before = inode();
+        await accept(http, 'POST', `/containers/${NAME}/kill?signal=USR1`, [204]);
+        await until('the rotation', () => ![before, 0].includes(inode()));
+      }
+    },
+    verify: async (http) => {
+      const { LogPath } = await inspect(http);
+      await until('the oldest to go', () => rotatedFiles(LogPath).length <= 1);
     },
     undo: removeVictim,
   },

@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { ContainerInspect } from '../../api/types/container.ts';
 import type { TestDaemon } from '../support/daemon.ts';
-import { needs } from '../support/needs.ts';
-import { Attempt, Lanes, traceOf } from './points.ts';
+import { Attempt, traceOf } from './points.ts';
 import type { Point } from './points.ts';
 import { BODY, accept } from './victim.ts';
 
@@ -11,34 +10,10 @@ const SETTLES_MS = 5000;
 const OF_A_START = /^(containers\.restore|network\.(restore|prepare)|containers\.exit|database\.meta)\./;
 
 /**
- * A daemon that dies at each step of its start, with all that a start may find: a container that runs on, one whose
- * end nobody has seen, one that is to be started again, and two networks. What the next one makes of it is the same.
+ * Of a start with all that it may find: a container that runs on, one whose end nobody has seen, one that is to be
+ * started again, and two networks.
  */
-needs(
-  'root',
-  'runc',
-  'conmon',
-  'nft',
-  'ip',
-  'busybox',
-  'built',
-)('kill -9 at each step of a start', () => {
-  let lanes: Lanes;
-  beforeAll(async () => {
-    lanes = await Lanes.open();
-  });
-  afterAll(() => lanes[Symbol.asyncDispose]());
-
-  test('R1: a start converges after a kill at each of its failpoints', async () => {
-    const points = await lanes.trace(startPoints);
-    expect(points).not.toEqual([]);
-    const problems = await lanes.each(points, killAt);
-    console.log(`${points.length} kills`);
-    expect(problems).toEqual([]);
-  });
-});
-
-async function startPoints(daemon: TestDaemon): Promise<Point[]> {
+export async function startPoints(daemon: TestDaemon): Promise<Point[]> {
   await prepare(daemon);
   await leave(daemon);
   const points = await traceOf(daemon, () => daemon.up());
@@ -46,7 +21,8 @@ async function startPoints(daemon: TestDaemon): Promise<Point[]> {
   return points.filter(({ name }) => OF_A_START.test(name));
 }
 
-async function killAt(daemon: TestDaemon, point: Point): Promise<string[]> {
+/** Problems found when a daemon dies there: what the next one makes of it is what the first would have made. */
+export async function killDuringStart(daemon: TestDaemon, point: Point): Promise<string[]> {
   const attempt = new Attempt(daemon);
   let pid = 0;
   await attempt.step('prepare', async () => {
