@@ -2,11 +2,19 @@ import type { HttpClient } from '../../test/support/http.ts';
 
 /** The calls every workload is made of: plain Engine API, the same bytes to both engines. */
 
-export async function create(http: HttpClient, command: string[], hostConfig: object = {}): Promise<string> {
-  const answer = await http.ok('POST', '/containers/create', {
+export async function create(
+  http: HttpClient,
+  command: string[],
+  hostConfig: object = {},
+  name?: string,
+): Promise<string> {
+  // dockerd publishes nothing that is not exposed as well.
+  const ports = 'PortBindings' in hostConfig ? (hostConfig.PortBindings ?? {}) : {};
+  const published = Object.keys(ports).map((port) => [port, {}] as const);
+  const answer = await http.ok('POST', `/containers/create${name === undefined ? '' : `?name=${name}`}`, {
     Image: 'busybox:latest',
     Cmd: command,
-    ExposedPorts: { '80/tcp': {} },
+    ExposedPorts: { '80/tcp': {}, ...Object.fromEntries(published) },
     HostConfig: hostConfig,
   });
   return idOf(answer);
@@ -39,18 +47,28 @@ export async function runToEnd(http: HttpClient, hostConfig: object): Promise<vo
 
 /** A command in a running container, its output read to the end, its exit code looked at. */
 export async function execEcho(http: HttpClient, containerId: string): Promise<void> {
-  const exec = await http.ok('POST', `/containers/${containerId}/exec`, {
-    AttachStdout: true,
-    AttachStderr: true,
-    Cmd: ['echo', 'hello'],
-  });
-  const id = idOf(exec);
-  const stream = await http.hijack(`/exec/${id}/start`, { body: { Detach: false, Tty: false } });
-  const { stdout } = await stream.output();
+  const stdout = await exec(http, containerId, ['echo', 'hello']);
   if (stdout !== 'hello\n') {
     throw new Error(`exec answered ${JSON.stringify(stdout)}`);
   }
-  await http.ok('GET', `/exec/${id}/json`);
+}
+
+/** Runs a command in a container, which must succeed; answers its output. */
+export async function exec(http: HttpClient, containerId: string, command: string[]): Promise<string> {
+  const id = idOf(
+    await http.ok('POST', `/containers/${containerId}/exec`, {
+      AttachStdout: true,
+      AttachStderr: true,
+      Cmd: command,
+    }),
+  );
+  const stream = await http.hijack(`/exec/${id}/start`, { body: { Detach: false, Tty: false } });
+  const { stdout, stderr } = await stream.output();
+  const { ExitCode } = await http.ok<{ ExitCode: number }>('GET', `/exec/${id}/json`);
+  if (ExitCode !== 0) {
+    throw new Error(`exec ended with ${ExitCode}: ${stderr}`);
+  }
+  return stdout;
 }
 
 /** Reads the whole log without keeping it; answers the bytes received. */

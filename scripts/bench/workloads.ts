@@ -4,6 +4,7 @@ import { getFiles, manyFiles, putFiles } from './archives.ts';
 import { controlWorkloads } from './control.ts';
 import { create, drainLog, execEcho, remove, runToEnd, start, wait } from './containers.ts';
 import { engineProcesses, pssKb } from './memory.ts';
+import { networkWorkloads } from './networks.ts';
 import {
   forgetFilled,
   fullRegistry,
@@ -32,8 +33,9 @@ export interface Workload {
 }
 
 export interface Prepared {
+  /** Containers, which the bench removes at the end. */
   ids: string[];
-  /** Ends what else was made. */
+  /** Ends what else was made, after they have gone. */
   end?: () => Promise<void>;
 }
 
@@ -46,6 +48,7 @@ const PUBLISHED = { NetworkMode: 'bridge', PortBindings: { '80/tcp': [{ HostIp: 
 export const workloads: readonly Workload[] = [
   ...controlWorkloads,
   ...registryWorkloads(),
+  ...networkWorkloads,
   {
     name: 'run-none',
     what: 'create+start+wait+remove, no network',
