@@ -107,6 +107,7 @@ function freeOrRefused(network: Network, address: IpAddress): IpAddress {
   const isOfTheNetwork =
     address === pool?.gateway ||
     address === pool6?.gateway ||
+    (isIpv4(address) ? pool?.reserved?.has(address) : pool6?.reserved?.has(address)) === true ||
     address === pool?.subnet.base ||
     (pool !== undefined && address === pool.subnet.base + subnetSize(pool.subnet) - 1);
   if (isOfTheNetwork || addresses.has(address)) {

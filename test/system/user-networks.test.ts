@@ -100,7 +100,9 @@ describeEngine('networks of users', (engine) => {
   });
 
   test('container: has the address and the MAC it asked for, and nobody else can have it', async () => {
-    await create({ Name: 'blue', IPAM: { Config: [{ Subnet: '10.13.0.0/24', IPRange: '10.13.0.128/25' }] } });
+    const range = { Subnet: '10.13.0.0/24', IPRange: '10.13.0.128/25' };
+    const AuxiliaryAddresses = { router: '10.13.0.128', printer: '10.13.0.66' };
+    await create({ Name: 'blue', IPAM: { Config: [{ ...range, AuxiliaryAddresses }] } });
     const endpoint = { IPAMConfig: { IPv4Address: '10.13.0.77' } };
     const id = await engine.start(
       SLEEP,
@@ -118,10 +120,15 @@ describeEngine('networks of users', (engine) => {
     const second = await engine.create(SLEEP, {}, on('blue', endpoint));
     const answer = await engine.http.request('POST', `/containers/${second}/start`);
     expect([answer.status, answer.text]).toEqual([403, expect.stringContaining('Address already in use')]);
-    const third = await start('blue');
-    expect((await engine.inspect(third)).NetworkSettings.Networks['blue']?.IPAddress).toMatch(
-      /^10\.13\.0\.1[23]\d$/,
+    // Nor can anybody have that of a thing that is no container.
+    const printer = await engine.create(
+      SLEEP,
+      {},
+      on('blue', { IPAMConfig: { IPv4Address: AuxiliaryAddresses.printer } }),
     );
+    expect((await engine.http.request('POST', `/containers/${printer}/start`)).status).toBe(403);
+    const third = await start('blue');
+    expect((await engine.inspect(third)).NetworkSettings.Networks['blue']?.IPAddress).toBe('10.13.0.129');
   });
 
   test('R55: an exhausted network says so and is usable again when an address is free', async () => {
