@@ -113,6 +113,12 @@ const rows: Record<string, Row[]> = {
       status: 400,
       says: 'a/b/c/d',
     },
+    {
+      ask: 'POST /v1.41/containers/create',
+      body: { Image: 'busybox', Cmd: ['true'], HostConfig: { KernelMemory: 4096 } },
+      status: 400,
+      says: 'Minimum kernel memory limit allowed is 6MB',
+    },
     { ask: 'POST /containers/create', body: {}, status: 400, says: 'Config cannot be empty' },
     ours({ ask: 'POST /containers/create', status: 400, says: 'EOF' }),
     ours({ ask: 'POST /containers/create', body: [], status: 400, says: 'must be object, got []' }),

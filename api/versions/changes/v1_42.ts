@@ -1,6 +1,5 @@
 import { change } from '../change.ts';
 import { editAt, objectAt, objectsAt, withFilter } from '../json.ts';
-import type { JsonObject } from '../json.ts';
 
 const multiplexed = change({
   id: 'multiplexed-content-type',
@@ -44,32 +43,21 @@ const createFields = change({
   since: 42,
   routes: ['container.create'],
   description:
-    'POST /containers/create takes ConsoleSize and BindOptions.CreateMountpoint, refuses options in Mounts that are ' +
-    'of another type of mount (ignored before), and ignores KernelMemory, which the kernel no longer has.',
+    'POST /containers/create takes ConsoleSize and BindOptions.CreateMountpoint, refuses TmpfsOptions of other ' +
+    'mounts than tmpfs (ignored before), and ignores KernelMemory, which the kernel no longer has.',
   request: ({ body }) => {
     const hostConfig = objectAt(body, 'HostConfig');
     delete hostConfig?.['ConsoleSize'];
     for (const mount of objectsAt(hostConfig, 'Mounts')) {
       delete objectAt(mount, 'BindOptions')?.['CreateMountpoint'];
-      dropForeignOptions(mount);
+      // Those of the other types were refused in every version.
+      if (mount['Type'] !== 'tmpfs') {
+        delete mount['TmpfsOptions'];
+      }
     }
   },
   quirk: 'kernel-memory-is-ignored',
 });
-
-/** Options that mean nothing to a mount of this type. A propagation was refused in every version. */
-function dropForeignOptions(mount: JsonObject): void {
-  const { Type } = mount;
-  if (Type !== 'volume') {
-    delete mount['VolumeOptions'];
-  }
-  if (Type !== 'tmpfs') {
-    delete mount['TmpfsOptions'];
-  }
-  if (Type !== 'bind' && !objectAt(mount, 'BindOptions')?.['Propagation']) {
-    delete mount['BindOptions'];
-  }
-}
 
 const updateKernelMemory = change({
   id: 'container-update-kernel-memory',

@@ -123,7 +123,11 @@ function normaliseMemory(
   if (memory > 0 && memory < reservation) {
     throw invalidArgument('Minimum memory limit can not be less than memory reservation limit, see usage');
   }
-  if (wholeNumber('KernelMemory', asked.KernelMemory) !== 0) {
+  const kernelMemory = wholeNumber('KernelMemory', asked.KernelMemory);
+  if (kernelMemory !== 0 && kernelMemory < MEMORY_BYTES_MIN) {
+    throw invalidArgument('Minimum kernel memory limit allowed is 6MB');
+  }
+  if (kernelMemory !== 0) {
     // The kernel dropped it (memory.kmem.limit_in_bytes answers EOPNOTSUPP since 5.16).
     warnings.push(discarded('kernel memory limit capabilities or the cgroup is not mounted', 'Limitation'));
   }

@@ -210,9 +210,23 @@ export const mountRows: readonly FieldRow[] = [
   mountRow(
     ['VolumeOptions.NoCopy'],
     'leaves a new volume empty',
-    { Type: 'volume', Target: '/bin2', VolumeOptions: { NoCopy: true } },
-    (look) => look.shell('ls -A /bin2'),
-    '',
+    { Type: 'volume', Target: '/etc', VolumeOptions: { NoCopy: true } },
+    (look) => look.shell('ls /etc/passwd 2>&1'),
+    'ls: /etc/passwd: No such file or directory',
+  ),
+  mountRow(
+    ['VolumeOptions.DriverConfig.Options'],
+    'what the volume is made of',
+    {
+      Type: 'volume',
+      Source: 'made-of-memory',
+      VolumeOptions: { DriverConfig: { Options: { type: 'tmpfs', device: 'tmpfs', o: 'size=2m' } } },
+    },
+    async (look) => {
+      const mount = await look.mount(AT);
+      return [mount?.type, mount?.superOptions.includes('size=2048k')];
+    },
+    ['tmpfs', true],
   ),
   mountRow(
     ['VolumeOptions.Labels', 'VolumeOptions.DriverConfig.Name'],

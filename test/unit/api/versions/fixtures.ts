@@ -310,9 +310,8 @@ export const FIXTURES: Readonly<Record<string, readonly Fixture[]>> = {
           HostConfig: {
             ConsoleSize: [1, 2],
             Mounts: [
-              { Type: 'bind', BindOptions: { CreateMountpoint: true }, VolumeOptions: {}, TmpfsOptions: {} },
-              { Type: 'volume', BindOptions: { NonRecursive: true }, VolumeOptions: {} },
-              { Type: 'tmpfs', BindOptions: { Propagation: 'shared' }, TmpfsOptions: {} },
+              { Type: 'bind', BindOptions: { CreateMountpoint: true }, TmpfsOptions: {} },
+              { Type: 'tmpfs', BindOptions: {}, TmpfsOptions: {} },
             ],
           },
         },
@@ -322,8 +321,7 @@ export const FIXTURES: Readonly<Record<string, readonly Fixture[]>> = {
           HostConfig: {
             Mounts: [
               { Type: 'bind', BindOptions: {} },
-              { Type: 'volume', VolumeOptions: {} },
-              { Type: 'tmpfs', BindOptions: { Propagation: 'shared' }, TmpfsOptions: {} },
+              { Type: 'tmpfs', BindOptions: {}, TmpfsOptions: {} },
             ],
           },
         },
