@@ -1,3 +1,4 @@
+import type { EndpointSettings } from '../../../api/types/container.ts';
 import { isIpv4, parseIp } from '../../base/ip.ts';
 import type { IpAddress } from '../../base/ip.ts';
 import { addressesOf } from '../endpoints.ts';
@@ -40,7 +41,16 @@ function addressesOfName({ network, links }: VisibleNetwork, name: string): IpAd
   const bare = name.endsWith(suffix) ? name.slice(0, -suffix.length) : name;
   const target = links.get(bare) ?? bare;
   const members = network.names.get(target) ?? [];
-  return [...members].flatMap(({ endpoint }) => addressesOf(endpoint).map(({ address }) => address));
+  return [...members].flatMap(({ endpoint }) => parsedAddresses(endpoint));
+}
+
+/** Endpoints are never changed in place, and their addresses are asked for over and over. */
+const parsed = new WeakMap<EndpointSettings, IpAddress[]>();
+
+function parsedAddresses(endpoint: EndpointSettings): IpAddress[] {
+  const known = parsed.get(endpoint) ?? addressesOf(endpoint).map(({ address }) => address);
+  parsed.set(endpoint, known);
+  return known;
 }
 
 function pointers(networks: readonly VisibleNetwork[], name: string): RecordData[] | undefined {
