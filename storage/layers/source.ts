@@ -1,6 +1,8 @@
 import { readSync } from 'node:fs';
 import { Readable } from 'node:stream';
+import type { TransformOptions } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import type { ZlibOptions } from 'node:zlib';
 import { EngineError, errorText, invalidArgument, notImplemented } from '../../daemon/base/errors.ts';
 
 /** A part of an open file that holds a layer's blob. The descriptor is shared by all threads of the process. */
@@ -52,6 +54,12 @@ export function* readRange(range: BlobRange, what: string): Generator<Buffer> {
   }
 }
 
+/** Inflates ahead while the consumer works: in turns, each piece waits for two threads to be scheduled. */
+const GUNZIP_OPTIONS: ZlibOptions & TransformOptions = {
+  chunkSize: CHUNK_BYTES,
+  readableHighWaterMark: 4 * CHUNK_BYTES,
+};
+
 /** Inflates chunks; inflating runs on a pool thread beside the consumer. `seen` gets the compressed bytes. */
 export async function* inflate(
   chunks: Iterable<Buffer>,
@@ -68,7 +76,7 @@ export async function* inflate(
     })(),
     { objectMode: true, highWaterMark: 1 },
   );
-  const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
+  const gunzip = createGunzip(GUNZIP_OPTIONS);
   compressed.once('error', (error) => gunzip.destroy(error));
   compressed.pipe(gunzip);
   try {

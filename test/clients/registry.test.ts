@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -38,6 +38,7 @@ needs(
   afterAll(async () => {
     await registry[Symbol.asyncDispose]();
     await daemon[Symbol.asyncDispose]();
+    rmSync(config, { recursive: true, force: true });
   });
 
   const docker = async (...args: string[]): Promise<string> => {
