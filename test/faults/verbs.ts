@@ -227,7 +227,7 @@ export const verbs: readonly Verb[] = [
       const { LogPath } = await inspect(http);
       const before = rotatedFiles(LogPath).length;
       await accept(http, 'POST', `/containers/${NAME}/kill?signal=USR1`, [204]);
-      await until('the rotation', () => {
+      await untilWith(http, 'the rotation', () => {
         const files = rotatedFiles(LogPath);
         return files.length > before && files.every((name) => name.endsWith('.gz'));
       });
@@ -252,7 +252,7 @@ export const verbs: readonly Verb[] = [
       for (let round = 0; round < 3; round += 1) {
         const before = inode();
         await accept(http, 'POST', `/containers/${NAME}/kill?signal=USR1`, [204]);
-        await until('the rotation', () => ![before, 0].includes(inode()));
+        await untilWith(http, 'the rotation', () => ![before, 0].includes(inode()));
       }
     },
     verify: async (http) => {
@@ -276,7 +276,7 @@ export const verbs: readonly Verb[] = [
       const before = receivers.get(http)?.count ?? 0;
       await accept(http, 'POST', `/containers/${NAME}/kill?signal=USR1`, [204]);
       const hasAll = (): boolean => Number(receivers.get(http)?.lines().at(-1)) % 1000 === 0;
-      await until('the lines', () => (receivers.get(http)?.count ?? 0) > before && hasAll());
+      await untilWith(http, 'the lines', () => (receivers.get(http)?.count ?? 0) > before && hasAll());
     },
     verify: async (http) => {
       // Lines may come twice after a kill; none is missing.
@@ -343,6 +343,14 @@ function controlFile(pid: number, ...names: string[]): string {
 async function tearLog(http: HttpClient): Promise<void> {
   const { Id } = await inspect(http);
   appendFileSync(`${dirname(http.socketPath)}/data/containers/${Id}/container.log`, '2026-01-01T00:00');
+}
+
+/** Of what a daemon does after its answer: there is nothing to wait for when it is dead. */
+function untilWith(http: HttpClient, what: string, condition: () => boolean): Promise<void> {
+  return until(what, async () => {
+    await accept(http, 'GET', '/_ping', [200]);
+    return condition();
+  });
 }
 
 /** Writes the next thousand numbers at each SIGUSR1. */
