@@ -10,7 +10,6 @@ const QUESTIONS = 5000;
 const MEGABYTES = 1024;
 const PORT = 5001;
 const PUBLISHED_PORT = 25_001;
-const MANY_PORTS = 1000;
 
 /** Asks the container's name server for `server`, 16 questions on their way at a time; prints milliseconds. */
 const ASK = `import socket, time
@@ -98,21 +97,24 @@ export const networkWorkloads: readonly Workload[] = [
     run: async ({ netns }) => Number(await netns.run(...python(send('127.0.0.1', PUBLISHED_PORT)))),
   },
   {
-    name: 'ports-1000',
-    what: `create+start with ${MANY_PORTS} published ports`,
+    name: 'ports-400',
+    what: 'create+start with 400 published ports',
     unit: 'ms',
     target: 0.2,
-    // dockerd takes a minute and more.
+    // dockerd takes a minute.
     rounds: 1,
-    run: async ({ http }) => {
-      let id = '';
-      const ms = await timed(async () => {
-        id = await create(http, SLEEPER, { NetworkMode: 'bridge', PortBindings: manyPorts() });
-        await start(http, id);
-      });
-      await remove(http, id);
-      return ms;
-    },
+    run: ({ http }) => startPublished(http, 400),
+  },
+  {
+    name: 'ports-1000',
+    what: 'create+start with 1,000 published ports',
+    unit: 'ms',
+    target: null,
+    max: 1000,
+    rounds: 3,
+    // dockerd needs a process and iptables rules for each: more processes than a machine of tests lets it have.
+    engine: 'berthd',
+    run: ({ http }) => startPublished(http, 1000),
   },
 ];
 
@@ -131,13 +133,20 @@ async function pair(http: HttpClient, ports: object): Promise<Prepared> {
   return { ids, end: () => http.ok('DELETE', `/networks/${NETWORK}`) };
 }
 
-function manyPorts(): object {
-  return Object.fromEntries(
-    Array.from({ length: MANY_PORTS }, (_, index) => [
+async function startPublished(http: HttpClient, count: number): Promise<number> {
+  const PortBindings = Object.fromEntries(
+    Array.from({ length: count }, (_, index) => [
       `${1000 + index}/tcp`,
-      [{ HostPort: String(26_000 + index) }],
+      [{ HostIp: '0.0.0.0', HostPort: String(26_000 + index) }],
     ]),
   );
+  let id = '';
+  const ms = await timed(async () => {
+    id = await create(http, SLEEPER, { NetworkMode: 'bridge', PortBindings });
+    await start(http, id);
+  });
+  await remove(http, id);
+  return ms;
 }
 
 function python(code: string): string[] {
