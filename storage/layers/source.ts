@@ -57,7 +57,7 @@ export function* readRange(range: BlobRange, what: string): Generator<Buffer> {
 /** Inflates ahead while the consumer works: in turns, each piece waits for two threads to be scheduled. */
 const GUNZIP_OPTIONS: ZlibOptions & TransformOptions = {
   chunkSize: CHUNK_BYTES,
-  readableHighWaterMark: 4 * CHUNK_BYTES,
+  readableHighWaterMark: 2 * CHUNK_BYTES,
 };
 
 /** Inflates chunks; inflating runs on a pool thread beside the consumer. `seen` gets the compressed bytes. */

@@ -30,18 +30,26 @@ needs('docker-registry')('push', () => {
   beforeAll(async () => {
     registry = await TestRegistry.start({ port: 0 });
     proxy = await FaultProxy.start(registry.address);
+    rig = await ImagesRig.create();
   });
   afterAll(async () => {
+    await rig[Symbol.asyncDispose]();
     await proxy[Symbol.asyncDispose]();
     await registry[Symbol.asyncDispose]();
   });
   beforeEach(async () => {
-    await rig?.[Symbol.asyncDispose]();
-    rig = await ImagesRig.create();
     proxy.reset();
+    // With the layers goes what is known of them in registries.
+    for (const { Id } of await rig.images.list({
+      all: true,
+      filters: new Map(),
+      sharedSize: false,
+      digests: true,
+    })) {
+      await rig.images.remove(Id, { force: true, noprune: false });
+    }
     await rig.load(imageTar(layers, { tags: ['app:1'] }));
   });
-  afterAll(() => rig[Symbol.asyncDispose]());
 
   const tag = (name: string, version = '1'): Promise<void> =>
     rig.images.tag('app:1', { repo: `${proxy.address}/${name}`, tag: version });
