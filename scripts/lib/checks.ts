@@ -20,4 +20,7 @@ export function staticChecks(): Step[] {
   return checks;
 }
 
-export const unitTests: Step = { name: 'unit tests', argv: ['vitest', 'run', '--project', 'unit'] };
+export const unitTests: Step = {
+  name: 'unit, api tests',
+  argv: ['vitest', 'run', '--project', 'unit', '--project', 'api'],
+};

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -32,6 +32,7 @@ needs(
   afterAll(async () => {
     await registry[Symbol.asyncDispose]();
     await daemon[Symbol.asyncDispose]();
+    rmSync(config, { recursive: true });
   });
 
   const login = (password: string): Promise<{ stdout: string }> => {
