@@ -1,4 +1,5 @@
 import { archiveRoutes } from './archive.ts';
+import { buildRoutes } from './build.ts';
 import { commitRoutes } from './commit.ts';
 import { containerRoutes } from './containers.ts';
 import { execRoutes } from './execs.ts';
@@ -17,6 +18,7 @@ export const ROUTES: readonly Route[] = [
   ...archiveRoutes,
   ...execRoutes,
   ...registryRoutes,
+  ...buildRoutes,
   ...commitRoutes,
   ...imageRoutes,
   ...networkRoutes,

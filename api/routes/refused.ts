@@ -19,8 +19,6 @@ const NO_SWARM = 'This node is not part of a swarm';
 
 /** Operations this engine does not have yet. Each says so by name; none is a 404 or a silent success. */
 const NOT_YET: readonly Line[] = [
-  ['image.build', 'POST', '/build', 'building images is'],
-  ['image.buildPrune', 'POST', '/build/prune', 'pruning the build cache is', 31],
   ['volume.update', 'PUT', '/volumes/:name', 'updating a cluster volume is', 42],
   ['system.session', 'POST', '/session', 'a BuildKit session is', 31],
   ['system.grpc', 'POST', '/grpc', 'a BuildKit connection is', 39],

@@ -5,7 +5,22 @@ import type { RegistryAuth } from '../types/image.ts';
  * "nobody", as dockerd has it: old clients send all kinds of things where they know no credentials.
  */
 export function registryAuth(header: string | undefined): RegistryAuth {
-  const fields = objectOf(header ?? '');
+  return authOf(objectOf(header ?? ''));
+}
+
+/** Decodes `X-Registry-Config`: the same of all registries that a client knows, by their names. */
+export function registryAuths(header: string | undefined): Record<string, RegistryAuth> {
+  return Object.fromEntries(
+    Object.entries(objectOf(header ?? '')).flatMap(([name, fields]) =>
+      typeof fields === 'object' && fields !== null && !Array.isArray(fields)
+        ? // Checked here: an object of JSON has string keys.
+          [[name, authOf(fields as Record<string, unknown>)]]
+        : [],
+    ),
+  );
+}
+
+function authOf(fields: Readonly<Record<string, unknown>>): RegistryAuth {
   const text = (key: string): string => {
     const value = fields[key];
     return typeof value === 'string' ? value : '';

@@ -81,6 +81,12 @@ export interface ImagePruneReport {
   SpaceReclaimed: number;
 }
 
+export interface BuildPruneReport {
+  CachesDeleted: string[] | null;
+  /** Bytes of layers. */
+  SpaceReclaimed: number;
+}
+
 /** One object of a JSON progress stream (load, import, pull, push, build). */
 export interface ProgressMessage {
   stream?: string;

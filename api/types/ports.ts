@@ -15,6 +15,7 @@ import type {
   ContainerPruneReport,
   ContainerSummary,
   EndpointSettings,
+  HostConfig,
   ContainerUpdateRequest,
   ContainerUpdateResponse,
   ExecCreateRequest,
@@ -25,6 +26,7 @@ import type {
 import type { ContainerStats, ContainerTop } from './container-stats.ts';
 import type {
   DistributionInspect,
+  BuildPruneReport,
   ImageDeleteItem,
   ImageHistoryItem,
   ImageInspect,
@@ -118,6 +120,33 @@ export interface CommitContainerRequest {
   /** `''`: the image gets no name. */
   repo: string;
   tag: string;
+  signal: AbortSignal;
+}
+
+/** What POST /build is asked for; the context comes beside it. */
+export interface BuildRequest {
+  /** Path of the Dockerfile in the context. */
+  dockerfile: string;
+  /** Names of the image. */
+  tags: readonly string[];
+  quiet: boolean;
+  nocache: boolean;
+  pull: boolean;
+  /** Remove containers of steps that went well; of all steps. */
+  rm: boolean;
+  forcerm: boolean;
+  /** null: taken from nowhere, as if it was not given. */
+  args: ReadonlyMap<string, string | null>;
+  labels: Readonly<Record<string, string>>;
+  /** Of the containers that RUN needs. */
+  hostConfig: HostConfig;
+  /** Images whose history a client would have taken for a cache: not done, and said. */
+  cacheFrom: readonly string[];
+  /** Name or number of the stage to end with; `''` = the last. */
+  target: string;
+  platform?: string;
+  /** Credentials by registry, as the client knows them. */
+  auths: Readonly<Record<string, RegistryAuth>>;
   signal: AbortSignal;
 }
 
@@ -236,6 +265,13 @@ export interface ImagePort {
   ): AsyncIterable<ProgressMessage>;
 }
 
+export interface BuildPort {
+  /** Builds an image of the tar of a context; an error before the first message is thrown by the first `next()`. */
+  build(context: Readable, request: BuildRequest): AsyncIterable<ProgressMessage>;
+  /** Removes what steps of builds made and nothing needs. */
+  prune(filters: Filters): Promise<BuildPruneReport>;
+}
+
 export interface NetworkPort {
   list(filters: Filters): Promise<NetworkInspect[]>;
   inspect(ref: string, options: { scope?: string }): Promise<NetworkInspect>;
@@ -290,6 +326,7 @@ export interface EnginePorts {
   containers: ContainerPort;
   execs: ExecPort;
   images: ImagePort;
+  builds: BuildPort;
   networks: NetworkPort;
   volumes: VolumePort;
   events: EventPort;

@@ -102,7 +102,7 @@ export interface SystemInfo {
   Warnings: string[] | null;
 }
 
-export type EventType = 'container' | 'image' | 'volume' | 'network' | 'daemon';
+export type EventType = 'container' | 'image' | 'volume' | 'network' | 'daemon' | 'builder';
 
 export interface EventMessage {
   status?: string;

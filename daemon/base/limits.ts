@@ -72,6 +72,13 @@ export const limits = {
   archiveReadersMax: 8,
   /** Memory that the host's xz or zstd may take for what a client sends; their largest presets need 65 and 128 MB. */
   decompressMemoryBytesMax: 256 * 1024 * 1024,
+  /** A Dockerfile, and its instructions: real ones have a few hundred lines. */
+  dockerfileBytesMax: 1024 * 1024,
+  dockerfileInstructionsMax: 4096,
+  /** Files of a build's context; each holds about 500 bytes of memory until the build ends. */
+  contextEntriesMax: 250_000,
+  /** What a command of a build may print before it is waited for: its client does not read. */
+  buildOutputBytesMax: 1024 * 1024,
   /** `/etc/passwd` and `/etc/group` of an image. */
   accountFileBytesMax: 1024 * 1024,
   /**

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { listen } from '../../api/listen.ts';
 import type { Address, Listener } from '../../api/listen.ts';
-import type { EnginePorts } from '../../api/types/ports.ts';
+import type { BuildPort, EnginePorts } from '../../api/types/ports.ts';
 import { createApi } from '../../api/server.ts';
 import { detectCgroups } from '../../runtime/cgroups/detect.ts';
 import type { CgroupLayout } from '../../runtime/cgroups/detect.ts';
@@ -28,6 +28,7 @@ import { bootId, isAlive } from '../base/kernel/process.ts';
 import type { Logger } from '../base/log.ts';
 import { Rollback } from '../base/rollback.ts';
 import { Containers } from '../containers/containers.ts';
+import { readAccountFiles, resolveUser } from '../containers/oci/user.ts';
 import { checkCgroupParent } from '../containers/spec/cgroup-parent.ts';
 import { EventLog } from '../events/log.ts';
 import { Execs } from '../execs/execs.ts';
@@ -186,9 +187,11 @@ async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain
     counts: () => ({ ...containers.counts(), images: images.count }),
   });
   const { networks } = network;
+  const builds = composeBuilds(base, { images, containers, ...files });
+  const ports = { containers, execs, images, builds, networks, volumes, events, system, registries };
   return {
     facts: host.facts,
-    ports: { containers, execs, images, networks, volumes, events, system, registries } satisfies EnginePorts,
+    ports: ports satisfies EnginePorts,
     reload,
   };
 }
@@ -278,6 +281,18 @@ interface Neighbours {
   volumes: Volumes;
   network: { sandboxes: Sandboxes };
   runtime: ConmonRuntime;
+}
+
+function composeBuilds(
+  { deps: { instance } }: Base,
+  parts: Pick<Neighbours, 'images' | 'archives' | 'mounts' | 'tarSpools'> & { containers: Containers },
+): BuildPort {
+  return parts.images.builder({
+    ...parts,
+    spools: parts.tarSpools,
+    resolveUser: (root, text) => resolveUser(text, readAccountFiles(root)),
+    temporary: join(instance.paths.dataRoot, 'tmp'),
+  });
 }
 
 function composeContainers({ deps, host, database, events }: Base, neighbours: Neighbours): Containers {

@@ -40,6 +40,8 @@ import { getContainerArchive, putContainerArchive, statContainerPath } from './f
 import type { PutArchiveOptions } from './files/archive.ts';
 import { containerChanges } from './files/changes.ts';
 import { exportContainer } from './files/export.ts';
+import { snapshot } from './files/snapshot.ts';
+import type { Snapshot } from './files/snapshot.ts';
 import { inspectContainer } from './inspect.ts';
 import { killContainer } from './kill.ts';
 import { listContainers } from './list.ts';
@@ -242,6 +244,11 @@ export class Containers implements ContainerPort {
   }
 
   // ---------------------------------------------------------------------------------------------- neighbours
+
+  /** What a container changed of its image's files, as the tar of a layer. */
+  layerOf(ref: string, signal: AbortSignal): Promise<Snapshot> {
+    return snapshot(this.#context, this.#context.registry.find(ref), signal);
+  }
 
   /** A running container as exec needs it. Throws conflict with dockerd's texts when it does not run. */
   execTarget(ref: string): ContainerExecTarget {

@@ -36,6 +36,7 @@ function legacyFields({ type, action, actorId, attributes }: TimedEvent): {
     case 'volume':
     case 'network':
     case 'daemon':
+    case 'builder':
       return {};
     default:
       // Rows of a newer program, or damaged ones: shown as they are.

@@ -1,14 +1,18 @@
 import { posix } from 'node:path';
 import type { ContainerConfig } from '../../api/types/container.ts';
-import { invalidArgument } from '../base/errors.ts';
+import { invalidArgument, invariant } from '../base/errors.ts';
 import { parseHealthcheck } from './healthcheck.ts';
-import { splitWords } from './words.ts';
+import { expandText, splitWords, type Variables } from './words.ts';
 
-/** One line of `changes`, taken apart. */
+/** One line of `changes`, or of a Dockerfile, taken apart. */
 interface Change {
   /** `line 2: ENV` */
   where: string;
   rest: string;
+  /** What `$NAME` stands for. */
+  variables: Variables;
+  /** The character that quotes the next one. */
+  escape: string;
 }
 
 type Apply = (config: ContainerConfig, change: Change) => ContainerConfig;
@@ -16,31 +20,29 @@ type Apply = (config: ContainerConfig, change: Change) => ContainerConfig;
 const SHELL = ['/bin/sh', '-c'];
 
 const INSTRUCTIONS: ReadonlyMap<string, Apply> = new Map<string, Apply>([
-  ['CMD', (config, change) => ({ ...config, Cmd: command(change) })],
-  ['ENTRYPOINT', (config, change) => ({ ...config, Entrypoint: command(change) })],
-  ['ENV', (config, change) => ({ ...config, Env: mergeEnv(config.Env ?? [], pairs(config, change)) })],
+  ['CMD', (config, change) => ({ ...config, Cmd: command(config, change) })],
+  ['ENTRYPOINT', (config, change) => ({ ...config, Entrypoint: command(config, change) })],
+  ['ENV', (config, change) => ({ ...config, Env: mergeEnv(config.Env ?? [], pairs(change)) })],
   [
     'LABEL',
     (config, change) => ({
       ...config,
-      Labels: { ...config.Labels, ...Object.fromEntries(pairs(config, change)) },
+      Labels: { ...config.Labels, ...Object.fromEntries(pairs(change)) },
     }),
   ],
-  [
-    'EXPOSE',
-    (config, change) => ({ ...config, ExposedPorts: { ...config.ExposedPorts, ...ports(config, change) } }),
-  ],
-  ['USER', (config, change) => ({ ...config, User: single(config, change) })],
-  ['VOLUME', (config, change) => ({ ...config, Volumes: { ...config.Volumes, ...volumes(config, change) } })],
+  ['EXPOSE', (config, change) => ({ ...config, ExposedPorts: { ...config.ExposedPorts, ...ports(change) } })],
+  ['USER', (config, change) => ({ ...config, User: single(change) })],
+  ['VOLUME', (config, change) => ({ ...config, Volumes: { ...config.Volumes, ...volumes(change) } })],
   [
     'WORKDIR',
     (config, change) => ({
       ...config,
-      WorkingDir: posix.resolve(config.WorkingDir || '/', single(config, change)),
+      WorkingDir: posix.resolve(config.WorkingDir || '/', single(change)),
     }),
   ],
-  ['STOPSIGNAL', (config, change) => ({ ...config, StopSignal: single(config, change) })],
+  ['STOPSIGNAL', (config, change) => ({ ...config, StopSignal: single(change) })],
   ['ONBUILD', (config, change) => ({ ...config, OnBuild: [...(config.OnBuild ?? []), onBuild(change)] })],
+  ['SHELL', (config, change) => ({ ...config, Shell: shell(change) })],
   [
     'HEALTHCHECK',
     (config, change) => ({
@@ -65,25 +67,36 @@ export function applyChanges(base: ContainerConfig, changes: readonly string[]):
     const [, word = '', rest = ''] = /^(\S+)(?:\s+(.*))?$/.exec(text) ?? [];
     const instruction = word.toUpperCase();
     const where = `line ${index + 1}: ${instruction}`;
-    const apply = INSTRUCTIONS.get(instruction);
-    if (apply === undefined) {
+    if (!INSTRUCTIONS.has(instruction) || instruction === 'SHELL') {
       throw invalidArgument(`line ${index + 1}: ${word} is not a valid change command`);
     }
     if (rest === '') {
       throw invalidArgument(`${where} requires at least one argument`);
     }
-    config = apply(config, { where, rest });
+    const variables = variablesOf(config);
+    config = applyInstruction(config, instruction, { where, rest, variables, escape: '\\' });
   }
   return config;
 }
 
+/** Applies one instruction that changes nothing but the configuration. Throws invalid_argument. Pure. */
+export function applyInstruction(
+  config: ContainerConfig,
+  instruction: string,
+  change: Change,
+): ContainerConfig {
+  const apply = INSTRUCTIONS.get(instruction);
+  invariant(apply !== undefined, `${instruction} is not an instruction of the configuration`);
+  return apply(config, change);
+}
+
 /** `["a", "b"]` as it is, anything else for the shell. */
-function command(change: Change): string[] {
-  return jsonWords(change.rest) ?? [...SHELL, change.rest];
+function command(config: ContainerConfig, change: Change): string[] {
+  return jsonWords(change.rest) ?? [...(config.Shell ?? SHELL), change.rest];
 }
 
 /** A JSON array of strings; undefined when the text is none (then it means itself, as in a Dockerfile). */
-function jsonWords(text: string): string[] | undefined {
+export function jsonWords(text: string): string[] | undefined {
   if (!text.startsWith('[')) {
     return undefined;
   }
@@ -98,16 +111,16 @@ function jsonWords(text: string): string[] | undefined {
 }
 
 /** `a=b c="d e"`, or the old form `a b c` that gives one name all the rest. */
-function pairs(config: ContainerConfig, change: Change): [string, string][] {
-  const words = splitWords(change.rest, variablesOf(config), change.where);
-  const [first = ''] = words;
+function pairs(change: Change): [string, string][] {
+  const found = words(change);
+  const [first = ''] = found;
   if (!first.includes('=')) {
-    if (words.length < 2) {
+    if (found.length < 2) {
       throw invalidArgument(`${change.where} must have two arguments`);
     }
-    return [[first, words.slice(1).join(' ')]];
+    return [[first, found.slice(1).join(' ')]];
   }
-  return words.map((word) => {
+  return found.map((word) => {
     const equals = word.indexOf('=');
     if (equals < 1) {
       throw invalidArgument(`${change.where}: cannot read ${JSON.stringify(word)}, expected name=value`);
@@ -125,9 +138,9 @@ function mergeEnv(env: readonly string[], added: readonly [string, string][]): s
   return [...values.values()];
 }
 
-function ports(config: ContainerConfig, change: Change): Record<string, Record<string, never>> {
+function ports(change: Change): Record<string, Record<string, never>> {
   const found: Record<string, Record<string, never>> = {};
-  for (const word of splitWords(change.rest, variablesOf(config), change.where)) {
+  for (const word of words(change)) {
     const match = /^(\d{1,5})(?:-(\d{1,5}))?(?:\/(tcp|udp|sctp))?$/i.exec(word);
     const first = Number(match?.[1]);
     const last = Number(match?.[2] ?? match?.[1]);
@@ -141,21 +154,30 @@ function ports(config: ContainerConfig, change: Change): Record<string, Record<s
   return found;
 }
 
-function volumes(config: ContainerConfig, change: Change): Record<string, Record<string, never>> {
-  const words = jsonWords(change.rest) ?? splitWords(change.rest, variablesOf(config), change.where);
-  if (words.some((word) => word.trim() === '')) {
+function volumes(change: Change): Record<string, Record<string, never>> {
+  const { rest, ...options } = change;
+  const paths = jsonWords(rest)?.map((path) => expandText(path, options)) ?? words(change);
+  if (paths.some((word) => word.trim() === '')) {
     throw invalidArgument(`${change.where} specified can not be an empty string`);
   }
-  return Object.fromEntries(words.map((word) => [word.trim(), {}]));
+  return Object.fromEntries(paths.map((path) => [path.trim(), {}]));
 }
 
-function single(config: ContainerConfig, change: Change): string {
-  const words = splitWords(change.rest, variablesOf(config), change.where);
-  const [word] = words;
-  if (word === undefined || words.length !== 1) {
+function single(change: Change): string {
+  const found = words(change);
+  const [word] = found;
+  if (word === undefined || found.length !== 1) {
     throw invalidArgument(`${change.where} requires exactly one argument`);
   }
   return word;
+}
+
+function shell({ rest, where }: Change): string[] {
+  const parts = jsonWords(rest);
+  if (parts === undefined || parts.length === 0) {
+    throw invalidArgument(`${where} requires the arguments to be in JSON form`);
+  }
+  return parts;
 }
 
 function onBuild(change: Change): string {
@@ -169,7 +191,11 @@ function onBuild(change: Change): string {
   return change.rest;
 }
 
-function variablesOf(config: ContainerConfig): Map<string, string> {
+function words({ rest, variables, where, escape }: Change): string[] {
+  return splitWords(rest, variables, where, escape);
+}
+
+export function variablesOf(config: ContainerConfig): Map<string, string> {
   return new Map(
     (config.Env ?? []).map((item) => {
       const equals = item.indexOf('=');

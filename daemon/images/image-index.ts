@@ -221,6 +221,11 @@ export class ImageIndex {
     return [...(this.#children.get(id) ?? [])].flatMap((child) => this.#images.get(child) ?? []);
   }
 
+  /** A step of a build made it, here. */
+  isStep(id: string): boolean {
+    return (this.#parents.get(id)?.stepKey ?? null) !== null;
+  }
+
   /** The image that a step of a build made of its parent, the newest if there are several. */
   madeBy(parentId: string, stepKey: string): ImageRecord | undefined {
     return this.childrenOf(parentId)

@@ -8,8 +8,11 @@ import type {
   ImageSummary,
   ProgressMessage,
 } from '../../api/types/image.ts';
+import type { BuildPort } from '../../api/types/ports.ts';
+import { buildImage } from './build/build.ts';
+import type { BuildDeps } from './build/ports.ts';
+import { pruneBuilds } from './build/prune.ts';
 import { planCommit, type CommitPlan, type CommitRequest } from './commit-container.ts';
-import { failpoint } from '../base/failpoint.ts';
 import { KeyedMutex } from '../base/mutex.ts';
 import type { LayerRow, TagRow } from '../../storage/database/rows.ts';
 import {
@@ -20,7 +23,7 @@ import {
 import { saveImages, type SavedImage } from '../../storage/tarballs/save.ts';
 import type { ImagesDeps } from './deps.ts';
 import { imageEvent } from './events.ts';
-import { digestName, ImageIndex, tagName, type ImageRecord } from './image-index.ts';
+import { digestName, ImageIndex, type ImageRecord } from './image-index.ts';
 import { importImage, type ImportOptions } from './import.ts';
 import { LayerCollector } from './layer-collector.ts';
 import { LayerPins } from './layer-pins.ts';
@@ -31,6 +34,7 @@ import { pullImages, type PullOptions } from './pull/pull.ts';
 import { pushImages, type PushOptions } from './push/push.ts';
 import { pruneImages } from './prune.ts';
 import { removeImage } from './removal.ts';
+import { nameImage } from './naming.ts';
 import { parseTarget } from './target.ts';
 import { Slots } from './slots.ts';
 import { runConfig, toHistory, toInspect } from './wire.ts';
@@ -124,21 +128,7 @@ export class Images {
     return attempt(() => {
       const reference = parseTarget(target.repo, target.tag);
       const image = this.#index.find(ref);
-      const { database, journal, clock } = this.#deps;
-      const now = clock.nowNano();
-      const tag: TagRow = {
-        repository: canonicalRepository(reference),
-        tag: reference.tag ?? 'latest',
-        imageId: image.row.id,
-      };
-      journal.commit((emit) => {
-        database.tags.set(tag);
-        database.images.setLastTagged(image.row.id, now);
-        failpoint('images.tag.commit');
-        emit(imageEvent('tag', image, tagName(tag)));
-      });
-      this.#index.setTag(tag);
-      this.#index.addImage({ ...image.row, lastTaggedNano: now }, image.config);
+      nameImage({ deps: this.#deps, index: this.#index }, image.row.id, [reference]);
     });
   }
 
@@ -168,6 +158,15 @@ export class Images {
 
   import(tar: Readable, options: ImportOptions): AsyncIterable<ProgressMessage> {
     return importImage(this.#context(), tar, options);
+  }
+
+  /** What builds images, once there are containers for it. */
+  builder(deps: BuildDeps): BuildPort {
+    const context = { images: this.#context(), deps, pull: (options: PullOptions) => this.pull(options) };
+    return {
+      build: (tar, request) => buildImage(context, tar, request),
+      prune: (filters) => pruneBuilds(context.images, filters),
+    };
   }
 
   /** Checks a commit of a container; its `run` makes the image. */

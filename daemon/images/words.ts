@@ -1,66 +1,165 @@
 import { invalidArgument } from '../base/errors.ts';
 
-/**
- * Splits an instruction's arguments into words as a Dockerfile does: blanks separate, quotes hold together, `\` quotes
- * one character, `$NAME`, `${NAME}`, `${NAME:-default}` and `${NAME:+alternative}` are replaced from `variables`
- * (not within single quotes). `where` begins error messages. Pure, one pass.
- */
-export function splitWords(text: string, variables: ReadonlyMap<string, string>, where: string): string[] {
-  const words: string[] = [];
-  let word: string | undefined;
-  let quote = '';
-  for (let index = 0; index < text.length; index += 1) {
-    const character = text.charAt(index);
-    if (quote === '' && /\s/.test(character)) {
-      if (word !== undefined) {
-        words.push(word);
-      }
-      word = undefined;
-    } else if (quote === '' && (character === '"' || character === "'")) {
-      quote = character;
-      word ??= '';
-    } else if (character === quote) {
-      quote = '';
-    } else if (character === '\\' && quote !== "'") {
-      const next = text.charAt(index + 1);
-      // Within double quotes a backslash only quotes what would mean something there.
-      const isQuoting = quote === '' || '"$\\'.includes(next);
-      word = (word ?? '') + (isQuoting ? next : `\\${next}`);
-      index += 1;
-    } else if (character === '$' && quote !== "'") {
-      const [value, length] = expand(text.slice(index), variables, where);
-      word = (word ?? '') + value;
-      index += length - 1;
-    } else {
-      word = (word ?? '') + character;
-    }
-  }
-  if (quote !== '') {
-    throw invalidArgument(`${where}: unexpected end of statement while looking for matching ${quote}`);
-  }
-  return word === undefined ? words : [...words, word];
+export type Variables = ReadonlyMap<string, string>;
+
+export interface WordOptions {
+  variables: Variables;
+  /** Begins error messages. */
+  where: string;
+  /** The character that quotes the next one; a Dockerfile may choose a backtick. */
+  escape?: string;
 }
 
-/** The value of the variable that `text` begins with, and how many characters named it. */
-function expand(text: string, variables: ReadonlyMap<string, string>, where: string): [string, number] {
-  const plain = /^\$([A-Za-z_]\w*)/.exec(text);
-  if (plain !== null) {
-    return [variables.get(plain[1] ?? '') ?? '', plain[0].length];
+/**
+ * Splits an instruction's arguments into words as a Dockerfile does: blanks separate, quotes hold together, `\` quotes
+ * one character, `$NAME`, `${NAME}`, `${NAME:-default}` and `${NAME:+alternative}` are replaced (not within single
+ * quotes). Throws invalid_argument. Pure, one pass.
+ */
+export function splitWords(text: string, variables: Variables, where: string, escape = '\\'): string[] {
+  const reader = new WordReader(text, { variables, where, escape });
+  const words: string[] = [];
+  for (;;) {
+    const word = reader.next(/\s/);
+    if (word === undefined) {
+      return words;
+    }
+    words.push(word);
   }
-  if (!text.startsWith('${')) {
-    return ['$', 1];
+}
+
+/** The same without splitting: one text, its quotes removed and its variables replaced. */
+export function expandText(text: string, options: WordOptions): string {
+  return new WordReader(text, { escape: '\\', ...options }).next(undefined) ?? '';
+}
+
+/** From where it is told to begin. */
+const NAME = /[A-Za-z_]\w*|\d+|[@*#]/y;
+/** Variables within the default of a variable. */
+const DEPTH_MAX = 50;
+
+class WordReader {
+  readonly #text: string;
+  readonly #options: Required<WordOptions>;
+  #at = 0;
+  #depth = 0;
+
+  constructor(text: string, options: Required<WordOptions>) {
+    this.#text = text;
+    this.#options = options;
   }
-  const braced = /^\$\{([A-Za-z_]\w*)(?::([-+])([^{}$]*))?\}/.exec(text);
-  if (braced === null) {
-    throw invalidArgument(`${where}: cannot read the variable in ${JSON.stringify(text.slice(0, 60))}`);
+
+  /** The next word; undefined when there is none. `separator` undefined: all that is left. */
+  next(separator: RegExp | undefined): string | undefined {
+    while (separator?.test(this.#peek()) === true) {
+      this.#at += 1;
+    }
+    if (this.#isEnd()) {
+      return undefined;
+    }
+    let word = '';
+    while (!this.#isEnd() && separator?.test(this.#peek()) !== true) {
+      word += this.#piece();
+    }
+    return word;
   }
-  const [all, name = '', operator, word = ''] = braced;
-  const value = variables.get(name) ?? '';
-  if (operator === '-') {
-    return [value === '' ? word : value, all.length];
+
+  #peek(): string {
+    return this.#text.charAt(this.#at);
   }
-  if (operator === '+') {
-    return [value === '' ? '' : word, all.length];
+
+  #isEnd(): boolean {
+    return this.#at >= this.#text.length;
   }
-  return [value, all.length];
+
+  #take(): string {
+    const character = this.#peek();
+    this.#at += 1;
+    return character;
+  }
+
+  /** A character, a quoted text or a variable. */
+  #piece(): string {
+    const character = this.#take();
+    if (character === "'") {
+      return this.#quoted("'", false);
+    }
+    if (character === '"') {
+      return this.#quoted('"', true);
+    }
+    if (character === this.#options.escape) {
+      return this.#isEnd() ? character : this.#take();
+    }
+    return character === '$' ? this.#variable() : character;
+  }
+
+  #quoted(quote: string, replaces: boolean): string {
+    const { escape, where } = this.#options;
+    let word = '';
+    while (!this.#isEnd()) {
+      const character = this.#take();
+      if (character === quote) {
+        return word;
+      }
+      if (replaces && character === escape) {
+        // It quotes only what would mean something here.
+        const next = this.#take();
+        word += next === '"' || next === '$' || next === escape ? next : character + next;
+      } else {
+        word += replaces && character === '$' ? this.#variable() : character;
+      }
+    }
+    throw invalidArgument(`${where}: unexpected end of statement while looking for matching ${quote}`);
+  }
+
+  /** After the `$`. */
+  #variable(): string {
+    const { variables } = this.#options;
+    if (this.#peek() !== '{') {
+      const name = this.#name();
+      return name === '' ? '$' : (variables.get(name) ?? '');
+    }
+    const start = this.#at;
+    this.#at += 1;
+    const name = this.#name();
+    const value = variables.get(name) ?? '';
+    const sign = this.#take();
+    if (name !== '' && sign === '}') {
+      return value;
+    }
+    const operator = sign === ':' ? this.#take() : '';
+    if (name === '' || (operator !== '-' && operator !== '+' && operator !== '?')) {
+      throw this.#unreadable(start);
+    }
+    const word = this.#untilBrace(start);
+    if (operator === '?' && value === '') {
+      throw invalidArgument(`${this.#options.where}: ${name}: ${word || 'is not allowed to be empty'}`);
+    }
+    return operator === '+' ? (value === '' ? '' : word) : value || word;
+  }
+
+  #untilBrace(start: number): string {
+    let word = '';
+    this.#depth += 1;
+    while (this.#peek() !== '}') {
+      if (this.#isEnd() || this.#depth > DEPTH_MAX) {
+        throw this.#unreadable(start);
+      }
+      word += this.#piece();
+    }
+    this.#at += 1;
+    this.#depth -= 1;
+    return word;
+  }
+
+  #name(): string {
+    NAME.lastIndex = this.#at;
+    const [name = ''] = NAME.exec(this.#text) ?? [];
+    this.#at += name.length;
+    return name;
+  }
+
+  #unreadable(start: number): Error {
+    const shown = JSON.stringify(`$${this.#text.slice(start, start + 59)}`);
+    return invalidArgument(`${this.#options.where}: cannot read the variable in ${shown}`);
+  }
 }

@@ -113,6 +113,21 @@ export class KernelMounts {
     return this.#mountHidden({ flags: 0, data: overlayOptions(names.directories) });
   }
 
+  /**
+   * The same for a tree that is thrown away with its mount: closing it waits for nothing, and a power cut may leave the
+   * upper directory in any state. Before Linux 5.10 it is `hiddenOverlay`.
+   */
+  scratchOverlay(layout: OverlayLayout): OpenFile {
+    using names = shortNames(layout);
+    const data = overlayOptions(names.directories);
+    try {
+      return this.#mountHidden({ flags: 0, data: `${data},volatile` });
+    } catch {
+      // An option that the kernel does not know, or whatever fails without it too, and then says why.
+      return this.#mountHidden({ flags: 0, data });
+    }
+  }
+
   /** What is mounted at `path` without what lies over it; it stays as long as the descriptor, come what may. */
   hiddenCopy(path: string): OpenFile {
     failpoint('mounts.copy');

@@ -1,6 +1,7 @@
 import type { TestDaemon } from '../../test/support/daemon.ts';
 import { sleep } from '../../test/support/http.ts';
 import { getFiles, manyFiles, putFiles } from './archives.ts';
+import { buildWorkloads } from './builds.ts';
 import { controlWorkloads } from './control.ts';
 import { create, drainLog, execEcho, remove, runToEnd, start, wait } from './containers.ts';
 import { engineProcesses, pssKb } from './memory.ts';
@@ -49,6 +50,7 @@ export const workloads: readonly Workload[] = [
   ...controlWorkloads,
   ...registryWorkloads(),
   ...networkWorkloads,
+  ...buildWorkloads,
   {
     name: 'run-none',
     what: 'create+start+wait+remove, no network',

@@ -6,6 +6,8 @@ import { SharedControl } from '../layers/worker-protocol.ts';
 import { streamOf } from '../layers/worker-stream.ts';
 import { Lane } from '../layers/worker-threads.ts';
 import type { Change, ChangesRequest } from './changes.ts';
+import type { PlaceRequest } from './place.ts';
+import type { Selected, SelectRequest } from './select.ts';
 import type { ExtractRequest } from './extract.ts';
 import { removeSmallTree } from './small-tree.ts';
 import type { ArchiveJob, ArchiveResult, TarRequest } from './jobs.ts';
@@ -44,6 +46,17 @@ export class Archives implements AsyncDisposable {
   ): Promise<{ bytes: number; changes: number }> {
     const result = await this.#run({ kind: 'layerFile', request, fd }, signal);
     return result.kind === 'layerFile' ? result : wrong(result);
+  }
+
+  /** See place.ts. */
+  async place(request: PlaceRequest, signal?: AbortSignal): Promise<void> {
+    await this.#run({ kind: 'place', request }, signal);
+  }
+
+  /** See select.ts. */
+  async select(request: SelectRequest, signal?: AbortSignal): Promise<Selected[]> {
+    const result = await this.#run({ kind: 'select', request }, signal);
+    return result.kind === 'selected' ? result.selected : wrong(result);
   }
 
   /** See changes.ts. */

@@ -72,7 +72,8 @@ function refuseFullDisk(view: FilesView, what: string): void {
   }
 }
 
-class Extractor implements TarSink {
+/** Makes what it is told of; errors name the member. */
+export class Extractor implements TarSink {
   readonly #tree: LiveTree;
   readonly #what: string;
   #file: { finish(): void; write(bytes: Buffer): void; abandon(): void; member: TarMember } | undefined;

@@ -8,6 +8,8 @@ import { changesOf, DELETED, type Change, type ChangesRequest } from './changes.
 import { extract, type ExtractRequest } from './extract.ts';
 import { locate, Place } from './locate.ts';
 import { removeTree } from './remove-tree.ts';
+import { place, type PlaceRequest } from './place.ts';
+import { select, type Selected, type SelectRequest } from './select.ts';
 import { TarOut } from './tar-out.ts';
 import { treeBytes } from './tree-bytes.ts';
 import type { FilesView } from './view.ts';
@@ -37,6 +39,8 @@ export type ArchiveJob =
   /** The same, written into an open file. */
   | { kind: 'layerFile'; request: ChangesRequest; fd: number }
   | { kind: 'changes'; request: ChangesRequest }
+  | { kind: 'place'; request: PlaceRequest }
+  | { kind: 'select'; request: SelectRequest }
   | { kind: 'sizes'; directories: readonly string[] }
   /** Deletes one of the engine's own directories. */
   | { kind: 'remove'; path: string };
@@ -44,6 +48,7 @@ export type ArchiveJob =
 export type ArchiveResult =
   | { kind: 'done' }
   | { kind: 'changes'; changes: Change[] }
+  | { kind: 'selected'; selected: Selected[] }
   /** Bytes of the tar, and how many changes it tells of. */
   | { kind: 'layerFile'; bytes: number; changes: number }
   /** Bytes of each directory; null = it is not there. */
@@ -70,6 +75,12 @@ export function runArchiveJob(job: ArchiveJob, control: JobControl): ArchiveResu
       return { kind: 'done' };
     case 'layerFile':
       return { kind: 'layerFile', ...writeLayerFile(job, control) };
+    case 'place':
+      failpoint('archives.place.begin');
+      place(job.request, () => control.isCanceled());
+      return { kind: 'done' };
+    case 'select':
+      return { kind: 'selected', selected: select(job.request, () => control.isCanceled()) };
     case 'changes':
       return { kind: 'changes', changes: changesOf(job.request) };
     case 'sizes':
@@ -102,8 +113,8 @@ function writeLayer(request: ChangesRequest, chunks: TarChunks): number {
       const { parent, name: hidden } = splitName(name);
       out.whiteout(parent === '' ? `.wh.${hidden}` : `${parent}/.wh.${hidden}`);
     } else {
-      using place = locate(view, path, { followLast: false });
-      out.single(place, name);
+      using found = locate(view, path, { followLast: false });
+      out.single(found, name);
     }
   }
   out.finish();
@@ -137,8 +148,8 @@ function refuseFullDisk(fd: number): void {
   }
 }
 
-function writeTar({ view, place, name }: TarRequest, control: JobControl): void {
-  using start = new Place({ ...place, isReadOnly: true, isMounted: false }, false);
+function writeTar({ view, place: from, name }: TarRequest, control: JobControl): void {
+  using start = new Place({ ...from, isReadOnly: true, isMounted: false }, false);
   const out = new TarOut(view, chunksTo(control));
   failpoint('archives.tar.begin');
   if (name === undefined) {

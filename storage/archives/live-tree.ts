@@ -6,6 +6,7 @@ import { attributePolicy } from '../layers/attributes.ts';
 import { showName, splitName } from '../layers/tar/names.ts';
 import type { TarMember } from '../layers/tar/parser.ts';
 import type { ExtractRequest } from './extract.ts';
+
 import { childOf, locate, type Place } from './locate.ts';
 import { memberPath } from './member-path.ts';
 import { removeAt } from './remove-at.ts';
@@ -17,6 +18,8 @@ const DEVICE_MINOR_MAX = 0xf_ffff;
 /** Directories kept open: a tar lists those of one after another. */
 const OPEN_MAX = 64;
 const IMPLIED_MODE = 0o755;
+
+type LiveTreeRequest = Omit<ExtractRequest, 'tar' | 'what'>;
 
 /** A file under construction. */
 export interface OpenMember {
@@ -32,14 +35,14 @@ export interface OpenMember {
  * a race inside the container's own files.
  */
 export class LiveTree implements Disposable {
-  readonly #request: ExtractRequest;
+  readonly #request: LiveTreeRequest;
   readonly #point: string;
   readonly #open = new Map<string, Place>();
   /** Set last: writing into a directory changes its time. */
   readonly #directoryTimes = new Map<string, TarMember>();
 
   /** Throws as `locate`; invalid_argument when the path is no directory; forbidden when it may not be written to. */
-  constructor(request: ExtractRequest) {
+  constructor(request: LiveTreeRequest) {
     this.#request = request;
     using point = locate(request.view, request.path, { followLast: true });
     refuseExtractionPoint(point);

@@ -8,6 +8,7 @@ import {
   readLink,
   reopen,
   type FileStatus,
+  type FileTime,
 } from '../../daemon/base/kernel/files.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { attributePolicy } from '../layers/attributes.ts';
@@ -36,9 +37,13 @@ export class TarOut {
   /** Names in the tar of files that have several. */
   readonly #linked = new Map<string, string>();
 
-  constructor(view: FilesView, out: TarChunks) {
+  /** Of all entries; undefined = each its own. */
+  readonly #mtime: { mtime?: FileTime };
+
+  constructor(view: FilesView, out: TarChunks, options: { mtime?: FileTime } = {}) {
     this.#view = view;
     this.#out = out;
+    this.#mtime = options;
   }
 
   /** A place with everything below it, called `name` in the tar. Children in the order of their bytes. */
@@ -73,7 +78,9 @@ export class TarOut {
     if (!status.isDirectory && status.links > 1) {
       const first = this.#linked.get(status.identity);
       if (first !== undefined) {
-        this.#out.write(encodeHeader({ ...status, type: 'link', size: 0, name, linkName: first }));
+        this.#out.write(
+          encodeHeader({ ...status, ...this.#mtime, type: 'link', size: 0, name, linkName: first }),
+        );
         return;
       }
       this.#linked.set(status.identity, name);
@@ -92,13 +99,20 @@ export class TarOut {
       }
       case 'symlink':
         this.#out.write(
-          encodeHeader({ ...status, type: 'symlink', size: 0, name, linkName: readLink(place.fd) }),
+          encodeHeader({
+            ...status,
+            ...this.#mtime,
+            type: 'symlink',
+            size: 0,
+            name,
+            linkName: readLink(place.fd),
+          }),
         );
         return;
       case 'character':
       case 'block':
       case 'fifo':
-        this.#out.write(encodeHeader({ ...status, type: status.type, size: 0, name }));
+        this.#out.write(encodeHeader({ ...status, ...this.#mtime, type: status.type, size: 0, name }));
         return;
       default:
         unreachable(status.type);
@@ -125,7 +139,13 @@ export class TarOut {
       }
       if (child.status.isDirectory && isOfContainerRun(place, child)) {
         this.#out.write(
-          encodeHeader({ ...child.status, type: 'directory', size: 0, name: `${prefix}${name}/` }),
+          encodeHeader({
+            ...child.status,
+            ...this.#mtime,
+            type: 'directory',
+            size: 0,
+            name: `${prefix}${name}/`,
+          }),
         );
       } else {
         this.#entry(child, `${prefix}${name}`, depth + 1);
@@ -171,7 +191,9 @@ export class TarOut {
   #header(status: FileStatus, { name, fd }: { name: string; fd: number }): void {
     const type = status.isDirectory ? 'directory' : 'file';
     const size = status.isDirectory ? 0 : status.size;
-    this.#out.write(encodeHeader({ ...status, type, size, name, attributes: attributesOf(fd) }));
+    this.#out.write(
+      encodeHeader({ ...status, ...this.#mtime, type, size, name, attributes: attributesOf(fd) }),
+    );
   }
 
   #content(fd: number, size: number): void {

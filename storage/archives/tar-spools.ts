@@ -16,8 +16,11 @@ export class TarSpools {
   }
 
   /** Receives and decompresses all of it. Rejects as `SpoolDirectory.fill` and `decompress`; then nothing is left. */
-  spool(source: Readable, { what, signal }: { what: string; signal: AbortSignal }): Promise<Spool> {
-    const plain = Readable.from(decompress(source, what), { objectMode: true, highWaterMark: 1 });
-    return this.#spools.fill(plain, { what, signal, inflate: false });
+  spool(
+    source: Readable,
+    options: { what: string; signal: AbortSignal; seen?: (chunk: Buffer) => void },
+  ): Promise<Spool> {
+    const plain = Readable.from(decompress(source, options.what), { objectMode: true, highWaterMark: 1 });
+    return this.#spools.fill(plain, { ...options, inflate: false });
   }
 }

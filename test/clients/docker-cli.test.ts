@@ -19,6 +19,7 @@ describeEngine(
       HOME: engine.daemon.paths.root,
       DOCKER_HOST: `unix://${engine.daemon.paths.socket}`,
       TERM: 'xterm',
+      DOCKER_BUILDKIT: '0',
     });
     const docker = (...args: string[]): Promise<Said> =>
       new Promise((resolve) => {
@@ -61,6 +62,34 @@ describeEngine(
         err: 'err\n',
       });
       expect(await must('ps', '--all', '--quiet')).toBe('');
+    });
+
+    test('build, commit, history: the classic builder as the CLI shows it', async () => {
+      const folder = `${engine.daemon.paths.root}/context`;
+      mkdirSync(folder);
+      writeFileSync(`${folder}/Dockerfile`, 'FROM busybox\nCOPY hello /\nRUN cat /hello\nCMD cat /hello\n');
+      writeFileSync(`${folder}/hello`, 'built\n');
+      writeFileSync(`${folder}/.dockerignore`, 'junk\n');
+      writeFileSync(`${folder}/junk`, 'never sent\n');
+      const said = await must('build', '-t', 'built:1', '--label', 'a=b', folder);
+      expect(said).toContain('Step 3/5 : RUN cat /hello\n ---> Running in ');
+      expect(said).toContain('\nbuilt\n');
+      expect(said).toMatch(/Successfully built [0-9a-f]{12}\nSuccessfully tagged built:1$/);
+      expect(await must('build', '-q', folder)).toMatch(/^sha256:/);
+      expect(await must('run', '--name', 'made', 'built:1')).toBe('built');
+      expect(await must('commit', '-m', 'why', '-c', 'CMD echo changed', 'made', 'committed')).toMatch(
+        /^sha256:/,
+      );
+      expect(await must('run', '--rm', 'committed')).toBe('changed');
+      expect(await must('history', '--format', '{{.Comment}}', 'committed')).toMatch(/^why/);
+      writeFileSync(`${folder}/Dockerfile`, 'FROM busybox\nRUN exit 7\n');
+      const { code, err } = await docker('build', folder);
+      expect(code).toBe(7);
+      expect(err).toContain("The command '/bin/sh -c exit 7' returned a non-zero code: 7");
+      await must('rm', '--force', 'made');
+      await must('rmi', '--force', 'committed', 'built:1');
+      await must('container', 'prune', '--force');
+      await must('image', 'prune', '--force');
     });
 
     test.each([

@@ -345,6 +345,10 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
       resize: nothing,
       inspect: () => Promise.resolve(EXEC),
     },
+    builds: {
+      build: () => Readable.from([{ stream: 'Successfully built a1b2\n' }]),
+      prune: () => Promise.resolve({ CachesDeleted: null, SpaceReclaimed: 0 }),
+    },
     images: {
       list: () => Promise.resolve([IMAGE_SUMMARY]),
       inspect: () => Promise.resolve(IMAGE),
@@ -394,6 +398,7 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
     containers: { ...base.containers, ...overrides.containers },
     execs: { ...base.execs, ...overrides.execs },
     images: { ...base.images, ...overrides.images },
+    builds: { ...base.builds, ...overrides.builds },
     networks: { ...base.networks, ...overrides.networks },
     volumes: { ...base.volumes, ...overrides.volumes },
     events: { ...base.events, ...overrides.events },

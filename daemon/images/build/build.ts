@@ -1,0 +1,226 @@
+import type { Readable } from 'node:stream';
+import type { ProgressMessage, RegistryAuth } from '../../../api/types/image.ts';
+import type { BuildRequest } from '../../../api/types/ports.ts';
+import { EngineError, errorText, invalidArgument } from '../../base/errors.ts';
+import { failpoint } from '../../base/failpoint.ts';
+import { shortId } from '../../base/ids.ts';
+import { familiarName, type Reference } from '../../../storage/references/reference.ts';
+import type { LoadContext } from '../load.ts';
+import { parseTarget } from '../target.ts';
+import { nameImage } from '../naming.ts';
+import type { PullOptions } from '../pull/pull.ts';
+import { BuildArgs } from './args.ts';
+import { receiveContext } from './context/receive.ts';
+import { parseDockerfile, parseInstruction, type Instruction } from './dockerfile/parse.ts';
+import { planStages, type Plan, type Stage } from './dockerfile/stages.ts';
+import type { BuildDeps } from './ports.ts';
+import { BuildProgress } from './progress.ts';
+import type { Build, StageState } from './state.ts';
+import { argStep, configStep, maintainerStep, readArgs } from './steps/config-step.ts';
+import { filesStep, workdirStep } from './steps/files-step.ts';
+import { fromStep } from './steps/from-step.ts';
+import { CommandFailedError, runStep } from './steps/run-step.ts';
+
+export interface BuilderContext {
+  images: LoadContext;
+  deps: BuildDeps;
+  pull(options: PullOptions): AsyncIterable<ProgressMessage>;
+}
+
+/**
+ * Docker's classic builder: instruction by instruction, each an image made of the one before. Errors of the request and
+ * of the Dockerfile are thrown before the first message; later ones are the last message. When nobody listens any more
+ * the build ends, and nothing of it runs on.
+ */
+export async function* buildImage(
+  context: BuilderContext,
+  tar: Readable,
+  request: BuildRequest,
+): AsyncGenerator<ProgressMessage> {
+  const names = request.tags.map((tag) => parseName(tag));
+  const stop = new AbortController();
+  const signal = AbortSignal.any([stop.signal, request.signal]);
+  await using received = await receiveContext(context.deps.spools, tar, {
+    dockerfile: request.dockerfile,
+    signal,
+  });
+  const plan = withLabels(planStages(parseDockerfile(received.dockerfile), request.target), request.labels);
+  const progress = new BuildProgress();
+  const build: Build = {
+    ...context,
+    request,
+    progress,
+    signal,
+    args: new BuildArgs(request.args),
+    escape: plan.escape,
+    context: received,
+    stages: [],
+    auth: (domain) => authFor(request.auths, domain),
+  };
+  const work = runPlan(build, plan, names).finally(() => progress.end());
+  // Its failure is thrown below, when everything it said has been passed on.
+  work.catch(() => undefined /* see above */);
+  try {
+    yield* request.quiet ? quietly(progress, work) : progress.messages();
+    await work;
+  } catch (error) {
+    if (!(error instanceof CommandFailedError)) {
+      throw error;
+    }
+    const { message, exitCode } = error;
+    yield { errorDetail: { code: exitCode, message }, error: message };
+  } finally {
+    stop.abort(new EngineError('canceled', 'build: the client closed the connection'));
+    progress.end();
+    await Promise.allSettled([work]);
+  }
+}
+
+/** Nothing but the image's id; when it fails, all that was said. */
+async function* quietly(progress: BuildProgress, work: Promise<string>): AsyncGenerator<ProgressMessage> {
+  const said: ProgressMessage[] = [];
+  for await (const message of progress.messages()) {
+    said.push(message);
+  }
+  try {
+    yield { stream: `${await work}\n` };
+  } catch (error) {
+    yield* said;
+    throw error;
+  }
+}
+
+/** Answers the id of the last stage's image. */
+async function runPlan(build: Build, plan: Plan, names: readonly Reference[]): Promise<string> {
+  const { progress, args } = build;
+  const total = plan.globalArgs.length + plan.stages.reduce((sum, { steps }) => sum + 1 + steps.length, 0);
+  let number = 0;
+  if (build.request.cacheFrom.length > 0) {
+    const ignored = build.request.cacheFrom.join(' ');
+    progress.say(
+      `[Warning] cache-from [${ignored}] is not used: only what was built here is taken from the cache\n`,
+    );
+  }
+  const announce = ({ text }: Instruction): void => {
+    number += 1;
+    progress.say(`Step ${number}/${total} : ${text}`);
+    progress.say('\n');
+  };
+  for (const instruction of plan.globalArgs) {
+    announce(instruction);
+    for (const { name, fallback } of readArgs(build, instruction, args.globals)) {
+      args.declareGlobal(name, fallback);
+    }
+  }
+  let imageId = '';
+  for (const stage of plan.stages) {
+    imageId = await runStage(build, stage, announce);
+    build.stages.push({ name: stage.name, imageId });
+    progress.send({ aux: { ID: imageId } });
+  }
+  if (args.unused.length > 0) {
+    progress.say(`[Warning] One or more build-args [${args.unused.join(' ')}] were not consumed\n`);
+  }
+  failpoint('images.build.name');
+  nameImage(build.images, imageId, names);
+  progress.say(`Successfully built ${shortId(imageId)}\n`);
+  for (const name of names) {
+    progress.say(`Successfully tagged ${familiarName(name)}\n`);
+  }
+  return imageId;
+}
+
+async function runStage(
+  build: Build,
+  stage: Stage,
+  announce: (instruction: Instruction) => void,
+): Promise<string> {
+  build.args.newStage();
+  announce(stage.from);
+  const state = await fromStep(build, stage);
+  await runTriggers(build, state, stage);
+  for (const instruction of stage.steps) {
+    build.signal.throwIfAborted();
+    announce(instruction);
+    await dispatch(build, state, instruction);
+    build.progress.say(` ---> ${shortId(state.imageId)}\n`);
+  }
+  if (state.imageId === '') {
+    throw invalidArgument('No image was generated. Is your Dockerfile empty?');
+  }
+  return state.imageId;
+}
+
+/** ONBUILD of the base. */
+async function runTriggers(build: Build, state: StageState, { from }: Stage): Promise<void> {
+  const triggers = state.config.OnBuild ?? [];
+  if (triggers.length === 0) {
+    return;
+  }
+  state.config = { ...state.config, OnBuild: null };
+  build.progress.say(`# Executing ${triggers.length} build trigger${triggers.length === 1 ? '' : 's'}\n`);
+  for (const trigger of triggers) {
+    const instruction = parseInstruction(trigger, from.line);
+    if (['ONBUILD', 'FROM', 'MAINTAINER'].includes(instruction.name)) {
+      throw invalidArgument(`${instruction.name} isn't allowed as an ONBUILD trigger`);
+    }
+    await dispatch(build, state, instruction);
+    build.progress.say(` ---> ${shortId(state.imageId)}\n`);
+  }
+}
+
+function dispatch(build: Build, state: StageState, instruction: Instruction): Promise<void> {
+  switch (instruction.name) {
+    case 'RUN':
+      return runStep(build, state, instruction);
+    case 'COPY':
+    case 'ADD':
+      return filesStep(build, state, instruction);
+    case 'WORKDIR':
+      return workdirStep(build, state, instruction);
+    case 'ARG':
+      return argStep(build, state, instruction);
+    case 'MAINTAINER':
+      return maintainerStep(build, state, instruction);
+    default:
+      return configStep(build, state, instruction);
+  }
+}
+
+/** Labels of the request are one more instruction of the last stage. */
+function withLabels(plan: Plan, labels: Readonly<Record<string, string>>): Plan {
+  const last = plan.stages.at(-1);
+  const keys = Object.keys(labels).toSorted();
+  if (last === undefined || keys.length === 0) {
+    return plan;
+  }
+  const rest = keys.map((key) => `${quote(key)}=${quote(labels[key] ?? '')}`).join(' ');
+  const label: Instruction = { line: 0, name: 'LABEL', text: `LABEL ${rest}`, flags: new Map(), rest };
+  return { ...plan, stages: [...plan.stages.slice(0, -1), { ...last, steps: [...last.steps, label] }] };
+}
+
+/** One word in single quotes, whatever is in it. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'"'"'`)}'`;
+}
+
+function parseName(text: string): Reference {
+  try {
+    return parseTarget(text, '');
+  } catch (error) {
+    throw invalidArgument(errorText(error), { cause: error });
+  }
+}
+
+/** The CLI names Docker's own registry by its old address, others by host or URL. */
+function authFor(auths: Readonly<Record<string, RegistryAuth>>, domain: string): RegistryAuth {
+  const names =
+    domain === 'docker.io' ? ['https://index.docker.io/v1/', 'docker.io', 'index.docker.io'] : [domain];
+  for (const [key, auth] of Object.entries(auths)) {
+    const host = key.replace(/^https?:\/\//, '').replace(/\/.*$/, '');
+    if (names.includes(key) || (domain !== 'docker.io' && names.includes(host))) {
+      return auth;
+    }
+  }
+  return {};
+}

@@ -1,0 +1,134 @@
+import { createHash, type Hash } from 'node:crypto';
+import { invalidArgument, unreachable } from '../../../base/errors.ts';
+import { limits } from '../../../base/limits.ts';
+import { memberPath } from '../../../../storage/archives/member-path.ts';
+import { showName, splitName } from '../../../../storage/layers/tar/names.ts';
+import type { TarMember, TarSink } from '../../../../storage/layers/tar/parser.ts';
+
+/** Something in a build's context. The bytes of a file stay in the tar that was sent. */
+export interface ContextEntry {
+  /** Below the context's root, a byte string without leading slash. */
+  path: string;
+  member: TarMember;
+  /** sha256 of a file's content; `''` for anything else. */
+  digest: string;
+}
+
+const IMPLIED: Omit<TarMember, 'name'> = {
+  type: 'directory',
+  linkName: '',
+  size: 0,
+  mode: 0o755,
+  uid: 0,
+  gid: 0,
+  mtime: { seconds: 0, nanoseconds: 0 },
+  major: 0,
+  minor: 0,
+  attributes: new Map(),
+  offset: 0,
+};
+
+/**
+ * Notes what the tar of a context holds while it passes by: nothing of it is ever unpacked as it is, so that no name in
+ * it can lead anywhere. Later members win over earlier ones of the same name.
+ */
+export class ContextEntries implements TarSink {
+  readonly #entries = new Map<string, ContextEntry>();
+  #file: { entry: ContextEntry; hash: Hash } | undefined;
+
+  raw(): void {
+    // Headers and padding say nothing more.
+  }
+
+  member(member: TarMember): void {
+    const path = memberPath(member.name);
+    if (path === '') {
+      return;
+    }
+    if (this.#entries.size >= limits.contextEntriesMax) {
+      throw invalidArgument(`build context: more than ${limits.contextEntriesMax} files`);
+    }
+    const entry = { path, member, digest: '' };
+    switch (member.type) {
+      case 'file':
+        this.#file = { entry, hash: createHash('sha256') };
+        break;
+      case 'link':
+        this.#put(this.#linked(entry));
+        break;
+      case 'directory':
+      case 'symlink':
+        this.#put(entry);
+        break;
+      case 'character':
+      case 'block':
+      case 'fifo':
+        // No build reads them from a context; dockerd's clients leave them out.
+        throw invalidArgument(`build context: entry ${showName(member.name)} is a ${member.type}`);
+      default:
+        unreachable(member.type);
+    }
+  }
+
+  data(bytes: Buffer): void {
+    this.#file?.hash.update(bytes);
+  }
+
+  memberEnd(): void {
+    const file = this.#file;
+    if (file !== undefined) {
+      this.#file = undefined;
+      this.#put({ ...file.entry, digest: file.hash.digest('hex') });
+    }
+  }
+
+  /** By path. */
+  get all(): Map<string, ContextEntry> {
+    return this.#entries;
+  }
+
+  /** A further name of a file that came before: the same bytes. */
+  #linked(entry: ContextEntry): ContextEntry {
+    const target = this.#entries.get(memberPath(entry.member.linkName));
+    if (target === undefined || target.member.type === 'directory') {
+      throw invalidArgument(
+        `build context: entry ${showName(entry.member.name)}: hard link to ${showName(entry.member.linkName)}, ` +
+          'which is no file of it',
+      );
+    }
+    return { ...target, path: entry.path };
+  }
+
+  #put(entry: ContextEntry): void {
+    this.#parents(entry.path);
+    const before = this.#entries.get(entry.path);
+    if (before?.member.type === 'directory' && entry.member.type !== 'directory') {
+      this.#removeBelow(entry.path);
+    }
+    this.#entries.set(entry.path, entry);
+  }
+
+  #parents(path: string): void {
+    const { parent } = splitName(path);
+    if (parent === '') {
+      return;
+    }
+    const known = this.#entries.get(parent);
+    if (known?.member.type === 'directory') {
+      return;
+    }
+    if (known !== undefined) {
+      throw invalidArgument(`build context: entry ${showName(path)} lies in something that is no directory`);
+    }
+    this.#put({ path: parent, member: { ...IMPLIED, name: parent }, digest: '' });
+  }
+
+  #removeBelow(path: string): void {
+    const prefix = `${path}/`;
+    for (const known of this.#entries.keys()) {
+      if (known.startsWith(prefix)) {
+        this.#entries.delete(known);
+      }
+    }
+  }
+}

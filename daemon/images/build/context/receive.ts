@@ -1,0 +1,95 @@
+import type { Readable } from 'node:stream';
+import { invalidArgument } from '../../../base/errors.ts';
+import { failpoint } from '../../../base/failpoint.ts';
+import { limits } from '../../../base/limits.ts';
+import { toBytes, toText } from '../../../../storage/archives/view.ts';
+import { TarParser } from '../../../../storage/layers/tar/parser.ts';
+import type { Spool } from '../../../../storage/tarballs/spool.ts';
+import type { BuildSpools } from '../ports.ts';
+import { ContextEntries, type ContextEntry } from './entries.ts';
+import { ignoreTest } from './ignore.ts';
+import { ContextTree } from './tree.ts';
+
+/** A context as it was sent: on disk as one tar, known by its members. */
+export interface ReceivedContext extends AsyncDisposable {
+  tree: ContextTree;
+  fd: number;
+  dockerfile: string;
+}
+
+const IGNORE_FILE = '.dockerignore';
+const IGNORE_BYTES_MAX = 1024 * 1024;
+
+/** Receives all of it; a client that leaves meanwhile has caused nothing. Throws invalid_argument. */
+export async function receiveContext(
+  spools: BuildSpools,
+  tar: Readable,
+  options: { dockerfile: string; signal: AbortSignal },
+): Promise<ReceivedContext> {
+  const { signal } = options;
+  const entries = new ContextEntries();
+  const parser = new TarParser(entries, 'build context');
+  const seen = (chunk: Buffer): void => parser.push(chunk);
+  const spool = await spools.spool(tar, { what: 'build context', signal, seen });
+  try {
+    if (spool.size > 0) {
+      parser.end();
+    }
+    failpoint('images.build.context');
+    const all = new ContextTree(entries.all);
+    const dockerfile = await readDockerfile(spool, all, options.dockerfile);
+    const kept = withoutIgnored(entries.all, await readIgnoreFile(spool, all), options.dockerfile);
+    const tree = new ContextTree(kept);
+    return { tree, fd: spool.fd, dockerfile, [Symbol.asyncDispose]: () => spool[Symbol.asyncDispose]() };
+  } catch (error) {
+    await spool[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function readDockerfile(spool: Spool, tree: ContextTree, path: string): Promise<string> {
+  let found = tree.find(toBytes(path))?.entry;
+  if (found === undefined && path === 'Dockerfile') {
+    // As dockerd: people on systems without capitals.
+    found = tree.find('dockerfile')?.entry;
+  }
+  if (found?.member.type !== 'file') {
+    throw invalidArgument(`Cannot locate specified Dockerfile: ${path}`);
+  }
+  if (found.member.size === 0) {
+    throw invalidArgument(`the Dockerfile (${path}) cannot be empty`);
+  }
+  return (await readFile(spool, found, limits.dockerfileBytesMax)).toString('utf8');
+}
+
+async function readIgnoreFile(spool: Spool, tree: ContextTree): Promise<string> {
+  const entry = tree.find(IGNORE_FILE)?.entry;
+  return entry?.member.type === 'file'
+    ? (await readFile(spool, entry, IGNORE_BYTES_MAX)).toString('utf8')
+    : '';
+}
+
+function readFile(spool: Spool, { path, member }: ContextEntry, bytesMax: number): Promise<Buffer> {
+  if (member.size > bytesMax) {
+    throw invalidArgument(`build context: ${toText(path)} is larger than ${bytesMax} bytes`);
+  }
+  return spool.read(member.offset, member.size);
+}
+
+/**
+ * Without the Dockerfile and `.dockerignore` where that leaves them out. As with dockerd nothing else is taken away:
+ * clients apply the file before they send, and what they send anyway is meant to be there.
+ */
+function withoutIgnored(
+  entries: ReadonlyMap<string, ContextEntry>,
+  ignoreFile: string,
+  dockerfile: string,
+): ReadonlyMap<string, ContextEntry> {
+  const isIgnored = ignoreTest(ignoreFile);
+  const doomed = [dockerfile, IGNORE_FILE].filter((path) => isIgnored(path));
+  const kept = new Map(entries);
+  for (const path of doomed) {
+    kept.delete(toBytes(path));
+  }
+  return kept;
+}

@@ -1,0 +1,70 @@
+import type { Duplex, Readable } from 'node:stream';
+import type { ContainerCreateRequest } from '../../../api/types/container.ts';
+import type { ChangesRequest } from '../../../storage/archives/changes.ts';
+import type { PlaceRequest } from '../../../storage/archives/place.ts';
+import type { ExtractRequest } from '../../../storage/archives/extract.ts';
+import type { Selected, SelectRequest } from '../../../storage/archives/select.ts';
+import type { Spool } from '../../../storage/tarballs/spool.ts';
+import type { OpenFile } from '../../base/kernel/safepath.ts';
+import type { LayerTar } from '../child.ts';
+
+/** Containers that RUN needs. Satisfied by the container domain. */
+export interface BuildContainers {
+  create(
+    name: string | undefined,
+    body: ContainerCreateRequest,
+    options: { signal: AbortSignal },
+  ): Promise<{ Id: string }>;
+  attach(
+    ref: string,
+    options: { logs: boolean; stream: boolean; stdin: boolean; stdout: boolean; stderr: boolean },
+  ): Promise<{ connect(socket: Duplex): Promise<void>; abandon(): void }>;
+  start(ref: string, options: object): Promise<void>;
+  wait(
+    ref: string,
+    options: { condition: 'not-running'; signal: AbortSignal },
+  ): Promise<{ done: Promise<{ StatusCode: number; Error?: { Message: string } }> }>;
+  kill(ref: string, options: object): Promise<void>;
+  remove(ref: string, options: { volumes: boolean; force: boolean; link: boolean }): Promise<void>;
+  /** What a container changed of its image's files, as the tar of a layer. */
+  layerOf(ref: string, signal: AbortSignal): Promise<LayerTar & AsyncDisposable>;
+}
+
+/** Threads that walk files. Satisfied by `storage/archives`. */
+export interface BuildArchives {
+  place(request: PlaceRequest, signal?: AbortSignal): Promise<void>;
+  select(request: SelectRequest, signal?: AbortSignal): Promise<Selected[]>;
+  extract(request: ExtractRequest, signal?: AbortSignal): Promise<void>;
+  layerFile(
+    request: ChangesRequest,
+    fd: number,
+    signal?: AbortSignal,
+  ): Promise<{ bytes: number; changes: number }>;
+}
+
+/** Overlays out of sight. Satisfied by `runtime/mounts`. */
+export interface BuildMounts {
+  hiddenView(lowers: readonly string[]): OpenFile;
+  /** To be thrown away with what is written into it. */
+  scratchOverlay(layout: { lowers: string[]; upper: string; work: string; merged: string }): OpenFile;
+}
+
+/** What clients send, on disk, decompressed. Satisfied by `storage/archives`. */
+export interface BuildSpools {
+  spool(
+    source: Readable,
+    options: { what: string; signal: AbortSignal; seen?: (chunk: Buffer) => void },
+  ): Promise<Spool>;
+  written(write: (fd: number) => Promise<number>): Promise<Spool>;
+}
+
+export interface BuildDeps {
+  containers: BuildContainers;
+  archives: BuildArchives;
+  mounts: BuildMounts;
+  spools: BuildSpools;
+  /** Ids of `user:group` by the account files below a root. Throws invalid_argument. */
+  resolveUser(root: number, text: string): { uid: number; gid: number };
+  /** A directory of ours that is emptied at each start of the daemon. */
+  temporary: string;
+}

@@ -1,0 +1,105 @@
+import { Duplex } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
+import type { ProgressMessage } from '../../../api/types/image.ts';
+import { limits } from '../../base/limits.ts';
+
+const FRAME_HEAD_BYTES = 8;
+const STDERR = 2;
+const RED = '\u001B[91m';
+const PLAIN = '\u001B[0m';
+
+/**
+ * What a build says, kept until its client has taken it. Who says much waits for the client; what the engine itself
+ * says is short and does not.
+ */
+export class BuildProgress {
+  #queue: ProgressMessage[] = [];
+  #bytes = 0;
+  #wake: (() => void) | undefined;
+  #drained: (() => void)[] = [];
+  #isOver = false;
+
+  say(stream: string): void {
+    this.send({ stream });
+  }
+
+  send(message: ProgressMessage): void {
+    this.#queue.push(message);
+    this.#bytes += message.stream?.length ?? 0;
+    this.#wake?.();
+  }
+
+  /** Nothing more comes. */
+  end(): void {
+    this.#isOver = true;
+    this.#wake?.();
+    this.#letGo();
+  }
+
+  /** Resolves when there is room for more. */
+  async room(): Promise<void> {
+    while (this.#bytes > limits.buildOutputBytesMax && !this.#isOver) {
+      await new Promise<void>((resolve) => this.#drained.push(resolve));
+    }
+  }
+
+  async *messages(): AsyncGenerator<ProgressMessage> {
+    for (;;) {
+      const queue = this.#queue;
+      this.#queue = [];
+      this.#bytes = 0;
+      this.#letGo();
+      yield* queue;
+      if (this.#queue.length > 0) {
+        continue;
+      }
+      if (this.#isOver) {
+        return;
+      }
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      this.#wake = undefined;
+    }
+  }
+
+  #letGo(): void {
+    const waiting = this.#drained;
+    this.#drained = [];
+    waiting.forEach((resolve) => resolve());
+  }
+}
+
+/** A client's end of an attached container: its framed output becomes messages, what it says to stderr in red. */
+export function outputTo(progress: BuildProgress): Duplex {
+  let pending: Buffer = Buffer.alloc(0);
+  const decoders = new Map<number, StringDecoder>();
+  const take = (): void => {
+    while (pending.length >= FRAME_HEAD_BYTES) {
+      const end = FRAME_HEAD_BYTES + pending.readUInt32BE(4);
+      if (pending.length < end) {
+        return;
+      }
+      const stream = pending[0] ?? 1;
+      const decoder = decoders.get(stream) ?? new StringDecoder('utf8');
+      decoders.set(stream, decoder);
+      const text = decoder.write(pending.subarray(FRAME_HEAD_BYTES, end));
+      progress.say(stream === STDERR ? `${RED}${text}${PLAIN}` : text);
+      pending = pending.subarray(end);
+    }
+  };
+  return new Duplex({
+    // It has nothing to tell the container.
+    read: () => undefined,
+    write: (chunk: Buffer, _encoding, done) => {
+      pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
+      take();
+      void goOn(progress, done);
+    },
+  });
+}
+
+async function goOn(progress: BuildProgress, done: () => void): Promise<void> {
+  await progress.room();
+  done();
+}

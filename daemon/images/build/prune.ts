@@ -1,0 +1,76 @@
+import type { BuildPruneReport } from '../../../api/types/image.ts';
+import type { Filters } from '../../../api/types/ports.ts';
+import { invalidArgument, isEngineError } from '../../base/errors.ts';
+import { parseMoment } from '../../base/moment.ts';
+import type { ImageRecord } from '../image-index.ts';
+import { createdOf } from '../list.ts';
+import type { LoadContext } from '../load.ts';
+import { removeImage } from '../removal.ts';
+
+/**
+ * Removes what steps of builds made and nothing needs: no name, no container, no image made from it. What a named image
+ * was made from stays: its next build begins there.
+ */
+export async function pruneBuilds(context: LoadContext, filters: Filters): Promise<BuildPruneReport> {
+  const { deps, index } = context;
+  const passes = pruneTest(filters, deps.clock.nowNano());
+  const layerBytes = new Map(
+    [...index.layerIds()].map((id) => [index.layer(id).chainId, index.layer(id).sizeBytes]),
+  );
+  const deleted: string[] = [];
+  for (const image of index.images()) {
+    const { id } = image.row;
+    const isNeeded =
+      index.tagsOf(id).length + index.digestsOf(id).length > 0 ||
+      index.childrenOf(id).length > 0 ||
+      deps.users(id).length > 0;
+    if (index.isStep(id) && !isNeeded && passes(image)) {
+      deleted.push(...(await removeQuietly(context, id)));
+    }
+  }
+  const images = deleted.filter((id) => !layerBytes.has(id));
+  const reclaimed = deleted.reduce((sum, id) => sum + (layerBytes.get(id) ?? 0), 0);
+  deps.journal.commit((emit) =>
+    emit({ type: 'builder', action: 'prune', actorId: '', attributes: { reclaimed: String(reclaimed) } }),
+  );
+  return { CachesDeleted: images.length === 0 ? null : images, SpaceReclaimed: reclaimed };
+}
+
+async function removeQuietly(context: LoadContext, id: string): Promise<string[]> {
+  try {
+    const items = await removeImage(context, id, { force: false, noprune: false });
+    return items.flatMap(({ Deleted }) => Deleted ?? []);
+  } catch (error) {
+    if (!isEngineError(error, 'conflict')) {
+      throw error;
+    }
+    // Somebody began to use it.
+    return [];
+  }
+}
+
+/** Pure. Throws invalid_argument for a key that this engine's cache has no answer to. */
+export function pruneTest(filters: Filters, nowNano: bigint): (image: ImageRecord) => boolean {
+  const tests: ((image: ImageRecord) => boolean)[] = [];
+  for (const [key, values] of filters) {
+    switch (key) {
+      case 'until': {
+        const [value = '', ...others] = values;
+        if (others.length > 0) {
+          throw invalidArgument('more than one until filter specified');
+        }
+        const limitMs = Number(parseMoment(value, nowNano) / 1_000_000n);
+        tests.push((image) => createdOf(image) <= limitMs);
+        break;
+      }
+      case 'id':
+        tests.push(({ row }) =>
+          values.some((value) => row.id === value || row.id.startsWith(`sha256:${value}`)),
+        );
+        break;
+      default:
+        throw invalidArgument(`invalid filter '${key}'`);
+    }
+  }
+  return (image) => tests.every((test) => test(image));
+}

@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { FilesView } from '../../../storage/archives/view.ts';
+import { failpoint } from '../../base/failpoint.ts';
+import { OpenFile, openRoot } from '../../base/kernel/safepath.ts';
+import type { LayerTar } from '../child.ts';
+import type { Build } from './state.ts';
+
+/** The files of an image, to be read. */
+export class ReadRoot implements AsyncDisposable {
+  readonly view: FilesView;
+  readonly #file: OpenFile;
+
+  constructor(file: OpenFile) {
+    this.#file = file;
+    this.view = viewOf(file);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#file.closeOnPool();
+  }
+}
+
+/** The files of an image, to be written to; what is written becomes a layer. */
+export class WriteRoot implements AsyncDisposable {
+  readonly view: FilesView;
+  readonly #build: Build;
+  readonly #lowers: readonly string[];
+  readonly #directory: string;
+  readonly #file: OpenFile;
+
+  constructor(build: Build, at: { lowers: readonly string[]; directory: string; file: OpenFile }) {
+    this.#build = build;
+    this.#lowers = at.lowers;
+    this.#directory = at.directory;
+    this.#file = at.file;
+    this.view = viewOf(at.file);
+  }
+
+  /** The tar of what was written so far. */
+  async layer(): Promise<LayerTar & AsyncDisposable> {
+    const { deps, signal } = this.#build;
+    using upper = openRoot(join(this.#directory, 'upper'));
+    using lower = deps.mounts.hiddenView([...this.#lowers]);
+    const request = { upper: upper.fd, merged: this.view.root, lower: lower.fd };
+    failpoint('images.build.layer');
+    let changes = 0;
+    const spool = await deps.spools.written(async (fd) => {
+      const written = await deps.archives.layerFile(request, fd, signal);
+      changes = written.changes;
+      return written.bytes;
+    });
+    return {
+      fd: spool.fd,
+      size: spool.size,
+      isEmpty: changes === 0,
+      [Symbol.asyncDispose]: () => spool[Symbol.asyncDispose](),
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#file.closeOnPool();
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+}
+
+/** `imageId` empty: nothing at all. */
+export async function openReadRoot(build: Build, imageId: string): Promise<ReadRoot> {
+  const empty = join(build.deps.temporary, `build-${randomBytes(8).toString('hex')}`);
+  failpoint('images.build.view');
+  await mkdir(empty, { mode: 0o755 });
+  try {
+    return new ReadRoot(build.deps.mounts.hiddenView(lowersOf(build, imageId, empty)));
+  } finally {
+    // An overlay keeps what it is made of.
+    await rm(empty, { recursive: true, force: true });
+  }
+}
+
+/** An overlay of its own below the directory that each start of the daemon empties. */
+export async function openWriteRoot(build: Build, imageId: string): Promise<WriteRoot> {
+  const { deps } = build;
+  const directory = join(deps.temporary, `build-${randomBytes(8).toString('hex')}`);
+  const [upper = '', work = '', merged = ''] = ['upper', 'work', 'merged'].map((name) =>
+    join(directory, name),
+  );
+  const lowers = lowersOf(build, imageId, merged);
+  failpoint('images.build.overlay');
+  try {
+    await mkdir(directory, { mode: 0o700 });
+    await mkdir(upper, { mode: 0o755 });
+    await mkdir(work, { mode: 0o700 });
+    await mkdir(merged, { mode: 0o755 });
+    const file = deps.mounts.scratchOverlay({ lowers, upper, work, merged });
+    return new WriteRoot(build, { lowers, directory, file });
+  } catch (error) {
+    await rm(directory, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** Topmost first. An overlay needs at least one: of an image without layers it is `empty`. */
+function lowersOf({ images }: Build, imageId: string, empty: string): string[] {
+  const layerIds = imageId === '' ? [] : images.index.find(imageId).row.layerIds;
+  return layerIds.length === 0 ? [empty] : layerIds.map((id) => images.deps.layers.diff(id)).toReversed();
+}
+
+function viewOf(file: OpenFile): FilesView {
+  return { root: file.fd, isReadOnly: false, mounts: [], empty: file.fd };
+}

@@ -1,0 +1,146 @@
+import { createHash } from 'node:crypto';
+import { invalidArgument, notImplemented } from '../../base/errors.ts';
+import { toBytes, toText, type FilesView } from '../../../storage/archives/view.ts';
+import { splitName } from '../../../storage/layers/tar/names.ts';
+import type { TarMember } from '../../../storage/layers/tar/parser.ts';
+import type { ContextEntry } from './context/entries.ts';
+import type { Found } from './context/tree.ts';
+import type { Build } from './state.ts';
+
+interface SourceFacts {
+  /** Last component as it was asked for; a byte string. */
+  name: string;
+  isDirectory: boolean;
+  /** Of names, types, modes, owners, links and contents, not of times. */
+  digest: string;
+}
+
+/** A file or directory that COPY or ADD takes. */
+export type Source = SourceFacts &
+  (
+    | {
+        kind: 'member';
+        /** Of a file. */
+        entry: ContextEntry | undefined;
+        /** It, or what is below it, as members called `name` or lying in it. */
+        members(name: string): TarMember[];
+      }
+    | { kind: 'tree'; path: string }
+  );
+
+const WILD = /[*?[\\]/;
+
+/** Sources within the context. Throws invalid_argument with dockerd's texts for those that are not there. */
+export function contextSources(build: Build, texts: readonly string[], instruction: string): Source[] {
+  const { tree } = build.context;
+  const failed = (why: string): Error => invalidArgument(`${instruction} failed: ${why}`);
+  const sources = texts.flatMap((text) => {
+    if (/^(?:https?|ftp):\/\//i.test(text)) {
+      throw instruction === 'ADD'
+        ? notImplemented(`ADD ${text}: fetching URLs is not supported yet: put the file into the context`)
+        : failed("source can't be a URL for COPY");
+    }
+    const path = cleanSource(text);
+    if (path === undefined) {
+      throw failed(`forbidden path outside the build context: ${text} ()`);
+    }
+    if (WILD.test(path)) {
+      return tree.matching(path).map((match) => contextSource(build, match, tree.find(match)));
+    }
+    const found = tree.find(toBytes(path));
+    if (found === undefined) {
+      throw failed(
+        `file not found in build context or excluded by .dockerignore: stat ${path}: file does not exist`,
+      );
+    }
+    return [contextSource(build, toBytes(path), found)];
+  });
+  if (sources.length === 0) {
+    throw failed('no source files were specified');
+  }
+  return sources;
+}
+
+/** Sources within the files of an image, found and read by a worker. */
+export async function imageSources(
+  { deps, signal }: Build,
+  view: FilesView,
+  texts: readonly string[],
+): Promise<Source[]> {
+  const patterns = texts.map((text) => toBytes(text));
+  const selected = await deps.archives.select({ view, patterns }, signal);
+  for (const [index, text] of texts.entries()) {
+    if (!WILD.test(text) && !selected.some(({ pattern }) => pattern === index)) {
+      throw invalidArgument(`COPY failed: stat ${text}: file does not exist`);
+    }
+  }
+  if (selected.length === 0) {
+    throw invalidArgument('COPY failed: no source files were specified');
+  }
+  return selected.map(({ path, isDirectory, digest }) => ({
+    kind: 'tree',
+    path,
+    name: splitName(path).name,
+    isDirectory,
+    digest,
+  }));
+}
+
+/** Below the context's root; undefined when it leads out of it. */
+function cleanSource(text: string): string | undefined {
+  const parts: string[] = [];
+  for (const part of text.split('/')) {
+    if (part === '..') {
+      if (parts.pop() === undefined) {
+        return undefined;
+      }
+    } else if (part !== '' && part !== '.') {
+      parts.push(part);
+    }
+  }
+  return parts.join('/');
+}
+
+function contextSource(build: Build, asked: string, found: Found | undefined): Source {
+  const { tree } = build.context;
+  const entry = found?.entry;
+  if (found === undefined) {
+    throw invalidArgument(`COPY failed: ${toText(asked)} is a link to nowhere in the build context`);
+  }
+  const { name } = splitName(asked);
+  if (entry !== undefined && entry.member.type !== 'directory') {
+    const members = (target: string): TarMember[] => [{ ...entry.member, name: target }];
+    return {
+      kind: 'member',
+      entry,
+      name,
+      isDirectory: false,
+      digest: digestOf([entry], entry.path),
+      members,
+    };
+  }
+  const below = [...tree.below(found.path)];
+  return {
+    kind: 'member',
+    entry: undefined,
+    name,
+    isDirectory: true,
+    digest: digestOf(below, found.path),
+    members: (target) =>
+      below.map(({ path, member }) => {
+        const relative = found.path === '' ? path : path.slice(found.path.length + 1);
+        return { ...member, name: target === '' ? relative : `${target}/${relative}` };
+      }),
+  };
+}
+
+function digestOf(entries: readonly ContextEntry[], root: string): string {
+  const hash = createHash('sha256');
+  for (const { path, member, digest } of entries) {
+    const { type, mode, uid, gid, size, linkName } = member;
+    const attributes = [...member.attributes].map(([key, value]) => [key, value.toString('base64')]);
+    const facts = [path.slice(root.length), type, mode, uid, gid, size, linkName, digest, attributes];
+    hash.update(`${JSON.stringify(facts)}\n`);
+  }
+  return hash.digest('hex');
+}

@@ -1,0 +1,37 @@
+import type { ContainerConfig } from '../../../api/types/container.ts';
+import type { RegistryAuth } from '../../../api/types/image.ts';
+import type { BuildRequest } from '../../../api/types/ports.ts';
+import type { LoadContext } from '../load.ts';
+import type { PullOptions } from '../pull/pull.ts';
+import type { ProgressMessage } from '../../../api/types/image.ts';
+import type { BuildArgs } from './args.ts';
+import type { ContextTree } from './context/tree.ts';
+import type { BuildDeps } from './ports.ts';
+import type { BuildProgress } from './progress.ts';
+
+/** What all steps of one build share. */
+export interface Build {
+  images: LoadContext;
+  deps: BuildDeps;
+  request: BuildRequest;
+  progress: BuildProgress;
+  args: BuildArgs;
+  escape: string;
+  /** The files that the client sent; their bytes are in `fd`. */
+  context: { tree: ContextTree; fd: number };
+  /** Images of the stages that are done, in order; names in small letters. */
+  stages: { name: string; imageId: string }[];
+  signal: AbortSignal;
+  pull(options: PullOptions): AsyncIterable<ProgressMessage>;
+  auth(domain: string): RegistryAuth;
+}
+
+/** The stage that is being built. */
+export interface StageState {
+  /** `''`: nothing yet. */
+  imageId: string;
+  config: ContainerConfig;
+  author: string;
+  /** A CMD of this Dockerfile: an ENTRYPOINT after it keeps it. */
+  hasOwnCommand: boolean;
+}

@@ -1,0 +1,140 @@
+import type { ContainerCreateRequest } from '../../../../api/types/container.ts';
+import { EngineError, errorText, invalidArgument, isEngineError } from '../../../base/errors.ts';
+import { failpoint } from '../../../base/failpoint.ts';
+import { shortId } from '../../../base/ids.ts';
+import { jsonWords, variablesOf } from '../../changes.ts';
+import type { Instruction } from '../dockerfile/parse.ts';
+import { outputTo } from '../progress.ts';
+import type { Build, StageState } from '../state.ts';
+import { commitStep } from './commit-step.ts';
+
+const SHELL = ['/bin/sh', '-c'];
+
+/** A command of a RUN ended with something else than 0; clients take the code from here. */
+export class CommandFailedError extends EngineError {
+  readonly exitCode: number;
+
+  constructor(command: readonly string[], exitCode: number, why: string) {
+    const reason = why === '' ? `returned a non-zero code: ${exitCode}` : `failed: ${why}`;
+    super('internal', `The command '${command.join(' ')}' ${reason}`);
+    this.exitCode = exitCode;
+  }
+}
+
+/** RUN: its command in a container of the stage's image; what it changed is the layer. */
+export async function runStep(build: Build, state: StageState, instruction: Instruction): Promise<void> {
+  if (state.imageId === '') {
+    throw invalidArgument(
+      `Dockerfile line ${instruction.line}: RUN needs an image with files: FROM is scratch`,
+    );
+  }
+  const { config } = state;
+  const command = jsonWords(instruction.rest) ?? [...(config.Shell ?? SHELL), instruction.rest];
+  const own = variablesOf(config);
+  const toPairs = (values: ReadonlyMap<string, string>): string[] =>
+    [...values].filter(([name]) => !own.has(name)).map(([name, value]) => `${name}=${value}`);
+  const known = toPairs(build.args.known).toSorted();
+  const body: ContainerCreateRequest = {
+    Image: state.imageId,
+    Cmd: command,
+    Entrypoint: [''],
+    Env: [...(config.Env ?? []), ...toPairs(build.args.values)],
+    Healthcheck: { Test: ['NONE'] },
+    AttachStdout: true,
+    AttachStderr: true,
+    HostConfig: build.request.hostConfig,
+  };
+  let containerId = '';
+  await commitStep(build, state, {
+    config,
+    // What the arguments were stands in the history, and tells runs apart.
+    command: known.length === 0 ? command : [`|${known.length}`, ...known, ...command],
+    layer: async () => {
+      containerId = await run(build, body, command);
+      return { tar: await build.deps.containers.layerOf(containerId, build.signal), containerId };
+    },
+    done: async (isOk) => {
+      if (containerId !== '' && (build.request.rm || build.request.forcerm || !isOk)) {
+        await removeContainer(build, containerId, { says: true });
+      }
+    },
+  });
+}
+
+/** Answers the container's id once its command has ended well. */
+async function run(build: Build, body: ContainerCreateRequest, command: readonly string[]): Promise<string> {
+  const { deps, progress, signal, request } = build;
+  failpoint('images.build.run');
+  const { Id } = await deps.containers.create(undefined, body, { signal });
+  const kill = (): void => {
+    // It may have ended by itself.
+    deps.containers.kill(Id, {}).catch((error: unknown) => {
+      build.images.deps.log.debug({ container: Id, err: error }, 'command of a canceled build not killed');
+    });
+  };
+  try {
+    progress.say(` ---> Running in ${shortId(Id)}\n`);
+    const { StatusCode, Error: failure } = await runToEnd(build, Id, kill);
+    signal.throwIfAborted();
+    if (StatusCode !== 0) {
+      throw new CommandFailedError(command, StatusCode, failure?.Message ?? '');
+    }
+    return Id;
+  } catch (error) {
+    if (signal.aborted || request.forcerm) {
+      await removeContainer(build, Id, { says: true });
+    }
+    throw error;
+  }
+}
+
+async function runToEnd(
+  { deps: { containers }, progress, signal }: Build,
+  id: string,
+  kill: () => void,
+): Promise<{ StatusCode: number; Error?: { Message: string } }> {
+  const options = { logs: false, stream: true, stdin: false, stdout: true, stderr: true };
+  const attachment = await containers.attach(id, options);
+  const output = outputTo(progress);
+  const said = attachment.connect(output);
+  signal.addEventListener('abort', kill, { once: true });
+  try {
+    signal.throwIfAborted();
+    await containers.start(id, {});
+    if (signal.aborted) {
+      kill();
+    }
+    // Not given up at the signal: the container is to be at rest when it is removed.
+    const { done } = await containers.wait(id, {
+      condition: 'not-running',
+      signal: new AbortController().signal,
+    });
+    const result = await done;
+    await said;
+    return result;
+  } catch (error) {
+    attachment.abandon();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', kill);
+    output.destroy();
+  }
+}
+
+export async function removeContainer(
+  { deps, progress, images }: Build,
+  id: string,
+  { says }: { says: boolean },
+): Promise<void> {
+  try {
+    failpoint('images.build.remove');
+    await deps.containers.remove(id, { volumes: true, force: true, link: false });
+    if (says) {
+      progress.say(`Removing intermediate container ${shortId(id)}\n`);
+    }
+  } catch (error) {
+    if (!isEngineError(error, 'not_found')) {
+      images.deps.log.error({ container: id, reason: errorText(error) }, 'container of a build stays');
+    }
+  }
+}
