@@ -3,6 +3,7 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { TestDaemon } from '../support/daemon.ts';
+import { migrations } from '../../storage/database/migrations/index.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
 import { until } from '../support/http.ts';
 import { differences } from '../support/oracle.ts';
@@ -134,8 +135,32 @@ function schemaOf(file: string): number {
 
 /** Puts the database back to the schema of the first release, with all that it holds. */
 function downgrade(file: string): void {
+  const [initial] = migrations;
+  const first = new Database(':memory:');
+  first.exec(initial?.sql ?? '');
   const connection = new Database(file);
-  connection.exec('DROP TABLE networks');
+  connection.pragma('foreign_keys = OFF');
+  const old = new Set(tablesOf(first));
+  for (const table of tablesOf(connection)) {
+    if (!old.has(table)) {
+      connection.exec(`DROP TABLE "${table}"`);
+      continue;
+    }
+    const columns = new Set(columnsOf(first, table));
+    for (const column of columnsOf(connection, table).filter((name) => !columns.has(name))) {
+      connection.exec(`ALTER TABLE "${table}" DROP COLUMN "${column}"`);
+    }
+  }
   connection.pragma('user_version = 1');
   connection.close();
+  first.close();
+}
+
+function tablesOf(connection: Database.Database): string[] {
+  const rows = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
+  return rows.map(String).filter((name) => !name.startsWith('sqlite_'));
+}
+
+function columnsOf(connection: Database.Database, table: string): string[] {
+  return connection.prepare('SELECT name FROM pragma_table_info(?)').pluck().all(table).map(String);
 }
