@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TestDaemon } from '../support/daemon.ts';
+import { limits } from '../../daemon/base/limits.ts';
+import { sleep } from '../support/http.ts';
 import { needs } from '../support/needs.ts';
 import { Attempt, Lanes } from './points.ts';
 import type { Point } from './points.ts';
@@ -10,6 +12,7 @@ import { verbs } from './verbs.ts';
 import type { Verb } from './verb.ts';
 
 const SETTLES_MS = 5000;
+const REPEATS_MAX = 5;
 
 /** To die there is to die before the commit, which is a failpoint of its own: tried once, not in each verb. */
 const INSIDE_A_TRANSACTION = /^database\.(?!transaction\.)/;
@@ -98,6 +101,10 @@ async function killAt(daemon: TestDaemon, verb: Verb, point: Point): Promise<str
   daemon.arm(`${point.name}=sigkill@${point.nth}`);
   // The answer of a daemon that dies is no answer; what counts is what it leaves.
   await verb.act(daemon.http).catch(() => undefined);
+  for (let again = 0; verb.repeats === true && again < REPEATS_MAX && daemon.isRunning(); again += 1) {
+    await verb.act(daemon.http).catch(() => undefined);
+    await sleep(limits.logCursorMs);
+  }
   await attempt.step('die there', () => daemon.ended(5000));
   await daemon.kill9();
   daemon.arm('');

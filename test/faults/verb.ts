@@ -6,6 +6,8 @@ export interface Verb {
   name: string;
   /** Of its failpoints those that it is there for, where the others are passed by another verb in the same way. */
   only?: RegExp;
+  /** How often it passes its failpoints is a matter of time; it is done again until it has passed one. */
+  repeats?: true;
   /** Throws when it has had an effect although it was refused. `before` is the view before it. */
   checkRefused(http: HttpClient, before: PublicView): Promise<void>;
   /** Makes what the verb works on, with a healthy daemon. */

@@ -263,6 +263,7 @@ export const verbs: readonly Verb[] = [
   },
   {
     name: 'deliver log',
+    repeats: true,
     only: NOT_THE_EVENT,
     checkRefused: nothing,
     prepare: async (http) => {
