@@ -25,6 +25,7 @@ import { LocalVolumes } from '../../storage/volumes/local-volumes.ts';
 import { systemClock } from '../base/clock.ts';
 import { EngineError } from '../base/errors.ts';
 import { bootId, isAlive } from '../base/kernel/process.ts';
+import { spreadSubdirectories } from '../base/kernel/spread.ts';
 import type { Logger } from '../base/log.ts';
 import { Rollback } from '../base/rollback.ts';
 import { Containers } from '../containers/containers.ts';
@@ -396,7 +397,15 @@ function prepareDirectories({ paths }: Instance): void {
   process.umask(0o022);
   // Passable, not listable: a process in a user namespace must reach its own root below.
   mkdirSync(paths.dataRoot, { recursive: true, mode: 0o710 });
-  mkdirSync(paths.containers, { recursive: true, mode: 0o710 });
+  for (const [path, mode] of [
+    [paths.containers, 0o710],
+    [paths.layers, 0o700],
+    [paths.volumes, 0o701],
+    [paths.temporary, 0o700],
+  ] as const) {
+    mkdirSync(path, { recursive: true, mode });
+    spreadSubdirectories(path);
+  }
   mkdirSync(paths.execRoot, { recursive: true, mode: 0o700 });
 }
 
