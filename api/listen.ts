@@ -8,6 +8,7 @@ import type { Socket } from 'node:net';
 import { EngineError, errnoOf, errorText, invalidArgument } from '../daemon/base/errors.ts';
 import { limits } from '../daemon/base/limits.ts';
 import type { Logger } from '../daemon/base/log.ts';
+import { refuseBrokenRequest } from './broken-request.ts';
 import { refuseForeign } from './pipeline/guard.ts';
 import type { Api } from './server.ts';
 
@@ -67,7 +68,10 @@ function createServer(api: Api, address: Address): Server {
     keepAliveTimeout: limits.connectionIdleMs,
   };
   if (address.kind !== 'tcp') {
-    return http.createServer(options, api.onRequest).on('upgrade', socketUpgrade(api));
+    return http
+      .createServer(options, api.onRequest)
+      .on('upgrade', socketUpgrade(api))
+      .on('clientError', refuseBrokenRequest);
   }
   const { tls, host } = address;
   if (tls === undefined && !isLoopback(host)) {
@@ -93,7 +97,7 @@ function createServer(api: Api, address: Address): Server {
           },
           guarded.onRequest,
         );
-  return server.on('upgrade', socketUpgrade(guarded));
+  return server.on('upgrade', socketUpgrade(guarded)).on('clientError', refuseBrokenRequest);
 }
 
 type Handlers = Pick<Api, 'onRequest' | 'onUpgrade'>;
