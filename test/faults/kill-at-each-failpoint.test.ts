@@ -100,9 +100,10 @@ async function killAt(daemon: TestDaemon, verb: Verb, point: Point): Promise<str
   await attempt.step('prepare', () => verb.prepare(daemon.http));
   daemon.arm(`${point.name}=sigkill@${point.nth}`);
   // The answer of a daemon that dies is no answer; what counts is what it leaves.
-  await verb.act(daemon.http).catch(() => undefined);
+  const act = (): Promise<void> => verb.act(daemon.http).catch(() => undefined);
+  await act();
   for (let again = 0; verb.repeats === true && again < REPEATS_MAX && daemon.isRunning(); again += 1) {
-    await verb.act(daemon.http).catch(() => undefined);
+    await act();
     await sleep(limits.logCursorMs);
   }
   await attempt.step('die there', () => daemon.ended(5000));

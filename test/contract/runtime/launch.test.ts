@@ -174,7 +174,7 @@ needs(
       readFileSync(`/proc/${pid}/environ`, 'utf8')
         .split('\0')
         .map((line) => line.split('=')[0]),
-    ).toEqual(['PATH', 'GOGC', 'TMPDIR', '_OCI_SYNCPIPE', '']);
+    ).toEqual(['PATH', 'GOGC', '_OCI_SYNCPIPE', '']);
     await it.runtime.cleanUp(id);
   });
 
