@@ -11,6 +11,7 @@ import { TestDaemon, type EngineKind } from '../test/support/daemon.ts';
 import { sleep } from '../test/support/http.ts';
 import { takeLoopDelay } from './bench/loop-delay.ts';
 import { engineProcesses, pssKb } from './bench/memory.ts';
+import { forgetFilled } from './bench/registries.ts';
 import { median, printTable, type Result } from './bench/report.ts';
 import { idleMemory, workloads, type Prepared, type Workload } from './bench/workloads.ts';
 
@@ -51,6 +52,7 @@ async function main(): Promise<number> {
     }
     return results.some(({ missed }) => missed) ? 1 : 0;
   } finally {
+    await forgetFilled();
     for (const daemon of daemons) {
       await daemon[Symbol.asyncDispose]();
     }

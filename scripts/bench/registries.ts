@@ -27,7 +27,7 @@ export function registryBeside(
   return TestRegistry.start({ port, enter, ...(store && { store }) });
 }
 
-/** The image is there for both; its registry is needed no longer. */
+/** At the end of all workloads: the registry would keep this program alive. */
 export async function forgetFilled(): Promise<void> {
   await (await filled)?.[Symbol.asyncDispose]();
   filled = undefined;

@@ -6,15 +6,7 @@ import { controlWorkloads } from './control.ts';
 import { create, drainLog, execEcho, remove, runToEnd, start, wait } from './containers.ts';
 import { engineProcesses, pssKb } from './memory.ts';
 import { networkWorkloads } from './networks.ts';
-import {
-  forgetFilled,
-  fullRegistry,
-  pull,
-  push,
-  registryBeside,
-  removePulled,
-  tagFor,
-} from './registries.ts';
+import { fullRegistry, pull, push, registryBeside, removePulled, tagFor } from './registries.ts';
 
 /** One thing measured on both engines. `run` answers the measured value; smaller is better everywhere. */
 export interface Workload {
@@ -256,7 +248,7 @@ function registryWorkloads(): Workload[] {
       prepare: async (daemon) => {
         await using _registry = await fullRegistry(daemon);
         await pull(daemon.http);
-        return { ids: [], end: forgetFilled };
+        return { ids: [] };
       },
       run: async (daemon) => {
         port += 1;
