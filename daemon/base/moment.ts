@@ -25,6 +25,15 @@ export function parseMoment(text: string, nowNano: bigint): bigint {
   return moment;
 }
 
+/** The one value that an `until` filter of a prune may have, as `parseMoment`. Throws invalid_argument. Pure. */
+export function parseUntil(values: readonly string[], nowNano: bigint): bigint {
+  const [value = '', ...others] = values;
+  if (others.length > 0) {
+    throw invalidArgument('more than one until filter specified');
+  }
+  return parseMoment(value, nowNano);
+}
+
 function ofDuration(text: string, nowNano: bigint): bigint | undefined {
   if (!/^(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+$/.test(text)) {
     return undefined;

@@ -7,7 +7,7 @@ import { labelTest } from './list-filters.ts';
 import type { Test } from './list-filters.ts';
 import { removeLocked } from './remove.ts';
 import { isAtRest } from './state-facts.ts';
-import { parseMoment } from '../base/moment.ts';
+import { parseUntil } from '../base/moment.ts';
 
 /** Removes all containers at rest that pass the filters (`until`, `label`, `label!`); says what that gave back. */
 export async function pruneContainers(
@@ -74,11 +74,7 @@ export function pruneTest(filters: Filters, nowNano: bigint): Test {
         });
         break;
       case 'until': {
-        const [value = '', ...others] = values;
-        if (others.length > 0) {
-          throw invalidArgument('more than one until filter specified');
-        }
-        const limit = parseMoment(value, nowNano);
+        const limit = parseUntil(values, nowNano);
         tests.push(({ createdNano }) => createdNano < limit);
         break;
       }

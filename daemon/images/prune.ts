@@ -1,7 +1,7 @@
 import type { ImagePruneReport } from '../../api/types/image.ts';
 import type { Filters } from '../../api/types/ports.ts';
 import { invalidArgument, isEngineError } from '../base/errors.ts';
-import { parseMoment } from '../base/moment.ts';
+import { parseUntil } from '../base/moment.ts';
 import type { ImageRecord } from './image-index.ts';
 import type { LoadContext } from './load.ts';
 import { asBoolean, createdOf, hasLabel } from './list.ts';
@@ -70,11 +70,7 @@ export function pruneTest(filters: Filters, nowNano: bigint): Test {
         tests.push((image) => !values.some((value) => hasLabel(labelsOf(image), value)));
         break;
       case 'until': {
-        const [value = '', ...others] = values;
-        if (others.length > 0) {
-          throw invalidArgument('more than one until filter specified');
-        }
-        const limitMs = Number(parseMoment(value, nowNano) / 1_000_000n);
+        const limitMs = Number(parseUntil(values, nowNano) / 1_000_000n);
         tests.push((image) => createdOf(image) <= limitMs);
         break;
       }

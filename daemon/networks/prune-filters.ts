@@ -1,5 +1,5 @@
 import { invalidArgument } from '../base/errors.ts';
-import { parseMoment } from '../base/moment.ts';
+import { parseUntil } from '../base/moment.ts';
 import type { Network } from './network.ts';
 
 type Filters = ReadonlyMap<string, readonly string[]>;
@@ -13,11 +13,7 @@ export function pruneTest(filters: Filters, nowNano: bigint): (network: Network)
 function test(key: string, values: readonly string[], nowNano: bigint): (network: Network) => boolean {
   switch (key) {
     case 'until': {
-      const [value, ...more] = values;
-      if (value === undefined || more.length > 0) {
-        throw invalidArgument('more than one until filter specified');
-      }
-      const until = parseMoment(value, nowNano);
+      const until = parseUntil(values, nowNano);
       return ({ createdNano }) => createdNano < until;
     }
     case 'label':

@@ -1,7 +1,7 @@
 import type { BuildPruneReport } from '../../../api/types/image.ts';
 import type { Filters } from '../../../api/types/ports.ts';
 import { invalidArgument, isEngineError } from '../../base/errors.ts';
-import { parseMoment } from '../../base/moment.ts';
+import { parseUntil } from '../../base/moment.ts';
 import type { ImageRecord } from '../image-index.ts';
 import { createdOf } from '../list.ts';
 import type { LoadContext } from '../load.ts';
@@ -55,11 +55,7 @@ export function pruneTest(filters: Filters, nowNano: bigint): (image: ImageRecor
   for (const [key, values] of filters) {
     switch (key) {
       case 'until': {
-        const [value = '', ...others] = values;
-        if (others.length > 0) {
-          throw invalidArgument('more than one until filter specified');
-        }
-        const limitMs = Number(parseMoment(value, nowNano) / 1_000_000n);
+        const limitMs = Number(parseUntil(values, nowNano) / 1_000_000n);
         tests.push((image) => createdOf(image) <= limitMs);
         break;
       }
