@@ -220,6 +220,7 @@ export const verbs: readonly Verb[] = [
   },
   {
     name: 'rotate log',
+    repeats: true,
     only: NOT_THE_EVENT,
     checkRefused: nothing,
     prepare: startWriter,
@@ -241,6 +242,7 @@ export const verbs: readonly Verb[] = [
   },
   {
     name: 'rotate log, of which two are kept',
+    repeats: true,
     only: /^logs\.rotate\.remove/,
     checkRefused: nothing,
     prepare: (http) =>
