@@ -133,7 +133,9 @@ function answerErrors(log: Logger, replyTo: (ctx: ApiContext) => Reply): RouteMi
       await next();
     } catch (error) {
       const { status, message, level } = toHttpFailure(error);
-      log[level]({ method: ctx.method, path: ctx.req.url, status, err: error }, 'request failed');
+      // Without the query: build arguments and addresses with passwords stand there.
+      const [path] = (ctx.req.url ?? '/').split('?', 1);
+      log[level]({ method: ctx.method, path, status, err: error }, 'request failed');
       const reply = replyTo(ctx);
       if (reply.isStarted) {
         ctx.res.destroy();

@@ -13,7 +13,6 @@ export const buildRoutes: readonly ServedRoute[] = [
     id: 'image.build',
     method: 'POST',
     path: '/build',
-    partly: 'the classic builder, of a context that is sent; not BuildKit, URLs and cachefrom',
     body: { kind: 'bytes' },
     handler: async ({ query, bytes, header, signal }, { builds }) => {
       const request = readRequest(query, header('x-registry-config'), signal);
@@ -39,6 +38,7 @@ export const buildRoutes: readonly ServedRoute[] = [
 function readRequest(query: Query, auths: string | undefined, signal: AbortSignal): BuildRequest {
   refuse(query);
   return {
+    remote: query.text('remote') ?? '',
     dockerfile: query.text('dockerfile') || 'Dockerfile',
     tags: query.texts('t').filter((name) => name !== ''),
     quiet: query.bool('q'),
@@ -59,16 +59,20 @@ function readRequest(query: Query, auths: string | undefined, signal: AbortSigna
 
 /** What this builder cannot do is said before anything is read. */
 function refuse(query: Query): void {
-  const remote = query.text('remote') ?? '';
-  if (remote !== '' && remote !== 'client-session') {
-    throw notImplemented(`building from ${remote} is not supported yet: send the context as a tar`);
+  const version = query.text('version') ?? '1';
+  if (version !== '1' && version !== '2') {
+    throw invalidArgument(`invalid version ${version}`);
   }
-  const version = query.text('version') ?? '';
-  if (version === '2' || remote === 'client-session') {
+  if (version === '2' || query.text('remote') === 'client-session') {
     throw notImplemented('BuildKit is not supported: build with DOCKER_BUILDKIT=0');
   }
   if (query.bool('squash')) {
     throw invalidArgument('parameter squash is not supported: it is an experimental feature of dockerd');
+  }
+  for (const name of ['session', 'buildid']) {
+    if (query.text(name) !== undefined) {
+      throw invalidArgument(`parameter ${name} is not supported without BuildKit`);
+    }
   }
   const isolation = query.text('isolation') ?? '';
   if (isolation !== '' && isolation !== 'default') {

@@ -1,4 +1,4 @@
-import { invalidArgument, notImplemented } from '../../daemon/base/errors.ts';
+import { invalidArgument } from '../../daemon/base/errors.ts';
 import { registryAuth } from './registry-auth.ts';
 import { empty, ok, route } from './route.ts';
 import type { ServedRoute } from './route.ts';
@@ -24,7 +24,6 @@ export const imageRoutes: readonly ServedRoute[] = [
     id: 'image.create',
     method: 'POST',
     path: '/images/create',
-    partly: 'all but importing from a URL',
     body: { kind: 'bytes' },
     handler: async ({ query, bytes, header, signal }, { images }) => {
       const source = query.text('fromSrc');
@@ -37,11 +36,6 @@ export const imageRoutes: readonly ServedRoute[] = [
       if (source === undefined) {
         throw invalidArgument('parameter fromImage or fromSrc is required: what to make the image from');
       }
-      if (source !== '-') {
-        throw notImplemented(
-          `importing from the URL ${source} is not supported yet: send the tarball instead`,
-        );
-      }
       const options = {
         repo: query.text('repo') ?? '',
         tag: query.text('tag') ?? '',
@@ -50,7 +44,7 @@ export const imageRoutes: readonly ServedRoute[] = [
         ...defined({ platform: query.text('platform') }),
         signal,
       };
-      return { kind: 'json-lines', messages: images.import(bytes, options) };
+      return { kind: 'json-lines', messages: images.import(source === '-' ? bytes : source, options) };
     },
   }),
   route({

@@ -125,6 +125,8 @@ export interface CommitContainerRequest {
 
 /** What POST /build is asked for; the context comes beside it. */
 export interface BuildRequest {
+  /** Where the context is to be got from; `''` = the client sends it. */
+  remote: string;
   /** Path of the Dockerfile in the context. */
   dockerfile: string;
   /** Names of the image. */
@@ -140,7 +142,7 @@ export interface BuildRequest {
   labels: Readonly<Record<string, string>>;
   /** Of the containers that RUN needs. */
   hostConfig: HostConfig;
-  /** Images whose history a client would have taken for a cache: not done, and said. */
+  /** Images that are the cache, instead of all that was built here. */
   cacheFrom: readonly string[];
   /** Name or number of the stage to end with; `''` = the last. */
   target: string;
@@ -252,8 +254,9 @@ export interface ImagePort {
   ): AsyncIterable<ProgressMessage>;
   /** A tar stream with all named images. Throws not_found before the first byte. */
   save(refs: readonly string[], options: { signal: AbortSignal }): Promise<Readable>;
+  /** `source`: a tar, or the URL of one as the client wrote it. */
   import(
-    tar: Readable,
+    source: Readable | string,
     options: {
       repo: string;
       tag: string;

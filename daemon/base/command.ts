@@ -35,6 +35,8 @@ export interface CommandOptions {
   env?: Record<string, string>;
   /** Bytes kept of each output stream. */
   outputBytesMax?: number;
+  /** Kills it. */
+  signal?: AbortSignal;
 }
 
 /** Runs `argv` without a shell and resolves whatever the exit code; rejects only when it could not be started. */
@@ -52,10 +54,21 @@ export function runCommand(
     });
     const claimed = child.pid === undefined ? undefined : claimChild(child.pid);
     let timedOut = false;
+    const kill = (): void => {
+      child.kill('SIGKILL');
+    };
     const timer = setTimeout(() => {
       timedOut = true;
-      child.kill('SIGKILL');
+      kill();
     }, options.timeoutMs ?? limits.commandTimeoutMs);
+    options.signal?.addEventListener('abort', kill, { once: true });
+    if (options.signal?.aborted === true) {
+      kill();
+    }
+    const over = (): void => {
+      clearTimeout(timer);
+      options.signal?.removeEventListener('abort', kill);
+    };
     const stdout = collect(child.stdout, outputBytesMax);
     const stderr = collect(child.stderr, outputBytesMax);
     child.stdin.on('error', () => {
@@ -63,7 +76,7 @@ export function runCommand(
     });
     child.stdin.end(options.input);
     child.once('error', (error) => {
-      clearTimeout(timer);
+      over();
       reject(
         new CommandError(
           { argv, exitCode: null, signal: null, timedOut, stdout: stdout(), stderr: error.message },
@@ -72,7 +85,7 @@ export function runCommand(
       );
     });
     child.once('close', (exitCode, signal) => {
-      clearTimeout(timer);
+      over();
       claimed?.[Symbol.dispose]();
       resolve({ argv, exitCode, signal, timedOut, stdout: stdout(), stderr: stderr() });
     });

@@ -56,6 +56,11 @@ export const limits = {
   /** Entries of one layer and bytes of one pax record: stops tar bombs long before memory or inodes run out. */
   layerEntriesMax: 10_000_000,
   paxRecordBytesMax: 1024 * 1024,
+  /** Nesting of directories in a layer. */
+  layerDepthMax: 5000,
+  /** Extents of a sparse file in a tar, and its size with holes: what every file system can hold. */
+  sparseExtentsMax: 100_000,
+  sparseFileBytesMax: 8 * 1024 ** 4,
   /** Space that unpacking an image must leave: the database and running containers still have to write. */
   diskReserveBytes: 64 * 1024 * 1024,
   /** Members of an image tarball; real ones have three per layer. */
@@ -66,6 +71,13 @@ export const limits = {
   layerReadersMax: 4,
   /** A layer worker without work ends after this time and gives its memory back. */
   layerWorkerIdleMs: 5_000,
+  /** New objects of a layer worker: they die at once, and V8 would let 48 MB of them gather in each thread. */
+  layerWorkerYoungMbMax: 8,
+  /** Arenas that all threads allocate from; buffers from this size on are mapped, and unmapped when they are freed. */
+  mallocArenasMax: 2,
+  mallocMappedBytesMin: 128 * 1024,
+  /** Free memory at the end of the heap that is not given back: asking for it again would cost a call each time. */
+  mallocKeptBytesMax: 4 * 1024 * 1024,
   /** Entries of a directory that is deleted without a thread of its own. */
   smallTreeEntries: 48,
   /** Nesting of directories that are copied out of a container or into it; each level holds two descriptors. */
@@ -77,6 +89,14 @@ export const limits = {
   /** A Dockerfile, and its instructions: real ones have a few hundred lines. */
   dockerfileBytesMax: 1024 * 1024,
   dockerfileInstructionsMax: 4096,
+  /** What a build gets from elsewhere: redirects of one download, time for it or for a clone of a repository. */
+  downloadRedirectsMax: 10,
+  downloadTimeoutMs: 3_600_000,
+  /** What is read, and shown, of the answer of a server that refuses. */
+  downloadErrorBytesMax: 16 * 1024,
+  downloadErrorLengthMax: 500,
+  /** How often the disk is looked at while git writes to it. */
+  gitSpaceCheckMs: 250,
   /** Files of a build's context; each holds about 500 bytes of memory until the build ends. */
   contextEntriesMax: 250_000,
   /** What a command of a build may print before it is waited for: its client does not read. */
@@ -168,6 +188,8 @@ export const limits = {
   execKeptMs: 60_000,
   /** At daemon start: how long the exit record of a process that just died is waited for before its code is unknown. */
   exitRecordWaitMs: 500,
+  /** A container at its memory limit is asked no more often than this for processes that were killed. */
+  oomCountPauseMs: 20,
   /** One call of a helper program (runc, tini --version, ...). */
   commandTimeoutMs: 30_000,
   /** Time runc and its monitor get to create a container or an exec session; a loaded host with a cold disk is slow. */
@@ -182,8 +204,12 @@ export const limits = {
   stalledAttachCheckMs: 250,
   /** Containers created or started at the same time; more wait in line. Two per core keeps runc from thrashing. */
   startConcurrency: 8,
+  /** Ports published or taken back in one turn of the event loop: 2 to 5 ms. */
+  portsPerTurn: 128,
   /** How often the firewall is looked after: after `nft flush ruleset` it is whole again within this time. */
   firewallCheckMs: 500,
+  /** Connections that are looked through here; of more the kernel sorts out those of one address, in two walks. */
+  flowsLookedThroughMax: 512,
   /** How long containers may keep a name of their network: replaced containers are found again soon. */
   dnsLocalTtlS: 60,
   /** A name server that has not answered for so long gets company by the next one. */
@@ -195,6 +221,18 @@ export const limits = {
   /** Connections to the name server of one container, and their idle time. */
   dnsConnectionsMax: 32,
   dnsConnectionIdleMs: 10_000,
+  /** What a volume plugin may answer; a list of 10,000 volumes has about 2 MB. */
+  pluginAnswerBytesMax: 8 * 1024 * 1024,
+  /** Files that say where a plugin is, and its certificates. */
+  pluginFileBytesMax: 64 * 1024,
+  /** Time a plugin that takes no connections is waited for: it may be starting. */
+  pluginConnectMs: 2_000,
+  /** Time a plugin gets where nobody named it, and requests that are not about it wait. */
+  pluginLookUpMs: 1_000,
+  /** First and longest pause before a plugin is asked again to unmount what nobody uses, and how often it is asked. */
+  pluginUnmountRetryMs: 1_000,
+  pluginUnmountRetryMaxMs: 60_000,
+  pluginUnmountTriesMax: 20,
   /** Time for clients to be told good-bye at shutdown. */
   shutdownGraceMs: 1_000,
 } as const;

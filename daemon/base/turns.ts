@@ -15,6 +15,16 @@ export class Turns {
     });
   }
 
+  /** Acts on the items in order, at most `size` of them in one turn; the first are done at once. */
+  async inPieces<T>(items: readonly T[], size: number, act: (piece: readonly T[]) => void): Promise<void> {
+    for (let first = 0; first < items.length; first += size) {
+      if (first > 0) {
+        await this.next();
+      }
+      act(items.slice(first, first + size));
+    }
+  }
+
   readonly #give = (): void => {
     const [first] = this.#waiting;
     first?.();

@@ -7,6 +7,9 @@ import { readFlags } from './config/flags.ts';
 import { helpText } from './help.ts';
 import { ENGINE_VERSION } from './version.ts';
 
+/** Exit code of `system check` that could not look. */
+const NOT_CHECKED = 2;
+
 /**
  * The program `berthd`. Answers the exit code, or undefined while the daemon lives. Whatever keeps it from starting is
  * one line on standard error and exit code 1.
@@ -26,6 +29,8 @@ export async function main(argv: readonly string[]): Promise<number | undefined>
         load();
         process.stdout.write('configuration OK\n');
         return 0;
+      case 'check':
+        return await check(load(), commandLine.check);
       case 'run':
         await start(load);
         return undefined;
@@ -34,8 +39,13 @@ export async function main(argv: readonly string[]): Promise<number | undefined>
     }
   } catch (error) {
     process.stderr.write(`berthd: ${oneLine(error)}\n`);
-    return 1;
+    return argv[0] === 'system' ? NOT_CHECKED : 1;
   }
+}
+
+async function check(config: Config, options: { repair: boolean; json: boolean }): Promise<number> {
+  const { systemCheck } = await import('./system-check.ts');
+  return await systemCheck(config, options, (text) => process.stdout.write(text));
 }
 
 async function start(load: () => Config): Promise<void> {

@@ -1,18 +1,14 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { listen } from '../../api/listen.ts';
 import type { Address, Listener } from '../../api/listen.ts';
 import type { BuildPort, EnginePorts } from '../../api/types/ports.ts';
 import { createApi } from '../../api/server.ts';
-import { detectCgroups } from '../../runtime/cgroups/detect.ts';
-import type { CgroupLayout } from '../../runtime/cgroups/detect.ts';
-import { readHostFacts } from '../../runtime/host/facts.ts';
 import type { HostFacts } from '../../runtime/host/facts.ts';
-import { liveHost } from '../../runtime/host/source.ts';
 import { KernelMounts } from '../../runtime/mounts/runner.ts';
 import { switchOnForwarding } from '../../runtime/network/forwarding.ts';
 import { KernelNetwork } from '../../runtime/network/kernel-network.ts';
 import { ConmonRuntime } from '../../runtime/runc/conmon-runtime.ts';
+import { VolumePlugins } from '../../runtime/volume-plugins/volume-plugins.ts';
 import { openDatabase } from '../../storage/database/index.ts';
 import type { SqliteDatabase } from '../../storage/database/index.ts';
 import { Archives } from '../../storage/archives/archives.ts';
@@ -23,14 +19,11 @@ import { LayerWorkers } from '../../storage/layers/worker-pool.ts';
 import { SpoolDirectory } from '../../storage/tarballs/spool.ts';
 import { LocalVolumes } from '../../storage/volumes/local-volumes.ts';
 import { systemClock } from '../base/clock.ts';
-import { EngineError } from '../base/errors.ts';
 import { bootId, isAlive } from '../base/kernel/process.ts';
-import { spreadSubdirectories } from '../base/kernel/spread.ts';
 import type { Logger } from '../base/log.ts';
 import { Rollback } from '../base/rollback.ts';
 import { Containers } from '../containers/containers.ts';
 import { readAccountFiles, resolveUser } from '../containers/oci/user.ts';
-import { checkCgroupParent } from '../containers/spec/cgroup-parent.ts';
 import { EventLog } from '../events/log.ts';
 import { Execs } from '../execs/execs.ts';
 import type { ImageUser, RegistryUse } from '../images/deps.ts';
@@ -59,6 +52,9 @@ import {
   registrySettingsOf,
   systemSettingsOf,
 } from './derived.ts';
+import { readHost } from './host.ts';
+import type { Host } from './host.ts';
+import { prepareDirectories } from './instance-directories.ts';
 import type { Instance } from './instance.ts';
 import { ENGINE_VERSION, readBuildStamp } from './version.ts';
 
@@ -186,6 +182,7 @@ async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain
   const { system, registries, reload } = composeSystem(base, {
     diskUsage: (types) => usages.read(types),
     counts: () => ({ ...containers.counts(), images: images.count }),
+    volumeDrivers: () => volumes.drivers(),
   });
   const { networks } = network;
   const builds = composeBuilds(base, { images, containers, ...files });
@@ -240,7 +237,7 @@ async function composeImages(
 }
 
 async function composeVolumes(
-  { deps: { instance, log }, database, events }: Base,
+  { deps: { config, instance, log }, database, events }: Base,
   { archives, ...questions }: Pick<VolumesDeps, 'users' | 'liveUsers'> & { archives: Archives },
 ): Promise<Volumes> {
   const directories = new LocalVolumes({
@@ -254,6 +251,10 @@ async function composeVolumes(
     journal: events,
     database,
     directories,
+    plugins: new VolumePlugins({
+      folders: config.pluginFolders,
+      timeoutMs: config.pluginTimeout * 1000,
+    }),
     clock: systemClock,
     log,
   });
@@ -268,7 +269,10 @@ async function composeFiles(
 ): Promise<Pick<Neighbours, 'archives' | 'mounts' | 'tarSpools'>> {
   const archives = new Archives();
   parts.defer('end archive threads', () => archives[Symbol.asyncDispose]());
-  const mounts = new KernelMounts({ viewPoint: join(instance.paths.execRoot, 'view') });
+  const mounts = new KernelMounts({
+    viewPoint: join(instance.paths.execRoot, 'view'),
+    temporary: instance.paths.temporary,
+  });
   await mounts.prepare();
   return { archives, mounts, tarSpools: new TarSpools(new SpoolDirectory(instance.paths.dataRoot)) };
 }
@@ -292,7 +296,7 @@ function composeBuilds(
     ...parts,
     spools: parts.tarSpools,
     resolveUser: (root, text) => resolveUser(text, readAccountFiles(root)),
-    temporary: join(instance.paths.dataRoot, 'tmp'),
+    temporary: instance.paths.temporary,
   });
 }
 
@@ -336,7 +340,7 @@ function composeContainers({ deps, host, database, events }: Base, neighbours: N
 
 function composeSystem(
   { live, host: { facts }, database, events }: Base,
-  answers: Pick<SystemDeps, 'counts' | 'diskUsage'>,
+  answers: Pick<SystemDeps, 'counts' | 'diskUsage' | 'volumeDrivers'>,
 ): { system: System; registries: Registries; reload: (config: Config) => void } {
   const id = engineId(database);
   const system = new System({
@@ -360,53 +364,6 @@ function composeSystem(
     certificateRoots: CERTIFICATE_ROOTS,
   });
   return { system, registries, reload };
-}
-
-interface Host {
-  facts: HostFacts;
-  cgroupLayout: CgroupLayout;
-  cgroupParent: string;
-  runcPath: string;
-  conmonPath: string;
-}
-
-async function readHost(config: Config, instance: Instance, log: Logger): Promise<Host> {
-  const detected = detectCgroups();
-  const driver = instance.cgroupDriver ?? detected.driver;
-  const runc = config.runtimes['runc']?.path;
-  const paths = { ...(runc && { runc }), ...(config.initPath !== '' && { init: config.initPath }) };
-  const facts = await readHostFacts(liveHost(), { cgroupDriver: driver, paths });
-  for (const warning of facts.warnings) {
-    log.warn({ warning }, 'host');
-  }
-  const { runc: runcFound, conmon } = facts.components;
-  if (runcFound === null || conmon === null) {
-    throw new EngineError('unavailable', 'runc and conmon are there but do not tell their versions');
-  }
-  return {
-    facts,
-    cgroupLayout: detected.layout,
-    cgroupParent: checkCgroupParent(instance.cgroupParent(driver), driver, 'cgroup-parent'),
-    runcPath: runcFound.path,
-    conmonPath: conmon.path,
-  };
-}
-
-function prepareDirectories({ paths }: Instance): void {
-  // What others may read is made so on purpose, never by a lax mask of whoever started the daemon.
-  process.umask(0o022);
-  // Passable, not listable: a process in a user namespace must reach its own root below.
-  mkdirSync(paths.dataRoot, { recursive: true, mode: 0o710 });
-  for (const [path, mode] of [
-    [paths.containers, 0o710],
-    [paths.layers, 0o700],
-    [paths.volumes, 0o701],
-    [paths.temporary, 0o700],
-  ] as const) {
-    mkdirSync(path, { recursive: true, mode });
-    spreadSubdirectories(path);
-  }
-  mkdirSync(paths.execRoot, { recursive: true, mode: 0o700 });
 }
 
 function composeNetwork(

@@ -5,15 +5,15 @@ const RESOLUTION_MS = 5;
 const NANOS_PER_MS = 1e6;
 
 /**
- * The telling figure of a Node.js daemon, for `npm run bench`: with BERTH_LOOP_DELAY_FILE set the event loop is
- * watched, and each SIGUSR2 writes the delays since the last one to that file, in milliseconds beyond the interval.
+ * The telling figure of a Node.js daemon, for `npm run bench`: with BERTH_LOOP_DELAY_FILE set, each SIGUSR2 writes the
+ * event loop's delays since the last one to that file, in milliseconds beyond the interval. The caller begins to
+ * watch when the daemon is ready: before, nobody is served, and that time is a figure of its own.
  */
-export function watchLoopDelay(file: string | undefined): void {
+export function loopDelayWatch(file: string | undefined): () => void {
   if (file === undefined) {
-    return;
+    return () => {};
   }
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
-  histogram.enable();
   const beyond = (nanos: number): number => Math.max(0, nanos / NANOS_PER_MS - RESOLUTION_MS);
   process.on('SIGUSR2', () => {
     const delays = {
@@ -24,4 +24,5 @@ export function watchLoopDelay(file: string | undefined): void {
     histogram.reset();
     writeFileSync(file, JSON.stringify(delays));
   });
+  return () => histogram.enable();
 }

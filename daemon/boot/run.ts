@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { boundFreeMemory } from '../base/kernel/malloc.ts';
 import { errorText } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { addresses, prepareDirectories } from './addresses.ts';
@@ -8,7 +9,7 @@ import { reloadConfig } from './config/reload.ts';
 import type { Config } from './config/settings.ts';
 import { endOnCrash } from './crash.ts';
 import { instanceOf } from './instance.ts';
-import { watchLoopDelay } from './loop-delay.ts';
+import { loopDelayWatch } from './loop-delay.ts';
 import { forgetPassedSockets, readPassedSockets } from './listen-fds.ts';
 import { holdPidfile, lockDataRoot } from './lock.ts';
 import { forgetNotifySettings, Notifier, readNotifySettings } from './notify.ts';
@@ -34,6 +35,7 @@ export async function run(deps: RunDeps): Promise<void> {
   forgetNotifySettings(process.env);
   forgetPassedSockets(process.env);
 
+  boundFreeMemory();
   let { config } = deps;
   await preflight(config, realHost);
   // Held until the process ends, however it ends.
@@ -47,7 +49,7 @@ export async function run(deps: RunDeps): Promise<void> {
   warnings.forEach((warning) => log.warn(warning));
   prepareDirectories(list);
   endOnCrash(log);
-  watchLoopDelay(process.env['BERTH_LOOP_DELAY_FILE']);
+  const watchLoopDelay = loopDelayWatch(process.env['BERTH_LOOP_DELAY_FILE']);
 
   const instance = instanceOf(config);
   const starting = deps.compose({ config, instance, addresses: list, log });
@@ -82,6 +84,7 @@ export async function run(deps: RunDeps): Promise<void> {
     pidfile?.[Symbol.dispose]();
     throw error;
   }
+  watchLoopDelay();
   if (!isAskedToStop) {
     notifier.ready();
     log.info({ pid: process.pid, dataRoot: config.dataRoot }, 'berthd is ready');

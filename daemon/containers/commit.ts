@@ -10,7 +10,7 @@ import { unpauseContainer } from './unpause.ts';
 
 /**
  * Makes an image of a container: its changes are the new layer on its image's. A container that runs is paused
- * meanwhile, if asked for. A daemon that dies in the middle leaves it paused, as dockerd does.
+ * meanwhile, if asked for, and goes on also when the daemon dies in the middle: the next one sees to that.
  */
 export async function commitContainer(
   context: ContainerContext,
@@ -58,7 +58,7 @@ async function pauseIfRunning(
     return undefined;
   }
   try {
-    await pauseContainer(context, container.id);
+    await pauseContainer(context, container.id, { forCommit: true });
   } catch (error) {
     // It ended, or is being ended: what it leaves is what is committed.
     if (isEngineError(error, 'conflict')) {

@@ -35,6 +35,8 @@ export interface Container {
   startWithDaemon: Promise<void> | undefined;
   /** When its run began, on the monotonic clock, which nobody sets; undefined before the first start. */
   startedAtMs: number | undefined;
+  /** A build still needs it, until this fires: no prune takes it. */
+  keptUntil: AbortSignal | undefined;
   /** A restart is under way: its end in between is not the end, `--rm` waits. */
   isBeingRestarted: boolean;
   /** Grows with each wish that the container may end: a pause under way gives way to it. */
@@ -61,6 +63,7 @@ export function newContainer(
     restartTimer: undefined,
     startWithDaemon: undefined,
     startedAtMs: undefined,
+    keptUntil: undefined,
     isBeingRestarted: false,
     pendingRelease: undefined,
     endRequests: 0,

@@ -127,7 +127,7 @@ export class Containers implements ContainerPort {
   create(
     name: string | undefined,
     body: ContainerCreateRequest,
-    options: { platform?: string; signal: AbortSignal },
+    options: { platform?: string; signal: AbortSignal; keepUntil?: AbortSignal },
   ): Promise<ContainerCreateResponse> {
     return createContainer(this.#context, name, body, options);
   }

@@ -23,7 +23,7 @@ export async function createContainer(
   context: ContainerContext,
   name: string | undefined,
   request: ContainerCreateRequest,
-  options: { platform?: string; signal: AbortSignal },
+  options: { platform?: string; signal: AbortSignal; keepUntil?: AbortSignal },
 ): Promise<ContainerCreateResponse> {
   const { machine, registry, rootfs, images, clock, log } = context;
   if (!request.Image) {
@@ -63,6 +63,7 @@ export async function createContainer(
     spec,
     state: { status: 'created', exitCode: 0, error: '' },
   });
+  container.keptUntil = options.keepUntil;
   refuseGoneDonors(context, donors);
   machine.create(container, [containerEvent(container, 'create')], storeVolumes);
   rollback.commit();

@@ -153,11 +153,15 @@ export async function removeIfAutomatic(context: ContainerContext, container: Co
     return;
   }
   try {
-    await context.mutex.run(container.id, async () => {
-      if (context.registry.get(container.id) === container && container.state.status === 'exited') {
-        await removeLocked(context, container, { volumes: true, force: false });
-      }
-    });
+    await persistently(context.clock, () =>
+      context.mutex.run(container.id, async () => {
+        const { status } = container.state;
+        // `dead` after an attempt that failed half-way.
+        if (context.registry.get(container.id) === container && (status === 'exited' || status === 'dead')) {
+          await removeLocked(context, container, { volumes: true, force: false });
+        }
+      }),
+    );
   } catch (error) {
     context.log.error({ container: container.id, err: error }, 'automatic removal failed');
   }

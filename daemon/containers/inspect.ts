@@ -41,7 +41,7 @@ export async function inspectContainer(
 
 function render(context: ContainerContext, container: Container): ContainerInspect {
   const { id, name, imageId, layerIds, createdNano, spec, state } = container;
-  const { dataRoot, rootfs, storageDriver, volumePaths } = context;
+  const { dataRoot, rootfs, storageDriver } = context;
   const files = containerFiles(dataRoot, containerOfMode(spec.hostConfig.NetworkMode) ?? id);
   const layout = rootfs.layout(id, layerIds);
   const hasRun = lastRun(state).startedAtNano !== null;
@@ -75,7 +75,7 @@ function render(context: ContainerContext, container: Container): ContainerInspe
         WorkDir: layout.work,
       },
     },
-    Mounts: mountPoints(container, volumePaths),
+    Mounts: mountPoints(context, container),
     Config: spec.config,
     NetworkSettings: networkSettings(container),
   };

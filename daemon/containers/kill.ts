@@ -5,7 +5,7 @@ import type { ContainerContext } from './context.ts';
 import { within } from './delay.ts';
 import { containerEvent } from './events.ts';
 import { cancelRestart } from './restart-timer.ts';
-import { parseSignal, SIGKILL } from './signals.ts';
+import { parseSignal, SIGKILL } from '../base/signals.ts';
 import { releaseIsOver, requestEnd, startIsOver } from './stop.ts';
 import { isLive } from './state-facts.ts';
 

@@ -14,7 +14,15 @@ import { encodeState } from './state-codec.ts';
 import type { Waiters } from './waiters.ts';
 
 /** Events that have happened whether or not they can be stored. */
-type FactType = 'exit' | 'start_failed' | 'remove_failed' | 'pause' | 'unpause' | 'oom' | 'probed';
+type FactType =
+  | 'exit'
+  | 'start_failed'
+  | 'remove_failed'
+  | 'pause'
+  | 'unpause'
+  | 'commit_pause'
+  | 'oom'
+  | 'probed';
 
 export interface MachineDeps {
   journal: Journal;

@@ -18,7 +18,11 @@ import { containerOfMode } from './spec/namespaces.ts';
 export function makeOciSpec(
   context: ContainerContext,
   container: Container,
-  { rootPath, sandbox }: { rootPath: string; sandbox: Sandbox },
+  {
+    rootPath,
+    sandbox,
+    subpaths,
+  }: { rootPath: string; sandbox: Sandbox; subpaths: ReadonlyMap<string, string> },
 ): OciSpec {
   const { facts, defaults, dataRoot, volumePaths, cgroupParent } = context;
   const { id, spec } = container;
@@ -39,6 +43,7 @@ export function makeOciSpec(
     // With another container's network its names come too.
     files: containerFiles(dataRoot, containerOfMode(spec.hostConfig.NetworkMode) ?? id),
     volumePaths,
+    subpaths,
   });
 }
 

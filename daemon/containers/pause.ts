@@ -8,24 +8,39 @@ import { within } from './delay.ts';
 import { containerEvent } from './events.ts';
 
 /**
- * Stops all processes of a container where they are. Throws conflict with dockerd's texts when it does not run or is
- * paused, or when someone ends it meanwhile; internal when the kernel cannot stop a process.
+ * Stops all processes of a container where they are. `forCommit`: it is to go on whatever becomes of this daemon.
+ * Throws conflict with dockerd's texts when it does not run or is paused, or when someone ends it meanwhile; internal
+ * when the kernel cannot stop a process.
  */
-export async function pauseContainer(context: ContainerContext, ref: string): Promise<void> {
+export async function pauseContainer(
+  context: ContainerContext,
+  ref: string,
+  { forCommit = false }: { forCommit?: boolean } = {},
+): Promise<void> {
   const container = context.registry.find(ref);
   await context.mutex.run(container.id, async () => {
     refuseUnlessRunning(container);
     refuseKilled(container);
     using _closed = container.launchGate.close();
     await launchesAreOver(context, container);
-    await freeze(context, container);
+    await freeze(context, container, forCommit);
   });
 }
 
-async function freeze(context: ContainerContext, container: Container): Promise<void> {
+async function freeze(context: ContainerContext, container: Container, forCommit: boolean): Promise<void> {
   const { machine, log, runtime } = context;
   const { id, endRequests } = container;
   await using rollback = new Rollback(log, { container: id });
+  if (forCommit) {
+    // Before the kernel stops anything: whoever finds it frozen knows why.
+    machine.apply(container, { type: 'commit_pause', isBegun: true });
+    rollback.defer('no longer for a commit', () => {
+      if (container.state.status === 'running') {
+        machine.applyFact(container, { type: 'commit_pause', isBegun: false });
+      }
+    });
+    failpoint('containers.pause.marked');
+  }
   rollback.defer('thaw', () => runtime.control.thaw(id));
   failpoint('containers.pause.freeze');
   try {

@@ -187,6 +187,8 @@ export interface ImageCatalog {
   resolve(ref: string): ResolvedImage;
   /** How an image is shown for a container: the name it was created from, or the id when that now names another. */
   displayName(imageId: string, createdFrom: string): string;
+  /** Diff IDs of those of these layers whose files are lost until their image is pulled or loaded again. */
+  lostLayers(layerIds: readonly number[]): string[];
   /** Keeps layers until disposed: for a container whose row is not stored yet. */
   pin(layerIds: readonly number[]): Disposable;
   /** Checks everything a client said for a commit before the container is touched. Throws invalid_argument. */
@@ -301,8 +303,12 @@ export interface VolumeBinder {
   ): Promise<VolumeReservation>;
   /** Fills an empty volume from the image's directory at first use (copy-up), unless `noCopy`. */
   populate(name: string, sourceRoot: string, sourcePath: string): Promise<void>;
-  /** The volume's directory shows its contents from here on until its last holder releases it. Both are idempotent. */
-  acquire(name: string, holder: string): Promise<void>;
+  /** What keeps the volume's contents; undefined = there is no such volume. */
+  driverOf(name: string): string | undefined;
+  /**
+   * The volume's contents are at the path answered from here on until its last holder releases it. Both are idempotent.
+   */
+  acquire(name: string, holder: string): Promise<string>;
   release(name: string, holder: string): Promise<void>;
   /** `mount`, where known, goes into the event as dockerd has it. */
   mounted(

@@ -35,8 +35,9 @@ export async function pruneContainers(
   return { ContainersDeleted: deleted.length === 0 ? null : deleted, SpaceReclaimed: reclaimed };
 }
 
-function isPrunable({ state }: Container): boolean {
-  return isAtRest(state) && state.status !== 'removing';
+function isPrunable({ state, keptUntil }: Container): boolean {
+  const isNeeded = keptUntil?.aborted === false;
+  return !isNeeded && isAtRest(state) && state.status !== 'removing';
 }
 
 /** Bytes given back, or undefined when someone started or removed it first. */

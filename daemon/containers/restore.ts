@@ -12,6 +12,7 @@ import { rewriteLinkedHosts } from './links.ts';
 import { containerOom } from './oom.ts';
 import { decideRecovery } from './recovery.ts';
 import type { Recovery } from './recovery.ts';
+import { releaseContainer } from './release.ts';
 import { finishRemoval, removeLocked } from './remove.ts';
 import { takeOver } from './control/take-over.ts';
 import { startsWithDaemon } from './restart-policy.ts';
@@ -72,10 +73,14 @@ export async function restoreContainers(context: ContainerContext): Promise<Disp
   };
 }
 
-/** Fills the registry. A row that cannot be read is left as it is, and so are its files: one bad row stops nobody. */
+/**
+ * Fills the registry. A row that cannot be read is left as it is or quarantined; its files stay: one bad row stops
+ * nobody. Answers the ids of such rows.
+ */
 function loadRows(context: ContainerContext): ReadonlySet<string> {
-  const unreadable = new Set<string>();
-  for (const row of context.table.all()) {
+  const rows = context.table.all();
+  const unreadable = new Set(context.table.quarantined());
+  for (const row of rows) {
     try {
       const { id, name, imageId, layerIds, createdNano } = row;
       context.registry.add(
@@ -170,7 +175,11 @@ async function recover(context: ContainerContext, container: Container, recovery
         );
         return;
       case 'remove':
-        await context.mutex.run(id, () => removeLocked(context, container, { volumes: true, force: true }));
+        await context.mutex.run(id, async () => {
+          // Its end may have been stored by a daemon that died before it gave back what the run had used.
+          await releaseContainer(context, container, undefined);
+          await removeLocked(context, container, { volumes: true, force: true });
+        });
         return;
       case 'await_attempt':
       case 'nothing':

@@ -22,6 +22,7 @@ import { removeLocked } from './remove.ts';
 import { openSandbox } from './sandbox.ts';
 import { prepareSharedMemory } from './shared-memory.ts';
 import { seatPendingClients } from './stdio/seat.ts';
+import { mountSubpaths } from './subpaths.ts';
 import { prepareVolumes } from './volumes.ts';
 
 /** Exit code of a start that failed before the command could. */
@@ -92,7 +93,8 @@ async function bringUp(context: ContainerContext, container: Container): Promise
     prepareRootfs(context, container, rollback),
     prepareSharedMemory(context, container, rollback),
   );
-  const spec = makeOciSpec(context, container, { rootPath, sandbox });
+  await using subpaths = await mountSubpaths(context, container);
+  const spec = makeOciSpec(context, container, { rootPath, sandbox, subpaths: subpaths.paths });
   const process = await launch(context, container, spec, rollback);
   await seatPendingClients(context, container);
   refuseEarlyExit(context, container, process);
@@ -128,7 +130,12 @@ async function prepareRootfs(
   container: Container,
   rollback: Rollback,
 ): Promise<string> {
-  const { mounts, rootfs } = context;
+  const { mounts, rootfs, images } = context;
+  const lost = images.lostLayers(container.layerIds);
+  if (lost.length > 0) {
+    const image = container.spec.config.Image || container.imageId;
+    throw internal(`the files of image ${image} are incomplete (${lost.join(', ')}): pull or load it again`);
+  }
   const layout = rootfs.layout(container.id, container.layerIds);
   failpoint('containers.start.mount');
   await mounts.overlay(layout, { readonly: false });

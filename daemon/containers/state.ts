@@ -64,6 +64,8 @@ export interface LiveRun {
   stopping?: Stopping;
   /** Processes of it were killed for want of memory. Absent = none. */
   oomKilled?: boolean;
+  /** It is paused, or about to be, by a commit only: a daemon that finds this lets it go on. */
+  pausedForCommit?: true;
   /** End of the run before; null when this is the first. */
   lastFinishedAtNano: bigint | null;
   /** What its health check has found so far; absent without one. */
@@ -145,6 +147,7 @@ export type ContainerEvent =
   | { type: 'stop'; stopping?: Stopping }
   | { type: 'oom' }
   | { type: 'pause' }
+  | { type: 'commit_pause'; isBegun: boolean }
   | { type: 'unpause' }
   | { type: 'remove'; withVolumes: boolean }
   | { type: 'remove_failed'; error: string };
@@ -185,8 +188,12 @@ export function transition(state: ContainerState, event: ContainerEvent): Transi
         : refuse('conflict', state.status === 'paused' ? 'is already paused' : 'is not running');
     case 'unpause':
       return state.status === 'paused'
-        ? { to: { ...state, status: 'running' } }
+        ? { to: { ...notForCommit(state), status: 'running' } }
         : refuse('conflict', 'is not paused');
+    case 'commit_pause':
+      return state.status === 'running'
+        ? { to: event.isBegun ? { ...state, pausedForCommit: true } : notForCommit(state) }
+        : refuse('conflict', 'is not running');
     case 'remove':
       return onRemove(state, event.withVolumes);
     case 'remove_failed':
@@ -197,6 +204,12 @@ export function transition(state: ContainerState, event: ContainerEvent): Transi
 }
 
 type EventOf<T extends ContainerEvent['type']> = Extract<ContainerEvent, { type: T }>;
+
+function notForCommit<Run extends LiveRun>(state: Run): Run {
+  const { pausedForCommit: _isOver, ...rest } = state;
+  // What is left out is optional.
+  return rest as Run;
+}
 
 function onStart(state: ContainerState): Transition {
   switch (state.status) {

@@ -7,7 +7,7 @@ import { within } from './delay.ts';
 import { containerEvent } from './events.ts';
 import { thawToEnd } from './unpause.ts';
 import { cancelRestart } from './restart-timer.ts';
-import { parseSignal, SIGKILL } from './signals.ts';
+import { parseSignal, SIGKILL } from '../base/signals.ts';
 import type { Stopping } from './state.ts';
 import { isLive, liveRun } from './state-facts.ts';
 

@@ -29,7 +29,7 @@ function render(context: ContainerContext, container: Container): ContainerSumma
     Status: '',
     HostConfig: { NetworkMode: spec.hostConfig.NetworkMode },
     NetworkSettings: { Networks: endpointViews(container) },
-    Mounts: mountPoints(container, context.volumePaths),
+    Mounts: mountPoints(context, container),
   };
 }
 

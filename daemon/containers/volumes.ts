@@ -81,7 +81,7 @@ export async function prepareVolumes(
   rootPath: string,
   rollback: Rollback,
 ): Promise<void> {
-  const { volumes } = context;
+  const { volumes, volumePaths } = context;
   const { id, spec } = container;
   if (spec.mounts.length === 0) {
     return;
@@ -91,7 +91,7 @@ export async function prepareVolumes(
   // One after the other: a volume mounted at two places is filled from the first.
   for (const { name, destination, rw, noCopy } of volumeMounts(spec)) {
     rollback.defer(`release volume ${name}`, () => volumes.release(name, id));
-    await volumes.acquire(name, id);
+    volumePaths.set(name, await volumes.acquire(name, id));
     if (!noCopy) {
       await volumes.populate(name, rootPath, destination);
     }
@@ -138,16 +138,19 @@ function isAlreadyThere(error: unknown): boolean {
 
 /** What inspect and list show under Mounts. */
 export function mountPoints(
+  context: Pick<ContainerContext, 'volumes' | 'volumePaths'>,
   container: Pick<Container, 'spec'>,
-  volumePaths: ReadonlyMap<string, string>,
 ): MountPoint[] {
   return container.spec.mounts.flatMap((mount) => {
-    const point = mountPoint(mount, volumePaths);
+    const point = mountPoint(mount, context);
     return point === undefined ? [] : [point];
   });
 }
 
-function mountPoint(mount: ResolvedMount, volumePaths: ReadonlyMap<string, string>): MountPoint | undefined {
+function mountPoint(
+  mount: ResolvedMount,
+  { volumes, volumePaths }: Pick<ContainerContext, 'volumes' | 'volumePaths'>,
+): MountPoint | undefined {
   const { destination: Destination, mode: Mode, rw: RW } = mount;
   switch (mount.type) {
     case 'bind':
@@ -158,7 +161,7 @@ function mountPoint(mount: ResolvedMount, volumePaths: ReadonlyMap<string, strin
         Name: mount.name,
         Source: volumePaths.get(mount.name) ?? '',
         Destination,
-        Driver: mount.driver,
+        Driver: volumes.driverOf(mount.name) ?? mount.driver,
         Mode,
         RW,
         Propagation: '',

@@ -1,11 +1,12 @@
 import { posix } from 'node:path';
 import type { ContainerConfig } from '../../api/types/container.ts';
 import { invalidArgument, invariant } from '../base/errors.ts';
+import { parseSignal } from '../base/signals.ts';
 import { parseHealthcheck } from './healthcheck.ts';
 import { expandText, splitWords, type Variables } from './words.ts';
 
 /** One line of `changes`, or of a Dockerfile, taken apart. */
-interface Change {
+export interface Change {
   /** `line 2: ENV` */
   where: string;
   rest: string;
@@ -18,6 +19,8 @@ interface Change {
 type Apply = (config: ContainerConfig, change: Change) => ContainerConfig;
 
 const SHELL = ['/bin/sh', '-c'];
+/** Up to a blank that is not quoted. */
+const FIRST_WORD = /^(?:"(?:\\[^]|[^"\\])*"|'[^']*'|\\[^]|[^\s"'\\])+/;
 
 const INSTRUCTIONS: ReadonlyMap<string, Apply> = new Map<string, Apply>([
   ['CMD', (config, change) => ({ ...config, Cmd: command(config, change) })],
@@ -40,7 +43,7 @@ const INSTRUCTIONS: ReadonlyMap<string, Apply> = new Map<string, Apply>([
       WorkingDir: posix.resolve(config.WorkingDir || '/', single(change)),
     }),
   ],
-  ['STOPSIGNAL', (config, change) => ({ ...config, StopSignal: single(change) })],
+  ['STOPSIGNAL', (config, change) => ({ ...config, StopSignal: stopSignal(change) })],
   ['ONBUILD', (config, change) => ({ ...config, OnBuild: [...(config.OnBuild ?? []), onBuild(change)] })],
   ['SHELL', (config, change) => ({ ...config, Shell: shell(change) })],
   [
@@ -95,7 +98,10 @@ function command(config: ContainerConfig, change: Change): string[] {
   return jsonWords(change.rest) ?? [...(config.Shell ?? SHELL), change.rest];
 }
 
-/** A JSON array of strings; undefined when the text is none (then it means itself, as in a Dockerfile). */
+/**
+ * A JSON array of strings; undefined when the text is none (then it means itself, as in a Dockerfile). Throws
+ * invalid_argument for one of anything else.
+ */
 export function jsonWords(text: string): string[] | undefined {
   if (!text.startsWith('[')) {
     return undefined;
@@ -107,23 +113,32 @@ export function jsonWords(text: string): string[] | undefined {
     // Not JSON: the shell form, where "[" is a command.
     return undefined;
   }
-  return Array.isArray(value) && value.every((item) => typeof item === 'string') ? value : undefined;
+  if (!Array.isArray(value)) {
+    return undefined;
+  }
+  if (!value.every((item) => typeof item === 'string')) {
+    throw invalidArgument('when using JSON array syntax, arrays must be comprised of strings only');
+  }
+  return value;
 }
 
-/** `a=b c="d e"`, or the old form `a b c` that gives one name all the rest. */
-function pairs(change: Change): [string, string][] {
-  const found = words(change);
-  const [first = ''] = found;
+/**
+ * `a=b c="d e"`, or the old form `a b  c` that gives one name all the rest. Throws invalid_argument. Pure.
+ */
+export function pairs({ rest, ...options }: Change): [string, string][] {
+  const { variables, where, escape } = options;
+  const [first = ''] = FIRST_WORD.exec(rest) ?? [];
   if (!first.includes('=')) {
-    if (found.length < 2) {
-      throw invalidArgument(`${change.where} must have two arguments`);
+    const after = rest.slice(first.length).trim();
+    if (after === '') {
+      throw invalidArgument(`${where} must have two arguments`);
     }
-    return [[first, found.slice(1).join(' ')]];
+    return [[expandText(first, options), expandText(after, options)]];
   }
-  return found.map((word) => {
+  return splitWords(rest, variables, where, escape).map((word) => {
     const equals = word.indexOf('=');
     if (equals < 1) {
-      throw invalidArgument(`${change.where}: cannot read ${JSON.stringify(word)}, expected name=value`);
+      throw invalidArgument(`${where}: cannot read ${JSON.stringify(word)}, expected name=value`);
     }
     return [word.slice(0, equals), word.slice(equals + 1)];
   });
@@ -141,7 +156,8 @@ function mergeEnv(env: readonly string[], added: readonly [string, string][]): s
 function ports(change: Change): Record<string, Record<string, never>> {
   const found: Record<string, Record<string, never>> = {};
   for (const word of words(change)) {
-    const match = /^(\d{1,5})(?:-(\d{1,5}))?(?:\/(tcp|udp|sctp))?$/i.exec(word);
+    // A port of the host before it says nothing about an image.
+    const match = /^(?:[^/]*:)?(\d{1,5})(?:-(\d{1,5}))?(?:\/(tcp|udp|sctp))?$/i.exec(word);
     const first = Number(match?.[1]);
     const last = Number(match?.[2] ?? match?.[1]);
     if (match === null || first < 1 || last > 65_535 || last < first) {
@@ -157,19 +173,24 @@ function ports(change: Change): Record<string, Record<string, never>> {
 function volumes(change: Change): Record<string, Record<string, never>> {
   const { rest, ...options } = change;
   const paths = jsonWords(rest)?.map((path) => expandText(path, options)) ?? words(change);
+  if (paths.length === 0) {
+    throw invalidArgument(`${change.where} requires at least one argument`);
+  }
   if (paths.some((word) => word.trim() === '')) {
     throw invalidArgument(`${change.where} specified can not be an empty string`);
   }
   return Object.fromEntries(paths.map((path) => [path.trim(), {}]));
 }
 
-function single(change: Change): string {
-  const found = words(change);
-  const [word] = found;
-  if (word === undefined || found.length !== 1) {
-    throw invalidArgument(`${change.where} requires exactly one argument`);
-  }
-  return word;
+/** All of it is one argument, blanks and all. */
+function single({ rest, ...options }: Change): string {
+  return expandText(rest, options);
+}
+
+function stopSignal(change: Change): string {
+  const signal = single(change);
+  parseSignal(signal);
+  return signal;
 }
 
 function shell({ rest, where }: Change): string[] {

@@ -1,13 +1,14 @@
+import { createHash } from 'node:crypto';
 import type { ContainerConfig } from '../../api/types/container.ts';
 import { formatNano } from '../base/clock.ts';
-import { invalidArgument } from '../base/errors.ts';
+import { invalidArgument, invariant } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import type { EventDraft } from '../events/journal-types.ts';
 import { parseImageConfig } from '../../storage/tarballs/image-config.ts';
 import type { UnpackedLayer } from '../../storage/layers/store.ts';
 import type { Reference } from '../../storage/references/reference.ts';
 import { childConfig } from './child-config.ts';
-import { commitImage } from './commit-image.ts';
+import { commitImage, type NewImage } from './commit-image.ts';
 import { noSuchImage, type ImageRecord } from './image-index.ts';
 import type { LoadContext } from './load.ts';
 
@@ -25,6 +26,8 @@ export interface ChildImage {
   names: readonly Reference[];
   /** Identifies the step of a build that makes it. */
   stepKey?: string;
+  /** Called when it is there, before anybody else can do anything with it. */
+  committed?: (imageId: string) => void;
   /** What else happens when it is there, in the same transaction. */
   events?: (imageId: string) => readonly EventDraft[];
 }
@@ -48,28 +51,76 @@ export async function makeChild(
   const parent = parentOf(context, child.parentId);
   const parentLayers = (parent?.row.layerIds ?? []).map((id) => index.layer(id));
   using _pin = pins.pin(parentLayers.map(({ id }) => id));
+  using _hold = index.hold(child.parentId);
   const layer = tar === undefined || tar.isEmpty ? undefined : await unpack(context, parent, tar, signal);
-  const { names, stepKey } = child;
-  const bytes = childConfig({
-    ...child,
-    parent: parent?.config,
-    created: formatNano(deps.clock.nowNano()),
-    diffId: layer?.diffId,
-    dockerVersion: deps.engineVersion,
-  });
   try {
     return await commitImage(deps, index, {
-      configBytes: bytes,
-      config: parseImageConfig(bytes, 'image'),
+      ...newChild(context, child, { parent, created: formatNano(deps.clock.nowNano()), layer }),
       layers: layer === undefined ? parentLayers : [...parentLayers, layer],
-      names,
-      action: 'make',
-      parent: { parentId: child.parentId, stepKey: stepKey ?? null },
       ...(child.events && { events: child.events }),
+      ...(child.committed && { committed: child.committed }),
     });
   } finally {
     await collector.collect();
   }
+}
+
+/**
+ * Makes an image of what another one has as its step after `child.parentId`: its entry of the history, its layer. The
+ * caller has compared what comes before. Answers an id that may have been there.
+ */
+export async function repeatChild(
+  context: LoadContext,
+  child: Omit<ChildImage, 'author' | 'comment' | 'createdBy' | 'containerId' | 'stepKey'>,
+  { image, position }: { image: ImageRecord; position: number },
+): Promise<string> {
+  const { deps, index, pins } = context;
+  const parent = parentOf(context, child.parentId);
+  const entry = image.config.history[position];
+  invariant(entry !== undefined, `image ${image.row.id} has no step ${position}`);
+  const before = parent?.row.layerIds.length ?? 0;
+  const layers = image.row.layerIds.slice(0, entry.emptyLayer ? before : before + 1);
+  using _pin = pins.pin(layers);
+  const rows = layers.map((id) => index.layer(id));
+  const again = newChild(
+    context,
+    { ...child, ...entry, author: entry.author ?? '', containerId: '' },
+    {
+      parent,
+      created: entry.created ?? image.config.created ?? '',
+      layer: entry.emptyLayer ? undefined : rows.at(-1),
+    },
+  );
+  const id = `sha256:${createHash('sha256').update(again.configBytes).digest('hex')}`;
+  const { committed } = child;
+  if (index.get(id) !== undefined) {
+    // Perhaps it was built here: then that stays known of it.
+    committed?.(id);
+    return id;
+  }
+  return await commitImage(deps, index, { ...again, layers: rows, ...(committed && { committed }) });
+}
+
+function newChild(
+  { deps }: LoadContext,
+  child: ChildImage,
+  facts: { parent: ImageRecord | undefined; created: string; layer: { diffId: string } | undefined },
+): Omit<NewImage, 'layers'> {
+  const { parent, created, layer } = facts;
+  const configBytes = childConfig({
+    ...child,
+    parent: parent?.config,
+    created,
+    diffId: layer?.diffId,
+    dockerVersion: deps.engineVersion,
+  });
+  return {
+    configBytes,
+    config: parseImageConfig(configBytes, 'image'),
+    names: child.names,
+    action: 'make',
+    parent: { parentId: child.parentId, stepKey: child.stepKey ?? null },
+  };
 }
 
 function parentOf({ index }: LoadContext, parentId: string): ImageRecord | undefined {

@@ -37,6 +37,8 @@ export interface NewImage {
   event?: { actorId: string; name: string };
   /** What it was made from on this engine. */
   parent?: Omit<ImageParentRow, 'imageId'>;
+  /** Called when it is there, before anybody else can do anything with it. */
+  committed?: (imageId: string) => void;
   /** Further events of the same transaction. */
   events?: (imageId: string) => readonly EventDraft[];
 }
@@ -72,15 +74,37 @@ export async function commitImage(deps: ImagesDeps, index: ImageIndex, image: Ne
     placed.add(layerId);
     rows.push({ id: layerId, diffId: layer.diffId, chainId, sizeBytes: layer.contentBytes });
   }
-  if (placed.size > 0) {
+  const restored = restoreLost(deps, index, rows, placed);
+  if (placed.size + restored.length > 0) {
     await deps.layers.sync();
   }
+  restored.forEach((layerId) => index.setFound(layerId));
   const unused = commitRows(deps, index, { ...image, id, rows, placed });
+  image.committed?.(id);
   rollback.commit();
   for (const layerId of unused) {
-    await deps.layers.remove(layerId);
+    await deps.layers.removeBehind(layerId);
   }
   return id;
+}
+
+/**
+ * Layers that have a row and had lost their directory get the one just placed, under their old id. Answers the ids of
+ * those that are there now.
+ */
+function restoreLost(
+  { layers }: ImagesDeps,
+  index: ImageIndex,
+  rows: readonly Omit<LayerRow, 'parentId'>[],
+  placed: Set<number>,
+): number[] {
+  return rows.flatMap(({ id, chainId }) => {
+    const lost = placed.has(id) ? index.lostByChainId(chainId) : undefined;
+    if (lost !== undefined && layers.restore(id, lost.id)) {
+      placed.delete(id);
+    }
+    return lost === undefined ? [] : [lost.id];
+  });
 }
 
 /** Answers placed layers that somebody else committed first. */
@@ -163,11 +187,14 @@ function eventsOf(image: NewImage & { id: string }, row: ImageRow, tags: readonl
     actorId: id,
     attributes: { ...labelsOf({ row, config }), name },
   });
-  const own =
-    action === 'make'
-      ? tags.map((tag) => ofImage('tag', tagName(tag)))
-      : [{ ...ofImage(action, image.event?.name ?? id), actorId: image.event?.actorId ?? id }];
-  return [...own, ...(events?.(id) ?? [])];
+  // Names that come with a load or a pull are told by its own event alone.
+  const named = action === 'make' || action === 'import' ? tags : [];
+  const own = { ...ofImage(action, image.event?.name ?? id), actorId: image.event?.actorId ?? id };
+  return [
+    ...named.map((tag) => ofImage('tag', tagName(tag))),
+    ...(action === 'make' ? [] : [own]),
+    ...(events?.(id) ?? []),
+  ];
 }
 
 function insertLayers(

@@ -44,6 +44,10 @@ export class ImageIndex {
   readonly #children = new Map<string, Set<string>>();
   readonly #layers = new Map<number, LayerRow>();
   readonly #layersByChain = new Map<string, LayerRow>();
+  /** How many works under way stand on an image. */
+  readonly #holds = new Map<string, number>();
+  /** Layers with a row and without a directory. */
+  readonly #lost = new Set<number>();
 
   /** Reads all rows. An image whose configuration cannot be read is left out, with an error in the log. */
   load(database: Pick<Database, 'images' | 'tags' | 'digests' | 'parents' | 'layers'>, log: Logger): void {
@@ -95,8 +99,29 @@ export class ImageIndex {
     return new Set(this.#layers.keys());
   }
 
+  /** A layer that one can stand on: undefined also for one that is lost. */
   layerByChainId(chainId: string): LayerRow | undefined {
-    return this.#layersByChain.get(chainId);
+    const layer = this.#layersByChain.get(chainId);
+    return layer !== undefined && this.#lost.has(layer.id) ? undefined : layer;
+  }
+
+  /** The layer that has lost its directory and waits for a load or pull to bring it again. */
+  lostByChainId(chainId: string): LayerRow | undefined {
+    const layer = this.#layersByChain.get(chainId);
+    return layer !== undefined && this.#lost.has(layer.id) ? layer : undefined;
+  }
+
+  /** Those of these layers that have lost their directories. */
+  lostOf(layerIds: readonly number[]): LayerRow[] {
+    return layerIds.filter((id) => this.#lost.has(id)).map((id) => this.layer(id));
+  }
+
+  setLost(layerId: number): void {
+    this.#lost.add(layerId);
+  }
+
+  setFound(layerId: number): void {
+    this.#lost.delete(layerId);
   }
 
   /** Tags of an image, sorted by name. */
@@ -149,6 +174,20 @@ export class ImageIndex {
     const image = named === undefined ? this.#byPrefix(text) : this.#images.get(named.imageId);
     if (image === undefined) {
       throw noSuchImage(familiarName(reference));
+    }
+    return image;
+  }
+
+  /**
+   * The same for who needs its files. Throws not_found when layers of it are lost: clients that pull what is missing
+   * (`docker run`) repair it so.
+   */
+  findWhole(text: string): ImageRecord {
+    const image = this.find(text);
+    const lost = this.lostOf(image.row.layerIds).map(({ diffId }) => diffId);
+    if (lost.length > 0) {
+      const name = this.namesOf(image.row.id)[0] ?? text;
+      throw noSuchImage(`${name}: its files are incomplete (${lost.join(', ')}): pull or load it again`);
     }
     return image;
   }
@@ -221,6 +260,32 @@ export class ImageIndex {
     return [...(this.#children.get(id) ?? [])].flatMap((child) => this.#images.get(child) ?? []);
   }
 
+  /** A build or commit stands on it: until disposed nobody removes it, as if images had been made from it. */
+  hold(id: string): Disposable {
+    this.#holds.set(id, (this.#holds.get(id) ?? 0) + 1);
+    let isHeld = true;
+    return {
+      [Symbol.dispose]: () => {
+        const count = (this.#holds.get(id) ?? 1) - 1;
+        if (isHeld && count === 0) {
+          this.#holds.delete(id);
+        } else if (isHeld) {
+          this.#holds.set(id, count);
+        }
+        isHeld = false;
+      },
+    };
+  }
+
+  isHeld(id: string): boolean {
+    return this.#holds.has(id);
+  }
+
+  /** Images were made from it here, or are being made. */
+  isParent(id: string): boolean {
+    return this.isHeld(id) || this.childrenOf(id).length > 0;
+  }
+
   /** A step of a build made it, here. */
   isStep(id: string): boolean {
     return (this.#parents.get(id)?.stepKey ?? null) !== null;
@@ -262,6 +327,7 @@ export class ImageIndex {
     if (layer !== undefined) {
       this.#layers.delete(id);
       this.#layersByChain.delete(layer.chainId);
+      this.#lost.delete(id);
     }
   }
 

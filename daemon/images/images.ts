@@ -68,7 +68,10 @@ export class Images {
     await layers.prepare();
     await spools.prepare();
     this.#index.load(database, log);
-    await layers.sweep(this.#index.layerIds());
+    for (const id of await layers.sweep(this.#index.layerIds())) {
+      this.#index.setLost(id);
+      log.error({ layer: this.#index.layer(id).diffId }, 'layer lost: pull or load its image again');
+    }
     await this.#collector.collect();
   }
 
@@ -149,15 +152,11 @@ export class Images {
   }
 
   push(name: string, options: PushOptions): AsyncIterable<ProgressMessage> {
-    return pushImages(
-      { deps: this.#deps, index: this.#index, pins: this.#pins, slots: this.#uploads },
-      name,
-      options,
-    );
+    return pushImages({ ...this.#context(), slots: this.#uploads }, name, options);
   }
 
-  import(tar: Readable, options: ImportOptions): AsyncIterable<ProgressMessage> {
-    return importImage(this.#context(), tar, options);
+  import(source: Readable | string, options: ImportOptions): AsyncIterable<ProgressMessage> {
+    return importImage(this.#context(), source, options);
   }
 
   /** What builds images, once there are containers for it. */
@@ -198,7 +197,7 @@ export class Images {
     });
   }
 
-  /** Throws not_found `No such image: NAME:TAG`. */
+  /** Throws not_found `No such image: NAME:TAG`, also for one of which layers are lost. */
   resolve(ref: string): {
     id: string;
     layerIds: number[];
@@ -206,7 +205,7 @@ export class Images {
     os: string;
     architecture: string;
   } {
-    const { row, config } = this.#index.find(ref);
+    const { row, config } = this.#index.findWhole(ref);
     return {
       id: row.id,
       layerIds: [...row.layerIds],
@@ -231,6 +230,11 @@ export class Images {
   /** Keeps layers from being removed until disposed: for a container whose row is not stored yet. */
   pin(layerIds: readonly number[]): Disposable {
     return this.#pins.pin(layerIds);
+  }
+
+  /** Diff IDs of those of these layers that are lost: a container cannot stand on them. */
+  lostLayers(layerIds: readonly number[]): string[] {
+    return this.#index.lostOf(layerIds).map(({ diffId }) => diffId);
   }
 
   /** Bytes of a layer, for RootfsDirectories. */
@@ -270,7 +274,7 @@ export class Images {
       }
     }
     return [...chosen].map(([imageId, tags]) => {
-      const record = this.#index.find(imageId);
+      const record = this.#index.findWhole(imageId);
       return { record, saved: this.#toSaved(record, tags) };
     });
   }

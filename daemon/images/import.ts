@@ -2,6 +2,9 @@ import type { Readable } from 'node:stream';
 import type { ContainerConfig } from '../../api/types/container.ts';
 import type { ProgressMessage } from '../../api/types/image.ts';
 import { formatNano } from '../base/clock.ts';
+import { failpoint } from '../base/failpoint.ts';
+import { download, showUrl } from '../../storage/downloads/download.ts';
+import { progressBar } from '../../storage/tarballs/progress.ts';
 import { goJson } from '../../storage/tarballs/go-json.ts';
 import { parseImageConfig } from '../../storage/tarballs/image-config.ts';
 import { parsePlatform, type Platform } from '../../storage/tarballs/platform.ts';
@@ -9,7 +12,9 @@ import type { UnpackedLayer } from '../../storage/layers/store.ts';
 import { applyChanges } from './changes.ts';
 import { commitImage } from './commit-image.ts';
 import type { LoadContext } from './load.ts';
+import { importUrl } from './import-url.ts';
 import { parseTarget } from './target.ts';
+import { watch } from './watch.ts';
 
 export interface ImportOptions {
   repo: string;
@@ -20,10 +25,13 @@ export interface ImportOptions {
   signal: AbortSignal;
 }
 
-/** Makes an image of one layer from the tar of a root file system (perhaps gzip); answers its id as a status. */
+/**
+ * Makes an image of one layer from the tar of a root file system (perhaps compressed), sent or to be got from a URL;
+ * answers its id as a status.
+ */
 export async function* importImage(
   context: LoadContext,
-  tar: Readable,
+  source: Readable | string,
   options: ImportOptions,
 ): AsyncGenerator<ProgressMessage> {
   const { deps, index } = context;
@@ -31,7 +39,10 @@ export async function* importImage(
   const name = options.repo === '' ? undefined : parseTarget(options.repo, options.tag);
   const config = applyChanges({}, options.changes);
   const platform = parsePlatform(options.platform ?? '', 'import');
-  const layer = await unpackBody(context, tar, options.signal);
+  const layer =
+    typeof source === 'string'
+      ? yield* unpackDownload(context, importUrl(source), options.signal)
+      : await unpackBody(context, source, options);
   const bytes = makeConfig({
     config,
     platform,
@@ -49,9 +60,52 @@ export async function* importImage(
   yield { status: id };
 }
 
-async function unpackBody(context: LoadContext, tar: Readable, signal: AbortSignal): Promise<UnpackedLayer> {
+/** With messages that clients draw a bar from; what the server refuses is thrown before the first of them. */
+async function* unpackDownload(
+  context: LoadContext,
+  url: URL,
+  signal: AbortSignal,
+): AsyncGenerator<ProgressMessage, UnpackedLayer> {
+  failpoint('images.import.download');
+  const { body, size } = await download(url, signal);
+  yield { status: `Downloading from ${showUrl(url)}` };
+  let current = 0;
+  let shown = -1;
+  const seen = (chunk: Buffer): void => {
+    current += chunk.length;
+  };
+  const work = unpackBody(context, body, { signal, seen });
+  yield* watch(work, () => {
+    if (current === shown) {
+      return [];
+    }
+    shown = current;
+    return [importing(current, size)];
+  });
+  return await work;
+}
+
+function importing(current: number, total: number | undefined): ProgressMessage {
+  return {
+    status: 'Importing',
+    progressDetail: { current, ...(total !== undefined && { total }) },
+    ...(total !== undefined && { progress: progressBar(current, total) }),
+  };
+}
+
+async function unpackBody(
+  context: LoadContext,
+  tar: Readable,
+  options: { signal: AbortSignal; seen?: (chunk: Buffer) => void },
+): Promise<UnpackedLayer> {
   const { spools, layers } = context.deps;
-  await using spool = await spools.fill(tar, { what: 'import', signal, inflate: false });
+  const { signal, seen } = options;
+  await using spool = await spools.fill(tar, {
+    what: 'import',
+    signal,
+    decompress: false,
+    ...(seen && { seen }),
+  });
   const blob = { fd: spool.fd, offset: 0, size: spool.size };
   return await layers.unpack({ blob, what: 'import' }, { signal });
 }

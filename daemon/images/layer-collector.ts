@@ -7,8 +7,8 @@ import type { ImageIndex } from './image-index.ts';
 import type { LayerPins } from './layer-pins.ts';
 
 /**
- * Removes layers that nothing uses any more: the rows in the caller's transaction, the directories after it. A crash
- * in between leaves directories without rows, which the next start sweeps.
+ * Removes layers that nothing uses any more: the rows in the caller's durable transaction, the directories after it. A
+ * crash in between leaves directories without rows, which the next start sweeps.
  */
 export class LayerCollector {
   readonly #deps: ImagesDeps;
@@ -61,11 +61,14 @@ export class LayerCollector {
     if (!free) {
       return;
     }
-    const removed = this.#deps.journal.commit(() => {
-      const rows = this.removeRows();
-      failpoint('images.collect.commit');
-      return rows;
-    });
+    const removed = this.#deps.journal.commit(
+      () => {
+        const rows = this.removeRows();
+        failpoint('images.collect.commit');
+        return rows;
+      },
+      { durable: true },
+    );
     await this.removeDirectories(removed);
   }
 }

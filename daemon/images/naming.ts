@@ -20,14 +20,18 @@ export function nameImage(
   const tags = names.map((name): TagRow => {
     return { repository: canonicalRepository(name), tag: name.tag ?? 'latest', imageId };
   });
-  journal.commit((emit) => {
-    for (const tag of tags) {
-      database.tags.set(tag);
-      emit(imageEvent('tag', image, tagName(tag)));
-    }
-    database.images.setLastTagged(imageId, now);
-    failpoint('images.tag.commit');
-  });
+  journal.commit(
+    (emit) => {
+      for (const tag of tags) {
+        database.tags.set(tag);
+        emit(imageEvent('tag', image, tagName(tag)));
+      }
+      database.images.setLastTagged(imageId, now);
+      failpoint('images.tag.commit');
+    },
+    // A build that was told to have gone well is found by its name after a power cut, too.
+    { durable: true },
+  );
   for (const tag of tags) {
     index.setTag(tag);
   }

@@ -24,7 +24,8 @@ export async function pruneImages(context: LoadContext, filters: Filters): Promi
     const { id } = image.row;
     const names = { tags: index.tagsOf(id).length, digests: index.digestsOf(id).length };
     const isStep = names.tags + names.digests === 0 && index.childrenOf(id).length > 0;
-    if (!isStep && passes(image, names.tags > 0) && deps.users(id).length === 0 && index.get(id) === image) {
+    const isNeeded = index.isHeld(id) || deps.users(id).length > 0;
+    if (!isStep && passes(image, names.tags > 0) && !isNeeded && index.get(id) === image) {
       deleted.push(...(await removeQuietly(context, id)));
     }
   }

@@ -23,7 +23,7 @@ export async function removeImage(
     tags: index.tagsOf(imageId),
     digests: index.digestsOf(imageId),
     users: deps.users(imageId),
-    hasChildren: index.childrenOf(imageId).length > 0,
+    hasChildren: index.isParent(imageId),
     force: options.force,
   });
   const parents = plan.removeImage && !options.noprune ? uselessParents(context, image) : [];
@@ -39,8 +39,8 @@ function uselessParents({ deps, index }: LoadContext, image: ImageRecord): Image
       return useless;
     }
     const { id } = parent.row;
-    const isNamed = index.tagsOf(id).length + index.digestsOf(id).length > 0;
-    if (isNamed || deps.users(id).length > 0 || index.childrenOf(id).some((child) => child !== below)) {
+    const isNeeded = index.tagsOf(id).length + index.digestsOf(id).length > 0 || index.isHeld(id);
+    if (isNeeded || deps.users(id).length > 0 || index.childrenOf(id).some((child) => child !== below)) {
       return useless;
     }
     useless.push(parent);
@@ -57,22 +57,26 @@ async function carryOut(
   const { database, journal } = deps;
   const imageId = image.row.id;
   const doomed = plan.removeImage ? [image, ...parents] : [];
-  const removed = journal.commit((emit) => {
-    for (const tag of plan.untag) {
-      database.tags.remove(tag.repository, tag.tag);
-      emit(imageEvent('untag', image, imageId));
-    }
-    for (const { repository, digest } of plan.untagDigests) {
-      database.digests.remove(repository, digest);
-      emit(imageEvent('untag', image, imageId));
-    }
-    failpoint('images.remove.commit');
-    for (const record of doomed) {
-      database.images.remove(record.row.id);
-      emit(imageEvent('delete', record, record.row.id));
-    }
-    return doomed.length === 0 ? [] : collector.removeRows();
-  });
+  const removed = journal.commit(
+    (emit) => {
+      for (const tag of plan.untag) {
+        database.tags.remove(tag.repository, tag.tag);
+        emit(imageEvent('untag', image, imageId));
+      }
+      for (const { repository, digest } of plan.untagDigests) {
+        database.digests.remove(repository, digest);
+        emit(imageEvent('untag', image, imageId));
+      }
+      failpoint('images.remove.commit');
+      for (const record of doomed) {
+        database.images.remove(record.row.id);
+        emit(imageEvent('delete', record, record.row.id));
+      }
+      return doomed.length === 0 ? [] : collector.removeRows();
+      // On disk before the files go: a power cut must not bring back an image without them.
+    },
+    { durable: doomed.length > 0 },
+  );
   for (const tag of plan.untag) {
     index.removeTag(tag);
   }

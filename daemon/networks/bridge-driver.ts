@@ -44,6 +44,10 @@ export class BridgeDriver implements NetworkDriver {
     return bridgeOptions(network.spec.options).bindingAddress;
   }
 
+  interfacePrefix(network: Network): string {
+    return bridgeOptions(network.spec.options).interfacePrefix ?? 'eth';
+  }
+
   hostLinks(network: Network): string[] {
     return [this.#linkName(network)];
   }

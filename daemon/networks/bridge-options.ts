@@ -10,6 +10,8 @@ export interface BridgeOptions {
   masquerade: boolean;
   /** Host address of published ports that name none. */
   bindingAddress?: string;
+  /** Begins the names of interfaces in containers; undefined = `eth`. */
+  interfacePrefix?: string;
 }
 
 const INTERFACE = /^(?!\.{1,2}$)[a-zA-Z0-9_.-]{1,15}$/;
@@ -35,6 +37,10 @@ export function bridgeOptions(options: Readonly<Record<string, string>>): Bridge
         break;
       case 'com.docker.network.bridge.host_binding_ipv4':
         result.bindingAddress = checked(key, value, isIP(value) === 4);
+        break;
+      case 'com.docker.network.container_iface_prefix':
+        // A number follows.
+        result.interfacePrefix = checked(key, value, /^[a-zA-Z_][a-zA-Z0-9_.-]{0,11}$/.test(value));
         break;
       case 'com.docker.network.bridge.default_bridge':
         checked(key, value, !truth(key, value));

@@ -13,6 +13,7 @@ import {
   check,
   gatewaysThrough,
   inKernel,
+  interfaceName,
   isWayIn,
   nameFiles,
   ownerOf,
@@ -48,7 +49,7 @@ export async function connectSandbox(
   const endpoint = takeEndpoint(wanted, ownerOf(request));
   rollback.defer('addresses', () => giveAddresses(endpoint.network, endpoint.addresses));
 
-  const name = freeName(kernel.interfaceNames(containerId));
+  const name = interfaceName(context, endpoint.network, kernel.interfaceNames(containerId));
   const attachment = attachmentOf(context, endpoint, name);
   await inKernel(request, networkName, () => kernel.plug(containerId, attachment));
   rollback.defer('interface', () => kernel.unplug(containerId, endpoint.id));
@@ -94,6 +95,7 @@ export function disconnectSandbox(
       // Last: once given back they may be another container's, and a second attempt would take them from it.
       ports.give(portsGained(context, sandbox, live));
       if (network !== undefined) {
+        kernel.forgetFlows(addressesOf(endpoint).map(({ address }) => address));
         giveAddresses(network, addressesOf(endpoint));
       }
     },
@@ -214,10 +216,3 @@ function movePorts(
 }
 
 /** The first of eth0, eth1, ... that is not there. */
-function freeName(taken: readonly string[]): string {
-  let number = 0;
-  while (taken.includes(`eth${number}`)) {
-    number += 1;
-  }
-  return `eth${number}`;
-}

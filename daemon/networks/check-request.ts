@@ -1,6 +1,6 @@
 import type { EndpointSettings } from '../../api/types/container.ts';
 import type { SandboxRequest } from '../containers/ports.ts';
-import { invalidArgument } from '../base/errors.ts';
+import { EngineError, invalidArgument } from '../base/errors.ts';
 import { parseIp } from '../base/ip.ts';
 import type { IpAddress } from '../base/ip.ts';
 import { gatewayOf } from './gateway.ts';
@@ -67,6 +67,12 @@ export function checkRequest(
 
 /** One endpoint, as it is asked for in a network. Throws invalid_argument. */
 export function wantedEndpoint(network: Network, settings: EndpointSettings, mac?: string): WantedEndpoint {
+  if (network.spec.configOnly === true) {
+    throw new EngineError(
+      'forbidden',
+      `network ${network.name}: cannot create endpoint on configuration-only network`,
+    );
+  }
   return {
     network,
     settings,

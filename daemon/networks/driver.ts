@@ -23,6 +23,8 @@ export interface NetworkDriver {
   mtu(network: Network): number;
   /** Host address of published ports that name none; undefined = the engine's default. */
   bindingAddress(network: Network): string | undefined;
+  /** What the names of interfaces in containers begin with. */
+  interfacePrefix(network: Network): string;
   /** Interfaces on the host that are the network's own. */
   hostLinks(network: Network): string[];
 }

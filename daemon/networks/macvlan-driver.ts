@@ -49,6 +49,10 @@ export class MacvlanDriver implements NetworkDriver {
     // No port is published.
   }
 
+  interfacePrefix(): string {
+    return 'eth';
+  }
+
   hostLinks(): string[] {
     return [];
   }

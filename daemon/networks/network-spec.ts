@@ -1,5 +1,6 @@
 import type { IpamConfig, NetworkCreateRequest } from '../../api/types/system.ts';
 import { EngineError, internal, invalidArgument, notFound, notImplemented } from '../base/errors.ts';
+import { refuseOperatorFields } from './config-networks.ts';
 import { ipamConfigs, poolOf, pool6Of } from './ipam-config.ts';
 import type { AddressPool, AddressPool6 } from './ipam.ts';
 import type { NetworkSpec } from './network.ts';
@@ -29,6 +30,7 @@ export function checkNetworkName(name: string): string {
  * field is put in force or refused, never ignored.
  */
 export function networkSpec(request: NetworkCreateRequest): NetworkSpec {
+  refuseOperatorFields(request);
   refuseSwarm(request);
   const ipamDriver = request.IPAM?.Driver || 'default';
   if (ipamDriver !== 'default') {
@@ -48,6 +50,8 @@ export function networkSpec(request: NetworkCreateRequest): NetworkSpec {
     },
     options: request.Options ?? {},
     labels: request.Labels ?? {},
+    ...(request.ConfigOnly && { configOnly: true }),
+    ...(request.ConfigFrom?.Network && { configFrom: request.ConfigFrom.Network }),
   };
 }
 
@@ -58,15 +62,13 @@ function refuseSwarm(request: NetworkCreateRequest): void {
   if (request.Scope !== undefined && request.Scope !== '' && request.Scope !== 'local') {
     throw notImplemented(`network ${request.Name}: scope ${request.Scope} needs a swarm`);
   }
-  if (request.ConfigOnly || request.ConfigFrom?.Network) {
-    throw notImplemented(
-      `network ${request.Name}: networks that only hold configuration are not supported yet`,
-    );
-  }
 }
 
-/** The pools of a specification whose subnets are complete. */
+/** The pools of a specification whose subnets are complete. One that is only held for others gives out nothing. */
 export function poolsOf(spec: NetworkSpec): { pool?: AddressPool; pool6?: AddressPool6 } {
+  if (spec.configOnly === true) {
+    return {};
+  }
   const pools = spec.ipam.config.map((config: IpamConfig) => ({
     four: poolOf(config),
     six: pool6Of(config),

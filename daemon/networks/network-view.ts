@@ -28,8 +28,8 @@ export function networkView(
     Internal: spec.internal,
     Attachable: spec.attachable,
     Ingress: false,
-    ConfigFrom: { Network: '' },
-    ConfigOnly: false,
+    ConfigFrom: { Network: spec.configFrom ?? '' },
+    ConfigOnly: spec.configOnly ?? false,
     Containers: Object.fromEntries(
       [...network.members.values()].map((member) => [
         member.containerId,

@@ -14,6 +14,10 @@ export interface NetworkSpec {
   ipam: { driver: string; options: StringMap | null; config: IpamConfig[] };
   options: StringMap;
   labels: StringMap;
+  /** It holds all this for others and is nothing on the host. */
+  configOnly?: boolean;
+  /** Name of the network that this was taken from. */
+  configFrom?: string;
 }
 
 /** A container in a network. */

@@ -14,6 +14,7 @@ import type { Logger } from '../base/log.ts';
 import { persistently } from '../base/retry.ts';
 import { Rollback } from '../base/rollback.ts';
 import type { EventDraft, Journal } from '../events/journal-types.ts';
+import { CONFIG_DRIVER, dependents, withConfigFrom } from './config-networks.ts';
 import { defaultBridgeOptions } from './default-bridge.ts';
 import type { NetworkDriver } from './driver.ts';
 import { configOf, refuseOverlap } from './ipam-config.ts';
@@ -81,18 +82,18 @@ export class Networks {
   async create(request: NetworkCreateRequest): Promise<NetworkCreateResponse> {
     const { registry, journal, table, clock, log } = this.#deps;
     const name = checkNetworkName(request.Name ?? '');
-    const driver = this.#driver(request.Driver || 'bridge');
-    const asked = networkSpec(request);
+    const asked = networkSpec(withConfigFrom(request, (ref) => registry.lookUp(ref)));
+    const driver = asked.configOnly === true ? undefined : this.#driver(request.Driver || 'bridge');
     if (registry.has(name)) {
       throw conflict(`network with name ${name} already exists`);
     }
-    const spec = this.#withSubnets(driver.accept(asked, registry.all()));
+    const spec = driver === undefined ? asked : this.#withSubnets(driver.accept(asked, registry.all()));
     const id = newId();
     const createdNano = clock.nowNano();
     const network = newNetwork({
       id,
       name,
-      driver: driver.name,
+      driver: driver?.name ?? CONFIG_DRIVER,
       createdNano,
       isBuiltIn: false,
       spec,
@@ -102,12 +103,12 @@ export class Networks {
     registry.add(network);
     rollback.defer('forget', () => registry.delete(network));
 
-    await driver.create(network);
-    rollback.defer('unmake', () => driver.remove(network));
+    await driver?.create(network);
+    rollback.defer('unmake', () => driver?.remove(network));
     failpoint('network.create.row');
     journal.commit(
       (emit) => {
-        table.insert({ id, name, driver: driver.name, createdNano, spec });
+        table.insert({ id, name, driver: network.driver, createdNano, spec });
         emit(networkEvent(network, 'create'));
       },
       { durable: true },
@@ -127,6 +128,9 @@ export class Networks {
         `error while removing network: network ${network.name} id ${network.id} has active endpoints`,
       );
     }
+    if (dependents(network, this.#deps.registry.all()).length > 0) {
+      throw new EngineError('forbidden', `configuration network ${JSON.stringify(network.name)} is in use`);
+    }
     await this.#remove(network);
   }
 
@@ -136,7 +140,8 @@ export class Networks {
     const passes = pruneTest(filters, clock.nowNano());
     const deleted: string[] = [];
     for (const network of registry.all()) {
-      if (!network.isBuiltIn && !isInUse(network) && !isWanted(network.name) && passes(network)) {
+      const isUseless = !network.isBuiltIn && !isInUse(network) && !isWanted(network.name);
+      if (isUseless && network.spec.configOnly !== true && passes(network)) {
         await this.#remove(network);
         deleted.push(network.name);
       }
@@ -159,7 +164,9 @@ export class Networks {
     );
     registry.delete(network);
     try {
-      await persistently(clock, () => this.#driver(network.driver).remove(network));
+      if (network.spec.configOnly !== true) {
+        await persistently(clock, () => this.#driver(network.driver).remove(network));
+      }
     } catch (error) {
       // The network is gone for everybody; the next start takes the rest away.
       log.error({ network: network.name, err: error }, 'a removed network left something behind');

@@ -1,6 +1,7 @@
 import type { Sandbox, SandboxRequest } from '../containers/ports.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { newId } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
 import { Rollback } from '../base/rollback.ts';
 import type { CheckedRequest } from './check-request.ts';
 import { giveAddresses, takeEndpoint } from './endpoints.ts';
@@ -11,6 +12,7 @@ import {
   attachmentOf,
   gatewaysThrough,
   inKernel,
+  interfaceNames,
   ipsOf,
   isWayIn,
   nameFiles,
@@ -72,7 +74,7 @@ async function openNetworks(
   request: SandboxRequest,
   checked: CheckedRequest,
 ): Promise<Sandbox> {
-  const { kernel, log, defaultNetwork, names, ports: allocator } = context;
+  const { kernel, log, defaultNetwork, names, turns, ports: allocator } = context;
   const { containerId } = request;
   const owner = ownerOf(request);
   await using rollback = new Rollback(log, { container: containerId });
@@ -87,12 +89,20 @@ async function openNetworks(
   const label = `${owner.containerName} (${gateway?.id})`;
   const ports =
     gateway !== undefined && isWayIn(context, gateway.network)
-      ? allocator.take(checked.ports.bindings, ipsOf(gateway), label)
+      ? await allocator.takeInTurns(checked.ports.bindings, {
+          addresses: ipsOf(gateway),
+          endpoint: label,
+          turns,
+        })
       : [];
   rollback.defer('host ports', () => allocator.give(ports));
 
+  const interfaces = interfaceNames(
+    context,
+    taken.map(({ network }) => network),
+  );
   const plan = {
-    attachments: taken.map((endpoint, place) => attachmentOf(context, endpoint, `eth${place}`)),
+    attachments: taken.map((endpoint, place) => attachmentOf(context, endpoint, interfaces[place] ?? '')),
     gateways: gatewaysThrough(gateway?.network),
   };
   const networkNames = taken.map(({ network }) => network.name).join(', ');
@@ -105,8 +115,8 @@ async function openNetworks(
   );
 
   failpoint('network.open.firewall');
-  kernel.publish(ports);
   rollback.defer('firewall', () => kernel.unpublish(ports));
+  await turns.inPieces(ports, limits.portsPerTurn, (piece) => kernel.publish(piece));
 
   failpoint('network.open.files');
   const endpoints = Object.fromEntries(taken.map(({ network, settings }) => [network.name, settings]));

@@ -4,7 +4,9 @@ import type { EngineError } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { formatIp, isIpv4 } from '../base/ip.ts';
 import type { IpAddress } from '../base/ip.ts';
+import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
+import type { Turns } from '../base/turns.ts';
 import type { PlannedBinding } from './port-plan.ts';
 import type { HostPort, NetworkKernel, PublishedPort } from './ports.ts';
 
@@ -47,6 +49,23 @@ export class PortAllocator {
         `driver failed programming external connectivity on endpoint ${endpoint}: ${errorText(error)}`,
         { cause: error },
       );
+    }
+  }
+
+  /** As `take`, with turns for others in between. All or none, as there. */
+  async takeInTurns(
+    bindings: readonly PlannedBinding[],
+    to: { addresses: readonly IpAddress[]; endpoint: string; turns: Turns },
+  ): Promise<PublishedPort[]> {
+    const ports: PublishedPort[] = [];
+    try {
+      await to.turns.inPieces(bindings, limits.portsPerTurn, (piece) => {
+        ports.push(...this.take(piece, to.addresses, to.endpoint));
+      });
+      return ports;
+    } catch (error) {
+      this.give(ports);
+      throw error;
     }
   }
 

@@ -3,6 +3,7 @@ import { EngineError, errorText, internal, invalidArgument } from '../base/error
 import { formatIp } from '../base/ip.ts';
 import type { IpAddress } from '../base/ip.ts';
 import type { Logger } from '../base/log.ts';
+import type { Turns } from '../base/turns.ts';
 import { checkRequest } from './check-request.ts';
 import type { CheckedRequest } from './check-request.ts';
 import type { DefaultNetwork } from './default-network.ts';
@@ -32,6 +33,8 @@ export interface SandboxContext {
   files: HostFiles;
   log: Logger;
   ports: PortAllocator;
+  /** Taken between pieces of work on many ports. */
+  turns: Turns;
   /** By container; those of `container:` networks are their owner's. */
   live: Map<string, Sandbox>;
 }
@@ -65,6 +68,23 @@ export function attachmentOf(context: SandboxContext, endpoint: Endpoint, name: 
   const { id: endpointId, network, addresses, mac } = endpoint;
   const driver = driverOf(context, network);
   return driver.attachment(network, { endpointId, name, addresses, mac, mtu: driver.mtu(network) });
+}
+
+/** The first free name for an interface in this network: `eth0`, `eth1`, or as its options say. */
+export function interfaceName(context: SandboxContext, network: Network, taken: readonly string[]): string {
+  const prefix = driverOf(context, network).interfacePrefix(network);
+  let number = 0;
+  while (taken.includes(`${prefix}${number}`)) {
+    number += 1;
+  }
+  return `${prefix}${number}`;
+}
+
+/** Names for the interfaces in these networks, in their order. */
+export function interfaceNames(context: SandboxContext, networks: readonly Network[]): string[] {
+  const names: string[] = [];
+  networks.forEach((network) => names.push(interfaceName(context, network, names)));
+  return names;
 }
 
 /** Whether published ports come in through this network. */

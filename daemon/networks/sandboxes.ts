@@ -1,5 +1,7 @@
 import type { NetworkSandboxes, Sandbox, SandboxRequest } from '../containers/ports.ts';
 import { failpoint } from '../base/failpoint.ts';
+import { limits } from '../base/limits.ts';
+import { Turns } from '../base/turns.ts';
 import { connectSandbox, disconnectSandbox, renameSandbox } from './change-sandbox.ts';
 import { addressesOf, giveAddresses } from './endpoints.ts';
 import { openSandbox } from './open-sandbox.ts';
@@ -19,8 +21,8 @@ export interface LiveSandbox {
 export class Sandboxes implements NetworkSandboxes {
   readonly #context: SandboxContext;
 
-  constructor(deps: Omit<SandboxContext, 'ports' | 'live'>) {
-    this.#context = { ...deps, ports: new PortAllocator(deps), live: new Map() };
+  constructor(deps: Omit<SandboxContext, 'ports' | 'live' | 'turns'>) {
+    this.#context = { ...deps, ports: new PortAllocator(deps), live: new Map(), turns: new Turns() };
   }
 
   find(ref: string): { id: string; name: string } | undefined {
@@ -65,7 +67,7 @@ export class Sandboxes implements NetworkSandboxes {
   }
 
   async close(containerId: string, sandbox: Sandbox | undefined): Promise<void> {
-    const { live, kernel, registry, names, ports: allocator } = this.#context;
+    const { live, kernel, registry, names, turns, ports: allocator } = this.#context;
     const known = live.get(containerId);
     if (sandbox !== undefined && sandbox.ownerId !== containerId) {
       return;
@@ -76,14 +78,14 @@ export class Sandboxes implements NetworkSandboxes {
     const ports = known === undefined ? [] : publishedPorts(known);
     names.close(containerId);
     failpoint('network.close.firewall');
-    kernel.unpublish(ports);
+    await turns.inPieces(ports, limits.portsPerTurn, (piece) => kernel.unpublish(piece));
     const plugged = endpoints.filter(([, endpoint]) => addressesOf(endpoint).length > 0);
     kernel.close(
       containerId,
       plugged.map(([, { EndpointID = '' }]) => EndpointID),
     );
     failpoint('network.close.port');
-    allocator.give(ports);
+    await turns.inPieces(ports, limits.portsPerTurn, (piece) => allocator.give(piece));
     failpoint('network.close.address');
     for (const [name, endpoint] of known === undefined ? [] : endpoints) {
       const network = registry.lookUp(name);
@@ -92,6 +94,13 @@ export class Sandboxes implements NetworkSandboxes {
         registry.leave(network, containerId);
       }
     }
+    // After a restart another container may have the addresses of a dead one.
+    const left = endpoints.flatMap(([name, endpoint]) =>
+      addressesOf(endpoint)
+        .map(({ address }) => address)
+        .filter((address) => registry.lookUp(name)?.addresses.has(address) !== true),
+    );
+    kernel.forgetFlows(left);
     live.delete(containerId);
   }
 

@@ -3,6 +3,7 @@ import type { AuthRequest, AuthResponse } from '../../api/types/system.ts';
 import type { RegistryAccess } from '../../storage/registry/connect.ts';
 import { login } from '../../storage/registry/login.ts';
 import type { LoginDeps } from '../../storage/registry/login.ts';
+import { isRegistryName } from '../../storage/references/reference.ts';
 import { invalidArgument } from '../base/errors.ts';
 import type { RegistrySettings } from '../../storage/registry/hosts.ts';
 import { inspectRemote } from './inspect-remote.ts';
@@ -56,7 +57,7 @@ export class Registries {
 /** `host[:port]` of what clients send: with or without a scheme, with or without a path. */
 function domainOf(address: string): string {
   const text = /^https?:\/\//.test(address) ? address : `https://${address}`;
-  if (!URL.canParse(text)) {
+  if (!URL.canParse(text) || !isRegistryName(new URL(text).host)) {
     throw invalidArgument(`unable to parse server address: ${JSON.stringify(address)}`);
   }
   return new URL(text).host;

@@ -4,6 +4,7 @@ import { bytesOf } from '../../storage/registry/http.ts';
 import { pages } from '../../storage/registry/repository.ts';
 import { withRetries } from '../../storage/registry/retry.ts';
 import { RegistrySession } from '../../storage/registry/session.ts';
+import { isRegistryName } from '../../storage/references/reference.ts';
 import { asArray, asObject, asStrings, parseJson } from '../../storage/tarballs/json.ts';
 import { invalidArgument, isEngineError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
@@ -53,6 +54,9 @@ export function splitTerm(term: string): { domain: string; word: string } {
   const slash = term.indexOf('/');
   const first = term.slice(0, Math.max(slash, 0));
   if (/[.:]/.test(first) || first === 'localhost') {
+    if (!isRegistryName(first)) {
+      throw invalidArgument(`invalid registry name ${JSON.stringify(first)}`);
+    }
     const isHub = first === 'docker.io' || first === HUB_INDEX;
     return { domain: isHub ? HUB_INDEX : first, word: term.slice(slash + 1) };
   }

@@ -54,10 +54,13 @@ export class DiskUsages {
 
   async #readVolumes(): Promise<UsedVolume[]> {
     const volumes = await this.#deps.volumes();
-    const sizes = await this.#deps.sizes(volumes.map(({ Mountpoint }) => Mountpoint));
-    return volumes.map((volume, index) => ({
+    // What plugins keep may be on other machines.
+    const local = volumes.filter(({ Driver }) => Driver === 'local');
+    const bytes = await this.#deps.sizes(local.map(({ Mountpoint }) => Mountpoint));
+    const sizes = new Map(local.map(({ Name }, index) => [Name, bytes[index]]));
+    return volumes.map((volume) => ({
       ...volume,
-      UsageData: { Size: sizes[index] ?? -1, RefCount: this.#deps.containersOfVolume(volume.Name) },
+      UsageData: { Size: sizes.get(volume.Name) ?? -1, RefCount: this.#deps.containersOfVolume(volume.Name) },
     }));
   }
 }

@@ -13,6 +13,7 @@ export interface SystemDeps {
   live: LiveFacts;
   settings(): SystemSettings;
   counts(): SystemCounts;
+  volumeDrivers(): Promise<string[]>;
   diskUsage(types: ReadonlySet<DiskUsageType>): Promise<DiskUsage>;
   /** Clients that listen to events. */
   eventListeners(): number;
@@ -33,12 +34,13 @@ export class System {
     this.#deps = deps;
   }
 
-  info(): Promise<SystemInfo> {
+  async info(): Promise<SystemInfo> {
     const settings = this.#deps.settings();
-    return Promise.resolve({
+    const volumeDrivers = await this.#deps.volumeDrivers();
+    return {
       ...this.#identity(settings),
       ...this.#counts(),
-      ...this.#storage(settings),
+      ...this.#storage(settings, volumeDrivers),
       ...this.#limits(),
       ...this.#network(),
       ...this.#programs(settings),
@@ -53,7 +55,7 @@ export class System {
         RemoteManagers: null,
       },
       Warnings: this.#warnings(settings),
-    });
+    };
   }
 
   diskUsage(types: ReadonlySet<DiskUsageType>): Promise<DiskUsage> {
@@ -128,7 +130,7 @@ export class System {
     };
   }
 
-  #storage({ storageDriver, dataRoot, logDriver }: SystemSettings) {
+  #storage({ storageDriver, dataRoot, logDriver }: SystemSettings, volumeDrivers: string[]) {
     return {
       Driver: storageDriver,
       DriverStatus: [
@@ -139,7 +141,7 @@ export class System {
       DockerRootDir: dataRoot,
       LoggingDriver: logDriver,
       Plugins: {
-        Volume: ['local'],
+        Volume: volumeDrivers,
         Network: ['bridge', 'host', 'null'],
         Authorization: null,
         Log: LOG_DRIVERS.filter((name) => name !== 'none').toSorted(),

@@ -9,7 +9,7 @@ import type { VolumeDirectories } from './ports.ts';
 type Volume = Pick<VolumeRow, 'name' | 'options'>;
 
 export interface LocalMountsDeps {
-  directories: Pick<VolumeDirectories, 'mount' | 'unmount' | 'populate' | 'populateMounted'>;
+  directories: Pick<VolumeDirectories, 'mountpoint' | 'mount' | 'unmount' | 'populate' | 'populateAt'>;
   /** Ids of the containers that run with this volume. */
   liveUsers(volumeName: string): readonly string[];
 }
@@ -60,7 +60,8 @@ export class LocalMounts {
     }
     await this.acquire(volume, 'populate');
     try {
-      await directories.populateMounted(volume.name, sourceRoot, sourcePath);
+      const { name } = volume;
+      await directories.populateAt(directories.mountpoint(name), name, sourceRoot, sourcePath);
     } finally {
       await this.release(volume, 'populate');
     }

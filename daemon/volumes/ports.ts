@@ -1,3 +1,4 @@
+import type { PluginVolume, VolumePlugins } from '../../runtime/volume-plugins/volume-plugins.ts';
 import type { VolumeMountPlan } from './mount-options.ts';
 
 /** What volumes need of the disk; storage/volumes/local-volumes.ts is it. Names are checked before. */
@@ -11,7 +12,13 @@ export interface VolumeDirectories {
   /** Mounts a file system over the volume's own directory. Idempotent, as `unmount` is. */
   mount(name: string, plan: VolumeMountPlan): Promise<void>;
   unmount(name: string): Promise<void>;
-  /** As `populate`, of one that is mounted. */
-  populateMounted(name: string, sourceRoot: string, sourcePath: string): Promise<void>;
-  restore(known: ReadonlySet<string>): Promise<void>;
+  /** As `populate`, of a volume with a file system of its own, which is mounted at `mountpoint`. */
+  populateAt(mountpoint: string, name: string, sourceRoot: string, sourcePath: string): Promise<void>;
+  /** Of a volume that is gone: what of a `populateAt` that did not end is noted. */
+  forgetFilling(name: string): Promise<void>;
+  restore(known: ReadonlySet<string>, elsewhere: ReadonlySet<string>): Promise<void>;
 }
+
+/** Plugins that keep volumes; what they do and throw stands there. */
+export type VolumePluginPort = Pick<VolumePlugins, keyof VolumePlugins>;
+export type { PluginVolume };

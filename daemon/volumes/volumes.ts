@@ -1,8 +1,7 @@
 import type { VolumeCreateRequest, VolumePruneReport, VolumeView } from '../../api/types/system.ts';
 import type { Database, VolumeRow } from '../../storage/database/rows.ts';
-import { formatNano } from '../base/clock.ts';
 import type { Clock } from '../base/clock.ts';
-import { conflict, isEngineError, notFound } from '../base/errors.ts';
+import { conflict, EngineError, errorText, isEngineError, notFound } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
@@ -10,18 +9,24 @@ import { KeyedMutex } from '../base/mutex.ts';
 import { persistently } from '../base/retry.ts';
 import { Rollback } from '../base/rollback.ts';
 import type { EventDraft, Journal } from '../events/journal-types.ts';
+import type { VolumeDriver } from './driver.ts';
+import { draft } from './events.ts';
 import { volumeFilter } from './filter.ts';
-import { LocalMounts } from './local-mounts.ts';
-import { checkLocalOptions } from './mount-options.ts';
+import { ForeignVolumes } from './foreign-volumes.ts';
+import type { ForeignVolume } from './foreign-volumes.ts';
+import { LOCAL_DRIVER, LocalDriver } from './local-driver.ts';
 import { checkVolumeName } from './names.ts';
-import type { VolumeDirectories } from './ports.ts';
+import { PluginDriver } from './plugin-driver.ts';
+import type { VolumeDirectories, VolumePluginPort } from './ports.ts';
 import { ANONYMOUS_LABEL, pruneTest } from './prune.ts';
+import { volumeView } from './view.ts';
 import type { VolumeReservation } from '../containers/ports.ts';
 
 export interface VolumesDeps {
   journal: Journal;
-  database: Pick<Database, 'volumes'>;
+  database: Pick<Database, 'volumes' | 'volumeHolds'>;
   directories: VolumeDirectories;
+  plugins: VolumePluginPort;
   /** Ids of the containers that have this volume among their mounts, running or not. */
   users(volumeName: string): readonly string[];
   /** Ids of those that run. */
@@ -39,8 +44,6 @@ interface CreateOptions {
   anonymous: boolean;
 }
 
-const DRIVER = 'local';
-
 /**
  * The volumes of this engine: `VolumePort` of the API and `VolumeBinder` of the containers. All answers come from
  * memory; rows and events are written through the journal.
@@ -53,11 +56,15 @@ export class Volumes {
   readonly #deps: VolumesDeps;
   readonly #rows = new Map<string, VolumeRow>();
   readonly #locks = new KeyedMutex();
-  readonly #mounts: LocalMounts;
+  readonly #local: LocalDriver;
+  readonly #plugin: PluginDriver;
+  readonly #foreign: ForeignVolumes;
 
   constructor(deps: VolumesDeps) {
     this.#deps = deps;
-    this.#mounts = new LocalMounts(deps);
+    this.#local = new LocalDriver(deps);
+    this.#plugin = new PluginDriver({ ...deps, locks: this.#locks });
+    this.#foreign = new ForeignVolumes(deps);
   }
 
   /** Reads the rows and finishes what an earlier daemon left. Once, before anything else. */
@@ -65,32 +72,52 @@ export class Volumes {
     for (const row of this.#deps.database.volumes.all()) {
       this.#rows.set(row.name, row);
     }
-    await this.#deps.directories.restore(new Set(this.#rows.keys()));
+    this.#plugin.restore();
+    const namesOf = (isLocal: boolean): Set<string> =>
+      new Set(
+        [...this.#rows.values()]
+          .filter(({ driver }) => (driver === LOCAL_DRIVER) === isLocal)
+          .map(({ name }) => name),
+      );
+    await this.#deps.directories.restore(namesOf(true), namesOf(false));
   }
 
-  /** Once the containers are known: takes off the mounts that an earlier daemon left and nobody uses. */
+  /**
+   * Once the containers are known: takes off the mounts that an earlier daemon left and nobody uses. Those of plugins
+   * behind this: one that is down must not hold up the start of the daemon.
+   */
   async settle(): Promise<void> {
     for (const row of this.#rows.values()) {
-      try {
-        await this.#locks.run(row.name, () => this.#mounts.settle(row));
-      } catch (error) {
+      const settled = this.#locks.run(row.name, () => this.#driverOf(row).settle(row));
+      const noted = settled.catch((error: unknown) => {
         this.#deps.log.error({ volume: row.name, err: error }, 'a volume could not be unmounted');
+      });
+      if (row.driver === LOCAL_DRIVER) {
+        await noted;
       }
     }
   }
 
   // ---------------------------------------------------------------------------------------------- VolumePort
 
-  list(
+  /** Ours, and what plugins have beside them. A plugin that does not answer is a warning. */
+  async list(
     filters: ReadonlyMap<string, readonly string[]>,
   ): Promise<{ Volumes: VolumeView[]; Warnings: string[] | null }> {
-    return settled(() => {
-      const matches = volumeFilter(filters);
-      const found = [...this.#rows.values()]
-        .filter((row) => matches(row, this.#deps.users(row.name).length > 0))
-        .toSorted((a, b) => (a.name < b.name ? -1 : 1));
-      return { Volumes: found.map((row) => this.#view(row)), Warnings: null };
-    });
+    const matches = volumeFilter(filters);
+    const { volumes, warnings } = await this.#foreign.list();
+    const all = new Map(volumes.map((foreign) => [foreign.row.name, foreign]));
+    for (const row of this.#rows.values()) {
+      const foreign = all.get(row.name);
+      all.set(row.name, foreign?.row.driver === row.driver ? { ...foreign, row } : { row });
+    }
+    const found = [...all.values()]
+      .filter(({ row }) => matches(row, this.#deps.users(row.name).length > 0))
+      .toSorted((a, b) => (a.row.name < b.row.name ? -1 : 1));
+    return {
+      Volumes: found.map((each) => this.#view(each)),
+      Warnings: warnings.length === 0 ? null : warnings,
+    };
   }
 
   async create(body: VolumeCreateRequest): Promise<VolumeView> {
@@ -102,34 +129,54 @@ export class Volumes {
       // Anonymous are only those that belong to one container: this one was asked for.
       anonymous: false,
     });
-    return this.#view(row.row);
+    return await this.#viewNow(row.row);
   }
 
-  inspect(name: string): Promise<VolumeView> {
-    return settled(() => this.#view(this.#get(name)));
+  async inspect(name: string): Promise<VolumeView> {
+    const row = this.#rows.get(name);
+    if (row !== undefined) {
+      return await this.#viewNow(row);
+    }
+    const foreign = await this.#foreign.find(name);
+    if (foreign === undefined) {
+      throw noSuchVolume(name);
+    }
+    return this.#view(foreign);
   }
 
-  /** `force`: a volume that does not exist is not an error. One in use always is. */
+  /** Volume drivers that can be named in requests now, for /info. */
+  async drivers(): Promise<string[]> {
+    return [LOCAL_DRIVER, ...(await this.#deps.plugins.names())].toSorted();
+  }
+
+  /**
+   * `force`: a volume that does not exist is not an error, and one that its plugin does not remove is at least
+   * forgotten here. One in use always is an error.
+   */
   remove(name: string, options: { force: boolean }): Promise<void> {
     return this.#locks.run(name, async () => {
-      if (options.force && !this.#rows.has(name)) {
-        return;
+      const row = this.#rows.get(name) ?? (await this.#foreign.find(name))?.row;
+      if (row === undefined) {
+        if (options.force) {
+          return;
+        }
+        throw noSuchVolume(name);
       }
-      const row = this.#get(name);
       const users = this.#deps.users(name);
       if (users.length > 0) {
         throw conflict(`remove ${name}: volume is in use - [${users.join(', ')}]`);
       }
-      await this.#removeUnused(row);
+      await this.#removeUnused(row, options);
     });
   }
 
-  /** Removes the volumes that no container uses and that pass; one that is taken into use meanwhile stays. */
+  /** Removes the local volumes that no container uses and that pass; one that is taken into use meanwhile stays. */
   async prune(filters: ReadonlyMap<string, readonly string[]>): Promise<VolumePruneReport> {
     const passes = pruneTest(filters);
     const deleted: string[] = [];
     let reclaimed = 0;
-    for (const row of [...this.#rows.values()].filter((each) => passes(each))) {
+    const local = [...this.#rows.values()].filter(({ driver }) => driver === LOCAL_DRIVER);
+    for (const row of local.filter((each) => passes(each))) {
       const size = await this.#locks.run(row.name, () => this.#prune(row));
       if (size !== undefined) {
         deleted.push(row.name);
@@ -151,34 +198,39 @@ export class Volumes {
       ...options,
       labels: { ...options.labels, ...(options.anonymous ? { [ANONYMOUS_LABEL]: '' } : {}) },
     });
-    return { name, mountpoint: this.#deps.directories.mountpoint(name), driver: row.driver, created };
+    return { name, mountpoint: this.#driverOf(row).mountpoint(row), driver: row.driver, created };
+  }
+
+  /** See `VolumeBinder`. */
+  driverOf(name: string): string | undefined {
+    return this.#rows.get(name)?.driver;
   }
 
   /** See `VolumeBinder`. */
   reserveAnonymous(name: string, options: Omit<CreateOptions, 'anonymous'>): Promise<VolumeReservation> {
     return this.#locks.run(name, async () => {
-      const { directories, log } = this.#deps;
-      const mountpoint = directories.mountpoint(name);
       checkVolumeName(name);
-      checkDriver(name, options.driver ?? '');
-      if (this.#rows.has(name)) {
+      const existing = this.#rows.get(name);
+      if (existing !== undefined) {
+        const mountpoint = this.#driverOf(existing).mountpoint(existing);
         return { mountpoint, store: () => undefined, undo: () => Promise.resolve() };
       }
       const labels = { ...options.labels, [ANONYMOUS_LABEL]: '' };
-      const row = this.#newRow(name, { ...options, labels, anonymous: true });
-      await using rollback = new Rollback(log, { volume: name });
-      rollback.defer('remove its directory', () => directories.undoCreate(name));
-      await directories.create(name);
+      const row = await this.#newRow(name, { ...options, labels, anonymous: true });
+      const driver = this.#driverOf(row);
+      await using rollback = new Rollback(this.#deps.log, { volume: name });
+      rollback.defer('remove its directory', () => driver.undoCreate(row));
+      await driver.create(row);
       failpoint('volume.reserve.directory');
       rollback.commit();
       return {
-        mountpoint,
+        mountpoint: driver.mountpoint(row),
         // Becomes durable with the row of its container.
         store: () => this.#store(row, { durable: false }),
         undo: () =>
           this.#locks.run(name, () => {
             this.#rows.delete(name);
-            return directories.undoCreate(name);
+            return driver.undoCreate(row);
           }),
       };
     });
@@ -186,12 +238,18 @@ export class Volumes {
 
   /** See `VolumeBinder`: fills an empty volume from a directory of the container's file system. */
   populate(name: string, sourceRoot: string, sourcePath: string): Promise<void> {
-    return this.#locks.run(name, () => this.#mounts.populate(this.#get(name), sourceRoot, sourcePath));
+    return this.#locks.run(name, () => {
+      const row = this.#get(name);
+      return this.#driverOf(row).populate(row, sourceRoot, sourcePath);
+    });
   }
 
   /** See `VolumeBinder`. */
-  acquire(name: string, holder: string): Promise<void> {
-    return this.#locks.run(name, () => this.#mounts.acquire(this.#get(name), holder));
+  acquire(name: string, holder: string): Promise<string> {
+    return this.#locks.run(name, () => {
+      const row = this.#get(name);
+      return this.#driverOf(row).acquire(row, holder);
+    });
   }
 
   /** See `VolumeBinder`. */
@@ -199,7 +257,7 @@ export class Volumes {
     return this.#locks.run(name, async () => {
       const row = this.#rows.get(name);
       if (row !== undefined) {
-        await this.#mounts.release(row, holder);
+        await this.#driverOf(row).release(row, holder);
       }
     });
   }
@@ -228,18 +286,25 @@ export class Volumes {
     return this.#locks.run(name, async () => {
       const row = this.#rows.get(name);
       if (row?.anonymous === true && this.#users(name, containerId).length === 0) {
-        await this.#removeUnused(row, containerId);
+        await this.#removeUnused(row, { exceptContainer: containerId });
       }
     });
   }
 
   // ---------------------------------------------------------------------------------------------- inside
 
-  #newRow(name: string, options: CreateOptions): VolumeRow {
-    checkLocalOptions(name, options.driverOpts ?? {});
+  #driverOf({ driver }: Pick<VolumeRow, 'driver'>): VolumeDriver {
+    return driver === LOCAL_DRIVER ? this.#local : this.#plugin;
+  }
+
+  /** Throws unless the driver is there and takes the options. */
+  async #newRow(name: string, options: CreateOptions): Promise<VolumeRow> {
+    const driver = options.driver || LOCAL_DRIVER;
+    await this.#foreign.check(name, driver);
+    this.#driverOf({ driver }).check(name, options.driverOpts ?? {});
     return {
       name,
-      driver: DRIVER,
+      driver,
       options: options.driverOpts ?? {},
       labels: options.labels ?? {},
       anonymous: options.anonymous,
@@ -250,24 +315,38 @@ export class Volumes {
   #createUnlessThere(name: string, options: CreateOptions): Promise<{ row: VolumeRow; created: boolean }> {
     return this.#locks.run(name, async () => {
       checkVolumeName(name);
-      checkDriver(name, options.driver ?? '');
       const existing = this.#rows.get(name);
       if (existing !== undefined) {
+        await this.#refuseOther(existing, options.driver);
         return { row: existing, created: false };
       }
-      const row = this.#newRow(name, options);
+      const found = await this.#foreign.existing(name, options);
+      const row = await this.#newRow(name, { ...options, ...(found && { driver: found }) });
+      const driver = this.#driverOf(row);
       await using rollback = new Rollback(this.#deps.log, { volume: name });
-      rollback.defer('remove its directory', () => this.#deps.directories.undoCreate(name));
-      await this.#deps.directories.create(name);
+      if (found === undefined) {
+        rollback.defer('remove its directory', () => driver.undoCreate(row));
+        await driver.create(row);
+      }
       failpoint('volume.create.row');
       this.#store(row, { durable: true });
       rollback.commit();
-      return { row, created: true };
+      return { row, created: found === undefined };
     });
   }
 
+  /** A name means one volume, whatever driver has it. */
+  async #refuseOther({ name, driver }: VolumeRow, wanted: string | undefined): Promise<void> {
+    if (wanted && wanted !== driver) {
+      await this.#foreign.check(name, wanted);
+      throw conflict(
+        `create ${name}: driver '${driver}' already has volume '${name}': volume name must be unique`,
+      );
+    }
+  }
+
   #store(row: VolumeRow, options: { durable: boolean }): void {
-    this.#commit(draft(row.name, 'create'), options, () => {
+    this.#commit(draft(row, 'create'), options, () => {
       this.#deps.database.volumes.insert(row);
     });
     this.#rows.set(row.name, row);
@@ -278,11 +357,15 @@ export class Volumes {
     return this.#deps.users(name).filter((id) => id !== exceptContainer);
   }
 
-  async #removeUnused(row: VolumeRow, exceptContainer?: string): Promise<void> {
+  async #removeUnused(
+    row: VolumeRow,
+    { exceptContainer, force = false }: { exceptContainer?: string; force?: boolean } = {},
+  ): Promise<void> {
     const { name } = row;
+    const driver = this.#driverOf(row);
     await using rollback = new Rollback(this.#deps.log, { volume: name });
-    await this.#mounts.settle(row, exceptContainer);
-    const removal = await this.#deps.directories.beginRemove(name);
+    await driver.settle(row, exceptContainer);
+    const removal = await driver.beginRemove(row);
     rollback.defer('put the directory back', () => removal.undo());
     failpoint('volume.remove.renamed');
     // Somebody may have begun to use it while the directory was renamed.
@@ -290,7 +373,23 @@ export class Volumes {
     if (users.length > 0) {
       throw conflict(`remove ${name}: volume is in use - [${users.join(', ')}]`);
     }
-    this.#commit(draft(name, 'destroy'), { durable: true }, () => {
+    try {
+      // Not awaited where there is nothing: the row goes in the tick of that question.
+      if (removal.destroy !== undefined) {
+        await removal.destroy();
+      }
+    } catch (error) {
+      if (!force) {
+        throw isEngineError(error)
+          ? new EngineError(error.code, `remove ${name}: ${errorText(error)}`)
+          : error;
+      }
+      this.#deps.log.warn(
+        { volume: name, err: error },
+        'a volume was forgotten that its plugin did not remove',
+      );
+    }
+    this.#commit(draft(row, 'destroy'), { durable: true }, () => {
       this.#deps.database.volumes.remove(name);
     });
     this.#rows.delete(name);
@@ -328,25 +427,23 @@ export class Volumes {
   #get(name: string): VolumeRow {
     const row = this.#rows.get(name);
     if (row === undefined) {
-      throw notFound(`get ${name}: no such volume`);
+      throw noSuchVolume(name);
     }
     return row;
   }
 
-  #view(row: VolumeRow): VolumeView {
-    return {
-      CreatedAt: `${formatNano(row.createdNano).slice(0, 19)}Z`,
-      Driver: row.driver,
-      Labels: nullWhenEmpty(row.labels),
-      Mountpoint: this.#deps.directories.mountpoint(row.name),
-      Name: row.name,
-      Options: nullWhenEmpty(row.options),
-      Scope: 'local',
-    };
+  /** With what its plugin says of it now. */
+  async #viewNow(row: VolumeRow): Promise<VolumeView> {
+    return this.#view(row.driver === LOCAL_DRIVER ? { row } : await this.#foreign.describe(row));
+  }
+
+  #view(volume: ForeignVolume): VolumeView {
+    return volumeView(volume, this.#driverOf(volume.row).mountpoint(volume.row));
   }
 
   #tell(name: string, action: string, attributes: Record<string, string>): void {
-    this.#commit(draft(name, action, attributes), { durable: false }, nothing);
+    const driver = this.#rows.get(name)?.driver ?? LOCAL_DRIVER;
+    this.#commit(draft({ name, driver }, action, attributes), { durable: false }, nothing);
   }
 
   #commit(event: EventDraft, options: { durable: boolean }, change: () => void): void {
@@ -357,28 +454,11 @@ export class Volumes {
   }
 }
 
-function draft(name: string, action: string, attributes: Record<string, string> = {}): EventDraft {
-  return { type: 'volume', action, actorId: name, attributes: { driver: DRIVER, ...attributes } };
-}
-
-function checkDriver(name: string, driver: string): void {
-  if (driver !== '' && driver !== DRIVER) {
-    throw notFound(
-      `create ${name}: error looking up volume plugin ${driver}: plugin ${JSON.stringify(driver)} not found`,
-    );
-  }
-}
-
-function nullWhenEmpty(map: Record<string, string>): Record<string, string> | null {
-  return Object.keys(map).length === 0 ? null : map;
+function noSuchVolume(name: string): EngineError {
+  return notFound(`get ${name}: no such volume`);
 }
 
 /** No more than the event: who uses a volume is in the containers' rows. */
 function nothing(): void {
   // See above.
-}
-
-/** Runs something synchronous so that what it throws becomes a rejection. */
-async function settled<T>(run: () => T): Promise<T> {
-  return run();
 }

@@ -13,6 +13,7 @@ export interface CgroupManagerDeps {
   parent: string;
 }
 
+const MEMORY_EVENTS = 'memory.events';
 /** Waits between attempts; a killed process leaves its cgroup only when the kernel has torn it down. */
 const RETRY_DELAYS_MS = [1, 2, 5, 10, 20, 50, 100, 200, 400, 800, 1600];
 
@@ -83,13 +84,18 @@ export class CgroupManager {
     return this.#oomCounts?.killedIn(this.#unified(cgroupsPath)) ?? this.oomKills(cgroupsPath) > 0;
   }
 
+  /** The kernel's file that changes when somebody in there lacks memory; version 2 only. */
+  memoryEvents(cgroupsPath: string): string | undefined {
+    return this.#layout.version === 2 ? join(this.#unified(cgroupsPath), MEMORY_EVENTS) : undefined;
+  }
+
   /** How many processes the kernel's OOM killer has ended in there; 0 when the cgroup is gone or has no such count. */
   oomKills(cgroupsPath: string): number {
     const memory = this.#layout.controllers.get('memory') ?? this.#layout.unified;
     if (memory === null) {
       return 0;
     }
-    const file = this.#layout.controllers.has('memory') ? 'memory.oom_control' : 'memory.events';
+    const file = this.#layout.controllers.has('memory') ? 'memory.oom_control' : MEMORY_EVENTS;
     const text = readIfThere(join(memory, relativeCgroup(this.driver, cgroupsPath), file));
     return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0);
   }

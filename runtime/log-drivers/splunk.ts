@@ -6,7 +6,7 @@ import { parseBool, parseInteger } from '../../daemon/base/go-values.ts';
 import type { LogMessage } from '../../daemon/base/log-message.ts';
 import { extraAttributes } from './attributes.ts';
 import type { LogOptions } from './common-options.ts';
-import { callHttp } from './http-post.ts';
+import { callHttp } from '../http/call.ts';
 import type { LoggedContainer } from './logged-container.ts';
 import { readOptionFile } from './receiver-address.ts';
 import { RejectedError, terms } from './sink.ts';

@@ -64,6 +64,12 @@ export function execArgv(settings: MonitorSettings, request: ExecMonitor): [stri
   ];
 }
 
+/**
+ * runc's warnings would go to standard error, which is the container's own. What it fails for is written there all the
+ * same, plainly (runc's main.go, fatal).
+ */
+export const QUIET = ['--log', '/dev/null'] as const;
+
 function common(
   settings: MonitorSettings,
   one: { id: string; uuid: string; bundle: Bundle; terminal: boolean; stdin: boolean },
@@ -76,6 +82,7 @@ function common(
     `--runtime=${settings.runcPath}`,
     '--runtime-arg=--root',
     `--runtime-arg=${settings.runcRoot}`,
+    ...QUIET.map((argument) => `--runtime-arg=${argument}`),
     `--bundle=${one.bundle.path}`,
     `--container-pidfile=${one.bundle.pidFile}`,
     `--conmon-pidfile=${one.bundle.monitorPidFile}`,

@@ -2,43 +2,65 @@ import { rmSync, watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { limits } from '../../daemon/base/limits.ts';
 import type { Logger } from '../../daemon/base/log.ts';
 
 export interface OomWatchDeps {
-  /** File that a container's monitor makes when the kernel tells it of a lack of memory. */
-  file(id: string): string;
+  /** What changes when a container lacks memory. */
+  sign(id: string): OomSign;
   /** Processes that the kernel has killed for it so far. */
   kills(id: string): number;
   log: Logger;
 }
 
-/** The monitor is told when memory runs out, a moment before somebody is killed for it. */
-const KILL_DELAYS_MS = [0, 5, 20, 100, 400];
+/**
+ * `marker`: a file that the monitor makes when the kernel tells it (an eventfd of version 1), before anybody is killed.
+ * `counts`: the kernel's own file (memory.events of version 2), which changes with each kill, and often without one.
+ * conmon watches that file too, but stops at the first change in which nobody was killed (2.1.6, check_cgroup2_oom).
+ */
+export interface OomSign {
+  kind: 'marker' | 'counts';
+  file: string;
+}
 
 /**
- * Tells when the kernel has killed processes of a container for want of memory, also when it goes on without them. The
- * monitors watch the kernel (an eventfd on version 1, memory.events on version 2); this watches their files.
+ * The monitor is told once, when memory runs out: a moment before somebody is killed for it, on a machine that is
+ * short of memory itself a long moment.
  */
+const KILL_DELAYS_MS = [0, 5, 20, 100, 400, 1_000, 2_000, 5_000, 10_000, 20_000, 40_000];
+
+/** Tells when the kernel has killed processes of a container for want of memory, also when it goes on without them. */
 export class OomWatch implements Disposable {
   readonly #deps: OomWatchDeps;
   readonly #watchers = new Map<string, FSWatcher>();
   readonly #told = new Map<string, number>();
+  readonly #looks = new Map<string, symbol>();
   readonly #listeners = new Set<(id: string) => void>();
 
   constructor(deps: OomWatchDeps) {
     this.#deps = deps;
   }
 
-  /** From now on; a container's bundle must be there. Never throws: it would only be a matter of events. */
+  /** From now on; what `sign` names must be there. Never throws: it would only be a matter of events. */
   expect(id: string): void {
     this.forget(id);
-    const file = this.#deps.file(id);
+    const { kind, file } = this.#deps.sign(id);
     try {
-      const watcher = watch(dirname(file), { persistent: false }, (_event, name) => {
-        if (name === basename(file)) {
-          void this.#look(id);
-        }
-      });
+      const watcher =
+        kind === 'marker'
+          ? watch(dirname(file), { persistent: false }, (_event, name) => {
+              if (name === basename(file)) {
+                // Made anew at the next time, which is how that one is seen.
+                rmSync(file, { force: true });
+                void this.#look(id, KILL_DELAYS_MS);
+              }
+            })
+          : watch(file, { persistent: false }, () => {
+              if (!this.#looks.has(id)) {
+                // A container at its limit changes it a hundred times a second.
+                void this.#look(id, [limits.oomCountPauseMs]);
+              }
+            });
       watcher.on('error', () => this.forget(id));
       this.#watchers.set(id, watcher);
     } catch (error) {
@@ -50,6 +72,7 @@ export class OomWatch implements Disposable {
     this.#watchers.get(id)?.close();
     this.#watchers.delete(id);
     this.#told.delete(id);
+    this.#looks.delete(id);
   }
 
   /** Calls back once for each time that more have been killed. */
@@ -63,20 +86,24 @@ export class OomWatch implements Disposable {
     this.#listeners.clear();
   }
 
-  async #look(id: string): Promise<void> {
-    // Made anew at the next time, which is how that one is seen.
-    rmSync(this.#deps.file(id), { force: true });
-    for (const delayMs of KILL_DELAYS_MS) {
-      await sleep(delayMs);
-      if (!this.#watchers.has(id)) {
+  /** Asks for the kills after each of these pauses, until there are more; a newer look takes the place of this one. */
+  async #look(id: string, delaysMs: readonly number[]): Promise<void> {
+    const look = Symbol(id);
+    this.#looks.set(id, look);
+    for (const delayMs of delaysMs) {
+      await sleep(delayMs, undefined, { ref: false });
+      if (this.#looks.get(id) !== look) {
         return;
       }
       const kills = this.#deps.kills(id);
       if (kills > (this.#told.get(id) ?? 0)) {
         this.#told.set(id, kills);
         this.#listeners.forEach((listener) => listener(id));
-        return;
+        break;
       }
+    }
+    if (this.#looks.get(id) === look) {
+      this.#looks.delete(id);
     }
   }
 }

@@ -33,14 +33,23 @@ const STACKED_MAX = 32;
 export class KernelMounts {
   /** An empty directory of ours, where a hidden mount appears for the moment before its place is taken from it. */
   readonly #viewPoint: string;
+  /** Where trees are moved to be deleted. */
+  readonly #temporary: string;
 
-  constructor(options: { viewPoint: string }) {
+  constructor(options: { viewPoint: string; temporary: string }) {
     this.#viewPoint = options.viewPoint;
+    this.#temporary = options.temporary;
   }
 
-  /** Makes what hidden mounts need, and takes away what a daemon that died in that moment left. Once, at start. */
+  /**
+   * Makes what hidden mounts need, and takes away what a daemon that died in that moment left. Once, at start, before
+   * `temporary` is emptied: what is mounted in there is no file to delete.
+   */
   async prepare(): Promise<void> {
     await this.unmount(this.#viewPoint);
+    for (const path of this.below(this.#temporary)) {
+      await this.unmount(path);
+    }
     await mkdir(this.#viewPoint, { recursive: true, mode: 0o700 });
   }
 

@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs';
 import type { Clock } from '../../daemon/base/clock.ts';
-import { errnoOf } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { isIpv4 } from '../../daemon/base/ip.ts';
 import type { AnySubnet, IpAddress } from '../../daemon/base/ip.ts';
@@ -11,7 +10,7 @@ import type { Attachment, ParentSettings, SandboxInterface, SandboxPlan } from '
 import { findLink } from './bridge.ts';
 import type { BridgeSettings } from './bridge.ts';
 import { Bridges } from './bridges.ts';
-import { forgetUdpFlows } from './conntrack.ts';
+import { FlowForgetter } from './flow-forgetter.ts';
 import { switchOnForwarding } from './forwarding.ts';
 import { Firewall } from './firewall.ts';
 import { hostSubnets } from './host-subnets.ts';
@@ -69,6 +68,7 @@ export class KernelNetwork {
   #watch: Disposable;
   readonly #veths: Veths;
   readonly #macvlans: Macvlans;
+  readonly #flows: FlowForgetter;
   /** Name servers of sandboxes, and their questions to others. */
   readonly names: NameSockets;
 
@@ -81,6 +81,8 @@ export class KernelNetwork {
     const generation = (): number => rulesetGeneration(this.#netfilter);
     this.#firewall = new Firewall({ table: settings.table, log, generation });
     this.#watch = deps.clock.setTimeout(this.#mendFirewall, limits.firewallCheckMs);
+    const walker = new NetlinkSocket(NETLINK.netfilter);
+    this.#flows = new FlowForgetter({ netfilter: this.#netfilter, walker, log });
     const remover = new LinkRemover(deps);
     const host = this.#host;
     this.#bridges = new Bridges({ host, instance: settings.table, remover, log });
@@ -138,6 +140,7 @@ export class KernelNetwork {
 
   /** A namespace with these interfaces, and a loopback that is up. Returns its path. Leaves nothing when it throws. */
   open(id: string, plan: SandboxPlan): string {
+    this.#flows.given(plan.attachments.flatMap(addressesOf));
     const masters = plan.attachments.map((attachment) => this.#masterIndex(attachment));
     failpoint('network.open.netns');
     using inside = this.#namespaces.create(id);
@@ -189,6 +192,7 @@ export class KernelNetwork {
   async plug(id: string, attachment: Attachment): Promise<void> {
     const master = this.#masterIndex(attachment);
     const { iface } = attachment;
+    this.#flows.given(addressesOf(attachment));
     failpoint('network.connect.veth');
     this.#namespaces.withDescriptor(id, (namespaceFd) => {
       this.#plug(attachment, master, { index: 0, namespaceFd });
@@ -249,15 +253,20 @@ export class KernelNetwork {
     this.#reservations.release(port);
   }
 
+  /** Nobody has these addresses any more: connections from and to them are no more known, soon after this. */
+  forgetFlows(addresses: readonly IpAddress[]): void {
+    this.#flows.gone(addresses);
+  }
+
   publish(ports: readonly PublishedPort[]): void {
     this.#firewall.publish(ports);
-    this.#forgetFlows(ports);
+    this.#flows.to(ports);
   }
 
   /** Those that are not published are no error. */
   unpublish(ports: readonly PublishedPort[]): void {
     this.#firewall.unpublish(ports);
-    this.#forgetFlows(ports);
+    this.#flows.to(ports);
   }
 
   /**
@@ -348,21 +357,10 @@ export class KernelNetwork {
       });
     }
   }
+}
 
-  #forgetFlows(ports: readonly PublishedPort[]): void {
-    for (const port of ports.filter(({ protocol }) => protocol === 'udp')) {
-      try {
-        forgetUdpFlows(this.#netfilter, port);
-      } catch (error) {
-        // Linux before 5.8 cannot filter. Old flows then end by their own timeout (30 to 120 s): not worth
-        // failing for.
-        this.#log.warn(
-          { port: port.hostPort, code: errnoOf(error), err: error },
-          'old udp flows could not be forgotten',
-        );
-      }
-    }
-  }
+function addressesOf({ iface }: Attachment): IpAddress[] {
+  return iface.addresses.map(({ address }) => address);
 }
 
 function configure(index: number, { addresses }: SandboxInterface): NetlinkRequest[] {

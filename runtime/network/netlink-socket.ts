@@ -69,6 +69,17 @@ export class NetlinkSocket {
     return this.#collect(object, sequence, sequence);
   }
 
+  /**
+   * As `dump`, but the kernel looks through its table on a pool thread: 5 ms for connections. The caller must not use
+   * the socket for anything else meanwhile.
+   */
+  async dumpSlowly(object: string, request: NetlinkRequest): Promise<NetlinkMessage[]> {
+    const sequence = ++this.#sequence;
+    const flags = request.flags | FLAG.dump;
+    await sendDatagramSlowly(object, this.#fd, encodeMessage({ ...request, flags }, sequence));
+    return this.#collect(object, sequence, sequence);
+  }
+
   close(): void {
     closeSocket(this.#fd);
   }

@@ -6,7 +6,7 @@ import type { BridgeSettings } from './bridge.ts';
  * The instance's nftables tables as text of nft(8): one for IPv4, and one of the same form for IPv6 once a bridge or a
  * port has such an address. Pure.
  *
- *   raw prerouting   guard        what must never arrive, before connections are tracked
+ *   raw prerouting   guard        what must never arrive, before connections are tracked; `inside`: from containers
  *   nat prerouting   inbound   \
  *   nat output       local     /  published ports: destination rewritten by look-up in two maps
  *   forward          forward      `user` first, then what may pass a bridge
@@ -30,9 +30,9 @@ export const FAMILIES = ['ip', 'ip6'] as const satisfies readonly Family[];
 
 const TYPES = { ip: 'ipv4_addr', ip6: 'ipv6_addr' } as const;
 const LOOPBACK = { ip: '127.0.0.0/8', ip6: '::1' } as const;
-const CHAINS = ['guard', 'inbound', 'local', 'publish', 'forward', 'outbound'] as const;
+const CHAINS = ['guard', 'inside', 'inbound', 'local', 'publish', 'forward', 'outbound'] as const;
 const MAPS = ['published_any', 'published_at'] as const;
-const SETS = ['bridges', 'internal', 'subnets', 'homes', 'masqueraded', 'together'] as const;
+const SETS = ['bridges', 'internal', 'subnets', 'homes', 'masqueraded', 'closed', 'together'] as const;
 
 /** Everything that is to be in the tables. */
 export interface Contents {
@@ -122,6 +122,8 @@ function bridgeMembers(family: Family, bridge: BridgeSettings): Members[] {
     { set: 'subnets', members: subnets },
     { set: 'homes', members: subnets.map((subnet) => `${name} . ${subnet}`) },
     { set: 'masqueraded', members: bridge.masquerade && !bridge.internal ? subnets : [] },
+    // To all others come answers, which only `forward` can tell from the rest.
+    { set: 'closed', members: bridge.masquerade || bridge.internal ? subnets : [] },
   ];
 }
 
@@ -172,8 +174,10 @@ function declarations(family: Family, table: string): string {
   set subnets { type ${address}; flags interval; }
   set homes { type ifname . ${address}; flags interval; }
   set masqueraded { type ${address}; flags interval; }
+  set closed { type ${address}; flags interval; }
   set together { type ifname . ifname; }
   chain user { }
+  chain inside { }
   chain guard { type filter hook prerouting priority raw; policy accept; }
   chain inbound { type nat hook prerouting priority dstnat; policy accept; }
   chain local { type nat hook output priority -100; policy accept; }
@@ -192,10 +196,15 @@ function rules(family: Family, table: string): string {
   const loopback = LOOPBACK[family];
   return `table ${family} ${table} {
   chain guard {
-    iifname @bridges ${family} daddr ${loopback} drop comment "not for containers"
-    iifname @internal ${UNROUTED[family]} iifname . ${family} daddr != @homes drop comment "internal"
-    iifname @bridges fib daddr type local accept comment "the host itself"
-    iifname != "lo" ${family} daddr @subnets iifname . ${family} daddr != @homes drop comment "published ports only"
+    iifname @bridges goto inside
+    iifname != "lo" ${family} daddr @closed drop comment "published ports only"
+  }
+  chain inside {
+    iifname . ${family} daddr @homes accept comment "its own bridge, by far the most"
+    ${family} daddr ${loopback} drop comment "not for containers"
+    iifname @internal ${UNROUTED[family]} drop comment "internal"
+    fib daddr type local accept comment "the host itself"
+    ${family} daddr @subnets drop comment "no way to other bridges"
   }
   chain inbound {
     ${family} daddr ${loopback} return comment "ports published on loopback are for the host itself"

@@ -1,14 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { mustRunCommand } from '../../daemon/base/command.ts';
-import {
-  conflict,
-  errnoOf,
-  errorText,
-  internal,
-  invalidArgument,
-  invariant,
-} from '../../daemon/base/errors.ts';
+import { conflict, errorText, internal, invalidArgument, invariant } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { FULL_ID } from '../../daemon/base/ids.ts';
 import { adoptOrphans } from '../../daemon/base/kernel/children.ts';
@@ -16,7 +8,6 @@ import { sendSignal } from '../../daemon/base/kernel/pidfd.ts';
 import { Poller } from '../../daemon/base/kernel/poller.ts';
 import { identify, isAlive } from '../../daemon/base/kernel/process.ts';
 import type { ProcessIdentity } from '../../daemon/base/kernel/process.ts';
-import { connectSeqpacket } from '../../daemon/base/kernel/seqpacket.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { Logger } from '../../daemon/base/log.ts';
 import { Rollback } from '../../daemon/base/rollback.ts';
@@ -36,7 +27,8 @@ import type { ContainerExit } from '../monitor/exit-watch.ts';
 import { endMonitor, monitorOf } from '../monitor/monitor-pid.ts';
 import { OomWatch } from '../monitor/oom-watch.ts';
 import { MonitorProcess } from '../monitor/monitor-process.ts';
-import { ConmonStdio } from '../monitor/stdio-channel.ts';
+import { connectStdio } from '../monitor/connect-stdio.ts';
+import type { ConmonStdio } from '../monitor/stdio-channel.ts';
 import { MonitorControl } from '../monitor/control.ts';
 import { reopenLog } from '../monitor/reopen-log.ts';
 import { SealedBinary } from './sealed-binary.ts';
@@ -75,8 +67,6 @@ interface Known {
 
 /** Sockets have 108 bytes for their path; conmon's console sockets are named `XXXXXX/conmon-term.XXXXXX`. */
 const TEMPORARY_PATH_MAX = 78;
-/** Attempts to get a place in conmon's backlog of ten. */
-const CONNECT_ATTEMPTS = 50;
 
 /**
  * Containers as processes: conmon watches, runc creates. Implements `ContainerRuntime` of the container domain.
@@ -124,7 +114,12 @@ export class ConmonRuntime implements Disposable {
       log: deps.log,
     });
     this.#ooms = new OomWatch({
-      file: (id) => this.#root.bundle(id).oom,
+      sign: (id) => {
+        const counts = this.#cgroups.memoryEvents(this.#cgroupsPath(id));
+        return counts === undefined
+          ? { kind: 'marker', file: this.#root.bundle(id).oom }
+          : { kind: 'counts', file: counts };
+      },
       kills: (id) => this.#cgroups.oomKills(this.#cgroupsPath(id)),
       log: deps.log,
     });
@@ -256,7 +251,7 @@ export class ConmonRuntime implements Disposable {
       throw conflict(`cannot attach to container ${id}: it is not running`);
     }
     const init = this.#init(id);
-    return this.#connect(this.#root.bundle(id).attach, {
+    return connectStdio(this.#root.bundle(id).attach, this.#poller, {
       acceptsInput: options.stdin && record.stdin !== 'none',
       lingers: !options.stdin && record.stdin === 'once' && !record.terminal,
       isProcessAlive: () => init !== undefined && isAlive(init),
@@ -293,7 +288,7 @@ export class ConmonRuntime implements Disposable {
         settings: this.#settings(),
         temporary: this.#temporary,
         bundle: container.exec(request.execId),
-        connect: (path, options) => this.#connect(path, { ...options, lingers: false }),
+        connect: (path, options) => connectStdio(path, this.#poller, { ...options, lingers: false }),
         control: this.#control,
         poller: this.#poller,
         processes: () => this.#cgroups.processes(this.#cgroupsPath(request.containerId)),
@@ -370,26 +365,6 @@ export class ConmonRuntime implements Disposable {
       await mustRunCommand([this.#deps.runcPath, ...global, ...args]);
     } catch (error) {
       throw internal(`OCI runtime ${args[0]} failed: ${errorText(error)}`, { cause: error });
-    }
-  }
-
-  async #connect(
-    path: string,
-    options: { acceptsInput: boolean; lingers: boolean; isProcessAlive(): boolean },
-  ): Promise<ConmonStdio> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return new ConmonStdio({ fd: connectSeqpacket(path), poller: this.#poller, ...options });
-      } catch (error) {
-        const code = errnoOf(error);
-        if (code === 'ENOENT' || code === 'ECONNREFUSED') {
-          throw conflict('cannot attach to a container that is not running', { cause: error });
-        }
-        if (code !== 'EAGAIN' || attempt === CONNECT_ATTEMPTS) {
-          throw internal(`attach: ${errorText(error)}`, { cause: error });
-        }
-        await sleep(2);
-      }
     }
   }
 

@@ -45,7 +45,7 @@ export function runcFailure(operation: RuncOperation, stderr: string): EngineErr
   return new EngineError(code, message, { details: { exitCode: 128 } });
 }
 
-/** The last error of runc's log lines (`time="..." level=error msg="..."`); the whole text when it has none. */
+/** The text; of one that has log lines (`time="..." level=error msg="..."`, as runc's child writes), the last error. */
 function lastMessage(stderr: string): string {
   const lines = [...stderr.matchAll(/level=(?:error|fatal) msg=("(?:[^"\\]|\\.)*"|\S+)/g)];
   const quoted = lines.at(-1)?.[1];

@@ -13,6 +13,7 @@ const STREAMS = 100;
 const STREAM_SECONDS = 5;
 const STARTS = 100;
 const RESTART_CONTAINERS = 50;
+const AFTER_RESTART_MS = 1000;
 
 /** Ending containers, watching them, and what an engine does with many at once. */
 export const controlWorkloads: readonly Workload[] = [
@@ -87,7 +88,10 @@ export const controlWorkloads: readonly Workload[] = [
       if (running.length !== RESTART_CONTAINERS) {
         throw new Error(`${running.length} of ${RESTART_CONTAINERS} containers run after the restart`);
       }
-      return performance.now() - started;
+      const ms = performance.now() - started;
+      // What it still does behind its first answers counts for the delay of its event loop.
+      await sleep(AFTER_RESTART_MS);
+      return ms;
     },
   },
 ];

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { processes } from '../../test/support/cleanup.ts';
 import type { TestDaemon } from '../../test/support/daemon.ts';
 
@@ -24,6 +24,16 @@ export function pssKb(pids: readonly number[]): number {
     sum += Number(/^Pss:\s+(\d+) kB/m.exec(readOrEmpty(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0);
   }
   return sum;
+}
+
+/** Largest resident set of a process since `resetPeak`, all its threads, in kB. */
+export function peakRssKb(pid: number): number {
+  return Number(/^VmHWM:\s+(\d+) kB/m.exec(readOrEmpty(`/proc/${pid}/status`))?.[1] ?? 0);
+}
+
+/** The peak begins at what is resident now (proc(5), clear_refs). */
+export function resetPeak(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 
 function parentOf(pid: number): number {

@@ -1,17 +1,15 @@
-import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import type { TestDaemon } from '../../test/support/daemon.ts';
+import { debianRootfs } from '../../test/support/debian-rootfs.ts';
 import type { HttpClient } from '../../test/support/http.ts';
 import { publish } from '../../test/support/registry-content.ts';
 import { TestRegistry } from '../../test/support/registry.ts';
 
-/** Directories of a Debian host that make one layer each: programs, libraries and many small files. */
-const LAYERS = [['usr/sbin'], ['usr/lib/python3'], ['usr/share/doc'], ['usr/share/perl', 'usr/lib/git-core']];
 const NAME = '127.0.0.1:5000/bench/debian';
-const LAYER_BYTES_MAX = 512 * 1024 * 1024;
 
 let filled: Promise<TestRegistry> | undefined;
 
-/** A registry beside the daemon that has an image of a few hundred MB. */
+/** A registry beside the daemon that has a Debian root file system in four layers. */
 export async function fullRegistry(daemon: TestDaemon): Promise<TestRegistry> {
   filled ??= fill();
   return await registryBeside(daemon, 5000, await filled);
@@ -60,12 +58,7 @@ async function succeed(http: HttpClient, path: string): Promise<void> {
 
 async function fill(): Promise<TestRegistry> {
   const registry = await TestRegistry.start({ port: 0 });
-  const layers = LAYERS.map((paths) =>
-    execFileSync('tar', ['--create', '--sort=name', '--directory=/', '--ignore-failed-read', ...paths], {
-      maxBuffer: LAYER_BYTES_MAX,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }),
-  );
+  const layers = debianRootfs().layers.map((file) => readFileSync(file));
   await publish(`http://${registry.address}`, 'bench/debian:1', layers);
   return registry;
 }

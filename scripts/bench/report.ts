@@ -9,6 +9,8 @@ export interface Result {
   ratio: number | undefined;
   /** Of berthd while the workload ran (both engines' turns); the limit is 20. */
   loopDelayP99Ms: number | undefined;
+  /** Of berthd meanwhile, its largest resident set; the limit is 300. */
+  peakRssMb: number | undefined;
   missed: boolean;
 }
 
@@ -24,7 +26,7 @@ export function median(values: readonly number[]): number | undefined {
 }
 
 export function printTable(results: readonly Result[]): void {
-  const header = ['workload', 'berth', 'dockerd', 'unit', 'ratio', 'target', 'loop p99', ''];
+  const header = ['workload', 'berth', 'dockerd', 'unit', 'ratio', 'target', 'loop p99', 'peak RSS', ''];
   const rows = results.map((result) => [
     `${result.name}: ${result.what}`,
     number(result.berth),
@@ -33,6 +35,7 @@ export function printTable(results: readonly Result[]): void {
     number(result.ratio),
     result.target === null ? '-' : `<= ${result.target}`,
     result.loopDelayP99Ms === undefined ? '-' : `${number(result.loopDelayP99Ms)} ms`,
+    result.peakRssMb === undefined ? '-' : `${number(result.peakRssMb)} MB`,
     result.missed ? 'MISSED' : '',
   ]);
   const widths = header.map((_, column) =>

@@ -5,6 +5,7 @@ import { buildWorkloads } from './builds.ts';
 import { controlWorkloads } from './control.ts';
 import { create, drainLog, execEcho, remove, runToEnd, start, wait } from './containers.ts';
 import { engineProcesses, pssKb } from './memory.ts';
+import { imageWorkloads } from './images.ts';
 import { networkWorkloads } from './networks.ts';
 import { fullRegistry, pull, push, registryBeside, removePulled, tagFor } from './registries.ts';
 
@@ -40,6 +41,7 @@ const PUBLISHED = { NetworkMode: 'bridge', PortBindings: { '80/tcp': [{ HostIp: 
 
 export const workloads: readonly Workload[] = [
   ...controlWorkloads,
+  ...imageWorkloads,
   ...registryWorkloads(),
   ...networkWorkloads,
   ...buildWorkloads,
@@ -219,13 +221,13 @@ async function timed(task: () => Promise<unknown>): Promise<number> {
   return performance.now() - started;
 }
 
-/** An image of a Debian host's files in four layers, from and to Debian's docker-registry. */
+/** The Debian root file system from and to Debian's docker-registry. */
 function registryWorkloads(): Workload[] {
   let port = 5000;
   return [
     {
       name: 'pull',
-      what: 'pull of a few hundred MB in four layers',
+      what: 'pull of a Debian root file system, 500 MB in four layers',
       unit: 'ms',
       target: 0.6,
       rounds: 3,

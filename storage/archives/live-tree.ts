@@ -3,6 +3,8 @@ import { EngineError, errnoOf, invalidArgument, unreachable } from '../../daemon
 import * as files from '../../daemon/base/kernel/files.ts';
 import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
 import { attributePolicy } from '../layers/attributes.ts';
+import { ContentWriter } from '../layers/content-writer.ts';
+import { checkNumbers } from '../layers/tar/check-numbers.ts';
 import { showName, splitName } from '../layers/tar/names.ts';
 import type { TarMember } from '../layers/tar/parser.ts';
 import type { ExtractRequest } from './extract.ts';
@@ -11,10 +13,6 @@ import { childOf, locate, type Place } from './locate.ts';
 import { memberPath } from './member-path.ts';
 import { removeAt } from './remove-at.ts';
 
-/** uid and gid -1 mean "unchanged" to chown(2). */
-const OWNER_MAX = 0xffff_fffe;
-const DEVICE_MAJOR_MAX = 0xfff;
-const DEVICE_MINOR_MAX = 0xf_ffff;
 /** Directories kept open: a tar lists those of one after another. */
 const OPEN_MAX = 64;
 const IMPLIED_MODE = 0o755;
@@ -216,9 +214,11 @@ export class LiveTree implements Disposable {
 
   #file(parent: number, name: string, member: TarMember, fd: number): OpenMember {
     const file = new OpenFile(fd);
+    const content = new ContentWriter(fd, member);
     return {
-      write: (bytes) => files.writeAll(fd, bytes),
+      write: (bytes) => content.write(bytes),
       finish: () => {
+        content.finish();
         this.#metadata(fd, member);
         files.changeTime(fd, member.mtime);
         file[Symbol.dispose]();
@@ -336,16 +336,6 @@ function symlinkTarget({ name, linkName }: TarMember): string {
     throw invalidArgument(`entry ${showName(name)}: a symbolic link needs a target`);
   }
   return linkName;
-}
-
-function checkNumbers({ name, type, uid, gid, major, minor }: TarMember): void {
-  if (uid > OWNER_MAX || gid > OWNER_MAX) {
-    throw invalidArgument(`entry ${showName(name)}: owner ${uid}:${gid} is out of range`);
-  }
-  const isDevice = type === 'character' || type === 'block';
-  if (isDevice && !(major >= 0 && major <= DEVICE_MAJOR_MAX && minor >= 0 && minor <= DEVICE_MINOR_MAX)) {
-    throw invalidArgument(`entry ${showName(name)}: device ${major}:${minor} is out of range`);
-  }
 }
 
 /** A file system without this kind of attribute is no reason to refuse the file; an attribute of the kernel's is. */

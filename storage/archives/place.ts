@@ -3,7 +3,7 @@ import { EngineError } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { TarChunks } from '../layers/tar/chunks.ts';
 import { readRange } from '../layers/source.ts';
-import { TarParser, type TarMember } from '../layers/tar/parser.ts';
+import { storedBytes, TarParser, type TarMember } from '../layers/tar/parser.ts';
 import { Extractor } from './extract.ts';
 import { LiveTree } from './live-tree.ts';
 import { locate } from './locate.ts';
@@ -75,8 +75,9 @@ function placeMembers(
   for (const member of members) {
     refuseCanceled();
     sink.member(received(member));
-    if (member.size > 0) {
-      for (const chunk of readRange({ fd, offset: member.offset, size: member.size }, what)) {
+    const size = storedBytes(member);
+    if (size > 0) {
+      for (const chunk of readRange({ fd, offset: member.offset, size }, what)) {
         refuseCanceled();
         sink.data(chunk);
       }

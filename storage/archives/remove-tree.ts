@@ -23,8 +23,13 @@ const DEPTH_MAX = 64;
 export function removeTree(path: string): void {
   using parent = openParent(path);
   if (parent !== undefined) {
-    new Removal().remove(parent.fd, nameOf(path));
+    removeTreeAt(parent.fd, nameOf(path));
   }
+}
+
+/** The same for a name of an open directory. */
+export function removeTreeAt(parent: number, name: string): void {
+  new Removal().remove(parent, name);
 }
 
 class Removal {

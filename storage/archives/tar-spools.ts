@@ -1,6 +1,5 @@
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import type { Spool, SpoolDirectory } from '../tarballs/spool.ts';
-import { decompress } from './decompress.ts';
 
 /** Tars that clients send, put on disk before they are used. */
 export class TarSpools {
@@ -15,12 +14,19 @@ export class TarSpools {
     return this.#spools.written(write);
   }
 
-  /** Receives and decompresses all of it. Rejects as `SpoolDirectory.fill` and `decompress`; then nothing is left. */
+  /** Receives all of it as it is. Rejects as `SpoolDirectory.fill`; then nothing is left. */
+  raw(
+    source: Readable,
+    options: { what: string; signal: AbortSignal; seen?: (chunk: Buffer) => void },
+  ): Promise<Spool> {
+    return this.#spools.fill(source, { ...options, decompress: false });
+  }
+
+  /** The same decompressed. */
   spool(
     source: Readable,
     options: { what: string; signal: AbortSignal; seen?: (chunk: Buffer) => void },
   ): Promise<Spool> {
-    const plain = Readable.from(decompress(source, options.what), { objectMode: true, highWaterMark: 1 });
-    return this.#spools.fill(plain, { ...options, inflate: false });
+    return this.#spools.fill(source, { ...options, decompress: true });
   }
 }

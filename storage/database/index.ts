@@ -17,6 +17,7 @@ import { metaTable } from './tables/meta.ts';
 import { networkTable } from './tables/networks.ts';
 import { imageDigestTable, layerBlobTable } from './tables/registries.ts';
 import { tagTable } from './tables/tags.ts';
+import { volumeHoldTable } from './tables/volume-holds.ts';
 import { volumeTable } from './tables/volumes.ts';
 
 /** The database as this folder makes it: the tables, and what was taken out of them because it could not be read. */
@@ -44,6 +45,7 @@ export function openDatabase(path: string, log: Logger): SqliteDatabase {
     parents: imageParentTable(connection),
     blobs: layerBlobTable(connection),
     volumes: volumeTable(connection, quarantine),
+    volumeHolds: volumeHoldTable(connection),
     networks: networkTable(connection, quarantine),
     events: eventTable(connection, quarantine),
     meta: metaTable(connection),

@@ -81,6 +81,15 @@ export interface VolumeRow {
   createdNano: bigint;
 }
 
+/** Somebody for whom a volume plugin was asked to mount a volume. */
+export interface VolumeHoldRow {
+  volume: string;
+  /** A container's id, or what else mounts it for a while. */
+  holder: string;
+  /** Where the plugin mounted it; '' = it was asked, and has not answered. */
+  mountpoint: string;
+}
+
 /** A network that a user made. */
 export interface NetworkRow {
   id: string;
@@ -107,6 +116,8 @@ export interface ContainerTable {
   setName(id: string, name: string): void;
   remove(id: string): void;
   all(): ContainerRow[];
+  /** Ids of rows that could not be read and were taken out, also by earlier daemons: their files are still there. */
+  quarantined(): string[];
 }
 
 export interface LayerTable {
@@ -161,6 +172,12 @@ export interface VolumeTable {
   all(): VolumeRow[];
 }
 
+export interface VolumeHoldTable {
+  set(row: VolumeHoldRow): void;
+  remove(volume: string, holder: string): void;
+  all(): VolumeHoldRow[];
+}
+
 export interface NetworkTable {
   insert(row: NetworkRow): void;
   remove(id: string): void;
@@ -202,6 +219,7 @@ export interface Database {
   readonly parents: ImageParentTable;
   readonly blobs: LayerBlobTable;
   readonly volumes: VolumeTable;
+  readonly volumeHolds: VolumeHoldTable;
   readonly networks: NetworkTable;
   readonly events: EventTable;
   readonly meta: MetaTable;

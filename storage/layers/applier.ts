@@ -1,15 +1,13 @@
 import { EngineError, errnoOf, errorText, invalidArgument, unreachable } from '../../daemon/base/errors.ts';
-import { writeAll } from '../../daemon/base/kernel/files.ts';
+import { limits } from '../../daemon/base/limits.ts';
 import { classifyName } from './attributes.ts';
+import { ContentWriter } from './content-writer.ts';
 import type { RecipeWriter } from './recipe.ts';
+import { checkNumbers } from './tar/check-numbers.ts';
 import { normalizeName, showName, splitName } from './tar/names.ts';
 import type { TarMember, TarSink } from './tar/parser.ts';
 import type { LayerTree } from './tree.ts';
 
-/** uid and gid -1 mean "unchanged" to chown(2). */
-const OWNER_MAX = 0xffff_fffe;
-const DEVICE_MAJOR_MAX = 0xfff;
-const DEVICE_MINOR_MAX = 0xf_ffff;
 /** Errors of the disk, not of the layer: they keep their meaning on the way to the client. */
 const DISK_ERRORS = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE', 'ENOMEM']);
 
@@ -19,14 +17,14 @@ const DISK_ERRORS = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFI
  */
 export class LayerApplier implements TarSink {
   readonly #tree: LayerTree;
-  readonly #recipe: RecipeWriter;
+  readonly #recipe: Pick<RecipeWriter, 'raw' | 'content' | 'sparse'>;
   readonly #what: string;
-  #file: { fd: number; path: string; member: TarMember } | undefined;
+  #file: { fd: number; path: string; member: TarMember; content: ContentWriter } | undefined;
   /** Bytes of all files' content: what clients see as the layer's size. */
   contentBytes = 0;
   entries = 0;
 
-  constructor(tree: LayerTree, recipe: RecipeWriter, what: string) {
+  constructor(tree: LayerTree, recipe: Pick<RecipeWriter, 'raw' | 'content' | 'sparse'>, what: string) {
     this.#tree = tree;
     this.#recipe = recipe;
     this.#what = what;
@@ -49,14 +47,17 @@ export class LayerApplier implements TarSink {
       this.#recipe.raw(bytes);
       return;
     }
-    this.#named(file.member, () => writeAll(file.fd, bytes));
+    this.#named(file.member, () => file.content.write(bytes));
   }
 
   memberEnd(): void {
     const file = this.#file;
     if (file !== undefined) {
       this.#file = undefined;
-      this.#named(file.member, () => this.#tree.finishFile(file.fd, file.path, file.member));
+      this.#named(file.member, () => {
+        file.content.finish();
+        this.#tree.finishFile(file.fd, file.path, file.member);
+      });
     }
   }
 
@@ -68,6 +69,7 @@ export class LayerApplier implements TarSink {
   #apply(member: TarMember): void {
     const path = normalizeName(member.name, 'entry');
     checkNumbers(member);
+    checkDepth(path);
     const { parent, name } = splitName(path);
     const whiteout = classifyName(name);
     switch (whiteout.kind) {
@@ -91,10 +93,7 @@ export class LayerApplier implements TarSink {
       case 'directory':
         return this.#tree.directory(path, member);
       case 'file':
-        this.#file = { fd: this.#tree.createFile(path), path, member };
-        if (member.size > 0) {
-          this.#recipe.content(path, member.size);
-        }
+        this.#createFile(path, member);
         return;
       case 'symlink':
         if (member.linkName === '' || member.linkName.includes('\0')) {
@@ -112,12 +111,30 @@ export class LayerApplier implements TarSink {
     }
   }
 
-  /** Errors name the layer and the member; those of the disk stay what they are. */
+  #createFile(path: string, member: TarMember): void {
+    const fd = this.#tree.createFile(path);
+    this.#file = { fd, path, member, content: new ContentWriter(fd, member) };
+    if (member.sparse !== undefined) {
+      this.#recipe.sparse(path, member.size, member.sparse);
+    } else if (member.size > 0) {
+      this.#recipe.content(path, member.size);
+    }
+  }
+
+  /** Completes what later members could still change: links to them, times and attributes of directories. */
+  finish(): void {
+    this.#blamed(this.#what, () => this.#tree.finish());
+  }
+
   #named(member: TarMember, step: () => void): void {
+    this.#blamed(`${this.#what}: entry ${showName(member.name)}`, step);
+  }
+
+  /** Errors name the layer and the member; those of the disk stay what they are. */
+  #blamed(where: string, step: () => void): void {
     try {
       step();
     } catch (error) {
-      const where = `${this.#what}: entry ${showName(member.name)}`;
       const code = errnoOf(error);
       if (error instanceof EngineError && error.message.startsWith('entry ')) {
         throw new EngineError(error.code, `${this.#what}: ${error.message}`, { cause: error });
@@ -134,21 +151,17 @@ export class LayerApplier implements TarSink {
   }
 }
 
+function checkDepth(path: string): void {
+  // Each level takes at least a letter and a slash: most names need no count.
+  if (path.length > 2 * limits.layerDepthMax && path.split('/').length > limits.layerDepthMax) {
+    throw invalidArgument(`directories nest deeper than ${limits.layerDepthMax}`);
+  }
+}
+
 function linkTarget(name: string): string {
   const target = normalizeName(name, 'hard link to');
   if (target === '') {
     throw invalidArgument('hard link to the root of the layer');
   }
   return target;
-}
-
-function checkNumbers(member: TarMember): void {
-  if (member.uid > OWNER_MAX || member.gid > OWNER_MAX) {
-    throw invalidArgument(`owner ${member.uid}:${member.gid} is out of range`);
-  }
-  const isDevice = member.type === 'character' || member.type === 'block';
-  const { major, minor } = member;
-  if (isDevice && !(major >= 0 && major <= DEVICE_MAJOR_MAX && minor >= 0 && minor <= DEVICE_MINOR_MAX)) {
-    throw invalidArgument(`device ${major}:${minor} is out of range`);
-  }
 }

@@ -6,7 +6,7 @@ import { failpoint } from '../../daemon/base/failpoint.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { LayerApplier } from './applier.ts';
 import { RecipeWriter } from './recipe.ts';
-import { COMPRESSION_MAGIC_BYTES, detectCompression, inflate, readRange, type BlobRange } from './source.ts';
+import { decompressRange, rangeFormat, readRange, type BlobRange } from './source.ts';
 import { TarParser } from './tar/parser.ts';
 import { LayerTree } from './tree.ts';
 
@@ -71,7 +71,7 @@ export async function applyLayer(request: ApplyRequest, control: ApplyControl): 
       }
     }
     checkDigests(request, result);
-    tree.finish();
+    applier.finish();
     recipe.finish(result.tarBytes);
     if (tree.replaced) {
       // The files no longer tell what the tar held: the recipe becomes the tar itself.
@@ -113,13 +113,13 @@ async function feed(request: ApplyRequest, applier: LayerApplier, control: Apply
     unpacked.update(chunk);
     parser.push(chunk);
   };
-  const isGzip = detectCompression(firstBytes(request.blob, what), what) === 'gzip';
-  if (isGzip) {
-    const chunks = inflate(readRange(request.blob, what), what, (chunk) => {
+  const format = rangeFormat(request.blob, what);
+  if (format !== undefined) {
+    const seenStored = (chunk: Buffer): void => {
       seen(chunk);
       stored.update(chunk);
-    });
-    for await (const chunk of chunks) {
+    };
+    for await (const chunk of decompressRange(request.blob, format, { what, seen: seenStored })) {
       take(chunk);
     }
   } else {
@@ -130,15 +130,8 @@ async function feed(request: ApplyRequest, applier: LayerApplier, control: Apply
   }
   parser.end();
   const diffId = `sha256:${unpacked.digest('hex')}`;
-  const digest = isGzip ? `sha256:${stored.digest('hex')}` : diffId;
+  const digest = format === undefined ? diffId : `sha256:${stored.digest('hex')}`;
   return { diffId, digest, tarBytes: parser.position };
-}
-
-function firstBytes(blob: BlobRange, what: string): Buffer {
-  for (const chunk of readRange({ ...blob, size: Math.min(blob.size, COMPRESSION_MAGIC_BYTES) }, what)) {
-    return chunk;
-  }
-  return Buffer.alloc(0);
 }
 
 function checkDigests(request: ApplyRequest, found: Digests): void {
@@ -168,8 +161,8 @@ async function writeVerbatim(
   const fd = openSync(join(directory, RECIPE), 'w', 0o600);
   try {
     const recipe = new RecipeWriter(fd);
-    const isGzip = detectCompression(firstBytes(blob, what), what) === 'gzip';
-    const chunks = isGzip ? inflate(readRange(blob, what), what, () => {}) : readRange(blob, what);
+    const format = rangeFormat(blob, what);
+    const chunks = format === undefined ? readRange(blob, what) : decompressRange(blob, format, { what });
     for await (const chunk of chunks) {
       recipe.raw(chunk);
     }

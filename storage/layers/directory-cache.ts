@@ -1,8 +1,8 @@
 import { closeSync, constants } from 'node:fs';
-import { errnoOf } from '../../daemon/base/errors.ts';
+import { errnoOf, invalidArgument } from '../../daemon/base/errors.ts';
 import { makeDirectoryAt, openBytesInRoot } from '../../daemon/base/kernel/files.ts';
 import { changeMode, changeOwner } from '../../daemon/base/kernel/files.ts';
-import { splitName } from './tar/names.ts';
+import { showName, splitName } from './tar/names.ts';
 
 /** Descriptors kept open: a tar lists a directory's files one after another, so few are ever wanted at once. */
 const OPEN_MAX = 64;
@@ -26,30 +26,35 @@ export class DirectoryCache implements Disposable {
     this.#implied = implied;
   }
 
-  /** Descriptor of a directory, made with its parents when missing. Valid until the next but one call. */
+  /**
+   * Descriptor of a directory, made with its parents when missing. Valid until the next but one call. Throws ENOTDIR,
+   * ELOOP; invalid_argument when a link to nowhere is in the way.
+   */
   get(path: string): number {
-    if (path === '') {
-      return this.root;
+    const missing: string[] = [];
+    let there = path;
+    let fd = this.#openIfThere(there);
+    while (fd === undefined) {
+      const { parent, name } = splitName(there);
+      missing.push(name);
+      there = parent;
+      fd = this.#openIfThere(there);
     }
-    const known = this.#open.get(path);
-    if (known !== undefined) {
-      // Moved to the end: the first one in the map is the one longest unused.
-      this.#open.delete(path);
-      this.#open.set(path, known);
-      return known;
+    // Not by recursion: nobody knows how deep it is.
+    for (const name of missing.toReversed()) {
+      there = there === '' ? name : `${there}/${name}`;
+      fd = this.add(there, makeImplied(fd, name, there));
+      this.#implied.add(there);
     }
-    return this.add(path, this.#openOrMake(path));
+    return fd;
   }
 
   /** As `get`, but undefined when the directory does not exist. */
   find(path: string): number | undefined {
-    if (path === '' || this.#open.has(path)) {
-      return this.get(path);
-    }
     try {
-      return this.add(path, openBytesInRoot(this.root, path, DIRECTORY_FLAGS));
+      return this.#openIfThere(path);
     } catch (error) {
-      if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') {
+      if (errnoOf(error) === 'ENOTDIR') {
         return undefined;
       }
       throw error;
@@ -86,20 +91,42 @@ export class DirectoryCache implements Disposable {
     this.forget();
   }
 
-  #openOrMake(path: string): number {
-    try {
-      return openBytesInRoot(this.root, path, DIRECTORY_FLAGS);
-    } catch (error) {
-      if (errnoOf(error) !== 'ENOENT') {
-        throw error;
-      }
+  #openIfThere(path: string): number | undefined {
+    if (path === '') {
+      return this.root;
     }
-    const { parent, name } = splitName(path);
-    makeDirectoryAt(this.get(parent), name, 0o755);
-    const fd = openBytesInRoot(this.root, path, DIRECTORY_FLAGS | constants.O_NOFOLLOW);
-    changeOwner(fd, 0, 0);
-    changeMode(fd, 0o755);
-    this.#implied.add(path);
-    return fd;
+    const known = this.#open.get(path);
+    if (known !== undefined) {
+      // Moved to the end: the first one in the map is the one longest unused.
+      this.#open.delete(path);
+      this.#open.set(path, known);
+      return known;
+    }
+    try {
+      return this.add(path, openBytesInRoot(this.root, path, DIRECTORY_FLAGS));
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT') {
+        return undefined;
+      }
+      throw error;
+    }
   }
+}
+
+/** Makes and opens a directory that only what lies in it asks for. */
+function makeImplied(parent: number, name: string, path: string): number {
+  try {
+    makeDirectoryAt(parent, name, 0o755);
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') {
+      throw invalidArgument(`entry ${showName(path)}: a link to nowhere that others lie below`, {
+        cause: error,
+      });
+    }
+    throw error;
+  }
+  const fd = openBytesInRoot(parent, name, DIRECTORY_FLAGS | constants.O_NOFOLLOW);
+  changeOwner(fd, 0, 0);
+  changeMode(fd, 0o755);
+  return fd;
 }

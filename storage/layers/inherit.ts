@@ -3,9 +3,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errnoOf } from '../../daemon/base/errors.ts';
 import * as files from '../../daemon/base/kernel/files.ts';
 import { attributePolicy, OPAQUE_ATTRIBUTE } from './attributes.ts';
+import { splitName } from './tar/names.ts';
 
-/** Directories looked after before others get their turn. */
-const DIRECTORIES_PER_TURN = 100;
+/** Bytes of paths looked up before others get their turn: what a lookup costs grows with its depth. */
+const BYTES_PER_TURN = 16 * 1024;
 const DIRECTORY_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /**
@@ -24,10 +25,14 @@ export async function inheritDirectories(
   }
   const root = openSync(diff, DIRECTORY_FLAGS);
   const below = lowers.map((path) => openSync(path, DIRECTORY_FLAGS));
+  const layers = below.map((fd) => new LowerLayer(fd));
+  let bytes = 0;
   try {
-    for (const [index, path] of implied.entries()) {
-      inheritDirectory(root, below, path);
-      if (index % DIRECTORIES_PER_TURN === DIRECTORIES_PER_TURN - 1) {
+    for (const path of implied) {
+      inheritDirectory(root, layers, path);
+      bytes += path.length + 100;
+      if (bytes > BYTES_PER_TURN) {
+        bytes = 0;
         await nextTurn();
       }
     }
@@ -38,57 +43,78 @@ export async function inheritDirectories(
   }
 }
 
-function inheritDirectory(root: number, lowers: readonly number[], path: string): void {
-  for (const lower of lowers) {
-    const source = openDirectory(lower, path);
-    if (source === 'other') {
-      return;
-    }
-    if (source !== 'nothing') {
+function inheritDirectory(root: number, layers: readonly LowerLayer[], path: string): void {
+  for (const layer of layers) {
+    const found = layer.at(path);
+    if (found === 'directory' || found === 'opaque') {
+      const source = layer.open(path);
       try {
         copyMetadata(source, root, path);
       } finally {
         closeSync(source);
       }
-      return;
     }
-    if (isOpaqueAbove(lower, path)) {
+    if (found !== 'nothing') {
       return;
     }
   }
 }
 
-/** `other`: a file, link or whiteout stands there or above, so nothing further down shows. */
-function openDirectory(root: number, path: string): number | 'nothing' | 'other' {
-  try {
-    return files.openBytesInRoot(root, path, DIRECTORY_FLAGS);
-  } catch (error) {
-    const code = errnoOf(error);
-    if (code === 'ENOENT') {
-      return 'nothing';
-    }
-    if (code === 'ENOTDIR' || code === 'ELOOP') {
-      return 'other';
-    }
-    throw error;
-  }
-}
+/** `opaque` = a directory below which nothing of further layers shows; `hides` = the same where there is none. */
+type Found = 'directory' | 'opaque' | 'nothing' | 'hides';
 
-function isOpaqueAbove(root: number, path: string): boolean {
-  for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
-    const fd = openDirectory(root, path.slice(0, end));
-    if (typeof fd === 'string') {
-      continue;
+/** One layer below. Each directory is looked at once, however many implied ones lie in it. */
+class LowerLayer {
+  readonly #root: number;
+  readonly #known = new Map<string, Found>([['', 'directory']]);
+
+  constructor(root: number) {
+    this.#root = root;
+  }
+
+  at(path: string): Found {
+    const unknown: string[] = [];
+    let there = path;
+    let found = this.#known.get(there);
+    while (found === undefined) {
+      unknown.push(there);
+      there = splitName(there).parent;
+      found = this.#known.get(there);
+    }
+    for (const next of unknown.toReversed()) {
+      found = found === 'directory' || found === 'opaque' ? this.#look(next, found) : found;
+      this.#known.set(next, found);
+    }
+    return found;
+  }
+
+  /** A directory that `at` has found. */
+  open(path: string): number {
+    return files.openBytesInRoot(this.#root, path, DIRECTORY_FLAGS);
+  }
+
+  #look(path: string, above: 'directory' | 'opaque'): Found {
+    let fd: number;
+    try {
+      fd = this.open(path);
+    } catch (error) {
+      const code = errnoOf(error);
+      if (code === 'ENOENT') {
+        return above === 'opaque' ? 'hides' : 'nothing';
+      }
+      if (code === 'ENOTDIR' || code === 'ELOOP') {
+        // A file, a link or a whiteout.
+        return 'hides';
+      }
+      throw error;
     }
     try {
-      if (files.listAttributes(`/proc/self/fd/${fd}/.`).includes(OPAQUE_ATTRIBUTE)) {
-        return true;
-      }
+      const isMarked = files.listAttributes(`/proc/self/fd/${fd}/.`).includes(OPAQUE_ATTRIBUTE);
+      return above === 'opaque' || isMarked ? 'opaque' : 'directory';
     } finally {
       closeSync(fd);
     }
   }
-  return false;
 }
 
 function copyMetadata(source: number, root: number, path: string): void {

@@ -1,6 +1,8 @@
 import { readSync, writeSync } from 'node:fs';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { internal } from '../../daemon/base/errors.ts';
+import { writeAll } from '../../daemon/base/kernel/files.ts';
+import type { SparseExtent } from './tar/sparse.ts';
 
 /**
  * How to write a layer's tar again byte for byte from its files: the bytes between the contents as they were, and for
@@ -10,17 +12,24 @@ import { internal } from '../../daemon/base/errors.ts';
  *   block*   u32 LE length, then that many bytes of deflate, holding records:
  *   record   01 u32 LE length, bytes                     these bytes
  *            02 u64 LE size, u32 LE length, path         that many bytes of this file (path as in tar/names.ts)
+ *            03 u64 LE size, u32 LE length, path,        of this sparse file only the bytes of its extents
+ *               u32 LE extents, (u64 LE offset, u64 LE size)*
  */
 const MAGIC = Buffer.from('BERTHRC1', 'latin1');
 const HEADER_BYTES = 16;
 const RAW = 1;
 const CONTENT = 2;
+const SPARSE = 3;
+const EXTENT_BYTES = 16;
 /** Uncompressed bytes of one block; the reader holds one at a time. */
 const BLOCK_BYTES = 1024 * 1024;
 /** A block may pass BLOCK_BYTES by one path or one raw piece. */
 const BLOCK_BYTES_MAX = 4 * BLOCK_BYTES;
 
-export type RecipeStep = { kind: 'raw'; bytes: Buffer } | { kind: 'content'; path: string; size: number };
+export type RecipeStep =
+  | { kind: 'raw'; bytes: Buffer }
+  /** Of a sparse file only the bytes of its extents. */
+  | { kind: 'content'; path: string; size: number; extents?: SparseExtent[] };
 
 /** Writes a recipe into an open, empty file. Synchronous, for a worker. */
 export class RecipeWriter {
@@ -51,12 +60,19 @@ export class RecipeWriter {
   /** The content of a file comes next. */
   content(path: string, size: number): void {
     this.#endRaw();
-    const name = Buffer.from(path, 'latin1');
-    const head = Buffer.alloc(13);
-    head[0] = CONTENT;
-    head.writeBigUInt64LE(BigInt(size), 1);
-    head.writeUInt32LE(name.length, 9);
-    this.#record(head, name);
+    this.#record(...fileHead(CONTENT, path, size));
+  }
+
+  /** The extents of a sparse file come next. */
+  sparse(path: string, size: number, extents: readonly SparseExtent[]): void {
+    this.#endRaw();
+    const map = Buffer.alloc(4 + extents.length * EXTENT_BYTES);
+    map.writeUInt32LE(extents.length);
+    for (const [index, extent] of extents.entries()) {
+      map.writeBigUInt64LE(BigInt(extent.offset), 4 + index * EXTENT_BYTES);
+      map.writeBigUInt64LE(BigInt(extent.size), 12 + index * EXTENT_BYTES);
+    }
+    this.#record(...fileHead(SPARSE, path, size), map);
   }
 
   /** Completes the file. */
@@ -102,7 +118,7 @@ export class RecipeWriter {
     const length = Buffer.alloc(4);
     length.writeUInt32LE(packed.length);
     for (const bytes of [length, packed]) {
-      writeFully(this.#fd, bytes, this.#position);
+      writeAll(this.#fd, bytes, this.#position);
       this.#position += bytes.length;
     }
   }
@@ -138,11 +154,13 @@ function* records(block: Buffer): Generator<RecipeStep> {
       const length = block.readUInt32LE(offset + 1);
       yield { kind: 'raw', bytes: block.subarray(offset + 5, offset + 5 + length) };
       offset += 5 + length;
-    } else if (block[offset] === CONTENT) {
+    } else if (block[offset] === CONTENT || block[offset] === SPARSE) {
       const size = Number(block.readBigUInt64LE(offset + 1));
       const end = offset + 13 + block.readUInt32LE(offset + 9);
-      yield { kind: 'content', size, path: block.toString('latin1', offset + 13, end) };
-      offset = end;
+      const file = { kind: 'content', size, path: block.toString('latin1', offset + 13, end) } as const;
+      const extents = block[offset] === SPARSE ? readExtents(block, end) : undefined;
+      yield extents === undefined ? file : { ...file, extents };
+      offset = extents === undefined ? end : end + 4 + extents.length * EXTENT_BYTES;
     } else {
       throw internal('layer recipe: unknown record, the file is damaged');
     }
@@ -161,9 +179,19 @@ function readFully(fd: number, position: number, length: number, options?: { orE
   return bytes;
 }
 
-function writeFully(fd: number, bytes: Buffer, position: number): void {
-  let written = 0;
-  while (written < bytes.length) {
-    written += writeSync(fd, bytes, written, bytes.length - written, position + written);
-  }
+/** Kind, size and path of a file. */
+function fileHead(kind: number, path: string, size: number): [Buffer, Buffer] {
+  const name = Buffer.from(path, 'latin1');
+  const head = Buffer.alloc(13);
+  head[0] = kind;
+  head.writeBigUInt64LE(BigInt(size), 1);
+  head.writeUInt32LE(name.length, 9);
+  return [head, name];
+}
+
+function readExtents(block: Buffer, offset: number): SparseExtent[] {
+  return Array.from({ length: block.readUInt32LE(offset) }, (_, index) => ({
+    offset: Number(block.readBigUInt64LE(offset + 4 + index * EXTENT_BYTES)),
+    size: Number(block.readBigUInt64LE(offset + 12 + index * EXTENT_BYTES)),
+  }));
 }

@@ -1,9 +1,7 @@
 import { readSync } from 'node:fs';
-import { Readable } from 'node:stream';
-import type { TransformOptions } from 'node:stream';
-import { createGunzip } from 'node:zlib';
-import type { ZlibOptions } from 'node:zlib';
-import { EngineError, errorText, invalidArgument, notImplemented } from '../../daemon/base/errors.ts';
+import { invalidArgument } from '../../daemon/base/errors.ts';
+import { decompressAs } from '../compression/decompress.ts';
+import { formatOf, MAGIC_BYTES, type CompressionFormat } from '../compression/formats.ts';
 
 /** A part of an open file that holds a layer's blob. The descriptor is shared by all threads of the process. */
 export interface BlobRange {
@@ -12,32 +10,8 @@ export interface BlobRange {
   size: number;
 }
 
-export type Compression = 'none' | 'gzip';
-
-/** One read or inflated piece: large enough that calls do not count, small enough to stay in the cache. */
+/** One read: large enough that calls do not count, small enough to stay in the cache. */
 const CHUNK_BYTES = 512 * 1024;
-
-const MAGICS: readonly { name: string; magic: Buffer }[] = [
-  { name: 'zstd', magic: Buffer.from('28b52ffd', 'hex') },
-  { name: 'xz', magic: Buffer.from('fd377a585a00', 'hex') },
-  { name: 'bzip2', magic: Buffer.from('BZh', 'latin1') },
-];
-
-/** Bytes that `detectCompression` wants to see. */
-export const COMPRESSION_MAGIC_BYTES = 6;
-
-/** How data that begins so is compressed. Throws not_implemented for formats that are known but not supported yet. */
-export function detectCompression(start: Buffer, what: string): Compression {
-  if (start[0] === 0x1f && start[1] === 0x8b) {
-    return 'gzip';
-  }
-  for (const { name, magic } of MAGICS) {
-    if (start.subarray(0, magic.length).equals(magic)) {
-      throw notImplemented(`${what}: ${name} compression is not supported yet`);
-    }
-  }
-  return 'none';
-}
 
 /** The range's bytes as they are. Each chunk is valid until the next one is asked for. */
 export function* readRange(range: BlobRange, what: string): Generator<Buffer> {
@@ -54,39 +28,26 @@ export function* readRange(range: BlobRange, what: string): Generator<Buffer> {
   }
 }
 
-/** Inflates ahead while the consumer works: in turns, each piece waits for two threads to be scheduled. */
-const GUNZIP_OPTIONS: ZlibOptions & TransformOptions = {
-  chunkSize: CHUNK_BYTES,
-  readableHighWaterMark: 2 * CHUNK_BYTES,
-};
-
-/** Inflates chunks; inflating runs on a pool thread beside the consumer. `seen` gets the compressed bytes. */
-export async function* inflate(
-  chunks: Iterable<Buffer>,
-  what: string,
-  seen: (chunk: Buffer) => void,
-): AsyncGenerator<Buffer> {
-  const compressed = Readable.from(
-    (function* copies() {
-      for (const chunk of chunks) {
-        seen(chunk);
-        // The source reuses its buffer while this piece still waits in the stream.
-        yield Buffer.from(chunk);
-      }
-    })(),
-    { objectMode: true, highWaterMark: 1 },
-  );
-  const gunzip = createGunzip(GUNZIP_OPTIONS);
-  compressed.once('error', (error) => gunzip.destroy(error));
-  compressed.pipe(gunzip);
-  try {
-    yield* gunzip;
-  } catch (error) {
-    throw error instanceof EngineError
-      ? error
-      : invalidArgument(`${what}: cannot decompress gzip: ${errorText(error)}`, { cause: error });
-  } finally {
-    compressed.destroy();
-    gunzip.destroy();
+/** How the range is compressed; undefined = not at all. */
+export function rangeFormat(range: BlobRange, what: string): CompressionFormat | undefined {
+  for (const start of readRange({ ...range, size: Math.min(range.size, MAGIC_BYTES) }, what)) {
+    return formatOf(start);
   }
+  return undefined;
+}
+
+/** The range's bytes decompressed, beside the consumer's work. `seen` gets them as they are stored. */
+export function decompressRange(
+  range: BlobRange,
+  format: CompressionFormat,
+  options: { what: string; seen?: (chunk: Buffer) => void },
+): AsyncGenerator<Buffer> {
+  const copies = function* (): Generator<Buffer> {
+    for (const chunk of readRange(range, options.what)) {
+      options.seen?.(chunk);
+      // The source reuses its buffer while this piece still waits in the stream.
+      yield Buffer.from(chunk);
+    }
+  };
+  return decompressAs(format, copies(), options.what);
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { constants } from 'node:fs';
+import { constants, renameSync } from 'node:fs';
 import { mkdir, open, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -110,6 +110,24 @@ export class LayerStore {
 
   /** Removes a layer's directory; its row is already gone. Nothing there is not an error. */
   async remove(id: number): Promise<void> {
+    const doomed = await this.#setAside(id);
+    if (doomed !== undefined) {
+      await this.#removeTree(doomed);
+    }
+  }
+
+  /** The same, deleting in the background: nobody has to wait for files that were unpacked in vain. */
+  async removeBehind(id: number): Promise<void> {
+    const doomed = await this.#setAside(id);
+    if (doomed !== undefined) {
+      this.#removeTree(doomed).catch((error: unknown) => {
+        this.#log.error({ directory: doomed, err: error }, 'files of a layer stay until the next start');
+      });
+    }
+  }
+
+  /** Where it is now; undefined when there was nothing. */
+  async #setAside(id: number): Promise<string | undefined> {
     failpoint('images.remove.directory');
     const doomed = join(this.#root, `${REMOVED}${randomBytes(8).toString('hex')}`);
     try {
@@ -117,22 +135,43 @@ export class LayerStore {
       await rename(this.directory(id), doomed);
     } catch (error) {
       if (errnoOf(error) === 'ENOENT') {
-        return;
+        return undefined;
       }
       throw error;
     }
-    await this.#removeTree(doomed);
+    return doomed;
   }
 
-  /** Removes everything that is no directory of these layers: what a crash left. At start, before any load. */
-  async sweep(known: ReadonlySet<number>): Promise<void> {
-    const names = new Set([...known].map((id) => id.toString(36)));
+  /**
+   * Removes everything that is no directory of these layers: what a crash left. At start, before any load. Answers
+   * those of the layers that have no directory.
+   */
+  async sweep(known: ReadonlySet<number>): Promise<number[]> {
+    const missing = new Map([...known].map((id) => [id.toString(36), id]));
     for (const name of await readdir(this.#root)) {
-      if (!names.has(name)) {
+      if (!missing.delete(name)) {
         this.#log.info({ directory: name }, 'removing a layer directory that no layer owns');
         await this.#removeTree(join(this.#root, name));
       }
     }
+    return [...missing.values()];
+  }
+
+  /**
+   * Moves a placed layer to where a lost one was. False when somebody has done that already: then it stays in its own
+   * place. Blocks for microseconds, so that nobody sees it half done. Call `sync` afterwards.
+   */
+  restore(placedId: number, lostId: number): boolean {
+    try {
+      renameSync(this.directory(placedId), this.directory(lostId));
+    } catch (error) {
+      if (errnoOf(error) === 'ENOTEMPTY' || errnoOf(error) === 'EEXIST') {
+        return false;
+      }
+      throw error;
+    }
+    failpoint('images.load.restore');
+    return true;
   }
 
   /** Compresses a layer's tar into an empty file: the same bytes each time. */

@@ -1,7 +1,9 @@
-import { closeSync, constants, fstatSync, openSync, rmSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { errnoOf, internal, invalidArgument } from '../../daemon/base/errors.ts';
 import * as files from '../../daemon/base/kernel/files.ts';
+import { limits } from '../../daemon/base/limits.ts';
+import { removeTreeAt } from '../archives/remove-tree.ts';
 import { attributePolicy, OPAQUE_ATTRIBUTE } from './attributes.ts';
 import { DirectoryCache } from './directory-cache.ts';
 import { showName, splitName } from './tar/names.ts';
@@ -163,6 +165,9 @@ export class LayerTree implements Disposable {
     }
     try {
       const stat = statAt(source, from.name);
+      if (isWhiteout(stat)) {
+        return false;
+      }
       if (stat.isDirectory()) {
         throw invalidArgument(`entry ${showName(path)}: hard link to the directory ${showName(target)}`);
       }
@@ -217,7 +222,7 @@ export class LayerTree implements Disposable {
     files.unlinkAt(parent, name);
     files.makeDirectoryAt(parent, name, 0o700);
     this.#directories.forget();
-    return before.isCharacterDevice() && before.rdev === 0;
+    return isWhiteout(before);
   }
 
   #clear(parent: string, name: string): void {
@@ -225,8 +230,7 @@ export class LayerTree implements Disposable {
     const directory = this.#directories.get(parent);
     const path = parent === '' ? name : `${parent}/${name}`;
     if (statAt(directory, name).isDirectory()) {
-      // The descriptor names a directory of ours; removal itself follows no links.
-      rmSync(Buffer.from(`/proc/self/fd/${directory}/${name}`, 'latin1'), { recursive: true });
+      removeTreeAt(directory, name);
       for (const known of [...this.#directoryEnds.keys(), ...this.implied]) {
         if (known === path || known.startsWith(`${path}/`)) {
           this.#directoryEnds.delete(known);
@@ -280,11 +284,7 @@ export class LayerTree implements Disposable {
       set();
     } catch (error) {
       const code = errnoOf(error);
-      if (
-        code !== 'ENOTSUP' &&
-        code !== 'EOPNOTSUPP' &&
-        !(code === 'EPERM' && attribute.startsWith('user.'))
-      ) {
+      if (!this.#isBeyondDisk(code, attribute)) {
         throw error;
       }
       if (this.warnings.length < WARNINGS_MAX) {
@@ -292,6 +292,22 @@ export class LayerTree implements Disposable {
       }
     }
   }
+
+  /** Ext4 says ENOSPC of an attribute that fits into no block of its own, however much room there is. */
+  #isBeyondDisk(code: string | undefined, attribute: string): boolean {
+    if (code === 'EPERM') {
+      return attribute.startsWith('user.');
+    }
+    if (code === 'ENOSPC') {
+      return files.freeBytes(this.#root) >= limits.diskReserveBytes;
+    }
+    return code === 'ENOTSUP' || code === 'EOPNOTSUPP' || code === 'E2BIG';
+  }
+}
+
+/** What overlayfs takes for a name that is gone. */
+function isWhiteout(stat: Stats): boolean {
+  return stat.isCharacterDevice() && stat.rdev === 0;
 }
 
 /** What a name in a directory is, links not followed. */

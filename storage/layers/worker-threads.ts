@@ -121,7 +121,10 @@ export class LayerThread {
 }
 
 /** Descriptors are opened by foreign calls, which Node's book-keeping of a worker's descriptors does not see. */
-const WORKER_OPTIONS = { trackUnmanagedFds: false };
+const WORKER_OPTIONS = {
+  trackUnmanagedFds: false,
+  resourceLimits: { maxYoungGenerationSizeMb: limits.layerWorkerYoungMbMax },
+};
 
 /** From the build output plainly; from the sources through tsx, which does not reach into workers by itself. */
 function startWorker(): Worker {

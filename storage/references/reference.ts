@@ -58,6 +58,11 @@ export function parseReference(text: string): Reference {
   return { domain, path, ...(tag === undefined ? {} : { tag }), ...(digest === undefined ? {} : { digest }) };
 }
 
+/** True for `host[:port]` as it may stand before an image's name. */
+export function isRegistryName(text: string): boolean {
+  return DOMAIN.test(text);
+}
+
 /** As `parseReference`, but undefined for what is no reference. */
 export function tryParseReference(text: string): Reference | undefined {
   try {
@@ -123,7 +128,7 @@ function checkName(domain: string, path: string): void {
   if (/[A-Z]/.test(path)) {
     throw invalidArgument(`invalid reference format: repository name (${path}) must be lowercase`);
   }
-  if (!DOMAIN.test(domain) || !path.split('/').every((component) => COMPONENT.test(component))) {
+  if (!isRegistryName(domain) || !path.split('/').every((component) => COMPONENT.test(component))) {
     throw invalidFormat();
   }
   if (path.length > NAME_LENGTH_MAX || domain.length + 1 + path.length > NAME_LENGTH_MAX) {

@@ -82,7 +82,7 @@ export class Archive implements AsyncDisposable {
   }
 }
 
-/** Spools a request's body (perhaps gzip as a whole) and indexes it while it passes. */
+/** Spools a request's body (perhaps compressed as a whole) and indexes it while it passes. */
 export async function readArchive(
   spools: SpoolDirectory,
   source: Readable,
@@ -92,7 +92,7 @@ export async function readArchive(
   const what = 'load';
   const parser = new TarParser(index, 'invalid tar archive');
   const seen = (chunk: Buffer): void => parser.push(chunk);
-  const spool = await spools.fill(source, { what, signal: options.signal, inflate: true, seen });
+  const spool = await spools.fill(source, { what, signal: options.signal, decompress: true, seen });
   try {
     parser.end();
     return new Archive(spool, index.members);
@@ -133,6 +133,10 @@ class ArchiveIndex implements TarSink {
 function toMember(name: string, member: TarMember): Member {
   switch (member.type) {
     case 'file':
+      if (member.sparse !== undefined) {
+        // Its bytes do not lie in a row, as everything that reads members expects.
+        throw invalidArgument(`invalid tar archive: ${showName(member.name)} is stored as a sparse file`);
+      }
       return { kind: 'file', offset: member.offset, size: member.size };
     case 'symlink':
       return { kind: 'link', target: posix.join(posix.dirname(name), toText(member.linkName)) };

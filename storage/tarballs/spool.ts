@@ -1,18 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, rm, statfs, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { addAbortSignal, pipeline, Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
-import { EngineError, errorText, invalidArgument } from '../../daemon/base/errors.ts';
+import { addAbortSignal, type Readable } from 'node:stream';
+import { EngineError, invalidArgument } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { limits } from '../../daemon/base/limits.ts';
+import { decompress } from '../compression/decompress.ts';
 import { GrowingSpool } from './growing-spool.ts';
-import { COMPRESSION_MAGIC_BYTES, detectCompression } from '../layers/source.ts';
 
 /** Bytes gathered before one write. */
 const WRITE_BYTES = 1024 * 1024;
 /** Bytes between two looks at the free space. */
 const SPACE_CHECK_BYTES = 64 * 1024 * 1024;
+
+/** How a stream is put on disk; `what` begins error messages. */
+export interface FillOptions {
+  what: string;
+  signal: AbortSignal;
+  decompress: boolean;
+  seen?: (chunk: Buffer) => void;
+}
 
 /** A request's body on disk, in a file without a name: it goes when it is closed, or when the process ends. */
 export class Spool implements AsyncDisposable {
@@ -73,14 +80,11 @@ export class SpoolDirectory {
   }
 
   /**
-   * Writes a stream to disk, inflating it when it is gzip as a whole. Every piece goes through `seen` in order, after
-   * inflating. Rejects with what `seen` throws, with `canceled` when the signal fires, resource_exhausted when the disk
-   * is about to fill; then nothing is left.
+   * Writes a stream to disk; when that is asked for and it is compressed as a whole, decompressed. Every piece goes
+   * through `seen` in order, as it is written. Rejects as `decompress`, with what `seen` throws, with `canceled` when
+   * the signal fires, resource_exhausted when the disk is about to fill; then nothing is left.
    */
-  async fill(
-    source: Readable,
-    options: { what: string; signal: AbortSignal; inflate: boolean; seen?: (chunk: Buffer) => void },
-  ): Promise<Spool> {
+  async fill(source: Readable, options: FillOptions): Promise<Spool> {
     const file = await this.#openHidden();
     try {
       failpoint('images.load.spool');
@@ -118,11 +122,7 @@ export class SpoolDirectory {
     }
   }
 
-  async #copy(
-    file: FileHandle,
-    source: Readable,
-    options: { what: string; signal: AbortSignal; inflate: boolean; seen?: (chunk: Buffer) => void },
-  ): Promise<number> {
+  async #copy(file: FileHandle, source: Readable, options: FillOptions): Promise<number> {
     let pending: Buffer[] = [];
     let pendingBytes = 0;
     let size = 0;
@@ -137,7 +137,9 @@ export class SpoolDirectory {
       pending = [];
       pendingBytes = 0;
     };
-    for await (const chunk of plainBytes(source, options)) {
+    // A request's body is never decoded to text: its pieces are Buffers. And the request must live to be answered.
+    const bytes = source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+    for await (const chunk of options.decompress ? decompress(bytes, options.what) : bytes) {
       options.signal.throwIfAborted();
       options.seen?.(chunk);
       pending.push(chunk);
@@ -155,48 +157,6 @@ export class SpoolDirectory {
     if (bavail * bsize < limits.diskReserveBytes) {
       throw new EngineError('resource_exhausted', `${what}: no space left on device (${this.#path})`);
     }
-  }
-}
-
-/** The stream's bytes, inflated when they begin as gzip does. */
-async function* plainBytes(
-  source: Readable,
-  options: { what: string; inflate: boolean },
-): AsyncGenerator<Buffer> {
-  // A request's body is never decoded to text: its pieces are Buffers.
-  const chunks = source[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
-  let first = Buffer.alloc(0);
-  while (first.length < COMPRESSION_MAGIC_BYTES) {
-    const next = await chunks.next();
-    if (next.done === true) {
-      break;
-    }
-    first = first.length === 0 ? Buffer.from(next.value) : Buffer.concat([first, next.value]);
-  }
-  const all = prepend(first, chunks);
-  if (!options.inflate || detectCompression(first, options.what) === 'none') {
-    yield* all;
-    return;
-  }
-  const gunzip = createGunzip({ chunkSize: 256 * 1024 });
-  pipeline(Readable.from(all), gunzip, () => {
-    // A failure destroys the inflating end, and the loop below throws it.
-  });
-  try {
-    yield* gunzip;
-  } catch (error) {
-    throw invalidArgument(`${options.what}: cannot decompress gzip: ${errorText(error)}`, { cause: error });
-  } finally {
-    gunzip.destroy();
-  }
-}
-
-async function* prepend(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
-  if (first.length > 0) {
-    yield first;
-  }
-  for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
-    yield next.value;
   }
 }
 

@@ -3,6 +3,7 @@ import type { BigIntStats } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import { invalidArgument } from '../../daemon/base/errors.ts';
+import { failpoint } from '../../daemon/base/failpoint.ts';
 import { makeDirectoryAt, makeLinkAt, openBytesInRoot, openPathAt } from '../../daemon/base/kernel/files.ts';
 import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
 import { limits } from '../../daemon/base/limits.ts';
@@ -41,6 +42,7 @@ class TreeCopy {
     const names = await readdir(`/proc/self/fd/${from}`, { encoding: 'buffer' });
     for (const bytes of names) {
       const name = bytes.toString('latin1');
+      failpoint('volume.populate.entry');
       await this.#copyEntry({ from, to, name }, `${parentPath}/${name}`, depth);
       await this.#giveWay();
     }

@@ -1,18 +1,20 @@
 import { randomBytes } from 'node:crypto';
-import { constants, existsSync, fstatSync, openSync } from 'node:fs';
-import { chmod, mkdir, readdir, realpath, rename, rm, rmdir } from 'node:fs/promises';
+import { constants, existsSync, openSync } from 'node:fs';
+import { chmod, mkdir, readdir, realpath, rename, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EngineError, conflict, errnoOf } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { OpenFile, openInRoot, openRoot } from '../../daemon/base/kernel/safepath.ts';
 import type { Logger } from '../../daemon/base/log.ts';
-import { copyMetadata } from './copy-entry.ts';
-import { copyTree } from './copy-tree.ts';
+import { fillStaging, moveFromStaging } from './fill.ts';
+import { Filling, forgetFillings } from './filling.ts';
 import { mountPointsBelow, mountVolume, unmountVolume } from './volume-mount.ts';
 import type { MountPlan } from './volume-mount.ts';
 
 const O_CLOEXEC = 0o2000000;
 const { O_RDONLY, O_DIRECTORY } = constants;
+/** Holds no volume. */
+const NOTES = '.filling';
 /** A volume on its way out. Volume names never begin with a dot. */
 const TRASH = /^\.removed-([0-9a-f]{16})-(.+)$/;
 
@@ -25,6 +27,7 @@ const TRASH = /^\.removed-([0-9a-f]{16})-(.+)$/;
  *   <root>/<name>/_filled     a complete one, moved into _data now or after a crash: `entries`, and an empty
  *                             `directory` that carries owner, mode, times and attributes for _data itself
  *   <root>/.removed-*         a removed volume's directory, being deleted
+ *   <root>/.filling/<name>    a copy-up into a mounted file system going on (filling.ts)
  */
 export class LocalVolumes {
   readonly #root: string;
@@ -72,7 +75,10 @@ export class LocalVolumes {
     const trash = join(this.#root, `.removed-${randomBytes(8).toString('hex')}-${name}`);
     await renameIfThere(path, trash);
     return {
-      finish: () => this.#removeTree(trash),
+      finish: async () => {
+        await this.forgetFilling(name);
+        await this.#removeTree(trash);
+      },
       undo: () => renameIfThere(trash, path),
     };
   }
@@ -93,14 +99,10 @@ export class LocalVolumes {
     }
     const filling = join(home, '_filling');
     await this.#removeTree(filling);
-    await mkdir(join(filling, 'entries'), { recursive: true, mode: 0o700 });
-    await mkdir(join(filling, 'directory'), { mode: 0o700 });
+    await mkdir(filling, { mode: 0o700 });
     try {
-      using entries = openDirectory(join(filling, 'entries'));
-      using directory = openDirectory(join(filling, 'directory'));
-      failpoint('volume.populate.copy');
-      await copyTree(source.fd, entries.fd);
-      copyDirectoryMetadata(source, directory);
+      using staging = openDirectory(filling);
+      await fillStaging(source, staging);
     } catch (error) {
       await this.#removeTree(filling);
       throw copyError(name, sourcePath, error);
@@ -122,33 +124,41 @@ export class LocalVolumes {
   }
 
   /**
-   * As `populate`, of a volume with a file system of its own mounted: nothing can be moved into it. Killed half-way it
-   * keeps what it has got.
+   * As `populate`, of a volume with a file system of its own that is mounted at `mountpoint`. What is copied is in a
+   * folder of that file system until all of it is there; which folder, and whether it is complete, stands in a note
+   * of ours (`Filling`).
    */
-  async populateMounted(name: string, sourceRoot: string, sourcePath: string): Promise<void> {
+  async populateAt(mountpoint: string, name: string, sourceRoot: string, sourcePath: string): Promise<void> {
+    using target = openDirectory(mountpoint);
+    const filling = new Filling({
+      notes: join(this.#root, NOTES),
+      name,
+      target,
+      removeTree: this.#removeTree,
+    });
     using source = openSourceDirectory(sourceRoot, sourcePath);
-    if (source === undefined || (await readdir(this.mountpoint(name))).length > 0) {
-      return;
-    }
-    using target = openDirectory(this.mountpoint(name));
     try {
-      failpoint('volume.populate.mounted');
-      await copyTree(source.fd, target.fd);
-      copyDirectoryMetadata(source, target);
-    } catch (error) {
-      for (const entry of await readdir(target.path, { encoding: 'buffer' })) {
-        await rm(childPath(target, entry), { recursive: true, force: true });
+      if ((await filling.complete()) || source === undefined || (await readdir(target.path)).length > 0) {
+        return;
       }
+      await filling.fill(source);
+    } catch (error) {
       throw copyError(name, sourcePath, error);
     }
   }
 
+  /** The volume is gone, and with it what was copied into it. */
+  forgetFilling(name: string): Promise<void> {
+    return forgetFillings(join(this.#root, NOTES), (noted) => noted === name);
+  }
+
   /**
    * After a start: finishes what was going on, given the names that have a row. Directories of no known volume are
-   * left alone unless they are empty, known volumes without a directory get an empty one.
+   * left alone unless they are empty, known volumes without a directory get an empty one. Those `elsewhere` have none.
    */
-  async restore(known: ReadonlySet<string>): Promise<void> {
+  async restore(known: ReadonlySet<string>, elsewhere: ReadonlySet<string>): Promise<void> {
     await makeDirectory(this.#root, 0o701);
+    await forgetFillings(join(this.#root, NOTES), (name) => !known.has(name) && !elsewhere.has(name));
     const entries = await readdir(this.#root);
     const present = new Set(entries);
     for (const entry of entries) {
@@ -172,7 +182,9 @@ export class LocalVolumes {
         await this.#completeFilling(name);
       }
     }
-    await this.#reportStrays([...present].filter((entry) => !known.has(entry) && !TRASH.test(entry)));
+    await this.#reportStrays(
+      [...present].filter((entry) => !known.has(entry) && entry !== NOTES && !TRASH.test(entry)),
+    );
   }
 
   async #reportStrays(names: readonly string[]): Promise<void> {
@@ -193,15 +205,9 @@ export class LocalVolumes {
     if (!existsSync(filled)) {
       return false;
     }
-    using entries = openDirectory(join(filled, 'entries'));
+    using staging = openDirectory(filled);
     using target = openDirectory(this.mountpoint(name));
-    for (const bytes of await readdir(entries.path, { encoding: 'buffer' })) {
-      await moveUnlessTaken(childPath(entries, bytes), childPath(target, bytes));
-      failpoint('volume.populate.moved');
-    }
-    // From a directory of its own: moving the entries changed the times of the one they were in.
-    using directory = openDirectory(join(filled, 'directory'));
-    copyDirectoryMetadata(directory, target);
+    await moveFromStaging(staging, target);
     await this.#removeTree(filled);
     failpoint('volume.populate.done');
     return true;
@@ -230,18 +236,6 @@ async function removeIfEmpty(path: string): Promise<void> {
   }
 }
 
-/** A container that shares the volume may write while it is filled: what it wrote stays. */
-async function moveUnlessTaken(from: Buffer, to: Buffer): Promise<void> {
-  try {
-    await rename(from, to);
-  } catch (error) {
-    const code = errnoOf(error);
-    if (code !== 'EEXIST' && code !== 'ENOTEMPTY' && code !== 'ENOTDIR' && code !== 'EISDIR') {
-      throw error;
-    }
-  }
-}
-
 function openSourceDirectory(root: string, path: string): OpenFile | undefined {
   try {
     return openInRoot(root, path, O_RDONLY | O_DIRECTORY);
@@ -254,18 +248,9 @@ function openSourceDirectory(root: string, path: string): OpenFile | undefined {
   }
 }
 
-function copyDirectoryMetadata(source: OpenFile, target: OpenFile): void {
-  const stats = fstatSync(source.fd, { bigint: true });
-  copyMetadata({ from: source.fd, to: target.fd, name: '.' }, target.fd, stats);
-}
-
 function openDirectory(path: string): OpenFile {
   using named = openRoot(path);
   return new OpenFile(openSync(named.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-}
-
-function childPath(directory: OpenFile, name: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(`${directory.path}/`), name]);
 }
 
 async function makeDirectory(path: string, mode: number): Promise<void> {

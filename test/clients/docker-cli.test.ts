@@ -64,6 +64,18 @@ describeEngine(
       expect(await must('ps', '--all', '--quiet')).toBe('');
     });
 
+    test('load: tells how far each layer is on a terminal, and nothing of it elsewhere', async () => {
+      const file = `${engine.daemon.paths.root}/busybox.tar`;
+      await must('save', '--output', file, 'busybox');
+      expect(await must('load', '--input', file)).toBe('Loaded image: busybox:latest');
+      await must('rmi', 'busybox');
+      const { screen, code } = await typed(['load', '--input', file], () => Promise.resolve());
+      expect(code).toBe(0);
+      // The CLI leaves the bar itself out of so narrow a terminal.
+      expect(screen).toMatch(/[0-9a-f]{12}: Loading layer +[\d.]+\wB\/[\d.]+\wB/);
+      expect(screen).toContain('Loaded image: busybox:latest');
+    });
+
     test('build, commit, history: the classic builder as the CLI shows it', async () => {
       const folder = `${engine.daemon.paths.root}/context`;
       mkdirSync(folder);
@@ -285,13 +297,12 @@ describeEngine(
       child.stdout.on('data', (chunk: Buffer) => {
         seen += chunk.toString();
       });
-      // The CLI tells nobody when it has subscribed.
-      await until('an event to arrive', async () => {
+      // The CLI tells nobody when it has subscribed, which may be in the middle of a run.
+      await until('the events of a whole run', async () => {
         await must('run', '--rm', 'busybox', 'true');
-        return seen.includes('destroy');
+        return seen.includes('create\nattach\nstart\ndie\ndestroy\n');
       });
       child.kill();
-      expect(seen).toContain('create\nattach\nstart\ndie\ndestroy\n');
     });
 
     test('info and version: name both sides', async () => {

@@ -24,18 +24,12 @@ interface Departure {
 }
 
 const departures: readonly Departure[] = [
+  { title: 'in the middle of load', visit: (engine) => sendHalf(engine, '/images/load') },
   {
-    title: 'in the middle of load',
-    visit: async (engine) => {
-      const socket = await open(engine);
-      const half = IMAGE.subarray(0, IMAGE.length / 2);
-      socket.write(head('POST', '/images/load', { type: 'application/x-tar', length: IMAGE.length }));
-      await new Promise((resolve) => {
-        socket.write(half, resolve);
-      });
-      socket.destroy();
-    },
+    title: 'in the middle of import',
+    visit: (engine) => sendHalf(engine, '/images/create?fromSrc=-&repo=unfinished'),
   },
+  { title: 'from save', visit: (engine) => leave(engine, 'GET', '/images/busybox/get') },
   {
     title: 'in the middle of a tar that is copied into a container, which then has nothing of it',
     visit: async (engine, id) => {
@@ -121,6 +115,16 @@ describeEngine('a client that leaves', (engine) => {
     expect((await engine.list()).map(({ Id }) => Id)).toEqual([id]);
   });
 });
+
+/** Goes after half of a tarball. */
+async function sendHalf(engine: Engine, path: string): Promise<void> {
+  const socket = await open(engine);
+  socket.write(head('POST', path, { type: 'application/x-tar', length: IMAGE.length }));
+  await new Promise((resolve) => {
+    socket.write(IMAGE.subarray(0, IMAGE.length / 2), resolve);
+  });
+  socket.destroy();
+}
 
 /** Asks, waits until the answer has begun, and goes. */
 async function leave(engine: Engine, method: string, path: string): Promise<void> {

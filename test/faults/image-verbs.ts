@@ -4,6 +4,9 @@ import { tar } from '../support/tar.ts';
 import type { Verb } from './verb.ts';
 import { accept, nothing, unchanged } from './victim.ts';
 
+/** Images with the label that `twoLayers` has. */
+const FAULTY = encodeURIComponent(JSON.stringify({ dangling: ['false'], label: ['faulty'] }));
+
 export const imageVerbs: readonly Verb[] = [
   {
     name: 'load',
@@ -30,6 +33,23 @@ export const imageVerbs: readonly Verb[] = [
     undo: removeImage,
   },
   {
+    name: 'save',
+    checkRefused: unchanged,
+    prepare: (http) => accept(http, 'POST', '/images/load?quiet=1', [200], twoLayers()),
+    act: (http) => accept(http, 'GET', '/images/faulty:1/get', [200]),
+    verify: (http) => accept(http, 'GET', '/images/faulty:1/json', [200]),
+    undo: removeImage,
+  },
+  {
+    name: 'prune images',
+    // It goes image by image, then tells of all: what is gone by then stays gone.
+    checkRefused: nothing,
+    prepare: (http) => accept(http, 'POST', '/images/load?quiet=1', [200], twoLayers()),
+    act: (http) => accept(http, 'POST', `/images/prune?filters=${FAULTY}`, [200]),
+    verify: (http) => accept(http, 'GET', '/images/faulty:1/json', [404]),
+    undo: removeImage,
+  },
+  {
     name: 'import',
     checkRefused: unchanged,
     prepare: nothing,
@@ -46,5 +66,5 @@ function removeImage(http: HttpClient): Promise<void> {
 
 function twoLayers(): Buffer {
   const layer = tar([{ name: 'proof', content: 'second layer' }]);
-  return busyboxImageTar({ tags: ['faulty:1'], extraLayers: [layer] });
+  return busyboxImageTar({ tags: ['faulty:1'], extraLayers: [layer], config: { Labels: { faulty: '' } } });
 }

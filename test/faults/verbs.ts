@@ -1,7 +1,12 @@
 import { appendFileSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect } from 'vitest';
-import type { ExecInspect, LogConfig } from '../../api/types/container.ts';
+import type {
+  ContainerInspect,
+  ContainerSummary,
+  ExecInspect,
+  LogConfig,
+} from '../../api/types/container.ts';
 import { demultiplex, until, type HttpClient } from '../support/http.ts';
 import { LineReceiver } from '../support/log-receivers.ts';
 import { buildVerbs } from './build-verbs.ts';
@@ -110,6 +115,26 @@ export const verbs: readonly Verb[] = [
       await accept(http, 'POST', `/containers/${NAME}/wait`, [200]);
     },
     verify: (http) => expectState(http, 'exited'),
+    undo: removeVictim,
+  },
+  {
+    name: 'exit of one that is removed then',
+    only: /^containers\.(exit|remove)\./,
+    checkRefused: nothing,
+    prepare: async (http) => {
+      await createVictim(http, { HostConfig: { ...BODY.HostConfig, AutoRemove: true } });
+      await accept(http, 'POST', `/containers/${NAME}/start`, [204]);
+    },
+    act: async (http) => {
+      for (const { Id } of await http.ok<ContainerSummary[]>('GET', '/containers/json')) {
+        const { State } = await http.ok<ContainerInspect>('GET', `/containers/${Id}/json`);
+        process.kill(State.Pid, 'SIGKILL');
+      }
+      await until('it to be removed', async () => (await publicView(http)).containers.length === 0);
+    },
+    verify: async (http) => {
+      expect((await publicView(http)).containers).toEqual([]);
+    },
     undo: removeVictim,
   },
   {

@@ -137,7 +137,7 @@ export class TestDaemon implements AsyncDisposable {
         ...cgroupSettings(this.cgroupParent),
         ...(this.engine === 'dockerd'
           ? { 'storage-driver': 'overlay2', 'log-level': 'warn' }
-          : { instance: this.name, 'log-level': 'debug' }),
+          : { instance: this.name, 'log-level': 'debug', 'plugin-folders': [`${this.paths.root}/plugins`] }),
         ...config,
       }),
     );

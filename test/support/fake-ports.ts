@@ -359,7 +359,7 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
       prune: () => Promise.resolve({ ImagesDeleted: null, SpaceReclaimed: 0 }),
       load: (tar) => countBytes(tar),
       save: () => Promise.resolve(Readable.from([Buffer.from('tar')])),
-      import: (tar) => countBytes(tar),
+      import: (source) => (typeof source === 'string' ? statuses(source) : countBytes(source)),
       pull: ({ name }) => statuses(`Pulling ${name}`),
       push: (name) => statuses(`Pushing ${name}`),
     },

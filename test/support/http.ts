@@ -1,5 +1,7 @@
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { PATIENCE } from './patience.ts';
 
 /** An answer read to its end. */
@@ -14,7 +16,7 @@ export interface Answer {
 }
 
 export interface RequestOptions {
-  /** Sent as JSON unless it is bytes. */
+  /** Sent as JSON unless it is bytes, or a stream of them. */
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal;
@@ -85,7 +87,11 @@ export class HttpClient implements Disposable {
         request.on('error', () => undefined);
         resolve(response);
       });
-      request.end(payload);
+      if (options.body instanceof Readable) {
+        pipeline(options.body, request).catch(reject);
+      } else {
+        request.end(payload);
+      }
     });
   }
 
@@ -240,6 +246,9 @@ async function toAnswer(response: IncomingMessage): Promise<Answer> {
 function encode(body: unknown): { payload: Buffer | undefined; type: Record<string, string> } {
   if (body === undefined) {
     return { payload: undefined, type: {} };
+  }
+  if (body instanceof Readable) {
+    return { payload: undefined, type: { 'Content-Type': 'application/x-tar' } };
   }
   const bytes = Buffer.isBuffer(body);
   const payload = bytes ? body : Buffer.from(JSON.stringify(body));

@@ -31,21 +31,22 @@ export class ImagesRig implements AsyncDisposable {
   readonly #workers: LayerWorkers;
   images: Images;
 
-  constructor(dataRoot: string) {
+  constructor(dataRoot: string, removeTree = removeAtOnce) {
     this.dataRoot = dataRoot;
     this.database = openDatabase(join(dataRoot, 'berth.db'), silentLogger);
     this.#workers = new LayerWorkers();
     this.layers = new LayerStore({
       dataRoot,
       workers: this.#workers,
-      removeTree: (path) => rm(path, { recursive: true, force: true }),
+      removeTree,
       log: silentLogger,
     });
     this.images = this.#build();
   }
 
-  static async create(): Promise<ImagesRig> {
-    const rig = new ImagesRig(await mkdtemp(join(tmpdir(), 'berth-images-')));
+  /** `removeTree` deletes a layer's directory. */
+  static async create(removeTree?: (path: string) => Promise<void>): Promise<ImagesRig> {
+    const rig = new ImagesRig(await mkdtemp(join(tmpdir(), 'berth-images-')), removeTree);
     await rig.images.restore();
     return rig;
   }
@@ -95,6 +96,10 @@ export class ImagesRig implements AsyncDisposable {
       users: (imageId) => this.users.get(imageId) ?? [],
     });
   }
+}
+
+function removeAtOnce(path: string): Promise<void> {
+  return rm(path, { recursive: true, force: true });
 }
 
 /** Everything an async iterable gives. */

@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { gzipSync } from 'node:zlib';
+import { compressed, type Compressor } from './compressors.ts';
 import { tar, type TarEntry } from './tar.ts';
 
 export interface ImageTarOptions {
@@ -17,10 +17,12 @@ export interface ImageTarOptions {
   config?: Record<string, unknown>;
   /** Layers above the first one, as tar entries or as ready tar bytes. */
   extraLayers?: (TarEntry[] | Buffer)[];
-  /** Compresses the layers (docker and oci). */
-  gzip?: boolean;
+  /** Compresses the layers. */
+  compressor?: Compressor;
   /** Creation time in the configuration. */
   created?: string;
+  /** Entries of the history for the last layers, in place of those it has by itself. */
+  history?: { created: string; created_by: string; empty_layer?: boolean }[];
 }
 
 const CREATED = '2024-01-01T00:00:00Z';
@@ -118,25 +120,32 @@ interface BuiltImage {
   diffIds: string[];
   /** As stored in the tarball: perhaps compressed. */
   blobs: Buffer[];
-  gzip: boolean;
+  compressor: Compressor | undefined;
   tags: string[];
   created: string;
 }
 
 function buildImage(layers: readonly Buffer[], options: ImageTarOptions): BuiltImage {
   const diffIds = layers.map((layer) => `sha256:${sha256(layer)}`);
-  const created = options.created ?? CREATED;
+  const { created = CREATED, history = [] } = options;
   const config = json({
     architecture: process.arch === 'x64' ? 'amd64' : process.arch,
     os: 'linux',
     created,
     config: options.config ?? {},
     rootfs: { type: 'layers', diff_ids: diffIds },
-    history: diffIds.map((_, index) => ({ created, created_by: `/bin/sh -c #(nop) ADD layer ${index}` })),
+    history: [
+      ...diffIds
+        .slice(0, diffIds.length - history.filter((entry) => entry.empty_layer !== true).length)
+        .map((_, index) => ({ created, created_by: `/bin/sh -c #(nop) ADD layer ${index}` })),
+      ...history,
+    ],
   });
-  const gzip = options.gzip ?? false;
-  const blobs = gzip ? layers.map((layer) => gzipSync(layer, { level: 1 })) : [...layers];
-  return { id: sha256(config), config, diffIds, blobs, gzip, tags: options.tags ?? [], created };
+  const { compressor, tags = [] } = options;
+  const blobs = layers.map((layer) =>
+    compressor === undefined ? layer : compressed(compressor, layer, ['-1']),
+  );
+  return { id: sha256(config), config, diffIds, blobs, compressor, tags, created };
 }
 
 function dockerEntries(image: BuiltImage): TarEntry[] {
@@ -153,7 +162,8 @@ function dockerEntries(image: BuiltImage): TarEntry[] {
 }
 
 function ociEntries(image: BuiltImage): TarEntry[] {
-  const layerType = `application/vnd.oci.image.layer.v1.tar${image.gzip ? '+gzip' : ''}`;
+  const suffix = image.compressor === undefined ? '' : `+${image.compressor}`;
+  const layerType = `application/vnd.oci.image.layer.v1.tar${suffix}`;
   const manifestType = 'application/vnd.oci.image.manifest.v1+json';
   const manifest = json({
     schemaVersion: 2,

@@ -20,6 +20,8 @@ export type Requirement =
   | 'dockerd'
   | 'docker-registry'
   | 'skopeo'
+  | 'podman'
+  | 'debootstrap'
   | 'python3-docker'
   | 'dockerode'
   | 'built'
@@ -42,6 +44,8 @@ const probes = {
   dockerd: () => onPath('dockerd'),
   'docker-registry': () => onPath('docker-registry'),
   skopeo: () => onPath('skopeo'),
+  podman: () => onPath('podman'),
+  debootstrap: () => onPath('debootstrap'),
   'python3-docker': () => succeeds(['/usr/bin/python3', '-c', 'import docker']),
   dockerode: () => resolves('dockerode'),
   // Made by scripts/vm, and only there.

@@ -1,6 +1,6 @@
 /** Puts images into a registry by plain requests, without the engine that is tested. */
 import { createHash } from 'node:crypto';
-import { gzipSync } from 'node:zlib';
+import { compressed } from './compressors.ts';
 import { tar, type TarEntry } from './tar.ts';
 
 export interface PublishedBlob {
@@ -24,7 +24,8 @@ export interface PublishedImage {
 export interface PublishOptions {
   /** Media types of OCI instead of Docker's. */
   oci?: boolean;
-  gzip?: boolean;
+  /** How layers are compressed; gzip by default. */
+  compression?: 'gzip' | 'zstd' | 'none';
   architecture?: string;
   /** Added to the image's configuration. */
   config?: Record<string, unknown>;
@@ -62,11 +63,11 @@ export async function publish(
 ): Promise<PublishedImage> {
   const [repository = '', tag = 'latest'] = name.split(':');
   const types = options.oci === true ? OCI : DOCKER;
-  const gzip = options.gzip ?? true;
+  const { compression = 'gzip' } = options;
   const made = layers.map((layer) => {
     const plain = Buffer.isBuffer(layer) ? layer : tar(layer);
-    const bytes = gzip ? gzipSync(plain, { level: 1 }) : plain;
-    const mediaType = gzip ? types.layer : types.layer.replace(/[.+]gzip$/, '');
+    const bytes = compression === 'none' ? plain : compressed(compression, plain, ['-1']);
+    const mediaType = types.layer.replace(/([.+])gzip$/, compression === 'none' ? '' : `$1${compression}`);
     return { bytes, diffId: sha256(plain), mediaType, digest: sha256(bytes), size: bytes.length };
   });
   const configBytes = Buffer.from(

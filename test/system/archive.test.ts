@@ -1,7 +1,6 @@
-import { execFileSync } from 'node:child_process';
-import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import type { HostConfig } from '../../api/types/container.ts';
+import { COMPRESSORS, compressed } from '../support/compressors.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
 import type { Engine } from '../support/engine.ts';
 import type { Answer } from '../support/http.ts';
@@ -138,9 +137,8 @@ describeEngine('archive', (engine) => {
 
   test.runIf(!onReference)('put: a tar may be compressed', async () => {
     const id = await makeTree('running');
-    const compressors = { gzip: gzipSync, bzip2: program('bzip2'), xz: program('xz'), zstd: program('zstd') };
-    for (const [name, compress] of Object.entries(compressors)) {
-      const body = compress(tar([{ name: `by-${name}`, content: name }]));
+    for (const name of COMPRESSORS) {
+      const body = compressed(name, tar([{ name: `by-${name}`, content: name }]));
       expect(await put(engine, id, '/d', body)).toMatchObject({ status: 200, text: '' });
       expect(untar((await get(engine, id, `/d/by-${name}`)).bytes)[0]?.content.toString()).toBe(name);
       const cut = body.subarray(0, body.length - 12);
@@ -268,10 +266,6 @@ describeEngine('archive', (engine) => {
     expect(actions).toEqual(['create', 'archive-path', 'extract-to-dir', 'export']);
   });
 });
-
-function program(name: string): (plain: Buffer) => Buffer {
-  return (plain) => execFileSync(name, ['-c'], { input: plain, stdio: ['pipe', 'pipe', 'ignore'] });
-}
 
 /** cap_net_bind_service=ep, version 2. */
 const CAPABILITY = Buffer.from('0100000200040000000000000000000000000000', 'hex');

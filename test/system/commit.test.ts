@@ -124,6 +124,35 @@ describeEngine('commit', (engine) => {
     await drop('live');
   });
 
+  test
+    .skipIf(onReference)
+    .each([
+      'containers.pause.marked',
+      'containers.pause.commit',
+      'containers.commit.image',
+      'containers.unpause.commit',
+    ])('commit: a daemon that dies at %s does not leave the container paused', async (point) => {
+    const counting = ['sh', '-c', 'i=0; while :; do i=$((i+1)); echo $i >/count; sleep 0.05; done'];
+    const id = await engine.start(counting);
+    const byUser = await engine.start(['sleep', '1000']);
+    await http().ok('POST', `/containers/${byUser}/pause`);
+    await engine.daemon.restart({ env: { BERTH_FAILPOINTS: `${point}=sigkill` } });
+    await expect(commit(id, '&repo=dies')).rejects.toThrow();
+    await engine.daemon.ended();
+    await engine.daemon.up();
+    expect((await engine.inspect(id)).State).toMatchObject({ Status: 'running', Paused: false });
+    expect((await engine.inspect(byUser)).State.Status).toBe('paused');
+    const count = async (): Promise<string> => (await engine.exec(id, ['cat', '/count'])).stdout;
+    const before = await count();
+    await until('it to go on', async () => (await count()) !== before);
+    // And it can be committed now, and paused by its user.
+    await commit(id, '&repo=dies');
+    await http().ok('POST', `/containers/${id}/pause`);
+    await engine.daemon.restart();
+    expect((await engine.inspect(id)).State.Status).toBe('paused');
+    await http().ok('DELETE', '/images/dies?force=1');
+  });
+
   test('commit: with pause=0 nothing is stopped; a paused one stays paused', async () => {
     const id = await engine.start(['sleep', '60']);
     const since = await now();

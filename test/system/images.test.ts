@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { ImageInspect } from '../../api/types/image.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
 import { jsonLines } from '../support/http.ts';
 import { busyboxImageTar, imageTar } from '../support/images.ts';
@@ -91,11 +92,23 @@ describeEngine('images', (engine) => {
       },
     );
     expect(jsonLines(answer.text).at(-1)).toMatchObject({ status: expect.stringMatching(/^sha256:/) });
-    const inspect = await engine.http.ok('GET', '/images/made:1/json');
+    const inspect = await engine.http.ok<ImageInspect>('GET', '/images/made:1/json');
     expect(inspect).toMatchObject({
       RepoTags: ['made:1'],
       Config: { Env: expect.arrayContaining(['COLOUR=blue']) },
     });
+    const { Id } = inspect;
+    const filters = encodeURIComponent(JSON.stringify({ image: [Id] }));
+    const until = (Date.now() / 1000 + 0.001).toFixed(9);
+    const { text } = await engine.http.request('GET', `/events?since=1&until=${until}&filters=${filters}`);
+    const events = jsonLines(text) as {
+      Action: string;
+      Actor: { ID: string; Attributes: Record<string, string> };
+    }[];
+    expect(events.map(({ Action, Actor }) => [Action, Actor.ID, Actor.Attributes['name']])).toEqual([
+      ['tag', Id, 'made:1'],
+      ['import', Id, Id],
+    ]);
     await drop('made:1');
   });
 

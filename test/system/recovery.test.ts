@@ -76,6 +76,23 @@ describeEngine('recovery', (engine) => {
     expect((await engine.inspect(id)).State.Running).toBe(true);
   });
 
+  survives(
+    'auto-remove: a daemon killed between the exit and the release of what it used goes on',
+    async () => {
+      await engine.daemon.kill9();
+      await engine.daemon.up({ BERTH_FAILPOINTS: 'containers.exit.release=sigkill' });
+      const id = await engine.create(['sleep', '0.2'], { NetworkMode: 'bridge', AutoRemove: true });
+      await engine.http.request('POST', `/containers/${id}/start`);
+      await until('the daemon to die', () => !engine.daemon.isRunning());
+      await engine.daemon.up();
+      expect((await engine.http.request('GET', `/containers/${id}/json`)).status).toBe(404);
+      await converged(engine);
+      // What was taken out of sight is removed by now, or else the next start meets it.
+      await engine.daemon.restart();
+      await converged(engine);
+    },
+  );
+
   survives('R3: after a reboot nobody is taken for a container, and policies apply once', async () => {
     const plain = await engine.start(['sleep', '1000']);
     const always = await engine.start(['sleep', '1000'], ALWAYS);

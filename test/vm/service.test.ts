@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { processes } from '../support/cleanup.ts';
 import { describeEngine } from '../support/engine.ts';
 import { HttpClient, until } from '../support/http.ts';
@@ -12,6 +12,9 @@ const SLOW_MS = 60_000;
 describeEngine(
   'the systemd service',
   (engine) => {
+    // These tests restart it more often than the unit allows in a minute.
+    beforeEach(() => systemctl('reset-failed', SERVICE));
+
     test('unit: is active because it said so itself, and enabled for the next boot', () => {
       expect({
         type: property('Type'),

@@ -1,5 +1,6 @@
 import { closeSync } from 'node:fs';
 import { errnoOf } from '../errors.ts';
+import { ChildClaims } from './child-claims.ts';
 import { declare } from './libc.ts';
 import { openPidfd } from './pidfd.ts';
 import type { Poller } from './poller.ts';
@@ -29,26 +30,16 @@ const SWEEP_MS = 1000;
 /** Orphans taken note of in one sweep. */
 const SWEEP_MAX = 256;
 
-/** Children that somebody waits for; the sweep leaves them alone. */
-const awaited = new Set<number>();
-let expecting = 0;
+const claims = new ChildClaims();
 
 /** Keeps the sweep from the children that are about to come, until somebody waits for them. */
 export function expectChildren(): Disposable {
-  expecting += 1;
-  let isOver = false;
-  return {
-    [Symbol.dispose]: () => {
-      expecting -= isOver ? 0 : 1;
-      isOver = true;
-    },
-  };
+  return claims.expect();
 }
 
 /** Keeps the sweep from one child. */
 export function claimChild(pid: number): Disposable {
-  awaited.add(pid);
-  return { [Symbol.dispose]: () => awaited.delete(pid) };
+  return claims.claim(pid);
 }
 
 /** Takes the exit of a child; undefined while it lives. 0-255, or 128 + n when ended by signal n. */
@@ -98,13 +89,13 @@ export function adoptOrphans(): Disposable {
 }
 
 function sweep(): void {
-  if (expecting > 0) {
+  if (claims.isExpecting()) {
     return;
   }
   for (let count = 0; count < SWEEP_MAX; count += 1) {
     const pid = firstEnded();
     // One that somebody waits for will be gone at the next sweep.
-    if (pid === 0 || awaited.has(pid)) {
+    if (pid === 0 || claims.has(pid)) {
       return;
     }
     try {

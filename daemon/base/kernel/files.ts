@@ -21,6 +21,9 @@ const mknodat = declare('int mknodat(int dirfd, const void *path, uint32_t mode,
 const symlinkat = declare('int symlinkat(const void *target, int dirfd, const void *path)');
 const linkat = declare('int linkat(int fromfd, const void *from, int tofd, const void *to, int flags)');
 const renameat = declare('int renameat(int fromfd, const void *from, int tofd, const void *to)');
+const renameat2 = declare(
+  'int renameat2(int fromfd, const void *from, int tofd, const void *to, uint32_t flags)',
+);
 const unlinkat = declare('int unlinkat(int dirfd, const void *path, int flags)');
 const fchownat = declare('int fchownat(int dirfd, const void *path, uint32_t uid, uint32_t gid, int flags)');
 const fchown = declare('int fchown(int fd, uint32_t uid, uint32_t gid)');
@@ -44,12 +47,16 @@ const O_CLOEXEC = 0o2000000;
 const O_PATH = 0o10000000;
 const AT_SYMLINK_NOFOLLOW = 0x100;
 const AT_REMOVEDIR = 0x200;
-/** Longest target of a symbolic link (PATH_MAX of linux/limits.h). */
-const LINK_BYTES_MAX = 4096;
+const AT_FDCWD = -100;
+const RENAME_EXCHANGE = 2;
 const RESOLVE_NO_XDEV = 0x01n;
 const RESOLVE_NO_MAGICLINKS = 0x02n;
+const RESOLVE_NO_SYMLINKS = 0x04n;
+const RESOLVE_BENEATH = 0x08n;
 const RESOLVE_IN_ROOT = 0x10n;
 const OPEN_HOW_BYTES = 24;
+/** Longest path of one call, its NUL counted, and longest target of a symbolic link (PATH_MAX of linux/limits.h). */
+const PATH_BYTES_MAX = 4096;
 /** Largest value of one attribute (XATTR_SIZE_MAX of linux/limits.h). */
 const XATTR_BYTES_MAX = 65_536;
 
@@ -179,12 +186,37 @@ export function openPathAt(directory: number, name: string): number {
   return openat(name, directory, cString(name), O_PATH | constants.O_NOFOLLOW | O_CLOEXEC, 0);
 }
 
-/** Opens `path` with links and `..` resolved as if `root` were `/`; magic links are refused. */
+/**
+ * Opens `path` with links and `..` resolved as if `root` were `/`; magic links are refused. What lies deeper than one
+ * call can say is opened in steps: the first as said, in the others no link is followed (ELOOP) and nothing leads up.
+ */
 export function openBytesInRoot(root: number, path: string, flags: number): number {
+  const resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  if (path.length < PATH_BYTES_MAX) {
+    return openBytes(root, path, flags, resolve);
+  }
+  const cut = path.lastIndexOf('/', PATH_BYTES_MAX - 1);
+  using first = new OpenFile(openBytes(root, path.slice(0, cut), O_PATH | constants.O_DIRECTORY, resolve));
+  return openDeep(first.fd, path.slice(cut + 1), flags);
+}
+
+function openDeep(directory: number, path: string, flags: number): number {
+  const resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+  if (path.length < PATH_BYTES_MAX) {
+    return openBytes(directory, path, flags, resolve);
+  }
+  const cut = path.lastIndexOf('/', PATH_BYTES_MAX - 1);
+  using next = new OpenFile(
+    openBytes(directory, path.slice(0, cut), O_PATH | constants.O_DIRECTORY, resolve),
+  );
+  return openDeep(next.fd, path.slice(cut + 1), flags);
+}
+
+function openBytes(directory: number, path: string, flags: number, resolve: bigint): number {
   const how = Buffer.alloc(OPEN_HOW_BYTES);
   how.writeBigUInt64LE(BigInt(flags | O_CLOEXEC), 0);
-  how.writeBigUInt64LE(RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS, 16);
-  return openat2(path, root, cString(path === '' ? '.' : path), how, OPEN_HOW_BYTES);
+  how.writeBigUInt64LE(resolve, 16);
+  return openat2(path, directory, cString(path === '' ? '.' : path), how, OPEN_HOW_BYTES);
 }
 
 /**
@@ -250,6 +282,12 @@ export function renameAt(from: number, fromName: string, to: number, toName: str
   renameat(fromName, from, cString(fromName), to, cString(toName));
 }
 
+/** Two trusted paths of ours change places, in one step that a crash cannot halve. Throws ENOENT, EXDEV, EINVAL. */
+export function exchange(path: string, other: string): void {
+  const [one, two] = [Buffer.from(`${path}\0`), Buffer.from(`${other}\0`)];
+  renameat2(`${path} and ${other}`, AT_FDCWD, one, AT_FDCWD, two, RENAME_EXCHANGE);
+}
+
 /** Removes an empty directory. Throws ENOTEMPTY, ENOTDIR. */
 export function removeDirectoryAt(directory: number, name: string): void {
   unlinkat(name, directory, cString(name), AT_REMOVEDIR);
@@ -257,7 +295,7 @@ export function removeDirectoryAt(directory: number, name: string): void {
 
 /** Target, a byte string, of a symbolic link that was opened with `openPathAt`. */
 export function readLink(fd: number): string {
-  const target = Buffer.allocUnsafe(LINK_BYTES_MAX);
+  const target = Buffer.allocUnsafe(PATH_BYTES_MAX);
   const length = readlinkat(`descriptor ${fd}`, fd, cString(''), target, target.length);
   return target.toString('latin1', 0, length);
 }
@@ -288,11 +326,12 @@ export function changeNodeModeAt(directory: number, name: string, mode: number):
   changeModeOfPath(named.fd, mode);
 }
 
-/** Writes all of it where the descriptor stands. */
-export function writeAll(fd: number, bytes: Buffer): void {
+/** Writes all of it at a position, or where the descriptor stands. */
+export function writeAll(fd: number, bytes: Buffer, position?: number): void {
   let written = 0;
   while (written < bytes.length) {
-    written += writeSync(fd, bytes, written);
+    const at = position === undefined ? null : position + written;
+    written += writeSync(fd, bytes, written, bytes.length - written, at);
   }
 }
 

@@ -32,6 +32,7 @@ const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_CREAT } = constants;
 
 /** From linux/openat2.h. Magic links (/proc/N/fd/M) would leave the root, so they are refused. */
 const RESOLVE_NO_MAGICLINKS = 0x02;
+const RESOLVE_BENEATH = 0x08;
 const RESOLVE_IN_ROOT = 0x10;
 
 /** struct open_how: three 64-bit fields flags, mode, resolve. */
@@ -80,18 +81,33 @@ export class OpenFile implements Disposable {
  * Throws KernelError (ENOENT, ELOOP, ENOTDIR, ...), EngineError invalid_argument for a name with a NUL.
  */
 export function openInRoot(root: Root, path: string, flags: number, mode = 0): OpenFile {
+  return openResolved(root, path, { flags, mode, resolve: RESOLVE_IN_ROOT });
+}
+
+/**
+ * As `openInRoot`, but whatever leads out of the directory (`..`, an absolute link) is not bent back: EXDEV.
+ */
+export function openBeneath(root: Root, path: string, flags: number): OpenFile {
+  return openResolved(root, path, { flags, mode: 0, resolve: RESOLVE_BENEATH });
+}
+
+function openResolved(
+  root: Root,
+  path: string,
+  { flags, mode, resolve }: { flags: number; mode: number; resolve: number },
+): OpenFile {
   if (path.includes('\0')) {
     throw invalidArgument(`open ${JSON.stringify(path)}: a path cannot hold a NUL character`);
   }
   if (typeof root === 'string') {
     using directory = openRoot(root);
-    return openInRoot(directory.fd, path, flags, mode);
+    return openResolved(directory.fd, path, { flags, mode, resolve });
   }
   const how = Buffer.alloc(OPEN_HOW_BYTES);
   how.writeBigUInt64LE(BigInt(flags | O_CLOEXEC), 0);
   // The kernel refuses a mode without O_CREAT.
   how.writeBigUInt64LE(BigInt((flags & O_CREAT) === 0 ? 0 : mode), 8);
-  how.writeBigUInt64LE(BigInt(RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS), 16);
+  how.writeBigUInt64LE(BigInt(resolve | RESOLVE_NO_MAGICLINKS), 16);
   for (let attempt = 1; ; attempt += 1) {
     try {
       return new OpenFile(openat2(path, root, path === '' ? '.' : path, how, OPEN_HOW_BYTES));

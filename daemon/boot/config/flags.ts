@@ -3,7 +3,9 @@ import { settingEntries } from './settings.ts';
 
 /** What the command line says. */
 export interface CommandLine {
-  action: 'run' | 'help' | 'version' | 'validate';
+  action: 'run' | 'help' | 'version' | 'validate' | 'check';
+  /** Of `system check`. */
+  check: { repair: boolean; json: boolean };
   configFile: string | undefined;
   /** Values by key, in words as given. */
   words: ReadonlyMap<string, readonly string[]>;
@@ -33,7 +35,16 @@ export function readFlags(argv: readonly string[]): CommandLine {
   const words = new Map<string, string[]>();
   let action: CommandLine['action'] = 'run';
   const rest = [...argv];
+  const check = { repair: false, json: false };
+  if (rest[0] === 'system') {
+    readSystemCommand(rest);
+    action = 'check';
+  }
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+    if (action === 'check' && (word === '--repair' || word === '--json')) {
+      check[word === '--repair' ? 'repair' : 'json'] = true;
+      continue;
+    }
     const asked = ACTIONS.get(word);
     if (asked !== undefined) {
       action = action === 'run' || asked === 'help' ? asked : action;
@@ -56,7 +67,15 @@ export function readFlags(argv: readonly string[]): CommandLine {
   }
   const configFile = words.get(CONFIG_FILE)?.at(-1);
   words.delete(CONFIG_FILE);
-  return { action, configFile, words };
+  return { action, check, configFile, words };
+}
+
+/** Takes the words of the one command that there is beside the daemon. */
+function readSystemCommand(rest: string[]): void {
+  const [, command] = rest.splice(0, 2);
+  if (command !== 'check') {
+    throw invalidArgument(`unknown command: system ${command ?? ''}; there is "system check"`);
+  }
 }
 
 /** Settings from the environment: `BERTH_DATA_ROOT`; lists and pairs are separated by commas. */

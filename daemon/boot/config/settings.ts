@@ -129,6 +129,22 @@ export const settings = {
     help: 'containers keep running while the daemon is down; always so, false is refused',
   }),
 
+  pluginFolders: list({
+    key: 'plugin-folders',
+    flag: 'plugin-folder',
+    default: ['/run/docker/plugins', '/etc/docker/plugins', '/usr/lib/docker/plugins'],
+    pattern: ABSOLUTE,
+    placeholder: 'path',
+    help: 'where volume plugins are looked for: NAME.sock, NAME.spec, NAME.json',
+  }),
+  pluginTimeout: integer({
+    key: 'plugin-timeout',
+    default: 60,
+    minimum: 1,
+    maximum: 3600,
+    help: 'seconds that a volume plugin may take for an answer, twice as many to create and to mount',
+  }),
+
   // Containers
   cgroupParent: text({
     key: 'cgroup-parent',

@@ -1,6 +1,8 @@
 import type { Container } from '../container.ts';
 import type { ContainerContext } from '../context.ts';
 import { containerEvent } from '../events.ts';
+import type { PausedState, RunningState } from '../state.ts';
+import { isLive } from '../state-facts.ts';
 import { specTag } from '../update.ts';
 
 /** Brings a running container that an earlier daemon left into line with what the database says of it. */
@@ -15,6 +17,10 @@ export async function takeOver(context: ContainerContext, container: Container):
  */
 function settleFreezer({ machine, runtime, log }: ContainerContext, container: Container): void {
   const { id, state } = container;
+  if (isLive(state) && state.pausedForCommit === true) {
+    endCommit({ machine, runtime, log }, container, state);
+    return;
+  }
   if (runtime.control.freezerState(id) === 'changing') {
     runtime.control.thaw(id);
   }
@@ -26,5 +32,21 @@ function settleFreezer({ machine, runtime, log }: ContainerContext, container: C
   const failed = machine.applyFact(container, { type }, [containerEvent(container, type)]);
   if (failed !== undefined) {
     log.error({ container: id, err: failed.failure }, 'a pause could not be stored');
+  }
+}
+
+/** The commit that it was paused for went with the last daemon. */
+function endCommit(
+  { machine, runtime, log }: Pick<ContainerContext, 'machine' | 'runtime' | 'log'>,
+  container: Container,
+  state: RunningState | PausedState,
+): void {
+  runtime.control.thaw(container.id);
+  const failed =
+    state.status === 'paused'
+      ? machine.applyFact(container, { type: 'unpause' }, [containerEvent(container, 'unpause')])
+      : machine.applyFact(container, { type: 'commit_pause', isBegun: false });
+  if (failed !== undefined) {
+    log.error({ container: container.id, err: failed.failure }, 'the end of a commit could not be stored');
   }
 }

@@ -8,17 +8,21 @@ import { containerFiles } from '../paths.ts';
 import { containerOfMode } from '../spec/namespaces.ts';
 
 /** Volumes, binds, tmpfs and the engine's files in /etc, as a start would mount them; parents before children. */
-export function containerMounts(context: ContainerContext, { id, spec }: Container): OciMount[] {
+export function containerMounts(
+  context: ContainerContext,
+  { id, spec }: Container,
+  subpaths: ReadonlyMap<string, string>,
+): OciMount[] {
   const { dataRoot, volumePaths, facts } = context;
   // With another container's network its names come too.
   const files = containerFiles(dataRoot, containerOfMode(spec.hostConfig.NetworkMode) ?? id);
-  return ownMounts(spec, { files, volumePaths, recursiveReadOnly: facts.recursiveReadOnly });
+  return ownMounts(spec, { files, volumePaths, subpaths, recursiveReadOnly: facts.recursiveReadOnly });
 }
 
 /** Throws dockerd's texts when the configuration says that nothing may be written at `path` (without links, bytes). */
 export function refuseReadOnlyPath(context: ContainerContext, container: Container, path: string): void {
   const text = toText(path);
-  const mount = containerMounts(context, container).findLast(
+  const mount = containerMounts(context, container, new Map()).findLast(
     ({ destination }) => text === destination || text.startsWith(`${destination}/`),
   );
   if (mount === undefined && container.spec.hostConfig.ReadonlyRootfs) {

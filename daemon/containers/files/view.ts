@@ -2,7 +2,7 @@ import { constants, openSync } from 'node:fs';
 import { canonicalPath } from '../../../storage/archives/locate.ts';
 import type { FilesView, ViewMount } from '../../../storage/archives/view.ts';
 import { toBytes } from '../../../storage/archives/view.ts';
-import { conflict, errnoOf, internal } from '../../base/errors.ts';
+import { conflict, errnoOf, internal, isEngineError } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { OPEN_PATH, OpenFile, openRoot } from '../../base/kernel/safepath.ts';
 import type { ProcessIdentity } from '../../base/kernel/process.ts';
@@ -11,6 +11,7 @@ import type { ContainerContext } from '../context.ts';
 import { containerMounts } from './mounts.ts';
 import type { RootfsLayout } from '../ports.ts';
 import { liveRun } from '../state-facts.ts';
+import { openSubpath, subpathMounts } from '../subpaths.ts';
 import { fillVolumes, makeBindSources, volumeNames } from '../volumes.ts';
 
 /**
@@ -109,7 +110,7 @@ async function complete(
     // As a start would, so that what is copied in does not keep a volume from being filled from the image.
     await fillVolumes(context, container, root.path);
     for (const name of names) {
-      await volumes.acquire(name, holder);
+      context.volumePaths.set(name, await volumes.acquire(name, holder));
     }
     const empty = openRoot(layout.merged);
     files.push(empty);
@@ -135,7 +136,8 @@ function openMounts(
   files: OpenFile[],
 ): ViewMount[] {
   const mounts: ViewMount[] = [];
-  for (const { destination, type, source, options = [] } of containerMounts(context, container)) {
+  const subpaths = openSubpaths(context, container, files);
+  for (const { destination, type, source, options = [] } of containerMounts(context, container, subpaths)) {
     if (type !== 'bind' || source === undefined) {
       continue;
     }
@@ -147,6 +149,27 @@ function openMounts(
     }
   }
   return mounts;
+}
+
+/** Parts of volumes by names of their descriptors. What is not there, or leads out, is not there for a copy either. */
+function openSubpaths(
+  context: ContainerContext,
+  container: Container,
+  files: OpenFile[],
+): ReadonlyMap<string, string> {
+  const paths = new Map<string, string>();
+  for (const mount of subpathMounts(container)) {
+    try {
+      const file = openSubpath(context, mount);
+      files.push(file);
+      paths.set(mount.destination, file.path);
+    } catch (error) {
+      if (!isEngineError(error, 'not_found') && !isEngineError(error, 'invalid_argument')) {
+        throw error;
+      }
+    }
+  }
+  return paths;
 }
 
 /** SAFETY: a path of the engine's, or one that the client who made the container chose on its own host. */

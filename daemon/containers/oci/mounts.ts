@@ -13,11 +13,13 @@ export interface MountFacts {
   sharedMemory: string;
   /** Directory on the host of each volume, by name. */
   volumePaths: ReadonlyMap<string, string>;
+  /** Where on the host the part of a volume is that is to be seen, by destination. */
+  subpaths: ReadonlyMap<string, string>;
   initPath: string | undefined;
   recursiveReadOnly: boolean;
 }
 
-type OwnMountFacts = Pick<MountFacts, 'files' | 'volumePaths' | 'recursiveReadOnly'>;
+type OwnMountFacts = Pick<MountFacts, 'files' | 'volumePaths' | 'subpaths' | 'recursiveReadOnly'>;
 
 /** The kernel's own file systems, as every Docker-compatible engine shows them. */
 const KERNEL_MOUNTS: readonly Required<OciMount>[] = [
@@ -148,7 +150,11 @@ function readOnlyOption({ recursiveReadOnly }: OwnMountFacts): string {
   return recursiveReadOnly ? 'rro' : 'ro';
 }
 
-function volumePath(mount: VolumeMount, { volumePaths }: OwnMountFacts): string {
+function volumePath(mount: VolumeMount, { volumePaths, subpaths }: OwnMountFacts): string {
+  if (mount.subpath) {
+    // Never the whole volume instead.
+    return subpaths.get(mount.destination) ?? '';
+  }
   const path = volumePaths.get(mount.name);
   invariant(path !== undefined, `no path for volume ${mount.name}`);
   return path;

@@ -28,6 +28,7 @@ export interface LaunchFacts extends ProcessFacts {
   sharedMemory: MountFacts['sharedMemory'];
   files: MountFacts['files'];
   volumePaths: MountFacts['volumePaths'];
+  subpaths: MountFacts['subpaths'];
   devices: HostDevices;
   blockDevices: ReadonlyMap<string, DeviceNumber>;
 }
@@ -53,6 +54,7 @@ export function translate(spec: ContainerSpec, facts: LaunchFacts): OciSpec {
       files: facts.files,
       sharedMemory: facts.sharedMemory,
       volumePaths: facts.volumePaths,
+      subpaths: facts.subpaths,
       initPath: host.components.init?.path,
       recursiveReadOnly: host.recursiveReadOnly,
     }),

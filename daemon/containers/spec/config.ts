@@ -9,7 +9,7 @@ import type { HostFacts } from '../../../runtime/host/facts.ts';
 import { shortId } from '../../base/ids.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import type { ResolvedImage } from '../ports.ts';
-import { parseSignal } from '../signals.ts';
+import { parseSignal } from '../../base/signals.ts';
 import { mergeHealthcheck } from './healthcheck.ts';
 import { normalisePort, refuseBadMac } from './networking.ts';
 import { wholeNumber } from './refuse.ts';

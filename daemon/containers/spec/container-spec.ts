@@ -7,7 +7,7 @@ import type {
 } from '../../../api/types/container.ts';
 import type { LogDriverName } from '../../../runtime/log-drivers/drivers.ts';
 import type { HostFacts } from '../../../runtime/host/facts.ts';
-import { parseSignal } from '../signals.ts';
+import { parseSignal } from '../../base/signals.ts';
 import type { ResolvedImage } from '../ports.ts';
 import { mergeConfig, platformWarnings } from './config.ts';
 import { normaliseHostConfig } from './host-config.ts';

@@ -5,12 +5,6 @@ import { refuseUnlessEmpty } from './refuse.ts';
 /** What other engines have drivers for and this one has not: refused with dockerd's words, never ignored. */
 export function refuseForeignDrivers(asked: HostConfig): void {
   refuseUnlessEmpty('Cgroup', asked.Cgroup);
-  if (asked.VolumeDriver && asked.VolumeDriver !== 'local') {
-    const name = asked.VolumeDriver;
-    throw invalidArgument(
-      `VolumeDriver: error looking up volume plugin ${name}: plugin ${JSON.stringify(name)} not found`,
-    );
-  }
   refuseStorageOptions(asked.StorageOpt ?? {});
   const [device] = asked.DeviceRequests ?? [];
   if (device !== undefined) {

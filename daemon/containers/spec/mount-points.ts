@@ -3,7 +3,7 @@ import type { ContainerConfig, HostConfig, MountRequest, StringMap } from '../..
 import { invalidArgument } from '../../base/errors.ts';
 import { checkVolumeName, parseBind, problemOfDestination, PROPAGATIONS } from './binds.ts';
 import { cleanPath } from './config.ts';
-import { notSupportedYet, refuseUnlessEmpty } from './refuse.ts';
+import { notSupportedYet } from './refuse.ts';
 import { tmpfsOptions, tmpfsTextOf } from './tmpfs-options.ts';
 
 interface MountBase {
@@ -32,11 +32,14 @@ export interface VolumeMount extends MountBase {
   name: string;
   /** The engine made up the name: the volume goes when the container is removed with its volumes. */
   anonymous: boolean;
+  /** '' = whatever has a volume of this name, else the local one. */
   driver: string;
   driverOptions: StringMap;
   labels: StringMap;
   /** Leave a new volume empty instead of filling it from the image. */
   noCopy: boolean;
+  /** Only this part of the volume is mounted, a relative path below its root; absent or '' = all of it. */
+  subpath?: string;
 }
 
 export interface TmpfsMount extends MountBase {
@@ -50,7 +53,6 @@ export interface TmpfsMount extends MountBase {
 /** One place of a container that is not part of its own layer. Destinations are unique in a spec. */
 export type ResolvedMount = BindMount | VolumeMount | TmpfsMount;
 
-const LOCAL_DRIVER = 'local';
 /** The mode dockerd shows for a volume without one; means something with SELinux only. */
 const SHARED_LABEL = 'z';
 
@@ -71,7 +73,7 @@ export interface MountInput {
  * `hostPathExists`.
  */
 export function resolveMounts(input: MountInput): ResolvedMount[] {
-  const { id, config, hostConfig } = input;
+  const { config, hostConfig } = input;
   const explicit = [
     ...(hostConfig.Binds ?? []).map((text) => ofBind(text, input)),
     ...(hostConfig.Mounts ?? []).map((request) => ofMountRequest(request, input)),
@@ -95,7 +97,7 @@ export function resolveMounts(input: MountInput): ResolvedMount[] {
     }
     const destination = cleanPath(path);
     if (!taken.has(destination)) {
-      taken.set(destination, volume(id, { name: '', destination, mode: '', readOnly: false }));
+      taken.set(destination, volume(input, { name: '', destination, mode: '', readOnly: false }));
     }
   }
   return sortByDepth([...taken.values()]);
@@ -114,7 +116,7 @@ function ofBind(text: string, input: MountInput): ResolvedMount {
     throw notSupportedYet('Binds', text);
   }
   if (bind.kind === 'volume') {
-    return volume(input.id, { ...bind, name: bind.source, mode: bind.mode || SHARED_LABEL });
+    return volume(input, { ...bind, name: bind.source, mode: bind.mode || SHARED_LABEL });
   }
   return {
     type: 'bind',
@@ -142,8 +144,9 @@ function tmpfs(destination: string, text: string, isHidden: boolean): TmpfsMount
   return { type: 'tmpfs', destination, mode: '', rw: !options.includes('ro'), options, isHidden };
 }
 
+/** Of Binds and Volumes, for which VolumeDriver is. */
 function volume(
-  id: string,
+  { id, hostConfig }: Pick<MountInput, 'id' | 'hostConfig'>,
   from: { name: string; destination: string; mode: string; readOnly: boolean; noCopy?: boolean },
 ): VolumeMount {
   const anonymous = from.name === '';
@@ -155,7 +158,7 @@ function volume(
     destination: from.destination,
     mode: from.mode,
     rw: !from.readOnly,
-    driver: LOCAL_DRIVER,
+    driver: hostConfig.VolumeDriver ?? '',
     driverOptions: {},
     labels: {},
     noCopy: from.noCopy ?? false,
@@ -190,7 +193,7 @@ function ofMountRequest(request: MountRequest, input: MountInput): ResolvedMount
     case 'bind':
       return ofBindRequest(request, cleanPath(target), input, fail);
     case 'volume':
-      return ofVolumeRequest(request, cleanPath(target), input.id, fail);
+      return ofVolumeRequest(request, cleanPath(target), input, fail);
     case 'tmpfs':
       if (request.Source) {
         throw fail('field Source must not be specified');
@@ -258,7 +261,12 @@ function readOnlyDepth(
   return options.ReadOnlyNonRecursive ? 'top' : 'recursive-if-possible';
 }
 
-function ofVolumeRequest(request: MountRequest, destination: string, id: string, fail: Fail): VolumeMount {
+function ofVolumeRequest(
+  request: MountRequest,
+  destination: string,
+  input: MountInput,
+  fail: Fail,
+): VolumeMount {
   const { Source: name = '', VolumeOptions: options = {} } = request;
   if (name !== '') {
     checkVolumeName(name);
@@ -266,16 +274,32 @@ function ofVolumeRequest(request: MountRequest, destination: string, id: string,
   if (request.ReadOnly && name === '') {
     throw fail('must not set ReadOnly mode when using anonymous volumes');
   }
-  if (options.Subpath && name === '') {
+  const { Subpath: subpath = '' } = options;
+  if (subpath !== '' && name === '') {
     throw fail('must not set Subpath when using anonymous volumes');
   }
-  refuseUnlessEmpty('Mounts.VolumeOptions.Subpath', options.Subpath);
+  if (subpath !== '' && !isLocalPath(subpath)) {
+    throw fail('subpath must be a relative path within the volume');
+  }
   return {
-    ...volume(id, { name, destination, mode: SHARED_LABEL, readOnly: request.ReadOnly ?? false }),
+    ...volume(input, { name, destination, mode: SHARED_LABEL, readOnly: request.ReadOnly ?? false }),
     noCopy: options.NoCopy ?? false,
     // One that does not exist is refused where volumes are made.
-    driver: options.DriverConfig?.Name || LOCAL_DRIVER,
+    driver: options.DriverConfig?.Name ?? '',
     driverOptions: options.DriverConfig?.Options ?? {},
     labels: options.Labels ?? {},
+    ...(subpath !== '' && { subpath }),
   };
+}
+
+/** By its letters alone; where links in the volume lead is seen at each start. */
+function isLocalPath(path: string): boolean {
+  const up = path.split('/').reduce(
+    ({ depth, lowest }, name) => {
+      const next = depth + (name === '..' ? -1 : name === '' || name === '.' ? 0 : 1);
+      return { depth: next, lowest: Math.min(lowest, next) };
+    },
+    { depth: 0, lowest: 0 },
+  );
+  return !path.startsWith('/') && !path.includes('\0') && up.lowest >= 0;
 }

@@ -10,7 +10,10 @@ import { parseTarget } from '../target.ts';
 import { nameImage } from '../naming.ts';
 import type { PullOptions } from '../pull/pull.ts';
 import { BuildArgs } from './args.ts';
-import { receiveContext } from './context/receive.ts';
+import { CacheSources } from './cache-sources.ts';
+import { fetchContext } from './context/fetch.ts';
+import { receiveContext, type ReceivedContext } from './context/receive.ts';
+import { parseRemote } from './context/remote.ts';
 import { parseDockerfile, parseInstruction, type Instruction } from './dockerfile/parse.ts';
 import { planStages, type Plan, type Stage } from './dockerfile/stages.ts';
 import type { BuildDeps } from './ports.ts';
@@ -40,12 +43,10 @@ export async function* buildImage(
   const names = request.tags.map((tag) => parseName(tag));
   const stop = new AbortController();
   const signal = AbortSignal.any([stop.signal, request.signal]);
-  await using received = await receiveContext(context.deps.spools, tar, {
-    dockerfile: request.dockerfile,
-    signal,
-  });
+  await using received = await contextOf(context.deps, tar, request, signal);
   const plan = withLabels(planStages(parseDockerfile(received.dockerfile), request.target), request.labels);
   const progress = new BuildProgress();
+  const holds: Disposable[] = [];
   const build: Build = {
     ...context,
     request,
@@ -55,7 +56,11 @@ export async function* buildImage(
     escape: plan.escape,
     context: received,
     stages: [],
+    cacheSources: new CacheSources(context.images.index, request.cacheFrom),
     auth: (domain) => authFor(request.auths, domain),
+    hold: (imageId) => {
+      holds.push(context.images.index.hold(imageId));
+    },
   };
   const work = runPlan(build, plan, names).finally(() => progress.end());
   // Its failure is thrown below, when everything it said has been passed on.
@@ -73,7 +78,23 @@ export async function* buildImage(
     stop.abort(new EngineError('canceled', 'build: the client closed the connection'));
     progress.end();
     await Promise.allSettled([work]);
+    holds.forEach((hold) => hold[Symbol.dispose]());
   }
+}
+
+/** What the client sends, or what it says where to get; then what it sends is of no interest. */
+async function contextOf(
+  deps: BuildDeps,
+  tar: Readable,
+  { remote, dockerfile }: BuildRequest,
+  signal: AbortSignal,
+): Promise<ReceivedContext> {
+  if (remote === '') {
+    return await receiveContext(deps.spools, tar, { dockerfile, signal });
+  }
+  const parsed = parseRemote(remote);
+  tar.resume();
+  return await fetchContext(deps, parsed, { dockerfile, signal });
 }
 
 /** Nothing but the image's id; when it fails, all that was said. */
@@ -95,12 +116,6 @@ async function runPlan(build: Build, plan: Plan, names: readonly Reference[]): P
   const { progress, args } = build;
   const total = plan.globalArgs.length + plan.stages.reduce((sum, { steps }) => sum + 1 + steps.length, 0);
   let number = 0;
-  if (build.request.cacheFrom.length > 0) {
-    const ignored = build.request.cacheFrom.join(' ');
-    progress.say(
-      `[Warning] cache-from [${ignored}] is not used: only what was built here is taken from the cache\n`,
-    );
-  }
   const announce = ({ text }: Instruction): void => {
     number += 1;
     progress.say(`Step ${number}/${total} : ${text}`);
@@ -187,16 +202,18 @@ function dispatch(build: Build, state: StageState, instruction: Instruction): Pr
   }
 }
 
-/** Labels of the request are one more instruction of the last stage. */
+/** Labels of the request are further instructions of the last stage. */
 function withLabels(plan: Plan, labels: Readonly<Record<string, string>>): Plan {
   const last = plan.stages.at(-1);
   const keys = Object.keys(labels).toSorted();
   if (last === undefined || keys.length === 0) {
     return plan;
   }
-  const rest = keys.map((key) => `${quote(key)}=${quote(labels[key] ?? '')}`).join(' ');
-  const label: Instruction = { line: 0, name: 'LABEL', text: `LABEL ${rest}`, flags: new Map(), rest };
-  return { ...plan, stages: [...plan.stages.slice(0, -1), { ...last, steps: [...last.steps, label] }] };
+  const added = keys.map((key): Instruction => {
+    const rest = `${quote(key)}=${quote(labels[key] ?? '')}`;
+    return { line: 0, name: 'LABEL', text: `LABEL ${rest}`, flags: new Map(), rest };
+  });
+  return { ...plan, stages: [...plan.stages.slice(0, -1), { ...last, steps: [...last.steps, ...added] }] };
 }
 
 /** One word in single quotes, whatever is in it. */

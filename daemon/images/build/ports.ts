@@ -2,6 +2,7 @@ import type { Duplex, Readable } from 'node:stream';
 import type { ContainerCreateRequest } from '../../../api/types/container.ts';
 import type { ChangesRequest } from '../../../storage/archives/changes.ts';
 import type { PlaceRequest } from '../../../storage/archives/place.ts';
+import type { TarRequest } from '../../../storage/archives/jobs.ts';
 import type { ExtractRequest } from '../../../storage/archives/extract.ts';
 import type { Selected, SelectRequest } from '../../../storage/archives/select.ts';
 import type { Spool } from '../../../storage/tarballs/spool.ts';
@@ -13,7 +14,8 @@ export interface BuildContainers {
   create(
     name: string | undefined,
     body: ContainerCreateRequest,
-    options: { signal: AbortSignal },
+    /** Until `keepUntil` fires no prune takes the container. */
+    options: { signal: AbortSignal; keepUntil: AbortSignal },
   ): Promise<{ Id: string }>;
   attach(
     ref: string,
@@ -35,6 +37,10 @@ export interface BuildArchives {
   place(request: PlaceRequest, signal?: AbortSignal): Promise<void>;
   select(request: SelectRequest, signal?: AbortSignal): Promise<Selected[]>;
   extract(request: ExtractRequest, signal?: AbortSignal): Promise<void>;
+  /** `done`: the descriptors of the request may be closed. */
+  tar(request: TarRequest, done: () => void): Readable;
+  /** Deletes a directory of ours with all below it. */
+  remove(path: string): Promise<void>;
   layerFile(
     request: ChangesRequest,
     fd: number,
@@ -52,6 +58,11 @@ export interface BuildMounts {
 /** What clients send, on disk, decompressed. Satisfied by `storage/archives`. */
 export interface BuildSpools {
   spool(
+    source: Readable,
+    options: { what: string; signal: AbortSignal; seen?: (chunk: Buffer) => void },
+  ): Promise<Spool>;
+  /** The same without decompressing. */
+  raw(
     source: Readable,
     options: { what: string; signal: AbortSignal; seen?: (chunk: Buffer) => void },
   ): Promise<Spool>;

@@ -22,7 +22,7 @@ export async function pruneBuilds(context: LoadContext, filters: Filters): Promi
     const { id } = image.row;
     const isNeeded =
       index.tagsOf(id).length + index.digestsOf(id).length > 0 ||
-      index.childrenOf(id).length > 0 ||
+      index.isParent(id) ||
       deps.users(id).length > 0;
     if (index.isStep(id) && !isNeeded && passes(image)) {
       deleted.push(...(await removeQuietly(context, id)));

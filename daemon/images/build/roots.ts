@@ -102,7 +102,7 @@ export async function openWriteRoot(build: Build, imageId: string): Promise<Writ
 
 /** Topmost first. An overlay needs at least one: of an image without layers it is `empty`. */
 function lowersOf({ images }: Build, imageId: string, empty: string): string[] {
-  const layerIds = imageId === '' ? [] : images.index.find(imageId).row.layerIds;
+  const layerIds = imageId === '' ? [] : images.index.findWhole(imageId).row.layerIds;
   return layerIds.length === 0 ? [empty] : layerIds.map((id) => images.deps.layers.diff(id)).toReversed();
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { invalidArgument, notImplemented } from '../../base/errors.ts';
+import { invalidArgument } from '../../base/errors.ts';
 import { toBytes, toText, type FilesView } from '../../../storage/archives/view.ts';
 import { splitName } from '../../../storage/layers/tar/names.ts';
 import type { TarMember } from '../../../storage/layers/tar/parser.ts';
@@ -20,8 +20,12 @@ export type Source = SourceFacts &
   (
     | {
         kind: 'member';
+        /** Where the bytes of files are. */
+        fd: number;
         /** Of a file. */
         entry: ContextEntry | undefined;
+        /** ADD of it unpacks it, if it is an archive. */
+        unpacks: boolean;
         /** It, or what is below it, as members called `name` or lying in it. */
         members(name: string): TarMember[];
       }
@@ -31,34 +35,36 @@ export type Source = SourceFacts &
 const WILD = /[*?[\\]/;
 
 /** Sources within the context. Throws invalid_argument with dockerd's texts for those that are not there. */
-export function contextSources(build: Build, texts: readonly string[], instruction: string): Source[] {
-  const { tree } = build.context;
-  const failed = (why: string): Error => invalidArgument(`${instruction} failed: ${why}`);
-  const sources = texts.flatMap((text) => {
-    if (/^(?:https?|ftp):\/\//i.test(text)) {
-      throw instruction === 'ADD'
-        ? notImplemented(`ADD ${text}: fetching URLs is not supported yet: put the file into the context`)
-        : failed("source can't be a URL for COPY");
-    }
-    const path = cleanSource(text);
-    if (path === undefined) {
-      throw failed(`forbidden path outside the build context: ${text} ()`);
-    }
-    if (WILD.test(path)) {
-      return tree.matching(path).map((match) => contextSource(build, match, tree.find(match)));
-    }
-    const found = tree.find(toBytes(path));
-    if (found === undefined) {
-      throw failed(
-        `file not found in build context or excluded by .dockerignore: stat ${path}: file does not exist`,
-      );
-    }
-    return [contextSource(build, toBytes(path), found)];
-  });
-  if (sources.length === 0) {
-    throw failed('no source files were specified');
+export function contextSources(build: Build, text: string, instruction: string): Source[] {
+  const { tree, isBare } = build.context;
+  if (isBare) {
+    throw failed(instruction, 'missing build context');
   }
-  return sources;
+  const path = cleanSource(text);
+  if (path === undefined) {
+    throw failed(instruction, `forbidden path outside the build context: ${text} ()`);
+  }
+  if (WILD.test(path)) {
+    return tree.matching(path).map((match) => contextSource(build, match, tree.find(match)));
+  }
+  const found = tree.find(toBytes(path));
+  if (found === undefined) {
+    throw failed(
+      instruction,
+      `file not found in build context or excluded by .dockerignore: stat ${path}: file does not exist`,
+    );
+  }
+  return [contextSource(build, toBytes(path), found)];
+}
+
+/** A file that was downloaded: ADD puts it there as it is, even an archive. */
+export function downloadedSource(entry: ContextEntry, fd: number): Source {
+  return fileSource(entry, { name: entry.path, fd, unpacks: false });
+}
+
+/** `COPY failed: why` */
+export function failed(instruction: string, why: string): Error {
+  return invalidArgument(`${instruction} failed: ${why}`);
 }
 
 /** Sources within the files of an image, found and read by a worker. */
@@ -108,21 +114,16 @@ function contextSource(build: Build, asked: string, found: Found | undefined): S
     throw invalidArgument(`COPY failed: ${toText(asked)} is a link to nowhere in the build context`);
   }
   const { name } = splitName(asked);
+  const { fd } = build.context;
   if (entry !== undefined && entry.member.type !== 'directory') {
-    const members = (target: string): TarMember[] => [{ ...entry.member, name: target }];
-    return {
-      kind: 'member',
-      entry,
-      name,
-      isDirectory: false,
-      digest: digestOf([entry], entry.path),
-      members,
-    };
+    return fileSource(entry, { name, fd, unpacks: true });
   }
   const below = [...tree.below(found.path)];
   return {
     kind: 'member',
+    fd,
     entry: undefined,
+    unpacks: false,
     name,
     isDirectory: true,
     digest: digestOf(below, found.path),
@@ -131,6 +132,17 @@ function contextSource(build: Build, asked: string, found: Found | undefined): S
         const relative = found.path === '' ? path : path.slice(found.path.length + 1);
         return { ...member, name: target === '' ? relative : `${target}/${relative}` };
       }),
+  };
+}
+
+function fileSource(entry: ContextEntry, facts: { name: string; fd: number; unpacks: boolean }): Source {
+  return {
+    ...facts,
+    kind: 'member',
+    entry,
+    isDirectory: false,
+    digest: digestOf([entry], entry.path),
+    members: (target) => [{ ...entry.member, name: target }],
   };
 }
 

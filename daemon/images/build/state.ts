@@ -5,6 +5,7 @@ import type { LoadContext } from '../load.ts';
 import type { PullOptions } from '../pull/pull.ts';
 import type { ProgressMessage } from '../../../api/types/image.ts';
 import type { BuildArgs } from './args.ts';
+import type { CacheSources } from './cache-sources.ts';
 import type { ContextTree } from './context/tree.ts';
 import type { BuildDeps } from './ports.ts';
 import type { BuildProgress } from './progress.ts';
@@ -18,10 +19,13 @@ export interface Build {
   args: BuildArgs;
   escape: string;
   /** The files that the client sent; their bytes are in `fd`. */
-  context: { tree: ContextTree; fd: number };
+  context: { tree: ContextTree; fd: number; isBare: boolean };
   /** Images of the stages that are done, in order; names in small letters. */
   stages: { name: string; imageId: string }[];
+  cacheSources: CacheSources;
   signal: AbortSignal;
+  /** Keeps an image from being removed until the build ends. */
+  hold(imageId: string): void;
   pull(options: PullOptions): AsyncIterable<ProgressMessage>;
   auth(domain: string): RegistryAuth;
 }

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { isEngineError } from '../../base/errors.ts';
+import { invalidArgument, isEngineError } from '../../base/errors.ts';
 import { parseHeader, TAR_BLOCK } from '../../../storage/layers/tar/header.ts';
 import { toBytes, type FilesView } from '../../../storage/archives/view.ts';
 import type { Spool } from '../../../storage/tarballs/spool.ts';
@@ -14,19 +14,27 @@ export async function unpackArchive(
   {
     source,
     directory,
-    isThere,
-  }: { source: Extract<Source, { kind: 'member' }>; directory: string; isThere: boolean },
+    there,
+  }: {
+    source: Extract<Source, { kind: 'member' }>;
+    directory: string;
+    there: 'nothing' | 'directory' | 'other';
+  },
 ): Promise<boolean> {
   const { entry } = source;
-  if (entry?.member.type !== 'file' || entry.member.size < MAGIC_BYTES) {
+  // One that the context's tar holds as a sparse file is nobody's archive.
+  if (entry?.member.type !== 'file' || entry.member.size < MAGIC_BYTES || entry.member.sparse !== undefined) {
     return false;
   }
   const { deps, signal } = build;
-  await using tar = await plainTar(build, entry.member);
+  await using tar = await plainTar(build, source.fd, entry.member);
   if (tar === undefined || !(await beginsAsTar(tar))) {
     return false;
   }
-  if (!isThere) {
+  if (there === 'other') {
+    throw invalidArgument(`ADD: cannot unpack an archive into ${directory}: not a directory`);
+  }
+  if (there === 'nothing') {
     const directories = [toBytes(directory.replace(/^\/+|\/+$/g, ''))];
     await deps.archives.place(
       { view, owner: { uid: 0, gid: 0 }, directories, source: NOTHING, what: 'ADD' },
@@ -46,11 +54,12 @@ const NOTHING = { kind: 'members', fd: -1, members: [] } as const;
 
 /** The file's bytes decompressed; undefined when they only look compressed. */
 async function plainTar(
-  { deps, context, signal }: Build,
+  { deps, signal }: Build,
+  fd: number,
   { offset, size }: { offset: number; size: number },
 ): Promise<Spool | undefined> {
   const bytes: Readable = createReadStream('', {
-    fd: context.fd,
+    fd,
     start: offset,
     end: offset + size - 1,
     autoClose: false,

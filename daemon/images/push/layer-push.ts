@@ -8,6 +8,7 @@ import type { Slots } from '../slots.ts';
 /** How far a layer is on its way to the registry, for those who watch. */
 export type PushProgress =
   | { phase: 'preparing' }
+  | { phase: 'compressing'; current: number; total: number }
   | { phase: 'waiting' }
   | { phase: 'pushing'; current: number; total: number }
   | { phase: 'exists' }
@@ -25,7 +26,7 @@ export class LayerPush {
   readonly layer: LayerRow;
   readonly #deps: ImagesDeps;
   readonly #target: { repository: RemoteRepository; domain: string };
-  #progress: PushProgress = { phase: 'preparing' };
+  #progress: () => PushProgress = () => ({ phase: 'preparing' });
 
   constructor(deps: ImagesDeps, layer: LayerRow, target: { repository: RemoteRepository; domain: string }) {
     this.#deps = deps;
@@ -34,14 +35,14 @@ export class LayerPush {
   }
 
   get progress(): PushProgress {
-    return this.#progress;
+    return this.#progress();
   }
 
   /** Resolves when the repository has the layer. */
   async run(slots: Slots, signal: AbortSignal): Promise<PushedBlob> {
-    this.#progress = { phase: 'waiting' };
+    this.#progress = () => ({ phase: 'waiting' });
     return await slots.run(signal, async () => {
-      this.#progress = { phase: 'preparing' };
+      this.#progress = () => ({ phase: 'preparing' });
       return (await this.#find(signal)) ?? (await this.#mount(signal)) ?? (await this.#packAndUpload(signal));
     });
   }
@@ -55,7 +56,7 @@ export class LayerPush {
     const asked = new Map([...first, ...known].map((blob) => [blob.digest, blob.sizeBytes]));
     for (const [digest, sizeBytes] of [...asked].slice(0, MOUNTS_MAX)) {
       if (await hasBlob(repository, digest, signal)) {
-        this.#progress = { phase: 'exists' };
+        this.#progress = () => ({ phase: 'exists' });
         return { digest, sizeBytes };
       }
     }
@@ -73,7 +74,7 @@ export class LayerPush {
     for (const { digest, sizeBytes, repository: name } of elsewhere.slice(0, MOUNTS_MAX)) {
       const from = name.slice(domain.length + 1);
       if (await mountBlob(repository, { digest, from }, signal)) {
-        this.#progress = { phase: 'mounted', from };
+        this.#progress = () => ({ phase: 'mounted', from });
         return { digest, sizeBytes };
       }
     }
@@ -84,19 +85,25 @@ export class LayerPush {
     const { layers, spools } = this.#deps;
     const { repository } = this.#target;
     await using spool = await spools.open(`layer ${this.layer.diffId}`);
-    const { digest, sizeBytes } = await layers.pack(this.layer.id, this.layer.diffId, spool.fd, { signal });
+    const { digest, sizeBytes } = await layers.pack(this.layer.id, this.layer.diffId, spool.fd, {
+      signal,
+      onStart: (bytesDone) => {
+        const total = layers.tarBytes(this.layer.id);
+        this.#progress = () => ({ phase: 'compressing', current: bytesDone(), total });
+      },
+    });
     failpoint('images.push.pack');
     // The same tar makes the same blob: another engine of ours may have pushed it.
     if (await hasBlob(repository, digest, signal)) {
-      this.#progress = { phase: 'exists' };
+      this.#progress = () => ({ phase: 'exists' });
       return { digest, sizeBytes };
     }
-    this.#progress = { phase: 'pushing', current: 0, total: sizeBytes };
+    this.#progress = () => ({ phase: 'pushing', current: 0, total: sizeBytes });
     const source = fileSource({ fd: spool.fd, digest, size: sizeBytes }, (current) => {
-      this.#progress = { phase: 'pushing', current, total: sizeBytes };
+      this.#progress = () => ({ phase: 'pushing', current, total: sizeBytes });
     });
     await uploadBlob(repository, source, { signal });
-    this.#progress = { phase: 'pushed' };
+    this.#progress = () => ({ phase: 'pushed' });
     return { digest, sizeBytes };
   }
 }

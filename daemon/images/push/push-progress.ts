@@ -6,14 +6,16 @@ import { watch } from '../watch.ts';
 import type { LayerPush, PushProgress } from './layer-push.ts';
 
 /** The layers of one push as messages that clients draw bars from, while `work` runs (moby distribution/push.go). */
-export function pushProgress(
+export async function* pushProgress(
   layers: readonly LayerPush[],
   work: Promise<unknown>,
 ): AsyncGenerator<ProgressMessage> {
   const shown = new Map<LayerPush, string>();
-  return watch(work, function* changes() {
+  // All layers at once, so that their lines stand in the order of the image.
+  yield* layers.map((layer) => messageOf({ phase: 'preparing' }, idOf(layer)));
+  yield* watch(work, function* changes() {
     for (const layer of layers) {
-      const message = messageOf(layer.progress, shortId(layer.layer.diffId));
+      const message = messageOf(layer.progress, idOf(layer));
       const text = JSON.stringify(message);
       if (shown.get(layer) !== text) {
         shown.set(layer, text);
@@ -29,15 +31,10 @@ function messageOf(progress: PushProgress, id: string): ProgressMessage {
       return { status: 'Preparing', progressDetail: {}, id };
     case 'waiting':
       return { status: 'Waiting', progressDetail: {}, id };
-    case 'pushing': {
-      const { current, total } = progress;
-      return {
-        status: 'Pushing',
-        progressDetail: { current, total },
-        progress: progressBar(current, total),
-        id,
-      };
-    }
+    case 'compressing':
+      return { status: 'Preparing', ...bar(progress), id };
+    case 'pushing':
+      return { status: 'Pushing', ...bar(progress), id };
     case 'exists':
       return { status: 'Layer already exists', progressDetail: {}, id };
     case 'mounted':
@@ -47,4 +44,13 @@ function messageOf(progress: PushProgress, id: string): ProgressMessage {
     default:
       return unreachable(progress);
   }
+}
+
+function bar(done: { current: number; total: number }): Pick<ProgressMessage, 'progressDetail' | 'progress'> {
+  const { current, total } = done;
+  return { progressDetail: { current, total }, progress: progressBar(current, total) };
+}
+
+function idOf({ layer }: LayerPush): string {
+  return shortId(layer.diffId);
 }

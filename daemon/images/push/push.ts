@@ -16,6 +16,7 @@ import { invalidArgument, invariant, isEngineError, notFound } from '../../base/
 import { failpoint } from '../../base/failpoint.ts';
 import type { ImagesDeps } from '../deps.ts';
 import type { ImageIndex, ImageRecord } from '../image-index.ts';
+import type { LayerCollector } from '../layer-collector.ts';
 import type { LayerPins } from '../layer-pins.ts';
 import type { Slots } from '../slots.ts';
 import { labelsOf } from '../wire.ts';
@@ -33,6 +34,7 @@ export interface PushContext {
   deps: ImagesDeps;
   index: ImageIndex;
   pins: LayerPins;
+  collector: LayerCollector;
   /** For uploads. */
   slots: Slots;
 }
@@ -50,8 +52,8 @@ export async function* pushImages(
   const repository = new RemoteRepository(session, reference.path, 'pull,push');
   yield { status: `The push refers to repository [${canonicalRepository(reference)}]` };
   for (const row of tags) {
-    const image = context.index.get(row.imageId);
-    invariant(image !== undefined, `tag ${row.repository}:${row.tag} names no image`);
+    // It may have been removed while the ones before it were pushed.
+    const image = context.index.findWhole(row.imageId);
     yield* pushImage(context, { image, row, repository, domain: reference.domain, signal });
   }
 }
@@ -89,6 +91,8 @@ interface OnePush {
 async function* pushImage(context: PushContext, push: OnePush): AsyncGenerator<ProgressMessage> {
   const { deps, index, pins, slots } = context;
   const { image, row, repository } = push;
+  // Layers of an image that is removed meanwhile go when nothing here needs them any more.
+  await using _collect = { [Symbol.asyncDispose]: () => context.collector.collect() };
   const layers = image.row.layerIds.map((id) => index.layer(id));
   using _pin = pins.pin(image.row.layerIds);
   // The same tar more than once in an image is one blob.

@@ -1,4 +1,4 @@
-import { callHttp } from '../http-post.ts';
+import { callHttp } from '../../http/call.ts';
 import { RejectedError } from '../sink.ts';
 import { AwsCredentialSource, machineRegion } from './credentials.ts';
 import { signed } from './signature.ts';

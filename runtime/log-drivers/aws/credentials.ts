@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { errnoOf } from '../../../daemon/base/errors.ts';
-import { callHttp } from '../http-post.ts';
+import { callHttp } from '../../http/call.ts';
 import type { AwsCredentials } from './signature.ts';
 
 /** Where containers of Amazon's services ask for credentials, and where machines do. */

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -6,7 +5,6 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
-  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -15,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
+import { debootstrap, run } from '../debootstrap.ts';
 
 /** What a guest boots from. The files are shared by all runs and never written to. */
 export interface BaseImage {
@@ -29,7 +28,7 @@ export interface BaseImage {
 const PACKAGES = (
   'systemd systemd-sysv dbus udev kmod linux-image-cloud-amd64 initramfs-tools ' +
   'ca-certificates runc conmon nftables iproute2 procps tini ' +
-  'openssh-server busybox-static curl netbase python3 git libstdc++6 xz-utils bzip2'
+  'openssh-server busybox-static curl netbase python3 git libstdc++6 xz-utils bzip2 zstd'
 ).split(' ');
 /** Counted up when the code below makes something else of the same lists. */
 const RECIPE = 1;
@@ -105,7 +104,7 @@ function recipeKey(): string {
 
 function makeImage(folder: string): void {
   const root = path.join(folder, 'root');
-  run('debootstrap', '--variant=minbase', `--include=${PACKAGES.join(',')}`, 'bookworm', root, mirror());
+  debootstrap(root, PACKAGES);
   for (const [file, text] of Object.entries(FILES)) {
     mkdirSync(path.join(root, path.dirname(file)), { recursive: true });
     writeFileSync(path.join(root, file), text);
@@ -146,34 +145,4 @@ function installKey(root: string, key: string): void {
   run('ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-C', 'scripts/vm', '-f', key);
   mkdirSync(path.join(root, 'root/.ssh'), { recursive: true, mode: 0o700 });
   cpSync(`${key}.pub`, path.join(root, 'root/.ssh/authorized_keys'));
-}
-
-/** The mirror that apt uses here, so that a company's or a test machine's own is asked. */
-function mirror(): string {
-  const lists = [
-    '/etc/apt/sources.list',
-    ...readdirSync('/etc/apt/sources.list.d').map((name) => `/etc/apt/sources.list.d/${name}`),
-  ];
-  const text = lists
-    .filter((file) => existsSync(file))
-    .map((file) => readFileSync(file, 'utf8'))
-    .join('\n');
-  const found = /^(?:URIs:|deb(?: \[[^\]]*\])?) *(https?:\/\/\S+\/debian)\/?(?:\s|$)/m.exec(text)?.[1];
-  return found ?? 'http://deb.debian.org/debian';
-}
-
-/** Runs a program of the image's making; throws with its output when it fails. */
-function run(file: string, ...args: string[]): void {
-  try {
-    execFileSync(file, args, { stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 64 * 1024 * 1024 });
-  } catch (error) {
-    const { stdout = '', stderr = '' } =
-      error instanceof Error ? (error as { stdout?: unknown; stderr?: unknown }) : {};
-    throw new Error(
-      `${file} ${args[0]} failed:\n${String(stdout).slice(-2000)}${String(stderr).slice(-2000)}`,
-      {
-        cause: error,
-      },
-    );
-  }
 }

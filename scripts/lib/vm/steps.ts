@@ -127,20 +127,25 @@ async function powerCut(context: StepContext, round: number): Promise<void> {
   const { machine, protocol } = context;
   await must(machine, 'systemctl reset-failed berth.service; systemctl start berth.socket berth.service');
   const journal: string[] = [];
+  const complaints: string[] = [];
   const wanted = WORK_LINES_MIN + ((round * 7) % WORK_LINES_SPREAD) * 3;
-  const work = machine.run(`cd ${GUEST_REPOSITORY} && node --import tsx test/vm/power-work.ts ${round}`, {
+  let cut: Promise<void> | undefined;
+  await machine.run(`cd ${GUEST_REPOSITORY} && node --import tsx test/vm/power-work.ts ${round}`, {
     timeoutMs: WORK_MS_MAX,
     onLine: (line) => {
-      journal.push(line);
+      // Beside the journal come complaints of work that fails and of the connection that breaks.
+      (line.startsWith('{') ? journal : complaints).push(line);
       if (journal.length === wanted) {
-        void machine.cutPower();
+        cut ??= machine.cutPower();
       }
     },
   });
-  await work;
-  if (machine.isOn()) {
-    throw new Error(`the work ended before the power did:\n${journal.slice(-20).join('\n')}`);
+  if (cut === undefined) {
+    throw new Error(
+      `the work ended before the power did:\n${[...journal.slice(-20), ...complaints].join('\n')}`,
+    );
   }
+  await cut;
   protocol.note(`cut ${round}: after ${journal.length} acknowledged steps`);
   const started = performance.now();
   await machine.boot();

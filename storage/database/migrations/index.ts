@@ -3,6 +3,7 @@ import { initial } from './0001-initial.ts';
 import { networks } from './0002-networks.ts';
 import { registries } from './0003-registries.ts';
 import { imageParents } from './0004-image-parents.ts';
+import { volumeHolds } from './0005-volume-holds.ts';
 
 /** Every schema change in order. Add at the end, number by number; never edit one that was released. */
-export const migrations: readonly Migration[] = [initial, networks, registries, imageParents];
+export const migrations: readonly Migration[] = [initial, networks, registries, imageParents, volumeHolds];

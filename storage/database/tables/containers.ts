@@ -67,6 +67,11 @@ export function containerTable(
       named(`remove container ${id}`, () => remove.run(id));
       failpoint('database.container.remove');
     },
+    quarantined: () =>
+      quarantine
+        .list()
+        .filter(({ tableName }) => tableName === 'containers')
+        .map(({ rowKey }) => rowKey),
     all: () => quarantine.decodeAll('containers', all.all(), (raw) => raw.id, toRow),
   };
 }

@@ -31,10 +31,10 @@ export class TarChunks {
     }
   }
 
-  /** Reads at most `length` bytes straight into the chunk; 0 at the end of the file. */
-  read(fd: number, length: number): number {
+  /** Reads at most `length` bytes straight into the chunk, from a position or where the file stands; 0 at its end. */
+  read(fd: number, length: number, position: number | null = null): number {
     const wanted = Math.min(length, CHUNK_BYTES - this.#length);
-    const count = readSync(fd, this.#chunk, this.#length, wanted, null);
+    const count = readSync(fd, this.#chunk, this.#length, wanted, position);
     this.#advance(count);
     return count;
   }

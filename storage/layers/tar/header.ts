@@ -37,7 +37,7 @@ export function parseHeader(block: Buffer, what: string): TarHeader {
   const isUstar = magic === 'ustar\0';
   const isGnu = magic === 'ustar ';
   const field = (label: string, offset: number, length: number): number =>
-    number(block, offset, length, () => `${what} ${showName(name)}: ${label} field`);
+    numberField(block, offset, length, () => `${what} ${showName(name)}: ${label} field`);
   // GNU keeps other things where POSIX has the prefix.
   const prefix = isUstar ? text(block, 345, 155) : '';
   const flag = block.toString('latin1', 156, 157);
@@ -56,7 +56,7 @@ export function parseHeader(block: Buffer, what: string): TarHeader {
 }
 
 function checkSum(block: Buffer, what: string, name: string): void {
-  const expected = number(block, 148, 8, () => `${what} ${showName(name)}: checksum field`);
+  const expected = numberField(block, 148, 8, () => `${what} ${showName(name)}: checksum field`);
   let unsigned = 0;
   let signed = 0;
   for (let index = 0; index < TAR_BLOCK; index += 1) {
@@ -76,8 +76,8 @@ function text(block: Buffer, offset: number, length: number): string {
   return block.toString('latin1', offset, end === -1 || end > offset + length ? offset + length : end);
 }
 
-/** Octal digits, or base-256 (a set high bit) as GNU writes what does not fit. */
-function number(block: Buffer, offset: number, length: number, where: () => string): number {
+/** Octal digits, or base-256 (a set high bit) as GNU writes what does not fit; 0 for nothing. `where` begins errors. */
+export function numberField(block: Buffer, offset: number, length: number, where: () => string): number {
   const first = block[offset] ?? 0;
   if ((first & 0x80) !== 0) {
     return base256(block, offset, length, where);

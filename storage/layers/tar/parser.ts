@@ -4,6 +4,15 @@ import { limits } from '../../../daemon/base/limits.ts';
 import { isZeroBlock, parseHeader, TAR_BLOCK, type TarHeader } from './header.ts';
 import { showName } from './names.ts';
 import { parsePax, type PaxRecords } from './pax.ts';
+import {
+  checkExtents,
+  extentBytes,
+  GnuSparseMap,
+  PaxSparseMap,
+  toExtents,
+  type SparseExtent,
+  type SparseMapReader,
+} from './sparse.ts';
 
 export type TarEntryType = 'file' | 'link' | 'symlink' | 'character' | 'block' | 'directory' | 'fifo';
 
@@ -12,8 +21,10 @@ export interface TarMember {
   name: string;
   type: TarEntryType;
   linkName: string;
-  /** Bytes of content that follow; 0 for all but files. */
+  /** Bytes of a file; 0 for all others. */
   size: number;
+  /** Where a sparse file has data: only that follows, extent by extent. Absent = all of the file follows. */
+  sparse?: readonly SparseExtent[];
   mode: number;
   uid: number;
   gid: number;
@@ -36,8 +47,15 @@ export interface TarSink {
   memberEnd(): void;
 }
 
+/** Bytes of the member's content that are in the tar. */
+export function storedBytes({ size, sparse }: TarMember): number {
+  return sparse === undefined ? size : extentBytes(sparse);
+}
+
 const TYPES: Readonly<Record<string, TarEntryType>> = {
   '0': 'file',
+  // Sparse, in GNU's own format.
+  S: 'file',
   // "Contiguous": a plain file to everything that is not a 1980s real-time system.
   '7': 'file',
   '1': 'link',
@@ -48,7 +66,14 @@ const TYPES: Readonly<Record<string, TarEntryType>> = {
   '6': 'fifo',
 };
 
-type Expecting = 'header' | 'extension' | 'data' | 'padding' | 'secondZero' | 'trailer';
+/** `stored` = bytes behind the header, the map included where it is part of them. */
+interface SparseStart {
+  header: TarHeader;
+  map: SparseMapReader;
+  stored: number;
+}
+
+type Expecting = 'header' | 'extension' | 'sparseMap' | 'data' | 'padding' | 'secondZero' | 'trailer';
 
 /**
  * A tar parser that is pushed to: synchronous, keeps at most one header and one extended header in memory, finds
@@ -72,6 +97,8 @@ export class TarParser {
   #pax: PaxRecords = {};
   #longName: string | undefined;
   #longLink: string | undefined;
+  /** A sparse file whose map goes on in the next block. */
+  #sparse: SparseStart | undefined;
 
   /** `what` begins every error message: `layer 2 of busybox`. */
   constructor(sink: TarSink, what: string) {
@@ -106,6 +133,7 @@ export class TarParser {
   #take(bytes: Buffer): number {
     switch (this.#expecting) {
       case 'header':
+      case 'sparseMap':
       case 'secondZero':
         return this.#takeBlock(bytes);
       case 'extension':
@@ -139,6 +167,10 @@ export class TarParser {
     }
     this.#blockLength = 0;
     this.#sink.raw(this.#block);
+    if (this.#sparse !== undefined) {
+      this.#sparseBlock(this.#sparse, this.#position + count);
+      return count;
+    }
     if (isZeroBlock(this.#block)) {
       this.#expecting = this.#expecting === 'secondZero' ? 'trailer' : 'secondZero';
       return count;
@@ -158,7 +190,7 @@ export class TarParser {
     if ('xgLK'.includes(header.type)) {
       this.#beginExtension(header);
     } else {
-      this.#member(header, offset);
+      this.#beginMember(header, offset);
     }
   }
 
@@ -201,29 +233,96 @@ export class TarParser {
     this.#skipPadding();
   }
 
-  #member(header: TarHeader, offset: number): void {
-    const name = this.#pax.path ?? this.#longName ?? header.name;
-    const where = `${this.#what}: entry ${showName(name)}`;
+  #beginMember(header: TarHeader, offset: number): void {
+    const { sparse, size: stored = header.size } = this.#pax;
+    const where = this.#where(header);
+    if (stored < 0 || header.uid < 0 || header.gid < 0) {
+      throw invalidArgument(`${where}: negative size, uid or gid`);
+    }
+    if (header.type === 'S') {
+      const map = new GnuSparseMap(where);
+      const isWhole = map.take(this.#block);
+      this.#sparse = { header, map, stored };
+      this.#expecting = 'sparseMap';
+      if (isWhole) {
+        this.#endSparse(this.#sparse, offset);
+      }
+      return;
+    }
+    if (sparse === undefined) {
+      this.#member(header, { offset, size: stored });
+      return;
+    }
+    const { version, realSize = -1, numbers = [] } = sparse;
+    if (version === undefined) {
+      const file = { size: realSize, stored };
+      this.#member(header, {
+        offset,
+        size: realSize,
+        sparse: checkExtents(toExtents(numbers, where), file, where),
+      });
+      return;
+    }
+    if (version.join('.') !== '1.0') {
+      throw invalidArgument(`${where}: sparse file: version ${version.join('.')} is not known`);
+    }
+    this.#sparse = { header, map: new PaxSparseMap(realSize, where), stored };
+    this.#expecting = 'sparseMap';
+  }
+
+  #sparseBlock(sparse: SparseStart, offset: number): void {
+    // The map of pax is part of the content, that of GNU part of the header.
+    if (sparse.header.type !== 'S') {
+      sparse.stored -= TAR_BLOCK;
+    }
+    if (sparse.stored < 0) {
+      throw invalidArgument(`${this.#where(sparse.header)}: sparse file: its map does not end`);
+    }
+    if (sparse.map.take(this.#block)) {
+      this.#endSparse(sparse, offset);
+    }
+  }
+
+  #endSparse({ header, map, stored }: SparseStart, offset: number): void {
+    this.#sparse = undefined;
+    const { size, extents } = map;
+    this.#member(header, {
+      offset,
+      size,
+      sparse: checkExtents(extents, { size, stored }, this.#where(header)),
+    });
+  }
+
+  /** Begins messages about a member. */
+  #where(header: TarHeader): string {
+    return `${this.#what}: entry ${showName(this.#nameOf(header))}`;
+  }
+
+  #nameOf(header: TarHeader): string {
+    return this.#pax.sparse?.name ?? this.#pax.path ?? this.#longName ?? header.name;
+  }
+
+  #member(header: TarHeader, content: { offset: number; size: number; sparse?: SparseExtent[] }): void {
+    const name = this.#nameOf(header);
     let type = TYPES[header.type];
     if (type === undefined) {
-      const kind = header.type === 'S' ? 'sparse files' : `entries of type ${JSON.stringify(header.type)}`;
-      throw invalidArgument(`${where}: ${kind} are not supported`);
+      const kind = `entries of type ${JSON.stringify(header.type)}`;
+      throw invalidArgument(`${this.#where(header)}: ${kind} are not supported`);
     }
     // Before ustar a directory was a file with a slash at its end.
     if (type === 'file' && name.endsWith('/')) {
       type = 'directory';
     }
-    const size = this.#pax.size ?? header.size;
-    if (size < 0 || header.uid < 0 || header.gid < 0) {
-      throw invalidArgument(`${where}: negative size, uid or gid`);
+    if (type !== 'file' && content.sparse !== undefined) {
+      throw invalidArgument(`${this.#where(header)}: a sparse ${type}`);
     }
-    const contentSize = type === 'file' ? size : 0;
     const { uid = header.uid, gid = header.gid, mtime } = this.#pax;
-    this.#sink.member({
+    const member: TarMember = {
+      ...content,
       name,
       type,
       linkName: this.#pax.linkPath ?? this.#longLink ?? header.linkName,
-      size: contentSize,
+      size: type === 'file' ? content.size : 0,
       mode: header.mode & 0o7777,
       uid,
       gid,
@@ -231,15 +330,15 @@ export class TarParser {
       major: header.major,
       minor: header.minor,
       attributes: this.#pax.attributes ?? NO_ATTRIBUTES,
-      offset,
-    });
+    };
+    this.#sink.member(member);
     this.#pax = {};
     this.#longName = undefined;
     this.#longLink = undefined;
-    this.#remaining = contentSize;
-    this.#padding = paddingOf(contentSize);
+    this.#remaining = storedBytes(member);
+    this.#padding = paddingOf(this.#remaining);
     this.#expecting = 'data';
-    if (contentSize === 0) {
+    if (this.#remaining === 0) {
       this.#endData();
     }
   }

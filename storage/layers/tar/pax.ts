@@ -1,5 +1,6 @@
 import { invalidArgument } from '../../../daemon/base/errors.ts';
 import type { FileTime } from '../../../daemon/base/kernel/files.ts';
+import { sparseNumber, type PaxSparse } from './sparse.ts';
 
 /** What an extended header (POSIX.1-2001 pax) says about the entry that follows. Absent = as its ustar header says. */
 export interface PaxRecords {
@@ -11,11 +12,13 @@ export interface PaxRecords {
   mtime?: FileTime;
   /** Attribute name -> value; values are bytes, they may hold NULs and newlines. */
   attributes?: Map<string, Buffer>;
+  sparse?: PaxSparse;
 }
 
 const ATTRIBUTE_PREFIX = 'SCHILY.xattr.';
+const SPARSE_PREFIX = 'GNU.sparse.';
 
-/** Parses `LENGTH KEY=VALUE\n` records. Throws invalid_argument when one is malformed or describes a sparse file. */
+/** Parses `LENGTH KEY=VALUE\n` records. Throws invalid_argument when one is malformed. */
 export function parsePax(bytes: Buffer, what: string): PaxRecords {
   const records: PaxRecords = {};
   let position = 0;
@@ -46,8 +49,10 @@ function setRecord(records: PaxRecords, key: string, value: Buffer, what: string
     records.attributes.set(key.slice(ATTRIBUTE_PREFIX.length), Buffer.from(value));
     return;
   }
-  if (key.startsWith('GNU.sparse.')) {
-    throw invalidArgument(`${what}: sparse files (${key}) are not supported in layers`);
+  if (key.startsWith(SPARSE_PREFIX)) {
+    records.sparse ??= {};
+    setSparse(records.sparse, key.slice(SPARSE_PREFIX.length), value.toString('latin1'), what);
+    return;
   }
   // An empty value takes a record back: the ustar header counts again.
   if (value.length === 0) {
@@ -73,6 +78,44 @@ function setRecord(records: PaxRecords, key: string, value: Buffer, what: string
       // atime, ctime, uname, comment, charsets, ...: nothing that a layer's files keep.
       return;
   }
+}
+
+function setSparse(sparse: PaxSparse, key: string, text: string, what: string): void {
+  switch (key) {
+    case 'major':
+      sparse.version = [text, sparse.version?.[1]];
+      return;
+    case 'minor':
+      sparse.version = [sparse.version?.[0], text];
+      return;
+    case 'name':
+      sparse.name = text;
+      return;
+    case 'size':
+    case 'realsize':
+      sparse.realSize = sparseNumber(text, what);
+      return;
+    case 'map':
+      sparse.numbers = text === '' ? [] : text.split(',').map((number) => sparseNumber(number, what));
+      return;
+    case 'offset':
+    case 'numbytes':
+      addNumber((sparse.numbers ??= []), key, sparseNumber(text, what), what);
+      return;
+    case 'numblocks':
+      // Says how many there are; they count themselves.
+      return;
+    default:
+      throw invalidArgument(`${what}: sparse file: unknown record ${JSON.stringify(key.slice(0, 40))}`);
+  }
+}
+
+/** Version 0.0: an offset, its size, the next offset, ... */
+function addNumber(numbers: number[], key: 'offset' | 'numbytes', value: number, what: string): void {
+  if ((numbers.length % 2 === 0) !== (key === 'offset')) {
+    throw invalidArgument(`${what}: sparse file: offsets and sizes do not take turns`);
+  }
+  numbers.push(value);
 }
 
 function decimal(key: string, text: string, what: string): number {

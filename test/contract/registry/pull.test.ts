@@ -140,9 +140,18 @@ needs('docker-registry')('pull', () => {
   });
 
   it('takes plain layers, and manifests of OCI', async () => {
-    const plain = await publish(base, 'oci:1', [fileLayer('a', 'plain')], { oci: true, gzip: false });
+    const plain = await publish(base, 'oci:1', [fileLayer('a', 'plain')], { oci: true, compression: 'none' });
     await pull('oci', { tag: '1' });
     expect(await list()).toMatchObject([{ Id: plain.id }]);
+  });
+
+  it('takes layers of zstd, and knows their blobs again', async () => {
+    const layers = [fileLayer('a', 'of zstd'), fileLayer('b', Buffer.alloc(3 << 20, 'z'))];
+    const { id } = await publish(base, 'zstd:1', layers, { oci: true, compression: 'zstd' });
+    await pull('zstd', { tag: '1' });
+    expect(await list()).toMatchObject([{ Id: id }]);
+    const again = await pull('zstd', { tag: '1' });
+    expect(again.at(-1)?.status).toMatch(/^Status: Image is up to date/);
   });
 
   it('chooses from an index by platform, and keeps the digest of the index', async () => {
@@ -184,7 +193,9 @@ needs('docker-registry')('pull', () => {
   });
 
   it('R39: goes on where a connection broke off, with the rest only', async () => {
-    const big = await publish(base, 'big:1', [fileLayer('big', Buffer.alloc(3 << 20, 'x'))], { gzip: false });
+    const big = await publish(base, 'big:1', [fileLayer('big', Buffer.alloc(3 << 20, 'x'))], {
+      compression: 'none',
+    });
     const blob = `/v2/big/blobs/${big.layers[0]?.digest}`;
     proxy.plan = ({ path }, nth) => (path === blob && nth < 3 ? { kind: 'cut', bytes: 1 << 20 } : undefined);
     await pull('big', { tag: '1' });
@@ -336,7 +347,7 @@ needs('docker-registry')('pull', () => {
 
   it('R40: two pulls of one layer download it once, and the second goes on without the first', async () => {
     const shared = await publish(base, 'shared:1', [fileLayer('s', Buffer.alloc(2 << 20, 's'))], {
-      gzip: false,
+      compression: 'none',
     });
     const blob = `/v2/shared/blobs/${shared.layers[0]?.digest}`;
     let release!: () => void;

@@ -69,6 +69,11 @@ needs('docker-registry')('push', () => {
     const digest = sha256(manifest);
     const { RootFS, Id, RepoDigests } = await rig.images.inspect('app:1');
     const [bottom = '', top = ''] = (RootFS.Layers ?? []).map((layer) => layer.slice(7, 19));
+    expect(said(messages).slice(0, 3)).toEqual([
+      `The push refers to repository [${proxy.address}/first]`,
+      `Preparing ${top}`,
+      `Preparing ${bottom}`,
+    ]);
     expect(said(messages)).toEqual(
       expect.arrayContaining([
         `The push refers to repository [${proxy.address}/first]`,

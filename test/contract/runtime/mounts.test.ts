@@ -23,7 +23,7 @@ needs('root', 'overlay')('KernelMounts', () => {
 
   beforeEach(async () => {
     base = mkdtempSync(join(tmpdir(), 'bth-mounts-'));
-    mounts = new KernelMounts({ viewPoint: join(base, 'view') });
+    mounts = new KernelMounts({ viewPoint: join(base, 'view'), temporary: join(base, 'tmp') });
     await mounts.prepare();
   });
   afterEach(async () => {

@@ -174,6 +174,7 @@ needs(
         resolvConf: join(directory, 'resolv.conf'),
       },
       sharedMemory: join(directory, 'shm'),
+      subpaths: new Map(),
       volumePaths: new Map(),
     });
     const path = join(directory, id);

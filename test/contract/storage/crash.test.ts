@@ -26,7 +26,7 @@ describe('images after SIGKILL', () => {
     'images.load.rename',
     'images.load.sync',
     'images.load.commit',
-  ])('load: killed at %s leaves nothing, and the next load works', async (failpoint) => {
+  ])('R33: a load killed at %s leaves no image and no layer, and the next one works', async (failpoint) => {
     await using rig = await ImagesRig.create();
     expect(dies(rig.dataRoot, 'load', failpoint)).toBe(true);
     await rig.restart();

@@ -12,7 +12,7 @@ import { untar } from '../../support/untar.ts';
 needs('root', 'overlay')('the layer of what a container changed', () => {
   test('holds what is new or different, and a whiteout for what is gone', async () => {
     const base = mkdtempSync(join(tmpdir(), 'bth-diff-'));
-    const mounts = new KernelMounts({ viewPoint: join(base, 'view') });
+    const mounts = new KernelMounts({ viewPoint: join(base, 'view'), temporary: join(base, 'tmp') });
     await mounts.prepare();
     await using archives = new Archives();
     const folder = (name: string): string => join(base, name);

@@ -131,7 +131,7 @@ test.each([
   const env = { ...process.env, BERTH_FAILPOINTS: `${failpoint}=sigkill` };
   const { signal } = spawnSync(process.execPath, ['--import', 'tsx', script], { env, cwd: repository });
   expect(signal).toBe('SIGKILL');
-  await volumes.restore(new Set(['v']));
+  await volumes.restore(new Set(['v']), new Set());
   await volumes.populate('v', image, '/data');
   expect(describe(volumes.mountpoint('v'))).toBe(describe(join(image, 'data')));
   expect(readdirSync(join(folder, 'volumes/v'))).toEqual(['_data']);
@@ -168,7 +168,7 @@ test('restore: brings back unfinished removals, keeps strangers with data, compl
   writeFileSync(join(volumes.mountpoint('stranger'), 'data'), '');
   await volumes.beginRemove('kept');
   await volumes.beginRemove('removed');
-  await volumes.restore(new Set(['kept', 'missing']));
+  await volumes.restore(new Set(['kept', 'missing']), new Set());
   expect(readdirSync(join(folder, 'volumes')).toSorted()).toEqual(['kept', 'missing', 'stranger']);
   expect(readdirSync(volumes.mountpoint('kept'))).toEqual(['mine']);
 });
@@ -184,4 +184,65 @@ test('undoCreate takes away what create made, as far as it came, and nothing tha
   writeFileSync(join(volumes.mountpoint('adopted'), 'data'), 'kept');
   await volumes.undoCreate('adopted');
   expect(left()).toEqual(['adopted']);
+});
+
+test.each([
+  'volume.fill.folder',
+  'volume.populate.copy',
+  'volume.populate.entry',
+  'volume.fill.copied',
+  'volume.populate.moved',
+  'volume.fill.moved',
+  'volume.fill.done',
+])('a daemon killed at %s leaves a mounted file system that ends up complete', async (failpoint) => {
+  seed();
+  const disk = join(folder, 'disk');
+  mkdirSync(disk);
+  const repository = join(import.meta.dirname, '../../..');
+  const script = join(folder, 'script.mts');
+  writeFileSync(
+    script,
+    `import { LocalVolumes } from '${repository}/storage/volumes/local-volumes.ts';
+     import { rm } from 'node:fs/promises';
+     import { silentLogger } from '${repository}/daemon/base/log.ts';
+     const volumes = new LocalVolumes({
+       root: '${folder}/volumes',
+       removeTree: (path) => rm(path, { recursive: true, force: true }),
+       log: silentLogger,
+     });
+     await volumes.populateAt('${disk}', 'v', '${image}', '/data');`,
+  );
+  const nth = failpoint === 'volume.populate.entry' ? '@3' : '';
+  const env = { ...process.env, BERTH_FAILPOINTS: `${failpoint}=sigkill${nth}` };
+  const { signal, stderr } = spawnSync(process.execPath, ['--import', 'tsx', script], {
+    env,
+    cwd: repository,
+  });
+  expect([signal, stderr.toString()]).toEqual(['SIGKILL', '']);
+  await volumes.restore(new Set(), new Set(['v']));
+  await volumes.populateAt(disk, 'v', image, '/data');
+  expect(describe(disk)).toBe(describe(join(image, 'data')));
+  expect(readdirSync(join(folder, 'volumes/.filling'))).toEqual([]);
+});
+
+test('class 22: a mounted file system that holds anything is left alone, and links put in its way', async () => {
+  seed();
+  const disk = join(folder, 'disk');
+  const outside = join(folder, 'elsewhere');
+  mkdirSync(join(outside, 'entries'), { recursive: true });
+  mkdirSync(join(outside, 'directory'));
+  writeFileSync(join(outside, 'entries/secret'), 'of the host');
+  const mark = `.filling-${'0'.repeat(32)}`;
+  mkdirSync(disk);
+  mkdirSync(join(folder, 'volumes/.filling'), { recursive: true });
+  writeFileSync(join(folder, 'volumes/.filling/v'), `${mark} complete`);
+  // As somebody who writes there could make of the folder while no daemon runs.
+  execFileSync('ln', ['-s', outside, join(disk, mark)]);
+  await volumes.populateAt(disk, 'v', image, '/data');
+  expect(describe(disk)).toBe(describe(join(image, 'data')));
+  expect(readdirSync(join(outside, 'entries'))).toEqual(['secret']);
+  writeFileSync(join(disk, 'mine'), '');
+  rmSync(join(disk, 'file'));
+  await volumes.populateAt(disk, 'v', image, '/data');
+  expect(existsSync(join(disk, 'file'))).toBe(false);
 });

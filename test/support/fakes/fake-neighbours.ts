@@ -40,6 +40,7 @@ export class FakeNeighbours {
       resolve: resolveImage,
       displayName: (_id, createdFrom) => createdFrom,
       planCommit: () => ({ run: () => Promise.resolve('sha256:made') }),
+      lostLayers: () => [],
       pin: () => ({ [Symbol.dispose]: () => undefined }),
       containerRemoved: () => Promise.resolve(),
     };
@@ -167,7 +168,11 @@ export class FakeNeighbours {
         };
       },
       populate: async () => this.#called('populate'),
-      acquire: async () => this.#called('acquire'),
+      driverOf: () => 'local',
+      acquire: async (name) => {
+        this.#called('acquire');
+        return `/volumes/${name}`;
+      },
       release: async () => this.#called('release'),
       mounted: () => this.#called('mounted'),
       unmounted: () => this.#called('unmounted'),

@@ -30,6 +30,10 @@ export class FakeContainerTable implements ContainerTable {
     return [...this.rows.values()];
   }
 
+  quarantined(): string[] {
+    return [];
+  }
+
   #change(id: string, change: Partial<ContainerRow>): void {
     const row = this.rows.get(id);
     if (row !== undefined) {

@@ -38,7 +38,6 @@ const WITHOUT_ROW: Readonly<Record<string, string>> = {
   'HostConfig.IOMaximumIOps': WINDOWS,
   'HostConfig.IOMaximumBandwidth': WINDOWS,
   'HostConfig.StorageOpt': 'refused: overlayfs without project quotas limits nothing',
-  'HostConfig.Mounts.VolumeOptions.Subpath': 'refused: of API 1.45',
   'NetworkingConfig.EndpointsConfig.IPAMConfig.LinkLocalIPs': 'refused: not supported',
   'NetworkingConfig.EndpointsConfig.DriverOpts': 'refused: no driver takes any',
   'NetworkingConfig.EndpointsConfig.NetworkID': ANSWER,

@@ -8,6 +8,15 @@ const OF_DAEMON = 'canary-of-the-daemon-5f1c';
 const OF_CONTAINER = 'canary-of-a-container-8a3e';
 const environmentOf = (pid: number): string => readFileSync(`/proc/${pid}/environ`, 'utf8');
 
+/** Empty for one that has ended since it was seen: the runc that started a process. */
+function environmentWhileThere(pid: number): string {
+  try {
+    return environmentOf(pid);
+  } catch {
+    return '';
+  }
+}
+
 describeEngine(
   'environment',
   (engine) => {
@@ -29,8 +38,8 @@ describeEngine(
         const { execRoot } = engine.daemon.paths;
         const own = processes().filter(({ commandLine }) => commandLine.includes(execRoot));
         expect(own.length).toBeGreaterThanOrEqual(3);
+        expect(own.filter(({ pid }) => environmentWhileThere(pid).includes(OF_DAEMON))).toEqual([]);
         const pids = [
-          ...own.map(({ pid }) => pid),
           (await engine.inspect(id)).State.Pid,
           (await engine.inspect(tty)).State.Pid,
           (await engine.http.ok<{ Pid: number }>('GET', `/exec/${Id}/json`)).Pid,

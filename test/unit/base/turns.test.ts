@@ -15,3 +15,16 @@ test('turns: one waiter a turn of the event loop, in the order in which they ask
   }
   expect(seen).toEqual([[1], [1, 2], [1, 2, 3]]);
 });
+
+test('inPieces: the first piece at once, each of the others in a turn of its own', async () => {
+  const pieces: number[][] = [];
+  const all = new Turns().inPieces([1, 2, 3, 4, 5], 2, (piece) => pieces.push([...piece]));
+  expect(pieces).toEqual([[1, 2]]);
+  await turn();
+  expect(pieces).toEqual([
+    [1, 2],
+    [3, 4],
+  ]);
+  await all;
+  expect(pieces.flat()).toEqual([1, 2, 3, 4, 5]);
+});

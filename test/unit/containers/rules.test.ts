@@ -3,7 +3,7 @@ import { DetachScanner, parseDetachKeys } from '../../../daemon/base/stdio/detac
 import { parseMoment } from '../../../daemon/base/moment.ts';
 import { checkName, generateName } from '../../../daemon/containers/names.ts';
 import { nextRestartDelayMs, startsWithDaemon } from '../../../daemon/containers/restart-policy.ts';
-import { parseSignal } from '../../../daemon/containers/signals.ts';
+import { parseSignal } from '../../../daemon/base/signals.ts';
 import { humanDuration } from '../../../daemon/containers/status-text.ts';
 
 describe('restart policy', () => {

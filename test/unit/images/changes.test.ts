@@ -97,7 +97,6 @@ describe('changes', () => {
     ['ENV A=${', 'line 1: ENV: cannot read the variable in "${"'],
     ['EXPOSE 70000', 'line 1: EXPOSE: invalid containerPort: 70000'],
     ['EXPOSE web', 'line 1: EXPOSE: invalid containerPort: web'],
-    ['USER a b', 'line 1: USER requires exactly one argument'],
     ['VOLUME ["/a", ""]', 'line 1: VOLUME specified can not be an empty string'],
     ['ONBUILD ONBUILD RUN x', "line 1: ONBUILD: Chaining ONBUILD via `ONBUILD ONBUILD` isn't allowed"],
     ['ONBUILD FROM x', "line 1: ONBUILD: FROM isn't allowed as an ONBUILD trigger"],

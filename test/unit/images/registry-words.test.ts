@@ -93,6 +93,10 @@ it.each([
   expect(splitTerm(term)).toEqual(expected);
 });
 
+it.each(['../x', '-a.b/x', 'a..b/x', 'r.lan:port/x', ':/x'])('search of %s is refused', (term) => {
+  expect(() => splitTerm(term)).toThrow('invalid registry name ');
+});
+
 it('filters of a search', () => {
   const item = { name: 'a', description: '', is_official: true, is_automated: false, star_count: 5 };
   const filter = (filters: Record<string, string[]>): boolean =>

@@ -33,6 +33,12 @@ const LISTING = `table ip berth {
 		elements = { 10.0.0.0/24 }
 	}
 
+	set closed {
+		type ipv4_addr
+		flags interval
+		elements = { 10.0.0.0/24, 10.0.1.0/24 }
+	}
+
 	set homes {
 		type ifname . ipv4_addr
 		flags interval

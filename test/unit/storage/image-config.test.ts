@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { EngineError } from '../../../daemon/base/errors.ts';
+import { readIndex } from '../../../storage/tarballs/descriptor.ts';
 import { parseImageConfig } from '../../../storage/tarballs/image-config.ts';
+import { asObject, parseJson } from '../../../storage/tarballs/json.ts';
 import { humanSize, progressBar } from '../../../storage/tarballs/progress.ts';
+import { mutations } from '../../support/mutations.ts';
 
 const DIFF = `sha256:${'0'.repeat(64)}`;
 const good = { os: 'linux', architecture: 'amd64', rootfs: { type: 'layers', diff_ids: [DIFF] } };
@@ -79,3 +83,53 @@ describe('image configuration', () => {
     expect(progressBar(32_768, 65_536)).toBe(`[${'='.repeat(25)}>${' '.repeat(25)}]  32.77kB/65.54kB`);
   });
 });
+
+test.each([
+  [
+    'configuration',
+    {
+      ...good,
+      created: '2024-01-01T00:00:00Z',
+      config: {
+        Cmd: ['sh'],
+        Env: ['A=1'],
+        Labels: { a: 'b' },
+        Healthcheck: { Test: ['NONE'], Interval: 1e9 },
+      },
+      history: [{ created_by: 'a' }, { empty_layer: true, comment: 'c' }],
+    },
+    (bytes: Buffer) => parseImageConfig(bytes, 'x'),
+  ],
+  [
+    'index of a layout',
+    {
+      schemaVersion: 2,
+      manifests: [
+        {
+          mediaType: 'application/vnd.oci.image.manifest.v1+json',
+          digest: DIFF,
+          size: 3,
+          platform: { os: 'linux', architecture: 'amd64', variant: 'v8' },
+          annotations: { 'io.containerd.image.name': 'a:1' },
+        },
+      ],
+    },
+    (bytes: Buffer) => readIndex(asObject(parseJson(bytes, 'x'), 'x'), 'x'),
+  ],
+] as const)(
+  'class 12: whatever a tarball holds as %s is read or an error that says so',
+  (_title, whole, read) => {
+    const outcomes = { taken: 0, refused: 0 };
+    for (const text of mutations(JSON.stringify(whole), 20_000)) {
+      try {
+        read(Buffer.from(text));
+        outcomes.taken += 1;
+      } catch (error) {
+        expect(error, text).toBeInstanceOf(EngineError);
+        outcomes.refused += 1;
+      }
+    }
+    expect(outcomes.refused).toBeGreaterThan(10_000);
+    expect(Object.keys(Object.prototype)).toEqual([]);
+  },
+);

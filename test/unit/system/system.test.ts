@@ -83,6 +83,7 @@ const DEPS: SystemDeps = {
     fileSystem: (path) => (path === '/var/lib/berth' ? 'extfs' : 'wrong path'),
   },
   settings: () => SETTINGS,
+  volumeDrivers: () => Promise.resolve(['local']),
   counts: () => ({ running: 2, paused: 1, stopped: 4, images: 5 }),
   diskUsage: () => Promise.reject(new Error('not asked for here')),
   eventListeners: () => 3,

@@ -5,6 +5,7 @@ import { EventLog } from '../../../daemon/events/log.ts';
 import { checkVolumeName } from '../../../daemon/volumes/names.ts';
 import type { VolumeDirectories } from '../../../daemon/volumes/ports.ts';
 import { Volumes } from '../../../daemon/volumes/volumes.ts';
+import { VolumePlugins } from '../../../runtime/volume-plugins/volume-plugins.ts';
 import { openDatabase } from '../../../storage/database/index.ts';
 
 /** Directories as a set of names; a removal can be made to fail at its last step. */
@@ -53,8 +54,12 @@ class FakeDirectories implements VolumeDirectories {
     this.mounted.delete(name);
   }
 
-  populateMounted(name: string): Promise<void> {
-    return this.populate(`${name} from ${this.mounted.get(name)}`);
+  populateAt(mountpoint: string, name: string): Promise<void> {
+    return this.populate(`${name} from ${this.mounted.get(name)} at ${mountpoint}`);
+  }
+
+  async forgetFilling(): Promise<void> {
+    // Notes nothing.
   }
 
   async restore(known: ReadonlySet<string>): Promise<void> {
@@ -73,7 +78,16 @@ function setUp() {
   const live = new Map<string, string[]>();
   const liveUsers = (name: string) => live.get(name) ?? [];
   const questions = { users, liveUsers, sizes };
-  const deps = { journal, database, directories, ...questions, clock: systemClock, log: silentLogger };
+  const plugins = new VolumePlugins({ folders: [], timeoutMs: 1000 });
+  const deps = {
+    journal,
+    database,
+    directories,
+    plugins,
+    ...questions,
+    clock: systemClock,
+    log: silentLogger,
+  };
   const events = () =>
     database.events
       .range({ limit: 99 })
@@ -342,6 +356,6 @@ test('driver options: what an earlier daemon left mounted goes, and a volume is 
   await volumes.settle();
   expect(directories.mounted.has('disk')).toBe(false);
   await volumes.populate('disk', '/root', '/data');
-  expect(directories.populated).toEqual(['disk from /dev/sdz']);
+  expect(directories.populated).toEqual(['disk from /dev/sdz at /root/volumes/disk/_data']);
   expect(directories.mounted.has('disk')).toBe(false);
 });

@@ -10,7 +10,7 @@ export interface ContextEntry {
   /** Below the context's root, a byte string without leading slash. */
   path: string;
   member: TarMember;
-  /** sha256 of a file's content; `''` for anything else. */
+  /** sha256 of a file's content, and where that lies in a sparse one; `''` for anything else. */
   digest: string;
 }
 
@@ -78,7 +78,9 @@ export class ContextEntries implements TarSink {
     const file = this.#file;
     if (file !== undefined) {
       this.#file = undefined;
-      this.#put({ ...file.entry, digest: file.hash.digest('hex') });
+      const { sparse } = file.entry.member;
+      const extents = sparse === undefined ? '' : JSON.stringify(sparse);
+      this.#put({ ...file.entry, digest: file.hash.digest('hex') + extents });
     }
   }
 

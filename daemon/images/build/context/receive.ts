@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { invalidArgument } from '../../../base/errors.ts';
+import { invalidArgument, isEngineError } from '../../../base/errors.ts';
 import { failpoint } from '../../../base/failpoint.ts';
 import { limits } from '../../../base/limits.ts';
 import { toBytes, toText } from '../../../../storage/archives/view.ts';
@@ -15,6 +15,8 @@ export interface ReceivedContext extends AsyncDisposable {
   tree: ContextTree;
   fd: number;
   dockerfile: string;
+  /** There is nothing but the Dockerfile. */
+  isBare: boolean;
 }
 
 const IGNORE_FILE = '.dockerignore';
@@ -40,11 +42,23 @@ export async function receiveContext(
     const dockerfile = await readDockerfile(spool, all, options.dockerfile);
     const kept = withoutIgnored(entries.all, await readIgnoreFile(spool, all), options.dockerfile);
     const tree = new ContextTree(kept);
-    return { tree, fd: spool.fd, dockerfile, [Symbol.asyncDispose]: () => spool[Symbol.asyncDispose]() };
+    return {
+      tree,
+      fd: spool.fd,
+      dockerfile,
+      isBare: false,
+      [Symbol.asyncDispose]: () => spool[Symbol.asyncDispose](),
+    };
   } catch (error) {
     await spool[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** A Dockerfile without any files. */
+export function bareContext(dockerfile: string): ReceivedContext {
+  const tree = new ContextTree(new Map());
+  return { tree, fd: -1, dockerfile, isBare: true, [Symbol.asyncDispose]: () => Promise.resolve() };
 }
 
 async function readDockerfile(spool: Spool, tree: ContextTree, path: string): Promise<string> {
@@ -70,6 +84,9 @@ async function readIgnoreFile(spool: Spool, tree: ContextTree): Promise<string> 
 }
 
 function readFile(spool: Spool, { path, member }: ContextEntry, bytesMax: number): Promise<Buffer> {
+  if (member.sparse !== undefined) {
+    throw invalidArgument(`build context: ${toText(path)} is stored as a sparse file`);
+  }
   if (member.size > bytesMax) {
     throw invalidArgument(`build context: ${toText(path)} is larger than ${bytesMax} bytes`);
   }
@@ -78,18 +95,30 @@ function readFile(spool: Spool, { path, member }: ContextEntry, bytesMax: number
 
 /**
  * Without the Dockerfile and `.dockerignore` where that leaves them out. As with dockerd nothing else is taken away:
- * clients apply the file before they send, and what they send anyway is meant to be there.
+ * clients apply the file before they send, and what they send anyway is meant to be there. A file that cannot be read
+ * leaves nothing out: the client that could not read it has sent everything.
  */
 function withoutIgnored(
   entries: ReadonlyMap<string, ContextEntry>,
   ignoreFile: string,
   dockerfile: string,
 ): ReadonlyMap<string, ContextEntry> {
-  const isIgnored = ignoreTest(ignoreFile);
+  const isIgnored = testOf(ignoreFile);
   const doomed = [dockerfile, IGNORE_FILE].filter((path) => isIgnored(path));
   const kept = new Map(entries);
   for (const path of doomed) {
     kept.delete(toBytes(path));
   }
   return kept;
+}
+
+function testOf(ignoreFile: string): (path: string) => boolean {
+  try {
+    return ignoreTest(ignoreFile);
+  } catch (error) {
+    if (isEngineError(error, 'invalid_argument')) {
+      return () => false;
+    }
+    throw error;
+  }
 }

@@ -1,48 +1,87 @@
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { ContainerConfig } from '../../../../api/types/container.ts';
 import { failpoint } from '../../../base/failpoint.ts';
-import { makeChild, type LayerTar } from '../../child.ts';
+import { makeChild, repeatChild, type LayerTar } from '../../child.ts';
+import type { ImageRecord } from '../../image-index.ts';
+import { runConfig } from '../../wire.ts';
 import type { Build, StageState } from '../state.ts';
 
 /** One step of a build, decided but not done. */
 export interface Step {
   /** How containers of the image run, afterwards. */
   config: ContainerConfig;
-  /** The command that the history shows: what dockerd's container for this step would have been told to do. */
+  /**
+   * The command that the history shows: what dockerd's container for this step would have been told to do. With the
+   * parent and `config` it says all that the result depends on.
+   */
   command: string[];
   author?: string;
-  /** What else the result depends on: digests of files. */
-  inputs?: readonly string[];
   /** Makes the layer; undefined = none. */
   layer?: () => Promise<{ tar: LayerTar & AsyncDisposable; containerId: string }>;
   /** After the image is there, or could not be made. */
   done?: (isOk: boolean) => Promise<void>;
 }
 
-const NOP = ['/bin/sh', '-c'];
+const SHELL = ['/bin/sh', '-c'];
 
-/** The command of a step that runs none. */
-export function nop(text: string): string[] {
-  return [...NOP, `#(nop) ${text}`];
+/** The command of a step that runs none, as if the shell of `config` were told to do nothing. */
+export function nop(text: string, { Shell }: ContainerConfig): string[] {
+  return [...(Shell ?? SHELL), `#(nop) ${text}`];
 }
 
 /**
  * Takes the image that this step made of its parent before, or makes it. Only steps done on this engine are found: what
- * was loaded or pulled has no steps, whatever its history says.
+ * was loaded or pulled has no steps, whatever its history says, unless the client names it (`cachefrom`).
  */
 export async function commitStep(build: Build, state: StageState, step: Step): Promise<void> {
-  const { images, request, progress } = build;
+  const { request, progress } = build;
   const author = step.author ?? state.author;
   const stepKey = keyOf(step, author);
-  const known = request.nocache ? undefined : images.index.madeBy(state.imageId, stepKey);
+  const known = request.nocache ? undefined : await cached(build, state, { step, stepKey });
   if (known === undefined) {
     state.imageId = await make(build, state, { step, author, stepKey });
   } else {
     progress.say(' ---> Using cache\n');
-    state.imageId = known.row.id;
+    state.imageId = known;
   }
   state.config = step.config;
   state.author = author;
+}
+
+/** The image of a step that was made before, held. */
+async function cached(
+  build: Build,
+  { imageId: parentId }: StageState,
+  { step, stepKey }: { step: Step; stepKey: string },
+): Promise<string | undefined> {
+  const { images, cacheSources } = build;
+  const { index } = images;
+  const here = index.madeBy(parentId, stepKey);
+  const isWhole = ({ row }: ImageRecord): boolean => index.lostOf(row.layerIds).length === 0;
+  if (here !== undefined && isWhole(here) && cacheSources.allows(here)) {
+    build.hold(here.row.id);
+    return here.row.id;
+  }
+  const found = cacheSources.find(index.get(parentId), step.command.join(' '));
+  if (found === undefined || !isWhole(found.image)) {
+    return undefined;
+  }
+  const { image, position } = found;
+  if (
+    position === image.config.history.length - 1 &&
+    isDeepStrictEqual(runConfig(image.config.config), runConfig({ ...step.config }))
+  ) {
+    build.hold(image.row.id);
+    return image.row.id;
+  }
+  const { config, command } = step;
+  const containerConfig = { ...config, Cmd: command };
+  return await repeatChild(
+    images,
+    { parentId, config, containerConfig, names: [], committed: (imageId) => build.hold(imageId) },
+    found,
+  );
 }
 
 async function make(
@@ -67,6 +106,7 @@ async function make(
         createdBy: step.command.join(' '),
         names: [],
         stepKey,
+        committed: (imageId) => build.hold(imageId),
       },
       made?.tar,
       build.signal,
@@ -79,7 +119,7 @@ async function make(
   }
 }
 
-function keyOf({ config, command, inputs = [] }: Step, author: string): string {
-  const text = JSON.stringify({ version: 1, config, command, inputs, author });
+function keyOf({ config, command }: Step, author: string): string {
+  const text = JSON.stringify({ version: 2, config, command, author });
   return createHash('sha256').update(text).digest('hex');
 }

@@ -1,5 +1,6 @@
-import type { ContainerConfig } from '../../../../api/types/container.ts';
-import { applyInstruction, jsonWords, variablesOf } from '../../changes.ts';
+import type { ContainerConfig, HealthConfig } from '../../../../api/types/container.ts';
+import { formatDuration } from '../../../base/duration.ts';
+import { applyInstruction, jsonWords, pairs, variablesOf, type Change } from '../../changes.ts';
 import { expandText, splitWords } from '../../words.ts';
 import { parseArg } from '../args.ts';
 import type { Instruction } from '../dockerfile/parse.ts';
@@ -28,7 +29,7 @@ export async function configStep(build: Build, state: StageState, instruction: I
   }
   await commitStep(build, state, {
     config: resets ? { ...config, Cmd: null } : config,
-    command: nop(describe(name, change, config)),
+    command: nop(describe(name, change, config), config),
   });
 }
 
@@ -36,18 +37,20 @@ export async function maintainerStep(build: Build, state: StageState, { rest }: 
   await commitStep(build, state, {
     config: state.config,
     author: rest,
-    command: nop(`MAINTAINER ${rest}`),
+    command: nop(` MAINTAINER ${rest}`, state.config),
   });
 }
 
 /** ARG within a stage. */
 export async function argStep(build: Build, state: StageState, instruction: Instruction): Promise<void> {
-  for (const { name, fallback } of readArgs(build, instruction, stageVariables(build, state))) {
+  const declared = readArgs(build, instruction, stageVariables(build, state));
+  for (const { name, fallback } of declared) {
     build.args.declare(name, fallback);
   }
+  const words = declared.map(({ name, fallback }) => (fallback === undefined ? name : `${name}=${fallback}`));
   await commitStep(build, state, {
     config: state.config,
-    command: nop(`ARG ${instruction.rest}`),
+    command: nop(` ARG ${words.join(' ')}`, state.config),
     // A value that is used counts where it is used.
   });
 }
@@ -61,15 +64,9 @@ export function readArgs(
   return splitWords(instruction.rest, variables, where, escape).map((word) => parseArg(word, where));
 }
 
-/** The instruction as the history shows it. */
-function describe(
-  name: string,
-  {
-    rest,
-    ...options
-  }: { rest: string; where: string; variables: ReadonlyMap<string, string>; escape: string },
-  config: ContainerConfig,
-): string {
+/** The instruction as the history shows it, in dockerd's words. */
+function describe(name: string, change: Change, config: ContainerConfig): string {
+  const { rest, ...options } = change;
   switch (name) {
     case 'CMD':
       return ` CMD ${quoted(config.Cmd ?? [])}`;
@@ -79,12 +76,27 @@ function describe(
       return ` SHELL [${(config.Shell ?? []).join(' ')}]`;
     case 'VOLUME':
       return ` VOLUME [${(jsonWords(rest) ?? splitWords(rest, options.variables, options.where)).join(' ')}]`;
-    case 'ONBUILD':
+    case 'ENV':
+    case 'LABEL':
+      return ` ${name} ${pairs(change)
+        .map((pair) => pair.join('='))
+        .join(' ')}`;
+    case 'EXPOSE':
+      return ` EXPOSE ${splitWords(rest, options.variables, options.where).toSorted().join(' ')}`;
     case 'HEALTHCHECK':
-      return ` ${name} ${rest}`;
+      return ` HEALTHCHECK ${describeCheck(config.Healthcheck ?? {})}`;
+    case 'ONBUILD':
+      return ` ONBUILD ${rest}`;
     default:
       return ` ${name} ${expandText(rest, options)}`;
   }
+}
+
+/** Go's own way to print such a structure. */
+function describeCheck({ Test, Interval, Timeout, StartPeriod, Retries }: HealthConfig): string {
+  const times = [Interval, Timeout, StartPeriod].map((nanos) => `"${formatDuration(nanos ?? 0)}"`);
+  const retries = String.raw`'\x${(Retries ?? 0).toString(16).padStart(2, '0')}'`;
+  return `&{${quoted(Test ?? [])} ${times.join(' ')} ${retries}}`;
 }
 
 /** As Go's %q of a list. */

@@ -1,14 +1,17 @@
+import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
-import { errnoOf, invalidArgument } from '../../../base/errors.ts';
+import { errnoOf, invalidArgument, notImplemented } from '../../../base/errors.ts';
 import { failpoint } from '../../../base/failpoint.ts';
-import { locate } from '../../../../storage/archives/locate.ts';
+import { canonicalPath, locate } from '../../../../storage/archives/locate.ts';
 import { toBytes, toText, type FilesView } from '../../../../storage/archives/view.ts';
 import { jsonWords } from '../../changes.ts';
 import { expandText } from '../../words.ts';
+import { isRepository, isUrl } from '../context/remote.ts';
+import { downloadFile } from '../download.ts';
 import type { Instruction } from '../dockerfile/parse.ts';
 import { stageIndex } from '../dockerfile/stages.ts';
 import { openReadRoot, openWriteRoot, type WriteRoot } from '../roots.ts';
-import { contextSources, imageSources, type Source } from '../sources.ts';
+import { contextSources, downloadedSource, failed, imageSources, type Source } from '../sources.ts';
 import type { Build, StageState } from '../state.ts';
 import { findOwner } from '../owner.ts';
 import { unpackArchive } from '../unpack.ts';
@@ -22,6 +25,8 @@ interface Wanted {
   sources: string[];
   /** Absolute; a slash at its end means a directory. */
   target: string;
+  /** As it was written. */
+  written: string;
   chown: string;
 }
 
@@ -30,14 +35,44 @@ export async function filesStep(build: Build, state: StageState, instruction: In
   const wanted = read(build, state, instruction);
   const from = instruction.flags.get('from');
   if (from === undefined) {
-    const sources = contextSources(build, wanted.sources, wanted.name);
-    await commit(build, state, { wanted, sources });
+    await fromContext(build, state, wanted);
     return;
   }
   const imageId = await sourceImage(build, from);
   await using root = await openReadRoot(build, imageId);
   const sources = await imageSources(build, root.view, wanted.sources);
   await commit(build, state, { wanted, sources, sourceView: root.view });
+}
+
+/** What ADD downloads is on disk until the step is done. */
+async function fromContext(build: Build, state: StageState, wanted: Wanted): Promise<void> {
+  const { name, target } = wanted;
+  const downloads: AsyncDisposable[] = [];
+  try {
+    const sources: Source[] = [];
+    for (const text of wanted.sources) {
+      if (name === 'ADD' && isRepository(text)) {
+        throw notImplemented(
+          `ADD ${text}: repositories are a feature of BuildKit, which this engine has not`,
+        );
+      }
+      if (!isUrl(text)) {
+        sources.push(...contextSources(build, text, name));
+      } else if (name === 'COPY') {
+        throw failed(name, "source can't be a URL for COPY");
+      } else {
+        const file = await downloadFile(build, text, target);
+        downloads.push(file);
+        sources.push(downloadedSource(file.entry, file.fd));
+      }
+    }
+    if (sources.length === 0) {
+      throw failed(name, 'no source files were specified');
+    }
+    await commit(build, state, { wanted, sources });
+  } finally {
+    await Promise.all(downloads.map((file) => file[Symbol.asyncDispose]()));
+  }
 }
 
 /** WORKDIR: the directory is there afterwards. */
@@ -51,10 +86,14 @@ export async function workdirStep(build: Build, state: StageState, instruction: 
   const directory = posix.resolve(state.config.WorkingDir || '/', given);
   await commitStep(build, state, {
     config: { ...state.config, WorkingDir: directory },
-    command: nop(`WORKDIR ${directory}`),
+    command: nop(`WORKDIR ${directory}`, state.config),
     layer: async () => {
       await using root = await openWriteRoot(build, state.imageId);
-      if (statOf(root.view, directory) === 'nothing') {
+      const there = statOf(root.view, directory);
+      if (there === 'other') {
+        throw invalidArgument(`${whereOf(instruction)}: Cannot mkdir: ${directory} is not a directory`);
+      }
+      if (there === 'nothing') {
         const path = toBytes(directory.slice(1));
         await place(build, root, { directories: [path], owner: ROOT });
       }
@@ -91,12 +130,16 @@ function read(build: Build, state: StageState, instruction: Instruction): Wanted
     name,
     sources,
     target: isDirectory ? `${absolute}/` : absolute,
+    written: target,
     chown: expandText(flags.get('chown') ?? '', options),
   };
 }
 
 async function sourceImage(build: Build, from: string): Promise<string> {
   const index = stageIndex(build.stages, from);
+  if (index === undefined && /^\d+$/.test(from)) {
+    throw invalidArgument(`invalid from flag value ${from}: index out of bounds`);
+  }
   const stage = index === undefined ? undefined : build.stages[index];
   return stage?.imageId ?? (await resolveImage(build, from, build.request.platform ?? '')).row.id;
 }
@@ -107,27 +150,34 @@ async function commit(
   from: { wanted: Wanted; sources: readonly Source[]; sourceView?: FilesView },
 ): Promise<void> {
   const { wanted, sources, sourceView } = from;
-  const inputs = sources.map(({ digest }) => digest);
-  const kind = sources.length > 1 ? 'multi' : sources[0]?.isDirectory === true ? 'dir' : 'file';
+  const [first] = sources;
+  const kind = sources.length > 1 ? 'multi' : first?.isDirectory === true ? 'dir' : 'file';
+  // Without a blank behind it, as dockerd writes it.
+  const owner = wanted.chown === '' ? '' : `--chown=${wanted.chown}`;
   await commitStep(build, state, {
     config: state.config,
-    command: nop(`${wanted.name} ${kind}:${inputs.join(',')} in ${wanted.target} `),
-    inputs: [
-      wanted.name,
-      wanted.chown,
-      wanted.target,
-      ...sources.map(({ name, isDirectory }) => `${name}${isDirectory ? '/' : ''}`),
-    ],
+    command: nop(`${wanted.name} ${owner}${kind}:${digestOf(sources)} in ${wanted.written} `, state.config),
     layer: async () => {
       await using root = await openWriteRoot(build, state.imageId);
-      const owner = wanted.chown === '' ? ROOT : findOwner(build, root.view, wanted.chown);
+      const ids = wanted.chown === '' ? ROOT : findOwner(build, root.view, wanted.chown);
       for (const source of sources) {
-        await placeSource(build, root, { wanted, source, owner, ...(sourceView && { sourceView }) });
+        await placeSource(build, root, { wanted, source, owner: ids, ...(sourceView && { sourceView }) });
       }
       failpoint('images.build.copied');
       return { tar: await root.layer(), containerId: '' };
     },
   });
+}
+
+/** Of all that the sources bring: names, contents, and whether ADD unpacks them. */
+function digestOf(sources: readonly Source[]): string {
+  const facts = sources.map((source) => [
+    source.name,
+    source.isDirectory,
+    source.kind === 'member' && source.unpacks,
+    source.digest,
+  ]);
+  return createHash('sha256').update(JSON.stringify(facts)).digest('hex');
 }
 
 async function placeSource(
@@ -137,9 +187,9 @@ async function placeSource(
 ): Promise<void> {
   const { wanted, source, owner, sourceView } = options;
   const there = statOf(root.view, wanted.target);
-  if (wanted.name === 'ADD' && source.kind === 'member' && !source.isDirectory) {
+  if (wanted.name === 'ADD' && source.kind === 'member' && source.unpacks) {
     const directory = wanted.target;
-    if (await unpackArchive(build, root.view, { source, directory, isThere: there === 'directory' })) {
+    if (await unpackArchive(build, root.view, { source, directory, there })) {
       return;
     }
   }
@@ -147,7 +197,8 @@ async function placeSource(
     throw invalidArgument(`${wanted.name}: cannot copy to non-directory: ${wanted.target}`);
   }
   const isInside = !source.isDirectory && (wanted.target.endsWith('/') || there === 'directory');
-  const path = toBytes(wanted.target.replace(/^\/+|\/+$/g, ''));
+  // A link at the end of it is followed, also to where nothing is yet.
+  const path = canonicalPath(root.view, toBytes(wanted.target)).slice(1);
   const name = isInside ? [path, source.name].filter((part) => part !== '').join('/') : path;
   const directories = source.isDirectory && there === 'nothing' ? [path] : [];
   await place(build, root, {
@@ -155,7 +206,7 @@ async function placeSource(
     directories,
     source:
       source.kind === 'member'
-        ? { kind: 'members', fd: build.context.fd, members: source.members(name) }
+        ? { kind: 'members', fd: source.fd, members: source.members(name) }
         : { kind: 'tree', view: sourceView ?? root.view, items: [{ path: source.path, name }] },
   });
 }

@@ -6,7 +6,7 @@ import { hostPlatform } from '../../../../storage/tarballs/platform.ts';
 import type { ImageRecord } from '../../image-index.ts';
 import { runConfig } from '../../wire.ts';
 import { expandText } from '../../words.ts';
-import { stageIndex, type Stage } from '../dockerfile/stages.ts';
+import type { Stage } from '../dockerfile/stages.ts';
 import type { Build, StageState } from '../state.ts';
 
 const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -20,8 +20,8 @@ export async function fromStep(build: Build, stage: Stage): Promise<StageState> 
     throw invalidArgument(`base name (${stage.base}) should not be blank`);
   }
   const platform = expandText(stage.platform, { variables, where }) || (build.request.platform ?? '');
-  const earlier = stageIndex(build.stages, base);
-  const imageId = earlier === undefined ? undefined : build.stages[earlier]?.imageId;
+  // By its name only: a number is an image.
+  const imageId = build.stages.find(({ name }) => name !== '' && name === base.toLowerCase())?.imageId;
   const image =
     imageId === undefined
       ? base === 'scratch'
@@ -37,12 +37,16 @@ export async function fromStep(build: Build, stage: Stage): Promise<StageState> 
   };
 }
 
-/** An image by name or id: what is here is taken unless the client asked to pull. */
+/** An image by name or id, held for this build: what is here is taken unless the client asked to pull. */
 export async function resolveImage(build: Build, ref: string, platform: string): Promise<ImageRecord> {
   const { index } = build.images;
+  const held = (image: ImageRecord): ImageRecord => {
+    build.hold(image.row.id);
+    return image;
+  };
   if (!build.request.pull) {
     try {
-      return refuseOtherPlatform(index.find(ref), ref, platform);
+      return held(refuseOtherPlatform(index.findWhole(ref), ref, platform));
     } catch (error) {
       if (!isEngineError(error, 'not_found')) {
         throw error;
@@ -54,7 +58,7 @@ export async function resolveImage(build: Build, ref: string, platform: string):
   for await (const message of build.pull(options)) {
     build.progress.send(message);
   }
-  return index.find(ref);
+  return held(index.find(ref));
 }
 
 function refuseOtherPlatform(image: ImageRecord, ref: string, platform: string): ImageRecord {

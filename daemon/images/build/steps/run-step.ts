@@ -65,7 +65,7 @@ export async function runStep(build: Build, state: StageState, instruction: Inst
 async function run(build: Build, body: ContainerCreateRequest, command: readonly string[]): Promise<string> {
   const { deps, progress, signal, request } = build;
   failpoint('images.build.run');
-  const { Id } = await deps.containers.create(undefined, body, { signal });
+  const { Id } = await deps.containers.create(undefined, body, { signal, keepUntil: signal });
   const kill = (): void => {
     // It may have ended by itself.
     deps.containers.kill(Id, {}).catch((error: unknown) => {

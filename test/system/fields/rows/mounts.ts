@@ -242,6 +242,17 @@ export const mountRows: readonly FieldRow[] = [
     },
     { Labels: { a: '1' }, Driver: 'local' },
   ),
+  {
+    field: 'HostConfig.Mounts.VolumeOptions.Subpath',
+    ask: async (world) => {
+      const neighbour = await world.neighbour({ Binds: ['parted:/v'] });
+      await world.engine.exec(neighbour, ['sh', '-c', 'mkdir -p /v/a/b && echo hello >/v/a/b/c']);
+      const VolumeOptions = { Subpath: 'a/b' };
+      return { HostConfig: { Mounts: [{ Type: 'volume', Source: 'parted', Target: AT, VolumeOptions }] } };
+    },
+    observe: (look) => look.inside('cat', `${AT}/c`),
+    expected: 'hello',
+  },
   mountRow(
     ['TmpfsOptions.SizeBytes', 'TmpfsOptions.Mode'],
     'tmpfs',

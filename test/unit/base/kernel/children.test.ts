@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import { adoptOrphans, endOf, expectChildren } from '../../../../daemon/base/kernel/children.ts';
 import { Poller } from '../../../../daemon/base/kernel/poller.ts';
@@ -33,6 +35,27 @@ describe('children', () => {
     // Longer than a sweep takes to come.
     await sleep(1500);
     expect(await endOf(pid, new Poller())).toBe(5);
+  });
+
+  it('sweep: a child of another thread is left to that thread, however long it looks away', async () => {
+    using _adopting = adoptOrphans();
+    const code = `
+      const { spawn } = require('node:child_process');
+      const { parentPort, workerData } = require('node:worker_threads');
+      import('tsx/esm/api').then(({ register }) => { register(); return import(workerData); }).then((children) => {
+        const expected = children.expectChildren();
+        const child = spawn('/bin/sh', ['-c', 'exit 5']);
+        children.claimChild(child.pid);
+        expected[Symbol.dispose]();
+        child.once('exit', (exitCode) => parentPort.postMessage(exitCode));
+        // Longer than a sweep takes to come.
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);
+      });`;
+    const module = new URL('../../../../daemon/base/kernel/children.ts', import.meta.url).href;
+    const worker = new Worker(code, { eval: true, workerData: module, execArgv: [] });
+    const [exitCode] = (await once(worker, 'message')) as [number];
+    await worker.terminate();
+    expect(exitCode).toBe(5);
   });
 
   it('orphans: one that somebody waits for tells its exit code, another is taken away', async () => {

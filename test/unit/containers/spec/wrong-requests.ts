@@ -222,7 +222,6 @@ export const wrongHosts: readonly [HostConfig, string][] = [
   [{ Cgroup: 'container:x' }, 'Cgroup is not supported yet: container:x'],
   [{ CgroupParent: `/a\n/b` }, 'invalid CgroupParent: /a\n/b: not a path of cgroups'],
   [{ Cgroup: 'container:neighbour' }, 'Cgroup is not supported yet: container:neighbour'],
-  [{ VolumeDriver: 'nfs' }, 'VolumeDriver: error looking up volume plugin nfs: plugin "nfs" not found'],
   [{ Binds: [':/x'] }, "invalid volume specification: ':/x'"],
   [{ Binds: ['/a:/b:ro:z'] }, "invalid volume specification: '/a:/b:ro:z'"],
   [{ Binds: ['/a:ro'] }, "invalid volume specification: '/a:ro'"],
@@ -302,7 +301,7 @@ export const wrongHosts: readonly [HostConfig, string][] = [
   ],
   [{ Mounts: [{ Type: 'image', Source: 'a', Target: '/x' }] }, 'Mounts.Type is not supported yet: image'],
   [
-    { Mounts: [{ Type: 'volume', Source: 'ab', Target: '/x', VolumeOptions: { Subpath: 'y' } }] },
-    'Mounts.VolumeOptions.Subpath is not supported yet: y',
+    { Mounts: [{ Type: 'volume', Source: 'ab', Target: '/x', VolumeOptions: { Subpath: 'y/../..' } }] },
+    'invalid mount config for type "volume": subpath must be a relative path within the volume',
   ],
 ];

@@ -30,6 +30,8 @@ test('createArgv asks for a log, an exit file and the stdin mode', () => {
       "--runtime=/usr/sbin/runc",
       "--runtime-arg=--root",
       "--runtime-arg=/run/berth/runc",
+      "--runtime-arg=--log",
+      "--runtime-arg=/dev/null",
       "--bundle=/run/berth/containers/ID",
       "--container-pidfile=/run/berth/containers/ID/pid",
       "--conmon-pidfile=/run/berth/containers/ID/monitor.pid",
@@ -44,7 +46,7 @@ test('createArgv asks for a log, an exit file and the stdin mode', () => {
     ]
   `);
   const plain = { ...request, terminal: false, stdin: false, leaveStdinOpen: false, logPath: null };
-  expect(createArgv({ ...settings, systemdCgroup: false }, plain).slice(12)).toMatchInlineSnapshot(`
+  expect(createArgv({ ...settings, systemdCgroup: false }, plain).slice(14)).toMatchInlineSnapshot(`
     [
       "--no-sync-log",
       "--exit-dir=/run/berth/exits",
@@ -66,6 +68,8 @@ test('execArgv keeps no log, and waits to be attached to only where it holds the
       "--runtime=/usr/sbin/runc",
       "--runtime-arg=--root",
       "--runtime-arg=/run/berth/runc",
+      "--runtime-arg=--log",
+      "--runtime-arg=/dev/null",
       "--bundle=/run/berth/containers/ID/exec/E",
       "--container-pidfile=/run/berth/containers/ID/exec/E/pid",
       "--conmon-pidfile=/run/berth/containers/ID/exec/E/monitor.pid",
@@ -79,7 +83,7 @@ test('execArgv keeps no log, and waits to be attached to only where it holds the
     ]
   `);
   const [passed, dropped] = (['passed', 'dropped'] as const).map((output) =>
-    execArgv(settings, { ...request, output }).slice(13),
+    execArgv(settings, { ...request, output }).slice(15),
   );
   expect({ passed, dropped }).toEqual({
     passed: ['--exec', `--exec-process-spec=${bundle.config}`, '--log-path=passthrough'],

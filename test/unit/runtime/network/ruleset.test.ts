@@ -51,6 +51,7 @@ describe('rebuildCommands()', () => {
     });
     expect(commands.match(/^(flush|delete) .*/gm)).toEqual([
       'flush chain ip berth guard',
+      'flush chain ip berth inside',
       'flush chain ip berth inbound',
       'flush chain ip berth local',
       'flush chain ip berth publish',
@@ -63,6 +64,7 @@ describe('rebuildCommands()', () => {
       'flush set ip berth subnets',
       'flush set ip berth homes',
       'flush set ip berth masqueraded',
+      'flush set ip berth closed',
       'flush set ip berth together',
     ]);
     expect(commands.split('\n').at(-1)).toBe(
@@ -93,11 +95,13 @@ describe('bridgeCommands()', () => {
       'add element ip t subnets { 172.17.0.0/16 }',
       'add element ip t homes { "berth0" . 172.17.0.0/16 }',
       'add element ip t masqueraded { 172.17.0.0/16 }',
+      'add element ip t closed { 172.17.0.0/16 }',
       'add element ip6 t bridges { "berth0" }',
       'add element ip6 t together { "berth0" . "berth0" }',
       'add element ip6 t subnets { fd00::/64 }',
       'add element ip6 t homes { "berth0" . fd00::/64 }',
       'add element ip6 t masqueraded { fd00::/64 }',
+      'add element ip6 t closed { fd00::/64 }',
     ]);
   });
 
@@ -109,6 +113,7 @@ describe('bridgeCommands()', () => {
       'delete element ip t internal { "berth0" }',
       'delete element ip t subnets { 172.17.0.0/16 }',
       'delete element ip t homes { "berth0" . 172.17.0.0/16 }',
+      'delete element ip t closed { 172.17.0.0/16 }',
     ]);
   });
 });

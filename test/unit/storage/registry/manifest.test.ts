@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { EngineError } from '../../../../daemon/base/errors.ts';
 import { parseManifest } from '../../../../storage/registry/manifest.ts';
+import { mutations } from '../../../support/mutations.ts';
 
 const TYPE = 'application/vnd.oci.image.manifest.v1+json';
 const digest = `sha256:${'a'.repeat(64)}`;
@@ -85,33 +86,8 @@ it.each([
 });
 
 it('class 12: whatever a registry sends is a manifest or an error that says so', () => {
-  const text = JSON.stringify(manifest);
-  const pieces = [
-    'null',
-    '-1',
-    '1e400',
-    '{}',
-    '[]',
-    '"__proto__"',
-    '\\u0000',
-    '{"size":',
-    'sha256:',
-    '\uFFFD',
-    '[[[[',
-  ];
-  let random = 42;
-  const next = (max: number): number => {
-    // A generator that repeats itself exactly (Numerical Recipes).
-    random = (Math.imul(random, 1_664_525) + 1_013_904_223) >>> 0;
-    return random % max;
-  };
   const outcomes = { taken: 0, refused: 0 };
-  for (let round = 0; round < 5000; round += 1) {
-    let bytes = text;
-    for (let change = 0; change <= next(3); change += 1) {
-      const at = next(bytes.length);
-      bytes = bytes.slice(0, at) + (pieces[next(pieces.length)] ?? '') + bytes.slice(at + next(12));
-    }
+  for (const bytes of mutations(JSON.stringify(manifest), 5000)) {
     try {
       parseManifest(Buffer.from(bytes), { where: 'x', contentType: TYPE });
       outcomes.taken += 1;

@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import { invalidArgument } from '../base/errors.ts';
+import { invalidArgument } from './errors.ts';
 
 /** Of real-time signals only the bounds have names of their own; the others count from them (signal(7)). */
 const REALTIME_MIN = 34;

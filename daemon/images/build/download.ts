@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto';
+import { posix } from 'node:path';
+import { download, showUrl } from '../../../storage/downloads/download.ts';
+import { toBytes } from '../../../storage/archives/view.ts';
+import { progressBar } from '../../../storage/tarballs/progress.ts';
+import { invalidArgument } from '../../base/errors.ts';
+import { failpoint } from '../../base/failpoint.ts';
+import type { ContextEntry } from './context/entries.ts';
+import type { BuildProgress } from './progress.ts';
+import type { Build } from './state.ts';
+
+/** A file of ADD by URL, on disk. */
+export interface DownloadedFile extends AsyncDisposable {
+  entry: ContextEntry;
+  fd: number;
+}
+
+/** dockerd's name for what has none. */
+const UNNAMED = '__unnamed__';
+const PROGRESS_MS = 200;
+
+/**
+ * Gets what ADD names by URL: a file of root's, mode 0600, of the time that the server says (`Last-Modified`), called
+ * as the last part of the URL's path. Throws invalid_argument when it has no name and `target` needs one, and as
+ * `download`.
+ */
+export async function downloadFile(build: Build, text: string, target: string): Promise<DownloadedFile> {
+  if (!URL.canParse(text)) {
+    throw invalidArgument(`ADD failed: ${text} is no URL`);
+  }
+  const { deps, progress, signal } = build;
+  const url = new URL(text);
+  failpoint('images.build.add');
+  const { headers, size, body } = await download(url, signal);
+  const name = fileName(url, headers['content-disposition']);
+  if (name === '' && target.endsWith('/')) {
+    body.destroy();
+    throw invalidArgument(`ADD failed: cannot determine filename for source ${showUrl(url)}`);
+  }
+  const hash = createHash('sha256');
+  const tell = teller(progress, size);
+  const seen = (chunk: Buffer): void => {
+    hash.update(chunk);
+    tell(chunk.length);
+  };
+  const spool = await deps.spools.raw(body, { what: `ADD ${showUrl(url)}`, signal, seen });
+  progress.say('\n');
+  const path = toBytes(name || UNNAMED);
+  const entry: ContextEntry = {
+    path,
+    digest: hash.digest('hex'),
+    member: {
+      name: path,
+      type: 'file',
+      linkName: '',
+      size: spool.size,
+      mode: 0o600,
+      uid: 0,
+      gid: 0,
+      mtime: { seconds: secondsOf(headers['last-modified']), nanoseconds: 0 },
+      major: 0,
+      minor: 0,
+      attributes: new Map(),
+      offset: 0,
+    },
+  };
+  return { entry, fd: spool.fd, [Symbol.asyncDispose]: () => spool[Symbol.asyncDispose]() };
+}
+
+/** Of the URL, else of `Content-Disposition`; `''` = neither tells one. Pure. */
+export function fileName(url: URL, disposition: string | undefined): string {
+  const path = decoded(url.pathname);
+  const said = /(?:^|;)\s*filename\s*=\s*(?:"([^"]*)"|([^;\s]*))/i.exec(disposition ?? '');
+  for (const candidate of [path, said?.[1] ?? said?.[2] ?? '']) {
+    const name = candidate.endsWith('/') ? '' : posix.basename(candidate);
+    if (name !== '' && name !== '.' && name !== '..' && !name.includes('\0')) {
+      return name;
+    }
+  }
+  return '';
+}
+
+function decoded(pathname: string): string {
+  try {
+    return decodeURIComponent(pathname);
+  } catch {
+    // Not in UTF-8, or no escape at all: it stands for itself.
+    return pathname;
+  }
+}
+
+function secondsOf(lastModified: string | undefined): number {
+  const ms = Date.parse(lastModified ?? '');
+  return Number.isNaN(ms) ? 0 : Math.floor(ms / 1000);
+}
+
+function teller(progress: BuildProgress, total: number | undefined): (bytes: number) => void {
+  let current = 0;
+  let next = 0;
+  return (bytes) => {
+    current += bytes;
+    const now = performance.now();
+    if (now < next && current !== total) {
+      return;
+    }
+    next = now + PROGRESS_MS;
+    progress.send({
+      status: 'Downloading',
+      progressDetail: { current, ...(total !== undefined && { total }) },
+      ...(total !== undefined && { progress: progressBar(current, total) }),
+    });
+  };
+}

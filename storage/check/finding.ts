@@ -1,0 +1,40 @@
+/** What of a data root is hurt. */
+export type FindingKind =
+  | 'database'
+  | 'record'
+  | 'layer'
+  | 'image'
+  | 'name'
+  | 'container'
+  | 'volume'
+  | 'left-over';
+
+/** What became of a finding that was to be repaired. */
+export interface Repaired {
+  /** False: somebody has to do what `text` says. */
+  isWhole: boolean;
+  /** What was done, or has to be. */
+  text: string;
+}
+
+/** One thing that is wrong in a data root. */
+export interface Finding {
+  kind: FindingKind;
+  /** By the names people know: `layer sha256:12ab... of docker.io/library/busybox:latest`. */
+  subject: string;
+  /** What is wrong with it: ends the sentence that `subject` begins. */
+  problem: string;
+  /** What a repair would do, or what a person has to. */
+  remedy: string;
+  /** undefined: nothing here can repair it. */
+  repair?: () => Repaired | Promise<Repaired>;
+}
+
+/** The answer of a repair that leaves nothing to do. */
+export function whole(text: string): Repaired {
+  return { isWhole: true, text };
+}
+
+export function remains(text: string): Repaired {
+  return { isWhole: false, text };
+}

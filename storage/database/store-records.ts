@@ -1,0 +1,286 @@
+import { existsSync } from 'node:fs';
+import Sqlite from 'better-sqlite3';
+import { EngineError, errorText } from '../../daemon/base/errors.ts';
+import type { Logger } from '../../daemon/base/log.ts';
+import { migrations } from './migrations/index.ts';
+import { openFile, pragmaTexts } from './open-file.ts';
+import { Quarantine } from './quarantine.ts';
+import { containerTable } from './tables/containers.ts';
+import { networkTable } from './tables/networks.ts';
+import { volumeTable } from './tables/volumes.ts';
+
+export interface RecordedLayer {
+  id: number;
+  diffId: string;
+  chainId: string;
+  parentId: number | null;
+  sizeBytes: number;
+}
+
+export interface RecordedImage {
+  id: string;
+  config: Buffer;
+  sizeBytes: number;
+  /** Canonical `repository:tag`. */
+  tags: string[];
+  /** Canonical `repository@digest`. */
+  digests: string[];
+  /** By position; the layer may have no row. */
+  layerIds: number[];
+}
+
+export interface RecordedContainer {
+  id: string;
+  name: string;
+  layerIds: number[];
+}
+
+/** Rows that refer to a row that is not there. */
+export interface StrayReference {
+  table: string;
+  /** As people know it: `docker.io/library/busybox:latest`. */
+  name: string;
+  rowid: string;
+}
+
+/** Tables whose rows mean nothing without the row they refer to: what names one, and what it refers to. */
+const REFERENCES: readonly { table: string; name: string; column: string; parent: string }[] = [
+  { table: 'tags', name: "repository || ':' || tag", column: 'image_id', parent: 'images' },
+  { table: 'image_digests', name: "repository || '@' || digest", column: 'image_id', parent: 'images' },
+  { table: 'image_parents', name: 'image_id', column: 'image_id', parent: 'images' },
+  { table: 'image_layers', name: 'image_id', column: 'image_id', parent: 'images' },
+  { table: 'layer_blobs', name: "repository || '@' || digest", column: 'layer_id', parent: 'layers' },
+  { table: 'container_states', name: 'container_id', column: 'container_id', parent: 'containers' },
+  { table: 'container_layers', name: 'container_id', column: 'container_id', parent: 'containers' },
+];
+
+/** Rows that hold JSON: their table, what names them, and the test that they can be read. */
+const READABLE: readonly { table: string; key: string; isReadable: string }[] = [
+  {
+    table: 'containers',
+    key: 'id',
+    isReadable:
+      'json_valid(spec) AND EXISTS (SELECT 1 FROM container_states WHERE container_id = id AND json_valid(state))',
+  },
+  { table: 'volumes', key: 'name', isReadable: 'json_valid(options) AND json_valid(labels)' },
+  { table: 'networks', key: 'id', isReadable: 'json_valid(spec)' },
+];
+
+/**
+ * The rows of a data root as they are, right or wrong, and changes that put them right. Unlike the tables of `index.ts`
+ * it expects nothing to hold. SQLite's errors (a table that cannot be read) are EngineErrors.
+ */
+export class StoreRecords implements Disposable {
+  readonly #connection: Sqlite.Database;
+  readonly #log: Logger;
+
+  private constructor(connection: Sqlite.Database, log: Logger) {
+    this.#connection = connection;
+    this.#log = log;
+  }
+
+  /**
+   * To be read only: also while a daemon writes. Throws unavailable when the schema is not this program's, internal
+   * when the file is no database.
+   */
+  static read(path: string, log: Logger): StoreRecords {
+    if (!existsSync(path)) {
+      throw new EngineError('unavailable', `${path}: no such file`);
+    }
+    const connection = attempt(path, () => new Sqlite(path, { readonly: true, timeout: 5000 }));
+    try {
+      const schema = attempt(path, () => Number(connection.pragma('user_version', { simple: true })));
+      if (schema !== migrations.length) {
+        const text = `has schema ${schema}, this program knows ${migrations.length}: start the daemon of this version`;
+        throw new EngineError('unavailable', `database ${path} ${text}`);
+      }
+      return new StoreRecords(connection, log);
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+  }
+
+  /** To be changed. Brings indexes and schema in order, as the start of a daemon does. Throws internal for damage. */
+  static change(path: string, log: Logger): StoreRecords {
+    const connection = openFile(path, log);
+    // Rows that are put right one by one refer to what is put right later.
+    connection.pragma('foreign_keys = OFF');
+    return new StoreRecords(connection, log);
+  }
+
+  /** What SQLite finds wrong with the file. */
+  integrityProblems(): string[] {
+    return attempt(this.#connection.name, () => pragmaTexts(this.#connection, 'integrity_check'));
+  }
+
+  reindex(): void {
+    this.#connection.exec('REINDEX');
+  }
+
+  layers(): RecordedLayer[] {
+    return this.#all<RecordedLayer>(
+      `SELECT id, diff_id AS diffId, chain_id AS chainId, parent_id AS parentId, size_bytes AS sizeBytes
+       FROM layers ORDER BY id`,
+    );
+  }
+
+  images(): RecordedImage[] {
+    const list = (sql: string, id: string): string[] =>
+      this.#all<{ value: string }>(sql, id).map(({ value }) => value);
+    return this.#all<{ id: string; config: Buffer; sizeBytes: number }>(
+      'SELECT id, config, size_bytes AS sizeBytes FROM images ORDER BY id',
+    ).map((image) => ({
+      ...image,
+      tags: list("SELECT repository || ':' || tag AS value FROM tags WHERE image_id = ?", image.id),
+      digests: list(
+        "SELECT repository || '@' || digest AS value FROM image_digests WHERE image_id = ?",
+        image.id,
+      ),
+      layerIds: this.#all<{ value: number }>(
+        'SELECT layer_id AS value FROM image_layers WHERE image_id = ? ORDER BY position',
+        image.id,
+      ).map(({ value }) => value),
+    }));
+  }
+
+  containers(): RecordedContainer[] {
+    return this.#all<{ id: string; name: string }>('SELECT id, name FROM containers ORDER BY name').map(
+      (container) => ({
+        ...container,
+        layerIds: this.#all<{ value: number }>(
+          'SELECT layer_id AS value FROM container_layers WHERE container_id = ? ORDER BY position',
+          container.id,
+        ).map(({ value }) => value),
+      }),
+    );
+  }
+
+  volumes(): string[] {
+    return this.#all<{ name: string }>('SELECT name FROM volumes ORDER BY name').map(({ name }) => name);
+  }
+
+  /** Keys of quarantined rows, as `containers 4f2a...`. */
+  quarantined(): string[] {
+    return this.#all<{ value: string }>(
+      "SELECT table_name || ' ' || row_key AS value FROM quarantine ORDER BY id",
+    ).map(({ value }) => value);
+  }
+
+  /** Keys of rows that cannot be read. */
+  unreadable(): { table: string; key: string }[] {
+    return READABLE.flatMap(({ table, key, isReadable }) =>
+      this.#all<{ table: string; key: string }>(
+        `SELECT '${table}' AS "table", ${key} AS key FROM ${table} WHERE NOT (${isReadable})`,
+      ),
+    );
+  }
+
+  /** Moves them to the quarantine table. */
+  quarantineUnreadable(): void {
+    const quarantine = new Quarantine(this.#connection, this.#log);
+    const atomically = (change: () => void): void => this.#connection.transaction(change)();
+    containerTable(this.#connection, quarantine, atomically).all();
+    volumeTable(this.#connection, quarantine).all();
+    networkTable(this.#connection, quarantine).all();
+    this.dropStrays();
+  }
+
+  strays(): StrayReference[] {
+    return REFERENCES.flatMap(({ table, name, column, parent }) =>
+      this.#all<StrayReference>(
+        `SELECT DISTINCT '${table}' AS "table", ${name} AS name FROM ${table}
+         WHERE ${column} NOT IN (SELECT id FROM ${parent})`,
+      ),
+    );
+  }
+
+  dropStrays(): void {
+    this.#connection.transaction(() => {
+      for (const { table, column, parent } of REFERENCES) {
+        this.#connection
+          .prepare(`DELETE FROM ${table} WHERE ${column} NOT IN (SELECT id FROM ${parent})`)
+          .run();
+      }
+    })();
+  }
+
+  /** The image with its names goes to the quarantine table: what of it can be read stays there for a person. */
+  quarantineImage(image: RecordedImage, reason: string): void {
+    const content = JSON.stringify({ ...image, config: image.config.toString('base64') });
+    this.#connection.transaction(() => {
+      this.#connection
+        .prepare(
+          'INSERT INTO quarantine (table_name, row_key, reason, content, found_at) VALUES (?, ?, ?, ?, ?)',
+        )
+        .run('images', image.id, reason, content, new Date().toISOString());
+      this.#connection.prepare('DELETE FROM images WHERE id = ?').run(image.id);
+      this.dropStrays();
+    })();
+  }
+
+  putLayer({ id, diffId, chainId, parentId, sizeBytes }: RecordedLayer): void {
+    this.#connection
+      .prepare(
+        `INSERT INTO layers (id, diff_id, chain_id, parent_id, size_bytes) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT (id) DO UPDATE SET parent_id = excluded.parent_id, size_bytes = excluded.size_bytes`,
+      )
+      .run(id, diffId, chainId, parentId, sizeBytes);
+    this.#connection.prepare('UPDATE layer_counter SET last_id = max(last_id, ?)').run(id);
+  }
+
+  /** The layers of an image, bottom first. */
+  setImageLayers(imageId: string, layerIds: readonly number[]): void {
+    this.#connection.transaction(() => {
+      this.#connection.prepare('DELETE FROM image_layers WHERE image_id = ?').run(imageId);
+      layerIds.forEach((layerId, position) => {
+        this.#connection
+          .prepare('INSERT INTO image_layers (image_id, position, layer_id) VALUES (?, ?, ?)')
+          .run(imageId, position, layerId);
+      });
+    })();
+  }
+
+  nextLayerId(): number {
+    const [row] = this.#all<{ id: number }>(
+      `UPDATE layer_counter SET last_id = max(last_id, (SELECT coalesce(max(id), 0) FROM layers)) + 1
+       RETURNING last_id AS id`,
+    );
+    return row?.id ?? 1;
+  }
+
+  removeLayer(id: number): void {
+    this.#connection.transaction(() => {
+      this.#connection.prepare('DELETE FROM layers WHERE id = ?').run(id);
+      this.dropStrays();
+    })();
+  }
+
+  /** A volume whose directory is there; what its labels and options were nobody knows. */
+  adoptVolume(name: string): void {
+    this.#connection
+      .prepare(
+        `INSERT INTO volumes (name, driver, options, labels, anonymous, created_nano)
+         VALUES (?, 'local', '{}', '{}', 0, ?)`,
+      )
+      .run(name, BigInt(Date.now()) * 1_000_000n);
+  }
+
+  [Symbol.dispose](): void {
+    this.#connection.close();
+  }
+
+  #all<Row>(sql: string, ...values: unknown[]): Row[] {
+    return attempt(this.#connection.name, () => this.#connection.prepare<unknown[], Row>(sql).all(...values));
+  }
+}
+
+function attempt<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new EngineError('internal', `database ${path} cannot be read: ${errorText(error)}`, {
+      cause: error,
+    });
+  }
+}

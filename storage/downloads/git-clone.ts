@@ -1,0 +1,183 @@
+import { mkdir, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { mustRunCommand, CommandError } from '../../daemon/base/command.ts';
+import { EngineError, notImplemented } from '../../daemon/base/errors.ts';
+import { limits } from '../../daemon/base/limits.ts';
+
+export interface GitSource {
+  /** `https://host/path.git`, `git://host/path`, `git@host:path`. */
+  remote: string;
+  /** Branch, tag or commit; never begins with `-`. */
+  ref: string;
+}
+
+const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+/** Neither local files nor programs as transports, whatever a repository's submodules say. */
+const PROTOCOLS = 'http:https:git:ssh';
+/** Nothing of the host's and nothing of the repository's is executed or asked. */
+const SETTINGS = [
+  'core.hooksPath=/dev/null',
+  'core.fsmonitor=false',
+  'credential.helper=',
+  'gc.auto=0',
+  'maintenance.auto=false',
+  'http.lowSpeedLimit=1',
+  'http.lowSpeedTime=60',
+  'advice.detachedHead=false',
+].flatMap((setting) => ['-c', setting]);
+/**
+ * git and all that it starts end with this daemon, and with the signal: they are a PID namespace of their own, whose
+ * first process is killed when its parent dies.
+ */
+const CONFINED = ['--pdeathsig', 'KILL', '--', 'unshare', '--pid', '--fork', '--kill-child=KILL', '--'];
+
+/** Exit codes of setpriv and unshare for a program that is not there. */
+const NO_PROGRAM = 127;
+
+/**
+ * Clones what `ref` names, with submodules, without history where the server can, by the host's own git: into
+ * `<directory>/tree`, which is made. Throws unavailable with what git says, not_implemented without git,
+ * resource_exhausted before the disk is full, canceled; what was written so far stays.
+ */
+export async function cloneGit(
+  source: GitSource,
+  directory: string,
+  options: { signal: AbortSignal; path?: string },
+): Promise<void> {
+  const tree = join(directory, 'tree');
+  const home = join(directory, 'home');
+  await mkdir(tree, { mode: 0o755 });
+  await mkdir(home, { mode: 0o700 });
+  using disk = new DiskWatch(directory);
+  const deadline = AbortSignal.timeout(limits.downloadTimeoutMs);
+  const signal = AbortSignal.any([options.signal, disk.signal, deadline]);
+  const path = options.path ?? PATH;
+  const run = async (what: string, ...args: string[]): Promise<void> => {
+    try {
+      await mustRunCommand(['setpriv', ...CONFINED, 'git', ...SETTINGS, ...args], {
+        cwd: tree,
+        env: environment(path, home),
+        timeoutMs: limits.downloadTimeoutMs,
+        signal,
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw failureOf(what, error);
+    }
+  };
+  try {
+    await clone(source, run);
+  } catch (error) {
+    if (options.signal.aborted) {
+      throw new EngineError('canceled', 'git: canceled', { cause: error });
+    }
+    throw deadline.aborted ? new EngineError('deadline_exceeded', 'git: took too long') : error;
+  }
+}
+
+type Run = (what: string, ...args: string[]) => Promise<void>;
+
+async function clone({ remote, ref }: GitSource, run: Run): Promise<void> {
+  await run('failed to init repo', 'init', '--quiet', '--template=');
+  await run('failed to add origin', 'remote', 'add', '--', 'origin', remote);
+  try {
+    await run('error fetching', 'fetch', '--quiet', '--depth', '1', 'origin', '--', ref);
+  } catch (error) {
+    // A plain web server has only whole histories; others say the same again.
+    if (!/^https?:/i.test(remote) || !String(error).includes('dumb http transport')) {
+      throw error;
+    }
+    await run('error fetching', 'fetch', '--quiet', 'origin', '--', ref);
+  }
+  try {
+    // By name first: on a branch, .git/HEAD says so.
+    await run('error checking out', 'checkout', '--quiet', ref, '--');
+  } catch {
+    await run('error checking out', 'checkout', '--quiet', 'FETCH_HEAD', '--');
+  }
+  await run(
+    'error initializing submodules',
+    'submodule',
+    '--quiet',
+    'update',
+    '--init',
+    '--recursive',
+    '--depth=1',
+  );
+  const plain = withoutUser(remote);
+  if (plain !== remote) {
+    // `.git` is part of the context: a COPY would keep the password in the image.
+    await run('failed to set origin', 'remote', 'set-url', '--', 'origin', plain);
+  }
+}
+
+/** The whole of it: nothing of the daemon's own, no settings or credentials of a user's. */
+function environment(path: string, home: string): Record<string, string> {
+  return {
+    PATH: path,
+    HOME: home,
+    LC_ALL: 'C',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_ALLOW_PROTOCOL: PROTOCOLS,
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_ASKPASS: 'false',
+    GIT_SSH_COMMAND: 'ssh -o BatchMode=yes',
+  };
+}
+
+function withoutUser(remote: string): string {
+  if (!URL.canParse(remote)) {
+    return remote;
+  }
+  const url = new URL(remote);
+  url.username = '';
+  url.password = '';
+  return url.href;
+}
+
+function failureOf(what: string, error: unknown): Error {
+  if (!(error instanceof CommandError)) {
+    return new EngineError('internal', `git: ${what}`, { cause: error });
+  }
+  const { stderr, exitCode } = error.result;
+  if (exitCode === NO_PROGRAM || exitCode === null) {
+    return notImplemented(
+      `building from a repository needs the programs git, setpriv and unshare on this host`,
+      {
+        cause: error,
+      },
+    );
+  }
+  const said = stderr.trim().replaceAll(/\/\/[^/@\s]*@/g, '//');
+  return new EngineError('unavailable', `${what}: ${said || `git exited with ${exitCode}`}`);
+}
+
+/** Fires its signal when the disk is nearly full. */
+class DiskWatch implements Disposable {
+  readonly #abort = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(directory: string) {
+    this.#timer = setInterval(() => void this.#look(directory), limits.gitSpaceCheckMs);
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+
+  async #look(directory: string): Promise<void> {
+    try {
+      const { bavail, bsize } = await statfs(directory);
+      if (bavail * bsize < limits.diskReserveBytes) {
+        this.#abort.abort(new EngineError('resource_exhausted', 'git: no space left on device'));
+      }
+    } catch {
+      // Its owner removed it: git has ended.
+    }
+  }
+}

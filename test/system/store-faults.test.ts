@@ -1,0 +1,213 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { describeEngine, onReference } from '../support/engine.ts';
+import { busyboxImageTar } from '../support/images.ts';
+import { differences } from '../support/oracle.ts';
+import { tar } from '../support/tar.ts';
+
+// What is done to a daemon and its files here is done to berthd.
+const suite = onReference ? test.skip : test;
+const LAYER = tar([
+  { name: 'etc/', type: '5', mode: 0o755 },
+  { name: 'etc/note', content: 'of the layer' },
+]);
+const CONTEXT = tar([
+  { name: 'Dockerfile', content: 'FROM busybox\nCOPY note /note\n' },
+  { name: 'note', content: 'of the context' },
+]);
+
+describeEngine(
+  'faults of the store',
+  (engine) => {
+    const converged = (): Promise<void> =>
+      expect.poll(() => differences(engine.daemon), { timeout: 5000 }).toEqual([]);
+    const forget = (...names: string[]): Promise<unknown> =>
+      Promise.all(names.map((name) => engine.http.request('DELETE', `/images/${name}?force=1`)));
+
+    /** Failpoints passed by an action. */
+    async function traceOf(action: () => Promise<unknown>): Promise<string[]> {
+      const { failpointTrace } = engine.daemon.paths;
+      const read = (): string[] =>
+        existsSync(failpointTrace) ? readFileSync(failpointTrace, 'utf8').trim().split('\n') : [];
+      const before = read().length;
+      await action();
+      return read().slice(before);
+    }
+
+    suite.each([
+      [
+        'load',
+        () =>
+          engine.http.ok(
+            'POST',
+            '/images/load?quiet=1',
+            busyboxImageTar({ tags: ['made:1'], extraLayers: [LAYER] }),
+          ),
+      ],
+      ['import', () => engine.http.ok('POST', '/images/create?fromSrc=-&repo=made&tag=1', LAYER)],
+      [
+        'commit',
+        async () => {
+          const { id } = await engine.run(['sh', '-c', 'echo x >/x']);
+          await engine.http.ok('POST', `/commit?container=${id}&repo=made&tag=1`);
+        },
+      ],
+      ['build', () => engine.http.ok('POST', '/build?t=made:1', CONTEXT)],
+    ])(
+      'R8: %s: the files are on the disk before the row that tells of them, and that before the answer',
+      async (_verb, act) => {
+        const trace = await traceOf(act);
+        const order = trace.filter((name) => /^images\.load\.(rename|sync|commit)$/.test(name));
+        expect(order).toEqual(['images.load.rename', 'images.load.sync', 'images.load.commit']);
+        await forget('made:1');
+        engine.daemon.arm('images.load.commit=sigkill');
+        // The answer of a daemon that dies is no answer.
+        await act().catch(() => undefined);
+        await engine.daemon.ended();
+        engine.daemon.arm('');
+        await engine.daemon.up();
+        await engine.removeAll();
+        await converged();
+        await act();
+        expect(await engine.http.ok('GET', '/images/made:1/json')).toMatchObject({ RepoTags: ['made:1'] });
+        await engine.removeAll();
+        await forget('made:1');
+        await engine.http.ok('POST', '/images/prune');
+      },
+    );
+
+    suite('R8: a removal is on the disk before its files go', async () => {
+      await engine.http.ok(
+        'POST',
+        '/images/load?quiet=1',
+        busyboxImageTar({ tags: ['made:1'], extraLayers: [LAYER] }),
+      );
+      const trace = await traceOf(() => engine.http.ok('DELETE', '/images/made:1'));
+      const order = trace.filter((name) =>
+        /^(images\.remove\.\w+|database\.transaction\.committed)$/.test(name),
+      );
+      expect(order).toEqual([
+        'images.remove.commit',
+        'database.transaction.committed',
+        'images.remove.directory',
+      ]);
+    });
+
+    suite('R10: a record that cannot be read costs that record: the daemon starts, files stay', async () => {
+      await engine.http.ok(
+        'POST',
+        '/images/load?quiet=1',
+        busyboxImageTar({ tags: ['torn:1'], extraLayers: [LAYER] }),
+      );
+      const torn = await engine.run(['sh', '-c', 'echo of days >/work']);
+      const fine = await engine.create(['true']);
+      await engine.http.ok('POST', '/networks/create', { Name: 'torn' });
+      await engine.daemon.stop();
+      const { dataRoot } = engine.daemon.paths;
+      const change = (...statements: string[]): void => {
+        const database = new Database(path.join(dataRoot, 'berth.db'));
+        statements.forEach((statement) => database.prepare(statement).run());
+        database.close();
+      };
+      change(
+        `UPDATE containers SET spec = '{' WHERE id = '${torn.id}'`,
+        "UPDATE networks SET spec = '{' WHERE name = 'torn'",
+        "UPDATE images SET config = X'00' WHERE id = (SELECT image_id FROM tags WHERE repository LIKE '%torn')",
+      );
+      await engine.daemon.up();
+      expect((await engine.list()).map(({ Id }) => Id)).toEqual([fine]);
+      expect((await engine.http.request('GET', '/images/torn:1/json')).status).toBe(404);
+      expect((await engine.http.request('GET', '/networks/torn')).status).toBe(404);
+      // Its row is kept for a person; so is what it wrote, also by later daemons.
+      await engine.daemon.restart();
+      const work = path.join(dataRoot, 'containers', torn.id, 'upper/work');
+      expect(readFileSync(work, 'utf8')).toBe('of days\n');
+      expect(await engine.run(['true'])).toMatchObject({ exitCode: 0 });
+      // The image comes back with the next load, the others when somebody repairs their rows.
+      await engine.http.ok(
+        'POST',
+        '/images/load?quiet=1',
+        busyboxImageTar({ tags: ['torn:1'], extraLayers: [LAYER] }),
+      );
+      expect(await engine.run(['cat', '/etc/note'], {}, { Image: 'torn:1' })).toMatchObject({
+        stdout: 'of the layer',
+      });
+      await engine.removeAll();
+      await forget('torn:1');
+      await engine.daemon.stop();
+      change('DELETE FROM quarantine');
+      await engine.daemon.up();
+      await converged();
+    });
+
+    suite(
+      'R28: a disk that cannot be read: save names layer and file, and nothing else suffers',
+      async () => {
+        await engine.http.ok(
+          'POST',
+          '/images/load?quiet=1',
+          busyboxImageTar({ tags: ['made:1'], extraLayers: [LAYER] }),
+        );
+        engine.daemon.arm('layers.read.content=errno(EIO)');
+        await expect(engine.http.request('GET', '/images/made:1/get')).rejects.toThrow();
+        await expect
+          .poll(() => engine.daemon.log())
+          .toMatch(/layer sha256:[0-9a-f]{64}: file \\?"[^"]+" cannot be read: EIO/);
+        expect(await engine.run(['cat', '/etc/note'], {}, { Image: 'made:1' })).toMatchObject({
+          exitCode: 0,
+        });
+        engine.daemon.arm('');
+        expect((await engine.http.request('GET', '/images/made:1/get')).status).toBe(200);
+        await engine.removeAll();
+        await forget('made:1');
+        await converged();
+      },
+    );
+
+    suite(
+      'R28: a disk that cannot remove: rm fails cleanly and can be done again, rm -f removes the record',
+      async () => {
+        const { id } = await engine.run(['true']);
+        engine.daemon.arm('containers.remove.files=errno(EIO)');
+        const refused = await engine.http.request('DELETE', `/containers/${id}`);
+        expect([refused.status, refused.text]).toEqual([
+          500,
+          expect.stringMatching(/^\{"message":"container [0-9a-f]{64}: failed to remove its files: EIO/),
+        ]);
+        expect((await engine.inspect(id)).State.Status).toBe('dead');
+        expect((await engine.http.request('DELETE', `/containers/${id}`)).status).toBe(500);
+        await engine.http.ok('DELETE', `/containers/${id}?force=1`);
+        expect(await engine.list()).toEqual([]);
+        engine.daemon.arm('');
+        await engine.daemon.restart();
+        await converged();
+        const again = await engine.run(['true']);
+        engine.daemon.arm('containers.remove.files=errno(EIO)');
+        expect((await engine.http.request('DELETE', `/containers/${again.id}`)).status).toBe(500);
+        engine.daemon.arm('');
+        await engine.http.ok('DELETE', `/containers/${again.id}`);
+        await converged();
+      },
+    );
+
+    suite(
+      'R28: a disk that cannot remove a layer: rmi is done all the same, the next start deletes the files',
+      async () => {
+        await engine.http.ok(
+          'POST',
+          '/images/load?quiet=1',
+          busyboxImageTar({ tags: ['made:1'], extraLayers: [LAYER] }),
+        );
+        engine.daemon.arm('images.remove.directory=errno(EIO)');
+        await engine.http.ok('DELETE', '/images/made:1');
+        engine.daemon.arm('');
+        expect((await engine.http.request('GET', '/images/made:1/json')).status).toBe(404);
+        await engine.daemon.restart();
+        await converged();
+      },
+    );
+  },
+  { armable: true },
+);
