@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { PATIENCE } from './test/support/patience.ts';
+import { PATIENCE, WAIT_MS } from './test/support/patience.ts';
 
 /**
  * One project per kind of test (test/README.md says what each is for). `unit` and `api` need nothing and run side by
@@ -7,6 +7,7 @@ import { PATIENCE } from './test/support/patience.ts';
  * cgroups of their own and mostly wait, and all else one after another.
  */
 const alone = { pool: 'forks', fileParallelism: false, maxWorkers: 1 } as const;
+const expect = { poll: { timeout: WAIT_MS } };
 /** As a system service there is only one engine for all. */
 const system =
   process.env['BERTH_TEST_ENGINE'] === 'service' ? alone : ({ pool: 'forks', maxWorkers: 2 } as const);
@@ -14,18 +15,27 @@ const system =
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 30_000 } },
-      { test: { name: 'api', include: ['test/api/**/*.test.ts'], pool: 'forks', testTimeout: 30_000 } },
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], expect, testTimeout: 60_000 } },
       {
-        test: { name: 'contract', include: ['test/contract/**/*.test.ts'], ...alone, testTimeout: 30_000 },
+        test: { name: 'api', include: ['test/api/**/*.test.ts'], pool: 'forks', expect, testTimeout: 60_000 },
+      },
+      {
+        test: {
+          name: 'contract',
+          include: ['test/contract/**/*.test.ts'],
+          ...alone,
+          expect,
+          testTimeout: 60_000,
+        },
       },
       {
         test: {
           name: 'system',
           include: ['test/system/**/*.test.ts'],
           ...system,
-          testTimeout: 60_000 * PATIENCE,
-          hookTimeout: 60_000 * PATIENCE,
+          expect,
+          testTimeout: 120_000 * PATIENCE,
+          hookTimeout: 120_000 * PATIENCE,
         },
       },
       {
@@ -33,6 +43,7 @@ export default defineConfig({
           name: 'clients',
           include: ['test/clients/**/*.test.ts'],
           ...alone,
+          expect,
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
@@ -42,6 +53,7 @@ export default defineConfig({
           name: 'vm',
           include: ['test/vm/**/*.test.ts'],
           ...alone,
+          expect,
           testTimeout: 120_000 * PATIENCE,
           hookTimeout: 120_000 * PATIENCE,
         },
@@ -51,6 +63,7 @@ export default defineConfig({
           name: 'faults',
           include: ['test/faults/**/*.test.ts'],
           ...alone,
+          expect,
           testTimeout: 900_000,
           hookTimeout: 120_000,
         },

@@ -83,7 +83,7 @@ export async function commitImage(deps: ImagesDeps, index: ImageIndex, image: Ne
   image.committed?.(id);
   rollback.commit();
   for (const layerId of unused) {
-    await deps.layers.removeBehind(layerId);
+    await deps.layers.remove(layerId);
   }
   return id;
 }

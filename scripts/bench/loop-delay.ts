@@ -17,11 +17,7 @@ export async function takeLoopDelay(daemon: TestDaemon): Promise<LoopDelay> {
   const file = daemon.paths.loopDelay;
   rmSync(file, { force: true });
   process.kill(daemon.pid, 'SIGUSR2');
-  await until(
-    'the event-loop delay of berthd',
-    () => existsSync(file) && readFileSync(file).length > 0,
-    2000,
-  );
+  await until('the event-loop delay of berthd', () => existsSync(file) && readFileSync(file).length > 0);
   const value: LoopDelay = JSON.parse(readFileSync(file, 'utf8'));
   return value;
 }

@@ -108,38 +108,28 @@ export class LayerStore {
     failpoint('images.load.sync');
   }
 
-  /** Removes a layer's directory; its row is already gone. Nothing there is not an error. */
+  /**
+   * Takes a layer's directory out of sight; its row is already gone. Its files are deleted in the background, and by
+   * the next start if this one dies meanwhile (`sweep`). Nothing there is not an error.
+   */
   async remove(id: number): Promise<void> {
-    const doomed = await this.#setAside(id);
-    if (doomed !== undefined) {
-      await this.#removeTree(doomed);
-    }
-  }
-
-  /** The same, deleting in the background: nobody has to wait for files that were unpacked in vain. */
-  async removeBehind(id: number): Promise<void> {
-    const doomed = await this.#setAside(id);
-    if (doomed !== undefined) {
-      this.#removeTree(doomed).catch((error: unknown) => {
-        this.#log.error({ directory: doomed, err: error }, 'files of a layer stay until the next start');
-      });
-    }
-  }
-
-  /** Where it is now; undefined when there was nothing. */
-  async #setAside(id: number): Promise<string | undefined> {
     failpoint('images.remove.directory');
     const doomed = join(this.#root, `${REMOVED}${randomBytes(8).toString('hex')}`);
     try {
-      // Out of the way first: a half-removed directory must never be taken for the layer.
+      // A half-removed directory must never be taken for the layer.
       await rename(this.directory(id), doomed);
     } catch (error) {
       if (errnoOf(error) === 'ENOENT') {
-        return undefined;
+        return;
       }
       throw error;
     }
-    return doomed;
+    this.#removeTree(doomed).catch((error: unknown) => {
+      this.#log.error(
+        { directory: doomed, err: error },
+        'files of a removed layer stay until the next start',
+      );
+    });
   }
 
   /**

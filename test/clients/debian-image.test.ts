@@ -165,7 +165,7 @@ needs(
     const before = descriptorCounts(second);
     for (const moment of ['"Downloading"', '"Extracting"', '"Pull complete"']) {
       await leaveAfter(second.http, pull, moment);
-      await expect.poll(() => differences(second), { timeout: 5000 }).toEqual([]);
+      await expect.poll(() => differences(second)).toEqual([]);
       expect(await second.http.ok('GET', '/images/json?all=1')).toEqual([]);
     }
     await expect.poll(() => descriptorGrowth(before, second), { timeout: WORKERS_GONE_MS }).toEqual({});

@@ -5,7 +5,6 @@ import { Attempt, traceOf } from './points.ts';
 import type { Point } from './points.ts';
 import { BODY, accept } from './victim.ts';
 
-const SETTLES_MS = 5000;
 /** Steps of the start itself: starting and cleaning up containers is what other verbs are killed at. */
 const OF_A_START = /^(containers\.restore|network\.(restore|prepare)|containers\.exit|database\.meta)\./;
 /** An interface that has not gone by itself yet: restart.test.ts makes one that stays. */
@@ -33,7 +32,7 @@ export async function killDuringStart(daemon: TestDaemon, point: Point): Promise
   });
   daemon.arm(`${point.name}=sigkill@${point.nth}`);
   daemon.launch();
-  await attempt.step('die there', () => daemon.ended(5000));
+  await attempt.step('die there', () => daemon.ended());
   await daemon.kill9();
   daemon.arm('');
   await attempt.step('start again', () => daemon.up());
@@ -42,9 +41,9 @@ export async function killDuringStart(daemon: TestDaemon, point: Point): Promise
     expect((await inspect(daemon, 'ended')).State).toMatchObject({ Status: 'exited', ExitCode: 137 });
     await expect.poll(async () => (await inspect(daemon, 'always')).State.Running).toBe(true);
   });
-  await attempt.converged('after the kill', SETTLES_MS);
+  await attempt.converged('after the kill');
   await attempt.step('undo', () => undo(daemon));
-  await attempt.converged('after undo', SETTLES_MS);
+  await attempt.converged('after undo');
   return attempt.problems;
 }
 

@@ -7,7 +7,6 @@ import { publicView } from './victim.ts';
 import { verbs } from './verbs.ts';
 import type { Verb } from './verb.ts';
 
-const SETTLES_MS = 2000;
 /** Where a daemon can die but nothing can fail: right after a commit of SQLite, and after the last step of a start. */
 const NOTHING_CAN_FAIL: ReadonlySet<string> = new Set([
   'database.transaction.committed',
@@ -68,16 +67,16 @@ async function failAt(daemon: TestDaemon, verb: Verb, point: Point, error: strin
   if (refusal?.includes('Timeout') === true) {
     attempt.problems.push(`no answer: ${refusal}`);
   }
-  await attempt.converged(`after ${refusal ?? 'success'}`, SETTLES_MS);
+  await attempt.converged(`after ${refusal ?? 'success'}`);
   if (refusal !== undefined) {
     await attempt.step(`effect after ${refusal}`, () => verb.checkRefused(daemon.http, before));
   }
   daemon.arm('');
   await attempt.step(`second attempt after ${refusal ?? 'success'}`, () => verb.act(daemon.http));
   await attempt.step('its effect', () => verb.verify(daemon.http));
-  await attempt.converged('after the second attempt', SETTLES_MS);
+  await attempt.converged('after the second attempt');
   await attempt.step('undo', () => verb.undo(daemon.http));
-  await attempt.converged('after undo', SETTLES_MS);
+  await attempt.converged('after undo');
   if (!daemon.isRunning()) {
     attempt.problems.push(`the daemon ended:\n${daemon.log().slice(-3000)}`);
     await daemon.up();

@@ -103,14 +103,14 @@ describeEngine('a client that leaves', (engine) => {
     for (let warmUp = 0; warmUp < 3; warmUp += 1) {
       await visit(engine, id);
     }
-    await expect.poll(() => differences(engine.daemon), { timeout: 3000 }).toEqual([]);
+    await expect.poll(() => differences(engine.daemon)).toEqual([]);
     const before = descriptorCounts(engine.daemon);
     const images = await engine.http.ok('GET', '/images/json');
     for (let repetition = 0; repetition < REPETITIONS; repetition += 1) {
       await visit(engine, id);
     }
-    await expect.poll(() => descriptorGrowth(before, engine.daemon), { timeout: 5000 }).toEqual({});
-    await expect.poll(() => differences(engine.daemon), { timeout: 3000 }).toEqual([]);
+    await expect.poll(() => descriptorGrowth(before, engine.daemon)).toEqual({});
+    await expect.poll(() => differences(engine.daemon)).toEqual([]);
     expect(await engine.http.ok('GET', '/images/json')).toEqual(images);
     expect((await engine.list()).map(({ Id }) => Id)).toEqual([id]);
   });

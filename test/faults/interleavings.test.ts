@@ -131,7 +131,7 @@ describeEngine('verbs at the same time', (engine) => {
         }
       }
       expect(problems).toEqual([]);
-      await expect.poll(() => differences(engine.daemon), { timeout: 5000 }).toEqual([]);
+      await expect.poll(() => differences(engine.daemon)).toEqual([]);
     },
     300_000,
   );

@@ -11,7 +11,6 @@ import { killDuringStart, startPoints } from './daemon-start.ts';
 import { verbs } from './verbs.ts';
 import type { Verb } from './verb.ts';
 
-const SETTLES_MS = 5000;
 const REPEATS_MAX = 5;
 
 /** To die there is to die before the commit, which is a failpoint of its own: tried once, not in each verb. */
@@ -108,16 +107,16 @@ async function killAt(daemon: TestDaemon, verb: Verb, point: Point): Promise<str
     await act();
     await sleep(limits.logCursorMs);
   }
-  await attempt.step('die there', () => daemon.ended(5000));
+  await attempt.step('die there', () => daemon.ended());
   await daemon.kill9();
   daemon.arm('');
   await attempt.step('start again', () => daemon.up());
-  await attempt.converged('after the kill', SETTLES_MS);
+  await attempt.converged('after the kill');
   await attempt.step('second attempt', () => verb.act(daemon.http));
   await attempt.step('its effect', () => verb.verify(daemon.http));
-  await attempt.converged('after the second attempt', SETTLES_MS);
+  await attempt.converged('after the second attempt');
   await attempt.step('undo', () => verb.undo(daemon.http));
-  await attempt.converged('after undo', SETTLES_MS);
+  await attempt.converged('after undo');
   return attempt.problems;
 }
 

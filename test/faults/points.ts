@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { TestDaemon } from '../support/daemon.ts';
 import { sleep, until } from '../support/http.ts';
 import { differences } from '../support/oracle.ts';
+import { WAIT_MS } from '../support/patience.ts';
 import type { Verb } from './verb.ts';
 
 /** A failpoint as `name@nth`: the nth passing since it was armed. */
@@ -112,16 +113,16 @@ export class Attempt {
     }
   }
 
-  /** Notes what the oracle still finds after `timeoutMs`. */
-  async converged(when: string, timeoutMs: number): Promise<void> {
-    const found = await remains(this.#daemon, timeoutMs);
+  /** Notes what the oracle still finds after all patience. */
+  async converged(when: string): Promise<void> {
+    const found = await remains(this.#daemon);
     this.problems.push(...found.map((difference) => `${when}: ${difference}`));
   }
 }
 
-/** What the oracle still finds after `timeoutMs`: some things go a moment after the answer. */
-export async function remains(daemon: TestDaemon, timeoutMs: number): Promise<string[]> {
-  const deadline = performance.now() + timeoutMs;
+/** What the oracle still finds in the end: some things go a moment after the answer. */
+async function remains(daemon: TestDaemon): Promise<string[]> {
+  const deadline = performance.now() + WAIT_MS;
   for (;;) {
     const found = await differences(daemon).catch((error: unknown) => [firstLines(error)]);
     if (found.length === 0 || performance.now() > deadline) {

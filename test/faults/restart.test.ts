@@ -30,7 +30,7 @@ describeEngine('a start of the daemon', (engine) => {
     await up;
 
     expect((await engine.inspect(id)).State).toMatchObject({ Status: 'exited', ExitCode: 137 });
-    await expect.poll(() => differences(daemon), { timeout: 3000 }).toEqual([]);
+    await expect.poll(() => differences(daemon)).toEqual([]);
   });
 
   test.runIf(!onReference)('that dies while it goes on with a stop: the next one finishes it', async () => {
@@ -45,7 +45,7 @@ describeEngine('a start of the daemon', (engine) => {
     await daemon.ended();
     await daemon.up();
     expect((await engine.untilState(id, 'exited')).State.ExitCode).toBe(137);
-    await expect.poll(() => differences(daemon), { timeout: 3000 }).toEqual([]);
+    await expect.poll(() => differences(daemon)).toEqual([]);
   });
 
   test.runIf(!onReference)('that dies while it forgets old events forgets them the next time', async () => {
@@ -58,7 +58,7 @@ describeEngine('a start of the daemon', (engine) => {
     // Its answer may have been lost, it was not.
     expect(await engine.list()).toHaveLength(1);
     expect(id === undefined || (await engine.inspect(id)).Id === id).toBe(true);
-    await expect.poll(() => differences(daemon), { timeout: 3000 }).toEqual([]);
+    await expect.poll(() => differences(daemon)).toEqual([]);
   });
 
   test.runIf(!onReference)('that dies before it starts a container starts it the next time', async () => {
@@ -70,6 +70,6 @@ describeEngine('a start of the daemon', (engine) => {
     await daemon.ended();
     await daemon.up();
     await engine.untilState(id, 'running');
-    await expect.poll(() => differences(daemon), { timeout: 3000 }).toEqual([]);
+    await expect.poll(() => differences(daemon)).toEqual([]);
   });
 });

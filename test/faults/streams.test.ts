@@ -63,11 +63,11 @@ describeEngine('streams', (engine) => {
         await Promise.all(Array.from({ length: 8 }, (_, number) => lane(number)));
       };
       await visit(100);
-      await expect.poll(() => differences(engine.daemon), { timeout: 5000 }).toEqual([]);
+      await expect.poll(() => differences(engine.daemon)).toEqual([]);
       const before = descriptorCounts(engine.daemon);
       const memory = residentBytes(engine);
       await visit(1000 * LOOPS);
-      await expect.poll(() => descriptorGrowth(before, engine.daemon), { timeout: 10_000 }).toEqual({});
+      await expect.poll(() => descriptorGrowth(before, engine.daemon)).toEqual({});
       expect(residentBytes(engine) - memory).toBeLessThan(48 * MIB);
       expect((await engine.exec(id, ['echo', 'alive'])).stdout).toBe('alive\n');
     },
@@ -129,9 +129,9 @@ describeEngine('streams', (engine) => {
       await until('the first ones to end', async () => (await processesOf()) === 1);
       const before = descriptorCounts(engine.daemon);
       await vanish(30 * LOOPS);
-      await until('the execs to end', async () => (await processesOf()) === 1, 20_000);
-      await expect.poll(() => descriptorGrowth(before, engine.daemon), { timeout: 10_000 }).toEqual({});
-      await expect.poll(() => differences(engine.daemon), { timeout: 5000 }).toEqual([]);
+      await until('the execs to end', async () => (await processesOf()) === 1);
+      await expect.poll(() => descriptorGrowth(before, engine.daemon)).toEqual({});
+      await expect.poll(() => differences(engine.daemon)).toEqual([]);
     },
   );
 });

@@ -68,7 +68,7 @@ describeEngine(
         await engine.daemon.ended();
         engine.daemon.arm('');
         await engine.daemon.up();
-        await expect.poll(() => differences(engine.daemon), { timeout: 10_000 }).toEqual([]);
+        await expect.poll(() => differences(engine.daemon)).toEqual([]);
         if (/remove|unmount/.test(point)) {
           await engine.removeAll();
           await engine.http.ok('DELETE', '/volumes/data?force=1');
@@ -87,7 +87,7 @@ describeEngine(
         await life().catch(() => undefined);
         engine.daemon.arm('');
         await engine.removeAll();
-        await expect.poll(() => plugin.mounts('data'), { timeout: 10_000 }).toEqual([]);
+        await expect.poll(() => plugin.mounts('data')).toEqual([]);
         await engine.http.ok('DELETE', '/volumes/data?force=1');
         expect([...plugin.volumes.keys()]).toEqual([]);
         await life();

@@ -136,7 +136,7 @@ describeEngine('a start that cannot be', (engine) => {
           Error: exitCode === 0 ? '' : said,
           StartedAt: '0001-01-01T00:00:00Z',
         });
-        await expect.poll(() => differences(engine.daemon), { timeout: 2000 }).toEqual([]);
+        await expect.poll(() => differences(engine.daemon)).toEqual([]);
       } finally {
         await putRight();
       }

@@ -13,6 +13,7 @@ import path from 'node:path';
 import { kill, killProcessesNaming, removeCgroup, removeTree } from './cleanup.ts';
 import { HttpClient, sleep, until } from './http.ts';
 import { busyboxImageTar, type ImageTarOptions } from './images.ts';
+import { WAIT_MS } from './patience.ts';
 import { TestNetns, type DaemonNetwork } from './netns.ts';
 
 export interface TestDaemonOptions {
@@ -146,16 +147,12 @@ export class TestDaemon implements AsyncDisposable {
   /** Starts the process and waits until it answers, or fails with the end of its log. */
   async up(env: Record<string, string> = {}): Promise<void> {
     this.launch(env);
-    await until(
-      `${this.name} to answer`,
-      async () => {
-        if (!this.isRunning()) {
-          throw new Error(`${this.name} ended at its start:\n${this.log().slice(-4000)}`);
-        }
-        return existsSync(this.paths.socket) && (await this.#answers());
-      },
-      20_000,
-    ).catch((error: unknown) => {
+    await until(`${this.name} to answer`, async () => {
+      if (!this.isRunning()) {
+        throw new Error(`${this.name} ended at its start:\n${this.log().slice(-4000)}`);
+      }
+      return existsSync(this.paths.socket) && (await this.#answers());
+    }).catch((error: unknown) => {
       throw new Error(`${String(error)}\n${this.log().slice(-4000)}`, { cause: error });
     });
   }
@@ -214,8 +211,8 @@ export class TestDaemon implements AsyncDisposable {
   }
 
   /** Resolves once the process has ended. */
-  async ended(timeoutMs = 10_000): Promise<void> {
-    await until(`${this.name} to end`, () => !this.isRunning(), timeoutMs);
+  async ended(waitMs = WAIT_MS): Promise<void> {
+    await until(`${this.name} to end`, () => !this.isRunning(), waitMs);
   }
 
   /** What it has logged since the first start. */

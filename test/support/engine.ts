@@ -13,7 +13,6 @@ import { demultiplex, until, type HttpClient, type Output } from './http.ts';
 import { needs, type Requirement } from './needs.ts';
 import { differences } from './oracle.ts';
 import { ServiceDaemon } from './service.ts';
-import { PATIENCE } from './patience.ts';
 
 /**
  * A test file's engine: a real daemon with `busybox:latest`, and short words for what tests do most. One daemon per
@@ -125,16 +124,12 @@ export class Engine {
   }
 
   /** Resolves once the container is in this state; answers the inspection. */
-  async untilState(id: string, status: string, timeoutMs?: number): Promise<ContainerInspect> {
+  async untilState(id: string, status: string): Promise<ContainerInspect> {
     let seen = await this.inspect(id);
-    await until(
-      `${id.slice(0, 12)} to be ${status}`,
-      async () => {
-        seen = await this.inspect(id);
-        return seen.State.Status === status;
-      },
-      timeoutMs,
-    );
+    await until(`${id.slice(0, 12)} to be ${status}`, async () => {
+      seen = await this.inspect(id);
+      return seen.State.Status === status;
+    });
     return seen;
   }
 
@@ -170,7 +165,7 @@ export function describeEngine(
     test('leaves nothing behind', async () => {
       await engine.removeAll();
       if (!onReference) {
-        await expect.poll(() => differences(engine.daemon), { timeout: 5000 * PATIENCE }).toEqual([]);
+        await expect.poll(() => differences(engine.daemon)).toEqual([]);
       }
     });
   });

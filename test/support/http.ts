@@ -2,7 +2,7 @@ import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { PATIENCE } from './patience.ts';
+import { WAIT_MS } from './patience.ts';
 
 /** An answer read to its end. */
 export interface Answer {
@@ -147,8 +147,8 @@ export class Hijacked {
   }
 
   /** Resolves once `text` was received (in any stream); throws after `timeoutMs`. */
-  async waitFor(text: string, timeoutMs = 10_000): Promise<void> {
-    await until(`"${text}" to arrive`, () => this.received().includes(text), timeoutMs);
+  async waitFor(text: string, waitMs = WAIT_MS): Promise<void> {
+    await until(`"${text}" to arrive`, () => this.received().includes(text), waitMs);
   }
 
   /** Framed output up to the end of the connection. */
@@ -209,13 +209,12 @@ export async function readAll(stream: NodeJS.ReadableStream): Promise<Buffer> {
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  timeoutMs = 10_000,
+  waitMs = WAIT_MS,
 ): Promise<void> {
-  const patientMs = timeoutMs * PATIENCE;
-  const deadline = performance.now() + patientMs;
+  const deadline = performance.now() + waitMs;
   while (!(await condition())) {
     if (performance.now() > deadline) {
-      throw new Error(`waited ${patientMs} ms in vain for ${what}`);
+      throw new Error(`waited ${waitMs} ms in vain for ${what}`);
     }
     await sleep(10);
   }

@@ -10,6 +10,7 @@ import type { EventDraft } from '../../daemon/events/journal-types.ts';
 import type { ImageUser, RegistryUse } from '../../daemon/images/deps.ts';
 import { Images } from '../../daemon/images/images.ts';
 import { openDatabase, type SqliteDatabase } from '../../storage/database/index.ts';
+import { removeTree } from '../../storage/archives/remove-tree.ts';
 import { LayerStore } from '../../storage/layers/store.ts';
 import { LayerWorkers } from '../../storage/layers/worker-pool.ts';
 import { SpoolDirectory } from '../../storage/tarballs/spool.ts';
@@ -98,8 +99,9 @@ export class ImagesRig implements AsyncDisposable {
   }
 }
 
-function removeAtOnce(path: string): Promise<void> {
-  return rm(path, { recursive: true, force: true });
+/** Gone when it returns: what the engine deletes in the background needs no waiting for in these tests. */
+async function removeAtOnce(path: string): Promise<void> {
+  removeTree(path);
 }
 
 /** Everything an async iterable gives. */

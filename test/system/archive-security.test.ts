@@ -55,7 +55,7 @@ describeEngine('archive against a hostile container', (engine) => {
   test('class 2: a directory swapped for a link while files are copied leads nowhere but inside', async () => {
     await withCanary(async () => {
       const id = await engine.start(['sh', '-c', SWAP], { CapAdd: ['SYS_PTRACE'] });
-      await expect.poll(async () => await stat(engine, id, '/ready'), { timeout: 5000 }).toBe(200);
+      await expect.poll(async () => await stat(engine, id, '/ready')).toBe(200);
       const body = tar([
         { name: 'real/file', content: 'inside' },
         { name: 'real/deep/file', content: 'inside' },
@@ -94,7 +94,7 @@ describeEngine('archive against a hostile container', (engine) => {
       const binds = { Binds: ['shared:/race'] };
       await engine.start(['sh', '-c', SWAP], binds);
       const idle = await engine.create(['true'], binds);
-      await expect.poll(() => stat(engine, idle, '/race/real'), { timeout: 5000 }).toBe(200);
+      await expect.poll(() => stat(engine, idle, '/race/real')).toBe(200);
       for (let round = 0; round < ROUNDS / 10; round += 1) {
         await engine.http.request('PUT', url(idle, '/race/real'), {
           body: tar([{ name: 'file', content: 'inside' }]),
@@ -113,7 +113,7 @@ describeEngine('archive against a hostile container', (engine) => {
         '-c',
         `mkdir -p /run /var; ln -s /run /var/run; ln -s ${canary} /to; mkdir ${canary}; touch /ready; exec sleep 600`,
       ]);
-      await expect.poll(() => stat(engine, id, '/ready'), { timeout: 5000 }).toBe(200);
+      await expect.poll(() => stat(engine, id, '/ready')).toBe(200);
       for (const path of ['/var/run', '/to']) {
         const body = tar([{ name: 'x', content: 'inside' }]);
         expect((await engine.http.request('PUT', url(id, path), { body, headers: TAR })).status).toBe(200);
@@ -256,7 +256,7 @@ describeEngine('archive against a hostile container', (engine) => {
       '-c',
       'mkdir /d; mkfifo /d/p; mknod /d/watchdog c 10 130; touch /ready; exec sleep 600',
     ]);
-    await expect.poll(() => stat(engine, id, '/ready'), { timeout: 5000 }).toBe(200);
+    await expect.poll(() => stat(engine, id, '/ready')).toBe(200);
     const { bytes } = await engine.http.request('GET', url(id, '/d'));
     expect(untar(bytes).map(({ name, type }) => `${type} ${name}`)).toEqual([
       'directory d/',

@@ -28,7 +28,7 @@ describeEngine('archive', (engine) => {
     if (state === 'exited') {
       await engine.wait(id);
     } else {
-      await expect.poll(async () => (await get(engine, id, '/ready')).status, { timeout: 5000 }).toBe(200);
+      await expect.poll(async () => (await get(engine, id, '/ready')).status).toBe(200);
     }
     return id;
   };

@@ -98,7 +98,7 @@ async function clean(engine: Engine, root: Root): Promise<void> {
   await engine.removeAll();
   await engine.http.ok('DELETE', '/volumes/kept?force=1');
   await engine.http.ok('DELETE', '/images/store:1?force=1');
-  await expect.poll(() => differences(engine.daemon), { timeout: 5000 }).toEqual([]);
+  await expect.poll(() => differences(engine.daemon)).toEqual([]);
 }
 
 const NOTHING = /^\S+: nothing is damaged\n$/;

@@ -270,9 +270,7 @@ describeEngine('events of each action', (engine) => {
       await post(engine, id, 'start');
     }
     await row.act(engine, id);
-    await expect
-      .poll(async () => (await told(engine, id, row.from)).map(lineOf), { timeout: 3000 })
-      .toEqual(row.told);
+    await expect.poll(async () => (await told(engine, id, row.from)).map(lineOf)).toEqual(row.told);
     // Nothing comes later.
     await sleep(100);
     const events = await told(engine, id, row.from);

@@ -155,7 +155,7 @@ describeEngine('events', (engine) => {
       }
     };
     await Promise.all(Array.from({ length: 16 }, lane));
-    await until('all events', () => kills(read) === count, 20_000);
+    await until('all events', () => kills(read) === count);
     fast.destroy();
 
     // Complete, or cut: then without the chunk of length zero that ends an answer.
@@ -167,7 +167,7 @@ describeEngine('events', (engine) => {
       isOver = true;
     });
     slow.resume();
-    await until('all or the end', () => kills(late) === count || isOver, 20_000);
+    await until('all or the end', () => kills(late) === count || isOver);
     if (kills(late) < count) {
       expect(Buffer.concat(late).toString()).not.toMatch(/\r\n0\r\n\r\n$/);
     }

@@ -74,7 +74,7 @@ describeEngine(
           await engine.daemon.restart();
           await expectClosedButPublished();
           await engine.daemon.netns.run('nft', 'flush', 'ruleset');
-          await expect.poll(() => fetchAsNeighbour(`http://${HOST}:8501/`), { timeout: 5000 }).toBe('page\n');
+          await expect.poll(() => fetchAsNeighbour(`http://${HOST}:8501/`)).toBe('page\n');
           await expectClosedButPublished();
           const ruleset = (): Promise<string> => engine.daemon.netns.run('nft', '-a', 'list', 'ruleset');
           const rules = await ruleset();
@@ -82,7 +82,7 @@ describeEngine(
           const [, table = ''] = /table ip (\w+)/.exec(rules) ?? [];
           await engine.daemon.netns.run('nft', 'delete', 'rule', 'ip', table, 'guard', 'handle', handle);
           expect(handle).not.toBe('');
-          await expect.poll(ruleset, { timeout: 5000 }).toMatch(/published ports only/);
+          await expect.poll(ruleset).toMatch(/published ports only/);
         } finally {
           execFileSync('ip', ['route', 'del', '10.51.0.0/24']);
         }
@@ -150,9 +150,7 @@ describeEngine(
       expect((await engine.exec(client, ['ping', '-6', '-c', '1', '-W', '2', 'fd77::2'])).exitCode).toBe(0);
       expect((await engine.exec(client, ['ip', '-6', 'route'])).stdout).toMatch(/default via fd77::1/);
       if (!onReference) {
-        await expect
-          .poll(() => engine.daemon.fetch('http://[fd77::1]:8505/'), { timeout: 5000 })
-          .toBe('page\n');
+        await expect.poll(() => engine.daemon.fetch('http://[fd77::1]:8505/')).toBe('page\n');
       }
     });
 

@@ -144,7 +144,7 @@ needs(
       await engine.http.ok('POST', '/build/prune');
       expect(await engine.http.ok('GET', '/images/json?all=1')).toHaveLength(before.length);
       await expect.poll(() => readdirSync(path.join(disk.path, 'layers'))).toEqual(layers);
-      await expect.poll(() => differences(engine.daemon), { timeout: 5000 }).toEqual([]);
+      await expect.poll(() => differences(engine.daemon)).toEqual([]);
       const again = await act();
       expect([200, 201]).toContain(again.status);
       expect(again.text).not.toMatch(message);
@@ -167,6 +167,6 @@ needs(
     expect(existsSync(path.join(disk.path, 'berth.db'))).toBe(true);
     expect(await engine.run(['true'])).toMatchObject({ exitCode: 0 });
     await engine.removeAll();
-    await expect.poll(() => differences(engine.daemon), { timeout: 5000 }).toEqual([]);
+    await expect.poll(() => differences(engine.daemon)).toEqual([]);
   });
 });

@@ -28,7 +28,7 @@ describeEngine('log faults', (engine) => {
     try {
       ['upper', 'work', 'merged'].forEach((name) => mkdirSync(path.join(folder, name)));
       await engine.http.ok('POST', `/containers/${id}/start`);
-      await until('the volume to be full', () => Number(diskFree(folder)) === 0, 30_000);
+      await until('the volume to be full', () => Number(diskFree(folder)) === 0);
       const before = ticks();
       await sleep(1000);
       expect(ticks() - before).toBeLessThan(50);
@@ -37,7 +37,7 @@ describeEngine('log faults', (engine) => {
       execFileSync('mount', ['-o', 'remount,size=16m', folder]);
       const kept = (await engine.logs(id)).stdout.length;
       await until('new lines', async () => (await engine.logs(id)).stdout.length > kept + 100);
-      await until('a rotation', () => readdirSync(folder).includes('container.log.1'), 30_000);
+      await until('a rotation', () => readdirSync(folder).includes('container.log.1'));
       expect((await engine.inspect(id)).State.Status).toBe('running');
       await engine.http.ok('POST', `/containers/${id}/kill`);
       await engine.wait(id);
@@ -101,7 +101,7 @@ describeEngine('log faults', (engine) => {
       );
       responses.forEach((response) => response.destroy());
     }
-    await until('the descriptors to be closed', () => descriptors() <= before + 5, 20_000);
+    await until('the descriptors to be closed', () => descriptors() <= before + 5);
   });
 });
 

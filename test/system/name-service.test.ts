@@ -119,7 +119,7 @@ while True:
     await engine.exec(server, ['/usr/bin/python3', '-c', background]);
     // The first server is not there: the next one is asked.
     const client = await start('blue', 'client', {}, { Dns: ['10.21.0.99', '10.21.0.53'] });
-    await expect.poll(() => ask(client, 'example.org'), { timeout: 10_000 }).toBe('1.2.3.4');
+    await expect.poll(() => ask(client, 'example.org')).toBe('1.2.3.4');
     expect(await ask(client, 'server')).toBe('10.21.0.53');
   });
 
@@ -132,7 +132,7 @@ while True:
     expect(Number(await ask(client, 'secret.evil.example'))).toBeLessThan(0);
     if (!onReference) {
       // Refused at once, not after servers that were asked in vain.
-      expect(Date.now() - started).toBeLessThan(2000);
+      expect(Date.now() - started).toBeLessThan(3500);
     }
   });
 

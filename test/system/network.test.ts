@@ -206,7 +206,7 @@ describeEngine('networks and ports', (engine) => {
         },
       );
 
-      expect(performance.now() - started).toBeLessThan(5000);
+      expect(performance.now() - started).toBeLessThan(20_000);
       await expect.poll(() => engine.daemon.fetch('http://127.0.0.1:21999/')).toBe('page\n');
       const [summary] = await engine.list();
       expect(summary?.Ports?.filter(({ PublicPort }) => PublicPort === 21_500)).not.toEqual([]);

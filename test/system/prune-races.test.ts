@@ -89,7 +89,7 @@ describeEngine('prune beside everything else', (engine) => {
         await forget(name);
       }
       await prune();
-      await expect.poll(() => differences(engine.daemon), { timeout: 5000 }).toEqual([]);
+      await expect.poll(() => differences(engine.daemon)).toEqual([]);
       const left = await engine.http.ok<{ RepoTags: string[] }[]>('GET', '/images/json?all=1');
       expect(left.map(({ RepoTags }) => RepoTags)).toEqual([['busybox:latest']]);
     },

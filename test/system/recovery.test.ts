@@ -38,7 +38,7 @@ const dies = async (engine: Engine, id: string): Promise<number> =>
   (await past(engine, id)).filter((action) => action === 'die').length;
 
 const converged = (engine: Engine): Promise<void> =>
-  expect.poll(() => differences(engine.daemon), { timeout: 5000 }).toEqual([]);
+  expect.poll(() => differences(engine.daemon)).toEqual([]);
 
 /** As after a reset of the host: every process is gone, the rows are of another boot, and `pid` is somebody else's. */
 async function reboot({ daemon }: Engine, pid: number): Promise<void> {

@@ -122,7 +122,7 @@ describeEngine('restart policy', (engine) => {
         .filter(Boolean)
         .map((line) => Date.parse(line.split(' ')[0] ?? ''));
     };
-    await until('the sixth end', async () => (await ends()).length >= 6, 30_000);
+    await until('the sixth end', async () => (await ends()).length >= 6);
     const times = await ends();
     const [first = 0, second = 0, , fourth = 0, fifth = 0] = times
       .slice(1)

@@ -146,7 +146,7 @@ describeEngine('volumes, binds and tmpfs', (engine) => {
     );
     await engine.http.ok('POST', `/containers/${guest}/stop`);
     await engine.http.ok('POST', `/containers/${donor}/stop`);
-    await expect.poll(sharedMemories, { timeout: 3000 }).toEqual([]);
+    await expect.poll(sharedMemories).toEqual([]);
     const again = await engine.http.request('POST', `/containers/${guest}/start`);
     expect([again.status, again.text]).toEqual([
       // dockerd 20.10 answers 500.
@@ -170,7 +170,7 @@ describeEngine('volumes, binds and tmpfs', (engine) => {
     });
     expect([exitCode, stdout]).toEqual([0, 'kept\n']);
     await engine.http.ok('POST', `/containers/${guest}/stop`);
-    await expect.poll(sharedMemories, { timeout: 3000 }).toEqual([]);
+    await expect.poll(sharedMemories).toEqual([]);
   });
 
   test.each(['private', 'none'])(

@@ -21,8 +21,7 @@ const CONTEXT = tar([
 describeEngine(
   'faults of the store',
   (engine) => {
-    const converged = (): Promise<void> =>
-      expect.poll(() => differences(engine.daemon), { timeout: 5000 }).toEqual([]);
+    const converged = (): Promise<void> => expect.poll(() => differences(engine.daemon)).toEqual([]);
     const forget = (...names: string[]): Promise<unknown> =>
       Promise.all(names.map((name) => engine.http.request('DELETE', `/images/${name}?force=1`)));
 

@@ -138,7 +138,7 @@ while True:
         await engine.daemon.ended();
         engine.daemon.arm('');
         await engine.daemon.up();
-        await expect.poll(() => differences(engine.daemon), { timeout: 10_000 }).toEqual([]);
+        await expect.poll(() => differences(engine.daemon)).toEqual([]);
         expect(mounts()).toEqual([]);
         await engine.http.request('POST', `/containers/${id}/start`);
         expect((await engine.exec(id, ['ls', '/x'])).stdout).toBe('inner\n');

@@ -108,8 +108,8 @@ describeEngine('kill -9 of the daemon', (engine) => {
     for (let round = 0; round < 10; round += 1) {
       await ten();
     }
-    await expect.poll(() => descriptorGrowth(before, engine.daemon), { timeout: 3000 }).toEqual({});
+    await expect.poll(() => descriptorGrowth(before, engine.daemon)).toEqual({});
     // The kernel takes its time with interfaces of ended namespaces.
-    await expect.poll(() => differences(engine.daemon), { timeout: 5000 }).toEqual([]);
+    await expect.poll(() => differences(engine.daemon)).toEqual([]);
   });
 });

@@ -254,7 +254,7 @@ describeEngine(
         await engine.untilState(dead, 'exited');
         expect(plugin.mounts('data')).toEqual([living, dead].toSorted());
         await plugin.up();
-        await expect.poll(() => plugin.mounts('data'), { timeout: 20_000 }).toEqual([living]);
+        await expect.poll(() => plugin.mounts('data')).toEqual([living]);
         await engine.http.ok('POST', `/containers/${dead}/start`);
         await engine.daemon.restart();
         expect((await engine.exec(living, ['ls', '/x'])).stdout).toBe('end\n');
@@ -270,7 +270,7 @@ describeEngine(
       await engine.http.ok('POST', `/containers/${id}/kill`);
       await engine.untilState(id, 'exited');
       await plugin.up();
-      await expect.poll(() => plugin.mounts('data'), { timeout: 20_000 }).toEqual([]);
+      await expect.poll(() => plugin.mounts('data')).toEqual([]);
       expect(plugin.refusals.filter((each) => !each.startsWith('Get'))).toEqual([]);
     });
   },

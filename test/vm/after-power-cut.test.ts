@@ -25,11 +25,7 @@ suite('after a power cut', () => {
   const inspect = (name: string): Promise<ContainerInspect> => http.ok('GET', `/containers/${name}/json`);
 
   test('the service runs again, by itself', async () => {
-    await until(
-      'the service to answer',
-      async () => (await http.request('GET', '/_ping')).status === 200,
-      SLOW_MS,
-    );
+    await until('the service to answer', async () => (await http.request('GET', '/_ping')).status === 200);
     expect(journal.length).toBeGreaterThan(5);
   });
 
@@ -40,11 +36,7 @@ suite('after a power cut', () => {
     expect(keepers.length).toBeGreaterThan(0);
     for (const { name, policy } of keepers) {
       const expected = policy === 'no' ? 'exited' : 'running';
-      await until(
-        `${name} to be ${expected}`,
-        async () => (await inspect(name)).State.Status === expected,
-        SLOW_MS,
-      );
+      await until(`${name} to be ${expected}`, async () => (await inspect(name)).State.Status === expected);
     }
   });
 

@@ -7,8 +7,6 @@ import { HttpClient, until } from '../support/http.ts';
 import { differences } from '../support/oracle.ts';
 import { SERVICE, SOCKET, property, systemctl } from '../support/service.ts';
 
-const SLOW_MS = 60_000;
-
 describeEngine(
   'the systemd service',
   (engine) => {
@@ -60,10 +58,10 @@ describeEngine(
           );
         }
       });
-      await until('first answers', () => answered > 3, SLOW_MS);
+      await until('first answers', () => answered > 3);
       await systemctl('restart', SERVICE);
       const before = answered;
-      await until('answers of the next daemon', () => answered > before + 3, SLOW_MS);
+      await until('answers of the next daemon', () => answered > before + 3);
       over.abort();
       await Promise.all(clients);
       // A request that the old daemon had taken may be cut off with it; nobody may find the door closed.
@@ -74,10 +72,8 @@ describeEngine(
       const { pid } = engine.daemon;
       engine.daemon.configure({ labels: ['rack=12'] });
       await systemctl('reload', SERVICE);
-      await until(
-        'the label',
-        async () => (await engine.http.ok<{ Labels: string[] }>('GET', '/info')).Labels.includes('rack=12'),
-        SLOW_MS,
+      await until('the label', async () =>
+        (await engine.http.ok<{ Labels: string[] }>('GET', '/info')).Labels.includes('rack=12'),
       );
       expect(engine.daemon.pid).toBe(pid);
       engine.daemon.configure({});
@@ -94,7 +90,7 @@ describeEngine(
       expect((await engine.inspect(counting)).State).toMatchObject({ Running: true, Pid: State.Pid });
       await engine.exec(short, ['sh', '-c', '(sleep 3; touch /enough) >/dev/null 2>&1 &']);
       await systemctl('stop', SERVICE);
-      await until('the short one to end', () => !runs('exit 4'), SLOW_MS);
+      await until('the short one to end', () => !runs('exit 4'));
       await engine.daemon.up();
       expect(await engine.wait(short)).toBe(4);
       await engine.exec(counting, ['touch', '/enough']);
@@ -108,7 +104,7 @@ describeEngine(
       const { State } = await engine.inspect(id);
       const { pid } = engine.daemon;
       await engine.daemon.kill9();
-      await until('another daemon', () => ![0, pid].includes(engine.daemon.pid), SLOW_MS);
+      await until('another daemon', () => ![0, pid].includes(engine.daemon.pid));
       await engine.daemon.up();
       expect((await engine.inspect(id)).State).toMatchObject({ Running: true, Pid: State.Pid });
       expect(await differences(engine.daemon)).toEqual([]);
@@ -125,7 +121,7 @@ describeEngine(
       const { State } = await engine.inspect(id);
       const { pid } = engine.daemon;
       process.kill(pid, 'SIGSTOP');
-      await until('another daemon', () => ![0, pid].includes(engine.daemon.pid), SLOW_MS);
+      await until('another daemon', () => ![0, pid].includes(engine.daemon.pid));
       rmSync(folder, { recursive: true });
       await systemctl('daemon-reload');
       await engine.daemon.up();

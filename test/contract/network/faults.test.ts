@@ -105,6 +105,6 @@ needs(
       links: command('ip', '-o', 'link').match(/btf[0-9a-f]{10}/g) ?? [],
       elements: command('nft', 'list', 'map', 'ip', 'berthfault', 'published_any').match(/elements/g) ?? [],
     });
-    await expect.poll(left, { timeout: 3000 }).toEqual({ namespaces: [], links: [], elements: [] });
+    await expect.poll(left).toEqual({ namespaces: [], links: [], elements: [] });
   });
 });

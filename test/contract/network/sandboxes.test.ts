@@ -76,9 +76,7 @@ needs(
       await bridge.host.serve(netns(b), 80, 'b');
       expect(bridge.host.ask(null, 'tcp', '127.0.0.1', 8081)).toMatch(/^ok:b/);
       await bridge.sandboxes.close(b.ownerId, undefined);
-      await expect
-        .poll(() => bridge.kernelState(), { timeout: 3000 })
-        .toEqual({ namespaces: [], links: [], elements: [] });
+      await expect.poll(() => bridge.kernelState()).toEqual({ namespaces: [], links: [], elements: [] });
     });
 
     it('R56: is cut off at once when it is closed, even while a process holds on to its namespace', async () => {
@@ -86,7 +84,7 @@ needs(
       await bridge.host.serve(netns(a), 80, 'a');
       await bridge.sandboxes.close(a.ownerId, a);
       expect(bridge.host.ask(null, 'tcp', address(a), 80)).not.toMatch(/^ok/);
-      await expect.poll(() => bridge.kernelState().links, { timeout: 3000 }).toEqual([]);
+      await expect.poll(() => bridge.kernelState().links).toEqual([]);
     });
 
     it('finds its bridge again after somebody deleted it', async () => {
@@ -131,7 +129,7 @@ needs(
       await bridge.sandboxes.restore([{ containerId: live.containerId, containerName: 'web', sandbox: a }]);
 
       await expect
-        .poll(() => bridge.kernelState(), { timeout: 3000 })
+        .poll(() => bridge.kernelState())
         .toEqual({
           namespaces: [live.containerId],
           links: [expect.stringMatching(/^btt/)],
@@ -147,9 +145,7 @@ needs(
       expect(bridge.host.ask(bridge.host.neighbour, 'tcp', '192.0.2.1', 8091)).toMatch(/^ok:next/);
       await bridge.sandboxes.close(next.ownerId, next);
       await bridge.sandboxes.close(live.containerId, a);
-      await expect
-        .poll(() => bridge.kernelState(), { timeout: 3000 })
-        .toEqual({ namespaces: [], links: [], elements: [] });
+      await expect.poll(() => bridge.kernelState()).toEqual({ namespaces: [], links: [], elements: [] });
     });
   });
 

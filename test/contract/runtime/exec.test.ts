@@ -145,10 +145,10 @@ needs(
   });
 
   test('does not wait for children that keep the output open', async () => {
-    const session = await exec(['sh', '-c', 'sleep 20 & echo started']);
+    const session = await exec(['sh', '-c', 'sleep 60 & echo started']);
     const begun = performance.now();
     expect(await Promise.all([text(session.stdout), session.exited])).toEqual(['started\n', 0]);
-    expect(performance.now() - begun).toBeLessThan(2000);
+    expect(performance.now() - begun).toBeLessThan(20_000);
   });
 
   test('with a terminal merges the streams, takes a first size and later ones', async () => {

@@ -189,7 +189,7 @@ needs(
     expect(isAlive(init)).toBe(true);
     it.runtime.signal(init, 15);
     it.runtime.signal(init, 9);
-    await expect.poll(() => it.exits.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => it.exits.length).toBe(1);
     await sleep(100);
     expect(it.exits).toMatchObject([{ id, exitCode: 137 }]);
     await it.runtime.cleanUp(id);

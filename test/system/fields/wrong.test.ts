@@ -52,7 +52,7 @@ describe.skipIf(onReference)('wrong values over HTTP', () => {
     const nothingLeft = async (): Promise<void> => {
       expect(await engine.list()).toEqual([]);
       // Files of removed containers are deleted behind the answer.
-      await expect.poll(() => differences(engine.daemon), { timeout: 5000 }).toEqual([]);
+      await expect.poll(() => differences(engine.daemon)).toEqual([]);
     };
 
     test('create: every field of a wrong type is a 400 that names field and value', async () => {

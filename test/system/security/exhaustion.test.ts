@@ -148,7 +148,7 @@ describeEngine('exhaustion', (engine) => {
         body: { Image: 'busybox', HostConfig: { [field]: set } },
       });
       expect([field, answer.status]).toEqual([field, 400]);
-      expect(performance.now() - startedAt).toBeLessThan(1000);
+      expect(performance.now() - startedAt).toBeLessThan(3000);
     }
   });
 
@@ -164,10 +164,10 @@ describeEngine('exhaustion', (engine) => {
           streams.push(await engine.http.hijack(`/containers/${id}/attach?stream=1&stdout=1&stderr=1`));
         }
       });
-      expect(slowest).toBeLessThan(1000);
+      expect(slowest).toBeLessThan(3000);
       await Promise.all(streams.slice(-10).map((stream) => stream.waitFor('tick')));
       streams.forEach((stream) => stream.socket.destroy());
-      await expect.poll(() => descriptorGrowth(before, engine.daemon), { timeout: 10_000 }).toEqual({});
+      await expect.poll(() => descriptorGrowth(before, engine.daemon)).toEqual({});
     },
   );
 
@@ -191,9 +191,9 @@ describeEngine('exhaustion', (engine) => {
         return socket;
       });
       await until('the connections', () => sockets.every((socket) => !socket.connecting));
-      expect(await slowestPing(engine, () => engine.run(['true']))).toBeLessThan(1000);
+      expect(await slowestPing(engine, () => engine.run(['true']))).toBeLessThan(3000);
       sockets.forEach((socket) => socket.destroy());
-      await expect.poll(() => descriptorGrowth(before, engine.daemon), { timeout: 10_000 }).toEqual({});
+      await expect.poll(() => descriptorGrowth(before, engine.daemon)).toEqual({});
     },
   );
 
@@ -219,7 +219,7 @@ describeEngine('exhaustion', (engine) => {
       const before = descriptorCounts(engine.daemon);
       const memory = residentBytes(engine);
       await resize(1000 * LOOPS);
-      await expect.poll(() => descriptorGrowth(before, engine.daemon), { timeout: 5000 }).toEqual({});
+      await expect.poll(() => descriptorGrowth(before, engine.daemon)).toEqual({});
       expect(residentBytes(engine) - memory).toBeLessThan(48 * MIB);
       for (const size of ['h=99999999999&w=1', 'h=-1&w=1', 'h=&w=']) {
         const { status } = await engine.http.request('POST', `/containers/${id}/resize?${size}`);

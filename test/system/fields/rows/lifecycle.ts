@@ -35,7 +35,7 @@ export const lifecycleRows: readonly FieldRow[] = [
     field: ['HostConfig.RestartPolicy.Name', 'HostConfig.RestartPolicy.MaximumRetryCount'],
     ask: { Cmd: ['false'], HostConfig: { RestartPolicy: { Name: 'on-failure', MaximumRetryCount: 2 } } },
     observe: async (look) => {
-      const seen = await look.engine.untilState(look.id, 'exited', 10_000);
+      const seen = await look.engine.untilState(look.id, 'exited');
       return seen.RestartCount;
     },
     expected: 2,
