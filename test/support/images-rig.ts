@@ -32,22 +32,22 @@ export class ImagesRig implements AsyncDisposable {
   readonly #workers: LayerWorkers;
   images: Images;
 
-  constructor(dataRoot: string, removeTree = removeAtOnce) {
+  constructor(dataRoot: string, remove = removeAtOnce) {
     this.dataRoot = dataRoot;
     this.database = openDatabase(join(dataRoot, 'berth.db'), silentLogger);
     this.#workers = new LayerWorkers();
     this.layers = new LayerStore({
       dataRoot,
       workers: this.#workers,
-      removeTree,
+      removeTree: remove,
       log: silentLogger,
     });
     this.images = this.#build();
   }
 
-  /** `removeTree` deletes a layer's directory. */
-  static async create(removeTree?: (path: string) => Promise<void>): Promise<ImagesRig> {
-    const rig = new ImagesRig(await mkdtemp(join(tmpdir(), 'berth-images-')), removeTree);
+  /** `remove` deletes a layer's directory. */
+  static async create(remove?: (path: string) => Promise<void>): Promise<ImagesRig> {
+    const rig = new ImagesRig(await mkdtemp(join(tmpdir(), 'berth-images-')), remove);
     await rig.images.restore();
     return rig;
   }
