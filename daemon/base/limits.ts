@@ -80,8 +80,9 @@ export const limits = {
   mallocKeptBytesMax: 4 * 1024 * 1024,
   /** Entries of a directory that is deleted without a thread of its own. */
   smallTreeEntries: 48,
-  /** Nesting of directories that are copied out of a container or into it; each level holds two descriptors. */
-  archiveDepthMax: 1024,
+  /** Nesting of directories that are copied out of a container or into it, as of layers, and bytes of their paths. */
+  archiveDepthMax: 5000,
+  archivePathBytesMax: 64 * 1024,
   /** Tars of containers' files written out at the same time; each blocks a thread while its client is slow. */
   archiveReadersMax: 8,
   /** Memory that the host's xz or zstd may take for what a client sends; their largest presets need 65 and 128 MB. */
@@ -97,8 +98,9 @@ export const limits = {
   downloadErrorLengthMax: 500,
   /** How often the disk is looked at while git writes to it. */
   gitSpaceCheckMs: 250,
-  /** Files of a build's context; each holds about 500 bytes of memory until the build ends. */
+  /** Files of a build's context, each of which holds about 500 bytes of memory until the build ends; their nesting. */
   contextEntriesMax: 250_000,
+  contextDepthMax: 1024,
   /** What a command of a build may print before it is waited for: its client does not read. */
   buildOutputBytesMax: 1024 * 1024,
   /** `/etc/passwd` and `/etc/group` of an image. */

@@ -1,5 +1,5 @@
 /** @path-hostile */
-import { errnoOf, invalidArgument } from '../../daemon/base/errors.ts';
+import { errnoOf } from '../../daemon/base/errors.ts';
 import {
   fileStatus,
   getAttributeOf,
@@ -9,8 +9,9 @@ import {
   type FileStatus,
 } from '../../daemon/base/kernel/files.ts';
 import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
-import { limits } from '../../daemon/base/limits.ts';
 import { OPAQUE_ATTRIBUTE } from '../layers/attributes.ts';
+import { refuseDeep } from './member-path.ts';
+import { OpenWay } from './open-way.ts';
 import { toText } from './view.ts';
 
 /** As the API counts them. */
@@ -58,7 +59,7 @@ const MOUNT_POINTS: Readonly<Record<string, 'directory' | 'file'>> = {
  */
 export function changesOf(request: ChangesRequest): Change[] {
   const found: Change[] = [];
-  new Comparison(found).directory('', request, 1);
+  new Comparison(found).run(request);
   return found.toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 
@@ -67,68 +68,126 @@ export function changeView({ path, kind }: Change): { Path: string; Kind: number
   return { Path: toText(path), Kind: kind };
 }
 
+/** Something that the container has. */
+interface Present {
+  path: string;
+  /** What the image has there. */
+  old: FileStatus | undefined;
+  now: FileStatus;
+}
+
+/** A directory that is being gone through. */
+interface Level extends Present {
+  /** Names still to come. */
+  names: string[];
+  hasLower: boolean;
+  /** Something in it has changed. */
+  changed: boolean;
+}
+
 class Comparison {
   readonly #found: Change[];
+  readonly #upper = way();
+  readonly #lower = way();
+  readonly #merged = way();
+  readonly #levels: Level[] = [];
 
   constructor(found: Change[]) {
     this.#found = found;
   }
 
-  /** True when something in the directory has changed. */
-  directory(path: string, at: ChangesRequest, depth: number): boolean {
-    if (depth > limits.archiveDepthMax) {
-      throw invalidArgument(`${toText(path)}: directories nest deeper than ${limits.archiveDepthMax}`);
+  /** Not by recursion: nobody knows how deep it is. */
+  run(at: ChangesRequest): void {
+    using _upper = this.#upper;
+    using _lower = this.#lower;
+    using _merged = this.#merged;
+    const now = fileStatus(at.merged);
+    this.#enter({ path: '', old: now, now }, at);
+    for (let level = this.#levels.at(-1); level !== undefined; level = this.#levels.at(-1)) {
+      const name = level.names.pop();
+      if (name === undefined) {
+        this.#leave(level);
+      } else if (this.#entry(level, name)) {
+        level.changed = true;
+      }
     }
-    using upper = reopen(at.upper, 'directory');
-    const names = new Set(listNames(upper.fd));
-    let changed = this.#hidden(path, at, upper.fd, names);
-    for (const name of names) {
-      changed = this.#entry(`${path}/${name}`, name, at, depth) || changed;
+  }
+
+  #enter(directory: Present, { upper, lower, merged }: ChangesRequest): void {
+    refuseDeep(directory.path, this.#levels.length);
+    const opened = reopen(upper, 'directory');
+    this.#upper.enter(opened);
+    this.#merged.enter(reopen(merged, 'directory'));
+    const names = listNames(opened.fd);
+    let changed = false;
+    if (lower !== undefined) {
+      const before = reopen(lower, 'directory');
+      this.#lower.enter(before);
+      changed = isOpaque(opened.fd) && this.#hidden(directory.path, before.fd, new Set(names));
     }
-    return changed;
+    this.#levels.push({ ...directory, names, hasLower: lower !== undefined, changed });
+  }
+
+  #leave(level: Level): void {
+    this.#levels.pop();
+    this.#upper.leave();
+    this.#merged.leave();
+    if (level.hasLower) {
+      this.#lower.leave();
+    }
+    const above = this.#levels.at(-1);
+    if (above !== undefined && this.#compare(level, level.changed)) {
+      above.changed = true;
+    }
   }
 
   /** Names below an opaque directory that nothing of the upper layer replaces. */
-  #hidden(path: string, at: ChangesRequest, upper: number, names: ReadonlySet<string>): boolean {
-    if (at.lower === undefined || !isOpaque(upper)) {
-      return false;
-    }
-    using lower = reopen(at.lower, 'directory');
-    const hidden = listNames(lower.fd).filter((name) => !names.has(name));
+  #hidden(path: string, lower: number, names: ReadonlySet<string>): boolean {
+    const hidden = listNames(lower).filter((name) => !names.has(name));
     hidden.forEach((name) => this.#found.push({ path: `${path}/${name}`, kind: DELETED }));
     return hidden.length > 0;
   }
 
-  #entry(path: string, name: string, at: ChangesRequest, depth: number): boolean {
-    using upper = openIfThere(at.upper, name);
-    using before = at.lower === undefined ? undefined : openIfThere(at.lower, name);
-    using now = openIfThere(at.merged, name);
-    if (upper === undefined || now === undefined) {
+  /** True when it has changed; of a directory that is known when it is left. */
+  #entry(level: Level, name: string): boolean {
+    const path = `${level.path}/${name}`;
+    using upper = openIfThere(this.#upper, name);
+    using before = level.hasLower ? openIfThere(this.#lower, name) : undefined;
+    using merged = openIfThere(this.#merged, name);
+    if (upper === undefined || merged === undefined) {
       if (before !== undefined) {
         this.#found.push({ path, kind: DELETED });
       }
       return before !== undefined;
     }
-    const status = fileStatus(now.fd);
-    const old = before && fileStatus(before.fd);
-    let inside = false;
-    if (status.isDirectory) {
-      const lower = old?.isDirectory === true ? before?.fd : undefined;
-      inside = this.directory(path, { upper: upper.fd, merged: now.fd, lower }, depth + 1);
+    const present = { path, old: before && fileStatus(before.fd), now: fileStatus(merged.fd) };
+    if (!present.now.isDirectory) {
+      return this.#compare(present, false);
     }
+    const lower = present.old?.isDirectory === true ? before?.fd : undefined;
+    this.#enter(present, { upper: upper.fd, merged: merged.fd, lower });
+    return false;
+  }
+
+  /** `inside`: something in it has changed. */
+  #compare({ path, old, now }: Present, inside: boolean): boolean {
     if (old === undefined) {
-      if (isMountPoint(path, status) && !inside) {
+      if (isMountPoint(path, now) && !inside) {
         return false;
       }
       this.#found.push({ path, kind: ADDED });
       return true;
     }
-    if (inside || isDifferent(old, status)) {
+    if (inside || isDifferent(old, now)) {
       this.#found.push({ path, kind: MODIFIED });
       return true;
     }
     return false;
   }
+}
+
+function way(): OpenWay<OpenFile> {
+  return new OpenWay<OpenFile>((fd) => new OpenFile(fd));
 }
 
 function isMountPoint(path: string, status: FileStatus): boolean {
@@ -165,9 +224,13 @@ function isOpaque(directory: number): boolean {
 }
 
 /** A running container may remove it between the listing and here. */
-function openIfThere(directory: number, name: string): OpenFile | undefined {
+function openIfThere(directories: OpenWay<OpenFile>, name: string): OpenFile | undefined {
+  const directory = directories.last;
+  if (directory === undefined) {
+    return undefined;
+  }
   try {
-    return new OpenFile(openPathAt(directory, name));
+    return new OpenFile(openPathAt(directory.fd, name));
   } catch (error) {
     if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') {
       return undefined;

@@ -6,7 +6,8 @@ import { freeBytes, writeAll } from '../../daemon/base/kernel/files.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { changesOf, DELETED, type Change, type ChangesRequest } from './changes.ts';
 import { extract, type ExtractRequest } from './extract.ts';
-import { childOf, locate, Place } from './locate.ts';
+import { LastPlace } from './last-place.ts';
+import { childOf, Place } from './locate.ts';
 import { removeTree } from './remove-tree.ts';
 import { place, type PlaceRequest } from './place.ts';
 import { select, type Selected, type SelectRequest } from './select.ts';
@@ -107,46 +108,19 @@ function writeLayer(request: ChangesRequest, chunks: TarChunks): number {
   const out = new TarOut(view, chunks);
   failpoint('archives.layer.begin');
   const changes = changesOf(request);
-  using parents = new Parents(view);
+  using parents = new LastPlace(view);
   for (const { path, kind } of changes) {
     const name = path.slice(1);
     if (kind === DELETED) {
       const { parent, name: hidden } = splitName(name);
       out.whiteout(parent === '' ? `.wh.${hidden}` : `${parent}/.wh.${hidden}`);
     } else {
-      using found = childOf(view, parents.of(path), splitName(path).name);
+      using found = childOf(view, parents.at(splitName(path).parent), splitName(path).name);
       out.single(found, name);
     }
   }
   out.finish();
   return changes.length;
-}
-
-/** The directory that the last change lay in stays open: changes are sorted, most lie in the same one as the last. */
-class Parents implements Disposable {
-  readonly #view: FilesView;
-  #last: Place | undefined;
-  #path: string | undefined;
-
-  constructor(view: FilesView) {
-    this.#view = view;
-  }
-
-  /** Valid until the next call. */
-  of(path: string): Place {
-    const { parent } = splitName(path);
-    if (this.#last === undefined || this.#path !== parent) {
-      this[Symbol.dispose]();
-      this.#last = locate(this.#view, parent || '/', { followLast: false });
-      this.#path = parent;
-    }
-    return this.#last;
-  }
-
-  [Symbol.dispose](): void {
-    this.#last?.[Symbol.dispose]();
-    this.#last = undefined;
-  }
 }
 
 function writeLayerFile(

@@ -1,7 +1,8 @@
 /** @path-hostile */
-import { EngineError, errnoOf, invalidArgument, unreachable } from '../../daemon/base/errors.ts';
+import { errnoOf, invalidArgument, unreachable } from '../../daemon/base/errors.ts';
 import * as files from '../../daemon/base/kernel/files.ts';
 import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
+import { limits } from '../../daemon/base/limits.ts';
 import { attributePolicy } from '../layers/attributes.ts';
 import { ContentWriter } from '../layers/content-writer.ts';
 import { checkNumbers } from '../layers/tar/check-numbers.ts';
@@ -9,13 +10,17 @@ import { showName, splitName } from '../layers/tar/names.ts';
 import type { TarMember } from '../layers/tar/parser.ts';
 import type { ExtractRequest } from './extract.ts';
 
+import { LastPlace } from './last-place.ts';
 import { childOf, locate, type Place } from './locate.ts';
 import { memberPath } from './member-path.ts';
+import { refuseExtractionPoint, refuseMountPoint, refuseReadOnly } from './refusals.ts';
 import { removeAt } from './remove-at.ts';
 
 /** Directories kept open: a tar lists those of one after another. */
 const OPEN_MAX = 64;
 const IMPLIED_MODE = 0o755;
+/** Names put together may be longer than one call of the kernel takes. */
+const bytesMax = 2 * limits.archivePathBytesMax;
 
 type LiveTreeRequest = Omit<ExtractRequest, 'tar' | 'what'>;
 
@@ -37,7 +42,7 @@ export class LiveTree implements Disposable {
   readonly #point: string;
   readonly #open = new Map<string, Place>();
   /** Set last: writing into a directory changes its time. */
-  readonly #directoryTimes = new Map<string, TarMember>();
+  readonly #directoryTimes = new Map<string, { member: TarMember; place: string }>();
 
   /** Throws as `locate`; invalid_argument when the path is no directory; forbidden when it may not be written to. */
   constructor(request: LiveTreeRequest) {
@@ -95,9 +100,10 @@ export class LiveTree implements Disposable {
 
   /** Sets the times of directories. */
   finish(): void {
-    for (const [path, member] of this.#directoryTimes) {
+    using last = new LastPlace(this.#request.view);
+    for (const { member, place: path } of this.#directoryTimes.values()) {
       try {
-        using place = locate(this.#request.view, `${this.#point}/${path}`, { followLast: false });
+        const place = last.at(path);
         if (place.status.isDirectory) {
           using directory = files.reopen(place.fd, 'directory');
           files.changeTime(directory.fd, member.mtime);
@@ -114,39 +120,79 @@ export class LiveTree implements Disposable {
     this.#forget('');
   }
 
-  /** The directory a member lies in, made when missing. Valid until the next call. */
+  /** The directory a member lies in, made when missing. Valid until the next but one call. */
   #parent(path: string): Place {
-    const { parent } = splitName(path);
-    const known = this.#open.get(parent);
-    if (known !== undefined) {
-      return known;
+    const missing: string[] = [];
+    let there = splitName(path).parent;
+    let place = this.#find(there);
+    while (place === undefined) {
+      const { parent, name } = splitName(there);
+      missing.push(name);
+      there = parent;
+      place = this.#find(there);
     }
-    const place = this.#findOrMake(parent);
+    // Not by recursion: nobody knows how deep it is.
+    for (const name of missing.toReversed()) {
+      there = there === '' ? name : `${there}/${name}`;
+      place = this.#keep(there, this.#implied(place, name, there));
+    }
     if (!place.status.isDirectory || files.isOfKernel(place.fd)) {
-      place[Symbol.dispose]();
+      this.#forget(there);
       throw invalidArgument(`entry ${showName(path)}: what it lies in is no directory that can be copied to`);
     }
     refuseReadOnly(place);
-    if (this.#open.size >= OPEN_MAX) {
-      this.#forget('');
-    }
-    this.#open.set(parent, place);
     return place;
   }
 
-  #findOrMake(path: string): Place {
+  /** As a process inside would find it: links are followed. undefined = it is not there. */
+  #find(path: string): Place | undefined {
+    const known = this.#open.get(path);
+    if (known !== undefined) {
+      // Moved to the end: the first one in the map is the one longest unused.
+      this.#open.delete(path);
+      this.#open.set(path, known);
+      return known;
+    }
     const { view } = this.#request;
+    const { parent, name } = splitName(path);
+    const above = path === '' ? undefined : this.#open.get(parent);
     try {
-      return locate(view, `${this.#point}/${path}`, { followLast: true });
+      if (above?.status.isDirectory === true && name !== '..') {
+        const below = childOf(view, above, name);
+        if (!below.status.isSymbolicLink) {
+          return this.#keep(path, below);
+        }
+        below[Symbol.dispose]();
+      }
+      return this.#keep(path, locate(view, `${this.#point}/${path}`, { followLast: true, bytesMax }));
     } catch (error) {
       if (errnoOf(error) !== 'ENOENT' || path === '') {
         throw error;
       }
+      return undefined;
     }
-    const parent = this.#parent(path);
-    const { name } = splitName(path);
+  }
+
+  #keep(path: string, place: Place): Place {
+    this.#open.get(path)?.[Symbol.dispose]();
+    this.#open.set(path, place);
+    for (const [oldest, unused] of this.#open) {
+      if (this.#open.size <= OPEN_MAX) {
+        break;
+      }
+      unused[Symbol.dispose]();
+      this.#open.delete(oldest);
+    }
+    return place;
+  }
+
+  #implied(parent: Place, name: string, path: string): Place {
+    if (!parent.status.isDirectory || files.isOfKernel(parent.fd)) {
+      throw invalidArgument(`entry ${showName(path)}: what it lies in is no directory that can be copied to`);
+    }
+    refuseReadOnly(parent);
     makeImplied(parent.fd, name, path);
-    const made = childOf(view, parent, name);
+    const made = childOf(this.#request.view, parent, name);
     using directory = files.reopen(made.fd, 'directory');
     const { uid = 0, gid = 0 } = this.#request.owner ?? {};
     files.changeOwner(directory.fd, uid, gid);
@@ -192,7 +238,7 @@ export class LiveTree implements Disposable {
     refuseReadOnly(place);
     using directory = files.reopen(place.fd, 'directory');
     this.#metadata(directory.fd, member);
-    this.#directoryTimes.set(path, member);
+    this.#directoryTimes.set(path, { member, place: place.path });
   }
 
   /** Most names are new: those need no look at what was there. undefined = the name is taken. */
@@ -230,14 +276,15 @@ export class LiveTree implements Disposable {
     };
   }
 
-  #link(parent: number, name: string, member: TarMember): void {
+  #link(to: number, name: string, member: TarMember): void {
     const target = memberPath(member.linkName);
     if (target === '') {
       throw invalidArgument(`entry ${showName(member.name)}: hard link to a directory`);
     }
     const from = splitName(target);
-    using source = locate(this.#request.view, `${this.#point}/${from.parent}`, { followLast: true });
-    files.makeLinkAt(source.fd, from.name, parent, name);
+    const parent = `${this.#point}/${from.parent}`;
+    using source = locate(this.#request.view, parent, { followLast: true, bytesMax });
+    files.makeLinkAt(source.fd, from.name, to, name);
   }
 
   #metadata(fd: number, member: TarMember): void {
@@ -287,37 +334,6 @@ function makeImplied(parent: number, name: string, path: string): void {
       });
     }
     throw error;
-  }
-}
-
-/** Throws dockerd's texts unless `point` can be extracted to. */
-export function refuseExtractionPoint(point: Place): void {
-  if (!point.status.isDirectory) {
-    throw invalidArgument('extraction point is not a directory');
-  }
-  refuseReadOnly(point);
-  if (files.isOfKernel(point.fd)) {
-    throw invalidArgument(
-      `${showName(point.path)} is a file system of the kernel: nothing can be copied into it`,
-    );
-  }
-}
-
-function refuseReadOnly(place: Place): void {
-  if (place.isReadOnly) {
-    const what = place.isMounted
-      ? 'mounted volume is marked read-only'
-      : 'container rootfs is marked read-only';
-    throw new EngineError('forbidden', what);
-  }
-}
-
-function refuseMountPoint(view: ExtractRequest['view'], existing: Place): void {
-  if (view.mounts.some(({ path }) => path === existing.path || path.startsWith(`${existing.path}/`))) {
-    throw new EngineError(
-      'conflict',
-      `${showName(existing.path)}: device or resource busy (it is a mount point)`,
-    );
   }
 }
 

@@ -1,16 +1,20 @@
 /** @path-hostile */
 import { errnoOf, invalidArgument } from '../../daemon/base/errors.ts';
-import { fileStatus, openPathAt, readLink } from '../../daemon/base/kernel/files.ts';
+import { fileStatus, openPathAt, openPathBeneath, readLink } from '../../daemon/base/kernel/files.ts';
 import type { FileStatus } from '../../daemon/base/kernel/files.ts';
 import { ERRNO, KernelError } from '../../daemon/base/kernel/libc.ts';
 import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
 import { limits } from '../../daemon/base/limits.ts';
+import { OpenWay } from './open-way.ts';
 import type { FilesView } from './view.ts';
 
 /** As MAXSYMLINKS of the kernel. */
 const LINKS_MAX = 40;
-/** As PATH_MAX and NAME_MAX; the second bounds what a link may make of a path. */
+/** As PATH_MAX, which also bounds what a link may make of a path. */
 const PATH_BYTES_MAX = 4096;
+
+/** Where something lies in a view. */
+export type Spot = Pick<Place, 'fd' | 'path' | 'isReadOnly' | 'isMounted'>;
 
 /** Something found in a view: a descriptor that only names it (O_PATH), and what it was when it was found. */
 export class Place implements Disposable {
@@ -24,7 +28,8 @@ export class Place implements Disposable {
   readonly isMounted: boolean;
   readonly #file: OpenFile | undefined;
 
-  constructor(found: Omit<Place, typeof Symbol.dispose | 'status'>, owned: boolean) {
+  /** Owns the descriptor unless it is one of the view's. */
+  constructor(found: Spot, owned: boolean) {
     this.fd = found.fd;
     this.path = found.path;
     this.isReadOnly = found.isReadOnly;
@@ -38,35 +43,102 @@ export class Place implements Disposable {
     }
   }
 
+  /** The descriptor is somebody else's, who keeps it open. */
+  get isBorrowed(): boolean {
+    return this.#file === undefined;
+  }
+
   [Symbol.dispose](): void {
     this.#file?.[Symbol.dispose]();
   }
 }
 
+/** Directories of a view on the way to another. */
+export function placesOnWay(): OpenWay<Place> {
+  return new OpenWay<Place>((fd, before) => new Place({ ...spotOf(before), fd }, true));
+}
+
+function spotOf({ fd, path, isReadOnly, isMounted }: Place): Spot {
+  return { fd, path, isReadOnly, isMounted };
+}
+
 /**
- * Finds `path` in a view as a process inside would, one component at a time: each is opened without following it, `..`
- * goes back to the directory that was come from, and a link's text starts again inside the root. Whatever a container
- * swaps meanwhile, each step is from a descriptor inside the view to a name without slashes.
+ * Finds `path` in a view as a process inside would: links and `..` stay inside the root. Whatever a container swaps
+ * meanwhile, what is found is found from a descriptor inside the view.
  * `followLast`: a link at the end counts as what it points to; a slash or `/.` at the end asks for the same.
+ * `bytesMax`: more than the kernel takes in one call is for who has put the path together from names.
  * Throws KernelError ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG; invalid_argument for a NUL.
  */
-export function locate(view: FilesView, path: string, options: { followLast: boolean }): Place {
-  const way: Place[] = [rootOf(view)];
+export function locate(
+  view: FilesView,
+  path: string,
+  options: { followLast: boolean; bytesMax?: number },
+): Place {
+  check(path, options.bytesMax);
+  const followLast = options.followLast || asksForDirectory(path);
+  const direct = locateDirectly(view, path, followLast);
+  if (direct !== undefined) {
+    return direct;
+  }
+  using way = placesOnWay();
+  const missing = walk(view, way, path, followLast);
+  const found = missing.length === 0 ? way.take() : undefined;
+  if (found === undefined) {
+    throw new KernelError('open', ERRNO.ENOENT, path);
+  }
+  return found;
+}
+
+/**
+ * By one call of the kernel, for most paths have neither links nor `..` in them. undefined when that is not so, or when
+ * something else is in the way. Throws ENOENT.
+ */
+function locateDirectly(view: FilesView, path: string, followLast: boolean): Place | undefined {
+  const names = components(path);
+  if (names.includes('..') || names.length > limits.archiveDepthMax) {
+    return undefined;
+  }
+  const start = startOf(view, names.map((name) => `/${name}`).join(''));
+  const rest = names.slice(components(start.path).length);
+  if (rest.length === 0) {
+    return undefined;
+  }
   try {
-    const missing = walk(view, way, path, options.followLast || /\/\.?$/.test(path));
-    const found = way.pop();
-    if (found === undefined || missing.length > 0) {
-      found?.[Symbol.dispose]();
-      throw new KernelError('open', ERRNO.ENOENT, path);
+    const spot = { ...start, path: `${start.path}/${rest.join('/')}` };
+    const found = new Place({ ...spot, fd: openPathBeneath(start.fd, rest.join('/')) }, true);
+    if (
+      followLast &&
+      (found.status.isSymbolicLink || (asksForDirectory(path) && !found.status.isDirectory))
+    ) {
+      found[Symbol.dispose]();
+      return undefined;
     }
     return found;
-  } finally {
-    way.forEach((place) => place[Symbol.dispose]());
+  } catch (error) {
+    const first = `${start.path}/${rest[0]}/`;
+    if (errnoOf(error) === 'ENOENT' && !view.mounts.some((mount) => mount.path.startsWith(first))) {
+      throw new KernelError('open', ERRNO.ENOENT, path);
+    }
+    return undefined;
   }
 }
 
+/** What of the view's table a path without links lies in, or the root. Of two at one place the later is on top. */
+function startOf(view: FilesView, path: string): Spot {
+  let start: Spot = { fd: view.root, path: '', isReadOnly: view.isReadOnly, isMounted: false };
+  for (const mount of view.mounts) {
+    if (
+      mount.path.length >= start.path.length &&
+      (path === mount.path || path.startsWith(`${mount.path}/`))
+    ) {
+      start = { ...mount, isMounted: true };
+    }
+  }
+  return start;
+}
+
 /** What a name in a directory of the view is; links are not followed. Throws ENOENT. */
-export function childOf(view: FilesView, parent: Place, name: string): Place {
+export function childOf(view: FilesView, parent: Spot, name: string): Place {
   const path = `${parent.path}/${name}`;
   const mount = view.mounts.findLast((candidate) => candidate.path === path);
   if (mount !== undefined) {
@@ -85,21 +157,18 @@ export function childOf(view: FilesView, parent: Place, name: string): Place {
 
 /** Where `path` leads, also when its last components do not exist: the path that something mounted there would have. */
 export function canonicalPath(view: FilesView, path: string): string {
-  const way: Place[] = [rootOf(view)];
-  try {
-    const missing = walk(view, way, path, true);
-    const names = components(way.at(-1)?.path ?? '');
-    for (const name of missing) {
-      if (name === '..') {
-        names.pop();
-      } else {
-        names.push(name);
-      }
+  check(path);
+  using way = placesOnWay();
+  const missing = walk(view, way, path, true);
+  const names = components(way.last?.path ?? '');
+  for (const name of missing) {
+    if (name === '..') {
+      names.pop();
+    } else {
+      names.push(name);
     }
-    return names.map((name) => `/${name}`).join('');
-  } finally {
-    way.forEach((place) => place[Symbol.dispose]());
   }
+  return names.map((name) => `/${name}`).join('');
 }
 
 /** Owns no descriptor: the view's are borrowed. */
@@ -107,19 +176,23 @@ function rootOf(view: FilesView): Place {
   return new Place({ fd: view.root, path: '', isReadOnly: view.isReadOnly, isMounted: false }, false);
 }
 
-/** Leaves what was found at the end of `way`; answers the components from the first on that does not exist. */
-function walk(view: FilesView, way: Place[], path: string, followLast: boolean): string[] {
-  check(path);
+/**
+ * One component at a time: each is opened without following it, `..` goes back to the directory that was come from,
+ * and a link's text starts again inside the root. Leaves what was found at the end of `way`; answers the components
+ * from the first on that does not exist.
+ */
+function walk(view: FilesView, way: OpenWay<Place>, path: string, followLast: boolean): string[] {
+  way.enter(rootOf(view), { isBorrowed: true });
   let pending = components(path);
   let links = 0;
   for (let name = pending.shift(); name !== undefined; name = pending.shift()) {
-    const here = way.at(-1);
+    const here = way.last;
     if (here?.status.isDirectory !== true) {
       throw new KernelError('open', ERRNO.ENOTDIR, path);
     }
     if (name === '..') {
-      if (way.length > 1) {
-        way.pop()?.[Symbol.dispose]();
+      if (way.depth > 1) {
+        way.leave();
       }
       continue;
     }
@@ -135,20 +208,25 @@ function walk(view: FilesView, way: Place[], path: string, followLast: boolean):
         throw new KernelError('open', ERRNO.ELOOP, path);
       }
       if (target.startsWith('/')) {
-        way.splice(1).forEach((place) => place[Symbol.dispose]());
+        way[Symbol.dispose]();
+        way.enter(rootOf(view), { isBorrowed: true });
       }
       pending = [...components(target), ...pending];
       continue;
     }
-    way.push(next);
-    if (way.length > limits.archiveDepthMax) {
+    way.enter(next, { isBorrowed: next.isBorrowed });
+    if (way.depth > limits.archiveDepthMax) {
       throw new KernelError('open', ERRNO.ENAMETOOLONG, path);
     }
   }
-  if (followLast && /\/\.?$/.test(path) && way.at(-1)?.status.isDirectory !== true) {
+  if (followLast && asksForDirectory(path) && way.last?.status.isDirectory !== true) {
     throw new KernelError('open', ERRNO.ENOTDIR, path);
   }
   return [];
+}
+
+function asksForDirectory(path: string): boolean {
+  return /\/\.?$/.test(path);
 }
 
 function childIfThere(view: FilesView, parent: Place, name: string): Place | undefined {
@@ -162,11 +240,11 @@ function childIfThere(view: FilesView, parent: Place, name: string): Place | und
   }
 }
 
-function check(path: string): void {
+function check(path: string, bytesMax = PATH_BYTES_MAX): void {
   if (path.includes('\0')) {
     throw invalidArgument(`open ${JSON.stringify(path)}: a path cannot hold a NUL character`);
   }
-  if (path.length > PATH_BYTES_MAX) {
+  if (path.length > bytesMax) {
     throw new KernelError('open', ERRNO.ENAMETOOLONG, `${path.slice(0, 200)}...`);
   }
 }

@@ -3,7 +3,7 @@ import { limits } from '../../daemon/base/limits.ts';
 import { showName } from '../layers/tar/names.ts';
 
 /** The path below the extraction point that a member's name means; `''` is the point itself. */
-export function memberPath(name: string): string {
+export function memberPath(name: string, depthMax: number = limits.archiveDepthMax): string {
   if (name === '' || name.includes('\0')) {
     throw invalidArgument(`entry ${showName(name)}: a name must not be empty or hold a NUL character`);
   }
@@ -19,8 +19,18 @@ export function memberPath(name: string): string {
       parts.push(part);
     }
   }
-  if (parts.length > limits.archiveDepthMax) {
-    throw invalidArgument(`entry ${showName(name)}: directories nest deeper than ${limits.archiveDepthMax}`);
+  const path = parts.join('/');
+  refuseDeep(path, parts.length, depthMax);
+  return path;
+}
+
+/** Throws invalid_argument when the path of a file, with so many directories in it, is more than anybody has. */
+export function refuseDeep(path: string, depth: number, depthMax: number = limits.archiveDepthMax): void {
+  const { archivePathBytesMax } = limits;
+  if (depth > depthMax) {
+    throw invalidArgument(`entry ${showName(path)}: directories nest deeper than ${depthMax}`);
   }
-  return parts.join('/');
+  if (path.length > archivePathBytesMax) {
+    throw invalidArgument(`entry ${showName(path)}: a path of more than ${archivePathBytesMax} bytes`);
+  }
 }

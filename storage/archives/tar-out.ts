@@ -1,5 +1,5 @@
 /** @path-hostile */
-import { errnoOf, invalidArgument, unreachable } from '../../daemon/base/errors.ts';
+import { errnoOf, unreachable } from '../../daemon/base/errors.ts';
 import {
   getAttributeOf,
   isOfKernel,
@@ -10,12 +10,11 @@ import {
   type FileStatus,
   type FileTime,
 } from '../../daemon/base/kernel/files.ts';
-import { limits } from '../../daemon/base/limits.ts';
 import { attributePolicy } from '../layers/attributes.ts';
 import type { TarChunks } from '../layers/tar/chunks.ts';
 import { encodeHeader, padding, TAR_END } from '../layers/tar/encode.ts';
-import { showName } from '../layers/tar/names.ts';
-import { childOf, type Place } from './locate.ts';
+import { childOf, placesOnWay, type Place } from './locate.ts';
+import { refuseDeep } from './member-path.ts';
 import type { FilesView } from './view.ts';
 
 const NO_ATTRIBUTES: ReadonlyMap<string, Buffer> = new Map();
@@ -23,6 +22,14 @@ const NO_ATTRIBUTES: ReadonlyMap<string, Buffer> = new Map();
 const GONE = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
 /** Where every container has devices of its own, which are made anew with each start. */
 const DEVICES = '/dev';
+
+/** A directory that is being gone through. */
+interface Level {
+  /** In front of the names in the tar. */
+  prefix: string;
+  /** Still to come, the next one last. */
+  names: string[];
+}
 
 /**
  * Writes files of a view as a tar, by descriptors only: what a container does meanwhile can change what is in the tar,
@@ -47,26 +54,18 @@ export class TarOut {
   }
 
   /** A place with everything below it, called `name` in the tar. Children in the order of their bytes. */
-  tree(place: Place, name: string, depth = 1): void {
+  tree(place: Place, name: string): void {
     if (!place.status.isDirectory) {
       this.single(place, name);
       return;
     }
-    if (depth > limits.archiveDepthMax) {
-      throw invalidArgument(
-        `${showName(place.path)}: directories nest deeper than ${limits.archiveDepthMax}`,
-      );
-    }
-    using directory = reopen(place.fd, 'directory');
-    const self = name.endsWith('/') ? name : `${name}/`;
-    this.#header(place.status, { name: self, fd: directory.fd });
-    this.#children(place, directory.fd, self, depth);
+    this.#below(place, this.#directory(place, name.endsWith('/') ? name : `${name}/`));
   }
 
   /** Everything below a directory, but not itself. Names begin with `prefix`. */
   contents(place: Place, prefix: string): void {
     using directory = reopen(place.fd, 'directory');
-    this.#children(place, directory.fd, prefix, 1);
+    this.#below(place, this.#level(place, directory.fd, prefix));
   }
 
   /** One object without what is below it. */
@@ -131,40 +130,67 @@ export class TarOut {
     this.#out.finish();
   }
 
-  #children(place: Place, fd: number, prefix: string, depth: number): void {
-    for (const name of this.#names(place, fd)) {
-      using child = this.#find(place, name);
-      if (child === undefined) {
+  /** Not by recursion: nobody knows how deep it is. */
+  #below(start: Place, top: Level): void {
+    using way = placesOnWay();
+    way.enter(start, { isBorrowed: true });
+    const levels = [top];
+    for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
+      const name = level.names.pop();
+      const here = way.last;
+      if (name === undefined || here === undefined) {
+        levels.pop();
+        way.leave();
         continue;
       }
-      if (child.status.isDirectory && isOfContainerRun(place, child)) {
-        this.#out.write(
-          encodeHeader({
-            ...child.status,
-            ...this.#mtime,
-            type: 'directory',
-            size: 0,
-            name: `${prefix}${name}/`,
-          }),
-        );
-      } else {
-        this.#entry(child, `${prefix}${name}`, depth + 1);
+      const child = this.#find(here, name);
+      const below = child && this.#child(here, child, `${level.prefix}${name}`);
+      if (child !== undefined && below !== undefined) {
+        way.enter(child, { isBorrowed: child.isBorrowed });
+        levels.push(below);
+        refuseDeep(child.path, levels.length);
       }
     }
   }
 
-  /** What vanishes from here on is told by the open that fails before any of its bytes are written. */
-  #entry(child: Place, name: string, depth: number): void {
+  /**
+   * Answers what is to be gone through next; any other child is closed. What vanishes from here on is told by the open
+   * that fails before any of its bytes are written.
+   */
+  #child(parent: Place, child: Place, name: string): Level | undefined {
+    let below: Level | undefined;
     try {
-      this.tree(child, name, depth);
+      if (!child.status.isDirectory) {
+        this.single(child, name);
+      } else if (isOfContainerRun(parent, child)) {
+        const self = { ...child.status, ...this.#mtime, size: 0, name: `${name}/` };
+        this.#out.write(encodeHeader({ ...self, type: 'directory' }));
+      } else {
+        below = this.#directory(child, `${name}/`);
+      }
     } catch (error) {
       if (!GONE.has(errnoOf(error) ?? '')) {
         throw error;
       }
+    } finally {
+      if (below === undefined) {
+        child[Symbol.dispose]();
+      }
     }
+    return below;
   }
 
-  /** Names in the directory, and those that only something mounted there makes. */
+  #directory(place: Place, name: string): Level {
+    using directory = reopen(place.fd, 'directory');
+    this.#header(place.status, { name, fd: directory.fd });
+    return this.#level(place, directory.fd, name);
+  }
+
+  #level(place: Place, fd: number, prefix: string): Level {
+    return { prefix, names: this.#names(place, fd) };
+  }
+
+  /** Names in the directory, and those that only something mounted there makes, the last one first. */
   #names(place: Place, fd: number): string[] {
     const names = new Set(listNames(fd));
     const prefix = `${place.path}/`;
@@ -174,7 +200,7 @@ export class TarOut {
       }
     }
     // Byte strings: their order is that of the bytes.
-    return [...names].toSorted((a, b) => (a < b ? -1 : 1));
+    return [...names].toSorted((a, b) => (a < b ? 1 : -1));
   }
 
   #find(place: Place, name: string): Place | undefined {

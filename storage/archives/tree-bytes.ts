@@ -1,10 +1,10 @@
 /** @path-hostile */
-import { errnoOf } from '../../daemon/base/errors.ts';
+import { errnoOf, isEngineError } from '../../daemon/base/errors.ts';
 import { fileStatus, listNames, openPathAt, reopen } from '../../daemon/base/kernel/files.ts';
 import { OpenFile, openRoot } from '../../daemon/base/kernel/safepath.ts';
-import { limits } from '../../daemon/base/limits.ts';
+import { OpenWay } from './open-way.ts';
 
-/** Not there any more, or nested deeper than anybody counts. */
+/** Not there any more, or something else by now. */
 const PASSED_OVER = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
 
 /**
@@ -14,7 +14,7 @@ const PASSED_OVER = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
 export function treeBytes(path: string): number | null {
   try {
     using root = openRoot(path);
-    return new Counter(fileStatus(root.fd).device).directory(root.fd, 1);
+    return new Counter(fileStatus(root.fd).device).count(root);
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') {
       return null;
@@ -26,41 +26,72 @@ export function treeBytes(path: string): number | null {
 class Counter {
   readonly #device: string;
   readonly #linked = new Set<string>();
+  readonly #way = new OpenWay<OpenFile>((fd) => new OpenFile(fd));
+  /** Of the directories on the way, what is still to be looked at. */
+  readonly #names: string[][] = [];
+  #bytes = 0;
 
   constructor(device: string) {
     this.#device = device;
   }
 
-  directory(fd: number, depth: number): number {
-    using directory = reopen(fd, 'directory');
-    let bytes = 0;
-    for (const name of listNames(directory.fd)) {
-      bytes += this.#entry(directory.fd, name, depth);
+  /** Not by recursion: nobody knows how deep it is. */
+  count(root: OpenFile): number {
+    using way = this.#way;
+    way.enter(root, { isBorrowed: true });
+    this.#names.push(namesIn(root.fd));
+    for (let names = this.#names.at(-1); names !== undefined; names = this.#names.at(-1)) {
+      const name = names.pop();
+      if (name !== undefined) {
+        this.#entry(way.last?.fd ?? root.fd, name);
+      } else if (!this.#leave()) {
+        break;
+      }
     }
-    return bytes;
+    return this.#bytes;
   }
 
-  #entry(parent: number, name: string, depth: number): number {
+  /** False when nobody knows where it is: a program that moves directories about gets what was counted so far. */
+  #leave(): boolean {
+    this.#names.pop();
     try {
-      using entry = new OpenFile(openPathAt(parent, name));
-      const { isDirectory, device, links, identity, size } = fileStatus(entry.fd);
-      if (isDirectory) {
-        return device === this.#device && depth < limits.archiveDepthMax
-          ? this.directory(entry.fd, depth + 1)
-          : 0;
-      }
-      if (links > 1 && this.#linked.has(identity)) {
-        return 0;
-      }
-      if (links > 1) {
-        this.#linked.add(identity);
-      }
-      return size;
+      this.#way.leave();
+      return true;
     } catch (error) {
-      if (PASSED_OVER.has(errnoOf(error) ?? '')) {
-        return 0;
+      if (isEngineError(error, 'conflict')) {
+        return false;
       }
       throw error;
     }
   }
+
+  #entry(parent: number, name: string): void {
+    let entry: OpenFile | undefined;
+    try {
+      entry = new OpenFile(openPathAt(parent, name));
+      const { isDirectory, device, links, identity, size } = fileStatus(entry.fd);
+      if (isDirectory && device === this.#device) {
+        this.#names.push(namesIn(entry.fd));
+        this.#way.enter(entry);
+        return;
+      }
+      if (!isDirectory && !(links > 1 && this.#linked.has(identity))) {
+        this.#bytes += size;
+      }
+      if (links > 1) {
+        this.#linked.add(identity);
+      }
+    } catch (error) {
+      if (!PASSED_OVER.has(errnoOf(error) ?? '')) {
+        entry?.[Symbol.dispose]();
+        throw error;
+      }
+    }
+    entry?.[Symbol.dispose]();
+  }
+}
+
+function namesIn(directory: number): string[] {
+  using opened = reopen(directory, 'directory');
+  return listNames(opened.fd);
 }

@@ -116,6 +116,40 @@ describeEngine('odd files', (engine) => {
     120_000,
   );
 
+  test.runIf(!onReference)(
+    'R37: directories 4,000 deep are copied in, exported, copied out and committed',
+    async () => {
+      const half = 'd/'.repeat(2000);
+      const file = `${half}${half}file`;
+      const body = tar([
+        { name: file, content: 'at the bottom' },
+        { name: 'd/side', content: 'on the way back' },
+      ]);
+      const id = await engine.create(['true']);
+      const put = await engine.http.request('PUT', `/containers/${id}/archive?path=/`, {
+        body,
+        headers: { 'content-type': 'application/x-tar' },
+      });
+      expect([put.status, put.text]).toEqual([200, '']);
+      const wanted = { deepest: 'at the bottom', last: 'on the way back' };
+      for (const path of ['export', 'archive?path=/d']) {
+        const { bytes } = await engine.http.request('GET', `/containers/${id}/${path}`);
+        const members = new Map(untar(bytes).map(({ name, content }) => [name, content.toString()]));
+        expect({ deepest: members.get(file), last: members.get('d/side') }).toEqual(wanted);
+      }
+      expect(await engine.http.ok('GET', `/containers/${id}/json?size=1`)).toMatchObject({
+        SizeRw: 'at the bottom'.length + 'on the way back'.length,
+      });
+      await engine.http.ok('POST', `/commit?container=${id}&repo=deep&tag=2`);
+      const script = `cd /${half} && cat ${half}file /d/side`;
+      const { stdout } = await engine.run(['sh', '-c', script], {}, { Image: 'deep:2' });
+      expect(stdout).toBe('at the bottomon the way back');
+      await engine.removeAll();
+      await engine.http.ok('DELETE', '/images/deep:2?force=1');
+    },
+    120_000,
+  );
+
   test('R32: a client that leaves in the middle of a load holds up nobody and leaves nothing', async () => {
     const body = busyboxImageTar({ tags: ['left:1'], extraLayers: [[{ name: 'left', content: 'x' }]] });
     for (const part of [0.2, 0.9]) {

@@ -197,10 +197,11 @@ export function openBytesInRoot(root: number, path: string, flags: number): numb
   }
   const cut = path.lastIndexOf('/', PATH_BYTES_MAX - 1);
   using first = new OpenFile(openBytes(root, path.slice(0, cut), O_PATH | constants.O_DIRECTORY, resolve));
-  return openDeep(first.fd, path.slice(cut + 1), flags);
+  return openBytesBeneath(first.fd, path.slice(cut + 1), flags);
 }
 
-function openDeep(directory: number, path: string, flags: number): number {
+/** Opens a path of any length below a directory. A link in it, or one at its end without O_NOFOLLOW, is ELOOP. */
+export function openBytesBeneath(directory: number, path: string, flags: number): number {
   const resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
   if (path.length < PATH_BYTES_MAX) {
     return openBytes(directory, path, flags, resolve);
@@ -209,7 +210,12 @@ function openDeep(directory: number, path: string, flags: number): number {
   using next = new OpenFile(
     openBytes(directory, path.slice(0, cut), O_PATH | constants.O_DIRECTORY, resolve),
   );
-  return openDeep(next.fd, path.slice(cut + 1), flags);
+  return openBytesBeneath(next.fd, path.slice(cut + 1), flags);
+}
+
+/** As `openPathAt`, for a path of any length. A link on the way is ELOOP. */
+export function openPathBeneath(directory: number, path: string): number {
+  return openBytesBeneath(directory, path, O_PATH | constants.O_NOFOLLOW);
 }
 
 function openBytes(directory: number, path: string, flags: number, resolve: bigint): number {

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { PathStat } from '../../../api/types/container.ts';
-import { refuseExtractionPoint } from '../../../storage/archives/live-tree.ts';
+import { refuseExtractionPoint } from '../../../storage/archives/refusals.ts';
 import type { FilesView } from '../../../storage/archives/view.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import type { Container } from '../container.ts';

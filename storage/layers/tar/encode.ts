@@ -83,7 +83,8 @@ export const TAR_END = Buffer.alloc(2 * TAR_BLOCK);
 
 /** As tar programs name them; nobody reads it. */
 function extendedName(name: string): string {
-  return `PaxHeaders.0/${name.replace(/\/$/, '').split('/').at(-1) ?? ''}`.slice(0, NAME_BYTES);
+  const path = name.endsWith('/') ? name.slice(0, -1) : name;
+  return `PaxHeaders.0/${path.slice(path.lastIndexOf('/') + 1)}`.slice(0, NAME_BYTES);
 }
 
 /** `LENGTH KEY=VALUE\n`; the length counts itself. */

@@ -41,7 +41,7 @@ export class ContextEntries implements TarSink {
   }
 
   member(member: TarMember): void {
-    const path = memberPath(member.name);
+    const path = memberPath(member.name, limits.contextDepthMax);
     if (path === '') {
       return;
     }
@@ -91,7 +91,7 @@ export class ContextEntries implements TarSink {
 
   /** A further name of a file that came before: the same bytes. */
   #linked(entry: ContextEntry): ContextEntry {
-    const target = this.#entries.get(memberPath(entry.member.linkName));
+    const target = this.#entries.get(memberPath(entry.member.linkName, limits.contextDepthMax));
     if (target === undefined || target.member.type === 'directory') {
       throw invalidArgument(
         `build context: entry ${showName(entry.member.name)}: hard link to ${showName(entry.member.linkName)}, ` +
