@@ -1,3 +1,5 @@
+import { invalidArgument } from '../base/errors.ts';
+import { formatIp, isIpv4 } from '../base/ip.ts';
 import type { InterfaceAddress } from '../base/ip.ts';
 import { bridgeOptions } from './bridge-options.ts';
 import { defaultBridgeSettings } from './default-bridge.ts';
@@ -20,7 +22,10 @@ export class BridgeDriver implements NetworkDriver {
   }
 
   accept(spec: NetworkSpec): NetworkSpec {
-    bridgeOptions(spec.options);
+    const six = bridgeOptions(spec.options).sources.find((address) => !isIpv4(address));
+    if (six !== undefined && !spec.enableIPv6) {
+      throw invalidArgument(`network option com.docker.network.host_ipv6: ${formatIp(six)} needs EnableIPv6`);
+    }
     return spec;
   }
 
@@ -56,7 +61,7 @@ export class BridgeDriver implements NetworkDriver {
     if (network.isBuiltIn && network.pool !== undefined) {
       return defaultBridgeSettings(this.#options, network.pool);
     }
-    const { mtu, icc, masquerade } = bridgeOptions(network.spec.options);
+    const { mtu, icc, masquerade, sources, inhibitIpv4 } = bridgeOptions(network.spec.options);
     return {
       name: this.#linkName(network),
       networkId: network.id,
@@ -65,6 +70,8 @@ export class BridgeDriver implements NetworkDriver {
       internal: network.spec.internal,
       icc,
       masquerade,
+      sources,
+      inhibitIpv4,
     };
   }
 

@@ -1,5 +1,8 @@
 import { isIP } from 'node:net';
 import { invalidArgument } from '../base/errors.ts';
+import type { IpAddress } from '../base/ip.ts';
+import { parseIpv4 } from '../base/ipv4.ts';
+import { parseIpv6 } from '../base/ipv6.ts';
 
 /** What a user may say of a bridge network; keys of dockerd's bridge driver. */
 export interface BridgeOptions {
@@ -10,15 +13,22 @@ export interface BridgeOptions {
   masquerade: boolean;
   /** Host address of published ports that name none. */
   bindingAddress?: string;
+  /** Who leaves is seen with these of the host; in place of that of the interface that the packet leaves by. */
+  sources: IpAddress[];
+  /** The gateway is another router in the bridge. */
+  inhibitIpv4: boolean;
   /** Begins the names of interfaces in containers; undefined = `eth`. */
   interfacePrefix?: string;
 }
 
 const INTERFACE = /^(?!\.{1,2}$)[a-zA-Z0-9_.-]{1,15}$/;
 
-/** Reads the options of a bridge network. Throws invalid_argument naming key and value. Pure. */
+/**
+ * Reads the options of a bridge network. Throws invalid_argument naming key and value; keys newer than API 1.44
+ * (`gateway_mode_ipv4`, ...) are such, as a network that seems closed must be. Pure.
+ */
 export function bridgeOptions(options: Readonly<Record<string, string>>): BridgeOptions {
-  const result: BridgeOptions = { icc: true, masquerade: true };
+  const result: BridgeOptions = { icc: true, masquerade: true, inhibitIpv4: false, sources: [] };
   for (const [key, value] of Object.entries(options)) {
     switch (key) {
       case 'com.docker.network.bridge.name':
@@ -38,6 +48,15 @@ export function bridgeOptions(options: Readonly<Record<string, string>>): Bridge
       case 'com.docker.network.bridge.host_binding_ipv4':
         result.bindingAddress = checked(key, value, isIP(value) === 4);
         break;
+      case 'com.docker.network.bridge.inhibit_ipv4':
+        result.inhibitIpv4 = truth(key, value);
+        break;
+      case 'com.docker.network.host_ipv4':
+        result.sources.push(source(key, value, parseIpv4(value)));
+        break;
+      case 'com.docker.network.host_ipv6':
+        result.sources.push(source(key, value, parseIpv6(value)));
+        break;
       case 'com.docker.network.container_iface_prefix':
         // A number follows.
         result.interfacePrefix = checked(key, value, /^[a-zA-Z_][a-zA-Z0-9_.-]{0,11}$/.test(value));
@@ -49,7 +68,22 @@ export function bridgeOptions(options: Readonly<Record<string, string>>): Bridge
         throw invalidArgument(`network option "${key}" is not supported by the bridge driver`);
     }
   }
+  if (result.sources.length > 0 && !result.masquerade) {
+    throw invalidArgument(
+      'network option com.docker.network.host_ipv4, host_ipv6: not without masquerade: ' +
+        'com.docker.network.bridge.enable_ip_masquerade is false',
+    );
+  }
   return result;
+}
+
+/** An address of one host. */
+function source(key: string, value: string, address: IpAddress | undefined): IpAddress {
+  const multicast = typeof address === 'number' ? 0xe000_0000 : 0xffn << 120n;
+  if (address === undefined || address === 0 || address === 0n || address >= multicast) {
+    throw invalidArgument(`network option ${key}: invalid value "${value}"`);
+  }
+  return address;
 }
 
 function checked(key: string, value: string, isValid: boolean): string {

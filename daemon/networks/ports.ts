@@ -30,6 +30,10 @@ export interface BridgeSettings {
   internal: boolean;
   icc: boolean;
   masquerade: boolean;
+  /** With which address of the host they are seen then; at most one of each family. */
+  sources?: readonly IpAddress[];
+  /** Its IPv4 address is that of another router: the bridge has none. */
+  inhibitIpv4?: boolean;
 }
 
 export interface SandboxInterface {

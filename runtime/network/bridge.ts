@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { errnoOf, internal } from '../../daemon/base/errors.ts';
 import { isIpv4 } from '../../daemon/base/ip.ts';
-import type { InterfaceAddress } from '../../daemon/base/ip.ts';
+import type { InterfaceAddress, IpAddress } from '../../daemon/base/ip.ts';
 import { macOfAddress } from '../../daemon/base/ipv4.ts';
 import type { Logger } from '../../daemon/base/log.ts';
 import type { NetlinkSocket } from './netlink-socket.ts';
@@ -22,6 +22,10 @@ export interface BridgeSettings {
   icc: boolean;
   /** Who leaves it is seen with the host's address. */
   masquerade: boolean;
+  /** With this one, of its family, in place of that of the interface that the packet leaves by. */
+  sources?: readonly IpAddress[];
+  /** Its IPv4 address is that of another router in there: the bridge itself gets none, and keeps what it has. */
+  inhibitIpv4?: boolean;
 }
 
 /** The bridge, made or mended: afterwards it exists, is up and has its addresses. */
@@ -53,15 +57,24 @@ export function ensureBridge(
   writeFileSync(`/proc/sys/net/ipv4/conf/${name}/route_localnet`, '1');
   host.request(name, [
     rtnetlink.setLinkUp(link.index),
-    ...settings.addresses.map((address) => rtnetlink.newAddress(link.index, address)),
+    ...ownAddresses(settings).map((address) => rtnetlink.newAddress(link.index, address)),
     ...foreignAddresses(host, link, settings).map((address) => rtnetlink.deleteAddress(link.index, address)),
   ]);
   return link;
 }
 
-/** Takes addresses, and with them routes, from a bridge on its way out: others may use its subnets now. */
-export function clearBridge(host: NetlinkSocket, link: Link): void {
-  const addresses = addressesOf(host, link);
+/** Those that the bridge itself has. */
+export function ownAddresses({ addresses, inhibitIpv4 }: BridgeSettings): InterfaceAddress[] {
+  return addresses.filter(({ address }) => inhibitIpv4 !== true || !isIpv4(address));
+}
+
+/**
+ * Takes addresses, these or all, and with them routes, from a bridge on its way out: others may use its subnets now.
+ */
+export function clearBridge(host: NetlinkSocket, link: Link, only?: readonly InterfaceAddress[]): void {
+  const addresses = addressesOf(host, link).filter(
+    (address) => only?.some((each) => isSame(each, address)) ?? true,
+  );
   if (addresses.length > 0) {
     const requests = addresses.map((address) => rtnetlink.deleteAddress(link.index, address));
     host.request(link.name, requests);
@@ -72,9 +85,15 @@ export function clearBridge(host: NetlinkSocket, link: Link): void {
  * Addresses of an earlier configuration: with them the host would go on routing that subnet into the bridge.
  */
 function foreignAddresses(host: NetlinkSocket, link: Link, settings: BridgeSettings): InterfaceAddress[] {
-  return addressesOf(host, link).filter(({ address, prefixLength }) =>
-    settings.addresses.every((own) => own.address !== address || own.prefixLength !== prefixLength),
+  const mayStay = ({ address }: InterfaceAddress): boolean =>
+    settings.inhibitIpv4 === true && isIpv4(address);
+  return addressesOf(host, link).filter(
+    (found) => !mayStay(found) && !settings.addresses.some((own) => isSame(own, found)),
   );
+}
+
+function isSame(one: InterfaceAddress, other: InterfaceAddress): boolean {
+  return one.address === other.address && one.prefixLength === other.prefixLength;
 }
 
 function addressesOf(host: NetlinkSocket, link: Link): InterfaceAddress[] {

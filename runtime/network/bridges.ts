@@ -1,6 +1,6 @@
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import type { Logger } from '../../daemon/base/log.ts';
-import { clearBridge, ensureBridge, findLink } from './bridge.ts';
+import { clearBridge, ensureBridge, findLink, ownAddresses } from './bridge.ts';
 import type { BridgeSettings } from './bridge.ts';
 import type { LinkRemover } from './link-remover.ts';
 import type { NetlinkSocket } from './netlink-socket.ts';
@@ -51,8 +51,9 @@ export class Bridges {
       return;
     }
     failpoint('network.remove.link');
-    clearBridge(this.#host, link);
-    if (bridge.networkId !== undefined && link.alias === this.#alias(bridge.networkId)) {
+    const isOurs = bridge.networkId !== undefined && link.alias === this.#alias(bridge.networkId);
+    clearBridge(this.#host, link, isOurs ? undefined : ownAddresses(bridge));
+    if (isOurs) {
       await this.#remover.removeNow(bridge.name);
     }
   }

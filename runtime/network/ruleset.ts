@@ -31,7 +31,7 @@ export const FAMILIES = ['ip', 'ip6'] as const satisfies readonly Family[];
 const TYPES = { ip: 'ipv4_addr', ip6: 'ipv6_addr' } as const;
 const LOOPBACK = { ip: '127.0.0.0/8', ip6: '::1' } as const;
 const CHAINS = ['guard', 'inside', 'inbound', 'local', 'publish', 'forward', 'outbound'] as const;
-const MAPS = ['published_any', 'published_at'] as const;
+const MAPS = ['published_any', 'published_at', 'sources'] as const;
 const SETS = ['bridges', 'internal', 'subnets', 'homes', 'masqueraded', 'closed', 'together'] as const;
 
 /** Everything that is to be in the tables. */
@@ -115,13 +115,19 @@ function bridgeMembers(family: Family, bridge: BridgeSettings): Members[] {
   const subnets = bridge.addresses
     .filter(({ address }) => familyOf(address) === family)
     .map((address) => formatAnySubnet(subnetOfInterface(address)));
+  const seen = bridge.masquerade && !bridge.internal ? subnets : [];
+  const source = bridge.sources?.find((address) => familyOf(address) === family);
   return [
     { set: 'bridges', members: [name] },
     { set: 'internal', members: bridge.internal ? [name] : [] },
     { set: 'together', members: bridge.icc ? [`${name} . ${name}`] : [] },
     { set: 'subnets', members: subnets },
     { set: 'homes', members: subnets.map((subnet) => `${name} . ${subnet}`) },
-    { set: 'masqueraded', members: bridge.masquerade && !bridge.internal ? subnets : [] },
+    { set: 'masqueraded', members: source === undefined ? seen : [] },
+    {
+      set: 'sources',
+      members: source === undefined ? [] : seen.map((subnet) => `${subnet} : ${formatIp(source)}`),
+    },
     // To all others come answers, which only `forward` can tell from the rest.
     { set: 'closed', members: bridge.masquerade || bridge.internal ? subnets : [] },
   ];
@@ -169,6 +175,7 @@ function declarations(family: Family, table: string): string {
   return `table ${family} ${table} {
   map published_any { type inet_proto . inet_service : ${address} . inet_service; }
   map published_at { type inet_proto . ${address} . inet_service : ${address} . inet_service; }
+  map sources { type ${address} : ${address}; flags interval; }
   set bridges { type ifname; }
   set internal { type ifname; }
   set subnets { type ${address}; flags interval; }
@@ -226,6 +233,7 @@ function rules(family: Family, table: string): string {
     iifname @internal drop
   }
   chain outbound {
+    oifname . ${family} saddr != @homes snat to ${family} saddr map @sources comment "as their network says"
     ${family} saddr @masqueraded oifname . ${family} saddr != @homes masquerade
     oifname . ${family} saddr @homes ct status dnat masquerade comment "hairpin"
     ${family} saddr ${loopback} oifname @bridges masquerade comment "from the host itself"

@@ -59,6 +59,7 @@ describe('rebuildCommands()', () => {
       'flush chain ip berth outbound',
       'flush map ip berth published_any',
       'flush map ip berth published_at',
+      'flush map ip berth sources',
       'flush set ip berth bridges',
       'flush set ip berth internal',
       'flush set ip berth subnets',
@@ -102,6 +103,18 @@ describe('bridgeCommands()', () => {
       'add element ip6 t homes { "berth0" . fd00::/64 }',
       'add element ip6 t masqueraded { fd00::/64 }',
       'add element ip6 t closed { fd00::/64 }',
+    ]);
+  });
+
+  it('give who leaves the source address that its network names', () => {
+    const seen = { ...bridge, sources: [parseIpv4('10.0.0.9') ?? 0, 0xfd00n << 112n] };
+    expect(bridgeCommands('add', 't', seen, ['ip']).split('\n')).toEqual([
+      'add element ip t bridges { "berth0" }',
+      'add element ip t together { "berth0" . "berth0" }',
+      'add element ip t subnets { 172.17.0.0/16 }',
+      'add element ip t homes { "berth0" . 172.17.0.0/16 }',
+      'add element ip t sources { 172.17.0.0/16 : 10.0.0.9 }',
+      'add element ip t closed { 172.17.0.0/16 }',
     ]);
   });
 

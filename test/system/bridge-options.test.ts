@@ -1,0 +1,115 @@
+import { afterEach, expect, test } from 'vitest';
+import type { NetworkInspect } from '../../api/types/system.ts';
+import { describeEngine } from '../support/engine.ts';
+import { until } from '../support/http.ts';
+import { Neighbour } from '../support/neighbour.ts';
+
+const CONFIG = [{ Subnet: '10.67.0.0/24', Gateway: '10.67.0.1' }, { Subnet: 'fd67::/64' }];
+const OWN = { ipv4: '10.66.0.2', ipv6: 'fd66::2' };
+const SECOND = { ipv4: '10.66.0.9', ipv6: 'fd66::9' };
+const NAME = { 'com.docker.network.bridge.name': 'blue0' };
+
+describeEngine('options of bridge networks', (engine) => {
+  const bridge = (Options: Record<string, string>): Promise<{ Id: string }> =>
+    engine.http.ok('POST', '/networks/create', {
+      Name: 'blue',
+      EnableIPv6: true,
+      IPAM: { Config: CONFIG },
+      Options: { ...NAME, ...Options },
+    });
+  const ask = async (id: string, to: string): Promise<string> =>
+    (await engine.exec(id, ['sh', '-c', `timeout 5 nc ${to} 80 </dev/null`])).stdout;
+
+  afterEach(async () => {
+    await engine.removeAll();
+    await engine.http.ok('POST', '/networks/prune');
+  });
+
+  test('host_ipv4, host_ipv6: who leaves is seen with these addresses, also after nft flush ruleset', async () => {
+    using neighbour = await Neighbour.beside(engine.daemon.netns, {
+      host: [OWN.ipv4, SECOND.ipv4, OWN.ipv6, SECOND.ipv6].map((address) => `${address}/${bits(address)}`),
+      neighbour: ['10.66.0.1/24', 'fd66::1/64'],
+    });
+    neighbour.echo(80);
+    const seen = async (): Promise<string[]> => {
+      const id = await engine.start(['sleep', '1000'], { NetworkMode: 'blue' });
+      const answers = ['', ''];
+      await until('the neighbour to answer', async () => {
+        answers[0] ||= await ask(id, '10.66.0.1');
+        answers[1] ||= await ask(id, 'fd66::1');
+        return !answers.includes('');
+      });
+      return answers;
+    };
+    await bridge({
+      'com.docker.network.host_ipv4': SECOND.ipv4,
+      'com.docker.network.host_ipv6': SECOND.ipv6,
+    });
+    expect(await seen()).toEqual([SECOND.ipv4, SECOND.ipv6]);
+    await engine.daemon.netns.run('nft', 'flush', 'ruleset');
+    await until('the rules to be back', async () =>
+      (await engine.daemon.netns.run('nft', 'list', 'ruleset')).includes(SECOND.ipv6),
+    );
+    expect(await seen()).toEqual([SECOND.ipv4, SECOND.ipv6]);
+    await engine.removeAll();
+    await engine.http.ok('DELETE', '/networks/blue');
+    expect(await engine.daemon.netns.run('nft', 'list', 'ruleset')).not.toContain(SECOND.ipv4);
+    await bridge({ 'com.docker.network.host_ipv6': SECOND.ipv6 });
+    expect((await seen())[1]).toBe(SECOND.ipv6);
+  });
+
+  test('inhibit_ipv4: the bridge has no IPv4 address, and its gateway is whoever has that', async () => {
+    await bridge({ 'com.docker.network.bridge.inhibit_ipv4': 'true' });
+    const host = (...args: string[]): Promise<string> => engine.daemon.netns.run('ip', ...args);
+    expect(await host('-4', 'addr', 'show', 'dev', 'blue0')).not.toContain('inet');
+    expect(await host('-6', 'addr', 'show', 'dev', 'blue0')).toContain('inet6 fd67::1/64');
+    // Another router in the bridge, and a place behind it.
+    using neighbour = await Neighbour.beside(engine.daemon.netns, {
+      host: [],
+      neighbour: ['10.67.0.1/24', '10.68.0.1/32'],
+    });
+    await host('link', 'set', 'eth0', 'master', 'blue0');
+    neighbour.echo(80);
+    const id = await engine.start(['sleep', '1000'], { NetworkMode: 'blue' });
+    expect((await engine.inspect(id)).NetworkSettings.Networks['blue']).toMatchObject({
+      Gateway: '10.67.0.1',
+      IPAddress: '10.67.0.2',
+    });
+    await until('the router to answer', async () => (await ask(id, '10.68.0.1')) === '10.67.0.2');
+    await engine.daemon.restart();
+    expect(await host('-4', 'addr', 'show', 'dev', 'blue0')).not.toContain('inet');
+    expect(await ask(id, '10.68.0.1')).toBe('10.67.0.2');
+    const { Options } = await engine.http.ok<NetworkInspect>('GET', '/networks/blue');
+    expect(Options).toEqual({ ...NAME, 'com.docker.network.bridge.inhibit_ipv4': 'true' });
+  });
+
+  const v4 = 'com.docker.network.host_ipv4';
+  const v6 = 'com.docker.network.host_ipv6';
+  const masquerade = 'com.docker.network.bridge.enable_ip_masquerade';
+  const refused: [Record<string, string>, string][] = [
+    [{ [v4]: 'fd66::9' }, `network option ${v4}: invalid value "fd66::9"`],
+    [{ [v4]: '0.0.0.0' }, `network option ${v4}: invalid value "0.0.0.0"`],
+    [{ [v4]: '224.0.0.1' }, `network option ${v4}: invalid value "224.0.0.1"`],
+    [{ [v6]: '10.66.0.9' }, `network option ${v6}: invalid value "10.66.0.9"`],
+    [{ [v6]: 'ff02::1' }, `network option ${v6}: invalid value "ff02::1"`],
+    [{ [v6]: 'fd66::9' }, `network option ${v6}: fd66::9 needs EnableIPv6`],
+    [{ [v4]: '10.66.0.9', [masquerade]: 'false' }, `not without masquerade: ${masquerade} is false`],
+    [{ 'com.docker.network.bridge.inhibit_ipv4': 'perhaps' }, 'inhibit_ipv4: invalid value "perhaps"'],
+    ...['gateway_mode_ipv4', 'gateway_mode_ipv6', 'trusted_host_interfaces'].map(
+      (key): [Record<string, string>, string] => [
+        { [`com.docker.network.bridge.${key}`]: 'routed' },
+        `network option "com.docker.network.bridge.${key}" is not supported by the bridge driver`,
+      ],
+    ),
+  ];
+  test.each(refused)('%j is refused', async (Options, text) => {
+    const body = { Name: 'blue', Options };
+    const answer = await engine.http.request('POST', '/networks/create', { body });
+    expect([answer.status, answer.json]).toEqual([400, { message: expect.stringContaining(text) }]);
+    expect((await engine.http.request('GET', '/networks/blue')).status).toBe(404);
+  });
+});
+
+function bits(address: string): number {
+  return address.includes(':') ? 64 : 24;
+}
