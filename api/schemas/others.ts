@@ -29,6 +29,7 @@ export const networkCreateSchema: Schema = struct({
   CheckDuplicate: flag,
   Driver: text,
   Scope: text,
+  EnableIPv4: flag,
   EnableIPv6: flag,
   IPAM: struct({
     Driver: text,

@@ -131,6 +131,8 @@ export interface NetworkCreateRequest {
   CheckDuplicate?: boolean;
   Driver?: string;
   Scope?: string;
+  /** Of API 1.48: only `true` can be had. */
+  EnableIPv4?: boolean;
   EnableIPv6?: boolean;
   IPAM?: { Driver?: string; Options?: StringMap | null; Config?: IpamConfig[] | null } | null;
   Internal?: boolean;

@@ -4,6 +4,7 @@ import type { HostFacts } from '../../runtime/host/facts.ts';
 import type { EngineDefaults } from '../containers/spec/container-spec.ts';
 import type { LogDefaults } from '../containers/spec/log-config.ts';
 import { parseCidr } from '../base/ipv4.ts';
+import { parseCidr6 } from '../base/ipv6.ts';
 import { BUILT_IN_SUPPLIES } from '../networks/ipam.ts';
 import type { NetworkOptions } from '../networks/options.ts';
 import type { RegistrySettings } from '../../storage/registry/hosts.ts';
@@ -43,7 +44,10 @@ export function networkOptionsOf(config: Config, instance: Instance): NetworkOpt
     mtu: config.mtu,
     icc: config.icc,
     masquerade: config.ipMasq,
-    addressPools: addressPoolsOf(config),
+    ipv6: config.ipv6,
+    ...(config.fixedCidrV6 !== '' && { fixedCidrV6: config.fixedCidrV6 }),
+    ...(config.hostGatewayIp !== '' && { hostGatewayIp: config.hostGatewayIp }),
+    ...addressPoolsOf(config),
     ip: config.ip,
     dns: config.dns,
     dnsSearch: config.dnsSearch,
@@ -51,12 +55,17 @@ export function networkOptionsOf(config: Config, instance: Instance): NetworkOpt
   };
 }
 
-function addressPoolsOf(config: Config): NetworkOptions['addressPools'] {
-  const asked = config.defaultAddressPools.flatMap(({ base, size }) => {
+function addressPoolsOf(config: Config): Pick<NetworkOptions, 'addressPools' | 'addressPools6'> {
+  const asked = config.defaultAddressPools;
+  const addressPools = asked.flatMap(({ base, size }) => {
     const cidr = parseCidr(base);
     return cidr === undefined ? [] : [{ base: cidr.subnet, size }];
   });
-  return asked.length === 0 ? BUILT_IN_SUPPLIES : asked;
+  const addressPools6 = asked.flatMap(({ base, size }) => {
+    const cidr = parseCidr6(base);
+    return cidr === undefined ? [] : [{ base: cidr.subnet, size }];
+  });
+  return { addressPools: addressPools.length === 0 ? BUILT_IN_SUPPLIES : addressPools, addressPools6 };
 }
 
 export function systemSettingsOf(config: Config, facts: HostFacts): SystemSettings {
@@ -76,6 +85,7 @@ export function systemSettingsOf(config: Config, facts: HostFacts): SystemSettin
       'private',
     insecureRegistries: config.insecureRegistries,
     registryMirrors: config.registryMirrors,
+    addressPools: config.defaultAddressPools,
     warnings: [],
   };
 }

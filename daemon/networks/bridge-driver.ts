@@ -59,7 +59,7 @@ export class BridgeDriver implements NetworkDriver {
 
   settings(network: Network): BridgeSettings {
     if (network.isBuiltIn && network.pool !== undefined) {
-      return defaultBridgeSettings(this.#options, network.pool);
+      return defaultBridgeSettings(this.#options, addresses(network));
     }
     const { mtu, icc, masquerade, sources, inhibitIpv4 } = bridgeOptions(network.spec.options);
     return {

@@ -1,8 +1,10 @@
 import { EngineError, invalidArgument, isEngineError } from '../base/errors.ts';
 import { contains, formatSubnet, overlaps, parseCidr, subnetSize } from '../base/ipv4.ts';
 import type { Subnet } from '../base/ipv4.ts';
-import { BUILT_IN_SUPPLIES, freeSubnet } from './ipam.ts';
-import type { AddressPool, SubnetSupply } from './ipam.ts';
+import { overlaps6, parseCidr6 } from '../base/ipv6.ts';
+import type { Subnet6 } from '../base/ipv6.ts';
+import { BUILT_IN_SUPPLIES, freeSubnet, freeSubnet6 } from './ipam.ts';
+import type { AddressPool, AddressPool6, SubnetSupply, SubnetSupply6 } from './ipam.ts';
 import type { NetworkOptions } from './options.ts';
 import type { BridgeSettings } from './ports.ts';
 
@@ -33,6 +35,31 @@ export function chooseBridgePool(options: {
       ? previous
       : firstFree(options.supplies ?? BUILT_IN_SUPPLIES, options.used);
   return withRange({ subnet, gateway: subnet.base + 1 }, options.fixedCidr);
+}
+
+/** The IPv6 pool of the default bridge. Throws as `chooseBridgePool`. */
+export function chooseBridgePool6(options: {
+  fixedCidrV6?: string | undefined;
+  supplies: readonly SubnetSupply6[];
+  previous?: string | undefined;
+  used: readonly Subnet6[];
+}): AddressPool6 {
+  if (options.fixedCidrV6 !== undefined) {
+    const asked = parseCidr6(options.fixedCidrV6)?.subnet;
+    if (asked === undefined || asked.prefixLength > 126 || asked.prefixLength < 16) {
+      throw invalidArgument(
+        `fixed-cidr-v6 "${options.fixedCidrV6}": expected an IPv6 network with a prefix length from 16 to 126`,
+      );
+    }
+    return poolOf6(asked);
+  }
+  const previous = options.previous === undefined ? undefined : parseCidr6(options.previous)?.subnet;
+  const isFree = previous !== undefined && !options.used.some((other) => overlaps6(previous, other));
+  return poolOf6(isFree ? previous : freeSubnet6(options.supplies, options.used));
+}
+
+export function poolOf6(subnet: Subnet6, gateway = subnet.base + 1n): AddressPool6 {
+  return { subnet, gateway, range: subnet };
 }
 
 function firstFree(supplies: readonly SubnetSupply[], used: readonly Subnet[]): Subnet {
@@ -71,10 +98,13 @@ function cidrOption(name: string, value: string): { address: number; subnet: Sub
   return cidr;
 }
 
-export function defaultBridgeSettings(options: NetworkOptions, pool: AddressPool): BridgeSettings {
+export function defaultBridgeSettings(
+  options: NetworkOptions,
+  addresses: BridgeSettings['addresses'],
+): BridgeSettings {
   return {
     name: options.bridge,
-    addresses: [{ address: pool.gateway, prefixLength: pool.subnet.prefixLength }],
+    addresses,
     mtu: options.mtu,
     internal: false,
     icc: options.icc,

@@ -1,16 +1,17 @@
+import type { EndpointSettings } from '../../api/types/container.ts';
 import type { Sandbox } from '../containers/ports.ts';
 import { formatIp } from '../base/ip.ts';
-import { formatIpv4, formatSubnet, parseIpv4, subnetOf } from '../base/ipv4.ts';
-import type { Subnet } from '../base/ipv4.ts';
+import { contains, formatIpv4, formatSubnet, parseCidr, parseIpv4, subnetOf } from '../base/ipv4.ts';
+import { formatSubnet6, parseIpv6, subnet6Of } from '../base/ipv6.ts';
 import type { Logger } from '../base/log.ts';
 import type { BridgeDriver } from './bridge-driver.ts';
-import { chooseBridgePool } from './default-bridge.ts';
-import type { AddressPool } from './ipam.ts';
+import { chooseBridgePool, chooseBridgePool6, poolOf6 } from './default-bridge.ts';
+import type { AddressPool, AddressPool6 } from './ipam.ts';
 import type { Network } from './network.ts';
 import type { NetworkOptions } from './options.ts';
 import type { BridgeSettings, NetworkKernel } from './ports.ts';
 import type { NetworkRegistry } from './registry.ts';
-import { usedSubnets } from './used-subnets.ts';
+import { supplies6, usedSubnets } from './used-subnets.ts';
 
 /** Makes the network `bridge` at the daemon's start, or at the latest when it is first needed. */
 export class DefaultNetwork {
@@ -59,34 +60,63 @@ export class DefaultNetwork {
       .map((network) => this.#driver.settings(network));
   }
 
+  /** The pools of the default bridge. */
   choosePool(running: readonly Sandbox[]): void {
-    const wanted = { bip: this.#options.bip, fixedCidr: this.#options.fixedCidr };
-    const endpoint = running.map(({ endpoints }) => endpoints['bridge']).find((each) => each !== undefined);
-    const gateway = parseIpv4(endpoint?.Gateway ?? '');
-    let pool: AddressPool;
-    if (gateway === undefined) {
-      const supplies = this.#options.addressPools;
-      pool = chooseBridgePool({
-        ...wanted,
-        supplies,
-        previous: this.#registry.storedSubnet,
-        used: this.#usedSubnets(),
-      });
-    } else {
-      // Running containers cannot move: they keep the bridge that they are in, whatever the configuration
-      // says by now.
-      const subnet = subnetOf(gateway, endpoint?.IPPrefixLen ?? 16);
-      const bip = `${formatIpv4(gateway)}/${subnet.prefixLength}`;
-      if (wanted.bip !== undefined && wanted.bip !== bip) {
-        this.#log.warn({ bip: wanted.bip, current: bip }, 'bip applies when no container runs in the bridge');
-      }
-      pool = chooseBridgePool({ bip, used: [] });
+    const { bridge } = this.#registry.builtIn;
+    const endpoints = running.flatMap((sandbox) => sandbox.endpoints['bridge'] ?? []);
+    const pool = this.#pool(endpoints);
+    this.#registry.storeSubnet('ipv4', formatSubnet(pool.subnet));
+    bridge.pool = pool;
+    const pool6 = this.#pool6(endpoints);
+    if (pool6 !== undefined) {
+      this.#registry.storeSubnet('ipv6', formatSubnet6(pool6.subnet));
     }
-    this.#registry.storeSubnet(formatSubnet(pool.subnet));
-    this.#registry.builtIn.bridge.pool = pool;
+    bridge.pool6 = pool6;
   }
 
-  #usedSubnets(): Subnet[] {
-    return usedSubnets(this.#registry, this.#kernel, new Map([[this.#driver.name, this.#driver]])).ipv4;
+  #pool([endpoint]: readonly EndpointSettings[]): AddressPool {
+    const { bip, fixedCidr, addressPools: supplies } = this.#options;
+    const gateway = parseIpv4(endpoint?.Gateway ?? '');
+    if (gateway === undefined) {
+      const previous = this.#registry.storedSubnet('ipv4');
+      return chooseBridgePool({ bip, fixedCidr, supplies, previous, used: this.#usedSubnets().ipv4 });
+    }
+    // Running containers cannot move: they keep the bridge that they are in, whatever the configuration
+    // says by now.
+    const subnet = subnetOf(gateway, endpoint?.IPPrefixLen ?? 16);
+    const current = `${formatIpv4(gateway)}/${subnet.prefixLength}`;
+    if (bip !== undefined && bip !== current) {
+      this.#log.warn({ bip, current }, 'bip applies when no container runs in the bridge');
+    }
+    const range = parseCidr(fixedCidr ?? '')?.subnet;
+    const holds =
+      range !== undefined && contains(subnet, range.base) && range.prefixLength >= subnet.prefixLength;
+    return chooseBridgePool({ bip: current, fixedCidr: holds ? fixedCidr : undefined, used: [] });
+  }
+
+  #pool6(endpoints: readonly EndpointSettings[]): AddressPool6 | undefined {
+    const { ipv6, fixedCidrV6 } = this.#options;
+    const endpoint = endpoints.find(({ IPv6Gateway = '' }) => IPv6Gateway !== '');
+    const gateway = parseIpv6(endpoint?.IPv6Gateway ?? '');
+    if (gateway !== undefined) {
+      const current = poolOf6(subnet6Of(gateway, endpoint?.GlobalIPv6PrefixLen ?? 64), gateway);
+      if (!ipv6 || (fixedCidrV6 !== undefined && fixedCidrV6 !== formatSubnet6(current.subnet))) {
+        this.#log.warn(
+          { ipv6, fixedCidrV6, current: formatSubnet6(current.subnet) },
+          'ipv6 and fixed-cidr-v6 apply when no container with an IPv6 address runs in the bridge',
+        );
+      }
+      return current;
+    }
+    if (!ipv6) {
+      return undefined;
+    }
+    const supplies = supplies6(this.#options, this.#registry);
+    const previous = this.#registry.storedSubnet('ipv6');
+    return chooseBridgePool6({ fixedCidrV6, supplies, previous, used: this.#usedSubnets().ipv6 });
+  }
+
+  #usedSubnets(): ReturnType<typeof usedSubnets> {
+    return usedSubnets(this.#registry, this.#kernel, new Map([[this.#driver.name, this.#driver]]));
   }
 }

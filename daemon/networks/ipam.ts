@@ -30,6 +30,12 @@ export interface SubnetSupply {
   size: number;
 }
 
+/** The same for IPv6. */
+export interface SubnetSupply6 {
+  base: Subnet6;
+  size: number;
+}
+
 /** dockerd's local pools: 172.17-31.0.0/16, then 192.168.0.0/16 in pieces of /20. */
 export const BUILT_IN_SUPPLIES: readonly SubnetSupply[] = [
   ...Array.from({ length: 15 }, (_, index) => ({
@@ -59,20 +65,32 @@ export function freeSubnet(supplies: readonly SubnetSupply[], used: readonly Sub
 }
 
 /**
- * The first free /64 of the engine's own /48 of unique local addresses (RFC 4193), which is made of its id: two hosts
- * that meet have different ones. Pure.
+ * The engine's own /48 of unique local addresses (RFC 4193), which is made of its id: two hosts that meet have
+ * different ones. Pure.
  */
-export function freeSubnet6(globalId: string, used: readonly Subnet6[]): Subnet6 {
+export function uniqueLocalSupply(globalId: string): SubnetSupply6 {
   const base = (0xfdn << 120n) | (BigInt(`0x${globalId.slice(0, 10)}`) << 80n);
-  for (let index = 0n; index < 65_536n; index += 1n) {
-    const candidate = { base: base | (index << 64n), prefixLength: 64 };
-    if (!used.some((subnet) => overlaps6(subnet, candidate))) {
-      return candidate;
+  return { base: { base, prefixLength: 48 }, size: 64 };
+}
+
+/** As `freeSubnet`. There may be 2^100 pieces: what is used is jumped over. */
+export function freeSubnet6(supplies: readonly SubnetSupply6[], used: readonly Subnet6[]): Subnet6 {
+  for (const { base, size } of supplies) {
+    const end = base.base + subnet6Size(base);
+    let candidate = { base: base.base, prefixLength: size };
+    while (candidate.base < end) {
+      const obstacle = used.find((subnet) => overlaps6(subnet, candidate));
+      if (obstacle === undefined) {
+        return candidate;
+      }
+      const past = [obstacle, candidate].map((each) => each.base + subnet6Size(each));
+      candidate = { base: past.reduce((a, b) => (a > b ? a : b)), prefixLength: size };
     }
   }
   throw new EngineError(
     'resource_exhausted',
-    `every /64 of ${formatAnySubnet({ base, prefixLength: 48 })} is in use`,
+    'could not find an available, non-overlapping IPv6 address pool among the defaults to assign to the network: ' +
+      supplies.map(({ base, size }) => `${formatAnySubnet(base)} in pieces of /${size}`).join(', '),
   );
 }
 

@@ -32,6 +32,12 @@ export function checkNetworkName(name: string): string {
 export function networkSpec(request: NetworkCreateRequest): NetworkSpec {
   refuseOperatorFields(request);
   refuseSwarm(request);
+  if (request.EnableIPv4 === false) {
+    // Without a word it would be a network with IPv4, where somebody wanted none.
+    throw invalidArgument(
+      `network ${request.Name}: EnableIPv4 false is not supported: networks have IPv4, always`,
+    );
+  }
   const ipamDriver = request.IPAM?.Driver || 'default';
   if (ipamDriver !== 'default') {
     throw notFound(`ipam plugin "${ipamDriver}" not found`);

@@ -1,6 +1,6 @@
 import type { IpamConfig, NetworkInspect } from '../../api/types/system.ts';
 import { formatNano } from '../base/clock.ts';
-import { formatIpv4, formatSubnet } from '../base/ipv4.ts';
+import { formatAnySubnet, formatIp } from '../base/ip.ts';
 import type { Network, NetworkMember } from './network.ts';
 
 /** A network as clients see it. Pure. `options` are those the engine itself decided, for built-in networks. */
@@ -19,7 +19,8 @@ export function networkView(
     Created: formatNano(network.createdNano),
     Scope: more.scope,
     Driver: network.driver,
-    EnableIPv6: spec.enableIPv6,
+    // The default bridge has what the configuration says.
+    EnableIPv6: network.isBuiltIn ? network.pool6 !== undefined : spec.enableIPv6,
     IPAM: {
       Driver: spec.ipam.driver,
       Options: spec.ipam.options,
@@ -52,17 +53,16 @@ function memberView({ endpoint }: NetworkMember, name: string): NetworkInspect['
   };
 }
 
-/** The default bridge's pool comes from the configuration. */
-function builtInConfig({ pool }: Network): IpamConfig[] {
-  if (pool === undefined) {
-    return [];
-  }
-  const isPart = pool.range.base !== pool.subnet.base || pool.range.prefixLength !== pool.subnet.prefixLength;
-  return [
-    {
-      Subnet: formatSubnet(pool.subnet),
-      ...(isPart ? { IPRange: formatSubnet(pool.range) } : {}),
-      Gateway: formatIpv4(pool.gateway),
-    },
-  ];
+/** The default bridge's pools come from the configuration. */
+function builtInConfig({ pool, pool6 }: Network): IpamConfig[] {
+  return [pool, pool6]
+    .filter((each) => each !== undefined)
+    .map(({ subnet, range, gateway }) => {
+      const isPart = range.base !== subnet.base || range.prefixLength !== subnet.prefixLength;
+      return {
+        Subnet: formatAnySubnet(subnet),
+        ...(isPart ? { IPRange: formatAnySubnet(range) } : {}),
+        Gateway: formatIp(gateway),
+      };
+    });
 }

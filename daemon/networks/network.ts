@@ -37,7 +37,7 @@ export interface Network {
   readonly spec: NetworkSpec;
   /** Undefined where the engine gives out none of that family. The default bridge gets its own when it is made. */
   pool: AddressPool | undefined;
-  readonly pool6: AddressPool6 | undefined;
+  pool6: AddressPool6 | undefined;
   /** By container; lives in memory, because a sandbox is stored with its container. */
   readonly members: Map<string, NetworkMember>;
   /** Who answers to a name (in lower case); of networks of users. */

@@ -28,7 +28,7 @@ import type { NetworkOptions } from './options.ts';
 import type { NetworkKernel } from './ports.ts';
 import { pruneTest } from './prune-filters.ts';
 import type { NetworkRegistry } from './registry.ts';
-import { usedSubnets } from './used-subnets.ts';
+import { supplies6, usedSubnets } from './used-subnets.ts';
 
 type Filters = ReadonlyMap<string, readonly string[]>;
 
@@ -188,8 +188,8 @@ export class Networks {
       config.unshift(configOf(freeSubnet(options.addressPools, usedSubnets(registry, kernel, drivers).ipv4)));
     }
     if (spec.enableIPv6 && asked.every(isSubnet4)) {
-      const globalId = registry.builtIn.bridge.id;
-      config.push(configOf(freeSubnet6(globalId, usedSubnets(registry, kernel, drivers).ipv6)));
+      const supplies = supplies6(options, registry);
+      config.push(configOf(freeSubnet6(supplies, usedSubnets(registry, kernel, drivers).ipv6)));
     }
     return { ...spec, ipam: { ...spec.ipam, config } };
   }

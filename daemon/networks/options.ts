@@ -1,5 +1,5 @@
 import { BUILT_IN_SUPPLIES } from './ipam.ts';
-import type { SubnetSupply } from './ipam.ts';
+import type { SubnetSupply, SubnetSupply6 } from './ipam.ts';
 
 /** What the configuration says about networks; names of keys as dockerd's where it has them. */
 export interface NetworkOptions {
@@ -11,6 +11,10 @@ export interface NetworkOptions {
   bip?: string;
   /** Part of the subnet that containers get addresses from. */
   fixedCidr?: string;
+  /** Containers of the default network have IPv6 addresses too. */
+  ipv6: boolean;
+  /** Their subnet; undefined = the first free one of `addressPools6`. */
+  fixedCidrV6?: string;
   mtu: number;
   /** Containers of the default network reach each other. */
   icc: boolean;
@@ -22,6 +26,8 @@ export interface NetworkOptions {
   hostGatewayIp?: string;
   /** Subnets for networks whose user names none. */
   addressPools: readonly SubnetSupply[];
+  /** The same for IPv6; empty = unique local ones of the engine's own. */
+  addressPools6: readonly SubnetSupply6[];
   dns: readonly string[];
   dnsSearch: readonly string[];
   dnsOpts: readonly string[];
@@ -30,11 +36,13 @@ export interface NetworkOptions {
 export const defaultNetworkOptions: NetworkOptions = {
   bridge: 'berth0',
   interfacePrefix: 'berth',
+  ipv6: false,
   mtu: 1500,
   icc: true,
   masquerade: true,
   ip: '0.0.0.0',
   addressPools: BUILT_IN_SUPPLIES,
+  addressPools6: [],
   dns: [],
   dnsSearch: [],
   dnsOpts: [],

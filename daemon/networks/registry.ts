@@ -12,6 +12,8 @@ const DRIVERS = { bridge: 'bridge', host: 'host', none: 'null' } as const satisf
   string
 >;
 
+const SUBNET_KEYS = { ipv4: 'network.bridge.subnet', ipv6: 'network.bridge.subnet6' } as const;
+
 /**
  * All networks in memory, and who is in them. Ids of the built-in ones are made at the first start of a data root and
  * kept in its meta table; those of users are rows.
@@ -105,13 +107,13 @@ export class NetworkRegistry {
   }
 
   /** The default bridge's subnet of earlier starts, so that it is stable; undefined at the first. */
-  get storedSubnet(): string | undefined {
-    return this.#meta.get('network.bridge.subnet');
+  storedSubnet(family: 'ipv4' | 'ipv6'): string | undefined {
+    return this.#meta.get(SUBNET_KEYS[family]);
   }
 
-  storeSubnet(subnet: string): void {
-    if (this.storedSubnet !== subnet) {
-      this.#meta.set('network.bridge.subnet', subnet);
+  storeSubnet(family: 'ipv4' | 'ipv6', subnet: string): void {
+    if (this.storedSubnet(family) !== subnet) {
+      this.#meta.set(SUBNET_KEYS[family], subnet);
     }
   }
 

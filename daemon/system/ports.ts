@@ -36,6 +36,8 @@ export interface SystemSettings {
   privateCgroupNamespaces: boolean;
   insecureRegistries: readonly string[];
   registryMirrors: readonly string[];
+  /** As configured; empty = the built-in ones. */
+  addressPools: readonly { base: string; size: number }[];
   /** Further sentences about the configuration that clients should show. */
   warnings: readonly string[];
 }

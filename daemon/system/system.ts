@@ -55,6 +55,9 @@ export class System {
         RemoteManagers: null,
       },
       Warnings: this.#warnings(settings),
+      ...(settings.addressPools.length > 0 && {
+        DefaultAddressPools: settings.addressPools.map(({ base, size }) => ({ Base: base, Size: size })),
+      }),
     };
   }
 

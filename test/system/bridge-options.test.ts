@@ -108,6 +108,29 @@ describeEngine('options of bridge networks', (engine) => {
     expect([answer.status, answer.json]).toEqual([400, { message: expect.stringContaining(text) }]);
     expect((await engine.http.request('GET', '/networks/blue')).status).toBe(404);
   });
+
+  test.each([
+    [
+      { EnableIPv4: false, EnableIPv6: true },
+      'EnableIPv4 false is not supported: networks have IPv4, always',
+    ],
+    [{ IPAM: { Config: [{ Subnet: 'fd67::/64' }] } }, 'subnet fd67::/64 needs EnableIPv6'],
+    [
+      { EnableIPv6: true, IPAM: { Config: [{ Subnet: 'fd67::/64' }, { Subnet: 'fd68::/64' }] } },
+      'a network has at most one subnet of each family',
+    ],
+  ])('%j is refused', async (more, text) => {
+    const answer = await engine.http.request('POST', '/networks/create', { body: { Name: 'blue', ...more } });
+    expect([answer.status, answer.json]).toEqual([400, { message: expect.stringContaining(text) }]);
+  });
+
+  test('a network that names only an IPv6 subnet has IPv4 too', async () => {
+    const IPAM = { Config: [{ Subnet: 'fd67::/64' }] };
+    const body = { Name: 'blue', EnableIPv4: true, EnableIPv6: true, IPAM };
+    await engine.http.ok('POST', '/networks/create', body);
+    const { Config } = (await engine.http.ok<NetworkInspect>('GET', '/networks/blue')).IPAM;
+    expect(Config.map(({ Subnet }) => Subnet)).toEqual([expect.stringMatching(/^172|^192/), 'fd67::/64']);
+  });
 });
 
 function bits(address: string): number {

@@ -1,5 +1,7 @@
 import { errorText, invalidArgument } from '../../base/errors.ts';
 import { normaliseLogConfig } from '../../containers/spec/log-config.ts';
+import { isIP } from 'node:net';
+import { isSubnet4, parseAnyCidr } from '../../base/ip.ts';
 import { parseHost } from './hosts.ts';
 import type { Config } from './settings.ts';
 
@@ -18,6 +20,23 @@ const RULES: readonly Rule[] = [
   {
     isBroken: (config) => config.userlandProxy,
     problem: () => 'userland-proxy: true is not supported: ports are published by nftables alone',
+  },
+  {
+    isBroken: (config) => !config.iptables || !config.ip6tables,
+    problem: ({ iptables }) =>
+      `${iptables ? 'ip6tables' : 'iptables'}: false is not supported: without rules every container is open to all`,
+  },
+  {
+    isBroken: (config) => config.fixedCidrV6 !== '' && !config.ipv6,
+    problem: ({ fixedCidrV6 }) => `fixed-cidr-v6: ${fixedCidrV6} needs ipv6: true`,
+  },
+  {
+    isBroken: ({ hostGatewayIp }) => hostGatewayIp !== '' && isIP(hostGatewayIp) === 0,
+    problem: ({ hostGatewayIp }) => `host-gateway-ip: ${hostGatewayIp} is not an IP address`,
+  },
+  {
+    isBroken: (config) => poolProblem(config) !== undefined,
+    problem: (config) => `default-address-pools: ${poolProblem(config)}`,
   },
   {
     isBroken: ({ runtimes }) => Object.keys(runtimes).some((name) => name !== 'runc'),
@@ -72,6 +91,18 @@ function logProblem({ logDriver, logOpts }: Config): string | undefined {
   } catch (error) {
     return errorText(error);
   }
+}
+
+/** Why no subnet could be cut from one of the pools. */
+function poolProblem({ defaultAddressPools }: Config): string | undefined {
+  for (const { base, size } of defaultAddressPools) {
+    const cidr = parseAnyCidr(base);
+    const max = cidr !== undefined && isSubnet4(cidr.subnet) ? 30 : 126;
+    if (cidr === undefined || size > max || size < cidr.subnet.prefixLength) {
+      return `${base} cannot be cut into pieces of /${size}`;
+    }
+  }
+  return undefined;
 }
 
 /** Values that dockerd has and this engine will have: refused by name until then, never ignored. */

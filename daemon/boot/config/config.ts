@@ -4,7 +4,8 @@ import { EngineError, errorText, invalidArgument } from '../../base/errors.ts';
 import { checkConfig } from './checks.ts';
 import { readEnvironment, variableName } from './flags.ts';
 import type { CommandLine } from './flags.ts';
-import { settingEntries, unsupportedKeys } from './settings.ts';
+import { settingEntries } from './settings.ts';
+import { unsupportedKeys } from './unsupported-keys.ts';
 import type { Config } from './settings.ts';
 
 export type { Config } from './settings.ts';

@@ -172,8 +172,8 @@ export function addressPools(naming: Naming): Setting<readonly { base: string; s
       items: {
         type: 'object',
         properties: {
-          base: { type: 'string', pattern: '^(\\d{1,3}\\.){3}\\d{1,3}/\\d{1,2}$' },
-          size: { type: 'integer', minimum: 8, maximum: 30 },
+          base: { type: 'string', pattern: '^[0-9a-fA-F:.]+/\\d{1,3}$' },
+          size: { type: 'integer', minimum: 8, maximum: 126 },
         },
         required: ['base', 'size'],
         additionalProperties: false,

@@ -3,6 +3,7 @@ import { addressPools, bytes, integer, list, map, runtimes, text, toggle, ulimit
 import type { Setting } from './kinds.ts';
 
 const ADDRESS = /^(\d{1,3}\.){3}\d{1,3}$/;
+const CIDR6 = /^[0-9a-fA-F:.]+\/\d{1,3}$/;
 const CIDR = /^(\d{1,3}\.){3}\d{1,3}\/\d{1,2}$/;
 const ABSOLUTE = /^\//;
 /** Goes into names of bridges, tables and cgroups. */
@@ -258,6 +259,14 @@ export const settings = {
     placeholder: 'network/bits',
     help: 'part of the subnet of the bridge that containers get addresses from',
   }),
+  ipv6: toggle({ key: 'ipv6', default: false, help: 'give the default network IPv6 addresses too' }),
+  fixedCidrV6: text({
+    key: 'fixed-cidr-v6',
+    default: '',
+    pattern: new RegExp(`${CIDR6.source}|^$`),
+    placeholder: 'network/bits',
+    help: 'IPv6 subnet of the default network (default: a unique local one that no route uses)',
+  }),
   mtu: integer({
     key: 'mtu',
     default: 1500,
@@ -278,6 +287,19 @@ export const settings = {
     key: 'ip-masq',
     default: true,
     help: 'let containers reach the world by the address of the host',
+  }),
+  iptables: toggle({
+    key: 'iptables',
+    default: true,
+    help: 'always true: the firewall is a table of berthd in nftables, false is refused',
+  }),
+  ip6tables: toggle({ key: 'ip6tables', default: true, help: 'always true, as iptables' }),
+  hostGatewayIp: text({
+    key: 'host-gateway-ip',
+    default: '',
+    pattern: /^[0-9a-fA-F:.]*$/,
+    placeholder: 'address',
+    help: 'what host-gateway means in an extra host (default the address of the default bridge)',
   }),
   defaultAddressPools: addressPools({
     key: 'default-address-pools',
@@ -355,56 +377,3 @@ export type Config = { readonly [Name in SettingName]: Settings[Name] extends Se
 export const settingEntries: readonly (readonly [SettingName, Setting<unknown>])[] =
   // Object.entries forgets the names; these are the keys of the literal above.
   Object.entries(settings) as [SettingName, Setting<unknown>][];
-
-/** Keys of dockerd's daemon.json that this engine knows of and does not have. */
-export const unsupportedKeys: ReadonlySet<string> = new Set([
-  'allow-direct-routing',
-  'allow-nondistributable-artifacts',
-  'authorization-plugins',
-  'bip6',
-  'bridge-accept-fwmark',
-  'builder',
-  'cdi-spec-dirs',
-  'cluster-advertise',
-  'cluster-store',
-  'cluster-store-opts',
-  'containerd',
-  'containerd-namespace',
-  'containerd-plugin-namespace',
-  'containerd-plugins-namespace',
-  'cpu-rt-period',
-  'cpu-rt-runtime',
-  'cri-containerd',
-  'default-gateway',
-  'default-gateway-v6',
-  'default-network-opts',
-  'experimental',
-  'features',
-  'firewall-backend',
-  'fixed-cidr-v6',
-  'graph',
-  'host-gateway-ip',
-  'host-gateway-ips',
-  'http-proxy',
-  'https-proxy',
-  'ip6tables',
-  'iptables',
-  'ipv6',
-  'max-download-attempts',
-  'metrics-addr',
-  'min-api-version',
-  'network-control-plane-mtu',
-  'network-diagnostic-port',
-  'no-proxy',
-  'node-generic-resources',
-  'nri-opts',
-  'oom-score-adjust',
-  'proxies',
-  'raw-logs',
-  'rootless',
-  'selinux-enabled',
-  'storage-opts',
-  'swarm-default-advertise-addr',
-  'userland-proxy-path',
-  'userns-remap',
-]);

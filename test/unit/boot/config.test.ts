@@ -88,7 +88,27 @@ describe('loadConfig', () => {
     [{ file: '{' }, `${FILE}: Expected property name`],
     [{ file: '[]' }, `${FILE}: must hold one JSON object`],
     [{ file: { colour: 'red', shape: 1 } }, `${FILE}: unknown keys "colour", "shape"`],
-    [{ file: { iptables: true } }, `${FILE}: key "iptables" not supported by berthd`],
+    [{ file: { 'selinux-enabled': true } }, `${FILE}: key "selinux-enabled" not supported by berthd`],
+    [{ file: { iptables: false } }, 'iptables: false is not supported: without rules'],
+    [{ file: { ip6tables: false } }, 'ip6tables: false is not supported'],
+    [{ file: { 'fixed-cidr-v6': 'fd00::/64' } }, 'fixed-cidr-v6: fd00::/64 needs ipv6: true'],
+    [{ file: { ipv6: true, 'fixed-cidr-v6': '10.0.0.0/8/' } }, 'fixed-cidr-v6: must look like network/bits'],
+    [{ file: { 'host-gateway-ip': '1.2.3' } }, 'host-gateway-ip: 1.2.3 is not an IP address'],
+    ...(
+      [
+        ['10.0.0.0/16', 8],
+        ['10.0.0.0/16', 31],
+        ['300.0.0.0/16', 24],
+        ['fd00::/64', 48],
+      ] as const
+    ).map(([base, size]): [Given, string] => [
+      { file: { 'default-address-pools': [{ base, size }] } },
+      `default-address-pools: ${base} cannot be cut into pieces of /${size}`,
+    ]),
+    [
+      { file: { 'default-address-pools': [{ base: 'fd00::/64', size: 127 }] } },
+      'default-address-pools (0.size): must be <= 126, not 127',
+    ],
     [{ file: { __proto__: null, ['__proto__x']: 1 } }, `${FILE}: unknown key "__proto__x"`],
     [
       { file: { 'log-level': 'loud' } },

@@ -1,17 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { formatIpv4, formatSubnet, parseCidr, parseIpv4 } from '../../../daemon/base/ipv4.ts';
-import { formatIpv6, formatSubnet6, parseIpv6 } from '../../../daemon/base/ipv6.ts';
+import { formatIpv6, formatSubnet6, parseCidr6, parseIpv6 } from '../../../daemon/base/ipv6.ts';
+import type { Subnet6 } from '../../../daemon/base/ipv6.ts';
 import type { Subnet } from '../../../daemon/base/ipv4.ts';
-import { chooseBridgePool } from '../../../daemon/networks/default-bridge.ts';
+import { chooseBridgePool, chooseBridgePool6 } from '../../../daemon/networks/default-bridge.ts';
 import {
   BUILT_IN_SUPPLIES,
   freeSubnet,
   freeSubnet6,
   lowestFree,
   lowestFree6,
+  uniqueLocalSupply,
 } from '../../../daemon/networks/ipam.ts';
 
 const subnet = (text: string): Subnet => parseCidr(text)?.subnet ?? { base: 0, prefixLength: 0 };
+const subnet6 = (text: string): Subnet6 => parseCidr6(text)?.subnet ?? { base: 0n, prefixLength: 0 };
 const ip = (text: string): number => parseIpv4(text) ?? -1;
 
 function pool(options: Partial<Parameters<typeof chooseBridgePool>[0]>) {
@@ -157,10 +160,56 @@ describe('parseIpv6() and formatIpv6()', () => {
 
 describe('freeSubnet6()', () => {
   it('takes pieces of the unique local range that is made of an id, past what is used', () => {
-    const first = freeSubnet6('0123456789abcdef', []);
-    const second = freeSubnet6('0123456789abcdef', [first]);
+    const supplies = [uniqueLocalSupply('0123456789abcdef')];
+    const first = freeSubnet6(supplies, []);
+    const second = freeSubnet6(supplies, [first]);
     expect([first, second].map(formatSubnet6)).toEqual(['fd01:2345:6789::/64', 'fd01:2345:6789:1::/64']);
     const pool6 = { subnet: first, range: first, gateway: first.base + 1n };
     expect(formatIpv6(lowestFree6(pool6, 'six', new Set([first.base + 2n])))).toBe('fd01:2345:6789::3');
+  });
+
+  it.each([
+    [[], 'fd00::/120'],
+    [['fd00::/120'], 'fd00::100/120'],
+    [['fd00::40/122', 'fd00::101/128'], 'fd00::200/120'],
+    [['fd00::/9', 'fd00:0:0:1::/64'], 'fd80::/120'],
+    [['fd00::/8'], 'fe00::/126'],
+  ])('jumps over what is used: %j', (used, expected) => {
+    const supplies = [
+      { base: subnet6('fd00::/8'), size: 120 },
+      { base: subnet6('fe00::/126'), size: 126 },
+    ];
+    expect(formatSubnet6(freeSubnet6(supplies, used.map(subnet6)))).toBe(expected);
+  });
+
+  it('says clearly when there is none left', () => {
+    expect(() => freeSubnet6([{ base: subnet6('fd00::/64'), size: 64 }], [subnet6('fd00::1/128')])).toThrow(
+      'non-overlapping IPv6 address pool among the defaults to assign to the network: fd00::/64 in pieces of /64',
+    );
+  });
+});
+
+describe('chooseBridgePool6()', () => {
+  const supplies = [{ base: subnet6('fd01::/48'), size: 64 }];
+  const chosen = (options: Partial<Parameters<typeof chooseBridgePool6>[0]>): string => {
+    const { subnet: own, gateway, range } = chooseBridgePool6({ supplies, used: [], ...options });
+    return [formatSubnet6(own), formatIpv6(gateway), formatSubnet6(range)].join(' ');
+  };
+
+  it.each([
+    ['the first free', {}, 'fd01::/64 fd01::1 fd01::/64'],
+    ['what it had before', { previous: 'fd09::/80' }, 'fd09::/80 fd09::1 fd09::/80'],
+    [
+      'another when somebody else has that now',
+      { previous: 'fd09::/80', used: [subnet6('fd09::5/128')] },
+      'fd01::/64 fd01::1 fd01::/64',
+    ],
+    ['fixed-cidr-v6', { fixedCidrV6: 'fd02::7/64', previous: 'fd09::/80' }, 'fd02::/64 fd02::1 fd02::/64'],
+  ])('takes %s', (_what, options, expected) => {
+    expect(chosen(options)).toBe(expected);
+  });
+
+  it.each(['fd02::/8', 'fd02::/127', 'fd02::/129', 'fd02::', 'x::/64'])('refuses %s', (fixedCidrV6) => {
+    expect(() => chosen({ fixedCidrV6 })).toThrow(`fixed-cidr-v6 "${fixedCidrV6}": expected`);
   });
 });

@@ -20,6 +20,7 @@ const SETTINGS: SystemSettings = {
   apparmorProfile: null,
   privateCgroupNamespaces: true,
   insecureRegistries: ['10.0.0.0/8', 'registry.example.org:5000'],
+  addressPools: [{ base: '10.10.0.0/16', size: 24 }],
   registryMirrors: ['https://mirror.example.org'],
   warnings: ['WARNING: of the configuration'],
 };
@@ -117,6 +118,12 @@ test('info: tells the truth in every field', async () => {
       "CpuCfsPeriod": true,
       "CpuCfsQuota": true,
       "Debug": true,
+      "DefaultAddressPools": [
+        {
+          "Base": "10.10.0.0/16",
+          "Size": 24,
+        },
+      ],
       "DefaultRuntime": "runc",
       "DockerRootDir": "/var/lib/berth",
       "Driver": "overlay2",
