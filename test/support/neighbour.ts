@@ -1,13 +1,24 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { promisify } from 'node:util';
 import type { DaemonNetwork } from './netns.ts';
 
+const execFileAsync = promisify(execFile);
+
 /** Answers each connection with the address it comes from, on every address of both families. */
-const ECHO = `import socket, sys
+export const ECHO = `import socket, sys
 s = socket.create_server(('', int(sys.argv[1])), family=socket.AF_INET6, dualstack_ipv6=True)
 while True:
     c, peer = s.accept()
     c.sendall(peer[0].replace('::ffff:', '').encode())
     c.close()`;
+
+/** What is told at this address and port within these seconds; nothing when nobody can be reached. */
+export const ASK = `import socket, sys
+try:
+    s = socket.create_connection((sys.argv[1], int(sys.argv[2])), float(sys.argv[3]))
+    print(s.recv(99).decode(), end='')
+except OSError:
+    print('', end='')`;
 
 /**
  * A host of its own beside the daemon's: a network namespace at the other end of the daemon's `eth0`, the one interface
@@ -58,6 +69,12 @@ export class Neighbour implements Disposable {
   /** ip(8) over there. */
   ip(...args: string[]): string {
     return execFileSync('ip', ['-n', this.#name, ...args], { encoding: 'utf8' });
+  }
+
+  /** What the neighbour is told there; empty = out of its reach, for as long as it waits. */
+  async ask(to: string, port: number, seconds: number): Promise<string> {
+    const argv = [`--net=/run/netns/${this.#name}`, 'python3', '-c', ASK, to, String(port), String(seconds)];
+    return (await execFileAsync('nsenter', argv)).stdout;
   }
 
   /** From here on the neighbour tells each who calls at this port by which address. */

@@ -21,16 +21,6 @@ function get(to: string, port: string): string[] {
   return ['sh', '-c', `printf 'GET / HTTP/1.0\r\n\r\n' | timeout 2 nc ${to} ${port} | tail -n 1`];
 }
 
-const IPV6 = '/proc/sys/net/ipv6/conf';
-/** A router advertisement, with a prefix, to all nodes of the link. The kernel makes the checksum. */
-const ADVERTISE = `import socket, struct
-s = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
-s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
-prefix = struct.pack('!BBBBIII', 3, 4, 64, 0xc0, 3600, 3600, 0) + bytes.fromhex('fd66') + bytes(14)
-for _ in range(3):
-    head = struct.pack('!BBHBBHII', 134, 0, 0, 64, 0, 1800, 0, 0)
-    s.sendto(head + prefix, ('ff02::1', 0, 0, socket.if_nametoindex('eth0')))`;
-
 describeEngine(
   'the firewall, seen by a neighbour',
   (engine) => {
@@ -152,38 +142,6 @@ describeEngine(
       if (!onReference) {
         await expect.poll(() => engine.daemon.fetch('http://[fd77::1]:8505/')).toBe('page\n');
       }
-    });
-
-    test.skipIf(onReference)(
-      'class 16: interfaces have no IPv6 that nobody asked for, and nobody believes a router that is none',
-      async () => {
-        await create({ Name: 'four' });
-        await create({ Name: 'six', EnableIPv6: true });
-        const four = await start('four');
-        expect((await engine.exec(four, ['cat', `${IPV6}/eth0/disable_ipv6`])).stdout).toBe('1\n');
-        const victim = await start('six');
-        expect((await engine.exec(victim, ['cat', `${IPV6}/eth0/accept_ra`])).stdout).toBe('0\n');
-        const rogue = await start('six', { Binds: ['/usr:/usr:ro', '/lib:/lib:ro', '/lib64:/lib64:ro'] });
-        const seen = async (): Promise<string[]> => [
-          (await engine.exec(victim, ['ip', '-6', 'route'])).stdout,
-          (await engine.exec(victim, ['ip', '-6', 'addr', 'show', 'dev', 'eth0'])).stdout,
-          await engine.daemon.netns.run('ip', '-6', 'route'),
-        ];
-        const before = await seen();
-        expect(await engine.exec(rogue, ['/usr/bin/python3', '-c', ADVERTISE])).toMatchObject({
-          exitCode: 0,
-        });
-        expect(await seen()).toEqual(before);
-      },
-    );
-
-    test.skipIf(onReference)('ipv6: a network that names no subnet gets a unique local one', async () => {
-      await create({ Name: 'six', EnableIPv6: true });
-      const { IPAM } = await engine.http.ok<NetworkInspect>('GET', '/networks/six');
-      expect(IPAM.Config.map(({ Subnet }) => Subnet)).toEqual([
-        expect.stringMatching(/^\d/),
-        expect.stringMatching(/^fd[0-9a-f]{2}:[0-9a-f:]+::\/64$/),
-      ]);
     });
 
     test('sctp: a port is published', async () => {
