@@ -17,7 +17,8 @@ export interface VolumeRemoval {
 export interface VolumeDriver {
   /** Throws what is wrong with a request for a new volume, before anything is made. */
   check(name: string, options: Readonly<Record<string, string>>): void;
-  create(volume: Volume): Promise<void>;
+  /** `isOurName`: invented here, so that nobody else has such a volume, or will ever ask for it. */
+  create(volume: Volume, options: { isOurName: boolean }): Promise<void>;
   /** Takes `create` back, as far as it came. */
   undoCreate(volume: Volume): Promise<void>;
   beginRemove(volume: Volume): Promise<VolumeRemoval>;

@@ -11,7 +11,7 @@ import type { VolumeDirectories, VolumePluginPort } from './ports.ts';
 
 export interface PluginDriverDeps {
   plugins: VolumePluginPort;
-  database: Pick<Database, 'volumeHolds'>;
+  database: Pick<Database, 'volumeHolds' | 'volumeMakings'>;
   directories: Pick<VolumeDirectories, 'populateAt' | 'forgetFilling'>;
   /** Ids of the containers that run with this volume. */
   liveUsers(volumeName: string): readonly string[];
@@ -65,8 +65,11 @@ export class PluginDriver implements VolumeDriver {
     // See above.
   }
 
-  async create({ driver, name, options }: Volume): Promise<void> {
-    const { plugins } = this.#deps;
+  async create({ driver, name, options }: Volume, { isOurName }: { isOurName: boolean }): Promise<void> {
+    const { plugins, database } = this.#deps;
+    if (isOurName) {
+      database.volumeMakings.add({ volume: name, driver });
+    }
     failpoint('volume.plugin.create');
     this.#made.add(name);
     try {
@@ -82,12 +85,24 @@ export class PluginDriver implements VolumeDriver {
     this.#paths.set(name, await plugins.path(driver, name));
   }
 
+  /** The row is written: what comes now is a removal. Within its transaction. */
+  stored({ name }: Volume): void {
+    this.#deps.database.volumeMakings.remove(name);
+  }
+
   async undoCreate({ driver, name }: Volume): Promise<void> {
-    const { plugins } = this.#deps;
-    if (this.#made.has(name) && (await plugins.get(driver, name, { brief: false })) !== undefined) {
-      await plugins.remove(driver, name);
+    if (this.#made.has(name)) {
+      await this.#removeIfThere(driver, name);
     }
+    this.#deps.database.volumeMakings.remove(name);
     this.#forget(name);
+  }
+
+  /** Removes what an earlier daemon had made and died before it was written down. Behind the start of this one. */
+  settleMakings(): void {
+    for (const { volume: name, driver } of this.#deps.database.volumeMakings.all()) {
+      this.#unmake({ name, driver }, 1);
+    }
   }
 
   async beginRemove({ driver, name }: Volume): Promise<VolumeRemoval> {
@@ -237,16 +252,39 @@ export class PluginDriver implements VolumeDriver {
     return true;
   }
 
+  async #removeIfThere(driver: string, name: string): Promise<void> {
+    const { plugins } = this.#deps;
+    if ((await plugins.get(driver, name, { brief: false })) !== undefined) {
+      await plugins.remove(driver, name);
+    }
+  }
+
+  #unmake(volume: Pick<Volume, 'name' | 'driver'>, attempt: number): void {
+    const { clock, locks, log, database } = this.#deps;
+    const { name, driver } = volume;
+    void locks.run(name, async () => {
+      try {
+        failpoint('volume.plugin.unmake');
+        await this.#removeIfThere(driver, name);
+        database.volumeMakings.remove(name);
+      } catch (error) {
+        log.warn(
+          { volume: name, driver, err: error },
+          'a volume that was never finished could not be removed',
+        );
+        if (attempt < limits.pluginUnmountTriesMax) {
+          clock.setTimeout(() => this.#unmake(volume, attempt + 1), delayMsOf(attempt));
+        }
+      }
+    });
+  }
+
   #releaseLater(volume: Volume, holder: string, attempt: number): void {
     const { clock, locks, log } = this.#deps;
     if (attempt > limits.pluginUnmountTriesMax) {
       log.error({ volume: volume.name, holder }, 'a volume plugin is not asked any more to unmount');
       return;
     }
-    const delayMs = Math.min(
-      limits.pluginUnmountRetryMs * 2 ** (attempt - 1),
-      limits.pluginUnmountRetryMaxMs,
-    );
     clock.setTimeout(() => {
       void locks.run(volume.name, async () => {
         const isLeft = this.#holdsOf(volume.name).has(holder) && !this.#isWanted(volume.name, holder);
@@ -254,8 +292,12 @@ export class PluginDriver implements VolumeDriver {
           this.#releaseLater(volume, holder, attempt + 1);
         }
       });
-    }, delayMs);
+    }, delayMsOf(attempt));
   }
+}
+
+function delayMsOf(attempt: number): number {
+  return Math.min(limits.pluginUnmountRetryMs * 2 ** (attempt - 1), limits.pluginUnmountRetryMaxMs);
 }
 
 /** The plugin itself said no, and so did nothing. */

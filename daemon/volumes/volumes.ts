@@ -24,7 +24,7 @@ import type { VolumeReservation } from '../containers/ports.ts';
 
 export interface VolumesDeps {
   journal: Journal;
-  database: Pick<Database, 'volumes' | 'volumeHolds'>;
+  database: Pick<Database, 'volumes' | 'volumeHolds' | 'volumeMakings'>;
   directories: VolumeDirectories;
   plugins: VolumePluginPort;
   /** Ids of the containers that have this volume among their mounts, running or not. */
@@ -42,6 +42,8 @@ interface CreateOptions {
   driverOpts?: Record<string, string>;
   labels?: Record<string, string>;
   anonymous: boolean;
+  /** The name was invented for it. */
+  isOurName?: boolean;
 }
 
 /**
@@ -87,6 +89,7 @@ export class Volumes {
    * behind this: one that is down must not hold up the start of the daemon.
    */
   async settle(): Promise<void> {
+    this.#plugin.settleMakings();
     for (const row of this.#rows.values()) {
       const settled = this.#locks.run(row.name, () => this.#driverOf(row).settle(row));
       const noted = settled.catch((error: unknown) => {
@@ -128,6 +131,7 @@ export class Volumes {
       labels: { ...body.Labels, ...(unnamed ? { [ANONYMOUS_LABEL]: '' } : {}) },
       // Anonymous are only those that belong to one container: this one was asked for.
       anonymous: false,
+      isOurName: unnamed,
     });
     return await this.#viewNow(row.row);
   }
@@ -220,7 +224,7 @@ export class Volumes {
       const driver = this.#driverOf(row);
       await using rollback = new Rollback(this.#deps.log, { volume: name });
       rollback.defer('remove its directory', () => driver.undoCreate(row));
-      await driver.create(row);
+      await driver.create(row, { isOurName: true });
       failpoint('volume.reserve.directory');
       rollback.commit();
       return {
@@ -326,7 +330,7 @@ export class Volumes {
       await using rollback = new Rollback(this.#deps.log, { volume: name });
       if (found === undefined) {
         rollback.defer('remove its directory', () => driver.undoCreate(row));
-        await driver.create(row);
+        await driver.create(row, { isOurName: options.anonymous || options.isOurName === true });
       }
       failpoint('volume.create.row');
       this.#store(row, { durable: true });
@@ -348,6 +352,9 @@ export class Volumes {
   #store(row: VolumeRow, options: { durable: boolean }): void {
     this.#commit(draft(row, 'create'), options, () => {
       this.#deps.database.volumes.insert(row);
+      if (row.driver !== LOCAL_DRIVER) {
+        this.#plugin.stored(row);
+      }
     });
     this.#rows.set(row.name, row);
   }

@@ -18,6 +18,7 @@ import { networkTable } from './tables/networks.ts';
 import { imageDigestTable, layerBlobTable } from './tables/registries.ts';
 import { tagTable } from './tables/tags.ts';
 import { volumeHoldTable } from './tables/volume-holds.ts';
+import { volumeMakingTable } from './tables/volume-makings.ts';
 import { volumeTable } from './tables/volumes.ts';
 
 /** The database as this folder makes it: the tables, and what was taken out of them because it could not be read. */
@@ -46,6 +47,7 @@ export function openDatabase(path: string, log: Logger): SqliteDatabase {
     blobs: layerBlobTable(connection),
     volumes: volumeTable(connection, quarantine),
     volumeHolds: volumeHoldTable(connection),
+    volumeMakings: volumeMakingTable(connection),
     networks: networkTable(connection, quarantine),
     events: eventTable(connection, quarantine),
     meta: metaTable(connection),

@@ -90,6 +90,12 @@ export interface VolumeHoldRow {
   mountpoint: string;
 }
 
+/** A volume of an invented name that a plugin was asked to make, and that has no row yet. */
+export interface VolumeMakingRow {
+  volume: string;
+  driver: string;
+}
+
 /** A network that a user made. */
 export interface NetworkRow {
   id: string;
@@ -178,6 +184,13 @@ export interface VolumeHoldTable {
   all(): VolumeHoldRow[];
 }
 
+export interface VolumeMakingTable {
+  add(row: VolumeMakingRow): void;
+  /** One that is not there is no error. */
+  remove(volume: string): void;
+  all(): VolumeMakingRow[];
+}
+
 export interface NetworkTable {
   insert(row: NetworkRow): void;
   remove(id: string): void;
@@ -220,6 +233,7 @@ export interface Database {
   readonly blobs: LayerBlobTable;
   readonly volumes: VolumeTable;
   readonly volumeHolds: VolumeHoldTable;
+  readonly volumeMakings: VolumeMakingTable;
   readonly networks: NetworkTable;
   readonly events: EventTable;
   readonly meta: MetaTable;

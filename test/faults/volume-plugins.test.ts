@@ -79,6 +79,32 @@ describeEngine(
       },
     );
 
+    test.skipIf(onReference).each([
+      ['volume.plugin.create', '/containers/create?name=victim'],
+      ['volume.plugin.created', '/containers/create?name=victim'],
+      ['database.volumemaking.remove', '/containers/create?name=victim'],
+      ['volume.create.row', '/volumes/create'],
+    ])('R1: killed at %s of %s, it leaves no volume that nobody knows', async (point, path) => {
+      engine.daemon.arm(`${point}=sigkill@1`);
+      const body = {
+        Image: 'busybox:latest',
+        Driver: DRIVER,
+        HostConfig: { NetworkMode: 'none', VolumeDriver: DRIVER },
+        Volumes: { '/x': {} },
+      };
+      // A daemon that dies answers nothing; what counts is what it leaves.
+      await engine.http.request('POST', path, { body }).catch(() => undefined);
+      await engine.daemon.ended();
+      engine.daemon.arm('');
+      // A plugin that is away is asked again.
+      await plugin.down();
+      await engine.daemon.up();
+      await plugin.up();
+      await expect.poll(() => [...plugin.volumes.keys()]).toEqual([]);
+      await expect.poll(() => differences(engine.daemon)).toEqual([]);
+      expect(await engine.list()).toEqual([]);
+    });
+
     test.skipIf(onReference).each(POINTS.filter((point) => point.startsWith('volume.')))(
       'R1: failing at %s, it leaves nothing mounted and can go on',
       async (point) => {

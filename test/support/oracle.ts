@@ -321,6 +321,7 @@ async function compareDatabase(daemon: TestDaemon, view: ApiView): Promise<strin
         ),
         column("SELECT volume || ' ' || holder AS value FROM volume_holds"),
       ),
+      ...compare('volume without a row', [], column('SELECT volume AS value FROM volume_makings')),
       ...compare(
         'row',
         view.networks.flatMap(({ Id, Name }) => (/^(bridge|host|none)$/.test(Name) ? [] : [Id])),

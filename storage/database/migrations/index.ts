@@ -4,6 +4,14 @@ import { networks } from './0002-networks.ts';
 import { registries } from './0003-registries.ts';
 import { imageParents } from './0004-image-parents.ts';
 import { volumeHolds } from './0005-volume-holds.ts';
+import { volumeMakings } from './0006-volume-makings.ts';
 
 /** Every schema change in order. Add at the end, number by number; never edit one that was released. */
-export const migrations: readonly Migration[] = [initial, networks, registries, imageParents, volumeHolds];
+export const migrations: readonly Migration[] = [
+  initial,
+  networks,
+  registries,
+  imageParents,
+  volumeHolds,
+  volumeMakings,
+];

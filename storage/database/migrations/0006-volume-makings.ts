@@ -1,0 +1,13 @@
+import type { Migration } from '../migrate.ts';
+
+/** What a plugin was asked to make under a name that this engine invented: nobody else would ever look for it there. */
+export const volumeMakings: Migration = {
+  number: 6,
+  name: 'volume makings',
+  sql: `
+    CREATE TABLE volume_makings (
+      volume TEXT PRIMARY KEY,
+      driver TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+  `,
+};
