@@ -85,6 +85,8 @@ export const limits = {
   archivePathBytesMax: 64 * 1024,
   /** Tars of containers' files written out at the same time; each blocks a thread while its client is slow. */
   archiveReadersMax: 8,
+  /** Trees deleted at the same time, behind the answers. */
+  archiveRemoversMax: 2,
   /** Memory that the host's xz or zstd may take for what a client sends; their largest presets need 65 and 128 MB. */
   decompressMemoryBytesMax: 256 * 1024 * 1024,
   /** A Dockerfile, and its instructions: real ones have a few hundred lines. */

@@ -213,8 +213,9 @@ async function composeImages(
   const workers = new LayerWorkers();
   parts.defer('end layer threads', () => workers[Symbol.asyncDispose]());
   const removeTree = (path: string): Promise<void> => archives.removeUnreachable(path);
-  const layers = new LayerStore({ dataRoot, workers, removeTree, log });
-  const spools = new SpoolDirectory(dataRoot);
+  const { removals } = archives;
+  const layers = new LayerStore({ dataRoot, workers, removeTree, removals, log });
+  const spools = new SpoolDirectory(dataRoot, () => removals.ended());
   const registry = (): RegistryUse => ({
     settings: registrySettingsOf(live.config),
     certificateRoots: CERTIFICATE_ROOTS,
@@ -274,7 +275,8 @@ async function composeFiles(
     temporary: instance.paths.temporary,
   });
   await mounts.prepare();
-  return { archives, mounts, tarSpools: new TarSpools(new SpoolDirectory(instance.paths.dataRoot)) };
+  const spools = new SpoolDirectory(instance.paths.dataRoot, () => archives.removals.ended());
+  return { archives, mounts, tarSpools: new TarSpools(spools) };
 }
 
 interface Neighbours {

@@ -9,6 +9,7 @@ import type { Change, ChangesRequest } from './changes.ts';
 import type { PlaceRequest } from './place.ts';
 import type { Selected, SelectRequest } from './select.ts';
 import type { ExtractRequest } from './extract.ts';
+import { Removals } from './removals.ts';
 import { removeSmallTree } from './small-tree.ts';
 import type { ArchiveJob, ArchiveResult, TarRequest } from './jobs.ts';
 
@@ -20,10 +21,13 @@ import type { ArchiveJob, ArchiveResult, TarRequest } from './jobs.ts';
 export class Archives implements AsyncDisposable {
   readonly #workers = new Lane(Math.max(1, availableParallelism()));
   readonly #readers = new Lane(limits.archiveReadersMax);
+  /** Deleting goes on behind the answers: it must not keep those waiting who want one. */
+  readonly #removers = new Lane(limits.archiveRemoversMax);
+  readonly removals = new Removals();
 
   /** See extract.ts. A canceled signal stops it within one chunk. */
   async extract(request: ExtractRequest, signal?: AbortSignal): Promise<void> {
-    await this.#run({ kind: 'extract', request }, signal);
+    await this.#run({ kind: 'extract', request }, { signal });
   }
 
   /** A tar of a place and what is below it. `done` is called when the descriptors of the request may be closed. */
@@ -44,18 +48,18 @@ export class Archives implements AsyncDisposable {
     fd: number,
     signal?: AbortSignal,
   ): Promise<{ bytes: number; changes: number }> {
-    const result = await this.#run({ kind: 'layerFile', request, fd }, signal);
+    const result = await this.#run({ kind: 'layerFile', request, fd }, { signal });
     return result.kind === 'layerFile' ? result : wrong(result);
   }
 
   /** See place.ts. */
   async place(request: PlaceRequest, signal?: AbortSignal): Promise<void> {
-    await this.#run({ kind: 'place', request }, signal);
+    await this.#run({ kind: 'place', request }, { signal });
   }
 
   /** See select.ts. */
   async select(request: SelectRequest, signal?: AbortSignal): Promise<Selected[]> {
-    const result = await this.#run({ kind: 'select', request }, signal);
+    const result = await this.#run({ kind: 'select', request }, { signal });
     return result.kind === 'selected' ? result.selected : wrong(result);
   }
 
@@ -73,7 +77,7 @@ export class Archives implements AsyncDisposable {
 
   /** Deletes a directory with all below it, whoever may still write to it; nothing there is no error. */
   async remove(path: string): Promise<void> {
-    await this.#run({ kind: 'remove', path });
+    await this.removals.track(this.#remove(path));
   }
 
   /**
@@ -81,20 +85,30 @@ export class Archives implements AsyncDisposable {
    * started; thousands would keep the event loop busy with as many callbacks.
    */
   async removeUnreachable(path: string): Promise<void> {
-    if (!(await removeSmallTree(path))) {
-      await this.remove(path);
-    }
+    const removal = async (): Promise<void> => {
+      if (!(await removeSmallTree(path))) {
+        await this.#remove(path);
+      }
+    };
+    await this.removals.track(removal());
+  }
+
+  async #remove(path: string): Promise<void> {
+    await this.#run({ kind: 'remove', path }, { lane: this.#removers });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([this.#workers.close(), this.#readers.close()]);
+    await Promise.all([this.#workers.close(), this.#readers.close(), this.#removers.close()]);
   }
 
-  async #run(job: ArchiveJob, signal?: AbortSignal): Promise<ArchiveResult> {
+  async #run(
+    job: ArchiveJob,
+    { signal, lane = this.#workers }: { signal?: AbortSignal | undefined; lane?: Lane } = {},
+  ): Promise<ArchiveResult> {
     const control = new SharedControl();
     const cancel = (): void => control.cancel();
     signal?.addEventListener('abort', cancel, { once: true });
-    const thread = await this.#workers.acquire();
+    const thread = await lane.acquire();
     try {
       if (signal?.aborted === true) {
         throw new EngineError('canceled', `${job.kind}: canceled`);
@@ -103,7 +117,7 @@ export class Archives implements AsyncDisposable {
       return reply.kind === 'archived' ? reply.result : wrong(reply);
     } finally {
       signal?.removeEventListener('abort', cancel);
-      this.#workers.release(thread);
+      lane.release(thread);
     }
   }
 }

@@ -3,10 +3,11 @@ import { constants, renameSync } from 'node:fs';
 import { mkdir, open, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { errnoOf, invariant } from '../../daemon/base/errors.ts';
+import { errnoOf, invariant, isEngineError } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { syncFileSystem } from '../../daemon/base/kernel/files.ts';
 import type { Logger } from '../../daemon/base/log.ts';
+import type { Removals } from '../archives/removals.ts';
 import { DIFF, type AppliedLayer, type ApplyRequest } from './apply.ts';
 import { inheritDirectories } from './inherit.ts';
 import { layerTarBytes } from './replay.ts';
@@ -29,18 +30,21 @@ export class LayerStore {
   readonly #root: string;
   readonly #workers: LayerWorkers;
   readonly #removeTree: (path: string) => Promise<void>;
+  readonly #removals: Pick<Removals, 'busy' | 'ended'>;
   readonly #log: Logger;
 
-  /** `removeTree` deletes a directory without stopping this thread. */
+  /** `removeTree` deletes a directory without stopping this thread; `removals` knows of all that are being deleted. */
   constructor(deps: {
     dataRoot: string;
     workers: LayerWorkers;
     removeTree: (path: string) => Promise<void>;
+    removals: Pick<Removals, 'busy' | 'ended'>;
     log: Logger;
   }) {
     this.#root = join(deps.dataRoot, 'layers');
     this.#workers = deps.workers;
     this.#removeTree = deps.removeTree;
+    this.#removals = deps.removals;
     this.#log = deps.log;
   }
 
@@ -63,10 +67,20 @@ export class LayerStore {
    * Unpacks a blob into a temporary directory, digests checked. Keeps nothing when it throws. `onStart` is called when
    * a thread has begun, with a function that tells how much of the blob was read.
    */
-  async unpack(
-    request: Omit<ApplyRequest, 'directory'>,
-    options: { signal?: AbortSignal; onStart?: (bytesRead: () => number) => void } = {},
-  ): Promise<UnpackedLayer> {
+  async unpack(request: Omit<ApplyRequest, 'directory'>, options: JobOptions = {}): Promise<UnpackedLayer> {
+    const roomIsComing = this.#removals.busy;
+    try {
+      return await this.#unpackOnce(request, options);
+    } catch (error) {
+      if (!isEngineError(error, 'resource_exhausted') || !roomIsComing) {
+        throw error;
+      }
+      await this.#removals.ended();
+      return await this.#unpackOnce(request, options);
+    }
+  }
+
+  async #unpackOnce(request: Omit<ApplyRequest, 'directory'>, options: JobOptions): Promise<UnpackedLayer> {
     const directory = join(this.#root, `${TEMPORARY}${randomBytes(8).toString('hex')}`);
     await mkdir(directory, { mode: 0o700 });
     try {

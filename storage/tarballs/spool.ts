@@ -57,9 +57,12 @@ export class Spool implements AsyncDisposable {
 /** Where spools are made: `<dataRoot>/tmp`, ours alone. */
 export class SpoolDirectory {
   readonly #path: string;
+  readonly #removalsEnd: () => Promise<void>;
 
-  constructor(dataRoot: string) {
+  /** `removalsEnd` resolves when all that is being deleted has gone. */
+  constructor(dataRoot: string, removalsEnd: () => Promise<void>) {
     this.#path = join(dataRoot, 'tmp');
+    this.#removalsEnd = removalsEnd;
   }
 
   /** Makes the directory and removes what a crash between open and unlink left in it. */
@@ -153,10 +156,18 @@ export class SpoolDirectory {
   }
 
   async #checkSpace(what: string): Promise<void> {
-    const { bavail, bsize } = await statfs(this.#path);
-    if (bavail * bsize < limits.diskReserveBytes) {
+    if (await this.#hasSpace()) {
+      return;
+    }
+    await this.#removalsEnd();
+    if (!(await this.#hasSpace())) {
       throw new EngineError('resource_exhausted', `${what}: no space left on device (${this.#path})`);
     }
+  }
+
+  async #hasSpace(): Promise<boolean> {
+    const { bavail, bsize } = await statfs(this.#path);
+    return bavail * bsize >= limits.diskReserveBytes;
   }
 }
 

@@ -10,6 +10,7 @@ import type { EventDraft } from '../../daemon/events/journal-types.ts';
 import type { ImageUser, RegistryUse } from '../../daemon/images/deps.ts';
 import { Images } from '../../daemon/images/images.ts';
 import { openDatabase, type SqliteDatabase } from '../../storage/database/index.ts';
+import { Removals } from '../../storage/archives/removals.ts';
 import { removeTree } from '../../storage/archives/remove-tree.ts';
 import { LayerStore } from '../../storage/layers/store.ts';
 import { LayerWorkers } from '../../storage/layers/worker-pool.ts';
@@ -30,6 +31,7 @@ export class ImagesRig implements AsyncDisposable {
     uploadsMax: 5,
   };
   readonly #workers: LayerWorkers;
+  readonly #removals = new Removals();
   images: Images;
 
   constructor(dataRoot: string, remove = removeAtOnce) {
@@ -39,7 +41,8 @@ export class ImagesRig implements AsyncDisposable {
     this.layers = new LayerStore({
       dataRoot,
       workers: this.#workers,
-      removeTree: remove,
+      removeTree: (path) => this.#removals.track(remove(path)),
+      removals: this.#removals,
       log: silentLogger,
     });
     this.images = this.#build();
@@ -89,7 +92,7 @@ export class ImagesRig implements AsyncDisposable {
         tell: (draft) => this.events.push(draft),
       },
       layers: this.layers,
-      spools: new SpoolDirectory(this.dataRoot),
+      spools: new SpoolDirectory(this.dataRoot, () => this.#removals.ended()),
       clock: systemClock,
       log: silentLogger,
       registry: () => this.registry,
