@@ -15,11 +15,11 @@ type Line = [
 export const NOT_A_MANAGER =
   'This node is not a swarm manager. Use "docker swarm init" or "docker swarm join" to connect this node to swarm ' +
   'and try again.';
+const NO_CLUSTER_VOLUMES = 'volume update only valid for cluster volumes, but swarm is unavailable';
 const NO_SWARM = 'This node is not part of a swarm';
 
 /** Operations this engine does not have yet. Each says so by name; none is a 404 or a silent success. */
 const NOT_YET: readonly Line[] = [
-  ['volume.update', 'PUT', '/volumes/:name', 'updating a cluster volume is', 42],
   ['system.session', 'POST', '/session', 'a BuildKit session is', 31],
   ['system.grpc', 'POST', '/grpc', 'a BuildKit connection is', 39],
   ['plugin.list', 'GET', '/plugins', 'plugins are'],
@@ -45,6 +45,7 @@ const NEEDS_SWARM: readonly Line[] = [
   ['swarm.update', 'POST', '/swarm/update', NOT_A_MANAGER],
   ['swarm.unlockKey', 'GET', '/swarm/unlockkey', NO_SWARM, 25],
   ['swarm.unlock', 'POST', '/swarm/unlock', NO_SWARM, 25],
+  ['volume.update', 'PUT', '/volumes/:name', NO_CLUSTER_VOLUMES, 42],
   ['node.list', 'GET', '/nodes', NOT_A_MANAGER],
   ['node.inspect', 'GET', '/nodes/:id', NOT_A_MANAGER],
   ['node.remove', 'DELETE', '/nodes/:id', NOT_A_MANAGER],

@@ -389,7 +389,7 @@ function composeNetwork(
     table,
     journal,
     options,
-    files: hostFiles,
+    files: hostFiles(),
     ...questions,
     clock,
     log,

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
 import { errnoOf } from '../base/errors.ts';
 import { parseResolvConf } from './resolv.ts';
 import type { ResolverSettings } from './resolv.ts';
@@ -11,33 +12,34 @@ export interface HostFiles {
   nameServers(): readonly string[];
 }
 
-const RESOLV_CONF = '/etc/resolv.conf';
+const RESOLV_CONF = 'etc/resolv.conf';
 /** Where systemd-resolved writes the servers behind its own 127.0.0.53. */
-const RESOLVED_CONF = '/run/systemd/resolve/resolv.conf';
+const RESOLVED_CONF = 'run/systemd/resolve/resolv.conf';
 const RESOLVED_STUB = '127.0.0.53';
 
-export const hostFiles: HostFiles = {
-  hosts: () => readIfThere('/etc/hosts'),
-  resolver: () => {
-    const settings = parseResolvConf(readIfThere(RESOLV_CONF));
-    const [server, ...more] = settings.nameservers;
-    return server === RESOLVED_STUB && more.length === 0
-      ? parseResolvConf(readIfThere(RESOLVED_CONF))
-      : settings;
-  },
-  nameServers: cachedServers,
-};
-
-let servers: { version: string; addresses: readonly string[] } | undefined;
-
-/** A stat instead of a read, since this is asked for every question that is forwarded. */
-function cachedServers(): readonly string[] {
-  const stat = statSync(RESOLV_CONF, { throwIfNoEntry: false, bigint: true });
-  const version = stat === undefined ? '' : `${stat.ino} ${stat.mtimeNs} ${stat.size}`;
-  if (servers?.version !== version) {
-    servers = { version, addresses: parseResolvConf(readIfThere(RESOLV_CONF)).nameservers };
-  }
-  return servers.addresses;
+/** Those of the host whose file system begins at `root`. */
+export function hostFiles(root = '/'): HostFiles {
+  const resolvConf = path.join(root, RESOLV_CONF);
+  let servers: { version: string; addresses: readonly string[] } | undefined;
+  return {
+    hosts: () => readIfThere(path.join(root, 'etc/hosts')),
+    resolver: () => {
+      const settings = parseResolvConf(readIfThere(resolvConf));
+      const [server, ...more] = settings.nameservers;
+      return server === RESOLVED_STUB && more.length === 0
+        ? parseResolvConf(readIfThere(path.join(root, RESOLVED_CONF)))
+        : settings;
+    },
+    // A stat instead of a read, since this is asked for every question that is forwarded.
+    nameServers: () => {
+      const stat = statSync(resolvConf, { throwIfNoEntry: false, bigint: true });
+      const version = stat === undefined ? '' : `${stat.ino} ${stat.mtimeNs} ${stat.size}`;
+      if (servers?.version !== version) {
+        servers = { version, addresses: parseResolvConf(readIfThere(resolvConf)).nameservers };
+      }
+      return servers.addresses;
+    },
+  };
 }
 
 function readIfThere(file: string): string {

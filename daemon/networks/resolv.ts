@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { invalidArgument } from '../base/errors.ts';
+import { parseIpv6 } from '../base/ipv6.ts';
 
 /** Contents of a container's /etc/resolv.conf (resolv.conf(5)). Pure. */
 export interface ResolverSettings {
@@ -43,13 +44,25 @@ export function formatResolvConf(settings: ResolverSettings): string {
 
 /**
  * What a container in a network of its own uses: each part that was asked for replaces the host's. Of the
- * host's servers those on its loopback are out of reach, and those with IPv6 addresses too while networks
- * have no IPv6.
+ * host's servers those on its loopback and its links are out of reach, and those with IPv6 addresses too where the
+ * container has none.
  */
-export function containerResolver(host: ResolverSettings, asked: ResolverSettings): ResolverSettings {
-  const reachable = host.nameservers.filter((server) => isIP(server) === 4 && !server.startsWith('127.'));
+export function containerResolver(
+  host: ResolverSettings,
+  asked: ResolverSettings,
+  { ipv6 }: { ipv6: boolean },
+): ResolverSettings {
+  const reachable = host.nameservers.filter((server) =>
+    isIP(server) === 4 ? !server.startsWith('127.') : ipv6 && isRouted(server),
+  );
   const inherited = reachable.length > 0 ? reachable : PUBLIC_NAMESERVERS;
   return override({ ...host, nameservers: inherited }, asked);
+}
+
+/** Not `::1`, nor `fe80::1%eth0`. */
+function isRouted(server: string): boolean {
+  const address = parseIpv6(server);
+  return address !== undefined && address !== 1n && address >> 118n !== 0xfe80n >> 6n;
 }
 
 /** What a container in a network of a user uses: the engine, which asks the servers that were asked for. */

@@ -109,7 +109,10 @@ export function nameFiles(
     const network = registry.lookUp(name);
     return network !== undefined && isUserDefined(network);
   });
-  const resolver = (hasNames ? embeddedResolver : containerResolver)(files.resolver(), checked.resolver);
+  const ipv6 = addresses.some((address) => address.includes(':'));
+  const resolver = hasNames
+    ? embeddedResolver(files.resolver(), checked.resolver)
+    : containerResolver(files.resolver(), checked.resolver, { ipv6 });
   return {
     hosts: hostsFile({ addresses, hostname, domainname, extraHosts }),
     resolvConf: formatResolvConf(resolver),

@@ -19,7 +19,7 @@ const PROJECT = {
       command: ['sh', '-c', PAGE],
       ports: ['8480:80'],
       networks: { front: { aliases: ['www'], ipv4_address: '10.41.0.80' }, back: {} },
-      volumes: ['data:/data'],
+      volumes: ['data:/data', 'cache:/cache'],
     },
     worker: {
       image: 'busybox',
@@ -38,7 +38,10 @@ const PROJECT = {
       stop_grace_period: '0s',
     },
   },
-  volumes: { data: { labels: { of: 'shop' } } },
+  volumes: {
+    data: { labels: { of: 'shop' } },
+    cache: { driver_opts: { type: 'tmpfs', device: 'tmpfs', o: 'size=1m' } },
+  },
   networks: {
     front: { ipam: { config: [{ subnet: '10.41.0.0/24' }] } },
     back: { internal: true },
@@ -83,7 +86,7 @@ describeEngine(
       expect({ args, code, err: code === 0 ? '' : err }).toEqual({ args, code: 0, err: '' });
       return out;
     };
-    test('a project of three services comes up with names, scales, logs and goes without a trace', async () => {
+    test('a project of three services, three networks and two volumes comes up with names, addresses, scales, logs and goes without a trace', async () => {
       await must('up', '-d', '--scale', 'worker=2');
       await expect.poll(() => engine.daemon.fetch('http://127.0.0.1:8480/')).toBe('shop\n');
       expect(await must('logs', '--no-color')).toMatch(/worker_2\s+\| worker/);
@@ -100,6 +103,9 @@ describeEngine(
       const [web, www, crew = ''] = found.trim().split('\n');
       expect([web, www, crew.split(' ').length]).toEqual(['10.41.0.80', '10.41.0.80', 3]);
       expect((await must('exec', '-T', 'web', 'ls', '/data')).trim().split('\n')).toHaveLength(3);
+      expect(await must('exec', '-T', 'web', 'grep', ' /cache ', '/proc/mounts')).toMatch(
+        / tmpfs .*size=1024k/,
+      );
       // Nothing has changed: nobody is made anew.
       const { err } = await compose('up', '-d', '--scale', 'worker=3');
       expect(err).not.toMatch(/recreat/i);

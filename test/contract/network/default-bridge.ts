@@ -84,7 +84,7 @@ export class DefaultBridge {
         table,
         journal: { commit: (change) => change(() => undefined), tell: () => undefined },
         options,
-        files: hostFiles,
+        files: hostFiles(),
         containerName: () => 'web',
         isWanted: () => false,
         clock: systemClock,

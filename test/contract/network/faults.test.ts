@@ -51,7 +51,7 @@ needs(
       table: { insert: () => undefined, remove: () => undefined, all: () => [] },
       journal: { commit: (change) => change(() => undefined), tell: () => undefined },
       options,
-      files: hostFiles,
+      files: hostFiles(),
       containerName: () => 'web',
       isWanted: () => false,
       clock: systemClock,

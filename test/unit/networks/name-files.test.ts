@@ -1,4 +1,8 @@
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { hostFiles } from '../../../daemon/networks/host-files.ts';
 import {
   hostsFile,
   hostsFileOfHost,
@@ -56,6 +60,41 @@ describe('parseExtraHosts()', () => {
   });
 });
 
+describe('hostFiles()', () => {
+  it('follows resolv.conf: written over, replaced, a link, gone, and what systemd-resolved writes', () => {
+    const root = mkdtempSync(path.join(tmpdir(), 'host-files-'));
+    const file = path.join(root, 'etc/resolv.conf');
+    const resolved = path.join(root, 'run/systemd/resolve/resolv.conf');
+    mkdirSync(path.dirname(file), { recursive: true });
+    mkdirSync(path.dirname(resolved), { recursive: true });
+    const files = hostFiles(root);
+    const seen = (): string[][] => [[...files.nameServers()], files.resolver().nameservers];
+    try {
+      expect(seen()).toEqual([[], []]);
+      writeFileSync(file, 'nameserver 10.0.0.1\n');
+      expect(seen()).toEqual([['10.0.0.1'], ['10.0.0.1']]);
+      writeFileSync(file, 'nameserver 10.0.0.22\n');
+      expect(seen()).toEqual([['10.0.0.22'], ['10.0.0.22']]);
+      // Of the same length, as DHCP clients do it.
+      writeFileSync(`${file}.new`, 'nameserver 10.0.0.33\n');
+      renameSync(`${file}.new`, file);
+      expect(seen()).toEqual([['10.0.0.33'], ['10.0.0.33']]);
+      writeFileSync(resolved, 'nameserver 192.0.2.1\n');
+      rmSync(file);
+      symlinkSync(resolved, file);
+      expect(seen()).toEqual([['192.0.2.1'], ['192.0.2.1']]);
+      rmSync(file);
+      writeFileSync(file, 'nameserver 127.0.0.53\n');
+      // The host asks its own; containers cannot.
+      expect(seen()).toEqual([['127.0.0.53'], ['192.0.2.1']]);
+      rmSync(file);
+      expect(seen()).toEqual([[], []]);
+    } finally {
+      rmSync(root, { recursive: true });
+    }
+  });
+});
+
 describe('the resolver of a container', () => {
   const host = parseResolvConf(
     '# made by hand\ndomain old.example\nsearch a.example b.example\n' +
@@ -83,7 +122,18 @@ describe('the resolver of a container', () => {
       'nameserver 1.1.1.1\nnameserver ::1\noptions use-vc\n',
     ],
   ])('%s', (_what, settings, asked, expected) => {
-    expect(formatResolvConf(containerResolver(settings, askedResolver(asked, nothing)))).toBe(expected);
+    const resolver = containerResolver(settings, askedResolver(asked, nothing), { ipv6: false });
+    expect(formatResolvConf(resolver)).toBe(expected);
+  });
+
+  it('has servers with IPv6 addresses where it has such an address itself', () => {
+    const { nameservers } = parseResolvConf(
+      ['127.0.0.1', '::1', 'fe80::1', 'fe80::1%eth0', 'febf::1', '2001:db8::53', '10.0.0.1']
+        .map((server) => `nameserver ${server}\n`)
+        .join(''),
+    );
+    const both = containerResolver({ ...nothing, nameservers }, nothing, { ipv6: true });
+    expect(both.nameservers).toEqual(['2001:db8::53', '10.0.0.1']);
   });
 
   it('keeps the servers of the host in the network of the host', () => {
