@@ -8,8 +8,8 @@ import { ContainerNames } from './dns/container-names.ts';
 import { NameServer } from './dns/name-server.ts';
 import type { NetworkDriver } from './driver.ts';
 import type { HostFiles } from './host-files.ts';
-import { MacvlanDriver } from './macvlan-driver.ts';
 import { Networks } from './networks.ts';
+import { ParentDriver } from './parent-driver.ts';
 import type { NetworkOptions } from './options.ts';
 import type { NetworkKernel } from './ports.ts';
 import { NetworkRegistry } from './registry.ts';
@@ -33,7 +33,10 @@ export function assembleNetworks(parts: NetworkParts): { networks: Networks; san
   const registry = new NetworkRegistry(parts);
   const bridgeDriver = new BridgeDriver(parts);
   const drivers = new Map<string, NetworkDriver>(
-    [bridgeDriver, new MacvlanDriver(parts)].map((driver) => [driver.name, driver]),
+    [bridgeDriver, new ParentDriver('macvlan', parts), new ParentDriver('ipvlan', parts)].map((driver) => [
+      driver.name,
+      driver,
+    ]),
   );
   const server = new NameServer({ sockets: parts.kernel.names, clock: parts.clock });
   const names = new ContainerNames({ ...parts, listener: parts.kernel.names, server, registry });

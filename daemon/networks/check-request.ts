@@ -8,7 +8,7 @@ import { parseExtraHosts } from './hosts.ts';
 import type { ExtraHost } from './hosts.ts';
 import { containsAny } from './ipam-config.ts';
 import { parseMac } from './mac.ts';
-import { isUserDefined } from './network.ts';
+import { hasMacs, isUserDefined } from './network.ts';
 import type { Network } from './network.ts';
 import { planPorts } from './port-plan.ts';
 import type { PortPlan } from './port-plan.ts';
@@ -125,6 +125,11 @@ function macOf(network: Network, settings: EndpointSettings, wide: string | unde
   const [mac] = given.map((text) => parseMac(text ?? ''));
   if (mac !== undefined && (network.name === 'host' || network.name === 'none')) {
     throw invalidArgument('conflicting options: mac-address and the network mode');
+  }
+  if (mac !== undefined && !hasMacs(network)) {
+    throw invalidArgument(
+      `network ${network.name}: ipvlan interfaces do not support custom mac address assignment`,
+    );
   }
   return mac;
 }

@@ -8,7 +8,7 @@ import { macOfAddress, subnetSize } from '../base/ipv4.ts';
 import type { WantedEndpoint } from './check-request.ts';
 import { lowestFree, lowestFree6 } from './ipam.ts';
 import { formatMac } from './mac.ts';
-import { isUserDefined } from './network.ts';
+import { hasMacs, isUserDefined } from './network.ts';
 import type { Network } from './network.ts';
 import { bareEndpoint } from './sandbox-view.ts';
 
@@ -52,7 +52,7 @@ export function takeEndpoint(wanted: WantedEndpoint, owner: EndpointOwner): Endp
     settings: {
       ...bareEndpoint(network.id, id),
       ...shownAddresses(network, taken),
-      MacAddress: formatMac(mac),
+      MacAddress: hasMacs(network) ? formatMac(mac) : '',
       ...(isUserDefined(network) && {
         IPAMConfig: settings.IPAMConfig ?? {},
         Links: settings.Links ?? null,

@@ -68,6 +68,11 @@ export function isUserDefined(network: Network): boolean {
   return !network.isBuiltIn;
 }
 
+/** Whether those in it have MAC addresses of their own. */
+export function hasMacs(network: Network): boolean {
+  return network.driver !== 'ipvlan';
+}
+
 /** Somebody is in it, or about to be. */
 export function isInUse(network: Network): boolean {
   return network.members.size > 0 || network.addresses.size > 0;

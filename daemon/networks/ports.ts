@@ -45,13 +45,18 @@ export interface SandboxInterface {
   mtu: number;
 }
 
-/** A link of the host that macvlan interfaces stand on. */
+/** The kind of interface that stands on a link of the host. */
+export type ChildLink =
+  | { kind: 'macvlan'; mode: 'private' | 'vepa' | 'bridge' | 'passthru' }
+  | { kind: 'ipvlan'; mode: 'l2' | 'l3' | 'l3s'; flag: 'bridge' | 'private' | 'vepa' };
+
+/** A link of the host that others stand on. */
 export interface ParentSettings {
   name: string;
   networkId: string;
   /** Made when it is missing; `host` = only the administrator makes it. */
   make: 'host' | 'dummy' | { vlan: number; of: string };
-  mode: 'private' | 'vepa' | 'bridge' | 'passthru';
+  link: ChildLink;
 }
 
 /** How a sandbox is in a network. */

@@ -145,7 +145,7 @@ export class System {
       LoggingDriver: logDriver,
       Plugins: {
         Volume: volumeDrivers,
-        Network: ['bridge', 'host', 'null'],
+        Network: ['bridge', 'host', 'ipvlan', 'macvlan', 'null'],
         Authorization: null,
         Log: LOG_DRIVERS.filter((name) => name !== 'none').toSorted(),
       },

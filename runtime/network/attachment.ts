@@ -1,6 +1,6 @@
 import type { InterfaceAddress, IpAddress } from '../../daemon/base/ip.ts';
 import type { BridgeSettings } from './bridge.ts';
-import type { MacvlanMode } from './rtnetlink.ts';
+import type { ChildLink } from './rtnetlink.ts';
 
 /** The interface that a sandbox gets in a network. */
 export interface SandboxInterface {
@@ -14,13 +14,13 @@ export interface SandboxInterface {
   mtu: number;
 }
 
-/** A link of the host that macvlan interfaces stand on. */
+/** A link of the host that others, macvlan or ipvlan, stand on. */
 export interface ParentSettings {
   name: string;
   networkId: string;
   /** Made when it is missing; `host` = only the administrator makes it. */
   make: 'host' | 'dummy' | { vlan: number; of: string };
-  mode: MacvlanMode;
+  link: ChildLink;
 }
 
 export interface BridgeAttachment {
@@ -28,13 +28,13 @@ export interface BridgeAttachment {
   iface: SandboxInterface;
 }
 
-export interface MacvlanAttachment {
+export interface ChildAttachment {
   parent: ParentSettings;
   iface: SandboxInterface;
 }
 
 /** How a sandbox is in a network. */
-export type Attachment = BridgeAttachment | MacvlanAttachment;
+export type Attachment = BridgeAttachment | ChildAttachment;
 
 /** What a sandbox is to be: its interfaces, and who routes for it. */
 export interface SandboxPlan {

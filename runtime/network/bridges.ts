@@ -58,7 +58,7 @@ export class Bridges {
     }
   }
 
-  /** Removes the bridges, and the parents of macvlans, of networks that are not among these. */
+  /** Removes the bridges, and the parents of macvlans and ipvlans, of networks that are not among these. */
   async sweep(networkIds: readonly string[]): Promise<void> {
     const known = new Set(networkIds.map((id) => this.#alias(id)));
     const strays = this.#host

@@ -10,12 +10,12 @@ import type { Attachment, ParentSettings, SandboxInterface, SandboxPlan } from '
 import { findLink } from './bridge.ts';
 import type { BridgeSettings } from './bridge.ts';
 import { Bridges } from './bridges.ts';
+import { ChildLinks } from './child-links.ts';
 import { FlowForgetter } from './flow-forgetter.ts';
 import { switchOnForwarding } from './forwarding.ts';
 import { Firewall } from './firewall.ts';
 import { hostSubnets } from './host-subnets.ts';
 import { LinkRemover } from './link-remover.ts';
-import { Macvlans } from './macvlans.ts';
 import { NetlinkSocket } from './netlink-socket.ts';
 import { NameSockets } from './name-sockets.ts';
 import type { NetlinkRequest } from './netlink.ts';
@@ -67,7 +67,7 @@ export class KernelNetwork {
   readonly #clock: Clock;
   #watch: Disposable;
   readonly #veths: Veths;
-  readonly #macvlans: Macvlans;
+  readonly #children: ChildLinks;
   readonly #flows: FlowForgetter;
   /** Name servers of sandboxes, and their questions to others. */
   readonly names: NameSockets;
@@ -89,7 +89,7 @@ export class KernelNetwork {
     this.names = new NameSockets({ namespaces: this.#namespaces, log });
     this.#veths = new Veths({ host, prefix: settings.interfacePrefix, remover });
     const namespaces = this.#namespaces;
-    this.#macvlans = new Macvlans({ host, namespaces, instance: settings.table, remover });
+    this.#children = new ChildLinks({ host, namespaces, instance: settings.table, remover });
   }
 
   /** Networks in use on the host, but for those of the interfaces `exceptLinks`. */
@@ -131,11 +131,11 @@ export class KernelNetwork {
   }
 
   addParent(parent: ParentSettings): void {
-    this.#macvlans.ensureParent(parent);
+    this.#children.ensureParent(parent);
   }
 
   removeParent(parent: ParentSettings): Promise<void> {
-    return this.#macvlans.removeParent(parent);
+    return this.#children.removeParent(parent);
   }
 
   /** A namespace with these interfaces, and a loopback that is up. Returns its path. Leaves nothing when it throws. */
@@ -182,7 +182,7 @@ export class KernelNetwork {
   close(id: string, endpointIds: readonly string[]): void {
     const others = endpointIds.filter((endpointId) => !this.#veths.unplug(endpointId));
     if (others.length > 0) {
-      this.#macvlans.pull(id, others);
+      this.#children.pull(id, others);
     }
     failpoint('network.close.netns');
     this.#namespaces.remove(id);
@@ -212,7 +212,7 @@ export class KernelNetwork {
   /** Takes an interface from an open sandbox; it is gone when the promise resolves. Idempotent. */
   async unplug(id: string, endpointId: string): Promise<void> {
     if (!(await this.#veths.pull(endpointId))) {
-      this.#macvlans.pull(id, [endpointId]);
+      this.#children.pull(id, [endpointId]);
     }
   }
 
@@ -313,19 +313,19 @@ export class KernelNetwork {
   #masterIndex(attachment: Attachment): number {
     return 'bridge' in attachment
       ? this.#bridgeIndex(attachment.bridge)
-      : this.#macvlans.ensureParent(attachment.parent);
+      : this.#children.ensureParent(attachment.parent);
   }
 
   #plug(attachment: Attachment, master: number, peer: { index: number; namespaceFd: number }): void {
     if ('bridge' in attachment) {
       this.#veths.plug(attachment, master, peer);
     } else {
-      this.#macvlans.plug(attachment, master, peer);
+      this.#children.plug(attachment, master, peer);
     }
   }
 
   #marks(attachment: Attachment): NetlinkRequest[] {
-    return 'bridge' in attachment ? [] : [this.#macvlans.mark(attachment)];
+    return 'bridge' in attachment ? [] : [this.#children.mark(attachment)];
   }
 
   #bridgeIndex(bridge: BridgeSettings): number {

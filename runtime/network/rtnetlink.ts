@@ -26,6 +26,7 @@ const IFLA_INFO = { kind: 1, data: 2, portKind: 4, portData: 5 };
 const IFLA_BRIDGE_PORT = { hairpin: 4, isolated: 33 };
 const IFLA_BRIDGE_STP = 5;
 const IFLA_MACVLAN_MODE = 1;
+const IFLA_IPVLAN = { mode: 1, flags: 2 };
 const IFLA_VLAN_ID = 1;
 const VETH_PEER = 1;
 const IFA = { address: 1, local: 2, broadcast: 4, flags: 8 };
@@ -98,19 +99,30 @@ export function newBridge(bridge: { name: string; mtu: number; mac: Buffer }): N
   };
 }
 
-/** linux/if_link.h, enum macvlan_mode. */
+/** linux/if_link.h, enum macvlan_mode; uapi IPVLAN_MODE_*, IPVLAN_F_*. */
 const MACVLAN_MODES = { private: 1, vepa: 2, bridge: 4, passthru: 8 } as const;
-export type MacvlanMode = keyof typeof MACVLAN_MODES;
+const IPVLAN_MODES = { l2: 0, l3: 1, l3s: 2 } as const;
+const IPVLAN_FLAGS = { bridge: 0, private: 1, vepa: 2 } as const;
 
-/** A link with a MAC of its own on top of `parent` (an index here), born in another network namespace. */
-export function newMacvlan(link: {
-  parent: number;
-  mode: MacvlanMode;
-  /** 0 = the parent's. */
-  mtu: number;
-  peer: VethPair['peer'];
-}): NetlinkRequest {
-  const { parent, mode, mtu, peer } = link;
+/** A link on top of another: with a MAC of its own, or with that of its parent. */
+export type ChildLink =
+  | { kind: 'macvlan'; mode: keyof typeof MACVLAN_MODES }
+  | { kind: 'ipvlan'; mode: keyof typeof IPVLAN_MODES; flag: keyof typeof IPVLAN_FLAGS };
+
+/**
+ * A link on top of `parent` (an index here), born in another network namespace. Fails with ENOTSUP on a kernel without
+ * the module.
+ */
+export function newChildLink(
+  link: ChildLink,
+  place: {
+    parent: number;
+    /** 0 = the parent's. */
+    mtu: number;
+    peer: VethPair['peer'];
+  },
+): NetlinkRequest {
+  const { parent, mtu, peer } = place;
   return {
     type: RTM.newLink,
     flags: FLAG.create | FLAG.exclusive,
@@ -118,12 +130,21 @@ export function newMacvlan(link: {
     attributes: [
       attribute.text(IFLA.name, peer.name),
       attribute.u32(IFLA.link, parent),
-      attribute.bytes(IFLA.address, peer.mac),
+      ...(link.kind === 'macvlan' ? [attribute.bytes(IFLA.address, peer.mac)] : []),
       attribute.u32(IFLA.namespaceFd, peer.namespaceFd),
       ...(mtu === 0 ? [] : [attribute.u32(IFLA.mtu, mtu)]),
-      linkInfo('macvlan', [attribute.u32(IFLA_MACVLAN_MODE, MACVLAN_MODES[mode])]),
+      childInfo(link),
     ],
   };
+}
+
+function childInfo(link: ChildLink): Attribute {
+  return link.kind === 'macvlan'
+    ? linkInfo('macvlan', [attribute.u32(IFLA_MACVLAN_MODE, MACVLAN_MODES[link.mode])])
+    : linkInfo('ipvlan', [
+        attribute.u16(IFLA_IPVLAN.mode, IPVLAN_MODES[link.mode]),
+        attribute.u16(IFLA_IPVLAN.flags, IPVLAN_FLAGS[link.flag]),
+      ]);
 }
 
 /** A link that leads nowhere. Fails with ENOTSUP on a kernel without the module. */

@@ -86,7 +86,7 @@ describeEngine(
       expect({ args, code, err: code === 0 ? '' : err }).toEqual({ args, code: 0, err: '' });
       return out;
     };
-    test('a project of three services, three networks and two volumes comes up with names, addresses, scales, logs and goes without a trace', async () => {
+    test('three services, three networks and two volumes come up, scale and go without a trace', async () => {
       await must('up', '-d', '--scale', 'worker=2');
       await expect.poll(() => engine.daemon.fetch('http://127.0.0.1:8480/')).toBe('shop\n');
       expect(await must('logs', '--no-color')).toMatch(/worker_2\s+\| worker/);

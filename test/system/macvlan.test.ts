@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { afterEach, expect, test } from 'vitest';
 import type { NetworkInspect } from '../../api/types/system.ts';
-import { describeEngine } from '../support/engine.ts';
+import { describeEngine, onReference } from '../support/engine.ts';
 
 const UPLINK = 62;
 const LAN = {
@@ -18,7 +18,7 @@ function fetchAsNeighbour(url: string): string {
 }
 
 describeEngine(
-  'macvlan',
+  'macvlan and ipvlan',
   (engine) => {
     const links = async (id: string): Promise<string> => (await engine.exec(id, ['ip', 'link'])).stdout;
 
@@ -82,21 +82,71 @@ describeEngine(
       [{ parent: 'eth0', macvlan_mode: 'fast' }, 400, "requested macvlan mode 'fast' is not valid"],
       [{ parent: 'eth0.4095' }, 400, 'vlan id must be between 1-4094'],
       [{ colour: 'red' }, 400, 'network option "colour" is not supported by the macvlan driver'],
-    ])('options: %j are refused and leave nothing', async (Options, status, text) => {
-      const answer = await engine.http.request('POST', '/networks/create', { body: { ...LAN, Options } });
+      [{ parent: 'nowhere0' }, 400, 'network parent interface nowhere0 was not found on the host', 'ipvlan'],
+      [{ parent: 'eth0', ipvlan_mode: 'l4' }, 400, "requested ipvlan mode 'l4' is not valid", 'ipvlan'],
+      [{ parent: 'eth0', ipvlan_flag: 'x' }, 400, "requested ipvlan flag 'x' is not valid", 'ipvlan'],
+      [
+        { parent: 'eth0', macvlan_mode: 'vepa' },
+        400,
+        '"macvlan_mode" is not supported by the ipvlan',
+        'ipvlan',
+      ],
+    ])('options: %j are refused and leave nothing', async (Options, status, text, Driver = 'macvlan') => {
+      const body = { ...LAN, Driver, Options };
+      const answer = await engine.http.request('POST', '/networks/create', { body });
       expect([answer.status, answer.json]).toEqual([status, { message: expect.stringContaining(text) }]);
       expect((await engine.http.request('GET', '/networks/lan')).status).toBe(404);
     });
 
     test('parent: one interface has one network', async () => {
       await engine.http.ok('POST', '/networks/create', LAN);
-      const body = { ...LAN, Name: 'second', IPAM: {} };
-      const answer = await engine.http.request('POST', '/networks/create', { body });
-      expect([answer.status, answer.text]).toEqual([
-        403,
-        expect.stringContaining('network lan is already using parent interface eth0'),
-      ]);
+      for (const Driver of onReference ? ['macvlan'] : ['macvlan', 'ipvlan']) {
+        const body = { ...LAN, Name: 'second', Driver, IPAM: {} };
+        const answer = await engine.http.request('POST', '/networks/create', { body });
+        expect([answer.status, answer.text]).toEqual([
+          403,
+          expect.stringContaining('network lan is already using parent interface eth0'),
+        ]);
+      }
     });
+
+    test.skipIf(onReference).each(['l2', 'l3', 'l3s'])(
+      'ipvlan: in mode %s a container has an address there, or the start says that the kernel has no such links',
+      async (ipvlan_mode) => {
+        const Options = { parent: 'eth0', ipvlan_mode };
+        await engine.http.ok('POST', '/networks/create', { ...LAN, Driver: 'ipvlan', Options });
+        const endpoint = { IPAMConfig: { IPv4Address: '10.62.0.79' } };
+        const at = { NetworkingConfig: { EndpointsConfig: { lan: endpoint } } };
+        const id = await engine.create(PAGE, { NetworkMode: 'lan' }, at);
+        const answer = await engine.http.request('POST', `/containers/${id}/start`);
+        if (answer.status === 204) {
+          // In the other modes nobody asks for a MAC: a neighbour needs a route.
+          if (ipvlan_mode === 'l2') {
+            await expect.poll(() => fetchAsNeighbour('http://10.62.0.79/')).toBe('page\n');
+          }
+          expect((await engine.exec(id, ['ip', 'route'])).stdout).toContain('default');
+          const { Networks } = (await engine.inspect(id)).NetworkSettings;
+          expect(Networks['lan']).toMatchObject({ IPAddress: '10.62.0.79', MacAddress: '' });
+        } else {
+          expect([answer.status, answer.json]).toEqual([
+            500,
+            { message: 'network parent eth0: the kernel of this host has no ipvlan interfaces' },
+          ]);
+        }
+        // Whether it could start or not, its address is free again, and the network can go.
+        await engine.removeAll();
+        await engine.http.ok('DELETE', '/networks/lan');
+        const mac = { MacAddress: '02:42:00:00:00:79', HostConfig: { NetworkMode: 'lan' } };
+        await engine.http.ok('POST', '/networks/create', { ...LAN, Driver: 'ipvlan', Options });
+        const refused = await engine.http.request('POST', '/containers/create', {
+          body: { Image: 'busybox:latest', Cmd: ['true'], ...mac },
+        });
+        expect([refused.status, refused.text]).toEqual([
+          400,
+          expect.stringContaining('ipvlan interfaces do not support custom mac address assignment'),
+        ]);
+      },
+    );
 
     test('parent: without one the network is internal, where the kernel has links that lead nowhere', async () => {
       const body = { Name: 'alone', Driver: 'macvlan' };

@@ -185,6 +185,8 @@ test('info: tells the truth in every field', async () => {
         "Network": [
           "bridge",
           "host",
+          "ipvlan",
+          "macvlan",
           "null",
         ],
         "Volume": [

@@ -91,6 +91,31 @@ describe('messages', () => {
   });
 });
 
+describe('newChildLink()', () => {
+  const place = {
+    parent: 3,
+    mtu: 0,
+    peer: { name: 'i0', index: 2, mac: Buffer.from('024200000007', 'hex'), namespaceFd: 9 },
+  };
+  const start = '07000300 69300000 08000500 03000000';
+
+  it('names the namespace, the mode and the flag of an ipvlan, as ip(8) writes them, and no MAC', () => {
+    const request = rtnetlink.newChildLink({ kind: 'ipvlan', mode: 'l3', flag: 'vepa' }, place);
+    expect(hex(encodeAttributes(request.attributes))).toBe(
+      `${start} 08001c00 09000000 24001280 0b000100 6970766c 616e0000 ` +
+        '14000280 06000100 01000000 06000200 02000000',
+    );
+  });
+
+  it('names the MAC and the mode of a macvlan', () => {
+    const request = rtnetlink.newChildLink({ kind: 'macvlan', mode: 'bridge' }, place);
+    expect(hex(encodeAttributes(request.attributes))).toBe(
+      `${start} 0a000100 02420000 00070000 08001c00 09000000 1c001280 0c000100 6d616376 6c616e00 ` +
+        '0c000280 08000100 04000000',
+    );
+  });
+});
+
 function answer(flags: number, payload: string) {
   return decodeAnswer({ type: 2, flags, sequence: 1, payload: Buffer.from(payload, 'hex') });
 }

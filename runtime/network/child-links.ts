@@ -1,6 +1,6 @@
 import { errnoOf, internal, invalidArgument } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
-import type { MacvlanAttachment, ParentSettings } from './attachment.ts';
+import type { ChildAttachment, ParentSettings } from './attachment.ts';
 import { findLink } from './bridge.ts';
 import type { LinkRemover } from './link-remover.ts';
 import type { NetlinkRequest } from './netlink.ts';
@@ -8,11 +8,14 @@ import type { NetlinkSocket } from './netlink-socket.ts';
 import type { NamespaceDirectory } from './netns.ts';
 import * as rtnetlink from './rtnetlink.ts';
 
+const CHILDREN: ReadonlySet<string> = new Set(['macvlan', 'ipvlan']);
+
 /**
- * Macvlan interfaces: born in their sandbox, on top of a link of the host. There they carry the endpoint's id as their
- * alias. Parents that were made here carry `<instance>:<network id>`, as bridges do, and are swept with them.
+ * Macvlan and ipvlan interfaces: born in their sandbox, on top of a link of the host. There they carry the endpoint's
+ * id as their alias. Parents that were made here carry `<instance>:<network id>`, as bridges do, and are swept with
+ * them.
  */
-export class Macvlans {
+export class ChildLinks {
   readonly #host: NetlinkSocket;
   readonly #namespaces: NamespaceDirectory;
   readonly #instance: string;
@@ -43,13 +46,7 @@ export class Macvlans {
         rtnetlink.setLinkAlias(parent.name, this.#alias(parent)),
       ]);
     } catch (error) {
-      if (errnoOf(error) === 'ENOTSUP') {
-        const kind = parent.make === 'dummy' ? 'dummy' : 'vlan';
-        throw internal(`network parent ${parent.name}: the kernel of this host has no ${kind} interfaces`, {
-          cause: error,
-        });
-      }
-      throw error;
+      throw explained(error, parent, parent.make === 'dummy' ? 'dummy' : 'vlan');
     }
     return findLink(this.#host, parent.name)?.index ?? 0;
   }
@@ -64,19 +61,23 @@ export class Macvlans {
 
   /** `index`: of the new interface in its namespace, 0 = the kernel chooses. */
   plug(
-    { parent, iface }: MacvlanAttachment,
+    { parent, iface }: ChildAttachment,
     parentIndex: number,
     peer: { index: number; namespaceFd: number },
   ): void {
     const { name, mac, mtu } = iface;
-    const { mode } = parent;
-    this.#host.request(name, [
-      rtnetlink.newMacvlan({ parent: parentIndex, mode, mtu, peer: { name, mac, ...peer } }),
-    ]);
+    const { link } = parent;
+    try {
+      this.#host.request(name, [
+        rtnetlink.newChildLink(link, { parent: parentIndex, mtu, peer: { name, mac, ...peer } }),
+      ]);
+    } catch (error) {
+      throw explained(error, parent, link.kind);
+    }
   }
 
   /** Tells whose it is. */
-  mark({ iface }: MacvlanAttachment): NetlinkRequest {
+  mark({ iface }: ChildAttachment): NetlinkRequest {
     return rtnetlink.setLinkAlias(iface.name, iface.endpointId);
   }
 
@@ -87,7 +88,7 @@ export class Macvlans {
       const own = inside
         .dump(sandboxId, rtnetlink.getLink())
         .map(rtnetlink.readLink)
-        .filter(({ kind, alias }) => kind === 'macvlan' && endpointIds.includes(alias));
+        .filter(({ kind, alias }) => CHILDREN.has(kind) && endpointIds.includes(alias));
       if (own.length > 0) {
         inside.request(
           sandboxId,
@@ -117,4 +118,11 @@ export class Macvlans {
   #alias({ networkId }: ParentSettings): string {
     return `${this.#instance}:${networkId}`;
   }
+}
+
+/** An error of the kernel, in words where it means that it has no links of this kind. */
+function explained(error: unknown, { name }: ParentSettings, kind: string): unknown {
+  return errnoOf(error) === 'ENOTSUP'
+    ? internal(`network parent ${name}: the kernel of this host has no ${kind} interfaces`, { cause: error })
+    : error;
 }
