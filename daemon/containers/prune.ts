@@ -26,12 +26,8 @@ export async function pruneContainers(
       }
     }
   }
-  context.machine.record({
-    type: 'container',
-    action: 'prune',
-    actorId: '',
-    attributes: { reclaimed: String(reclaimed) },
-  });
+  const attributes = { reclaimed: String(reclaimed) };
+  context.journal.note({ type: 'container', action: 'prune', actorId: '', attributes });
   return { ContainersDeleted: deleted.length === 0 ? null : deleted, SpaceReclaimed: reclaimed };
 }
 

@@ -15,6 +15,8 @@ export interface EventDraft {
  */
 export interface Journal {
   commit<T>(change: (emit: (event: EventDraft) => void) => T, options?: { durable?: boolean }): T;
+  /** An event of what is done already. One that cannot be stored is published all the same: nobody's request fails. */
+  note(event: EventDraft): void;
   /** Publishes an event that is not kept: whoever asks for the past does not get it. */
   tell(event: EventDraft): void;
 }

@@ -74,6 +74,16 @@ export class EventLog implements Journal, Disposable {
   }
 
   /** See `Journal`. */
+  note(event: EventDraft): void {
+    try {
+      this.commit((emit) => emit(event));
+    } catch (error) {
+      this.#log.error({ event, err: error }, 'an event could not be stored');
+      this.tell(event);
+    }
+  }
+
+  /** See `Journal`. */
   tell(event: EventDraft): void {
     this.#publish([toMessage({ ...event, timeNano: this.#clock.nowNano() })]);
   }

@@ -30,9 +30,8 @@ export async function pruneImages(context: LoadContext, filters: Filters): Promi
     }
   }
   const reclaimed = deleted.reduce((sum, { Deleted = '' }) => sum + (layerBytes.get(Deleted) ?? 0), 0);
-  deps.journal.commit((emit) =>
-    emit({ type: 'image', action: 'prune', actorId: '', attributes: { reclaimed: String(reclaimed) } }),
-  );
+  const attributes = { reclaimed: String(reclaimed) };
+  deps.journal.note({ type: 'image', action: 'prune', actorId: '', attributes });
   return { ImagesDeleted: deleted.length === 0 ? null : deleted, SpaceReclaimed: reclaimed };
 }
 

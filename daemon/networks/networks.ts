@@ -146,9 +146,8 @@ export class Networks {
         deleted.push(network.name);
       }
     }
-    this.#deps.journal.commit((emit) =>
-      emit({ type: 'network', action: 'prune', actorId: '', attributes: { reclaimed: '0' } }),
-    );
+    const attributes = { reclaimed: '0' };
+    this.#deps.journal.note({ type: 'network', action: 'prune', actorId: '', attributes });
     return { NetworksDeleted: deleted.length === 0 ? null : deleted };
   }
 

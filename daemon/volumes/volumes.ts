@@ -188,7 +188,7 @@ export class Volumes {
       }
     }
     const attributes = { reclaimed: String(reclaimed) };
-    this.#commit({ type: 'volume', action: 'prune', actorId: '', attributes }, { durable: false }, nothing);
+    this.#deps.journal.note({ type: 'volume', action: 'prune', actorId: '', attributes });
     return { VolumesDeleted: deleted.length === 0 ? null : deleted, SpaceReclaimed: reclaimed };
   }
 

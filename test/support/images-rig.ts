@@ -89,6 +89,7 @@ export class ImagesRig implements AsyncDisposable {
           this.events.push(...drafts);
           return result;
         },
+        note: (draft) => this.events.push(draft),
         tell: (draft) => this.events.push(draft),
       },
       layers: this.layers,

@@ -165,6 +165,16 @@ describeEngine(
       },
     );
 
+    suite.each(['containers', 'images', 'networks', 'volumes', 'build'])(
+      'R28: %s/prune: what was done is answered, also when the event of it cannot be stored',
+      async (what) => {
+        engine.daemon.arm('database.event.insert=errno(ENOSPC)');
+        const answer = await engine.http.request('POST', `/${what}/prune`);
+        engine.daemon.arm('');
+        expect([answer.status, answer.json]).toEqual([200, expect.any(Object)]);
+      },
+    );
+
     suite(
       'R28: a disk that cannot remove: rm fails cleanly and can be done again, rm -f removes the record',
       async () => {
@@ -188,6 +198,16 @@ describeEngine(
         engine.daemon.arm('');
         await engine.http.ok('DELETE', `/containers/${again.id}`);
         await converged();
+      },
+    );
+
+    suite.each(['containers', 'images', 'networks', 'volumes', 'build'])(
+      'R28: %s/prune: what was done is answered, also when the event of it cannot be stored',
+      async (what) => {
+        engine.daemon.arm('database.event.insert=errno(ENOSPC)');
+        const answer = await engine.http.request('POST', `/${what}/prune`);
+        engine.daemon.arm('');
+        expect([answer.status, answer.json]).toEqual([200, expect.any(Object)]);
       },
     );
 

@@ -30,9 +30,8 @@ export async function pruneBuilds(context: LoadContext, filters: Filters): Promi
   }
   const images = deleted.filter((id) => !layerBytes.has(id));
   const reclaimed = deleted.reduce((sum, id) => sum + (layerBytes.get(id) ?? 0), 0);
-  deps.journal.commit((emit) =>
-    emit({ type: 'builder', action: 'prune', actorId: '', attributes: { reclaimed: String(reclaimed) } }),
-  );
+  const attributes = { reclaimed: String(reclaimed) };
+  deps.journal.note({ type: 'builder', action: 'prune', actorId: '', attributes });
   return { CachesDeleted: images.length === 0 ? null : images, SpaceReclaimed: reclaimed };
 }
 

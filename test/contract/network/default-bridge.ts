@@ -82,7 +82,7 @@ export class DefaultBridge {
         kernel,
         meta,
         table,
-        journal: { commit: (change) => change(() => undefined), tell: () => undefined },
+        journal: { commit: (change) => change(() => undefined), note: () => undefined, tell: () => undefined },
         options,
         files: hostFiles(),
         containerName: () => 'web',

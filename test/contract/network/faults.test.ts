@@ -49,7 +49,7 @@ needs(
       kernel,
       meta: metaTable,
       table: { insert: () => undefined, remove: () => undefined, all: () => [] },
-      journal: { commit: (change) => change(() => undefined), tell: () => undefined },
+      journal: { commit: (change) => change(() => undefined), note: () => undefined, tell: () => undefined },
       options,
       files: hostFiles(),
       containerName: () => 'web',

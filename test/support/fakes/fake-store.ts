@@ -62,6 +62,10 @@ export class FakeJournal implements Journal {
 
   readonly told: EventDraft[] = [];
 
+  note(event: EventDraft): void {
+    this.commit((emit) => emit(event));
+  }
+
   tell(event: EventDraft): void {
     this.told.push(event);
   }

@@ -16,7 +16,7 @@ function startNetworks(meta = new Map<string, string>()) {
   const registry = startRegistry(meta);
   return new Networks({
     registry,
-    journal: { commit: unused, tell: unused },
+    journal: { commit: unused, note: unused, tell: unused },
     table: { insert: unused, remove: unused, all: () => [] },
     kernel: { hostSubnets: unused },
     drivers: new Map(),
