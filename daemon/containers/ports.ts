@@ -133,6 +133,13 @@ export interface RootfsStore {
   sizeRw(containerId: string): Promise<number>;
   /** Bytes of these layers. */
   sizeRootFs(layerIds: readonly number[]): number;
+  /** Notes that its files, which could not be removed, are wanted by nobody. */
+  markRemoved(containerId: string): void;
+  /**
+   * Takes a directory without a row away. What a container wrote is kept in `quarantine`: answers where; undefined when
+   * there was nothing to keep.
+   */
+  clearStray(containerId: string): Promise<string | undefined>;
   /** Ids with a directory, for the sweep. */
   list(): Promise<string[]>;
 }

@@ -94,6 +94,7 @@ export async function finishRemoval(
     }
     // The record goes; the sweep of the next start tries the directories again.
     log.error({ container: id, err: error }, 'forced removal left files behind');
+    disown(context, container);
   }
   if (options.volumes) {
     // Before the row, which is the only one that knows them: a daemon that dies here goes on with them.
@@ -112,6 +113,15 @@ export async function finishRemoval(
   } catch (error) {
     // The container is gone all the same; the next removal of an image collects its layers.
     log.error({ container: id, err: error }, 'layers of a removed container stay');
+  }
+}
+
+/** Otherwise they would be kept as those of a container whose record was lost. */
+function disown({ rootfs, log }: ContainerContext, { id }: Container): void {
+  try {
+    rootfs.markRemoved(id);
+  } catch (error) {
+    log.error({ container: id, err: error }, 'the next start will keep these files');
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Container } from './container.ts';
+import { failpoint } from '../base/failpoint.ts';
 import type { ContainerContext } from './context.ts';
 import { containerFiles, containersDirectory } from './paths.ts';
 import { isLive } from './state-facts.ts';
@@ -64,13 +65,22 @@ function isRunning(container: Container | undefined): boolean {
 }
 
 async function sweepDirectories(
-  { rootfs, registry }: ContainerContext,
+  { rootfs, registry, log }: ContainerContext,
   spared: ReadonlySet<string>,
   attempt: Attempt,
 ): Promise<void> {
   for (const id of await rootfs.list()) {
     if (registry.get(id) === undefined && !spared.has(id)) {
-      await attempt('rootfs', id, () => rootfs.remove(id));
+      await attempt('rootfs', id, async () => {
+        failpoint('containers.sweep.directory');
+        const directory = await rootfs.clearStray(id);
+        if (directory !== undefined) {
+          log.warn(
+            { container: id, directory },
+            'files of a container without a record were moved out of the way',
+          );
+        }
+      });
     }
   }
 }

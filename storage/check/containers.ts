@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RecordedContainer } from '../database/store-records.ts';
+import { isWorthKeeping, namesIn } from '../strays.ts';
 import { remains, whole, type Finding, type Repaired } from './finding.ts';
-import { namesIn, type Store } from './store.ts';
+import type { Store } from './store.ts';
 
 /** Makes upper, work and merged of a container, as its creation does. */
 export type MakeRootfs = (containerId: string, layerIds: readonly number[]) => Promise<void>;
@@ -56,7 +57,7 @@ function setContainerAside(store: Store, name: string): Repaired {
   if (store.mounted.has(name)) {
     return remains('it is mounted: start the daemon, which unmounts it, and repair again');
   }
-  if (namesIn(join(path, 'upper')).length > 0) {
+  if (isWorthKeeping(path)) {
     return whole(`it was moved to ${store.setAside(path, 'containers', name)}`);
   }
   rmSync(path, { recursive: true, force: true });

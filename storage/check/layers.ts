@@ -4,8 +4,9 @@ import { failpoint } from '../../daemon/base/failpoint.ts';
 import { exchange } from '../../daemon/base/kernel/files.ts';
 import type { RecordedContainer, RecordedImage, RecordedLayer } from '../database/store-records.ts';
 import { rebuildLayer, verifyLayer, type LayerPlace, type LayerVerdict } from '../layers/verify.ts';
+import { namesIn } from '../strays.ts';
 import { remains, whole, type Finding, type Repaired } from './finding.ts';
-import { imageName, namesIn, type Store } from './store.ts';
+import { imageName, type Store } from './store.ts';
 
 /** Sentences shown about one layer. */
 const PROBLEMS_SHOWN = 10;

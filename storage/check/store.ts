@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { constants, existsSync, mkdirSync, openSync, readdirSync, renameSync } from 'node:fs';
+import { constants, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { syncFileSystem } from '../../daemon/base/kernel/files.ts';
 import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
 import type { RecordedImage, StoreRecords } from '../database/store-records.ts';
 import { DIFF } from '../layers/apply.ts';
+import { setAside } from '../strays.ts';
 
 export interface StorePaths {
   dataRoot: string;
@@ -57,22 +58,10 @@ export class Store {
   }
 
   /** Takes something out of the way without losing it; answers where it is now. */
-  setAside(path: string, kind: string, name: string): string {
-    const folder = join(this.paths.dataRoot, 'quarantine', kind);
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    let target = join(folder, name);
-    for (let number = 2; existsSync(target); number += 1) {
-      target = join(folder, `${name}.${number}`);
-    }
+  setAside(path: string, kind: 'layers' | 'containers', name: string): string {
     failpoint('check.repair.aside');
-    renameSync(path, target);
-    return target;
+    return setAside(this.paths.dataRoot, path, { kind, name });
   }
-}
-
-/** Names in a directory; none when it is not there. */
-export function namesIn(path: string): string[] {
-  return existsSync(path) ? readdirSync(path) : [];
 }
 
 /** The name that people know an image by. */

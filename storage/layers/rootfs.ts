@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { errnoOf, invariant } from '../../daemon/base/errors.ts';
 import type { Logger } from '../../daemon/base/log.ts';
+import { isWorthKeeping, markRemoved, setAside } from '../strays.ts';
 
 interface Owner {
   mode: number;
@@ -24,6 +25,7 @@ export interface LayerDirectories {
  * where the overlay is mounted and may be kept elsewhere. Implements RootfsStore of daemon/containers/ports.ts.
  */
 export class RootfsDirectories {
+  readonly #dataRoot: string;
   readonly #root: string;
   readonly #mergedRoot: string;
   readonly #temporary: string;
@@ -43,6 +45,7 @@ export class RootfsDirectories {
     log: Logger;
     mergedRoot?: string;
   }) {
+    this.#dataRoot = deps.dataRoot;
     this.#root = join(deps.dataRoot, 'containers');
     this.#temporary = join(deps.dataRoot, 'tmp');
     this.#log = deps.log;
@@ -118,6 +121,24 @@ export class RootfsDirectories {
 
   sizeRootFs(layerIds: readonly number[]): number {
     return layerIds.reduce((total, id) => total + this.#layers.sizeBytes(id), 0);
+  }
+
+  /** Its files are wanted by nobody, though they could not be removed: `clearStray` says so of them by this. */
+  markRemoved(containerId: string): void {
+    markRemoved(this.#directory(containerId));
+  }
+
+  /**
+   * Takes a directory away that no row names. What a container wrote goes to `quarantine`; answers where it is now,
+   * undefined when there was nothing to keep.
+   */
+  async clearStray(containerId: string): Promise<string | undefined> {
+    const directory = this.#directory(containerId);
+    const aside = isWorthKeeping(directory)
+      ? setAside(this.#dataRoot, directory, { kind: 'containers', name: containerId })
+      : undefined;
+    await this.remove(containerId);
+    return aside;
   }
 
   /** Ids with a directory, for the sweep. */

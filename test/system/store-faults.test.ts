@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
@@ -138,6 +138,36 @@ describeEngine(
       await engine.daemon.stop();
       change('DELETE FROM quarantine');
       await engine.daemon.up();
+      rmSync(path.join(dataRoot, 'quarantine'), { recursive: true });
+      await converged();
+    });
+
+    suite('R10: files of a container whose record is gone are kept, left-overs are not', async () => {
+      const { dataRoot } = engine.daemon.paths;
+      const [lost, forced] = [
+        await engine.run(['sh', '-c', 'echo of days >/work']),
+        await engine.create(['true']),
+      ];
+      engine.daemon.arm('containers.remove.files=errno(EIO)');
+      await engine.http.ok('DELETE', `/containers/${forced}?force=1`);
+      engine.daemon.arm('');
+      await engine.daemon.stop();
+      // Of a creation that was interrupted.
+      mkdirSync(path.join(dataRoot, 'containers', 'a'.repeat(64), 'upper'), { recursive: true });
+      const database = new Database(path.join(dataRoot, 'berth.db'));
+      database.prepare('DELETE FROM containers WHERE id = ?').run(lost.id);
+      database.close();
+      await engine.daemon.up();
+      expect(readdirSync(path.join(dataRoot, 'containers'))).toEqual([]);
+      const quarantine = path.join(dataRoot, 'quarantine');
+      expect(readdirSync(path.join(quarantine, 'containers'))).toEqual([lost.id]);
+      expect(readFileSync(path.join(quarantine, 'containers', lost.id, 'upper/work'), 'utf8')).toBe(
+        'of days\n',
+      );
+      expect(engine.daemon.log()).toMatch(
+        new RegExp(`${lost.id}.*files of a container without a record were moved out of the way`),
+      );
+      rmSync(quarantine, { recursive: true });
       await converged();
     });
 

@@ -82,7 +82,11 @@ export class DefaultBridge {
         kernel,
         meta,
         table,
-        journal: { commit: (change) => change(() => undefined), note: () => undefined, tell: () => undefined },
+        journal: {
+          commit: (change) => change(() => undefined),
+          note: () => undefined,
+          tell: () => undefined,
+        },
         options,
         files: hostFiles(),
         containerName: () => 'web',

@@ -89,6 +89,13 @@ export class FakeNeighbours {
         rmSync(join(this.#root, 'containers', id), { recursive: true, force: true });
         this.rootfsIds.delete(id);
       },
+      markRemoved: () => undefined,
+      clearStray: async (id) => {
+        this.#called('rootfs.remove');
+        rmSync(join(this.#root, 'containers', id), { recursive: true, force: true });
+        this.rootfsIds.delete(id);
+        return undefined;
+      },
       sizeRw: async () => 10,
       sizeRootFs: () => 1000,
       list: async () => [...this.rootfsIds],

@@ -1,0 +1,48 @@
+import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** In the directory of a container whose removal could not be finished: its files are wanted by nobody. */
+const REMOVED = 'removed';
+/** What a creation makes before there is a row. */
+const SKELETON = new Set(['upper', 'work', 'merged']);
+
+/**
+ * Whether the directory of a container that no row names may hold what somebody misses: anything that it wrote, or
+ * that was kept for it. A creation that was interrupted has left an empty skeleton; a removal takes the directory away
+ * before the row goes, and leaves a mark where it cannot.
+ */
+export function isWorthKeeping(directory: string): boolean {
+  const names = namesIn(directory);
+  if (names.includes(REMOVED)) {
+    return false;
+  }
+  return names.some((name) => !SKELETON.has(name)) || namesIn(join(directory, 'upper')).length > 0;
+}
+
+/** Nobody misses it. Throws when its disk takes no file; nothing is done when it is not there. */
+export function markRemoved(directory: string): void {
+  if (existsSync(directory)) {
+    writeFileSync(join(directory, REMOVED), '');
+  }
+}
+
+/** Takes something out of the way without losing it, to `quarantine/<kind>/<name>`; answers where it is now. */
+export function setAside(
+  dataRoot: string,
+  path: string,
+  { kind, name }: { kind: 'layers' | 'containers'; name: string },
+): string {
+  const folder = join(dataRoot, 'quarantine', kind);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  let target = join(folder, name);
+  for (let number = 2; existsSync(target); number += 1) {
+    target = join(folder, `${name}.${number}`);
+  }
+  renameSync(path, target);
+  return target;
+}
+
+/** Names in a directory; none when it is not there. */
+export function namesIn(path: string): string[] {
+  return existsSync(path) ? readdirSync(path) : [];
+}
