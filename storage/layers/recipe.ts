@@ -1,4 +1,5 @@
-import { readSync, writeSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { fstatSync, readSync, writeSync } from 'node:fs';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { internal } from '../../daemon/base/errors.ts';
 import { writeAll } from '../../daemon/base/kernel/files.ts';
@@ -10,6 +11,7 @@ import type { SparseExtent } from './tar/sparse.ts';
  *
  *   header   8 bytes magic, u64 LE bytes of the tar
  *   block*   u32 LE length, then that many bytes of deflate, holding records:
+ *   end      ff ff ff ff, SHA-256 of all blocks and then of the header; recipes of older versions have none
  *   record   01 u32 LE length, bytes                     these bytes
  *            02 u64 LE size, u32 LE length, path         that many bytes of this file (path as in tar/names.ts)
  *            03 u64 LE size, u32 LE length, path,        of this sparse file only the bytes of its extents
@@ -21,6 +23,9 @@ const RAW = 1;
 const CONTENT = 2;
 const SPARSE = 3;
 const EXTENT_BYTES = 16;
+/** In place of a block's length. */
+const END = 0xffff_ffff;
+const END_BYTES = 36;
 /** Uncompressed bytes of one block; the reader holds one at a time. */
 const BLOCK_BYTES = 1024 * 1024;
 /** A block may pass BLOCK_BYTES by one path or one raw piece. */
@@ -34,6 +39,7 @@ export type RecipeStep =
 /** Writes a recipe into an open, empty file. Synchronous, for a worker. */
 export class RecipeWriter {
   readonly #fd: number;
+  readonly #hash = createHash('sha256');
   #position = HEADER_BYTES;
   #records: Buffer[] = [];
   #recordBytes = 0;
@@ -82,6 +88,10 @@ export class RecipeWriter {
     const header = Buffer.alloc(HEADER_BYTES);
     MAGIC.copy(header);
     header.writeBigUInt64LE(BigInt(tarBytes), 8);
+    const end = Buffer.alloc(4);
+    end.writeUInt32LE(END);
+    this.#hash.update(header);
+    writeAll(this.#fd, Buffer.concat([end, this.#hash.digest()]), this.#position);
     writeSync(this.#fd, header, 0, header.length, 0);
   }
 
@@ -118,6 +128,7 @@ export class RecipeWriter {
     const length = Buffer.alloc(4);
     length.writeUInt32LE(packed.length);
     for (const bytes of [length, packed]) {
+      this.#hash.update(bytes);
       writeAll(this.#fd, bytes, this.#position);
       this.#position += bytes.length;
     }
@@ -141,10 +152,31 @@ export function* readRecipe(fd: number): Generator<RecipeStep> {
     if (length.length === 0) {
       return;
     }
+    if (length.readUInt32LE() === END) {
+      return;
+    }
     const packed = readFully(fd, position + 4, length.readUInt32LE());
     position += 4 + packed.length;
     yield* records(inflateRawSync(packed, { maxOutputLength: BLOCK_BYTES_MAX }));
   }
+}
+
+/** Whether it is what was written; undefined = it has no digest of its own that could say so. */
+export function isRecipeWhole(fd: number): boolean | undefined {
+  const end = fstatSync(fd).size - END_BYTES;
+  if (end < HEADER_BYTES) {
+    return undefined;
+  }
+  const [mark, digest] = [readFully(fd, end, 4), readFully(fd, end + 4, END_BYTES - 4)];
+  if (mark.readUInt32LE() !== END) {
+    return undefined;
+  }
+  const hash = createHash('sha256');
+  for (let position = HEADER_BYTES; position < end; position += BLOCK_BYTES) {
+    hash.update(readFully(fd, position, Math.min(BLOCK_BYTES, end - position)));
+  }
+  hash.update(readFully(fd, 0, HEADER_BYTES));
+  return hash.digest().equals(digest);
 }
 
 function* records(block: Buffer): Generator<RecipeStep> {

@@ -60,6 +60,9 @@ export function unfoldLayer(
   return { diffId, problems, contentBytes, implied: [...tree.implied], isReplaced: tree.replaced };
 }
 
+/** What the readers of recipes and of tars say of wrong bytes. */
+const OF_RECIPE = new Set(['internal', 'invalid_argument']);
+
 /** Errors of our own side, as a full disk, are no damage of the layer. */
 function recipeProblem(directory: string, error: unknown): string {
   const code = errnoOf(error);
@@ -68,11 +71,10 @@ function recipeProblem(directory: string, error: unknown): string {
     return path.endsWith(DIFF) ? 'its files are missing' : 'its recipe is missing';
   }
   const isOurs =
-    error instanceof EngineError && error.code === 'internal' && error.details['errno'] !== undefined;
-  if (
-    isOurs ||
-    (code !== undefined && code !== 'EIO' && !code.startsWith('Z_') && !code.startsWith('ERR_'))
-  ) {
+    error instanceof EngineError
+      ? error.details['errno'] !== undefined || !OF_RECIPE.has(error.code)
+      : code !== undefined && code !== 'EIO' && !code.startsWith('Z_') && !code.startsWith('ERR_');
+  if (isOurs) {
     throw error;
   }
   return `its recipe is damaged: ${errorText(error)}`;

@@ -1,10 +1,13 @@
-import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
+import { closeSync, copyFileSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { internal } from '../../daemon/base/errors.ts';
 import { DIFF, RECIPE } from './apply.ts';
 import { compareTrees } from './compare.ts';
 import { inheritDirectories } from './inherit.ts';
+import { isRecipeWhole } from './recipe.ts';
 import { unfoldLayer, type Unfolded } from './unfold.ts';
+
+const RECIPE_DAMAGED = 'its recipe is damaged: it runs, but can be neither saved nor pushed nor checked';
 
 /** A layer, and what it lies on. */
 export interface LayerPlace {
@@ -42,6 +45,11 @@ export async function verifyLayer(place: LayerPlace, scratch: string): Promise<L
     if (diffId === null) {
       return { diffId, contentBytes, problems: read.problems, isRebuildable: false };
     }
+    const isWhole = diffId === place.diffId ? undefined : isWholeRecipe(place.directory);
+    if (isWhole === false) {
+      // What the files should be is not known then.
+      return { diffId, contentBytes, problems: [RECIPE_DAMAGED], isRebuildable: false };
+    }
     const trees = compareTrees(join(scratch, DIFF), join(place.directory, DIFF), {
       contents: isReplaced,
       implied: new Set(implied),
@@ -50,12 +58,24 @@ export async function verifyLayer(place: LayerPlace, scratch: string): Promise<L
     const changed =
       isIntact || read.problems.length > 0
         ? []
-        : [`the bytes of its files were changed: they make ${diffId}`];
+        : [
+            `the bytes of ${isWhole === true ? 'its files' : 'its files or of its recipe'} were changed: they make ${diffId}`,
+          ];
     // Both may have met the same file.
     const problems = [...new Set([...read.problems, ...changed, ...trees])];
     return { diffId, contentBytes, problems, isRebuildable: isIntact };
   } finally {
     rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** undefined when an older version has made it. */
+function isWholeRecipe(directory: string): boolean | undefined {
+  const fd = openSync(join(directory, RECIPE), 'r');
+  try {
+    return isRecipeWhole(fd);
+  } finally {
+    closeSync(fd);
   }
 }
 

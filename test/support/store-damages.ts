@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { expect } from 'vitest';
 import { setAttributeAt } from '../../daemon/base/kernel/files.ts';
 import { openRoot } from '../../daemon/base/kernel/safepath.ts';
@@ -39,6 +40,23 @@ export interface Damage {
   repair: 'here' | 'load' | 'gone';
   /** What is to be seen afterwards. */
   afterwards?: (root: Root) => void;
+}
+
+/**
+ * Of the zeros behind the content of `etc/greeting`, which no reader of a tar looks at. The recipe: header (16 bytes),
+ * length and bytes of its only block, end (36 bytes).
+ */
+function changePadding(recipe: string): void {
+  const bytes = readFileSync(recipe);
+  const records = inflateRawSync(bytes.subarray(20, -36));
+  const path = Buffer.from('\x0c\0\0\0etc/greeting');
+  const next = records.indexOf(path) + path.length;
+  // After kind and length of the next record.
+  records[next + 5] = 1;
+  const packed = deflateRawSync(records);
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(packed.length);
+  writeFileSync(recipe, Buffer.concat([bytes.subarray(0, 16), length, packed, bytes.subarray(-36)]));
 }
 
 const LAYER = String.raw`layer sha256:[0-9a-f]{64} of docker\.io/library/store:1: `;
@@ -159,7 +177,13 @@ export const damages: readonly Damage[] = [
       recipe.fill(0xff, 30, 60);
       writeFileSync(path.join(layer, 'recipe'), recipe);
     },
-    finds: new RegExp(`${LAYER}.*(its recipe is damaged|the bytes of its files were changed)`),
+    finds: new RegExp(`${LAYER}.*its recipe is damaged`),
+    repair: 'load',
+  },
+  {
+    name: 'a recipe that makes a tar with one other byte',
+    make: ({ layer }) => changePadding(path.join(layer, 'recipe')),
+    finds: new RegExp(`${LAYER}its recipe is damaged: it runs`),
     repair: 'load',
   },
   {
