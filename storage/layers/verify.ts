@@ -59,7 +59,7 @@ export async function verifyLayer(place: LayerPlace, scratch: string): Promise<L
       isIntact || read.problems.length > 0
         ? []
         : [
-            `the bytes of ${isWhole === true ? 'its files' : 'its files or of its recipe'} were changed: they make ${diffId}`,
+            `the bytes of its files${isWhole === true ? '' : ' or of its recipe'} were changed: they make ${diffId}`,
           ];
     // Both may have met the same file.
     const problems = [...new Set([...read.problems, ...changed, ...trees])];
