@@ -49,8 +49,8 @@ export interface Damage {
 function changePadding(recipe: string): void {
   const bytes = readFileSync(recipe);
   const records = inflateRawSync(bytes.subarray(20, -36));
-  const path = Buffer.from('\x0c\0\0\0etc/greeting');
-  const next = records.indexOf(path) + path.length;
+  const name = Buffer.from('\x0c\0\0\0etc/greeting');
+  const next = records.indexOf(name) + name.length;
   // After kind and length of the next record.
   records[next + 5] = 1;
   const packed = deflateRawSync(records);
