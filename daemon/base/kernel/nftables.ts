@@ -1,4 +1,5 @@
 import koffi from 'koffi';
+import { withoutSignals } from './signal-mask.ts';
 
 /**
  * libnftables in process: the parser and transaction of `nft -f`, without a process per change. One context
@@ -60,9 +61,12 @@ export class NftContext {
     this.#library.setOutput(this.#context, STATELESS);
   }
 
-  /** Runs commands in nft's language. Synchronous: answers when the kernel has committed. */
+  /**
+   * Runs commands in nft's language. Synchronous: answers when the kernel has committed. Without signals: one that came
+   * meanwhile, since a child of the daemon ended, would have the library report EINTR for what the kernel has done.
+   */
   run(commands: string): NftResult {
-    const ok = this.#library.run(this.#context, commands) === 0;
+    const ok = withoutSignals(() => this.#library.run(this.#context, commands)) === 0;
     // Reading a buffer also empties it.
     const error = text(this.#library.error(this.#context));
     const output = text(this.#library.output(this.#context));
