@@ -46,9 +46,9 @@ export function showUrl({ origin, pathname }: URL): string {
 }
 
 async function follow(address: URL, signal: AbortSignal): Promise<{ url: URL; answer: HttpAnswer }> {
-  const trust = { ca: authorities(address), verified: true };
   let url = address;
   for (let hops = 0; ; hops += 1) {
+    const trust = { ca: authorities(url), verified: true };
     const answer = await httpRequest({ method: 'GET', url, trust, signal });
     const { location } = answer.headers;
     if (!REDIRECTS.has(answer.status) || location === undefined) {
@@ -120,7 +120,9 @@ function redirected(from: URL, location: string): URL {
   return to;
 }
 
+/** `SSL_CERT_FILE` in the daemon's environment names another file, as for dockerd and other programs in Go. */
 function authorities({ protocol }: URL): Buffer[] {
-  const file = protocol === 'https:' ? AUTHORITIES.find((path) => existsSync(path)) : undefined;
+  const candidates = [process.env['SSL_CERT_FILE'] || AUTHORITIES].flat();
+  const file = protocol === 'https:' ? candidates.find((path) => existsSync(path)) : undefined;
   return file === undefined ? [] : [readFileSync(file)];
 }

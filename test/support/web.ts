@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -8,11 +9,18 @@ import { promisify } from 'node:util';
 
 const execFileAsync = promisify(execFile);
 
+/** In PEM: with them the server speaks TLS. */
+export interface Certificate {
+  key: string;
+  cert: string;
+}
+
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** A web server on an address of this machine, with what a test puts there, and git repositories below `/git/`. */
 export class WebServer implements AsyncDisposable {
   readonly #address: string;
+  readonly #scheme: string;
   readonly #server: Server;
   readonly #handlers = new Map<string, Handler>();
   readonly #sockets = new Set<Socket>();
@@ -20,9 +28,10 @@ export class WebServer implements AsyncDisposable {
   /** `METHOD path authorization` of all that was asked for. */
   readonly asked: string[] = [];
 
-  private constructor(address: string) {
+  private constructor(address: string, tls: Certificate | undefined) {
     this.#address = address;
-    this.#server = createServer((request, response) => {
+    this.#scheme = tls === undefined ? 'http' : 'https';
+    const answer = (request: IncomingMessage, response: ServerResponse): void => {
       const { pathname, search } = new URL(request.url ?? '/', 'http://web');
       this.asked.push([request.method, pathname, request.headers.authorization ?? ''].join(' ').trim());
       const handler = this.#handlers.get(pathname);
@@ -33,15 +42,16 @@ export class WebServer implements AsyncDisposable {
       } else {
         response.writeHead(404).end('nothing here\n');
       }
-    });
+    };
+    this.#server = tls === undefined ? createServer(answer) : createTlsServer(tls, answer);
     this.#server.on('connection', (socket) => {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
     });
   }
 
-  static async start(address: string): Promise<WebServer> {
-    const web = new WebServer(address);
+  static async start(address: string, tls?: Certificate): Promise<WebServer> {
+    const web = new WebServer(address, tls);
     await new Promise<void>((resolve, reject) => {
       web.#server.once('error', reject);
       web.#server.listen(0, address, resolve);
@@ -55,7 +65,7 @@ export class WebServer implements AsyncDisposable {
   }
 
   url(pathname: string): string {
-    return `http://${this.host}${pathname}`;
+    return `${this.#scheme}://${this.host}${pathname}`;
   }
 
   /** Clients that are connected now. */
