@@ -38,6 +38,7 @@ export function logDefaultsOf({ logDriver, logOpts }: Config): LogDefaults {
 export function networkOptionsOf(config: Config, instance: Instance): NetworkOptions {
   return {
     bridge: instance.bridge ?? 'berth0',
+    isForeignBridge: instance.isForeignBridge,
     interfacePrefix: instance.interfacePrefix,
     ...(config.bip !== '' && { bip: config.bip }),
     ...(config.fixedCidr !== '' && { fixedCidr: config.fixedCidr }),

@@ -104,6 +104,7 @@ export function defaultBridgeSettings(
 ): BridgeSettings {
   return {
     name: options.bridge,
+    isForeign: options.isForeignBridge,
     addresses,
     mtu: options.mtu,
     internal: false,

@@ -2,7 +2,7 @@ import type { EndpointSettings } from '../../api/types/container.ts';
 import type { Sandbox } from '../containers/ports.ts';
 import { formatIp } from '../base/ip.ts';
 import { contains, formatIpv4, formatSubnet, parseCidr, parseIpv4, subnetOf } from '../base/ipv4.ts';
-import { formatSubnet6, parseIpv6, subnet6Of } from '../base/ipv6.ts';
+import { formatSubnet6, parseCidr6, parseIpv6, subnet6Of } from '../base/ipv6.ts';
 import type { Logger } from '../base/log.ts';
 import type { BridgeDriver } from './bridge-driver.ts';
 import { chooseBridgePool, chooseBridgePool6, poolOf6 } from './default-bridge.ts';
@@ -75,7 +75,8 @@ export class DefaultNetwork {
   }
 
   #pool([endpoint]: readonly EndpointSettings[]): AddressPool {
-    const { bip, fixedCidr, addressPools: supplies } = this.#options;
+    const { fixedCidr, addressPools: supplies } = this.#options;
+    const bip = this.#options.bip ?? this.#foreign().find(isIpv4Cidr);
     const gateway = parseIpv4(endpoint?.Gateway ?? '');
     if (gateway === undefined) {
       const previous = this.#registry.storedSubnet('ipv4');
@@ -111,12 +112,30 @@ export class DefaultNetwork {
     if (!ipv6) {
       return undefined;
     }
+    const own = parseCidr6(this.#foreign().find((cidr) => !isIpv4Cidr(cidr)) ?? '');
+    if (own !== undefined && fixedCidrV6 === undefined) {
+      return poolOf6(own.subnet, own.address);
+    }
     const supplies = supplies6(this.#options, this.#registry);
     const previous = this.#registry.storedSubnet('ipv6');
     return chooseBridgePool6({ fixedCidrV6, supplies, previous, used: this.#usedSubnets().ipv6 });
   }
 
+  /** A bridge of the administrator brings its addresses. */
+  #foreign(): string[] {
+    const { isForeignBridge, bridge } = this.#options;
+    return isForeignBridge
+      ? this.#kernel
+          .linkAddresses(bridge)
+          .map(({ address, prefixLength }) => `${formatIp(address)}/${prefixLength}`)
+      : [];
+  }
+
   #usedSubnets(): ReturnType<typeof usedSubnets> {
     return usedSubnets(this.#registry, this.#kernel, new Map([[this.#driver.name, this.#driver]]));
   }
+}
+
+function isIpv4Cidr(cidr: string): boolean {
+  return parseCidr(cidr) !== undefined;
 }

@@ -5,6 +5,8 @@ import type { SubnetSupply, SubnetSupply6 } from './ipam.ts';
 export interface NetworkOptions {
   /** Interface of the default network, at most 15 bytes. */
   bridge: string;
+  /** That interface is the administrator's: its addresses are used and stay. */
+  isForeignBridge: boolean;
   /** Starts the names of the bridges of other networks; 10 digits of the network's id follow. */
   interfacePrefix: string;
   /** Address and subnet of the bridge, `192.168.5.1/24`; undefined = the first free of the built-in pools. */
@@ -35,6 +37,7 @@ export interface NetworkOptions {
 
 export const defaultNetworkOptions: NetworkOptions = {
   bridge: 'berth0',
+  isForeignBridge: false,
   interfacePrefix: 'berth',
   ipv6: false,
   mtu: 1500,

@@ -25,6 +25,8 @@ export interface BridgeSettings {
   name: string;
   /** Undefined for the default bridge. */
   networkId?: string;
+  /** The administrator's, who may have given it more addresses. */
+  isForeign?: boolean;
   addresses: readonly InterfaceAddress[];
   mtu: number;
   internal: boolean;
@@ -76,6 +78,8 @@ export interface NetworkKernel {
   readonly names: NameListener & UpstreamSockets;
   /** Networks in use on the host, but for those of the interfaces `exceptLinks`. */
   hostSubnets(exceptLinks: readonly string[]): AnySubnet[];
+  /** Addresses that routers know of a link, in the order in which it got them; none when there is no such link. */
+  linkAddresses(name: string): InterfaceAddress[];
   /** Makes or mends these bridges and the firewall's tables, which then publish exactly `ports`. Idempotent. */
   prepare(bridges: readonly BridgeSettings[], ports: readonly PublishedPort[]): void;
   addBridge(bridge: BridgeSettings): Promise<void>;

@@ -13,6 +13,8 @@ export interface BridgeSettings {
   name: string;
   /** Id of its network, kept at the interface; undefined for the default bridge, which is known by its name. */
   networkId?: string;
+  /** The default bridge is the administrator's, who may have given it more addresses. */
+  isForeign?: boolean;
   /** The bridge's own addresses, which containers route through; at most one of each family. */
   addresses: readonly InterfaceAddress[];
   mtu: number;
@@ -51,16 +53,24 @@ export function ensureBridge(
   if (link === undefined) {
     throw internal(`network bridge: interface ${name} vanished while it was made`);
   }
-  setIpv6(settings);
+  const isOurs = isMadeHere(settings, link, alias);
+  setIpv6(settings, isOurs);
   // Lets 127.0.0.1:<published port> of the host reach containers; the firewall keeps containers from the
   // host's 127/8.
   writeFileSync(`/proc/sys/net/ipv4/conf/${name}/route_localnet`, '1');
   host.request(name, [
     rtnetlink.setLinkUp(link.index),
     ...ownAddresses(settings).map((address) => rtnetlink.newAddress(link.index, address)),
-    ...foreignAddresses(host, link, settings).map((address) => rtnetlink.deleteAddress(link.index, address)),
+    ...(isOurs ? foreignAddresses(host, link, settings) : []).map((address) =>
+      rtnetlink.deleteAddress(link.index, address),
+    ),
   ]);
   return link;
+}
+
+/** One of somebody else keeps what it has: it may be the way of the host into its own network. */
+function isMadeHere(settings: BridgeSettings, link: Link, alias: string | undefined): boolean {
+  return settings.isForeign !== true && (alias === undefined || link.alias === alias);
 }
 
 /** Those that the bridge itself has. */
@@ -96,7 +106,8 @@ function isSame(one: InterfaceAddress, other: InterfaceAddress): boolean {
   return one.address === other.address && one.prefixLength === other.prefixLength;
 }
 
-function addressesOf(host: NetlinkSocket, link: Link): InterfaceAddress[] {
+/** But for those of the link alone (`fe80::`). */
+export function addressesOf(host: NetlinkSocket, link: Link): InterfaceAddress[] {
   return host
     .dump(link.name, rtnetlink.getAddresses())
     .map(rtnetlink.readAddress)
@@ -124,13 +135,16 @@ function macOf({ addresses }: BridgeSettings): Buffer {
 
 /**
  * Off where the network has none: a container could advertise itself to the host as its router. Where it has some the
- * host still listens to no advertisement from there.
+ * host still listens to no advertisement from there. Of a bridge that is somebody else's only what is needed is set.
  */
-function setIpv6({ name, addresses }: BridgeSettings): void {
+function setIpv6({ name, addresses }: BridgeSettings, isOurs: boolean): void {
   const hasIpv6 = addresses.some(({ address }) => !isIpv4(address));
+  if (!isOurs && !hasIpv6) {
+    return;
+  }
   try {
     const folder = `/proc/sys/net/ipv6/conf/${name}`;
-    if (hasIpv6) {
+    if (hasIpv6 && isOurs) {
       writeFileSync(`${folder}/accept_ra`, '0');
     }
     writeFileSync(`${folder}/disable_ipv6`, hasIpv6 ? '0' : '1');

@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs';
 import type { Clock } from '../../daemon/base/clock.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { isIpv4 } from '../../daemon/base/ip.ts';
-import type { AnySubnet, IpAddress } from '../../daemon/base/ip.ts';
+import type { AnySubnet, InterfaceAddress, IpAddress } from '../../daemon/base/ip.ts';
 import { NETLINK } from '../../daemon/base/kernel/netlink.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { Logger } from '../../daemon/base/log.ts';
 import type { Attachment, ParentSettings, SandboxInterface, SandboxPlan } from './attachment.ts';
-import { findLink } from './bridge.ts';
+import { addressesOf as linkAddresses, findLink } from './bridge.ts';
 import type { BridgeSettings } from './bridge.ts';
 import { Bridges } from './bridges.ts';
 import { ChildLinks } from './child-links.ts';
@@ -96,6 +96,12 @@ export class KernelNetwork {
   hostSubnets(exceptLinks: readonly string[]): AnySubnet[] {
     const indexes = exceptLinks.flatMap((name) => findLink(this.#host, name)?.index ?? []);
     return hostSubnets(this.#host, new Set(indexes));
+  }
+
+  /** Addresses of a link but those of the link alone, in the order in which it got them; none when there is no such. */
+  linkAddresses(name: string): InterfaceAddress[] {
+    const link = findLink(this.#host, name);
+    return link === undefined ? [] : linkAddresses(this.#host, link);
   }
 
   /** Makes or mends these bridges and the firewall's tables, which then publish exactly `ports`. */

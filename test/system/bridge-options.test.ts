@@ -83,6 +83,29 @@ describeEngine('options of bridge networks', (engine) => {
     expect(Options).toEqual({ ...NAME, 'com.docker.network.bridge.inhibit_ipv4': 'true' });
   });
 
+  test('name: a bridge of the administrator keeps its addresses, and stays when the network goes', async () => {
+    const host = (...args: string[]): Promise<string> => engine.daemon.netns.run('ip', ...args);
+    await host('link', 'add', 'blue0', 'type', 'bridge');
+    await host('addr', 'add', '10.69.0.1/24', 'dev', 'blue0');
+    await host('addr', 'add', 'fd69::1/64', 'dev', 'blue0', 'nodad');
+    await host('link', 'set', 'blue0', 'up');
+    const addresses = async (): Promise<string[]> =>
+      [...(await host('-o', 'addr', 'show', 'dev', 'blue0')).matchAll(/inet6? ((?:10|fd)\S+)/g)].map(
+        ([, address = '']) => address,
+      );
+    const own = ['10.69.0.1/24', 'fd69::1/64'];
+    await bridge({});
+    const both = [...own, '10.67.0.1/24', 'fd67::1/64'].toSorted();
+    expect((await addresses()).toSorted()).toEqual(both);
+    await engine.start(['sleep', '1000'], { NetworkMode: 'blue' });
+    await engine.daemon.restart();
+    expect((await addresses()).toSorted()).toEqual(both);
+    await engine.removeAll();
+    await engine.http.ok('DELETE', '/networks/blue');
+    expect((await addresses()).toSorted()).toEqual(own);
+    await host('link', 'del', 'blue0');
+  });
+
   const v4 = 'com.docker.network.host_ipv4';
   const v6 = 'com.docker.network.host_ipv6';
   const masquerade = 'com.docker.network.bridge.enable_ip_masquerade';

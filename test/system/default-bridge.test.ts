@@ -31,7 +31,7 @@ describeEngine(
       const { Options } = await network('bridge');
       const name = Options?.['com.docker.network.bridge.name'] ?? '';
       const list = await engine.daemon.netns.run('ip', '-o', 'addr', 'show', 'dev', name);
-      return [...list.matchAll(/inet6? ((?:10|fd)\S+)/g)].map(([, address = '']) => address);
+      return [...list.matchAll(/inet6? ((?:10|192|fd)\S+)/g)].map(([, address = '']) => address);
     };
 
     afterEach(async () => {
@@ -104,6 +104,35 @@ describeEngine(
         { Base: '10.91.0.0/16', Size: 24 },
         { Base: 'fd91::/48', Size: 64 },
       ]);
+    });
+
+    test('bridge: that of the administrator keeps its addresses, and its subnet is that of the network', async () => {
+      const ip = (...args: string[]): Promise<string> => engine.daemon.netns.run('ip', ...args);
+      await ip('link', 'add', 'mine0', 'type', 'bridge');
+      for (const address of ['10.95.0.9/24', '192.0.2.1/24', 'fd95::9/64']) {
+        await ip('addr', 'add', address, 'dev', 'mine0');
+      }
+      await ip('link', 'set', 'mine0', 'up');
+      const { bip: _bip, 'fixed-cidr': _range, ...rest } = CONFIG;
+      const own = { ...rest, bridge: 'mine0' };
+      engine.daemon.configure(own);
+      await engine.daemon.restart();
+      const addresses4 = ['10.95.0.9/24', '192.0.2.1/24'];
+      expect((await onBridge()).toSorted()).toEqual(['10.95.0.9/24', '192.0.2.1/24', 'fd95::9/64']);
+      expect((await network('bridge')).IPAM.Config).toEqual([
+        { Subnet: '10.95.0.0/24', Gateway: '10.95.0.9' },
+      ]);
+      const web = await start({ PortBindings: { '80/tcp': [{ HostPort: '8702' }] } });
+      expect(await addresses(web)).toEqual(['10.95.0.1', '', '']);
+      await expect.poll(() => engine.daemon.fetch('http://127.0.0.1:8702/')).toBe('page\n');
+      engine.daemon.configure({ ...own, ipv6: true, 'fixed-cidr': '10.95.0.64/26' });
+      await engine.daemon.restart();
+      expect((await onBridge()).toSorted()).toEqual([...addresses4, 'fd95::9/64']);
+      expect(await addresses(await start())).toEqual(['10.95.0.64', 'fd95::1', 'fd95::9']);
+      await engine.removeAll();
+      engine.daemon.configure({ ...CONFIG, ...SIX });
+      await engine.daemon.restart();
+      await ip('link', 'del', 'mine0');
     });
 
     test('host-gateway-ip: is what host-gateway means', async () => {
