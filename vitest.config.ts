@@ -7,6 +7,8 @@ import { PATIENCE, WAIT_MS } from './test/support/patience.ts';
  * cgroups of their own and mostly wait, and all else one after another.
  */
 const alone = { pool: 'forks', fileParallelism: false, maxWorkers: 1 } as const;
+/** Against hangs. A test may wait for several things in turn, each as long as WAIT_MS. */
+const timeouts = { testTimeout: 120_000, hookTimeout: 120_000 };
 const expect = { poll: { timeout: WAIT_MS } };
 /** As a system service there is only one engine for all. */
 const system =
@@ -15,9 +17,9 @@ const system =
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], expect, testTimeout: 60_000 } },
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], expect, ...timeouts } },
       {
-        test: { name: 'api', include: ['test/api/**/*.test.ts'], pool: 'forks', expect, testTimeout: 60_000 },
+        test: { name: 'api', include: ['test/api/**/*.test.ts'], pool: 'forks', expect, ...timeouts },
       },
       {
         test: {
@@ -25,7 +27,7 @@ export default defineConfig({
           include: ['test/contract/**/*.test.ts'],
           ...alone,
           expect,
-          testTimeout: 60_000,
+          ...timeouts,
         },
       },
       {
@@ -44,8 +46,7 @@ export default defineConfig({
           include: ['test/clients/**/*.test.ts'],
           ...alone,
           expect,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          ...timeouts,
         },
       },
       {

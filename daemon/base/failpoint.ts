@@ -10,6 +10,7 @@ import { EngineError } from './errors.ts';
  *                    `error(TEXT)`    throws an internal EngineError
  *                    `errno(ENOSPC)`  throws an error that carries this errno code
  *                    `delay(MS)`      blocks the thread
+ *                    `hold`           blocks the thread until BERTH_FAILPOINT_FILE holds something else
  *                    `@nth` (from 1) acts on that call only; without it on every call.
  * BERTH_FAILPOINT_FILE   a file that holds the same and is read at each passing; calls are counted anew when it has
  *                    changed. So one daemon serves many attempts.
@@ -19,7 +20,11 @@ type Action =
   | { kind: 'sigkill' }
   | { kind: 'error'; text: string }
   | { kind: 'errno'; code: string }
-  | { kind: 'delay'; ms: number };
+  | { kind: 'delay'; ms: number }
+  | { kind: 'hold' };
+
+/** How often a thread that is held looks whether it may go on. */
+const HOLD_POLL_MS = 5;
 
 interface Armed {
   action: Action;
@@ -62,22 +67,36 @@ function act(name: string, action: Action): void {
     case 'sigkill':
       process.kill(process.pid, 'SIGKILL');
       // The signal is delivered on return to user mode; block so that not one more line of ours runs.
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+      pause();
       return;
     case 'error':
       throw new EngineError('internal', `failpoint ${name}: ${action.text}`);
     case 'errno':
       throw Object.assign(new Error(`${action.code}: failpoint ${name}`), { code: action.code });
     case 'delay':
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, action.ms);
+      pause(action.ms);
+      return;
+    case 'hold':
+      while (isArmedAsBefore()) {
+        pause(HOLD_POLL_MS);
+      }
       return;
   }
+}
+
+function isArmedAsBefore(): boolean {
+  return armFile !== undefined && readFileSync(armFile, 'utf8') === armedText;
+}
+
+/** Blocks the thread, for ever without an argument. */
+function pause(ms?: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 function parse(text: string): Map<string, Armed> {
   const points = new Map<string, Armed>();
   for (const item of text.split(';').filter((part) => part !== '')) {
-    const match = /^([\w.-]+)=(sigkill|error|errno|delay)(?:\(([^)]*)\))?(?:@(\d+))?$/.exec(item);
+    const match = /^([\w.-]+)=(sigkill|error|errno|delay|hold)(?:\(([^)]*)\))?(?:@(\d+))?$/.exec(item);
     if (!match) {
       throw new EngineError('invalid_argument', `BERTH_FAILPOINTS: cannot read "${item}"`);
     }
@@ -99,6 +118,8 @@ function toAction(kind: string, argument: string): Action {
       return { kind, code: argument };
     case 'delay':
       return { kind, ms: Number(argument) };
+    case 'hold':
+      return { kind };
     default:
       return { kind: 'sigkill' };
   }

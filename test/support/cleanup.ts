@@ -88,11 +88,14 @@ export function kill(pid: number): void {
 }
 
 function children(folder: string): string[] {
-  return existsSync(folder)
-    ? readdirSync(folder, { withFileTypes: true })
-        .filter((entry) => entry.isDirectory())
-        .map((entry) => path.join(folder, entry.name))
-    : [];
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => path.join(folder, entry.name));
+  } catch {
+    // Not there, or not any more: cgroups come and go.
+    return [];
+  }
 }
 
 function descendants(folder: string): string[] {

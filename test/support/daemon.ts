@@ -7,6 +7,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
@@ -80,6 +81,8 @@ export class TestDaemon implements AsyncDisposable {
   readonly #terminal: boolean;
   #child: ChildProcess | undefined;
   #armings = 0;
+  /** Length of the trace, in bytes, when failpoints were armed last. */
+  #armedAt = 0;
 
   protected constructor(options: TestDaemonOptions, place: Place = scratchPlace(options)) {
     this.engine = options.engine ?? (process.env['BERTH_TEST_ENGINE'] === 'dockerd' ? 'dockerd' : 'berthd');
@@ -183,8 +186,20 @@ export class TestDaemon implements AsyncDisposable {
   arm(text: string): void {
     this.#armings += 1;
     const fresh = `${this.paths.failpoints}.new`;
+    this.#armedAt = statSync(this.paths.failpointTrace, { throwIfNoEntry: false })?.size ?? 0;
     writeFileSync(fresh, `test.arming.number=delay(${this.#armings});${text}`);
     renameSync(fresh, this.paths.failpoints);
+  }
+
+  /** Resolves once an armable daemon has come to a failpoint since `arm`; with `hold` it stays until the next one. */
+  async reached(point: string): Promise<void> {
+    const { failpointTrace } = this.paths;
+    await until(
+      `${this.name} to come to ${point}`,
+      () =>
+        existsSync(failpointTrace) &&
+        readFileSync(failpointTrace).subarray(this.#armedAt).toString().split('\n').includes(point),
+    );
   }
 
   /** SIGKILL, as a crash; resolves when the process is gone. */
@@ -195,12 +210,12 @@ export class TestDaemon implements AsyncDisposable {
     await this.ended();
   }
 
-  /** SIGTERM; answers the exit code. Throws when it takes longer than `timeoutMs`. */
-  async stop(timeoutMs = 5000): Promise<number | null> {
+  /** SIGTERM; answers the exit code. */
+  async stop(): Promise<number | null> {
     if (this.isRunning()) {
       process.kill(this.pid, 'SIGTERM');
     }
-    await this.ended(timeoutMs);
+    await this.ended();
     return this.#child?.exitCode ?? null;
   }
 

@@ -12,6 +12,7 @@ import { TestDaemon, type TestDaemonOptions } from './daemon.ts';
 import { demultiplex, until, type HttpClient, type Output } from './http.ts';
 import { needs, type Requirement } from './needs.ts';
 import { differences } from './oracle.ts';
+import { isRuntime } from './process.ts';
 import { ServiceDaemon } from './service.ts';
 
 /**
@@ -59,7 +60,7 @@ export class Engine {
     return Id;
   }
 
-  /** Creates and starts a container; answers its id. */
+  /** Creates and starts a container; answers its id once its command is executed. */
   async start(
     command: string[],
     host?: HostConfig,
@@ -68,6 +69,12 @@ export class Engine {
   ): Promise<string> {
     const id = await this.create(command, host, more, name);
     await this.http.ok('POST', `/containers/${id}/start`);
+    const { status, json } = await this.http.request('GET', `/containers/${id}/json`);
+    if (status === 200) {
+      // Of one that has ended meanwhile it is 0, and gone are those that are removed then.
+      const { Pid } = (json as ContainerInspect).State;
+      await until(`${id.slice(0, 12)} to execute its command`, () => !isRuntime(Pid));
+    }
     return id;
   }
 

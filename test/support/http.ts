@@ -117,6 +117,11 @@ export class HttpClient implements Disposable {
     });
   }
 
+  /** Closes kept connections, which are descriptors of the daemon; new ones are made as needed. */
+  hangUp(): void {
+    this.#agent.destroy();
+  }
+
   [Symbol.dispose](): void {
     this.#agent.destroy();
   }

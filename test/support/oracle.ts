@@ -1,10 +1,11 @@
 import Database from 'better-sqlite3';
-import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import type { ContainerInspect, ContainerSummary } from '../../api/types/container.ts';
 import type { NetworkInspect } from '../../api/types/system.ts';
 import { cgroupDirectories, mountsBelow, pidsInCgroup, processes } from './cleanup.ts';
 import type { TestDaemon } from './daemon.ts';
+import { processFile } from './process.ts';
 
 /**
  * The convergence oracle: what the API says, against everything that exists for it in the kernel and on disk. It
@@ -37,8 +38,12 @@ export function descriptorCounts(daemon: TestDaemon): Record<string, number> {
   return counts;
 }
 
-/** Kinds of descriptors of which there are more than before: a worker thread that was idle may have ended meanwhile. */
+/**
+ * Kinds of descriptors of which there are more than before: a worker thread that was idle may have ended meanwhile.
+ * Connections that the test's client keeps are closed: how many there are is a matter of what overlapped.
+ */
 export function descriptorGrowth(before: Record<string, number>, daemon: TestDaemon): Record<string, number> {
+  daemon.http.hangUp();
   const grown = Object.entries(descriptorCounts(daemon)).filter(
     ([target, count]) => count > (before[target] ?? 0),
   );
@@ -138,7 +143,7 @@ function compareProcesses(daemon: TestDaemon, view: ApiView): string[] {
   const wrongPid = view.all.filter(({ State }) => !State.Running && State.Pid !== 0);
   const strangers = inside.filter((pid) => {
     // Empty for one that has ended since.
-    const cgroup = cgroupOf(pid);
+    const cgroup = processFile(pid, 'cgroup');
     return cgroup !== '' && view.running.every(({ Id }) => !cgroup.includes(Id));
   });
   return [
@@ -366,11 +371,12 @@ function short(id: string): string {
 }
 
 function entries(folder: string): string[] {
-  return existsSync(folder) ? readdirSync(folder) : [];
-}
-
-function cgroupOf(pid: number): string {
-  return existsSync(`/proc/${pid}/cgroup`) ? readFileSync(`/proc/${pid}/cgroup`, 'utf8') : '';
+  try {
+    return readdirSync(folder);
+  } catch {
+    // Not there, or not any more.
+    return [];
+  }
 }
 
 function linkOrEmpty(file: string): string {
