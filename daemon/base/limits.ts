@@ -200,6 +200,8 @@ export const limits = {
   launchTimeoutMs: 60_000,
   /** Time a created init gets to pick up its permission to run. It only has to be scheduled. */
   beginTimeoutMs: 10_000,
+  /** Time a monitor with clients in line gets to take another one. It only has to be scheduled. */
+  attachTimeoutMs: 10_000,
   /** How often the engine looks for exits that nobody reported (a monitor that was killed, a lost notification). */
   exitSweepMs: 5_000,
   /** How often a hijacked connection is checked for a client that is gone: one system call each. */
