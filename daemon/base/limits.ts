@@ -190,8 +190,8 @@ export const limits = {
   execsWaitingMax: 1024,
   /** How long exec instances can still be inspected after their container ended: clients ask for the exit code. */
   execKeptMs: 60_000,
-  /** At daemon start: how long the exit record of a process that just died is waited for before its code is unknown. */
-  exitRecordWaitMs: 500,
+  /** At daemon start: how long monitors that live are waited for to record the end of their processes. */
+  exitRecordWaitMs: 10_000,
   /** A container at its memory limit is asked no more often than this for processes that were killed. */
   oomCountPauseMs: 20,
   /** One call of a helper program (runc, tini --version, ...). */

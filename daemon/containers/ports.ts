@@ -70,6 +70,8 @@ export interface ContainerRuntime {
   cleanUp(id: string): Promise<void>;
   /** Exit of a container whose monitor already recorded it. */
   exitOf(id: string): ExitReport | undefined;
+  /** True while the monitor lives that records its exit; without one nobody does. */
+  isMonitored(id: string): boolean;
   /** Forgets a recorded exit once it is in the database. */
   forgetExit(id: string): void;
   /** Calls back once per exit of any container, in no particular order, also for exits noticed late. */

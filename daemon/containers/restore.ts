@@ -113,14 +113,15 @@ async function notePathsOfVolumes(context: ContainerContext): Promise<void> {
   }
 }
 
-/** A process that died with the last daemon may not have its exit recorded yet: the monitor gets a moment. */
+/** A process that died with the last daemon may not have its exit recorded yet: a monitor that lives will do so. */
 async function exitRecordsAreWritten(context: ContainerContext): Promise<void> {
   const deadline = context.clock.monotonicMs() + limits.exitRecordWaitMs;
   const isMissing = ({ id, state }: Container): boolean =>
     isLive(state) &&
     state.bootId === context.bootId &&
     !context.isAlive(state.process) &&
-    context.runtime.exitOf(id) === undefined;
+    context.runtime.exitOf(id) === undefined &&
+    context.runtime.isMonitored(id);
   while (context.registry.all().some(isMissing) && context.clock.monotonicMs() < deadline) {
     await sleep(EXIT_RECORD_POLL_MS);
   }

@@ -109,7 +109,7 @@ export class ConmonRuntime implements Disposable {
     this.#exits = new ExitWatch({
       records: this.#records,
       oomKilled: (id) => this.#wasOomKilled(id),
-      monitorAlive: (id) => monitorOf(this.#root.bundle(id)) !== undefined,
+      monitorAlive: (id) => this.isMonitored(id),
       inherited: () => this.#inherited(),
       log: deps.log,
     });
@@ -189,6 +189,10 @@ export class ConmonRuntime implements Disposable {
   isWaiting(id: string): boolean {
     const init = this.#init(id);
     return init !== undefined && isAlive(init) && isWaiting(this.#root.state(id));
+  }
+
+  isMonitored(id: string): boolean {
+    return monitorOf(this.#root.bundle(id)) !== undefined;
   }
 
   signal(process: ProcessIdentity, signal: number): void {

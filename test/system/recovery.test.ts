@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { pidsInCgroup, processes } from '../support/cleanup.ts';
+import { kill, pidsInCgroup, processes } from '../support/cleanup.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
 import type { Engine } from '../support/engine.ts';
 import { jsonLines, sleep, until } from '../support/http.ts';
 import { differences } from '../support/oracle.ts';
+import { processFile } from '../support/process.ts';
 
 // dockerd ends its containers with itself unless live-restore is set: nothing to compare with.
 const survives = test.runIf(!onReference);
@@ -45,9 +45,9 @@ async function reboot({ daemon }: Engine, pid: number): Promise<void> {
   await daemon.kill9();
   const monitors = processes().filter(({ commandLine }) => commandLine.includes(daemon.paths.execRoot));
   for (const gone of [...monitors.map((monitor) => monitor.pid), ...pidsInCgroup(daemon.cgroupParent)]) {
-    process.kill(gone, 'SIGKILL');
+    kill(gone);
   }
-  const [, startTime = ''] = /\) (?:\S+ ){19}(\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
+  const [, startTime = ''] = /\) (?:\S+ ){19}(\d+)/.exec(processFile(pid, 'stat')) ?? [];
   const database = new Database(path.join(daemon.paths.dataRoot, 'berth.db'));
   try {
     const change = database.prepare(
@@ -60,14 +60,18 @@ async function reboot({ daemon }: Engine, pid: number): Promise<void> {
   }
 }
 
-describeEngine('recovery', (engine) => {
+/** Once nothing is left of a container that ends by itself, its monitor included: what it leaves is all on disk. */
+const hasEnded = (id: string): Promise<void> =>
+  until('its end', () => processes().every(({ commandLine }) => !commandLine.includes(id)));
+
+const tests = (engine: Engine): void => {
   survives('R2: daemon, monitor and container killed: exited, everything free, startable', async () => {
     const id = await engine.start(['sleep', '1000'], { NetworkMode: 'bridge' });
     const monitor = monitorPid(id);
     const { Pid } = (await engine.inspect(id)).State;
     await engine.daemon.kill9();
-    process.kill(monitor, 'SIGKILL');
-    process.kill(Pid, 'SIGKILL');
+    kill(monitor);
+    kill(Pid);
     await engine.daemon.up();
     expect((await engine.inspect(id)).State).toMatchObject({ Status: 'exited', ExitCode: 255, Pid: 0 });
     expect(await dies(engine, id)).toBe(1);
@@ -79,13 +83,16 @@ describeEngine('recovery', (engine) => {
   survives(
     'auto-remove: a daemon killed between the exit and the release of what it used goes on',
     async () => {
-      await engine.daemon.kill9();
-      await engine.daemon.up({ BERTH_FAILPOINTS: 'containers.exit.release=sigkill' });
       const id = await engine.create(['sleep', '0.2'], { NetworkMode: 'bridge', AutoRemove: true });
-      await engine.http.request('POST', `/containers/${id}/start`);
-      await until('the daemon to die', () => !engine.daemon.isRunning());
+      engine.daemon.arm('containers.exit.release=sigkill');
+      // The daemon may die before it answers.
+      await engine.http.request('POST', `/containers/${id}/start`).catch(() => undefined);
+      await engine.daemon.ended();
+      engine.daemon.arm('');
       await engine.daemon.up();
-      expect((await engine.http.request('GET', `/containers/${id}/json`)).status).toBe(404);
+      await expect
+        .poll(async () => (await engine.http.request('GET', `/containers/${id}/json`)).status)
+        .toBe(404);
       await converged(engine);
       // What was taken out of sight is removed by now, or else the next start meets it.
       await engine.daemon.restart();
@@ -119,21 +126,37 @@ describeEngine('recovery', (engine) => {
       const waiting = engine.wait(id).catch(() => -1);
       await engine.daemon.kill9();
       await waiting;
-      await sleep(700);
+      await Promise.all([id, automatic].map(hasEnded));
+      await sleep(100);
       const down = Date.now();
       await engine.daemon.up();
       const { State } = await engine.inspect(id);
       expect(State).toMatchObject({ Status: 'exited', ExitCode: 9 });
-      expect(Date.parse(State.FinishedAt)).toBeLessThan(down - 100);
+      expect(Date.parse(State.FinishedAt)).toBeLessThan(down - 50);
       expect([await engine.wait(id), await dies(engine, id)]).toEqual([9, 1]);
       await until('its removal', async () => (await engine.list()).every(({ Id }) => Id !== automatic));
       expect((await past(engine, automatic)).slice(-2)).toEqual(['die', 'destroy']);
     },
   );
 
+  survives('R4: the code of one whose monitor is slow to write it down is kept', async () => {
+    const id = await engine.start(['sleep', '1000']);
+    const monitor = monitorPid(id);
+    const { Pid } = (await engine.inspect(id)).State;
+    await engine.daemon.kill9();
+    process.kill(monitor, 'SIGSTOP');
+    kill(Pid);
+    const up = engine.daemon.up();
+    await sleep(1500);
+    process.kill(monitor, 'SIGCONT');
+    await up;
+    expect((await engine.inspect(id)).State).toMatchObject({ Status: 'exited', ExitCode: 137 });
+    expect(await dies(engine, id)).toBe(1);
+    await converged(engine);
+  });
+
   survives('R5: killed in the middle of a stop: the next daemon finishes it', async () => {
     const id = await engine.start(DEAF, ALWAYS);
-    await sleep(200);
     // The daemon dies before it answers.
     const stopping = engine.http.request('POST', `/containers/${id}/stop?t=1`).catch(() => undefined);
     await until('the signal', async () => (await past(engine, id)).includes('kill'));
@@ -158,7 +181,9 @@ describeEngine('recovery', (engine) => {
       );
       await engine.daemon.kill9();
       // Each step of the restoring takes its time, so that some end before, some in, some after it.
-      await engine.daemon.up({ BERTH_FAILPOINTS: 'containers.restore.recover=delay(60)' });
+      engine.daemon.arm('containers.restore.recover=delay(60)');
+      await engine.daemon.up();
+      engine.daemon.arm('');
       const codes = await Promise.all(ids.map((id) => engine.wait(id)));
       expect(codes).toEqual(ids.map((_, index) => index + 1));
       expect(await Promise.all(ids.map((id) => dies(engine, id)))).toEqual(ids.map(() => 1));
@@ -172,7 +197,7 @@ describeEngine('recovery', (engine) => {
       {},
       { Healthcheck: { Test: ['CMD', 'true'], Interval: 100e6 }, StopSignal: 'SIGKILL' },
     );
-    process.kill(monitorPid(id), 'SIGKILL');
+    kill(monitorPid(id));
     expect((await engine.exec(id, ['echo', 'here'])).stdout).toBe('here\n');
     await until('health', async () => (await engine.inspect(id)).State.Health?.Status === 'healthy');
     await engine.http.ok('POST', `/containers/${id}/stop?t=1`);
@@ -183,24 +208,20 @@ describeEngine('recovery', (engine) => {
 
   survives('R19: init killed between create and start: an error, and nothing left', async () => {
     const id = await engine.create(['sleep', '1000'], { NetworkMode: 'bridge' });
-    await engine.daemon.restart({
-      gracefully: true,
-      env: { BERTH_FAILPOINTS: 'containers.start.commit=delay(400)' },
-    });
-    const starting = engine.http.request('POST', `/containers/${id}/start`);
     const inits = (): number[] =>
-      pidsInCgroup(engine.daemon.cgroupParent).filter((pid) =>
-        readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(id),
-      );
-    await until('the init', () => inits().length === 1);
-    // runc is through with it once it waits in its FIFO; the daemon sleeps at the failpoint meanwhile.
-    await sleep(150);
-    inits().forEach((pid) => process.kill(pid, 'SIGKILL'));
+      pidsInCgroup(engine.daemon.cgroupParent).filter((pid) => processFile(pid, 'cgroup').includes(id));
+    engine.daemon.arm('containers.start.commit=hold');
+    const starting = engine.http.request('POST', `/containers/${id}/start`);
+    // runc is through with it there: the init waits in its FIFO.
+    await engine.daemon.reached('containers.start.commit');
+    expect(inits()).toHaveLength(1);
+    inits().forEach(kill);
+    await until('the init to end', () => inits().length === 0);
+    engine.daemon.arm('');
     expect((await starting).status).toBe(500);
     await until('its end', async () => !(await engine.inspect(id)).State.Running);
     expect((await engine.inspect(id)).State.Pid).toBe(0);
     await converged(engine);
-    await engine.daemon.restart({ gracefully: true });
     await engine.http.ok('POST', `/containers/${id}/start`);
     expect((await engine.inspect(id)).State.Running).toBe(true);
   });
@@ -226,5 +247,7 @@ describeEngine('recovery', (engine) => {
     await Promise.all([lane(), lane(), lane(), lane()]);
     expect(wrong).toEqual([]);
     expect(await engine.list()).toEqual([]);
-  }, 120_000);
-});
+  });
+};
+
+describeEngine('recovery', tests, { armable: true });

@@ -107,6 +107,10 @@ export class FakeRuntime implements ContainerRuntime {
     return this.records.get(id);
   }
 
+  isMonitored(id: string): boolean {
+    return this.runs.has(id);
+  }
+
   forgetExit(id: string): void {
     this.records.delete(id);
   }
