@@ -78,7 +78,7 @@ describeEngine('options of bridge networks', (engine) => {
     await until('the router to answer', async () => (await ask(id, '10.68.0.1')) === '10.67.0.2');
     await engine.daemon.restart();
     expect(await host('-4', 'addr', 'show', 'dev', 'blue0')).not.toContain('inet');
-    expect(await ask(id, '10.68.0.1')).toBe('10.67.0.2');
+    await expect.poll(() => ask(id, '10.68.0.1')).toBe('10.67.0.2');
     const { Options } = await engine.http.ok<NetworkInspect>('GET', '/networks/blue');
     expect(Options).toEqual({ ...NAME, 'com.docker.network.bridge.inhibit_ipv4': 'true' });
   });

@@ -355,7 +355,7 @@ describeEngine(
       expect((await build(`${url}#nope`)).error).not.toContain('secret@');
     });
 
-    test.skipIf(onReference).each<[string, () => string, (() => boolean)?]>([
+    test.skipIf(onReference).each<[string, () => string, (() => boolean | Promise<boolean>)?]>([
       ['a download', () => web.stall('/slow.tar', context().subarray(0, 600))],
       ['a download that has not begun', () => web.on('/silent.tar', () => undefined)],
       [
@@ -369,10 +369,10 @@ describeEngine(
       [
         'COPY of a context',
         () => {
-          engine.daemon.arm('archives.place.begin=delay(1000)');
+          engine.daemon.arm('archives.place.begin=hold');
           return web.file('/big.tar', context([{ name: 'big', content: Buffer.alloc(8_000_000) }]));
         },
-        () => readFileSync(engine.daemon.paths.failpointTrace, 'utf8').includes('archives.place.begin'),
+        () => engine.daemon.reached('archives.place.begin').then(() => true),
       ],
       [
         'ADD of a URL',
@@ -395,8 +395,10 @@ describeEngine(
       stop.abort();
       await expect(request).rejects.toThrow();
       await until('the connection to end', () => web.clients === 0);
-      await until('the files to go', () => leftovers().length === 0);
+      // Who is answered now is so after the daemon has seen that the other one left.
+      await engine.http.ok('GET', '/_ping');
       engine.daemon.arm('');
+      await until('the files to go', () => leftovers().length === 0);
       expect(await engine.http.ok('GET', '/images/json?all=1')).toEqual(images);
     });
 

@@ -38,7 +38,7 @@ describeEngine('cgroup parent', (engine) => {
       await expect(engine.http.request('POST', `/containers/${id}/start`)).rejects.toThrow();
       expect(below(path, id)).not.toEqual([]);
       await engine.daemon.restart();
-      expect(await differences(engine.daemon)).toEqual([]);
+      await expect.poll(() => differences(engine.daemon)).toEqual([]);
       expect(below(path, id)).toEqual([]);
     },
   );

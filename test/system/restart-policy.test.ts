@@ -1,12 +1,15 @@
-import { readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
+import { kill } from '../support/cleanup.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
 import { sleep, until } from '../support/http.ts';
 import { differences } from '../support/oracle.ts';
+import { processLink } from '../support/process.ts';
 
 const ALWAYS = { RestartPolicy: { Name: 'always', MaximumRetryCount: 0 } };
 
-const namespace = (pid: number, kind: string): string => readlinkSync(`/proc/${pid}/ns/${kind}`);
+const namespace = (pid: number, kind: string): string => processLink(pid, `ns/${kind}`);
 
 describeEngine('restart policy', (engine) => {
   test('on-failure: tries as often as allowed, then shows the last exit code', async () => {
@@ -30,8 +33,8 @@ describeEngine('restart policy', (engine) => {
   });
 
   test('always: comes back after a success, with delays that double', async () => {
-    const id = await engine.start(['true'], { RestartPolicy: { Name: 'always', MaximumRetryCount: 0 } });
     const started = performance.now();
+    const id = await engine.start(['true'], { RestartPolicy: { Name: 'always', MaximumRetryCount: 0 } });
     await until('four restarts', async () => (await engine.inspect(id)).RestartCount >= 4);
     // 100 + 200 + 400 ms: a restart counts from the exit on, before its delay.
     expect(performance.now() - started).toBeGreaterThan(690);
@@ -49,10 +52,10 @@ describeEngine('restart policy', (engine) => {
   /** A container that waits for an attempt which is far enough for a test to act before it. */
   async function waiting(): Promise<string> {
     const id = await engine.start(['false'], ALWAYS);
-    // The pauses before them are 100, 200 and 400 ms; the next is 800.
+    // The pauses before them are 100, 200 and 400 ms; the next is 800, and later ones are longer.
     await until('the fourth pause', async () => {
       const { State, RestartCount } = await engine.inspect(id);
-      return RestartCount === 4 && State.Status === 'restarting';
+      return RestartCount >= 4 && State.Status === 'restarting';
     });
     return id;
   }
@@ -81,7 +84,7 @@ describeEngine('restart policy', (engine) => {
     await sleep(1200);
     expect(await engine.list()).toEqual([]);
     if (!onReference) {
-      expect(await differences(engine.daemon)).toEqual([]);
+      await expect.poll(() => differences(engine.daemon)).toEqual([]);
     }
   });
 
@@ -111,27 +114,25 @@ describeEngine('restart policy', (engine) => {
     await until('the attempt', async () => (await engine.inspect(id)).RestartCount > 4 || !onReference);
   });
 
-  test('back-off is reset by a run of ten seconds', async () => {
+  test.runIf(!onReference)('back-off is reset by a run of ten seconds', async () => {
     const script =
-      'n=$(cat /n || echo 0); echo $((n+1)) >/n; if [ $n = 3 ]; then sleep 10.2; fi; echo end; exit 1';
+      'n=$(cat /n || echo 0); echo $((n+1)) >/n; echo run $n; ' +
+      '[ $n = 4 ] && exec sleep 1000; [ $n = 3 ] && sleep 10.2; exit 1';
     const id = await engine.start(['sh', '-c', script], ALWAYS);
-    const ends = async (): Promise<number[]> => {
-      const { stdout } = await engine.logs(id, '&timestamps=1');
-      return stdout
-        .split('\n')
-        .filter(Boolean)
-        .map((line) => Date.parse(line.split(' ')[0] ?? ''));
-    };
-    await until('the sixth end', async () => (await ends()).length >= 6);
-    const times = await ends();
-    const [first = 0, second = 0, , fourth = 0, fifth = 0] = times
-      .slice(1)
-      .map((time, index) => time - times[index]!);
-    // 100 ms, 200 ms, then the long run after 400 ms; and 100, 200 again instead of 800, 1600.
-    expect([first > 100, second > 200, fourth > 100, fourth < 800, fifth > 200, fifth < 1600]).toEqual(
-      Array.from({ length: 6 }, () => true),
-    );
-  }, 40_000);
+    await until('the fifth run', async () => (await engine.logs(id)).stdout.includes('run 4'));
+    // The pauses were 100, 200 and 400 ms; then came the long run, and 100 again instead of 800.
+    const database = new Database(join(engine.daemon.paths.dataRoot, 'berth.db'), { readonly: true });
+    try {
+      const delay = database
+        .prepare(
+          "SELECT json_extract(state, '$.restartDelayMs') FROM container_states WHERE container_id = ?",
+        )
+        .pluck();
+      expect(delay.get(id)).toBe(100);
+    } finally {
+      database.close();
+    }
+  });
 
   // dockerd ends its containers with itself unless live-restore is set.
   test.runIf(!onReference).each([
@@ -152,7 +153,7 @@ describeEngine('restart policy', (engine) => {
       }
       await engine.daemon.kill9();
       if (!isStopped) {
-        process.kill(Pid, 'SIGKILL');
+        kill(Pid);
       }
       await engine.daemon.up();
       await engine.untilState(id, expected);
@@ -176,13 +177,8 @@ describeEngine('restart policy', (engine) => {
       [donor, ...guests].map(async (id) => (await engine.inspect(id)).State.Pid),
     );
     await engine.daemon.kill9();
-    pids.forEach((pid) => {
-      try {
-        process.kill(pid, 'SIGKILL');
-      } catch {
-        // With the first process of a pid namespace go all others in it.
-      }
-    });
+    // With the first process of a pid namespace go all others in it.
+    pids.forEach(kill);
     await engine.daemon.up();
     for (const id of [donor, ...guests]) {
       expect((await engine.untilState(id, 'running')).State.Error).toBe('');
@@ -192,7 +188,7 @@ describeEngine('restart policy', (engine) => {
     expect(['net', 'pid', 'ipc'].map((kind, index) => namespace(joined[index] ?? 0, kind))).toEqual(
       ['net', 'pid', 'ipc'].map((kind) => namespace(Pid, kind)),
     );
-    expect(await differences(engine.daemon)).toEqual([]);
+    await expect.poll(() => differences(engine.daemon)).toEqual([]);
   });
 
   test.each([

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { describeEngine } from '../support/engine.ts';
+import { until } from '../support/http.ts';
 
 describeEngine('security', (engine) => {
   const seccompMode = async (host: object): Promise<string> =>
@@ -37,9 +38,13 @@ describeEngine('security', (engine) => {
   });
 
   test('init: reaps orphans and passes signals on', async () => {
-    const id = await engine.start(['sh', '-c', 'trap "exit 9" TERM; while :; do sleep 0.05; done'], {
-      Init: true,
-    });
+    const id = await engine.start(
+      ['sh', '-c', 'trap "exit 9" TERM; echo ready; while :; do sleep 0.05; done'],
+      {
+        Init: true,
+      },
+    );
+    await until('the trap', async () => (await engine.logs(id)).stdout === 'ready\n');
     const { stdout } = await engine.exec(id, ['cat', '/proc/1/comm']);
     expect(stdout).toMatch(/^(docker-init|tini)/);
     await engine.http.ok('POST', `/containers/${id}/stop`);

@@ -163,7 +163,7 @@ describeEngine('volumes, binds and tmpfs', (engine) => {
     const guest = await engine.start(forever, { IpcMode: `container:${donor}` });
     await engine.exec(donor, ['sh', '-c', 'echo kept >/dev/shm/note']);
     await engine.daemon.restart();
-    expect(await differences(engine.daemon)).toEqual([]);
+    await expect.poll(() => differences(engine.daemon)).toEqual([]);
     await engine.http.ok('POST', `/containers/${donor}/stop`);
     const { exitCode, stdout } = await engine.run(['cat', '/dev/shm/note'], {
       IpcMode: `container:${guest}`,

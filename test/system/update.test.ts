@@ -110,8 +110,9 @@ describeEngine('update', (engine) => {
   });
 
   test('update: a restart policy is in force for the run that goes on', async () => {
-    const id = await engine.start(['sh', '-c', 'sleep 0.3; exit 3']);
+    const id = await engine.start(['sh', '-c', 'until [ -e /go ]; do sleep 0.05; done; exit 3']);
     expect((await update(id, { RestartPolicy: { Name: 'on-failure', MaximumRetryCount: 1 } }))[0]).toBe(200);
+    await engine.exec(id, ['touch', '/go']);
     await until('one restart', async () => (await engine.inspect(id)).RestartCount === 1);
     await engine.untilState(id, 'exited');
   });

@@ -94,7 +94,7 @@ describeEngine('networks of users', (engine) => {
       Name: 'member',
       IPv4Address: '10.12.0.2/24',
     });
-    expect(await pings(id, '10.12.0.1')).toBe(true);
+    await expect.poll(() => pings(id, '10.12.0.1')).toBe(true);
     expect((await engine.exec(id, ['ip', 'route'])).stdout).toContain('default via 10.12.0.1');
     expect((await engine.exec(id, ['cat', '/etc/hosts'])).stdout).toMatch(/^10\.12\.0\.2\s+\w+$/m);
   });
@@ -155,16 +155,17 @@ describeEngine('networks of users', (engine) => {
     const blue = await start('blue');
     await start('blue');
     await start('green');
-    expect(await pings(blue, '10.15.0.3')).toBe(true);
+    await expect.poll(() => pings(blue, '10.15.0.3')).toBe(true);
     expect(await pings(blue, '10.16.0.2')).toBe(false);
-    expect(await pings(blue, (await inspect('bridge')).IPAM.Config[0]?.Gateway ?? '')).toBe(true);
+    const gateway = (await inspect('bridge')).IPAM.Config[0]?.Gateway ?? '';
+    await expect.poll(() => pings(blue, gateway)).toBe(true);
   });
 
   test('internal: has no way out, and its members reach each other', async () => {
     await create({ Name: 'inside', Internal: true, IPAM: { Config: [{ Subnet: '10.17.0.0/24' }] } });
     const id = await start('inside');
     await start('inside');
-    expect(await pings(id, '10.17.0.3')).toBe(true);
+    await expect.poll(() => pings(id, '10.17.0.3')).toBe(true);
     expect((await engine.exec(id, ['ip', 'route'])).stdout).not.toContain('default');
   });
 
@@ -176,7 +177,7 @@ describeEngine('networks of users', (engine) => {
     });
     const id = await start('quiet');
     await start('quiet');
-    expect(await pings(id, '10.18.0.1')).toBe(true);
+    await expect.poll(() => pings(id, '10.18.0.1')).toBe(true);
     if (!onReference) {
       // dockerd needs br_netfilter for it.
       expect(await pings(id, '10.18.0.3')).toBe(false);
@@ -252,7 +253,7 @@ describeEngine('networks of users', (engine) => {
     const before = await inspect('blue');
     await engine.daemon.restart();
     expect(await inspect('blue')).toEqual(before);
-    expect(await pings(first, '10.19.0.3')).toBe(true);
+    await expect.poll(() => pings(first, '10.19.0.3')).toBe(true);
     await engine.remove(second);
     const third = await start('blue');
     expect((await engine.inspect(third)).NetworkSettings.Networks['blue']?.IPAddress).toBe('10.19.0.3');

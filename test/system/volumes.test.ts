@@ -1,11 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
 import type { MountRequest } from '../../api/types/container.ts';
 import { mountsBelow } from '../support/cleanup.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
 import { until } from '../support/http.ts';
 import { differences } from '../support/oracle.ts';
+import { processFile } from '../support/process.ts';
 import { tar } from '../support/tar.ts';
 
 describeEngine('volumes', (engine) => {
@@ -57,7 +58,7 @@ describeEngine('volumes', (engine) => {
       expect((await engine.exec(other, ['ls', '/m'])).stdout).toBe('from-the-first\n');
     }
     await engine.removeAll();
-    expect(mounts()).toEqual([]);
+    await expect.poll(mounts).toEqual([]);
     // What a container starts with is not what the last one left.
     expect(await engine.run(['ls', '/m'], { Binds: ['memory:/m'] })).toMatchObject({ stdout: '' });
   });
@@ -91,13 +92,13 @@ describeEngine('volumes', (engine) => {
       const holder = spawn('nsenter', ['-t', String(pid), '-m', 'unshare', '-m', 'sleep', '100'], {
         stdio: 'ignore',
       });
-      const comm = (): string => readFileSync(`/proc/${holder.pid}/comm`, 'utf8');
-      await until('the holder to have mounts of its own', () => comm() === 'sleep\n');
+      const about = (file: string): string => processFile(holder.pid ?? 0, file);
+      await until('the holder to have mounts of its own', () => about('comm') === 'sleep\n');
       try {
-        expect(readFileSync(`/proc/${holder.pid}/mountinfo`, 'utf8')).toContain(id);
+        expect(about('mountinfo')).toContain(id);
         await engine.http.ok('DELETE', `/containers/${id}?force=1`);
         await engine.http.ok('DELETE', '/volumes/held');
-        expect(await differences(engine.daemon)).toEqual([]);
+        await expect.poll(() => differences(engine.daemon)).toEqual([]);
       } finally {
         holder.kill('SIGKILL');
       }
@@ -119,7 +120,7 @@ describeEngine('volumes', (engine) => {
       try {
         execFileSync('mount', ['-t', 'tmpfs', 'crashed', left]);
         await engine.daemon.up();
-        expect(mountsBelow(`${engine.daemon.paths.dataRoot}/volumes`)).toEqual([own]);
+        await expect.poll(() => mountsBelow(`${engine.daemon.paths.dataRoot}/volumes`)).toEqual([own]);
         const answer = await engine.http.request('DELETE', '/volumes/plain');
         expect([answer.status, answer.text]).toEqual([409, expect.stringContaining('is a mount point')]);
       } finally {

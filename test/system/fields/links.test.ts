@@ -43,7 +43,8 @@ describeEngine('Links', (engine) => {
         'THE_DB_ENV_PW=x=y',
       ]);
     }
-    expect((await engine.exec('web', ['ping', '-c', '1', '-W', '2', 'the-db'])).exitCode).toBe(0);
+    const ping = ['ping', '-c', '1', '-W', '2', 'the-db'];
+    await expect.poll(async () => (await engine.exec('web', ping)).exitCode).toBe(0);
   });
 
   test('links: inspect and list show them by the names of now, and take what inspect showed', async () => {

@@ -8,6 +8,7 @@ import type {
 import { cgroupDirectories } from '../../support/cleanup.ts';
 import type { Engine } from '../../support/engine.ts';
 import { until, type Output } from '../../support/http.ts';
+import { isRuntime } from '../../support/process.ts';
 
 /** One field of container create, and what shows that it is in force. */
 export interface FieldRow {
@@ -68,9 +69,7 @@ export class Look {
 
   /** True while the first process is the runtime's, which executes the command a little after the start. */
   async isRuntime(): Promise<boolean> {
-    const { State } = await this.inspect();
-    const comm = `/proc/${State.Pid}/comm`;
-    return State.Running && existsSync(comm) && readFileSync(comm, 'utf8').startsWith('runc');
+    return isRuntime(await this.pid());
   }
 
   inspect(): Promise<ContainerInspect> {

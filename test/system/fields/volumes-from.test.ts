@@ -29,6 +29,7 @@ describeEngine('VolumesFrom', (engine) => {
 
   test('VolumesFrom: what one container writes the other reads, by name and by id', async () => {
     const donor = await engine.start(['sh', '-c', 'echo here >/data/f; sleep 1000'], {}, ANONYMOUS, 'donor');
+    await expect.poll(async () => (await engine.exec(donor, ['cat', '/data/f'])).stdout).toBe('here\n');
     const [mount] = (await engine.inspect(donor)).Mounts;
     for (const ref of ['donor', '/donor', donor, donor.slice(0, 12)]) {
       const { id, stdout } = await engine.run(['cat', '/data/f'], { VolumesFrom: [ref] });

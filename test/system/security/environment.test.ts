@@ -1,21 +1,13 @@
-import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { processes } from '../../support/cleanup.ts';
 import { describeEngine, onReference } from '../../support/engine.ts';
 import { until } from '../../support/http.ts';
+import { processFile } from '../../support/process.ts';
 
 const OF_DAEMON = 'canary-of-the-daemon-5f1c';
 const OF_CONTAINER = 'canary-of-a-container-8a3e';
-const environmentOf = (pid: number): string => readFileSync(`/proc/${pid}/environ`, 'utf8');
-
 /** Empty for one that has ended since it was seen: the runc that started a process. */
-function environmentWhileThere(pid: number): string {
-  try {
-    return environmentOf(pid);
-  } catch {
-    return '';
-  }
-}
+const environmentOf = (pid: number): string => processFile(pid, 'environ');
 
 describeEngine(
   'environment',
@@ -38,7 +30,7 @@ describeEngine(
         const { execRoot } = engine.daemon.paths;
         const own = processes().filter(({ commandLine }) => commandLine.includes(execRoot));
         expect(own.length).toBeGreaterThanOrEqual(3);
-        expect(own.filter(({ pid }) => environmentWhileThere(pid).includes(OF_DAEMON))).toEqual([]);
+        expect(own.filter(({ pid }) => environmentOf(pid).includes(OF_DAEMON))).toEqual([]);
         const pids = [
           (await engine.inspect(id)).State.Pid,
           (await engine.inspect(tty)).State.Pid,

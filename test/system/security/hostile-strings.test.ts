@@ -8,6 +8,7 @@ import type { Schema } from '../../../api/schemas/schema.ts';
 import { describeEngine, onReference } from '../../support/engine.ts';
 import type { Engine } from '../../support/engine.ts';
 import { differences } from '../../support/oracle.ts';
+import { WAIT_MS } from '../../support/patience.ts';
 
 const MARK = '/tmp/berth-test-pwned';
 
@@ -186,7 +187,7 @@ async function tryAll(engine: Engine, all: readonly Attempt[]): Promise<string[]
     for (const { route, url, body } of queue) {
       const sent = body === undefined ? '' : JSON.stringify(body).slice(0, 200);
       const what = `${route.method} ${url.slice(0, 200)} ${sent}`;
-      const signal = AbortSignal.timeout(asksRegistry(route) ? 200 : 10_000);
+      const signal = AbortSignal.timeout(asksRegistry(route) ? 200 : WAIT_MS);
       try {
         const options = body === undefined ? {} : { body };
         const answer = await engine.http.open(route.method, url, { signal, ...options });
@@ -229,7 +230,7 @@ function raw(engine: Engine, line: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(engine.daemon.paths.socket);
     let text = '';
-    socket.setTimeout(10_000, () => socket.destroy(new Error(`no answer to ${line}`)));
+    socket.setTimeout(WAIT_MS, () => socket.destroy(new Error(`no answer to ${line}`)));
     socket.on('data', (chunk) => (text += chunk.toString()));
     socket.once('error', reject);
     socket.once('close', () => resolve(text.split('\r\n')[0] ?? ''));
@@ -246,8 +247,8 @@ describeEngine('hostile strings', (engine) => {
     async (_where, list) => {
       const canary = path.join(engine.daemon.paths.root, 'canary');
       writeFileSync(canary, 'untouched');
-      // Ends when asked to: `t=-1` means to wait for that as long as it takes.
-      await engine.start(['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 0.05; done'], {}, {}, 'target');
+      // Ends when asked to, also right after its start: `t=-1` means to wait for that as long as it takes.
+      await engine.start(['sleep', '1000'], {}, { StopSignal: 'SIGKILL' }, 'target');
       const { pid } = engine.daemon;
       const before = outside(engine);
       const all = list();

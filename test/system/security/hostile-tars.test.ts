@@ -10,7 +10,7 @@ import { tar } from '../../support/tar.ts';
 
 const run = promisify(execFile);
 const TAR = { 'Content-Type': 'application/x-tar' };
-const SECONDS = Number(process.env['BERTH_RACE_SECONDS'] ?? 10);
+const SECONDS = Number(process.env['BERTH_RACE_SECONDS'] ?? 5);
 /** renameat2(2) with RENAME_EXCHANGE again and again; prints how often. */
 const SWAPPER = `
 import ctypes, os, sys, time

@@ -1,10 +1,11 @@
-import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { describeEngine, onReference } from '../../support/engine.ts';
 import type { Engine } from '../../support/engine.ts';
 import { until } from '../../support/http.ts';
 import { busyboxEntries, imageTar } from '../../support/images.ts';
+import { processFile, processLink } from '../../support/process.ts';
 import type { TarEntry } from '../../support/tar.ts';
 
 const CANARY = 'only the host may read this';
@@ -12,10 +13,9 @@ const SLEEP = ['sleep', '600'];
 
 /** What a process holds open, seen from the host: the number and the kind of thing behind it. */
 function descriptorsOf(pid: number): string[] {
-  return readdirSync(`/proc/${pid}/fd`).map((fd) => {
-    const target = readlinkSync(`/proc/${pid}/fd/${fd}`).replace(/:\[\d+\]$|\/\d+$/, '');
-    return `${fd} ${target}`;
-  });
+  return readdirSync(`/proc/${pid}/fd`).map(
+    (fd) => `${fd} ${processLink(pid, `fd/${fd}`).replace(/:\[\d+\]$|\/\d+$/, '')}`,
+  );
 }
 
 /** A busybox image whose entries of these names are others. */
@@ -46,10 +46,7 @@ describeEngine('runtime escape', (engine) => {
     const hosts = [{}, { Tty: true }, { OpenStdin: true }, { OpenStdin: true, Tty: true }];
     for (const more of hosts) {
       const { State } = await engine.inspect(await engine.start(SLEEP, {}, more));
-      await until(
-        'the container to be sleep',
-        () => readFileSync(`/proc/${State.Pid}/comm`, 'utf8') === 'sleep\n',
-      );
+      await until('the container to be sleep', () => processFile(State.Pid, 'comm') === 'sleep\n');
       const found = descriptorsOf(State.Pid);
       expect(found.map((line) => line.split(' ')[0])).toEqual(['0', '1', '2']);
       expect(found.filter((line) => !/ (\/dev\/null|\/dev\/pts|pipe)$/.test(line))).toEqual([]);
@@ -76,7 +73,7 @@ describeEngine('runtime escape', (engine) => {
       let pid = 0;
       await until('the exec to be sleep', async () => {
         pid = (await engine.http.ok<{ Pid: number }>('GET', `/exec/${Id}/json`)).Pid;
-        return pid !== 0 && readFileSync(`/proc/${pid}/comm`, 'utf8') === 'sleep\n';
+        return processFile(pid, 'comm') === 'sleep\n';
       });
       expect(descriptorsOf(pid).map((line) => line.split(' ')[0])).toEqual(['0', '1', '2']);
       stream?.socket.destroy();
@@ -179,7 +176,7 @@ describeEngine('runtime escape', (engine) => {
         expect(readFileSync(canary, 'utf8')).toBe(CANARY);
         await engine.http.ok('DELETE', `/images/${tag}?force=1`);
       }
-      expect(ownMounts(engine)).toEqual(before);
+      await expect.poll(() => ownMounts(engine)).toEqual(before);
     },
   );
 

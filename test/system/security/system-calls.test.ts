@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { HostConfig } from '../../../api/types/container.ts';
 import { describeEngine, onReference } from '../../support/engine.ts';
 import type { Engine } from '../../support/engine.ts';
+import { until } from '../../support/http.ts';
 import { busyboxImageTar } from '../../support/images.ts';
 import { syscallProber } from '../../support/syscall-prober.ts';
 import type { Probe } from '../../support/syscall-prober.ts';
@@ -186,6 +187,7 @@ describeEngine('system calls', (engine) => {
         continue;
       }
       const id = await engine.start(['sh', '-c', `${mode[2]}; exec sleep 600`], host);
+      await until('its words', async () => (await engine.logs(id)).stdout.length >= expected.length);
       const exec = await engine.exec(id, mode);
       const asUser = await engine.exec(id, mode, { User: '1000' });
       const { stdout } = await engine.logs(id);

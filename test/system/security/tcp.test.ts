@@ -15,7 +15,7 @@ async function curl(daemon: TestDaemon, ...args: string[]): Promise<string> {
   const options = [
     '--silent',
     '--max-time',
-    '5',
+    '15',
     '--noproxy',
     '*',
     '--output',

