@@ -160,7 +160,9 @@ test('attach: a client that is gone before the conversation gives back what was 
   socket.write('POST /containers/x/attach HTTP/1.1\r\nHost: d\r\nContent-Length: 0\r\n\r\n');
   await asked.promise;
   socket.destroy();
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  // Who is answered now is so after the server has seen that the other one left.
+  await server.request('GET', '/_ping');
+  await server.request('GET', '/_ping');
   held.resolve();
   await abandoned.promise;
 });

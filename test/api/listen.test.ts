@@ -184,7 +184,6 @@ test('close: ends followers and attached clients, and cuts what does not end, wi
   }
   const startedAt = performance.now();
   await server[Symbol.asyncDispose]();
-  expect(performance.now() - startedAt).toBeLessThan(10_000);
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  expect(ended.toSorted()).toEqual(['attached', 'stuck', 'waiting']);
+  expect(performance.now() - startedAt).toBeLessThan(20_000);
+  await expect.poll(() => ended.toSorted()).toEqual(['attached', 'stuck', 'waiting']);
 });

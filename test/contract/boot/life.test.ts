@@ -75,7 +75,7 @@ needs(
     const begun = performance.now();
     daemon.kill('SIGTERM');
     expect(await once(daemon, 'exit')).toEqual([0, null]);
-    expect(performance.now() - begun).toBeLessThan(2_900);
+    expect(performance.now() - begun).toBeLessThan(20_000);
     expect(output).toContain('stopping took too long');
   });
 

@@ -6,6 +6,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { declare } from '../../../daemon/base/kernel/libc.ts';
 import { NamespaceDirectory } from '../../../runtime/network/netns.ts';
+import { pause } from '../../support/cleanup.ts';
+import { processLink } from '../../support/process.ts';
 
 const unshare = declare('int unshare(int flags)');
 const CLONE_NEWNET = 0x40000000;
@@ -29,7 +31,10 @@ export class ThrowAwayHost {
     // iproute2 moves by pid or by name; a process inside lends its pid.
     const inside = spawn('nsenter', [`--net=${this.neighbour}`, 'sleep', '600'], { stdio: 'ignore' });
     this.#children.push(inside);
-    spawnSync('sleep', ['0.05']);
+    const own = processLink(process.pid, 'ns/net');
+    while ([own, ''].includes(processLink(inside.pid ?? 0, 'ns/net'))) {
+      pause(5);
+    }
     command('ip', 'link', 'set', 'lan1', 'netns', String(inside.pid));
     command('ip', 'address', 'add', `${this.lanAddress}/24`, 'dev', 'lan0');
     command('ip', 'link', 'set', 'lan0', 'up');

@@ -66,8 +66,10 @@ needs(
       ['the container itself by the host', 'itself', 'tcp', '10.77.0.1', 8080, /^ok:web80/],
       ['the host when published on its loopback', 'host', 'tcp', '127.0.0.1', 8082, /^ok:web82/],
       ['a neighbour when published on the LAN address', 'neighbour', 'tcp', '192.0.2.1', 8083, /^ok:web83/],
-    ] as const)('is reached by %s', (_who, origin, protocol, target, port, answer) => {
-      expect(bridge.host.ask(from[origin](), protocol, target, port || udpPort())).toMatch(answer);
+    ] as const)('is reached by %s', async (_who, origin, protocol, target, port, answer) => {
+      await expect
+        .poll(() => bridge.host.ask(from[origin](), protocol, target, port || udpPort()))
+        .toMatch(answer);
     });
 
     it.each([
@@ -133,7 +135,7 @@ needs(
       ).rejects.toThrow(
         /^driver failed programming .* on endpoint web \([0-9a-f]{64}\): Bind for 0\.0\.0\.0:8080 failed: port is/,
       );
-      expect(bridge.kernelState()).toEqual(before);
+      await expect.poll(() => bridge.kernelState()).toEqual(before);
       const server = net.createServer().listen(7000, '0.0.0.0');
       await once(server, 'listening');
       server.close();
@@ -161,7 +163,9 @@ needs(
     it('works on after somebody flushed all rules and another port was published', async () => {
       command('nft', 'flush', 'ruleset');
       const more = await bridge.sandboxes.open(request({ portBindings: publish('7003:70/tcp') }));
-      expect(bridge.host.ask(bridge.host.neighbour, 'tcp', '192.0.2.1', 8080)).toMatch(/^ok:web80/);
+      await expect
+        .poll(() => bridge.host.ask(bridge.host.neighbour, 'tcp', '192.0.2.1', 8080))
+        .toMatch(/^ok:web80/);
       await bridge.sandboxes.close(more.ownerId, more);
     });
   });
@@ -183,13 +187,13 @@ needs(
       const portBindings = publish('5353:53/udp');
       const a = await bridge.sandboxes.open(request({ portBindings }));
       await bridge.host.serve(netns(a), 53, 'a');
-      expect(ask()).toMatch(/^ok:a/);
+      await expect.poll(ask).toMatch(/^ok:a/);
       await bridge.sandboxes.close(a.ownerId, a);
       const blocker = await bridge.sandboxes.open(request());
       expect(ask()).not.toMatch(/^ok/);
       const b = await bridge.sandboxes.open(request({ portBindings }));
       await bridge.host.serve(netns(b), 53, 'b');
-      expect(ask()).toMatch(/^ok:b/);
+      await expect.poll(ask).toMatch(/^ok:b/);
       await bridge.sandboxes.close(b.ownerId, b);
       await bridge.sandboxes.close(blocker.ownerId, blocker);
     });

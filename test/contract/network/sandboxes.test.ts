@@ -27,12 +27,12 @@ needs(
       await bridge.host.serve(netns(b), 80, 'b');
       await bridge.host.serve(bridge.host.neighbour, 80, 'neighbour');
 
-      expect(bridge.host.ask(netns(a), 'tcp', address(b), 80)).toBe(`ok:b ${address(a)}`);
-      expect(bridge.host.ask(netns(a), 'udp', address(b), 80)).toBe(`ok:b ${address(a)}`);
-      expect(bridge.host.ask(null, 'tcp', address(b), 80)).toBe('ok:b 10.77.0.1');
-      expect(bridge.host.ask(netns(a), 'tcp', '192.0.2.2', 80)).toBe(
-        `ok:neighbour ${bridge.host.lanAddress}`,
-      );
+      await expect.poll(() => bridge.host.ask(netns(a), 'tcp', address(b), 80)).toBe(`ok:b ${address(a)}`);
+      await expect.poll(() => bridge.host.ask(netns(a), 'udp', address(b), 80)).toBe(`ok:b ${address(a)}`);
+      await expect.poll(() => bridge.host.ask(null, 'tcp', address(b), 80)).toBe('ok:b 10.77.0.1');
+      await expect
+        .poll(() => bridge.host.ask(netns(a), 'tcp', '192.0.2.2', 80))
+        .toBe(`ok:neighbour ${bridge.host.lanAddress}`);
       expect(a.endpoints).toEqual({
         bridge: {
           IPAMConfig: null,
@@ -74,7 +74,7 @@ needs(
       const b = await bridge.sandboxes.open(request({ portBindings: publish('8081:80/tcp') }));
       expect(address(b)).toBe(address(a));
       await bridge.host.serve(netns(b), 80, 'b');
-      expect(bridge.host.ask(null, 'tcp', '127.0.0.1', 8081)).toMatch(/^ok:b/);
+      await expect.poll(() => bridge.host.ask(null, 'tcp', '127.0.0.1', 8081)).toMatch(/^ok:b/);
       await bridge.sandboxes.close(b.ownerId, undefined);
       await expect.poll(() => bridge.kernelState()).toEqual({ namespaces: [], links: [], elements: [] });
     });
@@ -95,7 +95,7 @@ needs(
       const b = await bridge.sandboxes.open(request());
       await bridge.host.serve(netns(a), 80, 'a');
       expect(command('ip', '-br', '-4', 'address', 'show', bridge.name)).toMatch(/ 10\.77\.0\.1\/24$/);
-      expect(bridge.host.ask(netns(b), 'tcp', address(a), 80)).toMatch(/^ok:a/);
+      await expect.poll(() => bridge.host.ask(netns(b), 'tcp', address(a), 80)).toMatch(/^ok:a/);
       await bridge.sandboxes.close(a.ownerId, a);
       await bridge.sandboxes.close(b.ownerId, b);
     });
@@ -135,14 +135,18 @@ needs(
           links: [expect.stringMatching(/^btt/)],
           elements: ['tcp . 8090 : 10.77.0.2 . 80'],
         });
-      expect(bridge.host.ask(bridge.host.neighbour, 'tcp', '192.0.2.1', 8090)).toMatch(/^ok:a/);
+      await expect
+        .poll(() => bridge.host.ask(bridge.host.neighbour, 'tcp', '192.0.2.1', 8090))
+        .toMatch(/^ok:a/);
       expect(command('nft', 'list', 'chain', 'ip', 'berthtest', 'user')).toContain('198.51.100.7');
       const next = await bridge.sandboxes.open(request({ portBindings: publish('8091:80/tcp') }));
       expect(address(next)).toBe(address(b));
       // Settling the dead one late must not hurt the one that has its port and address now.
       await bridge.sandboxes.close(dead.containerId, b);
       await bridge.host.serve(netns(next), 80, 'next');
-      expect(bridge.host.ask(bridge.host.neighbour, 'tcp', '192.0.2.1', 8091)).toMatch(/^ok:next/);
+      await expect
+        .poll(() => bridge.host.ask(bridge.host.neighbour, 'tcp', '192.0.2.1', 8091))
+        .toMatch(/^ok:next/);
       await bridge.sandboxes.close(next.ownerId, next);
       await bridge.sandboxes.close(live.containerId, a);
       await expect.poll(() => bridge.kernelState()).toEqual({ namespaces: [], links: [], elements: [] });

@@ -21,7 +21,7 @@ const loginAt = (domain: string, credentials = ACCOUNT): Promise<unknown> =>
 needs('docker-registry')('login at a registry with basic authentication', () => {
   let registry: TestRegistry;
   beforeAll(async () => {
-    registry = await TestRegistry.start({ port: 5971, password: true });
+    registry = await TestRegistry.start({ port: 0, password: true });
   });
   afterAll(() => registry[Symbol.asyncDispose]());
 
@@ -34,9 +34,9 @@ needs('docker-registry')('login at a registry with basic authentication', () => 
   });
 
   it('says so when nobody answers', async () => {
-    await expect(loginAt('127.0.0.1:5970')).rejects.toMatchObject({
+    await expect(loginAt('127.0.0.1:1')).rejects.toMatchObject({
       code: 'unavailable',
-      message: expect.stringContaining('Get "https://127.0.0.1:5970/v2/"') as string,
+      message: expect.stringContaining('Get "https://127.0.0.1:1/v2/"') as string,
     });
   });
 });
@@ -57,7 +57,7 @@ needs('docker-registry')('login at a registry behind TLS', () => {
       { stdio: 'ignore' },
     );
     registry = await TestRegistry.start({
-      port: 5972,
+      port: 0,
       password: true,
       tls: { certificate: pem('c.pem'), key: pem('k.pem') },
     });
@@ -65,9 +65,10 @@ needs('docker-registry')('login at a registry behind TLS', () => {
   afterAll(() => registry[Symbol.asyncDispose]());
 
   it('trusts the authority in the directory of its name', async () => {
-    mkdirSync(pem('localhost:5972'));
-    copyFileSync(pem('c.pem'), pem('localhost:5972/ca.crt'));
-    expect(await loginAt('localhost:5972')).toEqual({ identityToken: '' });
+    const name = registry.address.replace('127.0.0.1', 'localhost');
+    mkdirSync(pem(name));
+    copyFileSync(pem('c.pem'), pem(`${name}/ca.crt`));
+    expect(await loginAt(name)).toEqual({ identityToken: '' });
   });
 });
 

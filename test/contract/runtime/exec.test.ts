@@ -25,6 +25,8 @@ needs(
   });
   afterAll(() => it[Symbol.asyncDispose]());
 
+  /** Directories of exec sessions that are there. */
+  const directories = (): string[] => readdirSync(join(it.execRoot, 'containers', container, 'exec'));
   const exec = (
     args: string[],
     options: { stdin?: boolean; terminal?: boolean; consoleSize?: { height: number; width: number } } = {},
@@ -43,7 +45,7 @@ needs(
     ]);
     expect({ stdout, stderr, exitCode }).toEqual({ stdout: 'out\n', stderr: 'err\n', exitCode: 5 });
     expect(session.pid).toBeGreaterThan(1);
-    expect(readdirSync(join(it.execRoot, 'containers', container, 'exec'))).toEqual([]);
+    await expect.poll(directories).toEqual([]);
   });
 
   test.each([
@@ -59,7 +61,7 @@ needs(
         details: { exitCode },
       });
     }
-    expect(readdirSync(join(it.execRoot, 'containers', container, 'exec'))).toEqual([]);
+    await expect.poll(directories).toEqual([]);
   });
 
   test('tells the exit code 127 of a command from a failing start', async () => {
@@ -121,12 +123,12 @@ needs(
     expect([await text(session.stdout), session.stderr, await session.exited]).toEqual(['', null, 6]);
     const wrong = it.runtime.exec({ ...request, execId: newId(), process: makeProcess(['/nope']) });
     await expect(wrong).rejects.toMatchObject({ code: 'invalid_argument', details: { exitCode: 127 } });
-    expect(readdirSync(join(it.execRoot, 'containers', container, 'exec'))).toEqual([]);
+    await expect.poll(directories).toEqual([]);
   });
 
   test('leaves no file while it runs', async () => {
     const session = await exec(['cat'], { stdin: true });
-    await expect.poll(() => readdirSync(join(it.execRoot, 'containers', container, 'exec'))).toEqual([]);
+    await expect.poll(directories).toEqual([]);
     session.stdin?.end();
     expect(await session.exited).toBe(0);
   });
@@ -134,14 +136,15 @@ needs(
   test('of a daemon that was killed leaves files only while its monitor lives', async () => {
     const session = await exec(['cat'], { stdin: true, terminal: true });
     const directory = join(it.execRoot, 'containers', container, 'exec');
-    const lives = readdirSync(directory);
+    await expect.poll(directories).toHaveLength(1);
+    const lives = directories();
     mkdirSync(join(directory, newId()));
     openRuntime(it.base, it.cgroupParent)[Symbol.dispose]();
-    expect(readdirSync(directory)).toEqual(lives);
+    expect(directories()).toEqual(lives);
     session.kill(9);
     session.stdout.resume();
     expect(await session.exited).toBe(137);
-    expect(readdirSync(directory)).toEqual([]);
+    await expect.poll(directories).toEqual([]);
   });
 
   test('does not wait for children that keep the output open', async () => {
@@ -152,18 +155,24 @@ needs(
   });
 
   test('with a terminal merges the streams, takes a first size and later ones', async () => {
-    const session = await exec(['sh', '-c', 'stty size; read x; stty size >&2'], {
+    const script =
+      'stty size; read x; until [ "$(stty size)" = "30 90" ]; do sleep 0.02; done; stty size >&2';
+    const session = await exec(['sh', '-c', script], {
       stdin: true,
       terminal: true,
       consoleSize: { height: 20, width: 70 },
     });
     expect(session.stderr).toBeNull();
-    const output = text(session.stdout);
-    await sleep(100);
+    let seen = '';
+    session.stdout.on('data', (data: Buffer) => {
+      seen += data.toString();
+    });
+    const over = once(session.stdout, 'end');
+    await expect.poll(() => seen).toContain('20 70');
     session.resize(30, 90);
-    await sleep(100);
     session.stdin?.write('\n');
-    expect((await output).split(/\r?\n/).filter((line) => line !== '')).toEqual(['20 70', '30 90']);
+    await over;
+    expect(seen.split(/\r?\n/).filter((line) => line !== '')).toEqual(['20 70', '30 90']);
     expect(await session.exited).toBe(0);
   });
 

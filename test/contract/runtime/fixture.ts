@@ -1,5 +1,13 @@
-import { execFileSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId } from '../../../daemon/base/ids.ts';
@@ -12,6 +20,7 @@ import type { ConmonStdio } from '../../../runtime/monitor/stdio-channel.ts';
 import { ConmonRuntime } from '../../../runtime/runc/conmon-runtime.ts';
 import type { ConmonRuntimeDeps, LaunchContainer } from '../../../runtime/runc/conmon-runtime.ts';
 import type { OciProcess, OciSpec } from '../../../runtime/runc/spec-types.ts';
+import { until } from '../../support/http.ts';
 
 /** A runtime of its own over a busybox root directory, and everything needed to see what it leaves behind. */
 export interface RuntimeFixture extends AsyncDisposable {
@@ -115,13 +124,21 @@ export function makeRuntime(): RuntimeFixture {
       }
       runtime[Symbol.dispose]();
       for (const directory of cgroupDirectories(layout, cgroupParent)) {
-        if (existsSync(directory)) {
-          execFileSync('rmdir', [directory]);
-        }
+        await until('its cgroup to go', () => removed(directory));
       }
       rmSync(base, { recursive: true, force: true });
     },
   };
+}
+
+/** False while the kernel has not seen the end of all that was in a cgroup. */
+function removed(directory: string): boolean {
+  try {
+    rmdirSync(directory);
+    return true;
+  } catch {
+    return !existsSync(directory);
+  }
 }
 
 /** Everything a channel says, until its end. */

@@ -1,10 +1,11 @@
-import { existsSync, readFileSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newId } from '../../../daemon/base/ids.ts';
 import { identify, isAlive } from '../../../daemon/base/kernel/process.ts';
 import { needs } from '../../support/needs.ts';
+import { processLink, untilCatching } from '../../support/process.ts';
 import { makeRuntime, makeSpec, openRuntime } from './fixture.ts';
 import type { RuntimeFixture } from './fixture.ts';
 
@@ -126,7 +127,7 @@ needs(
 
   test('signal and killAll end a container with 128 + the signal', async () => {
     const first = await it.run(['sh', '-c', 'trap "exit 9" TERM; while :; do sleep 0.05; done']);
-    await sleep(100);
+    await untilCatching(first.init.pid, 15);
     it.runtime.signal(first.init, 15);
     expect((await it.exit(first.id)).exitCode).toBe(9);
     it.runtime.signal(first.init, 15);
@@ -161,7 +162,7 @@ needs(
     expect(Number(stat[5])).toBe(pid);
     const kinds = (): string[] =>
       readdirSync(`/proc/${pid}/fd`).map((fd) =>
-        readlinkSync(`/proc/${pid}/fd/${fd}`)
+        processLink(pid, `fd/${fd}`)
           .replace(/:?\[.*/, '')
           .replace(`${it.execRoot}/containers/${id}`, 'bundle')
           .replace(/^\/sys\/fs\/cgroup\/.*/, 'cgroup'),

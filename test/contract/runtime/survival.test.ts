@@ -101,8 +101,7 @@ needs(
       const id = newId();
       const child = daemon(id, 'sleep 100', 'clean', { BERTH_FAILPOINTS: `runtime.launch.${step}=error(x)` });
       expect((await once(child, 'close'))[0]).toBe(1);
-      await sleep(100);
-      expect(await it.remains()).toEqual([]);
+      await expect.poll(() => it.remains()).toEqual([]);
     },
   );
 

@@ -1,16 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmdirSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -27,6 +16,7 @@ import { readHostFacts } from '../../../runtime/host/facts.ts';
 import { liveHost } from '../../../runtime/host/source.ts';
 import { encodeSpec } from '../../../runtime/runc/spec-json.ts';
 import { DEFAULT_CAPABILITIES, maskOfCapabilities } from '../../../runtime/security/capabilities.ts';
+import { removeCgroup } from '../../support/cleanup.ts';
 import { needs } from '../../support/needs.ts';
 import type { Probe } from '../../support/syscall-prober.ts';
 import { readProbeResults, syscallProber } from '../../support/syscall-prober.ts';
@@ -139,13 +129,8 @@ needs(
 
   afterAll(() => {
     execFileSync('ip', ['netns', 'delete', netns]);
-    // runc made it in every hierarchy; a cgroup goes by rmdir(2) and nothing else.
-    for (const name of ['.', ...readdirSync('/sys/fs/cgroup')]) {
-      const path = join('/sys/fs/cgroup', name, cgroupParent);
-      if (existsSync(path)) {
-        rmdirSync(path);
-      }
-    }
+    // runc made it in every hierarchy.
+    removeCgroup(cgroupParent);
     rmSync(directory, { recursive: true, force: true });
   });
 

@@ -30,7 +30,7 @@ describe('images after SIGKILL', () => {
     await using rig = await ImagesRig.create();
     expect(dies(rig.dataRoot, 'load', failpoint)).toBe(true);
     await rig.restart();
-    expect(readdirSync(join(rig.dataRoot, 'layers'))).toEqual([]);
+    await expect.poll(() => readdirSync(join(rig.dataRoot, 'layers'))).toEqual([]);
     expect(readdirSync(join(rig.dataRoot, 'tmp'))).toEqual([]);
     expect([rig.database.images.all(), rig.database.layers.all()]).toEqual([[], []]);
     await rig.load(tarball);
