@@ -89,7 +89,7 @@ describeEngine(
     test('three services, three networks and two volumes come up, scale and go without a trace', async () => {
       await must('up', '-d', '--scale', 'worker=2');
       await expect.poll(() => engine.daemon.fetch('http://127.0.0.1:8480/')).toBe('shop\n');
-      expect(await must('logs', '--no-color')).toMatch(/worker_2\s+\| worker/);
+      await expect.poll(() => must('logs', '--no-color')).toMatch(/worker_2\s+\| worker/);
 
       await must('up', '-d', '--scale', 'worker=3', '--no-recreate');
       const found = await must(
@@ -102,7 +102,9 @@ describeEngine(
       );
       const [web, www, crew = ''] = found.trim().split('\n');
       expect([web, www, crew.split(' ').length]).toEqual(['10.41.0.80', '10.41.0.80', 3]);
-      expect((await must('exec', '-T', 'web', 'ls', '/data')).trim().split('\n')).toHaveLength(3);
+      await expect
+        .poll(async () => (await must('exec', '-T', 'web', 'ls', '/data')).trim().split('\n'))
+        .toHaveLength(3);
       expect(await must('exec', '-T', 'web', 'grep', ' /cache ', '/proc/mounts')).toMatch(
         / tmpfs .*size=1024k/,
       );
@@ -117,7 +119,7 @@ describeEngine(
       expect(networks.map(({ Name }) => Name).toSorted()).toEqual(['bridge', 'host', 'none']);
       expect(await engine.list()).toEqual([]);
       expect(await engine.http.ok('GET', '/volumes')).toMatchObject({ Volumes: [] });
-    }, 120_000);
+    }, 240_000);
   },
   { alsoNeeds: ['docker-compose'] },
 );

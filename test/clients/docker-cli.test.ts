@@ -178,6 +178,7 @@ describeEngine(
         'trap "exit 7" TERM; echo up; while :; do sleep 0.1; done',
       );
       expect(id).toMatch(/^[0-9a-f]{64}$/);
+      await expect.poll(() => must('logs', 'job')).toBe('up');
       expect(await must('ps', '--format', '{{.Names}} {{.Image}} {{.State}}')).toBe('job busybox running');
       expect(await must('inspect', '--format', '{{.Name}} {{.State.Status}}', 'job')).toBe('/job running');
       expect(await must('exec', 'job', 'echo', 'inside')).toBe('inside');
@@ -323,7 +324,9 @@ describeEngine(
     test('pause, top, update and stats, as people type them', async () => {
       await must('run', '-d', '--name', 'one', 'busybox', 'sleep', '1000');
       await must('run', '-d', '--name', 'two', 'busybox', 'sleep', '1000');
-      expect(await must('top', 'one', '-o', 'pid,args')).toMatch(/^PID +COMMAND\n\d+ +sleep 1000$/);
+      await expect
+        .poll(() => must('top', 'one', '-o', 'pid,args'))
+        .toMatch(/^PID +COMMAND\n\d+ +sleep 1000$/);
       await must('update', '--memory', '64m', '--memory-swap', '64m', '--restart', 'on-failure:2', 'one');
       const fields = '{{.HostConfig.Memory}} {{.HostConfig.RestartPolicy.MaximumRetryCount}}';
       expect(await must('inspect', '--format', fields, 'one')).toBe('67108864 2');
@@ -333,11 +336,10 @@ describeEngine(
         'is paused, unpause the container before exec',
       );
       await must('unpause', 'one');
-      const stats = await must('stats', '--no-stream', '--format', '{{.Name}} {{.PIDs}} {{.MemUsage}}');
-      expect(stats.split('\n').toSorted()).toEqual([
-        expect.stringMatching(/^one 1 \d.* \/ 64MiB$/),
-        expect.stringMatching(/^two 1 \d/),
-      ]);
+      const stats = ['stats', '--no-stream', '--format', '{{.Name}} {{.PIDs}} {{.MemUsage}}'];
+      await expect
+        .poll(async () => (await must(...stats)).split('\n').toSorted())
+        .toEqual([expect.stringMatching(/^one 1 \d.* \/ 64MiB$/), expect.stringMatching(/^two 1 \d/)]);
     });
 
     test('run --init and --network none and host', async () => {

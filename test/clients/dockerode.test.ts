@@ -44,8 +44,9 @@ describeEngine('dockerode', (engine) => {
     stream.on('end', () => out.end());
     expect(String(await readAll(out))).toBe('inside\n');
     expect((await exec.inspect()).ExitCode).toBe(0);
-    const logs = await container.logs({ stdout: true });
-    expect(logs.subarray(8).toString()).toBe('up\n');
+    await expect
+      .poll(async () => (await container.logs({ stdout: true })).subarray(8).toString())
+      .toBe('up\n');
     await container.stop({ t: 0 });
     await container.remove();
     await expect(container.inspect()).rejects.toMatchObject({ statusCode: 404 });

@@ -2,6 +2,7 @@
 import io
 import json
 import sys
+import time
 import docker
 
 client = docker.DockerClient(base_url=sys.argv[1], version=sys.argv[2])
@@ -24,6 +25,8 @@ code, output = container.exec_run(["sh", "-c", "echo $A; exit 3"])
 seen["exec"] = [code, output.decode()]
 code, (out, err) = container.exec_run(["sh", "-c", "echo o; echo e >&2"], demux=True)
 seen["demux"] = [out.decode(), err.decode()]
+while not container.logs():
+    time.sleep(0.05)
 seen["logs"] = container.logs().decode()
 container.stop(timeout=0)
 seen["wait"] = container.wait()["StatusCode"]
@@ -41,7 +44,7 @@ seen["tags"] = sorted(client.images.get("py/copy:1").tags)
 client.images.remove("py/copy:1")
 seen["loaded"] = [tag for loaded in client.images.load(io.BytesIO(saved)) for tag in loaded.tags]
 seen["events"] = [
-    event["Action"] for event in client.events(since=0, until=int(__import__("time").time()) + 1, decode=True,
+    event["Action"] for event in client.events(since=0, until=int(time.time()) + 1, decode=True,
                                                filters={"container": container.id, "event": ["create", "die", "destroy"]})
 ]
 print(json.dumps(seen))

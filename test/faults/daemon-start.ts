@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import type { ContainerInspect } from '../../api/types/container.ts';
+import { kill } from '../support/cleanup.ts';
 import type { TestDaemon } from '../support/daemon.ts';
 import { Attempt, traceOf } from './points.ts';
 import type { Point } from './points.ts';
@@ -38,7 +39,9 @@ export async function killDuringStart(daemon: TestDaemon, point: Point): Promise
   await attempt.step('start again', () => daemon.up());
   await attempt.step('what runs', async () => {
     expect((await inspect(daemon, 'runs')).State).toMatchObject({ Running: true, Pid: pid });
-    expect((await inspect(daemon, 'ended')).State).toMatchObject({ Status: 'exited', ExitCode: 137 });
+    await expect
+      .poll(async () => (await inspect(daemon, 'ended')).State)
+      .toMatchObject({ Status: 'exited', ExitCode: 137 });
     await expect.poll(async () => (await inspect(daemon, 'always')).State.Running).toBe(true);
   });
   await attempt.converged('after the kill');
@@ -70,7 +73,7 @@ async function leave(daemon: TestDaemon): Promise<void> {
   );
   await daemon.kill9();
   for (const pid of pids) {
-    process.kill(pid, 'SIGKILL');
+    kill(pid);
   }
 }
 

@@ -2,12 +2,13 @@ import { expect, test } from 'vitest';
 import { describeEngine, onReference } from '../support/engine.ts';
 import type { Engine } from '../support/engine.ts';
 import { differences } from '../support/oracle.ts';
+import { WAIT_MS } from '../support/patience.ts';
 
 const SEED = Number(process.env['BERTH_SEED'] ?? Date.now() % 1_000_000);
 const ROUNDS = 40;
 const VERBS_AT_A_TIME = 10;
 /** Who has no answer by then hangs: a stop with its time-out and a kill that waits take a few seconds. */
-const ANSWER_TIMEOUT_MS = 20_000;
+const ANSWER_TIMEOUT_MS = WAIT_MS;
 /** None of these verbs is broken by another one at the same time: refused, yes. */
 const ANSWERS = new Set([200, 201, 204, 304, 400, 404, 409]);
 

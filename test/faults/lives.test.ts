@@ -74,7 +74,7 @@ describeEngine('the end and the beginning of a daemon', (engine) => {
       expect([args, said]).toEqual([args, expect.stringMatching(/in use|conflict|both|specified/)]);
       expect((await engine.inspect(id)).State).toMatchObject({ Running: true, Pid: State.Pid });
     }
-    expect(await differences(daemon)).toEqual([]);
+    await expect.poll(() => differences(daemon)).toEqual([]);
     expect((await engine.exec(id, ['echo', 'alive'])).stdout).toBe('alive\n');
   });
 

@@ -6,6 +6,7 @@ import { describeEngine, onReference } from '../support/engine.ts';
 import type { Engine } from '../support/engine.ts';
 import { sleep, until } from '../support/http.ts';
 import { onPath } from '../support/needs.ts';
+import { processFile, processState } from '../support/process.ts';
 
 /** A machine that has run out of something, or whose disks hang. */
 describeEngine('a machine in need', (engine) => {
@@ -13,7 +14,6 @@ describeEngine('a machine in need', (engine) => {
 
   needsLoop(
     'R14: processes that cannot be killed keep their own verbs waiting, and nobody else',
-    { timeout: 90_000 },
     async () => {
       await using disk = new HangingDisk(path.join(engine.daemon.paths.root, 'disk'));
       const stuck = await Promise.all(
@@ -99,6 +99,9 @@ describeEngine('a machine in need', (engine) => {
           await engine.http.ok('POST', `/containers/${id}/kill`);
         }
       }
+      // Whether any of these attempts came that far or not.
+      await engine.http.ok('POST', `/containers/${id}/start`);
+      await engine.http.ok('POST', `/containers/${id}/kill`);
       await engine.untilState(id, 'exited');
       expect(await engine.run(['true'])).toMatchObject({ exitCode: 0 });
     },
@@ -187,12 +190,18 @@ class ProcessLimit implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.lift();
     // Monitors that it started are in there as well.
-    for (const pid of readFileSync(path.join(this.#folder, 'cgroup.procs'), 'utf8')
-      .split('\n')
-      .filter(Boolean)) {
-      writeFileSync(path.join(this.#home, 'cgroup.procs'), pid);
-    }
-    writeFileSync(path.join(this.#home, 'cgroup.procs'), String(this.#pid));
+    const inside = (): string[] =>
+      readFileSync(path.join(this.#folder, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean);
+    await until('all to have left', () => {
+      for (const pid of [...inside(), this.#pid]) {
+        try {
+          writeFileSync(path.join(this.#home, 'cgroup.procs'), String(pid));
+        } catch {
+          // Ended meanwhile.
+        }
+      }
+      return inside().length === 0;
+    });
     rmdirSync(this.#folder);
   }
 }
@@ -205,6 +214,6 @@ function memoryCgroup({ daemon }: Engine): string {
 
 /** State of the first child of a process, as proc(5) has it. */
 function childState(pid: number): string {
-  const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ');
-  return child ? (/\) (\w)/.exec(readFileSync(`/proc/${child}/stat`, 'utf8'))?.[1] ?? '') : '';
+  const [child = ''] = processFile(pid, `task/${pid}/children`).split(' ');
+  return processState(Number(child));
 }

@@ -11,6 +11,9 @@ export interface Point {
   nth: number;
 }
 
+/** Longer than the engine takes from one step to the next. */
+const QUIET_MS = 300;
+
 /** Attempts at one failpoint depend on nothing else, so two daemons share them: one waits while the other computes. */
 const LANES = 2;
 
@@ -145,11 +148,11 @@ const BY_ITSELF = 'database.event.prune';
 /** What is passed by an action and in its wake: of each name the first, second and last passing. */
 export async function traceOf(daemon: TestDaemon, action: () => Promise<unknown>): Promise<Point[]> {
   const file = daemon.paths.failpointTrace;
-  await settled(file);
+  await settled(daemon);
   const before = readTrace(file).length;
   await action();
   // What follows the answer (clean-up after an exit) belongs to it as well.
-  await settled(file);
+  await settled(daemon);
   const trace = readTrace(file)
     .slice(before)
     .filter((name) => name !== BY_ITSELF);
@@ -166,14 +169,22 @@ function readTrace(file: string): string[] {
   return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
 }
 
-async function settled(file: string): Promise<void> {
-  let seen = -1;
+/**
+ * Nothing is under way any more: the oracle finds no difference and, for a while in which neither the daemon nor this
+ * process was held up, the trace has not grown. A daemon that does not run has nothing under way.
+ */
+async function settled(daemon: TestDaemon): Promise<void> {
+  const { failpointTrace } = daemon.paths;
+  if (!daemon.isRunning()) {
+    return;
+  }
+  await remains(daemon);
   await until('the trace to end', async () => {
-    const length = readTrace(file).length;
-    const quiet = length === seen;
-    seen = length;
-    await sleep(300);
-    return quiet;
+    const [length, begun] = [readTrace(failpointTrace).length, performance.now()];
+    await sleep(QUIET_MS);
+    await daemon.http.request('GET', '/_ping');
+    const isHeldUp = performance.now() - begun > 2 * QUIET_MS;
+    return !isHeldUp && readTrace(failpointTrace).length === length;
   });
 }
 

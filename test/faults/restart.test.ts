@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { kill } from '../support/cleanup.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
 import type { Engine } from '../support/engine.ts';
 import { until } from '../support/http.ts';
@@ -20,7 +21,7 @@ describeEngine('a start of the daemon', (engine) => {
     // While it lives, so do the namespace and its interface.
     const inside = spawn('nsenter', [`--net=${NetworkSettings.SandboxKey}`, 'sleep', '600']);
     await daemon.kill9();
-    process.kill(State.Pid, 'SIGKILL');
+    kill(State.Pid);
 
     const step = 'network.close.unplugging';
     const trace = daemon.paths.failpointTrace;
@@ -29,7 +30,7 @@ describeEngine('a start of the daemon', (engine) => {
     inside.kill('SIGKILL');
     await up;
 
-    expect((await engine.inspect(id)).State).toMatchObject({ Status: 'exited', ExitCode: 137 });
+    expect((await engine.untilState(id, 'exited')).State).toMatchObject({ ExitCode: 137 });
     await expect.poll(() => differences(daemon)).toEqual([]);
   });
 

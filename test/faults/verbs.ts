@@ -1,4 +1,5 @@
 import { appendFileSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { constants } from 'node:os';
 import { dirname } from 'node:path';
 import { expect } from 'vitest';
 import type {
@@ -7,8 +8,11 @@ import type {
   ExecInspect,
   LogConfig,
 } from '../../api/types/container.ts';
+import { kill } from '../support/cleanup.ts';
 import { demultiplex, until, type HttpClient } from '../support/http.ts';
 import { LineReceiver } from '../support/log-receivers.ts';
+import { WAIT_MS } from '../support/patience.ts';
+import { untilCatching } from '../support/process.ts';
 import { buildVerbs } from './build-verbs.ts';
 import { fileVerbs } from './file-verbs.ts';
 import { imageVerbs } from './image-verbs.ts';
@@ -110,7 +114,7 @@ export const verbs: readonly Verb[] = [
     act: async (http) => {
       const { State } = await inspect(http);
       if (State.Running) {
-        process.kill(State.Pid, 'SIGKILL');
+        kill(State.Pid);
       }
       await accept(http, 'POST', `/containers/${NAME}/wait`, [200]);
     },
@@ -127,8 +131,12 @@ export const verbs: readonly Verb[] = [
     },
     act: async (http) => {
       for (const { Id } of await http.ok<ContainerSummary[]>('GET', '/containers/json')) {
-        const { State } = await http.ok<ContainerInspect>('GET', `/containers/${Id}/json`);
-        process.kill(State.Pid, 'SIGKILL');
+        const { status, json } = await http.request('GET', `/containers/${Id}/json`);
+        const { State } = json as Partial<ContainerInspect>;
+        // An earlier attempt may have ended it, and be removing it now.
+        if (status === 200 && State?.Running === true) {
+          kill(State.Pid);
+        }
       }
       await until('it to be removed', async () => (await publicView(http)).containers.length === 0);
     },
@@ -328,7 +336,7 @@ const NO_LIMITS = { Memory: 0, MemorySwap: 0, CpuShares: 0 };
 
 /** A command that ends by itself, to its end. */
 async function execute(http: HttpClient, Tty: boolean): Promise<void> {
-  const signal = AbortSignal.timeout(15_000);
+  const signal = AbortSignal.timeout(WAIT_MS);
   const body = { AttachStdout: Tty, Tty, Cmd: ['true'] };
   const made = await http.request('POST', `/containers/${NAME}/exec`, { body, signal });
   expect(made.status, made.text).toBe(201);
@@ -394,6 +402,7 @@ async function startWriter(http: HttpClient, logConfig?: LogConfig): Promise<voi
     HostConfig: { NetworkMode: 'none', LogConfig },
   });
   await accept(http, 'POST', `/containers/${NAME}/start`, [204]);
+  await untilCatching((await inspect(http)).State.Pid, constants.signals.SIGUSR1);
 }
 
 function rotatedFiles(logPath: string): string[] {

@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { expect } from 'vitest';
 import type { ContainerInspect, ContainerSummary } from '../../api/types/container.ts';
 import type { ImageSummary } from '../../api/types/image.ts';
-import { until, type HttpClient } from '../support/http.ts';
+import type { HttpClient } from '../support/http.ts';
+import { WAIT_MS } from '../support/patience.ts';
+import { untilCatching } from '../support/process.ts';
 
 /** The one container that verbs work on. */
 export const NAME = 'victim';
@@ -22,7 +23,7 @@ export const BODY = {
 };
 
 /** Longer than any verb takes, stop with its timeout included: who has no answer by then hangs. */
-const ANSWER_TIMEOUT_MS = 15_000;
+const ANSWER_TIMEOUT_MS = WAIT_MS;
 
 export async function accept(
   http: HttpClient,
@@ -60,14 +61,8 @@ export async function pauseVictim(http: HttpClient): Promise<void> {
   await startVictim(http);
   const { State } = await inspect(http);
   // Frozen before its shell has set the trap, it would not take a stop signal.
-  await until('the trap to be set', () => catches(State.Pid, constants.signals.SIGTERM));
+  await untilCatching(State.Pid, constants.signals.SIGTERM);
   await accept(http, 'POST', `/containers/${NAME}/pause`, [204]);
-}
-
-/** Whether a process has a handler for the signal (proc(5), SigCgt). */
-function catches(pid: number, signal: number): boolean {
-  const mask = /^SigCgt:\s+([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
-  return (BigInt(`0x${mask}`) & (1n << BigInt(signal - 1))) !== 0n;
 }
 
 export async function removeVictim(http: HttpClient): Promise<void> {

@@ -75,7 +75,7 @@ describeEngine(
         }
         await life();
         expect([...plugin.volumes.keys()]).toEqual([]);
-        expect(await differences(engine.daemon)).toEqual([]);
+        await expect.poll(() => differences(engine.daemon)).toEqual([]);
       },
     );
 
@@ -117,7 +117,7 @@ describeEngine(
         await engine.http.ok('DELETE', '/volumes/data?force=1');
         expect([...plugin.volumes.keys()]).toEqual([]);
         await life();
-        expect(await differences(engine.daemon)).toEqual([]);
+        await expect.poll(() => differences(engine.daemon)).toEqual([]);
       },
     );
   },

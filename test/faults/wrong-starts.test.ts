@@ -142,7 +142,7 @@ describeEngine('a start that cannot be', (engine) => {
       }
       await engine.http.ok('POST', `/containers/${Id}/start`);
       expect((await engine.inspect(Id)).State).toMatchObject({ Status: 'running', ExitCode: 0, Error: '' });
-      expect(await differences(engine.daemon)).toEqual([]);
+      await expect.poll(() => differences(engine.daemon)).toEqual([]);
       await engine.remove(Id);
       rmSync(folder, { recursive: true });
     },
@@ -175,7 +175,7 @@ describeEngine('a start that cannot be', (engine) => {
     ]);
     expect(await engine.http.ok('GET', '/volumes')).toMatchObject({ Volumes: [] });
     if (!onReference) {
-      expect(await differences(engine.daemon)).toEqual([]);
+      await expect.poll(() => differences(engine.daemon)).toEqual([]);
     }
     expect((await create('local')).status).toBe(201);
     await engine.http.ok('POST', '/containers/wrong/start');
