@@ -243,6 +243,8 @@ describeEngine('volume plugins', (engine) => {
     expect(listed.Volumes).toMatchObject([{ Name: 'data' }]);
     expect(listed.Warnings).toEqual([expect.stringContaining('no answer within 1 s')]);
     plugin.misbehaviours.clear();
+    // The daemon knows where it was.
+    await expect.poll(async () => (await list()).Warnings ?? []).toEqual([]);
     await plugin.down();
     const [status, text] = await ask('POST', '/volumes/create', { Name: 'more', Driver: DRIVER });
     expect([status, text]).toEqual([503, expect.stringMatching(/ECONNREFUSED|ENOENT/)]);
