@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { errnoOf } from '../daemon/base/errors.ts';
-import { limits } from '../daemon/base/limits.ts';
+import { closeLingering } from './linger.ts';
 
 const STATUS: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
@@ -8,10 +8,7 @@ const STATUS: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
 
-/**
- * Answers what is no request, for the server's `clientError`, and closes. What the client is still sending is taken and
- * dropped for a moment: closed on unread data, a client that writes hears of a broken pipe and never of the answer.
- */
+/** Answers what is no request, for the server's `clientError`, and closes. */
 export function refuseBrokenRequest(error: Error, socket: Duplex): void {
   if (socket.writableEnded) {
     // More of the same, on its way to nowhere.
@@ -22,9 +19,8 @@ export function refuseBrokenRequest(error: Error, socket: Duplex): void {
     return;
   }
   const status = STATUS[errnoOf(error) ?? ''] ?? '400 Bad Request';
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
-  const timer = setTimeout(() => socket.destroy(), limits.brokenRequestLingerMs);
-  socket.once('close', () => clearTimeout(timer));
+  socket.write(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
+  closeLingering(socket);
 }
 
 /** An answer to an earlier request is going out: another one in its middle would be read as part of it. */

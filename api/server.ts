@@ -75,6 +75,10 @@ export function createApi(deps: ApiDeps): Api {
   const handle = app.callback();
 
   const onRequest = (req: IncomingMessage, res: ServerResponse): void => {
+    if (req.socket.writableEnded) {
+      // Behind one that was refused and closed: nobody would hear what became of it, so nothing does.
+      return;
+    }
     // Koa answers its own errors; ours are answered by the first middleware.
     void handle(req, res);
   };

@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Duplex } from 'node:stream';
 import type { Writable } from 'node:stream';
 import type { Socket } from 'node:net';
+import { closeLingering } from '../linger.ts';
 
 /** Name and value in turn, as `writeHead` takes them fastest. */
 export type FlatHeaders = readonly string[];
@@ -62,6 +63,9 @@ export class Reply {
   /** No further request is read from this connection. For answers that do not wait for the end of the body. */
   closeAfter(): void {
     this.#res.shouldKeepAlive = false;
+    const { socket } = this.#req;
+    // What the server calls after the last answer.
+    socket.destroySoon = () => closeLingering(socket);
   }
 
   /** False when the client is gone already. */

@@ -45,8 +45,8 @@ export const limits = {
   requestBodyTimeoutMs: 60_000,
   /** Idle time after which a kept connection is closed. Long, as pooled clients do not expect it to be. */
   connectionIdleMs: 300_000,
-  /** For who sends what is no request: time to read that it was refused. */
-  brokenRequestLingerMs: 1_000,
+  /** For who is still sending when his request is refused: time to read so. */
+  lingerMs: 1_000,
   /** An image manifest, as in the OCI distribution specification. */
   manifestBytesMax: 4 * 1024 * 1024,
   imageConfigBytesMax: 8 * 1024 * 1024,
