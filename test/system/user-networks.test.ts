@@ -50,6 +50,20 @@ describeEngine('networks of users', (engine) => {
     expect(list.map(({ Name }) => Name)).toEqual(['blue']);
   });
 
+  test('inspect: takes verbose, and finds a network in its scope only', async () => {
+    await create({ Name: 'blue' });
+    const plain = await inspect('blue');
+    const statuses = [];
+    for (const query of ['verbose=1', 'scope=local', 'verbose=true&scope=local', 'scope=swarm']) {
+      const answer = await engine.http.request('GET', `/networks/blue?${query}`);
+      statuses.push(answer.status);
+      if (answer.status === 200) {
+        expect(answer.json).toEqual(plain);
+      }
+    }
+    expect(statuses).toEqual([200, 200, 200, 404]);
+  });
+
   test.each([
     [{ Name: 'bridge' }, 403],
     [{ Name: '' }, 400],
