@@ -2,6 +2,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { ProgressMessage, RegistryAuth } from '../../../api/types/image.ts';
 import { FaultProxy } from '../../support/fault-proxy.ts';
+import { until } from '../../support/http.ts';
 import { imageTar } from '../../support/images.ts';
 import { collect, ImagesRig } from '../../support/images-rig.ts';
 import { needs } from '../../support/needs.ts';
@@ -113,6 +114,24 @@ needs('docker-registry')('push', () => {
     const messages = await push('to');
     expect(said(messages).filter((text) => text.startsWith('Mounted from from'))).toHaveLength(2);
     expect((await get('to/manifests/1')).status).toBe(200);
+  });
+
+  it('goes on with the layers it began with when the image is removed meanwhile', async () => {
+    await tag('removed');
+    let goOn: (() => void) | undefined;
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    proxy.plan = ({ method }) => (method === 'POST' ? { kind: 'hold', until: held } : undefined);
+    const pushed = push('removed');
+    await until('the upload', () => proxy.seen.some(({ method }) => method === 'POST'));
+    await rig.images.remove('app:1', { force: true, noprune: false });
+    await rig.images.remove(`${proxy.address}/removed:1`, { force: true, noprune: false });
+    goOn?.();
+    expect((await pushed).at(-1)?.aux).toMatchObject({ Tag: '1' });
+    expect((await get('removed/manifests/1')).status).toBe(200);
+    // The push was the last that needed them.
+    expect(rig.database.layers.all()).toEqual([]);
   });
 
   it('without a tag gives all of them', async () => {
