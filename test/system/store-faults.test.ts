@@ -158,6 +158,9 @@ describeEngine(
       const database = new Database(path.join(dataRoot, 'berth.db'));
       database.prepare('DELETE FROM containers WHERE id = ?').run(lost.id);
       database.close();
+      engine.daemon.arm('containers.sweep.directory=sigkill');
+      await expect(engine.daemon.up()).rejects.toThrow();
+      engine.daemon.arm('');
       await engine.daemon.up();
       expect(readdirSync(path.join(dataRoot, 'containers'))).toEqual([]);
       const quarantine = path.join(dataRoot, 'quarantine');
