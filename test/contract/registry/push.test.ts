@@ -180,8 +180,8 @@ needs('docker-registry')('push', () => {
     await tag('cancelled');
     const leaving = new AbortController();
     let release!: () => void;
-    const until = new Promise<void>((resolve) => (release = resolve));
-    proxy.plan = ({ method }) => (method === 'PATCH' ? { kind: 'hold', until } : undefined);
+    const released = new Promise<void>((resolve) => (release = resolve));
+    proxy.plan = ({ method }) => (method === 'PATCH' ? { kind: 'hold', until: released } : undefined);
     const pushing = push('cancelled', { signal: leaving.signal });
     await expect.poll(() => proxy.seen.some(({ method }) => method === 'PATCH')).toBe(true);
     leaving.abort(new Error('client hung up'));
