@@ -79,12 +79,8 @@ describeEngine(
       },
     );
 
-    test.skipIf(onReference).each([
-      ['volume.plugin.create', '/containers/create?name=victim'],
-      ['volume.plugin.created', '/containers/create?name=victim'],
-      ['database.volumemaking.remove', '/containers/create?name=victim'],
-      ['volume.create.row', '/volumes/create'],
-    ])('R1: killed at %s of %s, it leaves no volume that nobody knows', async (point, path) => {
+    /** The daemon is killed there while it makes a volume. */
+    const dieAt = async (point: string, path: string): Promise<void> => {
       engine.daemon.arm(`${point}=sigkill@1`);
       const body = {
         Image: 'busybox:latest',
@@ -96,6 +92,16 @@ describeEngine(
       await engine.http.request('POST', path, { body }).catch(() => undefined);
       await engine.daemon.ended();
       engine.daemon.arm('');
+    };
+
+    test.skipIf(onReference).each([
+      ['volume.plugin.create', '/containers/create?name=victim'],
+      ['volume.plugin.created', '/containers/create?name=victim'],
+      ['database.volumemaking.add', '/containers/create?name=victim'],
+      ['database.volumemaking.remove', '/containers/create?name=victim'],
+      ['volume.create.row', '/volumes/create'],
+    ])('R1: killed at %s of %s, it leaves no volume that nobody knows', async (point, path) => {
+      await dieAt(point, path);
       // A plugin that is away is asked again.
       await plugin.down();
       await engine.daemon.up();
@@ -104,6 +110,23 @@ describeEngine(
       await expect.poll(() => differences(engine.daemon)).toEqual([]);
       expect(await engine.list()).toEqual([]);
     });
+
+    test.skipIf(onReference)(
+      'R1: killed again at volume.plugin.unmake, it goes on the time after',
+      async () => {
+        await dieAt('volume.plugin.created', '/containers/create?name=victim');
+        expect([...plugin.volumes.keys()]).toHaveLength(1);
+        engine.daemon.arm('volume.plugin.unmake=sigkill@1');
+        // It may die before it is ready, or after.
+        await engine.daemon.up().catch(() => undefined);
+        await engine.daemon.ended();
+        engine.daemon.arm('');
+        await engine.daemon.up();
+        await expect.poll(() => [...plugin.volumes.keys()]).toEqual([]);
+        await expect.poll(() => differences(engine.daemon)).toEqual([]);
+        expect(await engine.list()).toEqual([]);
+      },
+    );
 
     test.skipIf(onReference).each(POINTS.filter((point) => point.startsWith('volume.')))(
       'R1: failing at %s, it leaves nothing mounted and can go on',
