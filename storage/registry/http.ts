@@ -3,9 +3,9 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { pipeline } from 'node:stream';
 import type { Readable } from 'node:stream';
-import { rootCertificates } from 'node:tls';
 import { EngineError, errnoOf } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
+import { authorities, authoritiesContext } from './authorities.ts';
 import type { RegistryCertificates } from './certificates.ts';
 
 /** How a host is trusted. */
@@ -94,11 +94,10 @@ function failureOf(what: string, error: Error, signal: AbortSignal): EngineError
 }
 
 function tlsOf({ ca, cert, key, verified }: Trust): object {
-  return {
-    rejectUnauthorized: verified,
-    ...(ca.length > 0 && { ca: [...rootCertificates, ...ca] }),
-    ...(cert && key && { cert, key }),
-  };
+  if (ca.length === 0 && cert === undefined) {
+    return { rejectUnauthorized: verified, secureContext: authoritiesContext() };
+  }
+  return { rejectUnauthorized: verified, ca: [...authorities(), ...ca], ...(cert && key && { cert, key }) };
 }
 
 /** The whole body as text. Throws resource_exhausted past `bytesMax`. */
