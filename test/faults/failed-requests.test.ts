@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TestDaemon } from '../support/daemon.ts';
-import { needs } from '../support/needs.ts';
+import { needsEngine } from '../support/needs.ts';
 import { Attempt, Lanes } from './points.ts';
 import type { Point } from './points.ts';
 import { publicView } from './victim.ts';
@@ -22,15 +22,7 @@ const IN_EACH_WAY: ReadonlySet<string> = new Set(['create', 'start', 'stop', 're
  * be left that only its next start would sweep, a refused verb must have had no effect, and the same verb must work
  * once the cause is gone.
  */
-needs(
-  'root',
-  'runc',
-  'conmon',
-  'nft',
-  'ip',
-  'busybox',
-  'built',
-)('a step that fails', () => {
+needsEngine()('a step that fails', () => {
   let lanes: Lanes;
   let failures = 0;
   let found = 0;

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TestDaemon } from '../support/daemon.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { sleep } from '../support/http.ts';
-import { needs } from '../support/needs.ts';
+import { needsEngine } from '../support/needs.ts';
 import { Attempt, Lanes } from './points.ts';
 import type { Point } from './points.ts';
 import { killDuringStart, startPoints } from './daemon-start.ts';
@@ -37,15 +37,7 @@ const OUT_OF_REACH: ReadonlySet<string> = new Set([
  * kills itself there does the verb, a new daemon starts on what is left, the oracle must find nothing lost and nothing
  * leaked, and the verb tried again must succeed.
  */
-needs(
-  'root',
-  'runc',
-  'conmon',
-  'nft',
-  'ip',
-  'busybox',
-  'built',
-)('kill -9 at each failpoint', () => {
+needsEngine()('kill -9 at each failpoint', () => {
   let lanes: Lanes;
   const killedAt = new Set<string>();
   let verbsDone = 0;

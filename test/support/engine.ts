@@ -10,7 +10,7 @@ import type {
 } from '../../api/types/container.ts';
 import { TestDaemon, type TestDaemonOptions } from './daemon.ts';
 import { demultiplex, until, type HttpClient, type Output } from './http.ts';
-import { needs, type Requirement } from './needs.ts';
+import { needs, needsEngine, type Requirement } from './needs.ts';
 import { differences } from './oracle.ts';
 import { isRuntime } from './process.ts';
 import { ServiceDaemon } from './service.ts';
@@ -161,9 +161,7 @@ export function describeEngine(
 ): void {
   const engine = new Engine();
   const { alsoNeeds = [] } = options;
-  const suite = onReference
-    ? needs('root', 'dockerd', ...alsoNeeds)
-    : needs('root', 'runc', 'conmon', 'nft', 'ip', 'busybox', 'built', ...alsoNeeds);
+  const suite = onReference ? needs('root', 'dockerd', ...alsoNeeds) : needsEngine(...alsoNeeds);
   suite(title, () => {
     beforeAll(() => engine.up(options));
     afterEach(() => engine.removeAll());

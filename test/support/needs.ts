@@ -77,6 +77,11 @@ export function needs(...requirements: Requirement[]): (title: string, body: () 
   };
 }
 
+/** As `needs`, with all that the built engine itself takes. */
+export function needsEngine(...more: Requirement[]): ReturnType<typeof needs> {
+  return needs('root', 'runc', 'conmon', 'nft', 'ip', 'busybox', 'built', ...more);
+}
+
 /** True where an executable of this name is on the PATH or in the system's sbin folders. */
 export function onPath(name: string): boolean {
   const folders = [...(process.env['PATH'] ?? '').split(':'), '/usr/sbin', '/sbin'];

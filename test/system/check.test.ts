@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngine, Engine, onReference } from '../support/engine.ts';
 import { busyboxImageTar, imageTar } from '../support/images.ts';
-import { needs } from '../support/needs.ts';
+import { needsEngine } from '../support/needs.ts';
 import { differences } from '../support/oracle.ts';
 import { damages, type Root } from '../support/store-damages.ts';
 import { tar } from '../support/tar.ts';
@@ -103,15 +103,7 @@ async function clean(engine: Engine, root: Root): Promise<void> {
 
 const NOTHING = /^\S+: nothing is damaged\n$/;
 
-needs(
-  'root',
-  'runc',
-  'conmon',
-  'nft',
-  'ip',
-  'busybox',
-  'built',
-)('a store damaged on purpose', () => {
+needsEngine()('a store damaged on purpose', () => {
   const engine = new Engine();
   let root: Root;
   beforeAll(async () => {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Engine, onReference } from '../support/engine.ts';
 import { busyboxImageTar } from '../support/images.ts';
-import { needs } from '../support/needs.ts';
+import { needsEngine } from '../support/needs.ts';
 import { differences } from '../support/oracle.ts';
 import { tar } from '../support/tar.ts';
 
@@ -62,15 +62,7 @@ class SmallDisk {
   }
 }
 
-needs(
-  'root',
-  'runc',
-  'conmon',
-  'nft',
-  'ip',
-  'busybox',
-  'built',
-)('a disk that is full', () => {
+needsEngine()('a disk that is full', () => {
   const engine = new Engine();
   let disk: SmallDisk;
   let keeper = '';
