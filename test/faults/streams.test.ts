@@ -1,22 +1,17 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { describeEngine, onReference } from '../support/engine.ts';
 import type { Engine } from '../support/engine.ts';
 import type { Hijacked } from '../support/http.ts';
 import { demultiplex, until } from '../support/http.ts';
 import { descriptorCounts, descriptorGrowth, differences } from '../support/oracle.ts';
+import { residentBytes } from '../support/process.ts';
 
 /** BERTH_TEST_LOOPS=10 makes 10,000 of what is 1,000 here. */
 const LOOPS = Number(process.env['BERTH_TEST_LOOPS'] ?? 1);
 const MIB = 1024 * 1024;
 const BIG = 100 * MIB;
-
-function residentBytes(engine: Engine): number {
-  const status = readFileSync(`/proc/${engine.daemon.pid}/status`, 'utf8');
-  return Number(/^VmRSS:\s*(\d+) kB$/m.exec(status)?.[1]) * 1024;
-}
 
 async function execStream(engine: Engine, id: string, Cmd: string[], stdin = true): Promise<Hijacked> {
   const { Id } = await engine.http.ok<{ Id: string }>('POST', `/containers/${id}/exec`, {
@@ -65,10 +60,10 @@ describeEngine('streams', (engine) => {
       await visit(100);
       await expect.poll(() => differences(engine.daemon)).toEqual([]);
       const before = descriptorCounts(engine.daemon);
-      const memory = residentBytes(engine);
+      const memory = residentBytes(engine.daemon.pid);
       await visit(1000 * LOOPS);
       await expect.poll(() => descriptorGrowth(before, engine.daemon)).toEqual({});
-      expect(residentBytes(engine) - memory).toBeLessThan(48 * MIB);
+      expect(residentBytes(engine.daemon.pid) - memory).toBeLessThan(48 * MIB);
       expect((await engine.exec(id, ['echo', 'alive'])).stdout).toBe('alive\n');
     },
   );

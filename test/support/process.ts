@@ -26,6 +26,11 @@ export function processLink(pid: number, link: string): string {
   }
 }
 
+/** Bytes of memory that a process has in RAM; NaN when it is gone. */
+export function residentBytes(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(processFile(pid, 'status'))?.[1]) * 1024;
+}
+
 /** The letter of proc(5): `S`, `D`, `T`, `Z`; empty when it is gone. */
 export function processState(pid: number): string {
   return /\) (\w)/.exec(processFile(pid, 'stat'))?.[1] ?? '';

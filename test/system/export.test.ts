@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { expect, test } from 'vitest';
 import type { ContainerChange } from '../../api/types/container.ts';
@@ -8,6 +7,7 @@ import { descriptorCounts, descriptorGrowth } from '../support/oracle.ts';
 import { busyboxImageTar } from '../support/images.ts';
 import { tar } from '../support/tar.ts';
 import { untar } from '../support/untar.ts';
+import { residentBytes } from '../support/process.ts';
 
 const CHANGE =
   'echo x > /etc/new; rm /etc/group; echo y >> /etc/passwd; mkdir -p /n/m; touch /n/m/o; rm -r /base/gone;' +
@@ -139,9 +139,4 @@ function begin(socketPath: string, id: string): Promise<{ destroy(): void }> {
     sent.once('error', reject);
     sent.end();
   });
-}
-
-function residentBytes(pid: number): number {
-  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return Number(kilobytes) * 1024;
 }

@@ -1,6 +1,5 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
-import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { describeEngine, onReference } from '../../support/engine.ts';
 import type { Engine } from '../../support/engine.ts';
@@ -8,6 +7,7 @@ import type { Hijacked } from '../../support/http.ts';
 import { until } from '../../support/http.ts';
 import { descriptorCounts, descriptorGrowth } from '../../support/oracle.ts';
 import { WAIT_MS } from '../../support/patience.ts';
+import { residentBytes } from '../../support/process.ts';
 
 /** BERTH_TEST_LOOPS=10 does ten times as many of everything. */
 const LOOPS = Number(process.env['BERTH_TEST_LOOPS'] ?? 1);
@@ -42,11 +42,6 @@ function pour(socket: Socket): void {
   more();
 }
 
-function residentBytes(engine: Engine): number {
-  const status = readFileSync(`/proc/${engine.daemon.pid}/status`, 'utf8');
-  return Number(/^VmRSS:\s*(\d+) kB$/m.exec(status)?.[1]) * 1024;
-}
-
 /** The slowest of the pings sent while `action` goes on, in milliseconds. */
 async function slowestPing(engine: Engine, action: () => Promise<unknown>): Promise<number> {
   const pinging = new AbortController();
@@ -71,25 +66,25 @@ describeEngine('exhaustion', (engine) => {
   test.runIf(!onReference)(
     'class 25: a body that is larger than allowed is refused before it is read',
     async () => {
-      const before = residentBytes(engine);
+      const before = residentBytes(engine.daemon.pid);
       for (const length of [4 * MIB + 1, 2 ** 31, 2 ** 33, Number.MAX_SAFE_INTEGER]) {
         const head = post('/containers/create', `Content-Length: ${length}`);
         const answer = await send(engine, head, () => undefined);
         expect(answer).toMatch(/^HTTP\/1\.1 400 .*request body is larger than/s);
       }
-      expect(residentBytes(engine) - before).toBeLessThan(32 * MIB);
+      expect(residentBytes(engine.daemon.pid) - before).toBeLessThan(32 * MIB);
     },
   );
 
   test.runIf(!onReference)(
     'class 25: a string without an end is cut off, by every route that reads JSON',
     async () => {
-      const before = residentBytes(engine);
+      const before = residentBytes(engine.daemon.pid);
       for (const path of ['/containers/create', '/volumes/create', '/containers/x/exec', '/exec/x/start']) {
         const answer = await send(engine, post(path, 'Transfer-Encoding: chunked'), pour);
         expect([path, answer.slice(0, 12)]).toEqual([path, 'HTTP/1.1 400']);
       }
-      expect(residentBytes(engine) - before).toBeLessThan(64 * MIB);
+      expect(residentBytes(engine.daemon.pid) - before).toBeLessThan(64 * MIB);
     },
   );
 
@@ -218,10 +213,10 @@ describeEngine('exhaustion', (engine) => {
       };
       await resize(20);
       const before = descriptorCounts(engine.daemon);
-      const memory = residentBytes(engine);
+      const memory = residentBytes(engine.daemon.pid);
       await resize(1000 * LOOPS);
       await expect.poll(() => descriptorGrowth(before, engine.daemon)).toEqual({});
-      expect(residentBytes(engine) - memory).toBeLessThan(48 * MIB);
+      expect(residentBytes(engine.daemon.pid) - memory).toBeLessThan(48 * MIB);
       for (const size of ['h=99999999999&w=1', 'h=-1&w=1', 'h=&w=']) {
         const { status } = await engine.http.request('POST', `/containers/${id}/resize?${size}`);
         expect([size, status]).toEqual([size, 400]);
