@@ -28,7 +28,8 @@ export interface BaseImage {
 const PACKAGES = (
   'systemd systemd-sysv dbus udev kmod linux-image-cloud-amd64 initramfs-tools ' +
   'ca-certificates runc conmon nftables iproute2 procps tini ' +
-  'openssh-server busybox-static curl netbase python3 git libstdc++6 xz-utils bzip2 zstd'
+  'openssh-server busybox-static curl netbase python3 git libstdc++6 xz-utils bzip2 zstd ' +
+  'e2fsprogs xfsprogs'
 ).split(' ');
 /** Counted up when the code below makes something else of the same lists. */
 const RECIPE = 1;
