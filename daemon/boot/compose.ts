@@ -41,7 +41,7 @@ import { Registries } from '../registry/registries.ts';
 import { System } from '../system/system.ts';
 import type { SystemDeps } from '../system/system.ts';
 import { Volumes } from '../volumes/volumes.ts';
-import type { VolumesDeps } from '../volumes/volumes.ts';
+import type { VolumesDeps } from '../volumes/context.ts';
 import { reloadAttributes } from './config/reload.ts';
 import type { Config } from './config/settings.ts';
 import { readSeccompDefault } from './seccomp-default.ts';

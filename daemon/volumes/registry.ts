@@ -1,0 +1,79 @@
+import type { VolumeRow, VolumeTable } from '../../storage/database/rows.ts';
+import { notFound } from '../base/errors.ts';
+import type { EngineError } from '../base/errors.ts';
+import type { EventDraft, Journal } from '../events/journal-types.ts';
+import { draft } from './events.ts';
+import { LOCAL_DRIVER } from './local-driver.ts';
+
+/** The rows of all volumes, in memory and on disk. Each change is one transaction with the event that tells of it. */
+export class VolumeRegistry {
+  readonly #journal: Journal;
+  readonly #table: VolumeTable;
+  readonly #rows = new Map<string, VolumeRow>();
+
+  constructor({ journal, table }: { journal: Journal; table: VolumeTable }) {
+    this.#journal = journal;
+    this.#table = table;
+  }
+
+  restore(): void {
+    for (const row of this.#table.all()) {
+      this.#rows.set(row.name, row);
+    }
+  }
+
+  all(): VolumeRow[] {
+    return [...this.#rows.values()];
+  }
+
+  find(name: string): VolumeRow | undefined {
+    return this.#rows.get(name);
+  }
+
+  /** Throws not_found. */
+  get(name: string): VolumeRow {
+    const row = this.#rows.get(name);
+    if (row === undefined) {
+      throw noSuchVolume(name);
+    }
+    return row;
+  }
+
+  /** `alongside` runs in the same transaction. */
+  add(row: VolumeRow, options: { durable: boolean }, alongside: () => void): void {
+    this.#commit(draft(row, 'create'), options, () => {
+      this.#table.insert(row);
+      alongside();
+    });
+    this.#rows.set(row.name, row);
+  }
+
+  remove(row: VolumeRow): void {
+    this.#commit(draft(row, 'destroy'), { durable: true }, () => {
+      this.#table.remove(row.name);
+    });
+    this.#rows.delete(row.name);
+  }
+
+  /** Of one whose row the database does not have: its transaction failed. */
+  forget(name: string): void {
+    this.#rows.delete(name);
+  }
+
+  /** No more than the event: who uses a volume is in the containers' rows. */
+  tell(name: string, action: 'mount' | 'unmount', attributes: Record<string, string>): void {
+    const driver = this.#rows.get(name)?.driver ?? LOCAL_DRIVER;
+    this.#commit(draft({ name, driver }, action, attributes), { durable: false });
+  }
+
+  #commit(event: EventDraft, options: { durable: boolean }, change?: () => void): void {
+    this.#journal.commit((emit) => {
+      change?.();
+      emit(event);
+    }, options);
+  }
+}
+
+export function noSuchVolume(name: string): EngineError {
+  return notFound(`get ${name}: no such volume`);
+}
