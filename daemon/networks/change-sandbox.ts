@@ -49,7 +49,7 @@ export async function connectSandbox(
   const endpoint = takeEndpoint(wanted, ownerOf(request));
   rollback.defer('addresses', () => giveAddresses(endpoint.network, endpoint.addresses));
 
-  const name = interfaceName(context, endpoint.network, kernel.interfaceNames(containerId));
+  const name = interfaceName(context, endpoint, kernel.interfaceNames(containerId));
   const attachment = attachmentOf(context, endpoint, name);
   await inKernel(request, networkName, () => kernel.plug(containerId, attachment));
   rollback.defer('interface', () => kernel.unplug(containerId, endpoint.id));
@@ -214,5 +214,3 @@ function movePorts(
   );
   return portMap(checked.ports.ports, taken);
 }
-
-/** The first of eth0, eth1, ... that is not there. */

@@ -3,6 +3,8 @@ import type { SandboxRequest } from '../containers/ports.ts';
 import { EngineError, invalidArgument } from '../base/errors.ts';
 import { parseIp } from '../base/ip.ts';
 import type { IpAddress } from '../base/ip.ts';
+import { endpointOptions, isPlain } from './endpoint-options.ts';
+import type { EndpointOptions } from './endpoint-options.ts';
 import { gatewayOf } from './gateway.ts';
 import { parseExtraHosts } from './hosts.ts';
 import type { ExtraHost } from './hosts.ts';
@@ -22,6 +24,7 @@ export interface WantedEndpoint {
   mac: Buffer | undefined;
   /** Asked for; at most one of each family. */
   addresses: IpAddress[];
+  options: EndpointOptions;
 }
 
 /** A request that makes sense, in the engine's terms. */
@@ -78,6 +81,7 @@ export function wantedEndpoint(network: Network, settings: EndpointSettings, mac
     settings,
     mac: macOf(network, settings, mac),
     addresses: isUserDefined(network) ? askedAddresses(network, settings) : refuseInBuiltIn(settings),
+    options: askedOptions(network, settings),
   };
 }
 
@@ -101,13 +105,23 @@ function wantedEndpoints(
       );
     }
   }
-  return asked
+  const wanted = asked
     .toSorted(
       (a, b) => rank(a.network, main) - rank(b.network, main) || (a.network.name < b.network.name ? -1 : 1),
     )
     .map(({ network, settings }) =>
       wantedEndpoint(network, settings, network === main ? request.macAddress : undefined),
     );
+  refuseSameName(wanted);
+  return wanted;
+}
+
+function refuseSameName(endpoints: readonly WantedEndpoint[]): void {
+  const names = endpoints.flatMap(({ options }) => options.interfaceName ?? []);
+  const twice = names.find((name, place) => names.indexOf(name) !== place);
+  if (twice !== undefined) {
+    throw invalidArgument(`invalid endpoint settings: two endpoints ask for the interface name "${twice}"`);
+  }
 }
 
 function rank(network: Network, main: Network): number {
@@ -134,11 +148,17 @@ function macOf(network: Network, settings: EndpointSettings, wide: string | unde
   return mac;
 }
 
-function askedAddresses(network: Network, { IPAMConfig, DriverOpts }: EndpointSettings): IpAddress[] {
-  refuseDriverOptions(DriverOpts);
-  if (isGiven(IPAMConfig?.LinkLocalIPs)) {
-    throw invalidArgument('invalid endpoint settings: LinkLocalIPs are not supported yet');
+function askedOptions(network: Network, settings: EndpointSettings): EndpointOptions {
+  const options = endpointOptions(settings);
+  if (!isPlain(options) && (network.name === 'host' || network.name === 'none')) {
+    throw invalidArgument(
+      `invalid endpoint settings: LinkLocalIPs, DriverOpts: in network ${network.name} there is no interface for them`,
+    );
   }
+  return options;
+}
+
+function askedAddresses(network: Network, { IPAMConfig }: EndpointSettings): IpAddress[] {
   return [
     ...askedAddress(network, IPAMConfig?.IPv4Address, network.pool?.subnet),
     ...askedAddress(network, IPAMConfig?.IPv6Address, network.pool6?.subnet),
@@ -167,8 +187,8 @@ function askedAddress(
 
 /** What only user-defined networks can do. */
 function refuseInBuiltIn(settings: EndpointSettings): [] {
-  const { IPv4Address, IPv6Address, LinkLocalIPs } = settings.IPAMConfig ?? {};
-  if (isGiven(IPv4Address) || isGiven(IPv6Address) || isGiven(LinkLocalIPs)) {
+  const { IPv4Address, IPv6Address } = settings.IPAMConfig ?? {};
+  if (isGiven(IPv4Address) || isGiven(IPv6Address)) {
     throw invalidArgument('user specified IP address is supported on user defined networks only');
   }
   if (isGiven(settings.Aliases)) {
@@ -177,14 +197,7 @@ function refuseInBuiltIn(settings: EndpointSettings): [] {
   if (isGiven(settings.Links)) {
     throw invalidArgument('links are only supported for user-defined networks');
   }
-  refuseDriverOptions(settings.DriverOpts);
   return [];
-}
-
-function refuseDriverOptions(options: EndpointSettings['DriverOpts']): void {
-  if (options && Object.keys(options).length > 0) {
-    throw invalidArgument('EndpointsConfig: DriverOpts is not supported yet');
-  }
 }
 
 function isGiven(value: string | readonly string[] | null | undefined): boolean {

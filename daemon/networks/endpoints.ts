@@ -6,6 +6,7 @@ import { formatIp, isIpv4, parseIp } from '../base/ip.ts';
 import type { InterfaceAddress, IpAddress } from '../base/ip.ts';
 import { macOfAddress, subnetSize } from '../base/ipv4.ts';
 import type { WantedEndpoint } from './check-request.ts';
+import type { EndpointOptions } from './endpoint-options.ts';
 import { lowestFree, lowestFree6 } from './ipam.ts';
 import { formatMac } from './mac.ts';
 import { hasMacs, isUserDefined } from './network.ts';
@@ -18,6 +19,7 @@ export interface Endpoint {
   network: Network;
   addresses: InterfaceAddress[];
   mac: Buffer;
+  options: EndpointOptions;
   /** As stored and shown. */
   settings: EndpointSettings;
 }
@@ -49,12 +51,14 @@ export function takeEndpoint(wanted: WantedEndpoint, owner: EndpointOwner): Endp
     network,
     addresses: taken,
     mac,
+    options: wanted.options,
     settings: {
       ...bareEndpoint(network.id, id),
       ...shownAddresses(network, taken),
       MacAddress: hasMacs(network) ? formatMac(mac) : '',
+      DriverOpts: settings.DriverOpts ?? null,
+      IPAMConfig: settings.IPAMConfig ?? (isUserDefined(network) ? {} : null),
       ...(isUserDefined(network) && {
-        IPAMConfig: settings.IPAMConfig ?? {},
         Links: settings.Links ?? null,
         Aliases: settings.Aliases ?? null,
         DNSNames: dnsNames(settings, owner),

@@ -97,10 +97,7 @@ async function openNetworks(
       : [];
   rollback.defer('host ports', () => allocator.give(ports));
 
-  const interfaces = interfaceNames(
-    context,
-    taken.map(({ network }) => network),
-  );
+  const interfaces = interfaceNames(context, taken);
   const plan = {
     attachments: taken.map((endpoint, place) => attachmentOf(context, endpoint, interfaces[place] ?? '')),
     gateways: gatewaysThrough(gateway?.network),

@@ -43,8 +43,19 @@ export interface SandboxInterface {
   /** In the sandbox: `eth0`, ... */
   name: string;
   addresses: readonly InterfaceAddress[];
+  /** Of the link alone: it has these too, and nobody routes to them. */
+  linkLocal: readonly InterfaceAddress[];
+  settings: readonly InterfaceSetting[];
   mac: Buffer;
   mtu: number;
+}
+
+/** `net.<protocol>.<group>.<interface>.<name> = value` of sysctl(8), in the sandbox. */
+export interface InterfaceSetting {
+  protocol: string;
+  group: string;
+  name: string;
+  value: string;
 }
 
 /** The kind of interface that stands on a link of the host. */

@@ -1,5 +1,5 @@
 import type { Sandbox, SandboxRequest } from '../containers/ports.ts';
-import { EngineError, errorText, internal, invalidArgument } from '../base/errors.ts';
+import { EngineError, conflict, errorText, internal, invalidArgument } from '../base/errors.ts';
 import { formatIp } from '../base/ip.ts';
 import type { IpAddress } from '../base/ip.ts';
 import type { Logger } from '../base/log.ts';
@@ -65,13 +65,29 @@ export function driverOf({ drivers }: SandboxContext, network: Network): Network
 }
 
 export function attachmentOf(context: SandboxContext, endpoint: Endpoint, name: string): Attachment {
-  const { id: endpointId, network, addresses, mac } = endpoint;
+  const { id: endpointId, network, addresses, mac, options } = endpoint;
+  const { linkLocal, settings } = options;
   const driver = driverOf(context, network);
-  return driver.attachment(network, { endpointId, name, addresses, mac, mtu: driver.mtu(network) });
+  const mtu = driver.mtu(network);
+  return driver.attachment(network, { endpointId, name, addresses, linkLocal, settings, mac, mtu });
 }
 
-/** The first free name for an interface in this network: `eth0`, `eth1`, or as its options say. */
-export function interfaceName(context: SandboxContext, network: Network, taken: readonly string[]): string {
+/**
+ * The name that an endpoint asks for (throws conflict when it is taken), else the first free one of its network:
+ * `eth0`, `eth1`, or as the network's options say.
+ */
+export function interfaceName(
+  context: SandboxContext,
+  { network, options }: Pick<Endpoint, 'network' | 'options'>,
+  taken: readonly string[],
+): string {
+  const asked = options.interfaceName;
+  if (asked !== undefined) {
+    if (taken.includes(asked)) {
+      throw conflict(`network ${network.name}: the container has an interface ${asked} already`);
+    }
+    return asked;
+  }
   const prefix = driverOf(context, network).interfacePrefix(network);
   let number = 0;
   while (taken.includes(`${prefix}${number}`)) {
@@ -80,11 +96,14 @@ export function interfaceName(context: SandboxContext, network: Network, taken: 
   return `${prefix}${number}`;
 }
 
-/** Names for the interfaces in these networks, in their order. */
-export function interfaceNames(context: SandboxContext, networks: readonly Network[]): string[] {
-  const names: string[] = [];
-  networks.forEach((network) => names.push(interfaceName(context, network, names)));
-  return names;
+/** Names for the interfaces of these endpoints, in their order; those that were asked for are nobody else's. */
+export function interfaceNames(context: SandboxContext, endpoints: readonly Endpoint[]): string[] {
+  const taken = endpoints.flatMap(({ options }) => options.interfaceName ?? []);
+  return endpoints.map((endpoint) => {
+    const name = endpoint.options.interfaceName ?? interfaceName(context, endpoint, taken);
+    taken.push(name);
+    return name;
+  });
 }
 
 /** Whether published ports come in through this network. */

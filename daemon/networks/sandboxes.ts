@@ -149,7 +149,15 @@ export class Sandboxes implements NetworkSandboxes {
         return [];
       }
       const endpointId = endpoint.EndpointID ?? '';
-      const iface = { endpointId, name: '', addresses: [], mac: Buffer.alloc(6), mtu: 0 };
+      const iface = {
+        endpointId,
+        name: '',
+        addresses: [],
+        linkLocal: [],
+        settings: [],
+        mac: Buffer.alloc(6),
+        mtu: 0,
+      };
       const attachment = driverOf(this.#context, network).attachment(network, iface);
       return 'bridge' in attachment ? [{ endpointId, bridge: attachment.bridge }] : [];
     });

@@ -9,9 +9,20 @@ export interface SandboxInterface {
   /** In the sandbox: `eth0`, ... */
   name: string;
   addresses: readonly InterfaceAddress[];
+  /** Of the link alone: it has these too, and nobody routes to them. */
+  linkLocal: readonly InterfaceAddress[];
+  settings: readonly InterfaceSetting[];
   mac: Buffer;
   /** 0 = as the parent has it. */
   mtu: number;
+}
+
+/** `net.<protocol>.<group>.<interface>.<name> = value` of sysctl(8), in the sandbox. */
+export interface InterfaceSetting {
+  protocol: string;
+  group: string;
+  name: string;
+  value: string;
 }
 
 /** A link of the host that others, macvlan or ipvlan, stand on. */

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import type { Clock } from '../../daemon/base/clock.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { isIpv4 } from '../../daemon/base/ip.ts';
@@ -15,6 +14,7 @@ import { FlowForgetter } from './flow-forgetter.ts';
 import { switchOnForwarding } from './forwarding.ts';
 import { Firewall } from './firewall.ts';
 import { hostSubnets } from './host-subnets.ts';
+import { needsTuning, tuneInterface } from './interface-settings.ts';
 import { LinkRemover } from './link-remover.ts';
 import { NetlinkSocket } from './netlink-socket.ts';
 import { NameSockets } from './name-sockets.ts';
@@ -162,7 +162,7 @@ export class KernelNetwork {
           this.#plug(attachment, masters[place] ?? 0, { index: FIRST_INDEX + place, namespaceFd });
         });
       });
-      this.#allowIpv6(id, plan.attachments);
+      this.#tune(id, plan.attachments);
       failpoint('network.open.address');
       inside.request(id, [
         rtnetlink.setLinkUp(rtnetlink.LOOPBACK_INDEX),
@@ -204,7 +204,7 @@ export class KernelNetwork {
       this.#plug(attachment, master, { index: 0, namespaceFd });
     });
     try {
-      this.#allowIpv6(id, [attachment]);
+      this.#tune(id, [attachment]);
       using inside = this.#namespaces.open(id);
       const link = findLink(inside, iface.name);
       failpoint('network.connect.address');
@@ -350,17 +350,10 @@ export class KernelNetwork {
     }
   }
 
-  /** Namespaces are born without IPv6; interfaces of networks that have it get it, and listen to no router. */
-  #allowIpv6(id: string, attachments: readonly Attachment[]): void {
-    const wanted = attachments.filter(({ iface }) => iface.addresses.some(({ address }) => !isIpv4(address)));
+  #tune(id: string, attachments: readonly Attachment[]): void {
+    const wanted = attachments.map(({ iface }) => iface).filter(needsTuning);
     if (wanted.length > 0) {
-      this.#namespaces.enter(id, () => {
-        for (const { iface } of wanted) {
-          const folder = `/proc/sys/net/ipv6/conf/${iface.name}`;
-          writeFileSync(`${folder}/accept_ra`, '0');
-          writeFileSync(`${folder}/disable_ipv6`, '0');
-        }
-      });
+      this.#namespaces.enter(id, () => wanted.forEach(tuneInterface));
     }
   }
 }
@@ -369,6 +362,7 @@ function addressesOf({ iface }: Attachment): IpAddress[] {
   return iface.addresses.map(({ address }) => address);
 }
 
-function configure(index: number, { addresses }: SandboxInterface): NetlinkRequest[] {
-  return [...addresses.map((address) => rtnetlink.newAddress(index, address)), rtnetlink.setLinkUp(index)];
+function configure(index: number, { addresses, linkLocal }: SandboxInterface): NetlinkRequest[] {
+  const all = [...addresses, ...linkLocal];
+  return [...all.map((address) => rtnetlink.newAddress(index, address)), rtnetlink.setLinkUp(index)];
 }

@@ -209,7 +209,8 @@ function rules(family: Family, table: string): string {
   chain inside {
     iifname . ${family} daddr @homes accept comment "its own bridge, by far the most"
     ${family} daddr ${loopback} drop comment "not for containers"
-    iifname @internal ${UNROUTED[family]} drop comment "internal"
+    iifname @internal ${OF_THE_LINK[family]} accept comment "of the link, if it is bridged: forward tells"
+    iifname @internal drop comment "internal"
     fib daddr type local accept comment "the host itself"
     ${family} daddr @subnets drop comment "no way to other bridges"
   }
@@ -241,5 +242,11 @@ function rules(family: Family, table: string): string {
 }`;
 }
 
-/** What an interface needs of the link itself, wherever it may go: neighbour discovery, and nothing in IPv4. */
-const UNROUTED = { ip: '', ip6: 'ip6 daddr != { fe80::/10, ff00::/8 }' } as const;
+/**
+ * What neighbours in a bridge say to each other beside the bridge's subnets: link-local addresses, and IPv6's neighbour
+ * discovery. The host's own IPv4 link-local addresses are as closed as its others.
+ */
+const OF_THE_LINK = {
+  ip: 'ip daddr 169.254.0.0/16 fib daddr type != local',
+  ip6: 'ip6 daddr { fe80::/10, ff00::/8 }',
+} as const;

@@ -349,6 +349,31 @@ describeEngine(
       await must('run', '--rm', '--network', 'host', 'busybox', 'true');
     });
 
+    test.runIf(!onReference)(
+      'run, network connect: --link-local-ip, --driver-opt, --gw-priority',
+      async () => {
+        await must('network', 'create', 'one');
+        await must('network', 'create', 'two');
+        const lan = 'driver-opt=com.docker.network.endpoint.ifname=lan0';
+        await must(
+          ...['run', '--detach', '--name', 'links', '--network', `name=one,link-local-ip=169.254.7.1,${lan}`],
+          ...['busybox', 'sleep', '100'],
+        );
+        const settings = 'com.docker.network.endpoint.sysctls=net.ipv4.conf.IFNAME.log_martians=1';
+        await must(
+          ...['network', 'connect', '--link-local-ip', '169.254.8.1', '--gw-priority', '5'],
+          ...['--driver-opt', settings, 'two', 'links'],
+        );
+        const addresses = await must('exec', 'links', 'ip', '-o', 'addr');
+        expect(addresses).toMatch(/lan0 +inet 169\.254\.7\.1\/16 /);
+        expect(addresses).toMatch(/eth0 +inet 169\.254\.8\.1\/16 /);
+        expect(await must('exec', 'links', 'ip', 'route')).toMatch(/^default via \S+ dev eth0/m);
+        expect(await must('exec', 'links', 'cat', '/proc/sys/net/ipv4/conf/eth0/log_martians')).toBe('1');
+        await must('rm', '--force', 'links');
+        await must('network', 'rm', 'one', 'two');
+      },
+    );
+
     test.runIf(!onReference)('run: at the oldest API version', async () => {
       const old = execFile('docker', ['run', '--rm', 'busybox', 'sh', '-c', 'echo old; exit 2'], {
         env: { ...environment(), DOCKER_API_VERSION: '1.24' },

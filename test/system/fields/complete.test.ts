@@ -11,6 +11,8 @@ import { leavesOf } from './schema-leaves.ts';
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'NetworkingConfig.EndpointsConfig.IPAMConfig.IPv4Address': 'test/system/fields/endpoints.test.ts',
   'NetworkingConfig.EndpointsConfig.IPAMConfig.IPv6Address': 'test/system/fields/endpoints.test.ts',
+  'NetworkingConfig.EndpointsConfig.IPAMConfig.LinkLocalIPs': 'test/system/fields/endpoints.test.ts',
+  'NetworkingConfig.EndpointsConfig.DriverOpts': 'test/system/fields/endpoints.test.ts',
   'NetworkingConfig.EndpointsConfig.GwPriority': 'test/system/fields/endpoints.test.ts',
   'NetworkingConfig.EndpointsConfig.Aliases': 'test/system/name-service.test.ts',
   'NetworkingConfig.EndpointsConfig.Links': 'test/system/name-service.test.ts',
@@ -38,8 +40,6 @@ const WITHOUT_ROW: Readonly<Record<string, string>> = {
   'HostConfig.IOMaximumIOps': WINDOWS,
   'HostConfig.IOMaximumBandwidth': WINDOWS,
   'HostConfig.StorageOpt': 'refused: overlayfs without project quotas limits nothing',
-  'NetworkingConfig.EndpointsConfig.IPAMConfig.LinkLocalIPs': 'refused: not supported',
-  'NetworkingConfig.EndpointsConfig.DriverOpts': 'refused: no driver takes any',
   'NetworkingConfig.EndpointsConfig.NetworkID': ANSWER,
   'NetworkingConfig.EndpointsConfig.EndpointID': ANSWER,
   'NetworkingConfig.EndpointsConfig.Gateway': ANSWER,

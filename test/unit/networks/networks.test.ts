@@ -132,7 +132,11 @@ describe('checkRequest()', () => {
       'network-scoped alias is supported only for containers in user',
     ],
     [{ endpoints: { bridge: { Links: ['db'] } } }, 'links are only supported for user-defined networks'],
-    [{ endpoints: { bridge: { DriverOpts: { a: 'b' } } } }, 'DriverOpts is not supported yet'],
+    [{ endpoints: { bridge: { DriverOpts: { a: 'b' } } } }, 'DriverOpts: option "a" is not supported'],
+    [
+      { networkMode: 'none', endpoints: { none: { IPAMConfig: { LinkLocalIPs: ['169.254.1.1'] } } } },
+      'in network none there is no interface',
+    ],
     [{ macAddress: '02:42:0a:00:00:0g' }, 'invalid MAC address "02:42:0a:00:00:0g"'],
     [{ macAddress: '01:00:5e:00:00:01' }, 'not the address of a single interface'],
     [
