@@ -354,16 +354,13 @@ describeEngine(
       async () => {
         await must('network', 'create', 'one');
         await must('network', 'create', 'two');
-        const lan = 'driver-opt=com.docker.network.endpoint.ifname=lan0';
-        await must(
-          ...['run', '--detach', '--name', 'links', '--network', `name=one,link-local-ip=169.254.7.1,${lan}`],
-          ...['busybox', 'sleep', '100'],
-        );
+        const endpoint =
+          'name=one,link-local-ip=169.254.7.1,driver-opt=com.docker.network.endpoint.ifname=lan0';
+        const container = ['--detach', '--name', 'links', 'busybox', 'sleep', '100'];
+        await must('run', '--network', endpoint, ...container);
         const settings = 'com.docker.network.endpoint.sysctls=net.ipv4.conf.IFNAME.log_martians=1';
-        await must(
-          ...['network', 'connect', '--link-local-ip', '169.254.8.1', '--gw-priority', '5'],
-          ...['--driver-opt', settings, 'two', 'links'],
-        );
+        const more = ['--link-local-ip', '169.254.8.1', '--driver-opt', settings];
+        await must('network', 'connect', '--gw-priority', '5', ...more, 'two', 'links');
         const addresses = await must('exec', 'links', 'ip', '-o', 'addr');
         expect(addresses).toMatch(/lan0 +inet 169\.254\.7\.1\/16 /);
         expect(addresses).toMatch(/eth0 +inet 169\.254\.8\.1\/16 /);
