@@ -37,11 +37,15 @@ export function logDefaultsOf({ logDriver, logOpts }: Config): LogDefaults {
 
 export function networkOptionsOf(config: Config, instance: Instance): NetworkOptions {
   return {
-    bridge: instance.bridge ?? 'berth0',
+    hasDefaultNetwork: instance.hasDefaultNetwork,
+    bridge: instance.bridge,
     isForeignBridge: instance.isForeignBridge,
     interfacePrefix: instance.interfacePrefix,
     ...(config.bip !== '' && { bip: config.bip }),
     ...(config.fixedCidr !== '' && { fixedCidr: config.fixedCidr }),
+    ...(config.defaultGateway !== '' && { defaultGateway: config.defaultGateway }),
+    ...(config.defaultGatewayV6 !== '' && { defaultGatewayV6: config.defaultGatewayV6 }),
+    networkDefaults: config.defaultNetworkOpts,
     mtu: config.mtu,
     icc: config.icc,
     masquerade: config.ipMasq,

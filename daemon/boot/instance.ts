@@ -7,8 +7,9 @@ import type { Config } from './config/settings.ts';
  * configuration, so that several daemons share a host without meeting, and a sweep knows what is whose.
  */
 export interface Instance {
-  /** Bridge of the default network; null = there is no such network. */
-  bridge: string | null;
+  /** Bridge of the default network, if there is to be one. */
+  bridge: string;
+  hasDefaultNetwork: boolean;
   /** True when the bridge is somebody else's and only used. */
   isForeignBridge: boolean;
   nftTable: string;
@@ -42,7 +43,8 @@ export function instanceOf(config: Config): Instance {
   const { instance, dataRoot, execRoot } = config;
   const suffix = instance === '' ? '' : `-${instance}`;
   return {
-    bridge: config.bridge === 'none' ? null : config.bridge || bridgeName(instance),
+    bridge: config.bridge === 'none' || config.bridge === '' ? bridgeName(instance) : config.bridge,
+    hasDefaultNetwork: config.bridge !== 'none',
     isForeignBridge: config.bridge !== '' && config.bridge !== 'none',
     nftTable: instance === '' ? 'berth' : `berth_${instance.replaceAll('-', '_')}`,
     interfacePrefix: interfacePrefix(instance),

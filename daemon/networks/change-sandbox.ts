@@ -3,7 +3,7 @@ import { EngineError, invalidArgument } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { Rollback } from '../base/rollback.ts';
 import type { CheckedRequest } from './check-request.ts';
-import { addressesOf, dnsNames, giveAddresses, takeEndpoint } from './endpoints.ts';
+import { addressesOf, dnsNames, giveAddresses, routersOf, takeEndpoint } from './endpoints.ts';
 import { gatewayOf } from './gateway.ts';
 import { isUserDefined } from './network.ts';
 import type { Network } from './network.ts';
@@ -11,7 +11,6 @@ import type { PublishedPort } from './ports.ts';
 import {
   attachmentOf,
   check,
-  gatewaysThrough,
   inKernel,
   interfaceName,
   isWayIn,
@@ -32,6 +31,7 @@ export async function connectSandbox(
   const { kernel, log, defaultNetwork } = context;
   const { containerId } = request;
   const checked = check(context, request);
+  context.registry.find(networkName);
   const wanted = checked.endpoints.find(({ network }) => network.name === networkName);
   if (wanted === undefined || live.netnsPath === null || live.endpoints['none'] !== undefined) {
     throw invalidArgument(
@@ -147,7 +147,7 @@ function lead(context: SandboxContext, request: SandboxRequest, from: Sandbox, t
   const way = gatewayName(to);
   if (way !== gatewayName(from)) {
     failpoint('network.connect.route');
-    kernel.route(containerId, gatewaysThrough(way === null ? undefined : registry.lookUp(way)));
+    kernel.route(containerId, routersOf(way === null ? undefined : to.endpoints[way]));
     kernel.unpublish(publishedPorts(from));
     kernel.publish(publishedPorts(to));
   }

@@ -37,8 +37,8 @@ export interface CheckedRequest {
 }
 
 export interface CheckContext {
-  /** Throws not_found. */
-  find: (ref: string) => Network;
+  /** Throws not_found. undefined = the default network, where there is none. */
+  find: (ref: string) => Network | undefined;
   /** Host address of published ports that name none, for the network that they go through. */
   bindingAddress: (network: Network | undefined) => string;
   resolver: ResolverSettings;
@@ -90,18 +90,19 @@ function wantedEndpoints(
   find: CheckContext['find'],
 ): WantedEndpoint[] {
   const main = find(['', 'default'].includes(request.networkMode) ? 'bridge' : request.networkMode);
-  const asked = Object.entries(request.endpoints).map(([ref, settings]) => ({
-    network: find(ref),
-    settings,
-  }));
-  if (asked.length === 0 && main.isBuiltIn) {
+  const asked = Object.entries(request.endpoints).flatMap(([ref, settings]) => {
+    const network = find(ref);
+    return network === undefined ? [] : [{ network, settings }];
+  });
+  if (asked.length === 0 && main?.isBuiltIn === true) {
     asked.push({ network: main, settings: {} });
   }
-  const isAlone = main.name === 'host' || main.name === 'none';
+  const mode = main?.name ?? 'default';
+  const isAlone = mode === 'host' || mode === 'none';
   for (const { network } of asked) {
     if (network !== main && (isAlone || network.name === 'host' || network.name === 'none')) {
       throw invalidArgument(
-        `EndpointsConfig: network "${network.name}": a container in the ${main.name} network cannot be connected to it`,
+        `EndpointsConfig: network "${network.name}": a container in the ${mode} network cannot be connected to it`,
       );
     }
   }
@@ -124,7 +125,7 @@ function refuseSameName(endpoints: readonly WantedEndpoint[]): void {
   }
 }
 
-function rank(network: Network, main: Network): number {
+function rank(network: Network, main: Network | undefined): number {
   return network === main ? 0 : 1;
 }
 

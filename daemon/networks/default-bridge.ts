@@ -1,8 +1,11 @@
 import { EngineError, invalidArgument, isEngineError } from '../base/errors.ts';
+import { formatAnySubnet, isIpv4, isSubnet4, parseIp } from '../base/ip.ts';
+import type { AnySubnet, IpAddress } from '../base/ip.ts';
 import { contains, formatSubnet, overlaps, parseCidr, subnetSize } from '../base/ipv4.ts';
 import type { Subnet } from '../base/ipv4.ts';
 import { overlaps6, parseCidr6 } from '../base/ipv6.ts';
 import type { Subnet6 } from '../base/ipv6.ts';
+import { containsAny } from './ipam-config.ts';
 import { BUILT_IN_SUPPLIES, freeSubnet, freeSubnet6 } from './ipam.ts';
 import type { AddressPool, AddressPool6, SubnetSupply, SubnetSupply6 } from './ipam.ts';
 import type { NetworkOptions } from './options.ts';
@@ -24,7 +27,7 @@ export function chooseBridgePool(options: {
 }): AddressPool {
   if (options.bip !== undefined) {
     const { address, subnet } = cidrOption('bip', options.bip);
-    if (address === subnet.base || address === subnet.base + subnetSize(subnet) - 1) {
+    if (!isHost(address, subnet)) {
       throw invalidArgument(`bip "${options.bip}": not an address of a host in its subnet`);
     }
     return withRange({ subnet, gateway: address }, options.fixedCidr);
@@ -60,6 +63,30 @@ export function chooseBridgePool6(options: {
 
 export function poolOf6(subnet: Subnet6, gateway = subnet.base + 1n): AddressPool6 {
   return { subnet, gateway, range: subnet };
+}
+
+/**
+ * Another host of the pool's subnet, through which containers are to route. Throws invalid_argument naming the option.
+ */
+export function routerIn<T extends AddressPool | AddressPool6>(option: string, text: string, pool: T): T {
+  const router = parseIp(text);
+  if (
+    router === undefined ||
+    !containsAny(pool.subnet, router) ||
+    router === pool.gateway ||
+    !isHost(router, pool.subnet)
+  ) {
+    throw invalidArgument(
+      `${option} "${text}": not an address of another host in the bridge's subnet ${formatAnySubnet(pool.subnet)}`,
+    );
+  }
+  return { ...pool, router, reserved: new Set([router]) };
+}
+
+/** Neither a network's own address nor its broadcast. */
+function isHost(address: IpAddress, subnet: AnySubnet): boolean {
+  const isLast = isIpv4(address) && isSubnet4(subnet) && address === subnet.base + subnetSize(subnet) - 1;
+  return address !== subnet.base && !isLast;
 }
 
 function firstFree(supplies: readonly SubnetSupply[], used: readonly Subnet[]): Subnet {

@@ -86,6 +86,11 @@ export function addressesOf(endpoint: EndpointSettings): InterfaceAddress[] {
   });
 }
 
+/** Who routes for a stored endpoint: at most one of each family. */
+export function routersOf(endpoint: EndpointSettings | undefined): IpAddress[] {
+  return [endpoint?.Gateway, endpoint?.IPv6Gateway].flatMap((text) => parseIp(text ?? '') ?? []);
+}
+
 /** Names that an endpoint answers to in its network, each once. */
 export function dnsNames({ Aliases }: Pick<EndpointSettings, 'Aliases'>, owner: EndpointOwner): string[] {
   const names = [owner.containerName, ...(Aliases ?? []), shortId(owner.containerId), owner.hostname];
@@ -130,11 +135,11 @@ function shownAddresses(network: Network, addresses: readonly InterfaceAddress[]
     if (isIpv4(address)) {
       shown.IPAddress = formatIp(address);
       shown.IPPrefixLen = prefixLength;
-      shown.Gateway = spec.internal || pool === undefined ? '' : formatIp(pool.gateway);
+      shown.Gateway = spec.internal || pool === undefined ? '' : formatIp(pool.router ?? pool.gateway);
     } else {
       shown.GlobalIPv6Address = formatIp(address);
       shown.GlobalIPv6PrefixLen = prefixLength;
-      shown.IPv6Gateway = spec.internal || pool6 === undefined ? '' : formatIp(pool6.gateway);
+      shown.IPv6Gateway = spec.internal || pool6 === undefined ? '' : formatIp(pool6.router ?? pool6.gateway);
     }
   }
   return shown;

@@ -8,6 +8,9 @@ import type { AddressPool, AddressPool6 } from './ipam.ts';
 
 /** IPAM.Config of a network: from the client's text to pools. Pure; errors name field and value, in moby's words. */
 
+/** Auxiliary addresses that mean something to bridges: whom containers route through in place of the bridge itself. */
+export const ROUTER_KEYS = { ipv4: 'DefaultGatewayIPv4', ipv6: 'DefaultGatewayIPv6' } as const;
+
 /** Prefix lengths of subnets that hold a network, a gateway and containers. */
 const PREFIX = { ipv4: { min: 8, max: 30 }, ipv6: { min: 16, max: 126 } } as const;
 

@@ -9,7 +9,10 @@ import type { Subnet6 } from '../base/ipv6.ts';
 /** Which IPv4 addresses a network may give out. Pure. */
 export interface AddressPool {
   subnet: Subnet;
+  /** Of a bridge: its own address. */
   gateway: number;
+  /** Whom containers route through, where it is another host in there. */
+  router?: number;
   /** Where containers' addresses come from: the subnet or a part of it. */
   range: Subnet;
   /** Addresses of things that are no containers. */
@@ -20,6 +23,7 @@ export interface AddressPool {
 export interface AddressPool6 {
   subnet: Subnet6;
   gateway: bigint;
+  router?: bigint;
   range: Subnet6;
   reserved?: ReadonlySet<bigint>;
 }

@@ -1,7 +1,9 @@
 import type { IpamConfig, NetworkCreateRequest } from '../../api/types/system.ts';
 import { EngineError, internal, invalidArgument, notFound, notImplemented } from '../base/errors.ts';
+import { parseIpv4 } from '../base/ipv4.ts';
+import { parseIpv6 } from '../base/ipv6.ts';
 import { refuseOperatorFields } from './config-networks.ts';
-import { ipamConfigs, poolOf, pool6Of } from './ipam-config.ts';
+import { ROUTER_KEYS, ipamConfigs, poolOf, pool6Of } from './ipam-config.ts';
 import type { AddressPool, AddressPool6 } from './ipam.ts';
 import type { NetworkSpec } from './network.ts';
 
@@ -71,7 +73,7 @@ function refuseSwarm(request: NetworkCreateRequest): void {
 }
 
 /** The pools of a specification whose subnets are complete. One that is only held for others gives out nothing. */
-export function poolsOf(spec: NetworkSpec): { pool?: AddressPool; pool6?: AddressPool6 } {
+export function poolsOf(spec: NetworkSpec, driver: string): { pool?: AddressPool; pool6?: AddressPool6 } {
   if (spec.configOnly === true) {
     return {};
   }
@@ -81,7 +83,16 @@ export function poolsOf(spec: NetworkSpec): { pool?: AddressPool; pool6?: Addres
   }));
   const pool = pools.find(({ four }) => four !== undefined)?.four;
   const pool6 = pools.find(({ six }) => six !== undefined)?.six;
-  return { ...(pool && { pool }), ...(pool6 && { pool6 }) };
+  const router = driver === 'bridge' ? parseIpv4(auxiliary(spec, ROUTER_KEYS.ipv4)) : undefined;
+  const router6 = driver === 'bridge' ? parseIpv6(auxiliary(spec, ROUTER_KEYS.ipv6)) : undefined;
+  return {
+    ...(pool && { pool: { ...pool, ...(router !== undefined && { router }) } }),
+    ...(pool6 && { pool6: { ...pool6, ...(router6 !== undefined && { router: router6 }) } }),
+  };
+}
+
+function auxiliary({ ipam }: NetworkSpec, key: string): string {
+  return ipam.config.map(({ AuxiliaryAddresses }) => AuxiliaryAddresses?.[key] ?? '').join('');
 }
 
 /** A specification as it came from the database. Throws internal when the row does not hold one. */

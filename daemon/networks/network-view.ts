@@ -1,6 +1,7 @@
 import type { IpamConfig, NetworkInspect } from '../../api/types/system.ts';
 import { formatNano } from '../base/clock.ts';
-import { formatAnySubnet, formatIp } from '../base/ip.ts';
+import { formatAnySubnet, formatIp, isIpv4 } from '../base/ip.ts';
+import { ROUTER_KEYS } from './ipam-config.ts';
 import type { Network, NetworkMember } from './network.ts';
 
 /** A network as clients see it. Pure. `options` are those the engine itself decided, for built-in networks. */
@@ -57,12 +58,15 @@ function memberView({ endpoint }: NetworkMember, name: string): NetworkInspect['
 function builtInConfig({ pool, pool6 }: Network): IpamConfig[] {
   return [pool, pool6]
     .filter((each) => each !== undefined)
-    .map(({ subnet, range, gateway }) => {
+    .map(({ subnet, range, gateway, router }) => {
       const isPart = range.base !== subnet.base || range.prefixLength !== subnet.prefixLength;
       return {
         Subnet: formatAnySubnet(subnet),
         ...(isPart ? { IPRange: formatAnySubnet(range) } : {}),
         Gateway: formatIp(gateway),
+        ...(router !== undefined && {
+          AuxiliaryAddresses: { [ROUTER_KEYS[isIpv4(router) ? 'ipv4' : 'ipv6']]: formatIp(router) },
+        }),
       };
     });
 }

@@ -87,7 +87,10 @@ export class Networks {
     if (registry.has(name)) {
       throw conflict(`network with name ${name} already exists`);
     }
-    const spec = driver === undefined ? asked : this.#withSubnets(driver.accept(asked, registry.all()));
+    const spec =
+      driver === undefined
+        ? asked
+        : this.#withSubnets(driver.accept(this.#withDefaults(asked, driver), registry.all()));
     const id = newId();
     const createdNano = clock.nowNano();
     const network = newNetwork({
@@ -97,7 +100,7 @@ export class Networks {
       createdNano,
       isBuiltIn: false,
       spec,
-      ...poolsOf(spec),
+      ...poolsOf(spec, driver?.name ?? CONFIG_DRIVER),
     });
     await using rollback = new Rollback(log, { network: name });
     registry.add(network);
@@ -170,6 +173,10 @@ export class Networks {
       // The network is gone for everybody; the next start takes the rest away.
       log.error({ network: network.name, err: error }, 'a removed network left something behind');
     }
+  }
+
+  #withDefaults(spec: NetworkSpec, { name }: NetworkDriver): NetworkSpec {
+    return { ...spec, options: { ...this.#deps.options.networkDefaults[name], ...spec.options } };
   }
 
   /** The subnets that nobody asked for by name, chosen; those that were, checked against all others. */

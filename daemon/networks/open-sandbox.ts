@@ -4,13 +4,12 @@ import { newId } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import { Rollback } from '../base/rollback.ts';
 import type { CheckedRequest } from './check-request.ts';
-import { giveAddresses, takeEndpoint } from './endpoints.ts';
+import { giveAddresses, routersOf, takeEndpoint } from './endpoints.ts';
 import { gatewayOf } from './gateway.ts';
 import { hostsFileOfHost, resolveHostGateway } from './hosts.ts';
 import { formatResolvConf, hostResolver } from './resolv.ts';
 import {
   attachmentOf,
-  gatewaysThrough,
   inKernel,
   interfaceNames,
   ipsOf,
@@ -100,7 +99,7 @@ async function openNetworks(
   const interfaces = interfaceNames(context, taken);
   const plan = {
     attachments: taken.map((endpoint, place) => attachmentOf(context, endpoint, interfaces[place] ?? '')),
-    gateways: gatewaysThrough(gateway?.network),
+    gateways: routersOf(gateway?.settings),
   };
   const networkNames = taken.map(({ network }) => network.name).join(', ');
   const netnsPath = inKernel(request, networkNames, () => kernel.open(containerId, plan));

@@ -3,6 +3,8 @@ import type { SubnetSupply, SubnetSupply6 } from './ipam.ts';
 
 /** What the configuration says about networks; names of keys as dockerd's where it has them. */
 export interface NetworkOptions {
+  /** False: who asks for the default network has none. */
+  hasDefaultNetwork: boolean;
   /** Interface of the default network, at most 15 bytes. */
   bridge: string;
   /** That interface is the administrator's: its addresses are used and stay. */
@@ -13,6 +15,9 @@ export interface NetworkOptions {
   bip?: string;
   /** Part of the subnet that containers get addresses from. */
   fixedCidr?: string;
+  /** Whom containers of the default network route through; undefined = the bridge. */
+  defaultGateway?: string;
+  defaultGatewayV6?: string;
   /** Containers of the default network have IPv6 addresses too. */
   ipv6: boolean;
   /** Their subnet; undefined = the first free one of `addressPools6`. */
@@ -30,12 +35,15 @@ export interface NetworkOptions {
   addressPools: readonly SubnetSupply[];
   /** The same for IPv6; empty = unique local ones of the engine's own. */
   addressPools6: readonly SubnetSupply6[];
+  /** By driver: options of networks that say nothing else. */
+  networkDefaults: Readonly<Record<string, Readonly<Record<string, string>>>>;
   dns: readonly string[];
   dnsSearch: readonly string[];
   dnsOpts: readonly string[];
 }
 
 export const defaultNetworkOptions: NetworkOptions = {
+  hasDefaultNetwork: true,
   bridge: 'berth0',
   isForeignBridge: false,
   interfacePrefix: 'berth',
@@ -46,6 +54,7 @@ export const defaultNetworkOptions: NetworkOptions = {
   ip: '0.0.0.0',
   addressPools: BUILT_IN_SUPPLIES,
   addressPools6: [],
+  networkDefaults: {},
   dns: [],
   dnsSearch: [],
   dnsOpts: [],

@@ -6,6 +6,7 @@ import type { Logger } from '../base/log.ts';
 import { BUILT_IN_NETWORKS, newNetwork } from './network.ts';
 import type { BuiltInName, Network, NetworkMember } from './network.ts';
 import { poolsOf, readSpec } from './network-spec.ts';
+import type { NetworkOptions } from './options.ts';
 
 const DRIVERS = { bridge: 'bridge', host: 'host', none: 'null' } as const satisfies Record<
   BuiltInName,
@@ -24,17 +25,25 @@ export class NetworkRegistry {
   readonly #byId = new Map<string, Network>();
   readonly #byName = new Map<string, Network>();
 
-  constructor(deps: { meta: MetaTable; table: Pick<NetworkTable, 'all'>; clock: Clock; log: Logger }) {
+  constructor(deps: {
+    meta: MetaTable;
+    table: Pick<NetworkTable, 'all'>;
+    options: Pick<NetworkOptions, 'hasDefaultNetwork'>;
+    clock: Clock;
+    log: Logger;
+  }) {
     this.#meta = deps.meta;
     const load = (name: BuiltInName): Network => this.#builtIn(name, deps.clock);
     this.builtIn = { bridge: load('bridge'), host: load('host'), none: load('none') };
     for (const name of BUILT_IN_NETWORKS) {
-      this.add(this.builtIn[name]);
+      if (name !== 'bridge' || deps.options.hasDefaultNetwork) {
+        this.add(this.builtIn[name]);
+      }
     }
     for (const row of deps.table.all()) {
       try {
         const spec = readSpec(row.spec);
-        this.add(newNetwork({ ...row, spec, isBuiltIn: false, ...poolsOf(spec) }));
+        this.add(newNetwork({ ...row, spec, isBuiltIn: false, ...poolsOf(spec, row.driver) }));
       } catch (error) {
         // One bad row stops nobody.
         deps.log.error(

@@ -45,7 +45,7 @@ export function check(
 ): CheckedRequest {
   const { registry, options } = context;
   return checkRequest(request, {
-    find: (ref) => registry.find(ref),
+    find: (ref) => (isDefaultName(ref) && !registry.has('bridge') ? undefined : registry.find(ref)),
     bindingAddress: (network) =>
       (network && driverOf(context, network).bindingAddress(network)) ?? options.ip,
     resolver: {
@@ -54,6 +54,11 @@ export function check(
       options: [...options.dnsOpts],
     },
   });
+}
+
+/** What the default network is called; there may be none (`bridge: none`). */
+export function isDefaultName(ref: string): boolean {
+  return ref === 'bridge' || ref === 'default';
 }
 
 export function driverOf({ drivers }: SandboxContext, network: Network): NetworkDriver {
@@ -146,11 +151,6 @@ export function ownerOf(request: SandboxRequest): EndpointOwner {
 
 export function ipsOf({ addresses }: Pick<Endpoint, 'addresses'>): IpAddress[] {
   return addresses.map(({ address }) => address);
-}
-
-/** The routers of the network that is the way out. */
-export function gatewaysThrough(network: Network | undefined): IpAddress[] {
-  return [network?.pool?.gateway, network?.pool6?.gateway].filter((address) => address !== undefined);
 }
 
 /** A failure of the kernel in words that name container and network. */

@@ -3,11 +3,11 @@ import { failpoint } from '../base/failpoint.ts';
 import { limits } from '../base/limits.ts';
 import { Turns } from '../base/turns.ts';
 import { connectSandbox, disconnectSandbox, renameSandbox } from './change-sandbox.ts';
-import { addressesOf, giveAddresses } from './endpoints.ts';
+import { addressesOf, giveAddresses, routersOf } from './endpoints.ts';
 import { openSandbox } from './open-sandbox.ts';
 import { PortAllocator } from './port-allocator.ts';
 import type { NetworkKernel } from './ports.ts';
-import { check, driverOf, gatewaysThrough, register } from './sandbox-context.ts';
+import { check, driverOf, isDefaultName, register } from './sandbox-context.ts';
 import type { SandboxContext } from './sandbox-context.ts';
 import { publishedPorts } from './sandbox-view.ts';
 
@@ -26,7 +26,9 @@ export class Sandboxes implements NetworkSandboxes {
   }
 
   find(ref: string): { id: string; name: string } | undefined {
-    return this.#context.registry.lookUp(ref === 'default' ? 'bridge' : ref);
+    const name = ref === 'default' ? 'bridge' : ref;
+    // Without a default network containers that ask for it have none, but the name means it as ever.
+    return this.#context.registry.lookUp(name) ?? (isDefaultName(ref) ? { id: '', name } : undefined);
   }
 
   driverOf(networkName: string): string {
@@ -112,6 +114,7 @@ export class Sandboxes implements NetworkSandboxes {
     const bridges = defaultNetwork.bridges();
     failpoint('network.restore.firewall');
     kernel.prepare(bridges, ports);
+    await defaultNetwork.removeUnused();
     allocator.retake(ports);
     for (const { containerId, containerName, sandbox } of owners) {
       register(this.#context, containerId, containerName, sandbox);
@@ -130,12 +133,12 @@ export class Sandboxes implements NetworkSandboxes {
 
   /** A daemon that died while it connected may have led the container another way than the row says. */
   #mendRoutes(containerId: string, sandbox: Sandbox): void {
-    const { kernel, registry, log } = this.#context;
+    const { kernel, log } = this.#context;
     if (sandbox.netnsPath === null || sandbox.gateway === undefined || sandbox.gateway === null) {
       return;
     }
     try {
-      kernel.route(containerId, gatewaysThrough(registry.lookUp(sandbox.gateway)));
+      kernel.route(containerId, routersOf(sandbox.endpoints[sandbox.gateway]));
     } catch (error) {
       log.error({ container: containerId, err: error }, 'routes of a running container could not be mended');
     }

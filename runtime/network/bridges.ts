@@ -51,7 +51,10 @@ export class Bridges {
       return;
     }
     failpoint('network.remove.link');
-    const isOurs = bridge.networkId !== undefined && link.alias === this.#alias(bridge.networkId);
+    const isOurs =
+      bridge.networkId === undefined
+        ? bridge.isForeign !== true && link.kind === 'bridge'
+        : link.alias === this.#alias(bridge.networkId);
     clearBridge(this.#host, link, isOurs ? undefined : ownAddresses(bridge));
     if (isOurs) {
       await this.#remover.removeNow(bridge.name);

@@ -2,6 +2,8 @@ import { errorText, invalidArgument } from '../../base/errors.ts';
 import { normaliseLogConfig } from '../../containers/spec/log-config.ts';
 import { isIP } from 'node:net';
 import { isSubnet4, parseAnyCidr } from '../../base/ip.ts';
+import { bridgeOptions } from '../../networks/bridge-options.ts';
+import { parentOptions } from '../../networks/parent-options.ts';
 import { parseHost } from './hosts.ts';
 import type { Config } from './settings.ts';
 
@@ -66,7 +68,14 @@ const RULES: readonly Rule[] = [
     isBroken: (config) => config.bridge !== '' && config.bip !== '',
     problem: () => 'bip: cannot be combined with bridge: a bridge of your own brings its address',
   },
-  ...notYet([['bridge', ({ bridge }) => bridge === 'none' && 'none']]),
+  {
+    isBroken: (config) => config.defaultGatewayV6 !== '' && !config.ipv6,
+    problem: ({ defaultGatewayV6 }) => `default-gateway-v6: ${defaultGatewayV6} needs ipv6: true`,
+  },
+  {
+    isBroken: (config) => networkOptionProblem(config) !== undefined,
+    problem: (config) => `default-network-opts: ${networkOptionProblem(config)}`,
+  },
   {
     isBroken: (config) => logProblem(config) !== undefined,
     problem: (config) => `log-opts: ${logProblem(config)}`,
@@ -93,6 +102,32 @@ function logProblem({ logDriver, logOpts }: Config): string | undefined {
   }
 }
 
+/** What every network of a driver would be refused for. */
+function networkOptionProblem({ defaultNetworkOpts }: Config): string | undefined {
+  try {
+    for (const [driver, options] of Object.entries(defaultNetworkOpts)) {
+      checkNetworkOptions(driver, options);
+    }
+    return undefined;
+  } catch (error) {
+    return errorText(error);
+  }
+}
+
+function checkNetworkOptions(driver: string, options: Readonly<Record<string, string>>): void {
+  switch (driver) {
+    case 'bridge':
+      bridgeOptions(options);
+      break;
+    case 'macvlan':
+    case 'ipvlan':
+      parentOptions(driver, options);
+      break;
+    default:
+      throw invalidArgument(`there is no network driver ${JSON.stringify(driver)}`);
+  }
+}
+
 /** Why no subnet could be cut from one of the pools. */
 function poolProblem({ defaultAddressPools }: Config): string | undefined {
   for (const { base, size } of defaultAddressPools) {
@@ -103,14 +138,6 @@ function poolProblem({ defaultAddressPools }: Config): string | undefined {
     }
   }
   return undefined;
-}
-
-/** Values that dockerd has and this engine will have: refused by name until then, never ignored. */
-function notYet(list: readonly (readonly [string, (config: Config) => string | false])[]): Rule[] {
-  return list.map(([key, valueOf]) => ({
-    isBroken: (config) => valueOf(config) !== false,
-    problem: (config) => `${key}: ${String(valueOf(config))} is not supported yet`,
-  }));
 }
 
 /** Throws invalid_argument with the first broken rule. */

@@ -132,6 +132,32 @@ export function map(
   };
 }
 
+/** `{"bridge": {"com.docker.network.driver.mtu": "1450"}}`, or `bridge=com.docker.network.driver.mtu=1450`. */
+export function mapByDriver(
+  naming: Naming,
+): Setting<Readonly<Record<string, Readonly<Record<string, string>>>>> {
+  return {
+    ...named(naming),
+    default: Object.freeze({}),
+    placeholder: 'driver=key=value',
+    isRepeatable: true,
+    schema: {
+      type: 'object',
+      additionalProperties: { type: 'object', additionalProperties: { type: 'string' } },
+    },
+    parse: (words) => {
+      const byDriver: Record<string, Record<string, string>> = {};
+      for (const [driver, rest] of words.map(splitPair)) {
+        const [key, value] = splitPair(rest);
+        byDriver[driver] = { ...byDriver[driver], [key]: value };
+      }
+      return byDriver;
+    },
+    // The schema let only this shape through.
+    normalize: (value) => Object.freeze({ ...(value as Record<string, Record<string, string>>) }),
+  };
+}
+
 /** Limits of processes: `{"nofile": {"Name": "nofile", "Soft": 1024, "Hard": 2048}}`, or `nofile=1024:2048`. */
 export function ulimits(naming: Naming): Setting<Readonly<Record<string, Ulimit>>> {
   const limit = { type: 'integer', minimum: -1 };

@@ -1,5 +1,16 @@
 import { LOG_DRIVERS } from '../../../runtime/log-drivers/drivers.ts';
-import { addressPools, bytes, integer, list, map, runtimes, text, toggle, ulimits } from './kinds.ts';
+import {
+  addressPools,
+  bytes,
+  integer,
+  list,
+  map,
+  mapByDriver,
+  runtimes,
+  text,
+  toggle,
+  ulimits,
+} from './kinds.ts';
 import type { Setting } from './kinds.ts';
 
 const ADDRESS = /^(\d{1,3}\.){3}\d{1,3}$/;
@@ -267,6 +278,20 @@ export const settings = {
     placeholder: 'network/bits',
     help: 'IPv6 subnet of the default network (default: a unique local one that no route uses)',
   }),
+  defaultGateway: text({
+    key: 'default-gateway',
+    default: '',
+    pattern: new RegExp(`${ADDRESS.source}|^$`),
+    placeholder: 'address',
+    help: 'whom containers of the default network route through (default its bridge); in the subnet of the bridge',
+  }),
+  defaultGatewayV6: text({
+    key: 'default-gateway-v6',
+    default: '',
+    pattern: /^[0-9a-fA-F:.]*$/,
+    placeholder: 'address',
+    help: 'the same for IPv6',
+  }),
   mtu: integer({
     key: 'mtu',
     default: 1500,
@@ -305,6 +330,11 @@ export const settings = {
     key: 'default-address-pools',
     flag: 'default-address-pool',
     help: 'subnets for networks whose user names none: base is cut into pieces of this prefix length',
+  }),
+  defaultNetworkOpts: mapByDriver({
+    key: 'default-network-opts',
+    flag: 'default-network-opt',
+    help: 'option of networks of this driver that say nothing else',
   }),
   userlandProxy: toggle({
     key: 'userland-proxy',

@@ -44,6 +44,7 @@ describe('loadConfig', () => {
     const argv = (
       '-D --ip-forward=false --default-shm-size 128m --label a=b --label=c -l warn --default-ulimit nofile=1024:2048 ' +
       '--default-ulimit core=-1 --add-runtime runc=/opt/runc ' +
+      '--default-network-opt bridge=mtu=1400 --default-network-opt bridge=com.docker.network.bridge.enable_icc=false ' +
       '--exec-opt native.cgroupdriver=cgroupfs -H tcp://127.0.0.1'
     ).split(' ');
     const file = {
@@ -54,6 +55,9 @@ describe('loadConfig', () => {
       'log-level': 'warn',
       'default-ulimits': { nofile: { Name: 'nofile', Soft: 1024, Hard: 2048 }, core: { Soft: -1, Hard: -1 } },
       runtimes: { runc: { path: '/opt/runc' } },
+      'default-network-opts': {
+        bridge: { mtu: '1400', 'com.docker.network.bridge.enable_icc': 'false' },
+      },
       'exec-opts': ['native.cgroupdriver=cgroupfs'],
       hosts: ['tcp://127.0.0.1'],
     };
@@ -138,6 +142,27 @@ describe('loadConfig', () => {
     [{ file: { hosts: ['unix://relative'] } }, 'must be absolute'],
     [{ file: { hosts: ['tcp://1.2.3.4:70000'] } }, 'must be unix:///path, fd://[name] or tcp://'],
     [{ file: { bip: '10.0.0.1/24', bridge: 'br0' } }, 'bip: cannot be combined with bridge'],
+    [
+      { file: { 'default-gateway': 'router' } },
+      `${FILE}: default-gateway: must look like address, not "router"`,
+    ],
+    [{ file: { 'default-gateway-v6': 'fd00::1' } }, 'default-gateway-v6: fd00::1 needs ipv6: true'],
+    [
+      { file: { 'default-network-opts': { overlay: {} } } },
+      'default-network-opts: there is no network driver "overlay"',
+    ],
+    [
+      { file: { 'default-network-opts': { bridge: { 'com.docker.network.driver.mtu': 'big' } } } },
+      'default-network-opts: network option com.docker.network.driver.mtu: invalid value "big"',
+    ],
+    [
+      { argv: ['--default-network-opt', 'macvlan=colour=red'] },
+      'default-network-opts: network option "colour"',
+    ],
+    [
+      { argv: ['--default-network-opt', 'bridge=mtu'] },
+      'flag --default-network-opt: must be key=value, not "mtu"',
+    ],
     [{ file: { 'exec-root': '/var/lib/berth/run' } }, 'must not lie in each other'],
     [
       { environment: { BERTH_MTU: 'big' } },

@@ -12,6 +12,7 @@ function instance(...argv: string[]) {
 test('instanceOf: the only daemon of a host has the plain names', () => {
   expect(instance()).toEqual({
     bridge: 'berth0',
+    hasDefaultNetwork: true,
     isForeignBridge: false,
     nftTable: 'berth',
     interfacePrefix: 'berth',
@@ -62,5 +63,8 @@ test('instanceOf: names of the operator go before ours', () => {
     systemd: '/mine',
   });
   const config = loadConfig({ commandLine: readFlags([]), environment: {}, readFile: () => undefined });
-  expect(instanceOf({ ...config, bridge: 'none' }).bridge).toBeNull();
+  expect(instanceOf({ ...config, bridge: 'none' })).toMatchObject({
+    bridge: 'berth0',
+    hasDefaultNetwork: false,
+  });
 });

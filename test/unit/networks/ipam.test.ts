@@ -3,7 +3,7 @@ import { formatIpv4, formatSubnet, parseCidr, parseIpv4 } from '../../../daemon/
 import { formatIpv6, formatSubnet6, parseCidr6, parseIpv6 } from '../../../daemon/base/ipv6.ts';
 import type { Subnet6 } from '../../../daemon/base/ipv6.ts';
 import type { Subnet } from '../../../daemon/base/ipv4.ts';
-import { chooseBridgePool, chooseBridgePool6 } from '../../../daemon/networks/default-bridge.ts';
+import { chooseBridgePool, chooseBridgePool6, routerIn } from '../../../daemon/networks/default-bridge.ts';
 import {
   BUILT_IN_SUPPLIES,
   freeSubnet,
@@ -84,6 +84,25 @@ describe('chooseBridgePool()', () => {
     [{ used: BUILT_IN_SUPPLIES.map(({ base }) => base) }, /every built-in subnet overlaps/],
   ])('refuses %o', (options, message) => {
     expect(() => pool(options)).toThrow(message);
+  });
+});
+
+describe('routerIn()', () => {
+  const bridge = chooseBridgePool({ bip: '10.0.0.1/24', used: [] });
+
+  it('has containers route through another host, whose address it keeps for it', () => {
+    const { router, reserved, gateway } = routerIn('default-gateway', '10.0.0.9', bridge);
+    expect({ router, reserved, gateway }).toEqual({
+      router: 0x0a000009,
+      reserved: new Set([0x0a000009]),
+      gateway: 0x0a000001,
+    });
+  });
+
+  it.each(['10.0.1.1', '10.0.0.1', '10.0.0.0', '10.0.0.255', 'fd00::1', 'router'])('refuses %s', (text) => {
+    expect(() => routerIn('default-gateway', text, bridge)).toThrow(
+      `default-gateway "${text}": not an address of another host in the bridge's subnet 10.0.0.0/24`,
+    );
   });
 });
 

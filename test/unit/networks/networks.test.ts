@@ -36,6 +36,7 @@ function startRegistry(meta = new Map<string, string>()) {
   return new NetworkRegistry({
     meta: table,
     table: { all: () => [] },
+    options: defaultNetworkOptions,
     clock: systemClock,
     log: silentLogger,
   });
