@@ -16,6 +16,7 @@ import { TarSpools } from '../../storage/archives/tar-spools.ts';
 import { RootfsDirectories } from '../../storage/layers/rootfs.ts';
 import { LayerStore } from '../../storage/layers/store.ts';
 import { LayerWorkers } from '../../storage/layers/worker-pool.ts';
+import { ProjectQuotas } from '../../storage/quotas/project-quotas.ts';
 import { SpoolDirectory } from '../../storage/tarballs/spool.ts';
 import { LocalVolumes } from '../../storage/volumes/local-volumes.ts';
 import { systemClock } from '../base/clock.ts';
@@ -243,6 +244,7 @@ async function composeVolumes(
 ): Promise<Volumes> {
   const directories = new LocalVolumes({
     root: instance.paths.volumes,
+    quotas: new ProjectQuotas(),
     removeTree: (path) => archives.remove(path),
     log,
   });
@@ -317,6 +319,7 @@ function composeContainers({ deps, host, database, events }: Base, neighbours: N
     rootfs: new RootfsDirectories({
       dataRoot,
       layers: directories,
+      quotas: new ProjectQuotas(),
       sizes: (paths) => archives.sizes(paths),
       removeTree: (path) => archives.removeUnreachable(path),
       log,

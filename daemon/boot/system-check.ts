@@ -8,6 +8,7 @@ import { checkStore, type Reported } from '../../storage/check/check.ts';
 import { Store } from '../../storage/check/store.ts';
 import { StoreRecords } from '../../storage/database/store-records.ts';
 import { RootfsDirectories } from '../../storage/layers/rootfs.ts';
+import { ProjectQuotas } from '../../storage/quotas/project-quotas.ts';
 import type { Config } from './config/settings.ts';
 import { instanceOf, type InstancePaths } from './instance.ts';
 import { lockDataRoot } from './lock.ts';
@@ -65,6 +66,7 @@ async function* look(
   const rootfs = new RootfsDirectories({
     dataRoot: paths.dataRoot,
     layers: { diff: (id) => store.layerDiff(id), sizeBytes: () => 0 },
+    quotas: new ProjectQuotas(),
     sizes: async () => [],
     removeTree: async () => undefined,
     log: silentLogger,

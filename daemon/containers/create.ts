@@ -10,6 +10,7 @@ import { containerEvent } from './events.ts';
 import { checkName, generateName } from './names.ts';
 import type { ResolvedImage } from './ports.ts';
 import { sandboxRequest } from './sandbox.ts';
+import { limitStorage } from './storage-limit.ts';
 import { namingFields } from './spec/blame.ts';
 import { buildSpec } from './spec/container-spec.ts';
 import type { ContainerSpec } from './spec/container-spec.ts';
@@ -49,6 +50,7 @@ export async function createContainer(
   failpoint('containers.create.rootfs');
   rollback.defer('remove directory', () => rootfs.remove(id));
   await rootfs.create(id, image.layerIds);
+  await limitStorage(rootfs, id, spec.hostConfig);
   await fillDonatedVolumes(context, donors);
   failpoint('containers.create.volumes');
   const storeVolumes = await makeVolumes(context, spec, rollback);

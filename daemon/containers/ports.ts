@@ -128,6 +128,11 @@ export interface RootfsLayout {
 export interface RootfsStore {
   /** Makes the container's directory, and in it upper, work and merged over these layers (bottom first). Idempotent. */
   create(containerId: string, layerIds: readonly number[]): Promise<void>;
+  /**
+   * Puts a limit of what the container may write into force, unless it has one. Throws invalid_argument where files
+   * cannot be limited.
+   */
+  limit(containerId: string, bytes: number): Promise<void>;
   layout(containerId: string, layerIds: readonly number[]): RootfsLayout;
   /** Removes the container's directory with everything in it: its layer, its log, its files. Idempotent. */
   remove(containerId: string): Promise<void>;

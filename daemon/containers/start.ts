@@ -23,6 +23,7 @@ import { openSandbox } from './sandbox.ts';
 import { prepareSharedMemory } from './shared-memory.ts';
 import { seatPendingClients } from './stdio/seat.ts';
 import { mountSubpaths } from './subpaths.ts';
+import { limitStorage } from './storage-limit.ts';
 import { prepareVolumes } from './volumes.ts';
 
 /** Exit code of a start that failed before the command could. */
@@ -137,6 +138,7 @@ async function prepareRootfs(
     throw internal(`the files of image ${image} are incomplete (${lost.join(', ')}): pull or load it again`);
   }
   const layout = rootfs.layout(container.id, container.layerIds);
+  await limitStorage(rootfs, container.id, container.spec.hostConfig);
   failpoint('containers.start.mount');
   await mounts.overlay(layout, { readonly: false });
   rollback.defer('unmount rootfs', () => mounts.unmount(layout.merged));

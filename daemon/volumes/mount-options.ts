@@ -1,4 +1,5 @@
-import { invalidArgument } from '../base/errors.ts';
+import { errorText, invalidArgument } from '../base/errors.ts';
+import { parseSize } from '../base/go-values.ts';
 
 /** What mount(2) is called with for a volume that has driver options. */
 export interface VolumeMountPlan {
@@ -54,15 +55,12 @@ const PROPAGATION: Readonly<Record<string, number>> = {
 };
 
 /**
- * Driver options of a local volume: `type`, `device` and `o` are what mount(8) has, all or none of them. Throws
- * invalid_argument in dockerd's words. Pure.
+ * Driver options of a local volume: `type`, `device` and `o` are what mount(8) has, all or none of them; `size` limits
+ * what is kept in the volume's own directory. Throws invalid_argument in dockerd's words. Pure.
  */
 export function checkLocalOptions(name: string, options: Options): void {
   for (const key of Object.keys(options)) {
-    if (key === 'size') {
-      throw invalidArgument(`create ${name}: quota size requested but no quota support`);
-    }
-    if (!Object.hasOwn(REQUIRED, key)) {
+    if (key !== 'size' && !Object.hasOwn(REQUIRED, key)) {
       throw invalidArgument(`create ${name}: invalid option: ${JSON.stringify(key)}`);
     }
   }
@@ -71,6 +69,30 @@ export function checkLocalOptions(name: string, options: Options): void {
     if (missing !== undefined) {
       throw invalidArgument(`create ${name}: missing required option: ${JSON.stringify(missing)}`);
     }
+  }
+}
+
+/** Bytes that the volume may hold; 0 = as many as there is room for. Throws invalid_argument. Pure. */
+export function sizeLimit(name: string, options: Options): number {
+  const { size } = options;
+  if (size === undefined) {
+    return 0;
+  }
+  const bytes = parsedSize(name, size);
+  if (bytes > 0 && mountPlan(options) !== undefined) {
+    throw invalidArgument(
+      `create ${name}: size=${size} limits the volume's own directory, but ${options['device']} is mounted over it: ` +
+        `say it to that file system in "o"`,
+    );
+  }
+  return bytes;
+}
+
+function parsedSize(name: string, size: string): number {
+  try {
+    return parseSize(size, 1024);
+  } catch (error) {
+    throw invalidArgument(`create ${name}: ${errorText(error)}`);
   }
 }
 

@@ -4,7 +4,12 @@ import type { VolumeMountPlan } from './mount-options.ts';
 /** What volumes need of the disk; storage/volumes/local-volumes.ts is it. Names are checked before. */
 export interface VolumeDirectories {
   mountpoint(name: string): string;
-  create(name: string): Promise<void>;
+  /** Why volumes here cannot be limited in size; undefined = they can. */
+  quotaObstacle(): string | undefined;
+  /** `sizeBytes`: no more fits in; 0 = no limit. */
+  create(name: string, sizeBytes: number): Promise<void>;
+  /** Puts the limit of a volume that is there into force again, unless it has one. */
+  limit(name: string, sizeBytes: number): Promise<void>;
   /** Takes `create` back, as far as it came; what holds anything stays. */
   undoCreate(name: string): Promise<void>;
   beginRemove(name: string): Promise<{ finish(): Promise<void>; undo(): Promise<void> }>;

@@ -32,7 +32,7 @@ export class Volumes {
 
   /** Reads the rows and finishes what an earlier daemon left. Once, before anything else. */
   async restore(): Promise<void> {
-    const { registry, plugin, directories } = this.#context;
+    const { registry, local, plugin, directories } = this.#context;
     registry.restore();
     plugin.restore();
     const namesOf = (isLocal: boolean): Set<string> =>
@@ -43,6 +43,9 @@ export class Volumes {
           .map(({ name }) => name),
       );
     await directories.restore(namesOf(true), namesOf(false));
+    for (const row of registry.all().filter(({ driver }) => driver === LOCAL_DRIVER)) {
+      await local.restore(row);
+    }
   }
 
   /**

@@ -2,8 +2,9 @@ import { chmodSync, chownSync, mkdirSync, renameSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { errnoOf, invariant } from '../../daemon/base/errors.ts';
+import { conflict, errnoOf, invariant } from '../../daemon/base/errors.ts';
 import type { Logger } from '../../daemon/base/log.ts';
+import type { DirectoryQuotas } from '../quotas/directory-quotas.ts';
 import { isWorthKeeping, markRemoved, setAside } from '../strays.ts';
 
 interface Owner {
@@ -31,6 +32,7 @@ export class RootfsDirectories {
   readonly #temporary: string;
   readonly #log: Logger;
   readonly #layers: LayerDirectories;
+  readonly #quotas: DirectoryQuotas;
   readonly #sizes: (directories: readonly string[]) => Promise<(number | null)[]>;
   readonly #removeTree: (path: string) => Promise<void>;
   /** Of the root of each layer; a layer never changes. */
@@ -40,6 +42,7 @@ export class RootfsDirectories {
   constructor(deps: {
     dataRoot: string;
     layers: LayerDirectories;
+    quotas: DirectoryQuotas;
     sizes: (directories: readonly string[]) => Promise<(number | null)[]>;
     removeTree: (path: string) => Promise<void>;
     log: Logger;
@@ -51,6 +54,7 @@ export class RootfsDirectories {
     this.#log = deps.log;
     this.#mergedRoot = deps.mergedRoot ?? this.#root;
     this.#layers = deps.layers;
+    this.#quotas = deps.quotas;
     this.#sizes = deps.sizes;
     this.#removeTree = deps.removeTree;
   }
@@ -67,6 +71,21 @@ export class RootfsDirectories {
     makeDirectory(upper, owner);
     makeDirectory(work, { mode: 0o700, uid: 0, gid: 0 });
     mkdirSync(merged, { recursive: true, mode: 0o700 });
+  }
+
+  /**
+   * Puts the limit of what the container may write into force, unless it has one. Its log and other files of ours do
+   * not count. Throws invalid_argument where there are no quotas, conflict when it holds what would not count.
+   */
+  async limit(containerId: string, bytes: number): Promise<void> {
+    const { upper, work } = this.layout(containerId, []);
+    const usage = await this.#quotas.usage(upper);
+    if (usage === undefined && (await readdir(upper)).length > 0) {
+      throw conflict(`${upper} holds files, which would not count in the container's size`);
+    }
+    if (usage === undefined || usage.limitBytes === 0) {
+      await this.#quotas.limit([upper, work], bytes);
+    }
   }
 
   /** Where everything lies; topmost layer first, as overlayfs wants it. Pure. */
@@ -88,6 +107,8 @@ export class RootfsDirectories {
    * the next start if this one dies meanwhile (it empties `temporary`). The overlay is unmounted by now. Idempotent.
    */
   async remove(containerId: string): Promise<void> {
+    // Before the files: only the directory knows its project.
+    await this.#quotas.forget(this.layout(containerId, []).upper);
     this.#discard(this.#directory(containerId));
     if (this.#mergedRoot !== this.#root) {
       this.#discard(join(this.#mergedRoot, containerId));

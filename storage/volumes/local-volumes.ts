@@ -8,6 +8,7 @@ import { OpenFile, openInRoot, openRoot } from '../../daemon/base/kernel/safepat
 import type { Logger } from '../../daemon/base/log.ts';
 import { fillStaging, moveFromStaging } from './fill.ts';
 import { Filling, forgetFillings } from './filling.ts';
+import type { DirectoryQuotas } from '../quotas/directory-quotas.ts';
 import { mountPointsBelow, mountVolume, unmountVolume } from './volume-mount.ts';
 import type { MountPlan } from './volume-mount.ts';
 
@@ -32,11 +33,18 @@ const TRASH = /^\.removed-([0-9a-f]{16})-(.+)$/;
 export class LocalVolumes {
   readonly #root: string;
   readonly #log: Logger;
+  readonly #quotas: DirectoryQuotas;
   readonly #removeTree: (path: string) => Promise<void>;
 
   /** `removeTree` deletes a directory without stopping this thread. */
-  constructor(deps: { root: string; removeTree: (path: string) => Promise<void>; log: Logger }) {
+  constructor(deps: {
+    root: string;
+    quotas: DirectoryQuotas;
+    removeTree: (path: string) => Promise<void>;
+    log: Logger;
+  }) {
     this.#root = deps.root;
+    this.#quotas = deps.quotas;
     this.#removeTree = deps.removeTree;
     this.#log = deps.log;
   }
@@ -45,21 +53,51 @@ export class LocalVolumes {
     return join(this.#root, name, '_data');
   }
 
-  /** Makes the directories. A directory that is there already is adopted with what it holds. */
-  async create(name: string): Promise<void> {
+  /** Why volumes here cannot be limited in size; undefined = they can. */
+  quotaObstacle(): string | undefined {
+    return this.#quotas.obstacle(this.#root);
+  }
+
+  /**
+   * Makes the directories. A directory that is there already is adopted with what it holds. No more than `sizeBytes`
+   * fits in; 0 = no limit.
+   */
+  async create(name: string, sizeBytes = 0): Promise<void> {
     // Passable but not listable: a container's root may look into its own volume, nobody into the list of them.
     await makeDirectory(this.#root, 0o701);
     await makeDirectory(join(this.#root, name), 0o701);
     failpoint('volume.create.home');
     await makeDirectory(this.mountpoint(name), 0o755);
     failpoint('volume.create.directory');
+    if (sizeBytes > 0) {
+      await this.limit(name, sizeBytes);
+    }
+  }
+
+  /**
+   * Puts the limit of the volume into force, unless it has one: an administrator may have changed that. Throws conflict
+   * when it holds files that would not count, invalid_argument where there are no quotas.
+   */
+  async limit(name: string, sizeBytes: number): Promise<void> {
+    const home = join(this.#root, name);
+    const mountpoint = this.mountpoint(name);
+    const usage = await this.#quotas.usage(home);
+    if (usage === undefined && !(await isEmpty(mountpoint))) {
+      throw conflict(`volume ${name}: ${mountpoint} holds files, which would not count in its size`);
+    }
+    if (usage === undefined || usage.limitBytes === 0) {
+      await this.#quotas.limit([home, mountpoint], sizeBytes);
+    }
   }
 
   /** Takes `create` back, as far as it came. A directory that holds anything was adopted and stays. */
   async undoCreate(name: string): Promise<void> {
-    for (const path of [this.mountpoint(name), join(this.#root, name)]) {
-      await removeIfEmpty(path);
+    await removeIfEmpty(this.mountpoint(name));
+    const home = join(this.#root, name);
+    if (await isEmpty(home)) {
+      await this.#quotas.forget(home);
     }
+    await removeIfEmpty(home);
   }
 
   /**
@@ -77,7 +115,7 @@ export class LocalVolumes {
     return {
       finish: async () => {
         await this.forgetFilling(name);
-        await this.#removeTree(trash);
+        await this.#delete(trash);
       },
       undo: () => renameIfThere(trash, path),
     };
@@ -103,6 +141,7 @@ export class LocalVolumes {
     try {
       using staging = openDirectory(filling);
       await fillStaging(source, staging);
+      await this.#refuseOverfull(home);
     } catch (error) {
       await this.#removeTree(filling);
       throw copyError(name, sourcePath, error);
@@ -171,7 +210,7 @@ export class LocalVolumes {
         await rename(join(this.#root, entry), join(this.#root, removed));
         present.add(removed);
       } else {
-        await this.#removeTree(join(this.#root, entry));
+        await this.#delete(join(this.#root, entry));
       }
     }
     for (const name of known) {
@@ -192,11 +231,28 @@ export class LocalVolumes {
       const home = join(this.#root, name);
       const isUnused = (await isEmpty(home)) || (await isEmpty(this.mountpoint(name)));
       if (isUnused) {
-        await this.#removeTree(home);
+        await this.#delete(home);
       } else {
         this.#log.warn({ entry: name }, 'found data of no known volume, left it alone');
       }
     }
+  }
+
+  /** Who may exceed resource limits (the daemon, by CAP_SYS_RESOURCE) writes past those of ext4. */
+  async #refuseOverfull(home: string): Promise<void> {
+    const usage = await this.#quotas.usage(home);
+    if (usage !== undefined && usage.limitBytes > 0 && usage.usedBytes > usage.limitBytes) {
+      throw new EngineError(
+        'resource_exhausted',
+        `${usage.usedBytes} bytes do not fit into ${usage.limitBytes}: disk quota exceeded`,
+      );
+    }
+  }
+
+  /** Of a volume's directory that nobody wants any more. The limit goes first: only the directory knows its project. */
+  async #delete(home: string): Promise<void> {
+    await this.#quotas.forget(home);
+    await this.#removeTree(home);
   }
 
   /** Moves a complete copy into the volume. True when there was one. */

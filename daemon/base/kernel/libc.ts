@@ -99,4 +99,5 @@ export const SYS = {
   pidfd_open: 434,
   openat2: 437,
   mount_setattr: 442,
+  quotactl_fd: 443,
 } as const;

@@ -18,6 +18,7 @@ import {
   parseSecurityOptions,
 } from './security-options.ts';
 import { maskedPaths, READONLY_PATHS } from './system-paths.ts';
+import { storageLimit } from './storage-options.ts';
 import { checkUlimits } from './ulimits.ts';
 
 /** Fields that inspect leaves out when they are empty. */
@@ -102,7 +103,9 @@ export function normaliseHostConfig(
 function omittable(asked: HostConfig, modes: NamespaceModes): Pick<HostConfig, Omittable> {
   const sysctls = asked.Sysctls ?? {};
   const annotations = asked.Annotations ?? {};
+  const storage = asked.StorageOpt ?? {};
   checkSysctls(sysctls, modes);
+  storageLimit(storage);
   if ('' in annotations) {
     throw invalidArgument('invalid Annotations: the empty string is not permitted as an annotation key');
   }
@@ -110,6 +113,7 @@ function omittable(asked: HostConfig, modes: NamespaceModes): Pick<HostConfig, O
     ...(asked.Mounts?.length && { Mounts: asked.Mounts }),
     ...(Object.keys(asked.Tmpfs ?? {}).length > 0 && { Tmpfs: asked.Tmpfs ?? {} }),
     ...(Object.keys(sysctls).length > 0 && { Sysctls: sysctls }),
+    ...(Object.keys(storage).length > 0 && { StorageOpt: storage }),
     ...(Object.keys(annotations).length > 0 && { Annotations: annotations }),
     ...(typeof asked.Init === 'boolean' && { Init: asked.Init }),
   };

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Archives } from '../../../storage/archives/archives.ts';
 import { RootfsDirectories } from '../../../storage/layers/rootfs.ts';
+import { FakeQuotas } from '../../support/fakes/fake-quotas.ts';
 import { needs } from '../../support/needs.ts';
 
 const ID = 'c'.repeat(64);
@@ -17,9 +18,11 @@ needs('root')('rootfs directories', () => {
       const diff = (id: number): string => join(dataRoot, 'layers', String(id), 'diff');
       mkdirSync(diff(1), { recursive: true });
       mkdirSync(diff(2), { recursive: true, mode: 0o711 });
+      const quotas = new FakeQuotas();
       const rootfs = new RootfsDirectories({
         dataRoot,
         layers: { diff, sizeBytes: (id) => id * 10 },
+        quotas,
         sizes: (directories) => archives.sizes(directories),
         removeTree: (path) => archives.remove(path),
         log: silentLogger,
@@ -38,8 +41,15 @@ needs('root')('rootfs directories', () => {
       expect(await rootfs.sizeRw(ID)).toBe(1000 + '/etc'.length);
       expect(rootfs.sizeRootFs([1, 2])).toBe(30);
       expect(await rootfs.list()).toEqual([ID]);
+      await expect(rootfs.limit(ID, 1 << 20)).rejects.toMatchObject({ code: 'conflict' });
+      rmSync(layout.upper, { recursive: true });
+      await rootfs.create(ID, [1, 2]);
+      await rootfs.limit(ID, 1 << 20);
+      await rootfs.limit(ID, 2 << 20);
+      expect(quotas.limits).toEqual([1 << 20]);
       await rootfs.remove(ID);
       await rootfs.remove(ID);
+      expect(quotas.limits).toEqual([]);
       expect(await rootfs.list()).toEqual([]);
     } finally {
       rmSync(dataRoot, { recursive: true, force: true });

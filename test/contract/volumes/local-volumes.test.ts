@@ -6,17 +6,21 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { silentLogger } from '../../../daemon/base/log.ts';
 import { LocalVolumes } from '../../../storage/volumes/local-volumes.ts';
+import { FakeQuotas } from '../../support/fakes/fake-quotas.ts';
 
 let folder: string;
 let image: string;
 let volumes: LocalVolumes;
+let quotas: FakeQuotas;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'bth-volumes-'));
   image = join(folder, 'image');
   mkdirSync(image);
+  quotas = new FakeQuotas();
   volumes = new LocalVolumes({
     root: join(folder, 'volumes'),
+    quotas,
     removeTree: (path) => rm(path, { recursive: true, force: true }),
     log: silentLogger,
   });
@@ -120,8 +124,10 @@ test.each([
     `import { LocalVolumes } from '${repository}/storage/volumes/local-volumes.ts';
      import { rm } from 'node:fs/promises';
      import { silentLogger } from '${repository}/daemon/base/log.ts';
+     import { ProjectQuotas } from '${repository}/storage/quotas/project-quotas.ts';
      const volumes = new LocalVolumes({
        root: '${folder}/volumes',
+       quotas: new ProjectQuotas(),
        removeTree: (path) => rm(path, { recursive: true, force: true }),
        log: silentLogger,
      });
@@ -205,8 +211,10 @@ test.each([
     `import { LocalVolumes } from '${repository}/storage/volumes/local-volumes.ts';
      import { rm } from 'node:fs/promises';
      import { silentLogger } from '${repository}/daemon/base/log.ts';
+     import { ProjectQuotas } from '${repository}/storage/quotas/project-quotas.ts';
      const volumes = new LocalVolumes({
        root: '${folder}/volumes',
+       quotas: new ProjectQuotas(),
        removeTree: (path) => rm(path, { recursive: true, force: true }),
        log: silentLogger,
      });
@@ -245,4 +253,69 @@ test('class 22: a mounted file system that holds anything is left alone, and lin
   rmSync(join(disk, 'file'));
   await volumes.populateAt(disk, 'v', image, '/data');
   expect(existsSync(join(disk, 'file'))).toBe(false);
+});
+
+const MB = 1 << 20;
+
+test('a size is the limit of the whole volume, until it is gone', async () => {
+  await volumes.create('v', 16 * MB);
+  expect(quotas.limits).toEqual([16 * MB]);
+  expect(await quotas.usage(join(folder, 'volumes/v'))).toMatchObject({ limitBytes: 16 * MB });
+  const removal = await volumes.beginRemove('v');
+  await removal.undo();
+  expect(quotas.limits).toEqual([16 * MB]);
+  await (await volumes.beginRemove('v')).finish();
+  expect(quotas.limits).toEqual([]);
+});
+
+test('a size that cannot be kept leaves nothing behind', async () => {
+  await volumes.create('held');
+  writeFileSync(join(volumes.mountpoint('held'), 'file'), 'here before');
+  await expect(volumes.create('held', MB)).rejects.toMatchObject({
+    code: 'conflict',
+    message: `volume held: ${volumes.mountpoint('held')} holds files, which would not count in its size`,
+  });
+  await volumes.undoCreate('held');
+  expect(readdirSync(volumes.mountpoint('held'))).toEqual(['file']);
+  await volumes.create('v', MB);
+  await volumes.undoCreate('v');
+  expect(quotas.limits).toEqual([]);
+  quotas.reason = 'none here';
+  await expect(volumes.create('v', MB)).rejects.toMatchObject({ code: 'invalid_argument' });
+  await volumes.undoCreate('v');
+  expect(existsSync(join(folder, 'volumes/v'))).toBe(false);
+});
+
+test('a start puts a limit that was lost back, and leaves one that was changed', async () => {
+  await volumes.create('v', MB);
+  const home = join(folder, 'volumes/v');
+  await quotas.forget(home);
+  await volumes.limit('v', MB);
+  expect(quotas.limits).toEqual([MB]);
+  await quotas.limit([home], 2 * MB);
+  await volumes.limit('v', MB);
+  expect(quotas.limits).toEqual([2 * MB]);
+});
+
+test('limits of volumes without a row, half made or half removed, go at a start', async () => {
+  await volumes.create('stray', MB);
+  await volumes.create('removed', MB);
+  await volumes.beginRemove('removed');
+  await volumes.restore(new Set(), new Set());
+  expect(quotas.limits).toEqual([]);
+  expect(readdirSync(join(folder, 'volumes')).filter((name) => !name.startsWith('.'))).toEqual([]);
+});
+
+test('a volume that is too small for what the image has there is not filled half', async () => {
+  mkdirSync(join(image, 'data'));
+  writeFileSync(join(image, 'data/file'), Buffer.alloc(2 * MB));
+  await volumes.create('v', MB);
+  await expect(volumes.populate('v', image, '/data')).rejects.toMatchObject({
+    code: 'resource_exhausted',
+    message: expect.stringMatching(
+      /^populate volume v from \/data: \d+ bytes do not fit into 1048576: disk quota exceeded$/,
+    ),
+  });
+  expect(readdirSync(join(folder, 'volumes/v'))).toEqual(['_data']);
+  expect(readdirSync(volumes.mountpoint('v'))).toEqual([]);
 });

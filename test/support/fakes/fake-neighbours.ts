@@ -83,6 +83,7 @@ export class FakeNeighbours {
         mkdirSync(this.#layout(id).merged, { recursive: true });
         this.rootfsIds.add(id);
       },
+      limit: async (_id, bytes) => this.#called(`rootfs.limit ${bytes}`),
       layout: (id) => this.#layout(id),
       remove: async (id) => {
         this.#called('rootfs.remove');

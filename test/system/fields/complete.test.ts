@@ -39,7 +39,7 @@ const WITHOUT_ROW: Readonly<Record<string, string>> = {
   'HostConfig.DeviceRequests.Options': 'refused: there is no device driver',
   'HostConfig.IOMaximumIOps': WINDOWS,
   'HostConfig.IOMaximumBandwidth': WINDOWS,
-  'HostConfig.StorageOpt': 'refused: overlayfs without project quotas limits nothing',
+  'HostConfig.StorageOpt': 'needs project quotas: test/vm/quotas.test.ts; refused without',
   'NetworkingConfig.EndpointsConfig.NetworkID': ANSWER,
   'NetworkingConfig.EndpointsConfig.EndpointID': ANSWER,
   'NetworkingConfig.EndpointsConfig.Gateway': ANSWER,

@@ -3,6 +3,7 @@ import {
   addressOption,
   checkLocalOptions,
   mountPlan,
+  sizeLimit,
   withAddress,
 } from '../../../daemon/volumes/mount-options.ts';
 
@@ -11,7 +12,6 @@ test.each<[Record<string, string>, string]>([
   [{ type: 'tmpfs' }, 'create v: missing required option: "device"'],
   [{ device: '/x' }, 'create v: missing required option: "type"'],
   [{ o: 'bind' }, 'create v: missing required option: "device"'],
-  [{ size: '1G' }, 'create v: quota size requested but no quota support'],
 ])('options: %j are refused', (options, message) => {
   expect(() => checkLocalOptions('v', options)).toThrow(
     expect.objectContaining({ code: 'invalid_argument', message }),
@@ -48,4 +48,30 @@ test('address: the server of a network file system is looked up', () => {
   expect(plan && withAddress(plan, '10.0.0.9').data).toBe('addr=10.0.0.9,nolock');
   const local = mountPlan({ type: 'tmpfs', device: 'tmpfs', o: 'addr=files.lan' });
   expect(local && addressOption(local)).toBeUndefined();
+});
+
+test.each<[Record<string, string>, number]>([
+  [{}, 0],
+  [{ size: '0' }, 0],
+  [{ size: '1' }, 1],
+  [{ size: '1.5k' }, 1536],
+  [{ size: '16M' }, 16 << 20],
+  [{ size: '2GiB' }, 2 * 2 ** 30],
+])('options: %j limit a volume to %d bytes', (options, bytes) => {
+  expect(sizeLimit('v', options)).toBe(bytes);
+});
+
+test.each<[Record<string, string>, string]>([
+  [{ size: '' }, "create v: invalid size: ''"],
+  [{ size: 'much' }, "create v: invalid size: 'much'"],
+  [{ size: '-1' }, "create v: invalid size: '-1'"],
+  [
+    { size: '1g', type: 'ext4', device: '/dev/sdz' },
+    "create v: size=1g limits the volume's own directory, but /dev/sdz is mounted over it: " +
+      'say it to that file system in "o"',
+  ],
+])('options: %j is no size', (options, message) => {
+  expect(() => sizeLimit('v', options)).toThrow(
+    expect.objectContaining({ code: 'invalid_argument', message }),
+  );
 });

@@ -14,14 +14,27 @@ class FakeDirectories implements VolumeDirectories {
   readonly populated: string[] = [];
   readonly mounted = new Map<string, string>();
   restored: string[] = [];
+  readonly limits = new Map<string, number>();
   failFinish = false;
+  obstacle: string | undefined;
 
   mountpoint(name: string): string {
     return `/root/volumes/${name}/_data`;
   }
 
-  async create(name: string): Promise<void> {
+  quotaObstacle(): string | undefined {
+    return this.obstacle;
+  }
+
+  async create(name: string, sizeBytes: number): Promise<void> {
     this.present.add(name);
+    if (sizeBytes > 0) {
+      await this.limit(name, sizeBytes);
+    }
+  }
+
+  async limit(name: string, sizeBytes: number): Promise<void> {
+    this.limits.set(name, sizeBytes);
   }
 
   async undoCreate(name: string): Promise<void> {
@@ -358,4 +371,22 @@ test('driver options: what an earlier daemon left mounted goes, and a volume is 
   await volumes.populate('disk', '/root', '/data');
   expect(directories.populated).toEqual(['disk from /dev/sdz at /root/volumes/disk/_data']);
   expect(directories.mounted.has('disk')).toBe(false);
+});
+
+test('size: in force from creation on, again after a start, and refused where it cannot be', async () => {
+  const { volumes, directories, deps } = setUp();
+  await volumes.create({ Name: 'small', DriverOpts: { size: '16m' } });
+  await volumes.create({ Name: 'unlimited', DriverOpts: { size: '0' } });
+  expect([...directories.limits]).toEqual([['small', 16 << 20]]);
+  expect(await volumes.inspect('small')).toMatchObject({ Options: { size: '16m' } });
+  directories.limits.clear();
+  const second = new Volumes(deps);
+  await second.restore();
+  expect([...directories.limits]).toEqual([['small', 16 << 20]]);
+  directories.obstacle = 'no quotas here';
+  await expect(second.create({ Name: 'other', DriverOpts: { size: '1G' } })).rejects.toMatchObject({
+    code: 'invalid_argument',
+    message: 'create other: quota size requested but no quota support: no quotas here',
+  });
+  expect(directories.present.has('other')).toBe(false);
 });

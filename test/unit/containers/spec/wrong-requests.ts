@@ -214,10 +214,7 @@ export const wrongHosts: readonly [HostConfig, string][] = [
     { DeviceRequests: [{ Driver: 'cdi', DeviceIDs: ['vendor.com/gpu=0'] }] },
     'DeviceRequests: could not select device driver "cdi" with capabilities: []',
   ],
-  [
-    { StorageOpt: { size: '1G' } },
-    "StorageOpt size=1G: --storage-opt is supported only for overlay over xfs with 'pquota' mount option",
-  ],
+  [{ StorageOpt: { size: 'much' } }, "StorageOpt size=much: invalid size: 'much'"],
   [{ StorageOpt: { colour: 'red' } }, 'StorageOpt: Unknown option colour'],
   [{ Cgroup: 'container:x' }, 'Cgroup is not supported yet: container:x'],
   [{ CgroupParent: `/a\n/b` }, 'invalid CgroupParent: /a\n/b: not a path of cgroups'],
