@@ -12,6 +12,7 @@ import { translate } from './oci/translate.ts';
 import { readAccountFiles, resolveUser } from './oci/user.ts';
 import { containerFiles } from './paths.ts';
 import type { Sandbox } from './ports.ts';
+import { hasQuota } from './storage-limit.ts';
 import { containerOfMode } from './spec/namespaces.ts';
 
 /** The runtime's configuration of a container whose root is mounted and whose network is there. */
@@ -44,6 +45,7 @@ export function makeOciSpec(
     files: containerFiles(dataRoot, containerOfMode(spec.hostConfig.NetworkMode) ?? id),
     volumePaths,
     subpaths,
+    hasQuota: hasQuota(context, container),
   });
 }
 

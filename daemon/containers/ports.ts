@@ -317,6 +317,8 @@ export interface VolumeBinder {
   ): Promise<VolumeReservation>;
   /** Fills an empty volume from the image's directory at first use (copy-up), unless `noCopy`. */
   populate(name: string, sourceRoot: string, sourcePath: string): Promise<void>;
+  /** Whether no more than a size that was asked for fits into the volume. */
+  isLimited(name: string): boolean;
   /** What keeps the volume's contents; undefined = there is no such volume. */
   driverOf(name: string): string | undefined;
   /**

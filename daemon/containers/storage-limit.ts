@@ -1,4 +1,6 @@
 import { EngineError, isEngineError } from '../base/errors.ts';
+import type { Container } from './container.ts';
+import type { ContainerContext } from './context.ts';
 import type { RootfsStore } from './ports.ts';
 import { storageLimit } from './spec/storage-options.ts';
 import type { NormalHostConfig } from './spec/host-config.ts';
@@ -23,4 +25,12 @@ export async function limitStorage(
       ? new EngineError(error.code, `StorageOpt ${JSON.stringify(options)}: ${error.message}`)
       : error;
   }
+}
+
+/** Whether the file system counts what the container writes: in its own layer, or in a volume. */
+export function hasQuota({ volumes }: Pick<ContainerContext, 'volumes'>, { spec }: Container): boolean {
+  return (
+    storageLimit(spec.hostConfig.StorageOpt ?? {}) > 0 ||
+    spec.mounts.some((mount) => mount.type === 'volume' && volumes.isLimited(mount.name))
+  );
 }

@@ -10,6 +10,7 @@ import type { VolumeDriver } from './driver.ts';
 import { volumeFilter } from './filter.ts';
 import type { ForeignVolume } from './foreign-volumes.ts';
 import { LOCAL_DRIVER } from './local-driver.ts';
+import { sizeLimit } from './mount-options.ts';
 import { ANONYMOUS_LABEL } from './prune.ts';
 import { noSuchVolume } from './registry.ts';
 import { pruneVolumes, removeAnonymous, removeVolume } from './remove.ts';
@@ -138,6 +139,11 @@ export class Volumes {
       labels: { ...options.labels, ...(options.anonymous ? { [ANONYMOUS_LABEL]: '' } : {}) },
     });
     return { name, mountpoint: this.#driverOf(row).mountpoint(row), driver: row.driver, created };
+  }
+
+  isLimited(name: string): boolean {
+    const row = this.#context.registry.find(name);
+    return row?.driver === LOCAL_DRIVER && sizeLimit(name, row.options) > 0;
   }
 
   driverOf(name: string): string | undefined {

@@ -1,5 +1,6 @@
 import { constants } from 'node:os';
 import type { OciSeccomp } from '../runc/spec-types.ts';
+import { keepingProjects } from './kept-projects.ts';
 import { compileSeccomp, nativeArchitectures } from './seccomp-profile.ts';
 import type { SeccompRule, SeccompTarget } from './seccomp-profile.ts';
 import { ORDINARY_CALLS } from './syscalls.ts';
@@ -11,11 +12,17 @@ import { ORDINARY_CALLS } from './syscalls.ts';
  *
  * Refused on purpose, whatever the capabilities: io_uring_* (a second, unfiltered way into the kernel), userfaultfd,
  * keyctl and friends (keyrings are not namespaced), kexec_*, swapon, pivot_root, nfsservctl.
+ *
+ * `keepsProjects`: for a container with a quota.
  */
-export function defaultSeccomp(target: SeccompTarget): OciSeccomp {
+export function defaultSeccomp(
+  target: SeccompTarget,
+  { keepsProjects = false }: { keepsProjects?: boolean } = {},
+): OciSeccomp {
+  const syscalls = keepsProjects ? keepingProjects(RULES) : RULES;
   return {
     ...compileSeccomp(
-      { defaultAction: 'SCMP_ACT_ERRNO', defaultErrnoRet: constants.errno.EPERM, syscalls: RULES },
+      { defaultAction: 'SCMP_ACT_ERRNO', defaultErrnoRet: constants.errno.EPERM, syscalls },
       target,
     ),
     architectures: nativeArchitectures(target.architecture),

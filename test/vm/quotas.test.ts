@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, openSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { VolumeView } from '../../api/types/system.ts';
 import { projectOf, projectQuota } from '../../daemon/base/kernel/project-quota.ts';
-import { openRoot } from '../../daemon/base/kernel/safepath.ts';
+import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
 import { ProjectQuotas } from '../../storage/quotas/project-quotas.ts';
 import { Engine } from '../support/engine.ts';
 import { quotasContract } from '../support/quotas-contract.ts';
@@ -57,7 +57,7 @@ describe.each(FILE_SYSTEMS)('$type', ({ type, make, options }) => {
 
   /** Project and limit, as the kernel has them now. */
   async function quotaOf(directory: string): Promise<{ project: number; limitBytes: number | undefined }> {
-    using open = openRoot(directory);
+    using open = new OpenFile(openSync(directory, 'r'));
     return { project: projectOf(open.fd).id, limitBytes: (await quotas.usage(directory))?.limitBytes };
   }
 
@@ -77,11 +77,24 @@ describe.each(FILE_SYSTEMS)('$type', ({ type, make, options }) => {
     expect((await engine.run(fill('/data/b', 16), mounts)).stdout).toBe('full\n');
     expect((await engine.run(['rm', '/data/a', '/data/b'], mounts)).exitCode).toBe(0);
     expect((await engine.run(fill('/data/c', 12), mounts)).stdout).toBe('');
+    // Its owner cannot take a file out of the count, nor a directory. The filter is what keeps him.
+    const chattr = { Binds: ['small:/data', '/usr:/usr:ro', '/usr/lib:/lib:ro', '/usr/lib64:/lib64:ro'] };
+    const own = { SecurityOpt: ['seccomp=unconfined'] };
+    for (const away of [
+      ['chattr', '-P', '/data'],
+      ['chattr', '-p', '0', '/data/c'],
+    ]) {
+      expect(await engine.run(away, chattr), away.join(' ')).toMatchObject({
+        exitCode: 1,
+        stderr: expect.stringMatching(/not permitted/),
+      });
+    }
+    expect((await engine.run(['chattr', '-p', '0', '/data/c'], { ...chattr, ...own })).exitCode).toBe(0);
     await engine.removeAll();
     const { project, limitBytes } = await quotaOf(join(Mountpoint, '..'));
     expect(limitBytes).toBe(16 * MB);
     await engine.http.ok('DELETE', '/volumes/small');
-    using root = openRoot(place);
+    using root = new OpenFile(openSync(place, 'r'));
     await expect.poll(() => projectQuota(root.fd, project)).toEqual({ usedBytes: 0, limitBytes: 0 });
   });
 
@@ -89,7 +102,7 @@ describe.each(FILE_SYSTEMS)('$type', ({ type, make, options }) => {
     await createVolume('tiny', '256k');
     const id = await engine.create(['true'], { Binds: ['tiny:/bin'] });
     const { status, json } = await engine.http.request('POST', `/containers/${id}/start`);
-    expect(status).toBe(500);
+    expect(status).toBe(503);
     expect(json).toMatchObject({
       message: expect.stringMatching(/populate volume tiny from \/bin: .*(quota|space)/),
     });

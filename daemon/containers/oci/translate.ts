@@ -31,6 +31,8 @@ export interface LaunchFacts extends ProcessFacts {
   subpaths: MountFacts['subpaths'];
   devices: HostDevices;
   blockDevices: ReadonlyMap<string, DeviceNumber>;
+  /** A file system counts what it writes, in its own layer or in a volume. */
+  hasQuota: boolean;
 }
 
 const OCI_VERSION = '1.0.2';
@@ -131,7 +133,7 @@ function readonlyPaths(spec: ContainerSpec, paths: readonly string[], { host }: 
 /** The filter asked for, else that of the daemon; privileged containers only have one they ask for. */
 function seccompOf(
   spec: ContainerSpec,
-  { host, defaults }: LaunchFacts,
+  { host, defaults, hasQuota }: LaunchFacts,
   capabilities: readonly string[],
 ): OciSeccomp | undefined {
   const { Privileged, SecurityOpt } = spec.hostConfig;
@@ -145,7 +147,9 @@ function seccompOf(
   if (asked === 'unconfined' || !host.seccomp) {
     return undefined;
   }
-  return asked === 'builtin' ? defaultSeccomp(target) : compileSeccomp(parseSeccompProfile(asked), target);
+  return asked === 'builtin'
+    ? defaultSeccomp(target, { keepsProjects: hasQuota })
+    : compileSeccomp(parseSeccompProfile(asked), target);
 }
 
 /**

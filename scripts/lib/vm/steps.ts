@@ -80,6 +80,11 @@ export const STEPS: readonly Step[] = [
       guestTests(context, 'BERTH_TEST_CGROUP_DRIVER=cgroupfs', ['system'], CGROUPFS_TESTS.map(systemTest)),
   },
   {
+    name: 'quotas',
+    title: 'volumes and containers with a size, on ext4 and XFS',
+    run: (context) => guestTests(context, '', ['vm'], ['quotas'].map(guestTest)),
+  },
+  {
     name: 'power',
     title: 'power cuts in the middle of work; boot, oracle, images, restart policies, work goes on',
     run: async (context) => {

@@ -25,7 +25,7 @@ const CLONE_NEWUSER = 0x10000000;
 const CLONE_FS = 0x200;
 /** Not a flag of unshare(2): without a filter it answers EINVAL and does nothing. */
 const CLONE_FORBIDDEN = 0x1;
-const [EPERM, ENOSYS] = [-1, -38];
+const [EPERM, EBADF, ENOSYS] = [-1, -9, -38];
 
 /** Refused by the default filter, whatever the kernel would have said. */
 const refused: Probe[] = [
@@ -84,7 +84,26 @@ const allowed: Probe[] = [
   { name: 'memfd_create(null)', number: 319 },
   { name: 'landlock_create_ruleset(version)', number: 444, args: [0, 0, 1] },
 ];
-const probes: Probe[] = [...refused, ...allowed, { name: 'clone3', number: 435 }];
+/** Of a container with a quota: what would take a file out of it, with whatever in the bits that the kernel ignores. */
+const projectChanges: Probe[] = [0x401c_5820, 0x4008_6602, 0x4004_6602].flatMap((request) =>
+  [0, 2 ** 32, -(2 ** 32)].map((above) => ({
+    name: `ioctl(${request + above})`,
+    number: 16,
+    args: [-1, request + above],
+  })),
+);
+const ordinaryRequests: Probe[] = [0x5401, 0x5413, 0x8008_6601, 0x801c_581f, -0x7fe3_a7e1].map((request) => ({
+  name: `ioctl(${request})`,
+  number: 16,
+  args: [-1, request],
+}));
+const probes: Probe[] = [
+  ...projectChanges,
+  ...ordinaryRequests,
+  ...refused,
+  ...allowed,
+  { name: 'clone3', number: 435 },
+];
 
 /** The lines of /proc/self/status that say what a process may do. */
 function privilegesOf(status: string): Record<string, string> {
@@ -134,7 +153,10 @@ needs(
     rmSync(directory, { recursive: true, force: true });
   });
 
-  function bundle(request: ContainerCreateRequest): { id: string; path: string; spec: ContainerSpec } {
+  function bundle(
+    request: ContainerCreateRequest,
+    { hasQuota = false }: { hasQuota?: boolean } = {},
+  ): { id: string; path: string; spec: ContainerSpec } {
     const id = newId();
     const { spec } = buildSpec({
       id,
@@ -161,6 +183,7 @@ needs(
       sharedMemory: join(directory, 'shm'),
       subpaths: new Map(),
       volumePaths: new Map(),
+      hasQuota,
     });
     const path = join(directory, id);
     mkdirSync(path);
@@ -174,8 +197,8 @@ needs(
     });
   }
 
-  function run(request: ContainerCreateRequest): Buffer {
-    const { id, path } = bundle(request);
+  function run(request: ContainerCreateRequest, { hasQuota = false } = {}): Buffer {
+    const { id, path } = bundle(request, { hasQuota });
     return runc('run', '--bundle', path, id);
   }
 
@@ -194,6 +217,16 @@ needs(
         .map(({ name }) => [name, results.get(name)]),
     ).toEqual([]);
     expect(results.get('clone3')).toBe(ENOSYS);
+  });
+
+  test.skipIf(process.arch !== 'x64')('cannot take files out of a quota, where it has one', () => {
+    const resultsOf = (hasQuota: boolean, among: readonly Probe[]): Set<number | undefined> => {
+      const results = readProbeResults(run({ Cmd: ['/probe'] }, { hasQuota }), probes);
+      return new Set(among.map(({ name }) => results.get(name)));
+    };
+    expect(resultsOf(true, projectChanges)).toEqual(new Set([EPERM]));
+    expect(resultsOf(true, ordinaryRequests)).toEqual(new Set([EBADF]));
+    expect(resultsOf(false, projectChanges)).toEqual(new Set([EBADF]));
   });
 
   test.skipIf(process.arch !== 'x64')('gets calls back with the capability they belong to', () => {

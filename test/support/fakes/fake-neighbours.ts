@@ -177,6 +177,7 @@ export class FakeNeighbours {
       },
       populate: async () => this.#called('populate'),
       driverOf: () => 'local',
+      isLimited: () => false,
       acquire: async (name) => {
         this.#called('acquire');
         return `/volumes/${name}`;

@@ -23,6 +23,7 @@ const facts: LaunchFacts = {
   volumePaths: new Map([['data', '/volumes/data/_data']]),
   devices: { devices: [], rules: [] },
   blockDevices: new Map([['/dev/sda', { major: 8, minor: 0 }]]),
+  hasQuota: false,
 };
 
 /** The filter has a test of its own; here only whether there is one. */
