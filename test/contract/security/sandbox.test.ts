@@ -202,6 +202,12 @@ needs(
     return runc('run', '--bundle', path, id);
   }
 
+  /** What the system answered to these probes. */
+  function resultsOf(hasQuota: boolean, among: readonly Probe[]): Set<number | undefined> {
+    const results = readProbeResults(run({ Cmd: ['/probe'] }, { hasQuota }), probes);
+    return new Set(among.map(({ name }) => results.get(name)));
+  }
+
   const status = ['cat', '/proc/self/status'];
   const defaultMask = maskOfCapabilities(DEFAULT_CAPABILITIES);
   const none = maskOfCapabilities([]);
@@ -220,10 +226,6 @@ needs(
   });
 
   test.skipIf(process.arch !== 'x64')('cannot take files out of a quota, where it has one', () => {
-    const resultsOf = (hasQuota: boolean, among: readonly Probe[]): Set<number | undefined> => {
-      const results = readProbeResults(run({ Cmd: ['/probe'] }, { hasQuota }), probes);
-      return new Set(among.map(({ name }) => results.get(name)));
-    };
     expect(resultsOf(true, projectChanges)).toEqual(new Set([EPERM]));
     expect(resultsOf(true, ordinaryRequests)).toEqual(new Set([EBADF]));
     expect(resultsOf(false, projectChanges)).toEqual(new Set([EBADF]));
