@@ -5,6 +5,8 @@
 export const limits = {
   /** A registry or token server that does not begin to answer is given up. */
   registryAnswerTimeoutMs: 30_000,
+  /** A proxy that does not pass a connection on is given up; it has to look up a name and connect itself. */
+  proxyConnectTimeoutMs: 30_000,
   /** Idle connections to registries kept for the requests of one pull or push. */
   registryConnectionsKept: 8,
   /** Pauses before a request that a registry could not answer is sent again. */

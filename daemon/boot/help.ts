@@ -1,4 +1,5 @@
 import { DEFAULT_CONFIG_FILE } from './config/config.ts';
+import { fileKey } from './config/kinds.ts';
 import type { Setting } from './config/kinds.ts';
 import { variableName } from './config/flags.ts';
 import { settingEntries } from './config/settings.ts';
@@ -39,7 +40,8 @@ export function helpText(): string {
 }
 
 function describe(setting: Setting<unknown>): string[] {
-  const { key, flag, short, placeholder, help, isRepeatable, isReloadable } = setting;
+  const { flag, short, placeholder, help, isRepeatable, isReloadable } = setting;
+  const key = fileKey(setting);
   const names = [`--${flag}`, ...(short === undefined ? [] : [`-${short}`])].join(', ');
   const notes = [
     ...(key === flag ? [] : [`key ${key}`]),

@@ -14,6 +14,7 @@ import { forgetPassedSockets, readPassedSockets } from './listen-fds.ts';
 import { holdPidfile, lockDataRoot } from './lock.ts';
 import { forgetNotifySettings, Notifier, readNotifySettings } from './notify.ts';
 import { preflight, realHost } from './preflight.ts';
+import { exportProxies } from './proxies.ts';
 import { handleSignals } from './signals.ts';
 
 export interface RunDeps {
@@ -37,6 +38,7 @@ export async function run(deps: RunDeps): Promise<void> {
 
   boundFreeMemory();
   let { config } = deps;
+  exportProxies(config, process.env, log);
   await preflight(config, realHost);
   // Held until the process ends, however it ends.
   const root = lockDataRoot(config.dataRoot);

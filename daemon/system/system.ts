@@ -3,6 +3,7 @@ import type { DiskUsage, DiskUsageType, SystemInfo, VersionResponse } from '../.
 import type { Component } from '../../runtime/host/components.ts';
 import { formatNano } from '../base/clock.ts';
 import type { Clock } from '../base/clock.ts';
+import { proxiesOf, withoutCredentials } from '../base/http/proxies.ts';
 import type { Build, LiveFacts, SystemCounts, SystemFacts, SystemSettings } from './ports.ts';
 import { registryConfig } from './registry-config.ts';
 
@@ -94,8 +95,7 @@ export class System {
 
   #identity(settings: SystemSettings) {
     const { engineId, build, facts, clock, environment } = this.#deps;
-    const proxy = (name: string): string =>
-      withoutPassword(environment[name] ?? environment[name.toLowerCase()] ?? '');
+    const proxies = proxiesOf(environment);
     return {
       ID: engineId,
       Name: facts.hostname,
@@ -112,9 +112,9 @@ export class System {
       NCPU: facts.cpus,
       MemTotal: facts.memoryBytes,
       IndexServerAddress: 'https://index.docker.io/v1/',
-      HttpProxy: proxy('HTTP_PROXY'),
-      HttpsProxy: proxy('HTTPS_PROXY'),
-      NoProxy: proxy('NO_PROXY'),
+      HttpProxy: withoutCredentials(proxies.http),
+      HttpsProxy: withoutCredentials(proxies.https),
+      NoProxy: proxies.none,
     };
   }
 
@@ -230,9 +230,4 @@ function component(name: string, found: Component | null): VersionResponse['Comp
 function commitOf(found: Component | null): { ID: string; Expected: string } {
   const id = found?.commit || found?.version || '';
   return { ID: id, Expected: id };
-}
-
-/** A proxy's URL as dockerd shows it: who reads `/info` need not know its password. */
-function withoutPassword(url: string): string {
-  return url.replace(/^(\w+:\/\/)[^/@]*@/, '$1xxxxx:xxxxx@');
 }

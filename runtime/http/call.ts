@@ -1,6 +1,6 @@
-import { request as requestHttp } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
-import { request as requestHttps } from 'node:https';
+import { beginRequest } from '../../daemon/base/http/outgoing.ts';
+import { PROXY_REFUSES, proxyFailure, proxyRefusal } from '../../daemon/base/http/tunnel.ts';
 import { limits } from '../../daemon/base/limits.ts';
 
 export interface HttpCall {
@@ -11,6 +11,8 @@ export interface HttpCall {
   tls?: Readonly<Record<string, unknown>>;
   /** A Unix socket, in place of the URL's host. */
   socketPath?: string;
+  /** Never through a proxy: what belongs to this machine. */
+  isDirect?: boolean;
   timeoutMs?: number;
   /** A longer answer rejects; without it, one is cut to `logAnswerBytesMax`. */
   answerBytesMax?: number;
@@ -25,11 +27,26 @@ export interface HttpAnswer {
 /** One request to a receiver of logs or a plugin. Rejects when there is no answer, or none in time. */
 export function callHttp(url: URL, call: HttpCall): Promise<HttpAnswer> {
   const { method, headers, body, tls, socketPath, timeoutMs, answerBytesMax } = call;
-  const signal = AbortSignal.timeout(timeoutMs ?? limits.logSendTimeoutMs);
-  const send = url.protocol === 'https:' ? requestHttps : requestHttp;
-  const options = { method, headers: { ...headers, 'Content-Length': body?.length ?? 0 }, signal, ...tls };
+  const isDirect = call.isDirect === true || socketPath !== undefined;
   return new Promise((resolve, reject) => {
-    const request = send(url, { ...options, ...(socketPath && { socketPath }) }, (response) => {
+    const { request, proxy } = beginRequest(
+      url,
+      {
+        method,
+        headers: { ...headers, 'Content-Length': body?.length ?? 0 },
+        signal: AbortSignal.timeout(timeoutMs ?? limits.logSendTimeoutMs),
+        ...(url.protocol === 'https:' && tls),
+        ...(socketPath && { socketPath }),
+      },
+      { isDirect },
+    );
+    request.once('response', (response) => {
+      const { statusCode: status = 0, headers: told } = response;
+      if (proxy !== undefined && status === PROXY_REFUSES) {
+        response.destroy();
+        reject(proxyRefusal(proxy, status));
+        return;
+      }
       let text = '';
       response.setEncoding('utf8');
       response.on('data', (chunk: string) => {
@@ -39,12 +56,10 @@ export function callHttp(url: URL, call: HttpCall): Promise<HttpAnswer> {
         }
         text = text.slice(0, answerBytesMax ?? limits.logAnswerBytesMax);
       });
-      response.once('end', () =>
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
-      );
+      response.once('end', () => resolve({ status, headers: told, text }));
       response.once('error', reject);
     });
-    request.once('error', reject);
+    request.once('error', (error) => reject(proxy === undefined ? error : proxyFailure(proxy, error)));
     request.end(body);
   });
 }

@@ -57,6 +57,7 @@ async function send(address: PluginAddress, question: PluginQuestion): Promise<H
         ...(body && { body: Buffer.from(JSON.stringify(body)) }),
         ...(address.socketPath !== undefined && { socketPath: address.socketPath }),
         ...(address.tls && { tls: address.tls }),
+        isDirect: true,
         timeoutMs,
         answerBytesMax: limits.pluginAnswerBytesMax,
       });

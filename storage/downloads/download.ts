@@ -69,9 +69,10 @@ async function accepted(url: URL, answer: HttpAnswer, deadline: AbortSignal): Pr
       return '';
     });
     const said = text.trim().slice(0, limits.downloadErrorLengthMax);
+    const through = answer.proxy === undefined ? '' : ` (through the proxy ${answer.proxy})`;
     throw new EngineError(
       CODES[status] ?? 'unavailable',
-      `failed to GET ${showUrl(url)} with status ${status} ${STATUS_CODES[status] ?? ''}: ${said}`,
+      `failed to GET ${showUrl(url)} with status ${status} ${STATUS_CODES[status] ?? ''}${through}: ${said}`,
     );
   }
   const length = headers['content-length'];

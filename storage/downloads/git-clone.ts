@@ -1,6 +1,7 @@
 import { mkdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mustRunCommand, CommandError } from '../../daemon/base/command.ts';
+import { nameOf, proxiesOf, proxyFor, proxyVariables } from '../../daemon/base/http/proxies.ts';
 import { EngineError, notImplemented } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 
@@ -52,6 +53,7 @@ export async function cloneGit(
   const deadline = AbortSignal.timeout(limits.downloadTimeoutMs);
   const signal = AbortSignal.any([options.signal, disk.signal, deadline]);
   const path = options.path ?? PATH;
+  const through = throughProxy(source);
   const run = async (what: string, ...args: string[]): Promise<void> => {
     try {
       await mustRunCommand(['setpriv', ...CONFINED, 'git', ...SETTINGS, ...args], {
@@ -62,7 +64,7 @@ export async function cloneGit(
       });
     } catch (error) {
       signal.throwIfAborted();
-      throw failureOf(what, error);
+      throw failureOf(what, error, through);
     }
   };
   try {
@@ -111,7 +113,7 @@ async function clone({ remote, ref }: GitSource, run: Run): Promise<void> {
   }
 }
 
-/** The whole of it: nothing of the daemon's own, no settings or credentials of a user's. */
+/** The whole of it: of the daemon's own only its proxies, no settings or credentials of a user's. */
 function environment(path: string, home: string): Record<string, string> {
   return {
     PATH: path,
@@ -123,6 +125,7 @@ function environment(path: string, home: string): Record<string, string> {
     GIT_TERMINAL_PROMPT: '0',
     GIT_ASKPASS: 'false',
     GIT_SSH_COMMAND: 'ssh -o BatchMode=yes',
+    ...proxyVariables(proxiesOf(process.env)),
   };
 }
 
@@ -136,7 +139,13 @@ function withoutUser(remote: string): string {
   return url.href;
 }
 
-function failureOf(what: string, error: unknown): Error {
+/** For messages: whether git goes through a proxy, which may be who said no. */
+function throughProxy({ remote }: GitSource): string {
+  const proxy = URL.canParse(remote) ? proxyFor(new URL(remote), proxiesOf(process.env)) : undefined;
+  return proxy === undefined ? '' : ` (through the proxy ${nameOf(proxy)})`;
+}
+
+function failureOf(what: string, error: unknown, through: string): Error {
   if (!(error instanceof CommandError)) {
     return new EngineError('internal', `git: ${what}`, { cause: error });
   }
@@ -150,7 +159,7 @@ function failureOf(what: string, error: unknown): Error {
     );
   }
   const said = stderr.trim().replaceAll(/\/\/[^/@\s]*@/g, '//');
-  return new EngineError('unavailable', `${what}: ${said || `git exited with ${exitCode}`}`);
+  return new EngineError('unavailable', `${what}: ${said || `git exited with ${exitCode}`}${through}`);
 }
 
 /** Fires its signal when the disk is nearly full. */

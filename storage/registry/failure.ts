@@ -41,7 +41,9 @@ export async function registryError(answer: HttpAnswer): Promise<EngineError> {
   const { code, message } = isDenied(answer)
     ? { code: 'DENIED', message: 'requested access to the resource is denied' }
     : firstError(body);
-  const fallback = `received unexpected HTTP status: ${status} ${STATUS_CODES[status] ?? ''}`.trim();
+  const fallback =
+    `received unexpected HTTP status: ${status} ${STATUS_CODES[status] ?? ''}`.trim() +
+    (answer.proxy === undefined ? '' : ` (through the proxy ${answer.proxy})`);
   const words = code.toLowerCase().replaceAll('_', ' ');
   const text = code === '' ? fallback : `${words}: ${message}`;
   const failure: RegistryFailure = {

@@ -1,11 +1,13 @@
-import { Agent as HttpAgent, request as requestHttp } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { pipeline } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { EngineError, errnoOf } from '../../daemon/base/errors.ts';
+import { authorities, authoritiesContext } from '../../daemon/base/http/authorities.ts';
+import { beginRequest } from '../../daemon/base/http/outgoing.ts';
+import type { Connections } from '../../daemon/base/http/outgoing.ts';
+import { nameOf } from '../../daemon/base/http/proxies.ts';
+import { isProxyError, PROXY_REFUSES, proxyFailure, proxyRefusal } from '../../daemon/base/http/tunnel.ts';
 import { limits } from '../../daemon/base/limits.ts';
-import { authorities, authoritiesContext } from './authorities.ts';
 import type { RegistryCertificates } from './certificates.ts';
 
 /** How a host is trusted. */
@@ -25,22 +27,13 @@ export interface HttpRequest {
   signal: AbortSignal;
 }
 
-/** Connections kept for the requests of one operation. Disposing closes them. */
-export class Connections implements Disposable {
-  readonly http = new HttpAgent({ keepAlive: true, maxFreeSockets: limits.registryConnectionsKept });
-  readonly https = new HttpsAgent({ keepAlive: true, maxFreeSockets: limits.registryConnectionsKept });
-
-  [Symbol.dispose](): void {
-    this.http.destroy();
-    this.https.destroy();
-  }
-}
-
 /** An answer whose body is still to be read. Redirects are not followed: they are an answer like others. */
 export interface HttpAnswer {
   status: number;
   headers: IncomingHttpHeaders;
   body: IncomingMessage;
+  /** The proxy that may have given this answer itself. */
+  proxy?: string;
 }
 
 /**
@@ -51,20 +44,32 @@ export function httpRequest(request: HttpRequest): Promise<HttpAnswer> {
   const { method, url, headers, body, trust, connections, signal } = request;
   const what = `${METHOD_WORDS[method]} "${url.origin}${url.pathname}"`;
   return new Promise((resolve, reject) => {
-    const options = { method, headers: { 'user-agent': 'berth', ...headers }, signal };
-    const outgoing =
-      url.protocol === 'https:'
-        ? requestHttps(url, { ...options, ...tlsOf(trust), ...(connections && { agent: connections.https }) })
-        : requestHttp(url, { ...options, ...(connections && { agent: connections.http }) });
+    const { request: outgoing, proxy } = beginRequest(
+      url,
+      {
+        method,
+        headers: { 'user-agent': 'berth', ...headers },
+        signal,
+        ...(url.protocol === 'https:' && tlsOf(trust)),
+      },
+      connections && { connections },
+    );
     outgoing.setTimeout(limits.registryAnswerTimeoutMs, () => {
       outgoing.destroy(new EngineError('deadline_exceeded', `${what}: no answer in time`));
     });
-    const fail = (error: Error): void => reject(failureOf(what, error, signal));
+    const fail = (error: Error): void =>
+      reject(failureOf(what, proxy === undefined ? error : proxyFailure(proxy, error), signal));
     outgoing.on('error', fail);
     outgoing.once('response', (answer) => {
       // An answer that comes before the body is sent makes the rest of it pointless.
       answer.once('close', () => outgoing.writableFinished || outgoing.destroy());
-      resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: answer });
+      const { statusCode: status = 0, headers: told } = answer;
+      if (proxy !== undefined && status === PROXY_REFUSES) {
+        answer.destroy();
+        fail(proxyRefusal(proxy, status));
+        return;
+      }
+      resolve({ status, headers: told, body: answer, ...(proxy && { proxy: nameOf(proxy) }) });
     });
     if (body === undefined || typeof body === 'string' || Buffer.isBuffer(body)) {
       outgoing.end(body);
@@ -84,6 +89,10 @@ const METHOD_WORDS = { GET: 'Get', HEAD: 'Head', POST: 'Post', PUT: 'Put', PATCH
 function failureOf(what: string, error: Error, signal: AbortSignal): EngineError {
   if (signal.aborted) {
     return new EngineError('canceled', `${what}: canceled`);
+  }
+  if (isProxyError(error)) {
+    const { code, message, details } = error;
+    return new EngineError(code, `${what}: ${message}`, { cause: error.cause, details });
   }
   return error instanceof EngineError
     ? error

@@ -1,9 +1,10 @@
 import { EngineError } from '../../daemon/base/errors.ts';
+import { Connections } from '../../daemon/base/http/outgoing.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { parseChallenges } from './challenge.ts';
 import { registryError } from './failure.ts';
 import type { RegistryEndpoint } from './hosts.ts';
-import { Connections, httpRequest, textOf } from './http.ts';
+import { httpRequest, textOf } from './http.ts';
 import type { HttpAnswer, HttpRequest, Trust } from './http.ts';
 import { basic, fetchToken } from './token.ts';
 import type { Credentials } from './token.ts';
@@ -37,7 +38,7 @@ export class RegistrySession implements Disposable {
   readonly origin: URL;
   readonly #trust: Trust;
   readonly #credentials: SessionCredentials;
-  readonly #connections = new Connections();
+  readonly #connections = new Connections(limits.registryConnectionsKept);
   /** Asked for besides what the registry names: `repository:library/busybox:pull`. */
   #scopes: readonly string[] = [];
   #authorization: string | undefined;

@@ -1,6 +1,7 @@
 import { errorText, invalidArgument } from '../../base/errors.ts';
 import { normaliseLogConfig } from '../../containers/spec/log-config.ts';
 import { isIP } from 'node:net';
+import { parseProxy, PROXY_FORM, withoutCredentials } from '../../base/http/proxies.ts';
 import { isSubnet4, parseAnyCidr } from '../../base/ip.ts';
 import { bridgeOptions } from '../../networks/bridge-options.ts';
 import { parentOptions } from '../../networks/parent-options.ts';
@@ -81,6 +82,10 @@ const RULES: readonly Rule[] = [
     problem: (config) => `log-opts: ${logProblem(config)}`,
   },
   {
+    isBroken: (config) => proxyProblem(config) !== undefined,
+    problem: (config) => proxyProblem(config) ?? '',
+  },
+  {
     isBroken: (config) => config.dataRoot === '/' || config.execRoot === '/',
     problem: () => 'data-root, exec-root: cannot be /',
   },
@@ -126,6 +131,16 @@ function checkNetworkOptions(driver: string, options: Readonly<Record<string, st
     default:
       throw invalidArgument(`there is no network driver ${JSON.stringify(driver)}`);
   }
+}
+
+/** Which proxy is none. */
+function proxyProblem({ httpProxy, httpsProxy }: Config): string | undefined {
+  const wrong = Object.entries({ 'http-proxy': httpProxy, 'https-proxy': httpsProxy }).find(
+    ([, text]) => text !== '' && parseProxy(text) === undefined,
+  );
+  return (
+    wrong && `${wrong[0]}: must look like ${PROXY_FORM}, not ${JSON.stringify(withoutCredentials(wrong[1]))}`
+  );
 }
 
 /** Why no subnet could be cut from one of the pools. */

@@ -4,6 +4,7 @@ import { EngineError, errorText, invalidArgument } from '../../base/errors.ts';
 import { checkConfig } from './checks.ts';
 import { readEnvironment, variableName } from './flags.ts';
 import type { CommandLine } from './flags.ts';
+import { fileKey } from './kinds.ts';
 import { settingEntries } from './settings.ts';
 import { unsupportedKeys } from './unsupported-keys.ts';
 import type { Config } from './settings.ts';
@@ -46,8 +47,12 @@ export function loadConfig(sources: ConfigSources): Config {
     code: { optimize: false },
   }).compile(settingsSchema());
   const flags = new Map(settingEntries.map(([, { key, flag }]) => [key, flag]));
+  const fileKeys = new Map(settingEntries.map(([, setting]) => [setting.key, fileKey(setting)]));
   const layers: Source[] = [
-    { values: parseFile(path, text ?? '{}'), describe: (key) => `configuration file ${path}: ${key}` },
+    {
+      values: parseFile(path, text ?? '{}'),
+      describe: (key) => `configuration file ${path}: ${fileKeys.get(key)}`,
+    },
     fromWords(environment.words, (key) => `environment variable ${variableName(key)}`),
     fromWords(sources.commandLine.words, (key) => `flag --${flags.get(key)}`),
   ];
@@ -59,7 +64,7 @@ export function loadConfig(sources: ConfigSources): Config {
   return config;
 }
 
-/** The configuration file as a JSON schema. */
+/** All settings by key, as a JSON schema: the configuration file without its sections. */
 export function settingsSchema(): object {
   return {
     type: 'object',
@@ -97,9 +102,9 @@ function parseFile(path: string, text: string): ReadonlyMap<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalidArgument(`configuration file ${path}: must hold one JSON object`);
   }
-  const values = new Map(Object.entries(value));
-  const known = new Set(settingEntries.map(([, { key }]) => key));
-  const strange = [...values.keys()].filter((key) => !known.has(key));
+  const given = flatten(path, value);
+  const keys = new Map(settingEntries.map(([, setting]) => [fileKey(setting), setting.key]));
+  const strange = [...given.keys()].filter((key) => !keys.has(key));
   const unsupported = strange.filter((key) => unsupportedKeys.has(key));
   const unknown = strange.filter((key) => !unsupportedKeys.has(key));
   if (unknown.length > 0) {
@@ -108,7 +113,23 @@ function parseFile(path: string, text: string): ReadonlyMap<string, unknown> {
   if (unsupported.length > 0) {
     throw invalidArgument(`configuration file ${path}: ${naming(unsupported)} not supported by berthd`);
   }
-  return values;
+  return new Map([...given].map(([key, one]) => [keys.get(key) ?? key, one]));
+}
+
+/** `{"proxies": {"http-proxy": "x"}}` -> `proxies.http-proxy`: what stands in sections, as if it did not. */
+function flatten(path: string, file: object): Map<string, unknown> {
+  const sections = new Set(settingEntries.map(([, { section }]) => section));
+  return new Map(
+    Object.entries(file).flatMap(([key, value]: [string, unknown]) => {
+      if (!sections.has(key)) {
+        return [[key, value]];
+      }
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+        throw invalidArgument(`configuration file ${path}: ${key}: must be an object`);
+      }
+      return Object.entries(value).map(([inner, one]): [string, unknown] => [`${key}.${inner}`, one]);
+    }),
+  );
 }
 
 function naming(keys: readonly string[]): string {
@@ -147,7 +168,8 @@ function check(validate: ValidateFunction, layer: Source): void {
 }
 
 function problem(finding: ErrorObject | undefined, placeholder: string): string {
-  const value = JSON.stringify(finding?.data);
+  // A proxy's password may stand where it does not belong.
+  const value = JSON.stringify(finding?.data)?.replaceAll(/\/\/[^"\s]*@/g, '//xxxxx:xxxxx@');
   const schema: unknown = finding?.schema;
   if (finding?.keyword === 'enum') {
     return `must be one of ${Array.isArray(schema) ? schema.join(', ') : ''}, not ${value}`;

@@ -8,6 +8,8 @@ import { invalidArgument } from '../../base/errors.ts';
 export interface Setting<T> {
   /** In daemon.json; `BERTH_` + upper case with underscores in the environment. */
   key: string;
+  /** The key of daemon.json whose object it stands in; undefined = at the top. */
+  section?: string;
   /** On the command line, without dashes; dockerd's flags are singular where its keys are plural. */
   flag: string;
   short?: string;
@@ -29,6 +31,7 @@ export interface Setting<T> {
 
 interface Naming {
   key: string;
+  section?: string;
   flag?: string;
   short?: string;
   help: string;
@@ -237,15 +240,29 @@ export function runtimes(naming: Naming): Setting<Readonly<Record<string, { path
   };
 }
 
-function named({ key, flag = key, short, help, isReloadable = false }: Naming): {
+function named({ key, section, flag = key, short, help, isReloadable = false }: Naming): {
   key: string;
+  section?: string;
   flag: string;
   short?: string;
   help: string;
   isReloadable: boolean;
   isRepeatable: boolean;
 } {
-  return { key, flag, ...(short && { short }), help, isReloadable, isRepeatable: false };
+  return {
+    key,
+    ...(section && { section }),
+    flag,
+    ...(short && { short }),
+    help,
+    isReloadable,
+    isRepeatable: false,
+  };
+}
+
+/** A setting as daemon.json has it: `proxies.http-proxy`. */
+export function fileKey({ key, section }: Pick<Setting<unknown>, 'key' | 'section'>): string {
+  return section === undefined ? key : `${section}.${key}`;
 }
 
 function lastWord(words: readonly string[]): string {

@@ -379,6 +379,27 @@ export const settings = {
     isReloadable: true,
     help: 'mirror of Docker Hub to ask first',
   }),
+  httpProxy: text({
+    key: 'http-proxy',
+    section: 'proxies',
+    default: '',
+    placeholder: 'url',
+    help: 'proxy for what the daemon asks of http:// addresses (default HTTP_PROXY of the environment)',
+  }),
+  httpsProxy: text({
+    key: 'https-proxy',
+    section: 'proxies',
+    default: '',
+    placeholder: 'url',
+    help: 'proxy for what the daemon asks of https:// addresses (default HTTPS_PROXY of the environment)',
+  }),
+  noProxy: text({
+    key: 'no-proxy',
+    section: 'proxies',
+    default: '',
+    placeholder: 'list',
+    help: 'hosts, domains and networks to ask without them, separated by commas (default NO_PROXY of the environment)',
+  }),
   maxConcurrentDownloads: integer({
     key: 'max-concurrent-downloads',
     default: 3,

@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { errnoOf } from '../../../daemon/base/errors.ts';
 import { callHttp } from '../../http/call.ts';
+import type { HttpAnswer, HttpCall } from '../../http/call.ts';
 import type { AwsCredentials } from './signature.ts';
 
 /** Where containers of Amazon's services ask for credentials, and where machines do. */
@@ -103,7 +104,7 @@ function readIfThere(path: string): string {
 async function fromMachine(): Promise<AwsCredentials> {
   const roles = new URL('/latest/meta-data/iam/security-credentials/', MACHINE_HOST);
   const headers = await machineToken();
-  const { text } = await callHttp(roles, { method: 'GET', headers, timeoutMs: MACHINE_TIMEOUT_MS });
+  const { text } = await askMachine(roles, { method: 'GET', headers });
   return fetchCredentials(new URL(text.trim().split('\n')[0] ?? '', roles), headers);
 }
 
@@ -111,7 +112,7 @@ async function fromMachine(): Promise<AwsCredentials> {
 export async function machineRegion(): Promise<string> {
   const url = new URL('/latest/meta-data/placement/region', MACHINE_HOST);
   const headers = await machineToken();
-  const { status, text } = await callHttp(url, { method: 'GET', headers, timeoutMs: MACHINE_TIMEOUT_MS });
+  const { status, text } = await askMachine(url, { method: 'GET', headers });
   if (status !== 200) {
     throw new Error(`instance metadata: ${status}`);
   }
@@ -119,16 +120,20 @@ export async function machineRegion(): Promise<string> {
 }
 
 async function machineToken(): Promise<Record<string, string>> {
-  const { text } = await callHttp(new URL('/latest/api/token', MACHINE_HOST), {
+  const { text } = await askMachine(new URL('/latest/api/token', MACHINE_HOST), {
     method: 'PUT',
     headers: { 'X-aws-ec2-metadata-token-ttl-seconds': '60' },
-    timeoutMs: MACHINE_TIMEOUT_MS,
   });
   return { 'X-aws-ec2-metadata-token': text };
 }
 
+/** Through a proxy it would be the proxy's machine that answers. */
+function askMachine(url: URL, call: Pick<HttpCall, 'method' | 'headers'>): Promise<HttpAnswer> {
+  return callHttp(url, { ...call, isDirect: true, timeoutMs: MACHINE_TIMEOUT_MS });
+}
+
 async function fetchCredentials(url: URL, headers: Record<string, string>): Promise<AwsCredentials> {
-  const { status, text } = await callHttp(url, { method: 'GET', headers });
+  const { status, text } = await callHttp(url, { method: 'GET', headers, isDirect: true });
   const answer: unknown = status === 200 ? JSON.parse(text) : undefined;
   const value = (key: string): string => {
     const found: unknown =

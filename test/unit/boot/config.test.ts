@@ -40,6 +40,41 @@ describe('loadConfig', () => {
     });
   });
 
+  test('reads proxies from their section of the file, and from flags and variables without it', () => {
+    const file = {
+      proxies: { 'http-proxy': 'http://file.test', 'https-proxy': 'file.test:3128', 'no-proxy': 'a' },
+    };
+    const environment = { BERTH_HTTPS_PROXY: 'https://variable.test' };
+    const argv = ['--no-proxy', 'b,.c', '--http-proxy=http://flag.test'];
+    const { httpProxy, httpsProxy, noProxy } = load({ file, environment, argv });
+    expect({ httpProxy, httpsProxy, noProxy }).toEqual({
+      httpProxy: 'http://flag.test',
+      httpsProxy: 'https://variable.test',
+      noProxy: 'b,.c',
+    });
+  });
+
+  test.each<[Given, string]>([
+    [
+      { file: { 'http-proxy': 'http://u:secret@p.test' } },
+      'file /etc/berth/daemon.json: unknown key "http-proxy"',
+    ],
+    [{ file: { proxies: 'http://u:secret@p.test' } }, 'daemon.json: proxies: must be an object'],
+    [{ file: { proxies: { 'ftp-proxy': 'http://u:secret@p.test' } } }, 'unknown key "proxies.ftp-proxy"'],
+    [
+      { file: { proxies: { 'http-proxy': ['http://u:secret@p.test'] } } },
+      'proxies.http-proxy: must be string, not ["http://xxxxx:xxxxx@p.test"]',
+    ],
+    [
+      { argv: ['--https-proxy', 'socks5://u:secret@p.test'] },
+      'https-proxy: must look like http[s]://[user:password@]host[:port], not "socks5://xxxxx:xxxxx@p.test"',
+    ],
+  ])('refuses what is no proxy, without its password: %j', (given, message) => {
+    const reading = (): unknown => load(given);
+    expect(reading).toThrow(message);
+    expect(reading).not.toThrow('secret');
+  });
+
   test('reads every kind of value from words and from JSON alike', () => {
     const argv = (
       '-D --ip-forward=false --default-shm-size 128m --label a=b --label=c -l warn --default-ulimit nofile=1024:2048 ' +
