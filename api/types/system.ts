@@ -194,7 +194,7 @@ export interface VolumeCreateRequest {
 }
 
 export interface VolumePruneReport {
-  VolumesDeleted: string[] | null;
+  VolumesDeleted: string[];
   SpaceReclaimed: number;
 }
 

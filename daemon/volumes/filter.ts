@@ -1,12 +1,19 @@
 import type { VolumeRow } from '../../storage/database/rows.ts';
 import { invalidArgument } from '../base/errors.ts';
+import { textMatcher } from '../base/text-matcher.ts';
 
 type Values = readonly string[];
 type Test = (volume: VolumeRow, isUsed: boolean) => boolean;
 
 const FILTERS: ReadonlyMap<string, (values: Values) => Test> = new Map<string, (values: Values) => Test>([
-  ['name', (values) => (volume) => values.some((value) => volume.name.includes(value))],
-  ['driver', (values) => (volume) => values.some((value) => volume.driver.includes(value))],
+  [
+    'name',
+    (values) => {
+      const matchers = values.map(textMatcher);
+      return (volume) => matchers.some((matches) => matches(volume.name));
+    },
+  ],
+  ['driver', (values) => (volume) => values.includes(volume.driver)],
   ['label', (values) => (volume) => values.every((value) => hasLabel(volume.labels, value))],
   ['dangling', dangling],
 ]);

@@ -61,7 +61,7 @@ export async function pruneVolumes(
   }
   const attributes = { reclaimed: String(reclaimed) };
   context.journal.note({ type: 'volume', action: 'prune', actorId: '', attributes });
-  return { VolumesDeleted: deleted.length === 0 ? null : deleted, SpaceReclaimed: reclaimed };
+  return { VolumesDeleted: deleted, SpaceReclaimed: reclaimed };
 }
 
 /** Bytes given back; undefined = it stays. */

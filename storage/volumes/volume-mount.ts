@@ -41,7 +41,7 @@ export async function mountVolume(target: string, plan: MountPlan): Promise<void
   } catch (error) {
     throw internal(
       `error while mounting volume '${target}': failed to mount local volume: mount ${source}:${target}, ` +
-        `flags: 0x${flags.toString(16)}, data: ${data}: ${errorText(error)}`,
+        `flags: 0x${flags.toString(16)}${data && `, data: ${data}`}: ${errorText(error)}`,
       { cause: error },
     );
   }

@@ -375,7 +375,7 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
       create: () => Promise.resolve(VOLUME),
       inspect: () => Promise.resolve(VOLUME),
       remove: nothing,
-      prune: () => Promise.resolve({ VolumesDeleted: null, SpaceReclaimed: 0 }),
+      prune: () => Promise.resolve({ VolumesDeleted: [], SpaceReclaimed: 0 }),
     },
     events: {
       async *stream() {

@@ -14,8 +14,8 @@ describeEngine('volumes', (engine) => {
   const prune = async (version: string, filters: object = {}): Promise<string[]> => {
     const query = encodeURIComponent(JSON.stringify(filters));
     const path = `/v${version}/volumes/prune?filters=${query}`;
-    const { VolumesDeleted } = await engine.http.ok<{ VolumesDeleted: string[] | null }>('POST', path);
-    return (VolumesDeleted ?? []).toSorted();
+    const { VolumesDeleted } = await engine.http.ok<{ VolumesDeleted: string[] }>('POST', path);
+    return VolumesDeleted.toSorted();
   };
 
   afterEach(async () => {

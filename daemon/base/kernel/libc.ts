@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { getSystemErrorMap } from 'node:util';
 import koffi from 'koffi';
 
 /**
@@ -21,7 +22,9 @@ export class KernelError extends Error {
 
   constructor(syscall: string, errno: number, object: string) {
     const code = errnoName(errno);
-    super(`${syscall} ${object}: ${code}`);
+    // The name for who looks it up, the words for who reads.
+    const [, words = ''] = getSystemErrorMap().get(-errno) ?? [];
+    super(`${syscall} ${object}: ${code}${words && `: ${words}`}`);
     this.name = 'KernelError';
     this.code = code;
     this.errno = errno;

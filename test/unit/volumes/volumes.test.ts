@@ -270,9 +270,12 @@ test('mounted and unmounted tell who and where', async () => {
 test.each<[Record<string, string[]>, string[]]>([
   [{}, ['db-data', 'free', 'web-data']],
   [{ name: ['data'] }, ['db-data', 'web-data']],
+  [{ name: ['^db'] }, ['db-data']],
+  [{ name: ['(', 'web-data$'] }, ['web-data']],
+  [{ driver: ['loca'] }, []],
   [{ dangling: ['1'] }, ['free', 'web-data']],
   [{ dangling: ['false'] }, ['db-data']],
-  [{ driver: ['loc'] }, ['db-data', 'free', 'web-data']],
+  [{ driver: ['local'] }, ['db-data', 'free', 'web-data']],
   [{ label: ['tier'] }, ['db-data', 'web-data']],
   [{ label: ['tier=a=b'] }, ['web-data']],
   [{ label: ['toString'] }, []],
@@ -321,7 +324,7 @@ test.each<[Record<string, string[]>, string[]]>([
   await volumes.ensure('unnamed', { anonymous: true });
   used.set('in-use', ['c1']);
   const { VolumesDeleted, SpaceReclaimed } = await volumes.prune(new Map(Object.entries(filters)));
-  expect(VolumesDeleted?.toSorted()).toEqual(names);
+  expect(VolumesDeleted.toSorted()).toEqual(names);
   expect(SpaceReclaimed).toBe(names.length * 1000);
   expect(events().at(-1)).toEqual({
     action: 'prune',

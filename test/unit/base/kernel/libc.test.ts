@@ -6,14 +6,18 @@ const access = declare('int access(const char *path, int mode)');
 
 test('declare throws the errno, the call and the object', () => {
   expect(() => close('a file', -1)).toThrow(
-    expect.objectContaining({ code: 'EBADF', syscall: 'close', message: 'close a file: EBADF' }),
+    expect.objectContaining({
+      code: 'EBADF',
+      syscall: 'close',
+      message: 'close a file: EBADF: bad file descriptor',
+    }),
   );
 });
 
 test('declareSyscall names the system call even when the object holds blanks', () => {
   const open = declareSyscall('pidfd_open', SYS.pidfd_open, 'int pid, unsigned int flags');
   expect(() => open('no such process', 0x7ffffffe, 0)).toThrow(
-    expect.objectContaining({ code: 'ESRCH', message: 'pidfd_open no such process: ESRCH' }),
+    expect.objectContaining({ code: 'ESRCH', message: 'pidfd_open no such process: ESRCH: no such process' }),
   );
 });
 
@@ -29,10 +33,10 @@ test('async calls reject with their own errno while others fail beside them', as
     return code;
   });
   expect(new Set((await Promise.all(calls)).filter((_code, index) => index % 2 === 0))).toEqual(
-    new Set(['KernelError: close it: EBADF']),
+    new Set(['KernelError: close it: EBADF: bad file descriptor']),
   );
   expect(new Set((await Promise.all(calls)).filter((_code, index) => index % 2 === 1))).toEqual(
-    new Set(['KernelError: access it: ENOENT']),
+    new Set(['KernelError: access it: ENOENT: no such file or directory']),
   );
 });
 
