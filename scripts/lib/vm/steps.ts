@@ -29,6 +29,8 @@ const WORK_MS_MAX = 900_000;
 const SYSTEM_TESTS = ['run', 'limits', 'cgroup-parent', 'exec', 'network', 'survive'];
 /** With the other driver: what touches cgroups. */
 const CGROUPFS_TESTS = ['limits', 'cgroup-parent'];
+/** With a host of its own, whose link has neighbours. */
+const NETWORK_TESTS = ['macvlan'];
 
 export const STEPS: readonly Step[] = [
   {
@@ -83,6 +85,12 @@ export const STEPS: readonly Step[] = [
     name: 'quotas',
     title: 'volumes and containers with a size, on ext4 and XFS',
     run: (context) => guestTests(context, '', ['vm'], ['quotas'].map(guestTest)),
+  },
+  {
+    name: 'networks',
+    title: `networks that small kernels lack: ipvlan, dummies, VLANs, tunnels; ${NETWORK_TESTS.join(', ')}`,
+    run: (context) =>
+      guestTests(context, '', ['vm', 'system'], [guestTest('ipvlan'), ...NETWORK_TESTS.map(systemTest)]),
   },
   {
     name: 'power',
