@@ -3,7 +3,7 @@ import { EngineError, invalidArgument } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { Rollback } from '../base/rollback.ts';
 import type { CheckedRequest } from './check-request.ts';
-import { addressesOf, dnsNames, giveAddresses, routersOf, takeEndpoint } from './endpoints.ts';
+import { addressesOf, dnsNames, giveAddresses, takeEndpoint } from './endpoints.ts';
 import { gatewayOf } from './gateway.ts';
 import { isUserDefined } from './network.ts';
 import type { Network } from './network.ts';
@@ -17,6 +17,7 @@ import {
   nameFiles,
   ownerOf,
   register,
+  waysOf,
 } from './sandbox-context.ts';
 import type { SandboxContext } from './sandbox-context.ts';
 import { portMap, publishedPorts } from './sandbox-view.ts';
@@ -147,7 +148,7 @@ function lead(context: SandboxContext, request: SandboxRequest, from: Sandbox, t
   const way = gatewayName(to);
   if (way !== gatewayName(from)) {
     failpoint('network.connect.route');
-    kernel.route(containerId, routersOf(way === null ? undefined : to.endpoints[way]));
+    kernel.route(containerId, waysOf(context, to, way));
     kernel.unpublish(publishedPorts(from));
     kernel.publish(publishedPorts(to));
   }

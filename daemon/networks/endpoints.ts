@@ -9,7 +9,7 @@ import type { WantedEndpoint } from './check-request.ts';
 import type { EndpointOptions } from './endpoint-options.ts';
 import { lowestFree, lowestFree6 } from './ipam.ts';
 import { formatMac } from './mac.ts';
-import { hasMacs, isUserDefined } from './network.ts';
+import { hasMacs, hasRouters, isUserDefined } from './network.ts';
 import type { Network } from './network.ts';
 import { bareEndpoint } from './sandbox-view.ts';
 
@@ -130,16 +130,17 @@ function freeOrRefused(network: Network, address: IpAddress): IpAddress {
 
 function shownAddresses(network: Network, addresses: readonly InterfaceAddress[]): EndpointSettings {
   const { pool, pool6, spec } = network;
+  const isRouted = !spec.internal && hasRouters(network);
   const shown: EndpointSettings = {};
   for (const { address, prefixLength } of addresses) {
     if (isIpv4(address)) {
       shown.IPAddress = formatIp(address);
       shown.IPPrefixLen = prefixLength;
-      shown.Gateway = spec.internal || pool === undefined ? '' : formatIp(pool.router ?? pool.gateway);
+      shown.Gateway = isRouted && pool !== undefined ? formatIp(pool.router ?? pool.gateway) : '';
     } else {
       shown.GlobalIPv6Address = formatIp(address);
       shown.GlobalIPv6PrefixLen = prefixLength;
-      shown.IPv6Gateway = spec.internal || pool6 === undefined ? '' : formatIp(pool6.router ?? pool6.gateway);
+      shown.IPv6Gateway = isRouted && pool6 !== undefined ? formatIp(pool6.router ?? pool6.gateway) : '';
     }
   }
   return shown;

@@ -73,6 +73,11 @@ export function hasMacs(network: Network): boolean {
   return network.driver !== 'ipvlan';
 }
 
+/** Whether those in it reach others by way of a gateway: ipvlans of layer 3 are led by the host's own routes. */
+export function hasRouters({ driver, spec }: Network): boolean {
+  return driver !== 'ipvlan' || !['l3', 'l3s'].includes(spec.options['ipvlan_mode'] ?? '');
+}
+
 /** Somebody is in it, or about to be. */
 export function isInUse(network: Network): boolean {
   return network.members.size > 0 || network.addresses.size > 0;

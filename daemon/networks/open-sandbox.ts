@@ -4,7 +4,7 @@ import { newId } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import { Rollback } from '../base/rollback.ts';
 import type { CheckedRequest } from './check-request.ts';
-import { giveAddresses, routersOf, takeEndpoint } from './endpoints.ts';
+import { giveAddresses, takeEndpoint } from './endpoints.ts';
 import { gatewayOf } from './gateway.ts';
 import { hostsFileOfHost, resolveHostGateway } from './hosts.ts';
 import { formatResolvConf, hostResolver } from './resolv.ts';
@@ -16,6 +16,7 @@ import {
   isWayIn,
   nameFiles,
   ownerOf,
+  waysThrough,
 } from './sandbox-context.ts';
 import type { SandboxContext } from './sandbox-context.ts';
 import { bareEndpoint, portMap } from './sandbox-view.ts';
@@ -55,7 +56,7 @@ function openHost(context: SandboxContext, request: SandboxRequest, checked: Che
 function openIsolated(context: SandboxContext, request: SandboxRequest, checked: CheckedRequest): Sandbox {
   const { registry, kernel } = context;
   const { containerId } = request;
-  const plan = { attachments: [], gateways: [] };
+  const plan = { attachments: [], ways: [] };
   const endpoints: Sandbox['endpoints'] =
     checked.endpoints.length === 0 ? {} : { none: bareEndpoint(registry.builtIn.none.id, newId()) };
   return {
@@ -99,7 +100,7 @@ async function openNetworks(
   const interfaces = interfaceNames(context, taken);
   const plan = {
     attachments: taken.map((endpoint, place) => attachmentOf(context, endpoint, interfaces[place] ?? '')),
-    gateways: routersOf(gateway?.settings),
+    ways: waysThrough(gateway?.network, gateway?.settings),
   };
   const networkNames = taken.map(({ network }) => network.name).join(', ');
   const netnsPath = inKernel(request, networkNames, () => kernel.open(containerId, plan));

@@ -1,6 +1,6 @@
 import type { NetworkDriver } from './driver.ts';
 import { EngineError } from '../base/errors.ts';
-import { parentOptions } from './parent-options.ts';
+import { isParentKind, parentOptions } from './parent-options.ts';
 import type { ParentKind } from './parent-options.ts';
 import type { Network, NetworkSpec } from './network.ts';
 import type { Attachment, NetworkKernel, ParentSettings, SandboxInterface } from './ports.ts';
@@ -26,7 +26,7 @@ export class ParentDriver implements NetworkDriver {
     // The kernel, too, has a link be the parent of one kind only.
     const rival = others.find(
       ({ driver, spec: { options } }) =>
-        (driver === 'macvlan' || driver === 'ipvlan') && parent !== undefined && options['parent'] === parent,
+        isParentKind(driver) && parent !== undefined && options['parent'] === parent,
     );
     if (rival !== undefined) {
       throw new EngineError('forbidden', `network ${rival.name} is already using parent interface ${parent}`);

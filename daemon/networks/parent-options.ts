@@ -13,6 +13,10 @@ export interface ParentOptions {
 /** The drivers of such networks. */
 export type ParentKind = ChildLink['kind'];
 
+export function isParentKind(driver: string): driver is ParentKind {
+  return driver === 'macvlan' || driver === 'ipvlan';
+}
+
 const INTERFACE = /^(?!\.{1,2}$)[^\s/:]{1,15}$/;
 const VLAN = /\.(\d+)$/;
 const MACVLAN_MODES = ['bridge', 'private', 'vepa', 'passthru'] as const;

@@ -78,10 +78,22 @@ export type Attachment = { iface: SandboxInterface } & (
   | { parent: ParentSettings }
 );
 
+/** A default route: to a router, or out of the interface of an endpoint whose parent routes. */
+export type Way = { router: IpAddress } | { endpointId: string; family: 'ipv4' | 'ipv6' };
+
 export interface SandboxPlan {
   attachments: readonly Attachment[];
-  /** Who routes for it: at most one of each family. */
-  gateways: readonly IpAddress[];
+  /** At most one of each family. */
+  ways: readonly Way[];
+}
+
+/** A sandbox that a restart takes over. */
+export interface KeptSandbox {
+  id: string;
+  /** On bridges. */
+  endpoints: readonly { endpointId: string; bridge: BridgeSettings }[];
+  /** Ids of those on parents; undefined = there are no such networks. */
+  children: readonly string[] | undefined;
 }
 
 export interface NetworkKernel {
@@ -108,8 +120,8 @@ export interface NetworkKernel {
   plug(id: string, attachment: Attachment): Promise<void>;
   /** Takes it from an open sandbox. Idempotent; the interface is gone when the promise resolves. */
   unplug(id: string, endpointId: string): Promise<void>;
-  /** From here on an open sandbox routes through these, or nowhere. */
-  route(id: string, gateways: readonly IpAddress[]): void;
+  /** From here on an open sandbox has these ways out, or none. */
+  route(id: string, ways: readonly Way[]): void;
   /** Names of the interfaces in an open sandbox. */
   interfaceNames(id: string): string[];
   /** Holds a host port; throws an error with code EADDRINUSE or EADDRNOTAVAIL. */
@@ -126,6 +138,6 @@ export interface NetworkKernel {
   sweep(
     networkIds: readonly string[],
     bridges: readonly BridgeSettings[],
-    live: readonly { id: string; endpoints: readonly { endpointId: string; bridge: BridgeSettings }[] }[],
+    live: readonly KeptSandbox[],
   ): Promise<void>;
 }

@@ -1,6 +1,7 @@
+import type { EndpointSettings } from '../../api/types/container.ts';
 import type { Sandbox, SandboxRequest } from '../containers/ports.ts';
 import { EngineError, conflict, errorText, internal, invalidArgument } from '../base/errors.ts';
-import { formatIp } from '../base/ip.ts';
+import { formatIp, isIpv4 } from '../base/ip.ts';
 import type { IpAddress } from '../base/ip.ts';
 import type { Logger } from '../base/log.ts';
 import type { Turns } from '../base/turns.ts';
@@ -9,15 +10,15 @@ import type { CheckedRequest } from './check-request.ts';
 import type { DefaultNetwork } from './default-network.ts';
 import type { ContainerNames } from './dns/container-names.ts';
 import type { NetworkDriver } from './driver.ts';
-import { addressesOf } from './endpoints.ts';
+import { addressesOf, routersOf } from './endpoints.ts';
 import type { Endpoint, EndpointOwner } from './endpoints.ts';
 import type { HostFiles } from './host-files.ts';
 import { hostsFile, resolveHostGateway } from './hosts.ts';
-import { isUserDefined } from './network.ts';
+import { hasRouters, isUserDefined } from './network.ts';
 import type { Network } from './network.ts';
 import type { NetworkOptions } from './options.ts';
 import type { PortAllocator } from './port-allocator.ts';
-import type { Attachment, NetworkKernel } from './ports.ts';
+import type { Attachment, NetworkKernel, Way } from './ports.ts';
 import type { NetworkRegistry } from './registry.ts';
 import { containerResolver, embeddedResolver, formatResolvConf } from './resolv.ts';
 
@@ -151,6 +152,23 @@ export function ownerOf(request: SandboxRequest): EndpointOwner {
 
 export function ipsOf({ addresses }: Pick<Endpoint, 'addresses'>): IpAddress[] {
   return addresses.map(({ address }) => address);
+}
+
+/** Out through an endpoint in this network: to its routers, or straight out of its interface. */
+export function waysThrough(network: Network | undefined, endpoint: EndpointSettings | undefined): Way[] {
+  if (network === undefined || endpoint === undefined || hasRouters(network)) {
+    return routersOf(endpoint).map((router) => ({ router }));
+  }
+  const endpointId = endpoint.EndpointID ?? '';
+  return addressesOf(endpoint).map(({ address }) => ({
+    endpointId,
+    family: isIpv4(address) ? 'ipv4' : 'ipv6',
+  }));
+}
+
+/** As `waysThrough`, of an open sandbox in the network of this name; null = it has no way out. */
+export function waysOf({ registry }: SandboxContext, sandbox: Sandbox, name: string | null): Way[] {
+  return name === null ? [] : waysThrough(registry.lookUp(name), sandbox.endpoints[name]);
 }
 
 /** A failure of the kernel in words that name container and network. */

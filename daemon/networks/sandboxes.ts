@@ -3,11 +3,12 @@ import { failpoint } from '../base/failpoint.ts';
 import { limits } from '../base/limits.ts';
 import { Turns } from '../base/turns.ts';
 import { connectSandbox, disconnectSandbox, renameSandbox } from './change-sandbox.ts';
-import { addressesOf, giveAddresses, routersOf } from './endpoints.ts';
+import { addressesOf, giveAddresses } from './endpoints.ts';
 import { openSandbox } from './open-sandbox.ts';
 import { PortAllocator } from './port-allocator.ts';
-import type { NetworkKernel } from './ports.ts';
-import { check, driverOf, isDefaultName, register } from './sandbox-context.ts';
+import { isParentKind } from './parent-options.ts';
+import type { KeptSandbox } from './ports.ts';
+import { check, driverOf, isDefaultName, register, waysOf } from './sandbox-context.ts';
 import type { SandboxContext } from './sandbox-context.ts';
 import { publishedPorts } from './sandbox-view.ts';
 
@@ -122,12 +123,17 @@ export class Sandboxes implements NetworkSandboxes {
       failpoint('network.restore.names');
       names.reopen(containerId, sandbox);
     }
+    const hasChildren = registry.all().some(({ driver }) => isParentKind(driver));
     await kernel.sweep(
       registry.all().map(({ id }) => id),
       bridges,
       owners
         .filter(({ sandbox }) => sandbox.netnsPath !== null)
-        .map(({ containerId, sandbox }) => ({ id: containerId, endpoints: this.#plugged(sandbox) })),
+        .map(({ containerId, sandbox }) => ({
+          id: containerId,
+          endpoints: this.#plugged(sandbox),
+          children: hasChildren ? endpointIds(sandbox) : undefined,
+        })),
     );
   }
 
@@ -138,14 +144,14 @@ export class Sandboxes implements NetworkSandboxes {
       return;
     }
     try {
-      kernel.route(containerId, routersOf(sandbox.endpoints[sandbox.gateway]));
+      kernel.route(containerId, waysOf(this.#context, sandbox, sandbox.gateway));
     } catch (error) {
       log.error({ container: containerId, err: error }, 'routes of a running container could not be mended');
     }
   }
 
   /** What of a stored sandbox is plugged in where. */
-  #plugged(sandbox: Sandbox): Parameters<NetworkKernel['sweep']>[2][number]['endpoints'] {
+  #plugged(sandbox: Sandbox): KeptSandbox['endpoints'] {
     return Object.entries(sandbox.endpoints).flatMap(([name, endpoint]) => {
       const network = this.#context.registry.lookUp(name);
       if (network === undefined || addressesOf(endpoint).length === 0) {
@@ -165,4 +171,8 @@ export class Sandboxes implements NetworkSandboxes {
       return 'bridge' in attachment ? [{ endpointId, bridge: attachment.bridge }] : [];
     });
   }
+}
+
+function endpointIds({ endpoints }: Sandbox): string[] {
+  return Object.values(endpoints).map(({ EndpointID }) => EndpointID ?? '');
 }

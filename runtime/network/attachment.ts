@@ -47,9 +47,12 @@ export interface ChildAttachment {
 /** How a sandbox is in a network. */
 export type Attachment = BridgeAttachment | ChildAttachment;
 
-/** What a sandbox is to be: its interfaces, and who routes for it. */
+/** A default route: to a router, or out of the interface of an endpoint whose parent routes. */
+export type Way = { router: IpAddress } | { endpointId: string; family: 'ipv4' | 'ipv6' };
+
+/** What a sandbox is to be: its interfaces, and the way out of it. */
 export interface SandboxPlan {
   attachments: readonly Attachment[];
   /** At most one of each family; none = it reaches only what it has an interface to. */
-  gateways: readonly IpAddress[];
+  ways: readonly Way[];
 }

@@ -127,6 +127,15 @@ export function findLink(host: NetlinkSocket, name: string): Link | undefined {
   }
 }
 
+/** The link of this name, which was just made. */
+export function linkNamed(host: NetlinkSocket, name: string): Link {
+  const link = findLink(host, name);
+  if (link === undefined) {
+    throw internal(`network: interface ${name} vanished while it was made`);
+  }
+  return link;
+}
+
 /** Made from its address: a bridge that is made again has the MAC that its neighbours remember. */
 function macOf({ addresses }: BridgeSettings): Buffer {
   const first = addresses.map(({ address }) => address).find(isIpv4);

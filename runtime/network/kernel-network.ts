@@ -5,8 +5,8 @@ import type { AnySubnet, InterfaceAddress, IpAddress } from '../../daemon/base/i
 import { NETLINK } from '../../daemon/base/kernel/netlink.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { Logger } from '../../daemon/base/log.ts';
-import type { Attachment, ParentSettings, SandboxInterface, SandboxPlan } from './attachment.ts';
-import { addressesOf as linkAddresses, findLink } from './bridge.ts';
+import type { Attachment, ParentSettings, SandboxInterface, SandboxPlan, Way } from './attachment.ts';
+import { addressesOf as linkAddresses, findLink, linkNamed } from './bridge.ts';
 import type { BridgeSettings } from './bridge.ts';
 import { Bridges } from './bridges.ts';
 import { ChildLinks } from './child-links.ts';
@@ -44,10 +44,9 @@ export interface KernelNetworkSettings {
 export interface LiveSandbox {
   id: string;
   endpoints: readonly { endpointId: string; bridge: BridgeSettings }[];
+  /** Endpoints of macvlans and ipvlans; undefined = there are no such networks, and nothing to look for. */
+  children: readonly string[] | undefined;
 }
-
-/** Index of `eth0` in every sandbox, the others follow: chosen, so that nobody need ask for it. */
-const FIRST_INDEX = 2;
 
 /**
  * The kernel's side of networks: namespaces, interfaces, firewall, host ports. Knows no container and no row.
@@ -89,7 +88,13 @@ export class KernelNetwork {
     this.names = new NameSockets({ namespaces: this.#namespaces, log });
     this.#veths = new Veths({ host, prefix: settings.interfacePrefix, remover });
     const namespaces = this.#namespaces;
-    this.#children = new ChildLinks({ host, namespaces, instance: settings.table, remover });
+    this.#children = new ChildLinks({
+      host,
+      namespaces,
+      instance: settings.table,
+      prefix: settings.interfacePrefix,
+      remover,
+    });
   }
 
   /** Networks in use on the host, but for those of the interfaces `exceptLinks`. */
@@ -159,18 +164,16 @@ export class KernelNetwork {
       failpoint('network.open.veth');
       this.#namespaces.withDescriptor(id, (namespaceFd) => {
         plan.attachments.forEach((attachment, place) => {
-          this.#plug(attachment, masters[place] ?? 0, { index: FIRST_INDEX + place, namespaceFd });
+          this.#plug(attachment, masters[place] ?? 0, namespaceFd);
         });
       });
+      const indexes = plan.attachments.map((attachment) => this.#settle(inside, attachment));
       this.#tune(id, plan.attachments);
       failpoint('network.open.address');
       inside.request(id, [
         rtnetlink.setLinkUp(rtnetlink.LOOPBACK_INDEX),
-        ...plan.attachments.flatMap((attachment, place) => [
-          ...this.#marks(attachment),
-          ...configure(FIRST_INDEX + place, attachment.iface),
-        ]),
-        ...plan.gateways.map(rtnetlink.setDefaultRoute),
+        ...plan.attachments.flatMap(({ iface }, place) => configure(indexes[place] ?? 0, iface)),
+        ...plan.ways.map((way) => this.#defaultRoute(inside, way)),
       ]);
       return this.#namespaces.path(id);
     } catch (error) {
@@ -201,14 +204,14 @@ export class KernelNetwork {
     this.#flows.given(addressesOf(attachment));
     failpoint('network.connect.veth');
     this.#namespaces.withDescriptor(id, (namespaceFd) => {
-      this.#plug(attachment, master, { index: 0, namespaceFd });
+      this.#plug(attachment, master, namespaceFd);
     });
     try {
-      this.#tune(id, [attachment]);
       using inside = this.#namespaces.open(id);
-      const link = findLink(inside, iface.name);
+      const index = this.#settle(inside, attachment);
+      this.#tune(id, [attachment]);
       failpoint('network.connect.address');
-      inside.request(id, [...this.#marks(attachment), ...configure(link?.index ?? 0, iface)]);
+      inside.request(id, configure(index, iface));
     } catch (error) {
       await this.unplug(id, iface.endpointId);
       throw error;
@@ -222,18 +225,18 @@ export class KernelNetwork {
     }
   }
 
-  /** From here on an open sandbox routes through these, or nowhere. */
-  route(id: string, gateways: readonly IpAddress[]): void {
+  /** From here on an open sandbox has these ways out, or none. */
+  route(id: string, ways: readonly Way[]): void {
     using inside = this.#namespaces.open(id);
     for (const family of ['ipv4', 'ipv6'] as const) {
-      const gateway = gateways.find((address) => isIpv4(address) === (family === 'ipv4'));
+      const way = ways.find((each) => familyOf(each) === family);
       const request =
-        gateway === undefined ? rtnetlink.deleteDefaultRoute(family) : rtnetlink.setDefaultRoute(gateway);
+        way === undefined ? rtnetlink.deleteDefaultRoute(family) : this.#defaultRoute(inside, way);
       try {
         inside.request(id, [request]);
       } catch (error) {
         // There was none. (EAFNOSUPPORT, ...: a kernel without IPv6 has none either.)
-        if (gateway !== undefined) {
+        if (way !== undefined) {
           throw error;
         }
       }
@@ -296,6 +299,11 @@ export class KernelNetwork {
     for (const name of this.#veths.sweep()) {
       this.#log.info({ link: name }, 'stray interface taken away');
     }
+    for (const { id, children } of live) {
+      for (const name of children === undefined ? [] : this.#children.keep(id, children)) {
+        this.#log.info({ sandbox: id, link: name }, 'stray interface taken away');
+      }
+    }
     for (const bridge of bridges) {
       this.#veths.replug(bridge.name, this.#bridgeIndex(bridge));
     }
@@ -322,16 +330,25 @@ export class KernelNetwork {
       : this.#children.ensureParent(attachment.parent);
   }
 
-  #plug(attachment: Attachment, master: number, peer: { index: number; namespaceFd: number }): void {
+  #plug(attachment: Attachment, master: number, namespaceFd: number): void {
     if ('bridge' in attachment) {
-      this.#veths.plug(attachment, master, peer);
+      this.#veths.plug(attachment, master, namespaceFd);
     } else {
-      this.#children.plug(attachment, master, peer);
+      this.#children.plug(attachment, master, namespaceFd);
     }
   }
 
-  #marks(attachment: Attachment): NetlinkRequest[] {
-    return 'bridge' in attachment ? [] : [this.#children.mark(attachment)];
+  /** A new interface has its name; returns its index. */
+  #settle(inside: NetlinkSocket, attachment: Attachment): number {
+    return 'bridge' in attachment
+      ? linkNamed(inside, attachment.iface.name).index
+      : this.#children.settle(inside, attachment);
+  }
+
+  #defaultRoute(inside: NetlinkSocket, way: Way): NetlinkRequest {
+    return 'router' in way
+      ? rtnetlink.setDefaultRoute(way.router)
+      : rtnetlink.setDefaultRouteOut(way.family, this.#children.index(inside, way.endpointId));
   }
 
   #bridgeIndex(bridge: BridgeSettings): number {
@@ -356,6 +373,13 @@ export class KernelNetwork {
       this.#namespaces.enter(id, () => wanted.forEach(tuneInterface));
     }
   }
+}
+
+function familyOf(way: Way): 'ipv4' | 'ipv6' {
+  if ('router' in way) {
+    return isIpv4(way.router) ? 'ipv4' : 'ipv6';
+  }
+  return way.family;
 }
 
 function addressesOf({ iface }: Attachment): IpAddress[] {

@@ -32,7 +32,7 @@ const VETH_PEER = 1;
 const IFA = { address: 1, local: 2, broadcast: 4, flags: 8 };
 /** No duplicate address detection: addresses are ours to give, and nobody waits a second for them. */
 const IFA_FLAG_NODAD = 2;
-const RTA = { destination: 1, gateway: 5, table: 15 };
+const RTA = { destination: 1, outLink: 4, gateway: 5, table: 15 };
 const INTERFACE_UP = 1;
 const AF = { unspecified: 0, inet: 2, inet6: 10 };
 const ROUTE = {
@@ -53,12 +53,12 @@ export interface VethPair {
   /** Index of the bridge that our end joins. */
   master: number;
   mtu: number;
-  peer: { name: string; index: number; mac: Buffer; namespaceFd: number };
+  peer: { name: string; mac: Buffer; namespaceFd: number };
 }
 
 /**
- * Our end is up and in its bridge when the kernel has answered; the peer cannot be brought up from here
- * (ENOTCONN).
+ * Our end is up and in its bridge when the kernel has answered; the peer cannot be brought up from here (ENOTCONN). Its
+ * index is the kernel's choice: with tunnel modules loaded (ipip, sit, ...) the low ones are taken in every namespace.
  */
 export function newVethPair(pair: VethPair): NetlinkRequest {
   const peer = attribute.nested(
@@ -69,7 +69,7 @@ export function newVethPair(pair: VethPair): NetlinkRequest {
       attribute.bytes(IFLA.address, pair.peer.mac),
       attribute.u32(IFLA.namespaceFd, pair.peer.namespaceFd),
     ],
-    interfaceHeader({ index: pair.peer.index }),
+    interfaceHeader({}),
   );
   return {
     type: RTM.newLink,
@@ -110,8 +110,9 @@ export type ChildLink =
   | { kind: 'ipvlan'; mode: keyof typeof IPVLAN_MODES; flag: keyof typeof IPVLAN_FLAGS };
 
 /**
- * A link on top of `parent` (an index here), born in another network namespace. Fails with ENOTSUP on a kernel without
- * the module.
+ * A link on top of `parent` (an index here), born in another network namespace, which chooses its index. Linux 6.1,
+ * unlike 6.18, looks for its name and its index in this namespace first, and fails with EEXIST when it finds either: no
+ * link here may have the name. Fails with ENOTSUP on a kernel without the module.
  */
 export function newChildLink(
   link: ChildLink,
@@ -119,14 +120,14 @@ export function newChildLink(
     parent: number;
     /** 0 = the parent's. */
     mtu: number;
-    peer: VethPair['peer'];
+    peer: Omit<VethPair['peer'], 'index'>;
   },
 ): NetlinkRequest {
   const { parent, mtu, peer } = place;
   return {
     type: RTM.newLink,
     flags: FLAG.create | FLAG.exclusive,
-    header: interfaceHeader({ index: peer.index }),
+    header: interfaceHeader({}),
     attributes: [
       attribute.text(IFLA.name, peer.name),
       attribute.u32(IFLA.link, parent),
@@ -210,6 +211,12 @@ export function setBridgePort(name: string, port: BridgePort): NetlinkRequest {
   };
 }
 
+/** Of a link that is down. */
+export function setLinkName(index: number, name: string): NetlinkRequest {
+  const attributes = [attribute.text(IFLA.name, name)];
+  return { type: RTM.newLink, flags: 0, header: interfaceHeader({ index }), attributes };
+}
+
 /** A text of ours at a link (IFALIASZ: at most 255 bytes), which tells whose it is. */
 export function setLinkAlias(name: string, alias: string): NetlinkRequest {
   const attributes = [attribute.text(IFLA.name, name), attribute.text(IFLA.alias, alias)];
@@ -265,12 +272,24 @@ export function getAddresses(): NetlinkRequest {
 
 /** Replaces the default route of the gateway's family, or makes it. */
 export function setDefaultRoute(gateway: IpAddress): NetlinkRequest {
-  const header = routeHeader(familyOf(gateway));
+  const via = [attribute.bytes(RTA.gateway, bytesOf(gateway))];
+  return defaultRoute(familyOf(gateway), ROUTE.scopeUniverse, via);
+}
+
+/** As `setDefaultRoute`: straight out of a link, which is up. */
+export function setDefaultRouteOut(family: 'ipv4' | 'ipv6', index: number): NetlinkRequest {
+  const out = [attribute.u32(RTA.outLink, index)];
+  return family === 'ipv4'
+    ? defaultRoute(AF.inet, ROUTE.scopeLink, out)
+    : defaultRoute(AF.inet6, ROUTE.scopeUniverse, out);
+}
+
+function defaultRoute(family: number, scope: number, attributes: Attribute[]): NetlinkRequest {
+  const header = routeHeader(family);
   header.writeUInt8(ROUTE.tableMain, 4);
   header.writeUInt8(ROUTE.protocolBoot, 5);
-  header.writeUInt8(ROUTE.scopeUniverse, 6);
+  header.writeUInt8(scope, 6);
   header.writeUInt8(ROUTE.typeUnicast, 7);
-  const attributes = [attribute.bytes(RTA.gateway, bytesOf(gateway))];
   return { type: RTM.newRoute, flags: FLAG.create | FLAG.replace, header, attributes };
 }
 

@@ -33,8 +33,8 @@ export class Veths {
     this.#remover = deps.remover;
   }
 
-  /** Makes the pair; `index` is the other end's, 0 = the kernel chooses. */
-  plug(attachment: BridgeAttachment, master: number, peer: { index: number; namespaceFd: number }): void {
+  /** Makes the pair, its other end in the namespace. */
+  plug(attachment: BridgeAttachment, master: number, namespaceFd: number): void {
     const { bridge, iface } = attachment;
     const name = this.#name(iface.endpointId);
     const port = portOf(attachment);
@@ -43,7 +43,7 @@ export class Veths {
         name,
         master,
         mtu: iface.mtu,
-        peer: { name: iface.name, mac: iface.mac, ...peer },
+        peer: { name: iface.name, mac: iface.mac, namespaceFd },
       }),
       rtnetlink.setBridgePort(name, port),
     ]);
