@@ -3,7 +3,7 @@ import net from 'node:net';
 import { internal } from '../../daemon/base/errors.ts';
 import { isIpv4, parseIp } from '../../daemon/base/ip.ts';
 import { ipv6Bytes } from '../../daemon/base/ipv6.ts';
-import { NftContext } from '../../daemon/base/kernel/nftables.ts';
+import { NETLINK } from '../../daemon/base/kernel/netlink.ts';
 import {
   AF,
   SOCK,
@@ -20,6 +20,7 @@ import { limits } from '../../daemon/base/limits.ts';
 import type { Logger } from '../../daemon/base/log.ts';
 import { NAME_SERVER_NUMBER, nameRules } from './name-rules.ts';
 import { NameConnection } from './name-connection.ts';
+import { NetlinkSocket } from './netlink-socket.ts';
 import type { NamespaceDirectory } from './netns.ts';
 
 export type NameProtocol = 'udp' | 'tcp';
@@ -136,11 +137,11 @@ function openEars(id: string): [udp: number, tcp: number] {
       bindSocket(id, fd, ipv4SocketAddress(NAME_SERVER_NUMBER, 0));
     }
     const [udp = -1, tcp = -1] = opened;
-    using nft = new NftContext();
-    const { ok, error } = nft.run(nameRules({ udp: portOfSocket(id, udp), tcp: portOfSocket(id, tcp) }));
-    if (!ok) {
-      throw internal(`container ${id}: cannot lead its name server: ${error}`);
-    }
+    using netfilter = new NetlinkSocket(NETLINK.netfilter);
+    netfilter.transact(
+      `name server of container ${id}`,
+      nameRules({ udp: portOfSocket(id, udp), tcp: portOfSocket(id, tcp) }),
+    );
     return [udp, tcp];
   } catch (error) {
     opened.forEach(closeSocket);

@@ -10,6 +10,10 @@ import {
 import { FLAG, MESSAGE, decodeAnswer, decodeMessages, encodeMessage } from './netlink.ts';
 import type { NetlinkMessage, NetlinkRequest } from './netlink.ts';
 
+/** linux/netfilter/nfnetlink.h */
+const BATCH = { begin: 0x10, end: 0x11 } as const;
+const NFNL_SUBSYS_NFTABLES = 10;
+
 /** Large enough for any datagram of a dump (the kernel packs at most 32 KiB). */
 const RECEIVE_BYTES = 64 * 1024;
 
@@ -48,6 +52,31 @@ export class NetlinkSocket {
     );
     sendDatagram(object, this.#fd, datagram);
     return this.#collect(object, first, last);
+  }
+
+  /**
+   * A transaction of nftables: all of these requests, in order, or none. Throws the first failure (KernelError naming
+   * `object`).
+   */
+  transact(object: string, requests: readonly NetlinkRequest[]): void {
+    const [begin, end] = [BATCH.begin, BATCH.end].map((type) => ({
+      type,
+      flags: 0,
+      // struct nfgenmsg, whose resource is the subsystem.
+      header: Buffer.of(0, 0, 0, NFNL_SUBSYS_NFTABLES),
+      attributes: [],
+    }));
+    const all = [begin, ...requests, end].filter((each) => each !== undefined);
+    const first = this.#sequence + 1;
+    this.#sequence += all.length;
+    // The last but the end, which older kernels do not acknowledge. The kernel answers when it has committed.
+    const last = this.#sequence - 1;
+    const datagram = all.map((request, index) => {
+      const flags = first + index === last ? request.flags | FLAG.acknowledge : request.flags;
+      return encodeMessage({ ...request, flags }, first + index);
+    });
+    sendDatagram(object, this.#fd, Buffer.concat(datagram));
+    this.#collect(object, first, last);
   }
 
   /**
@@ -92,7 +121,7 @@ export class NetlinkSocket {
     const answers: NetlinkMessage[] = [];
     let failure: KernelError | undefined;
     for (;;) {
-      for (const message of this.#receive(object)) {
+      for (const message of this.#receiveOr(failure, object)) {
         if (message.sequence < first || message.sequence > last) {
           // Left over from a conversation that was cut short by an error of recv.
           continue;
@@ -109,6 +138,15 @@ export class NetlinkSocket {
           answers.push(message);
         }
       }
+    }
+  }
+
+  /** A transaction that fails as a whole answers once, and there is no more to come. */
+  #receiveOr(failure: KernelError | undefined, object: string): NetlinkMessage[] {
+    try {
+      return this.#receive(object);
+    } catch (error) {
+      throw failure ?? error;
     }
   }
 

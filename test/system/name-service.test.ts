@@ -53,6 +53,17 @@ describeEngine('names in networks of users', (engine) => {
     );
   });
 
+  test.skipIf(onReference)('name: is found by a daemon that has more than 1,024 files open', async () => {
+    await create({ Name: 'blue' });
+    const ports = Array.from({ length: 1100 }, (_, index): [string, object[]] => [
+      `${index + 1}/tcp`,
+      [{ HostIp: '127.0.0.1', HostPort: String(20_000 + index) }],
+    ]);
+    const web = await start('blue', 'web', {}, { PortBindings: Object.fromEntries(ports) });
+    const client = await start('blue', 'client');
+    expect(await ask(client, 'web')).toBe(await address(web, 'blue'));
+  });
+
   test('name: an alias of several containers has all their addresses', async () => {
     await create({ Name: 'blue' });
     const ids = await Promise.all(['a', 'b', 'c'].map((name) => start('blue', name, { Aliases: ['pool'] })));

@@ -48,7 +48,10 @@ function library(): Library {
   return loaded;
 }
 
-/** Belongs to the network namespace in which it was made. */
+/**
+ * Belongs to the network namespace in which it was made. To be made while few files are open: the library waits by
+ * select(2), and aborts the process when its socket has a descriptor past 1,023.
+ */
 export class NftContext {
   readonly #library = library();
   readonly #context: unknown;
