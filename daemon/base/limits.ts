@@ -214,8 +214,14 @@ export const limits = {
   startConcurrency: 8,
   /** Ports published or taken back in one turn of the event loop: 2 to 5 ms. */
   portsPerTurn: 128,
-  /** How often the firewall is looked after: after `nft flush ruleset` it is whole again within this time. */
-  firewallCheckMs: 500,
+  /** How often the firewall is looked at although the kernel told of no change. */
+  firewallCheckMs: 5_000,
+  /** The same where the kernel does not tell; and the longest that it rests. */
+  firewallPollMs: 500,
+  /** Between two looks after changes of others, who may change something all the time: */
+  firewallRestMs: 10,
+  /** or this many times as long as the last one took, if that is more. */
+  firewallRestFactor: 9,
   /** Connections that are looked through here; of more the kernel sorts out those of one address, in two walks. */
   flowsLookedThroughMax: 512,
   /** How long containers may keep a name of their network: replaced containers are found again soon. */

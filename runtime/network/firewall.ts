@@ -1,4 +1,5 @@
 import { internal } from '../../daemon/base/errors.ts';
+import { failpoint } from '../../daemon/base/failpoint.ts';
 import { isIpv4 } from '../../daemon/base/ip.ts';
 import { NftContext } from '../../daemon/base/kernel/nftables.ts';
 import type { Logger } from '../../daemon/base/log.ts';
@@ -114,11 +115,13 @@ export class Firewall {
 
   /** Makes the tables whole again when somebody else has changed or deleted them. Nearly free while nobody has. */
   mend(): void {
-    if (!this.#isBuilt || this.#generation() === this.#seen) {
+    const generation = this.#generation();
+    if (!this.#isBuilt || generation === this.#seen) {
       return;
     }
-    this.#seen = this.#generation();
+    this.#seen = generation;
     if (!this.#isWhole()) {
+      failpoint('network.firewall.mend');
       this.#log.warn({ table: this.#table }, 'firewall table was changed by others; rebuilding it');
       this.#rebuild();
     }
@@ -175,13 +178,18 @@ export class Firewall {
       ports: this.#published.values(),
       ipv6: this.#ipv6,
     });
+    const before = this.#generation();
     const { ok, error } = this.#nft.run(commands);
     if (!ok) {
       throw internal(`firewall: cannot write table ${this.#table}: ${error}`);
     }
     this.#isBuilt = true;
-    this.#families.forEach((family) => this.#rules.set(family, this.#read(family).rules));
-    this.#seen = this.#generation();
+    // Only what nobody has changed meanwhile is as it should be; else the next look tells.
+    this.#seen = before + 1;
+    const listings = this.#families.map((family) => [family, this.#read(family).rules] as const);
+    if (this.#generation() === this.#seen) {
+      listings.forEach(([family, rules]) => this.#rules.set(family, rules));
+    }
   }
 }
 

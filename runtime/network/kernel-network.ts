@@ -3,7 +3,6 @@ import { failpoint } from '../../daemon/base/failpoint.ts';
 import { isIpv4 } from '../../daemon/base/ip.ts';
 import type { AnySubnet, InterfaceAddress, IpAddress } from '../../daemon/base/ip.ts';
 import { NETLINK } from '../../daemon/base/kernel/netlink.ts';
-import { limits } from '../../daemon/base/limits.ts';
 import type { Logger } from '../../daemon/base/log.ts';
 import type { Attachment, ParentSettings, SandboxInterface, SandboxPlan, Way } from './attachment.ts';
 import { addressesOf as linkAddresses, findLink, linkNamed } from './bridge.ts';
@@ -13,6 +12,7 @@ import { ChildLinks } from './child-links.ts';
 import { FlowForgetter } from './flow-forgetter.ts';
 import { switchOnForwarding } from './forwarding.ts';
 import { Firewall } from './firewall.ts';
+import { FirewallKeeper } from './firewall-keeper.ts';
 import { hostSubnets } from './host-subnets.ts';
 import { needsTuning, tuneInterface } from './interface-settings.ts';
 import { LinkRemover } from './link-remover.ts';
@@ -25,6 +25,7 @@ import { PortReservations } from './reservations.ts';
 import type { HostPort } from './reservations.ts';
 import * as rtnetlink from './rtnetlink.ts';
 import type { PublishedPort } from './ruleset.ts';
+import { watchRuleset } from './ruleset-watch.ts';
 import { Veths } from './veths.ts';
 
 export interface KernelNetworkSettings {
@@ -63,8 +64,7 @@ export class KernelNetwork {
   readonly #firewall: Firewall;
   readonly #reservations = new PortReservations();
   readonly #bridges: Bridges;
-  readonly #clock: Clock;
-  #watch: Disposable;
+  readonly #keeper: FirewallKeeper;
   readonly #veths: Veths;
   readonly #children: ChildLinks;
   readonly #flows: FlowForgetter;
@@ -75,11 +75,10 @@ export class KernelNetwork {
     const { settings, log } = deps;
     this.#settings = settings;
     this.#log = log;
-    this.#clock = deps.clock;
     this.#namespaces = new NamespaceDirectory(settings.namespaceDirectory);
     const generation = (): number => rulesetGeneration(this.#netfilter);
     this.#firewall = new Firewall({ table: settings.table, log, generation });
-    this.#watch = deps.clock.setTimeout(this.#mendFirewall, limits.firewallCheckMs);
+    this.#keeper = new FirewallKeeper({ ...deps, mend: () => this.#firewall.mend(), watch: watchRuleset });
     const walker = new NetlinkSocket(NETLINK.netfilter);
     this.#flows = new FlowForgetter({ netfilter: this.#netfilter, walker, log });
     const remover = new LinkRemover(deps);
@@ -312,17 +311,8 @@ export class KernelNetwork {
 
   /** Stops looking after the firewall; touches no network. */
   [Symbol.dispose](): void {
-    this.#watch[Symbol.dispose]();
+    this.#keeper[Symbol.dispose]();
   }
-
-  readonly #mendFirewall = (): void => {
-    try {
-      this.#firewall.mend();
-    } catch (error) {
-      this.#log.error({ err: error }, 'the firewall could not be mended');
-    }
-    this.#watch = this.#clock.setTimeout(this.#mendFirewall, limits.firewallCheckMs);
-  };
 
   #masterIndex(attachment: Attachment): number {
     return 'bridge' in attachment

@@ -29,8 +29,8 @@ const EPOLLONESHOT = 0x40000000;
 const EVENT_BYTES = process.arch === 'x64' ? 12 : 16;
 const DATA_OFFSET = process.arch === 'x64' ? 4 : 8;
 const EVENTS_MAX = 64;
-/** A process that ends joins its pool threads: this is how long a forgotten wait can hold it up. */
-const WAIT_MS = 500;
+/** A wait ends at once when there is something to do, and when the process exits: this is for a wake that was lost. */
+const WAIT_MS = 60_000;
 
 /** What a watched descriptor is asked for. */
 export interface Interest {
@@ -46,6 +46,10 @@ export interface Watch extends Disposable {
 
 export class Poller {
   readonly #watches = new Map<number, () => void>();
+  /** A process that ends joins its pool threads. */
+  readonly #wakeUp = (): void => {
+    eventfdWrite('eventfd', this.#wake, 1);
+  };
   #epoll: number | undefined;
   #wake = -1;
   #waiting = false;
@@ -78,6 +82,7 @@ export class Poller {
       this.#epoll = epollCreate('epoll', CLOEXEC);
       this.#wake = eventfd('eventfd', 0, CLOEXEC | NONBLOCK);
       epollControl('epoll', this.#epoll, EPOLL_CTL_ADD, this.#wake, event(this.#wake, EPOLLIN));
+      process.once('exit', this.#wakeUp);
     }
     return this.#epoll;
   }
@@ -126,12 +131,13 @@ export class Poller {
 
   #wakeIfIdle(): void {
     if (this.#watches.size === 0 && this.#waiting) {
-      eventfdWrite('eventfd', this.#wake, 1);
+      this.#wakeUp();
     }
   }
 
   #close(): void {
     if (this.#epoll !== undefined) {
+      process.off('exit', this.#wakeUp);
       closeSync(this.#epoll);
       closeSync(this.#wake);
       this.#epoll = undefined;
