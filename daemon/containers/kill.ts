@@ -39,7 +39,7 @@ export async function killContainer(
 
 /** Kills, and waits until all it used is free. Throws internal when the kernel keeps the process for too long. */
 export async function killAndWait(context: ContainerContext, container: Container): Promise<void> {
-  const ended = context.waiters.wait(container.id, container.state, 'not-running');
+  const ended = context.waiters.wait(container.id, container.state, 'at-rest');
   requestEnd(context, container, SIGKILL, { signal: SIGKILL, killAfterMs: limits.killWaitMs });
   if (!(await within(context.clock, ended.done, limits.killWaitMs))) {
     ended.cancel();

@@ -68,7 +68,7 @@ function outputOver(
   until: bigint | undefined,
   over: AbortSignal,
 ): Promise<unknown> {
-  const wait = context.waiters.wait(container.id, container.state, 'not-running');
+  const wait = context.waiters.wait(container.id, container.state, 'at-rest');
   over.addEventListener('abort', () => wait.cancel(), { once: true });
   if (until === undefined) {
     return wait.done;

@@ -74,7 +74,7 @@ export function countsAsRunning(state: ContainerState): boolean {
   return isLive(state) || state.status === 'restarting';
 }
 
-/** Nothing runs and nothing is about to: what `wait` with `not-running` waits for. */
+/** Nothing runs and nothing is about to. */
 export function isAtRest(state: ContainerState): boolean {
   return !countsAsRunning(state) && state.status !== 'starting';
 }

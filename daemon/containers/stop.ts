@@ -62,7 +62,7 @@ export async function goOnStopping(context: ContainerContext, container: Contain
 }
 
 async function endOrKill(context: ContainerContext, container: Container, stopping: Stopping): Promise<void> {
-  const ended = context.waiters.wait(container.id, container.state, 'not-running');
+  const ended = context.waiters.wait(container.id, container.state, 'at-rest');
   requestEnd(context, container, stopping.signal, stopping);
   failpoint('containers.stop.signalled');
   if (!(await within(context.clock, ended.done, stopping.killAfterMs))) {

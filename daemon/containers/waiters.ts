@@ -10,10 +10,10 @@ export interface WaitResult {
 }
 
 /**
- * What can be waited for: the API's conditions, the end of the run that goes on, restart or not (`run-over`), and that
- * a container runs or will not be started by itself (`settled`).
+ * What can be waited for: the API's conditions, the end of the run that goes on, restart or not (`run-over`), that
+ * nothing runs nor is about to (`at-rest`), and that a container runs or will not be started by itself (`settled`).
  */
-type Condition = WaitCondition | 'run-over' | 'settled';
+type Condition = WaitCondition | 'run-over' | 'at-rest' | 'settled';
 
 interface Waiter {
   condition: Condition;
@@ -33,9 +33,7 @@ export class Waiters {
   /** Registers at once. A condition that already holds resolves `done` immediately. */
   wait(id: string, state: ContainerState, condition: Condition): Wait {
     const { promise, resolve } = withResolvers<WaitResult>();
-    const holds =
-      (condition === 'not-running' && isAtRest(state)) || (condition === 'settled' && isSettled(state));
-    if (holds) {
+    if (holds(condition, state)) {
       resolve(resultOf(state));
       return { done: promise, cancel: () => undefined };
     }
@@ -74,15 +72,29 @@ export class Waiters {
   }
 }
 
+/** Whether nothing has to be waited for. */
+function holds(condition: Condition, state: ContainerState): boolean {
+  switch (condition) {
+    case 'not-running':
+    case 'at-rest':
+      return isAtRest(state);
+    case 'settled':
+      return isSettled(state);
+    default:
+      return false;
+  }
+}
+
 function isMet(condition: Condition, state: ContainerState, event: ContainerEvent): boolean {
   switch (condition) {
     case 'not-running':
-      return isAtRest(state);
     case 'next-exit':
-      // Between two attempts of a restart policy the container counts as running: only its last exit is one.
-      return state.status === 'exited' && event.type !== 'remove';
+      // Each end counts, also one after which a restart policy starts it again, as with dockerd.
+      return isEnd(event) || (state.status === 'exited' && event.type !== 'remove');
     case 'run-over':
-      return event.type === 'exit' || event.type === 'start_failed';
+      return isEnd(event);
+    case 'at-rest':
+      return isAtRest(state);
     case 'settled':
       return isSettled(state);
     case 'removed':
@@ -90,6 +102,10 @@ function isMet(condition: Condition, state: ContainerState, event: ContainerEven
     default:
       return unreachable(condition);
   }
+}
+
+function isEnd({ type }: ContainerEvent): boolean {
+  return type === 'exit' || type === 'start_failed';
 }
 
 function isSettled({ status }: ContainerState): boolean {

@@ -12,10 +12,18 @@ import { launchExec } from './launch.ts';
 /**
  * Runs the command for an attached client, from the first byte to its exit. The client may leave at any time; the
  * command goes on. The output ends after the instance has: who inspects it then reads the exit code. Never rejects.
+ *
+ * Whether the output comes in frames is what the request to start says (`tty`), not what the command has: clients that
+ * leave it out there read frames of a terminal's output too, as dockerd sends them.
  */
-export async function converse(deps: ExecsDeps, instance: ExecInstance, socket: Duplex): Promise<void> {
+export async function converse(
+  deps: ExecsDeps,
+  instance: ExecInstance,
+  socket: Duplex,
+  { tty }: { tty: boolean },
+): Promise<void> {
   const { request } = instance;
-  const output = new ClientOutput(socket, { tty: instance.process.terminal });
+  const output = new ClientOutput(socket, { tty });
   try {
     const { process, settled } = await launchExec(deps, instance, { stdin: request.AttachStdin ?? false });
     const finished = Promise.all([

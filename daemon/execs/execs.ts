@@ -56,8 +56,8 @@ export class Execs implements ExecPort {
       return undefined;
     }
     return {
-      tty: instance.process.terminal,
-      connect: (socket) => converse(this.#deps, instance, socket),
+      tty: options.tty,
+      connect: (socket) => converse(this.#deps, instance, socket, options),
       abandon: () => {
         if (instance.state.status === 'starting') {
           instance.state = { status: 'created' };

@@ -51,6 +51,23 @@ describeEngine('exec', (engine) => {
     expect(ExitCode).toBe(6);
   });
 
+  test('exec: in frames or not, as the request to start says, not the one to create', async () => {
+    const id = await engine.start(['sleep', '60']);
+    const bytesOf = async (created: boolean, started: boolean): Promise<string> => {
+      const { Id } = await engine.http.ok<{ Id: string }>('POST', `/containers/${id}/exec`, {
+        AttachStdout: true,
+        Tty: created,
+        Cmd: ['echo', 'out'],
+      });
+      const body = { Detach: false, Tty: started };
+      const { bytes } = await engine.http.request('POST', `/exec/${Id}/start`, { body });
+      return bytes.toString('latin1');
+    };
+    expect([await bytesOf(true, true), await bytesOf(false, true)]).toEqual(['out\r\n', 'out\n']);
+    expect(await bytesOf(true, false)).toBe('\u0001\0\0\0\0\0\0\u0005out\r\n');
+    expect(await bytesOf(false, false)).toBe('\u0001\0\0\0\0\0\0\u0004out\n');
+  });
+
   test('exec: detached, runs on and is inspected', async () => {
     const id = await engine.start(['sleep', '1000']);
     const { Id } = await engine.http.ok<{ Id: string }>('POST', `/containers/${id}/exec`, {

@@ -32,6 +32,18 @@ describeEngine('restart policy', (engine) => {
     expect(await engine.inspect(id)).toMatchObject({ RestartCount: 0, State: { Status: 'exited' } });
   });
 
+  test.each(['', '?condition=not-running', '?condition=next-exit'])(
+    'wait%s: each end is one, whatever the policy does next',
+    async (query) => {
+      const id = await engine.start(['sh', '-c', 'while [ ! -e /go ]; do sleep 0.1; done; exit 3'], ALWAYS);
+      const ended = engine.wait(id, query);
+      await engine.exec(id, ['touch', '/go']);
+      expect(await ended).toBe(3);
+      // Between two attempts too it is the next end that is waited for.
+      expect(await engine.wait(id, query)).toBe(3);
+    },
+  );
+
   test('always: comes back after a success, with delays that double', async () => {
     const started = performance.now();
     const id = await engine.start(['true'], { RestartPolicy: { Name: 'always', MaximumRetryCount: 0 } });
