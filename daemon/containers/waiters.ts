@@ -80,8 +80,12 @@ function holds(condition: Condition, state: ContainerState): boolean {
       return isAtRest(state);
     case 'settled':
       return isSettled(state);
-    default:
+    case 'next-exit':
+    case 'run-over':
+    case 'removed':
       return false;
+    default:
+      return unreachable(condition);
   }
 }
 
