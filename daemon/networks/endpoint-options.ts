@@ -18,6 +18,9 @@ const INTERFACE = /^(?!\.{1,2}$)[a-zA-Z0-9_.-]{1,15}$/;
 /** `IFNAME` stands for the interface; `docker run --network` writes it in lower case. */
 const SYSCTL = /^net\.(ipv4|ipv6|mpls)\.([a-z0-9_]+)\.(?:IFNAME|ifname)\.([a-z0-9_]+)=([\x20-\x7e]*)$/;
 
+/** Other names mean other engines' drivers: kept with the endpoint and shown, as by dockerd. */
+const OURS = 'com.docker.network.';
+
 /** Reads them. Throws invalid_argument naming the value, or the driver option that there is not. Pure. */
 export function endpointOptions({ IPAMConfig, DriverOpts }: EndpointSettings): EndpointOptions {
   const options: EndpointOptions = {
@@ -33,7 +36,9 @@ export function endpointOptions({ IPAMConfig, DriverOpts }: EndpointSettings): E
         options.settings = value.split(',').map((setting) => interfaceSetting(key, setting));
         break;
       default:
-        throw invalidArgument(`invalid endpoint settings: DriverOpts: option "${key}" is not supported`);
+        if (key.startsWith(OURS)) {
+          throw invalidArgument(`invalid endpoint settings: DriverOpts: option "${key}" is not supported`);
+        }
     }
   }
   return options;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { endpointOptions } from '../../../daemon/networks/endpoint-options.ts';
+import { endpointOptions, isPlain } from '../../../daemon/networks/endpoint-options.ts';
 
 const SYSCTLS = 'com.docker.network.endpoint.sysctls';
 const NAME = 'com.docker.network.endpoint.ifname';
@@ -59,8 +59,14 @@ describe('endpointOptions()', () => {
     [SYSCTLS, 'net.ipv4.../.IFNAME.y=1'],
     [SYSCTLS, 'net.ipv4.conf.IFNAME.forwarding'],
     [SYSCTLS, 'net.ipv4.conf.IFNAME.forwarding=1\n2'],
-    ['colour', 'red'],
+    ['com.docker.network.endpoint.colour', 'red'],
   ])('refuses the driver option %s with the value %j', (key, value) => {
     expect(() => endpointOptions({ DriverOpts: { [key]: value } })).toThrow(key);
+  });
+
+  it('leaves options of other drivers alone', () => {
+    expect(isPlain(endpointOptions({ DriverOpts: { colour: 'red', 'org.example.setting': 'on' } }))).toBe(
+      true,
+    );
   });
 });

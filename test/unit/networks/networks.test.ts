@@ -133,7 +133,10 @@ describe('checkRequest()', () => {
       'network-scoped alias is supported only for containers in user',
     ],
     [{ endpoints: { bridge: { Links: ['db'] } } }, 'links are only supported for user-defined networks'],
-    [{ endpoints: { bridge: { DriverOpts: { a: 'b' } } } }, 'DriverOpts: option "a" is not supported'],
+    [
+      { endpoints: { bridge: { DriverOpts: { 'com.docker.network.a': 'b' } } } },
+      'DriverOpts: option "com.docker.network.a" is not supported',
+    ],
     [
       { networkMode: 'none', endpoints: { none: { IPAMConfig: { LinkLocalIPs: ['169.254.1.1'] } } } },
       'in network none there is no interface',
