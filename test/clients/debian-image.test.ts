@@ -105,7 +105,7 @@ needs(
       await daemon[Symbol.asyncDispose]();
     }
     removeTree(folder);
-  });
+  }, 600_000);
 
   test('import: the files are those that tar(1) makes of it', async () => {
     await docker(berth, 'import', base ?? '', BASE);
