@@ -1,5 +1,5 @@
 import { invalidArgument, notImplemented } from '../../daemon/base/errors.ts';
-import type { HostConfig } from '../types/container.ts';
+import type { HostConfig } from '../types/host-config.ts';
 import type { BuildRequest } from '../types/ports.ts';
 import type { Query } from '../query.ts';
 import { registryAuths } from './registry-auth.ts';

@@ -1,7 +1,7 @@
 import { invalidArgument } from '../../daemon/base/errors.ts';
 import { execCreateSchema, execStartSchema } from '../schemas/others.ts';
 import { prepareExecCreate } from '../schemas/prepare.ts';
-import type { ExecCreateRequest, ExecStartRequest } from '../types/container.ts';
+import type { ExecCreateRequest, ExecStartRequest } from '../types/exec.ts';
 import { created, empty, ok, route } from './route.ts';
 import type { ServedRoute } from './route.ts';
 import { defined } from './values.ts';

@@ -1,5 +1,6 @@
 /** Wire shapes of images at API 1.44. Types only. */
-import type { ContainerConfig, StringMap } from './container.ts';
+import type { ContainerConfig } from './container.ts';
+import type { StringMap } from './maps.ts';
 
 export interface ImageSummary {
   Id: string;

@@ -14,15 +14,14 @@ import type {
   ContainerInspect,
   ContainerPruneReport,
   ContainerSummary,
-  EndpointSettings,
-  HostConfig,
   ContainerUpdateRequest,
   ContainerUpdateResponse,
-  ExecCreateRequest,
-  ExecInspect,
   PathStat,
   WaitResponse,
 } from './container.ts';
+import type { ExecCreateRequest, ExecInspect } from './exec.ts';
+import type { EndpointSettings } from './endpoint.ts';
+import type { HostConfig } from './host-config.ts';
 import type { ContainerStats, ContainerTop } from './container-stats.ts';
 import type {
   DistributionInspect,

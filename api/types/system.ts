@@ -1,5 +1,7 @@
 /** Wire shapes of system, events, networks and volumes at API 1.44. Types only. */
-import type { ContainerSummary, EndpointSettings, StringMap } from './container.ts';
+import type { ContainerSummary } from './container.ts';
+import type { EndpointSettings } from './endpoint.ts';
+import type { StringMap } from './maps.ts';
 import type { ImageSummary } from './image.ts';
 
 export interface VersionResponse {

@@ -1,4 +1,4 @@
-import type { EndpointSettings } from '../../api/types/container.ts';
+import type { EndpointSettings } from '../../api/types/endpoint.ts';
 import { EngineError, conflict, invalidArgument, notFound } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { persistently } from '../base/retry.ts';

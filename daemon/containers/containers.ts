@@ -17,12 +17,12 @@ import type {
   ContainerInspect,
   ContainerPruneReport,
   ContainerSummary,
-  EndpointSettings,
   ContainerUpdateRequest,
   ContainerUpdateResponse,
   PathStat,
   WaitResponse,
 } from '../../api/types/container.ts';
+import type { EndpointSettings } from '../../api/types/endpoint.ts';
 import type { ContainerStats, ContainerTop } from '../../api/types/container-stats.ts';
 import { connectNetwork, disconnectNetwork } from './connect.ts';
 import { limits } from '../base/limits.ts';

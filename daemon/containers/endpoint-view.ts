@@ -1,4 +1,6 @@
-import type { EndpointSettings, PortMap, PortSummary } from '../../api/types/container.ts';
+import type { PortSummary } from '../../api/types/container.ts';
+import type { EndpointSettings } from '../../api/types/endpoint.ts';
+import type { PortMap } from '../../api/types/host-config.ts';
 import type { Container } from './container.ts';
 import { liveRun } from './state-facts.ts';
 

@@ -1,4 +1,4 @@
-import type { EndpointSettings } from '../../api/types/container.ts';
+import type { EndpointSettings } from '../../api/types/endpoint.ts';
 import type { EventDraft } from '../events/journal-types.ts';
 import type { NetworkSandboxes, Sandbox } from './ports.ts';
 import type { ContainerSpec } from './spec/container-spec.ts';

@@ -1,4 +1,4 @@
-import type { ExecCreateRequest } from '../../api/types/container.ts';
+import type { ExecCreateRequest } from '../../api/types/exec.ts';
 import type { OciProcess } from '../../runtime/runc/spec-types.ts';
 import { conflict, unreachable } from '../base/errors.ts';
 import type { EventDraft } from '../events/journal-types.ts';

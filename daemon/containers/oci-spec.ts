@@ -1,4 +1,4 @@
-import type { ExecCreateRequest } from '../../api/types/container.ts';
+import type { ExecCreateRequest } from '../../api/types/exec.ts';
 import { cgroupsPathOf } from '../../runtime/cgroups/paths.ts';
 import type { OciProcess, OciSpec } from '../../runtime/runc/spec-types.ts';
 import { invariant } from '../base/errors.ts';

@@ -3,7 +3,9 @@
  * by `runtime/*`, `storage/*` and the other domains; `daemon/boot/compose.ts` is where the compiler checks it.
  */
 import type { Readable, Writable } from 'node:stream';
-import type { ContainerConfig, EndpointSettings, PortMap } from '../../api/types/container.ts';
+import type { ContainerConfig } from '../../api/types/container.ts';
+import type { EndpointSettings } from '../../api/types/endpoint.ts';
+import type { PortMap } from '../../api/types/host-config.ts';
 import type { EventDraft } from '../events/journal-types.ts';
 import type { ProcessIdentity } from '../base/kernel/process.ts';
 import type { ContainerControl } from './control/port.ts';

@@ -1,4 +1,4 @@
-import type { RestartPolicy } from '../../api/types/container.ts';
+import type { RestartPolicy } from '../../api/types/host-config.ts';
 import { limits } from '../base/limits.ts';
 
 /** What a restart policy looks at when a container ended. */

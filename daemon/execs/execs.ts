@@ -1,5 +1,5 @@
 import type { Conversation, ExecPort } from '../../api/types/ports.ts';
-import type { ExecCreateRequest, ExecInspect } from '../../api/types/container.ts';
+import type { ExecCreateRequest, ExecInspect } from '../../api/types/exec.ts';
 import { conflict, notFound } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';

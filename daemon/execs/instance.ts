@@ -1,4 +1,4 @@
-import type { ExecCreateRequest, ExecInspect } from '../../api/types/container.ts';
+import type { ExecCreateRequest, ExecInspect } from '../../api/types/exec.ts';
 import type { OciProcess } from '../../runtime/runc/spec-types.ts';
 import { unreachable } from '../base/errors.ts';
 import type { ExecProcess } from '../containers/ports.ts';

@@ -1,4 +1,4 @@
-import type { EndpointSettings } from '../../api/types/container.ts';
+import type { EndpointSettings } from '../../api/types/endpoint.ts';
 import type { SandboxRequest } from '../containers/ports.ts';
 import { EngineError, invalidArgument } from '../base/errors.ts';
 import { parseIp } from '../base/ip.ts';

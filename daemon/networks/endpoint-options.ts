@@ -1,4 +1,4 @@
-import type { EndpointSettings } from '../../api/types/container.ts';
+import type { EndpointSettings } from '../../api/types/endpoint.ts';
 import { invalidArgument } from '../base/errors.ts';
 import { isIpv4, parseIp } from '../base/ip.ts';
 import type { InterfaceAddress } from '../base/ip.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { EndpointSettings } from '../../api/types/container.ts';
+import type { EndpointSettings } from '../../api/types/endpoint.ts';
 import { EngineError } from '../base/errors.ts';
 import { newId, shortId } from '../base/ids.ts';
 import { formatIp, isIpv4, parseIp } from '../base/ip.ts';

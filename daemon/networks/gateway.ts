@@ -1,4 +1,4 @@
-import type { EndpointSettings } from '../../api/types/container.ts';
+import type { EndpointSettings } from '../../api/types/endpoint.ts';
 import type { Network } from './network.ts';
 
 /**

@@ -1,4 +1,5 @@
-import type { EndpointSettings, StringMap } from '../../api/types/container.ts';
+import type { EndpointSettings } from '../../api/types/endpoint.ts';
+import type { StringMap } from '../../api/types/maps.ts';
 import type { IpamConfig } from '../../api/types/system.ts';
 import type { IpAddress } from '../base/ip.ts';
 import type { AddressPool, AddressPool6 } from './ipam.ts';

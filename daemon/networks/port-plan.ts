@@ -1,4 +1,4 @@
-import type { PortMap } from '../../api/types/container.ts';
+import type { PortMap } from '../../api/types/host-config.ts';
 import { invalidArgument } from '../base/errors.ts';
 import { parseIp } from '../base/ip.ts';
 import type { IpAddress } from '../base/ip.ts';

@@ -1,4 +1,4 @@
-import type { EndpointSettings } from '../../api/types/container.ts';
+import type { EndpointSettings } from '../../api/types/endpoint.ts';
 import type { Sandbox, SandboxRequest } from '../containers/ports.ts';
 import { EngineError, conflict, errorText, internal, invalidArgument } from '../base/errors.ts';
 import { formatIp, isIpv4 } from '../base/ip.ts';

@@ -1,4 +1,5 @@
-import type { EndpointSettings, PortMap } from '../../api/types/container.ts';
+import type { EndpointSettings } from '../../api/types/endpoint.ts';
+import type { PortMap } from '../../api/types/host-config.ts';
 import type { Sandbox } from '../containers/ports.ts';
 import { formatIp, isIpv4, parseIp } from '../base/ip.ts';
 import { addressesOf } from './endpoints.ts';

@@ -2,12 +2,9 @@ import { appendFileSync, existsSync, readdirSync, readFileSync, statSync } from 
 import { constants } from 'node:os';
 import { dirname } from 'node:path';
 import { expect } from 'vitest';
-import type {
-  ContainerInspect,
-  ContainerSummary,
-  ExecInspect,
-  LogConfig,
-} from '../../api/types/container.ts';
+import type { ContainerInspect, ContainerSummary } from '../../api/types/container.ts';
+import type { ExecInspect } from '../../api/types/exec.ts';
+import type { LogConfig } from '../../api/types/host-config.ts';
 import { kill } from '../support/cleanup.ts';
 import { demultiplex, until, type HttpClient } from '../support/http.ts';
 import { LineReceiver } from '../support/log-receivers.ts';

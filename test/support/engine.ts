@@ -4,10 +4,10 @@ import type {
   ContainerCreateResponse,
   ContainerInspect,
   ContainerSummary,
-  ExecInspect,
-  HostConfig,
   WaitResponse,
 } from '../../api/types/container.ts';
+import type { ExecInspect } from '../../api/types/exec.ts';
+import type { HostConfig } from '../../api/types/host-config.ts';
 import { TestDaemon, type TestDaemonOptions } from './daemon.ts';
 import { demultiplex, until, type HttpClient, type Output } from './http.ts';
 import { needs, needsEngine, type Requirement } from './needs.ts';

@@ -5,7 +5,8 @@
 import type { Duplex } from 'node:stream';
 import { Readable } from 'node:stream';
 import type { Conversation, EnginePorts } from '../../api/types/ports.ts';
-import type { ContainerInspect, ContainerSummary, ExecInspect, PathStat } from '../../api/types/container.ts';
+import type { ContainerInspect, ContainerSummary, PathStat } from '../../api/types/container.ts';
+import type { ExecInspect } from '../../api/types/exec.ts';
 import type { ImageInspect, ImageSummary } from '../../api/types/image.ts';
 import type {
   DiskUsage,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { HostConfig } from '../../api/types/container.ts';
+import type { HostConfig } from '../../api/types/host-config.ts';
 import { COMPRESSORS, compressed } from '../support/compressors.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
 import type { Engine } from '../support/engine.ts';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import type { ContainerCreateRequest, HostConfig } from '../../api/types/container.ts';
+import type { ContainerCreateRequest } from '../../api/types/container.ts';
+import type { HostConfig } from '../../api/types/host-config.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
 import type { Engine } from '../support/engine.ts';
 import { jsonLines, sleep, until } from '../support/http.ts';

@@ -1,4 +1,4 @@
-import type { ExecInspect } from '../../api/types/container.ts';
+import type { ExecInspect } from '../../api/types/exec.ts';
 import { expect, test } from 'vitest';
 import { describeEngine } from '../support/engine.ts';
 import { until } from '../support/http.ts';

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { afterEach, expect, test } from 'vitest';
-import type { PortMap } from '../../api/types/container.ts';
+import type { PortMap } from '../../api/types/host-config.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
 import { until } from '../support/http.ts';
 

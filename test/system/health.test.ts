@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
-import type { ContainerInspect, HealthConfig, HostConfig } from '../../api/types/container.ts';
+import type { ContainerInspect, HealthConfig } from '../../api/types/container.ts';
+import type { HostConfig } from '../../api/types/host-config.ts';
 import { pidsInCgroup, processes } from '../support/cleanup.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
 import type { Engine } from '../support/engine.ts';

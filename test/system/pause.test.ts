@@ -1,6 +1,6 @@
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { HostConfig } from '../../api/types/container.ts';
+import type { HostConfig } from '../../api/types/host-config.ts';
 import { describeEngine, onReference, type Engine } from '../support/engine.ts';
 import { sleep, until } from '../support/http.ts';
 

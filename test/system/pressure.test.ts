@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { takeLoopDelay } from '../../scripts/bench/loop-delay.ts';
-import type { ExecInspect } from '../../api/types/container.ts';
+import type { ExecInspect } from '../../api/types/exec.ts';
 import { describeEngine, onReference, type Engine } from '../support/engine.ts';
 import { cgroupDirectories, kill, pidsInCgroup } from '../support/cleanup.ts';
 import { until } from '../support/http.ts';

@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
-import type { MountRequest } from '../../api/types/container.ts';
+import type { MountRequest } from '../../api/types/host-config.ts';
 import { mountsBelow } from '../support/cleanup.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
 import { until } from '../support/http.ts';

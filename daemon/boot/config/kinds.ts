@@ -1,4 +1,4 @@
-import type { Ulimit } from '../../../api/types/container.ts';
+import type { Ulimit } from '../../../api/types/host-config.ts';
 import { invalidArgument } from '../../base/errors.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import { join } from 'node:path';
-import type { DeviceMapping } from '../../../api/types/container.ts';
+import type { DeviceMapping } from '../../../api/types/host-config.ts';
 import type { OciDevice, OciDeviceRule } from '../../../runtime/runc/spec-types.ts';
 import { errnoOf, errorText, invalidArgument } from '../../base/errors.ts';
 import type { NormalHostConfig } from '../spec/host-config.ts';

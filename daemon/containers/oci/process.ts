@@ -1,4 +1,5 @@
-import type { ExecCreateRequest, Ulimit } from '../../../api/types/container.ts';
+import type { ExecCreateRequest } from '../../../api/types/exec.ts';
+import type { Ulimit } from '../../../api/types/host-config.ts';
 import type { HostFacts } from '../../../runtime/host/facts.ts';
 import type { OciCapabilities, OciProcess, OciRlimit } from '../../../runtime/runc/spec-types.ts';
 import { requestedCapabilities } from '../../../runtime/security/capabilities.ts';

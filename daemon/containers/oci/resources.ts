@@ -1,4 +1,4 @@
-import type { ThrottleDevice } from '../../../api/types/container.ts';
+import type { ThrottleDevice } from '../../../api/types/host-config.ts';
 import type { OciDeviceRule, OciResources } from '../../../runtime/runc/spec-types.ts';
 import { invariant } from '../../base/errors.ts';
 import { DEVICE_RULE } from '../spec/devices.ts';

@@ -1,10 +1,6 @@
 import { posix } from 'node:path';
-import type {
-  ContainerConfig,
-  ContainerCreateRequest,
-  EmptyObjectMap,
-  StringMap,
-} from '../../../api/types/container.ts';
+import type { ContainerConfig, ContainerCreateRequest } from '../../../api/types/container.ts';
+import type { EmptyObjectMap, StringMap } from '../../../api/types/maps.ts';
 import type { HostFacts } from '../../../runtime/host/facts.ts';
 import { shortId } from '../../base/ids.ts';
 import { invalidArgument } from '../../base/errors.ts';

@@ -1,10 +1,6 @@
-import type {
-  ContainerConfig,
-  ContainerCreateRequest,
-  EndpointSettings,
-  HostConfig,
-  Ulimit,
-} from '../../../api/types/container.ts';
+import type { ContainerConfig, ContainerCreateRequest } from '../../../api/types/container.ts';
+import type { EndpointSettings } from '../../../api/types/endpoint.ts';
+import type { HostConfig, Ulimit } from '../../../api/types/host-config.ts';
 import type { LogDriverName } from '../../../runtime/log-drivers/drivers.ts';
 import type { HostFacts } from '../../../runtime/host/facts.ts';
 import { parseSignal } from '../../base/signals.ts';

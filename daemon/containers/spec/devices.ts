@@ -1,4 +1,4 @@
-import type { DeviceMapping, HostConfig } from '../../../api/types/container.ts';
+import type { DeviceMapping, HostConfig } from '../../../api/types/host-config.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import { problemOfDestination } from './binds.ts';
 import { cleanPath } from './config.ts';

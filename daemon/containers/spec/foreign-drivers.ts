@@ -1,4 +1,4 @@
-import type { HostConfig } from '../../../api/types/container.ts';
+import type { HostConfig } from '../../../api/types/host-config.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import { refuseUnlessEmpty } from './refuse.ts';
 

@@ -1,4 +1,4 @@
-import type { HostConfig, RestartPolicy, Ulimit } from '../../../api/types/container.ts';
+import type { HostConfig, RestartPolicy, Ulimit } from '../../../api/types/host-config.ts';
 import type { HostFacts } from '../../../runtime/host/facts.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import { checkCgroupParent } from './cgroup-parent.ts';

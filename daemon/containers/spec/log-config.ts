@@ -1,4 +1,4 @@
-import type { LogConfig } from '../../../api/types/container.ts';
+import type { LogConfig } from '../../../api/types/host-config.ts';
 import { checkLogOptions, isLogDriver } from '../../../runtime/log-drivers/drivers.ts';
 import type { LogDriverName } from '../../../runtime/log-drivers/drivers.ts';
 import { jsonFilePolicy, localPolicy, withFileDefaults } from '../../../storage/logs/policy.ts';

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { ContainerConfig, HostConfig, MountRequest, StringMap } from '../../../api/types/container.ts';
+import type { ContainerConfig } from '../../../api/types/container.ts';
+import type { HostConfig, MountRequest } from '../../../api/types/host-config.ts';
+import type { StringMap } from '../../../api/types/maps.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import { checkVolumeName, parseBind, problemOfDestination, PROPAGATIONS } from './binds.ts';
 import { cleanPath } from './config.ts';

@@ -1,4 +1,5 @@
-import type { ContainerCreateRequest, HostConfig } from '../../../api/types/container.ts';
+import type { ContainerCreateRequest } from '../../../api/types/container.ts';
+import type { HostConfig } from '../../../api/types/host-config.ts';
 import type { HostFacts } from '../../../runtime/host/facts.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import type { EngineDefaults } from './container-spec.ts';

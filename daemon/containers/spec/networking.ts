@@ -1,10 +1,7 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
-import type {
-  ContainerCreateRequest,
-  EndpointSettings,
-  HostConfig,
-  PortMap,
-} from '../../../api/types/container.ts';
+import type { ContainerCreateRequest } from '../../../api/types/container.ts';
+import type { EndpointSettings } from '../../../api/types/endpoint.ts';
+import type { HostConfig, PortMap } from '../../../api/types/host-config.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import { containerOfMode } from './namespaces.ts';
 import type { NetworkLookup } from './namespaces.ts';

@@ -1,4 +1,4 @@
-import type { Resources, ThrottleDevice, WeightDevice } from '../../../api/types/container.ts';
+import type { Resources, ThrottleDevice, WeightDevice } from '../../../api/types/host-config.ts';
 import type { HostFacts } from '../../../runtime/host/facts.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import { checkCpuset } from './cpuset.ts';

@@ -1,4 +1,4 @@
-import type { HostConfig } from '../../../api/types/container.ts';
+import type { HostConfig } from '../../../api/types/host-config.ts';
 import type { HostFacts } from '../../../runtime/host/facts.ts';
 import { parseCapability, isAll, requestedCapabilities } from '../../../runtime/security/capabilities.ts';
 import { parseSeccompProfile } from '../../../runtime/security/seccomp-profile.ts';

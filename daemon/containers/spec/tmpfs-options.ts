@@ -1,4 +1,4 @@
-import type { MountRequest } from '../../../api/types/container.ts';
+import type { MountRequest } from '../../../api/types/host-config.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import { wholeNumber } from './refuse.ts';
 

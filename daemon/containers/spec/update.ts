@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ContainerUpdateRequest, Resources } from '../../../api/types/container.ts';
+import type { ContainerUpdateRequest } from '../../../api/types/container.ts';
+import type { Resources } from '../../../api/types/host-config.ts';
 import type { HostFacts } from '../../../runtime/host/facts.ts';
 import { conflict, invalidArgument } from '../../base/errors.ts';
 import type { ContainerSpec } from './container-spec.ts';

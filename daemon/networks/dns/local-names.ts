@@ -1,4 +1,4 @@
-import type { EndpointSettings } from '../../../api/types/container.ts';
+import type { EndpointSettings } from '../../../api/types/endpoint.ts';
 import { isIpv4, parseIp } from '../../base/ip.ts';
 import type { IpAddress } from '../../base/ip.ts';
 import { addressesOf } from '../endpoints.ts';

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import type { EndpointSettings } from '../../../api/types/container.ts';
+import type { EndpointSettings } from '../../../api/types/endpoint.ts';
 import { describeEngine, onReference } from '../../support/engine.ts';
 
 /** Fields of NetworkingConfig.EndpointsConfig in networks of users, seen from inside. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import type { ContainerCreateRequest, ContainerInspect, HostConfig } from '../../../api/types/container.ts';
+import type { ContainerCreateRequest, ContainerInspect } from '../../../api/types/container.ts';
+import type { HostConfig } from '../../../api/types/host-config.ts';
 import { describeEngine } from '../../support/engine.ts';
 
 /** What tools that update containers do: stop, inspect, remove, create again from what inspect said. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ContainerCreateRequest, HostConfig } from '../../../api/types/container.ts';
+import type { ContainerCreateRequest } from '../../../api/types/container.ts';
+import type { HostConfig } from '../../../api/types/host-config.ts';
 import { containerCreateSchema } from '../../../api/schemas/container-create.ts';
 import { containerUpdateSchema, execCreateSchema, execStartSchema } from '../../../api/schemas/others.ts';
 import type { Schema } from '../../../api/schemas/schema.ts';

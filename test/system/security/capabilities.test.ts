@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { ContainerCreateRequest, HostConfig } from '../../../api/types/container.ts';
+import type { ContainerCreateRequest } from '../../../api/types/container.ts';
+import type { HostConfig } from '../../../api/types/host-config.ts';
 import { describeEngine } from '../../support/engine.ts';
 
 /** Bits of linux/capability.h. */

@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 import { expect, test } from 'vitest';
-import type { HostConfig } from '../../../api/types/container.ts';
+import type { HostConfig } from '../../../api/types/host-config.ts';
 import { describeEngine, onReference } from '../../support/engine.ts';
 import type { Engine } from '../../support/engine.ts';
 import { until } from '../../support/http.ts';

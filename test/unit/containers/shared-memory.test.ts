@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { HostConfig } from '../../../api/types/container.ts';
+import type { HostConfig } from '../../../api/types/host-config.ts';
 import { ContainerRig } from '../../support/fakes/container-rig.ts';
 import { settled } from '../../support/fakes/manual-clock.ts';
 

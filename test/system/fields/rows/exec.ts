@@ -1,4 +1,4 @@
-import type { ExecCreateRequest, ExecStartRequest } from '../../../../api/types/container.ts';
+import type { ExecCreateRequest, ExecStartRequest } from '../../../../api/types/exec.ts';
 import type { Engine } from '../../../support/engine.ts';
 import type { Hijacked } from '../../../support/http.ts';
 

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import type { MountRequest } from '../../../../api/types/container.ts';
+import type { MountRequest } from '../../../../api/types/host-config.ts';
 import type { FieldRow, KernelMount, Look, World } from '../table.ts';
 
 const AT = '/at';

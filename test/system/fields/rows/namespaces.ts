@@ -1,4 +1,4 @@
-import type { HostConfig } from '../../../../api/types/container.ts';
+import type { HostConfig } from '../../../../api/types/host-config.ts';
 import type { FieldRow, Look } from '../table.ts';
 
 function own(field: string, HostConfig: HostConfig, namespace: string, expected: boolean): FieldRow {

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import type { HostConfig } from '../../../../api/types/container.ts';
+import type { HostConfig } from '../../../../api/types/host-config.ts';
 import type { FieldRow } from '../table.ts';
 
 const MEBIBYTE = 1024 * 1024;

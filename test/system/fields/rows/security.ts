@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { HostConfig } from '../../../../api/types/container.ts';
+import type { HostConfig } from '../../../../api/types/host-config.ts';
 import type { FieldRow, Look } from '../table.ts';
 
 const NET_ADMIN = 1n << 12n;

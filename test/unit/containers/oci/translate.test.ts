@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { HostConfig } from '../../../../api/types/container.ts';
+import type { HostConfig } from '../../../../api/types/host-config.ts';
 import { buildExecProcess } from '../../../../daemon/containers/oci/process.ts';
 import { propagationProblem } from '../../../../daemon/containers/oci/propagation.ts';
 import { translate } from '../../../../daemon/containers/oci/translate.ts';

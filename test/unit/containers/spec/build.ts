@@ -1,4 +1,5 @@
-import type { ContainerConfig, ContainerCreateRequest, HostConfig } from '../../../../api/types/container.ts';
+import type { ContainerConfig, ContainerCreateRequest } from '../../../../api/types/container.ts';
+import type { HostConfig } from '../../../../api/types/host-config.ts';
 import { buildSpec, engineDefaults } from '../../../../daemon/containers/spec/container-spec.ts';
 import type { ContainerSpec, EngineDefaults } from '../../../../daemon/containers/spec/container-spec.ts';
 import type { OtherContainer } from '../../../../daemon/containers/spec/namespaces.ts';

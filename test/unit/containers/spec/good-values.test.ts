@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import type { ContainerConfig, ContainerCreateRequest, HostConfig } from '../../../../api/types/container.ts';
+import type { ContainerConfig, ContainerCreateRequest } from '../../../../api/types/container.ts';
+import type { HostConfig } from '../../../../api/types/host-config.ts';
 import { engineDefaults } from '../../../../daemon/containers/spec/container-spec.ts';
 import { barrenHost, capableHost } from './host-facts.ts';
 import { build, buildHost, NEIGHBOUR_ID } from './build.ts';

@@ -1,4 +1,5 @@
-import type { ContainerCreateRequest, HostConfig } from '../../../../api/types/container.ts';
+import type { ContainerCreateRequest } from '../../../../api/types/container.ts';
+import type { HostConfig } from '../../../../api/types/host-config.ts';
 
 /** What clients send -> what they read. */
 export const wrongConfigs: readonly [ContainerCreateRequest, string][] = [

@@ -1,0 +1,4 @@
+/** Maps that many wire shapes have. */
+
+export type StringMap = Record<string, string>;
+export type EmptyObjectMap = Record<string, Record<string, never>>;
