@@ -1,0 +1,270 @@
+import { join } from 'node:path';
+import type { BuildPort } from '../../api/types/ports.ts';
+import { KernelMounts } from '../../runtime/mounts/runner.ts';
+import { KernelNetwork } from '../../runtime/network/kernel-network.ts';
+import { ConmonRuntime } from '../../runtime/runc/conmon-runtime.ts';
+import { VolumePlugins } from '../../runtime/volume-plugins/volume-plugins.ts';
+import type { SqliteDatabase } from '../../storage/database/index.ts';
+import { Archives } from '../../storage/archives/archives.ts';
+import { TarSpools } from '../../storage/archives/tar-spools.ts';
+import { RootfsDirectories } from '../../storage/layers/rootfs.ts';
+import { LayerStore } from '../../storage/layers/store.ts';
+import { LayerWorkers } from '../../storage/layers/worker-pool.ts';
+import { ProjectQuotas } from '../../storage/quotas/project-quotas.ts';
+import { SpoolDirectory } from '../../storage/tarballs/spool.ts';
+import { LocalVolumes } from '../../storage/volumes/local-volumes.ts';
+import { systemClock } from '../base/clock.ts';
+import { bootId, isAlive } from '../base/kernel/process.ts';
+import type { Logger } from '../base/log.ts';
+import type { Rollback } from '../base/rollback.ts';
+import { Containers } from '../containers/containers.ts';
+import { readAccountFiles, resolveUser } from '../containers/oci/user.ts';
+import type { EventLog } from '../events/log.ts';
+import type { ImageUser, RegistryUse } from '../images/deps.ts';
+import { Images } from '../images/images.ts';
+import { ContainerLogs } from '../logs/container-logs.ts';
+import { hostFiles } from '../networks/host-files.ts';
+import { assembleNetworks } from '../networks/assemble.ts';
+import type { NetworkParts } from '../networks/assemble.ts';
+import type { Networks } from '../networks/networks.ts';
+import type { Sandboxes } from '../networks/sandboxes.ts';
+import { engineId } from '../system/engine-id.ts';
+import { liveFacts } from '../system/live-facts.ts';
+import { Registries } from '../registry/registries.ts';
+import { System } from '../system/system.ts';
+import type { SystemDeps } from '../system/system.ts';
+import { Volumes } from '../volumes/volumes.ts';
+import type { VolumesDeps } from '../volumes/context.ts';
+import { reloadAttributes } from './config/reload.ts';
+import type { Config } from './config/settings.ts';
+import { readSeccompDefault } from './seccomp-default.ts';
+import {
+  buildOf,
+  engineDefaultsOf,
+  networkOptionsOf,
+  registrySettingsOf,
+  systemSettingsOf,
+} from './derived.ts';
+import type { Host } from './host.ts';
+import type { Instance } from './instance.ts';
+import { ENGINE_VERSION, readBuildStamp } from './version.ts';
+
+/** Certificates of registries: ours first, then those an administrator has for Docker. */
+const CERTIFICATE_ROOTS = ['/etc/berth/certs.d', '/etc/docker/certs.d'];
+
+/** What every part is made with, besides those before it; the order is that of `compose.ts`. */
+export interface Base {
+  deps: { config: Config; instance: Instance; log: Logger };
+  host: Host;
+  database: SqliteDatabase;
+  events: EventLog;
+  /** The configuration as it is now. */
+  live: { config: Config };
+}
+
+export async function composeImages(
+  { deps: { instance, log }, database, events, live }: Base,
+  { parts, archives }: { parts: Rollback; archives: Archives },
+  users: (imageId: string) => readonly ImageUser[],
+): Promise<{ images: Images; layers: LayerStore }> {
+  const { dataRoot } = instance.paths;
+  const workers = new LayerWorkers();
+  parts.defer('end layer threads', () => workers[Symbol.asyncDispose]());
+  const removeTree = (path: string): Promise<void> => archives.removeUnreachable(path);
+  const { removals } = archives;
+  const layers = new LayerStore({ dataRoot, workers, removeTree, removals, log });
+  const spools = new SpoolDirectory(dataRoot, () => removals.ended());
+  const registry = (): RegistryUse => ({
+    settings: registrySettingsOf(live.config),
+    certificateRoots: CERTIFICATE_ROOTS,
+    downloadsMax: live.config.maxConcurrentDownloads,
+    uploadsMax: live.config.maxConcurrentUploads,
+  });
+  const images = new Images({
+    database,
+    journal: events,
+    layers,
+    spools,
+    clock: systemClock,
+    log,
+    users,
+    registry,
+    engineVersion: ENGINE_VERSION,
+  });
+  await images.restore();
+  return { images, layers };
+}
+
+export async function composeVolumes(
+  { deps: { config, instance, log }, database, events }: Base,
+  { archives, ...questions }: Pick<VolumesDeps, 'users' | 'liveUsers'> & { archives: Archives },
+): Promise<Volumes> {
+  const directories = new LocalVolumes({
+    root: instance.paths.volumes,
+    quotas: new ProjectQuotas(),
+    removeTree: (path) => archives.remove(path),
+    log,
+  });
+  const volumes = new Volumes({
+    ...questions,
+    sizes: (paths) => archives.sizes(paths),
+    journal: events,
+    database,
+    directories,
+    plugins: new VolumePlugins({
+      folders: config.pluginFolders,
+      timeoutMs: config.pluginTimeout * 1000,
+    }),
+    clock: systemClock,
+    log,
+  });
+  await volumes.restore();
+  return volumes;
+}
+
+/** What walks containers' files. */
+export async function composeFiles(
+  { deps: { instance } }: Base,
+  parts: Rollback,
+): Promise<Pick<Neighbours, 'archives' | 'mounts' | 'tarSpools'>> {
+  const archives = new Archives();
+  parts.defer('end archive threads', () => archives[Symbol.asyncDispose]());
+  const mounts = new KernelMounts({
+    viewPoint: join(instance.paths.execRoot, 'view'),
+    temporary: instance.paths.temporary,
+  });
+  await mounts.prepare();
+  const spools = new SpoolDirectory(instance.paths.dataRoot, () => archives.removals.ended());
+  return { archives, mounts, tarSpools: new TarSpools(spools) };
+}
+
+interface Neighbours {
+  archives: Archives;
+  mounts: KernelMounts;
+  tarSpools: TarSpools;
+  images: Images;
+  layers: LayerStore;
+  volumes: Volumes;
+  network: { sandboxes: Sandboxes };
+  runtime: ConmonRuntime;
+}
+
+export function composeBuilds(
+  { deps: { instance } }: Base,
+  parts: Pick<Neighbours, 'images' | 'archives' | 'mounts' | 'tarSpools'> & { containers: Containers },
+): BuildPort {
+  return parts.images.builder({
+    ...parts,
+    spools: parts.tarSpools,
+    resolveUser: (root, text) => resolveUser(text, readAccountFiles(root)),
+    temporary: instance.paths.temporary,
+  });
+}
+
+export function composeContainers(
+  { deps, host, database, events }: Base,
+  neighbours: Neighbours,
+): Containers {
+  const { config, instance, log } = deps;
+  const { images, layers, volumes, network, runtime, archives, mounts, tarSpools } = neighbours;
+  const { dataRoot } = instance.paths;
+  const directories = {
+    diff: (id: number) => layers.diff(id),
+    sizeBytes: (id: number) => images.layerSize(id),
+  };
+  return new Containers({
+    journal: events,
+    table: database.containers,
+    runtime,
+    rootfs: new RootfsDirectories({
+      dataRoot,
+      layers: directories,
+      quotas: new ProjectQuotas(),
+      sizes: (paths) => archives.sizes(paths),
+      removeTree: (path) => archives.removeUnreachable(path),
+      log,
+    }),
+    mounts,
+    archives,
+    tarSpools,
+    images,
+    networks: network.sandboxes,
+    volumes,
+    logs: new ContainerLogs({ monitors: runtime, clock: systemClock, log }),
+    clock: systemClock,
+    log,
+    facts: host.facts,
+    defaults: engineDefaultsOf(config, readSeccompDefault(config.seccompProfile)),
+    dataRoot,
+    storageDriver: config.storageDriver,
+    cgroupParent: host.cgroupParent,
+    bootId: bootId(),
+    isAlive,
+  });
+}
+
+export function composeSystem(
+  { live, host: { facts }, database, events }: Base,
+  answers: Pick<SystemDeps, 'counts' | 'diskUsage' | 'volumeDrivers'>,
+): { system: System; registries: Registries; reload: (config: Config) => void } {
+  const id = engineId(database);
+  const system = new System({
+    engineId: id,
+    build: buildOf(database.sqliteVersion, readBuildStamp()),
+    facts,
+    live: liveFacts,
+    settings: () => systemSettingsOf(live.config, facts),
+    ...answers,
+    eventListeners: () => events.listeners,
+    environment: process.env,
+    clock: systemClock,
+  });
+  const reload = (next: Config): void => {
+    live.config = next;
+    const attributes = reloadAttributes(next, facts.hostname);
+    events.commit((emit) => emit({ type: 'daemon', action: 'reload', actorId: id, attributes }));
+  };
+  const registries = new Registries({
+    settings: () => registrySettingsOf(live.config),
+    certificateRoots: CERTIFICATE_ROOTS,
+  });
+  return { system, registries, reload };
+}
+
+export function composeNetwork(
+  { deps: { config, instance, log }, database: { meta, networks: table }, events: journal }: Base,
+  parts: Rollback,
+  questions: Pick<NetworkParts, 'containerName' | 'isWanted'>,
+): { sandboxes: Sandboxes; networks: Networks } {
+  const clock = systemClock;
+  const options = networkOptionsOf(config, instance);
+  const settings = {
+    namespaceDirectory: instance.paths.networkNamespaces,
+    interfacePrefix: instance.interfacePrefix,
+    table: instance.nftTable,
+    ipForward: config.ipForward,
+  };
+  const kernel = new KernelNetwork({ settings, log, clock });
+  parts.defer('stop looking after the firewall', () => kernel[Symbol.dispose]());
+  return assembleNetworks({
+    kernel,
+    meta,
+    table,
+    journal,
+    options,
+    files: hostFiles(),
+    ...questions,
+    clock,
+    log,
+  });
+}
+
+export function composeRuntime(host: Host, instance: Instance, log: Logger): ConmonRuntime {
+  return new ConmonRuntime({
+    runcPath: host.runcPath,
+    conmonPath: host.conmonPath,
+    execRoot: instance.paths.execRoot,
+    cgroup: { layout: host.cgroupLayout, driver: host.facts.cgroup.driver, parent: host.cgroupParent },
+    log,
+  });
+}
