@@ -14,9 +14,8 @@ import { Rollback } from '../../daemon/base/rollback.ts';
 import { ContainerCgroups } from '../cgroups/container-control.ts';
 import { CgroupManager } from '../cgroups/manager.ts';
 import type { CgroupManagerDeps } from '../cgroups/manager.ts';
-import { cgroupsPathOf } from '../cgroups/paths.ts';
 import { QuickMoves } from '../cgroups/quick-moves.ts';
-import { endAbandoned, isAbandoned } from '../exec/abandoned.ts';
+import { removeEndedSessions } from '../exec/abandoned.ts';
 import { ExecSession } from '../exec/exec-session.ts';
 import type { ExecRequest } from '../exec/exec-session.ts';
 import { createArgv } from '../monitor/conmon-argv.ts';
@@ -33,13 +32,13 @@ import { MonitorControl } from '../monitor/control.ts';
 import { reopenLog } from '../monitor/reopen-log.ts';
 import { SealedBinary } from './sealed-binary.ts';
 import { ExecRoot } from './exec-root.ts';
-import type { Bundle } from './exec-root.ts';
 import { runcFailure } from './failure.ts';
-import { readLaunchRecord, writeLaunchRecord } from './launch-record.ts';
+import { writeLaunchRecord } from './launch-record.ts';
 import type { LaunchRecord } from './launch-record.ts';
+import { LaunchedContainers } from './launched.ts';
 import { encodeSpec } from './spec-json.ts';
 import type { OciSpec } from './spec-types.ts';
-import { isWaiting, letGo, recordedInit } from './state.ts';
+import { isWaiting, letGo } from './state.ts';
 
 export interface ConmonRuntimeDeps {
   /** Absolute paths of the programs. */
@@ -57,12 +56,6 @@ export interface LaunchContainer {
   terminal: boolean;
   stdin: LaunchRecord['stdin'];
   logPath: string | null;
-}
-
-/** A container this daemon has launched or met. */
-interface Known {
-  record: LaunchRecord | undefined;
-  init: ProcessIdentity | undefined;
 }
 
 /** Sockets have 108 bytes for their path; conmon's console sockets are named `XXXXXX/conmon-term.XXXXXX`. */
@@ -90,7 +83,7 @@ export class ConmonRuntime implements Disposable {
   readonly #poller = new Poller();
   readonly #control = new MonitorControl();
   readonly #orphans = adoptOrphans();
-  readonly #known = new Map<string, Known>();
+  readonly #launched: LaunchedContainers;
 
   constructor(deps: ConmonRuntimeDeps) {
     this.#deps = deps;
@@ -98,9 +91,10 @@ export class ConmonRuntime implements Disposable {
     this.#root.prepare();
     this.#temporary = this.#root.temporary.length <= TEMPORARY_PATH_MAX ? this.#root.temporary : '/tmp';
     this.#cgroups = new CgroupManager(deps.cgroup);
+    this.#launched = new LaunchedContainers(this.#root, this.#cgroups);
     this.control = new ContainerCgroups({
       ...deps.cgroup,
-      cgroupsPath: (id) => this.#cgroupsPath(id),
+      cgroupsPath: (id) => this.#launched.cgroupsPath(id),
       limitsMarker: (id) => this.#root.bundle(id).limitsMarker,
     });
     this.#quickMoves = new QuickMoves({ layout: deps.cgroup.layout, log: deps.log });
@@ -110,20 +104,24 @@ export class ConmonRuntime implements Disposable {
       records: this.#records,
       oomKilled: (id) => this.#wasOomKilled(id),
       monitorAlive: (id) => this.isMonitored(id),
-      inherited: () => this.#inherited(),
+      inherited: () => this.#launched.inherited(),
       log: deps.log,
     });
     this.#ooms = new OomWatch({
       sign: (id) => {
-        const counts = this.#cgroups.memoryEvents(this.#cgroupsPath(id));
+        const counts = this.#cgroups.memoryEvents(this.#launched.cgroupsPath(id));
         return counts === undefined
           ? { kind: 'marker', file: this.#root.bundle(id).oom }
           : { kind: 'counts', file: counts };
       },
-      kills: (id) => this.#cgroups.oomKills(this.#cgroupsPath(id)),
+      kills: (id) => this.#cgroups.oomKills(this.#launched.cgroupsPath(id)),
       log: deps.log,
     });
-    this.#removeEndedExecs();
+    removeEndedSessions(
+      this.#root,
+      (id) => this.#cgroups.processes(this.#launched.cgroupsPath(id)),
+      deps.log,
+    );
   }
 
   async launch(request: LaunchContainer): Promise<ProcessIdentity> {
@@ -144,7 +142,7 @@ export class ConmonRuntime implements Disposable {
     mkdirSync(bundle.path, { mode: 0o700 });
     writeLaunchRecord(bundle.launch, record);
     writeFileSync(bundle.config, encodeSpec(spec), { mode: 0o600 });
-    this.#known.set(id, { record, init: undefined });
+    this.#launched.note(id, { record });
     this.#cgroups.expect(record.cgroupsPath);
     failpoint('runtime.launch.bundle');
     const argv = createArgv(this.#settings(), {
@@ -172,7 +170,7 @@ export class ConmonRuntime implements Disposable {
       throw internal(`create container ${id}: its init ended at once`, { details: { exitCode: 128 } });
     }
     failpoint('runtime.launch.created');
-    this.#known.set(id, { record, init });
+    this.#launched.note(id, { record, init });
     this.#exits.expect(id, init);
     this.#ooms.expect(id);
     rollback.commit();
@@ -181,13 +179,13 @@ export class ConmonRuntime implements Disposable {
 
   async begin(id: string): Promise<void> {
     failpoint('runtime.begin.fifo');
-    if (!(await letGo(this.#root.state(id), this.#init(id)))) {
+    if (!(await letGo(this.#root.state(id), this.#launched.init(id)))) {
       await this.#runc('start', id);
     }
   }
 
   isWaiting(id: string): boolean {
-    const init = this.#init(id);
+    const init = this.#launched.init(id);
     return init !== undefined && isAlive(init) && isWaiting(this.#root.state(id));
   }
 
@@ -200,7 +198,7 @@ export class ConmonRuntime implements Disposable {
   }
 
   async killAll(id: string): Promise<void> {
-    if (!(await this.#cgroups.killAll(this.#cgroupsPath(id)))) {
+    if (!(await this.#cgroups.killAll(this.#launched.cgroupsPath(id)))) {
       this.#deps.log.warn({ container: id }, 'killed processes have not ended yet');
     }
   }
@@ -220,7 +218,7 @@ export class ConmonRuntime implements Disposable {
     rmSync(this.#root.state(id), { recursive: true, force: true });
     failpoint('runtime.cleanup.bundle');
     rmSync(bundle.path, { recursive: true, force: true });
-    this.#known.delete(id);
+    this.#launched.forget(id);
   }
 
   exitOf(id: string): ContainerExit | undefined {
@@ -239,7 +237,7 @@ export class ConmonRuntime implements Disposable {
 
   /** Calls back when processes of a container were killed for want of memory; of an earlier daemon's as well. */
   onOom(listener: (id: string) => void): Disposable {
-    for (const [id] of this.#inherited()) {
+    for (const [id] of this.#launched.inherited()) {
       this.#ooms.expect(id);
     }
     return this.#ooms.onKill(listener);
@@ -250,11 +248,11 @@ export class ConmonRuntime implements Disposable {
    * is written, and this client's leaving does not end the input of a container in stdin mode `once`.
    */
   async attach(id: string, options: { stdin: boolean } = { stdin: true }): Promise<ConmonStdio> {
-    const record = this.#recordOf(id);
+    const record = this.#launched.record(id);
     if (record === undefined) {
       throw conflict(`cannot attach to container ${id}: it is not running`);
     }
-    const init = this.#init(id);
+    const init = this.#launched.init(id);
     return connectStdio(this.#root.bundle(id).attach, this.#poller, {
       acceptsInput: options.stdin && record.stdin !== 'none',
       lingers: !options.stdin && record.stdin === 'once' && !record.terminal,
@@ -295,7 +293,7 @@ export class ConmonRuntime implements Disposable {
         connect: (path, options) => connectStdio(path, this.#poller, { ...options, lingers: false }),
         control: this.#control,
         poller: this.#poller,
-        processes: () => this.#cgroups.processes(this.#cgroupsPath(request.containerId)),
+        processes: () => this.#cgroups.processes(this.#launched.cgroupsPath(request.containerId)),
         log: this.#deps.log,
       },
       request,
@@ -331,7 +329,7 @@ export class ConmonRuntime implements Disposable {
 
   /** An id is launched again and again; what an earlier crash left of it must not be in the way. */
   async #makeRoom(id: string): Promise<void> {
-    const init = this.#init(id);
+    const init = this.#launched.init(id);
     if (init !== undefined && isAlive(init)) {
       throw conflict(`create container ${id}: it is running`);
     }
@@ -342,7 +340,7 @@ export class ConmonRuntime implements Disposable {
   }
 
   async #removeCgroup(id: string): Promise<void> {
-    const cgroupsPath = this.#cgroupsPath(id);
+    const cgroupsPath = this.#launched.cgroupsPath(id);
     if (this.#cgroups.driver === 'systemd' && existsSync(this.#root.state(id))) {
       // The scope belongs to systemd, which must be asked to drop it.
       await this.#runc('delete', '--force', id);
@@ -372,56 +370,9 @@ export class ConmonRuntime implements Disposable {
     }
   }
 
-  #recordOf(id: string): LaunchRecord | undefined {
-    return this.#known.get(id)?.record ?? readLaunchRecord(this.#root.bundle(id).launch);
-  }
-
-  #init(id: string): ProcessIdentity | undefined {
-    return this.#known.get(id)?.init ?? recordedInit(this.#root.state(id));
-  }
-
-  #cgroupsPath(id: string): string {
-    return this.#recordOf(id)?.cgroupsPath ?? cgroupsPathOf(this.#cgroups.driver, this.#cgroups.parent, id);
-  }
-
   #wasOomKilled(id: string): boolean {
     // conmon may end before it is told of the kill that ended its container; the kernel's own count stays.
-    const counted = this.#cgroups.oomKilled(this.#cgroupsPath(id));
+    const counted = this.#cgroups.oomKilled(this.#launched.cgroupsPath(id));
     return counted || existsSync(this.#root.bundle(id).oom);
-  }
-
-  /** Files of exec sessions that were under way when an earlier daemon was killed. */
-  #removeEndedExecs(): void {
-    for (const id of readdirSync(this.#root.containers)) {
-      const container = this.#root.bundle(id);
-      for (const session of container.execIds().map((execId) => container.exec(execId))) {
-        if (monitorOf(session) === undefined) {
-          rmSync(session.path, { recursive: true, force: true });
-        } else if (isAbandoned(session)) {
-          void this.#endAbandoned(id, session);
-        }
-      }
-    }
-  }
-
-  async #endAbandoned(id: string, session: Bundle): Promise<void> {
-    try {
-      await endAbandoned(session, () => this.#cgroups.processes(this.#cgroupsPath(id)));
-    } catch (error) {
-      this.#deps.log.error(
-        { container: id, err: error },
-        'a session of an earlier daemon could not be ended',
-      );
-    }
-  }
-
-  *#inherited(): Iterable<[string, ProcessIdentity]> {
-    for (const id of readdirSync(this.#root.containers)) {
-      const init = existsSync(this.#root.bundle(id).pidFile) ? recordedInit(this.#root.state(id)) : undefined;
-      if (init !== undefined) {
-        this.#cgroups.expect(this.#cgroupsPath(id));
-        yield [id, init];
-      }
-    }
   }
 }
