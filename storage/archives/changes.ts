@@ -1,13 +1,8 @@
 /** @path-hostile */
 import { errnoOf } from '../../daemon/base/errors.ts';
-import {
-  fileStatus,
-  getAttributeOf,
-  listNames,
-  openPathAt,
-  reopen,
-  type FileStatus,
-} from '../../daemon/base/kernel/files.ts';
+import { listNames, openPathAt, reopen } from '../../daemon/base/kernel/files.ts';
+import { getAttributeOf } from '../../daemon/base/kernel/attributes.ts';
+import { fileStatus, type FileStatus } from '../../daemon/base/kernel/file-status.ts';
 import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
 import { OPAQUE_ATTRIBUTE } from '../layers/attributes.ts';
 import { refuseDeep } from './member-path.ts';

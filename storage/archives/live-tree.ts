@@ -1,6 +1,8 @@
 /** @path-hostile */
 import { errnoOf, invalidArgument, unreachable } from '../../daemon/base/errors.ts';
+import * as attributes from '../../daemon/base/kernel/attributes.ts';
 import * as files from '../../daemon/base/kernel/files.ts';
+import { fileStatus } from '../../daemon/base/kernel/file-status.ts';
 import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { attributePolicy } from '../layers/attributes.ts';
@@ -289,7 +291,7 @@ export class LiveTree implements Disposable {
 
   #metadata(fd: number, member: TarMember): void {
     const { uid, gid } = this.#request.owner ?? member;
-    const now = files.fileStatus(fd);
+    const now = fileStatus(fd);
     const isOwned = now.uid === uid && now.gid === gid;
     // Looking costs nothing, a change goes through the journal of the disk. The owner first: changing it drops
     // set-user-id bits and capabilities.
@@ -300,7 +302,7 @@ export class LiveTree implements Disposable {
       files.changeMode(fd, member.mode);
     }
     for (const [attribute, value] of member.attributes) {
-      setAttribute(member, attribute, () => files.setAttribute(fd, attribute, value));
+      setAttribute(member, attribute, () => attributes.setAttribute(fd, attribute, value));
     }
   }
 

@@ -1,7 +1,8 @@
 /** @path-hostile */
 import { errnoOf, invalidArgument } from '../../daemon/base/errors.ts';
-import { fileStatus, openPathAt, openPathBeneath, readLink } from '../../daemon/base/kernel/files.ts';
-import type { FileStatus } from '../../daemon/base/kernel/files.ts';
+import { openPathAt, openPathBeneath, readLink } from '../../daemon/base/kernel/files.ts';
+import { fileStatus } from '../../daemon/base/kernel/file-status.ts';
+import type { FileStatus } from '../../daemon/base/kernel/file-status.ts';
 import { ERRNO, KernelError } from '../../daemon/base/kernel/libc.ts';
 import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
 import { limits } from '../../daemon/base/limits.ts';

@@ -1,6 +1,7 @@
 /** @path-hostile */
 import { conflict } from '../../daemon/base/errors.ts';
-import { fileStatus, openPathAt } from '../../daemon/base/kernel/files.ts';
+import { openPathAt } from '../../daemon/base/kernel/files.ts';
+import { fileStatus } from '../../daemon/base/kernel/file-status.ts';
 import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
 
 /** The deepest directories of a way stay open: nearly no tree is deeper, and a walk of many costs no more than this. */

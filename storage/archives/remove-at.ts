@@ -1,7 +1,6 @@
 /** @path-hostile */
 import { conflict, errnoOf } from '../../daemon/base/errors.ts';
 import {
-  fileStatus,
   isMountPointAt,
   listNames,
   openPathAt,
@@ -9,6 +8,7 @@ import {
   reopen,
   unlinkAt,
 } from '../../daemon/base/kernel/files.ts';
+import { fileStatus } from '../../daemon/base/kernel/file-status.ts';
 import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
 import { showName } from '../layers/tar/names.ts';
 import { OpenWay } from './open-way.ts';

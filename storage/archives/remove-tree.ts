@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { basename, dirname } from 'node:path';
 import { errnoOf } from '../../daemon/base/errors.ts';
 import {
-  fileStatus,
   listNames,
   openPathAt,
   removeDirectoryAt,
@@ -11,6 +10,7 @@ import {
   reopen,
   unlinkAt,
 } from '../../daemon/base/kernel/files.ts';
+import { fileStatus } from '../../daemon/base/kernel/file-status.ts';
 import { OpenFile, openRoot } from '../../daemon/base/kernel/safepath.ts';
 
 /** Each level holds two descriptors; what lies deeper is moved up first. */

@@ -1,15 +1,8 @@
 /** @path-hostile */
 import { errnoOf, unreachable } from '../../daemon/base/errors.ts';
-import {
-  getAttributeOf,
-  isOfKernel,
-  listAttributesOf,
-  listNames,
-  readLink,
-  reopen,
-  type FileStatus,
-  type FileTime,
-} from '../../daemon/base/kernel/files.ts';
+import { isOfKernel, listNames, readLink, reopen } from '../../daemon/base/kernel/files.ts';
+import { getAttributeOf, listAttributesOf } from '../../daemon/base/kernel/attributes.ts';
+import { type FileStatus, type FileTime } from '../../daemon/base/kernel/file-status.ts';
 import { attributePolicy } from '../layers/attributes.ts';
 import type { TarChunks } from '../layers/tar/chunks.ts';
 import { encodeHeader, padding, TAR_END } from '../layers/tar/encode.ts';

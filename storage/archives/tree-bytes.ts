@@ -1,6 +1,7 @@
 /** @path-hostile */
 import { errnoOf, isEngineError } from '../../daemon/base/errors.ts';
-import { fileStatus, listNames, openPathAt, reopen } from '../../daemon/base/kernel/files.ts';
+import { listNames, openPathAt, reopen } from '../../daemon/base/kernel/files.ts';
+import { fileStatus } from '../../daemon/base/kernel/file-status.ts';
 import { OpenFile, openRoot } from '../../daemon/base/kernel/safepath.ts';
 import { OpenWay } from './open-way.ts';
 

@@ -1,6 +1,9 @@
 import { readSync } from 'node:fs';
 import { errnoOf } from '../../daemon/base/errors.ts';
+import { getAttribute, listAttributes } from '../../daemon/base/kernel/attributes.ts';
 import * as files from '../../daemon/base/kernel/files.ts';
+import { fileStatus } from '../../daemon/base/kernel/file-status.ts';
+import type { FileStatus } from '../../daemon/base/kernel/file-status.ts';
 import { OpenFile, openRoot } from '../../daemon/base/kernel/safepath.ts';
 import { attributePolicy, OPAQUE_ATTRIBUTE } from './attributes.ts';
 import { showName } from './tar/names.ts';
@@ -66,7 +69,7 @@ class Comparison {
   #entry(expected: OpenFile, found: OpenFile, { name, path }: { name: string; path: string }): void {
     using left = new OpenFile(files.openPathAt(expected.fd, name));
     using right = new OpenFile(files.openPathAt(found.fd, name));
-    const [wanted, is] = [files.fileStatus(left.fd), files.fileStatus(right.fd)];
+    const [wanted, is] = [fileStatus(left.fd), fileStatus(right.fd)];
     if (wanted.type !== is.type) {
       this.#note(path, `is a ${is.type}, should be a ${wanted.type}`);
       return;
@@ -93,7 +96,7 @@ class Comparison {
   }
 
   #metadata(expected: Side, found: Side, path: string): void {
-    const [wanted, is] = [files.fileStatus(expected.fd), files.fileStatus(found.fd)];
+    const [wanted, is] = [fileStatus(expected.fd), fileStatus(found.fd)];
     if (wanted.mode !== is.mode && !wanted.isSymbolicLink) {
       this.#note(path, `has mode ${is.mode.toString(8)}, should have ${wanted.mode.toString(8)}`);
     }
@@ -115,12 +118,12 @@ class Comparison {
   }
 
   /** Of directories that the layer only implies, and of whiteouts, the time is when they were made. */
-  #hasAnyTime({ type, major, minor }: files.FileStatus, path: string): boolean {
+  #hasAnyTime({ type, major, minor }: FileStatus, path: string): boolean {
     const isWhiteout = type === 'character' && major === 0 && minor === 0;
     return isWhiteout || (type === 'directory' && this.#options.implied.has(path));
   }
 
-  #links(wanted: files.FileStatus, is: files.FileStatus, path: string): void {
+  #links(wanted: FileStatus, is: FileStatus, path: string): void {
     if (wanted.links < 2 && is.links < 2) {
       return;
     }
@@ -143,10 +146,9 @@ class Comparison {
 function attributesOf(at: string): Map<string, string> {
   try {
     return new Map(
-      files
-        .listAttributes(at)
+      listAttributes(at)
         .filter((name) => name === OPAQUE_ATTRIBUTE || attributePolicy(name) === 'apply')
-        .map((name) => [name, files.getAttribute(at, name).toString('latin1')]),
+        .map((name) => [name, getAttribute(at, name).toString('latin1')]),
     );
   } catch (error) {
     if (errnoOf(error) === 'ENOTSUP' || errnoOf(error) === 'EOPNOTSUPP') {

@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errnoOf } from '../../daemon/base/errors.ts';
+import { getAttribute, listAttributes, setAttribute } from '../../daemon/base/kernel/attributes.ts';
 import * as files from '../../daemon/base/kernel/files.ts';
 import { attributePolicy, OPAQUE_ATTRIBUTE } from './attributes.ts';
 import { splitName } from './tar/names.ts';
@@ -109,7 +110,7 @@ class LowerLayer {
       throw error;
     }
     try {
-      const isMarked = files.listAttributes(`/proc/self/fd/${fd}/.`).includes(OPAQUE_ATTRIBUTE);
+      const isMarked = listAttributes(`/proc/self/fd/${fd}/.`).includes(OPAQUE_ATTRIBUTE);
       return above === 'opaque' || isMarked ? 'opaque' : 'directory';
     } finally {
       closeSync(fd);
@@ -123,9 +124,9 @@ function copyMetadata(source: number, root: number, path: string): void {
     const stat = fstatSync(source, { bigint: true });
     files.changeOwner(target, Number(stat.uid), Number(stat.gid));
     files.changeMode(target, Number(stat.mode & 0o7777n));
-    for (const name of files.listAttributes(`/proc/self/fd/${source}/.`)) {
+    for (const name of listAttributes(`/proc/self/fd/${source}/.`)) {
       if (attributePolicy(name) === 'apply') {
-        files.setAttribute(target, name, files.getAttribute(`/proc/self/fd/${source}/.`, name));
+        setAttribute(target, name, getAttribute(`/proc/self/fd/${source}/.`, name));
       }
     }
     files.changeTime(target, {

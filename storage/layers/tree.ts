@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { errnoOf, internal, invalidArgument } from '../../daemon/base/errors.ts';
+import { setAttribute, setAttributeAt } from '../../daemon/base/kernel/attributes.ts';
 import * as files from '../../daemon/base/kernel/files.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { removeTreeAt } from '../archives/remove-tree.ts';
@@ -56,7 +57,7 @@ export class LayerTree implements Disposable {
     this.#directories.add(path, fd);
     this.#ownAndMode(fd, metadata);
     if (hidesLower) {
-      files.setAttribute(fd, OPAQUE_ATTRIBUTE, OPAQUE_YES);
+      setAttribute(fd, OPAQUE_ATTRIBUTE, OPAQUE_YES);
     }
   }
 
@@ -70,7 +71,7 @@ export class LayerTree implements Disposable {
     try {
       this.#ownAndMode(fd, metadata);
       for (const [attribute, value] of this.#allowed(path, metadata)) {
-        this.#attribute(path, attribute, () => files.setAttribute(fd, attribute, value));
+        this.#attribute(path, attribute, () => setAttribute(fd, attribute, value));
       }
       files.changeTime(fd, metadata.mtime);
     } finally {
@@ -128,7 +129,7 @@ export class LayerTree implements Disposable {
       // Overlayfs does not look for the mark on the root; no real layer hides the whole image below it.
       throw invalidArgument('an opaque mark on the root of the layer is not supported');
     }
-    files.setAttribute(this.#directories.get(path), OPAQUE_ATTRIBUTE, OPAQUE_YES);
+    setAttribute(this.#directories.get(path), OPAQUE_ATTRIBUTE, OPAQUE_YES);
   }
 
   /** Completes links to later members, then sets times and attributes of directories. */
@@ -146,7 +147,7 @@ export class LayerTree implements Disposable {
         continue;
       }
       for (const [attribute, value] of attributes) {
-        this.#attribute(path, attribute, () => files.setAttribute(fd, attribute, value));
+        this.#attribute(path, attribute, () => setAttribute(fd, attribute, value));
       }
       files.changeTime(fd, mtime);
     }
@@ -256,7 +257,7 @@ export class LayerTree implements Disposable {
       files.changeNodeModeAt(directory, name, metadata.mode);
     }
     for (const [attribute, value] of this.#allowed(path, metadata)) {
-      this.#attribute(path, attribute, () => files.setAttributeAt(directory, name, attribute, value));
+      this.#attribute(path, attribute, () => setAttributeAt(directory, name, attribute, value));
     }
     files.changeTimeAt(directory, name, metadata.mtime);
   }

@@ -9,14 +9,16 @@ import {
   changeTime,
   changeTimeAt,
   createFileAt,
-  getAttribute,
-  listAttributes,
   makeNodeAt,
   makeSymlinkAt,
   openPathAt,
+} from '../../daemon/base/kernel/files.ts';
+import {
+  getAttribute,
+  listAttributes,
   setAttribute,
   setAttributeAt,
-} from '../../daemon/base/kernel/files.ts';
+} from '../../daemon/base/kernel/attributes.ts';
 import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
 
 /** A name in two directories, source and target, given by descriptors. Names are byte strings (latin1). */

@@ -1,5 +1,7 @@
-import { chmodSync, constants, fstatSync, openSync, readdirSync, statfsSync, writeSync } from 'node:fs';
+import { chmodSync, constants, openSync, readdirSync, statfsSync, writeSync } from 'node:fs';
 import { errnoOf, internal } from '../errors.ts';
+import { fileStatus } from './file-status.ts';
+import type { FileTime } from './file-status.ts';
 import { declare, declareSyscall, SYS } from './libc.ts';
 import { OpenFile } from './safepath.ts';
 
@@ -30,16 +32,6 @@ const fchown = declare('int fchown(int fd, uint32_t uid, uint32_t gid)');
 const fchmod = declare('int fchmod(int fd, uint32_t mode)');
 const utimensat = declare('int utimensat(int dirfd, const void *path, const void *times, int flags)');
 const futimens = declare('int futimens(int fd, const void *times)');
-const fsetxattr = declare(
-  'int fsetxattr(int fd, const char *name, const void *value, size_t size, int flags)',
-);
-const lsetxattr = declare(
-  'int lsetxattr(const void *path, const char *name, const void *value, size_t size, int flags)',
-);
-const lgetxattr = declare('long lgetxattr(const void *path, const char *name, void *value, size_t size)');
-const llistxattr = declare('long llistxattr(const void *path, void *list, size_t size)');
-const flistxattr = declare('long flistxattr(int fd, void *list, size_t size)');
-const fgetxattr = declare('long fgetxattr(int fd, const char *name, void *value, size_t size)');
 const readlinkat = declare('long readlinkat(int dirfd, const void *path, void *target, size_t size)');
 const syncfs = declare('int syncfs(int fd)');
 
@@ -57,81 +49,12 @@ const RESOLVE_IN_ROOT = 0x10n;
 const OPEN_HOW_BYTES = 24;
 /** Longest path of one call, its NUL counted, and longest target of a symbolic link (PATH_MAX of linux/limits.h). */
 const PATH_BYTES_MAX = 4096;
-/** Largest value of one attribute (XATTR_SIZE_MAX of linux/limits.h). */
-const XATTR_BYTES_MAX = 65_536;
 
 const CREATE_FLAGS =
   constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW | O_CLOEXEC;
 
-/** Seconds and nanoseconds since the epoch; seconds may be negative. */
-export interface FileTime {
-  seconds: number;
-  nanoseconds: number;
-}
-
-export type FileType = 'file' | 'directory' | 'symlink' | 'character' | 'block' | 'fifo' | 'socket';
-
-/** What fstat(2) says. */
-export interface FileStatus {
-  type: FileType;
-  isDirectory: boolean;
-  isFile: boolean;
-  isSymbolicLink: boolean;
-  /** Permission bits with set-user-id, set-group-id and sticky. */
-  mode: number;
-  uid: number;
-  gid: number;
-  size: number;
-  mtime: FileTime;
-  links: number;
-  /** Number of its file system. */
-  device: string;
-  /** File system and inode: the same object has the same. */
-  identity: string;
-  major: number;
-  minor: number;
-}
-
-const TYPES: Readonly<Record<number, FileType>> = {
-  [constants.S_IFREG]: 'file',
-  [constants.S_IFDIR]: 'directory',
-  [constants.S_IFLNK]: 'symlink',
-  [constants.S_IFCHR]: 'character',
-  [constants.S_IFBLK]: 'block',
-  [constants.S_IFIFO]: 'fifo',
-  [constants.S_IFSOCK]: 'socket',
-};
-const NANOS_PER_SECOND = 1_000_000_000n;
-
-/** Also of a descriptor that only names a file (O_PATH). */
-export function fileStatus(fd: number): FileStatus {
-  const stat = fstatSync(fd, { bigint: true });
-  const type = TYPES[Number(stat.mode) & constants.S_IFMT] ?? 'file';
-  const nanoseconds = ((stat.mtimeNs % NANOS_PER_SECOND) + NANOS_PER_SECOND) % NANOS_PER_SECOND;
-  return {
-    type,
-    isDirectory: type === 'directory',
-    isFile: type === 'file',
-    isSymbolicLink: type === 'symlink',
-    mode: Number(stat.mode) & 0o7777,
-    uid: Number(stat.uid),
-    gid: Number(stat.gid),
-    size: Number(stat.size),
-    mtime: {
-      seconds: Number((stat.mtimeNs - nanoseconds) / NANOS_PER_SECOND),
-      nanoseconds: Number(nanoseconds),
-    },
-    links: Number(stat.nlink),
-    device: String(stat.dev),
-    identity: `${stat.dev}:${stat.ino}`,
-    // The inverse of `deviceNumber`.
-    major: Number(((stat.rdev >> 8n) & 0xfffn) | ((stat.rdev >> 32n) & 0xfffff000n)),
-    minor: Number((stat.rdev & 0xffn) | ((stat.rdev >> 12n) & 0xffffff00n)),
-  };
-}
-
 /** NUL-terminated bytes of a byte string. The caller has refused names that hold a NUL. */
-function cString(name: string): Buffer {
+export function cString(name: string): Buffer {
   return Buffer.from(`${name}\0`, 'latin1');
 }
 
@@ -348,53 +271,6 @@ export function changeTime(fd: number, time: FileTime): void {
 
 export function changeTimeAt(directory: number, name: string, time: FileTime): void {
   utimensat(name, directory, cString(name), timespecs(time), AT_SYMLINK_NOFOLLOW);
-}
-
-export function setAttribute(fd: number, attribute: string, value: Buffer): void {
-  fsetxattr(attribute, fd, attribute, value, value.length, 0);
-}
-
-/** For objects that cannot be opened (links, devices); `directory` is a descriptor of ours, so its name is trusted. */
-export function setAttributeAt(directory: number, name: string, attribute: string, value: Buffer): void {
-  lsetxattr(attribute, cString(`/proc/self/fd/${directory}/${name}`), attribute, value, value.length, 0);
-}
-
-/** Value of an attribute of `path` (a trusted path of ours; a link is not followed). Throws ENODATA, ENOTSUP. */
-export function getAttribute(path: string, attribute: string): Buffer {
-  const value = Buffer.alloc(XATTR_BYTES_MAX);
-  const size = lgetxattr(attribute, cString(path), attribute, value, value.length);
-  return value.subarray(0, size);
-}
-
-/** Names of the attributes of `path` (a trusted path of ours; a link is not followed). */
-export function listAttributes(path: string): string[] {
-  const list = Buffer.alloc(XATTR_BYTES_MAX);
-  const size = llistxattr(path, cString(path), list, list.length);
-  return list
-    .toString('latin1', 0, size)
-    .split('\0')
-    .filter((name) => name !== '');
-}
-
-/** Attribute names of an open file or directory (not of an O_PATH descriptor). Throws ENOTSUP. */
-export function listAttributesOf(fd: number): string[] {
-  const size = flistxattr(`descriptor ${fd}`, fd, null, 0);
-  if (size === 0) {
-    return [];
-  }
-  const list = Buffer.alloc(XATTR_BYTES_MAX);
-  const length = flistxattr(`descriptor ${fd}`, fd, list, list.length);
-  return list
-    .toString('latin1', 0, length)
-    .split('\0')
-    .filter((name) => name !== '');
-}
-
-/** Value of an attribute of an open file or directory. Throws ENODATA, ENOTSUP. */
-export function getAttributeOf(fd: number, attribute: string): Buffer {
-  const value = Buffer.alloc(XATTR_BYTES_MAX);
-  const size = fgetxattr(attribute, fd, attribute, value, value.length);
-  return value.subarray(0, size);
 }
 
 /** Writes everything the file system of `fd` holds in memory to its disk. Blocks for seconds: on a pool thread. */
