@@ -1,5 +1,5 @@
-import { invalidArgument } from '../base/errors.ts';
-import { formatIp, isIpv4 } from '../base/ip.ts';
+import { EngineError, invalidArgument } from '../base/errors.ts';
+import { formatIp, isIpv4, parseAnyCidr } from '../base/ip.ts';
 import type { InterfaceAddress } from '../base/ip.ts';
 import { bridgeOptions } from './bridge-options.ts';
 import { defaultBridgeSettings } from './default-bridge.ts';
@@ -13,20 +13,40 @@ export class BridgeDriver implements NetworkDriver {
   readonly name = 'bridge';
   readonly scope = 'local';
   readonly publishesPorts = true;
-  readonly #kernel: Pick<NetworkKernel, 'addBridge' | 'removeBridge'>;
+  readonly #kernel: Pick<NetworkKernel, 'addBridge' | 'removeBridge' | 'linkAddresses'>;
   readonly #options: NetworkOptions;
 
-  constructor(deps: { kernel: Pick<NetworkKernel, 'addBridge' | 'removeBridge'>; options: NetworkOptions }) {
+  constructor(deps: {
+    kernel: Pick<NetworkKernel, 'addBridge' | 'removeBridge' | 'linkAddresses'>;
+    options: NetworkOptions;
+  }) {
     this.#kernel = deps.kernel;
     this.#options = deps.options;
   }
 
-  accept(spec: NetworkSpec): NetworkSpec {
+  accept(spec: NetworkSpec, others: readonly Network[]): NetworkSpec {
+    const { name } = bridgeOptions(spec.options);
+    const rival = others.find(
+      (other) => name !== undefined && other.driver === this.name && this.#linkName(other) === name,
+    );
+    if (rival !== undefined) {
+      throw new EngineError(
+        'forbidden',
+        `cannot create network with bridge ${name}: conflicts with network ${rival.id} (${rival.name}): ` +
+          'networks have same bridge name',
+      );
+    }
     const six = bridgeOptions(spec.options).sources.find((address) => !isIpv4(address));
     if (six !== undefined && !spec.enableIPv6) {
       throw invalidArgument(`network option com.docker.network.host_ipv6: ${formatIp(six)} needs EnableIPv6`);
     }
     return spec;
+  }
+
+  survey(spec: NetworkSpec): NetworkSpec {
+    const { name } = bridgeOptions(spec.options);
+    const found = name === undefined ? [] : this.#kernel.linkAddresses(name);
+    return found.length === 0 ? spec : { ...spec, found: found.map(formatAddress) };
   }
 
   create(network: Network): Promise<void> {
@@ -72,6 +92,7 @@ export class BridgeDriver implements NetworkDriver {
       masquerade,
       sources,
       inhibitIpv4,
+      found: network.spec.found?.flatMap(addressOf) ?? [],
     };
   }
 
@@ -87,4 +108,13 @@ function addresses({ pool, pool6 }: Network): InterfaceAddress[] {
   return [pool, pool6]
     .filter((each) => each !== undefined)
     .map(({ gateway, subnet }) => ({ address: gateway, prefixLength: subnet.prefixLength }));
+}
+
+function formatAddress({ address, prefixLength }: InterfaceAddress): string {
+  return `${formatIp(address)}/${prefixLength}`;
+}
+
+function addressOf(text: string): InterfaceAddress[] {
+  const cidr = parseAnyCidr(text);
+  return cidr === undefined ? [] : [{ address: cidr.address, prefixLength: cidr.subnet.prefixLength }];
 }

@@ -13,6 +13,8 @@ export interface NetworkDriver {
    * use, forbidden for what one of `others`, all networks that there are, has already. Pure.
    */
   accept(spec: NetworkSpec, others: readonly Network[]): NetworkSpec;
+  /** The specification with what is on the host already and is to stay when the network goes. Only looks. */
+  survey(spec: NetworkSpec): NetworkSpec;
   /** Makes what the network needs on the host. Leaves nothing when it throws. */
   create(network: Network): Promise<void>;
   /** Undoes `create`. Idempotent. */

@@ -19,6 +19,8 @@ export interface NetworkSpec {
   configOnly?: boolean;
   /** Name of the network that this was taken from. */
   configFrom?: string;
+  /** Addresses, `10.0.0.1/24`, that a bridge of the administrator had before it was this network's: they stay. */
+  found?: string[];
 }
 
 /** A container in a network. */

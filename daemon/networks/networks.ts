@@ -90,7 +90,7 @@ export class Networks {
     const spec =
       driver === undefined
         ? asked
-        : this.#withSubnets(driver.accept(this.#withDefaults(asked, driver), registry.all()));
+        : driver.survey(this.#withSubnets(driver.accept(this.#withDefaults(asked, driver), registry.all())));
     const id = newId();
     const createdNano = clock.nowNano();
     const network = newNetwork({

@@ -35,6 +35,10 @@ export class ParentDriver implements NetworkDriver {
     return { ...spec, internal: spec.internal || parent === undefined };
   }
 
+  survey(spec: NetworkSpec): NetworkSpec {
+    return spec;
+  }
+
   async create(network: Network): Promise<void> {
     this.#kernel.addParent(this.#parentOf(network));
   }

@@ -36,6 +36,8 @@ export interface BridgeSettings {
   sources?: readonly IpAddress[];
   /** Its IPv4 address is that of another router: the bridge has none. */
   inhibitIpv4?: boolean;
+  /** What a bridge of the administrator had before: it keeps that, whoever's addresses these are now. */
+  found?: readonly InterfaceAddress[];
 }
 
 export interface SandboxInterface {

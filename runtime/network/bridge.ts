@@ -28,6 +28,8 @@ export interface BridgeSettings {
   sources?: readonly IpAddress[];
   /** Its IPv4 address is that of another router in there: the bridge itself gets none, and keeps what it has. */
   inhibitIpv4?: boolean;
+  /** What a bridge of the administrator had before: it keeps that, whoever's addresses these are now. */
+  found?: readonly InterfaceAddress[];
 }
 
 /** The bridge, made or mended: afterwards it exists, is up and has its addresses. */
@@ -74,8 +76,14 @@ function isMadeHere(settings: BridgeSettings, link: Link, alias: string | undefi
 }
 
 /** Those that the bridge itself has. */
-export function ownAddresses({ addresses, inhibitIpv4 }: BridgeSettings): InterfaceAddress[] {
+function ownAddresses({ addresses, inhibitIpv4 }: BridgeSettings): InterfaceAddress[] {
   return addresses.filter(({ address }) => inhibitIpv4 !== true || !isIpv4(address));
+}
+
+/** Those that it has for the network alone, and that go with it. */
+export function addedAddresses(bridge: BridgeSettings): InterfaceAddress[] {
+  const had = bridge.found ?? [];
+  return ownAddresses(bridge).filter((own) => !had.some((each) => isSame(each, own)));
 }
 
 /**

@@ -1,6 +1,6 @@
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import type { Logger } from '../../daemon/base/log.ts';
-import { clearBridge, ensureBridge, findLink, ownAddresses } from './bridge.ts';
+import { clearBridge, ensureBridge, findLink, addedAddresses } from './bridge.ts';
 import type { BridgeSettings } from './bridge.ts';
 import type { LinkRemover } from './link-remover.ts';
 import type { NetlinkSocket } from './netlink-socket.ts';
@@ -55,7 +55,7 @@ export class Bridges {
       bridge.networkId === undefined
         ? bridge.isForeign !== true && link.kind === 'bridge'
         : link.alias === this.#alias(bridge.networkId);
-    clearBridge(this.#host, link, isOurs ? undefined : ownAddresses(bridge));
+    clearBridge(this.#host, link, isOurs ? undefined : addedAddresses(bridge));
     if (isOurs) {
       await this.#remover.removeNow(bridge.name);
     }

@@ -206,6 +206,10 @@ describeEngine('networks of users', (engine) => {
     const id = await start('named');
     expect(await engine.daemon.netns.run('ip', 'link', 'show', 'mybridge')).toContain('UP');
     expect((await engine.exec(id, ['cat', '/sys/class/net/eth0/mtu'])).stdout).toBe('1400\n');
+    const again = await engine.http.request('POST', '/networks/create', {
+      body: { Name: 'again', Options: { 'com.docker.network.bridge.name': 'mybridge' } },
+    });
+    expect([again.status, again.text]).toEqual([403, expect.stringContaining('same bridge name')]);
   });
 
   test('remove: a network with containers in it is refused, else it is gone', async () => {
