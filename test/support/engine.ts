@@ -8,6 +8,7 @@ import type {
 } from '../../api/types/container.ts';
 import type { ExecInspect } from '../../api/types/exec.ts';
 import type { HostConfig } from '../../api/types/host-config.ts';
+import type { ImageSummary } from '../../api/types/image.ts';
 import { TestDaemon, type TestDaemonOptions } from './daemon.ts';
 import { demultiplex, until, type HttpClient, type Output } from './http.ts';
 import { needs, needsEngine, type Requirement } from './needs.ts';
@@ -143,6 +144,15 @@ export class Engine {
   async removeAll(): Promise<void> {
     for (const { Id } of await this.list()) {
       await this.remove(Id);
+    }
+  }
+
+  /** All but busybox, as far as nothing uses them. */
+  async removeImages(): Promise<void> {
+    for (const { Id, RepoTags } of await this.http.ok<ImageSummary[]>('GET', '/images/json')) {
+      if (!(RepoTags ?? []).includes('busybox:latest')) {
+        await this.http.request('DELETE', `/images/${Id}?force=1`);
+      }
     }
   }
 }

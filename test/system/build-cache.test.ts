@@ -1,8 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import type { ContainerConfig } from '../../api/types/container.ts';
-import type { ImageSummary, ProgressMessage } from '../../api/types/image.ts';
+import { readBuilt } from '../support/built.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
-import { jsonLines } from '../support/http.ts';
 import { busyboxImageTar } from '../support/images.ts';
 import { tar, type TarEntry } from '../support/tar.ts';
 
@@ -23,11 +22,9 @@ describeEngine('build cache', (engine) => {
       body: tar([{ name: 'Dockerfile', content: lines.join('\n') }, ...files]),
       headers: { 'Content-Type': 'application/x-tar' },
     });
-    const messages = jsonLines(answer.text) as ProgressMessage[];
-    expect(messages.find((message) => message.error !== undefined)).toBe(undefined);
-    const text = messages.map(({ stream = '' }) => stream).join('');
-    const ids = messages.flatMap(({ aux }) => (aux as { ID?: string } | undefined)?.ID ?? []);
-    return { text, id: ids.at(-1) ?? '', cached: text.match(CACHED)?.length ?? 0 };
+    const { error, text, id } = readBuilt(answer);
+    expect(error).toBe('');
+    return { text, id, cached: text.match(CACHED)?.length ?? 0 };
   };
   /** Takes an image away with all that was built for it, and brings it back as another engine would. */
   const sendAway = async (name: string): Promise<void> => {
@@ -37,11 +34,7 @@ describeEngine('build cache', (engine) => {
   };
   const forget = async (): Promise<void> => {
     await engine.removeAll();
-    for (const { Id, RepoTags } of await engine.http.ok<ImageSummary[]>('GET', '/images/json')) {
-      if (!(RepoTags ?? []).includes('busybox:latest')) {
-        await engine.http.request('DELETE', `/images/${Id}?force=1`);
-      }
-    }
+    await engine.removeImages();
     await engine.http.ok('POST', '/build/prune');
   };
   afterEach(forget);

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { ImageInspect, ImageSummary, ProgressMessage } from '../../api/types/image.ts';
+import type { ImageInspect } from '../../api/types/image.ts';
+import { readBuilt, type Built } from '../support/built.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
-import { jsonLines } from '../support/http.ts';
 import { ACCOUNT, TestRegistry } from '../support/registry.ts';
 import { publish, fileLayer } from '../support/registry-content.ts';
 import { tar } from '../support/tar.ts';
@@ -133,18 +133,14 @@ describeEngine('build parameters', (engine) => {
   afterAll(() => registry[Symbol.asyncDispose]());
   afterEach(async () => {
     await engine.removeAll();
-    for (const { Id, RepoTags } of await engine.http.ok<ImageSummary[]>('GET', '/images/json')) {
-      if (!(RepoTags ?? []).includes('busybox:latest')) {
-        await engine.http.request('DELETE', `/images/${Id}?force=1`);
-      }
-    }
+    await engine.removeImages();
   });
 
   const send = async (
     query: string,
     lines: readonly string[],
     headers: Record<string, string> = {},
-  ): Promise<{ status: number; text: string; error: string; id: string }> => {
+  ): Promise<Built> => {
     const [as = ''] = lines.filter((line) => line.startsWith(' AS'));
     const content = [`FROM busybox${as}`, ...lines.filter((line) => line !== as)].join('\n');
     const answer = await engine.http.request('POST', `/build?${encodeURI(query)}`, {
@@ -154,15 +150,7 @@ describeEngine('build parameters', (engine) => {
       ]),
       headers: { 'Content-Type': 'application/x-tar', ...headers },
     });
-    const messages = answer.status === 200 ? (jsonLines(answer.text) as ProgressMessage[]) : [];
-    const failure = messages.find((message) => message.error !== undefined)?.error ?? '';
-    const ids = messages.flatMap(({ aux }) => (aux as { ID?: string } | undefined)?.ID ?? []);
-    return {
-      status: answer.status,
-      text: messages.map(({ stream = '' }) => stream).join(''),
-      error: answer.status === 200 ? failure : answer.text,
-      id: ids.at(-1) ?? '',
-    };
+    return readBuilt(answer);
   };
 
   test.each(IN_FORCE)('build: $query', async ({ query, lines = [], says, saysNot, image, is }) => {

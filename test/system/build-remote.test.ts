@@ -3,9 +3,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { ImageSummary, ProgressMessage } from '../../api/types/image.ts';
+import { readBuilt, type Built } from '../support/built.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
-import { jsonLines, until } from '../support/http.ts';
+import { until } from '../support/http.ts';
 import { tar } from '../support/tar.ts';
 import { WebServer } from '../support/web.ts';
 
@@ -33,12 +33,7 @@ describeEngine(
     afterAll(() => web[Symbol.asyncDispose]());
     afterEach(async () => {
       await engine.removeAll();
-      const images = await engine.http.ok<ImageSummary[]>('GET', '/images/json');
-      for (const { Id, RepoTags } of images) {
-        if (!(RepoTags ?? []).includes('busybox:latest')) {
-          await engine.http.request('DELETE', `/images/${Id}?force=1`);
-        }
-      }
+      await engine.removeImages();
       await expect.poll(leftovers).toEqual([]);
     });
 
@@ -46,21 +41,9 @@ describeEngine(
       const temporary = path.join(engine.daemon.paths.dataRoot, 'tmp');
       return onReference || !existsSync(temporary) ? [] : readdirSync(temporary);
     };
-    const build = async (
-      remote: string,
-      query = '',
-    ): Promise<{ status: number; text: string; error: string }> => {
+    const build = async (remote: string, query = ''): Promise<Built> => {
       const where = `/build?remote=${encodeURIComponent(remote)}&${query}`;
-      const { status, text: answer } = await engine.http.request('POST', where);
-      if (status !== 200) {
-        return { status, text: '', error: answer };
-      }
-      const messages = jsonLines(answer) as ProgressMessage[];
-      return {
-        status,
-        text: messages.map(({ stream = '' }) => stream).join(''),
-        error: messages.find((message) => message.error !== undefined)?.error ?? '',
-      };
+      return readBuilt(await engine.http.request('POST', where));
     };
 
     test.each<[string, string, Buffer | string, Record<string, string>]>([
@@ -119,7 +102,7 @@ describeEngine(
       ['a local file', () => 'file:///etc/passwd', onReference ? 500 : 400, 'could not be recognized as URL'],
     ])('build: %s is an error', async (_what, remote, status, message) => {
       const answer = await build(remote());
-      expect(answer).toEqual({ status, text: '', error: expect.stringContaining(message) as string });
+      expect(answer).toMatchObject({ status, text: '', error: expect.stringContaining(message) as string });
     });
 
     test.skipIf(onReference)(

@@ -4,9 +4,9 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { ImageSummary, ProgressMessage } from '../../api/types/image.ts';
+import { readBuilt, type Built } from '../support/built.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
-import { jsonLines, until } from '../support/http.ts';
+import { until } from '../support/http.ts';
 import { tar } from '../support/tar.ts';
 import { WebServer, type Certificate } from '../support/web.ts';
 
@@ -52,24 +52,11 @@ describeEngine(
     });
     afterEach(async () => {
       await engine.removeAll();
-      const images = await engine.http.ok<ImageSummary[]>('GET', '/images/json');
-      for (const { Id, RepoTags } of images) {
-        if (!(RepoTags ?? []).includes('busybox:latest')) {
-          await engine.http.request('DELETE', `/images/${Id}?force=1`);
-        }
-      }
+      await engine.removeImages();
     });
 
-    async function build(query: string, body?: Buffer): Promise<{ text: string; error: string }> {
-      const { text: answer } = await engine.http.request('POST', `/build?${query}`, body && { body });
-      if (!answer.startsWith('{"stream') && answer.startsWith('{"message')) {
-        return { text: '', error: answer };
-      }
-      const messages = jsonLines(answer) as ProgressMessage[];
-      return {
-        text: messages.map(({ stream = '' }) => stream).join(''),
-        error: messages.find((message) => message.error !== undefined)?.error ?? '',
-      };
+    async function build(query: string, body?: Buffer): Promise<Built> {
+      return readBuilt(await engine.http.request('POST', `/build?${query}`, body && { body }));
     }
     const fromUrl = (url: string): ReturnType<typeof build> => build(`remote=${encodeURIComponent(url)}`);
 

@@ -1,19 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { afterEach, expect, test } from 'vitest';
 import type { ContainerConfig } from '../../api/types/container.ts';
-import type { ProgressMessage } from '../../api/types/image.ts';
+import { readBuilt, type Built } from '../support/built.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
-import { jsonLines, until } from '../support/http.ts';
+import { until } from '../support/http.ts';
 import { tar, type TarEntry } from '../support/tar.ts';
-
-interface Built {
-  status: number;
-  text: string;
-  /** `''` = none was built. */
-  id: string;
-  error: string;
-  messages: ProgressMessage[];
-}
 
 function context(dockerfile: string | readonly string[], files: readonly TarEntry[] = []): Buffer {
   const content = typeof dockerfile === 'string' ? dockerfile : `${dockerfile.join('\n')}\n`;
@@ -40,14 +31,7 @@ describeEngine('build', (engine) => {
       body,
       headers: { 'Content-Type': 'application/x-tar' },
     });
-    if (answer.status !== 200) {
-      return { status: answer.status, text: '', id: '', error: answer.text, messages: [] };
-    }
-    const messages = jsonLines(answer.text) as ProgressMessage[];
-    const text = messages.map(({ stream = '' }) => stream).join('');
-    const ids = messages.flatMap(({ aux }) => (aux as { ID?: string } | undefined)?.ID ?? []);
-    const error = messages.find((message) => message.error !== undefined)?.error ?? '';
-    return { status: 200, text, id: error === '' ? (ids.at(-1) ?? '') : '', error, messages };
+    return readBuilt(answer);
   };
   const build = async (
     dockerfile: string | readonly string[],
@@ -70,14 +54,7 @@ describeEngine('build', (engine) => {
 
   afterEach(async () => {
     await engine.removeAll();
-    for (const { Id, RepoTags } of await engine.http.ok<{ Id: string; RepoTags: string[] }[]>(
-      'GET',
-      '/images/json',
-    )) {
-      if (!(RepoTags ?? []).includes('busybox:latest')) {
-        await engine.http.request('DELETE', `/images/${Id}?force=1`);
-      }
-    }
+    await engine.removeImages();
   });
 
   test('build: the classic progress, then everything from the cache', async () => {

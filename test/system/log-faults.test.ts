@@ -4,14 +4,12 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { describeEngine } from '../support/engine.ts';
 import { sleep, until } from '../support/http.ts';
+import { residentBytes } from '../support/process.ts';
 
 describeEngine('log faults', (engine) => {
   const directory = (id: string): string => path.join(engine.daemon.paths.dataRoot, 'containers', id);
   const descriptors = (): number => readdirSync(`/proc/${engine.daemon.pid}/fd`).length;
-  const memoryBytes = (): number => {
-    const text = readFileSync(`/proc/${engine.daemon.pid}/status`, 'utf8');
-    return Number(/^VmRSS:\s+(\d+) kB/m.exec(text)?.[1]) * 1024;
-  };
+  const memoryBytes = (): number => residentBytes(engine.daemon.pid);
   /** Clock ticks (10 ms) that the daemon has computed for. */
   const ticks = (): number => {
     const fields = readFileSync(`/proc/${engine.daemon.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];

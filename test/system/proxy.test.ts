@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { ProgressMessage } from '../../api/types/image.ts';
 import type { SystemInfo } from '../../api/types/system.ts';
+import { readBuilt, type Built } from '../support/built.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
 import { ForwardProxy } from '../support/forward-proxy.ts';
 import { jsonLines, until } from '../support/http.ts';
@@ -54,13 +55,12 @@ describeEngine(
     });
 
     const only = test.skipIf(onReference);
-    const messages = async (method: string, path: string, body?: Buffer): Promise<ProgressMessage[]> => {
-      const headers = { 'x-registry-auth': 'e30=', 'content-type': 'application/x-tar' };
-      const { text } = await engine.http.request(method, path, { headers, ...(body && { body }) });
+    const messages = async (method: string, path: string): Promise<ProgressMessage[]> => {
+      const { text } = await engine.http.request(method, path, { headers: { 'x-registry-auth': 'e30=' } });
       return jsonLines(text) as ProgressMessage[];
     };
-    const build = (remote: string): Promise<ProgressMessage[]> =>
-      messages('POST', `/build?nocache=1&remote=${encodeURIComponent(remote)}`);
+    const build = async (remote: string): Promise<Built> =>
+      readBuilt(await engine.http.request('POST', `/build?nocache=1&remote=${encodeURIComponent(remote)}`));
 
     test('proxy: info shows it without the password', async () => {
       const { HttpProxy, HttpsProxy, NoProxy } = await engine.http.ok<SystemInfo>('GET', '/info');
@@ -110,14 +110,14 @@ describeEngine(
       const dockerfile = 'FROM busybox\nADD http://web.test/added /added\nRUN cat /added\n';
       web.file('/Dockerfile', dockerfile, { 'content-type': 'text/plain' });
       const built = await build('http://web.test/Dockerfile');
-      expect(built.map(({ stream = '' }) => stream).join('')).toContain('from the web\n');
+      expect(built.text).toContain('from the web\n');
 
       await web.repository('simple.git', { Dockerfile: 'FROM busybox\nRUN echo cloned\n' }, [
         'branch',
         'master',
       ]);
       const cloned = await build('http://web.test/git/simple.git');
-      expect(cloned.map(({ stream = '' }) => stream).join('')).toContain('cloned\n');
+      expect(cloned.text).toContain('cloned\n');
       expect(proxy.seen).toEqual(
         expect.arrayContaining([
           'GET http://web.test/root.tar',
@@ -130,9 +130,10 @@ describeEngine(
 
     test('proxy: what NO_PROXY names is asked directly, by git too', async () => {
       const url = web.file('/direct', 'FROM busybox\nRUN echo direct\n', { 'content-type': 'text/plain' });
-      expect(errorOf(await build(url))).toBe('');
+      expect((await build(url)).error).toBe('');
       const files = { Dockerfile: 'FROM busybox\nRUN echo cloned\n' };
-      expect(errorOf(await build(await web.repository('near.git', files, ['branch', 'master'])))).toBe('');
+      const repository = await web.repository('near.git', files, ['branch', 'master']);
+      expect((await build(repository)).error).toBe('');
       expect(proxy.seen).toEqual([]);
     });
 
