@@ -1,13 +1,14 @@
 /**
  * Work to cut the power in: `tsx test/vm/power-work.ts ROUND` creates, starts, enters, stops and removes containers,
- * loads and removes images and makes volumes, several at a time, for ever. Each thing that the daemon has acknowledged
- * is a line of JSON on standard output: whoever reads it outlives the machine.
+ * loads, imports, commits, builds and removes images, makes networks and volumes, several at a time, for ever. Each
+ * thing that the daemon has acknowledged is a line of JSON on standard output: whoever reads it outlives the machine.
  */
 import type { ContainerCreateResponse } from '../../api/types/container.ts';
 import { UnexpectedStatus } from '../support/http.ts';
 import { busyboxImageTar } from '../support/images.ts';
 import { ServiceDaemon } from '../support/service.ts';
 import type { Acknowledged } from './power-journal.ts';
+import { Lanes } from './power-lanes.ts';
 
 const round = process.argv[2] ?? '0';
 const { http } = ServiceDaemon.found();
@@ -94,7 +95,19 @@ async function volumes(): Promise<void> {
 try {
   await http.ok('POST', '/images/load?quiet=1', busyboxImageTar());
   await makeKeepers();
-  await Promise.all([containers(0), containers(1), containers(2), images(), volumes()]);
+  const lanes = new Lanes({ http, round, tell });
+  await Promise.all([
+    containers(0),
+    containers(1),
+    containers(2),
+    images(),
+    volumes(),
+    lanes.imports(),
+    lanes.commits(),
+    lanes.builds(),
+    lanes.networks(),
+    lanes.contents(),
+  ]);
 } catch (error) {
   // Shown by scripts/vm: work ends only with the power.
   console.error(error instanceof UnexpectedStatus ? error.message : error);

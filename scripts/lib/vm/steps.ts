@@ -21,7 +21,7 @@ interface Step {
 const TESTS_MS = 3_600_000;
 const EMULATED_PATIENCE = 10;
 /** Work goes on for about this long before the power goes; the very moment differs from cut to cut. */
-const WORK_LINES_MIN = 12;
+const WORK_LINES_MIN = 70;
 const WORK_LINES_SPREAD = 17;
 const WORK_MS_MAX = 900_000;
 
@@ -159,13 +159,23 @@ async function powerCut(context: StepContext, round: number): Promise<void> {
     );
   }
   await cut;
-  protocol.note(`cut ${round}: after ${journal.length} acknowledged steps`);
+  protocol.note(`cut ${round}: after ${journal.length} acknowledged steps (${kindsOf(journal)})`);
   const started = performance.now();
   await machine.boot();
   protocol.note(`cut ${round}: booted again after ${((performance.now() - started) / 1000).toFixed(0)} s`);
   await machine.write('/run/power-journal', `${journal.join('\n')}\n`);
   await guestTests(context, '', ['vm'], ['test/vm/after-power-cut.test.ts']);
   protocol.figure(`cut ${round} after ${journal.length} acknowledged steps`);
+}
+
+/** How many there were of each kind: `created 12, built 2`. */
+function kindsOf(journal: readonly string[]): string {
+  const kinds = new Map<string, number>();
+  for (const line of journal) {
+    const kind = /"did":"(\w+)"/.exec(line)?.[1] ?? 'torn';
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+  }
+  return [...kinds].map(([kind, count]) => `${kind} ${count}`).join(', ');
 }
 
 async function must(machine: Machine, command: string): Promise<string> {
