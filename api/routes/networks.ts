@@ -1,3 +1,4 @@
+import { invalidArgument } from '../../daemon/base/errors.ts';
 import { networkConnectSchema, networkCreateSchema, networkDisconnectSchema } from '../schemas/others.ts';
 import type {
   NetworkConnectRequest,
@@ -28,7 +29,10 @@ export const networkRoutes: readonly ServedRoute[] = [
     path: '/networks/:id',
     handler: async ({ params, query }, { networks }) => {
       // Asked for, and true of every network of one host: there are no services to be told of.
-      query.bool('verbose');
+      const verbose = query.text('verbose') ?? '';
+      if (verbose !== '' && !/^(?:1|0|t|f|true|false)$/i.test(verbose)) {
+        throw invalidArgument(`invalid value for verbose: ${verbose}`);
+      }
       const scope = query.text('scope');
       return ok(await networks.inspect(params['id'] ?? '', scope === undefined ? {} : { scope }));
     },

@@ -22,6 +22,7 @@ export async function connectNetwork(
   endpoint: EndpointSettings,
 ): Promise<void> {
   const { registry, networks, mutex, machine, clock, log } = context;
+  refuseNobody(containerRef);
   const container = registry.find(containerRef);
   await mutex.run(container.id, async () => {
     refuseFixedNetwork(context, container);
@@ -62,6 +63,7 @@ export async function disconnectNetwork(
   options: { force: boolean },
 ): Promise<void> {
   const { registry, networks, mutex, machine, clock, log } = context;
+  refuseNobody(containerRef);
   const container = registry.find(containerRef);
   await mutex.run(container.id, async () => {
     refuseFixedNetwork(context, container);
@@ -108,6 +110,12 @@ export function tellNetworks(context: ContainerContext, container: Container): v
 
 function requestOf({ id, name }: Container, spec: ContainerSpec): SandboxRequest {
   return { ...sandboxRequest(spec), containerId: id, containerName: name };
+}
+
+function refuseNobody(containerRef: string): void {
+  if (containerRef === '') {
+    throw invalidArgument('invalid name or ID supplied: ""');
+  }
 }
 
 function findNetwork({ networks }: ContainerContext, ref: string): { id: string; name: string } {

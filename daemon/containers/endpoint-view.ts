@@ -1,8 +1,12 @@
 import type { PortSummary } from '../../api/types/container.ts';
 import type { EndpointSettings } from '../../api/types/endpoint.ts';
 import type { PortMap } from '../../api/types/host-config.ts';
+import { shortId } from '../base/ids.ts';
 import type { Container } from './container.ts';
 import { liveRun } from './state-facts.ts';
+
+/** Networks without names. */
+const BUILT_IN: ReadonlySet<string> = new Set(['bridge', 'host', 'none']);
 
 /** An endpoint with every field the API promises, empty where the container is not running. */
 export type EndpointView = Required<Omit<EndpointSettings, 'DNSNames' | 'GwPriority'>> &
@@ -13,8 +17,17 @@ export function endpointViews(container: Container): Record<string, EndpointView
   const live = liveRun(container.state);
   const endpoints = live?.sandbox.endpoints ?? container.spec.networking;
   return Object.fromEntries(
-    Object.entries(endpoints).map(([name, endpoint]) => [name, endpointView(endpoint)]),
+    Object.entries(endpoints).map(([name, endpoint]) => [
+      name,
+      { ...endpointView(endpoint), Aliases: shownAliases(container, name, endpoint) },
+    ]),
   );
+}
+
+/** Up to API 1.44 in networks of users with the short id: clients look whether it is there (docker-compose 1). */
+function shownAliases({ id }: Container, network: string, { Aliases }: EndpointSettings): string[] | null {
+  const names = Aliases ?? [];
+  return BUILT_IN.has(network) || names.includes(shortId(id)) ? (Aliases ?? null) : [...names, shortId(id)];
 }
 
 function endpointView(endpoint: EndpointSettings): EndpointView {

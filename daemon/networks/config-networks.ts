@@ -43,11 +43,8 @@ export function withConfigFrom(
     );
   }
   const config = lookUp(ref);
-  if (config === undefined) {
+  if (config?.spec.configOnly !== true) {
     throw notFound(`configuration network ${JSON.stringify(ref)} does not exist`);
-  }
-  if (config.spec.configOnly !== true) {
-    throw new EngineError('forbidden', `network ${JSON.stringify(ref)} is not a configuration network`);
   }
   const { ipam, enableIPv6, options, labels } = config.spec;
   return {

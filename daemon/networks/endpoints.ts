@@ -57,7 +57,7 @@ export function takeEndpoint(wanted: WantedEndpoint, owner: EndpointOwner): Endp
       ...shownAddresses(network, taken),
       MacAddress: hasMacs(network) ? formatMac(mac) : '',
       DriverOpts: settings.DriverOpts ?? null,
-      IPAMConfig: settings.IPAMConfig ?? (isUserDefined(network) ? {} : null),
+      IPAMConfig: settings.IPAMConfig ?? null,
       ...(isUserDefined(network) && {
         Links: settings.Links ?? null,
         Aliases: settings.Aliases ?? null,

@@ -14,13 +14,13 @@ export const ROUTER_KEYS = { ipv4: 'DefaultGatewayIPv4', ipv6: 'DefaultGatewayIP
 /** Prefix lengths of subnets that hold a network, a gateway and containers. */
 const PREFIX = { ipv4: { min: 8, max: 30 }, ipv6: { min: 16, max: 126 } } as const;
 
-/** Checked and in canonical spelling, gateways filled in; entries that say nothing are dropped. */
+/** Checked and in canonical spelling; entries that say nothing are dropped. */
 export function ipamConfigs(configs: readonly IpamConfig[], options: { ipv6: boolean }): IpamConfig[] {
   const checked = configs.filter((config) => !isEmpty(config)).map(checkConfig);
   const four = checked.filter((config) => poolOf(config) !== undefined);
   const six = checked.filter((config) => pool6Of(config) !== undefined);
   if (four.length > 1 || six.length > 1) {
-    throw invalidArgument('IPAM.Config: a network has at most one subnet of each family');
+    throw new EngineError('forbidden', 'IPAM.Config: a network has at most one subnet of each family');
   }
   if (six.length > 0 && !options.ipv6) {
     throw invalidArgument(`IPAM.Config: subnet ${six[0]?.Subnet} needs EnableIPv6`);
@@ -113,12 +113,20 @@ function checkConfig(config: IpamConfig): IpamConfig {
   const auxiliary = Object.entries(config.AuxiliaryAddresses ?? {}).map(
     ([name, text]) => [name, formatIp(addressIn(`auxiliary address`, text, subnet))] as const,
   );
+  refuseTwice([formatIp(gateway), ...auxiliary.map(([, address]) => address)]);
   return {
     Subnet: formatAnySubnet(subnet),
     ...(range && { IPRange: formatAnySubnet(range) }),
-    Gateway: formatIp(gateway),
+    ...(config.Gateway && { Gateway: formatIp(gateway) }),
     ...(auxiliary.length > 0 && { AuxiliaryAddresses: Object.fromEntries(auxiliary) }),
   };
+}
+
+function refuseTwice(addresses: readonly string[]): void {
+  const twice = addresses.find((address, place) => addresses.indexOf(address) !== place);
+  if (twice !== undefined) {
+    throw new EngineError('forbidden', `IPAM.Config: Address already in use: ${twice} is given to two`);
+  }
 }
 
 function subnetOf(what: string, text: string): AnySubnet {

@@ -137,16 +137,23 @@ describeEngine('options of bridge networks', (engine) => {
   test.each([
     [
       { EnableIPv4: false, EnableIPv6: true },
+      400,
       'EnableIPv4 false is not supported: networks have IPv4, always',
     ],
-    [{ IPAM: { Config: [{ Subnet: 'fd67::/64' }] } }, 'subnet fd67::/64 needs EnableIPv6'],
+    [{ IPAM: { Config: [{ Subnet: 'fd67::/64' }] } }, 400, 'subnet fd67::/64 needs EnableIPv6'],
     [
       { EnableIPv6: true, IPAM: { Config: [{ Subnet: 'fd67::/64' }, { Subnet: 'fd68::/64' }] } },
+      403,
       'a network has at most one subnet of each family',
     ],
-  ])('%j is refused', async (more, text) => {
+    [
+      { IPAM: { Config: [{ Subnet: '10.67.0.0/24', AuxiliaryAddresses: { printer: '10.67.0.1' } }] } },
+      403,
+      'Address already in use: 10.67.0.1',
+    ],
+  ])('%j is refused', async (more, status, text) => {
     const answer = await engine.http.request('POST', '/networks/create', { body: { Name: 'blue', ...more } });
-    expect([answer.status, answer.json]).toEqual([400, { message: expect.stringContaining(text) }]);
+    expect([answer.status, answer.json]).toEqual([status, { message: expect.stringContaining(text) }]);
   });
 
   test('a network that names only an IPv6 subnet has IPv4 too', async () => {

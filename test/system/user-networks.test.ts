@@ -212,6 +212,25 @@ describeEngine('networks of users', (engine) => {
     expect([again.status, again.text]).toEqual([403, expect.stringContaining('same bridge name')]);
   });
 
+  test('inspect: says what was said, and among the aliases the short id', async () => {
+    await create({ Name: 'said', IPAM: { Config: [{ Subnet: '10.19.0.0/24' }] } });
+    const id = await start('said');
+    const idle = await engine.create(SLEEP, {}, on('said'));
+    const { IPAM } = await engine.http.ok<NetworkInspect>('GET', '/networks/said');
+    expect(IPAM.Config).toEqual([{ Subnet: '10.19.0.0/24' }]);
+    for (const each of [id, idle]) {
+      expect((await engine.inspect(each)).NetworkSettings.Networks['said']).toMatchObject({
+        Aliases: [each.slice(0, 12)],
+        IPAMConfig: null,
+      });
+    }
+    const bad = [
+      await engine.http.request('GET', '/networks/said?verbose=perhaps'),
+      await engine.http.request('POST', '/networks/said/connect', { body: {} }),
+    ];
+    expect(bad.map(({ status }) => status)).toEqual([400, 400]);
+  });
+
   test('remove: a network with containers in it is refused, else it is gone', async () => {
     await create({ Name: 'blue' });
     const id = await start('blue');

@@ -125,7 +125,7 @@ describeEngine('endpoints', (engine) => {
     [{ IPAMConfig: { IPv6Address: '10.77.0.3' } }, '10.77.0.3'],
     [{ IPAMConfig: { LinkLocalIPs: ['10.77.0.5'] } }, 'link-local IP address: 10.77.0.5'],
     [{ MacAddress: '02:42' }, '02:42'],
-    [{ DriverOpts: { colour: 'red' } }, 'colour'],
+    [{ DriverOpts: { 'com.docker.network.colour': 'red' } }, 'com.docker.network.colour'],
     [{ DriverOpts: { 'com.docker.network.endpoint.ifname': 'a/b' } }, 'a/b'],
     [{ Aliases: ['two words'] }, 'two words'],
     [{ Links: ['nobody:\n'] }, 'nobody'],
