@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { EngineError, errnoOf } from '../../daemon/base/errors.ts';
-import { authorities, authoritiesContext } from '../../daemon/base/http/authorities.ts';
+import { authorities } from '../../daemon/base/http/authorities.ts';
 import { beginRequest } from '../../daemon/base/http/outgoing.ts';
 import type { Connections } from '../../daemon/base/http/outgoing.ts';
 import { nameOf } from '../../daemon/base/http/proxies.ts';
@@ -104,7 +104,7 @@ function failureOf(what: string, error: Error, signal: AbortSignal): EngineError
 
 function tlsOf({ ca, cert, key, verified }: Trust): object {
   if (ca.length === 0 && cert === undefined) {
-    return { rejectUnauthorized: verified, secureContext: authoritiesContext() };
+    return { rejectUnauthorized: verified };
   }
   return { rejectUnauthorized: verified, ca: [...authorities(), ...ca], ...(cert && key && { cert, key }) };
 }

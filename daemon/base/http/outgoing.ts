@@ -2,7 +2,9 @@ import { Agent as HttpAgent, request as requestHttp } from 'node:http';
 import type { ClientRequest } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import type { RequestOptions } from 'node:https';
+import type { SecureContext } from 'node:tls';
 import { urlToHttpOptions } from 'node:url';
+import { authoritiesContext } from './authorities.ts';
 import { proxiesOf, proxyFor, proxyHeaders } from './proxies.ts';
 import { addressOf, TunnelAgent } from './tunnel.ts';
 import type { TunnelOptions } from './tunnel.ts';
@@ -45,7 +47,8 @@ export interface Outgoing {
  * Begins a request to an http:// or https:// address; whatever leaves the daemon by HTTP begins here. It goes through
  * the proxy that the environment of this process names for the address: in the clear as a request for the whole
  * address, by TLS to the server through a tunnel. `options` are those of http.request, and of https.request for the
- * server. Without `connections` each request has its own; `isDirect` never has a proxy.
+ * server; who says nothing of certificates trusts whom the host trusts (`authorities.ts`). Without `connections` each
+ * request has its own; `isDirect` never has a proxy.
  */
 export function beginRequest(
   url: URL,
@@ -57,12 +60,22 @@ export function beginRequest(
   if (url.protocol === 'https:') {
     const tunnels = proxy && (connections?.tunnels(proxy) ?? new TunnelAgent(proxy));
     const agent = agentOption(tunnels ?? connections?.https);
-    const through: TunnelOptions = { ...options, ...agent, ...(signal && { tunnelSignal: signal }) };
+    const through: TunnelOptions = {
+      ...trust(options),
+      ...options,
+      ...agent,
+      ...(signal && { tunnelSignal: signal }),
+    };
     return { request: requestHttps(url, through) };
   }
   return proxy === undefined
     ? { request: requestHttp(url, { ...options, ...agentOption(connections?.http) }) }
     : { request: requestWhole(proxy, url, options, connections), proxy };
+}
+
+/** An option of tls.connect, which Node.js passes on. */
+function trust({ ca, cert }: OutgoingOptions): { secureContext?: SecureContext } {
+  return ca || cert ? {} : { secureContext: authoritiesContext() };
 }
 
 /** A request that the proxy reads and sends itself (RFC 9112, 3.2.2). */

@@ -6,9 +6,31 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { callHttp } from '../../../runtime/http/call.ts';
 import { httpRequest, textOf } from '../../../storage/registry/http.ts';
 
-describe('who may vouch for a registry', () => {
+/** Both go by `beginRequest`; each names authorities in its own way, alone or besides those of the host. */
+const CALLERS = [
+  [
+    'a registry',
+    { isAlone: false },
+    async (url: URL, ca: Buffer[]): Promise<string> => {
+      const signal = AbortSignal.timeout(20_000);
+      const answer = await httpRequest({ method: 'GET', url, trust: { ca, verified: true }, signal });
+      return await textOf(answer, 100);
+    },
+  ],
+  [
+    'a receiver of logs',
+    { isAlone: true },
+    async (url: URL, ca: Buffer[]): Promise<string> => {
+      const tls = ca.length === 0 ? {} : { ca };
+      return (await callHttp(url, { method: 'GET', tls, timeoutMs: 20_000 })).text;
+    },
+  ],
+] as const;
+
+describe.each(CALLERS)('who may vouch for %s', (_caller, { isAlone }, call) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'berth-authorities-'));
   const at = (name: string): string => path.join(folder, name);
   let server: Server;
@@ -38,12 +60,7 @@ describe('who may vouch for a registry', () => {
   const ask = async (ca: Buffer[] = []): Promise<string> => {
     // A listening TCP server has an address with a port.
     const { port } = server.address() as AddressInfo;
-    const url = new URL(`https://localhost:${port}/v2/`);
-    const signal = AbortSignal.timeout(20_000);
-    return await textOf(
-      await httpRequest({ method: 'GET', url, trust: { ca, verified: true }, signal }),
-      100,
-    );
+    return await call(new URL(`https://localhost:${port}/v2/`), ca);
   };
 
   it('nobody whom neither Node nor the host knows', async () => {
@@ -61,9 +78,10 @@ describe('who may vouch for a registry', () => {
     },
   );
 
-  it('those of certs.d besides the others', async () => {
+  it(`those that the caller names, ${isAlone ? 'and nobody else' : 'besides the others'}`, async () => {
     expect(await ask([readFileSync(at('own.pem'))])).toBe('here');
     process.env['SSL_CERT_FILE'] = at('own.pem');
-    expect(await ask([readFileSync(at('other.pem'))])).toBe('here');
+    const asked = ask([readFileSync(at('other.pem'))]);
+    await (isAlone ? expect(asked).rejects.toThrow(/self[- ]signed/) : expect(asked).resolves.toBe('here'));
   });
 });
