@@ -1,9 +1,12 @@
 import type { ContainerCreateResponse } from '../../api/types/container.ts';
 import type { ProgressMessage } from '../../api/types/image.ts';
-import { jsonLines, type HttpClient } from '../support/http.ts';
+import { jsonLines, sleep, type HttpClient } from '../support/http.ts';
 import { busyboxImageTar } from '../support/images.ts';
 import { tar } from '../support/tar.ts';
 import { buildContext, FILLING, type Acknowledged } from './power-journal.ts';
+
+/** Networks are quickly made: without a pause nearly all that a round acknowledges before its cut would be theirs. */
+const NETWORK_PAUSE_MS = 2000;
 
 /** Work that never ends of itself, each for one round of power-work.ts. `tell` is called for what was acknowledged. */
 export class Lanes {
@@ -66,6 +69,7 @@ export class Lanes {
         await this.#http.ok('DELETE', `/networks/${name}`);
         this.#tell({ did: 'removed', name, id: Id });
       }
+      await sleep(NETWORK_PAUSE_MS);
     }
   }
 
