@@ -163,4 +163,18 @@ describe.each(FILE_SYSTEMS)('$type', ({ type, make, options }) => {
       await engine.http.ok('DELETE', `/volumes/${name}`);
     },
   );
+
+  test('a daemon killed at quota.forget of a removal finishes it the next time', async () => {
+    const { Mountpoint } = await createVolume('leaving', '16m');
+    const { project } = await quotaOf(join(Mountpoint, '..'));
+    engine.daemon.arm('quota.forget=sigkill');
+    // The connection breaks.
+    await engine.http.request('DELETE', '/volumes/leaving').catch(() => undefined);
+    await engine.daemon.ended();
+    engine.daemon.arm('');
+    await engine.daemon.up();
+    expect((await engine.http.request('GET', '/volumes/leaving')).status).toBe(404);
+    using root = new OpenFile(openSync(place, 'r'));
+    await expect.poll(() => projectQuota(root.fd, project)).toEqual({ usedBytes: 0, limitBytes: 0 });
+  });
 });
