@@ -2,7 +2,7 @@ import { chmodSync, chownSync, mkdirSync, renameSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { conflict, errnoOf, invariant } from '../../daemon/base/errors.ts';
+import { conflict, errnoOf, invalidArgument, invariant } from '../../daemon/base/errors.ts';
 import type { Logger } from '../../daemon/base/log.ts';
 import type { DirectoryQuotas } from '../quotas/directory-quotas.ts';
 import { isWorthKeeping, markRemoved, setAside } from '../strays.ts';
@@ -79,6 +79,10 @@ export class RootfsDirectories {
    */
   async limit(containerId: string, bytes: number): Promise<void> {
     const { upper, work } = this.layout(containerId, []);
+    const obstacle = this.#quotas.obstacle(this.#root);
+    if (obstacle !== undefined) {
+      throw invalidArgument(obstacle);
+    }
     const usage = await this.#quotas.usage(upper);
     if (usage === undefined && (await readdir(upper)).length > 0) {
       throw conflict(`${upper} holds files, which would not count in the container's size`);

@@ -61,11 +61,11 @@ export class ProjectQuotas implements DirectoryQuotas {
     using directory = open(path);
     const reason = this.obstacle(dirname(path));
     if (reason !== undefined) {
-      throw noQuota(path, reason);
+      throw invalidArgument(reason);
     }
     const { id } = projectOf(directory.fd);
     if (id !== 0 && !isOurs(id)) {
-      throw noQuota(path, `it belongs to project ${id}`);
+      throw invalidArgument(`${path} belongs to project ${id}`);
     }
     const project = id === 0 ? await freeProject(directory.fd) : id;
     // First the project, which the directory shows, then the limit: whatever is left by a crash can be found again.
@@ -132,8 +132,4 @@ async function freeProject(fd: number): Promise<number> {
     }
   }
   throw new EngineError('resource_exhausted', `no free project in ${ATTEMPTS_MAX} attempts`);
-}
-
-function noQuota(path: string, reason: string): EngineError {
-  return invalidArgument(`no quota for ${path}: ${reason}`);
 }

@@ -30,7 +30,7 @@ test('a file system without projects says so, and nothing is changed', async () 
         'it takes XFS mounted with pquota, ext4 with prjquota; and Linux 5.14',
     );
     await expect(quotas.limit([home], 1024)).rejects.toThrow(
-      `no quota for ${home}: the file system of ${shm}`,
+      `the file system of ${shm} has no project quotas`,
     );
     expect(await quotas.usage(home)).toBeUndefined();
     await quotas.forget(home);

@@ -44,6 +44,12 @@ needs('root')('rootfs directories', () => {
       await expect(rootfs.limit(ID, 1 << 20)).rejects.toMatchObject({ code: 'conflict' });
       rmSync(layout.upper, { recursive: true });
       await rootfs.create(ID, [1, 2]);
+      quotas.reason = 'no quotas here';
+      await expect(rootfs.limit(ID, 1 << 20)).rejects.toMatchObject({
+        code: 'invalid_argument',
+        message: 'no quotas here',
+      });
+      quotas.reason = undefined;
       await rootfs.limit(ID, 1 << 20);
       await rootfs.limit(ID, 2 << 20);
       expect(quotas.limits).toEqual([1 << 20]);

@@ -19,7 +19,7 @@ export class FakeQuotas implements DirectoryQuotas {
 
   async limit([path]: readonly [string, ...string[]], bytes: number): Promise<void> {
     if (this.reason !== undefined) {
-      throw invalidArgument(`no quota for ${path}: ${this.reason}`);
+      throw invalidArgument(this.reason);
     }
     this.#limits.set(statSync(path).ino, bytes);
   }
