@@ -29,8 +29,11 @@ const EPOLLONESHOT = 0x40000000;
 const EVENT_BYTES = process.arch === 'x64' ? 12 : 16;
 const DATA_OFFSET = process.arch === 'x64' ? 4 : 8;
 const EVENTS_MAX = 64;
-/** A wait ends at once when there is something to do, and when the process exits: this is for a wake that was lost. */
-const WAIT_MS = 60_000;
+/**
+ * A wait ends at once when there is something to do, and when the process exits. It is bounded all the same: it holds
+ * one of the few pool threads, and what queues behind it must not stand still.
+ */
+const WAIT_MS = 1000;
 
 /** What a watched descriptor is asked for. */
 export interface Interest {

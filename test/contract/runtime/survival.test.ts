@@ -10,6 +10,16 @@ import { needs } from '../../support/needs.ts';
 import { makeRuntime, openRuntime, readAll } from './fixture.ts';
 import type { RuntimeFixture } from './fixture.ts';
 
+/** Resolves when the container runs; a daemon that ends before has said why on our standard error. */
+async function ready(child: ChildProcess): Promise<void> {
+  const ended = once(child, 'close').then(([code]) => {
+    throw new Error(`the daemon ended with ${code} before the container ran`);
+  });
+  await Promise.race([once(child.stdout!, 'data'), ended]);
+  // Killed later, on purpose.
+  ended.catch(() => undefined);
+}
+
 const launcher = join(import.meta.dirname, 'launcher.ts');
 
 needs(
@@ -42,13 +52,13 @@ needs(
       process.execPath,
       ['--import', 'tsx', launcher, it.base, it.cgroupParent, id, script, mode],
       // Descriptors of ours that leak into a container would keep this pipe open.
-      { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'ignore'] },
+      { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', mode === 'stay' ? 'inherit' : 'ignore'] },
     );
 
   test('goes on, keeps its log, can be attached to, and is told with its true exit by the next', async () => {
     const id = newId();
     const child = daemon(id, 'echo first; while read line; do echo "got $line"; done; exit 11', 'stay');
-    await once(child.stdout!, 'data');
+    await ready(child);
     child.kill('SIGKILL');
     await once(child, 'close');
     using next = openRuntime(it.base, it.cgroupParent);
