@@ -14,6 +14,9 @@ import koffi from 'koffi';
  */
 const library = koffi.load('libc.so.6');
 
+/** Made once: the map is built anew by each call, and some errors (EAGAIN) are everyday events. */
+const errorWords = getSystemErrorMap();
+
 /** A failed system call: `code` is the errno name, `syscall` what was called, the message names the object. */
 export class KernelError extends Error {
   readonly code: string;
@@ -23,7 +26,7 @@ export class KernelError extends Error {
   constructor(syscall: string, errno: number, object: string) {
     const code = errnoName(errno);
     // The name for who looks it up, the words for who reads.
-    const [, words = ''] = getSystemErrorMap().get(-errno) ?? [];
+    const [, words = ''] = errorWords.get(-errno) ?? [];
     super(`${syscall} ${object}: ${code}${words && `: ${words}`}`);
     this.name = 'KernelError';
     this.code = code;
