@@ -16,10 +16,12 @@ export const HTTP_STATUS = {
   unauthorized: 401,
   forbidden: 403,
   unavailable: 503,
+  remote: 500,
   not_implemented: 501,
   canceled: 503,
   deadline_exceeded: 504,
   resource_exhausted: 503,
+  failed_precondition: 500,
   internal: 500,
 } as const satisfies Record<ErrorCode, number>;
 
@@ -43,9 +45,11 @@ export function toHttpFailure(error: unknown): HttpFailure {
 }
 
 function levelOf(error: EngineError, status: number): HttpFailure['level'] {
-  // A client that hung up and a 501 are nobody's fault; a 5xx of ours is.
+  // A client that hung up, a 501 and what another server does are not our fault; other 5xx are.
   if (error.code === 'canceled' || error.code === 'not_modified') {
     return 'debug';
   }
-  return status >= 500 && status !== 501 ? 'error' : 'info';
+  // 500 because dockerd has it so; nothing is wrong with the engine.
+  const isOfOthers = error.code === 'remote' || error.code === 'failed_precondition';
+  return status >= 500 && status !== 501 && !isOfOthers ? 'error' : 'info';
 }

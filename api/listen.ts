@@ -56,7 +56,13 @@ export async function listen(api: Api, address: Address, log: Logger): Promise<L
   }
   const name = nameOf(server, address);
   log.info({ address: name }, 'listening');
-  return { address: name, close: () => close(server, api, sockets) };
+  return {
+    address: name,
+    close: () => {
+      api.endStreams();
+      return closeServer(server, sockets);
+    },
+  };
 }
 
 function createServer(api: Api, address: Address): Server {
@@ -190,7 +196,8 @@ async function removeStaleSocket(path: string): Promise<void> {
   await unlink(path);
 }
 
-function opened(server: Server, where: string, start: (done: () => void) => void): Promise<void> {
+/** Starts to listen. Throws unavailable that says where. */
+export function opened(server: Server, where: string, start: (done: () => void) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const onError = (error: Error): void =>
       reject(
@@ -213,7 +220,7 @@ function nameOf(server: Server, address: Address): string {
 }
 
 /** Every open connection, hijacked ones too, which `server.closeAllConnections` knows nothing of. */
-function trackSockets(server: Server): ReadonlySet<Socket> {
+export function trackSockets(server: Server): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
@@ -222,11 +229,11 @@ function trackSockets(server: Server): ReadonlySet<Socket> {
   return sockets;
 }
 
-async function close(server: Server, api: Api, sockets: ReadonlySet<Socket>): Promise<void> {
+/** Stops accepting, and after `limits.shutdownGraceMs` cuts whatever is still open. */
+export async function closeServer(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
-  api.endStreams();
   server.closeIdleConnections();
   const timer = setTimeout(() => {
     for (const socket of sockets) {

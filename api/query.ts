@@ -1,9 +1,12 @@
 import { formatNano, parseRfc3339Nano } from '../daemon/base/clock.ts';
-import { errorText, invalidArgument } from '../daemon/base/errors.ts';
+import { invalidArgument } from '../daemon/base/errors.ts';
+import { jsonProblem } from './pipeline/json-body.ts';
 import type { Filters } from './types/ports.ts';
 
 const NO_FILTERS: Filters = new Map();
 const TERMINAL_SIDE_MAX = 65_535;
+/** Later than anything that is stored: the year 2262, where int64 nanoseconds end. */
+const TIME_NANO_MAX = 2n ** 63n - 1n;
 
 /** The query parameters of one request, read the way dockerd reads them. Errors name the parameter and its value. */
 export class Query {
@@ -56,7 +59,7 @@ export class Query {
     return Number(value);
   }
 
-  /** UNIX nanoseconds, or undefined when absent, empty or 0, which mean "unbounded". */
+  /** UNIX nanoseconds that fit int64, or undefined when absent, empty or 0, which mean "unbounded". */
   time(name: string, nowNano: bigint): bigint | undefined {
     const value = this.#values.get(name);
     if (value === null || value === '' || value === '0') {
@@ -69,7 +72,7 @@ export class Query {
           `${formatNano(0n)} or a duration as 1h30m`,
       );
     }
-    return nano;
+    return bounded(nano);
   }
 
   filters(): Filters {
@@ -116,7 +119,7 @@ function parseFilterObject(text: string): object {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw invalidArgument(`invalid filters: ${errorText(error)}`, { cause: error });
+    throw invalidArgument(`invalid filters: ${jsonProblem(error)}`);
   }
   if (typeof value !== 'object' || Array.isArray(value)) {
     throw invalidArgument('invalid filters: must be a JSON object');
@@ -148,7 +151,7 @@ const UNIT_NANO: Record<string, bigint> = {
  * zone, is UTC), or a Go duration before `nowNano`. undefined for anything else.
  */
 export function parseTime(text: string, nowNano: bigint): bigint | undefined {
-  const seconds = /^(-?)(\d{1,12})(?:\.(\d{1,9}))?$/.exec(text);
+  const seconds = /^(-?)(\d+)(?:\.(\d{1,9}))?$/.exec(text);
   if (seconds) {
     const nano = BigInt(seconds[2] ?? '0') * 1_000_000_000n + BigInt((seconds[3] ?? '').padEnd(9, '0'));
     return seconds[1] === '-' ? -nano : nano;
@@ -168,6 +171,13 @@ export function parseTime(text: string, nowNano: bigint): bigint | undefined {
     // Looks like a date and is none (month 13): the caller names the parameter.
     return undefined;
   }
+}
+
+function bounded(nano: bigint): bigint {
+  if (nano > TIME_NANO_MAX) {
+    return TIME_NANO_MAX;
+  }
+  return nano < -TIME_NANO_MAX ? -TIME_NANO_MAX : nano;
 }
 
 /** Nanoseconds of a Go duration (`1h30m`, `1.5s`, `-10m`), or undefined. */

@@ -6,7 +6,8 @@ import Koa from 'koa';
 import { EngineError, invalidArgument } from '../daemon/base/errors.ts';
 import type { Logger } from '../daemon/base/log.ts';
 import { toHttpFailure } from './errors.ts';
-import { BodyTooLargeError } from './pipeline/body.ts';
+import { UnreadBodyError } from './pipeline/body.ts';
+import { jsonLine } from './pipeline/json-text.ts';
 import { Reply } from './pipeline/reply.ts';
 import { RouteIndex } from './pipeline/route-index.ts';
 import type { ApiContext, RequestState, RouteMiddleware } from './pipeline/route-index.ts';
@@ -52,6 +53,7 @@ export interface Api {
 /** Builds the API: one Koa application over the route table. Nothing is compiled or connected yet. */
 export function createApi(deps: ApiDeps): Api {
   const upgraded = new WeakMap<IncomingMessage, Socket>();
+  const lastAnswers = new WeakMap<Socket, ServerResponse>();
   const running = new Set<AbortController>();
   const hijacked = new Set<Duplex>();
   const { allowedOrigin = '' } = deps;
@@ -75,19 +77,35 @@ export function createApi(deps: ApiDeps): Api {
   const handle = app.callback();
 
   const onRequest = (req: IncomingMessage, res: ServerResponse): void => {
+    lastAnswers.set(req.socket, res);
+    if (res.socket === null) {
+      // Sent before the last answer was given: until then there is no connection to answer on, or to hear the end of.
+      // A client that leaves meanwhile has asked for nothing.
+      res.once('socket', () => begin(req, res));
+    } else {
+      begin(req, res);
+    }
+  };
+  const begin = (req: IncomingMessage, res: ServerResponse): void => {
     if (req.socket.writableEnded) {
       // Behind one that was refused and closed: nobody would hear what became of it, so nothing does.
       return;
     }
     // Koa answers its own errors; ours are answered by the first middleware.
-    void handle(req, res);
+    void handle(req, res).catch((error: unknown) => {
+      deps.log.error({ err: error }, 'a request was not answered');
+    });
   };
   return {
     allowedOrigin,
     onRequest,
     onUpgrade: (req, socket, head) => {
-      upgraded.set(req, socket);
-      onRequest(req, responseOn(req, socket, head));
+      // The HTTP server has let go of it.
+      socket.on('error', () => socket.destroy());
+      afterAnswer(lastAnswers.get(socket), () => {
+        upgraded.set(req, socket);
+        begin(req, responseOn(req, socket, head));
+      });
     },
     endStreams: () => {
       for (const controller of running) {
@@ -145,13 +163,13 @@ function answerErrors(log: Logger, replyTo: (ctx: ApiContext) => Reply): RouteMi
         ctx.res.destroy();
         return;
       }
-      if (error instanceof BodyTooLargeError) {
+      if (error instanceof UnreadBodyError) {
         reply.closeAfter();
       }
       if (status === 304) {
         reply.empty(status);
       } else {
-        reply.json(status, JSON.stringify({ message }));
+        reply.json(status, jsonLine({ message }));
       }
     }
   };
@@ -215,9 +233,19 @@ function splitUrl(target = '/'): { path: string; query: string } {
     : { path: url.slice(0, queryAt), query: url.slice(queryAt + 1) };
 }
 
+/** A request that takes the connection waits until all before it on the same connection have their answers. */
+function afterAnswer(last: ServerResponse | undefined, next: () => void): void {
+  if (last === undefined || last.closed) {
+    next();
+  } else {
+    last.once('close', next);
+  }
+}
+
 /** A response on a socket that the HTTP parser has let go of. The connection ends with the answer, if it is one. */
 function responseOn(req: IncomingMessage, socket: Socket, head: Buffer): ServerResponse {
-  socket.on('error', () => socket.destroy());
+  // Set when the answer before this one ended: no next request is waited for.
+  socket.setTimeout(0);
   if (head.length > 0) {
     socket.unshift(head);
   }

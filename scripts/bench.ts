@@ -5,6 +5,7 @@
  *
  *   --only a,b   some workloads (see scripts/bench/workloads.ts)     --rounds N   instead of each workload's own
  *   --json       the results as JSON, for comparing runs             --engine X   berthd or dockerd alone
+ *   --record     writes the results into ARCHITECTURE.md's table and the picture that README shows
  */
 import { parseArgs } from 'node:util';
 import { TestDaemon, type EngineKind } from '../test/support/daemon.ts';
@@ -13,6 +14,7 @@ import { takeLoopDelay, type LoopDelay } from './bench/loop-delay.ts';
 import { engineProcesses, peakRssKb, pssKb, resetPeak } from './bench/memory.ts';
 import { forgetTarball } from './bench/images.ts';
 import { forgetFilled } from './bench/registries.ts';
+import { record } from './bench/record.ts';
 import { median, printTable, type Result } from './bench/report.ts';
 import { idleMemory, workloads, type Prepared, type Workload } from './bench/workloads.ts';
 
@@ -21,6 +23,7 @@ const { values: flags } = parseArgs({
     only: { type: 'string' },
     rounds: { type: 'string' },
     json: { type: 'boolean', default: false },
+    record: { type: 'boolean', default: false },
     engine: { type: 'string' },
   },
 });
@@ -31,6 +34,9 @@ const PEAK_RSS_MB_MAX = 300;
 
 async function main(): Promise<number> {
   const kinds = chosenEngines();
+  if (flags.record && kinds.length < 2) {
+    throw new Error('--record: both engines have to be measured, so no --engine');
+  }
   const only = flags.only?.split(',');
   const known = [idleMemory.name, ...workloads.map(({ name }) => name)];
   const unknown = only?.filter((name) => !known.some((other) => other === name)) ?? [];
@@ -49,6 +55,9 @@ async function main(): Promise<number> {
     for (const workload of workloads.filter(({ name }) => only === undefined || only.includes(name))) {
       process.stderr.write(`${workload.name} ...\n`);
       results.push(await measure(workload, daemons));
+    }
+    if (flags.record) {
+      record(results, known);
     }
     if (flags.json) {
       console.log(JSON.stringify(results, undefined, 2));

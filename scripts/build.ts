@@ -74,6 +74,7 @@ function writeBuildStamp(target: string): void {
     commit = execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], {
       cwd: repositoryRoot,
       encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
     }).trim();
   } catch {
     // A tarball of the sources: there is no commit to tell.

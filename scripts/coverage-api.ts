@@ -73,7 +73,9 @@ export function renderApiDocument(): string {
 <!-- Written by \`npm run coverage:api\` from api/routes and api/versions. Do not edit. -->
 
 Berth speaks the Docker Engine API, versions ${formatVersion(OLDEST)} to ${formatVersion(NEWEST)}. A client picks one by
-the prefix of the path (\`/v1.30/info\`); without a prefix it gets ${formatVersion(NEWEST)}. Others answer 400.
+the prefix of the path (\`/v1.30/info\`); without a prefix it gets ${formatVersion(NEWEST)}. 1.22 and 1.23
+are served as ${formatVersion(OLDEST)}, others answer 400. An operation is served under every version, whichever it came
+with, as in dockerd.
 Inside the engine there is only the newest shape; what older versions differ in is listed below and translated at the
 edge, one entry of \`api/versions/changes\` each.
 

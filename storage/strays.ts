@@ -26,6 +26,31 @@ export function markRemoved(directory: string): void {
   }
 }
 
+/**
+ * Whether the directory says that its container was removed, whatever its row says: it bears the mark, or is the empty
+ * one that `leaveEmpty` has left. A directory that is not there says nothing: its disk may not be mounted.
+ */
+export function isRemoved(directory: string): boolean {
+  return isEmpty(directory) || namesIn(directory).includes(REMOVED);
+}
+
+/** Whether a directory is there, and nothing in it. */
+export function isEmpty(directory: string): boolean {
+  return existsSync(directory) && readdirSync(directory).length === 0;
+}
+
+/**
+ * Takes a container's directory away to `hidden`, and leaves an empty one in its place: one of its own, as a full disk
+ * takes no new one. It says that the container was removed until its row can.
+ */
+export function leaveEmpty(directory: string, hidden: string): void {
+  renameSync(directory, hidden);
+  const empty = join(hidden, 'merged');
+  if (existsSync(empty)) {
+    renameSync(empty, directory);
+  }
+}
+
 /** Takes something out of the way without losing it, to `quarantine/<kind>/<name>`; answers where it is now. */
 export function setAside(
   dataRoot: string,

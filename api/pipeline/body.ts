@@ -12,8 +12,8 @@ export interface BodySource {
   upgraded: Socket | undefined;
 }
 
-/** Thrown when a client sends more than it may; the rest is not waited for. */
-export class BodyTooLargeError extends EngineError {}
+/** Thrown when the rest of a body is not waited for: the client sends more than it may, or takes too long. */
+export class UnreadBodyError extends EngineError {}
 
 /** Reads and parses what `rule` asks for; undefined where there is none to parse. Types are not checked yet. */
 export async function readBody(source: BodySource, rule: BodyRule): Promise<unknown> {
@@ -42,7 +42,7 @@ async function discardBeforeStdin({ req, upgraded }: BodySource): Promise<void> 
   if (length > limits.requestBodyBytesMax) {
     throw tooLarge();
   }
-  await withTimeout(upgraded, readExactly(upgraded, length));
+  await withTimeout(readExactly(upgraded, length));
 }
 
 async function readJson(source: BodySource, rule: Extract<BodyRule, { kind: 'json' }>): Promise<unknown> {
@@ -51,7 +51,7 @@ async function readJson(source: BodySource, rule: Extract<BodyRule, { kind: 'jso
     throw invalidArgument('invalid JSON: got EOF while reading request body');
   }
   const parsed = bytes.length === 0 ? {} : parseJson(bytes, limits.requestJsonDepthMax);
-  const body = conform(rule.schema, parsed ?? {});
+  const body = conform(rule.accepts ?? rule.schema, parsed ?? {});
   return rule.prepare ? rule.prepare(body) : body;
 }
 
@@ -77,9 +77,9 @@ async function readJsonBytes(source: BodySource): Promise<Buffer> {
     if (isChunked) {
       throw invalidArgument('a request with an Upgrade header needs a Content-Length, not a chunked body');
     }
-    return withTimeout(upgraded, readExactly(upgraded, length));
+    return withTimeout(readExactly(upgraded, length));
   }
-  return withTimeout(req, collect(req));
+  return withTimeout(collect(req));
 }
 
 /** The texts are dockerd's (moby httputils.CheckForJSON). */
@@ -101,8 +101,8 @@ function contentLength(req: IncomingMessage): number {
   return Number(req.headers['content-length'] ?? 0);
 }
 
-function tooLarge(): BodyTooLargeError {
-  return new BodyTooLargeError(
+function tooLarge(): UnreadBodyError {
+  return new UnreadBodyError(
     'invalid_argument',
     `request body is larger than ${limits.requestBodyBytesMax} bytes`,
   );
@@ -122,9 +122,8 @@ function collect(req: IncomingMessage): Promise<Buffer> {
       chunks.push(chunk);
     });
     req.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
-    req.once('error', (error) =>
-      reject(new EngineError('canceled', 'client hung up while sending the body', { cause: error })),
-    );
+    req.once('error', (error) => reject(hungUp(error)));
+    req.once('close', () => reject(hungUp()));
   });
 }
 
@@ -134,6 +133,7 @@ function readExactly(socket: Socket, length: number): Promise<Buffer> {
     const finish = (outcome: () => void): void => {
       socket.off('readable', onReadable);
       socket.off('end', onEnd);
+      socket.off('close', onClose);
       outcome();
     };
     const onReadable = (): void => {
@@ -144,8 +144,11 @@ function readExactly(socket: Socket, length: number): Promise<Buffer> {
       finish(() => (bytes.length === length ? resolve(bytes) : reject(cutShort(length))));
     };
     const onEnd = (): void => finish(() => reject(cutShort(length)));
+    // A connection that is reset has no end.
+    const onClose = (): void => finish(() => reject(hungUp()));
     socket.on('readable', onReadable);
     socket.once('end', onEnd);
+    socket.once('close', onClose);
     onReadable();
   });
 }
@@ -154,12 +157,26 @@ function cutShort(length: number): EngineError {
   return invalidArgument(`invalid JSON: request body is shorter than its Content-Length of ${length}`);
 }
 
-/** A client that never finishes its body is cut off. Streams of bytes have no such limit. */
-async function withTimeout(stream: { destroy(): unknown }, reading: Promise<Buffer>): Promise<Buffer> {
-  const timer = setTimeout(() => stream.destroy(), limits.requestBodyTimeoutMs);
+function hungUp(cause?: Error): EngineError {
+  return new EngineError('canceled', 'client hung up while sending the body', { cause });
+}
+
+/** Rejects for a client that never finishes its body. Streams of bytes have no such limit. */
+async function withTimeout(reading: Promise<Buffer>): Promise<Buffer> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(tooLate()), limits.requestBodyTimeoutMs);
+  });
   try {
-    return await reading;
+    return await Promise.race([reading, late]);
   } finally {
     clearTimeout(timer);
   }
+}
+
+function tooLate(): UnreadBodyError {
+  return new UnreadBodyError(
+    'invalid_argument',
+    `request body did not arrive within ${limits.requestBodyTimeoutMs / 1000} seconds`,
+  );
 }

@@ -15,8 +15,16 @@ export function parseJson(bytes: Buffer, depthMax: number): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw invalidArgument(`invalid JSON: ${errorText(error)}`, { cause: error });
+    throw invalidArgument(`invalid JSON: ${jsonProblem(error)}`);
   }
+}
+
+/**
+ * What JSON.parse says is wrong, without the piece of the text that it quotes: there may be a password in it. For the
+ * same reason it is no cause of another error, which would be logged whole.
+ */
+export function jsonProblem(error: unknown): string {
+  return errorText(error).replace(/,? (?:\.\.\.)?".*$/s, '');
 }
 
 const QUOTE = 0x22;

@@ -7,6 +7,7 @@ import { Duplex } from 'node:stream';
 import type { Writable } from 'node:stream';
 import type { Socket } from 'node:net';
 import { closeLingering } from '../linger.ts';
+import type { WholeText } from './json-text.ts';
 
 /** Name and value in turn, as `writeHead` takes them fastest. */
 export type FlatHeaders = readonly string[];
@@ -38,13 +39,13 @@ export class Reply {
     return this.#res.headersSent || this.#res.socket === null;
   }
 
-  /** One JSON document with the newline that dockerd sends. */
-  json(status: number, json: string): void {
-    this.#whole(status, `${json}\n`, 'application/json');
+  json(status: number, line: WholeText): void {
+    this.#whole(status, line, 'application/json');
   }
 
   text(status: number, text: string, headers: FlatHeaders = []): void {
-    this.#whole(status, text, 'text/plain; charset=utf-8', headers);
+    const bytes = String(Buffer.byteLength(text));
+    this.#whole(status, { text, bytes }, 'text/plain; charset=utf-8', headers);
   }
 
   /** No body. 204 and 304 have no Content-Length by definition, the others an explicit 0. */
@@ -128,18 +129,17 @@ export class Reply {
     });
   }
 
-  #whole(status: number, body: string, contentType: string, headers: FlatHeaders = []): void {
+  #whole(status: number, { text, bytes }: WholeText, contentType: string, headers: FlatHeaders = []): void {
     const isHead = this.#req.method === 'HEAD';
-    const length = isHead ? '0' : String(Buffer.byteLength(body));
     this.#res.writeHead(status, [
       ...this.#common,
       ...headers,
       'Content-Type',
       contentType,
       'Content-Length',
-      length,
+      isHead ? '0' : bytes,
     ]);
-    this.#res.end(isHead ? undefined : body);
+    this.#res.end(isHead ? undefined : text);
   }
 
   #writeRawHead(socket: Socket, status: string, contentType: string, headers: FlatHeaders): void {

@@ -27,7 +27,9 @@ export class RouteIndex {
       invariant(!ids.has(route.id), `two routes have the id ${route.id}`);
       ids.add(route.id);
       if (!/[:*]/.test(route.path)) {
-        this.#static.set(`${route.method} ${route.path}`, serve(route));
+        for (const path of [route.path, route.alsoAt ?? route.path]) {
+          this.#static.set(`${route.method} ${path}`, serve(route));
+        }
         continue;
       }
       const key = bucketKey(route.method, route.path);

@@ -11,7 +11,7 @@ import { sendJsonLines } from '../streams/json-lines.ts';
 import { sendTar } from '../streams/tar.ts';
 import { websocketStdio } from '../streams/websocket.ts';
 import type { Dialect } from '../versions/dialect.ts';
-import { jsonText } from './json-text.ts';
+import { jsonLine, jsonLineOf } from './json-text.ts';
 import type { Reply } from './reply.ts';
 
 const PING_HEADERS = [
@@ -39,7 +39,7 @@ export async function send(result: Result, sending: Sending): Promise<void> {
   const { reply, dialect, log } = sending;
   switch (result.kind) {
     case 'json':
-      reply.json(result.status, jsonText(dialect.downgrade(result.body, result.legacy)));
+      reply.json(result.status, jsonLineOf(result.body, result.legacy, dialect));
       return;
     case 'empty':
       reply.empty(result.status, result.headers);
@@ -48,13 +48,13 @@ export async function send(result: Result, sending: Sending): Promise<void> {
       reply.text(200, 'OK', PING_HEADERS);
       return;
     case 'failure':
-      reply.json(result.status, JSON.stringify({ message: result.message }));
+      reply.json(result.status, jsonLine({ message: result.message }));
       return;
     case 'late-json':
       await sendLate(result.body, sending);
       return;
     case 'json-lines':
-      await sendJsonLines(reply, result.messages, log);
+      await sendJsonLines(reply, result, log);
       return;
     case 'events':
       await sendEvents(reply, result.events, { downgradeItem: dialect.downgradeItem, log });

@@ -23,7 +23,6 @@ export const buildRoutes: readonly ServedRoute[] = [
     id: 'image.buildPrune',
     method: 'POST',
     path: '/build/prune',
-    since: 31,
     handler: async ({ query }, { builds }) => {
       for (const name of ['keep-storage', 'reserved-space', 'max-used-space', 'min-free-space']) {
         if ((query.int(name) ?? 0) !== 0) {
@@ -162,8 +161,9 @@ function parsed(query: Query, name: string): object | undefined {
   let value: unknown;
   try {
     value = JSON.parse(text);
-  } catch (error) {
-    throw invalidArgument(`parameter ${name}: not valid JSON`, { cause: error });
+  } catch {
+    // Without its cause, which quotes what it could not read: build arguments hold passwords.
+    throw invalidArgument(`parameter ${name}: not valid JSON`);
   }
   if (typeof value !== 'object') {
     throw invalidArgument(`parameter ${name}: must be JSON of an object or a list`);

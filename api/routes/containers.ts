@@ -2,7 +2,7 @@ import { invalidArgument } from '../../daemon/base/errors.ts';
 import type { AttachOptions, LogsOptions, WaitCondition } from '../types/ports.ts';
 import type { Query } from '../query.ts';
 import { containerControlRoutes } from './container-control.ts';
-import { containerCreateSchema } from '../schemas/container-create.ts';
+import { containerCreateAccepts, containerCreateSchema } from '../schemas/container-create.ts';
 import { prepareContainerCreate } from '../schemas/prepare.ts';
 import type { ContainerCreateRequest } from '../types/container.ts';
 import { created, empty, ok, route } from './route.ts';
@@ -34,6 +34,7 @@ export const containerRoutes: readonly ServedRoute[] = [
     body: {
       kind: 'json',
       schema: containerCreateSchema,
+      accepts: containerCreateAccepts,
       empty: 'refused',
       prepare: prepareContainerCreate,
     },
@@ -172,7 +173,6 @@ export const containerRoutes: readonly ServedRoute[] = [
     id: 'container.prune',
     method: 'POST',
     path: '/containers/prune',
-    since: 25,
     handler: async ({ query }, { containers }) => ok(await containers.prune(query.filters())),
   }),
 ];

@@ -54,6 +54,7 @@ export const imageRoutes: readonly ServedRoute[] = [
     body: { kind: 'bytes' },
     handler: async ({ query, bytes, signal }, { images }) => ({
       kind: 'json-lines',
+      isTold: true,
       messages: images.load(bytes, { quiet: query.bool('quiet', true), signal }),
     }),
   }),
@@ -115,7 +116,6 @@ export const imageRoutes: readonly ServedRoute[] = [
     id: 'image.prune',
     method: 'POST',
     path: '/images/prune',
-    since: 25,
     handler: async ({ query }, { images }) => ok(await images.prune(query.filters())),
   }),
   route({

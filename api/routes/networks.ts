@@ -14,6 +14,7 @@ export const networkRoutes: readonly ServedRoute[] = [
     id: 'network.list',
     method: 'GET',
     path: '/networks',
+    alsoAt: '/networks/',
     handler: async ({ query }, { networks }) => {
       const list = await networks.list(query.filters());
       const containersOf = Object.fromEntries(list.map((network) => [network.Id, network.Containers]));
@@ -78,7 +79,6 @@ export const networkRoutes: readonly ServedRoute[] = [
     id: 'network.prune',
     method: 'POST',
     path: '/networks/prune',
-    since: 25,
     handler: async ({ query }, { networks }) => ok(await networks.prune(query.filters())),
   }),
 ];

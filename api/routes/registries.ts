@@ -24,7 +24,6 @@ export const registryRoutes: readonly ServedRoute[] = [
     id: 'image.distribution',
     method: 'GET',
     path: '/distribution/*name/json',
-    since: 30,
     handler: async ({ params, header, signal }, { registries }) => {
       const auth = registryAuth(header('x-registry-auth'));
       return ok(await registries.distribution(params['name'] ?? '', auth, signal));

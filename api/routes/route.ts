@@ -4,7 +4,6 @@ import type { FlatHeaders } from '../pipeline/reply.ts';
 import type { Query } from '../query.ts';
 import type { Schema } from '../schemas/schema.ts';
 import type { Quirk } from '../versions/change.ts';
-import { OLDEST } from '../versions/version.ts';
 import type { ApiVersion } from '../versions/version.ts';
 
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
@@ -31,7 +30,8 @@ export type Result =
   | { kind: 'empty'; status: 200 | 201 | 204; headers?: FlatHeaders }
   /** Headers now, the body when `body` resolves. */
   | { kind: 'late-json'; body: Promise<unknown> }
-  | { kind: 'json-lines'; messages: AsyncIterable<unknown> }
+  /** `isTold`: an error is a message too when it is the first, and no status. */
+  | { kind: 'json-lines'; messages: AsyncIterable<unknown>; isTold?: boolean }
   | { kind: 'events'; events: AsyncIterable<unknown> }
   | { kind: 'tar'; bytes: Readable; contentType?: string; headers?: FlatHeaders }
   | { kind: 'frames'; stream: ByteStream }
@@ -43,13 +43,20 @@ export type Result =
 
 /**
  * What body a route takes. `none`: whatever comes is not read. `bytes`: the handler reads it. `must-be-empty`: more
- * than an empty object is refused with `message`. `json`: `empty` says what no body at all means.
+ * than an empty object is refused with `message`. `json`: `empty` says what no body at all means, `accepts` what
+ * `prepare` understands beyond `schema`.
  */
 export type BodyRule =
   | { kind: 'none' }
   | { kind: 'bytes' }
   | { kind: 'must-be-empty'; message: string }
-  | { kind: 'json'; schema: Schema; empty: 'refused' | 'allowed'; prepare?: (body: unknown) => unknown };
+  | {
+      kind: 'json';
+      schema: Schema;
+      empty: 'refused' | 'allowed';
+      accepts?: Schema;
+      prepare?: (body: unknown) => unknown;
+    };
 
 interface RouteHead {
   /** `object.verb`, unique; version changes and the log refer to it. */
@@ -57,7 +64,8 @@ interface RouteHead {
   method: Method;
   /** As @koa/router takes it: `:id` is one segment, `*name` is one or more (image names contain slashes). */
   path: string;
-  since: ApiVersion;
+  /** Another path, without parameters, that is the same to dockerd. */
+  alsoAt?: string;
   /** First version without it. */
   until?: ApiVersion;
 }
@@ -77,8 +85,7 @@ export interface RefusedRoute extends RouteHead {
 
 export type Route = ServedRoute | RefusedRoute;
 
-interface RouteDefinition<Body> extends Omit<RouteHead, 'since'> {
-  since?: ApiVersion;
+interface RouteDefinition<Body> extends RouteHead {
   partly?: string;
   body?: BodyRule;
   handler: (request: ApiRequest<Body>, ports: EnginePorts) => Promise<Result>;
@@ -89,7 +96,6 @@ export function route<Body = undefined>(definition: RouteDefinition<Body>): Serv
   const { handler } = definition;
   return {
     ...definition,
-    since: definition.since ?? OLDEST,
     body: definition.body ?? { kind: 'none' },
     // The schema of the route has checked the body against `Body` before the handler sees it.
     handler: (request, ports) => handler(request as ApiRequest<Body>, ports),

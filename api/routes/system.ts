@@ -44,8 +44,17 @@ export const systemRoutes: readonly ServedRoute[] = [
     id: 'system.diskUsage',
     method: 'GET',
     path: '/system/df',
-    since: 25,
     handler: async ({ query }, { system }) => ok(await system.diskUsage(diskUsageTypes(query))),
+  }),
+  route({
+    id: 'plugin.list',
+    method: 'GET',
+    path: '/plugins',
+    partly: 'no plugin is ever installed, the list is empty',
+    handler: ({ query }) => {
+      refuseFilters(query, ['enabled', 'capability']);
+      return Promise.resolve(ok([]));
+    },
   }),
   route({
     id: 'system.events',
@@ -65,6 +74,13 @@ export const systemRoutes: readonly ServedRoute[] = [
     },
   }),
 ];
+
+function refuseFilters(query: Query, known: readonly string[]): void {
+  const wrong = [...query.filters().keys()].find((name) => !known.includes(name));
+  if (wrong !== undefined) {
+    throw invalidArgument(`invalid filter '${wrong}'`);
+  }
+}
 
 const DISK_USAGE_TYPES: readonly DiskUsageType[] = ['container', 'image', 'volume', 'build-cache'];
 

@@ -22,7 +22,6 @@ export const volumeRoutes: readonly ServedRoute[] = [
     id: 'volume.prune',
     method: 'POST',
     path: '/volumes/prune',
-    since: 25,
     handler: async ({ query }, { volumes }) => ok(await volumes.prune(query.filters())),
   }),
   route({

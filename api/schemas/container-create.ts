@@ -1,7 +1,19 @@
-import { flag, integer, listOf, mapOf, oneOf, orNull, struct, text, texts, unsigned } from './schema.ts';
+import {
+  flag,
+  integer,
+  listOf,
+  mapOf,
+  oneOf,
+  orNull,
+  secret,
+  struct,
+  text,
+  texts,
+  unsigned,
+} from './schema.ts';
 import type { Schema } from './schema.ts';
 
-const labels = mapOf(text);
+const labels = secret(mapOf(text));
 const emptyObjects = mapOf(struct({}));
 
 const weightDevices = listOf(struct({ Path: text, Weight: unsigned }));
@@ -70,7 +82,7 @@ export const resources = {
 
 export const restartPolicy = struct({ Name: text, MaximumRetryCount: integer });
 
-const hostConfig = struct({
+const hostFields = {
   ...resources,
   Binds: texts,
   ContainerIDFile: text,
@@ -112,7 +124,7 @@ const hostConfig = struct({
   MaskedPaths: texts,
   ReadonlyPaths: texts,
   Init: flag,
-});
+};
 
 /** An endpoint of a container in a network (`EndpointSettings`). */
 export const endpoint: Schema = struct({
@@ -144,10 +156,10 @@ const containerConfig = {
   Tty: flag,
   OpenStdin: flag,
   StdinOnce: flag,
-  Env: texts,
-  Cmd: texts,
+  Env: secret(texts),
+  Cmd: secret(texts),
   Healthcheck: struct({
-    Test: texts,
+    Test: secret(texts),
     Interval: integer,
     Timeout: integer,
     StartPeriod: integer,
@@ -158,22 +170,30 @@ const containerConfig = {
   Image: text,
   Volumes: emptyObjects,
   WorkingDir: text,
-  Entrypoint: texts,
+  Entrypoint: secret(texts),
   NetworkDisabled: flag,
   MacAddress: text,
   OnBuild: texts,
   Labels: labels,
   StopSignal: text,
   StopTimeout: integer,
-  Shell: texts,
+  Shell: secret(texts),
 };
 
 /** Body of POST /commit (`ContainerConfig`). */
 export const containerConfigSchema: Schema = struct(containerConfig);
 
 /** Body of POST /containers/create at 1.44 (`ContainerCreateRequest`). */
-export const containerCreateSchema: Schema = struct({
+const createFields = {
   ...containerConfig,
-  HostConfig: hostConfig,
+  HostConfig: struct(hostFields),
   NetworkingConfig: struct({ EndpointsConfig: mapOf(orNull(endpoint)) }),
-});
+};
+export const containerCreateSchema: Schema = struct(createFields);
+
+/**
+ * What such a body may say before it is prepared: until 1.45 the fields of HostConfig may also stand beside it, where
+ * clients of before 1.18 have them, and Cpuset is another name of CpusetCpus (moby runconfig/config_unix.go).
+ */
+export const containerCreateAccepts: Schema = struct({ ...hostFields, Cpuset: text, ...createFields });
+export const hostFieldNames: readonly string[] = Object.keys(hostFields);

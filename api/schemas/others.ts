@@ -1,5 +1,5 @@
 import { consoleSize, endpoint, resources, restartPolicy } from './container-create.ts';
-import { flag, listOf, mapOf, struct, text, texts } from './schema.ts';
+import { flag, listOf, mapOf, secret, struct, text, texts } from './schema.ts';
 import type { Schema } from './schema.ts';
 
 /** Body of POST /containers/{id}/exec (`ExecCreateRequest`). */
@@ -10,8 +10,8 @@ export const execCreateSchema: Schema = struct({
   ConsoleSize: consoleSize,
   DetachKeys: text,
   Tty: flag,
-  Env: texts,
-  Cmd: texts,
+  Env: secret(texts),
+  Cmd: secret(texts),
   Privileged: flag,
   User: text,
   WorkingDir: text,
@@ -33,7 +33,7 @@ export const networkCreateSchema: Schema = struct({
   EnableIPv6: flag,
   IPAM: struct({
     Driver: text,
-    Options: mapOf(text),
+    Options: secret(mapOf(text)),
     Config: listOf(struct({ Subnet: text, IPRange: text, Gateway: text, AuxiliaryAddresses: mapOf(text) })),
   }),
   Internal: flag,
@@ -41,8 +41,8 @@ export const networkCreateSchema: Schema = struct({
   Ingress: flag,
   ConfigOnly: flag,
   ConfigFrom: struct({ Network: text }),
-  Options: mapOf(text),
-  Labels: mapOf(text),
+  Options: secret(mapOf(text)),
+  Labels: secret(mapOf(text)),
 });
 
 /** Body of POST /networks/{id}/connect (`NetworkConnectRequest`). */
@@ -55,15 +55,15 @@ export const networkDisconnectSchema: Schema = struct({ Container: text, Force: 
 export const volumeCreateSchema: Schema = struct({
   Name: text,
   Driver: text,
-  DriverOpts: mapOf(text),
-  Labels: mapOf(text),
+  DriverOpts: secret(mapOf(text)),
+  Labels: secret(mapOf(text)),
 });
 
 /** Body of POST /auth (`AuthRequest`). */
 export const authSchema: Schema = struct({
-  username: text,
-  password: text,
-  email: text,
+  username: secret(text),
+  password: secret(text),
+  email: secret(text),
   serveraddress: text,
-  identitytoken: text,
+  identitytoken: secret(text),
 });

@@ -1,3 +1,4 @@
+import { hostFieldNames } from './container-create.ts';
 import { isObject, objectAt } from '../versions/json.ts';
 
 /**
@@ -8,7 +9,7 @@ export function prepareContainerCreate(body: unknown): unknown {
   if (!isObject(body)) {
     return body;
   }
-  body['HostConfig'] ??= {};
+  gatherHostConfig(body);
   prepareContainerConfig(body);
   const hostConfig = objectAt(body, 'HostConfig') ?? {};
   listed(hostConfig, 'CapAdd');
@@ -17,6 +18,37 @@ export function prepareContainerCreate(body: unknown): unknown {
   unset(hostConfig, 'PidsLimit', 0);
   renameDefaultNetwork(body);
   return body;
+}
+
+/** Fields that count beside a HostConfig too, where that does not have them. */
+const BESIDE_HOST_CONFIG: readonly string[] = [
+  'Memory',
+  'MemorySwap',
+  'CpuShares',
+  'CpusetCpus',
+  'VolumeDriver',
+];
+
+/** Fields of HostConfig that stand beside it are put into it: all of them where there is none, else those few. */
+function gatherHostConfig(body: Record<string, unknown>): void {
+  const hasOwn = body['HostConfig'] !== undefined;
+  body['HostConfig'] ??= {};
+  const hostConfig = objectAt(body, 'HostConfig');
+  const moved = hasOwn ? BESIDE_HOST_CONFIG : hostFieldNames;
+  for (const name of hostFieldNames) {
+    if (moved.includes(name)) {
+      fill(hostConfig, name, body[name]);
+    }
+    delete body[name];
+  }
+  fill(hostConfig, 'CpusetCpus', body['Cpuset']);
+  delete body['Cpuset'];
+}
+
+function fill(object: Record<string, unknown> | undefined, name: string, value: unknown): void {
+  if (object !== undefined && value !== undefined && !object[name]) {
+    object[name] = value;
+  }
 }
 
 /** The part of it that is the container's own configuration; also the body of POST /commit. */

@@ -15,6 +15,8 @@ export interface Schema {
   maximum?: number;
   pattern?: string;
   enum?: readonly string[];
+  /** People keep passwords there: no error and no log says what the value was. */
+  secret?: true;
 }
 
 /** No field of the API may hold a NUL: sooner or later it is a path or an argument, where the kernel cuts it. */
@@ -50,6 +52,11 @@ export function struct(properties: Record<string, Schema>): Schema {
 /** For values of maps and lists, where null is a value of its own. */
 export function orNull(schema: Schema): Schema {
   return { ...schema, nullable: true };
+}
+
+/** For fields whose values are nobody else's business. */
+export function secret(schema: Schema): Schema {
+  return { ...schema, secret: true };
 }
 
 export function oneOf(...values: string[]): Schema {

@@ -30,20 +30,52 @@ export class Validator {
       this.#compiled.set(schema, validate);
     }
     if (!validate(value)) {
-      throw describe(validate.errors?.[0]);
+      throw describe(schema, validate.errors?.[0]);
     }
   }
 }
 
-function describe(error: ErrorObject | undefined): EngineError {
+function describe(schema: Schema, error: ErrorObject | undefined): EngineError {
   if (error === undefined) {
     return invalidArgument('invalid request body');
   }
-  const field = fieldName(error.instancePath);
-  const where = field === '' ? 'invalid request body' : `invalid value for field ${field}`;
-  const shown = JSON.stringify(error.data) ?? 'nothing';
-  const value = shown.length > VALUE_CHARACTERS_MAX ? `${shown.slice(0, VALUE_CHARACTERS_MAX)}...` : shown;
-  return invalidArgument(`${where}: ${rule(error)}, got ${value}`);
+  const names = namesIn(error.instancePath);
+  const where = names.length === 0 ? 'invalid request body' : `invalid value for field ${names.join('.')}`;
+  const got = isSecret(schema, names) ? kindOf(error.data) : shown(error.data);
+  return invalidArgument(`${where}: ${rule(error)}, got ${got}`);
+}
+
+function kindOf(value: unknown): string {
+  if (typeof value === 'object' && value !== null) {
+    return Array.isArray(value) ? 'a list' : 'an object';
+  }
+  return `a ${typeof value}`;
+}
+
+/** Lists and objects by their kind: what is in them is not what is wrong. */
+function shown(value: unknown): string {
+  if (typeof value === 'object' && value !== null) {
+    return kindOf(value);
+  }
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length > VALUE_CHARACTERS_MAX ? `${text.slice(0, VALUE_CHARACTERS_MAX)}...` : text;
+}
+
+/** True when the field, one above it or one that belongs into it holds what is not to be repeated. */
+function isSecret(schema: Schema, names: readonly string[]): boolean {
+  let here: Schema | undefined = schema;
+  for (const name of names) {
+    if (here === undefined || here.secret) {
+      break;
+    }
+    here = here.properties?.[name] ?? here.items ?? here.additionalProperties;
+  }
+  return here !== undefined && holdsSecret(here);
+}
+
+function holdsSecret({ secret, properties = {}, items, additionalProperties }: Schema): boolean {
+  const below = [...Object.values(properties), items, additionalProperties];
+  return secret === true || below.some((schema) => schema !== undefined && holdsSecret(schema));
 }
 
 function rule(error: ErrorObject): string {
@@ -57,11 +89,10 @@ function rule(error: ErrorObject): string {
   return error.message ?? `must satisfy ${keyword}`;
 }
 
-/** `/HostConfig/PortBindings/80~1tcp/0` -> `HostConfig.PortBindings.80/tcp.0`. */
-function fieldName(pointer: string): string {
+/** `/HostConfig/PortBindings/80~1tcp/0` -> `HostConfig`, `PortBindings`, `80/tcp`, `0`. */
+function namesIn(pointer: string): string[] {
   return pointer
     .split('/')
     .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .join('.');
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 }

@@ -5,17 +5,20 @@ import type { Reply } from '../pipeline/reply.ts';
 
 /**
  * Progress of load, import, ...: one JSON object per message, each ended by `\r\n` (moby streamformatter). An error
- * before the first message rejects, so that it becomes a status; a later one is the last message.
+ * before the first message rejects, so that it becomes a status; a later one is the last message, and with `isTold` the
+ * first one as well.
  */
 export async function sendJsonLines(
   reply: Reply,
-  messages: AsyncIterable<unknown>,
+  { messages, isTold = false }: { messages: AsyncIterable<unknown>; isTold?: boolean },
   log: Logger,
 ): Promise<void> {
   const iterator = messages[Symbol.asyncIterator]();
-  let next = await iterator.next();
+  const first = iterator.next();
+  await (isTold ? Promise.allSettled([first]) : first);
   const res = reply.begin('application/json');
   try {
+    let next = await first;
     while (next.done !== true) {
       await writeOrGone(res, `${JSON.stringify(next.value)}\r\n`);
       next = await iterator.next();

@@ -52,6 +52,13 @@ import type {
   VolumeView,
 } from './system.ts';
 
+/** What the listener of metrics serves. */
+export interface MetricsPort {
+  readonly contentType: string;
+  /** All metrics as they are now. */
+  text(): Promise<string>;
+}
+
 /** A parsed `filters` parameter: key -> values, both client forms folded into one. Keys are not yet checked. */
 export type Filters = ReadonlyMap<string, readonly string[]>;
 

@@ -81,7 +81,7 @@ export interface SystemInfo {
   Labels: string[];
   ExperimentalBuild: boolean;
   ServerVersion: string;
-  Runtimes: Record<string, { path: string }>;
+  Runtimes: Record<string, { path: string; runtimeArgs?: string[] }>;
   DefaultRuntime: string;
   Swarm: {
     NodeID: string;

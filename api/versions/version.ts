@@ -5,6 +5,8 @@ export type ApiVersion = number;
 
 /** The user's document. Clients of 2016 speak it. */
 export const OLDEST: ApiVersion = 24;
+/** Clients that know no other (skopeo 1.9 of Debian 12 asks for 1.22) are served as if they asked for OLDEST. */
+const OLDEST_TAKEN: ApiVersion = 22;
 /** The shapes inside the engine. A decision, not "latest": what docker CLI 29, compose 5 and testcontainers need. */
 export const NEWEST: ApiVersion = 44;
 
@@ -13,8 +15,8 @@ export function formatVersion(version: ApiVersion): string {
 }
 
 /**
- * Splits the version off a path: `/v1.30/info` is 30 and `/info`; without one it is the newest. Throws
- * invalid_argument in the words that clients print for a version that is not served.
+ * Splits the version off a path: `/v1.30/info` is 30 and `/info`; without one it is the newest, 1.22 and 1.23 are 24.
+ * Throws invalid_argument in the words that clients print for a version that is not served.
  */
 export function splitVersion(path: string): { version: ApiVersion; path: string } {
   if (path.charCodeAt(1) !== 118 /* v */) {
@@ -32,16 +34,19 @@ export function splitVersion(path: string): { version: ApiVersion; path: string 
       `client version ${asked} is too new. Maximum supported API version is ${formatVersion(NEWEST)}`,
     );
   }
-  if (major < 1 || minor < OLDEST) {
+  if (major < 1 || minor < OLDEST_TAKEN) {
     throw invalidArgument(
       `client version ${asked} is too old. Minimum supported API version is ${formatVersion(OLDEST)}, ` +
         `please upgrade your client to a newer version`,
     );
   }
-  return { version: minor, path: rest };
+  return { version: Math.max(minor, OLDEST), path: rest };
 }
 
-/** True where something that came with `since` and left with `until` (first version without it) is there. */
-export function isServedAt(span: { since: ApiVersion; until?: ApiVersion }, version: ApiVersion): boolean {
-  return version >= span.since && (span.until === undefined || version < span.until);
+/**
+ * True unless the operation left with `until` (first version without it) or before. When it came plays no role: dockerd
+ * serves an operation under older versions too, and clients that pin an old one use it.
+ */
+export function isServedAt({ until }: { until?: ApiVersion }, version: ApiVersion): boolean {
+  return until === undefined || version < until;
 }

@@ -12,10 +12,13 @@ export type ErrorCode =
   | 'unauthorized'
   | 'forbidden'
   | 'unavailable'
+  /** Another server (registry, token service, download) refused, failed or could not be reached. */
+  | 'remote'
   | 'not_implemented'
   | 'canceled'
   | 'deadline_exceeded'
   | 'resource_exhausted'
+  | 'failed_precondition'
   | 'internal';
 
 export interface EngineErrorOptions {
@@ -82,5 +85,8 @@ export const invalidArgument = (message: string, options?: EngineErrorOptions): 
   new EngineError('invalid_argument', message, options);
 export const notImplemented = (message: string, options?: EngineErrorOptions): EngineError =>
   new EngineError('not_implemented', message, options);
+/** The world is not as the request needs it, and its sender can change that: a port is taken, a receiver is away. */
+export const failedPrecondition = (message: string, options?: EngineErrorOptions): EngineError =>
+  new EngineError('failed_precondition', message, options);
 export const internal = (message: string, options?: EngineErrorOptions): EngineError =>
   new EngineError('internal', message, options);

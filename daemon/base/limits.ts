@@ -1,10 +1,13 @@
 /**
- * Every bound of the engine, with its name and reason. Nothing is unlimited: a queue, a body, a retry or a wait that
- * has no entry here is a bug.
+ * Bounds on all that clients, images, registries, containers and the files of others could make grow, with their
+ * reasons. Nothing is unlimited: a queue, a body, a retry or a wait without a bound is a bug. Numbers that a format, a
+ * protocol or the kernel sets, and the pace of a loop, stand where they are used.
  */
 export const limits = {
   /** A registry or token server that does not begin to answer is given up. */
   registryAnswerTimeoutMs: 30_000,
+  /** A client that has heard nothing for so long is told which server is waited for. */
+  waitingToldMs: 800,
   /** A proxy that does not pass a connection on is given up; it has to look up a name and connect itself. */
   proxyConnectTimeoutMs: 30_000,
   /** Idle connections to registries kept for the requests of one pull or push. */
@@ -71,7 +74,7 @@ export const limits = {
   imageJsonDepthMax: 64,
   /** Layers written out at the same time by `save`; each blocks a thread while its client is slow. */
   layerReadersMax: 4,
-  /** A layer worker without work ends after this time and gives its memory back. */
+  /** A layer worker that has worked ends after this time without work and gives its memory back. */
   layerWorkerIdleMs: 5_000,
   /** New objects of a layer worker: they die at once, and V8 would let 48 MB of them gather in each thread. */
   layerWorkerYoungMbMax: 8,
@@ -116,16 +119,31 @@ export const limits = {
   userGroupsMax: 1024,
   /** Time SQLite waits for a lock that another program (a backup, a person) holds on the database. */
   databaseBusyMs: 5_000,
+  /**
+   * Room inside the database's files that a full disk does not take away: free pages, about 5,000 events; and its
+   * write-ahead log, which SQLite begins anew after 1,000 pages with their heads.
+   */
+  databaseReserveBytes: 2 * 1024 * 1024,
+  databaseLogBytes: 4.75 * 1024 * 1024,
   /** Events kept in SQLite; older ones are pruned. */
   eventsKeptMax: 100_000,
   /** New events after which the oldest are pruned: often enough that one pruning takes about a millisecond. */
   eventsPruneInterval: 256,
   /** Stored events read at a time for one client; between two pages the event loop gets its turn. */
   eventReplayPageRows: 256,
+  /** First and longest pause before changes that the disk refused are tried again: a failed try is a millisecond. */
+  backlogRetryMs: 100,
+  backlogRetryMaxMs: 2_000,
+  /** Events kept in memory while the disk refuses them, about 500 bytes each; past that the oldest are dropped. */
+  backlogEventsMax: 8192,
   /** Events queued for one subscriber; past that its connection is cut, never silently thinned. */
   eventSubscriberQueueMax: 8192,
   /** Bytes queued for one attached client before the engine stops reading ahead for it. */
   attachBufferBytesMax: 1024 * 1024,
+  /** Time between the end of a client's input and that of its connection, for conmon to see them one by one. */
+  attachLeaveMs: 200,
+  /** Time a wait holds its answer for attached clients that have not taken all output yet; some never read. */
+  attachDeliveryMs: 2_000,
   /** Log bytes read and rendered at a time: one step keeps the event loop for about a millisecond. */
   logChunkBytes: 256 * 1024,
   /** A log record that does not end within this is damage, not output (conmon writes at most 8 kB at a time). */
@@ -133,6 +151,14 @@ export const limits = {
   /** How often the size of a log that grows is looked at, and one that has long been quiet. */
   logCheckMs: 250,
   logCheckQuietMs: 2_000,
+  /** The shortest time between two looks, at a log that is about to outgrow its size. */
+  logCheckMinMs: 10,
+  /**
+   * A log is cut off at so many times the size at which it is rotated, or at what all its files may have together, and
+   * never below so many bytes.
+   */
+  logOverrunMax: 3,
+  logStopBytesMin: 2 * 1024 * 1024,
   /** Rotated files kept longer than asked for while a client still reads them; a slower one loses lines. */
   logReaderFilesMax: 8,
   /** Undelivered output kept on disk for a receiver that takes none; past that the oldest is dropped and counted. */
@@ -192,6 +218,8 @@ export const limits = {
   execsWaitingMax: 1024,
   /** How long exec instances can still be inspected after their container ended: clients ask for the exit code. */
   execKeptMs: 60_000,
+  /** At daemon start: how long the API waits for containers to be taken over, ended or removed before it listens. */
+  restoreWaitMs: 2_000,
   /** At daemon start: how long monitors that live are waited for to record the end of their processes. */
   exitRecordWaitMs: 10_000,
   /** A container at its memory limit is asked no more often than this for processes that were killed. */
@@ -202,6 +230,8 @@ export const limits = {
   launchTimeoutMs: 60_000,
   /** Time a created init gets to pick up its permission to run. It only has to be scheduled. */
   beginTimeoutMs: 10_000,
+  /** Time the kernel gets to put the command in init's place before a start answers all the same. */
+  commandWaitMs: 1_000,
   /** Time a monitor with clients in line gets to take another one. It only has to be scheduled. */
   attachTimeoutMs: 10_000,
   /** How often the engine looks for exits that nobody reported (a monitor that was killed, a lost notification). */
@@ -247,6 +277,41 @@ export const limits = {
   pluginUnmountRetryMs: 1_000,
   pluginUnmountRetryMaxMs: 60_000,
   pluginUnmountTriesMax: 20,
+  /** Variables within the default of a variable of a Dockerfile. */
+  dockerfileVariableDepthMax: 50,
+  /** Indexes of images within indexes. */
+  indexNestingMax: 4,
+  /** Links followed for one name of a tarball; docker save before 1.10 made chains of one. */
+  tarballLinksMax: 8,
+  /** A .dockerignore is read whole. */
+  dockerignoreBytesMax: 1024 * 1024,
+  /** Repositories of a registry that are asked for a layer before it is uploaded. */
+  pushMountsMax: 4,
+  /** Longer text is no reference to an image; refused before any pattern sees it. */
+  referenceLengthMax: 1024,
+  /** Longer headers are no challenge of a registry. */
+  challengeLengthMax: 8192,
+  /** What is kept of the complaints of xz, bzip2 and zstd. */
+  decompressorErrorBytes: 2000,
+  /** How far back the first pieces of an unterminated long line are looked for once enough lines are found. */
+  logJoinBytesMax: 1024 * 1024,
+  /** Messages kept about attributes of one layer that could not be stored. */
+  layerWarningsMax: 20,
+  /** Answers of the name server that a client on TCP does not read. */
+  dnsUnreadBytesMax: 64 * 1024,
+  /** Changes of the firewall that are heard at a time: somebody may write faster than we read. */
+  firewallMessagesMax: 1024,
+  /** Time for the metadata service of a machine, which is near or not there. */
+  awsMachineMs: 2_000,
+  /** Directories of a walk or a tar that stay open: nearly no tree is deeper, and those of a tar come in turn. */
+  openDirectoriesMax: 64,
+  /** Mounts stacked on one point that are taken off; more is somebody's loop. */
+  mountsStackedMax: 32,
+  /** Longest path that one call to the kernel takes, without its NUL (PATH_MAX of linux/limits.h). */
+  pathBytesMax: 4095,
+  /** Scrapes of metrics have no body and are few: a Prometheus, a second one, somebody who looks. */
+  metricsConnectionsMax: 64,
+  metricsRequestTimeoutMs: 10_000,
   /** Time for clients to be told good-bye at shutdown. */
   shutdownGraceMs: 1_000,
 } as const;

@@ -1,6 +1,7 @@
 import { listen } from '../../api/listen.ts';
+import { listenMetrics } from '../../api/metrics.ts';
 import type { Address, Listener } from '../../api/listen.ts';
-import type { EnginePorts } from '../../api/types/ports.ts';
+import type { EnginePorts, MetricsPort } from '../../api/types/ports.ts';
 import { createApi } from '../../api/server.ts';
 import type { HostFacts } from '../../runtime/host/facts.ts';
 import { switchOnForwarding } from '../../runtime/network/forwarding.ts';
@@ -12,6 +13,7 @@ import type { Containers } from '../containers/containers.ts';
 import { EventLog } from '../events/log.ts';
 import { Execs } from '../execs/execs.ts';
 import { DiskUsages } from '../system/disk-usage.ts';
+import { parseMetricsAddress } from './config/hosts.ts';
 import type { Config } from './config/settings.ts';
 import { readHost } from './host.ts';
 import { prepareDirectories } from './instance-directories.ts';
@@ -21,6 +23,7 @@ import {
   composeContainers,
   composeFiles,
   composeImages,
+  composeMetrics,
   composeNetwork,
   composeRuntime,
   composeSystem,
@@ -74,6 +77,8 @@ export async function compose(deps: ComposeDeps): Promise<Engine> {
 interface Domain {
   ports: EnginePorts;
   facts: HostFacts;
+  /** Undefined = not asked for. */
+  metrics: MetricsPort | undefined;
   reload(config: Config): void;
 }
 
@@ -92,6 +97,10 @@ async function serve(deps: ComposeDeps, domain: Domain, parts: Rollback): Promis
   });
   for (const address of deps.addresses) {
     listeners.push(await listen(api, address, log));
+  }
+  const metricsAddress = parseMetricsAddress(deps.config.metricsAddr);
+  if (metricsAddress !== undefined && domain.metrics !== undefined) {
+    listeners.push(await listenMetrics(domain.metrics, metricsAddress, log));
   }
 }
 
@@ -114,10 +123,10 @@ async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain
   // Images, volumes and networks ask about containers, which are made of them: answered once the registry is there.
   const late: { containers?: Containers } = {};
   const files = await composeFiles(base, parts);
-  const { archives } = files;
+  const { archives, threads } = files;
   const { images, layers } = await composeImages(
     base,
-    { parts, archives },
+    { parts, archives, threads },
     (id) => late.containers?.imageUsers(id) ?? [],
   );
   const volumes = await composeVolumes(base, {
@@ -138,7 +147,7 @@ async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain
   parts.defer('stop watching containers', () => containers.close());
   const execs = new Execs({ targets: containers, runtime, clock: systemClock, log });
   const usages = new DiskUsages({
-    layersBytes: () => images.layersBytes,
+    layersBytes: () => images.layers.bytes,
     images: () => images.list({ all: false, filters: new Map(), sharedSize: true, digests: false }),
     containersOfImage: (id) => containers.imageUsers(id).length,
     containers: () => containers.list({ all: true, limit: 0, size: true, filters: new Map() }),
@@ -151,11 +160,16 @@ async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain
     counts: () => ({ ...containers.counts(), images: images.count }),
     volumeDrivers: () => volumes.drivers(),
   });
+  const metrics = await composeMetrics(base, parts, {
+    counts: () => ({ ...containers.counts(), images: images.count }),
+    layers: () => images.layers,
+  });
   const { networks } = network;
   const builds = composeBuilds(base, { images, containers, ...files });
   const ports = { containers, execs, images, builds, networks, volumes, events, system, registries };
   return {
     facts: host.facts,
+    metrics,
     ports: ports satisfies EnginePorts,
     reload,
   };

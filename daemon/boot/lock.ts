@@ -50,13 +50,28 @@ function hold(path: string, inUse: (pid: string) => string, mode = 0o600): HeldF
     throw new EngineError('internal', `open ${path}: ${errnoOf(error) ?? 'failed'}`, { cause: error });
   }
   if (!tryLock(fd, path)) {
-    const pid = readFileSync(fd, 'utf8').trim();
+    const [pid = ''] = readFileSync(fd, 'utf8').split('\n');
     closeSync(fd);
     throw conflict(inUse(pid || 'unknown'));
   }
-  ftruncateSync(fd);
-  writeSync(fd, `${process.pid}\n`, 0);
+  notePid(fd);
   return { path, [Symbol.dispose]: () => closeSync(fd) };
+}
+
+/**
+ * Over what is there, and cut off behind it: a file made empty gives its block back, and on a full disk another takes
+ * it. The number is for people; what is held is the lock.
+ */
+function notePid(fd: number): void {
+  const text = `${process.pid}\n`;
+  try {
+    writeSync(fd, text, 0);
+    ftruncateSync(fd, text.length);
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOSPC') {
+      throw error;
+    }
+  }
 }
 
 function makePrivateDirectory(path: string): void {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { BuildPort } from '../../api/types/ports.ts';
+import type { BuildPort, MetricsPort } from '../../api/types/ports.ts';
 import { KernelMounts } from '../../runtime/mounts/runner.ts';
 import { KernelNetwork } from '../../runtime/network/kernel-network.ts';
 import { ConmonRuntime } from '../../runtime/runc/conmon-runtime.ts';
@@ -10,6 +10,7 @@ import { TarSpools } from '../../storage/archives/tar-spools.ts';
 import { RootfsDirectories } from '../../storage/layers/rootfs.ts';
 import { LayerStore } from '../../storage/layers/store.ts';
 import { LayerWorkers } from '../../storage/layers/worker-pool.ts';
+import { IdleThreads } from '../../storage/layers/worker-threads.ts';
 import { ProjectQuotas } from '../../storage/quotas/project-quotas.ts';
 import { SpoolDirectory } from '../../storage/tarballs/spool.ts';
 import { LocalVolumes } from '../../storage/volumes/local-volumes.ts';
@@ -23,6 +24,7 @@ import type { EventLog } from '../events/log.ts';
 import type { ImageUser, RegistryUse } from '../images/deps.ts';
 import { Images } from '../images/images.ts';
 import { ContainerLogs } from '../logs/container-logs.ts';
+import type { MetricsDeps } from '../metrics/metrics.ts';
 import { hostFiles } from '../networks/host-files.ts';
 import { assembleNetworks } from '../networks/assemble.ts';
 import type { NetworkParts } from '../networks/assemble.ts';
@@ -64,11 +66,11 @@ export interface Base {
 
 export async function composeImages(
   { deps: { instance, log }, database, events, live }: Base,
-  { parts, archives }: { parts: Rollback; archives: Archives },
+  { parts, archives, threads }: { parts: Rollback; archives: Archives; threads: IdleThreads },
   users: (imageId: string) => readonly ImageUser[],
 ): Promise<{ images: Images; layers: LayerStore }> {
   const { dataRoot } = instance.paths;
-  const workers = new LayerWorkers();
+  const workers = new LayerWorkers(threads);
   parts.defer('end layer threads', () => workers[Symbol.asyncDispose]());
   const removeTree = (path: string): Promise<void> => archives.removeUnreachable(path);
   const { removals } = archives;
@@ -126,8 +128,11 @@ export async function composeVolumes(
 export async function composeFiles(
   { deps: { instance } }: Base,
   parts: Rollback,
-): Promise<Pick<Neighbours, 'archives' | 'mounts' | 'tarSpools'>> {
-  const archives = new Archives();
+): Promise<Pick<Neighbours, 'archives' | 'mounts' | 'tarSpools'> & { threads: IdleThreads }> {
+  const threads = new IdleThreads();
+  // The first work of the day finds one started, like all that comes after a pause.
+  threads.rest();
+  const archives = new Archives(threads);
   parts.defer('end archive threads', () => archives[Symbol.asyncDispose]());
   const mounts = new KernelMounts({
     viewPoint: join(instance.paths.execRoot, 'view'),
@@ -135,7 +140,7 @@ export async function composeFiles(
   });
   await mounts.prepare();
   const spools = new SpoolDirectory(instance.paths.dataRoot, () => archives.removals.ended());
-  return { archives, mounts, tarSpools: new TarSpools(spools) };
+  return { archives, mounts, threads, tarSpools: new TarSpools(spools) };
 }
 
 interface Neighbours {
@@ -170,6 +175,8 @@ export function composeContainers(
   const { dataRoot } = instance.paths;
   const directories = {
     diff: (id: number) => layers.diff(id),
+    initLayer: (id: number) => layers.initLayer(id),
+    temporary: () => layers.temporary(),
     sizeBytes: (id: number) => images.layerSize(id),
   };
   return new Containers({
@@ -231,6 +238,38 @@ export function composeSystem(
   return { system, registries, reload };
 }
 
+/** What is measured, when the configuration asks for it: the library is not loaded for others. */
+export async function composeMetrics(
+  { deps: { config, instance }, host: { facts }, database, events }: Base,
+  parts: Rollback,
+  questions: Pick<MetricsDeps, 'counts' | 'layers'>,
+): Promise<MetricsPort | undefined> {
+  if (config.metricsAddr === '') {
+    return undefined;
+  }
+  const { Metrics } = await import('../metrics/metrics.ts');
+  const metrics = new Metrics({
+    ...questions,
+    engine: {
+      architecture: facts.architecture,
+      commit: readBuildStamp().commit,
+      daemon_id: engineId(database),
+      graphdriver: config.storageDriver,
+      kernel: facts.kernelVersion,
+      os: facts.operatingSystem,
+      os_type: 'linux',
+      os_version: facts.osVersion,
+      version: ENGINE_VERSION,
+    },
+    cpus: facts.cpus,
+    memoryBytes: facts.memoryBytes,
+    events: () => ({ published: events.published, listeners: events.listeners }),
+    database: instance.paths.database,
+  });
+  parts.defer('measure no more', () => metrics[Symbol.dispose]());
+  return metrics;
+}
+
 export function composeNetwork(
   { deps: { config, instance, log }, database: { meta, networks: table }, events: journal }: Base,
   parts: Rollback,
@@ -262,6 +301,7 @@ export function composeNetwork(
 export function composeRuntime(host: Host, instance: Instance, log: Logger): ConmonRuntime {
   return new ConmonRuntime({
     runcPath: host.runcPath,
+    runtimes: host.runtimes,
     conmonPath: host.conmonPath,
     execRoot: instance.paths.execRoot,
     cgroup: { layout: host.cgroupLayout, driver: host.facts.cgroup.driver, parent: host.cgroupParent },

@@ -15,6 +15,7 @@ import { holdPidfile, lockDataRoot } from './lock.ts';
 import { forgetNotifySettings, Notifier, readNotifySettings } from './notify.ts';
 import { preflight, realHost } from './preflight.ts';
 import { exportProxies } from './proxies.ts';
+import { realPath } from './real-path.ts';
 import { handleSignals } from './signals.ts';
 
 export interface RunDeps {
@@ -53,7 +54,11 @@ export async function run(deps: RunDeps): Promise<void> {
   endOnCrash(log);
   const watchLoopDelay = loopDelayWatch(process.env['BERTH_LOOP_DELAY_FILE']);
 
-  const instance = instanceOf(config);
+  const instance = instanceOf({
+    ...config,
+    dataRoot: realPath(config.dataRoot),
+    execRoot: realPath(config.execRoot),
+  });
   const starting = deps.compose({ config, instance, addresses: list, log });
   let isAskedToStop = false;
   handleSignals(
@@ -62,11 +67,13 @@ export async function run(deps: RunDeps): Promise<void> {
         isAskedToStop = true;
         notifier.stopping();
         log.info({ signal }, 'stopping; containers keep running');
-        void stop(starting, config.shutdownTimeout, log).finally(() => {
-          pidfile?.[Symbol.dispose]();
-          root[Symbol.dispose]();
-          process.exit(0);
-        });
+        void stop(starting, config.shutdownTimeout, log)
+          .finally(() => {
+            pidfile?.[Symbol.dispose]();
+            root[Symbol.dispose]();
+          })
+          .finally(() => process.exit(0))
+          .catch((error: unknown) => log.error({ err: error }, 'the data root was not given back'));
       },
       reload: async () => {
         const engine = await starting;

@@ -10,8 +10,10 @@ import { StoreRecords } from '../../storage/database/store-records.ts';
 import { RootfsDirectories } from '../../storage/layers/rootfs.ts';
 import { ProjectQuotas } from '../../storage/quotas/project-quotas.ts';
 import type { Config } from './config/settings.ts';
+import { CheckProgress } from './check-progress.ts';
 import { instanceOf, type InstancePaths } from './instance.ts';
 import { lockDataRoot } from './lock.ts';
+import { realPath } from './real-path.ts';
 
 interface CheckOptions {
   repair: boolean;
@@ -21,7 +23,8 @@ interface CheckOptions {
 
 /**
  * `berthd system check`: looks through the data root and tells what is damaged. Answers the exit code: 0 = nothing is
- * damaged (any more), 1 = something is. Throws EngineError when it cannot look: no data root, no rights, or `repair`
+ * damaged (any more), 1 = something is. What the next start sweeps by itself is told and is no damage.
+ * Throws EngineError when it cannot look: no data root, no rights, or `repair`
  * beside a daemon.
  */
 export async function systemCheck(
@@ -31,17 +34,22 @@ export async function systemCheck(
 ): Promise<number> {
   // What it makes for a moment has the modes that the daemon would give it.
   process.umask(0o022);
-  const { paths } = instanceOf(config);
+  const { paths } = instanceOf({ ...config, dataRoot: realPath(config.dataRoot) });
   using lock = takeLock(paths.dataRoot, options);
   const reports: Reported[] = [];
-  for await (const report of look(paths, options, { isInUse: lock.isInUse })) {
+  const progress = new CheckProgress(process.stderr);
+  for await (const report of look(paths, options, { isInUse: lock.isInUse, progress })) {
     reports.push(report);
     if (!options.json) {
+      progress.clear();
       write(textOf(report));
     }
   }
-  const damaged = reports.filter(({ state }) => state !== 'repaired').length;
-  const summary = { dataRoot: paths.dataRoot, besideDaemon: lock.isInUse, damaged };
+  progress.clear();
+  const remaining = reports.filter(({ state }) => state !== 'repaired');
+  const leftOver = remaining.filter(isLeftOver).length;
+  const damaged = remaining.length - leftOver;
+  const summary = { dataRoot: paths.dataRoot, besideDaemon: lock.isInUse, damaged, leftOver };
   write(
     options.json
       ? `${JSON.stringify({ ...summary, findings: reports }, undefined, 2)}\n`
@@ -53,9 +61,9 @@ export async function systemCheck(
 async function* look(
   paths: InstancePaths,
   { repair }: CheckOptions,
-  { isInUse }: { isInUse: boolean },
+  { isInUse, progress }: { isInUse: boolean; progress: CheckProgress },
 ): AsyncGenerator<Reported> {
-  const opened = openRecords(paths.database, repair);
+  const opened = openRecords(paths, repair);
   if ('problem' in opened) {
     const remedy = 'restore berth.db from a backup';
     const state = repair ? 'remains' : 'found';
@@ -65,7 +73,12 @@ async function* look(
   using records = opened.records;
   const rootfs = new RootfsDirectories({
     dataRoot: paths.dataRoot,
-    layers: { diff: (id) => store.layerDiff(id), sizeBytes: () => 0 },
+    layers: {
+      diff: (id) => store.layerDiff(id),
+      initLayer: (id) => join(store.layerDirectory(id), 'init'),
+      temporary: () => paths.temporary,
+      sizeBytes: () => 0,
+    },
     quotas: new ProjectQuotas(),
     sizes: async () => [],
     removeTree: async () => undefined,
@@ -76,22 +89,23 @@ async function* look(
     repair,
     makeRootfs: (id, layerIds) => rootfs.create(id, layerIds),
     databaseProblems: opened.problems,
+    progress: (what, share) => progress.show(what, share),
   });
 }
 
 /** The rows and what SQLite says of them; or why there is nothing to work with. */
 function openRecords(
-  path: string,
+  { database, execRoot }: InstancePaths,
   repair: boolean,
 ): { records: StoreRecords; problems: readonly string[] } | { problem: string } {
   try {
-    const records = StoreRecords.read(path, silentLogger);
+    const records = StoreRecords.read(database, { scratch: execRoot, log: silentLogger });
     const problems = records.integrityProblems();
     if (!repair) {
       return { records, problems };
     }
     records[Symbol.dispose]();
-    return { records: StoreRecords.change(path, silentLogger), problems };
+    return { records: StoreRecords.change(database, silentLogger), problems };
   } catch (error) {
     if (isEngineError(error, 'internal')) {
       return { problem: errorText(error) };
@@ -133,27 +147,38 @@ function mountedContainers(containers: string): ReadonlySet<string> {
   );
 }
 
-function textOf({ subject, problem, remedy, state, outcome }: Reported): string {
+/** The next start of a daemon sweeps it: no damage. */
+function isLeftOver({ kind }: Reported): boolean {
+  return kind === 'left-over';
+}
+
+function textOf(report: Reported): string {
+  const { subject, problem, remedy, state, outcome } = report;
   const after = {
-    found: `to repair: ${remedy}`,
+    found: isLeftOver(report) ? 'no damage: the next start of the daemon removes it' : `to repair: ${remedy}`,
     repaired: `repaired: ${outcome}`,
     remains: `not repaired: ${outcome ?? remedy}`,
   }[state];
   return `${subject}: ${problem}\n    ${after}\n`;
 }
 
-function lastLine(
-  { dataRoot, besideDaemon, damaged }: { dataRoot: string; besideDaemon: boolean; damaged: number },
-  found: number,
-): string {
+interface Summary {
+  dataRoot: string;
+  besideDaemon: boolean;
+  damaged: number;
+  leftOver: number;
+}
+
+function lastLine({ dataRoot, besideDaemon, damaged, leftOver }: Summary, found: number): string {
   const beside = besideDaemon
     ? 'A daemon works on it: what has no owner was not looked at, as it may be on its way.\n'
     : '';
+  const repaired = found - damaged - leftOver;
   const result =
-    found === 0
-      ? 'nothing is damaged'
-      : damaged === 0
+    damaged > 0
+      ? `${found} found, ${damaged} damaged`
+      : repaired > 0
         ? `${found} found, all repaired`
-        : `${found} found, ${damaged} damaged`;
+        : 'nothing is damaged';
   return `${beside}${dataRoot}: ${result}\n`;
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { AttachOptions, Conversation } from '../../api/types/ports.ts';
 import { openLog } from '../../storage/logs/reader.ts';
 import type { LogReadOptions } from '../../storage/logs/reader.ts';
@@ -8,18 +9,21 @@ import { parseDetachKeys } from '../base/stdio/detach-keys.ts';
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
 import { containerEvent } from './events.ts';
-import { refuseUnreadable } from './logs.ts';
+import { isReadBack, refuseUnreadable } from './logs.ts';
 import { containerFiles } from './paths.ts';
-import type { StdioChannel } from './ports.ts';
 import { leaveRun } from './stdio/pending-attach.ts';
-import type { AttachedRun, PendingAttach } from './stdio/pending-attach.ts';
-import { takeSeat } from './stdio/seat.ts';
+import type { PendingAttach } from './stdio/pending-attach.ts';
+import { isLive, isRestarting } from './state-facts.ts';
+import { giveUpSeat, takeSeat } from './stdio/seat.ts';
 import type { Duplex } from 'node:stream';
 
 /**
- * Connects a client to a container's stdio. Before the start it waits for it and misses nothing. The output is read
- * from the log as it grows, with `logs` from its beginning: no byte is lost or doubled between what was and what
- * comes, and a client that does not read holds up nobody.
+ * Connects a client to a container's stdio: to the run that goes on, else to the next one, of which it misses nothing.
+ * The output is read from the log as it grows, with `logs` from its beginning and at once, where it can be read back:
+ * no byte is lost or doubled between what was and what comes, and a client that does not read holds up nobody.
+ *
+ * The conversation ends with the run. The end of the client's input ends it too, as with dockerd, but where the
+ * container is to read that end (`StdinOnce`, no terminal): then the run goes on to its own.
  */
 export async function attachContainer(
   context: ContainerContext,
@@ -28,14 +32,17 @@ export async function attachContainer(
 ): Promise<Conversation> {
   const container = context.registry.find(ref);
   refuseAttach(container, ref);
-  if (options.logs) {
+  if (options.logs && !options.stream) {
     refuseUnreadable(container);
   }
   const detachKeys = parseDetachKeys(options.detachKeys);
   const seat = options.stream
-    ? await takeSeat(context, container, { stdin: options.stdin, fromBeginning: options.logs })
+    ? await takeSeat(context, container, {
+        stdin: options.stdin,
+        fromBeginning: options.logs && isReadBack(container),
+      })
     : undefined;
-  context.machine.record(containerEvent(container, 'attach'));
+  context.machine.noteEvent(containerEvent(container, 'attach'));
   const attachment = new Attachment(context, container, options, { detachKeys, seat });
   return {
     tty: container.spec.config.Tty ?? false,
@@ -48,7 +55,7 @@ function refuseAttach(container: Container, ref: string): void {
   if (container.state.status === 'paused') {
     throw conflict(`container ${ref} is paused, unpause the container before attach`);
   }
-  if (container.state.status === 'restarting') {
+  if (isRestarting(container.state)) {
     throw conflict(`container ${ref} is restarting, wait until the container is running`);
   }
 }
@@ -61,6 +68,8 @@ class Attachment {
   readonly #detachKeys: readonly number[];
   /** Undefined without `stream`. */
   readonly #seat: PendingAttach | undefined;
+  /** The container ran when the client came. */
+  readonly #joinedRunning: boolean;
   readonly #over = new AbortController();
 
   constructor(
@@ -74,6 +83,7 @@ class Attachment {
     this.#options = options;
     this.#detachKeys = client.detachKeys;
     this.#seat = client.seat;
+    this.#joinedRunning = isLive(container.state);
   }
 
   /** Never rejects: what goes wrong with one client is logged and ends its conversation. */
@@ -83,7 +93,7 @@ class Attachment {
     try {
       await this.#converse(socket, output);
     } catch (error) {
-      this.#context.log.warn({ container: this.#container.id, err: error }, 'attach ended early');
+      this.#endedEarly(error);
     } finally {
       await output.end();
       this.leave();
@@ -92,13 +102,16 @@ class Attachment {
     }
   }
 
+  readonly #endedEarly = (error: unknown): void => {
+    this.#context.log.warn({ container: this.#container.id, err: error }, 'attach ended early');
+  };
+
   /** Gives back the seat and the run. Safe to call more than once. */
   leave(): void {
     this.#over.abort();
     if (this.#seat !== undefined) {
-      this.#container.pendingAttaches.delete(this.#seat);
-      this.#seat.cancel();
-      void this.#leaveRun(this.#seat);
+      giveUpSeat(this.#container, this.#seat);
+      void this.#leaveRun(this.#seat).catch(this.#endedEarly);
     }
   }
 
@@ -110,39 +123,55 @@ class Attachment {
   }
 
   async #converse(socket: Duplex, output: ClientOutput): Promise<void> {
-    if (this.#seat === undefined) {
+    const seat = this.#seat;
+    if (seat === undefined) {
       if (this.#options.logs) {
         await this.#log(output, {});
       }
       return;
     }
-    if (!this.#seat.stdin) {
+    let input = Promise.resolve();
+    if (seat.stdin) {
+      input = this.#input(socket, seat).catch(this.#endedEarly);
+    } else {
       // Read on, so that the end of the connection is noticed.
       socket.resume();
     }
-    const run = await this.#seat.run;
-    if (run === undefined) {
+    if (this.#options.stdout || this.#options.stderr) {
+      await this.#output(seat, output);
       return;
     }
-    if (run.channel !== undefined && this.#seat.stdin) {
-      void this.#input(socket, run.channel);
+    void this.#live(seat, undefined).catch(this.#endedEarly);
+    await Promise.race([input, seat.over]);
+    if (this.#endsItsInput() && this.#joinedRunning) {
+      await seat.over;
     }
-    if (this.#container.spec.logDriver === 'none') {
-      await this.#live(run, output);
+  }
+
+  /** What the container writes, to its end. */
+  async #output(seat: PendingAttach, output: ClientOutput): Promise<void> {
+    const { id, spec } = this.#container;
+    if (spec.logDriver === 'none') {
+      await this.#live(seat, output);
       return;
     }
     // Nobody reads this channel's output; unread it would hold up the monitor.
-    void this.#live(run, undefined);
+    void this.#live(seat, undefined).catch(this.#endedEarly);
+    if (seat.logFrom !== undefined || !existsSync(containerFiles(this.#context.dataRoot, id).log)) {
+      // Nothing of before is asked for, or there is nothing.
+      await seat.run;
+    }
     await this.#log(output, {
-      ...(run.logFrom !== undefined && { from: run.logFrom }),
-      follow: { ended: run.over.done },
+      ...(seat.logFrom !== undefined && { from: seat.logFrom }),
+      follow: { ended: seat.over },
     });
   }
 
-  /** Output from the channel: to the client, or nowhere. */
-  async #live({ channel }: AttachedRun, output: ClientOutput | undefined): Promise<void> {
+  /** Output from the channel: to the client, or nowhere. Never rejects. */
+  async #live(seat: PendingAttach, output: ClientOutput | undefined): Promise<void> {
     const wanted = { stdout: this.#options.stdout, stderr: this.#options.stderr };
-    for await (const { stream, data } of channel?.output ?? []) {
+    const run = await seat.run;
+    for await (const { stream, data } of run?.channel?.output ?? []) {
       if (output !== undefined && wanted[stream] && !(await output.write(stream, data))) {
         return;
       }
@@ -171,16 +200,30 @@ class Attachment {
     return this.#container.spec.config.Tty === true || this.#options.unframed === true;
   }
 
-  async #input(socket: Duplex, channel: StdioChannel): Promise<void> {
+  /** Resolves when the client has ended its input, detached or gone. Never rejects. */
+  async #input(socket: Duplex, seat: PendingAttach): Promise<void> {
     const end = await pumpClientInput(socket, {
-      write: (data) => channel.write(data),
+      // Before the start it waits, and the client with it.
+      write: async (data) => {
+        const run = await seat.run;
+        await run?.channel?.write(data);
+      },
       ...(this.#container.spec.config.Tty && { detachKeys: this.#detachKeys }),
     });
     if (end === 'detached') {
-      this.#context.machine.record(containerEvent(this.#container, 'detach'));
+      this.#context.machine.noteEvent(containerEvent(this.#container, 'detach'));
+      this.leave();
+    } else if (end === 'end' && !this.#endsItsInput()) {
       this.leave();
     } else if (end === 'end') {
-      channel.endInput();
+      const run = await seat.run;
+      run?.channel?.endInput();
     }
+  }
+
+  /** The end of the client's input is the end of the container's (moby container/stream/attach.go: CloseStdin). */
+  #endsItsInput(): boolean {
+    const { StdinOnce, Tty } = this.#container.spec.config;
+    return StdinOnce === true && Tty !== true;
   }
 }

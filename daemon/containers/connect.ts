@@ -5,8 +5,10 @@ import { persistently } from '../base/retry.ts';
 import { Rollback } from '../base/rollback.ts';
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
+import { connectedEndpoint } from './endpoint-view.ts';
 import { endpointEvent } from './events.ts';
 import { writeIdentityFiles } from './identity-files.ts';
+import { tellLinked } from './links.ts';
 import type { SandboxRequest } from './ports.ts';
 import { sandboxRequest } from './sandbox.ts';
 import type { ContainerSpec } from './spec/container-spec.ts';
@@ -27,7 +29,8 @@ export async function connectNetwork(
   await mutex.run(container.id, async () => {
     refuseFixedNetwork(context, container);
     const network = findNetwork(context, networkRef);
-    const spec = withEndpoint(container.spec, network.name, normaliseEndpoint(endpoint));
+    const wanted = connectedEndpoint(container, network.name, normaliseEndpoint(endpoint));
+    const spec = withEndpoint(container.spec, network.name, wanted);
     const request = requestOf(container, spec);
     networks.validate(request);
     const live = liveRun(container.state)?.sandbox;
@@ -52,6 +55,7 @@ export async function connectNetwork(
     ]);
     rollback.commit();
     writeIdentityFiles(context, container, sandbox);
+    tellLinked(context, container);
   });
 }
 
@@ -96,6 +100,7 @@ export async function disconnectNetwork(
       log.error({ container: container.id, network: name, err: error }, 'an interface was left behind');
     }
     writeIdentityFiles(context, container, sandbox);
+    tellLinked(context, container);
   });
 }
 

@@ -27,6 +27,8 @@ export interface Container {
   readonly execIds: Set<string>;
   /** Clients that attached before the start. */
   readonly pendingAttaches: Set<PendingAttach>;
+  /** Clients that are attached to its run, or still owed output of the last one. */
+  readonly attached: Set<PendingAttach>;
   /** Exit of a process that ended before its start was committed. */
   earlyExit: ExitReport | undefined;
   /** Fires the next attempt of the restart policy. */
@@ -37,8 +39,10 @@ export interface Container {
   startedAtMs: number | undefined;
   /** A build still needs it, until this fires: no prune takes it. */
   keptUntil: AbortSignal | undefined;
-  /** A restart is under way: its end in between is not the end, `--rm` waits. */
-  isBeingRestarted: boolean;
+  /** A start is under way, to the moment its command runs: signals wait for that. */
+  isBeingStarted: boolean;
+  /** Restarts under way: the end in between is not the end, `--rm` waits. */
+  restarts: number;
   /** Grows with each wish that the container may end: a pause under way gives way to it. */
   endRequests: number;
   /** Start of the run that was sent SIGKILL: it is no longer paused, a frozen process would never take it. */
@@ -59,12 +63,14 @@ export function newContainer(
     ...facts,
     execIds: new Set(),
     pendingAttaches: new Set(),
+    attached: new Set(),
     earlyExit: undefined,
     restartTimer: undefined,
     startWithDaemon: undefined,
     startedAtMs: undefined,
     keptUntil: undefined,
-    isBeingRestarted: false,
+    isBeingStarted: false,
+    restarts: 0,
     pendingRelease: undefined,
     endRequests: 0,
     killedRunNano: undefined,

@@ -26,6 +26,7 @@ import type { EndpointSettings } from '../../api/types/endpoint.ts';
 import type { ContainerStats, ContainerTop } from '../../api/types/container-stats.ts';
 import { connectNetwork, disconnectNetwork } from './connect.ts';
 import { limits } from '../base/limits.ts';
+import { measured } from '../base/measured.ts';
 import { KeyedMutex } from '../base/mutex.ts';
 import { Semaphore } from '../base/semaphore.ts';
 import { Turns } from '../base/turns.ts';
@@ -33,6 +34,7 @@ import { attachContainer } from './attach.ts';
 import { commitContainer } from './commit.ts';
 import type { ContainerContext, ContainersDeps } from './context.ts';
 import { createContainer } from './create.ts';
+import type { CreateOptions } from './create.ts';
 import { execTarget } from './exec-target.ts';
 import type { ContainerExecTarget } from './exec-target.ts';
 import { HealthMonitors } from './health/monitors.ts';
@@ -56,7 +58,7 @@ import { renameContainer } from './rename.ts';
 import { resizeContainer } from './resize.ts';
 import { restartContainer } from './restart.ts';
 import { cancelRestart } from './restart-timer.ts';
-import { restoreContainers } from './restore.ts';
+import { restoreContainers, whenRestored } from './restore.ts';
 import { startContainer } from './start.ts';
 import { containerSampler, containerStats, containerStatsStream } from './stats.ts';
 import { stopContainer } from './stop.ts';
@@ -70,7 +72,7 @@ import { waitContainer } from './wait.ts';
 import { Waiters } from './waiters.ts';
 
 /**
- * All containers of this daemon. One file per verb does the work; this class is their lifetime.
+ * All containers of this daemon. The verbs do the work, in files named after them; this class is their lifetime.
  *
  *   const containers = new Containers(deps);
  *   await containers.restore();      // before the first client
@@ -90,6 +92,7 @@ export class Containers implements ContainerPort {
       ...deps,
       registry,
       waiters,
+      restoring: new Map(),
       machine: new Machine({
         journal: deps.journal,
         containers: deps.table,
@@ -108,8 +111,7 @@ export class Containers implements ContainerPort {
 
   /** Takes over, settles and sweeps what the last daemon left. Call it once, with volumes and images ready. */
   async restore(): Promise<void> {
-    this.#exits = await restoreContainers(this.#context);
-    this.#health.resume(this.#context.registry.all());
+    this.#exits = await restoreContainers(this.#context, (container) => this.#health.resume([container]));
   }
 
   /** Stops listening and counting; touches no container. */
@@ -127,13 +129,13 @@ export class Containers implements ContainerPort {
   create(
     name: string | undefined,
     body: ContainerCreateRequest,
-    options: { platform?: string; signal: AbortSignal; keepUntil?: AbortSignal },
+    options: CreateOptions,
   ): Promise<ContainerCreateResponse> {
-    return createContainer(this.#context, name, body, options);
+    return measured('container', 'create', () => createContainer(this.#context, name, body, options));
   }
 
   inspect(ref: string, options: { size: boolean }): Promise<ContainerInspect> {
-    return inspectContainer(this.#context, ref, options);
+    return this.#restored(ref, () => inspectContainer(this.#context, ref, options));
   }
 
   list(options: ListContainersOptions): Promise<ContainerSummary[]> {
@@ -141,58 +143,64 @@ export class Containers implements ContainerPort {
   }
 
   start(ref: string, options: { detachKeys?: string }): Promise<void> {
-    return startContainer(this.#context, ref, options);
+    return this.#restored(ref, () => startContainer(this.#context, ref, options));
   }
 
   stop(ref: string, options: StopOptions): Promise<void> {
-    return stopContainer(this.#context, ref, options);
+    return this.#restored(ref, () =>
+      measured('container', 'stop', () => stopContainer(this.#context, ref, options)),
+    );
   }
 
   restart(ref: string, options: StopOptions): Promise<void> {
-    return restartContainer(this.#context, ref, options);
+    return this.#restored(ref, () =>
+      measured('container', 'restart', () => restartContainer(this.#context, ref, options)),
+    );
   }
 
   kill(ref: string, options: { signal?: string }): Promise<void> {
-    return killContainer(this.#context, ref, options);
+    return this.#restored(ref, () =>
+      measured('container', 'kill', () => killContainer(this.#context, ref, options)),
+    );
   }
 
   wait(
     ref: string,
     options: { condition: WaitCondition; signal: AbortSignal },
   ): Promise<{ done: Promise<WaitResponse> }> {
-    return waitContainer(this.#context, ref, options);
+    return this.#restored(ref, () => waitContainer(this.#context, ref, options));
   }
 
   update(ref: string, body: ContainerUpdateRequest): Promise<ContainerUpdateResponse> {
-    return updateContainer(this.#context, ref, body);
+    return this.#restored(ref, () => updateContainer(this.#context, ref, body));
   }
 
   top(ref: string, psArguments: string): Promise<ContainerTop> {
-    return topContainer(this.#context, ref, psArguments);
+    return this.#restored(ref, () => topContainer(this.#context, ref, psArguments));
   }
 
   stats(ref: string, options: { oneShot: boolean; signal: AbortSignal }): Promise<ContainerStats> {
-    return containerStats(this.#context, ref, options);
+    return this.#restored(ref, () => containerStats(this.#context, ref, options));
   }
 
   statsStream(ref: string, options: { signal: AbortSignal }): AsyncIterable<ContainerStats> {
-    return containerStatsStream(this.#context, ref, options);
+    return this.#statsWhenRestored(ref, options);
   }
 
   pause(ref: string): Promise<void> {
-    return pauseContainer(this.#context, ref);
+    return this.#restored(ref, () => pauseContainer(this.#context, ref));
   }
 
   unpause(ref: string): Promise<void> {
-    return unpauseContainer(this.#context, ref);
+    return this.#restored(ref, () => unpauseContainer(this.#context, ref));
   }
 
   rename(ref: string, newName: string): Promise<void> {
-    return renameContainer(this.#context, ref, newName);
+    return this.#restored(ref, () => renameContainer(this.#context, ref, newName));
   }
 
   remove(ref: string, options: RemoveOptions & { link: boolean }): Promise<void> {
-    return removeContainer(this.#context, ref, options);
+    return this.#restored(ref, () => removeContainer(this.#context, ref, options));
   }
 
   prune(filters: Filters): Promise<ContainerPruneReport> {
@@ -200,47 +208,62 @@ export class Containers implements ContainerPort {
   }
 
   connectNetwork(networkRef: string, ref: string, endpoint: EndpointSettings): Promise<void> {
-    return connectNetwork(this.#context, networkRef, ref, endpoint);
+    return this.#restored(ref, () => connectNetwork(this.#context, networkRef, ref, endpoint));
   }
 
   disconnectNetwork(networkRef: string, ref: string, options: { force: boolean }): Promise<void> {
-    return disconnectNetwork(this.#context, networkRef, ref, options);
+    return this.#restored(ref, () => disconnectNetwork(this.#context, networkRef, ref, options));
   }
 
   resize(ref: string, size: { height: number; width: number }): Promise<void> {
-    return resizeContainer(this.#context, ref, size);
+    return this.#restored(ref, () => resizeContainer(this.#context, ref, size));
   }
 
   logs(ref: string, options: LogsOptions): Promise<ByteStream> {
-    return containerLogs(this.#context, ref, options);
+    return this.#restored(ref, () => containerLogs(this.#context, ref, options));
   }
 
   attach(ref: string, options: AttachOptions): Promise<Conversation> {
-    return attachContainer(this.#context, ref, options);
+    return this.#restored(ref, () => attachContainer(this.#context, ref, options));
   }
 
   statPath(ref: string, path: string): Promise<PathStat> {
-    return statContainerPath(this.#context, ref, path);
+    return this.#restored(ref, () => statContainerPath(this.#context, ref, path));
   }
 
   getArchive(ref: string, path: string): Promise<{ stat: PathStat; tar: Readable }> {
-    return getContainerArchive(this.#context, ref, path);
+    return this.#restored(ref, () => getContainerArchive(this.#context, ref, path));
   }
 
   putArchive(ref: string, path: string, body: Readable, options: PutArchiveOptions): Promise<void> {
-    return putContainerArchive(this.#context, ref, path, body, options);
+    return this.#restored(ref, () => putContainerArchive(this.#context, ref, path, body, options));
   }
 
   export(ref: string): Promise<Readable> {
-    return exportContainer(this.#context, ref);
+    return this.#restored(ref, () => exportContainer(this.#context, ref));
   }
 
   changes(ref: string): Promise<ContainerChange[]> {
-    return containerChanges(this.#context, ref);
+    return this.#restored(ref, () =>
+      measured('container', 'changes', () => containerChanges(this.#context, ref)),
+    );
   }
 
   commit(ref: string, request: CommitContainerRequest): Promise<{ Id: string }> {
-    return commitContainer(this.#context, ref, request);
+    return this.#restored(ref, () =>
+      measured('container', 'commit', () => commitContainer(this.#context, ref, request)),
+    );
+  }
+
+  /** What the last daemon left of a container is settled before a verb meets it. */
+  async #restored<T>(ref: string, verb: () => Promise<T>): Promise<T> {
+    await whenRestored(this.#context, ref);
+    return await verb();
+  }
+
+  async *#statsWhenRestored(ref: string, options: { signal: AbortSignal }): AsyncIterable<ContainerStats> {
+    await whenRestored(this.#context, ref);
+    yield* containerStatsStream(this.#context, ref, options);
   }
 
   // ---------------------------------------------------------------------------------------------- neighbours
@@ -248,6 +271,11 @@ export class Containers implements ContainerPort {
   /** What a container changed of its image's files, as the tar of a layer. */
   layerOf(ref: string, signal: AbortSignal): Promise<Snapshot> {
     return snapshot(this.#context, this.#context.registry.find(ref), signal);
+  }
+
+  /** See ExecTargets. */
+  whenRestored(ref: string): Promise<void> {
+    return whenRestored(this.#context, ref);
   }
 
   /** A running container as exec needs it. Throws conflict with dockerd's texts when it does not run. */

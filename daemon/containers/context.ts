@@ -67,6 +67,8 @@ export interface ContainerContext extends ContainersDeps {
   registry: Registry;
   machine: Machine;
   waiters: Waiters;
+  /** By id: what the last daemon left of a container is still being settled; verbs wait for it, but for `list`. */
+  restoring: Map<string, Promise<void>>;
   mutex: KeyedMutex;
   /** Bounds how many starts run at a time. */
   starts: Semaphore;

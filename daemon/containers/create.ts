@@ -7,6 +7,8 @@ import { Rollback } from '../base/rollback.ts';
 import { newContainer } from './container.ts';
 import type { ContainerContext } from './context.ts';
 import { containerEvent } from './events.ts';
+import { ensureInitLayer } from './files/init-layer.ts';
+import { lacksWorkingDirectory, makeWorkingDirectory } from './files/working-directory.ts';
 import { checkName, generateName } from './names.ts';
 import type { ResolvedImage } from './ports.ts';
 import { sandboxRequest } from './sandbox.ts';
@@ -19,12 +21,20 @@ import { refuseOtherPlatform } from './spec/platform.ts';
 import { makeVolumes } from './volumes.ts';
 import { fillDonatedVolumes, refuseGoneDonors, volumeDonors } from './volumes-from.ts';
 
+export interface CreateOptions {
+  platform?: string;
+  signal: AbortSignal;
+  /** Until this fires no prune takes the container. */
+  keepUntil?: AbortSignal;
+  ofBuild?: ContainerSpec['ofBuild'];
+}
+
 /** Makes a container that can be started. Throws not_found for its image, conflict for its name. */
 export async function createContainer(
   context: ContainerContext,
   name: string | undefined,
   request: ContainerCreateRequest,
-  options: { platform?: string; signal: AbortSignal; keepUntil?: AbortSignal },
+  options: CreateOptions,
 ): Promise<ContainerCreateResponse> {
   const { machine, registry, rootfs, images, clock, log } = context;
   if (!request.Image) {
@@ -49,8 +59,10 @@ export async function createContainer(
 
   failpoint('containers.create.rootfs');
   rollback.defer('remove directory', () => rootfs.remove(id));
+  await ensureInitLayer(context, image.layerIds);
   await rootfs.create(id, image.layerIds);
   await limitStorage(rootfs, id, spec.hostConfig);
+  const lacksDirectory = await lacksWorkingDirectory(context, { id, layerIds: image.layerIds, spec });
   await fillDonatedVolumes(context, donors);
   failpoint('containers.create.volumes');
   const storeVolumes = await makeVolumes(context, spec, rollback);
@@ -62,13 +74,16 @@ export async function createContainer(
     imageId: image.id,
     layerIds: image.layerIds,
     createdNano: clock.nowNano(),
-    spec,
+    spec: { ...spec, ...(options.ofBuild && { ofBuild: options.ofBuild }) },
     state: { status: 'created', exitCode: 0, error: '' },
   });
   container.keptUntil = options.keepUntil;
   refuseGoneDonors(context, donors);
   machine.create(container, [containerEvent(container, 'create')], storeVolumes);
   rollback.commit();
+  if (lacksDirectory) {
+    await makeWorkingDirectory(context, container);
+  }
   return { Id: id, Warnings: warnings };
 }
 

@@ -3,10 +3,10 @@ import type { EndpointSettings } from '../../api/types/endpoint.ts';
 import type { PortMap } from '../../api/types/host-config.ts';
 import { shortId } from '../base/ids.ts';
 import type { Container } from './container.ts';
-import { liveRun } from './state-facts.ts';
+import { lastRun, liveRun } from './state-facts.ts';
 
 /** Networks without names. */
-const BUILT_IN: ReadonlySet<string> = new Set(['bridge', 'host', 'none']);
+const BUILT_IN_NETWORKS: ReadonlySet<string> = new Set(['bridge', 'host', 'none']);
 
 /** An endpoint with every field the API promises, empty where the container is not running. */
 export type EndpointView = Required<Omit<EndpointSettings, 'DNSNames' | 'GwPriority'>> &
@@ -24,10 +24,31 @@ export function endpointViews(container: Container): Record<string, EndpointView
   );
 }
 
-/** Up to API 1.44 in networks of users with the short id: clients look whether it is there (docker-compose 1). */
-function shownAliases({ id }: Container, network: string, { Aliases }: EndpointSettings): string[] | null {
+/** An endpoint that `connect` adds: in networks of users the short id is an alias, also before the first start. */
+export function connectedEndpoint(
+  { id }: Container,
+  network: string,
+  endpoint: EndpointSettings,
+): EndpointSettings {
+  return BUILT_IN_NETWORKS.has(network)
+    ? endpoint
+    : { ...endpoint, Aliases: [...new Set([...(endpoint.Aliases ?? []), shortId(id)])] };
+}
+
+/**
+ * Up to API 1.44 in networks of users with the short id from the first start on, or from a connect before it:
+ * docker-compose 1 connects anew, with links and without aliases if need be, where it is missing.
+ */
+function shownAliases(
+  { id, state }: Container,
+  network: string,
+  { Aliases }: EndpointSettings,
+): string[] | null {
   const names = Aliases ?? [];
-  return BUILT_IN.has(network) || names.includes(shortId(id)) ? (Aliases ?? null) : [...names, shortId(id)];
+  const hasRun = lastRun(state).startedAtNano !== null;
+  return !hasRun || BUILT_IN_NETWORKS.has(network) || names.includes(shortId(id))
+    ? (Aliases ?? null)
+    : [...names, shortId(id)];
 }
 
 function endpointView(endpoint: EndpointSettings): EndpointView {

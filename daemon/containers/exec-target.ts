@@ -19,11 +19,14 @@ export interface ContainerExecTarget {
   launching(): Disposable;
   /** Resolves when the run that goes on now is over. Ask once per container: each call is remembered until then. */
   whenEnded(): Promise<unknown>;
+  /** Resolves when the container is removed. Ask once per run. */
+  whenRemoved(): Promise<unknown>;
   /** The process of a request, in the container's sandbox. Throws invalid_argument. */
   process(request: ExecCreateRequest): OciProcess;
   /** An event of the container. */
   event(action: string, attributes: Record<string, string>): EventDraft;
-  record(event: EventDraft): void;
+  /** Never throws. */
+  note(event: EventDraft): void;
   /** Exec instances that inspect lists. */
   readonly execIds: Set<string>;
 }
@@ -47,9 +50,10 @@ export function execTarget(context: ContainerContext, ref: string): ContainerExe
       return container.launchGate.enter() ?? refusePaused(container);
     },
     whenEnded: () => context.waiters.wait(container.id, container.state, 'run-over').done,
+    whenRemoved: () => context.waiters.wait(container.id, container.state, 'removed').done,
     process: (request) => makeExecProcess(context, container, request),
     event: (action, attributes) => containerEvent(container, action, attributes),
-    record: (event) => context.machine.record(event),
+    note: (event) => context.machine.noteEvent(event),
     execIds: container.execIds,
   };
 }
@@ -58,7 +62,7 @@ function refusePaused({ id }: Pick<Container, 'id'>): never {
   throw conflict(`Container ${id} is paused, unpause the container before exec`);
 }
 
-function refuse({ id, state }: Container): void {
+function refuse({ id, state }: Pick<Container, 'id' | 'state'>): void {
   switch (state.status) {
     case 'running':
       return;
@@ -66,8 +70,9 @@ function refuse({ id, state }: Container): void {
       return refusePaused({ id });
     case 'restarting':
       throw conflict(`Container ${id} is restarting, wait until the container is running`);
-    case 'created':
     case 'starting':
+      return refuse({ id, state: state.from });
+    case 'created':
     case 'exited':
     case 'removing':
     case 'dead':

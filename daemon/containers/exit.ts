@@ -47,8 +47,7 @@ export function settleExit(
   live: RunningState | PausedState,
   report: ExitReport,
 ): void {
-  const drafts = exitEvents(context, container, live, report);
-  const failed = context.machine.applyFact(
+  context.machine.note(
     container,
     {
       type: 'exit',
@@ -57,13 +56,11 @@ export function settleExit(
       finishedAtNano: report.finishedAtNano,
       restart: decideRestart(context, container, live, report),
     },
-    drafts,
+    exitEvents(context, container, live, report),
+    { stored: () => forgetRecord(context, container) },
   );
   context.logs.ended(loggedRun(context, container));
-  container.pendingRelease = async () => {
-    await forgetRecord(context, container, failed === undefined ? undefined : drafts);
-    await releaseContainer(context, container, live.sandbox);
-  };
+  container.pendingRelease = () => releaseContainer(context, container, live.sandbox);
   // Whoever waits for the mutex already comes before this, and releases first if it needs to.
   void context.mutex
     .run(container.id, () => releaseEnded(container))
@@ -72,27 +69,14 @@ export function settleExit(
     });
 }
 
-/**
- * Removes the exit record, which the database makes needless. An end that it did not take (`unstored`: its events) is
- * stored first; if it cannot be, the record stays for the next start of the daemon.
- */
-async function forgetRecord(
-  context: ContainerContext,
-  container: Container,
-  unstored: readonly EventDraft[] | undefined,
-): Promise<void> {
-  const { clock, log, machine, runtime } = context;
-  try {
-    if (unstored !== undefined) {
-      await persistently(clock, () => machine.storeAgain(container, unstored));
-    }
-    await persistently(clock, () => {
-      failpoint('containers.exit.forget');
-      runtime.forgetExit(container.id);
-    });
-  } catch (error) {
-    log.error({ container: container.id, err: error }, 'exit could not be stored');
-  }
+/** Removes the exit record: the database has made it needless. */
+function forgetRecord({ clock, log, runtime }: ContainerContext, { id }: Container): void {
+  void persistently(clock, () => {
+    failpoint('containers.exit.forget');
+    runtime.forgetExit(id);
+  }).catch((error: unknown) => {
+    log.error({ container: id, err: error }, 'the record of an exit stays');
+  });
 }
 
 function decideRestart(
@@ -144,25 +128,23 @@ function exitEvents(
 /** What follows an exit once its resources are back. Call it in the same tick: whoever comes later waits behind it. */
 function afterExit(context: ContainerContext, container: Container): void {
   scheduleRestart(context, container);
-  void removeIfAutomatic(context, container);
+  void removeIfAutomatic(context, container).catch((error: unknown) => {
+    context.log.error({ container: container.id, err: error }, 'automatic removal failed');
+  });
 }
 
-/** Removes a `--rm` container that has ended. Never rejects. */
+/** Removes a `--rm` container that has ended. */
 export async function removeIfAutomatic(context: ContainerContext, container: Container): Promise<void> {
-  if (!container.spec.hostConfig.AutoRemove || container.isBeingRestarted) {
+  if (!container.spec.hostConfig.AutoRemove || container.restarts > 0) {
     return;
   }
-  try {
-    await persistently(context.clock, () =>
-      context.mutex.run(container.id, async () => {
-        const { status } = container.state;
-        // `dead` after an attempt that failed half-way.
-        if (context.registry.get(container.id) === container && (status === 'exited' || status === 'dead')) {
-          await removeLocked(context, container, { volumes: true, force: false });
-        }
-      }),
-    );
-  } catch (error) {
-    context.log.error({ container: container.id, err: error }, 'automatic removal failed');
-  }
+  await persistently(context.clock, () =>
+    context.mutex.run(container.id, async () => {
+      const { status } = container.state;
+      // `dead` after an attempt that failed half-way.
+      if (context.registry.get(container.id) === container && (status === 'exited' || status === 'dead')) {
+        await removeLocked(context, container, { volumes: true, force: false });
+      }
+    }),
+  );
 }

@@ -2,13 +2,13 @@ import type { ContainerInspect, HealthView, NetworkSettingsView } from '../../ap
 import { formatNano, ZERO_TIME } from '../base/clock.ts';
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
+import { networkOwnerId } from './donor.ts';
 import { endpointViews, portMap } from './endpoint-view.ts';
 import type { Health } from './health/judge.ts';
 import { shownLinks } from './links.ts';
 import { containerFiles } from './paths.ts';
-import { containerOfMode } from './spec/namespaces.ts';
 import type { ContainerState } from './state.ts';
-import { countsAsRunning, lastRun, liveRun, shownStatus } from './state-facts.ts';
+import { countsAsRunning, isRestarting, lastRun, liveRun, shownStatus } from './state-facts.ts';
 import { mountPoints } from './volumes.ts';
 
 /** Everything about a container, from memory; only `size` looks at the disk. */
@@ -42,7 +42,7 @@ export async function inspectContainer(
 function render(context: ContainerContext, container: Container): ContainerInspect {
   const { id, name, imageId, layerIds, createdNano, spec, state } = container;
   const { dataRoot, rootfs, storageDriver } = context;
-  const files = containerFiles(dataRoot, containerOfMode(spec.hostConfig.NetworkMode) ?? id);
+  const files = containerFiles(dataRoot, networkOwnerId(context, container));
   const layout = rootfs.layout(id, layerIds);
   const hasRun = lastRun(state).startedAtNano !== null;
   return {
@@ -88,7 +88,7 @@ function stateView(state: ContainerState): ContainerInspect['State'] {
     Status: shownStatus(state),
     Running: countsAsRunning(state),
     Paused: state.status === 'paused',
-    Restarting: state.status === 'restarting',
+    Restarting: isRestarting(state),
     OOMKilled: oomKilled,
     Dead: state.status === 'dead',
     Pid: liveRun(state)?.process.pid ?? 0,

@@ -21,7 +21,7 @@ export async function killContainer(
   const asksForEnd = signal === SIGKILL || signal === container.spec.stopSignal;
   if (container.state.status === 'restarting' && asksForEnd) {
     cancelRestart(container);
-    context.machine.apply(container, { type: 'stop' }, [killEvent(container, signal)]);
+    context.machine.note(container, { type: 'stop' }, [killEvent(container, signal)]);
     return;
   }
   if (!isLive(container.state)) {
@@ -32,7 +32,7 @@ export async function killContainer(
   } else if (asksForEnd) {
     requestEnd(context, container, signal);
   } else {
-    context.machine.record(killEvent(container, signal));
+    context.machine.noteEvent(killEvent(container, signal));
     context.runtime.signal(container.state.process, signal);
   }
 }

@@ -29,11 +29,21 @@ function liveLinks({ registry }: ContainerContext, { spec }: Container): LiveLin
   });
 }
 
+/** Whether it is, or at its next start will be, in the default bridge, where links are. */
+function isInDefaultBridge({ spec, state }: Container): boolean {
+  const endpoints = liveRun(state)?.sandbox.endpoints ?? spec.networking;
+  return spec.config.NetworkDisabled !== true && Object.hasOwn(endpoints, 'bridge');
+}
+
+/** Those that are in force: of a container that is in the default bridge itself. */
+function linksInForce(context: ContainerContext, container: Container): LiveLink[] {
+  return isInDefaultBridge(container) ? liveLinks(context, container) : [];
+}
+
 /** Throws conflict with dockerd's text when a linked container does not run in the default bridge. */
 export function refuseDeadLinks(context: ContainerContext, container: Container): void {
-  for (const { target, alias, address } of liveLinks(context, container)) {
-    const { NetworkMode } = target.spec.hostConfig;
-    if (!['default', 'bridge'].includes(NetworkMode) || target.spec.config.NetworkDisabled) {
+  for (const { target, alias, address } of linksInForce(context, container)) {
+    if (!isInDefaultBridge(target)) {
       throw conflict(`Cannot link to /${target.name}, as it does not belong to the default network`);
     }
     if (address === undefined) {
@@ -46,7 +56,7 @@ export function refuseDeadLinks(context: ContainerContext, container: Container)
 
 /** The variables of all links to containers that run. */
 export function linkVariables(context: ContainerContext, container: Container): string[] {
-  return liveLinks(context, container).flatMap(({ target, alias, address }) =>
+  return linksInForce(context, container).flatMap(({ target, alias, address }) =>
     address === undefined
       ? []
       : linkEnvironment({
@@ -60,7 +70,8 @@ export function linkVariables(context: ContainerContext, container: Container): 
 
 /** The container's /etc/hosts: that of its network, and a line for each link to a container that runs. */
 export function hostsWithLinks(context: ContainerContext, container: Container, sandbox: Sandbox): string {
-  const lines = liveLinks(context, container).flatMap(({ target, alias, address }) => {
+  const links = Object.hasOwn(sandbox.endpoints, 'bridge') ? liveLinks(context, container) : [];
+  const lines = links.flatMap(({ target, alias, address }) => {
     const names = new Set([alias, target.spec.config.Hostname ?? '', target.name]);
     return address === undefined ? [] : [`${address}\t${[...names].join(' ')}\n`];
   });
@@ -85,7 +96,10 @@ export function rewriteLinkedHosts(context: ContainerContext, container: Contain
   }
 }
 
-/** After a start: the new address goes to those that are linked to it, and theirs, if they came meanwhile, to it. */
+/**
+ * After a start, or a change of networks: the new address goes to those that are linked to it, and theirs, if they came
+ * meanwhile, to it.
+ */
 export function tellLinked(context: ContainerContext, container: Container): void {
   rewriteLinkedHosts(context, container);
   for (const parent of context.registry.linkedTo(container.id)) {

@@ -3,7 +3,6 @@ import { invalidArgument } from '../base/errors.ts';
 import { textMatcher } from '../base/text-matcher.ts';
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
-import { isEngineError } from '../base/errors.ts';
 import { portMatcher } from './port-filter.ts';
 import { lastRun, liveRun, shownStatus } from './state-facts.ts';
 
@@ -118,17 +117,8 @@ export function labelTest(values: readonly string[]): Test {
 }
 
 function ancestorTest(values: readonly string[], { images }: ContainerContext): Test {
-  const ids = new Set(values);
-  for (const ref of values) {
-    try {
-      ids.add(images.resolve(ref).id);
-    } catch (error) {
-      // An image that is gone may still be the ancestor by its id; one that never was matches nothing.
-      if (!isEngineError(error)) {
-        throw error;
-      }
-    }
-  }
+  // An image that is gone may still be the ancestor by its id; one that never was matches nothing.
+  const ids = new Set(values.flatMap((ref) => [ref, ...images.descendants(ref)]));
   return ({ imageId }) => ids.has(imageId);
 }
 

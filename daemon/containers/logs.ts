@@ -51,9 +51,14 @@ function refuseLogs(container: Container, options: LogsOptions): void {
 
 /** What the driver keeps elsewhere, or nowhere, cannot be shown. */
 export function refuseUnreadable(container: Container): void {
-  if (!isReadable(container.spec.logDriver, container.spec.hostConfig.LogConfig.Config)) {
+  if (!isReadBack(container)) {
     throw notImplemented('configured logging driver does not support reading');
   }
+}
+
+/** What the container wrote can be read here. */
+export function isReadBack({ spec }: Container): boolean {
+  return isReadable(spec.logDriver, spec.hostConfig.LogConfig.Config);
 }
 
 function detailsOf(context: ContainerContext, container: Container): string {

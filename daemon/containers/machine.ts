@@ -13,16 +13,23 @@ import { isLive } from './state-facts.ts';
 import { encodeState } from './state-codec.ts';
 import type { Waiters } from './waiters.ts';
 
-/** Events that have happened whether or not they can be stored. */
+/** What may be refused: nobody knows of it before the database has it. */
+type CommitType = 'start' | 'started' | 'pause' | 'commit_pause';
+
+/** What has happened, or must happen, whether or not it can be stored. */
 type FactType =
   | 'exit'
   | 'start_failed'
+  | 'stop'
+  | 'remove'
   | 'remove_failed'
   | 'pause'
   | 'unpause'
   | 'commit_pause'
   | 'oom'
   | 'probed';
+
+type EventOf<T extends ContainerEvent['type']> = Extract<ContainerEvent, { type: T }>;
 
 export interface MachineDeps {
   journal: Journal;
@@ -35,11 +42,12 @@ export interface MachineDeps {
 
 /**
  * The only writer of containers. Each method is one synchronous step: decide, one transaction with row and events,
- * memory, waiters. Events are published by the journal after its commit.
+ * memory, waiters. `commit...`, `create`, `rename` and the like may be refused by the disk; `note...` and `forget` tell
+ * of facts and are not (see `Journal`).
  *
  * INVARIANTS
  * - Nothing interleaves inside a method: there is no await in this file.
- * - Memory never runs ahead of the database, but for `starting` (never stored) and for facts that the disk refused.
+ * - Memory never runs ahead of the database, but for `starting` (never stored) and for facts that the disk refuses.
  */
 export class Machine {
   readonly #deps: MachineDeps;
@@ -76,48 +84,57 @@ export class Machine {
   }
 
   /**
-   * Applies what happened, with the events that tell of it. Throws the refusal of `transition` as EngineError, and
-   * whatever the database throws; memory is unchanged then.
+   * A change that may be refused, with the events that tell of it. Throws the refusal of `transition` as EngineError,
+   * and whatever the database throws; memory is unchanged then.
    */
-  apply(
+  commit(
     container: Container,
-    event: ContainerEvent,
+    event: EventOf<CommitType>,
     drafts: readonly EventDraft[] = [],
-    options: { durable: boolean } = { durable: false },
   ): ContainerState {
     const to = this.#decide(container, event);
     if (to.status !== 'starting') {
-      this.#commit(container, to, drafts, options);
+      this.#deps.journal.commit((emit) => {
+        this.#deps.containers.setState(container.id, encodeState(to));
+        drafts.forEach((draft) => emit(draft));
+      });
     }
     this.#settle(container, to, event);
     return to;
   }
 
   /**
-   * As `apply`, for what has happened whether or not the disk takes it (an exit, a failed start): memory follows in any
-   * case. Returns the error of a refused commit; the next start of the daemon, or the next commit, brings the row up to
-   * date.
+   * A fact: memory follows in any case, the database as soon as the disk takes it. Throws only the refusal of
+   * `transition`. `stored` is told when the database has it, in this call or later.
    */
-  applyFact(
+  note(
     container: Container,
-    event: Extract<ContainerEvent, { type: FactType }>,
+    event: EventOf<FactType>,
     drafts: readonly EventDraft[] = [],
-  ): { failure: unknown } | undefined {
+    options: { durable?: boolean; stored?: () => void } = {},
+  ): void {
     const to = this.#decide(container, event);
-    let failed: { failure: unknown } | undefined;
-    try {
-      failpoint('containers.fact.commit');
-      this.#commit(container, to, drafts, { durable: false });
-    } catch (failure) {
-      failed = { failure };
-    }
+    // Before the journal, which writes the row as it is by then; nothing else runs in between.
+    container.state = to;
+    this.#deps.journal.note(drafts, {
+      key: rowKey(container),
+      write: () => {
+        failpoint('containers.fact.write');
+        this.#deps.containers.setState(container.id, encodeState(storable(container.state)));
+      },
+      ...options,
+    });
     this.#settle(container, to, event);
-    return failed;
   }
 
-  /** Another attempt at what `applyFact` could not store: the state as it is by now, and the events it told of. */
-  storeAgain(container: Container, drafts: readonly EventDraft[]): void {
-    this.#commit(container, container.state, drafts, { durable: false });
+  /** An event that changes nothing: attach, resize, exec_start, ... Never throws. */
+  noteEvent(draft: EventDraft): void {
+    this.#deps.journal.note([draft]);
+  }
+
+  /** Stores the facts that wait. Throws what the database throws while the disk refuses them. */
+  settleFacts(): void {
+    this.#deps.journal.settle();
   }
 
   rename(container: Container, name: string): void {
@@ -179,24 +196,28 @@ export class Machine {
     this.#forgetViews(container);
   }
 
-  /** Deletes the row. Not durable by itself: a power cut brings back `removing`, which the next start finishes. */
-  forget(container: Container, drafts: readonly EventDraft[]): void {
+  /**
+   * Its files are gone, so it is gone: a fact. `first` is done before the row is deleted, and again each time that is
+   * tried; while it throws the row stays. Not durable: a power cut brings back `removing`, which the next start
+   * finishes.
+   */
+  forget(
+    container: Container,
+    drafts: readonly EventDraft[],
+    { first, stored }: { first?: () => void; stored?: () => void },
+  ): void {
     const { journal, containers, registry, waiters } = this.#deps;
-    failpoint('containers.remove.forget');
-    journal.commit(
-      (emit) => {
-        containers.remove(container.id);
-        drafts.forEach((draft) => emit(draft));
-      },
-      { durable: false },
-    );
     registry.delete(container);
+    journal.note(drafts, {
+      key: rowKey(container),
+      write: () => {
+        failpoint('containers.remove.forget');
+        first?.();
+        containers.remove(container.id);
+      },
+      ...(stored && { stored }),
+    });
     waiters.removed(container.id, container.state);
-  }
-
-  /** An event that changes nothing: attach, resize, exec_start, ... */
-  record(draft: EventDraft): void {
-    this.#deps.journal.commit((emit) => emit(draft), { durable: false });
   }
 
   #decide(container: Container, event: ContainerEvent): ContainerState {
@@ -205,18 +226,6 @@ export class Machine {
       throw new EngineError(result.refused, `Container ${container.id} ${result.why}`);
     }
     return result.to;
-  }
-
-  #commit(
-    container: Container,
-    to: ContainerState,
-    drafts: readonly EventDraft[],
-    options: { durable: boolean },
-  ): void {
-    this.#deps.journal.commit((emit) => {
-      this.#deps.containers.setState(container.id, encodeState(to));
-      drafts.forEach((draft) => emit(draft));
-    }, options);
   }
 
   #settle(container: Container, to: ContainerState, event: ContainerEvent): void {
@@ -234,4 +243,13 @@ export class Machine {
 
 function rewired(sandbox: Sandbox): Extract<ContainerEvent, { type: 'rewired' }> {
   return { type: 'rewired', sandbox };
+}
+
+/** `starting` is never stored: a daemon that dies in it is to find the state before. */
+function storable(state: ContainerState): ContainerState {
+  return state.status === 'starting' ? state.from : state;
+}
+
+function rowKey({ id }: Container): string {
+  return `container/${id}`;
 }

@@ -15,6 +15,8 @@ import type { Sandbox } from './ports.ts';
 import { hasQuota } from './storage-limit.ts';
 import { containerOfMode } from './spec/namespaces.ts';
 
+const NAMESPACE_FILES = { network: 'net', pid: 'pid', ipc: 'ipc' } as const;
+
 /** The runtime's configuration of a container whose root is mounted and whose network is there. */
 export function makeOciSpec(
   context: ContainerContext,
@@ -27,7 +29,7 @@ export function makeOciSpec(
 ): OciSpec {
   const { facts, defaults, dataRoot, volumePaths, cgroupParent } = context;
   const { id, spec } = container;
-  const { PidMode, IpcMode } = spec.hostConfig;
+  const { NetworkMode, PidMode, IpcMode } = spec.hostConfig;
   const pidNamespacePath = foreignNamespace(context, PidMode, 'pid');
   const ipcNamespacePath = foreignNamespace(context, IpcMode, 'ipc');
   return translate(spec, {
@@ -37,12 +39,13 @@ export function makeOciSpec(
     linkVariables: linkVariables(context, container),
     rootPath,
     cgroupsPath: cgroupsPathOf(facts.cgroup.driver, spec.hostConfig.CgroupParent || cgroupParent, id),
-    netnsPath: sandbox.netnsPath,
+    // Joined by its process: what it runs in, whatever became of the one who made it.
+    netnsPath: sandbox.netnsPath && (foreignNamespace(context, NetworkMode, 'network') ?? sandbox.netnsPath),
     ...(pidNamespacePath !== undefined && { pidNamespacePath }),
     ...(ipcNamespacePath !== undefined && { ipcNamespacePath }),
     sharedMemory: containerFiles(dataRoot, id).sharedMemory,
     // With another container's network its names come too.
-    files: containerFiles(dataRoot, containerOfMode(spec.hostConfig.NetworkMode) ?? id),
+    files: containerFiles(dataRoot, sandbox.ownerId),
     volumePaths,
     subpaths,
     hasQuota: hasQuota(context, container),
@@ -70,12 +73,16 @@ export function makeExecProcess(
   });
 }
 
-function foreignNamespace(context: ContainerContext, mode: string, type: 'pid' | 'ipc'): string | undefined {
+function foreignNamespace(
+  context: ContainerContext,
+  mode: string,
+  type: keyof typeof NAMESPACE_FILES,
+): string | undefined {
   const donorId = containerOfMode(mode);
   if (donorId === undefined) {
     return undefined;
   }
   const { pid } = runningDonor(context, donorId, type).run.process;
   invariant(pid > 0, 'a running container has a process');
-  return `/proc/${pid}/ns/${type}`;
+  return `/proc/${pid}/ns/${NAMESPACE_FILES[type]}`;
 }

@@ -6,6 +6,7 @@ import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
 import { within } from './delay.ts';
 import { containerEvent } from './events.ts';
+import { isRestarting } from './state-facts.ts';
 
 /**
  * Stops all processes of a container where they are. `forCommit`: it is to go on whatever becomes of this daemon.
@@ -33,10 +34,10 @@ async function freeze(context: ContainerContext, container: Container, forCommit
   await using rollback = new Rollback(log, { container: id });
   if (forCommit) {
     // Before the kernel stops anything: whoever finds it frozen knows why.
-    machine.apply(container, { type: 'commit_pause', isBegun: true });
+    machine.commit(container, { type: 'commit_pause', isBegun: true });
     rollback.defer('no longer for a commit', () => {
       if (container.state.status === 'running') {
-        machine.applyFact(container, { type: 'commit_pause', isBegun: false });
+        machine.note(container, { type: 'commit_pause', isBegun: false });
       }
     });
     failpoint('containers.pause.marked');
@@ -56,7 +57,7 @@ async function freeze(context: ContainerContext, container: Container, forCommit
   // It may have ended before it froze.
   refuseUnlessRunning(container);
   failpoint('containers.pause.commit');
-  machine.apply(container, { type: 'pause' }, [containerEvent(container, 'pause')]);
+  machine.commit(container, { type: 'pause' }, [containerEvent(container, 'pause')]);
   rollback.commit();
 }
 
@@ -81,7 +82,7 @@ function refuseUnlessRunning({ id, state }: Container): void {
   if (state.status === 'paused') {
     throw conflict(`Container ${id} is already paused`);
   }
-  if (state.status === 'restarting') {
+  if (isRestarting(state)) {
     throw conflict(`Container ${id} is restarting, wait until the container is running`);
   }
   if (state.status !== 'running') {

@@ -20,11 +20,15 @@ export type StdinMode = 'none' | 'once' | 'open';
 
 export interface LaunchRequest {
   id: string;
+  /** Name of the OCI runtime, as in HostConfig. */
+  runtime: string;
   spec: OciSpec;
   terminal: boolean;
   stdin: StdinMode;
   /** File that the monitor appends output to (CRI format); null = keep no log. */
   logPath: string | null;
+  /** Bytes that the kernel lets the monitor put into one such file, whether or not a daemon rotates it; null = any. */
+  logBytesMax: number | null;
 }
 
 /** The true end of a container, as its monitor recorded it. */
@@ -60,10 +64,15 @@ export interface ContainerRuntime {
    * command is at fault, internal otherwise (details.exitCode 128). Leaves nothing behind when it throws.
    */
   launch(request: LaunchRequest): Promise<ProcessIdentity>;
-  /** Lets the created init execute its command. */
-  begin(id: string): Promise<void>;
+  /**
+   * Lets the created init execute its command; resolves when that runs. `passesSignalsOn`: the command is the little
+   * init of `HostConfig.Init`, and is waited for until it takes signals.
+   */
+  begin(id: string, command?: { passesSignalsOn?: boolean }): Promise<void>;
   /** True when created but never begun (the daemon died in between). */
   isWaiting(id: string): boolean;
+  /** A container of an earlier daemon that runs: its end is told, also when nothing but its process is left of it. */
+  adopt(id: string, init: ProcessIdentity): void;
   /** Sends a signal to init. A process that is gone is not an error. */
   signal(process: ProcessIdentity, signal: number): void;
   /** Kills everything in the container's cgroup. */
@@ -78,8 +87,11 @@ export interface ContainerRuntime {
   forgetExit(id: string): void;
   /** Calls back once per exit of any container, in no particular order, also for exits noticed late. */
   onExit(listener: (report: ExitReport) => void): Disposable;
-  /** Calls back when the kernel has killed processes of a running container for want of memory. */
-  onOom(listener: (id: string) => void): Disposable;
+  /**
+   * Calls back when a running container has no more memory: the kernel has killed processes of it, or, where it may
+   * not, they wait.
+   */
+  onOom(listener: (id: string, what: { hasKilled: boolean }) => void): Disposable;
   /** `stdin: false` writes nothing, and its leaving does not count as the end of input (`once`). Default true. */
   attach(id: string, options?: { stdin: boolean }): Promise<StdioChannel>;
   resize(id: string, height: number, width: number): Promise<void>;
@@ -127,6 +139,13 @@ export interface RootfsLayout {
   merged: string;
 }
 
+export interface InitLayerDraft {
+  layout: RootfsLayout;
+  place(): void;
+  /** Takes away what is left. */
+  discard(): Promise<void>;
+}
+
 export interface RootfsStore {
   /** Makes the container's directory, and in it upper, work and merged over these layers (bottom first). Idempotent. */
   create(containerId: string, layerIds: readonly number[]): Promise<void>;
@@ -135,9 +154,20 @@ export interface RootfsStore {
    * cannot be limited.
    */
   limit(containerId: string, bytes: number): Promise<void>;
+  /** Topmost first; with the init layer of these layers where it has been made. */
   layout(containerId: string, layerIds: readonly number[]): RootfsLayout;
-  /** Removes the container's directory with everything in it: its layer, its log, its files. Idempotent. */
-  remove(containerId: string): Promise<void>;
+  /** To make it: `place` puts what was written to the overlay there. Undefined where there is nothing to be done. */
+  draftInitLayer(layerIds: readonly number[]): InitLayerDraft | undefined;
+  /** A work directory for one overlay, gone with it. */
+  scratchWork(): { path: string } & AsyncDisposable;
+  /**
+   * Removes the container's directory with everything in it: its layer, its log, its files. Idempotent. `leaveEmpty`:
+   * an empty directory stays, which says so until `forgetRemoved`.
+   */
+  remove(containerId: string, options?: { leaveEmpty: boolean }): Promise<void>;
+  /** Whether a directory is there and says that its container was removed. */
+  isRemoved(containerId: string): boolean;
+  forgetRemoved(containerId: string): void;
   /** Bytes in the container's own layer. */
   sizeRw(containerId: string): Promise<number>;
   /** Bytes of these layers. */
@@ -176,8 +206,8 @@ export interface LoggedRun extends LoggedContainer {
 
 /** Keeps the files that monitors write in bounds, and brings their contents where the container wants them. */
 export interface LogKeeper {
-  /** Before a run. Throws EngineError when its output could not be delivered. */
-  open(run: LoggedRun): Promise<void>;
+  /** Before a run; answers its `logBytesMax`. Throws EngineError when its output could not be delivered. */
+  open(run: LoggedRun): Promise<number | null>;
   /** The run is over, or came to nothing: what was written is still delivered, behind this. */
   ended(run: LoggedRun): void;
   /** Before the files go. Waits a moment for the rest to be delivered. */
@@ -201,6 +231,8 @@ export interface ResolvedImage {
 export interface ImageCatalog {
   /** Throws not_found `No such image: NAME:TAG`. */
   resolve(ref: string): ResolvedImage;
+  /** Ids of the image and of all that were made from it here; none when there is no such image. */
+  descendants(ref: string): string[];
   /** How an image is shown for a container: the name it was created from, or the id when that now names another. */
   displayName(imageId: string, createdFrom: string): string;
   /** Diff IDs of those of these layers whose files are lost until their image is pulled or loaded again. */
@@ -268,7 +300,7 @@ export interface NetworkSandboxes {
   find(ref: string): { id: string; name: string } | undefined;
   /** The kind of a network, as events tell it. */
   driverOf(networkName: string): string;
-  /** Checks what can be checked without the kernel; throws invalid_argument or not_found. */
+  /** Checks what can be checked without the kernel and of networks that are there; throws invalid_argument. */
   validate(request: Omit<SandboxRequest, 'containerId' | 'containerName'>): void;
   /** Makes namespace, addresses, firewall elements and port reservations; leaves nothing when it throws. */
   open(request: SandboxRequest): Promise<Sandbox>;

@@ -27,7 +27,7 @@ export async function pruneContainers(
     }
   }
   const attributes = { reclaimed: String(reclaimed) };
-  context.journal.note({ type: 'container', action: 'prune', actorId: '', attributes });
+  context.journal.note([{ type: 'container', action: 'prune', actorId: '', attributes }]);
   return { ContainersDeleted: deleted.length === 0 ? null : deleted, SpaceReclaimed: reclaimed };
 }
 

@@ -12,6 +12,8 @@ export interface RecoveryFacts {
   /** What its monitor recorded. */
   exit: ExitReport | undefined;
   autoRemove: boolean;
+  /** Its directory says that it was removed: a full disk did not take the row's `removing`. */
+  isRemoved: boolean;
 }
 
 /** What is to be done with a container when the daemon starts. */
@@ -28,6 +30,9 @@ export const EXIT_CODE_UNKNOWN = 255;
 
 /** Pure: state in the database and facts of the world give what is to be done. */
 export function decideRecovery(state: ContainerState, facts: RecoveryFacts): Recovery {
+  if (facts.isRemoved && !facts.isAlive && state.status !== 'removing') {
+    return { kind: 'finish_removal', withVolumes: false };
+  }
   switch (state.status) {
     case 'running':
     case 'paused':

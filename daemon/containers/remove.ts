@@ -1,6 +1,7 @@
 import { conflict, errorText, internal, notFound } from '../base/errors.ts';
 import type { EngineError } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
+import { measured } from '../base/measured.ts';
 import { persistently } from '../base/retry.ts';
 import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
@@ -11,6 +12,7 @@ import { removeLink } from './links.ts';
 import { releaseEnded } from './release.ts';
 import { cancelRestart } from './restart-timer.ts';
 import { countsAsRunning, isLive } from './state-facts.ts';
+import { dismissPendingClients } from './stdio/seat.ts';
 import { startIsOver } from './stop.ts';
 import { anonymousVolumes } from './volumes.ts';
 
@@ -56,12 +58,23 @@ async function bringToRest(context: ContainerContext, container: Container): Pro
     await killAndWait(context, container);
   } else if (container.state.status === 'restarting') {
     cancelRestart(container);
-    context.machine.apply(container, { type: 'stop' });
+    context.machine.note(container, { type: 'stop' });
   }
 }
 
-/** The removal itself, under the container's mutex: `removing` is stored, then files go, then the row. */
-export async function removeLocked(
+/**
+ * The removal itself, under the container's mutex: `removing` is stored, then files go, then the row. A full disk that
+ * takes neither keeps nobody from removing what fills it: an empty directory says then what the row cannot.
+ */
+export function removeLocked(
+  context: ContainerContext,
+  container: Container,
+  options: RemoveOptions,
+): Promise<void> {
+  return measured('container', 'delete', () => removeNow(context, container, options));
+}
+
+async function removeNow(
   context: ContainerContext,
   container: Container,
   options: RemoveOptions,
@@ -69,24 +82,29 @@ export async function removeLocked(
   refuseRemoval(container);
   await releaseEnded(container);
   failpoint('containers.remove.commit');
+  let isMarked = false;
   // On disk before its files go: a power cut must not bring back a container without them.
-  context.machine.apply(container, { type: 'remove', withVolumes: options.volumes }, [], { durable: true });
-  await finishRemoval(context, container, options);
+  context.machine.note(container, { type: 'remove', withVolumes: options.volumes }, [], {
+    durable: true,
+    stored: () => (isMarked = true),
+  });
+  await finishRemoval(context, container, { ...options, isMarked });
 }
 
-/** From `removing` to nothing; `restore` continues here after a crash. */
+/** From `removing` to nothing; `restore` continues here after a crash. `isMarked`: the row says `removing`. */
 export async function finishRemoval(
   context: ContainerContext,
   container: Container,
-  options: RemoveOptions,
+  options: RemoveOptions & { isMarked: boolean },
 ): Promise<void> {
   const { machine, rootfs, images, clock, log } = context;
   const { id } = container;
   await context.logs.remove(loggedRun(context, container));
+  let areFilesLeft = false;
   try {
     await persistently(clock, () => {
       failpoint('containers.remove.files');
-      return rootfs.remove(id);
+      return rootfs.remove(id, { leaveEmpty: !options.isMarked });
     });
   } catch (error) {
     if (!options.force) {
@@ -94,34 +112,23 @@ export async function finishRemoval(
     }
     // The record goes; the sweep of the next start tries the directories again.
     log.error({ container: id, err: error }, 'forced removal left files behind');
-    disown(context, container);
+    areFilesLeft = true;
   }
   if (options.volumes) {
     // Before the row, which is the only one that knows them: a daemon that dies here goes on with them.
     await removeVolumes(context, container);
   }
-  try {
-    await persistently(clock, () => machine.forget(container, [containerEvent(container, 'destroy')]));
-  } catch (error) {
-    throw removalFailed(context, container, `failed to remove its record: ${errorText(error)}`, error);
-  }
-  for (const seat of container.pendingAttaches) {
-    seat.cancel();
-  }
+  machine.forget(container, [containerEvent(container, 'destroy')], {
+    // Otherwise they would be kept as those of a container whose record was lost.
+    ...(areFilesLeft && { first: () => rootfs.markRemoved(id) }),
+    ...(!options.isMarked && { stored: () => rootfs.forgetRemoved(id) }),
+  });
+  dismissPendingClients(container);
   try {
     await persistently(clock, () => images.containerRemoved(container.imageId));
   } catch (error) {
     // The container is gone all the same; the next removal of an image collects its layers.
     log.error({ container: id, err: error }, 'layers of a removed container stay');
-  }
-}
-
-/** Otherwise they would be kept as those of a container whose record was lost. */
-function disown({ rootfs, log }: ContainerContext, { id }: Container): void {
-  try {
-    rootfs.markRemoved(id);
-  } catch (error) {
-    log.error({ container: id, err: error }, 'the next start will keep these files');
   }
 }
 
@@ -148,10 +155,7 @@ function removalFailed(
   cause: unknown,
 ): EngineError {
   const error = `container ${container.id}: ${why}`;
-  const failed = context.machine.applyFact(container, { type: 'remove_failed', error });
-  if (failed !== undefined) {
-    context.log.error({ container: container.id, err: failed.failure }, 'failed removal could not be stored');
-  }
+  context.machine.note(container, { type: 'remove_failed', error });
   return internal(error, { cause });
 }
 

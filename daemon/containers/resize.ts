@@ -14,7 +14,7 @@ export async function resizeContainer(
     throw conflict(`Container ${container.id} is not running`);
   }
   await context.runtime.resize(container.id, height, width);
-  context.machine.record(
+  context.machine.noteEvent(
     containerEvent(container, 'resize', { height: String(height), width: String(width) }),
   );
 }

@@ -6,21 +6,21 @@ import { startLocked } from './start.ts';
 
 /** Plans the next attempt of a container whose restart policy awaits one. */
 export function scheduleRestart(context: ContainerContext, container: Container): void {
-  armRestart(context, container, () => void attempt(context, container));
+  armRestart(context, container, () => {
+    void attempt(context, container).catch((error: unknown) => {
+      context.log.warn({ container: container.id, err: error }, 'restart policy could not start a container');
+    });
+  });
 }
 
 async function attempt(context: ContainerContext, container: Container): Promise<void> {
   const awaiting = container.state;
-  try {
-    await donorsSettled(context, container);
-    await context.mutex.run(container.id, async () => {
-      // Asked under the mutex: a stop that came first has left another state, and so has a start with an end after it.
-      if (context.registry.get(container.id) === container && container.state === awaiting) {
-        await startLocked(context, container);
-        warnGuests(context, container);
-      }
-    });
-  } catch (error) {
-    context.log.warn({ container: container.id, err: error }, 'restart policy could not start a container');
-  }
+  await donorsSettled(context, container);
+  await context.mutex.run(container.id, async () => {
+    // Asked under the mutex: a stop that came first has left another state, and so has a start with an end after it.
+    if (context.registry.get(container.id) === container && container.state === awaiting) {
+      await startLocked(context, container);
+      warnGuests(context, container);
+    }
+  });
 }

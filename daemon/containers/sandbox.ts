@@ -1,3 +1,4 @@
+import { conflict } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import type { Rollback } from '../base/rollback.ts';
 import type { Container } from './container.ts';
@@ -17,13 +18,31 @@ export async function openSandbox(
   const { id, name, spec } = container;
   const ownerId = containerOfMode(spec.hostConfig.NetworkMode);
   if (ownerId !== undefined) {
-    const { sandbox } = runningDonor(context, ownerId, 'network').run;
+    refuseItself(context, container, ownerId);
+    const donor = runningDonor(context, ownerId, 'network');
+    takeIdentity(context, container, donor.container);
+    const { sandbox } = donor.run;
     return { ...sandbox, endpoints: {}, ports: {} };
   }
   failpoint('containers.start.sandbox');
   const sandbox = await networks.open({ ...sandboxRequest(spec), containerId: id, containerName: name });
   rollback.defer('close network', () => networks.close(id, sandbox));
   return sandbox;
+}
+
+function refuseItself({ registry }: ContainerContext, container: Container, ref: string): void {
+  if (ref === container.id || registry.byName(ref) === container) {
+    throw conflict('cannot join own network');
+  }
+}
+
+/** With another container's network come its names. A donor that came after the container's creation tells them now. */
+function takeIdentity({ machine }: ContainerContext, container: Container, donor: Container): void {
+  const { spec } = container;
+  const { Hostname = '', Domainname = '' } = donor.spec.config;
+  if (spec.config.Hostname !== Hostname || (spec.config.Domainname ?? '') !== Domainname) {
+    machine.respecify(container, { ...spec, config: { ...spec.config, Hostname, Domainname } }, []);
+  }
 }
 
 /** What a specification asks of the network; `create` has it checked, `start` has it made. */

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { EngineError, errorText, internal, invalidArgument, notFound } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
+import { measured } from '../base/measured.ts';
 import type { ProcessIdentity } from '../base/kernel/process.ts';
 import { Rollback } from '../base/rollback.ts';
 import { parseDetachKeys } from '../base/stdio/detach-keys.ts';
@@ -8,9 +9,11 @@ import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
 import { together } from './delay.ts';
 import { containerEvent, networkEvents } from './events.ts';
+import { ensureInitLayer } from './files/init-layer.ts';
 import { healthCheckOf } from './health/check.ts';
 import { NEW_HEALTH } from './health/judge.ts';
 import { writeIdentityFiles } from './identity-files.ts';
+import { hasInit } from './oci/process.ts';
 import { makeOciSpec } from './oci-spec.ts';
 import { loggedRun } from './logged-run.ts';
 import { refuseDeadLinks, tellLinked } from './links.ts';
@@ -20,8 +23,9 @@ import type { OciSpec } from '../../runtime/runc/spec-types.ts';
 import { releaseEnded } from './release.ts';
 import { removeLocked } from './remove.ts';
 import { openSandbox } from './sandbox.ts';
+import { namedAtStart } from './spec/blame.ts';
 import { prepareSharedMemory } from './shared-memory.ts';
-import { seatPendingClients } from './stdio/seat.ts';
+import { dismissPendingClients, seatPendingClients } from './stdio/seat.ts';
 import { mountSubpaths } from './subpaths.ts';
 import { limitStorage } from './storage-limit.ts';
 import { prepareVolumes } from './volumes.ts';
@@ -66,10 +70,15 @@ function refuseMissingSources({ spec }: Container): void {
 }
 
 /** The start itself, under the container's mutex. After a failure nothing is left but its error and exit code. */
-export async function startLocked(context: ContainerContext, container: Container): Promise<void> {
+export function startLocked(context: ContainerContext, container: Container): Promise<void> {
+  return measured('container', 'start', () => startNow(context, container));
+}
+
+async function startNow(context: ContainerContext, container: Container): Promise<void> {
   await releaseEnded(container);
-  context.machine.apply(container, { type: 'start' });
+  context.machine.commit(container, { type: 'start' });
   container.earlyExit = undefined;
+  container.isBeingStarted = true;
   try {
     await context.starts.run(() => bringUp(context, container));
   } catch (error) {
@@ -77,8 +86,14 @@ export async function startLocked(context: ContainerContext, container: Containe
       // It was committed as running: its exit, which is under way, settles the rest.
       throw error;
     }
-    await startFailed(context, container, error);
-    throw error instanceof EngineError ? error : internal(errorText(error), { cause: error });
+    const failure =
+      error instanceof EngineError
+        ? namedAtStart(container.spec, error)
+        : internal(errorText(error), { cause: error });
+    await startFailed(context, container, failure);
+    throw failure;
+  } finally {
+    container.isBeingStarted = false;
   }
 }
 
@@ -88,6 +103,8 @@ async function bringUp(context: ContainerContext, container: Container): Promise
   await using rollback = new Rollback(log, { container: id });
 
   refuseDeadLinks(context, container);
+  // The end of the run before waits in its exit record too, which the next run's would take the place of.
+  machine.settleFacts();
   await context.turns.next();
   const [sandbox, rootPath] = await together(
     prepareNetwork(context, container, rollback),
@@ -103,14 +120,16 @@ async function bringUp(context: ContainerContext, container: Container): Promise
   failpoint('containers.start.commit');
   const health = healthCheckOf(container.spec.config) && { health: NEW_HEALTH };
   container.startedAtMs = clock.monotonicMs();
-  machine.apply(
+  machine.commit(
     container,
     { type: 'started', process, bootId, startedAtNano: clock.nowNano(), sandbox, ...health },
     [...networkEvents(context.networks, container, sandbox, 'connect'), containerEvent(container, 'start')],
   );
   rollback.commit();
   tellLinked(context, container);
-  await letGo(context, id);
+  // Those who came while the first were being connected; from here on clients connect themselves.
+  await seatPendingClients(context, container);
+  await letGo(context, container);
   failpoint('containers.start.begun');
 }
 
@@ -137,6 +156,8 @@ async function prepareRootfs(
     const image = container.spec.config.Image || container.imageId;
     throw internal(`the files of image ${image} are incomplete (${lost.join(', ')}): pull or load it again`);
   }
+  // Gone with a layer that was lost and loaded again.
+  await ensureInitLayer(context, container.layerIds);
   const layout = rootfs.layout(container.id, container.layerIds);
   await limitStorage(rootfs, container.id, container.spec.hostConfig);
   failpoint('containers.start.mount');
@@ -154,17 +175,19 @@ async function launch(
 ): Promise<ProcessIdentity> {
   const { runtime, dataRoot } = context;
   const { id } = container;
-  const { config, logDriver } = container.spec;
+  const { config, hostConfig, logDriver } = container.spec;
   const run = loggedRun(context, container);
-  await context.logs.open(run);
+  const logBytesMax = await context.logs.open(run);
   rollback.defer('close log', () => context.logs.ended(run));
   failpoint('containers.start.launch');
   const process = await runtime.launch({
     id,
+    runtime: hostConfig.Runtime,
     spec,
     terminal: config.Tty ?? false,
     stdin: stdinMode(container),
     logPath: logDriver === 'none' ? null : containerFiles(dataRoot, id).log,
+    logBytesMax,
   });
   rollback.defer('end the created process', async () => {
     await runtime.killAll(id);
@@ -193,10 +216,10 @@ function refuseEarlyExit(context: ContainerContext, container: Container, proces
 }
 
 /** Executes the command. From here on the container is running in the database, so a failure ends it like any exit. */
-async function letGo(context: ContainerContext, id: string): Promise<void> {
+async function letGo(context: ContainerContext, { id, spec }: Container): Promise<void> {
   try {
     failpoint('containers.start.begin');
-    await context.runtime.begin(id);
+    await context.runtime.begin(id, { passesSignalsOn: hasInit(spec, context.defaults) });
   } catch (error) {
     await context.runtime.killAll(id);
     throw internal(`cannot start container ${id}: ${errorText(error)}`, { cause: error });
@@ -205,14 +228,12 @@ async function letGo(context: ContainerContext, id: string): Promise<void> {
 
 async function startFailed(context: ContainerContext, container: Container, error: unknown): Promise<void> {
   const { exitCode } = error instanceof EngineError ? error.details : {};
-  const failed = context.machine.applyFact(container, {
+  context.machine.note(container, {
     type: 'start_failed',
     exitCode: typeof exitCode === 'number' ? exitCode : EXIT_CODE_START_FAILED,
     error: errorText(error),
   });
-  if (failed !== undefined) {
-    context.log.error({ container: container.id, err: failed.failure }, 'failed start could not be stored');
-  }
+  dismissPendingClients(container);
   if (container.spec.hostConfig.AutoRemove) {
     try {
       await removeLocked(context, container, { volumes: true, force: false });

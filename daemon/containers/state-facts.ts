@@ -71,7 +71,12 @@ export function liveRun(state: ContainerState): LiveRun | undefined {
  * must stop such a container before they may remove it.
  */
 export function countsAsRunning(state: ContainerState): boolean {
-  return isLive(state) || state.status === 'restarting';
+  return isLive(state) || isRestarting(state);
+}
+
+/** Between two runs of a restart policy, from the end of one until the next one is there. */
+export function isRestarting(state: ContainerState): boolean {
+  return shownStatus(state) === 'restarting';
 }
 
 /** Nothing runs and nothing is about to. */

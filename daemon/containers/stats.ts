@@ -21,6 +21,7 @@ export function containerSampler(
   return new Sampler({
     clock,
     turns,
+    log,
     read: ({ id, state }): Reading => {
       const atNano = clock.nowNano();
       if (clock.monotonicMs() - hostAtMs > HOST_CPU_VALID_MS) {
@@ -96,7 +97,8 @@ function subscribe(
   const subscription = sampler.subscribe(container);
   const end = (): void => subscription.end();
   const removal = waiters.wait(container.id, container.state, 'removed');
-  void removal.done.then(end);
+  // The end of the wait, whichever it is, ends them.
+  void removal.done.then(end).catch(end);
   signal.addEventListener('abort', end, { once: true });
   if (signal.aborted) {
     end();

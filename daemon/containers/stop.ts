@@ -46,19 +46,15 @@ export async function bringDown(
   await endOrKill(context, container, { signal, killAfterMs: timeoutS * 1000 });
 }
 
-/** A stop that a daemon before this one had begun; its client is gone, its wish stands. Never rejects. */
+/** A stop that a daemon before this one had begun; its client is gone, its wish stands. */
 export async function goOnStopping(context: ContainerContext, container: Container): Promise<void> {
   const stopping = liveRun(container.state)?.stopping;
   if (stopping === undefined) {
     return;
   }
-  try {
-    failpoint('containers.restore.stop');
-    // Nobody knows whether the signal had been sent.
-    await endOrKill(context, container, stopping);
-  } catch (error) {
-    context.log.error({ container: container.id, err: error }, 'a stop could not be finished');
-  }
+  failpoint('containers.restore.stop');
+  // Nobody knows whether the signal had been sent.
+  await endOrKill(context, container, stopping);
 }
 
 async function endOrKill(context: ContainerContext, container: Container, stopping: Stopping): Promise<void> {
@@ -76,7 +72,7 @@ async function endOrKill(context: ContainerContext, container: Container, stoppi
     }
   }
   await releaseIsOver(context, container);
-  context.machine.record(containerEvent(container, 'stop'));
+  context.machine.noteEvent(containerEvent(container, 'stop'));
 }
 
 /** Between two attempts of a restart policy there is nothing to signal: the attempt is called off. */
@@ -85,12 +81,12 @@ function stopAtRest(context: ContainerContext, container: Container): void {
     throw new EngineError('not_modified', `Container ${container.id} is already stopped`);
   }
   cancelRestart(container);
-  context.machine.apply(container, { type: 'stop' }, [containerEvent(container, 'stop')]);
+  context.machine.note(container, { type: 'stop' }, [containerEvent(container, 'stop')]);
 }
 
 /**
- * Notes the wish, so that no policy works against it even over a crash, and sends the signal. With `stopping`, a daemon
- * that finds the container running goes on with it.
+ * Notes the wish, so that no policy works against it even over a crash, and sends the signal, whatever the disk says of
+ * the note. With `stopping`, a daemon that finds the container running goes on with it.
  */
 export function requestEnd(
   context: ContainerContext,
@@ -106,19 +102,16 @@ export function requestEnd(
   if (signal === SIGKILL) {
     container.killedRunNano = container.state.startedAtNano;
   }
-  context.machine.apply(
-    container,
-    { type: 'stop', ...(stopping && { stopping }) },
-    [containerEvent(container, 'kill', { signal: String(signal) })],
-    { durable: false },
-  );
+  context.machine.note(container, { type: 'stop', ...(stopping && { stopping }) }, [
+    containerEvent(container, 'kill', { signal: String(signal) }),
+  ]);
   context.runtime.signal(process, signal);
   thawToEnd(context, container);
 }
 
-/** Waits for a start under way: there is a process to signal then, or the start has failed. */
+/** Waits for a start under way: there is a command to signal then, or the start has failed. */
 export async function startIsOver(context: ContainerContext, container: Container): Promise<void> {
-  if (container.state.status === 'starting') {
+  if (container.isBeingStarted) {
     await context.mutex.run(container.id, () => undefined);
   }
 }

@@ -11,6 +11,7 @@ import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
 import { containerFiles } from './paths.ts';
 import type { VolumeMount } from './spec/mount-points.ts';
+import { abridged } from './spec/refuse.ts';
 import { volumeMounts } from './volumes.ts';
 
 /** Parts of volumes that a container is to see, pinned: where each is mounted, by destination. */
@@ -75,6 +76,9 @@ function refusal(base: string, subpath: string, error: unknown): EngineError {
   if (code === 'EXDEV') {
     const text = `path concatenation escapes the base directory, base: ${base}, subpath: ${subpath}`;
     return invalidArgument(text, { cause: error });
+  }
+  if (code === 'ENAMETOOLONG') {
+    return invalidArgument(`subpath ${abridged(subpath)}: a name in it is too long`, { cause: error });
   }
   const what = `cannot access path ${join(base, subpath)}`;
   const why = NOT_THERE[code];

@@ -8,7 +8,8 @@ import type { Container } from './container.ts';
 import type { ContainerContext } from './context.ts';
 import { checkPsArguments, parsePs } from './control/ps.ts';
 import { containerEvent } from './events.ts';
-import { isLive } from './state-facts.ts';
+import { isLive, isRestarting } from './state-facts.ts';
+import { startIsOver } from './stop.ts';
 
 /** Numbers in one argument of ps: the kernel takes 128 KiB for each. */
 const PIDS_IN_ARGUMENT_MAX = 10_000;
@@ -23,13 +24,14 @@ export async function topContainer(
   psArguments: string,
 ): Promise<ContainerTop> {
   const container = context.registry.find(ref);
+  await startIsOver(context, container);
   refuseUnlessLive(container);
   const wanted = (psArguments.trim() === '' ? '-ef' : psArguments.trim()).split(/[ \t\n\r\f\v]+/);
   checkPsArguments(wanted.join(' '));
   const pids = context.runtime.control.processes(container.id);
   const output = await runPs(wanted, pids);
   const top = parsePs(output, new Set(pids));
-  context.machine.record(containerEvent(container, 'top'));
+  context.machine.noteEvent(containerEvent(container, 'top'));
   return top;
 }
 
@@ -66,7 +68,7 @@ async function ps(args: readonly string[]): Promise<CommandResult> {
 }
 
 function refuseUnlessLive({ id, state }: Container): void {
-  if (state.status === 'restarting') {
+  if (isRestarting(state)) {
     throw conflict(`Container ${id} is restarting, wait until the container is running`);
   }
   if (!isLive(state)) {

@@ -19,20 +19,17 @@ export async function unpauseContainer(context: ContainerContext, ref: string): 
     runtime.control.thaw(id);
     rollback.defer('freeze again', () => runtime.control.freeze(id));
     failpoint('containers.unpause.commit');
-    machine.apply(container, { type: 'unpause' }, [containerEvent(container, 'unpause')]);
+    machine.note(container, { type: 'unpause' }, [containerEvent(container, 'unpause')]);
     rollback.commit();
   });
 }
 
 /** A paused container was sent the signal that is to end it: only a process that goes on can take it. As dockerd. */
-export function thawToEnd({ machine, runtime, log }: ContainerContext, container: Container): void {
+export function thawToEnd({ machine, runtime }: ContainerContext, container: Container): void {
   if (container.state.status !== 'paused') {
     return;
   }
   failpoint('containers.stop.thaw');
   runtime.control.thaw(container.id);
-  const failed = machine.applyFact(container, { type: 'unpause' }, [containerEvent(container, 'unpause')]);
-  if (failed !== undefined) {
-    log.error({ container: container.id, err: failed.failure }, 'unpause could not be stored');
-  }
+  machine.note(container, { type: 'unpause' }, [containerEvent(container, 'unpause')]);
 }

@@ -1,6 +1,7 @@
 import type { WaitCondition } from '../../api/types/ports.ts';
 import type { WaitResponse } from '../../api/types/container.ts';
 import type { ContainerContext } from './context.ts';
+import { outputIsHandedOver } from './stdio/seat.ts';
 import { releaseIsOver } from './stop.ts';
 import type { WaitResult } from './waiters.ts';
 
@@ -15,6 +16,8 @@ export async function waitContainer(
   options.signal.addEventListener('abort', () => wait.cancel(), { once: true });
   const answer = async (): Promise<WaitResponse> => {
     const result = await wait.done;
+    // Clients take an answer for the end of the output, too.
+    await outputIsHandedOver(context, container);
     if (Object.keys(container.spec.hostConfig.PortBindings ?? {}).length > 0) {
       // Clients publish the same port again as soon as they hear of the end.
       await releaseIsOver(context, container);

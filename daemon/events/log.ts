@@ -6,7 +6,8 @@ import { invalidArgument, invariant } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import { eventFilter } from './filter.ts';
-import type { EventDraft, Journal } from './journal-types.ts';
+import { Backlog } from './backlog.ts';
+import type { EventDraft, Journal, RowFact } from './journal-types.ts';
 import { toMessage } from './message.ts';
 import type { TimedEvent } from './message.ts';
 import { Subscription } from './subscription.ts';
@@ -30,24 +31,28 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 
 /**
  * Everything that happened, in the order it was committed. Events are stored in the transaction of the change they
- * tell of and published after it; a reader gets the stored ones and goes over to live ones without a gap or a double.
+ * tell of and published after it; those that the disk refuses wait in the backlog. A reader gets the stored ones, those
+ * that wait, and goes over to live ones without a gap or a double.
  */
 export class EventLog implements Journal, Disposable {
   readonly #database: EventLogDeps['database'];
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #backlog: Backlog;
   readonly #subscriptions = new Set<Subscription>();
   /** Events of the commit going on; undefined between commits. */
-  #uncommitted: EventMessage[] | undefined;
+  #uncommitted: TimedEvent[] | undefined;
   /** The first event prunes, so that a daemon restarted often prunes too. */
   #untilPrune = 1;
   #pruning: NodeJS.Immediate | undefined;
   #closed = false;
+  #published = 0;
 
   constructor(deps: EventLogDeps) {
     this.#database = deps.database;
     this.#clock = deps.clock;
     this.#log = deps.log;
+    this.#backlog = new Backlog(deps);
   }
 
   /** Clients that listen, for `GET /info`. */
@@ -55,37 +60,66 @@ export class EventLog implements Journal, Disposable {
     return this.#subscriptions.size;
   }
 
+  /** Events since this daemon started, those that are not kept too. */
+  get published(): number {
+    return this.#published;
+  }
+
   /** See `Journal`. A commit inside another joins it: its events go out when the outer one is through. */
   commit<T>(change: (emit: (event: EventDraft) => void) => T, options?: { durable?: boolean }): T {
     if (this.#uncommitted !== undefined) {
       return this.#join(this.#uncommitted, change, options);
     }
-    const events: EventMessage[] = [];
+    const events: TimedEvent[] = [];
     this.#uncommitted = events;
-    let result: T;
+    // Ids are the order of what happened: while events wait, those of this commit wait behind them.
+    const isInLine = this.#backlog.events.length > 0;
+    let committed;
     try {
-      result = this.#database.transaction(() => change(this.#emitter(events)), options);
+      committed = this.#database.transaction(() => {
+        const rows = this.#backlog.writeRows();
+        const result = change(this.#emitter(events));
+        if (!isInLine) {
+          events.forEach((event) => this.#database.events.insert(event));
+        }
+        return { rows, result };
+      }, options);
     } finally {
       this.#uncommitted = undefined;
     }
+    if (isInLine) {
+      this.#backlog.add(events);
+    }
+    this.#publish(events);
+    this.#backlog.rowsStored(committed.rows);
+    this.#pruneLater(events.length);
+    return committed.result;
+  }
+
+  /** See `Journal`. Inside a commit it waits for its end: that may still fail, and the fact stands. */
+  note(drafts: readonly EventDraft[], row?: RowFact): void {
+    const events = drafts.map((draft) => this.#timed(draft));
+    const isFirst = this.#backlog.isEmpty;
+    this.#backlog.add(events, row);
+    if (this.#uncommitted !== undefined) {
+      this.#backlog.retryLater();
+    } else if (isFirst || row?.durable === true) {
+      this.#backlog.store({ durable: row?.durable ?? false });
+    }
     this.#publish(events);
     this.#pruneLater(events.length);
-    return result;
   }
 
   /** See `Journal`. */
-  note(event: EventDraft): void {
-    try {
-      this.commit((emit) => emit(event));
-    } catch (error) {
-      this.#log.error({ event, err: error }, 'an event could not be stored');
-      this.tell(event);
+  settle(): void {
+    if (!this.#backlog.isEmpty) {
+      this.commit(() => undefined);
     }
   }
 
   /** See `Journal`. */
   tell(event: EventDraft): void {
-    this.#publish([toMessage({ ...event, timeNano: this.#clock.nowNano() })]);
+    this.#publish([this.#timed(event)]);
   }
 
   /**
@@ -113,7 +147,7 @@ export class EventLog implements Journal, Disposable {
     return this.#read(subscription, replays, options);
   }
 
-  /** Ends every stream; events can still be committed. */
+  /** Ends every stream and tries once more to store what waits; events can still be committed. */
   [Symbol.dispose](): void {
     this.#closed = true;
     for (const subscription of this.#subscriptions) {
@@ -122,6 +156,7 @@ export class EventLog implements Journal, Disposable {
     if (this.#pruning !== undefined) {
       clearImmediate(this.#pruning);
     }
+    this.#backlog[Symbol.dispose]();
   }
 
   async *#read(
@@ -164,7 +199,9 @@ export class EventLog implements Journal, Disposable {
     while (!subscription.isEnded) {
       const page = this.#database.events.range(afterId === undefined ? bounds : { ...bounds, afterId });
       if (page.length === 0) {
+        const waiting = this.#backlog.events.filter(isBetween(since, until)).map(toMessage);
         subscription.goLive();
+        yield* waiting.filter((event) => subscription.matches(event));
         return;
       }
       for (const row of page) {
@@ -198,7 +235,7 @@ export class EventLog implements Journal, Disposable {
   }
 
   #join<T>(
-    events: EventMessage[],
+    events: TimedEvent[],
     change: (emit: (event: EventDraft) => void) => T,
     options?: { durable?: boolean },
   ): T {
@@ -212,17 +249,23 @@ export class EventLog implements Journal, Disposable {
     }
   }
 
-  #emitter(events: EventMessage[]): (event: EventDraft) => void {
+  #emitter(events: TimedEvent[]): (event: EventDraft) => void {
     return (draft) => {
       invariant(this.#uncommitted === events, `event ${draft.type} ${draft.action} outside of its commit`);
-      const event: TimedEvent = { ...draft, timeNano: this.#clock.nowNano() };
-      this.#database.events.insert(event);
-      events.push(toMessage(event));
+      events.push(this.#timed(draft));
     };
   }
 
-  #publish(events: readonly EventMessage[]): void {
-    for (const event of events) {
+  #timed(draft: EventDraft): TimedEvent {
+    return { ...draft, timeNano: this.#clock.nowNano() };
+  }
+
+  #publish(events: readonly TimedEvent[]): void {
+    this.#published += events.length;
+    if (this.#subscriptions.size === 0) {
+      return;
+    }
+    for (const event of events.map(toMessage)) {
       for (const subscription of this.#subscriptions) {
         subscription.push(event);
       }
@@ -249,6 +292,11 @@ export class EventLog implements Journal, Disposable {
       }
     });
   }
+}
+
+function isBetween(since: bigint | undefined, until: bigint | undefined): (event: TimedEvent) => boolean {
+  return ({ timeNano }) =>
+    (since === undefined || timeNano >= since) && (until === undefined || timeNano <= until);
 }
 
 function typed(row: StoredEventRow): TimedEvent {

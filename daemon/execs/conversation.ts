@@ -79,7 +79,7 @@ async function untilDetached(instance: ExecInstance, socket: Duplex, process: Ex
     stdin.end();
     return never();
   }
-  instance.target.record(execEvent(instance, 'exec_detach'));
+  instance.target.note(execEvent(instance, 'exec_detach'));
 }
 
 /** The end of the input is not the end of the conversation. */

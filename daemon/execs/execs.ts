@@ -23,6 +23,7 @@ export class Execs implements ExecPort {
   }
 
   async create(containerRef: string, body: ExecCreateRequest): Promise<{ Id: string }> {
+    await this.#deps.targets.whenRestored(containerRef);
     const target = this.#deps.targets.execTarget(containerRef);
     this.#deps.runtime.expectExec();
     const instance: ExecInstance = {
@@ -35,7 +36,7 @@ export class Execs implements ExecPort {
       state: { status: 'created' },
     };
     this.#remember(instance);
-    target.record(execEvent(instance, 'exec_create'));
+    target.note(execEvent(instance, 'exec_create'));
     return { Id: instance.id };
   }
 
@@ -101,7 +102,9 @@ export class Execs implements ExecPort {
     const ids = this.#byContainer.get(target.id);
     if (ids === undefined) {
       this.#byContainer.set(target.id, [id]);
-      void this.#forgetWithContainer(target);
+      void this.#forgetWithContainer(target).catch((error: unknown) => {
+        this.#deps.log.error({ container: target.id, err: error }, 'execs of a container are not forgotten');
+      });
       return;
     }
     ids.push(id);
@@ -128,7 +131,20 @@ export class Execs implements ExecPort {
     const ids = this.#byContainer.get(target.id) ?? [];
     this.#byContainer.delete(target.id);
     ids.forEach((id) => target.execIds.delete(id));
+    // As with dockerd: what was never started has nothing to tell.
+    ids
+      .filter((id) => this.#instances.get(id)?.state.status === 'created')
+      .forEach((id) => this.#instances.delete(id));
+    this.#forgetWhenRemoved(target, ids).catch((error: unknown) => {
+      this.#deps.log.error({ container: target.id, err: error }, 'execs of a removed container stay known');
+    });
     this.#deps.clock.setTimeout(() => ids.forEach((id) => this.#instances.delete(id)), limits.execKeptMs);
+  }
+
+  /** Nobody finds a removed container's execs (moby daemon/exec.go: getExecConfig). */
+  async #forgetWhenRemoved(target: ExecTarget, ids: readonly string[]): Promise<void> {
+    await target.whenRemoved();
+    ids.forEach((id) => this.#instances.delete(id));
   }
 }
 

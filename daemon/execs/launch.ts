@@ -42,7 +42,7 @@ export async function launchExec(
   if (instance.size !== size && instance.size !== undefined) {
     process.resize(instance.size.height, instance.size.width);
   }
-  target.record(execEvent(instance, 'exec_start'));
+  target.note(execEvent(instance, 'exec_start'));
   return { process, settled: settle(deps, instance, process) };
 }
 
@@ -54,7 +54,7 @@ async function settle(deps: ExecsDeps, instance: ExecInstance, process: ExecProc
     deps.log.error({ container: instance.target.id, exec: instance.id, err: error }, 'exec lost its process');
   }
   end(instance, exitCode, process.pid);
-  instance.target.record(execEvent(instance, 'exec_die', { exitCode: String(exitCode) }));
+  instance.target.note(execEvent(instance, 'exec_die', { exitCode: String(exitCode) }));
 }
 
 /** It can still be inspected; its container does not show it any more. */

@@ -5,6 +5,8 @@ import type { EventDraft } from '../events/journal-types.ts';
 
 /** What exec needs of the containers; `daemon/containers` satisfies it. */
 export interface ExecTargets {
+  /** Resolves when what an earlier daemon left of the container is settled. Throws not_found. */
+  whenRestored(ref: string): Promise<void>;
   /** Throws not_found, or conflict with dockerd's text when the container cannot take a process now. */
   execTarget(ref: string): ExecTarget;
 }
@@ -18,10 +20,12 @@ export interface ExecTarget {
   launching(): Disposable;
   /** Resolves when that run is over. Ask once per container. */
   whenEnded(): Promise<unknown>;
+  /** Resolves when the container is removed. Ask once per run. */
+  whenRemoved(): Promise<unknown>;
   /** The process of a request. Throws invalid_argument. */
   process(request: ExecCreateRequest): OciProcess;
   event(action: string, attributes: Record<string, string>): EventDraft;
-  record(event: EventDraft): void;
+  note(event: EventDraft): void;
   /** Instances that the container's inspect lists. */
   readonly execIds: Set<string>;
 }

@@ -3,7 +3,7 @@ import type { ContainerConfig } from '../../api/types/container.ts';
 import { invalidArgument, invariant } from '../base/errors.ts';
 import { parseSignal } from '../base/signals.ts';
 import { parseHealthcheck } from './healthcheck.ts';
-import { expandText, splitWords, type Variables } from './words.ts';
+import { expandText, expandWords, splitWords, type Variables } from './words.ts';
 
 /** One line of `changes`, or of a Dockerfile, taken apart. */
 export interface Change {
@@ -155,7 +155,7 @@ function mergeEnv(env: readonly string[], added: readonly [string, string][]): s
 
 function ports(change: Change): Record<string, Record<string, never>> {
   const found: Record<string, Record<string, never>> = {};
-  for (const word of words(change)) {
+  for (const word of exposedWords(change)) {
     // A port of the host before it says nothing about an image.
     const match = /^(?:[^/]*:)?(\d{1,5})(?:-(\d{1,5}))?(?:\/(tcp|udp|sctp))?$/i.exec(word);
     const first = Number(match?.[1]);
@@ -168,6 +168,14 @@ function ports(change: Change): Record<string, Record<string, never>> {
     }
   }
   return found;
+}
+
+/** In the order of what is written; a variable outside quotes may stand for several, or none (moby shell/lex.go). */
+export function exposedWords({ rest, ...options }: Change): string[] {
+  return rest
+    .split(/\s+/)
+    .toSorted()
+    .flatMap((word) => expandWords(word, options));
 }
 
 function volumes(change: Change): Record<string, Record<string, never>> {

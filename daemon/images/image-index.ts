@@ -260,6 +260,16 @@ export class ImageIndex {
     return [...(this.#children.get(id) ?? [])].flatMap((child) => this.#images.get(child) ?? []);
   }
 
+  /** An image and all that were made from it here, and from those, as far as they are there. */
+  descendantsOf(image: ImageRecord): ImageRecord[] {
+    const found = [image];
+    // Grows while it is walked. An image has one parent: none comes twice.
+    for (const { row } of found) {
+      found.push(...this.childrenOf(row.id));
+    }
+    return found;
+  }
+
   /** A build or commit stands on it: until disposed nobody removes it, as if images had been made from it. */
   hold(id: string): Disposable {
     this.#holds.set(id, (this.#holds.get(id) ?? 0) + 1);

@@ -13,6 +13,8 @@ import { buildImage } from './build/build.ts';
 import type { BuildDeps } from './build/ports.ts';
 import { pruneBuilds } from './build/prune.ts';
 import { planCommit, type CommitPlan, type CommitRequest } from './commit-container.ts';
+import { isEngineError } from '../base/errors.ts';
+import { measured, measuredMessages } from '../base/measured.ts';
 import { KeyedMutex } from '../base/mutex.ts';
 import type { LayerRow, TagRow } from '../../storage/database/rows.ts';
 import {
@@ -72,7 +74,12 @@ export class Images {
       this.#index.setLost(id);
       log.error({ layer: this.#index.layer(id).diffId }, 'layer lost: pull or load its image again');
     }
-    await this.#collector.collect();
+    try {
+      await this.#collector.collect();
+    } catch (error) {
+      // A full disk: no image refers to them, and the next removal or start collects them.
+      log.error({ err: error }, 'layers that nothing refers to could not be removed');
+    }
   }
 
   list(options: {
@@ -92,10 +99,11 @@ export class Images {
     return [...this.#index.images()].length;
   }
 
-  /** Bytes of all layers, each counted once however many images have it. */
-  get layersBytes(): number {
+  /** The layers of all images and their bytes, each counted once however many images have it. */
+  get layers(): { count: number; bytes: number } {
     const ids = new Set([...this.#index.images()].flatMap(({ row }) => row.layerIds));
-    return [...ids].reduce((total, id) => total + this.#index.layer(id).sizeBytes, 0);
+    const bytes = [...ids].reduce((total, id) => total + this.#index.layer(id).sizeBytes, 0);
+    return { count: ids.size, bytes };
   }
 
   inspect(ref: string): Promise<ImageInspect> {
@@ -136,7 +144,7 @@ export class Images {
   }
 
   remove(ref: string, options: { force: boolean; noprune: boolean }): Promise<ImageDeleteItem[]> {
-    return removeImage(this.#context(), ref, options);
+    return measured('image', 'delete', () => removeImage(this.#context(), ref, options));
   }
 
   prune(filters: ReadonlyMap<string, readonly string[]>): Promise<ImagePruneReport> {
@@ -144,26 +152,28 @@ export class Images {
   }
 
   load(tar: Readable, options: { quiet: boolean; signal: AbortSignal }): AsyncIterable<ProgressMessage> {
-    return loadImages(this.#context(), tar, options);
+    return timed('load', loadImages(this.#context(), tar, options));
   }
 
   pull(options: PullOptions): AsyncIterable<ProgressMessage> {
-    return pullImages({ ...this.#context(), fetches: this.#fetches, commits: this.#commits }, options);
+    const context = { ...this.#context(), fetches: this.#fetches, commits: this.#commits };
+    return timed('pull', pullImages(context, options));
   }
 
   push(name: string, options: PushOptions): AsyncIterable<ProgressMessage> {
-    return pushImages({ ...this.#context(), slots: this.#uploads }, name, options);
+    return timed('push', pushImages({ ...this.#context(), slots: this.#uploads }, name, options));
   }
 
   import(source: Readable | string, options: ImportOptions): AsyncIterable<ProgressMessage> {
-    return importImage(this.#context(), source, options);
+    return timed('import', importImage(this.#context(), source, options));
   }
 
   /** What builds images, once there are containers for it. */
   builder(deps: BuildDeps): BuildPort {
     const context = { images: this.#context(), deps, pull: (options: PullOptions) => this.pull(options) };
     return {
-      build: (tar, request) => buildImage(context, tar, request),
+      build: (tar, request) =>
+        measuredMessages('builder', 'build', buildImage(context, tar, request), ({ error }) => error),
       prune: (filters) => pruneBuilds(context.images, filters),
     };
   }
@@ -213,6 +223,18 @@ export class Images {
       os: config.os,
       architecture: config.architecture,
     };
+  }
+
+  /** Ids of the image and of all that were made from it here; none when there is no such image. */
+  descendants(ref: string): string[] {
+    try {
+      return this.#index.descendantsOf(this.#index.find(ref)).map(({ row }) => row.id);
+    } catch (error) {
+      if (isEngineError(error)) {
+        return [];
+      }
+      throw error;
+    }
   }
 
   /** How an image is shown for a container: the name it was created from while that still names it, else the id. */
@@ -300,6 +322,7 @@ export class Images {
       configBytes: record.row.config,
       config: record.config,
       names: tags.map(({ repository, tag }) => ({ repository: familiarRepository(repository), tag })),
+      parentId: this.#index.parentOf(record.row.id)?.row.id,
       layers: this.#layersOf(record).map(({ id, diffId, chainId }) => ({
         diffId,
         chainId,
@@ -308,6 +331,13 @@ export class Images {
       })),
     };
   }
+}
+
+function timed(
+  action: 'pull' | 'push' | 'load' | 'import',
+  messages: AsyncIterable<ProgressMessage>,
+): AsyncIterable<ProgressMessage> {
+  return measuredMessages('image', action, messages, ({ error }) => error);
 }
 
 /** The answer of something synchronous as the promise that the port promises. */

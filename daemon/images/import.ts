@@ -14,7 +14,7 @@ import { commitImage } from './commit-image.ts';
 import type { LoadContext } from './load.ts';
 import { importUrl } from './import-url.ts';
 import { parseTarget } from './target.ts';
-import { watch } from './watch.ts';
+import { waitingFor, watch } from './watch.ts';
 
 export interface ImportOptions {
   repo: string;
@@ -67,7 +67,9 @@ async function* unpackDownload(
   signal: AbortSignal,
 ): AsyncGenerator<ProgressMessage, UnpackedLayer> {
   failpoint('images.import.download');
-  const { body, size } = await download(url, signal);
+  const { body, size } = yield* waitingFor(url.host, download(url, signal), (unwanted) =>
+    unwanted.body.destroy(),
+  );
   yield { status: `Downloading from ${showUrl(url)}` };
   let current = 0;
   let shown = -1;

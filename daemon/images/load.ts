@@ -6,9 +6,10 @@ import { shortId } from '../base/ids.ts';
 import { chainIds } from '../../storage/layers/chain.ts';
 import type { UnpackedLayer } from '../../storage/layers/store.ts';
 import type { LayerRow } from '../../storage/database/rows.ts';
-import { familiarName } from '../../storage/references/reference.ts';
+import { familiarName, nameable } from '../../storage/references/reference.ts';
 import { readArchive } from '../../storage/tarballs/archive.ts';
 import { parseImageConfig } from '../../storage/tarballs/image-config.ts';
+import { linkParents, type ParentLink } from './parent-links.ts';
 import { planImages, type ImagePlan, type PlannedLayer } from '../../storage/tarballs/plan.ts';
 import { hostPlatform } from '../../storage/tarballs/platform.ts';
 import { commitImage } from './commit-image.ts';
@@ -37,38 +38,41 @@ export async function* loadImages(
 ): AsyncGenerator<ProgressMessage> {
   await using archive = await readArchive(context.deps.spools, tar, { signal: options.signal });
   const plans = await planImages(archive, hostPlatform());
+  plans.forEach(({ names }) => names.forEach((name) => nameable(name)));
+  const links: ParentLink[] = [];
   for (const [position, plan] of plans.entries()) {
     try {
-      yield* loadImage(context, plan, {
+      const id = yield* loadImage(context, plan, {
         ...options,
         // The sync that follows must not write out a spool that is about to be deleted.
         onUnpacked: () => (position === plans.length - 1 ? archive[Symbol.asyncDispose]() : undefined),
       });
+      links.push({ id, parentId: plan.parentId ?? '' });
     } finally {
       await context.collector.collect();
     }
   }
+  linkParents(context, links);
 }
 
 async function* loadImage(
   context: LoadContext,
   plan: ImagePlan,
   options: { quiet: boolean; signal: AbortSignal; onUnpacked: () => Promise<void> | undefined },
-): AsyncGenerator<ProgressMessage> {
+): AsyncGenerator<ProgressMessage, string> {
   const progress = new LoadProgress();
   await using unpacking = new PlanUnpacking(context, plan, { progress, signal: options.signal });
   yield* progress.during(unpacking.result, options.quiet);
   const layers = await unpacking.result;
   await options.onUnpacked();
-  yield* commit(context, plan, layers, options);
+  return yield* commit(context, plan, layers);
 }
 
 async function* commit(
   context: LoadContext,
   plan: ImagePlan,
   layers: readonly (LayerRow | UnpackedLayer)[],
-  options: { quiet: boolean },
-): AsyncGenerator<ProgressMessage> {
+): AsyncGenerator<ProgressMessage, string> {
   const { deps, index } = context;
   const diffIds = layers.map((layer) => layer.diffId);
   const bytes = plan.config.kind === 'given' ? plan.config.bytes : plan.config.make(diffIds);
@@ -77,7 +81,7 @@ async function* commit(
   const image = { configBytes: bytes, config, layers, names: plan.names, action: 'load' } as const;
   const id = await commitImage(deps, index, image);
   for (const { name, imageId } of before) {
-    if (imageId !== undefined && imageId !== id && !options.quiet) {
+    if (imageId !== undefined && imageId !== id) {
       const text = `The image ${familiarName(name)} already exists`;
       yield { stream: `${text}, renaming the old one with ID ${imageId} to empty string\n` };
     }
@@ -88,6 +92,7 @@ async function* commit(
   for (const name of plan.names) {
     yield { stream: `Loaded image: ${familiarName(name)}\n` };
   }
+  return id;
 }
 
 /**

@@ -19,8 +19,10 @@ export async function pruneImages(context: LoadContext, filters: Filters): Promi
     [...index.layerIds()].map((id) => [index.layer(id).chainId, index.layer(id).sizeBytes]),
   );
   const deleted: ImagePruneReport['ImagesDeleted'] = [];
-  // Those without children: what they were made from goes with them.
-  for (const image of index.images()) {
+  // What images were made from comes after them, so that a base goes in the same go as the last image made from it.
+  const depth = new Map([...index.images()].map((image) => [image, index.lineageOf(image).length]));
+  const youngestFirst = [...depth].toSorted(([, a], [, b]) => b - a).map(([image]) => image);
+  for (const image of youngestFirst) {
     const { id } = image.row;
     const names = { tags: index.tagsOf(id).length, digests: index.digestsOf(id).length };
     const isStep = names.tags + names.digests === 0 && index.childrenOf(id).length > 0;
@@ -31,7 +33,7 @@ export async function pruneImages(context: LoadContext, filters: Filters): Promi
   }
   const reclaimed = deleted.reduce((sum, { Deleted = '' }) => sum + (layerBytes.get(Deleted) ?? 0), 0);
   const attributes = { reclaimed: String(reclaimed) };
-  deps.journal.note({ type: 'image', action: 'prune', actorId: '', attributes });
+  deps.journal.note([{ type: 'image', action: 'prune', actorId: '', attributes }]);
   return { ImagesDeleted: deleted.length === 0 ? null : deleted, SpaceReclaimed: reclaimed };
 }
 

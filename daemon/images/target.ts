@@ -1,5 +1,6 @@
 import { invalidArgument } from '../base/errors.ts';
 import {
+  nameable,
   parseReference,
   withDefaultTag,
   withTag,
@@ -8,12 +9,12 @@ import {
 
 /**
  * The name that `repo` and `tag` parameters mean together; `tag` wins over one inside `repo`, none means `latest`.
- * Throws invalid_argument, also for a digest: that is not given but computed.
+ * Throws invalid_argument, also for a digest, which is computed and not given, and for a name like `sha256:abc`.
  */
 export function parseTarget(repo: string, tag: string): Reference {
   const reference = parseReference(repo);
   if (reference.digest !== undefined) {
     throw invalidArgument('refusing to create a tag with a digest reference');
   }
-  return tag === '' ? withDefaultTag(reference) : withTag(reference, tag);
+  return nameable(tag === '' ? withDefaultTag(reference) : withTag(reference, tag));
 }

@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ProgressMessage } from '../../api/types/image.ts';
+import { limits } from '../base/limits.ts';
 
 /** Time between two looks. */
 const INTERVAL_MS = 100;
@@ -20,5 +22,36 @@ export async function* watch<T>(work: Promise<unknown>, changes: () => Iterable<
     await Promise.race([finished, tick]);
     stop.abort();
     yield* changes();
+  }
+}
+
+/**
+ * The result of `work`, which asks another server. When that takes long the client is told for which one it waits:
+ * nobody can tell a slow name server from a daemon that hangs. `unwanted` gets a result that comes after the client
+ * has gone.
+ */
+export async function* waitingFor<T>(
+  server: string,
+  work: Promise<T>,
+  unwanted: (result: T) => void,
+): AsyncGenerator<ProgressMessage, T> {
+  let isTold = false;
+  let isTaken = false;
+  const since = performance.now();
+  try {
+    yield* watch(work, () => {
+      if (isTold || performance.now() - since < limits.waitingToldMs) {
+        return [];
+      }
+      isTold = true;
+      return [{ status: `Waiting for ${server}` }];
+    });
+    isTaken = true;
+    return await work;
+  } finally {
+    if (!isTaken) {
+      // The client left at a message: its signal ends the work, whose failure nobody needs any more.
+      work.then(unwanted, () => {});
+    }
   }
 }

@@ -1,4 +1,5 @@
 import { invalidArgument } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 
 export type Variables = ReadonlyMap<string, string>;
 
@@ -32,10 +33,13 @@ export function expandText(text: string, options: WordOptions): string {
   return new WordReader(text, { escape: '\\', ...options }).next(undefined) ?? '';
 }
 
+/** What one word becomes when its variables are replaced: values outside quotes are split at their blanks. Pure. */
+export function expandWords(word: string, options: WordOptions): string[] {
+  return new WordReader(word, { escape: '\\', ...options }).values();
+}
+
 /** From where it is told to begin. */
 const NAME = /[A-Za-z_]\w*|\d+|[@*#]/y;
-/** Variables within the default of a variable. */
-const DEPTH_MAX = 50;
 
 class WordReader {
   readonly #text: string;
@@ -61,6 +65,22 @@ class WordReader {
       word += this.#piece();
     }
     return word;
+  }
+
+  values(): string[] {
+    const words: string[] = [];
+    let word: string | undefined;
+    while (!this.#isEnd()) {
+      const isValue = this.#peek() === '$';
+      const piece = this.#piece();
+      const [first = '', ...others] = isValue ? piece.split(/\s+/) : [piece];
+      word = isValue && first === '' ? word : (word ?? '') + first;
+      for (const other of others) {
+        words.push(...(word === undefined ? [] : [word]));
+        word = other === '' ? undefined : other;
+      }
+    }
+    return word === undefined ? words : [...words, word];
   }
 
   #peek(): string {
@@ -141,7 +161,7 @@ class WordReader {
     let word = '';
     this.#depth += 1;
     while (this.#peek() !== '}') {
-      if (this.#isEnd() || this.#depth > DEPTH_MAX) {
+      if (this.#isEnd() || this.#depth > limits.dockerfileVariableDepthMax) {
         throw this.#unreadable(start);
       }
       word += this.#piece();

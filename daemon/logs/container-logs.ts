@@ -1,5 +1,5 @@
 import type { LogKeeper, LoggedRun } from '../containers/ports.ts';
-import { errorText, internal } from '../base/errors.ts';
+import { errorText, failedPrecondition } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
@@ -7,6 +7,7 @@ import { deliveryMode } from '../../runtime/log-drivers/common-options.ts';
 import { openSink } from '../../runtime/log-drivers/drivers.ts';
 import type { SinkTerms } from '../../runtime/log-drivers/sink.ts';
 import { mendEnd } from '../../storage/logs/mend.ts';
+import { stopAtBytes } from '../../storage/logs/policy.ts';
 import { Delivery } from './delivery.ts';
 import { policyOf } from './policies.ts';
 import { Rotation } from './rotation.ts';
@@ -25,6 +26,7 @@ export interface ContainerLogsDeps {
 export class ContainerLogs implements LogKeeper {
   readonly #log: Logger;
   readonly #clock: Clock;
+  readonly #monitors: LogMonitors;
   readonly #rotation: Rotation;
   readonly #deliveries = new Map<string, Delivery>();
   #isClosed = false;
@@ -32,16 +34,18 @@ export class ContainerLogs implements LogKeeper {
   constructor(deps: ContainerLogsDeps) {
     this.#log = deps.log;
     this.#clock = deps.clock;
+    this.#monitors = deps.monitors;
     this.#rotation = new Rotation(deps);
   }
 
-  async open(run: LoggedRun): Promise<void> {
+  async open(run: LoggedRun): Promise<number | null> {
     this.#mend(run);
     const terms = await this.#reach(run);
     if (terms !== undefined) {
       this.#deliver(run, terms, true);
     }
     this.#watch(run);
+    return bytesMaxOf(run);
   }
 
   ended(run: LoggedRun): void {
@@ -57,7 +61,10 @@ export class ContainerLogs implements LogKeeper {
       return;
     }
     delivery.end();
-    const isDelivered = await this.#inTime(delivery.done);
+    // A receiver that is away is not waited for, nor one that goes away meanwhile.
+    const isDelivered = await this.#inTime(
+      Promise.race([delivery.done.then(() => true), delivery.failing().then(() => false)]),
+    );
     if (!isDelivered) {
       this.#log.error(
         { container: id },
@@ -79,6 +86,7 @@ export class ContainerLogs implements LogKeeper {
       this.#deliver(run, terms, isRunning);
     }
     if (isRunning) {
+      this.#monitors.limitLog(run.id, bytesMaxOf(run));
       this.#watch(run);
     }
     this.#inBackground(run.id, this.#rotation.recover(kept));
@@ -111,7 +119,7 @@ export class ContainerLogs implements LogKeeper {
       await terms?.sink.connect?.();
       return terms;
     } catch (error) {
-      throw internal(`failed to initialize logging driver: ${errorText(error)}`, { cause: error });
+      throw failedPrecondition(`failed to initialize logging driver: ${errorText(error)}`, { cause: error });
     }
   }
 
@@ -133,7 +141,9 @@ export class ContainerLogs implements LogKeeper {
       isRunning,
     );
     this.#deliveries.set(id, delivery);
-    void this.#whenDone(run, delivery);
+    void this.#whenDone(run, delivery).catch((error: unknown) => {
+      this.#log.error({ container: id, err: error }, 'the end of a log delivery was not seen');
+    });
   }
 
   async #whenDone(run: LoggedRun, delivery: Delivery): Promise<void> {
@@ -171,13 +181,13 @@ export class ContainerLogs implements LogKeeper {
     );
   }
 
-  async #inTime(work: Promise<void>): Promise<boolean> {
+  async #inTime(work: Promise<boolean>): Promise<boolean> {
     let timer: Disposable | undefined;
     const late = new Promise<boolean>((resolve) => {
       timer = this.#clock.setTimeout(() => resolve(false), limits.logRemoveDrainMs);
     });
     try {
-      return await Promise.race([work.then(() => true), late]);
+      return await Promise.race([work, late]);
     } finally {
       timer?.[Symbol.dispose]();
     }
@@ -188,4 +198,9 @@ export class ContainerLogs implements LogKeeper {
       this.#log.error({ container: id, err: error }, 'a log could not be rotated');
     });
   }
+}
+
+function bytesMaxOf({ logConfig }: LoggedRun): number | null {
+  const policy = policyOf(logConfig);
+  return policy === undefined ? null : stopAtBytes(policy);
 }

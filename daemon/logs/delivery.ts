@@ -36,6 +36,8 @@ export class Delivery {
   #notedAtMs = 0;
   #isEnded = false;
   #isFailing = false;
+  /** Told of the next failure. */
+  #failureListener: (() => void) | undefined;
   /** It takes no more: another one goes on from the place that is noted. */
   #isOver = false;
   /** Resolves when everything is delivered, or delivery was stopped. */
@@ -49,6 +51,16 @@ export class Delivery {
     this.#watch = new FileWatch(deps.logPath);
     this.#stop.signal.addEventListener('abort', () => this.#watch.poke(), { once: true });
     this.done = this.#run();
+  }
+
+  /** Resolves as soon as the receiver takes nothing, now or the next time that it is asked. */
+  failing(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#failureListener = resolve;
+      if (this.#isFailing) {
+        resolve();
+      }
+    });
   }
 
   /** The oldest file that is needed. */
@@ -195,10 +207,10 @@ export class Delivery {
 
   /** The failure, or undefined. */
   async #try(messages: readonly LogMessage[]): Promise<Error | undefined> {
-    const { id, terms, log } = this.#deps;
+    const { id, log } = this.#deps;
     try {
       failpoint('logs.deliver.send');
-      await terms.sink.send(messages);
+      await this.#send(messages);
       failpoint('logs.deliver.sent');
     } catch (error) {
       const failure = error instanceof Error ? error : new Error(String(error));
@@ -206,6 +218,7 @@ export class Delivery {
         log.warn({ container: id, err: failure }, 'log delivery: the receiver takes nothing, trying again');
       }
       this.#isFailing = true;
+      this.#failureListener?.();
       return failure;
     }
     if (this.#isFailing) {
@@ -213,6 +226,23 @@ export class Delivery {
     }
     this.#isFailing = false;
     return undefined;
+  }
+
+  /** Not waited for when delivery is stopped: a receiver that is silent may be silent for minutes. */
+  #send(messages: readonly LogMessage[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const stopped = (): void => reject(new Error('delivery was stopped'));
+      if (this.#stop.signal.aborted) {
+        // In the pause before this attempt.
+        stopped();
+        return;
+      }
+      this.#stop.signal.addEventListener('abort', stopped, { once: true });
+      this.#deps.terms.sink
+        .send(messages)
+        .finally(() => this.#stop.signal.removeEventListener('abort', stopped))
+        .then(resolve, reject);
+    });
   }
 
   /** In mode non-blocking: lets the oldest go until no more waits than the buffer may hold. */

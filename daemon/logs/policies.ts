@@ -6,7 +6,12 @@ import { jsonFilePolicy, localPolicy, withFileDefaults } from '../../storage/log
 import type { RotationPolicy } from '../../storage/logs/policy.ts';
 
 /** Output that is sent elsewhere only waits here. */
-const SPOOL: RotationPolicy = { fileBytesMax: limits.logSpoolFileBytes, filesMax: 2, compress: false };
+const SPOOL: RotationPolicy = {
+  fileBytesMax: limits.logSpoolFileBytes,
+  filesMax: 2,
+  compress: false,
+  spoolBytesMax: limits.logSpoolBytesMax,
+};
 
 /** What is kept on this host of a container's output; undefined = nothing. Pure. */
 export function policyOf({ Type, Config }: LoggedRun['logConfig']): RotationPolicy | undefined {
@@ -14,7 +19,6 @@ export function policyOf({ Type, Config }: LoggedRun['logConfig']): RotationPoli
     case 'none':
       return undefined;
     case 'json-file':
-      // Containers made by versions without rotation have no options: the default is in force for them too.
       return jsonFilePolicy(withFileDefaults(Config));
     case 'local':
       return localPolicy(Config);

@@ -3,15 +3,24 @@ import { limits } from '../base/limits.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { KeyedMutex } from '../base/mutex.ts';
-import { rotateAtBytes } from '../../storage/logs/policy.ts';
+import { rotateAtBytes, stopAtBytes } from '../../storage/logs/policy.ts';
 import type { RotationPolicy } from '../../storage/logs/policy.ts';
-import { compressOld, currentBytes, dropOld, isHalfRotated, putAside } from '../../storage/logs/rotate.ts';
+import {
+  compressOld,
+  currentBytes,
+  dropOld,
+  isHalfRotated,
+  markCut,
+  putAside,
+} from '../../storage/logs/rotate.ts';
 import { removeDraft, removeDrafts } from '../../storage/logs/segments.ts';
 
 /** What the rotation needs of the monitors. */
 export interface LogMonitors {
   /** See ContainerRuntime.reopenLog. */
   reopenLog(id: string, logPath: string): Promise<void>;
+  /** See ConmonRuntime.limitLog. */
+  limitLog(id: string, bytesMax: number | null): void;
 }
 
 /** A log that is kept in bounds. */
@@ -26,7 +35,9 @@ export interface KeptLog {
 }
 
 interface Watched extends KeptLog {
+  /** Size at the last look, and when that was. */
   bytes: number;
+  lookedAtMs: number;
   intervalMs: number;
   dueAtMs: number;
   isBusy: boolean;
@@ -35,7 +46,8 @@ interface Watched extends KeptLog {
 
 /**
  * Keeps logs in bounds: looks at their sizes, more often while they grow, and rotates. Nothing is done per line, and a
- * monitor writes on meanwhile; a log may overrun its size by what is written between two looks.
+ * monitor writes on meanwhile; a log may overrun its size by what is written between two looks, up to `stopAtBytes`.
+ * There the kernel refuses the monitor's writes, also while no daemon runs, and the next rotation marks the place.
  */
 export class Rotation implements Disposable {
   readonly #monitors: LogMonitors;
@@ -54,16 +66,17 @@ export class Rotation implements Disposable {
 
   /** Watches a log whose container runs. What a daemon that died left half-done is finished, and its growth cut. */
   watch(kept: KeptLog): void {
-    const watched: Watched = {
+    const now = this.#clock.monotonicMs();
+    this.#watched.set(kept.id, {
       ...kept,
-      bytes: 0,
+      bytes: currentBytes(kept.path),
+      lookedAtMs: now,
       intervalMs: limits.logCheckMs,
-      dueAtMs: this.#clock.monotonicMs() + limits.logCheckMs,
+      dueAtMs: now + limits.logCheckMs,
       isBusy: false,
       isFailing: false,
-    };
-    this.#watched.set(kept.id, watched);
-    this.#timer ??= this.#schedule();
+    });
+    this.#schedule();
   }
 
   /** As the daemon's start finds it: finishes, removes drafts, rotates what has grown meanwhile. */
@@ -86,9 +99,11 @@ export class Rotation implements Disposable {
   async #settle(kept: KeptLog): Promise<void> {
     const { path, policy } = kept;
     if (isHalfRotated(path)) {
+      this.#mark(kept);
       await this.#reopen(kept);
     }
     if (currentBytes(path) >= rotateAtBytes(policy)) {
+      this.#mark(kept);
       putAside(path);
       await this.#reopen(kept);
     }
@@ -100,46 +115,63 @@ export class Rotation implements Disposable {
     this.#watched.clear();
   }
 
-  #schedule(): Disposable {
-    return this.#clock.setTimeout(() => {
-      this.#timer = this.#watched.size > 0 ? this.#schedule() : undefined;
-      this.#look();
-    }, limits.logCheckMs);
+  /** A log that was cut off says so; a disk that is too full for that does not keep it from being rotated. */
+  #mark({ id, path, policy }: KeptLog): void {
+    try {
+      if (markCut(path, stopAtBytes(policy))) {
+        this.#log.warn(
+          { container: id },
+          'a log grew too fast to be rotated in time: output is missing in it',
+        );
+      }
+    } catch (error) {
+      this.#log.error({ container: id, err: error }, 'output is missing in a log, which could not be marked');
+    }
+  }
+
+  /** The next look, at whatever is due first. */
+  #schedule(): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
+    const due = Math.min(...[...this.#watched.values()].map(({ dueAtMs }) => dueAtMs));
+    if (due !== Infinity) {
+      const inMs = Math.max(limits.logCheckMinMs, due - this.#clock.monotonicMs());
+      this.#timer = this.#clock.setTimeout(() => this.#look(), inMs);
+    }
   }
 
   #look(): void {
     const now = this.#clock.monotonicMs();
     for (const watched of this.#watched.values()) {
-      if (now < watched.dueAtMs || watched.isBusy) {
+      if (now < watched.dueAtMs) {
         continue;
       }
       const bytes = currentBytes(watched.path);
-      const isQuiet = bytes === watched.bytes;
+      watched.intervalMs = nextInterval(watched, { bytes, now });
       watched.bytes = bytes;
-      watched.intervalMs = isQuiet
-        ? Math.min(watched.intervalMs * 2, limits.logCheckQuietMs)
-        : limits.logCheckMs;
+      watched.lookedAtMs = now;
       watched.dueAtMs = now + watched.intervalMs;
       const isHalf = bytes === 0 && isHalfRotated(watched.path);
-      if (bytes >= rotateAtBytes(watched.policy) || isHalf || watched.isFailing) {
+      const isWork = bytes >= rotateAtBytes(watched.policy) || isHalf || watched.isFailing;
+      if (isWork && !watched.isBusy) {
         watched.isBusy = true;
-        void this.#work(watched);
+        void this.#work(watched).catch((error: unknown) => {
+          // A full disk, a stopped monitor: tried again at the next look, told once.
+          if (!watched.isFailing) {
+            this.#log.error({ container: watched.id, err: error }, 'a log could not be rotated');
+          }
+          watched.isFailing = true;
+          watched.dueAtMs = this.#clock.monotonicMs() + limits.logCheckQuietMs;
+        });
       }
     }
+    this.#schedule();
   }
 
-  /** Never rejects. */
   async #work(watched: Watched): Promise<void> {
     try {
       await this.settle(watched);
       watched.isFailing = false;
-    } catch (error) {
-      // A full disk, a stopped monitor: tried again at the next look, told once.
-      if (!watched.isFailing) {
-        this.#log.error({ container: watched.id, err: error }, 'a log could not be rotated');
-      }
-      watched.isFailing = true;
-      watched.dueAtMs = this.#clock.monotonicMs() + limits.logCheckQuietMs;
     } finally {
       watched.isBusy = false;
     }
@@ -163,4 +195,19 @@ export class Rotation implements Disposable {
       await compressOld(path, users);
     }
   }
+}
+
+/** Twice as often as the log reaches its size at the pace of the last look; ever less often while it is quiet. Pure. */
+function nextInterval(
+  { bytes: last, lookedAtMs, intervalMs, policy }: Watched,
+  { bytes, now }: { bytes: number; now: number },
+): number {
+  const grown = bytes - last;
+  if (grown === 0) {
+    return Math.min(Math.max(intervalMs, limits.logCheckMs) * 2, limits.logCheckQuietMs);
+  }
+  // One that was rotated meanwhile has grown by what is in it.
+  const perMs = (grown > 0 ? grown : bytes) / Math.max(1, now - lookedAtMs);
+  const untilFullMs = rotateAtBytes(policy) / Math.max(perMs, 1e-9);
+  return Math.min(Math.max(untilFullMs / 2, limits.logCheckMinMs), limits.logCheckMs);
 }

@@ -24,8 +24,20 @@ export interface BridgeOptions {
 const INTERFACE = /^(?!\.{1,2}$)[a-zA-Z0-9_.-]{1,15}$/;
 
 /**
- * Reads the options of a bridge network. Throws invalid_argument naming key and value; keys newer than API 1.44
- * (`gateway_mode_ipv4`, ...) are such, as a network that seems closed must be. Pure.
+ * Keys of other engines that open or close a network, with the value that it has here anyway. A network that only seems
+ * closed is worse than none.
+ */
+const OTHERS_SECURITY: ReadonlyMap<string, string | undefined> = new Map([
+  ['com.docker.network.bridge.gateway_mode_ipv4', 'nat'],
+  ['com.docker.network.bridge.gateway_mode_ipv6', 'nat'],
+  ['com.docker.network.bridge.trusted_host_interfaces', ''],
+  ['com.docker.network.internal', undefined],
+  ['encrypted', undefined],
+]);
+
+/**
+ * Reads the options of a bridge network. Keys that it does not know are kept with the network and shown, as by dockerd.
+ * Throws invalid_argument naming key and value, also for an unknown key that means security. Pure.
  */
 export function bridgeOptions(options: Readonly<Record<string, string>>): BridgeOptions {
   const result: BridgeOptions = { icc: true, masquerade: true, inhibitIpv4: false, sources: [] };
@@ -65,7 +77,9 @@ export function bridgeOptions(options: Readonly<Record<string, string>>): Bridge
         checked(key, value, !truth(key, value));
         break;
       default:
-        throw invalidArgument(`network option "${key}" is not supported by the bridge driver`);
+        if (OTHERS_SECURITY.has(key) && value !== OTHERS_SECURITY.get(key)) {
+          throw invalidArgument(`network option "${key}" is not supported by the bridge driver: "${value}"`);
+        }
     }
   }
   if (result.sources.length > 0 && !result.masquerade) {

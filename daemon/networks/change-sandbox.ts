@@ -12,6 +12,7 @@ import {
   attachmentOf,
   check,
   inKernel,
+  inKernelLater,
   interfaceName,
   isWayIn,
   nameFiles,
@@ -50,16 +51,17 @@ export async function connectSandbox(
   const endpoint = takeEndpoint(wanted, ownerOf(request));
   rollback.defer('addresses', () => giveAddresses(endpoint.network, endpoint.addresses));
 
-  const name = interfaceName(context, endpoint, kernel.interfaceNames(containerId));
+  const taken = inKernel(request, networkName, () => kernel.interfaceNames(containerId));
+  const name = interfaceName(context, endpoint, taken);
   const attachment = attachmentOf(context, endpoint, name);
-  await inKernel(request, networkName, () => kernel.plug(containerId, attachment));
+  await inKernelLater(request, networkName, () => kernel.plug(containerId, attachment));
   rollback.defer('interface', () => kernel.unplug(containerId, endpoint.id));
 
   const endpoints = { ...live.endpoints, [networkName]: endpoint.settings };
   const sandbox = rewired(context, request, checked, { before: live, endpoints });
   rollback.defer('host ports', () => context.ports.give(portsGained(context, live, sandbox)));
   rollback.defer('way', () => lead(context, request, sandbox, live));
-  lead(context, request, live, sandbox);
+  inKernel(request, networkName, () => lead(context, request, live, sandbox));
   rollback.commit();
   return sandbox;
 }
@@ -80,7 +82,11 @@ export function disconnectSandbox(
   const endpoints = { ...live.endpoints };
   delete endpoints[networkName];
   const sandbox = rewired(context, request, check(context, request), { before: live, endpoints });
-  const undo = (): void => lead(context, request, sandbox, live);
+  const gained = portsGained(context, live, sandbox);
+  const undo = (): void => {
+    lead(context, request, sandbox, live);
+    ports.give(gained);
+  };
   try {
     lead(context, request, live, sandbox);
   } catch (error) {
@@ -130,12 +136,10 @@ function rewired(
   const { names: _names, ...changed } = { ...before, endpoints };
   const gateway = wayOut(context, changed);
   const hasMoved = (gateway?.name ?? null) !== gatewayName(before);
-  return {
-    ...changed,
-    gateway: gateway?.name ?? null,
-    ports: hasMoved ? movePorts(context, request, checked, { changed, gateway }) : changed.ports,
-    ...nameFiles(context, request, checked, endpoints),
-  };
+  const files = nameFiles(context, request, checked, endpoints);
+  // Last: what fails before has taken no port.
+  const ports = hasMoved ? movePorts(context, request, checked, { changed, gateway }) : changed.ports;
+  return { ...changed, gateway: gateway?.name ?? null, ports, ...files };
 }
 
 /**

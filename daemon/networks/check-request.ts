@@ -37,8 +37,10 @@ export interface CheckedRequest {
 }
 
 export interface CheckContext {
-  /** Throws not_found. undefined = the default network, where there is none. */
+  /** Throws not_found, at a start. undefined = the default network, where there is none. */
   find: (ref: string) => Network | undefined;
+  /** As `find`, of one that need not be there. */
+  lookUp: (ref: string) => Network | undefined;
   /** Host address of published ports that name none, for the network that they go through. */
   bindingAddress: (network: Network | undefined) => string;
   resolver: ResolverSettings;
@@ -52,7 +54,7 @@ export function checkRequest(
   request: Omit<SandboxRequest, 'containerId' | 'containerName'>,
   context: CheckContext,
 ): CheckedRequest {
-  const endpoints = wantedEndpoints(request, context.find);
+  const endpoints = wantedEndpoints(request, context);
   if (/[\s#]/.test(request.hostname + request.domainname)) {
     throw invalidArgument(`invalid hostname "${request.hostname}" or domainname "${request.domainname}"`);
   }
@@ -87,9 +89,11 @@ export function wantedEndpoint(network: Network, settings: EndpointSettings, mac
 
 function wantedEndpoints(
   request: Pick<SandboxRequest, 'networkMode' | 'endpoints' | 'macAddress'>,
-  find: CheckContext['find'],
+  { find, lookUp }: Pick<CheckContext, 'find' | 'lookUp'>,
 ): WantedEndpoint[] {
-  const main = find(['', 'default'].includes(request.networkMode) ? 'bridge' : request.networkMode);
+  const mainRef = ['', 'default'].includes(request.networkMode) ? 'bridge' : request.networkMode;
+  // Where endpoints are named they say it all: the mode may be the id of a network that is gone, and made anew since.
+  const main = Object.keys(request.endpoints).length > 0 ? lookUp(mainRef) : find(mainRef);
   const asked = Object.entries(request.endpoints).flatMap(([ref, settings]) => {
     const network = find(ref);
     return network === undefined ? [] : [{ network, settings }];

@@ -150,7 +150,7 @@ export class Networks {
       }
     }
     const attributes = { reclaimed: '0' };
-    this.#deps.journal.note({ type: 'network', action: 'prune', actorId: '', attributes });
+    this.#deps.journal.note([{ type: 'network', action: 'prune', actorId: '', attributes }]);
     return { NetworksDeleted: deleted.length === 0 ? null : deleted };
   }
 

@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { errnoOf, errorText, internal } from '../base/errors.ts';
-import type { EngineError } from '../base/errors.ts';
+import {
+  EngineError,
+  errnoOf,
+  errorText,
+  failedPrecondition,
+  internal,
+  isEngineError,
+} from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { formatIp, isIpv4 } from '../base/ip.ts';
 import type { IpAddress } from '../base/ip.ts';
@@ -10,8 +16,9 @@ import type { Turns } from '../base/turns.ts';
 import type { PlannedBinding } from './port-plan.ts';
 import type { HostPort, NetworkKernel, PublishedPort } from './ports.ts';
 
+const PORT_MAX = 65_535;
 /** Where ephemeral host ports come from when the kernel does not say (as dockerd). */
-const EPHEMERAL_FALLBACK = { first: 49_153, last: 65_535 };
+const EPHEMERAL_FALLBACK = { first: 49_153, last: PORT_MAX };
 
 /**
  * Gives out host ports. What our own containers have is known here; what processes of the host have is found
@@ -36,19 +43,13 @@ export class PortAllocator {
     addresses: readonly IpAddress[],
     endpoint: string,
   ): PublishedPort[] {
-    const ports: PublishedPort[] = [];
+    const taken: Taken = new Map();
     try {
-      for (const binding of bindings) {
-        failpoint('network.open.port');
-        ports.push(...this.#takeOne(binding, targetsOf(binding, addresses)));
-      }
-      return ports;
+      this.#takeThese(leastChoiceFirst(bindings), { addresses, endpoint }, taken);
+      return portsOf(bindings, taken);
     } catch (error) {
-      this.give(ports);
-      throw internal(
-        `driver failed programming external connectivity on endpoint ${endpoint}: ${errorText(error)}`,
-        { cause: error },
-      );
+      this.give(portsOf(bindings, taken));
+      throw error;
     }
   }
 
@@ -57,14 +58,14 @@ export class PortAllocator {
     bindings: readonly PlannedBinding[],
     to: { addresses: readonly IpAddress[]; endpoint: string; turns: Turns },
   ): Promise<PublishedPort[]> {
-    const ports: PublishedPort[] = [];
+    const taken: Taken = new Map();
     try {
-      await to.turns.inPieces(bindings, limits.portsPerTurn, (piece) => {
-        ports.push(...this.take(piece, to.addresses, to.endpoint));
+      await to.turns.inPieces(leastChoiceFirst(bindings), limits.portsPerTurn, (piece) => {
+        this.#takeThese(piece, to, taken);
       });
-      return ports;
+      return portsOf(bindings, taken);
     } catch (error) {
-      this.give(ports);
+      this.give(portsOf(bindings, taken));
       throw error;
     }
   }
@@ -100,6 +101,26 @@ export class PortAllocator {
     }
   }
 
+  #takeThese(
+    bindings: readonly PlannedBinding[],
+    { addresses, endpoint }: { addresses: readonly IpAddress[]; endpoint: string },
+    taken: Taken,
+  ): void {
+    try {
+      for (const binding of bindings) {
+        failpoint('network.open.port');
+        taken.set(binding, this.#takeOne(binding, targetsOf(binding, addresses)));
+      }
+    } catch (error) {
+      const code = isEngineError(error, 'failed_precondition') ? error.code : 'internal';
+      throw new EngineError(
+        code,
+        `driver failed programming external connectivity on endpoint ${endpoint}: ${errorText(error)}`,
+        { cause: error },
+      );
+    }
+  }
+
   #takeOne(binding: PlannedBinding, targets: readonly Target[]): PublishedPort[] {
     const { protocol, containerPort } = binding;
     let failure: EngineError | undefined;
@@ -116,7 +137,7 @@ export class PortAllocator {
     if (failure !== undefined && binding.hostPorts?.first === binding.hostPorts?.last && binding.hostPorts) {
       throw failure;
     }
-    throw internal('all ports are allocated', { cause: failure });
+    throw failedPrecondition('all ports are allocated', { cause: failure });
   }
 
   /** The same number on each of several addresses, or on none. */
@@ -141,7 +162,7 @@ export class PortAllocator {
   /** Undefined = taken; else why not. Throws when another port of the range would not help either. */
   #tryTake(port: HostPort): EngineError | undefined {
     if (this.#isTaken(port)) {
-      return internal(
+      return failedPrecondition(
         `Bind for ${formatIp(port.hostAddress)}:${port.hostPort} failed: port is already allocated`,
       );
     }
@@ -149,12 +170,17 @@ export class PortAllocator {
       this.#kernel.reserve(port);
     } catch (error) {
       if (errnoOf(error) === 'EADDRINUSE') {
-        return internal(`failed to bind host port ${textOf(port)}: address already in use`, { cause: error });
-      }
-      if (errnoOf(error) === 'EADDRNOTAVAIL') {
-        throw internal(`failed to bind host port ${textOf(port)}: cannot assign requested address`, {
+        return failedPrecondition(`failed to bind host port ${textOf(port)}: address already in use`, {
           cause: error,
         });
+      }
+      if (errnoOf(error) === 'EADDRNOTAVAIL') {
+        throw failedPrecondition(
+          `failed to bind host port ${textOf(port)}: cannot assign requested address`,
+          {
+            cause: error,
+          },
+        );
       }
       throw error;
     }
@@ -188,6 +214,26 @@ export class PortAllocator {
     const key = keyOf(port);
     this.#taken.set(key, (this.#taken.get(key) ?? new Set()).add(port.hostAddress));
   }
+}
+
+type Taken = Map<PlannedBinding, PublishedPort[]>;
+
+/** In the client's order. */
+function portsOf(bindings: readonly PlannedBinding[], taken: Taken): PublishedPort[] {
+  return bindings.flatMap((binding) => taken.get(binding) ?? []);
+}
+
+/**
+ * One port of the host before several, and these before any: what a binding may choose must not be what another one of
+ * the same container needs.
+ */
+function leastChoiceFirst(bindings: readonly PlannedBinding[]): PlannedBinding[] {
+  return bindings.toSorted((one, other) => choiceOf(one) - choiceOf(other));
+}
+
+/** How many host ports it could be beside the first. */
+function choiceOf({ hostPorts }: PlannedBinding): number {
+  return hostPorts === undefined ? PORT_MAX : hostPorts.last - hostPorts.first;
 }
 
 type Target = Pick<PublishedPort, 'hostAddress' | 'address'>;

@@ -40,13 +40,18 @@ export interface SandboxContext {
   live: Map<string, Sandbox>;
 }
 
+/** `mayComeLater`: what is not there yet is left out. */
 export function check(
   context: SandboxContext,
   request: Omit<SandboxRequest, 'containerId' | 'containerName'>,
+  { mayComeLater = false } = {},
 ): CheckedRequest {
   const { registry, options } = context;
+  const lookUp = (ref: string): Network | undefined =>
+    isDefaultName(ref) && !registry.has('bridge') ? undefined : registry.lookUp(ref);
   return checkRequest(request, {
-    find: (ref) => (isDefaultName(ref) && !registry.has('bridge') ? undefined : registry.find(ref)),
+    lookUp,
+    find: (ref) => (mayComeLater || isDefaultName(ref) ? lookUp(ref) : registry.find(ref)),
     bindingAddress: (network) =>
       (network && driverOf(context, network).bindingAddress(network)) ?? options.ip,
     resolver: {
@@ -176,14 +181,31 @@ export function inKernel<T>(request: SandboxRequest, network: string, make: () =
   try {
     return make();
   } catch (error) {
-    if (error instanceof EngineError) {
-      throw error;
-    }
-    const name = ownerOf(request).containerName;
-    throw internal(`failed to create endpoint ${name} on network ${network}: ${errorText(error)}`, {
-      cause: error,
-    });
+    throw inWords(request, network, error);
   }
+}
+
+/** As `inKernel`, of what ends later. */
+export async function inKernelLater<T>(
+  request: SandboxRequest,
+  network: string,
+  make: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await make();
+  } catch (error) {
+    throw inWords(request, network, error);
+  }
+}
+
+function inWords(request: SandboxRequest, network: string, error: unknown): EngineError {
+  if (error instanceof EngineError) {
+    return error;
+  }
+  const name = ownerOf(request).containerName;
+  return internal(`failed to create endpoint ${name} on network ${network}: ${errorText(error)}`, {
+    cause: error,
+  });
 }
 
 /** From here on the sandbox is known: in its networks, and to the verbs. */

@@ -1,6 +1,7 @@
 import type { NetworkSandboxes, Sandbox, SandboxRequest } from '../containers/ports.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { limits } from '../base/limits.ts';
+import { measured } from '../base/measured.ts';
 import { Turns } from '../base/turns.ts';
 import { connectSandbox, disconnectSandbox, renameSandbox } from './change-sandbox.ts';
 import { addressesOf, giveAddresses } from './endpoints.ts';
@@ -37,10 +38,14 @@ export class Sandboxes implements NetworkSandboxes {
   }
 
   validate(request: Omit<SandboxRequest, 'containerId' | 'containerName'>): void {
-    check(this.#context, request);
+    check(this.#context, request, { mayComeLater: true });
   }
 
-  async open(request: SandboxRequest): Promise<Sandbox> {
+  open(request: SandboxRequest): Promise<Sandbox> {
+    return measured('network', 'allocate', () => this.#open(request));
+  }
+
+  async #open(request: SandboxRequest): Promise<Sandbox> {
     const { containerId, containerName } = request;
     const { live, log } = this.#context;
     const checked = check(this.#context, request);
@@ -54,7 +59,7 @@ export class Sandboxes implements NetworkSandboxes {
   }
 
   connect(live: Sandbox, request: SandboxRequest, networkName: string): Promise<Sandbox> {
-    return connectSandbox(this.#context, live, request, networkName);
+    return measured('network', 'connect', () => connectSandbox(this.#context, live, request, networkName));
   }
 
   disconnect(
@@ -69,7 +74,11 @@ export class Sandboxes implements NetworkSandboxes {
     return renameSandbox(this.#context, live, request);
   }
 
-  async close(containerId: string, sandbox: Sandbox | undefined): Promise<void> {
+  close(containerId: string, sandbox: Sandbox | undefined): Promise<void> {
+    return measured('network', 'release', () => this.#close(containerId, sandbox));
+  }
+
+  async #close(containerId: string, sandbox: Sandbox | undefined): Promise<void> {
     const { live, kernel, registry, names, turns, ports: allocator } = this.#context;
     const known = live.get(containerId);
     if (sandbox !== undefined && sandbox.ownerId !== containerId) {

@@ -26,7 +26,7 @@ export class Registries {
     this.#deps = deps;
   }
 
-  /** POST /auth: tries credentials; keeps nothing. Throws unauthorized, unavailable or invalid_argument. */
+  /** POST /auth: tries credentials; keeps nothing. Throws unauthorized, remote or invalid_argument. */
   async login(request: AuthRequest, signal: AbortSignal): Promise<AuthResponse> {
     const credentials = {
       username: request.username ?? '',

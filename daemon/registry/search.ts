@@ -2,7 +2,6 @@ import type { ImageSearchItem, RegistryAuth } from '../../api/types/image.ts';
 import { connectRegistry, type RegistryAccess } from '../../storage/registry/connect.ts';
 import { bytesOf } from '../../storage/registry/http.ts';
 import { pages } from '../../storage/registry/repository.ts';
-import { withRetries } from '../../storage/registry/retry.ts';
 import { RegistrySession } from '../../storage/registry/session.ts';
 import { isRegistryName } from '../../storage/references/reference.ts';
 import { asArray, asObject, asStrings, parseJson } from '../../storage/tarballs/json.ts';
@@ -117,8 +116,10 @@ async function ask(session: RegistrySession, question: Question): Promise<ImageS
   url.searchParams.set('q', word);
   url.searchParams.set('n', String(limit));
   try {
-    const bytes = await withRetries(signal, async () =>
-      bytesOf(await session.request({ method: 'GET', url, signal }), limits.manifestBytesMax),
+    // Once: who searches looks at an empty screen until the answer comes.
+    const bytes = await bytesOf(
+      await session.request({ method: 'GET', url, signal }),
+      limits.manifestBytesMax,
     );
     const { results } = asObject(parseJson(bytes, 'search'), 'search');
     return asArray(results ?? [], 'search.results').map((item) => toItem(asObject(item, 'search.results')));

@@ -26,6 +26,8 @@ export interface SystemSettings {
   storageDriver: string;
   logDriver: string;
   defaultRuntime: string;
+  /** As configured; runc is there always. */
+  runtimes: Readonly<Record<string, { path: string; runtimeArgs: readonly string[] }>>;
   liveRestore: boolean;
   noNewPrivileges: boolean;
   /** `builtin`, `unconfined` or a path. */

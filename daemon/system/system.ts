@@ -177,10 +177,18 @@ export class System {
     };
   }
 
-  #programs({ defaultRuntime, liveRestore }: SystemSettings) {
+  #programs({ defaultRuntime, runtimes, liveRestore }: SystemSettings) {
     const { runc, init } = this.#deps.facts.components;
     return {
-      Runtimes: { runc: { path: runc?.path ?? 'runc' } },
+      Runtimes: {
+        ...Object.fromEntries(
+          Object.entries(runtimes).map(([name, { path, runtimeArgs }]) => [
+            name,
+            { path, ...(runtimeArgs.length > 0 && { runtimeArgs: [...runtimeArgs] }) },
+          ]),
+        ),
+        runc: { path: runc?.path ?? 'runc' },
+      },
       DefaultRuntime: defaultRuntime,
       LiveRestoreEnabled: liveRestore,
       Isolation: '',

@@ -6,11 +6,13 @@ import { failpoint } from '../base/failpoint.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import type { KeyedMutex } from '../base/mutex.ts';
+import type { Journal } from '../events/journal-types.ts';
 import type { Volume, VolumeDriver, VolumeRemoval } from './driver.ts';
 import type { VolumeDirectories, VolumePluginPort } from './ports.ts';
 
 export interface PluginDriverDeps {
   plugins: VolumePluginPort;
+  journal: Pick<Journal, 'commit' | 'note'>;
   database: Pick<Database, 'volumeHolds' | 'volumeMakings'>;
   directories: Pick<VolumeDirectories, 'populateAt' | 'forgetFilling'>;
   /** Ids of the containers that run with this volume. */
@@ -68,7 +70,7 @@ export class PluginDriver implements VolumeDriver {
   async create({ driver, name, options }: Volume, { isOurName }: { isOurName: boolean }): Promise<void> {
     const { plugins, database } = this.#deps;
     if (isOurName) {
-      database.volumeMakings.add({ volume: name, driver });
+      this.#deps.journal.commit(() => database.volumeMakings.add({ volume: name, driver }));
     }
     failpoint('volume.plugin.create');
     this.#made.add(name);
@@ -94,7 +96,7 @@ export class PluginDriver implements VolumeDriver {
     if (this.#made.has(name)) {
       await this.#removeIfThere(driver, name);
     }
-    this.#deps.database.volumeMakings.remove(name);
+    this.#noteUnmade(name);
     this.#forget(name);
   }
 
@@ -143,12 +145,12 @@ export class PluginDriver implements VolumeDriver {
       // Left by a run of which the plugin could not be told that it ended: two mounts for one id are one too many.
       await this.#tryToRelease(volume, holder);
     }
-    this.#note(name, holder, '');
+    this.#hold(name, holder, '');
     try {
       failpoint('volume.plugin.mount');
       const mountpoint = await plugins.mount(driver, name, idOf(holder));
       failpoint('volume.plugin.mounted');
-      this.#note(name, holder, mountpoint);
+      this.#hold(name, holder, mountpoint);
       this.#paths.set(name, mountpoint);
       return mountpoint;
     } catch (error) {
@@ -215,14 +217,37 @@ export class PluginDriver implements VolumeDriver {
     return holds;
   }
 
-  #note(name: string, holder: string, mountpoint: string): void {
-    this.#deps.database.volumeHolds.set({ volume: name, holder, mountpoint });
+  /** Before the plugin is asked, and when it has answered: without the row nobody would ask it to unmount. */
+  #hold(name: string, holder: string, mountpoint: string): void {
+    const { journal, database } = this.#deps;
+    journal.commit(() => database.volumeHolds.set({ volume: name, holder, mountpoint }));
     this.#holdsOf(name).set(holder, { mountpoint, isOurs: true });
   }
 
+  /** From here on it may be unmounted: the next daemon is not to believe that it is there. */
+  #noteUnmounting(volume: string, holder: string): void {
+    const { journal, database } = this.#deps;
+    journal.note([], {
+      key: holdKey(volume, holder),
+      write: () => database.volumeHolds.set({ volume, holder, mountpoint: '' }),
+    });
+  }
+
   #drop(name: string, holder: string): void {
-    this.#deps.database.volumeHolds.remove(name, holder);
+    const { journal, database } = this.#deps;
     this.#holdsOf(name).delete(holder);
+    journal.note([], {
+      key: holdKey(name, holder),
+      write: () => database.volumeHolds.remove(name, holder),
+    });
+  }
+
+  #noteUnmade(name: string): void {
+    const { journal, database } = this.#deps;
+    journal.note([], {
+      key: `volume-making/${name}`,
+      write: () => database.volumeMakings.remove(name),
+    });
   }
 
   #forget(name: string): void {
@@ -233,11 +258,10 @@ export class PluginDriver implements VolumeDriver {
 
   /** False when the plugin did not; it is still noted then. */
   async #tryToRelease({ driver, name }: Volume, holder: string): Promise<boolean> {
-    const { plugins, database, log } = this.#deps;
+    const { plugins, log } = this.#deps;
     const isSure = this.#holdsOf(name).get(holder)?.mountpoint !== '';
+    this.#noteUnmounting(name, holder);
     try {
-      // From here on it may be unmounted: the next daemon is not to believe that it is there.
-      database.volumeHolds.set({ volume: name, holder, mountpoint: '' });
       failpoint('volume.plugin.unmount');
       await plugins.unmount(driver, name, idOf(holder));
       failpoint('volume.plugin.unmounted');
@@ -260,21 +284,17 @@ export class PluginDriver implements VolumeDriver {
   }
 
   #unmake(volume: Pick<Volume, 'name' | 'driver'>, attempt: number): void {
-    const { clock, locks, log, database } = this.#deps;
+    const { clock, locks, log } = this.#deps;
     const { name, driver } = volume;
-    void locks.run(name, async () => {
-      try {
-        failpoint('volume.plugin.unmake');
-        await this.#removeIfThere(driver, name);
-        database.volumeMakings.remove(name);
-      } catch (error) {
-        log.warn(
-          { volume: name, driver, err: error },
-          'a volume that was never finished could not be removed',
-        );
-        if (attempt < limits.pluginUnmountTriesMax) {
-          clock.setTimeout(() => this.#unmake(volume, attempt + 1), delayMsOf(attempt));
-        }
+    const unmade = locks.run(name, async () => {
+      failpoint('volume.plugin.unmake');
+      await this.#removeIfThere(driver, name);
+      this.#noteUnmade(name);
+    });
+    void unmade.catch((error: unknown) => {
+      log.warn({ volume: name, driver, err: error }, 'a volume that was never finished could not be removed');
+      if (attempt < limits.pluginUnmountTriesMax) {
+        clock.setTimeout(() => this.#unmake(volume, attempt + 1), delayMsOf(attempt));
       }
     });
   }
@@ -286,11 +306,17 @@ export class PluginDriver implements VolumeDriver {
       return;
     }
     clock.setTimeout(() => {
-      void locks.run(volume.name, async () => {
+      const released = locks.run(volume.name, async () => {
         const isLeft = this.#holdsOf(volume.name).has(holder) && !this.#isWanted(volume.name, holder);
         if (isLeft && !(await this.#tryToRelease(volume, holder))) {
           this.#releaseLater(volume, holder, attempt + 1);
         }
+      });
+      void released.catch((error: unknown) => {
+        log.error(
+          { volume: volume.name, holder, err: error },
+          'a volume plugin is not asked any more to unmount',
+        );
       });
     }, delayMsOf(attempt));
   }
@@ -298,6 +324,10 @@ export class PluginDriver implements VolumeDriver {
 
 function delayMsOf(attempt: number): number {
   return Math.min(limits.pluginUnmountRetryMs * 2 ** (attempt - 1), limits.pluginUnmountRetryMaxMs);
+}
+
+function holdKey(volume: string, holder: string): string {
+  return `volume-hold/${volume}/${holder}`;
 }
 
 /** The plugin itself said no, and so did nothing. */

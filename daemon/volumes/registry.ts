@@ -1,7 +1,7 @@
 import type { VolumeRow, VolumeTable } from '../../storage/database/rows.ts';
 import { notFound } from '../base/errors.ts';
 import type { EngineError } from '../base/errors.ts';
-import type { EventDraft, Journal } from '../events/journal-types.ts';
+import type { Journal } from '../events/journal-types.ts';
 import { draft } from './events.ts';
 import { LOCAL_DRIVER } from './local-driver.ts';
 
@@ -41,18 +41,22 @@ export class VolumeRegistry {
 
   /** `alongside` runs in the same transaction. */
   add(row: VolumeRow, options: { durable: boolean }, alongside: () => void): void {
-    this.#commit(draft(row, 'create'), options, () => {
+    this.#journal.commit((emit) => {
       this.#table.insert(row);
       alongside();
-    });
+      emit(draft(row, 'create'));
+    }, options);
     this.#rows.set(row.name, row);
   }
 
+  /** A fact: its files are out of sight, or its plugin has removed it. */
   remove(row: VolumeRow): void {
-    this.#commit(draft(row, 'destroy'), { durable: true }, () => {
-      this.#table.remove(row.name);
-    });
     this.#rows.delete(row.name);
+    this.#journal.note([draft(row, 'destroy')], {
+      key: `volume/${row.name}`,
+      write: () => this.#table.remove(row.name),
+      durable: true,
+    });
   }
 
   /** Of one whose row the database does not have: its transaction failed. */
@@ -63,14 +67,7 @@ export class VolumeRegistry {
   /** No more than the event: who uses a volume is in the containers' rows. */
   tell(name: string, action: 'mount' | 'unmount', attributes: Record<string, string>): void {
     const driver = this.#rows.get(name)?.driver ?? LOCAL_DRIVER;
-    this.#commit(draft({ name, driver }, action, attributes), { durable: false });
-  }
-
-  #commit(event: EventDraft, options: { durable: boolean }, change?: () => void): void {
-    this.#journal.commit((emit) => {
-      change?.();
-      emit(event);
-    }, options);
+    this.#journal.note([draft({ name, driver }, action, attributes)]);
   }
 }
 

@@ -60,7 +60,7 @@ export async function pruneVolumes(
     }
   }
   const attributes = { reclaimed: String(reclaimed) };
-  context.journal.note({ type: 'volume', action: 'prune', actorId: '', attributes });
+  context.journal.note([{ type: 'volume', action: 'prune', actorId: '', attributes }]);
   return { VolumesDeleted: deleted, SpaceReclaimed: reclaimed };
 }
 

@@ -91,13 +91,19 @@ export class CgroupManager {
 
   /** How many processes the kernel's OOM killer has ended in there; 0 when the cgroup is gone or has no such count. */
   oomKills(cgroupsPath: string): number {
+    return Number(/^oom_kill (\d+)$/m.exec(this.#oomState(cgroupsPath))?.[1] ?? 0);
+  }
+
+  /** True while its processes wait for memory because the killer is switched off, which only version 1 can. */
+  isStarving(cgroupsPath: string): boolean {
+    const state = this.#oomState(cgroupsPath);
+    return /^oom_kill_disable 1$/m.test(state) && /^under_oom 1$/m.test(state);
+  }
+
+  #oomState(cgroupsPath: string): string {
     const memory = this.#layout.controllers.get('memory') ?? this.#layout.unified;
-    if (memory === null) {
-      return 0;
-    }
     const file = this.#layout.controllers.has('memory') ? 'memory.oom_control' : MEMORY_EVENTS;
-    const text = readIfThere(join(memory, relativeCgroup(this.driver, cgroupsPath), file));
-    return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0);
+    return memory === null ? '' : readIfThere(join(memory, relativeCgroup(this.driver, cgroupsPath), file));
   }
 
   /** Ids of containers that have a cgroup below our parent, in whichever hierarchy. */

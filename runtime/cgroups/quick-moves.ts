@@ -44,7 +44,11 @@ export class QuickMoves {
     this.#holdUntil = performance.now() + HOLD_MS_MAX;
     if (!this.#keeping && this.#works) {
       this.#keeping = true;
-      void this.#keep();
+      void this.#keep().catch((error: unknown) => {
+        // Not allowed here (a cgroup namespace, a file system of its own): it was only ever a matter of speed.
+        this.#works = false;
+        this.#deps.log.debug({ err: error }, 'cannot keep cgroup moves quick');
+      });
     }
     let held = true;
     return {
@@ -67,10 +71,6 @@ export class QuickMoves {
         await moveToOwnCgroup(this.#deps.layout);
         await sleep(INTERVAL_MS);
       }
-    } catch (error) {
-      // Not allowed here (a cgroup namespace, a file system of its own): it was only ever a matter of speed.
-      this.#works = false;
-      this.#deps.log.debug({ err: error }, 'cannot keep cgroup moves quick');
     } finally {
       this.#keeping = false;
     }

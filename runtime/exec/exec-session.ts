@@ -40,6 +40,8 @@ export interface ExecRequest {
 
 export interface ExecDeps {
   settings: MonitorSettings;
+  /** The container is runc's, whose `exec --detach` leaves us its process as a child. */
+  isRunc: boolean;
   temporary: string;
   /** The session's own directory. */
   bundle: Bundle;
@@ -115,7 +117,7 @@ export class ExecSession {
     this.stdin = stdio.stdin;
     this.stdout = stdio.stdout;
     this.stderr = stdio.stderr;
-    if (isOwnChild(request)) {
+    if (isOwnChild(deps, request)) {
       // Its files are of no use once it runs, and so a daemon that is killed leaves none.
       this.#removeFiles();
     }
@@ -169,8 +171,8 @@ export class ExecSession {
 }
 
 /** Without terminal, client and reader all end with this daemon: nobody else needs to know its exit code. */
-function isOwnChild(request: ExecRequest): boolean {
-  return outputOf(request) === 'passed' && request.endsWithDaemon !== true;
+function isOwnChild({ isRunc }: ExecDeps, request: ExecRequest): boolean {
+  return isRunc && outputOf(request) === 'passed' && request.endsWithDaemon !== true;
 }
 
 function outputOf({ process, detached }: ExecRequest): ExecOutput {
@@ -185,7 +187,7 @@ function startAs(output: ExecOutput, deps: ExecDeps, request: ExecRequest): Prom
     case 'attached':
       return startAttached(deps, request);
     case 'passed':
-      return isOwnChild(request) ? startOwnChild(deps, request) : startPassed(deps, request);
+      return isOwnChild(deps, request) ? startOwnChild(deps, request) : startPassed(deps, request);
     case 'dropped':
       return startDropped(deps, request);
     default:

@@ -37,7 +37,7 @@ export async function runcExec(
   // Between runc's end and our reading of the number the process is nobody's.
   using _expected = expectChildren();
   const pid = await spawnSession({
-    path: settings.runcPath,
+    path: settings.runtimePath,
     argv: ['runc', ...argumentsOf(settings, request)],
     cwd: bundle.path,
     env: runcEnvironment(),

@@ -1,7 +1,8 @@
 import { closeSync, readSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { Readable, Writable } from 'node:stream';
-import { makePipe } from '../../daemon/base/kernel/spawn.ts';
+import { invariant } from '../../daemon/base/errors.ts';
+import { makePipes } from '../../daemon/base/kernel/spawn.ts';
 import { unreadBytes } from '../../daemon/base/kernel/unread.ts';
 import type { ExecStdio } from './exec-stdio.ts';
 
@@ -24,9 +25,8 @@ export class StdioPipes implements Disposable {
   #keptOpen = true;
 
   constructor(options: { stdin: boolean }) {
-    const stdin = options.stdin ? makePipe() : undefined;
-    const stdout = makePipe();
-    const stderr = makePipe();
+    const [stdout, stderr, stdin] = makePipes(options.stdin ? 3 : 2);
+    invariant(stdout !== undefined && stderr !== undefined, 'a process has two outputs');
     this.given = { stdin: stdin?.read ?? null, stdout: stdout.write, stderr: stderr.write };
     this.#kept = { stdin: stdin?.write ?? null, stdout: stdout.read, stderr: stderr.read };
   }

@@ -55,8 +55,10 @@ function outputStream(gate: Gate): Readable {
 }
 
 function inputStream(channel: ConmonStdio): Writable {
-  return new Writable({
-    write: (chunk: Buffer, _encoding, callback) => void settle(channel.write(chunk), callback),
+  const stream = new Writable({
+    write: (chunk: Buffer, _encoding, callback) => {
+      void settle(channel.write(chunk), callback).catch((error: Error) => stream.destroy(error));
+    },
     final: (callback) => {
       channel.endInput();
       callback();
@@ -67,6 +69,7 @@ function inputStream(channel: ConmonStdio): Writable {
       callback(error);
     },
   });
+  return stream;
 }
 
 async function settle(work: Promise<void>, callback: (error?: Error) => void): Promise<void> {

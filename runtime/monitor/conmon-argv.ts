@@ -3,8 +3,10 @@ import type { Bundle } from '../runc/exec-root.ts';
 /** Programs and places that every monitor is started with. */
 export interface MonitorSettings {
   conmonPath: string;
-  /** Absolute: conmon looks it up on no PATH. */
-  runcPath: string;
+  /** runc or another; absolute: conmon looks it up on no PATH. */
+  runtimePath: string;
+  /** Arguments that it is always given. */
+  runtimeArgs: readonly string[];
   runcRoot: string;
   exitDirectory: string;
   systemdCgroup: boolean;
@@ -79,7 +81,8 @@ function common(
     `--cid=${one.id}`,
     `--cuuid=${one.uuid}`,
     `--name=${one.id}`,
-    `--runtime=${settings.runcPath}`,
+    `--runtime=${settings.runtimePath}`,
+    ...settings.runtimeArgs.map((argument) => `--runtime-arg=${argument}`),
     '--runtime-arg=--root',
     `--runtime-arg=${settings.runcRoot}`,
     ...QUIET.map((argument) => `--runtime-arg=${argument}`),

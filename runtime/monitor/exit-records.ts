@@ -1,4 +1,15 @@
-import { linkSync, readdirSync, readFileSync, rmSync, statSync, watch, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  watch,
+  writeFileSync,
+} from 'node:fs';
+import type { FSWatcher } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from '../../daemon/base/errors.ts';
 import { FULL_ID } from '../../daemon/base/ids.ts';
@@ -53,7 +64,7 @@ export class ExitRecords {
 
   /** Removes what a writer that was killed half-way has left of a record. */
   removeDrafts(id: string): void {
-    for (const name of readdirSync(this.#directory)) {
+    for (const name of this.#names()) {
       // conmon writes to `<id>.XXXXXX` and renames.
       if (name.startsWith(`${id}.`) || name === draftName(id)) {
         rmSync(join(this.#directory, name), { force: true });
@@ -63,7 +74,7 @@ export class ExitRecords {
 
   /** Ids with a recorded exit. */
   list(): string[] {
-    return readdirSync(this.#directory).filter((name) => FULL_ID.test(name));
+    return this.#names().filter((name) => FULL_ID.test(name));
   }
 
   /**
@@ -72,6 +83,7 @@ export class ExitRecords {
    */
   recordLost(id: string): void {
     const draft = join(this.#directory, draftName(id));
+    this.#ensure();
     writeFileSync(draft, String(KILLED), { mode: 0o600 });
     try {
       linkSync(draft, join(this.#directory, id));
@@ -87,13 +99,37 @@ export class ExitRecords {
 
   /** Calls back with the id of each record that appears. The kernel may drop notifications: `list` has the truth. */
   watch(listener: (id: string) => void): Disposable {
-    const watcher = watch(this.#directory, { persistent: false }, (_event, name) => {
-      if (name !== null && FULL_ID.test(name)) {
-        listener(name);
-      }
-    });
-    watcher.on('error', (error) => this.#log.error({ err: error }, 'watching for exits failed'));
-    return { [Symbol.dispose]: () => watcher.close() };
+    let watcher: FSWatcher | undefined;
+    let isOver = false;
+    const begin = (): void => {
+      watcher?.close();
+      this.#ensure();
+      watcher = watch(this.#directory, { persistent: false }, (_event, name) => {
+        if (name !== null && FULL_ID.test(name)) {
+          listener(name);
+        } else if (!isOver && !existsSync(this.#directory)) {
+          // Taken away: monitors write to this path, and would find nowhere to record an exit.
+          begin();
+        }
+      });
+      watcher.on('error', (error) => this.#log.error({ err: error }, 'watching for exits failed'));
+    };
+    begin();
+    return {
+      [Symbol.dispose]: () => {
+        isOver = true;
+        watcher?.close();
+      },
+    };
+  }
+
+  #names(): string[] {
+    this.#ensure();
+    return readdirSync(this.#directory);
+  }
+
+  #ensure(): void {
+    mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
   }
 }
 

@@ -4,10 +4,10 @@ import { basename } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorText, internal } from '../../daemon/base/errors.ts';
+import { errorText, internal, invariant } from '../../daemon/base/errors.ts';
 import { runcEnvironment } from './environment.ts';
 import { claimChild, expectChildren, reap } from '../../daemon/base/kernel/children.ts';
-import { makePipe, spawnSession } from '../../daemon/base/kernel/spawn.ts';
+import { makePipes, spawnSession } from '../../daemon/base/kernel/spawn.ts';
 
 /** One line of conmon's sync pipe: a pid, an exit code, or a negative number with the reason of a failure. */
 export interface MonitorReport {
@@ -55,18 +55,12 @@ export class MonitorProcess implements Disposable {
     const [program, ...args] = argv;
     // It may end before we hear that it was started.
     using _expected = expectChildren();
-    const { passed } = options;
-    const stderr = passed ? undefined : makePipe();
-    const sync = makePipe();
-    const start = options.stepwise ? makePipe() : undefined;
-    const attach = options.stepwise ? makePipe() : undefined;
-    const control = [sync.write, ...(start && attach ? [start.read, attach.write] : [])];
-    const given = [...(stderr ? [stderr.write] : []), ...control];
-    const kept = [stderr?.read, sync.read, start?.write, attach?.read].filter((fd) => fd !== undefined);
+    const { kept, given } = openPipes(options);
+    let consoleFolder: string | undefined;
     let pid: number;
-    // Of its own, and ours to remove: a conmon that is ended or fails while it waits for runc leaves the socket.
-    const consoleFolder = options.temporary === undefined ? undefined : mkdtempSync(`${options.temporary}/`);
     try {
+      // Of its own, and ours to remove: a conmon that is ended or fails while it waits for runc leaves the socket.
+      consoleFolder = options.temporary === undefined ? undefined : mkdtempSync(`${options.temporary}/`);
       pid = await spawnSession({
         path: program,
         argv: [basename(program), ...args],
@@ -77,35 +71,22 @@ export class MonitorProcess implements Disposable {
           _OCI_SYNCPIPE: '3',
           ...(options.stepwise ? { _OCI_STARTPIPE: '4', _OCI_ATTACHPIPE: '5' } : {}),
         },
+        // Its log is bounded by the kernel (`limitFileSize`).
+        ignoresFileSizeSignal: true,
         // Only pipes that conmon asks for: it would pass others on to runc.
-        stdio: [
-          passed?.stdin ?? null,
-          passed?.stdout ?? null,
-          passed?.stderr ?? stderr?.write ?? null,
-          ...control,
-        ],
+        stdio: given.stdio,
       });
     } catch (error) {
-      kept.forEach((fd) => closeSync(fd));
+      Object.values(kept).forEach((fd) => fd === undefined || closeSync(fd));
       removeFolder(consoleFolder);
       throw internal(`start ${program}: ${errorText(error)}`, { cause: error, details: { exitCode: 128 } });
     } finally {
-      given.forEach((fd) => closeSync(fd));
+      given.ours.forEach((fd) => closeSync(fd));
     }
-    return new MonitorProcess(program, pid, consoleFolder, {
-      stderr: stderr?.read,
-      sync: sync.read,
-      start: start?.write,
-      attach: attach?.read,
-    });
+    return new MonitorProcess(program, pid, consoleFolder, kept);
   }
 
-  private constructor(
-    program: string,
-    pid: number,
-    consoleFolder: string | undefined,
-    ends: Record<'stderr' | 'start' | 'attach', number | undefined> & { sync: number },
-  ) {
+  private constructor(program: string, pid: number, consoleFolder: string | undefined, ends: KeptEnds) {
     this.#program = program;
     this.#consoleFolder = consoleFolder;
     this.forked = untilEnded(pid);
@@ -181,6 +162,33 @@ export class MonitorProcess implements Disposable {
       details: { exitCode: 128 },
     });
   }
+}
+
+/** Our ends of conmon's pipes. */
+type KeptEnds = Record<'stderr' | 'start' | 'attach', number | undefined> & { sync: number };
+
+/** The pipes of a start; what conmon is given as 0, 1, 2, ..., and which of these descriptors are ours to close. */
+function openPipes({ passed, stepwise }: MonitorOptions): {
+  kept: KeptEnds;
+  given: { stdio: (number | null)[]; ours: number[] };
+} {
+  const pipes = makePipes((passed ? 1 : 2) + (stepwise ? 2 : 0));
+  const stderr = passed ? undefined : pipes.shift();
+  const [sync, start, attach] = pipes;
+  invariant(sync !== undefined, 'conmon reports through a pipe');
+  const control = [sync.write, ...(start && attach ? [start.read, attach.write] : [])];
+  return {
+    kept: { stderr: stderr?.read, sync: sync.read, start: start?.write, attach: attach?.read },
+    given: {
+      stdio: [
+        passed?.stdin ?? null,
+        passed?.stdout ?? null,
+        passed?.stderr ?? stderr?.write ?? null,
+        ...control,
+      ],
+      ours: [...(stderr ? [stderr.write] : []), ...control],
+    },
+  };
 }
 
 function removeFolder(folder: string | undefined): void {

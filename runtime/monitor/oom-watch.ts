@@ -10,8 +10,13 @@ export interface OomWatchDeps {
   sign(id: string): OomSign;
   /** Processes that the kernel has killed for it so far. */
   kills(id: string): number;
+  /** Whether processes wait for memory because the killer is switched off (`OomKillDisable`, version 1 only). */
+  isStarving(id: string): boolean;
   log: Logger;
 }
+
+/** `hasKilled`: processes are gone; else they wait until somebody makes room. */
+export type OomListener = (id: string, what: { hasKilled: boolean }) => void;
 
 /**
  * `marker`: a file that the monitor makes when the kernel tells it (an eventfd of version 1), before anybody is killed.
@@ -35,7 +40,7 @@ export class OomWatch implements Disposable {
   readonly #watchers = new Map<string, FSWatcher>();
   readonly #told = new Map<string, number>();
   readonly #looks = new Map<string, symbol>();
-  readonly #listeners = new Set<(id: string) => void>();
+  readonly #listeners = new Set<OomListener>();
 
   constructor(deps: OomWatchDeps) {
     this.#deps = deps;
@@ -52,13 +57,13 @@ export class OomWatch implements Disposable {
               if (name === basename(file)) {
                 // Made anew at the next time, which is how that one is seen.
                 rmSync(file, { force: true });
-                void this.#look(id, KILL_DELAYS_MS);
+                this.#lookSoon(id, KILL_DELAYS_MS);
               }
             })
           : watch(file, { persistent: false }, () => {
               if (!this.#looks.has(id)) {
                 // A container at its limit changes it a hundred times a second.
-                void this.#look(id, [limits.oomCountPauseMs]);
+                this.#lookSoon(id, [limits.oomCountPauseMs]);
               }
             });
       watcher.on('error', () => this.forget(id));
@@ -75,8 +80,8 @@ export class OomWatch implements Disposable {
     this.#looks.delete(id);
   }
 
-  /** Calls back once for each time that more have been killed. */
-  onKill(listener: (id: string) => void): Disposable {
+  /** Calls back once for each time that more have been killed, or that all wait as nobody may be. */
+  onOom(listener: OomListener): Disposable {
     this.#listeners.add(listener);
     return { [Symbol.dispose]: () => this.#listeners.delete(listener) };
   }
@@ -87,6 +92,13 @@ export class OomWatch implements Disposable {
   }
 
   /** Asks for the kills after each of these pauses, until there are more; a newer look takes the place of this one. */
+  #lookSoon(id: string, delaysMs: readonly number[]): void {
+    void this.#look(id, delaysMs).catch((error: unknown) => {
+      this.#looks.delete(id);
+      this.#deps.log.warn({ container: id, err: error }, 'kills for want of memory could not be counted');
+    });
+  }
+
   async #look(id: string, delaysMs: readonly number[]): Promise<void> {
     const look = Symbol(id);
     this.#looks.set(id, look);
@@ -96,9 +108,10 @@ export class OomWatch implements Disposable {
         return;
       }
       const kills = this.#deps.kills(id);
-      if (kills > (this.#told.get(id) ?? 0)) {
+      const hasKilled = kills > (this.#told.get(id) ?? 0);
+      if (hasKilled || this.#deps.isStarving(id)) {
         this.#told.set(id, kills);
-        this.#listeners.forEach((listener) => listener(id));
+        this.#listeners.forEach((listener) => listener(id, { hasKilled }));
         break;
       }
     }

@@ -49,6 +49,7 @@ export class ConmonStdio {
   #writable: (() => void) | undefined;
   #writes: Promise<void> = Promise.resolve();
   #stallTimer: NodeJS.Timeout | undefined;
+  #leaveTimer: NodeJS.Timeout | undefined;
   #state: 'open' | 'lingering' | 'ended' | 'closed' = 'open';
   #inputEnded = false;
 
@@ -80,17 +81,21 @@ export class ConmonStdio {
     this.#writes = this.#writes.then(() => this.#endPackets());
   }
 
-  /** Lets go of the connection. */
+  /**
+   * Lets go of the connection: reads on and throws away, so that conmon does not wait, to the end of the container
+   * where conmon must not see us leave. Else it hears of the end of our input first and loses the connection a moment
+   * later: conmon 2.1.6 may crash (SIGSEGV) when it writes to a client that is gone before it has read of its end.
+   */
   close(): void {
-    if (this.#state === 'open' && this.#deps.lingers) {
-      // Read on and throw away, so that conmon neither waits nor sees us leave; ends with the container.
+    if (this.#state === 'open') {
       this.#state = 'lingering';
       this.#drop();
+      if (!this.#deps.lingers) {
+        endPackets(this.#deps.fd);
+        this.#leaveTimer = setTimeout(() => this.#end('closed'), limits.attachLeaveMs);
+      }
       this.#inputEnded = true;
       this.#arm();
-    } else if (this.#state === 'open') {
-      this.#drop();
-      this.#end('closed');
     } else if (this.#state === 'ended') {
       this.#drop();
       this.#state = 'closed';
@@ -242,6 +247,7 @@ export class ConmonStdio {
   #end(state: 'ended' | 'closed'): void {
     this.#state = this.#state === 'lingering' ? 'closed' : state;
     clearTimeout(this.#stallTimer);
+    clearTimeout(this.#leaveTimer);
     this.#watch[Symbol.dispose]();
     closeSync(this.#deps.fd);
   }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EngineError, errnoOf, errorText, internal } from '../../daemon/base/errors.ts';
@@ -27,8 +27,6 @@ export interface OverlayLayout extends OverlayDirectories {
 
 /** How long a busy mount is given before it is taken out of the tree lazily. */
 const BUSY_RETRIES_MS = [2, 10, 50, 100];
-/** Mounts stacked on one point that are taken off; more is somebody's loop. */
-const STACKED_MAX = 32;
 
 /** Mounts and unmounts container root directories in process. Implements `MountRunner` of the container domain. */
 export class KernelMounts {
@@ -99,12 +97,12 @@ export class KernelMounts {
    */
   async unmount(path: string): Promise<void> {
     failpoint('mounts.unmount');
-    for (let round = 0; round < STACKED_MAX; round += 1) {
+    for (let round = 0; round < limits.mountsStackedMax; round += 1) {
       if (!(await unmountTopmost(path))) {
         return;
       }
     }
-    throw internal(`unmount ${path}: still mounted after ${STACKED_MAX} unmounts`);
+    throw internal(`unmount ${path}: still mounted after ${limits.mountsStackedMax} unmounts`);
   }
 
   /**
@@ -158,6 +156,8 @@ export class KernelMounts {
       throw internal(`mount ${target}: the options of its layers exceed one page`);
     }
     failpoint('mounts.hidden');
+    // Gone with the rest when exec root was cleaned.
+    mkdirSync(target, { recursive: true, mode: 0o700 });
     mountOrExplain({ source: 'overlay', target, type: 'overlay', flags, data });
     try {
       failpoint('mounts.hidden.mounted');

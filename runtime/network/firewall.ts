@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { internal } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { isIpv4 } from '../../daemon/base/ip.ts';
@@ -57,7 +58,7 @@ export class Firewall {
     for (const port of ports) {
       this.#published.set(keyOf(port), port);
     }
-    this.#ipv6 ||= bridges.some(hasIpv6) || ports.some(({ address }) => !isIpv4(address));
+    this.#ipv6 ||= bridges.some(needsIpv6) || ports.some(({ address }) => !isIpv4(address));
     this.#rebuild();
   }
 
@@ -66,8 +67,8 @@ export class Firewall {
     const known = this.#bridges.has(bridge.name);
     this.#bridges.set(bridge.name, bridge);
     try {
-      if (known || !this.#isBuilt || (hasIpv6(bridge) && !this.#ipv6)) {
-        this.#ipv6 ||= hasIpv6(bridge);
+      if (known || !this.#isBuilt || (needsIpv6(bridge) && !this.#ipv6)) {
+        this.#ipv6 ||= needsIpv6(bridge);
         this.#rebuild();
       } else {
         this.#change(bridgeCommands('add', this.#table, bridge, this.#families));
@@ -193,8 +194,18 @@ export class Firewall {
   }
 }
 
-function hasIpv6({ addresses }: BridgeSettings): boolean {
-  return addresses.some(({ address }) => !isIpv4(address));
+/** An internal network without IPv6 on a bridge of the administrator that has it is to be no way out either. */
+function needsIpv6({ addresses, internal: isInternal, name }: BridgeSettings): boolean {
+  return addresses.some(({ address }) => !isIpv4(address)) || (isInternal && speaksIpv6(name));
+}
+
+function speaksIpv6(bridge: string): boolean {
+  try {
+    return readFileSync(`/proc/sys/net/ipv6/conf/${bridge}/disable_ipv6`, 'utf8').trim() === '0';
+  } catch {
+    // There is no such bridge yet: it will be made without IPv6. Or the kernel has none.
+    return false;
+  }
 }
 
 function isSameSet(members: readonly string[], found: ReadonlySet<string>): boolean {

@@ -34,7 +34,11 @@ export class FlowForgetter {
     addresses.forEach((address) => this.#waiting.add(address));
     if (!this.#isUnderWay) {
       this.#isUnderWay = true;
-      void this.#forgetWaiting();
+      void this.#forgetWaiting()
+        .finally(() => (this.#isUnderWay = false))
+        .catch((error: unknown) => {
+          this.#log.error({ err: error }, 'flows of addresses that nobody has stay');
+        });
     }
   }
 
@@ -74,7 +78,6 @@ export class FlowForgetter {
       }
       this.#waiting.delete(address);
     }
-    this.#isUnderWay = false;
   }
 
   /**

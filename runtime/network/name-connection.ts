@@ -2,7 +2,6 @@ import type net from 'node:net';
 import { limits } from '../../daemon/base/limits.ts';
 
 const LENGTH_BYTES = 2;
-const UNREAD_BYTES_MAX = 64 * 1024;
 
 /** DNS messages over TCP: each behind its length (RFC 1035, 4.2.2). Ends by itself when nothing is said for a while. */
 export class NameConnection {
@@ -45,7 +44,7 @@ export class NameConnection {
   }
 
   write(message: Buffer): void {
-    if (this.#socket.writableLength > UNREAD_BYTES_MAX) {
+    if (this.#socket.writableLength > limits.dnsUnreadBytesMax) {
       // It asks and does not read.
       this.#socket.destroy();
     } else if (this.#socket.writable) {

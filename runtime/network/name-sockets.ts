@@ -58,7 +58,7 @@ export class NameSockets {
       });
     });
     const tcp = net.createServer({ allowHalfOpen: true }, (socket) => {
-      void NameConnection.over(socket, (message, reply) => handle(message, 'tcp', reply));
+      NameConnection.over(socket, (message, reply) => handle(message, 'tcp', reply));
     });
     tcp.maxConnections = limits.dnsConnectionsMax;
     const complain = (err: Error): void =>

@@ -1,4 +1,5 @@
 import { errnoOf } from '../../daemon/base/errors.ts';
+import { limits } from '../../daemon/base/limits.ts';
 import { NETLINK, openNetlinkListener } from '../../daemon/base/kernel/netlink.ts';
 import { Poller } from '../../daemon/base/kernel/poller.ts';
 import { closeSocket, receiveDatagram } from '../../daemon/base/kernel/sockets.ts';
@@ -7,8 +8,6 @@ import { closeSocket, receiveDatagram } from '../../daemon/base/kernel/sockets.t
 const NFNLGRP_NFTABLES = 7;
 /** Of each message; the rest of it is of no interest. */
 const HEAD_BYTES = 16;
-/** Read at a time. Somebody may write faster than we read. */
-const MESSAGES_MAX = 1024;
 
 export interface RulesetWatch extends Disposable {
   /** From here on, or from the last call on if that is earlier, a change is told: once, then no more is heard. */
@@ -37,7 +36,7 @@ export function watchRuleset(changed: () => void): RulesetWatch {
 
 function drain(fd: number): void {
   const head = Buffer.alloc(HEAD_BYTES);
-  for (let count = 0; count < MESSAGES_MAX; count += 1) {
+  for (let count = 0; count < limits.firewallMessagesMax; count += 1) {
     try {
       receiveDatagram('nftables changes', fd, head);
     } catch (error) {

@@ -9,7 +9,8 @@ import type { BridgeSettings } from './bridge.ts';
  *   raw prerouting   guard        what must never arrive, before connections are tracked; `inside`: from containers
  *   nat prerouting   inbound   \
  *   nat output       local     /  published ports: destination rewritten by look-up in two maps
- *   forward          forward      `user` first, then what may pass a bridge
+ *   input            input        internal networks do not call the host
+ *   forward          forward      nothing out of internal networks, then `user`, then what may pass a bridge
  *   nat postrouting  outbound     who must not be seen with its own source address
  *
  * A bridge, its subnet and a published port are elements of sets and maps, never rules: 10 000 of them cost a packet as
@@ -30,9 +31,18 @@ export const FAMILIES = ['ip', 'ip6'] as const satisfies readonly Family[];
 
 const TYPES = { ip: 'ipv4_addr', ip6: 'ipv6_addr' } as const;
 const LOOPBACK = { ip: '127.0.0.0/8', ip6: '::1' } as const;
-const CHAINS = ['guard', 'inside', 'inbound', 'local', 'publish', 'forward', 'outbound'] as const;
+const CHAINS = ['guard', 'inside', 'inbound', 'local', 'publish', 'input', 'forward', 'outbound'] as const;
 const MAPS = ['published_any', 'published_at', 'sources'] as const;
-const SETS = ['bridges', 'internal', 'subnets', 'homes', 'masqueraded', 'closed', 'together'] as const;
+const SETS = [
+  'bridges',
+  'internal',
+  'enclosed',
+  'subnets',
+  'homes',
+  'masqueraded',
+  'closed',
+  'together',
+] as const;
 
 /** Everything that is to be in the tables. */
 export interface Contents {
@@ -120,6 +130,7 @@ function bridgeMembers(family: Family, bridge: BridgeSettings): Members[] {
   return [
     { set: 'bridges', members: [name] },
     { set: 'internal', members: bridge.internal ? [name] : [] },
+    { set: 'enclosed', members: bridge.internal ? [`${name} . ${name}`] : [] },
     { set: 'together', members: bridge.icc ? [`${name} . ${name}`] : [] },
     { set: 'subnets', members: subnets },
     { set: 'homes', members: subnets.map((subnet) => `${name} . ${subnet}`) },
@@ -178,6 +189,7 @@ function declarations(family: Family, table: string): string {
   map sources { type ${address} : ${address}; flags interval; }
   set bridges { type ifname; }
   set internal { type ifname; }
+  set enclosed { type ifname . ifname; }
   set subnets { type ${address}; flags interval; }
   set homes { type ifname . ${address}; flags interval; }
   set masqueraded { type ${address}; flags interval; }
@@ -189,6 +201,7 @@ function declarations(family: Family, table: string): string {
   chain inbound { type nat hook prerouting priority dstnat; policy accept; }
   chain local { type nat hook output priority -100; policy accept; }
   chain publish { }
+  chain input { type filter hook input priority filter; policy accept; }
   chain forward { type filter hook forward priority filter; policy accept; }
   chain outbound { type nat hook postrouting priority srcnat; policy accept; }
 }`;
@@ -209,12 +222,13 @@ function rules(family: Family, table: string): string {
   chain inside {
     iifname . ${family} daddr @homes accept comment "its own bridge, by far the most"
     ${family} daddr ${loopback} drop comment "not for containers"
-    iifname @internal ${OF_THE_LINK[family]} accept comment "of the link, if it is bridged: forward tells"
+    iifname @internal ${OF_THE_LINK[family]} accept comment "of the link: input and forward tell whether it stays there"
     iifname @internal drop comment "internal"
     fib daddr type local accept comment "the host itself"
     ${family} daddr @subnets drop comment "no way to other bridges"
   }
   chain inbound {
+    iifname @internal return comment "no published ports"
     ${family} daddr ${loopback} return comment "ports published on loopback are for the host itself"
     fib daddr type local goto publish
   }
@@ -225,13 +239,17 @@ function rules(family: Family, table: string): string {
     dnat ${family} to meta l4proto . ${family} daddr . th dport map @published_at
     dnat ${family} to meta l4proto . th dport map @published_any
   }
+  chain input {
+    iifname @internal ct state established,related accept
+${NEIGHBOUR_DISCOVERY[family]}    iifname @internal drop comment "internal: the host is called by nobody in there"
+  }
   chain forward {
+    iifname @internal iifname . oifname != @enclosed drop comment "internal: before anybody accepts it"
     jump user
     ct state established,related accept
     oifname @bridges ct status dnat accept comment "published ports"
     iifname . oifname @together accept comment "containers of one bridge"
     oifname @bridges drop
-    iifname @internal drop
   }
   chain outbound {
     oifname . ${family} saddr != @homes snat to ${family} saddr map @sources comment "as their network says"
@@ -243,10 +261,16 @@ function rules(family: Family, table: string): string {
 }
 
 /**
- * What neighbours in a bridge say to each other beside the bridge's subnets: link-local addresses, and IPv6's neighbour
- * discovery. The host's own IPv4 link-local addresses are as closed as its others.
+ * What neighbours in a bridge say to each other beside the bridge's subnets: to link-local addresses, to all, and to
+ * groups. With br_netfilter loaded it passes these chains.
  */
 const OF_THE_LINK = {
-  ip: 'ip daddr 169.254.0.0/16 fib daddr type != local',
+  ip: 'ip daddr { 169.254.0.0/16, 224.0.0.0/4, 255.255.255.255 }',
   ip6: 'ip6 daddr { fe80::/10, ff00::/8 }',
+} as const;
+
+/** How the host and members of an internal network find each other's MAC. ARP passes no such table. */
+const NEIGHBOUR_DISCOVERY = {
+  ip: '',
+  ip6: '    iifname @internal icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept\n',
 } as const;

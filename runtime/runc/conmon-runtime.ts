@@ -4,6 +4,7 @@ import { conflict, errorText, internal, invalidArgument, invariant } from '../..
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { FULL_ID } from '../../daemon/base/ids.ts';
 import { adoptOrphans } from '../../daemon/base/kernel/children.ts';
+import { limitFileSize } from '../../daemon/base/kernel/file-size-limit.ts';
 import { sendSignal } from '../../daemon/base/kernel/pidfd.ts';
 import { Poller } from '../../daemon/base/kernel/poller.ts';
 import { identify, isAlive } from '../../daemon/base/kernel/process.ts';
@@ -24,7 +25,7 @@ import { ExitRecords } from '../monitor/exit-records.ts';
 import { ExitWatch } from '../monitor/exit-watch.ts';
 import type { ContainerExit } from '../monitor/exit-watch.ts';
 import { endMonitor, monitorOf } from '../monitor/monitor-pid.ts';
-import { OomWatch } from '../monitor/oom-watch.ts';
+import { OomWatch, type OomListener } from '../monitor/oom-watch.ts';
 import { MonitorProcess } from '../monitor/monitor-process.ts';
 import { connectStdio } from '../monitor/connect-stdio.ts';
 import type { ConmonStdio } from '../monitor/stdio-channel.ts';
@@ -33,16 +34,20 @@ import { reopenLog } from '../monitor/reopen-log.ts';
 import { SealedBinary } from './sealed-binary.ts';
 import { ExecRoot } from './exec-root.ts';
 import { runcFailure } from './failure.ts';
+import { OtherRuntimes, writeInit } from './other-runtime.ts';
+import type { ConfiguredRuntimes, RuntimeProgram } from './other-runtime.ts';
 import { writeLaunchRecord } from './launch-record.ts';
 import type { LaunchRecord } from './launch-record.ts';
 import { LaunchedContainers } from './launched.ts';
 import { encodeSpec } from './spec-json.ts';
 import type { OciSpec } from './spec-types.ts';
 import { isWaiting, letGo } from './state.ts';
+import type { CommandTraits } from './state.ts';
 
 export interface ConmonRuntimeDeps {
   /** Absolute paths of the programs. */
   runcPath: string;
+  runtimes: ConfiguredRuntimes;
   conmonPath: string;
   /** Directory for everything live, usually on a tmpfs; short, because conmon makes sockets in it. */
   execRoot: string;
@@ -52,10 +57,14 @@ export interface ConmonRuntimeDeps {
 
 export interface LaunchContainer {
   id: string;
+  /** Name of the runtime; one that is not configured as another is runc. */
+  runtime: string;
   spec: OciSpec;
   terminal: boolean;
   stdin: LaunchRecord['stdin'];
   logPath: string | null;
+  /** Bytes that conmon may put into one file of the log; null = any number. */
+  logBytesMax: number | null;
 }
 
 /** Sockets have 108 bytes for their path; conmon's console sockets are named `XXXXXX/conmon-term.XXXXXX`. */
@@ -84,6 +93,7 @@ export class ConmonRuntime implements Disposable {
   readonly #control = new MonitorControl();
   readonly #orphans = adoptOrphans();
   readonly #launched: LaunchedContainers;
+  readonly #others: OtherRuntimes;
 
   constructor(deps: ConmonRuntimeDeps) {
     this.#deps = deps;
@@ -92,6 +102,13 @@ export class ConmonRuntime implements Disposable {
     this.#temporary = this.#root.temporary.length <= TEMPORARY_PATH_MAX ? this.#root.temporary : '/tmp';
     this.#cgroups = new CgroupManager(deps.cgroup);
     this.#launched = new LaunchedContainers(this.#root, this.#cgroups);
+    this.#others = new OtherRuntimes({
+      configured: deps.runtimes,
+      root: this.#root.runc,
+      systemdCgroup: deps.cgroup.driver === 'systemd',
+      programOf: (id) => this.#launched.record(id)?.runtime,
+      log: deps.log,
+    });
     this.control = new ContainerCgroups({
       ...deps.cgroup,
       cgroupsPath: (id) => this.#launched.cgroupsPath(id),
@@ -115,6 +132,7 @@ export class ConmonRuntime implements Disposable {
           : { kind: 'counts', file: counts };
       },
       kills: (id) => this.#cgroups.oomKills(this.#launched.cgroupsPath(id)),
+      isStarving: (id) => this.#cgroups.isStarving(this.#launched.cgroupsPath(id)),
       log: deps.log,
     });
     removeEndedSessions(
@@ -131,6 +149,7 @@ export class ConmonRuntime implements Disposable {
       throw invalidArgument(`log file ${request.logPath}: conmon takes no path with a colon`);
     }
     using _quickMoves = this.#quickMoves.hold();
+    this.#root.ensure();
     await this.#makeRoom(id);
     await using rollback = new Rollback(this.#deps.log, { container: id });
     rollback.defer('remove what launch made', async () => {
@@ -138,14 +157,16 @@ export class ConmonRuntime implements Disposable {
       this.#exits.forget(id);
     });
     const bundle = this.#root.bundle(id);
-    const record = { cgroupsPath: spec.linux.cgroupsPath, terminal, stdin };
+    const runtime = this.#others.named(request.runtime);
+    const record = { cgroupsPath: spec.linux.cgroupsPath, terminal, stdin, ...(runtime && { runtime }) };
     mkdirSync(bundle.path, { mode: 0o700 });
     writeLaunchRecord(bundle.launch, record);
     writeFileSync(bundle.config, encodeSpec(spec), { mode: 0o600 });
     this.#launched.note(id, { record });
     this.#cgroups.expect(record.cgroupsPath);
     failpoint('runtime.launch.bundle');
-    const argv = createArgv(this.#settings(), {
+    using program = this.#program.lease();
+    const argv = createArgv(this.#settings(runtime ?? { path: program.path, args: [] }), {
       id,
       bundle,
       terminal,
@@ -169,6 +190,10 @@ export class ConmonRuntime implements Disposable {
     if (init === undefined) {
       throw internal(`create container ${id}: its init ended at once`, { details: { exitCode: 128 } });
     }
+    if (runtime !== undefined) {
+      writeInit(bundle.init, init);
+    }
+    this.limitLog(id, request.logBytesMax);
     failpoint('runtime.launch.created');
     this.#launched.note(id, { record, init });
     this.#exits.expect(id, init);
@@ -177,16 +202,37 @@ export class ConmonRuntime implements Disposable {
     return init;
   }
 
-  async begin(id: string): Promise<void> {
+  async begin(id: string, command: CommandTraits = {}): Promise<void> {
     failpoint('runtime.begin.fifo');
-    if (!(await letGo(this.#root.state(id), this.#launched.init(id)))) {
+    const other = this.#others.of(id);
+    if (other !== undefined) {
+      await other.start();
+      writeFileSync(this.#root.bundle(id).begun, '', { mode: 0o600 });
+    } else if (!(await letGo(this.#root.state(id), this.#launched.init(id), command))) {
       await this.#runc('start', id);
     }
   }
 
   isWaiting(id: string): boolean {
     const init = this.#launched.init(id);
-    return init !== undefined && isAlive(init) && isWaiting(this.#root.state(id));
+    if (init === undefined || !isAlive(init)) {
+      return false;
+    }
+    return this.#others.of(id) === undefined
+      ? isWaiting(this.#root.state(id), init)
+      : !existsSync(this.#root.bundle(id).begun);
+  }
+
+  adopt(id: string, init: ProcessIdentity): void {
+    if (this.#launched.init(id) === undefined) {
+      this.#deps.log.warn(
+        { container: id },
+        'what the runtime kept of a container is gone from exec root; it runs on',
+      );
+      this.#launched.note(id, { init });
+      this.#exits.expect(id, init);
+      this.#ooms.expect(id);
+    }
   }
 
   isMonitored(id: string): boolean {
@@ -194,7 +240,18 @@ export class ConmonRuntime implements Disposable {
   }
 
   signal(process: ProcessIdentity, signal: number): void {
-    sendSignal(process, signal);
+    const id = this.#launched.otherWith(process);
+    const other = id === undefined ? undefined : this.#others.of(id);
+    if (other === undefined) {
+      sendSignal(process, signal);
+    } else {
+      // The process that we see may be a sandbox around the one that is meant.
+      void other
+        .kill(signal, () => sendSignal(process, signal))
+        .catch((error: unknown) => {
+          this.#deps.log.error({ container: id, signal, err: error }, 'a signal could not be sent');
+        });
+    }
   }
 
   async killAll(id: string): Promise<void> {
@@ -211,6 +268,9 @@ export class ConmonRuntime implements Disposable {
       // Half-created, or asked to end without an exit: a monitor that lives would go on creating or wait for ever.
       await endMonitor(bundle);
       this.#records.removeDrafts(id);
+    }
+    if (existsSync(this.#root.state(id))) {
+      await this.#others.of(id)?.delete();
     }
     failpoint('runtime.cleanup.cgroup');
     await this.#removeCgroup(id);
@@ -235,12 +295,12 @@ export class ConmonRuntime implements Disposable {
     return this.#exits.onExit(listener);
   }
 
-  /** Calls back when processes of a container were killed for want of memory; of an earlier daemon's as well. */
-  onOom(listener: (id: string) => void): Disposable {
+  /** Calls back when a container has no more memory: see `OomWatch`. Of an earlier daemon's containers as well. */
+  onOom(listener: OomListener): Disposable {
     for (const [id] of this.#launched.inherited()) {
       this.#ooms.expect(id);
     }
-    return this.#ooms.onKill(listener);
+    return this.#ooms.onOom(listener);
   }
 
   /**
@@ -274,6 +334,28 @@ export class ConmonRuntime implements Disposable {
     return reopenLog(this.#control, this.#root.bundle(id), logPath);
   }
 
+  /**
+   * Bounds each file of a container's log, for as long as its monitor lives, with or without a daemon. What does not
+   * fit is lost until the log is rotated. Nothing happens when the monitor has ended.
+   */
+  limitLog(id: string, bytesMax: number | null): void {
+    const monitor = monitorOf(this.#root.bundle(id));
+    if (monitor === undefined) {
+      return;
+    }
+    try {
+      if (!limitFileSize(monitor, bytesMax)) {
+        this.#deps.log.warn(
+          { container: id },
+          'the monitor takes no bound of its log: it was started by an older daemon',
+        );
+      }
+    } catch (error) {
+      // It ended just now, or the kernel forbids it: the log is still looked at and rotated.
+      this.#deps.log.warn({ container: id, err: error }, 'the size of a log could not be bounded');
+    }
+  }
+
   expectExec(): void {
     this.#quickMoves.expect();
   }
@@ -285,9 +367,12 @@ export class ConmonRuntime implements Disposable {
       throw conflict(`container ${request.containerId} is not running`);
     }
     using _quickMoves = this.#quickMoves.hold();
+    const runtime = this.#launched.record(request.containerId)?.runtime;
+    using program = this.#program.lease();
     return await ExecSession.start(
       {
-        settings: this.#settings(),
+        settings: this.#settings(runtime ?? { path: program.path, args: [] }),
+        isRunc: runtime === undefined,
         temporary: this.#temporary,
         bundle: container.exec(request.execId),
         connect: (path, options) => connectStdio(path, this.#poller, { ...options, lingers: false }),
@@ -317,10 +402,11 @@ export class ConmonRuntime implements Disposable {
     this.#orphans[Symbol.dispose]();
   }
 
-  #settings(): MonitorSettings {
+  #settings({ path, args }: RuntimeProgram): MonitorSettings {
     return {
       conmonPath: this.#deps.conmonPath,
-      runcPath: this.#program.current(),
+      runtimePath: path,
+      runtimeArgs: args,
       runcRoot: this.#root.runc,
       exitDirectory: this.#root.exits,
       systemdCgroup: this.#deps.cgroup.driver === 'systemd',

@@ -7,7 +7,7 @@ import { join } from 'node:path';
  *
  *   containers/<id>/            bundle: what conmon and runc are given, and conmon's sockets
  *   containers/<id>/exec/<id>/  one directory per exec session
- *   runc/<id>/                  runc's state
+ *   runc/<id>/                  state of runc, or of another runtime
  *   exits/<id>                  exit code, written by conmon
  *   tmp/                        conmon's short-lived console sockets
  */
@@ -28,6 +28,11 @@ export class ExecRoot {
   prepare(): void {
     // A launch that another daemon has begun is not gone on with, and so nobody waits at its socket.
     rmSync(this.temporary, { recursive: true, force: true });
+    this.ensure();
+  }
+
+  /** Makes directories that are missing: what cleans /run or /tmp may have taken them, with containers that run on. */
+  ensure(): void {
     for (const path of [this.containers, this.runc, this.exits, this.temporary]) {
       mkdirSync(path, { recursive: true, mode: 0o700 });
     }
@@ -60,6 +65,14 @@ export class Bundle {
   /** Number of the init process, by runc. Removed when the exit has been taken note of. */
   get pidFile(): string {
     return join(this.path, 'pid');
+  }
+  /** The init of a container of another runtime than runc. */
+  get init(): string {
+    return join(this.path, 'init.json');
+  }
+  /** Empty file of a container of another runtime than runc that was let run. */
+  get begun(): string {
+    return join(this.path, 'begun');
   }
   get monitorPidFile(): string {
     return join(this.path, 'monitor.pid');

@@ -1,6 +1,6 @@
 import { EngineError } from '../../daemon/base/errors.ts';
 
-/** What runc was asked to do. */
+/** What runc, or another runtime, was asked to do. */
 export type RuncOperation = 'create' | 'exec';
 
 const MOUNT_HINT =
@@ -16,7 +16,9 @@ const RULES: readonly { pattern: RegExp; exitCode: number; hint?: string }[] = [
     pattern: /exec: ".*": (executable file not found|(stat .*: )?no such file or directory)/s,
     exitCode: 127,
   },
-  { pattern: /permission denied|exec: ".*": is a directory|exec format error/s, exitCode: 126 },
+  // crun.
+  { pattern: /executable file [`']?.*[`']? not found/i, exitCode: 127 },
+  { pattern: /permission denied|exec: ".*": is a directory|exec format error/is, exitCode: 126 },
   { pattern: /not a directory/, exitCode: 127, hint: MOUNT_HINT },
   // A sysctl that this kernel has not, or that cannot have this value.
   {
@@ -50,7 +52,7 @@ function lastMessage(stderr: string): string {
   const lines = [...stderr.matchAll(/level=(?:error|fatal) msg=("(?:[^"\\]|\\.)*"|\S+)/g)];
   const quoted = lines.at(-1)?.[1];
   if (quoted === undefined) {
-    return stderr.trim() === '' ? 'runc gave no reason' : stderr.trim();
+    return stderr.trim() === '' ? 'the runtime gave no reason' : stderr.trim();
   }
   try {
     // logrus quotes as Go does; that differs from JSON only for control characters (\x1b, \a).

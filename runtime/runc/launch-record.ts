@@ -1,11 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { errnoOf } from '../../daemon/base/errors.ts';
+import type { RuntimeProgram } from './other-runtime.ts';
 
 /** What a later daemon must know of how a container was launched. */
 export interface LaunchRecord {
   cgroupsPath: string;
   terminal: boolean;
   stdin: 'none' | 'once' | 'open';
+  /** The runtime that has it, whatever the configuration says later; undefined = runc. */
+  runtime?: RuntimeProgram;
 }
 
 export function writeLaunchRecord(file: string, record: LaunchRecord): void {
@@ -35,6 +38,18 @@ function isLaunchRecord(value: unknown): value is LaunchRecord {
     'terminal' in value &&
     typeof value.terminal === 'boolean' &&
     'stdin' in value &&
-    (value.stdin === 'none' || value.stdin === 'once' || value.stdin === 'open')
+    (value.stdin === 'none' || value.stdin === 'once' || value.stdin === 'open') &&
+    (!('runtime' in value) || isProgram(value.runtime))
+  );
+}
+
+function isProgram(value: unknown): value is RuntimeProgram {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'path' in value &&
+    typeof value.path === 'string' &&
+    'args' in value &&
+    Array.isArray(value.args)
   );
 }

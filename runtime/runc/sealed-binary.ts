@@ -4,6 +4,18 @@ import { spawnSync } from 'node:child_process';
 import { sealedCopy } from '../../daemon/base/kernel/memfd.ts';
 import type { Logger } from '../../daemon/base/log.ts';
 
+/** A program that stays where it is until this is disposed. */
+export interface ProgramLease extends Disposable {
+  readonly path: string;
+}
+
+/** Closed once it is not the newest and nobody is about to execute it. */
+interface Copy {
+  fd: number;
+  of: Stats;
+  leases: number;
+}
+
 /**
  * runc, run from a sealed copy in memory.
  *
@@ -14,7 +26,7 @@ import type { Logger } from '../../daemon/base/log.ts';
 export class SealedBinary implements Disposable {
   readonly #path: string;
   readonly #log: Logger;
-  #copy: { fd: number; of: Stats } | undefined;
+  #copy: Copy | undefined;
   #works = true;
 
   constructor(path: string, log: Logger) {
@@ -22,34 +34,62 @@ export class SealedBinary implements Disposable {
     this.#log = log;
   }
 
-  /** The path to execute now: of the copy (a new one when the program was replaced), or where none works its own. */
-  current(): string {
+  /**
+   * The path to execute: of the copy (a new one when the program was replaced), or where none works its own. Dispose it
+   * when the program runs: a conmon that was given the path executes it only after a while.
+   */
+  lease(): ProgramLease {
+    const copy = this.#current();
+    if (copy === undefined) {
+      return { path: this.#path, [Symbol.dispose]: () => undefined };
+    }
+    copy.leases += 1;
+    let isHeld = true;
+    return {
+      path: pathOf(copy.fd),
+      [Symbol.dispose]: () => {
+        copy.leases -= isHeld ? 1 : 0;
+        isHeld = false;
+        this.#closeUnused(copy);
+      },
+    };
+  }
+
+  [Symbol.dispose](): void {
+    const copy = this.#copy;
+    this.#copy = undefined;
+    if (copy !== undefined) {
+      this.#closeUnused(copy);
+    }
+  }
+
+  #current(): Copy | undefined {
     const now = statSync(this.#path, { throwIfNoEntry: false });
     if (now === undefined || !this.#works) {
-      return this.#path;
+      return undefined;
     }
     if (this.#copy === undefined || !isSameFile(this.#copy.of, now)) {
       this[Symbol.dispose]();
       this.#copy = this.#make(now);
     }
-    return this.#copy === undefined ? this.#path : pathOf(this.#copy.fd);
+    return this.#copy;
   }
 
-  [Symbol.dispose](): void {
-    if (this.#copy) {
-      // A runc that is just starting keeps the file by executing it.
-      closeSync(this.#copy.fd);
-      this.#copy = undefined;
+  #closeUnused(copy: Copy): void {
+    if (copy !== this.#copy && copy.leases === 0 && copy.fd >= 0) {
+      // Who runs it keeps the file by executing it.
+      closeSync(copy.fd);
+      copy.fd = -1;
     }
   }
 
-  #make(of: Stats): { fd: number; of: Stats } | undefined {
+  #make(of: Stats): Copy | undefined {
     try {
       const fd = sealedCopy(this.#path);
       // vm.memfd_noexec, or a security module: asked once, not at the first container.
       const trial = spawnSync(pathOf(fd), ['--version'], { stdio: 'ignore' });
       if (trial.status === 0) {
-        return { fd, of };
+        return { fd, of, leases: 0 };
       }
       closeSync(fd);
       this.#log.debug({ err: trial.error }, 'runc does not run from memory; it is run from its file');

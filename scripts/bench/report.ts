@@ -55,9 +55,19 @@ export function printTable(results: readonly Result[]): void {
   console.log(missed === 0 ? 'every target reached' : `${missed} missed`);
 }
 
-function number(value: number | undefined): string {
+/** Three digits or so; `-` for none. */
+export function number(value: number | undefined): string {
   if (value === undefined) {
     return '-';
   }
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+}
+
+/** `412 ms`, `2.8 s`, `68.0 MB`. */
+export function amount(value: number | undefined, unit: Result['unit']): string {
+  if (value === undefined) {
+    return '';
+  }
+  const large = unit === 'ms' ? 's' : 'MB';
+  return value >= 1000 ? `${number(value / 1000)} ${large}` : `${number(value)} ${unit}`;
 }

@@ -4,10 +4,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const OUTPUT_SHOWN = 2000;
 
-/** Makes a minimal Debian 12 with `packages` in the folder `root`. Throws with its output when it fails. */
-export function debootstrap(root: string, packages: readonly string[] = []): void {
+/** Debian 12 and 13: what Berth is served on. */
+export const SUITES = ['bookworm', 'trixie'] as const;
+export type Suite = (typeof SUITES)[number];
+
+/** Makes a minimal Debian with `packages` in the folder `root`. Throws with its output when it fails. */
+export function debootstrap(root: string, packages: readonly string[] = [], suite: Suite = 'bookworm'): void {
   const include = packages.length === 0 ? [] : [`--include=${packages.join(',')}`];
-  run('debootstrap', '--variant=minbase', ...include, 'bookworm', root, mirror());
+  run('debootstrap', '--variant=minbase', ...include, suite, root, mirror());
 }
 
 /** Runs a program; throws with its output when it fails. */

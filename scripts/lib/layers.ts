@@ -38,7 +38,11 @@ const PACKAGE_HOMES: Readonly<Record<string, readonly string[]>> = {
   'better-sqlite3': ['storage/database'],
   koa: ['api'],
   '@koa/router': ['api'],
-  'node-pty': ['runtime'],
+  // Of tests only.
+  'node-pty': ['test'],
+  'tar-fs': ['test'],
+  'tar-stream': ['test'],
+  'prom-client': ['daemon/metrics'],
 };
 
 /** Names of `daemon/base/kernel/libc.ts` that declare C functions. */

@@ -45,6 +45,7 @@ const rules: readonly Rule[] = [
   moduleMocks,
   focusedTests,
   silentCatches,
+  floatingPromises,
   defaultExports,
   unexplainedAssertions,
   hostilePaths,
@@ -147,6 +148,29 @@ function silentCatches(source: Source, add: (line: number, message: string) => v
     const handler = Array.isArray(node['arguments']) ? textOf(source, node['arguments'][0]) : '';
     if (/^\(\) => (undefined|null|\{\s*\})$/.test(handler) && !explained(source, node)) {
       add(source.lineOf(node.end), '.catch that drops the error: say in the line above why that is safe');
+    }
+  });
+}
+
+/**
+ * `void promise` is work that nobody waits for: an error of it would end the daemon. So each ends in a `.catch`, also
+ * where the function is said never to reject; what its handler may be is a matter of `silentCatches`.
+ */
+function floatingPromises(source: Source, add: (line: number, message: string) => void): void {
+  if (/^(scripts|test)\//.test(source.file)) {
+    return;
+  }
+  walk(source.program.body, (node) => {
+    const operand =
+      node.type === 'UnaryExpression' && node['operator'] === 'void' ? node['argument'] : undefined;
+    // `a?.b()` is a call inside a chain.
+    const call = isNode(operand) && operand.type === 'ChainExpression' ? operand['expression'] : operand;
+    if (
+      isNode(call) &&
+      call.type === 'CallExpression' &&
+      !textOf(source, call['callee']).endsWith('.catch')
+    ) {
+      add(source.lineOf(node.start), 'void of a call: end it in a .catch that says what went wrong');
     }
   });
 }

@@ -4,7 +4,7 @@ import { EngineError, InvariantError } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { SharedControl } from '../layers/worker-protocol.ts';
 import { streamOf } from '../layers/worker-stream.ts';
-import { Lane } from '../layers/worker-threads.ts';
+import { IdleThreads, Lane } from '../layers/worker-threads.ts';
 import type { Change, ChangesRequest } from './changes.ts';
 import type { PlaceRequest } from './place.ts';
 import type { Selected, SelectRequest } from './select.ts';
@@ -15,15 +15,23 @@ import type { ArchiveJob, ArchiveResult, TarRequest } from './jobs.ts';
 
 /**
  * Threads that walk containers' files: unpack what is copied in, write out what is copied out, compare, count, delete.
- * Started when there is work, ended when there has been none for a while. Reading has threads of its own, because a
- * slow client holds one as long as it likes.
+ * Reading has a lane of its own, because a slow client holds a thread as long as it likes.
  */
 export class Archives implements AsyncDisposable {
-  readonly #workers = new Lane(Math.max(1, availableParallelism()));
-  readonly #readers = new Lane(limits.archiveReadersMax);
+  readonly #idle: IdleThreads;
+  readonly #workers: Lane;
+  readonly #readers: Lane;
   /** Deleting goes on behind the answers: it must not keep those waiting who want one. */
-  readonly #removers = new Lane(limits.archiveRemoversMax);
+  readonly #removers: Lane;
   readonly removals = new Removals();
+
+  /** `idle` may be shared with others, so that threads go from one kind of work to the next. */
+  constructor(idle = new IdleThreads()) {
+    this.#idle = idle;
+    this.#workers = new Lane(Math.max(1, availableParallelism()), idle);
+    this.#readers = new Lane(limits.archiveReadersMax, idle);
+    this.#removers = new Lane(limits.archiveRemoversMax, idle);
+  }
 
   /** See extract.ts. A canceled signal stops it within one chunk. */
   async extract(request: ExtractRequest, signal?: AbortSignal): Promise<void> {
@@ -98,7 +106,8 @@ export class Archives implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([this.#workers.close(), this.#readers.close(), this.#removers.close()]);
+    const lanes = [this.#workers, this.#readers, this.#removers];
+    await Promise.all([...lanes.map((lane) => lane.close()), this.#idle.close()]);
   }
 
   async #run(

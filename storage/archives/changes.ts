@@ -58,6 +58,49 @@ export function changesOf(request: ChangesRequest): Change[] {
   return found.toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 
+/**
+ * The same for the tar of a layer: also files that are as they were but have another name now. A tar says that by both
+ * names being in it, so that `ln` of a file of the image makes one file of two names in what comes of the layer.
+ */
+export function layerChangesOf(request: ChangesRequest): Change[] {
+  const found: Change[] = [];
+  const linked = new LinkedNames();
+  new Comparison(found, linked).run(request);
+  const known = new Set(found.map(({ path }) => path));
+  for (const path of linked.missing()) {
+    // With the directories above, or whoever unpacks it would have to invent them.
+    for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1)) {
+      const place = path.slice(0, end);
+      if (known.has(place)) {
+        break;
+      }
+      known.add(place);
+      found.push({ path: place, kind: MODIFIED });
+    }
+  }
+  return found.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** Names of files of the upper layer that have several. */
+class LinkedNames {
+  readonly #files = new Map<string, { unchanged: string[]; hasChanged: boolean }>();
+
+  add(identity: string, path: string, isChanged: boolean): void {
+    const file = this.#files.get(identity) ?? { unchanged: [], hasChanged: false };
+    this.#files.set(identity, file);
+    if (isChanged) {
+      file.hasChanged = true;
+    } else {
+      file.unchanged.push(path);
+    }
+  }
+
+  /** Those that are no change by themselves, of files of which another name is one. */
+  missing(): string[] {
+    return [...this.#files.values()].flatMap(({ unchanged, hasChanged }) => (hasChanged ? unchanged : []));
+  }
+}
+
 /** `/a/b` as clients read it. */
 export function changeView({ path, kind }: Change): { Path: string; Kind: number } {
   return { Path: toText(path), Kind: kind };
@@ -82,13 +125,15 @@ interface Level extends Present {
 
 class Comparison {
   readonly #found: Change[];
+  readonly #linked: LinkedNames | undefined;
   readonly #upper = way();
   readonly #lower = way();
   readonly #merged = way();
   readonly #levels: Level[] = [];
 
-  constructor(found: Change[]) {
+  constructor(found: Change[], linked?: LinkedNames) {
     this.#found = found;
+    this.#linked = linked;
   }
 
   /** Not by recursion: nobody knows how deep it is. */
@@ -157,7 +202,12 @@ class Comparison {
     }
     const present = { path, old: before && fileStatus(before.fd), now: fileStatus(merged.fd) };
     if (!present.now.isDirectory) {
-      return this.#compare(present, false);
+      const isChanged = this.#compare(present, false);
+      if (this.#linked !== undefined && present.now.links > 1) {
+        // Overlayfs shows inodes of its own making; which names are one file only the upper layer says.
+        this.#linked.add(fileStatus(upper.fd).identity, path, isChanged);
+      }
+      return isChanged;
     }
     const lower = present.old?.isDirectory === true ? before?.fd : undefined;
     this.#enter(present, { upper: upper.fd, merged: merged.fd, lower });

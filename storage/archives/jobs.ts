@@ -4,7 +4,7 @@ import { EngineError, unreachable } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { freeBytes, writeAll } from '../../daemon/base/kernel/files.ts';
 import { limits } from '../../daemon/base/limits.ts';
-import { changesOf, DELETED, type Change, type ChangesRequest } from './changes.ts';
+import { changesOf, DELETED, layerChangesOf, type Change, type ChangesRequest } from './changes.ts';
 import { extract, type ExtractRequest } from './extract.ts';
 import { LastPlace } from './last-place.ts';
 import { childOf, Place } from './locate.ts';
@@ -107,7 +107,7 @@ function writeLayer(request: ChangesRequest, chunks: TarChunks): number {
   const view = { root: request.merged, isReadOnly: true, mounts: [], empty: request.merged };
   const out = new TarOut(view, chunks);
   failpoint('archives.layer.begin');
-  const changes = changesOf(request);
+  const changes = layerChangesOf(request);
   using parents = new LastPlace(view);
   for (const { path, kind } of changes) {
     const name = path.slice(1);

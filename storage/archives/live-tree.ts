@@ -18,8 +18,6 @@ import { memberPath } from './member-path.ts';
 import { refuseExtractionPoint, refuseMountPoint, refuseReadOnly } from './refusals.ts';
 import { removeAt } from './remove-at.ts';
 
-/** Directories kept open: a tar lists those of one after another. */
-const OPEN_MAX = 64;
 const IMPLIED_MODE = 0o755;
 /** Names put together may be longer than one call of the kernel takes. */
 const bytesMax = 2 * limits.archivePathBytesMax;
@@ -179,7 +177,7 @@ export class LiveTree implements Disposable {
     this.#open.get(path)?.[Symbol.dispose]();
     this.#open.set(path, place);
     for (const [oldest, unused] of this.#open) {
-      if (this.#open.size <= OPEN_MAX) {
+      if (this.#open.size <= limits.openDirectoriesMax) {
         break;
       }
       unused[Symbol.dispose]();

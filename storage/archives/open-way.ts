@@ -1,11 +1,9 @@
 /** @path-hostile */
 import { conflict } from '../../daemon/base/errors.ts';
+import { limits } from '../../daemon/base/limits.ts';
 import { openPathAt } from '../../daemon/base/kernel/files.ts';
 import { fileStatus } from '../../daemon/base/kernel/file-status.ts';
 import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
-
-/** The deepest directories of a way stay open: nearly no tree is deeper, and a walk of many costs no more than this. */
-const OPEN_MAX = 64;
 
 /** What holds a directory open until it is disposed of. */
 interface Open extends Disposable {
@@ -54,7 +52,7 @@ export class OpenWay<T extends Open> implements Disposable {
       above.isKept = true;
     }
     this.#levels.push({ directory, isBorrowed, isKept: isBorrowed });
-    const oldest = this.#levels.at(-1 - OPEN_MAX);
+    const oldest = this.#levels.at(-1 - limits.openDirectoriesMax);
     if (oldest !== undefined && !oldest.isKept && oldest.closed === undefined) {
       oldest.closed = fileStatus(oldest.directory.fd).identity;
       oldest.directory[Symbol.dispose]();

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { basename, dirname } from 'node:path';
 import { errnoOf } from '../../daemon/base/errors.ts';
 import {
+  isMountPointAt,
   listNames,
   openPathAt,
   removeDirectoryAt,
@@ -10,6 +11,7 @@ import {
   reopen,
   unlinkAt,
 } from '../../daemon/base/kernel/files.ts';
+import { allowDeletion } from '../../daemon/base/kernel/inode-flags.ts';
 import { fileStatus } from '../../daemon/base/kernel/file-status.ts';
 import { OpenFile, openRoot } from '../../daemon/base/kernel/safepath.ts';
 
@@ -18,7 +20,8 @@ const DEPTH_MAX = 64;
 
 /**
  * Deletes a file, or a directory with all below it, of any depth; nothing there is no error. Links are never followed,
- * also when somebody makes them meanwhile. Synchronous, for a worker. Throws KernelError (EBUSY for a mount point).
+ * also when somebody makes them meanwhile, and nothing is deleted of what is mounted in it. Synchronous, for a worker.
+ * Throws KernelError (EBUSY for a mount point).
  */
 export function removeTree(path: string): void {
   using parent = openParent(path);
@@ -44,6 +47,10 @@ class Removal {
   }
 
   #directory(parent: number, name: string, where: { top: number | undefined; depth: number }): void {
+    if (isMountPoint(parent, name)) {
+      // What is mounted there is not this tree's: a volume, or the root of a container. This says so.
+      removeDirectoryAt(parent, name);
+    }
     using directory = openDirectory(parent, name);
     if (directory === undefined) {
       return;
@@ -61,7 +68,7 @@ class Removal {
     if (where.top === undefined) {
       this.#movedUp(directory.fd);
     }
-    unlessGone(() => removeDirectoryAt(parent, name));
+    allowed(parent, name, () => unlessGone(() => removeDirectoryAt(parent, name)));
   }
 
   /** The names of a directory deep below become names of the topmost. */
@@ -69,7 +76,8 @@ class Removal {
     for (const child of listNames(directory)) {
       if (!unlink(directory, child)) {
         this.#movedUpCount += 1;
-        unlessGone(() => renameAt(directory, child, top, `${this.#mark}-${this.#movedUpCount}`));
+        const away = `${this.#mark}-${this.#movedUpCount}`;
+        allowed(directory, child, () => unlessGone(() => renameAt(directory, child, top, away)));
       }
     }
   }
@@ -115,6 +123,17 @@ function openDirectory(parent: number, name: string): OpenFile | undefined {
   }
 }
 
+function isMountPoint(parent: number, name: string): boolean {
+  try {
+    return isMountPointAt(parent, name);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') {
+      return false;
+    }
+    throw error;
+  }
+}
+
 function isDirectory(parent: number, name: string): boolean {
   using directory = openDirectory(parent, name);
   return directory !== undefined;
@@ -133,13 +152,38 @@ function unlessGone(step: () => void): void {
 /** False for a directory. */
 function unlink(parent: number, name: string): boolean {
   try {
-    unlessGone(() => unlinkAt(parent, name));
+    allowed(parent, name, () => unlessGone(() => unlinkAt(parent, name)));
     return true;
   } catch (error) {
-    // EPERM is what POSIX, and some file systems, say of a directory; also of a file that is immutable.
+    // EPERM is what POSIX, and some file systems, say of a directory.
     if (errnoOf(error) === 'EISDIR' || (errnoOf(error) === 'EPERM' && isDirectory(parent, name))) {
       return false;
     }
     throw error;
   }
+}
+
+/** Once more where a flag forbade it (chattr(1), `i` and `a`), on the name itself or on the directory it is in. */
+function allowed(parent: number, name: string, step: () => void): void {
+  try {
+    step();
+  } catch (error) {
+    if (errnoOf(error) !== 'EPERM' || !allow(parent, name)) {
+      throw error;
+    }
+    step();
+  }
+}
+
+function allow(parent: number, name: string): boolean {
+  using directory = reopen(parent, 'directory');
+  const wasDirectory = allowDeletion(directory.fd);
+  using named = new OpenFile(openPathAt(parent, name));
+  const { isDirectory: isFolder, isFile } = fileStatus(named.fd);
+  if (!isFolder && !isFile) {
+    // Devices, links and the like have no such flags.
+    return wasDirectory;
+  }
+  using opened = reopen(named.fd, isFolder ? 'directory' : 'file');
+  return allowDeletion(opened.fd) || wasDirectory;
 }

@@ -13,7 +13,13 @@ export interface Reported extends Omit<Finding, 'repair'> {
   outcome?: string;
 }
 
-type Step = (store: Store) => Finding[] | Promise<Finding[]>;
+/** Told what is being looked at, and of long steps how much of them is done, from 0 to 1. */
+export type TellProgress = (what: string, share?: number) => void;
+
+interface Step {
+  what: string;
+  look(store: Store): Finding[] | Promise<Finding[]>;
+}
 
 /** Time for a change that a daemon had half done. */
 const SECOND_LOOK_MS = 500;
@@ -28,20 +34,27 @@ export async function* checkStore(
     repair,
     makeRootfs,
     databaseProblems,
-  }: { repair: boolean; makeRootfs: MakeRootfs; databaseProblems: readonly string[] },
+    progress,
+  }: {
+    repair: boolean;
+    makeRootfs: MakeRootfs;
+    databaseProblems: readonly string[];
+    progress: TellProgress;
+  },
 ): AsyncGenerator<Reported> {
   const steps: Step[] = [
-    (where) => checkDatabase(where, databaseProblems),
-    checkRecords,
-    checkImages,
-    checkLayers,
-    (where) => checkContainers(where, makeRootfs),
-    checkVolumes,
-    checkLayerLeftovers,
-    checkTemporary,
+    { what: 'database', look: (where) => checkDatabase(where, databaseProblems) },
+    { what: 'records', look: checkRecords },
+    { what: 'images', look: checkImages },
+    { what: 'layers', look: (where) => checkLayers(where, (share) => progress('layers', share)) },
+    { what: 'containers', look: (where) => checkContainers(where, makeRootfs) },
+    { what: 'volumes', look: checkVolumes },
+    { what: 'left-overs of layers', look: checkLayerLeftovers },
+    { what: 'temporary files', look: checkTemporary },
   ];
   for (const step of steps) {
-    const findings = store.isInUse ? await twice(store, step) : await step(store);
+    progress(step.what);
+    const findings = store.isInUse ? await twice(store, step) : await step.look(store);
     for (const finding of findings) {
       yield repair ? await repaired(finding) : told(finding, 'found');
     }
@@ -49,12 +62,14 @@ export async function* checkStore(
 }
 
 async function twice(store: Store, step: Step): Promise<Finding[]> {
-  const first = await step(store);
+  store.records.refresh();
+  const first = await step.look(store);
   if (first.length === 0) {
     return first;
   }
   await sleep(SECOND_LOOK_MS);
-  const again = await step(store);
+  store.records.refresh();
+  const again = await step.look(store);
   const keys = new Set(again.map(({ subject, problem }) => `${subject}: ${problem}`));
   return first.filter(({ subject, problem }) => keys.has(`${subject}: ${problem}`));
 }

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RecordedContainer } from '../database/store-records.ts';
-import { isWorthKeeping, namesIn } from '../strays.ts';
+import { isRemoved, isWorthKeeping, namesIn } from '../strays.ts';
 import { remains, whole, type Finding, type Repaired } from './finding.ts';
 import type { Store } from './store.ts';
 
@@ -14,6 +14,8 @@ export function checkContainers(store: Store, makeRootfs: MakeRootfs): Finding[]
   const containers = records.containers();
   const missing = containers
     .filter(({ id }) => !existsSync(join(paths.containers, id, 'upper')))
+    // A removal under way, which the next start finishes.
+    .filter(({ id }) => !isRemoved(join(paths.containers, id)))
     .map((container) => withoutFiles(store, container, makeRootfs));
   if (store.isInUse) {
     // A container that is just made has its directory before its row, one that is removed after it.
@@ -26,7 +28,8 @@ export function checkContainers(store: Store, makeRootfs: MakeRootfs): Finding[]
   const strays = namesIn(paths.containers)
     .filter((name) => !owners.has(name))
     .map((name): Finding => ({
-      kind: 'container',
+      // Of a creation that was interrupted, or a removal.
+      kind: isWorthKeeping(join(paths.containers, name)) ? 'container' : 'left-over',
       subject: `directory containers/${name}`,
       problem: 'belongs to no container',
       remedy: 'what a container wrote is moved to quarantine/containers, an empty one is removed',

@@ -1,4 +1,4 @@
-/** What of a data root is hurt. */
+/** What of a data root is hurt. `left-over` is no damage: nobody misses it, and the next start removes it. */
 export type FindingKind =
   | 'database'
   | 'record'

@@ -17,8 +17,8 @@ interface Known {
   containers: readonly RecordedContainer[];
 }
 
-/** Layers that nothing needs; then each of the others, read back against its diff ID. */
-export async function checkLayers(store: Store): Promise<Finding[]> {
+/** Layers that nothing needs; then each of the others, read back against its diff ID. `tell`: how much is done. */
+export async function checkLayers(store: Store, tell: (share: number) => void): Promise<Finding[]> {
   const { records } = store;
   const known: Known = {
     layers: new Map(records.layers().map((layer) => [layer.id, layer])),
@@ -27,7 +27,11 @@ export async function checkLayers(store: Store): Promise<Finding[]> {
   };
   const needed = neededLayers(known);
   const findings: Finding[] = [];
+  const total = [...known.layers.values()].reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) || 1;
+  let done = 0;
   for (const layer of known.layers.values()) {
+    tell(done / total);
+    done += layer.sizeBytes;
     const found = needed.has(layer.id) ? await checkLayer(store, known, layer) : unneeded(store, layer);
     findings.push(...found);
   }

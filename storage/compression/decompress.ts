@@ -16,14 +16,21 @@ const GUNZIP_OPTIONS: ZlibOptions & TransformOptions = {
   chunkSize: CHUNK_BYTES,
   readableHighWaterMark: 2 * CHUNK_BYTES,
 };
+/** Hands out what it has before it looks further: an error of later data does not take earlier data along. */
+const IN_STEPS: ZlibOptions & TransformOptions = { chunkSize: 512, readableHighWaterMark: 1 };
 
 /**
  * The bytes of `source`, decompressed when they begin as one of the formats does. Whoever stops reading ends the
  * program; the source is left as it is then. `what` begins error messages.
+ * With `inSteps` all that comes before damaged data is yielded first; slow, to look at a beginning.
  * Throws invalid_argument for damaged data, not_implemented when the host has no program for it, and what the source
  * throws.
  */
-export async function* decompress(source: AsyncIterable<Buffer>, what: string): AsyncGenerator<Buffer> {
+export async function* decompress(
+  source: AsyncIterable<Buffer>,
+  what: string,
+  inSteps = false,
+): AsyncGenerator<Buffer> {
   const chunks = source[Symbol.asyncIterator]();
   let start = Buffer.alloc(0);
   while (start.length < MAGIC_BYTES) {
@@ -35,7 +42,7 @@ export async function* decompress(source: AsyncIterable<Buffer>, what: string): 
   }
   const all = prepend(start, chunks);
   const format = formatOf(start);
-  yield* format === undefined ? all : decompressAs(format, all, what);
+  yield* format === undefined ? all : decompressAs(format, all, what, inSteps);
 }
 
 /** As `decompress`, of data whose format is known. Chunks are kept until they are read: they must not be reused. */
@@ -43,11 +50,12 @@ export function decompressAs(
   format: CompressionFormat,
   chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
   what: string,
+  inSteps = false,
 ): AsyncGenerator<Buffer> {
   const input = Readable.from(chunks, { objectMode: true, highWaterMark: 1 });
   const { name, argv } = format;
   return argv === undefined
-    ? gunzip(input, what)
+    ? gunzip(input, what, inSteps ? IN_STEPS : GUNZIP_OPTIONS)
     : decompressByProgram(input, {
         name,
         argv,
@@ -56,8 +64,12 @@ export function decompressAs(
       });
 }
 
-async function* gunzip(input: Readable, what: string): AsyncGenerator<Buffer> {
-  const inflating = createGunzip(GUNZIP_OPTIONS);
+async function* gunzip(
+  input: Readable,
+  what: string,
+  options: ZlibOptions & TransformOptions,
+): AsyncGenerator<Buffer> {
+  const inflating = createGunzip(options);
   pipeline(input, inflating, () => {
     // A failure destroys the inflating end, and the loop below throws it.
   });

@@ -2,6 +2,7 @@ import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { pipeline, type Readable, type Writable } from 'node:stream';
 import { errorText, notImplemented } from '../../daemon/base/errors.ts';
+import { limits } from '../../daemon/base/limits.ts';
 import { claimChild, expectChildren } from '../../daemon/base/kernel/children.ts';
 
 export interface ProgramRequest {
@@ -17,7 +18,6 @@ export interface ProgramRequest {
 
 /** No process of this engine looks for programs or libraries in a container's files (CVE-2019-14271). */
 const PROGRAM_DIRECTORIES = ['/usr/bin', '/bin', '/usr/local/bin'];
-const ERROR_TEXT_BYTES = 2000;
 /** Debian's `nobody`: what decodes a stranger's bytes needs no rights at all. */
 const NOBODY = 65_534;
 
@@ -33,7 +33,7 @@ export async function* decompressByProgram(input: Readable, request: ProgramRequ
   const { child } = started;
   let complaint = '';
   child.stderr.on('data', (text: Buffer) => {
-    complaint = (complaint + text.toString('utf8')).slice(0, ERROR_TEXT_BYTES);
+    complaint = (complaint + text.toString('utf8')).slice(0, limits.decompressorErrorBytes);
   });
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));

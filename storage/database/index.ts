@@ -5,6 +5,7 @@ import type { Logger } from '../../daemon/base/log.ts';
 import { named } from './errors.ts';
 import { BackgroundSync } from './background-sync.ts';
 import { openFile, pragmaTexts } from './open-file.ts';
+import { Reserve } from './reserve.ts';
 import { Quarantine } from './quarantine.ts';
 import type { QuarantinedRow } from './quarantine.ts';
 import type { Database } from './rows.ts';
@@ -36,6 +37,9 @@ export function openDatabase(path: string, log: Logger): SqliteDatabase {
   const sync = path === ':memory:' ? undefined : new BackgroundSync(path, log);
   const transactions = new Transactions(connection, sync);
   const quarantine = new Quarantine(connection, log);
+  const reserve = path === ':memory:' ? undefined : new Reserve(connection, path, log);
+  reserve?.fill();
+  const events = eventTable(connection, quarantine);
   const atomically = (change: () => void): void => transactions.run(change, false);
   return {
     containers: containerTable(connection, quarantine, atomically),
@@ -49,7 +53,14 @@ export function openDatabase(path: string, log: Logger): SqliteDatabase {
     volumeHolds: volumeHoldTable(connection),
     volumeMakings: volumeMakingTable(connection),
     networks: networkTable(connection, quarantine),
-    events: eventTable(connection, quarantine),
+    events: {
+      ...events,
+      prune: (keep) => {
+        events.prune(keep);
+        // What a full disk has used of it is made again in the course of time.
+        reserve?.fill();
+      },
+    },
     meta: metaTable(connection),
     transaction: (change, options) => transactions.run(change, options?.durable ?? false),
     integrityProblems: () => [

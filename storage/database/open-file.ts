@@ -10,18 +10,24 @@ import { migrations } from './migrations/index.ts';
 /**
  * Opens the file (made 0600 when missing), checks it and brings its schema up to date.
  *
- * One connection per process and one process per file: SQLite before 3.51.3 can corrupt a WAL when a second connection
- * checkpoints, and the data root's lock keeps a second daemon out.
+ * One connection per file, and SQLite sees to it: with an exclusive lock from before the first access, the index of the
+ * write-ahead log is kept on the heap (https://sqlite.org/wal.html, "use of WAL without shared-memory"). The `-shm`
+ * file would be mapped, and a full disk that cannot back one of its pages ends the process with SIGBUS. Others read a
+ * copy (`copy-file.ts`).
+ *
+ * Nothing is written that was there before: a daemon has to start on a full disk.
  */
 export function openFile(path: string, log: Logger): Sqlite.Database {
   if (path !== ':memory:') {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    // SQLite gives its -wal and -shm files the mode of the database: private from the first byte.
+    // SQLite gives its -wal file the mode of the database: private from the first byte.
     closeSync(openSync(path, 'a', 0o600));
   }
   let connection: Sqlite.Database | undefined;
   try {
     connection = new Sqlite(path, { timeout: limits.databaseBusyMs });
+    // Before the mode of the journal is asked for: that is the first access.
+    connection.pragma('locking_mode = EXCLUSIVE');
     connection.pragma('journal_mode = WAL');
     connection.pragma('synchronous = NORMAL');
     connection.pragma('temp_store = MEMORY');

@@ -27,6 +27,8 @@ const KEY_COLUMN = {
 export class Quarantine {
   readonly #connection: Sqlite.Database;
   readonly #log: Logger;
+  /** Those that are still in their tables: the disk took no change. */
+  readonly #unmoved: QuarantinedRow[] = [];
 
   constructor(connection: Sqlite.Database, log: Logger) {
     this.#connection = connection;
@@ -45,19 +47,33 @@ export class Quarantine {
       try {
         rows.push(decode(raw));
       } catch (error) {
-        this.#move(table, keyOf(raw), raw, errorText(error));
+        this.#take(table, keyOf(raw), raw, errorText(error));
       }
     }
     return rows;
   }
 
-  /** Everything moved away so far, also by earlier daemons. */
+  /** Everything taken out so far, also by earlier daemons. */
   list(): QuarantinedRow[] {
-    return this.#connection
+    const moved = this.#connection
       .prepare<[], QuarantinedRow>(
         'SELECT table_name AS tableName, row_key AS rowKey, reason FROM quarantine ORDER BY id',
       )
       .all();
+    return [...moved, ...this.#unmoved];
+  }
+
+  /** A full disk must not keep the daemon from starting: the row stays, unread, for the next start to move. */
+  #take(tableName: QuarantinableTable, key: string | bigint, raw: object, reason: string): void {
+    try {
+      this.#move(tableName, key, raw, reason);
+    } catch (error) {
+      this.#unmoved.push({ tableName, rowKey: String(key), reason });
+      this.#log.error(
+        { table: tableName, key: String(key), reason, err: error },
+        'unreadable row left out; it could not be moved to the quarantine table',
+      );
+    }
   }
 
   #move(table: QuarantinableTable, key: string | bigint, raw: object, reason: string): void {

@@ -1,7 +1,9 @@
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { EngineError, errorText } from '../../daemon/base/errors.ts';
 import type { Logger } from '../../daemon/base/log.ts';
+import { copyDatabase } from './copy-file.ts';
 import { migrations } from './migrations/index.ts';
 import { openFile, pragmaTexts } from './open-file.ts';
 import { Quarantine } from './quarantine.ts';
@@ -71,33 +73,46 @@ const READABLE: readonly { table: string; key: string; isReadable: string }[] = 
  * it expects nothing to hold. SQLite's errors (a table that cannot be read) are EngineErrors.
  */
 export class StoreRecords implements Disposable {
-  readonly #connection: Sqlite.Database;
+  readonly #path: string;
   readonly #log: Logger;
+  /** What is read now; with `copies` it is one of the copies. */
+  #connection: Sqlite.Database;
+  readonly #copies: CopyFolder | undefined;
 
-  private constructor(connection: Sqlite.Database, log: Logger) {
-    this.#connection = connection;
-    this.#log = log;
+  private constructor(parts: {
+    path: string;
+    connection: Sqlite.Database;
+    copies?: CopyFolder;
+    log: Logger;
+  }) {
+    this.#path = parts.path;
+    this.#connection = parts.connection;
+    this.#copies = parts.copies;
+    this.#log = parts.log;
   }
 
   /**
-   * To be read only: also while a daemon writes. Throws unavailable when the schema is not this program's, internal
-   * when the file is no database.
+   * To be read only, also while a daemon writes: from a copy in `scratch`, a directory that is made when it is missing.
+   * Throws unavailable when the schema is not this program's, internal when the file is no database.
    */
-  static read(path: string, log: Logger): StoreRecords {
+  static read(path: string, { scratch, log }: { scratch: string; log: Logger }): StoreRecords {
     if (!existsSync(path)) {
       throw new EngineError('unavailable', `${path}: no such file`);
     }
-    const connection = attempt(path, () => new Sqlite(path, { readonly: true, timeout: 5000 }));
+    const copies = new CopyFolder(path, scratch);
     try {
-      const schema = attempt(path, () => Number(connection.pragma('user_version', { simple: true })));
-      if (schema !== migrations.length) {
-        const text = `has schema ${schema}, this program knows ${migrations.length}: start the daemon of this version`;
-        throw new EngineError('unavailable', `database ${path} ${text}`);
-      }
-      return new StoreRecords(connection, log);
+      return new StoreRecords({ path, connection: copies.open(), copies, log });
     } catch (error) {
-      connection.close();
+      copies[Symbol.dispose]();
       throw error;
+    }
+  }
+
+  /** The rows as they are now: what a daemon has changed meanwhile is seen from here on. */
+  refresh(): void {
+    if (this.#copies !== undefined) {
+      this.#connection.close();
+      this.#connection = this.#copies.open();
     }
   }
 
@@ -106,12 +121,12 @@ export class StoreRecords implements Disposable {
     const connection = openFile(path, log);
     // Rows that are put right one by one refer to what is put right later.
     connection.pragma('foreign_keys = OFF');
-    return new StoreRecords(connection, log);
+    return new StoreRecords({ path, connection, log });
   }
 
   /** What SQLite finds wrong with the file. */
   integrityProblems(): string[] {
-    return attempt(this.#connection.name, () => pragmaTexts(this.#connection, 'integrity_check'));
+    return attempt(this.#path, () => pragmaTexts(this.#connection, 'integrity_check'));
   }
 
   reindex(): void {
@@ -268,10 +283,55 @@ export class StoreRecords implements Disposable {
 
   [Symbol.dispose](): void {
     this.#connection.close();
+    this.#copies?.[Symbol.dispose]();
   }
 
   #all<Row>(sql: string, ...values: unknown[]): Row[] {
-    return attempt(this.#connection.name, () => this.#connection.prepare<unknown[], Row>(sql).all(...values));
+    return attempt(this.#path, () => this.#connection.prepare<unknown[], Row>(sql).all(...values));
+  }
+}
+
+/** Copies of a database, one at a time, in a directory that goes with them. */
+class CopyFolder implements Disposable {
+  readonly #path: string;
+  readonly #folder: string;
+
+  constructor(path: string, scratch: string) {
+    mkdirSync(scratch, { recursive: true, mode: 0o700 });
+    this.#path = path;
+    this.#folder = mkdtempSync(join(scratch, 'check-'));
+  }
+
+  /** A fresh copy in place of the last, which is no longer open. Throws as `StoreRecords.read` does. */
+  open(): Sqlite.Database {
+    const copy = join(this.#folder, basename(this.#path));
+    let connection: Sqlite.Database | undefined;
+    try {
+      connection = attempt(this.#path, () => {
+        copyDatabase(this.#path, copy);
+        return new Sqlite(copy);
+      });
+      this.#checkSchema(connection);
+      return connection;
+    } catch (error) {
+      connection?.close();
+      throw error;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #checkSchema(connection: Sqlite.Database): void {
+    const schema = attempt(this.#path, () => {
+      connection.pragma('locking_mode = EXCLUSIVE');
+      return Number(connection.pragma('user_version', { simple: true }));
+    });
+    if (schema !== migrations.length) {
+      const text = `has schema ${schema}, this program knows ${migrations.length}: start the daemon of this version`;
+      throw new EngineError('unavailable', `database ${this.#path} ${text}`);
+    }
   }
 }
 
@@ -279,6 +339,9 @@ function attempt<T>(path: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
+    if (error instanceof EngineError) {
+      throw error;
+    }
     throw new EngineError('internal', `database ${path} cannot be read: ${errorText(error)}`, {
       cause: error,
     });

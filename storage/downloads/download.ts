@@ -23,7 +23,7 @@ const CODES: Readonly<Record<number, ErrorCode>> = {
 
 /**
  * Gets what a client's URL names. User and password in it go to its own host only; a redirect never leads from https to
- * http, or to anything else. Throws what the server says (`failed to GET URL with status 404 Not Found`), unavailable
+ * http, or to anything else. Throws what the server says (`failed to GET URL with status 404 Not Found`), remote
  * without an answer, deadline_exceeded when nothing comes for `limits.registryAnswerTimeoutMs`; reading the body, too.
  */
 export async function download(address: URL, signal: AbortSignal): Promise<Download> {
@@ -53,7 +53,7 @@ async function follow(address: URL, signal: AbortSignal): Promise<{ url: URL; an
     answer.body.destroy();
     if (hops >= limits.downloadRedirectsMax) {
       throw new EngineError(
-        'unavailable',
+        'remote',
         `Get "${showUrl(address)}": stopped after ${limits.downloadRedirectsMax} redirects`,
       );
     }
@@ -71,7 +71,7 @@ async function accepted(url: URL, answer: HttpAnswer, deadline: AbortSignal): Pr
     const said = text.trim().slice(0, limits.downloadErrorLengthMax);
     const through = answer.proxy === undefined ? '' : ` (through the proxy ${answer.proxy})`;
     throw new EngineError(
-      CODES[status] ?? 'unavailable',
+      CODES[status] ?? 'remote',
       `failed to GET ${showUrl(url)} with status ${status} ${STATUS_CODES[status] ?? ''}${through}: ${said}`,
     );
   }
@@ -93,7 +93,7 @@ async function* pieces(url: URL, { body }: HttpAnswer, deadline: AbortSignal): A
     }
     throw isEngineError(error)
       ? error
-      : new EngineError('unavailable', `Get "${showUrl(url)}": cut off: ${errorText(error)}`, {
+      : new EngineError('remote', `Get "${showUrl(url)}": cut off: ${errorText(error)}`, {
           cause: error,
         });
   } finally {
@@ -110,7 +110,7 @@ function redirected(from: URL, location: string): URL {
   const isDowngrade = from.protocol === 'https:' && to?.protocol === 'http:';
   if (to === undefined || (to.protocol !== 'http:' && to.protocol !== 'https:') || isDowngrade) {
     throw new EngineError(
-      'unavailable',
+      'remote',
       `Get "${showUrl(from)}": redirected to ${isDowngrade ? 'an address without TLS' : 'what is no address'}`,
     );
   }

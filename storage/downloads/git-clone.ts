@@ -37,7 +37,7 @@ const NO_PROGRAM = 127;
 
 /**
  * Clones what `ref` names, with submodules, without history where the server can, by the host's own git: into
- * `<directory>/tree`, which is made. Throws unavailable with what git says, not_implemented without git,
+ * `<directory>/tree`, which is made. Throws remote with what git says, not_implemented without git,
  * resource_exhausted before the disk is full, canceled; what was written so far stays.
  */
 export async function cloneGit(
@@ -159,7 +159,7 @@ function failureOf(what: string, error: unknown, through: string): Error {
     );
   }
   const said = stderr.trim().replaceAll(/\/\/[^/@\s]*@/g, '//');
-  return new EngineError('unavailable', `${what}: ${said || `git exited with ${exitCode}`}${through}`);
+  return new EngineError('remote', `${what}: ${said || `git exited with ${exitCode}`}${through}`);
 }
 
 /** Fires its signal when the disk is nearly full. */
@@ -168,7 +168,11 @@ class DiskWatch implements Disposable {
   readonly #timer: NodeJS.Timeout;
 
   constructor(directory: string) {
-    this.#timer = setInterval(() => void this.#look(directory), limits.gitSpaceCheckMs);
+    const look = (): void => {
+      // Its owner removed it: git has ended.
+      void this.#look(directory).catch(() => undefined);
+    };
+    this.#timer = setInterval(look, limits.gitSpaceCheckMs);
   }
 
   get signal(): AbortSignal {
@@ -180,13 +184,9 @@ class DiskWatch implements Disposable {
   }
 
   async #look(directory: string): Promise<void> {
-    try {
-      const { bavail, bsize } = await statfs(directory);
-      if (bavail * bsize < limits.diskReserveBytes) {
-        this.#abort.abort(new EngineError('resource_exhausted', 'git: no space left on device'));
-      }
-    } catch {
-      // Its owner removed it: git has ended.
+    const { bavail, bsize } = await statfs(directory);
+    if (bavail * bsize < limits.diskReserveBytes) {
+      this.#abort.abort(new EngineError('resource_exhausted', 'git: no space left on device'));
     }
   }
 }

@@ -1,11 +1,10 @@
 import { closeSync, constants } from 'node:fs';
 import { errnoOf, invalidArgument } from '../../daemon/base/errors.ts';
+import { limits } from '../../daemon/base/limits.ts';
 import { makeDirectoryAt, openBytesInRoot } from '../../daemon/base/kernel/files.ts';
 import { changeMode, changeOwner } from '../../daemon/base/kernel/files.ts';
 import { showName, splitName } from './tar/names.ts';
 
-/** Descriptors kept open: a tar lists a directory's files one after another, so few are ever wanted at once. */
-const OPEN_MAX = 64;
 const DIRECTORY_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY;
 
 /**
@@ -70,7 +69,7 @@ export class DirectoryCache implements Disposable {
     }
     this.#open.set(path, fd);
     for (const [oldest, oldFd] of this.#open) {
-      if (this.#open.size <= OPEN_MAX) {
+      if (this.#open.size <= limits.openDirectoriesMax) {
         break;
       }
       closeSync(oldFd);

@@ -1,22 +1,28 @@
-import { chmodSync, chownSync, mkdirSync, renameSync } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { chmodSync, existsSync, mkdirSync, renameSync, rmdirSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { conflict, errnoOf, invalidArgument, invariant } from '../../daemon/base/errors.ts';
 import type { Logger } from '../../daemon/base/log.ts';
 import type { DirectoryQuotas } from '../quotas/directory-quotas.ts';
-import { isWorthKeeping, markRemoved, setAside } from '../strays.ts';
+import { isEmpty, isRemoved, isWorthKeeping, leaveEmpty, markRemoved, setAside } from '../strays.ts';
 
-interface Owner {
-  mode: number;
-  uid: number;
-  gid: number;
+/** The directories of one overlay; of the layers the topmost first. */
+interface RootfsLayout {
+  lowers: string[];
+  upper: string;
+  work: string;
+  merged: string;
 }
 
 /** What overlayfs needs of a layer. */
 export interface LayerDirectories {
   /** The layer's files. */
   diff(id: number): string;
+  /** Of containers on this layer, between it and their own (`LayerStore.initLayer`). */
+  initLayer(id: number): string;
+  /** A new directory's name on the same file system, swept by the next start. */
+  temporary(): string;
   /** Bytes of the layer, from its row. */
   sizeBytes(id: number): number;
 }
@@ -35,8 +41,6 @@ export class RootfsDirectories {
   readonly #quotas: DirectoryQuotas;
   readonly #sizes: (directories: readonly string[]) => Promise<(number | null)[]>;
   readonly #removeTree: (path: string) => Promise<void>;
-  /** Of the root of each layer; a layer never changes. */
-  readonly #owners = new Map<number, Owner>();
 
   /** `sizes` counts bytes below directories, `removeTree` deletes one, without stopping this thread. */
   constructor(deps: {
@@ -60,17 +64,16 @@ export class RootfsDirectories {
   }
 
   /**
-   * Makes upper, work and merged. The root that a container sees is that of its own layer, so upper's gets the mode
-   * and owner of the image's. Idempotent.
+   * Makes upper, work and merged. The root that a container sees is that of its own layer: root's and 0755, whatever
+   * the image says of it, as dockerd's. Idempotent.
    */
   async create(containerId: string, layerIds: readonly number[]): Promise<void> {
     const { upper, work, merged } = this.layout(containerId, layerIds);
-    const owner = await this.#rootOwner(layerIds);
     // Four directories in a row, on this thread: each takes microseconds, a pool thread and back a hundred times that.
-    mkdirSync(this.#directory(containerId), { recursive: true, mode: 0o710 });
-    makeDirectory(upper, owner);
-    makeDirectory(work, { mode: 0o700, uid: 0, gid: 0 });
-    mkdirSync(merged, { recursive: true, mode: 0o700 });
+    make(this.#directory(containerId), 0o710);
+    makeDirectory(upper, 0o755);
+    makeDirectory(work, 0o700);
+    make(merged, 0o700);
   }
 
   /**
@@ -92,14 +95,53 @@ export class RootfsDirectories {
     }
   }
 
-  /** Where everything lies; topmost layer first, as overlayfs wants it. Pure. */
-  layout(
-    containerId: string,
+  /**
+   * An overlay on these layers whose upper directory becomes their init layer by `place`; undefined where there is one,
+   * and for an image without layers. `discard` takes away what is left of it.
+   */
+  draftInitLayer(
     layerIds: readonly number[],
-  ): { lowers: string[]; upper: string; work: string; merged: string } {
-    const directory = this.#directory(containerId);
+  ): { layout: RootfsLayout; place: () => void; discard: () => Promise<void> } | undefined {
+    const top = layerIds.at(-1);
+    const target = top === undefined ? undefined : this.#layers.initLayer(top);
+    if (target === undefined || existsSync(target)) {
+      return undefined;
+    }
+    const directory = this.#layers.temporary();
+    const [upper, work] = [join(directory, 'upper'), join(directory, 'work')];
+    mkdirSync(upper, { recursive: true, mode: 0o755 });
+    mkdirSync(work, { mode: 0o700 });
+    const lowers = layerIds.map((id) => this.#layers.diff(id)).toReversed();
     return {
-      lowers: layerIds.map((id) => this.#layers.diff(id)).toReversed(),
+      layout: { lowers, upper, work, merged: '' },
+      place: () => {
+        try {
+          renameSync(upper, target);
+        } catch (error) {
+          // Another creation was faster, with the same.
+          if (errnoOf(error) !== 'ENOTEMPTY' && errnoOf(error) !== 'EEXIST') {
+            throw error;
+          }
+        }
+      },
+      discard: () => this.#removeTree(directory),
+    };
+  }
+
+  /** A work directory for one overlay of a moment, on the file system of the containers; the next start empties it. */
+  scratchWork(): { path: string } & AsyncDisposable {
+    const path = join(this.#temporary, `work-${randomUUID()}`);
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    return { path, [Symbol.asyncDispose]: () => this.#removeTree(path) };
+  }
+
+  /** Where everything lies; topmost layer first, as overlayfs wants it. The init layer only where it has been made. */
+  layout(containerId: string, layerIds: readonly number[]): RootfsLayout {
+    const directory = this.#directory(containerId);
+    const top = layerIds.at(-1);
+    const init = top === undefined ? [] : [this.#layers.initLayer(top)].filter((path) => existsSync(path));
+    return {
+      lowers: [...init, ...layerIds.map((id) => this.#layers.diff(id)).toReversed()],
       upper: join(directory, 'upper'),
       work: join(directory, 'work'),
       merged: join(this.#mergedRoot, containerId, 'merged'),
@@ -109,21 +151,29 @@ export class RootfsDirectories {
   /**
    * Takes the container's directory with everything in it out of sight; its files are deleted in the background, and by
    * the next start if this one dies meanwhile (it empties `temporary`). The overlay is unmounted by now. Idempotent.
+   * `leaveEmpty`: an empty one takes its place, until `forgetRemoved`.
    */
-  async remove(containerId: string): Promise<void> {
+  async remove(
+    containerId: string,
+    { leaveEmpty: isEmptyLeft }: { leaveEmpty: boolean } = { leaveEmpty: false },
+  ): Promise<void> {
+    const directory = this.#directory(containerId);
+    if (isEmptyLeft && isEmpty(directory)) {
+      return;
+    }
     // Before the files: only the directory knows its project.
     await this.#quotas.forget(this.layout(containerId, []).upper);
-    this.#discard(this.#directory(containerId));
+    this.#discard(directory, isEmptyLeft ? leaveEmpty : renameSync);
     if (this.#mergedRoot !== this.#root) {
-      this.#discard(join(this.#mergedRoot, containerId));
+      this.#discard(join(this.#mergedRoot, containerId), renameSync);
     }
   }
 
-  #discard(directory: string): void {
+  #discard(directory: string, takeAway: (directory: string, hidden: string) => void): void {
     const hidden = join(this.#temporary, `removed-${randomUUID()}`);
     mkdirSync(this.#temporary, { recursive: true, mode: 0o700 });
     try {
-      renameSync(directory, hidden);
+      takeAway(directory, hidden);
     } catch (error) {
       if (errnoOf(error) === 'ENOENT') {
         return;
@@ -151,6 +201,21 @@ export class RootfsDirectories {
   /** Its files are wanted by nobody, though they could not be removed: `clearStray` says so of them by this. */
   markRemoved(containerId: string): void {
     markRemoved(this.#directory(containerId));
+  }
+
+  /** Whether its directory says that it was removed, whatever its row says. */
+  isRemoved(containerId: string): boolean {
+    return isRemoved(this.#directory(containerId));
+  }
+
+  /** The row is gone: the empty directory that said so goes too. */
+  forgetRemoved(containerId: string): void {
+    try {
+      rmdirSync(this.#directory(containerId));
+    } catch (error) {
+      // Not there, or not empty: files that resisted wait for the next start, whose sweep takes either.
+      this.#log.debug({ container: containerId, err: error }, 'the mark of a removal stays');
+    }
   }
 
   /**
@@ -182,30 +247,25 @@ export class RootfsDirectories {
     invariant(/^[0-9A-Za-z][0-9A-Za-z_.-]*$/.test(containerId), `container id ${containerId}`);
     return join(this.#root, containerId);
   }
+}
 
-  async #rootOwner(layerIds: readonly number[]): Promise<Owner> {
-    const top = layerIds.at(-1);
-    if (top === undefined) {
-      return { mode: 0o755, uid: 0, gid: 0 };
+/** Unless it is there. Of a read-only disk `recursive` says ENOENT, which is not what is wrong. */
+function make(path: string, mode: number): void {
+  try {
+    mkdirSync(path, { mode });
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') {
+      mkdirSync(path, { recursive: true, mode });
+    } else if (errnoOf(error) !== 'EEXIST') {
+      throw error;
     }
-    const known = this.#owners.get(top);
-    if (known !== undefined) {
-      return known;
-    }
-    const { mode, uid, gid } = await stat(this.#layers.diff(top));
-    const owner = { mode: mode & 0o7777, uid, gid };
-    this.#owners.set(top, owner);
-    return owner;
   }
 }
 
-/** Exactly this mode and owner, whatever the umask. */
-function makeDirectory(path: string, owner: Owner): void {
-  mkdirSync(path, { recursive: true, mode: 0o700 });
-  if (owner.uid !== 0 || owner.gid !== 0) {
-    chownSync(path, owner.uid, owner.gid);
-  }
-  if (owner.mode !== 0o700) {
-    chmodSync(path, owner.mode);
+/** Exactly this mode, whatever the umask. */
+function makeDirectory(path: string, mode: number): void {
+  make(path, 0o700);
+  if (mode !== 0o700) {
+    chmodSync(path, mode);
   }
 }

@@ -19,11 +19,13 @@ export interface UnpackedLayer extends AppliedLayer {
   directory: string;
 }
 
+/** Beside a layer's files: see `initLayer`. */
+const INIT = 'init';
 const TEMPORARY = 'tmp-';
 const REMOVED = 'removed-';
 
 /**
- * The layers' directories, `<dataRoot>/layers/<id in base 36>/{diff,recipe}`. Rows say which of them are layers; a
+ * The layers' directories, `<dataRoot>/layers/<id in base 36>/{diff,recipe,init}`. Rows say which of them are layers; a
  * directory without a row is a leftover that `sweep` removes, so nothing here needs to be undone after a crash.
  */
 export class LayerStore {
@@ -64,6 +66,19 @@ export class LayerStore {
   }
 
   /**
+   * What containers whose topmost layer is this one have between it and their own: mount points that the image lacks.
+   * It can be made again at any time, and goes with the layer.
+   */
+  initLayer(id: number): string {
+    return join(this.directory(id), INIT);
+  }
+
+  /** A name for a directory beside the layers' that the next start removes, should it be left. */
+  temporary(): string {
+    return join(this.#root, `${TEMPORARY}${randomBytes(8).toString('hex')}`);
+  }
+
+  /**
    * Unpacks a blob into a temporary directory, digests checked. Keeps nothing when it throws. `onStart` is called when
    * a thread has begun, with a function that tells how much of the blob was read.
    */
@@ -81,7 +96,7 @@ export class LayerStore {
   }
 
   async #unpackOnce(request: Omit<ApplyRequest, 'directory'>, options: JobOptions): Promise<UnpackedLayer> {
-    const directory = join(this.#root, `${TEMPORARY}${randomBytes(8).toString('hex')}`);
+    const directory = this.temporary();
     await mkdir(directory, { mode: 0o700 });
     try {
       const layer = await this.#workers.apply({ ...request, directory }, options);
@@ -154,11 +169,19 @@ export class LayerStore {
     const missing = new Map([...known].map((id) => [id.toString(36), id]));
     for (const name of await readdir(this.#root)) {
       if (!missing.delete(name)) {
-        this.#log.info({ directory: name }, 'removing a layer directory that no layer owns');
-        await this.#removeTree(join(this.#root, name));
+        await this.#sweepDirectory(join(this.#root, name));
       }
     }
     return [...missing.values()];
+  }
+
+  async #sweepDirectory(directory: string): Promise<void> {
+    try {
+      await this.#removeTree(directory);
+      this.#log.info({ directory }, 'removed a layer directory that no layer owns');
+    } catch (error) {
+      this.#log.error({ directory, err: error }, 'a layer directory that no layer owns could not be removed');
+    }
   }
 
   /**

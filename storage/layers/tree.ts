@@ -15,8 +15,6 @@ export type Metadata = Pick<TarMember, 'mode' | 'uid' | 'gid' | 'mtime' | 'attri
 
 const OPAQUE_YES = Buffer.from('y');
 const { S_IFCHR } = constants;
-/** Messages kept about attributes that could not be stored. */
-const WARNINGS_MAX = 20;
 
 /**
  * The files of one layer, written through descriptors only: no name of the layer is ever resolved outside its root,
@@ -288,7 +286,7 @@ export class LayerTree implements Disposable {
       if (!this.#isBeyondDisk(code, attribute)) {
         throw error;
       }
-      if (this.warnings.length < WARNINGS_MAX) {
+      if (this.warnings.length < limits.layerWarningsMax) {
         this.warnings.push(`${showName(path)}: extended attribute ${attribute} not stored: ${code}`);
       }
     }

@@ -6,7 +6,7 @@ import type { AppliedLayer, ApplyRequest } from './apply.ts';
 import type { PackedLayer, PackRequest } from './pack.ts';
 import { streamOf } from './worker-stream.ts';
 import { SharedControl, type LayerJob, type LayerReply } from './worker-protocol.ts';
-import { Lane } from './worker-threads.ts';
+import { IdleThreads, Lane } from './worker-threads.ts';
 
 /** Of a job that a thread does at one go. */
 export interface JobOptions {
@@ -15,13 +15,20 @@ export interface JobOptions {
 }
 
 /**
- * Threads that unpack layers and write them out again. Started when there is work, ended when there has been none
- * for a while. Unpacking uses as many as there are cores; writing out has threads of its own, because a slow client
- * holds one as long as it likes.
+ * Threads that unpack layers and write them out again. Unpacking uses as many as there are cores; writing out has a
+ * lane of its own, because a slow client holds a thread as long as it likes.
  */
 export class LayerWorkers implements AsyncDisposable {
-  readonly #appliers = new Lane(Math.max(1, availableParallelism()));
-  readonly #readers = new Lane(limits.layerReadersMax);
+  readonly #idle: IdleThreads;
+  readonly #appliers: Lane;
+  readonly #readers: Lane;
+
+  /** `idle` may be shared with others, so that threads go from one kind of work to the next. */
+  constructor(idle = new IdleThreads()) {
+    this.#idle = idle;
+    this.#appliers = new Lane(Math.max(1, availableParallelism()), idle);
+    this.#readers = new Lane(limits.layerReadersMax, idle);
+  }
 
   /**
    * Unpacks a layer (apply.ts); waits for a free thread. `onStart` gets a function that tells how many bytes of the
@@ -70,6 +77,6 @@ export class LayerWorkers implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([this.#appliers.close(), this.#readers.close()]);
+    await Promise.all([this.#appliers.close(), this.#readers.close(), this.#idle.close()]);
   }
 }

@@ -3,25 +3,77 @@ import { internal } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { toError, type LayerJob, type LayerReply } from './worker-protocol.ts';
 
-/** A bounded set of threads with a line of waiting jobs. */
+/**
+ * Threads without work, for whichever lane needs one next. When nothing was done for a while they end, and give the
+ * memory that their work took back; one that has done nothing yet is kept, because a thread takes longer to start than
+ * most of what is asked of it takes to do.
+ */
+export class IdleThreads {
+  readonly #threads: LayerThread[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  take(): LayerThread {
+    for (let idle = this.#threads.pop(); idle !== undefined; idle = this.#threads.pop()) {
+      // It may have died while nobody used it.
+      if (!idle.ended) {
+        return idle;
+      }
+    }
+    return new LayerThread();
+  }
+
+  give(thread: LayerThread): void {
+    if (this.#isClosed) {
+      // One that cannot be ended has ended.
+      void thread.end().catch(() => undefined);
+      return;
+    }
+    if (!thread.ended) {
+      this.#threads.push(thread);
+    }
+    this.rest();
+  }
+
+  /** From now on nothing is done, until somebody takes a thread. */
+  rest(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      // One that cannot be ended has ended.
+      void this.#renew().catch(() => undefined);
+    }, limits.layerWorkerIdleMs);
+    this.#timer.unref();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await Promise.all(this.#threads.splice(0).map((thread) => thread.end()));
+  }
+
+  async #renew(): Promise<void> {
+    const idle = this.#threads.splice(0);
+    const kept = idle.find((thread) => thread.isFresh && !thread.ended) ?? new LayerThread();
+    this.#threads.push(kept);
+    await Promise.all(idle.filter((thread) => thread !== kept).map((thread) => thread.end()));
+  }
+}
+
+/** So many threads at once for one kind of work, and a line of waiting jobs. */
 export class Lane {
   readonly #max: number;
-  readonly #idle: LayerThread[] = [];
-  readonly #all = new Set<LayerThread>();
+  readonly #idle: IdleThreads;
+  readonly #busy = new Set<LayerThread>();
   readonly #waiting: ((thread: LayerThread) => void)[] = [];
-  #timer: NodeJS.Timeout | undefined;
 
-  constructor(max: number) {
+  constructor(max: number, idle: IdleThreads) {
     this.#max = max;
+    this.#idle = idle;
   }
 
   async acquire(): Promise<LayerThread> {
-    const idle = this.#idle.pop();
-    if (idle !== undefined) {
-      return idle;
-    }
-    if (this.#all.size < this.#max) {
-      return this.#start();
+    if (this.#busy.size < this.#max) {
+      return this.#use(this.#idle.take());
     }
     return await new Promise((resolve) => {
       this.#waiting.push(resolve);
@@ -29,39 +81,23 @@ export class Lane {
   }
 
   release(thread: LayerThread): void {
-    if (thread.ended) {
-      this.#all.delete(thread);
-    }
+    this.#busy.delete(thread);
     const next = this.#waiting.shift();
-    if (next !== undefined) {
-      next(thread.ended ? this.#start() : thread);
-      return;
+    if (next === undefined) {
+      this.#idle.give(thread);
+    } else {
+      next(this.#use(thread.ended ? this.#idle.take() : thread));
     }
-    if (!thread.ended) {
-      this.#idle.push(thread);
-    }
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#endIdle(), limits.layerWorkerIdleMs);
-    this.#timer.unref();
   }
 
+  /** Ends the threads that work. */
   async close(): Promise<void> {
-    clearTimeout(this.#timer);
-    await Promise.all([...this.#all].map((thread) => thread.end()));
-    this.#all.clear();
+    await Promise.all([...this.#busy].map((thread) => thread.end()));
   }
 
-  #start(): LayerThread {
-    const thread = new LayerThread();
-    this.#all.add(thread);
+  #use(thread: LayerThread): LayerThread {
+    this.#busy.add(thread);
     return thread;
-  }
-
-  async #endIdle(): Promise<void> {
-    for (const thread of this.#idle.splice(0)) {
-      this.#all.delete(thread);
-      await thread.end();
-    }
   }
 }
 
@@ -76,6 +112,8 @@ export class LayerThread {
       }
     | undefined;
   ended = false;
+  /** It has done nothing yet. */
+  isFresh = true;
 
   constructor() {
     this.#worker = startWorker();
@@ -87,6 +125,7 @@ export class LayerThread {
   }
 
   async run(job: LayerJob, onChunk?: (chunk: Uint8Array) => void): Promise<LayerReply> {
+    this.isFresh = false;
     this.#worker.ref();
     try {
       return await new Promise((resolve, reject) => {

@@ -8,6 +8,11 @@ import { NEWLINE } from './record.ts';
  * its own. Call it while no monitor writes. A missing or empty file is whole.
  */
 export function mendEnd(path: string): void {
+  addToEnd(path, '');
+}
+
+/** As `mendEnd`, and adds whole records, in one write: a daemon that dies has done both or nothing. */
+export function addToEnd(path: string, records: string): void {
   let fd: number;
   try {
     fd = openSync(path, constants.O_RDWR | constants.O_APPEND);
@@ -18,13 +23,18 @@ export function mendEnd(path: string): void {
     throw error;
   }
   try {
-    const { size } = fstatSync(fd);
-    const last = Buffer.alloc(1);
-    if (size > 0 && readSync(fd, last, 0, 1, size - 1) === 1 && last[0] !== NEWLINE) {
+    const text = `${isTorn(fd) ? '\n' : ''}${records}`;
+    if (text !== '') {
       failpoint('logs.open.mend');
-      writeSync(fd, '\n');
+      writeSync(fd, text);
     }
   } finally {
     closeSync(fd);
   }
+}
+
+function isTorn(fd: number): boolean {
+  const { size } = fstatSync(fd);
+  const last = Buffer.alloc(1);
+  return size > 0 && readSync(fd, last, 0, 1, size - 1) === 1 && last[0] !== NEWLINE;
 }

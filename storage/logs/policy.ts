@@ -1,4 +1,5 @@
 import { errorText, invalidArgument } from '../../daemon/base/errors.ts';
+import { limits } from '../../daemon/base/limits.ts';
 import { parseBool, parseInteger, parseSize } from '../../daemon/base/go-values.ts';
 
 /** When a log is rotated and what is kept of it. */
@@ -8,6 +9,8 @@ export interface RotationPolicy {
   /** Files kept, the current one included. */
   filesMax: number;
   compress: boolean;
+  /** Bytes that may wait in the current file when nobody takes them; left out where that is no spool. */
+  spoolBytesMax?: number;
 }
 
 /** What `json-file` keeps when nobody says: dockerd keeps everything, until the disk is full. */
@@ -87,4 +90,18 @@ export function rotateAtBytes({ fileBytesMax, filesMax }: RotationPolicy): numbe
     return Number.POSITIVE_INFINITY;
   }
   return filesMax === 1 ? Math.ceil(fileBytesMax / 2) : fileBytesMax;
+}
+
+/**
+ * Bytes of the current file at which the kernel refuses more, until it is rotated: no daemon runs, or it was outrun.
+ * As much as all files together may have, and far enough from `rotateAtBytes` for a rotation to be in time. null =
+ * never. Pure.
+ */
+export function stopAtBytes(policy: RotationPolicy): number | null {
+  if (policy.fileBytesMax === null) {
+    return null;
+  }
+  const files = Math.max(limits.logOverrunMax, policy.filesMax);
+  const bytes = Math.max(files * rotateAtBytes(policy), limits.logStopBytesMin);
+  return policy.spoolBytesMax ?? Math.min(bytes, Number.MAX_SAFE_INTEGER);
 }

@@ -42,23 +42,25 @@ class LogStream extends Readable {
   }
 
   override _read(): void {
-    void this.#pull();
+    void this.#pull().catch((error: unknown) => {
+      this.destroy(error instanceof Error ? error : new Error(String(error)));
+    });
   }
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
     this.#abort.abort();
-    // Closes the file, at once or when the read under way is done.
-    void this.#chunks.return(undefined);
+    this.#close();
     callback(error);
   }
 
+  #close(): void {
+    // At once or when the read under way is done, an error of which has no reader any more.
+    void this.#chunks.return(undefined).catch(() => undefined);
+  }
+
   async #pull(): Promise<void> {
-    try {
-      const { value, done } = await this.#chunks.next();
-      this.push(done ? null : value);
-    } catch (error) {
-      this.destroy(error instanceof Error ? error : new Error(String(error)));
-    }
+    const { value, done } = await this.#chunks.next();
+    this.push(done ? null : value);
   }
 }
 
@@ -73,12 +75,11 @@ export async function* readLog(path: string, options: LogReadOptions): AsyncGene
   // Watched before the first read: what is written in between is noticed.
   using watch = options.follow === undefined ? undefined : followed(path, options);
   let ended = false;
-  const noteEnd = async (): Promise<void> => {
-    await options.follow?.ended;
+  const noteEnd = (): void => {
     ended = true;
     watch?.poke();
   };
-  void noteEnd();
+  void Promise.resolve(options.follow?.ended).then(noteEnd).catch(noteEnd);
   for (;;) {
     // Both asked before the read: what was written before the end, or before the file was left, is read after it.
     const isLast = ended || watch === undefined;

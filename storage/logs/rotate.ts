@@ -1,6 +1,7 @@
-import { closeSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { compressFile } from './compress.ts';
+import { addToEnd } from './mend.ts';
 import { oldestPinned } from './pins.ts';
 import type { RotationPolicy } from './policy.ts';
 import { expendable } from './retention.ts';
@@ -23,6 +24,26 @@ export function putAside(path: string): void {
   const { generation } = listSegments(path).at(-1) ?? { generation: 1 };
   failpoint('logs.rotate.rename');
   renameSync(path, rotatedPath(path, generation));
+}
+
+/**
+ * Notes in a log that was cut off where that was, once: for whoever reads it, and for whoever it is delivered to. Call
+ * it before the monitor goes on in another file, so that a follower who leaves this one has read it. True when it was
+ * cut off.
+ */
+export function markCut(path: string, stopAt: number | null): boolean {
+  // Between a rotation and the monitor's new file it still writes to the one that was put aside.
+  const written = listSegments(path).findLast(({ path: file }) => existsSync(file))?.path;
+  // What is longer has its mark; until it is rotated the monitor cannot add to it.
+  if (stopAt === null || written === undefined || currentBytes(written) !== stopAt) {
+    return false;
+  }
+  const time = new Date().toISOString().replace('Z', '000000+00:00');
+  const text = `berth: output is missing here: the log grew to ${stopAt} bytes before it was rotated`;
+  failpoint('logs.rotate.mark');
+  // The last record was cut off, too.
+  addToEnd(written, `${time} stderr F ${text}\n`);
+  return true;
 }
 
 /** A rotation was begun: the monitor, if there is one, has not made its new file. */

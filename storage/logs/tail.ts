@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
+import { limits } from '../../daemon/base/limits.ts';
 import { STREAM_NUMBER } from '../../daemon/base/stdio/frames.ts';
 import { NEWLINE, newRecordAt, readRecord } from './record.ts';
 import { listSegments } from './segments.ts';
@@ -7,8 +8,6 @@ import { openSegment } from './source.ts';
 
 /** Read backwards in steps of this size: a page of lines is found in one read. */
 const BLOCK_BYTES = 64 * 1024;
-/** How far back the first pieces of an unterminated long line are looked for once enough lines are found. */
-const JOIN_BYTES_MAX = 1024 * 1024;
 
 /** Where the last lines begin. */
 export interface TailStart {
@@ -101,7 +100,9 @@ class TailSearch {
 
   isOver(position: number): boolean {
     const enoughAt = this.#enoughAt;
-    return enoughAt !== undefined && (!this.#open.includes(true) || enoughAt - position > JOIN_BYTES_MAX);
+    return (
+      enoughAt !== undefined && (!this.#open.includes(true) || enoughAt - position > limits.logJoinBytesMax)
+    );
   }
 
   /** Visits the whole records of a block, last first; returns the bytes before its first newline. */

@@ -1,4 +1,5 @@
 import { invalidArgument, type EngineError } from '../../daemon/base/errors.ts';
+import { limits } from '../../daemon/base/limits.ts';
 
 /**
  * Image references as people write them, in the grammar of the distribution project (`reference` package):
@@ -18,9 +19,9 @@ export const DEFAULT_TAG = 'latest';
 const DEFAULT_DOMAIN = 'docker.io';
 const LEGACY_DOMAIN = 'index.docker.io';
 const OFFICIAL = 'library/';
+/** Named as the algorithm of digests, `docker.io/library/` being left out. */
+const AMBIGUOUS = `${DEFAULT_DOMAIN}/${OFFICIAL}sha256`;
 const NAME_LENGTH_MAX = 255;
-/** Longer text is no reference; refused before any pattern sees it. */
-const TEXT_LENGTH_MAX = 1024;
 
 // Each of these reads its input once, left to right: no two alternatives can begin with the same character.
 const DOMAIN = /^(?:\[[0-9a-fA-F:]+\]|[a-zA-Z0-9]+(?:(?:\.|-+)[a-zA-Z0-9]+)*)(?::[0-9]+)?$/;
@@ -35,7 +36,7 @@ export function parseReference(text: string): Reference {
   if (HEX_ID.test(text)) {
     throw invalidArgument(`invalid repository name (${text}), cannot specify 64-byte hexadecimal strings`);
   }
-  if (text === '' || text.length > TEXT_LENGTH_MAX) {
+  if (text === '' || text.length > limits.referenceLengthMax) {
     throw invalidFormat();
   }
   const at = text.indexOf('@');
@@ -79,6 +80,17 @@ export function withTag(reference: Reference, tag: string): Reference {
     throw invalidArgument('invalid tag format');
   }
   return { domain: reference.domain, path: reference.path, tag };
+}
+
+/**
+ * The reference, when an image may get it as a name: `sha256:abc` would be read as an id (moby reference/store.go).
+ * Throws invalid_argument.
+ */
+export function nameable(reference: Reference): Reference {
+  if (canonicalRepository(reference) === AMBIGUOUS) {
+    throw invalidArgument('refusing to create an ambiguous tag using digest algorithm as name');
+  }
+  return reference;
 }
 
 /** A name without tag and digest means its `latest`. */

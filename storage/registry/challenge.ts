@@ -1,3 +1,5 @@
+import { limits } from '../../daemon/base/limits.ts';
+
 /** What a registry asks for before it answers (RFC 9110, 11.6.1), by scheme in lower case. */
 export interface Challenge {
   /** `basic` or `bearer`. */
@@ -8,14 +10,12 @@ export interface Challenge {
 const TOKEN = String.raw`[!#$%&'*+\-.^_\`|~0-9A-Za-z]+`;
 const PARAMETER = new RegExp(String.raw`(${TOKEN})\s*=\s*(?:"((?:[^"\\]|\\.)*)"|(${TOKEN}))\s*,?\s*`, 'y');
 const SCHEME = new RegExp(String.raw`\s*(${TOKEN})\s*,?\s*`, 'y');
-/** Longer headers are no challenge of a registry. */
-const LENGTH_MAX = 8192;
 
 /** The challenges of a `WWW-Authenticate` header that this engine can answer, in its order. */
 export function parseChallenges(header: string | undefined): Challenge[] {
   const challenges: Challenge[] = [];
   const text = header ?? '';
-  if (text.length > LENGTH_MAX) {
+  if (text.length > limits.challengeLengthMax) {
     return challenges;
   }
   for (let at = 0; at < text.length;) {

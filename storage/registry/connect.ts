@@ -1,7 +1,7 @@
-import { EngineError } from '../../daemon/base/errors.ts';
+import { EngineError, isEngineError } from '../../daemon/base/errors.ts';
 import { addressesOf } from './addresses.ts';
 import { registryCertificates } from './certificates.ts';
-import { endpointsOf, hostOf, mirrorsOf } from './hosts.ts';
+import { endpointsOf, mirrorsOf } from './hosts.ts';
 import type { RegistryEndpoint, RegistrySettings } from './hosts.ts';
 import { httpRequest } from './http.ts';
 import { Attempts } from './retry.ts';
@@ -15,12 +15,12 @@ export interface RegistryAccess {
   certificateRoots: readonly string[];
 }
 
-/** Failures that may be over in a moment; a refused connection or an unknown name tells the truth. */
-const PASSING = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN']);
+/** Failures that may be over in a moment; a refused connection or a name that does not resolve tells the truth. */
+const PASSING = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT']);
 
 /**
- * A session with the registry of a domain, by the first of its endpoints that answers at all. Throws unavailable with
- * the first endpoint's failure when none does.
+ * A session with the registry of a domain, by the first of its endpoints that answers at all. Throws remote with
+ * the last endpoint's failure when none does, as dockerd: of a registry without TLS the first only says that.
  */
 export async function connectRegistry(
   access: RegistryAccess,
@@ -30,7 +30,7 @@ export async function connectRegistry(
 ): Promise<RegistrySession> {
   const attempts = new Attempts(signal);
   for (;;) {
-    const endpoints = endpointsOf(domain, await addressesOf(hostOf(domain)), access.settings);
+    const endpoints = endpointsOf(domain, await addressesOf(domain), access.settings);
     const failures: unknown[] = [];
     for (const endpoint of endpoints) {
       try {
@@ -43,30 +43,59 @@ export async function connectRegistry(
       (error) => error instanceof EngineError && PASSING.has(String(error.details['errno'])),
     );
     if (passing === undefined || signal.aborted) {
-      throw failures[0];
+      throw failures.at(-1);
     }
     await attempts.after(passing);
   }
 }
 
 /** Sessions with the mirrors of a domain that answer, in order. A mirror never gets what is meant for the registry. */
-export async function* connectMirrors(
+async function* connectMirrors(
   access: RegistryAccess,
   domain: string,
   signal: AbortSignal,
 ): AsyncGenerator<RegistrySession> {
   for (const base of mirrorsOf(domain, access.settings)) {
-    const { host, hostname, protocol } = new URL(base);
-    const [first] = endpointsOf(host, await addressesOf(hostOf(hostname)), access.settings);
-    const endpoint = { base, verified: protocol === 'https:' && first?.verified !== false };
+    const { host, protocol } = new URL(base);
     let session: RegistrySession;
     try {
+      const [first] = endpointsOf(host, await addressesOf(host), access.settings);
+      const endpoint = { base, verified: protocol === 'https:' && first?.verified !== false };
       session = await open(access, endpoint, { domain: host, credentials: {}, signal });
     } catch {
       // A mirror that is away is no failure: the next one is asked, and at last the registry itself.
       continue;
     }
     yield session;
+  }
+}
+
+/**
+ * What `ask` answers of the first mirror that can, or of the registry itself. The session is `ask`'s to close when it
+ * succeeds. A mirror may lack what the registry has: of its failures only `canceled` ends the search.
+ */
+export async function askRegistries<T>(
+  access: RegistryAccess,
+  domain: string,
+  { credentials, signal }: { credentials: SessionCredentials; signal: AbortSignal },
+  ask: (session: RegistrySession) => Promise<T>,
+): Promise<T> {
+  for await (const session of connectMirrors(access, domain, signal)) {
+    try {
+      return await ask(session);
+    } catch (error) {
+      session[Symbol.dispose]();
+      if (isEngineError(error, 'canceled')) {
+        throw error;
+      }
+    }
+  }
+  const session = await connectRegistry(access, domain, credentials, signal);
+  try {
+    return await ask(session);
+  } catch (error) {
+    session[Symbol.dispose]();
+    throw error;
   }
 }
 

@@ -148,7 +148,7 @@ class Pace {
 }
 
 function broken(blob: Pick<Descriptor, 'digest'>, why: string): EngineError {
-  return new EngineError('unavailable', `${blob.digest}: ${why}`, { details: { retryable: true } });
+  return new EngineError('remote', `${blob.digest}: ${why}`, { details: { retryable: true } });
 }
 
 /** Errors of a body's stream are plain; those of our own disk and rules are final. */

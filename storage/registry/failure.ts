@@ -18,16 +18,20 @@ export interface RegistryFailure {
 }
 
 const CODES: Readonly<Record<string, ErrorCode>> = {
-  UNAUTHORIZED: 'unauthorized',
   DENIED: 'forbidden',
   MANIFEST_UNKNOWN: 'not_found',
   NAME_UNKNOWN: 'not_found',
   BLOB_UNKNOWN: 'not_found',
 };
 const STATUSES: Readonly<Record<number, ErrorCode>> = {
-  401: 'unauthorized',
   403: 'forbidden',
   404: 'not_found',
+};
+/** What a status says by itself, where there is no document (an answer to HEAD has none). */
+const IMPLIED: Readonly<Record<number, { code: string; message: string }>> = {
+  401: { code: 'UNAUTHORIZED', message: 'authentication required' },
+  403: { code: 'DENIED', message: 'requested access to the resource is denied' },
+  429: { code: 'TOOMANYREQUESTS', message: 'too many requests' },
 };
 const RETRYABLE = new Set([408, 429, 500, 502, 503, 504]);
 
@@ -40,7 +44,7 @@ export async function registryError(answer: HttpAnswer): Promise<EngineError> {
   });
   const { code, message } = isDenied(answer)
     ? { code: 'DENIED', message: 'requested access to the resource is denied' }
-    : firstError(body);
+    : (firstError(body, status) ?? implied(answer, body));
   const fallback =
     `received unexpected HTTP status: ${status} ${STATUS_CODES[status] ?? ''}`.trim() +
     (answer.proxy === undefined ? '' : ` (through the proxy ${answer.proxy})`);
@@ -53,7 +57,12 @@ export async function registryError(answer: HttpAnswer): Promise<EngineError> {
     retryable: RETRYABLE.has(status),
     retryAfterMs: retryAfterOf(headers['retry-after']),
   };
-  return new EngineError(CODES[code] ?? STATUSES[status] ?? 'unavailable', text, { details: { ...failure } });
+  return new EngineError(CODES[code] ?? STATUSES[status] ?? 'remote', text, { details: { ...failure } });
+}
+
+function implied({ status, proxy }: HttpAnswer, body: string): { code: string; message: string } {
+  const said = (body === '' || status === 401) && proxy === undefined ? IMPLIED[status] : undefined;
+  return said ?? { code: '', message: '' };
 }
 
 /** A token that is good, but not for this (RFC 6750, 3.1). */
@@ -80,21 +89,31 @@ export function registryCodeOf(error: unknown): string {
   return typeof code === 'string' ? code : '';
 }
 
-function firstError(body: string): { code: string; message: string } {
-  const none = { code: '', message: '' };
+/** `{"errors":[{"code","message"}]}` of a registry, or `{"details"}`, as Docker Hub's token service says it. */
+function firstError(body: string, status: number): { code: string; message: string } | undefined {
   try {
     const document: unknown = JSON.parse(body);
-    const errors = isRecord(document) ? document['errors'] : undefined;
+    if (!isRecord(document)) {
+      return undefined;
+    }
+    const { errors, details } = document;
+    if (typeof details === 'string' && details !== '') {
+      return { code: IMPLIED[status]?.code ?? 'UNKNOWN', message: shortened(details) };
+    }
     const first: unknown = Array.isArray(errors) ? errors[0] : undefined;
     if (!isRecord(first) || typeof first['code'] !== 'string' || !/^[A-Z][A-Z_]{0,60}$/.test(first['code'])) {
-      return none;
+      return undefined;
     }
     const message = typeof first['message'] === 'string' ? first['message'] : '';
-    return { code: first['code'], message: message.slice(0, limits.registryMessageLengthMax) };
+    return { code: first['code'], message: shortened(message) };
   } catch {
     // No error document of a registry: a proxy's page, or nothing.
-    return none;
+    return undefined;
   }
+}
+
+function shortened(message: string): string {
+  return message.slice(0, limits.registryMessageLengthMax);
 }
 
 /** Milliseconds of a `Retry-After` header, seconds or a date; undefined for none. */

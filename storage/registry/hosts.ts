@@ -40,6 +40,11 @@ export function endpointsOf(
   ];
 }
 
+/** True when what `domain` resolves to decides how it is reached. Pure. */
+export function needsAddresses(domain: string): boolean {
+  return !HUB_DOMAINS.has(domain);
+}
+
 /** The mirrors of a domain, in the order of the configuration. Only Docker Hub has any. Pure. */
 export function mirrorsOf(domain: string, { mirrors }: RegistrySettings): readonly string[] {
   return HUB_DOMAINS.has(domain) ? mirrors : [];

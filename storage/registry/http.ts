@@ -6,6 +6,7 @@ import { authorities } from '../../daemon/base/http/authorities.ts';
 import { beginRequest } from '../../daemon/base/http/outgoing.ts';
 import type { Connections } from '../../daemon/base/http/outgoing.ts';
 import { nameOf } from '../../daemon/base/http/proxies.ts';
+import { networkWords } from '../../daemon/base/http/words.ts';
 import { isProxyError, PROXY_REFUSES, proxyFailure, proxyRefusal } from '../../daemon/base/http/tunnel.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { RegistryCertificates } from './certificates.ts';
@@ -37,7 +38,7 @@ export interface HttpAnswer {
 }
 
 /**
- * One request to a registry or its token server. Rejects with EngineError unavailable when there is no answer, naming
+ * One request to a registry or its token server. Rejects with EngineError remote when there is no answer, naming
  * method and address (never credentials), deadline_exceeded after `limits.registryAnswerTimeoutMs` without one.
  */
 export function httpRequest(request: HttpRequest): Promise<HttpAnswer> {
@@ -96,7 +97,7 @@ function failureOf(what: string, error: Error, signal: AbortSignal): EngineError
   }
   return error instanceof EngineError
     ? error
-    : new EngineError('unavailable', `${what}: ${error.message}`, {
+    : new EngineError('remote', `${what}: ${networkWords(error)}`, {
         cause: error,
         details: { retryable: true, errno: errnoOf(error) },
       });

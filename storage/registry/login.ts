@@ -3,12 +3,12 @@ import { limits } from '../../daemon/base/limits.ts';
 import { addressesOf } from './addresses.ts';
 import { registryCertificates } from './certificates.ts';
 import { parseChallenges } from './challenge.ts';
-import { endpointsOf, hostOf } from './hosts.ts';
+import { endpointsOf } from './hosts.ts';
 import type { RegistryEndpoint, RegistrySettings } from './hosts.ts';
 import { httpRequest, textOf } from './http.ts';
 import type { HttpAnswer, Trust } from './http.ts';
 import { basic, fetchToken } from './token.ts';
-import type { Credentials } from './token.ts';
+import type { Credentials, Token, TokenRequest } from './token.ts';
 
 export interface LoginDeps {
   settings: RegistrySettings;
@@ -18,8 +18,8 @@ export interface LoginDeps {
 
 /**
  * Tries credentials at a registry (`host[:port]`) by its base endpoint. Resolves with the token that may replace the
- * password, empty when the registry gives none. Throws EngineError unauthorized when they are refused, unavailable when
- * no way to the registry answers.
+ * password, empty when the registry gives none. Throws EngineError unauthorized when its token service refuses them,
+ * remote when the registry does or no way to it answers.
  */
 export async function login(
   deps: LoginDeps,
@@ -27,17 +27,18 @@ export async function login(
   credentials: Credentials,
   signal: AbortSignal,
 ): Promise<{ identityToken: string }> {
-  const endpoints = endpointsOf(domain, await addressesOf(hostOf(domain)), deps.settings);
+  const endpoints = endpointsOf(domain, await addressesOf(domain), deps.settings);
   const certificates = registryCertificates(deps.certificateRoots, domain);
   let failure: unknown;
   for (const endpoint of endpoints) {
     try {
       return await loginAt(endpoint, { ...certificates, verified: endpoint.verified }, credentials, signal);
     } catch (error) {
-      if (!isEngineError(error, 'unavailable')) {
+      // Who refuses credentials has answered: they are not shown to anybody else.
+      if (!isEngineError(error, 'remote') || error.details['status'] === 401) {
         throw error;
       }
-      failure ??= error;
+      failure = error;
     }
   }
   throw failure;
@@ -62,27 +63,45 @@ async function loginAt(
   const bearer = challenges.find(({ scheme }) => scheme === 'bearer');
   if (bearer === undefined && !challenges.some(({ scheme }) => scheme === 'basic')) {
     throw new EngineError(
-      'unavailable',
+      'remote',
       `Get "${url.href}": the registry asks for no kind of login that is known`,
     );
   }
   const token =
     bearer &&
-    (await fetchToken({ challenge: bearer, credentials, registry: url, trust, offline: true, signal }));
+    (await loginToken({
+      challenge: bearer,
+      credentials,
+      wanted: url,
+      registry: url,
+      trust,
+      offline: true,
+      signal,
+    }));
   const second = await ask({ authorization: token ? `Bearer ${token.token}` : basic(credentials) });
   await textOf(second, limits.registryErrorBytesMax);
   if (second.status === 401) {
-    throw new EngineError(
-      'unauthorized',
-      `login attempt to ${url.href} failed with status: 401 Unauthorized`,
-    );
+    // dockerd answers 500 here, and 401 only where a token service refuses (moby registry/auth.go).
+    throw new EngineError('remote', `login attempt to ${url.href} failed with status: 401 Unauthorized`, {
+      details: { status: second.status },
+    });
   }
   refuseUnlessOk(url, second);
   return { identityToken: token?.refreshToken ?? '' };
 }
 
+async function loginToken(request: TokenRequest): Promise<Token> {
+  try {
+    return await fetchToken(request);
+  } catch (error) {
+    throw isEngineError(error, 'remote') && error.details['status'] === 401
+      ? new EngineError('unauthorized', error.message, { cause: error })
+      : error;
+  }
+}
+
 function refuseUnlessOk(url: URL, { status }: HttpAnswer): void {
   if (status !== 200) {
-    throw new EngineError('unavailable', `login attempt to ${url.href} failed with status: ${status}`);
+    throw new EngineError('remote', `login attempt to ${url.href} failed with status: ${status}`);
   }
 }

@@ -212,7 +212,7 @@ function begin(
 
 function locationOf(location: string | undefined, url: URL): URL {
   if (location === undefined || !URL.canParse(location, url.href)) {
-    throw new EngineError('unavailable', `${url.host} does not say where to upload to`);
+    throw new EngineError('remote', `${url.host} does not say where to upload to`);
   }
   return new URL(location, url);
 }
@@ -224,6 +224,6 @@ function asRetryable(source: UploadSource, error: unknown): unknown {
   }
   const { status, code } = error.details;
   return status === 416 || code === 'BLOB_UPLOAD_UNKNOWN' || code === 'BLOB_UPLOAD_INVALID'
-    ? new EngineError('unavailable', `${source.digest}: ${error.message}`, { details: { retryable: true } })
+    ? new EngineError('remote', `${source.digest}: ${error.message}`, { details: { retryable: true } })
     : error;
 }

@@ -115,7 +115,7 @@ async function whole(answer: HttpAnswer, bytesMax: number): Promise<Buffer> {
   } catch (error) {
     throw error instanceof EngineError
       ? error
-      : new EngineError('unavailable', `the answer of a registry broke off`, {
+      : new EngineError('remote', `the answer of a registry broke off`, {
           cause: error,
           details: { retryable: true },
         });

@@ -25,6 +25,13 @@ export interface SessionRequest {
   signal: AbortSignal;
 }
 
+/** A token on its way, for all requests that need it: it is given up when none of them waits any more. */
+interface TokenFetch {
+  readonly done: Promise<void>;
+  readonly stop: AbortController;
+  waiting: number;
+}
+
 /** Tries of one request: without, with the token that somebody else fetched meanwhile, with one of our own. */
 const TRIES_MAX = 3;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -42,7 +49,7 @@ export class RegistrySession implements Disposable {
   /** Asked for besides what the registry names: `repository:library/busybox:pull`. */
   #scopes: readonly string[] = [];
   #authorization: string | undefined;
-  #fetching: Promise<void> | undefined;
+  #fetching: TokenFetch | undefined;
   #holders = 1;
 
   constructor(endpoint: RegistryEndpoint, trust: Trust, credentials: SessionCredentials) {
@@ -65,7 +72,7 @@ export class RegistrySession implements Disposable {
 
   /**
    * An answer below 400; its body is still to be read. Throws the registry's refusal (`registryError`), unauthorized
-   * when there are no credentials to answer a challenge with, unavailable without an answer.
+   * when there are no credentials to answer a challenge with, remote without an answer.
    */
   async request(request: SessionRequest): Promise<HttpAnswer> {
     for (let tries = 1; ; tries += 1) {
@@ -151,10 +158,36 @@ export class RegistrySession implements Disposable {
     answer: HttpAnswer,
     context: { url: URL; refusal: EngineError; used: string | undefined; signal: AbortSignal },
   ): Promise<void> {
-    this.#fetching ??= this.#authorize(answer, context).finally(() => {
+    const fetching = this.#fetching ?? this.#beginFetching(answer, context);
+    fetching.waiting += 1;
+    try {
+      await endedBy(context.signal, fetching.done);
+    } finally {
+      fetching.waiting -= 1;
+      if (fetching.waiting === 0) {
+        fetching.stop.abort();
+        this.#forget(fetching);
+      }
+    }
+  }
+
+  #beginFetching(
+    answer: HttpAnswer,
+    context: { url: URL; refusal: EngineError; used: string | undefined },
+  ): TokenFetch {
+    const stop = new AbortController();
+    const done = this.#authorize(answer, { ...context, signal: stop.signal });
+    const fetching = { done, stop, waiting: 0 };
+    this.#fetching = fetching;
+    // A failure is for those who wait; the next request tries anew.
+    done.catch(() => {}).finally(() => this.#forget(fetching));
+    return fetching;
+  }
+
+  #forget(fetching: TokenFetch): void {
+    if (this.#fetching === fetching) {
       this.#fetching = undefined;
-    });
-    await this.#fetching;
+    }
   }
 
   async #authorize(
@@ -185,6 +218,7 @@ export class RegistrySession implements Disposable {
         credentials,
         registry: this.origin,
         trust: this.#trust,
+        wanted: url,
         offline: false,
         signal,
       });
@@ -195,7 +229,8 @@ export class RegistrySession implements Disposable {
       throw refusal;
     }
     if (credentials === undefined) {
-      throw new EngineError('unauthorized', `Get "${url.origin}${url.pathname}": no basic auth credentials`);
+      const words = 'no basic auth credentials';
+      throw new EngineError('remote', `Get "${url.origin}${url.pathname}": ${words}`, { details: { words } });
     }
     const header = basic(credentials);
     if (header === used) {
@@ -205,6 +240,18 @@ export class RegistrySession implements Disposable {
   }
 }
 
+/** As `work`, but rejects with `canceled` as soon as the signal fires; the work goes on. */
+async function endedBy(signal: AbortSignal, work: Promise<void>): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const abort = (): void => reject(new EngineError('canceled', 'canceled'));
+    signal.addEventListener('abort', abort, { once: true });
+    if (signal.aborted) {
+      abort();
+    }
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
 /** Reads an answer nobody needs to its end, so that its connection can be used again. */
 export async function drain(answer: HttpAnswer): Promise<void> {
   await textOf(answer, limits.registryErrorBytesMax);
@@ -212,5 +259,5 @@ export async function drain(answer: HttpAnswer): Promise<void> {
 
 /** A way that another attempt would find the same. */
 function unusable(message: string): EngineError {
-  return new EngineError('unavailable', message);
+  return new EngineError('remote', message);
 }

@@ -2,6 +2,7 @@ import { EngineError } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { Challenge } from './challenge.ts';
 import { httpRequest, textOf } from './http.ts';
+import { registryError } from './failure.ts';
 import type { HttpAnswer, Trust } from './http.ts';
 
 /** What a client gave to log in with. */
@@ -15,6 +16,8 @@ export interface Credentials {
 export interface TokenRequest {
   challenge: Challenge;
   credentials: Credentials | undefined;
+  /** What the token is for, for messages. */
+  wanted: URL;
   /** Of the registry that asks; its token server is not trusted more than itself. */
   registry: URL;
   trust: Trust;
@@ -34,7 +37,7 @@ const CLIENT_ID = 'docker';
 /**
  * Fetches a bearer token (distribution specification, token authentication). Credentials go to the realm that the
  * registry named and nowhere else, and never from a registry behind TLS to a realm without.
- * Throws EngineError unauthorized when they are refused, unavailable when the server does not answer.
+ * Throws EngineError remote when they are refused (`details.status`) or the service does not answer.
  */
 export async function fetchToken(request: TokenRequest): Promise<Token> {
   const realm = realmOf(request);
@@ -42,21 +45,14 @@ export async function fetchToken(request: TokenRequest): Promise<Token> {
   const answer = await (credentials?.identityToken
     ? askByRefreshToken(realm, request, credentials.identityToken)
     : askByPassword(realm, request));
-  const text = await textOf(answer, limits.registryTokenBytesMax);
-  if (answer.status === 401 || answer.status === 403) {
-    throw new EngineError('unauthorized', messageOf(text) ?? 'unauthorized: incorrect username or password');
-  }
   if (answer.status !== 200) {
-    throw new EngineError(
-      'unavailable',
-      `fetch a token from ${realm.origin}${realm.pathname}: status ${answer.status}`,
-      { details: { retryable: answer.status === 429 || answer.status >= 500 } },
-    );
+    throw tokenError(request, await registryError(answer));
   }
-  const fields = objectOf(text);
+  const fields = objectOf(await textOf(answer, limits.registryTokenBytesMax));
   const token = fields['token'] ?? fields['access_token'];
   if (typeof token !== 'string' || token === '') {
-    throw new EngineError('unavailable', `${realm.origin}${realm.pathname} answered without a token`);
+    const why = `the token service ${realm.origin}${realm.pathname} answered without a token`;
+    throw tokenError(request, new EngineError('remote', why));
   }
   const refreshToken = fields['refresh_token'];
   return {
@@ -65,15 +61,26 @@ export async function fetchToken(request: TokenRequest): Promise<Token> {
   };
 }
 
+/**
+ * A token service's refusal, told apart from the registry's own by the request that it stopped (dockerd's words: `Get
+ * "https://registry/v2/app/manifests/1": unauthorized: ...`). Never forbidden: whether the repository exists is not
+ * what the token service says.
+ */
+function tokenError({ wanted }: TokenRequest, { message, details }: EngineError): EngineError {
+  return new EngineError('remote', `Get "${wanted.origin}${wanted.pathname}": ${message}`, {
+    details: { ...details, words: message },
+  });
+}
+
 function realmOf({ challenge, registry }: TokenRequest): URL {
   const text = challenge.parameters['realm'] ?? '';
   const realm = URL.canParse(text) ? new URL(text) : undefined;
   if (realm === undefined || !(realm.protocol === 'https:' || realm.protocol === 'http:')) {
-    throw new EngineError('unavailable', `registry ${registry.host} names no usable token server: ${text}`);
+    throw new EngineError('remote', `registry ${registry.host} names no usable token server: ${text}`);
   }
   if (realm.protocol === 'http:' && registry.protocol === 'https:') {
     throw new EngineError(
-      'unavailable',
+      'remote',
       `registry ${registry.host} names a token server without TLS: ${realm.origin}`,
     );
   }
@@ -134,16 +141,6 @@ function trustIn(realm: URL, { registry, trust }: TokenRequest): Trust {
 /** The value of an `Authorization` header. */
 export function basic({ username, password }: Credentials): string {
   return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
-}
-
-/** What a registry says in its error document (`{"errors":[{"code","message"}]}` or `{"details"}`). */
-function messageOf(text: string): string | undefined {
-  const fields = objectOf(text);
-  const first: unknown = Array.isArray(fields['errors']) ? fields['errors'][0] : fields;
-  const message = isRecord(first) ? (first['message'] ?? first['details']) : undefined;
-  return typeof message === 'string' && message !== ''
-    ? `unauthorized: ${message.slice(0, limits.registryMessageLengthMax)}`
-    : undefined;
 }
 
 function objectOf(text: string): Record<string, unknown> {

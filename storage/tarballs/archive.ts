@@ -14,8 +14,6 @@ type Member =
   | { kind: 'link'; target: string }
   | { kind: 'other' };
 
-/** Links followed for one name; docker save before 1.10 made chains of one. */
-const LINKS_MAX = 8;
 /** Documents that say what the archive means: two of one name would let two readers see two images. */
 const DOCUMENTS = new Set(['manifest.json', 'index.json', 'oci-layout', 'repositories']);
 
@@ -71,7 +69,7 @@ export class Archive implements AsyncDisposable {
 
   #find(name: string): { offset: number; size: number } | undefined {
     let path = posix.normalize(name);
-    for (let links = 0; links <= LINKS_MAX; links += 1) {
+    for (let links = 0; links <= limits.tarballLinksMax; links += 1) {
       const member = this.#members.get(path);
       if (member?.kind !== 'link') {
         return member?.kind === 'file' ? member : undefined;

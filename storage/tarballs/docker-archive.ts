@@ -9,8 +9,8 @@ import type { ImagePlan } from './plan.ts';
 const MANIFEST = 'manifest.json';
 
 /**
- * The format of `docker save` since 1.10: `manifest.json`, a list of {Config, RepoTags, Layers} with names of members.
- * Since 25 the members are the blobs of an OCI layout.
+ * The format of `docker save` since 1.10: `manifest.json`, a list of {Config, RepoTags, Layers, Parent} with names of
+ * members. Since 25 the members are the blobs of an OCI layout.
  */
 export async function planDockerArchive(archive: Archive): Promise<ImagePlan[]> {
   const bytes = await archive.read(MANIFEST, limits.manifestBytesMax, 'the tarball');
@@ -37,7 +37,9 @@ async function planImage(archive: Archive, item: unknown, where: string): Promis
     throw wrong(where, `layers length mismatch: expected ${expected}, got ${layers.length}`);
   }
   const names = optional(entry['RepoTags'], `${where}.RepoTags`, asStrings) ?? [];
+  const parentId = optional(entry['Parent'], `${where}.Parent`, asString);
   return {
+    ...(parentId && { parentId }),
     names: names.map((name) => asTagged(name, `${where}.RepoTags`)),
     layers: layers.map((name, index) => {
       const digest = blobDigest(name);

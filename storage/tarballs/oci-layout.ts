@@ -16,8 +16,6 @@ import { asArray, asObject, asString, optional, parseJson, wrong, type JsonObjec
 import type { ImagePlan } from './plan.ts';
 import { choosePlatform, formatPlatform, type Platform } from './platform.ts';
 
-/** Indexes within indexes. */
-const NESTING_MAX = 4;
 const INDEX = 'index.json';
 
 /**
@@ -73,8 +71,8 @@ async function toManifest(
   if (!INDEX_TYPES.has(descriptor.mediaType)) {
     throw wrong(descriptor.digest, `media type ${JSON.stringify(descriptor.mediaType)} is no image`);
   }
-  if (depth >= NESTING_MAX) {
-    throw wrong(descriptor.digest, `indexes nested deeper than ${NESTING_MAX}`);
+  if (depth >= limits.indexNestingMax) {
+    throw wrong(descriptor.digest, `indexes nested deeper than ${limits.indexNestingMax}`);
   }
   const index = readIndex(await readDocument(archive, descriptor), descriptor.digest);
   const best = choosePlatform(index, host) ?? (index.length === 1 ? index[0] : undefined);

@@ -20,6 +20,8 @@ export interface PlannedLayer {
 export interface ImagePlan {
   /** With tags. */
   names: Reference[];
+  /** Id of the image that it was made from, as the tarball says; not checked. */
+  parentId?: string;
   /** Bottom first. */
   layers: PlannedLayer[];
   /** `made`: the oldest format has no configuration; it is made once the layers' diff IDs are known. */

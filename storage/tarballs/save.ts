@@ -13,6 +13,8 @@ export interface SavedImage {
   config: ImageConfig;
   /** Names it is saved under, familiar form; none when it was asked for by its id. */
   names: { repository: string; tag: string }[];
+  /** What it was made from; told only where that is saved too. */
+  parentId?: string | undefined;
   /** Bottom first. */
   layers: SavedLayer[];
 }
@@ -71,6 +73,7 @@ export function planParts(images: readonly SavedImage[]): Part[] {
   const layers = new LayerParts();
   const configs = new Map<string, Part>();
   const manifest: unknown[] = [];
+  const saved = new Set(images.map(({ id }) => id));
   const repositories: Record<string, Record<string, string>> = {};
   for (const image of images) {
     const hex = image.id.slice('sha256:'.length);
@@ -83,6 +86,7 @@ export function planParts(images: readonly SavedImage[]): Part[] {
       Config: name,
       RepoTags: tags.length === 0 ? null : tags,
       Layers: ids.map((id) => `${id}/layer.tar`),
+      ...(image.parentId !== undefined && saved.has(image.parentId) && { Parent: image.parentId }),
     });
     for (const { repository, tag } of image.names) {
       const top = ids.at(-1);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, rm, statfs, unlink, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, readdir, rm, statfs, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { EngineError, invalidArgument } from '../../daemon/base/errors.ts';
@@ -67,8 +67,11 @@ export class SpoolDirectory {
 
   /** Makes the directory and removes what a crash between open and unlink left in it. */
   async prepare(): Promise<void> {
-    await rm(this.#path, { recursive: true, force: true });
     await mkdir(this.#path, { recursive: true, mode: 0o700 });
+    // The directory itself stays: on a full disk it could not be made again.
+    for (const name of await readdir(this.#path)) {
+      await rm(join(this.#path, name), { recursive: true, force: true });
+    }
   }
 
   /** A spool that `write` fills, perhaps on another thread; it answers how many bytes it wrote. */

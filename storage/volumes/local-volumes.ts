@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { constants, existsSync, openSync } from 'node:fs';
 import { chmod, mkdir, readdir, realpath, rename, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { EngineError, conflict, errnoOf } from '../../daemon/base/errors.ts';
+import { EngineError, conflict, errnoOf, invalidArgument } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { OpenFile, openInRoot, openRoot } from '../../daemon/base/kernel/safepath.ts';
 import type { Logger } from '../../daemon/base/log.ts';
@@ -297,10 +297,13 @@ function openSourceDirectory(root: string, path: string): OpenFile | undefined {
     return openInRoot(root, path, O_RDONLY | O_DIRECTORY);
   } catch (error) {
     const code = errnoOf(error);
-    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP') {
+    if (code === 'ENOENT' || code === 'ELOOP') {
       return undefined;
     }
-    throw error;
+    // runc would refuse the mount in words that nobody asked for.
+    throw code === 'ENOTDIR'
+      ? invalidArgument(`cannot mount volume over existing file, file exists ${path}`)
+      : error;
   }
 }
 

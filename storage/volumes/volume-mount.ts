@@ -1,6 +1,6 @@
 import { readFile, realpath } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errnoOf, errorText, internal } from '../../daemon/base/errors.ts';
+import { errnoOf, errorText, failedPrecondition } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { MOUNT_FLAGS, mountInBackground, unmount } from '../../daemon/base/kernel/mounts.ts';
 
@@ -39,12 +39,17 @@ export async function mountVolume(target: string, plan: MountPlan): Promise<void
       await changeOrUndo(target, propagation, '');
     }
   } catch (error) {
-    throw internal(
+    throw failedPrecondition(
       `error while mounting volume '${target}': failed to mount local volume: mount ${source}:${target}, ` +
-        `flags: 0x${flags.toString(16)}${data && `, data: ${data}`}: ${errorText(error)}`,
+        `flags: 0x${flags.toString(16)}${data && `, data: ${withoutPasswords(data)}`}: ${errorText(error)}`,
       { cause: error },
     );
   }
+}
+
+/** `username=u,password=p` of cifs and its like, fit for an error that is logged. */
+function withoutPasswords(data: string): string {
+  return data.replaceAll(/(^|,)(pass(?:word2?|wd)?)=[^,]*/gi, '$1$2=********');
 }
 
 /** Takes off what `mountVolume` has put there. Idempotent. What is busy goes out of the tree and ends with its user. */

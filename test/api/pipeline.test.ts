@@ -9,7 +9,7 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 
 test('every answer: carries the headers clients negotiate by, refusals of a version included', async () => {
   await using server = await startServer();
-  for (const path of ['/info', '/v1.24/info', '/v1.23/info', '/v9.9/info', '/nothing', '/plugins/x/enable']) {
+  for (const path of ['/info', '/v1.24/info', '/v1.21/info', '/v9.9/info', '/nothing', '/plugins/x/enable']) {
     const { headers } = await server.request('GET', path);
     expect(headers).toMatchObject({
       'api-version': '1.44',
@@ -50,14 +50,13 @@ test.each([
   ['PATCH', '/info', 404, 'page not found'],
   ['POST', '/info', 404, 'page not found'],
   ['GET', '/info/', 404, 'page not found'],
-  ['POST', '/v1.24/containers/prune', 404, 'page not found'],
   ['POST', '/plugins/x/enable', 501, 'plugins are not supported yet'],
   ['POST', '/plugins/a/b/c/push', 501, 'plugins are not supported yet'],
   ['GET', '/v1.25/plugins/a/b/json', 501, 'plugins are not supported yet'],
   ['POST', '/swarm/leave', 503, 'This node is not part of a swarm'],
   ['POST', '/v1.24/swarm/leave', 406, 'This node is not part of a swarm'],
   ['POST', '/images/create', 400, /^parameter fromImage or fromSrc is required/],
-  ['GET', '/v1.29/distribution/a/b/json', 404, 'page not found'],
+  ['GET', '/plugins?filters={"x":["y"]}', 400, "invalid filter 'x'"],
   ['POST', '/containers/x/resize?h=a&w=1', 400, /parameter h/],
   ['GET', '/containers/json?filters=[]', 400, 'invalid filters: must be a JSON object'],
   ['GET', '/events?since=10&until=5', 400, /cannot be after/],
@@ -72,6 +71,29 @@ test.each([
   expect(answer.status).toBe(status);
   expect(answer.headers['content-type']).toBe('application/json');
   expect(text).toMatch(message);
+});
+
+test.each([
+  ['GET', '/system/df'],
+  ['GET', '/distribution/a/b/json'],
+  ['GET', '/plugins?filters={"enabled":["true"]}'],
+  ['POST', '/containers/prune'],
+  ['POST', '/images/prune'],
+  ['POST', '/volumes/prune'],
+  ['POST', '/networks/prune'],
+  ['POST', '/build/prune'],
+])('versions: %s %s is served under those it is newer than, as by dockerd', async (method, path) => {
+  await using server = await startServer();
+  const statuses = [];
+  for (const version of ['', '/v1.44', '/v1.24', '/v1.22']) {
+    statuses.push((await server.request(method, `${version}${path}`)).status);
+  }
+  expect(statuses).toEqual([200, 200, 200, 200]);
+});
+
+test('plugins: there are none', async () => {
+  await using server = await startServer();
+  expect(await server.request('GET', '/plugins')).toMatchObject({ status: 200, body: '[]\n' });
 });
 
 test('OPTIONS: is 200 on any path', async () => {
@@ -187,7 +209,11 @@ test('container create: an old request arrives in the newest shape', async () =>
     },
   });
   await using server = await startServer(ports);
-  const body = JSON.stringify({ Image: 'a', Cmd: 'x', HostConfig: { AutoRemove: true, KernelMemory: 5 } });
+  const body = JSON.stringify({
+    Image: 'a',
+    Cmd: 'x',
+    HostConfig: { AutoRemove: true, KernelMemory: 5, NanoCpus: 6 },
+  });
   await server.request('POST', '/v1.24/containers/create?name=web', { headers: JSON_TYPE, body });
   await server.request('POST', '/v1.44/containers/create', { headers: JSON_TYPE, body });
   expect(seen).toEqual([
@@ -196,10 +222,10 @@ test('container create: an old request arrives in the newest shape', async () =>
       {
         Image: 'a',
         Cmd: ['x'],
-        HostConfig: { KernelMemory: 5, IpcMode: 'shareable', CgroupnsMode: 'host' },
+        HostConfig: { KernelMemory: 5, NanoCpus: 6, IpcMode: 'shareable', CgroupnsMode: 'host' },
       },
     ],
-    [undefined, { Image: 'a', Cmd: ['x'], HostConfig: { AutoRemove: true } }],
+    [undefined, { Image: 'a', Cmd: ['x'], HostConfig: { AutoRemove: true, NanoCpus: 6 } }],
   ]);
 });
 

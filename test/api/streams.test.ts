@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';
 import { expect, test } from 'vitest';
+import type { ProgressMessage } from '../../api/types/image.ts';
 import type { ImagePort } from '../../api/types/ports.ts';
 import { frame } from '../../api/streams/frames.ts';
 import { invalidArgument, notFound } from '../../daemon/base/errors.ts';
@@ -95,7 +96,14 @@ test('logs: options reach the engine, and neither stream is an error before the 
       since: 1_500_000_000n,
       until: 2_000_000_000n,
     },
-    { follow: false, stdout: false, stderr: true, timestamps: false, details: false },
+    {
+      follow: false,
+      stdout: false,
+      stderr: true,
+      timestamps: false,
+      details: false,
+      until: 2_000_000_000n,
+    },
   ]);
   expect(await server.request('GET', '/containers/x/logs')).toMatchObject({
     status: 400,
@@ -151,26 +159,29 @@ test('events: wrong arguments are a status, not a broken stream', async () => {
   });
 });
 
-/** A load that fails after some messages. */
-function failing(after: number): Pick<ImagePort, 'load'> {
-  return {
-    async *load() {
-      for (let index = 0; index < after; index += 1) {
-        yield await Promise.resolve({ status: 'Loading', id: String(index) });
-      }
-      throw notFound('no manifest');
-    },
+/** A load and a pull that fail after some messages. */
+function failing(after: number): Pick<ImagePort, 'load' | 'pull'> {
+  const messages = async function* (): AsyncGenerator<ProgressMessage> {
+    for (let index = 0; index < after; index += 1) {
+      yield await Promise.resolve({ status: 'Loading', id: String(index) });
+    }
+    throw notFound('no manifest');
   };
+  return { load: messages, pull: messages };
 }
 
-test('load: messages end in CR LF; an error is a status before the first and the last message after it', async () => {
+test('pull: messages end in CR LF; an error is a status before the first and the last message after it', async () => {
   await using early = await startServer(fakePorts({ images: failing(0) }));
-  expect(await early.request('POST', '/images/load', { body: 'x' })).toMatchObject({
+  expect(await early.request('POST', '/images/create?fromImage=x')).toMatchObject({
     status: 404,
     body: '{"message":"no manifest"}\n',
   });
+  expect(await early.request('POST', '/images/load', { body: 'x' })).toMatchObject({
+    status: 200,
+    body: '{"errorDetail":{"message":"no manifest"},"error":"no manifest"}\r\n',
+  });
   await using late = await startServer(fakePorts({ images: failing(1) }));
-  expect(await late.request('POST', '/images/load', { body: 'x' })).toMatchObject({
+  expect(await late.request('POST', '/images/create?fromImage=x')).toMatchObject({
     status: 200,
     headers: { 'content-type': 'application/json' },
     body:

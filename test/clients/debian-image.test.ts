@@ -11,7 +11,7 @@ import { debianRootfs } from '../support/debian-rootfs.ts';
 import { fileTree, imageTree, treeDifferences, type FileTree } from '../support/file-tree.ts';
 import { until, type HttpClient } from '../support/http.ts';
 import { needs } from '../support/needs.ts';
-import { descriptorCounts, descriptorGrowth, differences } from '../support/oracle.ts';
+import { descriptorGrowth, differences, restingDescriptors } from '../support/oracle.ts';
 import { WAIT_MS } from '../support/patience.ts';
 import { TestRegistry } from '../support/registry.ts';
 
@@ -142,7 +142,7 @@ needs(
 
   test('push: a client that leaves ends it, and the registry has no image of that name', async () => {
     await berth.http.ok('POST', `/images/${NAME}/tag?repo=${ADDRESS}/debian/left&tag=1`);
-    const before = descriptorCounts(berth);
+    const before = await restingDescriptors(berth);
     for (const moment of [
       '"Preparing","progressDetail":{"current"',
       '"Pushing","progressDetail":{"current"',
@@ -163,7 +163,7 @@ needs(
       enter: (...argv) => second.netns.enter(...argv),
     });
     const pull = `/images/create?fromImage=${ADDRESS}/debian/built&tag=1`;
-    const before = descriptorCounts(second);
+    const before = await restingDescriptors(second);
     for (const moment of ['"Downloading"', '"Extracting"', '"Pull complete"']) {
       await until(
         `it to leave at ${moment}`,

@@ -9,8 +9,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { describeEngine } from '../support/engine.ts';
+import { packed } from '../support/trees.ts';
 
 /** docker cp, export, diff and system df as people type them. */
 describeEngine('docker CLI with files', (engine) => {
@@ -79,9 +81,9 @@ describeEngine('docker CLI with files', (engine) => {
   test('cp: a tar from standard input, and one to standard output', async () => {
     const folder = scratch();
     const id = await engine.start(['sleep', '600']);
-    const packed = execFileSync('tar', ['-C', folder, '-cf', '-', 'tree']);
-    must(['cp', '-', `${id}:/tmp`], packed);
-    must(['cp', '-', `${id}:/root`], execFileSync('tar', ['-C', folder, '-czf', '-', 'tree']));
+    const bytes = await packed(folder);
+    must(['cp', '-', `${id}:/tmp`], bytes);
+    must(['cp', '-', `${id}:/root`], gzipSync(bytes));
     const listed = (path: string): string =>
       execFileSync('tar', ['-tvf', '-'], { input: must(['cp', `${id}:${path}`, '-']) }).toString();
     for (const path of ['/tmp/tree', '/root/tree']) {

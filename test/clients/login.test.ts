@@ -56,7 +56,7 @@ needs(
   it.each([
     [{ serveraddress: 'http://[nonsense' }, 400, 'unable to parse server address'],
     [{ serveraddress: '..' }, 400, 'unable to parse server address'],
-    [{ serveraddress: '127.0.0.1:1', username: 'a', password: 'b' }, 503, 'Get "https://127.0.0.1:1/v2/"'],
+    [{ serveraddress: '127.0.0.1:1', username: 'a', password: 'b' }, 500, 'Get "http://127.0.0.1:1/v2/"'],
     [{ username: 7 }, 400, 'username'],
   ])('POST /auth with %j is %i', async (body, status, message) => {
     const answer = await daemon.http.request('POST', '/auth', { body });

@@ -11,6 +11,9 @@ import { fileLayer, publish, type PublishedImage } from '../support/registry-con
 import { TestRegistry } from '../support/registry.ts';
 
 const run = promisify(execFile);
+/** That of Debian 12 asks for API 1.22. */
+const skopeo = async (...args: string[]): Promise<string> =>
+  (await run('skopeo', ['--insecure-policy', ...args])).stdout;
 
 needs(
   'root',
@@ -89,6 +92,20 @@ needs(
       `${registry.address}/tools/copied ${digest.trim()}`,
     );
     await docker('rmi', name, `${registry.address}/other/pushed:1`);
+  });
+
+  it('skopeo reads images from the engine itself, and writes them there', async () => {
+    const host = `unix://${daemon.paths.socket}`;
+    const layout = `oci:${config}/of-daemon:1`;
+    const name = `${registry.address}/tools/busybox:1`;
+    const inspected = await skopeo('inspect', '--config', '--daemon-host', host, `docker-daemon:${name}`);
+    expect(JSON.parse(inspected)).toMatchObject({ os: 'linux' });
+    await skopeo('copy', '--src-daemon-host', host, `docker-daemon:${name}`, layout);
+    await skopeo('copy', '--dest-daemon-host', host, layout, 'docker-daemon:by/skopeo:1');
+    expect(await docker('run', '--rm', '--network', 'none', 'by/skopeo:1', 'cat', '/etc/motd')).toBe(
+      'from the registry\n',
+    );
+    await docker('rmi', 'by/skopeo:1');
   });
 
   it('search finds what the registry has', async () => {

@@ -1,5 +1,4 @@
 import { tar } from '../support/tar.ts';
-import { NOT_THE_EVENT } from './verb.ts';
 import type { Verb } from './verb.ts';
 import { NAME, accept, createVictim, expectState, nothing, removeVictim, startVictim } from './victim.ts';
 
@@ -7,7 +6,6 @@ import { NAME, accept, createVictim, expectState, nothing, removeVictim, startVi
 export const fileVerbs: readonly Verb[] = [
   ...['running', 'created'].map((state): Verb => ({
     name: `put archive, ${state}`,
-    only: NOT_THE_EVENT,
     checkRefused: nothing,
     prepare: async (http) => {
       await createVictim(http);
@@ -31,7 +29,6 @@ export const fileVerbs: readonly Verb[] = [
     ] as const
   ).map(([what, state]): Verb => ({
     name: `get ${what.replace(/\?.*/, '')}, ${state}`,
-    only: NOT_THE_EVENT,
     checkRefused: nothing,
     prepare: state === 'running' ? startVictim : createVictim,
     act: (http) => accept(http, 'GET', `/containers/${NAME}/${what}`, [200]),

@@ -6,7 +6,7 @@ import type { Engine } from '../support/engine.ts';
 import { until } from '../support/http.ts';
 import { busyboxImageTar } from '../support/images.ts';
 import { tar } from '../support/tar.ts';
-import { descriptorCounts, descriptorGrowth, differences } from '../support/oracle.ts';
+import { descriptorGrowth, differences, restingDescriptors } from '../support/oracle.ts';
 
 const REPETITIONS = 50;
 const IMAGE = busyboxImageTar({ tags: ['unfinished:1'], extraLayers: [[{ name: 'proof', content: 'x' }]] });
@@ -104,7 +104,7 @@ describeEngine('a client that leaves', (engine) => {
       await visit(engine, id);
     }
     await expect.poll(() => differences(engine.daemon)).toEqual([]);
-    const before = descriptorCounts(engine.daemon);
+    const before = await restingDescriptors(engine.daemon);
     const images = await engine.http.ok('GET', '/images/json');
     for (let repetition = 0; repetition < REPETITIONS; repetition += 1) {
       await visit(engine, id);

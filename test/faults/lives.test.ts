@@ -3,6 +3,7 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { TestDaemon } from '../support/daemon.ts';
+import { readDatabase } from '../support/database-copy.ts';
 import { migrations } from '../../storage/database/migrations/index.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
 import { until } from '../support/http.ts';
@@ -125,12 +126,7 @@ describeEngine('an upgrade', (engine) => {
 });
 
 function schemaOf(file: string): number {
-  const connection = new Database(file, { readonly: true });
-  try {
-    return Number(connection.pragma('user_version', { simple: true }));
-  } finally {
-    connection.close();
-  }
+  return readDatabase(file, (connection) => Number(connection.pragma('user_version', { simple: true })));
 }
 
 /** Puts the database back to the schema of the first release, with all that it holds. */

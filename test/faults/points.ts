@@ -95,6 +95,11 @@ export class Lanes implements AsyncDisposable {
 async function startPrepared(): Promise<TestDaemon> {
   const daemon = await TestDaemon.start({ armable: true });
   await daemon.loadBusybox();
+  // The first container of an image makes what all others of it have: a verb of its own.
+  const { Id } = await daemon.http.ok<{ Id: string }>('POST', '/containers/create', {
+    Image: 'busybox:latest',
+  });
+  await daemon.http.ok('DELETE', `/containers/${Id}`);
   return daemon;
 }
 

@@ -5,7 +5,7 @@ import { describeEngine, onReference } from '../support/engine.ts';
 import type { Engine } from '../support/engine.ts';
 import type { Hijacked } from '../support/http.ts';
 import { demultiplex, until } from '../support/http.ts';
-import { descriptorCounts, descriptorGrowth, differences } from '../support/oracle.ts';
+import { descriptorGrowth, differences, restingDescriptors } from '../support/oracle.ts';
 import { residentBytes } from '../support/process.ts';
 
 /** BERTH_TEST_LOOPS=10 makes 10,000 of what is 1,000 here. */
@@ -59,7 +59,7 @@ describeEngine('streams', (engine) => {
       };
       await visit(100);
       await expect.poll(() => differences(engine.daemon)).toEqual([]);
-      const before = descriptorCounts(engine.daemon);
+      const before = await restingDescriptors(engine.daemon);
       const memory = residentBytes(engine.daemon.pid);
       await visit(1000 * LOOPS);
       await expect.poll(() => descriptorGrowth(before, engine.daemon)).toEqual({});
@@ -122,7 +122,7 @@ describeEngine('streams', (engine) => {
       const processesOf = async (): Promise<number> =>
         (await engine.http.ok<{ Processes: unknown[] }>('GET', `/containers/${id}/top`)).Processes.length;
       await until('the first ones to end', async () => (await processesOf()) === 1);
-      const before = descriptorCounts(engine.daemon);
+      const before = await restingDescriptors(engine.daemon);
       await vanish(30 * LOOPS);
       await until('the execs to end', async () => (await processesOf()) === 1);
       await expect.poll(() => descriptorGrowth(before, engine.daemon)).toEqual({});

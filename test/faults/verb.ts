@@ -19,6 +19,3 @@ export interface Verb {
   /** Takes away what verb and preparation made. */
   undo(http: HttpClient): Promise<void>;
 }
-
-/** For verbs that change no row: how an event is written is seen by all others. */
-export const NOT_THE_EVENT = /^(?!database\.)/;

@@ -7,6 +7,7 @@ import type { ExecInspect } from '../../api/types/exec.ts';
 import type { LogConfig } from '../../api/types/host-config.ts';
 import { kill } from '../support/cleanup.ts';
 import { demultiplex, until, type HttpClient } from '../support/http.ts';
+import { busyboxImageTar } from '../support/images.ts';
 import { LineReceiver } from '../support/log-receivers.ts';
 import { WAIT_MS } from '../support/patience.ts';
 import { untilCatching } from '../support/process.ts';
@@ -15,7 +16,6 @@ import { fileVerbs } from './file-verbs.ts';
 import { imageVerbs } from './image-verbs.ts';
 import { networkVerbs } from './network-verbs.ts';
 import { registryVerbs } from './registry-verbs.ts';
-import { NOT_THE_EVENT } from './verb.ts';
 import type { Verb } from './verb.ts';
 import {
   BODY,
@@ -35,6 +35,12 @@ import {
 
 /** Never started: its volume is filled when another container takes it over. */
 const DONOR = { Image: 'busybox:latest', Volumes: { '/etc': {} } };
+
+/** Its own topmost layer, so that what containers have on it has to be made. */
+const FRESH_IMAGE = busyboxImageTar({
+  tags: ['fresh:latest'],
+  extraLayers: [[{ name: 'fresh', content: 'fresh' }]],
+});
 
 /** Often until the first success, then not again: a trace of it comes to an end. */
 const CHECK = {
@@ -56,6 +62,26 @@ export const verbs: readonly Verb[] = [
       expect((await publicView(http)).volumes).toHaveLength(2);
     },
     undo: removeVictim,
+  },
+  {
+    name: 'create the first container of an image',
+    only: /^containers\.(?:init\.|create\.workdir)/,
+    checkRefused: unchanged,
+    prepare: (http) => accept(http, 'POST', '/images/load?quiet=1', [200], FRESH_IMAGE),
+    act: (http) =>
+      accept(http, 'POST', `/containers/create?name=${NAME}`, [201, 409], {
+        Image: 'fresh:latest',
+        WorkingDir: '/work/here',
+        HostConfig: { NetworkMode: 'none' },
+      }),
+    verify: async (http) => {
+      await expectState(http, 'created');
+      await accept(http, 'GET', `/containers/${NAME}/archive?path=/etc/mtab`, [200]);
+    },
+    undo: async (http) => {
+      await removeVictim(http);
+      await accept(http, 'DELETE', '/images/fresh:latest?force=1', [200, 404]);
+    },
   },
   {
     name: 'create with volumes from',
@@ -216,7 +242,6 @@ export const verbs: readonly Verb[] = [
   },
   ...['detached', 'with a terminal'].map((how): Verb => ({
     name: `exec ${how}`,
-    only: NOT_THE_EVENT,
     checkRefused: nothing,
     prepare: startVictim,
     act: (http) => execute(http, how !== 'detached'),
@@ -225,7 +250,6 @@ export const verbs: readonly Verb[] = [
   })),
   {
     name: 'top',
-    only: NOT_THE_EVENT,
     checkRefused: nothing,
     prepare: startVictim,
     act: (http) => accept(http, 'GET', `/containers/${NAME}/top`, [200]),
@@ -251,7 +275,6 @@ export const verbs: readonly Verb[] = [
   {
     name: 'rotate log',
     repeats: true,
-    only: NOT_THE_EVENT,
     checkRefused: nothing,
     prepare: startWriter,
     act: async (http) => {
@@ -280,7 +303,7 @@ export const verbs: readonly Verb[] = [
     // The first rotation has nothing to remove yet.
     act: async (http) => {
       const { LogPath } = await inspect(http);
-      const inode = (): number => (existsSync(LogPath) ? statSync(LogPath).ino : 0);
+      const inode = (): number => statSync(LogPath, { throwIfNoEntry: false })?.ino ?? 0;
       for (let round = 0; round < 3; round += 1) {
         const before = inode();
         await accept(http, 'POST', `/containers/${NAME}/kill?signal=USR1`, [204]);
@@ -296,7 +319,6 @@ export const verbs: readonly Verb[] = [
   {
     name: 'deliver log',
     repeats: true,
-    only: NOT_THE_EVENT,
     checkRefused: nothing,
     prepare: async (http) => {
       const receiver = new LineReceiver(`${http.socketPath}.lines`);

@@ -33,7 +33,8 @@ const withTools = (folder: string): ContainerCreateRequest => ({
 });
 const endpointFailure = (why: string): RegExp =>
   new RegExp(
-    `^driver failed programming external connectivity on endpoint wrong \\([0-9a-f]{64}\\): ${why}$`,
+    `^driver failed programming external connectivity on endpoint wrong \\([0-9a-f]{64}\\): ${why} ` +
+      '\\(HostConfig.PortBindings: \\{"80/tcp":\\[\\{"HostIp":"","HostPort":"8410"\\}\\]\\}\\)$',
   );
 const SCRIPT = '#!/bin/sh\nexec sleep 600\n';
 

@@ -9,6 +9,7 @@ import type { Address } from '../../api/listen.ts';
 import type { EnginePorts } from '../../api/types/ports.ts';
 import { createApi } from '../../api/server.ts';
 import { silentLogger } from '../../daemon/base/log.ts';
+import type { Logger } from '../../daemon/base/log.ts';
 import { fakePorts } from './fake-ports.ts';
 
 /** A promise and what settles it, for steps that a test holds back or waits for. */
@@ -44,11 +45,12 @@ export interface TestServer extends AsyncDisposable {
 export async function startServer(
   ports: EnginePorts = fakePorts(),
   tcp?: Extract<Address, { kind: 'tcp' }>,
+  log: Logger = silentLogger,
 ): Promise<TestServer> {
   const directory = await mkdtemp(join(tmpdir(), 'bth-api-'));
   const socketPath = join(directory, 'api.sock');
   const facts = { version: '0.1.0', experimental: false, os: 'linux', cgroupVersion: 1 as const };
-  const api = createApi({ ports, log: silentLogger, facts });
+  const api = createApi({ ports, log, facts });
   const listener = await listen(api, tcp ?? { kind: 'unix', path: socketPath, gid: 0 }, silentLogger);
   const port = Number(listener.address.split(':').at(-1)) || 0;
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });

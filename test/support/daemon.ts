@@ -15,6 +15,7 @@ import { kill, killProcessesNaming, removeCgroup, removeTree } from './cleanup.t
 import { HttpClient, sleep, until } from './http.ts';
 import { busyboxImageTar, type ImageTarOptions } from './images.ts';
 import { WAIT_MS } from './patience.ts';
+import { inTrixie } from './trixie.ts';
 import { TestNetns, type DaemonNetwork } from './netns.ts';
 
 export interface TestDaemonOptions {
@@ -34,8 +35,16 @@ export interface TestDaemonOptions {
   uplink?: number;
 }
 
-/** Which program a test daemon is. BERTH_TEST_ENGINE=dockerd runs a whole test file against the reference. */
-export type EngineKind = 'berthd' | 'dockerd';
+/**
+ * Which program a test daemon is. BERTH_TEST_ENGINE=dockerd runs a whole test file against the reference, Docker 20.10
+ * of Debian 12; dockerd26 against that of Debian 13.
+ */
+export type EngineKind = 'berthd' | 'dockerd' | 'dockerd26';
+
+/** The reference that BERTH_TEST_ENGINE names, if it names one. */
+export function referenceOf(name: string | undefined): 'dockerd' | 'dockerd26' | undefined {
+  return name === 'dockerd' || name === 'dockerd26' ? name : undefined;
+}
 
 /** What one daemon has for itself. */
 export interface Place {
@@ -85,7 +94,7 @@ export class TestDaemon implements AsyncDisposable {
   #armedAt = 0;
 
   protected constructor(options: TestDaemonOptions, place: Place = scratchPlace(options)) {
-    this.engine = options.engine ?? (process.env['BERTH_TEST_ENGINE'] === 'dockerd' ? 'dockerd' : 'berthd');
+    this.engine = options.engine ?? referenceOf(process.env['BERTH_TEST_ENGINE']) ?? 'berthd';
     this.name = place.name;
     this.paths = place.paths;
     this.netns = place.netns;
@@ -139,7 +148,7 @@ export class TestDaemon implements AsyncDisposable {
         hosts: [`unix://${this.paths.socket}`],
         pidfile: this.paths.pidFile,
         ...cgroupSettings(this.cgroupParent),
-        ...(this.engine === 'dockerd'
+        ...(this.engine !== 'berthd'
           ? { 'storage-driver': 'overlay2', 'log-level': 'warn' }
           : { instance: this.name, 'log-level': 'debug', 'plugin-folders': [`${this.paths.root}/plugins`] }),
         ...config,
@@ -256,8 +265,11 @@ export class TestDaemon implements AsyncDisposable {
   }
 
   #commandLine(): string[] {
-    const program = this.engine === 'dockerd' ? ['dockerd'] : [MAIN];
-    return [...program, '--config-file', this.paths.config];
+    const options = ['--config-file', this.paths.config];
+    if (this.engine === 'dockerd26') {
+      return inTrixie('dockerd', ...options);
+    }
+    return [this.engine === 'dockerd' ? 'dockerd' : MAIN, ...options];
   }
 
   async #answers(): Promise<boolean> {

@@ -9,7 +9,7 @@ import type {
 import type { ExecInspect } from '../../api/types/exec.ts';
 import type { HostConfig } from '../../api/types/host-config.ts';
 import type { ImageSummary } from '../../api/types/image.ts';
-import { TestDaemon, type TestDaemonOptions } from './daemon.ts';
+import { referenceOf, TestDaemon, type TestDaemonOptions } from './daemon.ts';
 import { demultiplex, until, type HttpClient, type Output } from './http.ts';
 import { needs, needsEngine, type Requirement } from './needs.ts';
 import { differences } from './oracle.ts';
@@ -157,8 +157,9 @@ export class Engine {
   }
 }
 
-/** True when this run looks at the reference (dockerd) instead of Berth. */
-export const onReference = process.env['BERTH_TEST_ENGINE'] === 'dockerd';
+/** The reference (dockerd) that this run looks at instead of Berth. */
+const reference = referenceOf(process.env['BERTH_TEST_ENGINE']);
+export const onReference = reference !== undefined;
 
 /** True in the guest of scripts/vm, where the engine is the system service. */
 export const onService = process.env['BERTH_TEST_ENGINE'] === 'service';
@@ -171,7 +172,9 @@ export function describeEngine(
 ): void {
   const engine = new Engine();
   const { alsoNeeds = [] } = options;
-  const suite = onReference ? needs('root', 'dockerd', ...alsoNeeds) : needsEngine(...alsoNeeds);
+  const suite = onReference
+    ? needs('root', reference === 'dockerd26' ? 'trixie' : 'dockerd', ...alsoNeeds)
+    : needsEngine(...alsoNeeds);
   suite(title, () => {
     beforeAll(() => engine.up(options));
     afterEach(() => engine.removeAll());

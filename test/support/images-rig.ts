@@ -18,7 +18,7 @@ import { SpoolDirectory } from '../../storage/tarballs/spool.ts';
 
 export class ImagesRig implements AsyncDisposable {
   readonly dataRoot: string;
-  readonly database: SqliteDatabase;
+  database: SqliteDatabase;
   readonly layers: LayerStore;
   readonly events: EventDraft[] = [];
   /** Containers that use images, by image id; tests fill it. */
@@ -36,7 +36,7 @@ export class ImagesRig implements AsyncDisposable {
 
   constructor(dataRoot: string, remove = removeAtOnce) {
     this.dataRoot = dataRoot;
-    this.database = openDatabase(join(dataRoot, 'berth.db'), silentLogger);
+    this.database = this.#open();
     this.#workers = new LayerWorkers();
     this.layers = new LayerStore({
       dataRoot,
@@ -55,8 +55,11 @@ export class ImagesRig implements AsyncDisposable {
     return rig;
   }
 
-  /** What a daemon started again would see. */
-  async restart(): Promise<void> {
+  /** What a daemon started again would see. `meanwhile` has the data root to itself. */
+  async restart(meanwhile: () => void = () => undefined): Promise<void> {
+    this.database.close();
+    meanwhile();
+    this.database = this.#open();
     this.images = this.#build();
     await this.images.restore();
   }
@@ -79,6 +82,10 @@ export class ImagesRig implements AsyncDisposable {
     await rm(this.dataRoot, { recursive: true, force: true });
   }
 
+  #open(): SqliteDatabase {
+    return openDatabase(join(this.dataRoot, 'berth.db'), silentLogger);
+  }
+
   #build(): Images {
     return new Images({
       database: this.database,
@@ -89,7 +96,8 @@ export class ImagesRig implements AsyncDisposable {
           this.events.push(...drafts);
           return result;
         },
-        note: (draft) => this.events.push(draft),
+        note: (drafts) => this.events.push(...drafts),
+        settle: () => undefined,
         tell: (draft) => this.events.push(draft),
       },
       layers: this.layers,

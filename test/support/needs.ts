@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { describe, test } from 'vitest';
+import { hasTrixie } from './trixie.ts';
 
 /** What a test may need of the machine it runs on. */
 export type Requirement =
@@ -22,8 +23,10 @@ export type Requirement =
   | 'skopeo'
   | 'podman'
   | 'debootstrap'
+  | 'trixie'
   | 'python3-docker'
   | 'dockerode'
+  | 'crun'
   | 'built'
   | 'guest';
 
@@ -46,7 +49,9 @@ const probes = {
   skopeo: () => onPath('skopeo'),
   podman: () => onPath('podman'),
   debootstrap: () => onPath('debootstrap'),
+  trixie: () => onPath('debootstrap') && hasTrixie(),
   'python3-docker': () => succeeds(['/usr/bin/python3', '-c', 'import docker']),
+  crun: () => onPath('crun'),
   dockerode: () => resolves('dockerode'),
   // Made by scripts/vm, and only there.
   guest: () => existsSync('/etc/berth-vm'),

@@ -1,10 +1,11 @@
-import Database from 'better-sqlite3';
 import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import type { ContainerInspect, ContainerSummary } from '../../api/types/container.ts';
 import type { NetworkInspect } from '../../api/types/system.ts';
 import { cgroupDirectories, mountsBelow, pidsInCgroup, processes } from './cleanup.ts';
 import type { TestDaemon } from './daemon.ts';
+import { readDatabase } from './database-copy.ts';
+import { until } from './http.ts';
 import { processFile } from './process.ts';
 
 /**
@@ -35,6 +36,28 @@ export function descriptorCounts(daemon: TestDaemon): Record<string, number> {
     const target = linkOrEmpty(path.join(folder, fd)).replace(/\d+/g, 'N');
     counts[target] = (counts[target] ?? 0) + 1;
   }
+  return counts;
+}
+
+/** Threads that had no work for five seconds end, and the one that is kept ready comes. */
+const THREADS_SETTLE_MS = 6_500;
+
+/**
+ * Open descriptors by kind, once nothing has changed for longer than the engine's threads take to come and go: one is
+ * kept ready, and those that had work end.
+ */
+export async function restingDescriptors(daemon: TestDaemon): Promise<Record<string, number>> {
+  daemon.http.hangUp();
+  let counts = descriptorCounts(daemon);
+  let since = performance.now();
+  await until('descriptors to rest', () => {
+    const now = descriptorCounts(daemon);
+    if (JSON.stringify(now) !== JSON.stringify(counts)) {
+      counts = now;
+      since = performance.now();
+    }
+    return performance.now() - since > THREADS_SETTLE_MS;
+  });
   return counts;
 }
 
@@ -278,7 +301,7 @@ function concatenation(value: unknown): string[] {
   return [String(value)];
 }
 
-const DATA_ROOT_ENTRIES = /^(berth\.(lock|db|db-wal|db-shm)|layers|containers|volumes|tmp)$/;
+const DATA_ROOT_ENTRIES = /^(berth\.(lock|db|db-wal)|layers|containers|volumes|tmp)$/;
 
 function compareDisk(daemon: TestDaemon, view: ApiView): string[] {
   const { dataRoot, execRoot } = daemon.paths;
@@ -299,8 +322,8 @@ function compareDisk(daemon: TestDaemon, view: ApiView): string[] {
 }
 
 async function compareDatabase(daemon: TestDaemon, view: ApiView): Promise<string[]> {
-  const database = new Database(path.join(daemon.paths.dataRoot, 'berth.db'), { readonly: true });
-  try {
+  const images = await daemon.http.ok<{ Id: string }[]>('GET', '/images/json?all=1');
+  return readDatabase(path.join(daemon.paths.dataRoot, 'berth.db'), (database) => {
     const integrity = database.pragma('integrity_check', { simple: true });
     const foreign = database.pragma('foreign_key_check');
     const column = (sql: string): string[] =>
@@ -308,7 +331,6 @@ async function compareDatabase(daemon: TestDaemon, view: ApiView): Promise<strin
         .prepare<[], { value: unknown }>(sql)
         .all()
         .map(({ value }) => String(value));
-    const images = await daemon.http.ok<{ Id: string }[]>('GET', '/images/json?all=1');
     return [
       ...(integrity === 'ok' ? [] : [`integrity_check: ${String(integrity)}`]),
       ...(Array.isArray(foreign) ? foreign : []).map((row) => `foreign_key_check: ${JSON.stringify(row)}`),
@@ -344,9 +366,7 @@ async function compareDatabase(daemon: TestDaemon, view: ApiView): Promise<strin
       ),
       ...column('SELECT row_key AS value FROM quarantine').map((key) => `quarantined row ${key}`),
     ];
-  } finally {
-    database.close();
-  }
+  });
 }
 
 /** One each; and one of notes about copies that did not end, which belong to volumes that are there. */

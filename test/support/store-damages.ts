@@ -266,17 +266,6 @@ export const damages: readonly Damage[] = [
     repair: 'here',
   },
   {
-    name: 'half-made layers, spools and removed containers',
-    make: ({ dataRoot }) => {
-      mkdirSync(path.join(dataRoot, 'layers/tmp-0011223344556677/diff'), { recursive: true });
-      mkdirSync(path.join(dataRoot, 'layers/zz/diff'), { recursive: true });
-      writeFileSync(path.join(dataRoot, 'tmp/spool-1'), 'x');
-    },
-    finds:
-      /directory layers\/tmp-.*belongs to no layer[\s\S]*directory layers\/zz[\s\S]*tmp\/spool-1: was left behind/,
-    repair: 'here',
-  },
-  {
     name: 'an index that has lost its way',
     make: ({ sql }) => {
       const [row] = sql("SELECT * FROM sqlite_schema WHERE name = 'events_time'") as Record<

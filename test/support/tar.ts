@@ -1,7 +1,10 @@
 /**
- * Writes tar archives by hand, so that tests can also write broken and hostile ones. No dependencies on purpose: the
- * quick start uses it before anything is installed.
+ * Writes tar archives by hand, so that tests can also write broken and hostile ones, and names that are no UTF-8. It
+ * shares no code with the engine and needs no package: the quick start uses it, which installs none of the tests'.
+ * Trees on disk are packed by `trees.ts`; unit/support/tar.test.ts compares what is written here with other programs.
  */
+
+import { untar } from './untar.ts';
 
 export interface TarEntry {
   name: string | Buffer;
@@ -91,19 +94,11 @@ function octal(block: Buffer, offset: number, length: number, value: number): vo
   block.write(`${value.toString(8).padStart(length - 1, '0')}\0`, offset, 'latin1');
 }
 
-/** Contents of the regular files in an archive of plain names; for what the engine itself has written. */
+/** Contents of the regular files in an archive; for what the engine itself has written. */
 export function readTar(bytes: Buffer): Map<string, Buffer> {
-  const files = new Map<string, Buffer>();
-  for (let offset = 0; offset + 512 <= bytes.length && bytes[offset] !== 0;) {
-    const field = (start: number, length: number): string =>
-      bytes.toString('latin1', offset + start, offset + start + length).replace(/\0.*$/s, '');
-    const size = Number.parseInt(field(124, 12), 8);
-    const prefix = field(345, 155);
-    const name = prefix === '' ? field(0, 100) : `${prefix}/${field(0, 100)}`;
-    if (field(156, 1) === '0' || field(156, 1) === '') {
-      files.set(name, bytes.subarray(offset + 512, offset + 512 + size));
-    }
-    offset += 512 + Math.ceil(size / 512) * 512;
-  }
-  return files;
+  return new Map(
+    untar(bytes).flatMap(({ name, type, content }): [string, Buffer][] =>
+      type === 'file' ? [[name, content]] : [],
+    ),
+  );
 }

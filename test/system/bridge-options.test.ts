@@ -120,13 +120,33 @@ describeEngine('options of bridge networks', (engine) => {
     [{ [v6]: 'fd66::9' }, `network option ${v6}: fd66::9 needs EnableIPv6`],
     [{ [v4]: '10.66.0.9', [masquerade]: 'false' }, `not without masquerade: ${masquerade} is false`],
     [{ 'com.docker.network.bridge.inhibit_ipv4': 'perhaps' }, 'inhibit_ipv4: invalid value "perhaps"'],
-    ...['gateway_mode_ipv4', 'gateway_mode_ipv6', 'trusted_host_interfaces'].map(
-      (key): [Record<string, string>, string] => [
-        { [`com.docker.network.bridge.${key}`]: 'routed' },
-        `network option "com.docker.network.bridge.${key}" is not supported by the bridge driver`,
-      ],
-    ),
+    ...[
+      'com.docker.network.bridge.gateway_mode_ipv4',
+      'com.docker.network.bridge.gateway_mode_ipv6',
+      'com.docker.network.bridge.trusted_host_interfaces',
+      'com.docker.network.internal',
+      'encrypted',
+    ].map((key): [Record<string, string>, string] => [
+      { [key]: 'routed' },
+      `network option "${key}" is not supported by the bridge driver: "routed"`,
+    ]),
   ];
+  test('options: those that the engine does not know are kept and shown, also after a restart', async () => {
+    const Options = {
+      colour: 'red',
+      'com.docker.network.bridge.nosuch': '1',
+      'com.docker.network.bridge.gateway_mode_ipv4': 'nat',
+      'org.example.owner': 'me',
+    };
+    await engine.http.ok('POST', '/networks/create', { Name: 'blue', Options });
+    const shown = async (): Promise<unknown> =>
+      (await engine.http.ok<NetworkInspect>('GET', '/networks/blue')).Options;
+    expect(await shown()).toEqual(Options);
+    await engine.daemon.restart();
+    expect(await shown()).toEqual(Options);
+    await engine.start(['true'], { NetworkMode: 'blue' });
+  });
+
   test.each(refused)('%j is refused', async (Options, text) => {
     const body = { Name: 'blue', Options };
     const answer = await engine.http.request('POST', '/networks/create', { body });

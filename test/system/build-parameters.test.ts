@@ -128,6 +128,8 @@ describeEngine('build parameters', (engine) => {
   beforeAll(async () => {
     await using store = await TestRegistry.start({ port: 0 });
     await publish(`http://${store.address}`, 'private:1', [fileLayer('f', 'private')]);
+    await publish(`http://${store.address}`, 'several:1', [fileLayer('f', 'first')]);
+    await publish(`http://${store.address}`, 'several:latest', [fileLayer('f', 'latest')]);
     registry = await TestRegistry.start({ port: 5000, store, password: true, enter });
   });
   afterAll(() => registry[Symbol.asyncDispose]());
@@ -198,5 +200,19 @@ describeEngine('build parameters', (engine) => {
     expect(await request({})).toContain('Successfully built');
     expect(await request({}, 'pull=1')).toMatch(/no basic auth credentials|unauthorized/);
     expect(await request(credentials, 'pull=1')).toContain('Successfully built');
+  });
+
+  test('build: FROM a name without a tag pulls its latest and no other', async () => {
+    const answer = await engine.http.request('POST', '/build', {
+      body: tar([{ name: 'Dockerfile', content: 'FROM 127.0.0.1:5000/several\n' }]),
+      headers: {
+        'Content-Type': 'application/x-tar',
+        'X-Registry-Config': Buffer.from(JSON.stringify({ '127.0.0.1:5000': ACCOUNT })).toString('base64url'),
+      },
+    });
+    expect(answer.text).toContain('Successfully built');
+    const filters = encodeURIComponent(JSON.stringify({ reference: ['127.0.0.1:5000/several'] }));
+    const images = await engine.http.ok<{ RepoTags: string[] }[]>('GET', `/images/json?filters=${filters}`);
+    expect(images.map(({ RepoTags }) => RepoTags)).toEqual([['127.0.0.1:5000/several:latest']]);
   });
 });

@@ -1,7 +1,8 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { chmodSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
+import { spawn as spawnTerminal } from 'node-pty';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngine, Engine, onReference } from '../support/engine.ts';
 import { busyboxImageTar, imageTar } from '../support/images.ts';
@@ -93,8 +94,10 @@ async function prepare(engine: Engine): Promise<Root> {
 }
 
 async function clean(engine: Engine, root: Root): Promise<void> {
+  await engine.daemon.stop();
   root.sql('DELETE FROM quarantine');
   rmSync(path.join(root.dataRoot, 'quarantine'), { recursive: true, force: true });
+  await engine.daemon.up();
   await engine.removeAll();
   await engine.http.ok('DELETE', '/volumes/kept?force=1');
   await engine.http.ok('DELETE', '/images/store:1?force=1');
@@ -205,7 +208,45 @@ describeEngine('system check', (engine) => {
     await engine.http.ok('DELETE', '/images/store:1?force=1');
   });
 
-  suite('beside a daemon at work nothing is taken for damage', async () => {
+  suite('R74: what the next start sweeps is told and is no damage', async () => {
+    const { dataRoot } = engine.daemon.paths;
+    await engine.daemon.stop();
+    const left = [
+      'layers/tmp-0011223344556677/diff',
+      'layers/zz/diff',
+      `containers/${'a'.repeat(64)}/upper`,
+      `containers/${'b'.repeat(64)}/removed`,
+      'volumes/.removed-0011223344556677-gone',
+      'tmp/spool-1',
+    ];
+    for (const folder of left) {
+      mkdirSync(path.join(dataRoot, folder), { recursive: true });
+    }
+    const { code, text } = check(engine);
+    expect([code, text.split(': nothing is damaged\n')[0]?.match(/no damage/g)?.length]).toEqual([0, 6]);
+    expect(JSON.parse(check(engine, '--json').text)).toMatchObject({ damaged: 0, leftOver: 6 });
+    await engine.daemon.up();
+    await expect.poll(() => differences(engine.daemon)).toEqual([]);
+    await engine.daemon.stop();
+    expect(check(engine)).toMatchObject({ code: 0, text: expect.stringMatching(NOTHING) });
+    await engine.daemon.up();
+  });
+
+  suite('R74: right after a clean stop with deletions under way nothing is taken for damage', async () => {
+    const { daemon } = engine;
+    const many = Array.from({ length: 3000 }, (_, index) => ({ name: `many/f${index}`, content: 'x' }));
+    const extraLayers = [tar(many)];
+    await engine.http.ok('POST', '/images/load?quiet=1', busyboxImageTar({ tags: ['many:1'], extraLayers }));
+    const id = await engine.start(['sh', '-c', 'cp -r /many /copy'], {}, { Image: 'many:1' });
+    await engine.wait(id);
+    await engine.remove(id);
+    await engine.http.ok('DELETE', '/images/many:1?force=1');
+    await daemon.stop();
+    expect(check(engine)).toMatchObject({ code: 0, text: expect.stringMatching(/nothing is damaged\n$/) });
+    await daemon.up();
+  });
+
+  suite('R74: beside a daemon at work nothing is taken for damage', async () => {
     const end = Date.now() + 6000;
     const work = async (lane: number): Promise<void> => {
       for (let round = 0; Date.now() < end; round += 1) {
@@ -242,6 +283,29 @@ describeEngine('system check', (engine) => {
     expect([status, stderr]).toEqual([2, `berthd: ${text}\n`]);
   });
 
+  suite('system check: a terminal shows what is looked at, on one line that is gone in the end', async () => {
+    const root = await prepare(engine);
+    chmodSync(path.join(root.diff, 'etc/empty'), 0o600);
+    const screen = await checkOnTerminal(engine);
+    const [start = '', ...lines] = screen.split('\r\u001B[K');
+    const shown = lines.filter((line) => line.startsWith('checking '));
+    expect(start).toBe('');
+    expect(shown.slice(0, 3)).toEqual(
+      ['database', 'records', 'images'].map((what) => `checking ${what} ...`),
+    );
+    expect(shown).toContain('checking layers 0 % ...');
+    expect(shown.filter((line) => /layers \d+ %/.test(line)).length).toBeGreaterThan(1);
+    expect(shown.every((line) => line.endsWith(' ...'))).toBe(true);
+    // What stays: the same as without a terminal, where nothing else is written.
+    const { text } = check(engine);
+    const stays = lines.filter((line) => !line.startsWith('checking '));
+    expect(stays.join('').replaceAll('\r\n', '\n')).toBe(text);
+    expect(text).toContain('etc/empty');
+    check(engine, '--repair');
+    await engine.daemon.up();
+    await clean(engine, root);
+  });
+
   suite('--json: one document with every finding', async () => {
     const root = await prepare(engine);
     chmodSync(path.join(root.diff, 'etc/empty'), 0o600);
@@ -252,6 +316,7 @@ describeEngine('system check', (engine) => {
         dataRoot: root.dataRoot,
         besideDaemon: false,
         damaged: 1,
+        leftOver: 0,
         findings: [
           {
             kind: 'layer',
@@ -269,6 +334,19 @@ describeEngine('system check', (engine) => {
     await clean(engine, root);
   });
 });
+
+/** All that the check wrote to a terminal. */
+async function checkOnTerminal(engine: Engine): Promise<string> {
+  const argv = ['system', 'check', '--config-file', engine.daemon.paths.config];
+  return await new Promise((resolve) => {
+    const terminal = spawnTerminal(MAIN, argv, { cols: 200, rows: 30 });
+    let screen = '';
+    terminal.onData((data) => {
+      screen += data;
+    });
+    terminal.onExit(() => resolve(screen));
+  });
+}
 
 /** Without holding up this process, which works on the daemon meanwhile. */
 async function checkBeside(engine: Engine): Promise<{ text: string }> {

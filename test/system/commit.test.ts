@@ -231,4 +231,21 @@ describeEngine('commit', (engine) => {
     await engine.removeAll();
     await drop(made);
   });
+
+  test('commit: a file of the image and the name it was given are one file afterwards', async () => {
+    const { id } = await engine.run(['sh', '-c', 'ln /bin/busybox /bb && ln /etc/group /etc/again']);
+    const made = await commit(id);
+    const { stdout } = await engine.run(
+      [
+        'sh',
+        '-c',
+        'stat -c %i /bb /bin/busybox | uniq | wc -l; stat -c "%i %h" /etc/group /etc/again | uniq | wc -l',
+      ],
+      {},
+      { Image: made },
+    );
+    expect(stdout).toBe('1\n1\n');
+    await engine.removeAll();
+    await drop(made);
+  });
 });

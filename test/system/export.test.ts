@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { ContainerChange } from '../../api/types/container.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
 import { until } from '../support/http.ts';
-import { descriptorCounts, descriptorGrowth } from '../support/oracle.ts';
+import { descriptorGrowth, restingDescriptors } from '../support/oracle.ts';
 import { busyboxImageTar } from '../support/images.ts';
 import { tar } from '../support/tar.ts';
 import { untar } from '../support/untar.ts';
@@ -113,7 +113,7 @@ describeEngine('export and changes', (engine) => {
         async () => (await engine.exec(id, ['stat', '-c', '%s', '/big'])).stdout === '300000000\n',
       );
       await engine.http.ok('GET', `/containers/${id}/changes`);
-      const before = descriptorCounts(engine.daemon);
+      const before = await restingDescriptors(engine.daemon);
       const answers = await Promise.all(Array.from({ length: 6 }, () => begin(engine.http.socketPath, id)));
       await new Promise((resolve) => {
         setTimeout(resolve, 500);

@@ -1,11 +1,11 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Engine, onReference } from '../support/engine.ts';
 import { busyboxImageTar } from '../support/images.ts';
 import { needsEngine } from '../support/needs.ts';
 import { differences } from '../support/oracle.ts';
+import { SmallDisk } from '../support/small-disk.ts';
 import { tar } from '../support/tar.ts';
 
 // dockerd fills the disk to the last byte.
@@ -13,54 +13,6 @@ const suite = onReference ? test.skip : test;
 const MIB = 1024 * 1024;
 const BIG = Buffer.alloc(24 * MIB, 'big ');
 const MANY = Array.from({ length: 3000 }, (_, index) => ({ name: `many/f${index}`, content: '' }));
-
-/** An ext4 in a file: so much, and so many inodes, that what tests bring fits once there is room. */
-class SmallDisk {
-  readonly path: string;
-  readonly #file: string;
-  readonly #ballast: string;
-
-  constructor(folder: string) {
-    this.#file = `${folder}.ext4`;
-    this.path = folder;
-    this.#ballast = path.join(folder, 'ballast');
-    mkdirSync(folder, { recursive: true });
-    execFileSync('truncate', ['-s', '400M', this.#file]);
-    execFileSync('mkfs.ext4', ['-q', '-F', '-N', '8000', '-m', '0', this.#file]);
-    execFileSync('mount', ['-o', 'loop', this.#file, folder]);
-  }
-
-  /** Leaves so many bytes. */
-  fill(bytesLeft: number): void {
-    const { bavail, bsize } = statfsSync(this.path);
-    execFileSync('fallocate', ['-l', String(bavail * bsize - bytesLeft), this.#ballast]);
-  }
-
-  /** Leaves nothing. */
-  fillUp(): void {
-    this.fill(8 * MIB);
-    // Ends when the disk does.
-    spawnSync('dd', ['if=/dev/zero', `of=${this.#ballast}`, 'oflag=append', 'conv=notrunc', 'bs=64k']);
-  }
-
-  /** Leaves so many inodes. */
-  useInodes(left: number): void {
-    const { ffree } = statfsSync(this.path);
-    mkdirSync(this.#ballast);
-    for (let index = 0; index < ffree - left - 1; index += 1) {
-      writeFileSync(path.join(this.#ballast, `${index}`), '');
-    }
-  }
-
-  free(): void {
-    rmSync(this.#ballast, { recursive: true, force: true });
-  }
-
-  unmount(): void {
-    execFileSync('umount', ['-l', this.path]);
-    rmSync(this.#file, { force: true });
-  }
-}
 
 needsEngine()('a disk that is full', () => {
   const engine = new Engine();
@@ -73,8 +25,7 @@ needsEngine()('a disk that is full', () => {
     await engine.daemon.stop();
     const { dataRoot } = engine.daemon.paths;
     rmSync(dataRoot, { recursive: true });
-    disk = new SmallDisk(dataRoot);
-    rmSync(path.join(dataRoot, 'lost+found'), { recursive: true });
+    disk = new SmallDisk(dataRoot, { mib: 400, inodes: 8000 });
     await engine.daemon.up();
     await engine.daemon.loadBusybox();
     keeper = await engine.start(['sleep', '1000']);

@@ -27,6 +27,10 @@ describeEngine('image lineage', (engine) => {
     return Id;
   };
   const list = (query = ''): Promise<Summary[]> => engine.http.ok('GET', `/images/json${query}`);
+  const found = async (ancestor: string): Promise<string[]> => {
+    const query = `?all=1&filters=${encodeURIComponent(JSON.stringify({ ancestor: [ancestor] }))}`;
+    return (await engine.list(query)).flatMap(({ Names }) => Names).toSorted();
+  };
   const ids = async (query = ''): Promise<string[]> => (await list(query)).map(({ Id }) => Id);
   const remove = (ref: string, query = ''): Promise<{ Untagged?: string; Deleted?: string }[]> =>
     engine.http.ok('DELETE', `/images/${ref}${query}`);
@@ -118,6 +122,101 @@ describeEngine('image lineage', (engine) => {
     expect(first.SpaceReclaimed).toBe(0);
     const second = await prune({ dangling: ['false'], label: ['keep'] });
     expect(second.SpaceReclaimed).toBe(1000);
+  });
+
+  test('prune: dangling=false takes bases with what was made from them, in one go', async () => {
+    const keep = await engine.create(['true']);
+    const base = await commit('busybox', '&repo=base');
+    const middle = await commit('base', '&repo=middle');
+    const top = await commit('middle', '&repo=top');
+    const report = await prune({ dangling: ['false'] });
+    expect(deleted(report.ImagesDeleted ?? [], [base, middle, top])).toEqual([top, middle, base]);
+    expect((await list('?all=1')).map(({ RepoTags }) => RepoTags)).toEqual([['busybox:latest']]);
+    await engine.remove(keep);
+  });
+
+  test('containers: ancestor= finds those of images that were made from it', async () => {
+    const base = await commit('busybox', '&repo=base');
+    await commit('base', '&repo=top');
+    for (const image of ['busybox', 'base', 'top']) {
+      await engine.create(['true'], {}, { Image: image }, `of-${image}`);
+    }
+    expect(await found('busybox')).toEqual(['/of-base', '/of-busybox', '/of-top']);
+    expect(await found('base')).toEqual(['/of-base', '/of-top']);
+    expect(await found(base)).toEqual(['/of-base', '/of-top']);
+    expect(await found(base.slice(7, 19))).toEqual(['/of-base', '/of-top']);
+    expect(await found('top:latest')).toEqual(['/of-top']);
+    expect(await found('nothing')).toEqual([]);
+  });
+
+  test('save and load: what was made from what stays known, where both are saved', async () => {
+    await commit('busybox', '&repo=base');
+    const top = await commit('base', '&repo=top');
+    const both = await engine.http.request('GET', '/images/get?names=top&names=base');
+    const alone = await engine.http.request('GET', '/images/top/get');
+    const inspect = (ref: string): Promise<{ Id: string; Parent: string }> =>
+      engine.http.ok('GET', `/images/${ref}/json`);
+    const { Id: baseId } = await inspect('base');
+    for (const [bytes, parent] of [
+      [both.bytes, baseId],
+      [alone.bytes, ''],
+    ] as const) {
+      await remove('top');
+      await engine.http.request('DELETE', '/images/base');
+      await engine.http.ok('POST', '/images/load?quiet=1', bytes);
+      expect(await inspect('top')).toMatchObject({ Id: top, Parent: parent });
+    }
+  });
+
+  test('load: names that change hands are told, quiet or not; what fails is told in the stream', async () => {
+    const load = (tag: string, content: string): Promise<{ status: number; text: string }> =>
+      engine.http.request('POST', '/images/load?quiet=1', {
+        body: imageTar([tar([{ name: 'file', content }])], { tags: [tag] }),
+      });
+    await load('moved:1', 'one');
+    const { Id } = await engine.http.ok<{ Id: string }>('GET', '/images/moved:1/json');
+    const told = await load('moved:1', 'two');
+    expect(
+      told.text
+        .trim()
+        .split('\r\n')
+        .map((line) => JSON.parse(line) as unknown),
+    ).toEqual([
+      {
+        stream: `The image moved:1 already exists, renaming the old one with ID ${Id} to empty string\n`,
+      },
+      { stream: 'Loaded image: moved:1\n' },
+    ]);
+    const failed = await engine.http.request('POST', '/images/load', {
+      body: Buffer.from('no tar'.repeat(500)),
+    });
+    expect(failed.status).toBe(200);
+    expect(failed.json).toEqual({
+      errorDetail: { message: expect.stringMatching(/tar/) as string },
+      error: expect.stringMatching(/tar/) as string,
+    });
+  });
+
+  test.each(['sha256:abc', 'sha256', 'library/sha256:abc', 'docker.io/sha256:abc'])(
+    'tag: %s would be read as an id, and is refused',
+    async (name) => {
+      const answer = await engine.http.request(
+        'POST',
+        `/images/busybox/tag?repo=${encodeURIComponent(name)}`,
+      );
+      expect(answer).toMatchObject({
+        status: 400,
+        json: { message: 'refusing to create an ambiguous tag using digest algorithm as name' },
+      });
+    },
+  );
+
+  test('load: an image called sha256:abc gets no such name', async () => {
+    await engine.http.request('POST', '/images/load', {
+      body: imageTar([tar([{ name: 'file', content: 'digest' }])], { tags: ['sha256:abc'] }),
+    });
+    expect((await engine.http.request('GET', '/images/sha256:abc/json')).status).toBe(404);
+    await prune({ dangling: ['true'] });
   });
 
   test.each([

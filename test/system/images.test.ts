@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ImageInspect } from '../../api/types/image.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
 import { jsonLines } from '../support/http.ts';
-import { busyboxImageTar, imageTar } from '../support/images.ts';
+import { busyboxEntries, busyboxImageTar, imageTar } from '../support/images.ts';
 import { tar } from '../support/tar.ts';
 
 describeEngine('images', (engine) => {
@@ -41,6 +41,18 @@ describeEngine('images', (engine) => {
     const answer = await engine.http.request('POST', '/images/load?quiet=1', { body: bytes });
     const failed = answer.status >= 400 || answer.text.includes('errorDetail');
     expect(failed).toBe(true);
+  });
+
+  test.each([
+    ['700', 0o700],
+    ['1777', 0o1777],
+  ])('layers: the root of a container is 0755, also where its image says %s', async (_text, mode) => {
+    const root = [{ name: './', type: '5', mode, uid: 3, gid: 4 } as const, ...busyboxEntries()];
+    await load(imageTar([root], { tags: ['root:1'] }));
+    const { stdout } = await engine.run(['stat', '-c', '%a %u:%g', '/'], {}, { Image: 'root:1' });
+    expect(stdout).toBe('755 0:0\n');
+    await engine.removeAll();
+    await engine.http.ok('DELETE', '/images/root:1');
   });
 
   test('layers: whiteouts and opaque directories hide what is below', async () => {

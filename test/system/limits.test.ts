@@ -16,6 +16,9 @@ function limit(engine: Engine, id: string, v1: string, v2: string): string {
   throw new Error(`no ${v1} in any cgroup of ${id}`);
 }
 
+/** The memory controller is one of cgroup version 1 here. */
+const hasMemoryV1 = existsSync('/sys/fs/cgroup/memory/memory.oom_control');
+
 describeEngine('limits', (engine) => {
   test('limits: memory, cpu and pids stand in the cgroup', async () => {
     const id = await engine.start(['sleep', '1000'], {
@@ -75,6 +78,20 @@ describeEngine('limits', (engine) => {
     expect((await engine.inspect(id)).State.OOMKilled).toBe(true);
     expect((await actionsOf(id)).filter((action) => action === 'oom')).toEqual(['oom']);
   });
+
+  // Version 2 has no such switch.
+  if (hasMemoryV1) {
+    test('oom: of a container whose killer is switched off is told, and it waits', async () => {
+      const id = await engine.start(['sh', '-c', 'a=xxxxxxxxxxxxxxxx; while :; do a=$a$a; done'], {
+        Memory: 8 * 1024 * 1024,
+        MemorySwap: 8 * 1024 * 1024,
+        OomKillDisable: true,
+      });
+      await until('the event', async () => (await actionsOf(id)).includes('oom'));
+      expect((await engine.inspect(id)).State).toMatchObject({ Status: 'running', OOMKilled: false });
+      expect(await actionsOf(id)).toEqual(['create', 'start', 'oom']);
+    });
+  }
 
   test('limits: a fork bomb stays in its box', async () => {
     const { stdout } = await engine.run(

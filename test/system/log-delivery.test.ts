@@ -152,6 +152,42 @@ describeEngine(
       await receiver.up();
     });
 
+    test('R76: a container whose log receiver is away is removed at once', async () => {
+      const id = await engine.start(['sh', '-c', 'while :; do echo line; sleep 0.05; done'], syslog());
+      await until('a line', () => receiver.lines().length > 0);
+      await receiver.down();
+      await until('the receiver to be missed', () =>
+        engine.daemon.log().includes('the receiver takes nothing'),
+      );
+      await engine.http.ok('POST', `/containers/${id}/kill`);
+      const begun = performance.now();
+      await engine.remove(id);
+      expect(performance.now() - begun).toBeLessThan(2_500);
+      await receiver.up();
+    });
+
+    test.each([
+      ['fluentd', { 'fluentd-address': '127.0.0.1:1', 'fluentd-async': 'true' }],
+      [
+        'splunk',
+        {
+          'splunk-url': 'http://127.0.0.1:1',
+          'splunk-token': 'T',
+          'splunk-verify-connection': 'false',
+        },
+      ],
+    ] as const)(
+      'R76: a container whose %s receiver was never there is removed at once',
+      async (Type, Config) => {
+        const id = await engine.start(['sh', '-c', 'echo line; sleep 1000'], {
+          LogConfig: { Type, Config },
+        });
+        const begun = performance.now();
+        await engine.remove(id);
+        expect(performance.now() - begun).toBeLessThan(2_500);
+      },
+    );
+
     test('delivery: a container whose receiver cannot be reached is not started', async () => {
       const id = await engine.create(['true'], syslog({ 'syslog-address': 'unix:///nowhere.sock' }));
       const answer = await engine.http.request('POST', `/containers/${id}/start`);

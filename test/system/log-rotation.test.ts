@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { describeEngine } from '../support/engine.ts';
+import { describeEngine, onReference } from '../support/engine.ts';
 import { demultiplex, readAll, until } from '../support/http.ts';
 
 const count = (from: number, to: number): string =>
@@ -22,16 +22,20 @@ const json = (config: Record<string, string>) => ({ LogConfig: { Type: 'json-fil
 
 describeEngine('log rotation', (engine) => {
   const directory = (id: string): string => path.join(engine.daemon.paths.dataRoot, 'containers', id);
+  const bytes = (id: string): number =>
+    files(id).reduce(
+      (sum, name) => sum + (statSync(path.join(directory(id), name), { throwIfNoEntry: false })?.size ?? 0),
+      0,
+    );
   const letGo = (id: string): Promise<unknown> => engine.exec(id, ['touch', '/go']);
   const files = (id: string): string[] =>
     readdirSync(directory(id)).filter((name) => name.startsWith('container.log'));
 
-  test('rotation: who asks for nothing gets one that is bounded, and inspect shows it', async () => {
-    const id = await engine.create(['true']);
-    expect((await engine.inspect(id)).HostConfig.LogConfig).toEqual({
-      Type: 'json-file',
-      Config: { 'max-file': '5', 'max-size': '20m' },
-    });
+  test('rotation: inspect shows the options that were given, not what a driver does without', async () => {
+    for (const Config of [{}, { 'max-size': '5m' }, { 'max-file': '3' }, { labels: 'a' }]) {
+      const id = await engine.create(['true'], json(Config));
+      expect((await engine.inspect(id)).HostConfig.LogConfig).toEqual({ Type: 'json-file', Config });
+    }
   });
 
   test('R45: a follower loses and doubles no line over rotations, with max-file=1 too', async () => {
@@ -88,6 +92,82 @@ describeEngine('log rotation', (engine) => {
     await until('the rotation', () => files(id).includes('container.log.1'));
     await engine.wait(id);
     expect((await engine.logs(id)).stdout).toBe(count(1, 8_000));
+  });
+
+  // dockerd is in the way of the output itself.
+  test.runIf(!onReference)(
+    'R69: a log is bounded by a few times its limit, with and without a daemon, and says what is missing',
+    async () => {
+      let most = 0;
+      const watched = async (id: string, what: string, done: () => boolean): Promise<void> => {
+        await until(what, () => {
+          most = Math.max(most, bytes(id));
+          return done();
+        });
+      };
+      const id = await engine.start(['yes'], json({ 'max-size': '1m', 'max-file': '2' }));
+      const rotations = (): number =>
+        Math.max(0, ...files(id).map((name) => Number(/^container\.log\.(\d+)$/.exec(name)?.[1] ?? 0)));
+      await watched(id, 'ten rotations', () => rotations() >= 10);
+      await engine.daemon.kill9();
+      // It may have died between putting a file aside and the monitor's next one.
+      await watched(id, 'the log to be cut off', () =>
+        files(id).some((name) => statSync(path.join(directory(id), name)).size === 3_000_000),
+      );
+      const until2s = Date.now() + 2000;
+      await watched(id, 'nothing more to come', () => Date.now() > until2s);
+      await engine.daemon.up();
+      const before = rotations();
+      await watched(id, 'the log to go on', () => rotations() > before + 2);
+      expect(most).toBeLessThan(10_000_000);
+      await engine.http.ok('POST', `/containers/${id}/kill`);
+      await engine.wait(id);
+      const { stdout } = await engine.logs(id);
+      // A record that was cut off may be a line without its content.
+      expect(stdout.replaceAll(/y?\n/g, '')).toBe('');
+    },
+  );
+
+  test.runIf(!onReference)('R69: where a log was cut off, every reader is told', async () => {
+    const id = await engine.start(
+      [
+        'sh',
+        '-c',
+        'echo first; until [ -e /go ]; do sleep 0.05; done; yes | head -c 400000; touch /done; exec sleep 600',
+      ],
+      json({ 'max-size': '1m', 'max-file': '3' }),
+    );
+    await letGo(id);
+    await engine.daemon.kill9();
+    const log = path.join(directory(id), 'container.log');
+    await until('all of its output', () => existsSync(path.join(directory(id), 'upper/done')));
+    await until('the log to be cut off', () => statSync(log).size === 3_000_000);
+    for (const point of ['logs.rotate.mark', 'logs.open.mend', 'logs.rotate.draft', 'logs.rotate.rename']) {
+      engine.daemon.launch({ BERTH_FAILPOINTS: `${point}=sigkill` });
+      await engine.daemon.ended();
+    }
+    await engine.daemon.up();
+    await until('the rotation', () => files(id).includes('container.log.1'));
+    await engine.exec(id, ['sh', '-c', 'echo after >/proc/1/fd/1']);
+    await until('what came after', async () => (await engine.logs(id)).stdout.endsWith('after\n'));
+    const { stdout, stderr } = await engine.logs(id);
+    expect(stderr).toBe(
+      'berth: output is missing here: the log grew to 3000000 bytes before it was rotated\n',
+    );
+    expect(stdout).toMatch(/^first\n(y\n)+\n?after\n$/);
+    // Once, whatever starts again.
+    await engine.daemon.restart();
+    expect((await engine.logs(id)).stderr).toBe(stderr);
+  });
+
+  test("rotation: the bound of a log is the monitor's own: containers and execs ignore no signal", async () => {
+    const none = 'SigIgn:\t0000000000000000';
+    const id = await engine.start(['sh', '-c', 'grep SigIgn /proc/self/status; ulimit -f; sleep 600']);
+    await until('its output', async () => (await engine.logs(id)).stdout.includes('unlimited'));
+    expect((await engine.logs(id)).stdout).toBe(`${none}\nunlimited\n`);
+    const command = ['sh', '-c', 'grep SigIgn /proc/self/status; ulimit -f'];
+    expect((await engine.exec(id, command)).stdout).toBe(`${none}\nunlimited\n`);
+    expect((await engine.exec(id, command, { Tty: true })).stdout).toContain(none);
   });
 
   test('rotation: a monitor that is stopped meanwhile goes on, and loses nothing', async () => {

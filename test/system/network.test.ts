@@ -19,6 +19,10 @@ function publish(bindings: object): object {
   return { ...BRIDGE, PortBindings: { '80/tcp': [bindings] } };
 }
 
+function absent(text: string): [number, string] {
+  return [404, JSON.stringify({ message: text })];
+}
+
 /** The page a web server in the daemon's network namespace gives, tried until the server is up. */
 async function fetchPage(engine: Engine, address: string): Promise<string> {
   let page = '';
@@ -81,6 +85,90 @@ describeEngine('networks and ports', (engine) => {
     const { stdout } = await engine.run(['ls', '/sys/class/net'], { NetworkMode: 'host' });
     expect(stdout.split('\n').length).toBeGreaterThan(1);
   });
+
+  test('container: joins one that joined another, and goes on when that other is gone', async () => {
+    await engine.start(['sleep', '1000'], BRIDGE, { Hostname: 'ownhost' }, 'own');
+    await engine.start(['sleep', '1000'], { NetworkMode: 'container:own' }, {}, 'one');
+    await engine.start(['sleep', '1000'], { NetworkMode: 'container:one' }, {}, 'two');
+    const seen = async (name: string): Promise<string> => {
+      const script = 'readlink /proc/self/ns/net; hostname; tail -n 1 /etc/hosts';
+      return (await engine.exec(name, ['sh', '-c', script])).stdout;
+    };
+    const own = await seen('own');
+    expect(own).toContain('ownhost');
+    expect([await seen('one'), await seen('two')]).toEqual([own, own]);
+    if (!onReference) {
+      await engine.daemon.restart();
+      expect(await seen('two')).toBe(own);
+    }
+    await engine.http.ok('POST', '/containers/own/stop?t=0');
+    await engine.http.ok('POST', '/containers/two/restart?t=0');
+    expect((await seen('two')).split('\n')[0]).toBe((await seen('one')).split('\n')[0]);
+    await engine.http.ok('POST', '/containers/one/stop?t=0');
+    const answer = await engine.http.request('POST', '/containers/two/restart?t=0');
+    expect(answer.text).toContain('cannot join network of a non running container');
+  });
+
+  test('create: a network or container that is not there may come later, and start tells when it did not', async () => {
+    const start = async (name: string): Promise<[number, string]> => {
+      const { status, text } = await engine.http.request('POST', `/containers/${name}/start`);
+      return [status, text.trim()];
+    };
+    await engine.create(['sleep', '1000'], { NetworkMode: 'later' }, {}, 'early');
+    await engine.create(
+      ['sleep', '1000'],
+      BRIDGE,
+      { NetworkingConfig: { EndpointsConfig: { later: {} } } },
+      'named',
+    );
+    await engine.create(['sleep', '1000'], { NetworkMode: 'container:owner' }, {}, 'guest');
+    await engine.create(['sleep', '1000'], { NetworkMode: 'container:itself' }, {}, 'itself');
+    expect(await Promise.all(['early', 'named', 'guest'].map(start))).toEqual([
+      absent('network later not found'),
+      absent('network later not found'),
+      absent('No such container: owner'),
+    ]);
+    expect((await start('itself'))[1]).toContain('cannot join own network');
+
+    const { Id } = await engine.http.ok<{ Id: string }>('POST', '/networks/create', { Name: 'later' });
+    await engine.create(['sleep', '1000'], { NetworkMode: Id }, {}, 'byid');
+    await engine.start(['sleep', '1000'], BRIDGE, { Hostname: 'ownhost' }, 'owner');
+    expect(await Promise.all(['early', 'named', 'guest'].map(start))).toEqual([
+      [204, ''],
+      [204, ''],
+      [204, ''],
+    ]);
+    expect((await engine.exec('guest', ['hostname'])).stdout).toBe('ownhost\n');
+    expect((await engine.inspect('guest')).HostConfig.NetworkMode).toBe('container:owner');
+    for (const name of ['early', 'named']) {
+      expect((await engine.inspect(name)).NetworkSettings.Networks).toMatchObject({
+        later: { NetworkID: Id, IPAddress: expect.stringMatching(/^\d/) },
+      });
+    }
+
+    // One that was made anew under its name is the same network to them.
+    await Promise.all(['early', 'named'].map((name) => engine.remove(name)));
+    await engine.http.ok('DELETE', '/networks/later');
+    expect(await start('byid')).toEqual(absent('network later not found'));
+    await engine.http.ok('POST', '/networks/create', { Name: 'later' });
+    expect(await start('byid')).toEqual([204, '']);
+    await engine.remove('byid');
+    await engine.http.ok('DELETE', '/networks/later');
+  });
+
+  test.skipIf(onReference)(
+    'published port: a client that tries ::1 first is served, by 127.0.0.1 where the container has IPv4 only',
+    async () => {
+      await engine.start(PAGE, publish({ HostPort: '8199' }), { Hostname: 'web' });
+      const both = ['--resolve', 'localhost:8199:[::1],127.0.0.1', 'http://localhost:8199/'];
+      const curl = (...more: string[]): Promise<string> =>
+        engine.daemon.netns.run('curl', '-s', '--noproxy', '*', '-w', '%{remote_ip}', ...more, ...both);
+      expect(await fetchPage(engine, '127.0.0.1:8199')).toBe('web');
+      expect(await curl()).toBe('web\n127.0.0.1');
+      // Refused, which is quick, and not lost.
+      await expect(curl('-6')).rejects.toMatchObject({ code: 7 });
+    },
+  );
 
   test('container: shares addresses with the other', async () => {
     const first = await engine.start(['sleep', '1000'], BRIDGE);

@@ -144,9 +144,9 @@ describeEngine(
         'POST',
         `/images/create?fromImage=${REGISTRY}/box&tag=1`,
       );
-      expect({ status, text }).toEqual({ status: 503, text: expect.stringContaining(named) as string });
+      expect({ status, text }).toEqual({ status: 500, text: expect.stringContaining(named) as string });
       const built = await engine.http.request('POST', '/build?remote=http%3A%2F%2Fweb.test%2FDockerfile');
-      expect(built).toMatchObject({ status: 503, text: expect.stringContaining(named) as string });
+      expect(built).toMatchObject({ status: 500, text: expect.stringContaining(named) as string });
       const cloned = await engine.http.request('POST', '/build?remote=http%3A%2F%2Fweb.test%2Fgit%2Fa.git');
       expect(cloned.text).toMatch(/407.*through the proxy http:\/\/10/);
       proxy.refuses = 403;

@@ -1,10 +1,13 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
 import { expect, test } from 'vitest';
-import { describeEngine } from '../support/engine.ts';
+import { describeEngine, onReference } from '../support/engine.ts';
 import { until } from '../support/http.ts';
 
 describeEngine('remove', (engine) => {
-  const status = async (method: string, path: string): Promise<number> =>
-    (await engine.http.request(method, path)).status;
+  const status = async (method: string, url: string): Promise<number> =>
+    (await engine.http.request(method, url)).status;
 
   test('remove: an ended container is gone, its name free', async () => {
     const id = await engine.create(['true'], {}, {}, 'gone');
@@ -77,5 +80,18 @@ describeEngine('remove', (engine) => {
     const report = await engine.http.ok('POST', `/containers/prune?filters=${filters}`);
     expect(report).toMatchObject({ ContainersDeleted: [marked] });
     expect((await engine.list()).map(({ Id }) => Id)).toEqual([other]);
+  });
+
+  test.skipIf(onReference)('remove: files that were made immutable go with their container', async () => {
+    const { id } = await engine.run(['touch', '/fixed']);
+    const { GraphDriver } = await engine.http.ok<{ GraphDriver: { Data: { UpperDir: string } } }>(
+      'GET',
+      `/containers/${id}/json`,
+    );
+    execFileSync('chattr', ['+i', path.join(GraphDriver.Data.UpperDir, 'fixed')]);
+    await engine.remove(id);
+    const temporary = path.join(engine.daemon.paths.dataRoot, 'tmp');
+    const left = (): string[] => readdirSync(temporary).filter((name) => name.startsWith('removed-'));
+    await until('its files to be gone', () => left().length === 0);
   });
 });

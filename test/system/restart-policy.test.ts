@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { kill } from '../support/cleanup.ts';
+import { readDatabase } from '../support/database-copy.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
 import { sleep, until } from '../support/http.ts';
 import { differences } from '../support/oracle.ts';
@@ -133,17 +133,15 @@ describeEngine('restart policy', (engine) => {
     const id = await engine.start(['sh', '-c', script], ALWAYS);
     await until('the fifth run', async () => (await engine.logs(id)).stdout.includes('run 4'));
     // The pauses were 100, 200 and 400 ms; then came the long run, and 100 again instead of 800.
-    const database = new Database(join(engine.daemon.paths.dataRoot, 'berth.db'), { readonly: true });
-    try {
-      const delay = database
+    const delay = readDatabase(join(engine.daemon.paths.dataRoot, 'berth.db'), (database) =>
+      database
         .prepare(
           "SELECT json_extract(state, '$.restartDelayMs') FROM container_states WHERE container_id = ?",
         )
-        .pluck();
-      expect(delay.get(id)).toBe(100);
-    } finally {
-      database.close();
-    }
+        .pluck()
+        .get(id),
+    );
+    expect(delay).toBe(100);
   });
 
   // dockerd ends its containers with itself unless live-restore is set.

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { processes } from '../support/cleanup.ts';
 import { describeEngine, onReference } from '../support/engine.ts';
 import { sleep, until } from '../support/http.ts';
-import { descriptorCounts, descriptorGrowth, differences } from '../support/oracle.ts';
+import { descriptorGrowth, differences, restingDescriptors } from '../support/oracle.ts';
 
 // dockerd ends its containers with itself unless live-restore is set: nothing to compare with.
 const survives = test.runIf(!onReference);
@@ -111,7 +111,7 @@ describeEngine('kill -9 of the daemon', (engine) => {
     };
     // The first ones make what stays.
     await ten();
-    const before = descriptorCounts(engine.daemon);
+    const before = await restingDescriptors(engine.daemon);
     for (let round = 0; round < 10; round += 1) {
       await ten();
     }

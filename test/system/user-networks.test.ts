@@ -48,6 +48,7 @@ describeEngine('networks of users', (engine) => {
       `/networks?filters=${encodeURIComponent(JSON.stringify({ label: ['tier=one'], type: ['custom'] }))}`,
     );
     expect(list.map(({ Name }) => Name)).toEqual(['blue']);
+    expect(await engine.http.ok('GET', '/networks/')).toEqual(await engine.http.ok('GET', '/networks'));
   });
 
   test('inspect: takes verbose, and finds a network in its scope only', async () => {
@@ -212,18 +213,20 @@ describeEngine('networks of users', (engine) => {
     expect([again.status, again.text]).toEqual([403, expect.stringContaining('same bridge name')]);
   });
 
-  test('inspect: says what was said, and among the aliases the short id', async () => {
+  test('inspect: says what was said, and among the aliases the short id once it ran or was connected', async () => {
     await create({ Name: 'said', IPAM: { Config: [{ Subnet: '10.19.0.0/24' }] } });
     const id = await start('said');
     const idle = await engine.create(SLEEP, {}, on('said'));
     const { IPAM } = await engine.http.ok<NetworkInspect>('GET', '/networks/said');
     expect(IPAM.Config).toEqual([{ Subnet: '10.19.0.0/24' }]);
-    for (const each of [id, idle]) {
-      expect((await engine.inspect(each)).NetworkSettings.Networks['said']).toMatchObject({
-        Aliases: [each.slice(0, 12)],
-        IPAMConfig: null,
-      });
-    }
+    const said = async (each: string): Promise<unknown> =>
+      (await engine.inspect(each)).NetworkSettings.Networks['said'];
+    expect(await said(id)).toMatchObject({ Aliases: [id.slice(0, 12)], IPAMConfig: null });
+    expect(await said(idle)).toMatchObject({ Aliases: null, IPAMConfig: null });
+    await engine.http.ok('POST', '/networks/said/disconnect', { Container: idle });
+    const EndpointConfig = { Aliases: ['me'] };
+    await engine.http.ok('POST', '/networks/said/connect', { Container: idle, EndpointConfig });
+    expect(await said(idle)).toMatchObject({ Aliases: ['me', idle.slice(0, 12)] });
     const bad = [
       await engine.http.request('GET', '/networks/said?verbose=perhaps'),
       await engine.http.request('POST', '/networks/said/connect', { body: {} }),

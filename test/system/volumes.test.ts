@@ -129,6 +129,14 @@ describeEngine('volumes', (engine) => {
     },
   );
 
+  test.each([
+    ['of its own', { Volumes: { '/etc/group': {} } }, {}],
+    ['with a name', {}, { Binds: ['over:/bin/busybox'] }],
+  ])('mounts: a volume %s over a file of the image is refused in words', async (_what, config, host) => {
+    const start = async (): Promise<unknown> => engine.start(['true'], host, config);
+    await expect(start()).rejects.toThrow(/existing file|is not directory/);
+  });
+
   test('R31: copying into and out of a container that is stopped leaves no mount', async () => {
     const Mounts: MountRequest[] = [
       { Type: 'volume', Source: 'kept', Target: '/kept' },

@@ -1,4 +1,3 @@
-import { invalidArgument } from '../../../daemon/base/errors.ts';
 import { change } from '../change.ts';
 import { editAt, editEach, editValues, isObject, objectAt, objectsAt, shaped, without } from '../json.ts';
 import type { JsonObject } from '../json.ts';
@@ -55,32 +54,10 @@ const create = change({
   since: 25,
   routes: ['container.create'],
   description:
-    'POST /containers/create takes HostConfig.Mounts, AutoRemove, Init and StopTimeout. Older clients remove ' +
-    'containers themselves; Mounts of an older client are refused, as without them the container would see other ' +
-    'files.',
+    'POST /containers/create takes HostConfig.AutoRemove. Older clients remove containers themselves.',
   request: ({ body }) => {
-    const hostConfig = objectAt(body, 'HostConfig');
-    if (objectsAt(body, 'HostConfig', 'Mounts').length > 0) {
-      throw invalidArgument('HostConfig.Mounts needs API version 1.25 or newer');
-    }
-    delete hostConfig?.['Mounts'];
-    delete hostConfig?.['AutoRemove'];
-    delete hostConfig?.['Init'];
-    delete hostConfig?.['NanoCpus'];
-    delete objectAt(body)?.['StopTimeout'];
+    delete objectAt(body, 'HostConfig')?.['AutoRemove'];
   },
-});
-
-const execCreate = change({
-  id: 'exec-env',
-  since: 25,
-  routes: ['exec.create'],
-  description:
-    'POST /containers/{id}/exec takes Env and no longer answers Warnings, which were always empty.',
-  request: ({ body }) => {
-    delete objectAt(body)?.['Env'];
-  },
-  response: (body) => editAt(body, [], (newest) => ({ ...newest, Warnings: [] })),
 });
 
 const execInspect = change({
@@ -93,22 +70,6 @@ const execInspect = change({
       ...shaped(newest, v24.EXEC),
       ProcessConfig: shaped(objectAt(newest, 'ProcessConfig') ?? {}, v24.PROCESS_CONFIG),
     })),
-});
-
-const COPY_ACTIONS: readonly unknown[] = ['archive-path', 'extract-to-dir'];
-
-const copyEvent = change({
-  id: 'event-copy',
-  since: 25,
-  routes: ['system.events'],
-  description:
-    'GET /events tells archive-path and extract-to-dir when files are copied out of or into a container (copy before).',
-  item: (event) => {
-    if (!isObject(event) || !COPY_ACTIONS.includes(event['Action'])) {
-      return event;
-    }
-    return { ...event, Action: 'copy', ...('status' in event && { status: 'copy' }) };
-  },
 });
 
 const execResize = change({
@@ -180,14 +141,6 @@ const volume = change({
     ),
 });
 
-const volumeRemove = change({
-  id: 'volume-remove-force',
-  since: 25,
-  routes: ['volume.remove'],
-  description: 'DELETE /volumes/{name} takes force.',
-  request: ({ query }) => query.delete('force'),
-});
-
 const version = change({
   id: 'version-minimum',
   since: 25,
@@ -230,16 +183,13 @@ export const changes = [
   container,
   containerList,
   create,
-  execCreate,
   execInspect,
-  copyEvent,
   execResize,
   noSwarm,
   imageList,
   imageInspect,
   network,
   volume,
-  volumeRemove,
   version,
   info,
 ];

@@ -1,5 +1,5 @@
 import { change } from '../change.ts';
-import { editAt, editEach, objectAt, without } from '../json.ts';
+import { editAt, editEach, without } from '../json.ts';
 
 const networkIngress = change({
   id: 'network-ingress',
@@ -12,14 +12,4 @@ const networkIngress = change({
       : editAt(body, [], (network) => without(network, 'Ingress')),
 });
 
-const healthStartPeriod = change({
-  id: 'health-start-period',
-  since: 29,
-  routes: ['container.create'],
-  description: 'Healthcheck takes StartPeriod.',
-  request: ({ body }) => {
-    delete objectAt(body, 'Healthcheck')?.['StartPeriod'];
-  },
-});
-
-export const changes = [networkIngress, healthStartPeriod];
+export const changes = [networkIngress];

@@ -1,23 +1,5 @@
 import { change } from '../change.ts';
-import { editAt, objectAt, without } from '../json.ts';
-
-const logsUntil = change({
-  id: 'logs-until',
-  since: 35,
-  routes: ['container.logs'],
-  description: 'GET /containers/{id}/logs takes until.',
-  request: ({ query }) => query.delete('until'),
-});
-
-const execWorkingDir = change({
-  id: 'exec-working-dir',
-  since: 35,
-  routes: ['exec.create'],
-  description: 'POST /containers/{id}/exec takes WorkingDir.',
-  request: ({ body }) => {
-    delete objectAt(body)?.['WorkingDir'];
-  },
-});
+import { editAt, without } from '../json.ts';
 
 const versionComponents = change({
   id: 'version-components',
@@ -27,4 +9,4 @@ const versionComponents = change({
   response: (body) => editAt(body, [], (version) => without(version, 'Platform', 'Components')),
 });
 
-export const changes = [logsUntil, execWorkingDir, versionComponents];
+export const changes = [versionComponents];

@@ -19,12 +19,11 @@ const createFields = change({
   since: 40,
   routes: ['container.create'],
   description:
-    'POST /containers/create takes BindOptions.NonRecursive, KernelMemoryTCP and DeviceRequests; they mean nothing ' +
-    'in older versions.',
+    'POST /containers/create takes BindOptions.NonRecursive and KernelMemoryTCP; they mean nothing in older ' +
+    'versions.',
   request: ({ body }) => {
     const hostConfig = objectAt(body, 'HostConfig');
     delete hostConfig?.['KernelMemoryTCP'];
-    delete hostConfig?.['DeviceRequests'];
     for (const mount of objectsAt(hostConfig, 'Mounts')) {
       delete objectAt(mount, 'BindOptions')?.['NonRecursive'];
     }

@@ -8,6 +8,7 @@ import type { ErrorCode } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { authoritiesContext } from './authorities.ts';
 import { nameOf, proxyHeaders } from './proxies.ts';
+import { networkWords } from './words.ts';
 
 /** What passes later; a proxy that asks for a password or forbids an address says so again. */
 const PASSING = new Set([408, 429, 502, 503, 504]);
@@ -43,7 +44,7 @@ export class TunnelAgent extends Agent {
 }
 
 /**
- * A connection to `target` (`host:port`) that a proxy passes on. Rejects with EngineError unavailable that names the
+ * A connection to `target` (`host:port`) that a proxy passes on. Rejects with EngineError remote that names the
  * proxy, never its password: its refusal, no connection to it, or no answer within `limits.proxyConnectTimeoutMs`.
  */
 async function openTunnel(proxy: URL, target: string, signal?: AbortSignal): Promise<Duplex> {
@@ -103,14 +104,14 @@ export const PROXY_REFUSES = 407;
 /** What a client is told when a proxy itself says no. */
 export function proxyRefusal(proxy: URL, status: number): EngineError {
   const words = `${status} ${STATUS_CODES[status] ?? ''}`.trim();
-  return proxyError(proxy, 'unavailable', words, { retryable: PASSING.has(status) });
+  return proxyError(proxy, 'remote', words, { retryable: PASSING.has(status) });
 }
 
 /** What a client is told when there is no way to a proxy. */
 export function proxyFailure(proxy: URL, error: Error): EngineError {
   return isEngineError(error)
     ? error
-    : proxyError(proxy, 'unavailable', error.message, { retryable: true, errno: errnoOf(error) });
+    : proxyError(proxy, 'remote', networkWords(error), { retryable: true, errno: errnoOf(error) });
 }
 
 /** True for an error that is a proxy's, and names it. */

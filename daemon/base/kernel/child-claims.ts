@@ -42,7 +42,11 @@ export class ChildClaims {
 
   claim(pid: number): Disposable {
     const slot = this.#take(pid);
-    return { [Symbol.dispose]: () => void Atomics.compareExchange(this.#words, slot, pid, 0) };
+    return {
+      [Symbol.dispose]: () => {
+        Atomics.compareExchange(this.#words, slot, pid, 0);
+      },
+    };
   }
 
   has(pid: number): boolean {

@@ -27,8 +27,8 @@ const WNOWAIT = 0x0100_0000;
 const SIGINFO_BYTES = 128;
 const SI_PID_OFFSET = 16;
 const SWEEP_MS = 1000;
-/** Orphans taken note of in one sweep. */
-const SWEEP_MAX = 256;
+/** Turns of the event loop that one sweep takes; an orphan needs two at most. */
+const SWEEP_MAX = 512;
 
 const claims = new ChildClaims();
 
@@ -84,27 +84,34 @@ function readable(pidfd: number, poller: Poller): Promise<void> {
 /** From now on orphans below this process come to it, and those that nobody waits for are taken note of. */
 export function adoptOrphans(): Disposable {
   prctl('subreaper', PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-  const timer = setInterval(sweep, SWEEP_MS).unref();
+  const timer = setInterval(() => sweep(SWEEP_MAX, 0), SWEEP_MS).unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-function sweep(): void {
-  if (claims.isExpecting()) {
+/**
+ * One turn of the event loop for each child that has ended. Node.js hears of its own children when the loop looks for
+ * signals: what is still there a turn later (`seen`) is nobody's. Without that turn a loop that was busy for longer
+ * than a sweep takes to come would lose the end of a child for ever.
+ */
+function sweep(turnsLeft: number, seen: number): void {
+  const pid = claims.isExpecting() || turnsLeft === 0 ? 0 : firstEnded();
+  // One that is claimed will be gone at the next sweep.
+  if (pid === 0 || claims.has(pid)) {
     return;
   }
-  for (let count = 0; count < SWEEP_MAX; count += 1) {
-    const pid = firstEnded();
-    // One that somebody waits for will be gone at the next sweep.
-    if (pid === 0 || claims.has(pid)) {
-      return;
-    }
-    try {
-      reap(pid);
-    } catch (error) {
-      // Whoever started it has taken its exit in between: glibc does when a program cannot be executed.
-      if (errnoOf(error) !== 'ECHILD') {
-        throw error;
-      }
+  if (pid === seen) {
+    reapOrphan(pid);
+  }
+  setImmediate(() => sweep(turnsLeft - 1, pid)).unref();
+}
+
+function reapOrphan(pid: number): void {
+  try {
+    reap(pid);
+  } catch (error) {
+    // Whoever started it has taken its exit in between: glibc does when a program cannot be executed.
+    if (errnoOf(error) !== 'ECHILD') {
+      throw error;
     }
   }
 }

@@ -1,4 +1,5 @@
-import { closeSync, constants, openSync } from 'node:fs';
+import { closeSync, constants as flags, openSync } from 'node:fs';
+import { constants } from 'node:os';
 import { declare, KernelError } from './libc.ts';
 
 /**
@@ -32,6 +33,7 @@ const POSIX_SPAWN_SETSIGDEF = 0x04;
 const POSIX_SPAWN_SETSIGMASK = 0x08;
 const POSIX_SPAWN_SETSID = 0x80;
 const O_CLOEXEC = 0o2000000;
+const SIGXFSZ = constants.signals.SIGXFSZ;
 
 export interface SpawnRequest {
   /** Absolute path of the program. */
@@ -40,15 +42,41 @@ export interface SpawnRequest {
   argv: readonly string[];
   env: Readonly<Record<string, string>>;
   cwd: string;
+  /** The child, and what it starts, outlives its limit of file sizes: SIGXFSZ stays ignored, as Node.js has it. */
+  ignoresFileSizeSignal?: boolean;
   /** Descriptors of ours that become 0, 1, 2, ... of the child; null = /dev/null. It gets no others. */
   stdio: readonly (number | null)[];
 }
 
+export interface Pipe {
+  read: number;
+  write: number;
+}
+
 /** A pipe; both ends are close-on-exec. */
-export function makePipe(): { read: number; write: number } {
+export function makePipe(): Pipe {
   const ends = Buffer.alloc(8);
   pipe2('pipe', ends, O_CLOEXEC);
   return { read: ends.readInt32LE(0), write: ends.readInt32LE(4) };
+}
+
+/** As many pipes as are asked for, or none: those that were made are closed when descriptors run out (EMFILE). */
+export function makePipes(count: number): Pipe[] {
+  const pipes: Pipe[] = [];
+  try {
+    while (pipes.length < count) {
+      pipes.push(makePipe());
+    }
+    return pipes;
+  } catch (error) {
+    pipes.forEach(closePipe);
+    throw error;
+  }
+}
+
+function closePipe({ read, write }: Pipe): void {
+  closeSync(read);
+  closeSync(write);
 }
 
 /**
@@ -59,11 +87,11 @@ export async function spawnSession(request: SpawnRequest): Promise<number> {
   const { path, argv, env, cwd, stdio } = request;
   const actions = Buffer.alloc(ACTIONS_BYTES);
   const attributes = Buffer.alloc(ATTRIBUTES_BYTES);
-  const nothing = openSync('/dev/null', constants.O_RDWR);
+  const nothing = openSync('/dev/null', flags.O_RDWR);
   actionsInit(path, actions);
   attributesInit(path, attributes);
   try {
-    prepareAttributes(path, attributes);
+    prepareAttributes(attributes, request);
     actionsChdir(cwd, actions, cwd);
     placeDescriptors(
       path,
@@ -92,10 +120,14 @@ export async function spawnSession(request: SpawnRequest): Promise<number> {
   }
 }
 
-function prepareAttributes(path: string, attributes: Buffer): void {
+function prepareAttributes(attributes: Buffer, { path, ignoresFileSizeSignal }: SpawnRequest): void {
   attributesSetFlags(path, attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
   attributesSetMask(path, attributes, Buffer.alloc(SIGSET_BYTES));
-  attributesSetDefault(path, attributes, Buffer.alloc(SIGSET_BYTES, 0xff));
+  const defaults = Buffer.alloc(SIGSET_BYTES, 0xff);
+  if (ignoresFileSizeSignal === true) {
+    defaults.writeUInt32LE((0xffffffff & ~(1 << (SIGXFSZ - 1))) >>> 0, 0);
+  }
+  attributesSetDefault(path, attributes, defaults);
 }
 
 /** The daemon holds 0, 1 and 2 open and its pipes are above the few targets: none is overwritten before it is used. */

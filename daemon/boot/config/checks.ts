@@ -5,7 +5,7 @@ import { parseProxy, PROXY_FORM, withoutCredentials } from '../../base/http/prox
 import { isSubnet4, parseAnyCidr } from '../../base/ip.ts';
 import { bridgeOptions } from '../../networks/bridge-options.ts';
 import { parentOptions } from '../../networks/parent-options.ts';
-import { parseHost } from './hosts.ts';
+import { parseHost, parseMetricsAddress } from './hosts.ts';
 import type { Config } from './settings.ts';
 
 interface Rule {
@@ -42,11 +42,12 @@ const RULES: readonly Rule[] = [
     problem: (config) => `default-address-pools: ${poolProblem(config)}`,
   },
   {
-    isBroken: ({ runtimes }) => Object.keys(runtimes).some((name) => name !== 'runc'),
-    problem: ({ runtimes }) =>
-      `runtimes: ${Object.keys(runtimes)
-        .filter((name) => name !== 'runc')
-        .join(', ')}: only runc is supported`,
+    isBroken: ({ runtimes }) => (runtimes['runc']?.runtimeArgs ?? []).length > 0,
+    problem: () => 'runtimes: runc takes no runtimeArgs: give a runtime with arguments a name of its own',
+  },
+  {
+    isBroken: ({ runtimes, defaultRuntime }) => defaultRuntime !== 'runc' && !(defaultRuntime in runtimes),
+    problem: ({ defaultRuntime }) => `default-runtime: ${defaultRuntime} is not among runtimes`,
   },
   {
     isBroken: ({ hosts }) => hosts.length === 0,
@@ -160,6 +161,7 @@ export function checkConfig(config: Config): void {
   for (const host of config.hosts) {
     parseHost(host, { tls: usesTls(config) });
   }
+  parseMetricsAddress(config.metricsAddr);
   const broken = RULES.find((rule) => rule.isBroken(config));
   if (broken !== undefined) {
     throw invalidArgument(broken.problem(config));

@@ -36,6 +36,25 @@ export function parseHost(text: string, options: { tls: boolean }): HostAddress 
   return { kind: 'tcp', host, port, isLoopback: isLoopback(host) };
 }
 
+/**
+ * Reads `metrics-addr`: `127.0.0.1:9323`, `[::1]:9323`, `name:9323`, or as with dockerd `:9323` for all addresses of
+ * this host. Undefined when it is empty. Throws invalid_argument that names it.
+ */
+export function parseMetricsAddress(
+  text: string,
+): { host: string | undefined; port: number; isLoopback: boolean } | undefined {
+  if (text === '') {
+    return undefined;
+  }
+  const separator = text.lastIndexOf(':');
+  const port = Number(text.slice(separator + 1));
+  if (port < 1 || port > 65_535) {
+    throw invalidArgument(`metrics-addr: ${text}: the port must be from 1 to 65535`);
+  }
+  const host = text.slice(0, separator).replaceAll(/[[\]]/g, '');
+  return { host: host === '' ? undefined : host, port, isLoopback: isLoopback(host) };
+}
+
 // Names are not resolved: what "localhost" means is certain, what any other name means can change.
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);

@@ -218,8 +218,16 @@ export function addressPools(naming: Naming): Setting<readonly { base: string; s
   };
 }
 
-/** `{"runc": {"path": "/usr/sbin/runc"}}`, or `runc=/usr/sbin/runc`. */
-export function runtimes(naming: Naming): Setting<Readonly<Record<string, { path: string }>>> {
+/** A program that creates containers as runc does. */
+export interface RuntimeSetting {
+  /** Absolute, or a name on the PATH. */
+  path: string;
+  /** Arguments before the verb. */
+  runtimeArgs: readonly string[];
+}
+
+/** `{"crun": {"path": "crun", "runtimeArgs": ["--debug"]}}`, or `crun=/usr/bin/crun`. */
+export function runtimes(naming: Naming): Setting<Readonly<Record<string, RuntimeSetting>>> {
   return {
     ...named(naming),
     default: Object.freeze({}),
@@ -227,16 +235,27 @@ export function runtimes(naming: Naming): Setting<Readonly<Record<string, { path
     isRepeatable: true,
     schema: {
       type: 'object',
+      propertyNames: { pattern: '^[a-zA-Z0-9][a-zA-Z0-9_.-]*$' },
       additionalProperties: {
         type: 'object',
-        properties: { path: { type: 'string', pattern: '^/' } },
+        properties: {
+          path: { type: 'string', pattern: '^(/.*|[^/\\s]+)$' },
+          runtimeArgs: { type: 'array', items: { type: 'string' } },
+        },
         required: ['path'],
         additionalProperties: false,
       },
     },
     parse: (words) => Object.fromEntries(words.map(splitPair).map(([name, path]) => [name, { path }])),
-    // The schema let only this shape through.
-    normalize: (value) => Object.freeze({ ...(value as Record<string, { path: string }>) }),
+    normalize: (value) => {
+      // The schema let only this shape through.
+      const given = value as Record<string, { path: string; runtimeArgs?: string[] }>;
+      return Object.freeze(
+        Object.fromEntries(
+          Object.entries(given).map(([name, { path, runtimeArgs = [] }]) => [name, { path, runtimeArgs }]),
+        ),
+      );
+    },
   };
 }
 

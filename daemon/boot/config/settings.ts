@@ -53,6 +53,13 @@ export const settings = {
     placeholder: 'address',
     help: 'where to listen: unix:///path, fd:// (socket passed by systemd), tcp://address:port',
   }),
+  metricsAddr: text({
+    key: 'metrics-addr',
+    default: '',
+    pattern: /^(?:|(?:\[[0-9a-fA-F:.]+\]|[^:\s/[\]]+)?:\d{1,5})$/,
+    placeholder: 'address:port',
+    help: 'where to serve metrics for Prometheus, by plain HTTP without a password, at /metrics; empty for nowhere',
+  }),
   apiCorsHeader: text({
     key: 'api-cors-header',
     default: '',
@@ -163,13 +170,13 @@ export const settings = {
   defaultRuntime: text({
     key: 'default-runtime',
     default: 'runc',
-    oneOf: ['runc'],
+    placeholder: 'name',
     help: 'runtime of containers that ask for none',
   }),
   runtimes: runtimes({
     key: 'runtimes',
     flag: 'add-runtime',
-    help: 'path of runc, if not the one on the PATH; other runtimes are refused',
+    help: 'program that creates containers of the runtime with this name; for runc, if not the one on the PATH',
   }),
   defaultShmSize: bytes({
     key: 'default-shm-size',

@@ -23,7 +23,6 @@ export const unsupportedKeys: ReadonlySet<string> = new Set([
   'graph',
   'host-gateway-ips',
   'max-download-attempts',
-  'metrics-addr',
   'min-api-version',
   'network-control-plane-mtu',
   'network-diagnostic-port',

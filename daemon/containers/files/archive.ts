@@ -54,7 +54,7 @@ export async function getContainerArchive(
       const stat = statOf(open.view, resource, place);
       const name = resource.base;
       failpoint('containers.archive.get');
-      context.machine.record(containerEvent(container, 'archive-path'));
+      context.machine.noteEvent(containerEvent(container, 'archive-path'));
       const request = { view: open.view, place: { fd: place.fd, path: place.path }, name };
       return { stat, tar: context.archives.tar(request, close) };
     } catch (error) {
@@ -87,7 +87,7 @@ export async function putContainerArchive(
   await using tar = await context.tarSpools.spool(body, { what, signal: options.signal });
   await put.extract(tar);
   failpoint('containers.archive.put');
-  context.machine.record(containerEvent(container, 'extract-to-dir'));
+  context.machine.noteEvent(containerEvent(container, 'extract-to-dir'));
 }
 
 class Put {

@@ -21,7 +21,7 @@ export async function exportContainer(context: ContainerContext, ref: string): P
   const root = await openBareRoot(context, container);
   try {
     failpoint('containers.export.begin');
-    context.machine.record(containerEvent(container, 'export'));
+    context.machine.noteEvent(containerEvent(container, 'export'));
     const view = { root: root.fd, isReadOnly: true, mounts: [], empty: root.fd };
     return context.archives.tar({ view, place: { fd: root.fd, path: '' } }, () => root[Symbol.dispose]());
   } catch (error) {

@@ -5,18 +5,23 @@ import type { Container } from '../container.ts';
 import type { ContainerContext } from '../context.ts';
 import { ownMounts } from '../oci/mounts.ts';
 import { containerFiles } from '../paths.ts';
-import { containerOfMode } from '../spec/namespaces.ts';
+import { networkOwnerId } from '../donor.ts';
 
 /** Volumes, binds, tmpfs and the engine's files in /etc, as a start would mount them; parents before children. */
 export function containerMounts(
   context: ContainerContext,
-  { id, spec }: Container,
+  container: Container,
   subpaths: ReadonlyMap<string, string>,
 ): OciMount[] {
   const { dataRoot, volumePaths, facts } = context;
   // With another container's network its names come too.
-  const files = containerFiles(dataRoot, containerOfMode(spec.hostConfig.NetworkMode) ?? id);
-  return ownMounts(spec, { files, volumePaths, subpaths, recursiveReadOnly: facts.recursiveReadOnly });
+  const files = containerFiles(dataRoot, networkOwnerId(context, container));
+  return ownMounts(container.spec, {
+    files,
+    volumePaths,
+    subpaths,
+    recursiveReadOnly: facts.recursiveReadOnly,
+  });
 }
 
 /** Throws dockerd's texts when the configuration says that nothing may be written at `path` (without links, bytes). */

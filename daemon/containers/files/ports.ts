@@ -38,6 +38,8 @@ export interface HiddenMounts {
   hiddenView(lowers: readonly string[]): OpenFile;
   /** To be written to; closing it waits for the disk. */
   hiddenOverlay(layout: { lowers: string[]; upper: string; work: string; merged: string }): OpenFile;
+  /** As `hiddenOverlay`, of directories that nobody needs after a power cut; closing it waits for nothing. */
+  scratchOverlay(layout: { lowers: string[]; upper: string; work: string; merged: string }): OpenFile;
   /** What is mounted at a path, without what is mounted over it. */
   hiddenCopy(path: string): OpenFile;
 }

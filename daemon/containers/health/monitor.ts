@@ -1,6 +1,6 @@
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
-import { persistently } from '../../base/retry.ts';
+import { tellMeasured } from '../../base/measured.ts';
 import { formatNano } from '../../base/clock.ts';
 import type { Container } from '../container.ts';
 import { within } from '../delay.ts';
@@ -54,7 +54,18 @@ export class HealthMonitor {
 
   /** Waits so long, then probes on and on. */
   begin(pauseNano: number): void {
-    this.#timer = this.#deps.context.clock.setTimeout(() => void this.#round(), toTimerMs(pauseNano));
+    const { clock, log } = this.#deps.context;
+    this.#timer = clock.setTimeout(() => {
+      void this.#round()
+        .finally(() => {
+          if (!this.#isStopped) {
+            this.begin(this.pauseNano);
+          }
+        })
+        .catch((error: unknown) => {
+          log.error({ container: this.#container.id, err: error }, 'a health check could not be recorded');
+        });
+    }, toTimerMs(pauseNano));
   }
 
   /** The container does not run any more, or not for now. */
@@ -65,22 +76,16 @@ export class HealthMonitor {
   }
 
   async #round(): Promise<void> {
-    const { clock, log } = this.#deps.context;
-    try {
-      const upNano = this.#upNano();
-      const isFree = await within(clock, this.#over, limits.killWaitMs);
-      if (this.#isStopped) {
-        return;
-      }
-      const result = isFree ? await this.#run() : this.#stuck();
-      if (!this.#isStopped && result !== undefined) {
-        this.#record(result, upNano);
-      }
-    } catch (error) {
-      log.error({ container: this.#container.id, err: error }, 'a health check could not be recorded');
+    const upNano = this.#upNano();
+    const isFree = await within(this.#deps.context.clock, this.#over, limits.killWaitMs);
+    if (this.#isStopped) {
+      return;
     }
-    if (!this.#isStopped) {
-      this.begin(this.pauseNano);
+    const result = isFree ? await this.#run() : this.#stuck();
+    if (!this.#isStopped && result !== undefined) {
+      // As with dockerd: one that ended and found the container ill has not failed itself.
+      tellMeasured('health', 'probe', result.exitCode < 0 ? result.output : undefined);
+      this.#record(result, upNano);
     }
   }
 
@@ -103,7 +108,6 @@ export class HealthMonitor {
   }
 
   #record(result: ProbeResult, upNano: number): void {
-    const { machine, clock, log } = this.#deps.context;
     const container = this.#container;
     if (container.state.status !== 'running' || !container.state.health) {
       return;
@@ -113,13 +117,7 @@ export class HealthMonitor {
     const drafts =
       health.status === before.status ? [] : [containerEvent(container, `health_status: ${health.status}`)];
     failpoint('health.probe.record');
-    const failed = machine.applyFact(container, { type: 'probed', health }, drafts);
-    if (failed !== undefined) {
-      log.warn({ container: container.id, err: failed.failure }, 'health could not be stored');
-      void persistently(clock, () => machine.storeAgain(container, drafts)).catch((error: unknown) => {
-        log.error({ container: container.id, err: error }, 'a change of health was not told');
-      });
-    }
+    this.#deps.context.machine.note(container, { type: 'probed', health }, drafts);
   }
 
   #upNano(): number {

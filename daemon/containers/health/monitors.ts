@@ -63,7 +63,9 @@ export class HealthMonitors {
   /** Remembered until its last probe is over, which a monitor after it has to wait for. */
   #stop({ id }: Container, monitor: HealthMonitor): void {
     monitor.stop();
-    void this.#forgetAfter(id, monitor);
+    void this.#forgetAfter(id, monitor).catch((error: unknown) => {
+      this.#context.log.error({ container: id, err: error }, 'the end of a health check was not seen');
+    });
   }
 
   async #forgetAfter(id: string, monitor: HealthMonitor): Promise<void> {

@@ -62,7 +62,7 @@ export class Probe {
   /** Nobody asks for its result any more: it is killed. */
   cancel(): void {
     this.#isUnwanted = true;
-    void this.#kill();
+    this.#kill();
   }
 
   async #judged(exited: Promise<number>): Promise<ProbeResult | undefined> {
@@ -136,18 +136,16 @@ export class Probe {
     }
     this.#tell(`exec_start: ${args.join(' ')}`);
     if (this.#isUnwanted) {
-      void this.#kill();
+      this.#kill();
     }
     return process;
   }
 
-  async #kill(): Promise<void> {
-    try {
-      await this.#process?.killTree();
-    } catch (error) {
+  #kill(): void {
+    void this.#process?.killTree().catch((error: unknown) => {
       const { log } = this.#deps.context;
       log.error({ container: this.#container.id, err: error }, 'health check could not be killed');
-    }
+    });
   }
 
   /** For those who listen now; kept, probes would drive everything else out of the history. */

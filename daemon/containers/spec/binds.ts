@@ -1,5 +1,6 @@
 import { invalidArgument } from '../../base/errors.ts';
 import { cleanPath } from './config.ts';
+import { abridged, problemOfLength } from './refuse.ts';
 
 /** One entry of Binds (`[source:]destination[:mode]`), read. */
 export interface Bind {
@@ -62,10 +63,11 @@ export function parseBind(text: string): Bind {
   const wrong =
     (kind === 'bind' && noCopy && 'field VolumeOptions must not be specified') ||
     (kind === 'volume' && propagation !== '' && 'field BindOptions must not be specified') ||
+    problemOfLength(source) ||
     problemOfDestination(second ?? first);
   if (wrong) {
     throw invalidArgument(
-      `invalid volume specification: '${text}': invalid mount config for type "${kind}": ${wrong}`,
+      `invalid volume specification: '${abridged(text)}': invalid mount config for type "${kind}": ${wrong}`,
     );
   }
   if (kind === 'volume' && source !== '') {
@@ -99,6 +101,10 @@ export function checkVolumeName(name: string): void {
 
 /** Why nothing can be mounted there, undefined when it can. */
 export function problemOfDestination(path: string): string | undefined {
+  const tooLong = problemOfLength(path);
+  if (tooLong !== undefined) {
+    return tooLong;
+  }
   if (!path.startsWith('/')) {
     return `invalid mount path: '${path}' mount path must be absolute`;
   }

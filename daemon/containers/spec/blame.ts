@@ -1,11 +1,23 @@
 import type { ContainerCreateRequest, ContainerUpdateRequest } from '../../../api/types/container.ts';
 import { EngineError, errorText, isEngineError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
+import type { ContainerSpec } from './container-spec.ts';
 
 /** Enough of a value to recognise it. */
 const SHOWN_LENGTH_MAX = 120;
-/** Holds passwords of its other entries too; the texts about it name the wrong one themselves. */
-const NEVER_SHOWN = 'Env';
+/** People keep passwords there, also in the entries that are not wrong: only the field is named. */
+const NEVER_SHOWN: ReadonlySet<string> = new Set([
+  'Cmd',
+  'Entrypoint',
+  'Env',
+  'Healthcheck',
+  'Labels',
+  'Shell',
+  'HostConfig.Annotations',
+  'HostConfig.DeviceRequests',
+  'HostConfig.LogConfig',
+  'HostConfig.Mounts',
+]);
 
 /** Of create, or of update, whose fields stand beside each other. */
 type Request = ContainerCreateRequest | ContainerUpdateRequest;
@@ -19,7 +31,7 @@ interface Field<R> {
 
 /**
  * Runs `attempt`; a refusal whose text (dockerd's, mostly) does not tell which fields are wrong gets them appended with
- * their values: those without which the same request is not refused so. `attempt` must be pure.
+ * their values, as far as those may be shown. `attempt` must be pure.
  */
 export function namingFields<R extends Request, T>(request: R, attempt: (request: R) => T): T {
   try {
@@ -28,9 +40,7 @@ export function namingFields<R extends Request, T>(request: R, attempt: (request
     if (!isEngineError(error, 'invalid_argument')) {
       throw error;
     }
-    const involved = fieldsOf(request)
-      .slice(0, limits.blamedFieldsMax)
-      .filter(({ without }) => refusalOf(attempt, without) !== error.message);
+    const involved = culprits(request, attempt, error.message);
     const unnamed = involved.filter((field) => !isNamed(field, error.message));
     if (unnamed.length === 0) {
       throw error;
@@ -38,6 +48,39 @@ export function namingFields<R extends Request, T>(request: R, attempt: (request
     const { code, details, message } = error;
     throw new EngineError(code, `${message} (${unnamed.map(shown).join(', ')})`, { cause: error, details });
   }
+}
+
+/**
+ * Fields that `refusal` is about. Without one of them the request is accepted, or, when there is a second mistake,
+ * refused for that. A field that others need (Cmd, where the image has none) also changes the refusal when it goes; the
+ * new one is then of its absence: it is heard without the real culprit too, and not while the field is there.
+ */
+function culprits<R extends Request>(
+  request: R,
+  attempt: (request: R) => unknown,
+  refusal: string,
+): Field<R>[] {
+  const suspects = fieldsOf(request)
+    .slice(0, limits.blamedFieldsMax)
+    .map((field) => ({ ...field, otherwise: refusalOf(attempt, field.without) }))
+    .filter(({ otherwise }) => otherwise !== refusal);
+  const sure = suspects.filter(({ otherwise }) => otherwise === '');
+  return sure.length > 0
+    ? sure
+    : suspects.filter(
+        (suspect) =>
+          !suspects.some(
+            (other) =>
+              other !== suspect &&
+              other.otherwise !== suspect.otherwise &&
+              refusalOf(attempt, withoutBoth(suspect, other)) === suspect.otherwise,
+          ),
+      );
+}
+
+function withoutBoth<R extends Request>(one: Field<R>, other: Field<R>): R {
+  const field = fieldsOf(one.without).find(({ path }) => path === other.path);
+  return field?.without ?? one.without;
 }
 
 /** Fields with a value, those of HostConfig one by one. */
@@ -83,7 +126,55 @@ function leaves(value: unknown): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leaves) : [String(value)];
 }
 
-function shown({ path, value }: Field<unknown>): string {
+function shown({ path, value }: Pick<Field<unknown>, 'path' | 'value'>): string {
+  if (NEVER_SHOWN.has(path)) {
+    return path;
+  }
   const text = JSON.stringify(value) ?? '';
-  return path === NEVER_SHOWN ? path : `${path}: ${text.slice(0, SHOWN_LENGTH_MAX)}`;
+  return `${path}: ${text.length > SHOWN_LENGTH_MAX ? `${text.slice(0, SHOWN_LENGTH_MAX)}...` : text}`;
+}
+
+/** What a start says is wrong, and the field of the request that it comes from. */
+const SEEN_AT_START: readonly {
+  pattern: RegExp;
+  field: (spec: ContainerSpec, match: RegExpExecArray) => string | undefined;
+}[] = [
+  {
+    pattern: /\/proc\/sys\/([^\s:]+)/,
+    field: ({ hostConfig }, [, path = '']) => {
+      const [name, value] =
+        Object.entries(hostConfig.Sysctls ?? {}).find(
+          ([key]) => key.replaceAll('.', '/') === path.replaceAll('.', '/'),
+        ) ?? [];
+      return name === undefined ? undefined : `HostConfig.Sysctls: ${name}=${value}`;
+    },
+  },
+  { pattern: /adding custom device "(.*?)"/, field: (_, [, path]) => `HostConfig.Devices: ${path}` },
+  {
+    pattern: /external connectivity/,
+    field: ({ hostConfig }) => shown({ path: 'HostConfig.PortBindings', value: hostConfig.PortBindings }),
+  },
+  {
+    pattern: /initialize logging driver/,
+    field: ({ hostConfig: { LogConfig } }) => {
+      const receiver = Object.entries(LogConfig.Config).filter(([key]) => RECEIVER.test(key));
+      const options = receiver.map(([key, value]) => ` ${key}=${value}`).join('');
+      return `HostConfig.LogConfig: ${LogConfig.Type}${options}`;
+    },
+  },
+];
+/** Options of log drivers that say where messages go; others may be secret. */
+const RECEIVER = /-(?:address|region|group)$/;
+
+/** An error of a start that could not be seen at create, with the field that it comes from where that is known. */
+export function namedAtStart(spec: ContainerSpec, error: EngineError): EngineError {
+  for (const { pattern, field } of SEEN_AT_START) {
+    const match = pattern.exec(error.message);
+    const named = match && field(spec, match);
+    if (named) {
+      const { code, details, message } = error;
+      return new EngineError(code, `${message} (${named})`, { cause: error, details });
+    }
+  }
+  return error;
 }

@@ -8,7 +8,7 @@ import type { ResolvedImage } from '../ports.ts';
 import { parseSignal } from '../../base/signals.ts';
 import { mergeHealthcheck } from './healthcheck.ts';
 import { normalisePort, refuseBadMac } from './networking.ts';
-import { wholeNumber } from './refuse.ts';
+import { problemOfLength, wholeNumber } from './refuse.ts';
 
 /** HOST_NAME_MAX of Linux (uapi/linux/limits.h). */
 const HOSTNAME_LENGTH_MAX = 64;
@@ -99,6 +99,10 @@ export function checkWorkingDirectory(directory: string): string {
   if (!directory.startsWith('/')) {
     throw invalidArgument(`the working directory '${directory}' is invalid, it needs to be an absolute path`);
   }
+  const tooLong = problemOfLength(directory);
+  if (tooLong !== undefined) {
+    throw invalidArgument(`the working directory is invalid: ${tooLong}`);
+  }
   const clean = cleanPath(directory);
   if (MAGIC_DIRECTORY.test(clean)) {
     throw invalidArgument(
@@ -116,10 +120,10 @@ export function cleanPath(path: string): string {
 
 /** Throws invalid_argument unless each entry has a name before its first `=`. */
 export function checkEnv(entries: readonly string[]): void {
-  for (const entry of entries) {
-    if (entry === '' || entry.startsWith('=')) {
-      throw invalidArgument(`invalid environment variable: ${entry}`);
-    }
+  const wrong = entries.findIndex((entry) => entry === '' || entry.startsWith('='));
+  if (wrong !== -1) {
+    // dockerd repeats the entry, which may be a password.
+    throw invalidArgument(`invalid environment variable: entry ${wrong} has no name before its '='`);
   }
 }
 

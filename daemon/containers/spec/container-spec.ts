@@ -10,7 +10,7 @@ import { normaliseHostConfig } from './host-config.ts';
 import type { NormalHostConfig } from './host-config.ts';
 import type { LogDefaults } from './log-config.ts';
 import type { Link } from './links.ts';
-import { resolveLinks } from './links.ts';
+import { isOfUser, resolveLinks } from './links.ts';
 import type { ResolvedMount } from './mount-points.ts';
 import { resolveMounts } from './mount-points.ts';
 import type { ContainerLookup, NetworkLookup } from './namespaces.ts';
@@ -37,6 +37,8 @@ export interface ContainerSpec {
   args: string[];
   /** Sorted so that parents are mounted before what is inside them. */
   mounts: ResolvedMount[];
+  /** Made by a build, for one step; after it has ended well it is removed, or kept (`rm=0`). */
+  ofBuild?: 'removed' | 'kept';
   /** Of the default bridge; absent = none. */
   links?: Link[];
   platform: string;
@@ -56,6 +58,10 @@ export interface EngineDefaults {
   cgroupnsMode: '' | 'private' | 'host';
   init: boolean;
   noNewPrivileges: boolean;
+  /** The runtime of containers that ask for none. */
+  runtime: string;
+  /** Names of those besides runc. */
+  runtimes: readonly string[];
   log: LogDefaults;
   /** Applied unless the container has one of the same name. */
   ulimits: readonly Ulimit[];
@@ -72,6 +78,8 @@ export const engineDefaults: EngineDefaults = {
   cgroupnsMode: '',
   init: false,
   noNewPrivileges: false,
+  runtime: 'runc',
+  runtimes: [],
   log: { driver: 'json-file', options: {} },
   ulimits: [],
   apparmorProfile: null,
@@ -111,13 +119,18 @@ export function buildSpec(input: BuildSpecInput): { spec: ContainerSpec; warning
     defaults,
     modes: namespaces.modes,
   });
-  const links = resolveLinks(hostRequest.Links ?? [], hostConfig.NetworkMode, input.findContainer);
+  const { links, warnings: linkWarnings } = resolveLinks(
+    hostRequest.Links ?? [],
+    hostConfig.NetworkMode,
+    input.findContainer,
+  );
+  const networking = resolveEndpoints(request, hostConfig.NetworkMode, input.findNetwork);
   const [path, ...args] = commandLine(config);
   return {
     spec: {
       config,
       hostConfig,
-      networking: resolveEndpoints(request, hostConfig.NetworkMode, input.findNetwork),
+      networking,
       createdFrom: request.Image ?? '',
       ...(links.length > 0 && { links }),
       path,
@@ -136,8 +149,28 @@ export function buildSpec(input: BuildSpecInput): { spec: ContainerSpec; warning
       stopTimeout: config.StopTimeout ?? null,
       logDriver: hostConfig.LogConfig.Type,
     },
-    warnings: [...platformWarnings(image, facts), ...configWarnings, ...hostWarnings],
+    warnings: [
+      ...platformWarnings(image, facts),
+      ...configWarnings,
+      ...hostWarnings,
+      ...linkWarnings,
+      ...idleLinks(hostRequest, networking),
+    ],
   };
+}
+
+/** Links that do nothing, in a network of a user where no endpoint has them too (docker CLI and compose send both). */
+function idleLinks(
+  { Links, NetworkMode = '' }: HostConfig,
+  networking: Readonly<Record<string, EndpointSettings>>,
+): string[] {
+  const isIdle =
+    (Links ?? []).length > 0 &&
+    isOfUser(NetworkMode) &&
+    Object.values(networking).every((endpoint) => (endpoint.Links ?? []).length === 0);
+  return isIdle
+    ? [`Links of HostConfig have no effect in network ${NetworkMode}: use those of its endpoint.`]
+    : [];
 }
 
 /** mergeConfig has made sure that there is a first word. */

@@ -23,11 +23,11 @@ export function checkDevices(asked: HostConfig): {
   };
 }
 
-function checkDevice(device: DeviceMapping): DeviceMapping {
-  const { PathOnHost, PathInContainer = '', CgroupPermissions = '' } = device;
+function checkDevice(device: { [name in keyof DeviceMapping]?: DeviceMapping[name] }): DeviceMapping {
+  const { PathOnHost = '', PathInContainer = '', CgroupPermissions = '' } = device;
   const inside = PathInContainer || PathOnHost;
-  if (typeof PathOnHost !== 'string' || !PathOnHost.startsWith('/')) {
-    throw invalidArgument(`invalid device: PathOnHost must be absolute: ${PathOnHost}`);
+  if (!PathOnHost.startsWith('/')) {
+    throw invalidArgument(`invalid device: PathOnHost must be absolute: ${PathOnHost || 'none is given'}`);
   }
   const problem = problemOfDestination(inside);
   if (problem !== undefined) {

@@ -66,7 +66,9 @@ function problemOf([kind, command]: readonly string[]): string | undefined {
     return undefined;
   }
   if (!KINDS.has(kind)) {
-    return `unknown type '${kind}' in Healthcheck.Test (expected 'NONE', 'CMD' or 'CMD-SHELL')`;
+    // A word that is no type may be the whole command, with whatever passwords are in it.
+    const named = /^[A-Z-]+$/.test(kind) ? `'${kind}' ` : '';
+    return `unknown type ${named}in Healthcheck.Test (expected 'NONE', 'CMD' or 'CMD-SHELL')`;
   }
   return command === undefined || (kind === 'CMD' && command === '')
     ? `Healthcheck.Test: ${kind} needs a command`

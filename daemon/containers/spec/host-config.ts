@@ -30,8 +30,8 @@ type Obsolete = 'KernelMemory' | 'KernelMemoryTCP';
 export type NormalHostConfig = Required<Omit<HostConfig, Omittable | Obsolete | 'LogConfig'>> &
   Pick<HostConfig, Omittable> & { LogConfig: NormalLogConfig };
 
-/** The one runtime there is, under the names clients know it by. */
-const RUNTIMES = new Set(['runc', 'io.containerd.runc.v2']);
+/** runc, under the names clients know it by. */
+const RUNC = new Set(['runc', 'io.containerd.runc.v2']);
 const OOM_SCORE_MAX = 1000;
 const CONSOLE_SIDE_MAX = 65_535;
 
@@ -76,7 +76,7 @@ export function normaliseHostConfig(
     UTSMode: modes.UTSMode,
     UsernsMode: modes.UsernsMode,
     ShmSize: shmSize(asked, defaults),
-    Runtime: runtimeName(asked.Runtime ?? ''),
+    Runtime: runtimeName(asked.Runtime ?? '', defaults),
     Isolation: isolation(asked.Isolation ?? ''),
     ...resources,
     CgroupParent: checkCgroupParent(asked.CgroupParent ?? '', facts.cgroup.driver, 'CgroupParent'),
@@ -172,11 +172,11 @@ function shmSize(asked: HostConfig, defaults: EngineDefaults): number {
   return size === 0 ? defaults.shmSizeBytes : size;
 }
 
-function runtimeName(name: string): string {
-  if (name !== '' && !RUNTIMES.has(name)) {
+function runtimeName(name: string, { runtime, runtimes }: EngineDefaults): string {
+  if (name !== '' && !RUNC.has(name) && !runtimes.includes(name)) {
     throw invalidArgument(`unknown or invalid runtime name: ${name}`);
   }
-  return name || 'runc';
+  return name || runtime;
 }
 
 function isolation(name: string): string {

@@ -1,5 +1,5 @@
 import { invalidArgument } from '../../base/errors.ts';
-import type { ContainerLookup } from './namespaces.ts';
+import type { ContainerLookup, OtherContainer } from './namespaces.ts';
 import { containerOfMode } from './namespaces.ts';
 
 /** Another container of the default bridge, which this one knows by a name of its own. */
@@ -25,9 +25,9 @@ export function parseLink(text: string): { ref: string; alias: string } {
   if (rest.length > 0) {
     throw invalidArgument(`invalid Links: bad format for links: ${text}`);
   }
-  const isShown = first.startsWith('/');
-  const ref = isShown ? first.slice(1) : first;
-  const alias = isShown ? (second.split('/').at(-1) ?? '') : second;
+  // `/container:/parent/alias` is what inspect shows; with a slash on the right side alone the same is meant.
+  const ref = first.replace(/^\//, '');
+  const alias = second.startsWith('/') ? (second.split('/').at(-1) ?? '') : second;
   if (ref === '' || !ALIAS.test(alias)) {
     throw invalidArgument(`invalid Links: bad format for links: ${text}`);
   }
@@ -35,22 +35,26 @@ export function parseLink(text: string): { ref: string; alias: string } {
 }
 
 /**
- * The links of a container that is being created. Throws invalid_argument, also for a container that there is not: the
- * docker CLI takes a 404 of create for a missing image.
+ * The links of a container that is being created, in the default bridge or `none`. In a network of a user they are of
+ * no effect, as with dockerd: names there are those of the endpoint. Throws invalid_argument, also for a container that
+ * there is not: the docker CLI takes a 404 of create for a missing image.
  */
-export function resolveLinks(entries: readonly string[], networkMode: string, find: ContainerLookup): Link[] {
-  const links = new Map<string, Link>();
-  if (entries.length > 0) {
-    refuseOtherNetwork(networkMode);
+export function resolveLinks(
+  entries: readonly string[],
+  networkMode: string,
+  find: ContainerLookup,
+): { links: Link[]; warnings: string[] } {
+  if (entries.length === 0 || isOfUser(networkMode)) {
+    return { links: [], warnings: [] };
   }
+  if (networkMode === 'host') {
+    throw invalidArgument(`conflicting options: host type networking ${UNDEFINED_BEHAVIOR}`);
+  }
+  const links = new Map<string, Link>();
+  const warnings: string[] = [];
   for (const text of entries) {
     const { ref, alias } = parseLink(text);
-    let target = find(ref);
-    for (let owner = target; owner !== undefined;) {
-      target = owner;
-      const ownerId = containerOfMode(owner.networkMode);
-      owner = ownerId === undefined ? undefined : find(ownerId);
-    }
+    const target = networkOwner(ref, find);
     if (target === undefined) {
       throw invalidArgument(`could not get container for ${ref}: No such container: ${ref}`);
     }
@@ -58,21 +62,33 @@ export function resolveLinks(entries: readonly string[], networkMode: string, fi
       throw invalidArgument(`conflicting options: host type networking ${UNDEFINED_BEHAVIOR}`);
     }
     const taken = links.get(alias);
-    if (taken !== undefined && taken.targetId !== target.id) {
-      throw invalidArgument(`invalid Links: two containers are linked as ${alias}: ${text}`);
+    if (taken === undefined) {
+      links.set(alias, { targetId: target.id, alias });
+    } else if (taken.targetId !== target.id) {
+      warnings.push(`Link ${text} is ignored: the alias ${alias} is that of a link before it.`);
     }
-    links.set(alias, { targetId: target.id, alias });
   }
-  return [...links.values()];
+  return { links: [...links.values()], warnings };
 }
 
-function refuseOtherNetwork(mode: string): void {
-  if (mode === 'host') {
-    throw invalidArgument(`conflicting options: host type networking ${UNDEFINED_BEHAVIOR}`);
+export function isOfUser(networkMode: string): boolean {
+  return (
+    !['', 'default', 'bridge', 'none', 'host'].includes(networkMode) &&
+    containerOfMode(networkMode) === undefined
+  );
+}
+
+/** The container itself, or the one whose network it is in, through others if need be. */
+function networkOwner(ref: string, find: ContainerLookup): OtherContainer | undefined {
+  const met = new Set<string>();
+  let found = find(ref);
+  while (found !== undefined && !met.has(found.id)) {
+    met.add(found.id);
+    const next = containerOfMode(found.networkMode);
+    if (next === undefined) {
+      return found;
+    }
+    found = find(next);
   }
-  if (mode !== 'default' && mode !== 'bridge') {
-    throw invalidArgument(
-      `conflicting options: Links of HostConfig are of the default bridge, and the NetworkMode is ${mode}`,
-    );
-  }
+  return undefined;
 }

@@ -10,27 +10,26 @@ export interface LogDefaults {
   options: Readonly<Record<string, string>>;
 }
 
-/** Driver and options in force, as inspect shows them. */
+/** Driver and options that were asked for here or in the daemon's configuration, as inspect shows them. */
 export interface NormalLogConfig {
   Type: LogDriverName;
   Config: Record<string, string>;
 }
 
 /**
- * The daemon's options count for containers with the daemon's driver, option by option. Throws invalid_argument with
- * dockerd's texts. Pure.
+ * The daemon's options count for containers with the daemon's driver, option by option. What a driver does when nobody
+ * says is not filled in (daemon/logs/policies.ts knows): tools compare what they see here with what they asked for.
+ * Throws invalid_argument with dockerd's texts. Pure.
  */
 export function normaliseLogConfig(asked: LogConfig | undefined, defaults: LogDefaults): NormalLogConfig {
   const type = asked?.Type || defaults.driver;
   if (!isLogDriver(type)) {
     throw invalidArgument(`logger: no log driver named '${type}' is registered`);
   }
-  const merged = { ...(type === defaults.driver && defaults.options), ...asked?.Config };
-  // dockerd takes any option for `none`, which uses none.
-  const options = type === 'json-file' ? withFileDefaults(merged) : merged;
+  const options = { ...(type === defaults.driver && defaults.options), ...asked?.Config };
   checkLogOptions(type, options);
   if (type === 'json-file') {
-    jsonFilePolicy(options);
+    jsonFilePolicy(withFileDefaults(options));
   } else if (type === 'local') {
     localPolicy(options);
   }

@@ -5,7 +5,7 @@ import type { StringMap } from '../../../api/types/maps.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import { checkVolumeName, parseBind, problemOfDestination, PROPAGATIONS } from './binds.ts';
 import { cleanPath } from './config.ts';
-import { notSupportedYet } from './refuse.ts';
+import { abridged, notSupportedYet, problemOfLength } from './refuse.ts';
 import { tmpfsOptions, tmpfsTextOf } from './tmpfs-options.ts';
 
 interface MountBase {
@@ -95,7 +95,7 @@ export function resolveMounts(input: MountInput): ResolvedMount[] {
   for (const path of Object.keys(config.Volumes ?? {})) {
     const problem = problemOfDestination(path);
     if (problem !== undefined) {
-      throw invalidArgument(`invalid volume specification: '${path}': ${problem}`);
+      throw invalidArgument(`invalid volume specification: '${abridged(path)}': ${problem}`);
     }
     const destination = cleanPath(path);
     if (!taken.has(destination)) {
@@ -223,6 +223,10 @@ function ofBindRequest(request: MountRequest, destination: string, input: MountI
   if (!PROPAGATIONS.includes(propagation)) {
     throw fail(`invalid propagation mode: ${propagation}`);
   }
+  const tooLong = problemOfLength(source);
+  if (tooLong !== undefined) {
+    throw fail(`Source: ${tooLong}`);
+  }
   if (!source.startsWith('/')) {
     throw fail(`invalid mount path: '${source}' mount path must be absolute`);
   }
@@ -279,6 +283,10 @@ function ofVolumeRequest(
   const { Subpath: subpath = '' } = options;
   if (subpath !== '' && name === '') {
     throw fail('must not set Subpath when using anonymous volumes');
+  }
+  const tooLong = problemOfLength(subpath);
+  if (tooLong !== undefined) {
+    throw fail(`Subpath: ${tooLong}`);
   }
   if (subpath !== '' && !isLocalPath(subpath)) {
     throw fail('subpath must be a relative path within the volume');

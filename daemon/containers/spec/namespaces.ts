@@ -46,17 +46,13 @@ export function resolveNamespaces(
     facts: HostFacts;
     defaults: EngineDefaults;
     findContainer: ContainerLookup;
-    findNetwork: NetworkLookup;
   },
 ): ResolvedNamespaces {
   const network = host.NetworkMode || 'default';
-  const neighbour = isContainerMode(network) ? lookUp(network, 'network', world.findContainer) : undefined;
-  if (neighbour !== undefined) {
-    refuseWithForeignNetwork(request, host, neighbour);
-  }
-  if (neighbour === undefined && world.findNetwork(network) === undefined) {
-    // Not not_found: the docker CLI takes a 404 of create for a missing image and would pull it.
-    throw invalidArgument(`network ${network} not found`);
+  // A network, or a container, that is not there yet may be by the start, which says so if it is not (as dockerd).
+  const neighbour = isContainerMode(network) ? neighbourOf(network, world.findContainer) : undefined;
+  if (isContainerMode(network)) {
+    refuseWithForeignNetwork(request, host, neighbour?.hostname ?? '');
   }
   // Inspect shows the host's name, and clients create anew from what it shows.
   if (host.UTSMode === 'host' && request.Hostname && request.Hostname !== world.facts.hostname) {
@@ -88,6 +84,14 @@ export function containerOfMode(mode: string): string | undefined {
 
 function isContainerMode(mode: string): boolean {
   return mode === 'container' || mode.startsWith(PREFIX);
+}
+
+function neighbourOf(mode: string, find: ContainerLookup): ReturnType<ContainerLookup> {
+  const ref = mode.slice(PREFIX.length);
+  if (ref === '') {
+    throw invalidArgument('invalid network mode: invalid container format container:<name|id>');
+  }
+  return find(ref);
 }
 
 function lookUp(mode: string, what: string, find: ContainerLookup): ReturnType<ContainerLookup> {
@@ -143,14 +147,10 @@ function oneOf(what: string, mode: string, modes: readonly string[]): string {
 }
 
 /** A network that belongs to another container can be given neither names nor ports. */
-function refuseWithForeignNetwork(
-  request: ContainerCreateRequest,
-  host: HostConfig,
-  owner: OtherContainer,
-): void {
+function refuseWithForeignNetwork(request: ContainerCreateRequest, host: HostConfig, hostname: string): void {
   const conflicts: [boolean, string][] = [
     // Its own name is what inspect shows, and what clients send back.
-    [Boolean(request.Hostname) && request.Hostname !== owner.hostname, 'hostname and the network mode'],
+    [Boolean(request.Hostname) && request.Hostname !== hostname, 'hostname and the network mode'],
     [
       Boolean(host.Links?.length),
       "container type network can't be used with links. This would result in undefined behavior",

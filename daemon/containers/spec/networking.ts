@@ -119,11 +119,8 @@ export function resolveEndpoints(
   }
   const endpoints: Record<string, EndpointSettings> = {};
   for (const [ref, endpoint] of Object.entries(request.NetworkingConfig?.EndpointsConfig ?? {})) {
-    const network = findNetwork(ref);
-    if (network === undefined) {
-      throw invalidArgument(`network ${ref} not found`);
-    }
-    endpoints[network.name] = normaliseEndpoint(endpoint ?? {});
+    // One that is not there may be by the start.
+    endpoints[findNetwork(ref)?.name ?? ref] = normaliseEndpoint(endpoint ?? {});
   }
   const main = findNetwork(networkMode)?.name ?? networkMode;
   // Clients name the network in either place; the mode alone says nothing where it was left at its default.

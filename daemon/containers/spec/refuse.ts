@@ -1,5 +1,6 @@
 import { invalidArgument } from '../../base/errors.ts';
 import type { EngineError } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
 
 /** Enough of a value to recognise it; the rest would only fill logs and terminals. */
 const SHOWN_LENGTH_MAX = 200;
@@ -7,9 +8,22 @@ const SHOWN_LENGTH_MAX = 200;
 /** A field that this engine does not put in force: refusing it is better than pretending. */
 export function notSupportedYet(field: string, value: unknown): EngineError {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return invalidArgument(`${field} is not supported yet: ${text.slice(0, SHOWN_LENGTH_MAX)}`, {
+  return invalidArgument(`${field} is not supported yet: ${abridged(text)}`, {
     details: { field },
   });
+}
+
+/** Enough of a value to recognise it. */
+export function abridged(text: string): string {
+  return text.length > SHOWN_LENGTH_MAX ? `${text.slice(0, SHOWN_LENGTH_MAX)}...` : text;
+}
+
+/** Why no call to the kernel could name this path, undefined when it could. */
+export function problemOfLength(path: string): string | undefined {
+  const bytes = Buffer.byteLength(path);
+  return bytes > limits.pathBytesMax
+    ? `path of ${bytes} bytes is longer than ${limits.pathBytesMax}: '${abridged(path)}'`
+    : undefined;
 }
 
 /** Throws unless `value` is empty in the way clients send "nothing": absent, null, false, 0, "", [], {}. */
@@ -42,9 +56,7 @@ export function wholeNumber(field: string, value: number | null | undefined): nu
 export function refuseNul(value: unknown, where = ''): void {
   if (typeof value === 'string') {
     if (value.includes('\0')) {
-      throw invalidArgument(
-        `${where} cannot hold a NUL character: ${JSON.stringify(value.slice(0, SHOWN_LENGTH_MAX))}`,
-      );
+      throw invalidArgument(`${where} cannot hold a NUL character`);
     }
     return;
   }

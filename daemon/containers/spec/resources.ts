@@ -348,8 +348,10 @@ function normaliseBlkio(
 }
 
 function checkBlockDevice<T extends ThrottleDevice | WeightDevice>(field: string, device: T): T {
-  if (typeof device.Path !== 'string' || !device.Path.startsWith('/')) {
-    throw invalidArgument(`${field}: bad device path: ${device.Path}`);
+  // The schema of the API lets any part be left out.
+  const path: string | undefined = device.Path;
+  if (!path?.startsWith('/')) {
+    throw invalidArgument(`${field}: bad device path: ${path || 'none is given'}`);
   }
   if ('Weight' in device && (wholeNumber(field, device.Weight) < 10 || device.Weight > 1000)) {
     throw invalidArgument(`${field}: range of weight is from 10 to 1000: ${device.Weight}`);

@@ -25,9 +25,9 @@ const UNLIMITED = -1;
 
 /** Throws invalid_argument with dockerd's texts. -1 = unlimited. */
 export function checkUlimits(ulimits: readonly Ulimit[]): Ulimit[] {
-  return ulimits.map(({ Name, Soft, Hard }) => {
+  return ulimits.map(({ Name = '', Soft, Hard }: Partial<Ulimit>) => {
     if (!NAMES.has(Name)) {
-      throw invalidArgument(`invalid ulimit type: ${Name}`);
+      throw invalidArgument(`invalid ulimit type: ${Name || 'no Name is given'}`);
     }
     const [soft, hard] = [
       wholeNumber(`Ulimits.${Name}.Soft`, Soft),

@@ -1,11 +1,13 @@
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import type { Logger } from '../../base/log.ts';
 import type { Turns } from '../../base/turns.ts';
 import type { Reading } from './reading.ts';
 
 export interface SamplerDeps<Subject> {
   clock: Clock;
   turns: Turns;
+  log: Logger;
   /** Looks at a container now. Synchronous and short. */
   read(subject: Subject): Reading;
 }
@@ -79,7 +81,18 @@ export class Sampler<Subject> {
       return;
     }
     this.#ticking = true;
-    this.#deps.clock.setTimeout(() => void this.#tick(), limits.statsIntervalMs);
+    this.#deps.clock.setTimeout(() => {
+      void this.#tick()
+        .finally(() => {
+          this.#ticking = false;
+          if (this.#watched.size > 0) {
+            this.#start();
+          }
+        })
+        .catch((error: unknown) => {
+          this.#deps.log.error({ err: error }, 'statistics were not read');
+        });
+    }, limits.statsIntervalMs);
   }
 
   async #tick(): Promise<void> {
@@ -93,10 +106,6 @@ export class Sampler<Subject> {
           watched.subscriptions.forEach((subscription) => subscription.push(reading));
         }
       }
-    }
-    this.#ticking = false;
-    if (this.#watched.size > 0) {
-      this.#start();
     }
   }
 }

@@ -6,8 +6,6 @@ import type { Wait } from '../waiters.ts';
 export interface AttachedRun {
   /** For its input, and for its output where no log is kept. */
   channel: StdioChannel | undefined;
-  /** End of the log when the client attached: its output begins there. Undefined = at the log's beginning. */
-  logFrom: LogPosition | undefined;
   /** The end of the run, registered before the run could end. */
   over: Wait;
 }
@@ -16,11 +14,16 @@ export interface AttachedRun {
 export class PendingAttach {
   /** The run once there is one; undefined when there will be none. */
   readonly run: Promise<AttachedRun | undefined>;
+  /** Resolves when that run is over, or when there will be none. */
+  readonly over: Promise<void>;
+  /** Resolves when the client has all it is owed, or is gone. */
+  readonly left: Promise<void>;
   /** This client writes. */
   readonly stdin: boolean;
-  /** See `AttachedRun`. */
+  /** Where its output begins in the log; undefined = at the oldest that is kept. */
   readonly logFrom: LogPosition | undefined;
   #settle!: (run: AttachedRun | undefined) => void;
+  #leave!: () => void;
   #isOver = false;
 
   constructor(options: { stdin: boolean; logFrom: LogPosition | undefined }) {
@@ -28,6 +31,10 @@ export class PendingAttach {
     this.logFrom = options.logFrom;
     this.run = new Promise((resolve) => {
       this.#settle = resolve;
+    });
+    this.over = endOf(this.run);
+    this.left = new Promise((resolve) => {
+      this.#leave = resolve;
     });
   }
 
@@ -40,10 +47,16 @@ export class PendingAttach {
     this.#settle(run);
   }
 
-  /** The client left, or the container was removed. */
+  /** There will be no run: the container was removed, or could not be started. */
   cancel(): void {
     this.#isOver = true;
     this.#settle(undefined);
+  }
+
+  /** The client has all it is owed, or is gone. */
+  leave(): void {
+    this.cancel();
+    this.#leave();
   }
 }
 
@@ -51,4 +64,9 @@ export class PendingAttach {
 export function leaveRun(run: AttachedRun): void {
   run.over.cancel();
   run.channel?.close();
+}
+
+async function endOf(pending: Promise<AttachedRun | undefined>): Promise<void> {
+  const run = await pending;
+  await run?.over.done;
 }

@@ -1,6 +1,8 @@
 import { endOfLog } from '../../../storage/logs/segments.ts';
+import { limits } from '../../base/limits.ts';
 import type { Container } from '../container.ts';
 import type { ContainerContext } from '../context.ts';
+import { within } from '../delay.ts';
 import { containerFiles } from '../paths.ts';
 import { isLive } from '../state-facts.ts';
 import { leaveRun, PendingAttach } from './pending-attach.ts';
@@ -17,11 +19,24 @@ export async function takeSeat(
     logFrom: options.fromBeginning ? undefined : endOfLog(containerFiles(context.dataRoot, container.id).log),
   });
   if (isLive(container.state)) {
-    seat.connect(await joinRun(context, container, seat));
+    container.attached.add(seat);
+    try {
+      seat.connect(await joinRun(context, container, seat));
+    } catch (error) {
+      giveUpSeat(container, seat);
+      throw error;
+    }
   } else {
     container.pendingAttaches.add(seat);
   }
   return seat;
+}
+
+/** The client has all it is owed, or is gone. Safe to call more than once. */
+export function giveUpSeat(container: Container, seat: PendingAttach): void {
+  container.pendingAttaches.delete(seat);
+  container.attached.delete(seat);
+  seat.leave();
 }
 
 /** At start, before the command can write its first byte: everybody who waits is connected. Never rejects. */
@@ -30,24 +45,47 @@ export async function seatPendingClients(context: ContainerContext, container: C
   container.pendingAttaches.clear();
   await Promise.all(
     seats.map(async (seat) => {
+      container.attached.add(seat);
       try {
         seat.connect(await joinRun(context, container, seat));
       } catch (error) {
         // One client's bad luck does not keep the container from starting.
-        seat.cancel();
+        giveUpSeat(container, seat);
         context.log.warn({ container: container.id, err: error }, 'a client could not be attached');
       }
     }),
   );
 }
 
+/** The run that clients wait for does not come: their conversations end, as with dockerd. */
+export function dismissPendingClients(container: Container): void {
+  for (const seat of container.pendingAttaches) {
+    seat.cancel();
+  }
+  container.pendingAttaches.clear();
+}
+
+/**
+ * Resolves when the clients of the run that has ended have all it wrote. One that does not read is not waited for
+ * longer than `limits.attachDeliveryMs`.
+ */
+export async function outputIsHandedOver(
+  { clock }: ContainerContext,
+  { attached }: Container,
+): Promise<void> {
+  if (attached.size > 0) {
+    const all = Promise.all([...attached].map((seat) => seat.left));
+    await within(clock, all, limits.attachDeliveryMs);
+  }
+}
+
 async function joinRun(
   { runtime, waiters }: ContainerContext,
   container: Container,
-  { stdin, logFrom }: PendingAttach,
+  { stdin }: PendingAttach,
 ): Promise<AttachedRun> {
   const over = waiters.wait(container.id, container.state, 'run-over');
-  const run: AttachedRun = { channel: undefined, logFrom, over };
+  const run: AttachedRun = { channel: undefined, over };
   try {
     // Output is read from the log: a client that does not read must not hold up the container.
     if (stdin || container.spec.logDriver === 'none') {

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
-import { download, showUrl } from '../../../storage/downloads/download.ts';
+import { download, showUrl, type Download } from '../../../storage/downloads/download.ts';
 import { toBytes } from '../../../storage/archives/view.ts';
 import { progressBar } from '../../../storage/tarballs/progress.ts';
-import { invalidArgument } from '../../base/errors.ts';
+import { EngineError, invalidArgument, isEngineError } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
+import { limits } from '../../base/limits.ts';
 import type { ContextEntry } from './context/entries.ts';
 import type { BuildProgress } from './progress.ts';
 import type { Build } from './state.ts';
@@ -31,7 +32,7 @@ export async function downloadFile(build: Build, text: string, target: string): 
   const { deps, progress, signal } = build;
   const url = new URL(text);
   failpoint('images.build.add');
-  const { headers, size, body } = await download(url, signal);
+  const { headers, size, body } = await begin(url, progress, signal);
   const name = fileName(url, headers['content-disposition']);
   if (name === '' && target.endsWith('/')) {
     body.destroy();
@@ -65,6 +66,20 @@ export async function downloadFile(build: Build, text: string, target: string): 
     },
   };
   return { entry, fd: spool.fd, [Symbol.asyncDispose]: () => spool[Symbol.asyncDispose]() };
+}
+
+/** Who has to wait for an answer is told for whose. */
+async function begin(url: URL, progress: BuildProgress, signal: AbortSignal): Promise<Download> {
+  const told = setTimeout(() => progress.send({ status: `Waiting for ${url.host}` }), limits.waitingToldMs);
+  try {
+    return await download(url, signal);
+  } catch (error) {
+    throw isEngineError(error) && error.code !== 'canceled'
+      ? new EngineError(error.code, `ADD failed: ${error.message}`, { cause: error, details: error.details })
+      : error;
+  } finally {
+    clearTimeout(told);
+  }
 }
 
 /** Of the URL, else of `Content-Disposition`; `''` = neither tells one. Pure. */

@@ -14,8 +14,11 @@ export interface BuildContainers {
   create(
     name: string | undefined,
     body: ContainerCreateRequest,
-    /** Until `keepUntil` fires no prune takes the container. */
-    options: { signal: AbortSignal; keepUntil: AbortSignal },
+    /**
+     * Until `keepUntil` fires no prune takes the container. One that is `removed` after its step goes with the daemon's
+     * next start, too, and each that is still at work then.
+     */
+    options: { signal: AbortSignal; keepUntil: AbortSignal; ofBuild: 'removed' | 'kept' },
   ): Promise<{ Id: string }>;
   attach(
     ref: string,

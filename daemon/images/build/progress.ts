@@ -88,15 +88,16 @@ export function outputTo(progress: BuildProgress): Duplex {
       pending = pending.subarray(end);
     }
   };
-  return new Duplex({
+  const stream = new Duplex({
     // It has nothing to tell the container.
     read: () => undefined,
     write: (chunk: Buffer, _encoding, done) => {
       pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
       take();
-      void goOn(progress, done);
+      void goOn(progress, done).catch((error: Error) => stream.destroy(error));
     },
   });
+  return stream;
 }
 
 async function goOn(progress: BuildProgress, done: () => void): Promise<void> {

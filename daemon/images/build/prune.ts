@@ -31,7 +31,7 @@ export async function pruneBuilds(context: LoadContext, filters: Filters): Promi
   const images = deleted.filter((id) => !layerBytes.has(id));
   const reclaimed = deleted.reduce((sum, id) => sum + (layerBytes.get(id) ?? 0), 0);
   const attributes = { reclaimed: String(reclaimed) };
-  deps.journal.note({ type: 'builder', action: 'prune', actorId: '', attributes });
+  deps.journal.note([{ type: 'builder', action: 'prune', actorId: '', attributes }]);
   return { CachesDeleted: images.length === 0 ? null : images, SpaceReclaimed: reclaimed };
 }
 

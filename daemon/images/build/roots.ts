@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { FilesView } from '../../../storage/archives/view.ts';
+import { locate } from '../../../storage/archives/locate.ts';
+import { toBytes, toText, type FilesView } from '../../../storage/archives/view.ts';
+import { errnoOf, invalidArgument } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { OpenFile, openRoot } from '../../base/kernel/safepath.ts';
 import type { LayerTar } from '../child.ts';
@@ -108,4 +110,19 @@ function lowersOf({ images }: Build, imageId: string, empty: string): string[] {
 
 function viewOf(file: OpenFile): FilesView {
   return { root: file.fd, isReadOnly: false, mounts: [], empty: file.fd };
+}
+
+export function statOf(view: FilesView, path: string): 'nothing' | 'directory' | 'other' {
+  try {
+    using found = locate(view, toBytes(path.replace(/(?<=.)\/+$/, '')), { followLast: true });
+    return found.status.isDirectory ? 'directory' : 'other';
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') {
+      return 'nothing';
+    }
+    if (errnoOf(error) === 'ENOTDIR' || errnoOf(error) === 'ELOOP') {
+      throw invalidArgument(`${toText(toBytes(path))}: a part of it is no directory`, { cause: error });
+    }
+    throw error;
+  }
 }

@@ -1,6 +1,8 @@
-import { createReadStream } from 'node:fs';
-import type { Readable } from 'node:stream';
+import { read } from 'node:fs';
+import { Readable } from 'node:stream';
+import { promisify } from 'node:util';
 import { invalidArgument, isEngineError } from '../../base/errors.ts';
+import { decompress } from '../../../storage/compression/decompress.ts';
 import { parseHeader, TAR_BLOCK } from '../../../storage/layers/tar/header.ts';
 import { toBytes, type FilesView } from '../../../storage/archives/view.ts';
 import type { Spool } from '../../../storage/tarballs/spool.ts';
@@ -28,7 +30,7 @@ export async function unpackArchive(
   }
   const { deps, signal } = build;
   await using tar = await plainTar(build, source.fd, entry.member);
-  if (tar === undefined || !(await beginsAsTar(tar))) {
+  if (tar === undefined) {
     return false;
   }
   if (there === 'other') {
@@ -48,43 +50,57 @@ export async function unpackArchive(
   return true;
 }
 
+const readAt = promisify(read);
+const PIECE_BYTES = 512 * 1024;
 /** What the shortest compressed tar has. */
 const MAGIC_BYTES = 10;
 const NOTHING = { kind: 'members', fd: -1, members: [] } as const;
 
-/** The file's bytes decompressed; undefined when they only look compressed. */
+/**
+ * The file's bytes decompressed; undefined when what can be read of them does not begin as a tar. One that does and is
+ * damaged further on is an archive, whose damage the user has to know of (moby pkg/archive, IsArchivePath).
+ */
 async function plainTar(
   { deps, signal }: Build,
   fd: number,
-  { offset, size }: { offset: number; size: number },
+  range: { offset: number; size: number },
 ): Promise<Spool | undefined> {
-  const bytes: Readable = createReadStream('', {
-    fd,
-    start: offset,
-    end: offset + size - 1,
-    autoClose: false,
-  });
-  try {
-    return await deps.spools.spool(bytes, { what: 'ADD', signal });
-  } catch (error) {
-    if (isEngineError(error, 'invalid_argument')) {
-      return undefined;
-    }
-    throw error;
-  }
+  return (await beginsAsTar(fd, range))
+    ? await deps.spools.spool(Readable.from(pieces(fd, range)), { what: 'ADD', signal })
+    : undefined;
 }
 
-async function beginsAsTar(tar: Spool): Promise<boolean> {
-  if (tar.size < TAR_BLOCK) {
-    return false;
-  }
+async function beginsAsTar(fd: number, range: { offset: number; size: number }): Promise<boolean> {
+  let start = Buffer.alloc(0);
   try {
-    parseHeader(await tar.read(0, TAR_BLOCK), 'ADD');
-    return true;
+    for await (const chunk of decompress(pieces(fd, range), 'ADD', true)) {
+      start = Buffer.concat([start, chunk]);
+      if (start.length >= TAR_BLOCK) {
+        parseHeader(start.subarray(0, TAR_BLOCK), 'ADD');
+        return true;
+      }
+    }
+    return false;
   } catch (error) {
     if (isEngineError(error, 'invalid_argument')) {
       return false;
     }
     throw error;
+  }
+}
+
+/** Of a file that stays open: a stream of it that is given up would close it. */
+async function* pieces(
+  fd: number,
+  { offset, size }: { offset: number; size: number },
+): AsyncGenerator<Buffer> {
+  for (let done = 0; done < size;) {
+    const buffer = Buffer.allocUnsafe(Math.min(PIECE_BYTES, size - done));
+    const { bytesRead } = await readAt(fd, buffer, 0, buffer.length, offset + done);
+    if (bytesRead === 0) {
+      return;
+    }
+    done += bytesRead;
+    yield buffer.subarray(0, bytesRead);
   }
 }

@@ -5,6 +5,7 @@ import {
   canonicalRepository,
   familiarName,
   familiarRepository,
+  nameable,
   parseReference,
   tryParseReference,
   withTag,
@@ -12,13 +13,14 @@ import {
 } from '../../../storage/references/reference.ts';
 import { parseImageConfig, type ImageConfig } from '../../../storage/tarballs/image-config.ts';
 import { formatPlatform, parsePlatform, type Platform } from '../../../storage/tarballs/platform.ts';
-import { invalidArgument, notFound } from '../../base/errors.ts';
+import { EngineError, invalidArgument, notFound } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { shortId } from '../../base/ids.ts';
 import type { KeyedMutex } from '../../base/mutex.ts';
 import { commitImage, type NewImage } from '../commit-image.ts';
 import type { LoadContext } from '../load.ts';
 import type { LayerFetches, LayerShare } from './layer-fetches.ts';
+import { waitingFor } from '../watch.ts';
 import { PullProgress } from './pull-progress.ts';
 import { listTags, resolveImage, type Resolved } from './resolve.ts';
 
@@ -62,7 +64,8 @@ export async function* pullImages(
     yield { status: statusText(familiarName(reference), isNew) };
     return;
   }
-  const tags = await listTags(context.deps.registry(), reference, { auth, signal });
+  const listing = listTags(context.deps.registry(), reference, { auth, signal });
+  const tags = yield* waitingFor(reference.domain, listing, () => {});
   if (tags.length === 0) {
     throw notFound(`repository ${familiarName(reference)} has no tags`);
   }
@@ -74,8 +77,19 @@ export async function* pullImages(
   yield { status: statusText(familiarName(reference), anyNew) };
 }
 
-/** What `fromImage` and `tag` mean together; a digest may stand in either. Neither of them means all tags. Pure. */
+/**
+ * What `fromImage` and `tag` mean together; a digest may stand in either. Neither of them means all tags. Throws
+ * invalid_argument, forbidden for the name of the empty image. Pure.
+ */
 export function pullTarget(name: string, tag: string): Reference {
+  const reference = parsePullTarget(name, tag);
+  if (canonicalRepository(reference) === 'docker.io/library/scratch') {
+    throw new EngineError('forbidden', "'scratch' is a reserved name");
+  }
+  return reference.digest === undefined ? nameable(reference) : reference;
+}
+
+function parsePullTarget(name: string, tag: string): Reference {
   const { domain, path, ...rest } = parseReference(name);
   if (tag === '') {
     // The tag beside a digest says nothing more.
@@ -95,7 +109,10 @@ export function pullTarget(name: string, tag: string): Reference {
 async function* pullOne(context: PullContext, pull: OnePull): AsyncGenerator<ProgressMessage, boolean> {
   const { deps, index } = context;
   const { reference, signal } = pull;
-  const resolved = await resolveImage(deps.registry(), reference, pull);
+  const resolving = resolveImage(deps.registry(), reference, pull);
+  const resolved = yield* waitingFor(reference.domain, resolving, ({ repository }) =>
+    repository.session[Symbol.dispose](),
+  );
   using _session = resolved.repository.session;
   failpoint('images.pull.manifest');
   const before = (reference.digest === undefined ? index.tag(reference) : index.digest(reference))?.imageId;

@@ -1,5 +1,5 @@
 import type { RegistryAuth } from '../../../api/types/image.ts';
-import { connectMirrors, connectRegistry, type RegistryAccess } from '../../../storage/registry/connect.ts';
+import { askRegistries, type RegistryAccess } from '../../../storage/registry/connect.ts';
 import { registryCodeOf } from '../../../storage/registry/failure.ts';
 import type { Manifest } from '../../../storage/registry/manifest.ts';
 import { RemoteRepository } from '../../../storage/registry/repository.ts';
@@ -11,7 +11,8 @@ import {
   type Reference,
 } from '../../../storage/references/reference.ts';
 import { choosePlatform, formatPlatform, type Platform } from '../../../storage/tarballs/platform.ts';
-import { EngineError, invalidArgument, isEngineError, notFound } from '../../base/errors.ts';
+import { EngineError, invalidArgument, notFound } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
 
 export type ImageManifest = Extract<Manifest, { kind: 'image' }>;
 
@@ -24,9 +25,6 @@ export interface Resolved {
   digest: string;
 }
 
-/** Indexes within indexes. */
-const NESTING_MAX = 4;
-
 /**
  * Asks the mirrors and then the registry what a name means. The session in the answer is the caller's to close. Throws
  * in the words that clients of dockerd know.
@@ -38,22 +36,11 @@ export async function resolveImage(
 ): Promise<Resolved> {
   const { platform, auth, signal } = options;
   const wanted = reference.digest ?? reference.tag ?? 'latest';
-  for await (const session of connectMirrors(access, reference.domain, signal)) {
-    try {
-      return await resolveIn(session, reference.path, { wanted, platform, signal });
-    } catch (error) {
-      session[Symbol.dispose]();
-      // A mirror may lack what the registry has; only who asked can end the search.
-      if (isEngineError(error, 'canceled')) {
-        throw error;
-      }
-    }
-  }
-  const session = await connectRegistry(access, reference.domain, auth, signal);
   try {
-    return await resolveIn(session, reference.path, { wanted, platform, signal });
+    return await askRegistries(access, reference.domain, { credentials: auth, signal }, (session) =>
+      resolveIn(session, reference.path, { wanted, platform, signal }),
+    );
   } catch (error) {
-    session[Symbol.dispose]();
     throw pullError(error, reference);
   }
 }
@@ -67,8 +54,8 @@ async function resolveIn(
   const first = await repository.manifest(wanted, signal);
   let manifest = first;
   for (let depth = 0; manifest.kind === 'index'; depth += 1) {
-    if (depth >= NESTING_MAX) {
-      throw invalidArgument(`${path}: indexes nested deeper than ${NESTING_MAX}`);
+    if (depth >= limits.indexNestingMax) {
+      throw invalidArgument(`${path}: indexes nested deeper than ${limits.indexNestingMax}`);
     }
     const best = choosePlatform(manifest.manifests, platform);
     if (best === undefined) {
@@ -80,15 +67,18 @@ async function resolveIn(
   return { repository, manifest, digest: first.digest };
 }
 
-/** All tags of a repository. */
+/** All tags of a repository, by a mirror of it or by its registry. */
 export async function listTags(
   access: RegistryAccess,
   reference: Reference,
   { auth, signal }: { auth: RegistryAuth; signal: AbortSignal },
 ): Promise<string[]> {
-  using session = await connectRegistry(access, reference.domain, auth, signal);
   try {
-    return await new RemoteRepository(session, reference.path).tags(signal);
+    return await askRegistries(access, reference.domain, { credentials: auth, signal }, async (session) => {
+      const tags = await new RemoteRepository(session, reference.path).tags(signal);
+      session[Symbol.dispose]();
+      return tags;
+    });
   } catch (error) {
     throw pullError(error, reference);
   }

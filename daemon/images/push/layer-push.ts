@@ -2,6 +2,7 @@ import type { LayerBlobRow, LayerRow } from '../../../storage/database/rows.ts';
 import { fileSource, hasBlob, mountBlob, uploadBlob } from '../../../storage/registry/push-repository.ts';
 import type { RemoteRepository } from '../../../storage/registry/repository.ts';
 import { failpoint } from '../../base/failpoint.ts';
+import { limits } from '../../base/limits.ts';
 import type { ImagesDeps } from '../deps.ts';
 import type { Slots } from '../slots.ts';
 
@@ -17,9 +18,6 @@ export type PushProgress =
 
 /** Where a layer is in the registry. */
 export type PushedBlob = Omit<LayerBlobRow, 'layerId' | 'repository'>;
-
-/** Repositories of the registry that are asked for a layer before it is uploaded. */
-const MOUNTS_MAX = 4;
 
 /** One layer on its way to a repository: found there, mounted from another one, or compressed and uploaded. */
 export class LayerPush {
@@ -54,7 +52,7 @@ export class LayerPush {
     const known = this.#deps.database.blobs.of(this.layer.id);
     const first = known.filter((blob) => blob.repository === own);
     const asked = new Map([...first, ...known].map((blob) => [blob.digest, blob.sizeBytes]));
-    for (const [digest, sizeBytes] of [...asked].slice(0, MOUNTS_MAX)) {
+    for (const [digest, sizeBytes] of [...asked].slice(0, limits.pushMountsMax)) {
       if (await hasBlob(repository, digest, signal)) {
         this.#progress = () => ({ phase: 'exists' });
         return { digest, sizeBytes };
@@ -71,7 +69,7 @@ export class LayerPush {
         (blob) =>
           blob.repository.startsWith(`${domain}/`) && blob.repository !== `${domain}/${repository.path}`,
       );
-    for (const { digest, sizeBytes, repository: name } of elsewhere.slice(0, MOUNTS_MAX)) {
+    for (const { digest, sizeBytes, repository: name } of elsewhere.slice(0, limits.pushMountsMax)) {
       const from = name.slice(domain.length + 1);
       if (await mountBlob(repository, { digest, from }, signal)) {
         this.#progress = () => ({ phase: 'mounted', from });

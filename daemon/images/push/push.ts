@@ -12,13 +12,14 @@ import {
   withTag,
   type Reference,
 } from '../../../storage/references/reference.ts';
-import { invalidArgument, invariant, isEngineError, notFound } from '../../base/errors.ts';
+import { EngineError, invalidArgument, invariant, isEngineError, notFound } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import type { ImagesDeps } from '../deps.ts';
 import type { ImageIndex, ImageRecord } from '../image-index.ts';
 import type { LayerCollector } from '../layer-collector.ts';
 import type { LayerPins } from '../layer-pins.ts';
 import type { Slots } from '../slots.ts';
+import { waitingFor } from '../watch.ts';
 import { labelsOf } from '../wire.ts';
 import { LayerPush, type PushedBlob } from './layer-push.ts';
 import { MANIFEST_TYPE, manifestBytes } from './manifest-bytes.ts';
@@ -46,16 +47,28 @@ export async function* pushImages(
   { tag, auth, signal }: PushOptions,
 ): AsyncGenerator<ProgressMessage> {
   const reference = pushTarget(name, tag ?? '');
-  const tags = tagsOf(context.index, reference);
-  const access = context.deps.registry();
-  using session = await connectRegistry(access, reference.domain, auth, signal);
-  const repository = new RemoteRepository(session, reference.path, 'pull,push');
+  // First of all, as dockerd does: whatever fails from here on is told in the stream.
   yield { status: `The push refers to repository [${canonicalRepository(reference)}]` };
-  for (const row of tags) {
-    // It may have been removed while the ones before it were pushed.
-    const image = context.index.findWhole(row.imageId);
-    yield* pushImage(context, { image, row, repository, domain: reference.domain, signal });
+  const { domain } = reference;
+  const tags = tagsOf(context.index, reference);
+  const connecting = connectRegistry(context.deps.registry(), domain, auth, signal);
+  using session = yield* waitingFor(domain, connecting, (unwanted) => unwanted[Symbol.dispose]());
+  const repository = new RemoteRepository(session, reference.path, 'pull,push');
+  try {
+    for (const row of tags) {
+      // It may have been removed while the ones before it were pushed.
+      const image = context.index.findWhole(row.imageId);
+      yield* pushImage(context, { image, row, repository, domain, signal });
+    }
+  } catch (error) {
+    throw pushError(error);
   }
+}
+
+/** What was refused for want of credentials is told without the request that found out, as dockerd does. */
+function pushError(error: unknown): unknown {
+  const words = isEngineError(error, 'remote') ? error.details['words'] : undefined;
+  return typeof words === 'string' ? new EngineError('remote', words, { cause: error }) : error;
 }
 
 /** What the name in the path and `tag` mean together; no tag means all. Pure. */
@@ -73,9 +86,10 @@ function tagsOf(index: ImageIndex, reference: Reference): TagRow[] {
       ? index.tagsIn(canonicalRepository(reference))
       : [index.tag(reference)].filter((row) => row !== undefined);
   if (tags.length === 0) {
-    const what =
-      reference.tag === undefined ? 'An image does not exist locally with the tag' : 'tag does not exist';
-    throw notFound(`${what}: ${familiarName(reference)}`);
+    const repository = canonicalRepository(reference);
+    throw index.tagsIn(repository).length === 0
+      ? notFound(`An image does not exist locally with the tag: ${familiarRepository(repository)}`)
+      : notFound(`tag does not exist: ${familiarName(reference)}`);
   }
   return tags;
 }
@@ -98,10 +112,12 @@ async function* pushImage(context: PushContext, push: OnePush): AsyncGenerator<P
   // The same tar more than once in an image is one blob.
   const unique = [...new Map(layers.map((layer) => [layer.diffId, layer])).values()];
   const pushes = unique.map((layer) => new LayerPush(deps, layer, push)).toReversed();
+  // Asked first: who may not push hears so before gigabytes are compressed.
+  const hasConfig = await hasBlob(repository, image.row.id, push.signal);
   await using uploads = new Uploads(pushes, slots, push.signal);
   yield* pushProgress(pushes, uploads.result);
   const blobs = await uploads.result;
-  const config = await pushConfig(push);
+  const config = await pushConfig(push, hasConfig);
   const bytes = manifestBytes(
     config,
     layers.map((layer) => blobOf(blobs, layer)),
@@ -151,9 +167,9 @@ class Uploads implements AsyncDisposable {
   }
 }
 
-async function pushConfig({ image, repository, signal }: OnePush): Promise<PushedBlob> {
+async function pushConfig({ image, repository, signal }: OnePush, isThere: boolean): Promise<PushedBlob> {
   const { id: digest, config } = image.row;
-  if (!(await hasBlob(repository, digest, signal))) {
+  if (!isThere) {
     const source = { digest, size: config.length, read: (from: number) => config.subarray(from) };
     await uploadBlob(repository, source, { signal });
   }

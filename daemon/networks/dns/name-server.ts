@@ -64,23 +64,16 @@ export class NameServer {
     }
     this.#waiting.set(containerId, waiting + 1);
     const race = { servers, protocol, sockets: this.#sockets, clock: this.#clock };
-    void this.#forward(containerId, askUpstreams(query, message, race), (answer) => {
+    const pass = async (): Promise<void> => {
+      const answer = await askUpstreams(query, message, race).finally(() => this.#answered(containerId));
       if (answer === undefined) {
         refuse(RCODE.serverFailure);
       } else {
         reply(answer);
       }
-    });
-  }
-
-  async #forward(
-    containerId: string,
-    asked: Promise<Buffer | undefined>,
-    pass: (answer: Buffer | undefined) => void,
-  ): Promise<void> {
-    const answer = await asked;
-    this.#answered(containerId);
-    pass(answer);
+    };
+    // No way to ask is no answer.
+    void pass().catch(() => refuse(RCODE.serverFailure));
   }
 
   #answered(containerId: string): void {

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { errnoOf } from '../../../daemon/base/errors.ts';
+import { errnoOf, errorText } from '../../../daemon/base/errors.ts';
+import { limits } from '../../../daemon/base/limits.ts';
 import { callHttp } from '../../http/call.ts';
 import type { HttpAnswer, HttpCall } from '../../http/call.ts';
 import type { AwsCredentials } from './signature.ts';
@@ -9,7 +10,6 @@ import type { AwsCredentials } from './signature.ts';
 /** Where containers of Amazon's services ask for credentials, and where machines do. */
 const CONTAINER_HOST = 'http://169.254.170.2';
 const MACHINE_HOST = 'http://169.254.169.254';
-const MACHINE_TIMEOUT_MS = 2000;
 /** Fetched anew this long before they end. */
 const RENEW_BEFORE_MS = 5 * 60_000;
 
@@ -52,7 +52,15 @@ export class AwsCredentialSource {
       const url = relative ? new URL(relative, CONTAINER_HOST) : new URL(full ?? '');
       return fetchCredentials(url, token ? { Authorization: token } : {});
     }
-    return fromMachine();
+    try {
+      return await fromMachine();
+    } catch (error) {
+      throw new Error(
+        'no AWS credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not in the environment of the daemon, ' +
+          `there is no file of them, and this machine has no role (${errorText(error)})`,
+        { cause: error },
+      );
+    }
   }
 }
 
@@ -129,7 +137,7 @@ async function machineToken(): Promise<Record<string, string>> {
 
 /** Through a proxy it would be the proxy's machine that answers. */
 function askMachine(url: URL, call: Pick<HttpCall, 'method' | 'headers'>): Promise<HttpAnswer> {
-  return callHttp(url, { ...call, isDirect: true, timeoutMs: MACHINE_TIMEOUT_MS });
+  return callHttp(url, { ...call, isDirect: true, timeoutMs: limits.awsMachineMs });
 }
 
 async function fetchCredentials(url: URL, headers: Record<string, string>): Promise<AwsCredentials> {

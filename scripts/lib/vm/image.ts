@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { debootstrap, run } from '../debootstrap.ts';
+import { debootstrap, run, type Suite } from '../debootstrap.ts';
 
 /** What a guest boots from. The files are shared by all runs and never written to. */
 export interface BaseImage {
@@ -51,8 +51,8 @@ const FILES: Readonly<Record<string, string>> = {
 };
 
 /** The image of this recipe, made when there is none. `say` gets a line per step. */
-export function baseImage(cache: string, say: (line: string) => void): BaseImage {
-  const folder = path.join(cache, recipeKey());
+export function baseImage(cache: string, suite: Suite, say: (line: string) => void): BaseImage {
+  const folder = path.join(cache, recipeKey(suite));
   const image = {
     disk: path.join(folder, 'disk.raw'),
     kernel: path.join(folder, 'vmlinuz'),
@@ -62,12 +62,12 @@ export function baseImage(cache: string, say: (line: string) => void): BaseImage
   if (existsSync(folder)) {
     return image;
   }
-  say(`making an image in ${cache} (once per recipe)`);
+  say(`making an image of ${suite} in ${cache} (once per recipe)`);
   mkdirSync(cache, { recursive: true });
   const draft = path.join(cache, `draft-${process.pid}`);
   try {
     mkdirSync(draft);
-    makeImage(draft);
+    makeImage(draft, suite);
     renameSync(draft, folder);
   } finally {
     rmSync(draft, { recursive: true, force: true });
@@ -82,10 +82,18 @@ export function baseImage(cache: string, say: (line: string) => void): BaseImage
   return image;
 }
 
-/** A disk with the repository as it stands here: sources, dist/ and node_modules/. */
-export function repositoryDisk(file: string, repositoryRoot: string, files: readonly string[]): void {
+/** A disk with the repository as it stands here: sources, dist/, node_modules/; and beside them a Debian package. */
+export function repositoryDisk(
+  file: string,
+  repositoryRoot: string,
+  files: readonly string[],
+  debianPackage?: string,
+): void {
   const stage = `${file}.stage`;
   try {
+    if (debianPackage !== undefined) {
+      cpSync(debianPackage, path.join(stage, path.basename(debianPackage)));
+    }
     for (const name of [...files, 'dist', 'node_modules']) {
       // The folder itself may be a link; the links inside (.bin) have to stay links.
       const source = realpathSync(path.join(repositoryRoot, name));
@@ -98,14 +106,14 @@ export function repositoryDisk(file: string, repositoryRoot: string, files: read
 }
 
 /** What goes into the image. The packages' versions do not count: remove the cache to have newer ones. */
-function recipeKey(): string {
-  const recipe = [RECIPE, PACKAGES, FILES, DISK_SIZE, process.version];
+function recipeKey(suite: Suite): string {
+  const recipe = [RECIPE, suite, PACKAGES, FILES, DISK_SIZE, process.version];
   return createHash('sha256').update(JSON.stringify(recipe)).digest('hex').slice(0, 16);
 }
 
-function makeImage(folder: string): void {
+function makeImage(folder: string, suite: Suite): void {
   const root = path.join(folder, 'root');
-  debootstrap(root, PACKAGES);
+  debootstrap(root, PACKAGES, suite);
   for (const [file, text] of Object.entries(FILES)) {
     mkdirSync(path.join(root, path.dirname(file)), { recursive: true });
     writeFileSync(path.join(root, file), text);
@@ -130,7 +138,7 @@ function makeImage(folder: string): void {
   rmSync(root, { recursive: true });
 }
 
-/** This machine's Node.js: Debian 12 has an older one. Fails where the guest's libraries do not carry it. */
+/** This machine's Node.js, for tests: Debian has an older one. Fails where the guest's libraries do not carry it. */
 function installNode(root: string): void {
   const npm = path.resolve(path.dirname(process.execPath), '../lib/node_modules/npm');
   cpSync(process.execPath, path.join(root, 'usr/local/bin/node'));

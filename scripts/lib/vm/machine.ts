@@ -163,7 +163,8 @@ export class Machine {
     const { image, repositoryDisk, memoryMb, cpus } = this.#options;
     const options: Record<string, string> = {
       accel: this.accelerator === 'tcg' ? 'tcg,thread=multi' : 'kvm',
-      cpu: 'max',
+      // Emulated by qemu 7.2 the instruction of cx16 spoils the flags, and Linux 6.12 ends in a double fault.
+      cpu: this.accelerator === 'tcg' ? 'max,-cx16' : 'max',
       m: String(memoryMb),
       smp: String(cpus),
       display: 'none',

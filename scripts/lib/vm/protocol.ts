@@ -9,9 +9,9 @@ interface StepResult {
   notes: string[];
 }
 
-/** Between these lines of test/vm.md stands the last result. */
-const BEGIN = '<!-- last result: written by scripts/vm --record -->';
-const END = '<!-- end of the last result -->';
+/** Between these lines of test/vm.md stands the last result of a suite. */
+const begin = (suite: string): string => `<!-- last result of ${suite}: written by scripts/vm --record -->`;
+const end = (suite: string): string => `<!-- end of the last result of ${suite} -->`;
 
 /** What a run came to, told while it happens and written down at its end. */
 export class Protocol {
@@ -69,11 +69,11 @@ export class Protocol {
   }
 
   /** The page with this result instead of the last one. */
-  page(accelerator: string, file: string): string {
+  page(suite: string, accelerator: string, file: string): string {
     const page = readFileSync(file, 'utf8');
-    const [before = '', rest = ''] = page.split(BEGIN);
-    const [, after = ''] = rest.split(END);
-    return `${before}${BEGIN}\n${this.#summary(accelerator)}\n${END}${after}`;
+    const [before = '', rest = ''] = page.split(begin(suite));
+    const [, after = ''] = rest.split(end(suite));
+    return `${before}${begin(suite)}\n${this.#summary(accelerator)}\n${end(suite)}${after}`;
   }
 
   #summary(accelerator: string): string {

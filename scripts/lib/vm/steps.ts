@@ -49,6 +49,11 @@ export const STEPS: readonly Step[] = [
     },
   },
   {
+    name: 'package',
+    title: 'the Debian package: apt install, upgrade under running containers, removal, purge',
+    run: (context) => guestTests(context, '', ['vm'], ['package'].map(guestTest)),
+  },
+  {
     name: 'install',
     title: 'scripts/install puts it there, systemd starts it',
     always: true,

@@ -1,76 +1,77 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
-import { expect, test } from 'vitest';
+import Sqlite from 'better-sqlite3';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { silentLogger } from '../../../daemon/base/log.ts';
+import { copyDatabase } from '../../../storage/database/copy-file.ts';
 import { openDatabase } from '../../../storage/database/index.ts';
 
-const SECONDS = 3;
-/** Older ones damage a WAL database when one connection writes while another resets the log (fixed in 3.51.3). */
-const FLOOR = [3, 51, 3];
+const ROOT = path.resolve(import.meta.dirname, '../../..');
+const COPIES = 30;
 
-/** Another program with the database open: a backup, a person with the shell. */
-const OTHER = `
-  const { parentPort, workerData } = require('node:worker_threads');
-  const Database = require('better-sqlite3');
-  const other = new Database(workerData.file, { timeout: 5000 });
-  const end = Date.now() + workerData.seconds * 1000;
-  let written = 0;
-  let checkpoints = 0;
-  while (Date.now() < end) {
-    other
-      .prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)')
-      .run('other-' + (written % 500), String(written));
-    written += 1;
-    if (written % 7 === 0) {
-      other.pragma('wal_checkpoint(' + ['PASSIVE', 'FULL', 'RESTART', 'TRUNCATE'][checkpoints % 4] + ')');
-      checkpoints += 1;
-    }
-  }
-  other.close();
-  parentPort.postMessage({ written, checkpoints });
-`;
+let folder: string;
+let file: string;
 
-test('R38: two connections that write and checkpoint at the same time damage nothing', async () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'berth-two-'));
-  const file = path.join(folder, 'berth.db');
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'berth-two-'));
+  file = path.join(folder, 'berth.db');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+test('R38: a database that is open is opened by nobody else, to read or to write', () => {
   const database = openDatabase(file, silentLogger);
+  database.meta.set('a', '1');
+  for (const readonly of [true, false]) {
+    const other = new Sqlite(file, { readonly, timeout: 10 });
+    expect(() => other.prepare('SELECT * FROM meta').all()).toThrow('database is locked');
+    other.close();
+  }
+  database.close();
+});
+
+/** A daemon that commits the same number in two places, and brings its log into the file again and again. */
+const writerOf = (database: string): string => `
+  import { openDatabase } from '${ROOT}/storage/database/index.ts';
+  import { silentLogger } from '${ROOT}/daemon/base/log.ts';
+  import { setImmediate } from 'node:timers/promises';
+  const opened = openDatabase('${database}', silentLogger);
+  const text = 'x'.repeat(20_000);
+  console.log('open');
+  for (let number = 0; ; number += 1) {
+    opened.transaction(() => {
+      opened.meta.set('first', String(number));
+      opened.meta.set('filling-' + (number % 300), text + number);
+      opened.meta.set('last', String(number));
+    });
+    await setImmediate();
+  }`;
+
+test('R74: a copy made beside a daemon that writes and checkpoints is what was committed at one moment', async () => {
+  const script = path.join(folder, 'writer.mts');
+  writeFileSync(script, writerOf(file));
+  const writer = spawn(process.execPath, ['--import', 'tsx', script], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   try {
-    expect(compare(database.sqliteVersion.split('.').map(Number), FLOOR)).toBeGreaterThanOrEqual(0);
-    const worker = new Worker(OTHER, { eval: true, workerData: { file, seconds: SECONDS } });
-    const stop = new AbortController();
-    const ended = (once(worker, 'message') as Promise<[{ written: number; checkpoints: number }]>).finally(
-      () => stop.abort(),
-    );
-    let written = 0;
-    while (!stop.signal.aborted) {
-      const value = String(written);
-      database.transaction(() => database.meta.set(`ours-${written % 500}`, value), {
-        durable: written % 10 === 0,
-      });
-      expect(database.meta.get(`ours-${written % 500}`)).toBe(value);
-      written += 1;
-      await nextTurn();
+    await once(writer.stdout, 'data');
+    const copy = path.join(folder, 'copy.db');
+    const seen = new Set<string>();
+    for (let round = 0; round < COPIES; round += 1) {
+      copyDatabase(file, copy);
+      const database = new Sqlite(copy);
+      const value = database.prepare('SELECT value FROM meta WHERE key = ?').pluck();
+      expect(value.get('last')).toEqual(value.get('first'));
+      expect(database.pragma('integrity_check', { simple: true })).toBe('ok');
+      seen.add(String(value.get('last')));
+      database.close();
     }
-    const [answer] = await ended;
-    expect(database.integrityProblems()).toEqual([]);
-    expect([written > 50, answer.written > 50, answer.checkpoints > 5]).toEqual([true, true, true]);
-    database.close();
-    const again = openDatabase(file, silentLogger);
-    expect(again.meta.get(`ours-${(written - 1) % 500}`)).toBe(String(written - 1));
-    expect(again.meta.get(`other-${(answer.written - 1) % 500}`)).toBe(String(answer.written - 1));
-    expect(again.integrityProblems()).toEqual([]);
-    again.close();
+    expect(seen.size).toBeGreaterThan(COPIES / 2);
   } finally {
-    rmSync(folder, { recursive: true });
+    writer.kill('SIGKILL');
+    await once(writer, 'exit');
   }
 }, 60_000);
-
-/** Negative, 0 or positive: versions by their numbers. */
-function compare(a: readonly number[], b: readonly number[]): number {
-  const index = a.findIndex((part, at) => part !== b[at]);
-  return index === -1 ? 0 : (a[index] ?? 0) - (b[index] ?? 0);
-}

@@ -85,6 +85,7 @@ export class DefaultBridge {
         journal: {
           commit: (change) => change(() => undefined),
           note: () => undefined,
+          settle: () => undefined,
           tell: () => undefined,
         },
         options,

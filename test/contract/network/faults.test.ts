@@ -49,7 +49,12 @@ needs(
       kernel,
       meta: metaTable,
       table: { insert: () => undefined, remove: () => undefined, all: () => [] },
-      journal: { commit: (change) => change(() => undefined), note: () => undefined, tell: () => undefined },
+      journal: {
+        commit: (change) => change(() => undefined),
+        note: () => undefined,
+        settle: () => undefined,
+        tell: () => undefined,
+      },
       options,
       files: hostFiles(),
       containerName: () => 'web',

@@ -53,6 +53,20 @@ needs('docker-registry')('a registry is asked', () => {
     });
   });
 
+  it('distribution: a mirror of Docker Hub is asked first', async () => {
+    await publish(`http://${registry.address}`, 'library/mirrored:1', [fileLayer('a', 'one')]);
+    const mirrored = new Registries({
+      settings: () => ({ insecure: [], mirrors: [`http://${proxy.address}`] }),
+      certificateRoots: [],
+    });
+    expect(await mirrored.distribution('mirrored:1', { username: 'a', password: 'b' }, signal)).toMatchObject(
+      {
+        Platforms: [{ architecture: 'amd64', os: 'linux' }],
+      },
+    );
+    expect(proxy.seen.map(({ authorization }) => authorization)).not.toContain(expect.anything());
+  });
+
   it('distribution: what is not there is not_found', async () => {
     await expect(
       registries.distribution(`${registry.address}/tools/app:2`, {}, signal),

@@ -38,9 +38,9 @@ needs('docker-registry')('pull from a registry with passwords', () => {
   it.each([
     ['none', {}, 'no basic auth credentials'],
     ['a wrong one', { ...ACCOUNT, password: 'guessed' }, 'unauthorized: authentication required'],
-  ])('refuses %s as unauthorized', async (_title, auth, message) => {
+  ])('refuses %s in dockerd’s words', async (_title, auth, message) => {
     await expect(pullWith(rig, `${registry.address}/app`, auth)).rejects.toMatchObject({
-      code: 'unauthorized',
+      code: 'remote',
       message: expect.stringContaining(message) as string,
     });
   });

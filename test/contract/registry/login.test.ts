@@ -29,14 +29,17 @@ needs('docker-registry')('login at a registry with basic authentication', () => 
     expect(await loginAt(registry.address)).toEqual({ identityToken: '' });
   });
 
-  it('refuses a wrong one as unauthorized', async () => {
-    await expect(loginAt(registry.address, wrong)).rejects.toMatchObject({ code: 'unauthorized' });
+  it('refuses a wrong one in dockerd’s words', async () => {
+    await expect(loginAt(registry.address, wrong)).rejects.toMatchObject({
+      code: 'remote',
+      message: `login attempt to http://${registry.address}/v2/ failed with status: 401 Unauthorized`,
+    });
   });
 
   it('says so when nobody answers', async () => {
     await expect(loginAt('127.0.0.1:1')).rejects.toMatchObject({
-      code: 'unavailable',
-      message: expect.stringContaining('Get "https://127.0.0.1:1/v2/"') as string,
+      code: 'remote',
+      message: 'Get "http://127.0.0.1:1/v2/": dial tcp 127.0.0.1:1: connect: connection refused',
     });
   });
 });
@@ -137,7 +140,9 @@ describe('login at a registry with tokens', () => {
   it('tells the words of the token server when it refuses', async () => {
     await expect(loginAt(registry, wrong)).rejects.toMatchObject({
       code: 'unauthorized',
-      message: 'unauthorized: incorrect username or password',
+      message: expect.stringMatching(
+        /^Get "http.*\/v2\/": unauthorized: incorrect username or password$/,
+      ) as string,
     });
   });
 });

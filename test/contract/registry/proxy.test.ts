@@ -151,7 +151,7 @@ describe.each<[string, { account?: string; isTls?: boolean }]>([
     proxy.refuses = status;
     const name = `${isTls ? 'https' : 'http'}://${proxy.host}`;
     await expect(get(`https://${FAR}/there`)).rejects.toMatchObject({
-      code: 'unavailable',
+      code: 'remote',
       message: expect.stringMatching(`^Get "https://${FAR}/there": proxy ${name}: ${status} \\w+`) as string,
       details: { retryable: status === 502 },
     });
@@ -161,7 +161,7 @@ describe.each<[string, { account?: string; isTls?: boolean }]>([
     proxy.refuses = 407;
     const words = `proxy ${isTls ? 'https' : 'http'}://${proxy.host}: 407 Proxy Authentication Required`;
     await expect(get('http://web.test/there')).rejects.toMatchObject({
-      code: 'unavailable',
+      code: 'remote',
       message: `Get "http://web.test/there": ${words}`,
     });
     await expect(callHttp(new URL('http://web.test/'), { method: 'GET' })).rejects.toThrow(words);
@@ -189,8 +189,8 @@ describe('no way to a proxy', () => {
     environment({ HTTP_PROXY: proxy, HTTPS_PROXY: proxy });
     const trust = { ca: [], verified: true };
     await expect(httpRequest({ method: 'GET', url: new URL(address), trust, signal })).rejects.toMatchObject({
-      code: 'unavailable',
-      message: `Get "${address}": proxy http://127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1`,
+      code: 'remote',
+      message: `Get "${address}": proxy http://127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused`,
       details: { retryable: true, errno: 'ECONNREFUSED' },
     });
   });

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { ProgressMessage, RegistryAuth } from '../../../api/types/image.ts';
+import { limits } from '../../../daemon/base/limits.ts';
 import { FaultProxy } from '../../support/fault-proxy.ts';
+import { until } from '../../support/http.ts';
 import { collect, ImagesRig } from '../../support/images-rig.ts';
 import { needs } from '../../support/needs.ts';
 import { fileLayer, publish, publishIndex, type PublishedImage } from '../../support/registry-content.ts';
@@ -331,7 +333,7 @@ needs('docker-registry')('pull', () => {
     const basic = { 'www-authenticate': 'Basic realm="x"' };
     proxy.plan = () => ({ kind: 'answer', status: 401, headers: basic });
     await expect(pull('app', { tag: '1' })).rejects.toMatchObject({
-      code: 'unauthorized',
+      code: 'remote',
       message: expect.stringMatching(/^Get "http:.*": no basic auth credentials$/) as string,
     });
     proxy.plan = () => ({
@@ -355,8 +357,8 @@ needs('docker-registry')('pull', () => {
     });
     const blob = `/v2/shared/blobs/${shared.layers[0]?.digest}`;
     let release!: () => void;
-    const until = new Promise<void>((resolve) => (release = resolve));
-    proxy.plan = ({ path }) => (path === blob ? { kind: 'hold', until } : undefined);
+    const released = new Promise<void>((resolve) => (release = resolve));
+    proxy.plan = ({ path }) => (path === blob ? { kind: 'hold', until: released } : undefined);
     const leaving = new AbortController();
     const first = pull('shared', { tag: '1', signal: leaving.signal });
     const isHeld = (): boolean => proxy.seen.some(({ path }) => path === blob);
@@ -375,6 +377,57 @@ needs('docker-registry')('pull', () => {
   it('R40: two pulls of one image at the same time both succeed', async () => {
     await Promise.all([pull('app', { tag: '1' }), pull('app', { tag: '1' })]);
     expect(await list()).toMatchObject([{ Id: image.id }]);
+  });
+
+  it('a mirror serves all tags of a repository', async () => {
+    await publish(base, 'library/tags:1', [fileLayer('a', 'mirror')]);
+    await publish(base, 'library/tags:2', [fileLayer('a', 'mirror')]);
+    const before = rig.registry;
+    rig.registry = { ...before, settings: { insecure: [], mirrors: [`http://${proxy.address}`] } };
+    await collect(rig.images.pull({ name: 'tags', auth: {}, signal: new AbortController().signal }));
+    rig.registry = before;
+    expect(await list()).toMatchObject([{ RepoTags: ['tags:1', 'tags:2'] }]);
+  });
+
+  it.each([
+    ['scratch', 'latest', 'forbidden', "'scratch' is a reserved name"],
+    [
+      'sha256',
+      'abc',
+      'invalid_argument',
+      'refusing to create an ambiguous tag using digest algorithm as name',
+    ],
+  ])('%s:%s is refused before anybody is asked', async (name, tag, code, message) => {
+    const pulled = collect(rig.images.pull({ name, tag, auth: {}, signal: new AbortController().signal }));
+    await expect(pulled).rejects.toMatchObject({ code, message });
+  });
+
+  it.each(['nowhere.invalid', 'nowhere.invalid:5000'])(
+    '%s: a name that does not resolve is told within a second',
+    async (domain) => {
+      const since = performance.now();
+      const signal = new AbortController().signal;
+      const pulled = collect(rig.images.pull({ name: `${domain}/app`, tag: '1', auth: {}, signal }));
+      await expect(pulled).rejects.toMatchObject({
+        code: 'remote',
+        message: expect.stringContaining(
+          `Get "https://${domain}/v2/": dial tcp: lookup nowhere.invalid: `,
+        ) as string,
+      });
+      expect(performance.now() - since).toBeLessThan(2 * limits.waitingToldMs);
+    },
+  );
+
+  it('a registry that is slow to answer is named meanwhile', async () => {
+    const told: ProgressMessage[] = [];
+    let answer!: () => void;
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    proxy.plan = ({ path }) => (path === '/v2/' ? { kind: 'hold', until: held } : undefined);
+    const pulled = pull('app', { tag: '1', told });
+    await until('the client to be told', () => told.length > 0);
+    expect(told).toEqual([{ status: `Waiting for ${proxy.address}` }]);
+    answer();
+    expect((await pulled).at(-1)?.status).toBe(`Status: Downloaded newer image for ${proxy.address}/app:1`);
   });
 
   it('asks mirrors of Docker Hub first, and never with credentials', async () => {

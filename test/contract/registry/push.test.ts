@@ -145,7 +145,14 @@ needs('docker-registry')('push', () => {
   });
 
   it.each([
-    ['a name that is not here', 'nowhere', '1', 'not_found', 'tag does not exist: ADDRESS/nowhere:1'],
+    ['a tag that is not here', 'all', '3', 'not_found', 'tag does not exist: ADDRESS/all:3'],
+    [
+      'a name that is not here',
+      'nowhere',
+      '1',
+      'not_found',
+      'An image does not exist locally with the tag: ADDRESS/nowhere',
+    ],
     [
       'a repository that is not here',
       'nowhere',
@@ -154,8 +161,25 @@ needs('docker-registry')('push', () => {
       'An image does not exist locally with the tag: ADDRESS/nowhere',
     ],
   ])('refuses %s', async (_title, name, version, code, message) => {
+    await tag('all', '1');
     const pushed = pushFrom(rig, `${proxy.address}/${name}`, version === undefined ? {} : { tag: version });
     await expect(pushed).rejects.toMatchObject({ code, message: message.replace('ADDRESS', proxy.address) });
+  });
+
+  it('asks for credentials before anything is compressed', async () => {
+    await tag('app');
+    const basic = { 'www-authenticate': 'Basic realm="x"' };
+    proxy.plan = ({ path }) =>
+      path === '/v2/' ? undefined : { kind: 'answer', status: 401, headers: basic };
+    const told: ProgressMessage[] = [];
+    const signal = new AbortController().signal;
+    const pushed = (async () => {
+      for await (const message of rig.images.push(`${proxy.address}/app`, { tag: '1', auth: {}, signal })) {
+        told.push(message);
+      }
+    })();
+    await expect(pushed).rejects.toMatchObject({ code: 'remote', message: 'no basic auth credentials' });
+    expect(told).toEqual([{ status: `The push refers to repository [${proxy.address}/app]` }]);
   });
 
   it.each([

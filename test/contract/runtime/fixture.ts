@@ -57,6 +57,7 @@ export function openRuntime(
   const { layout } = detectCgroups();
   return new ConmonRuntime({
     runcPath: which('runc'),
+    runtimes: new Map(),
     conmonPath: which('conmon'),
     execRoot: join(base, 'exec'),
     cgroup: { layout, driver: 'cgroupfs', parent: cgroupParent },
@@ -87,7 +88,16 @@ export function makeRuntime(): RuntimeFixture {
       cgroupsPath: cgroupsPathOf('cgroupfs', cgroupParent, id),
     });
     Object.assign(spec.process, options.process);
-    const init = await runtime.launch({ id, spec, terminal, stdin: 'none', logPath: null, ...options });
+    const init = await runtime.launch({
+      id,
+      runtime: 'runc',
+      spec,
+      terminal,
+      stdin: 'none',
+      logPath: null,
+      logBytesMax: null,
+      ...options,
+    });
     return { id, init };
   };
   return {

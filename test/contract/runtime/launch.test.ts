@@ -87,7 +87,15 @@ needs(
       const id = newId();
       const cgroupsPath = `${it.cgroupParent}/${id}`;
       const spec = makeSpec({ rootfs: it.rootfs, args: ['true'], terminal: false, cgroupsPath });
-      const request = { id, spec, terminal: false, stdin: 'none', logPath: null } as const;
+      const request = {
+        id,
+        runtime: 'runc',
+        spec,
+        terminal: false,
+        stdin: 'none',
+        logPath: null,
+        logBytesMax: null,
+      } as const;
       await expect(broken.launch(request)).rejects.toMatchObject({
         code: 'internal',
         message: expect.stringMatching(/\/nowhere\/conmon|\/nowhere\/runc/),

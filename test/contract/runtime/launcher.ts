@@ -13,7 +13,15 @@ const spec = makeSpec({
   terminal: false,
   cgroupsPath: `${cgroupParent}/${id}`,
 });
-await runtime.launch({ id, spec, terminal: false, stdin: 'open', logPath: join(base, `${id}.log`) });
+await runtime.launch({
+  id,
+  runtime: 'runc',
+  spec,
+  terminal: false,
+  stdin: 'open',
+  logPath: join(base, `${id}.log`),
+  logBytesMax: null,
+});
 await runtime.begin(id);
 if (mode === 'clean') {
   await runtime.killAll(id);

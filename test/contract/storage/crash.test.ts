@@ -28,8 +28,7 @@ describe('images after SIGKILL', () => {
     'images.load.commit',
   ])('R33: a load killed at %s leaves no image and no layer, and the next one works', async (failpoint) => {
     await using rig = await ImagesRig.create();
-    expect(dies(rig.dataRoot, 'load', failpoint)).toBe(true);
-    await rig.restart();
+    await rig.restart(() => expect(dies(rig.dataRoot, 'load', failpoint)).toBe(true));
     await expect.poll(() => readdirSync(join(rig.dataRoot, 'layers'))).toEqual([]);
     expect(readdirSync(join(rig.dataRoot, 'tmp'))).toEqual([]);
     expect([rig.database.images.all(), rig.database.layers.all()]).toEqual([[], []]);
@@ -43,8 +42,7 @@ describe('images after SIGKILL', () => {
   ] as const)('remove: killed at %s has happened or not', async (failpoint, layers) => {
     await using rig = await ImagesRig.create();
     await rig.load(tarball);
-    expect(dies(rig.dataRoot, 'remove', failpoint)).toBe(true);
-    await rig.restart();
+    await rig.restart(() => expect(dies(rig.dataRoot, 'remove', failpoint)).toBe(true));
     expect(rig.database.layers.all()).toHaveLength(layers);
     expect(readdirSync(join(rig.dataRoot, 'layers'))).toHaveLength(layers);
     await rig.load(tarball);

@@ -52,6 +52,37 @@ test.each([
   expect(readdirSync(folder)).toEqual(['tree']);
 });
 
+test.each([
+  ['removeTree', (path: string) => new Promise((resolve) => resolve(removeTree(path)))],
+  ['removeSmallTree', async (path: string) => (await removeSmallTree(path)) || removeTree(path)],
+])('%s: files and directories that were made immutable go too', async (_name, remove) => {
+  mkdirSync(join(tree, 'fixed/below'), { recursive: true });
+  mkdirSync(join(tree, 'append'));
+  for (const name of ['file', 'fixed/file', 'append/log']) {
+    writeFileSync(join(tree, name), 'x');
+  }
+  symlinkSync('file', join(tree, 'fixed/link'));
+  execFileSync('mkfifo', [join(tree, 'fixed/fifo')]);
+  execFileSync('chattr', ['+a', join(tree, 'append/log')]);
+  execFileSync('chattr', ['+i', join(tree, 'file'), join(tree, 'fixed/file'), join(tree, 'fixed'), tree]);
+  await remove(tree);
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('removeTree: what stays is an error that names it and says why', async () => {
+  mkdirSync(join(tree, 'mounted'));
+  execFileSync('mount', ['-t', 'tmpfs', 'berth-test', join(tree, 'mounted')]);
+  writeFileSync(join(tree, 'mounted/file'), '');
+  try {
+    expect(() => removeTree(tree)).toThrow(/mounted.*EBUSY: resource busy or locked/);
+    expect(await removeSmallTree(tree)).toBe(false);
+    // It may be a volume's.
+    expect(readdirSync(join(tree, 'mounted'))).toEqual(['file']);
+  } finally {
+    execFileSync('umount', [join(tree, 'mounted')]);
+  }
+});
+
 test('removeTree: directories nested deeper than a path may be long', () => {
   // Made by a process that goes along: a path of this depth cannot be named.
   const walk = `

@@ -17,11 +17,16 @@ needs('root')('rootfs directories', () => {
       await using archives = new Archives();
       const diff = (id: number): string => join(dataRoot, 'layers', String(id), 'diff');
       mkdirSync(diff(1), { recursive: true });
-      mkdirSync(diff(2), { recursive: true, mode: 0o711 });
+      mkdirSync(diff(2), { recursive: true, mode: 0o700 });
       const quotas = new FakeQuotas();
       const rootfs = new RootfsDirectories({
         dataRoot,
-        layers: { diff, sizeBytes: (id) => id * 10 },
+        layers: {
+          diff,
+          initLayer: (id) => join(dataRoot, 'layers', String(id), 'init'),
+          temporary: () => join(dataRoot, 'layers', 'tmp-1'),
+          sizeBytes: (id) => id * 10,
+        },
         quotas,
         sizes: (directories) => archives.sizes(directories),
         removeTree: (path) => archives.remove(path),
@@ -32,7 +37,7 @@ needs('root')('rootfs directories', () => {
       await rootfs.create(ID, [1, 2]);
       const layout = rootfs.layout(ID, [1, 2]);
       expect(layout.lowers).toEqual([diff(2), diff(1)]);
-      expect(statSync(layout.upper).mode & 0o7777).toBe(statSync(diff(2)).mode & 0o7777);
+      expect(statSync(layout.upper).mode & 0o7777).toBe(0o755);
       mkdirSync(join(layout.upper, 'a/b'), { recursive: true });
       writeFileSync(join(layout.upper, 'a/b/file'), Buffer.alloc(1000));
       linkSync(join(layout.upper, 'a/b/file'), join(layout.upper, 'again'));

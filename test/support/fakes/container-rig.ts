@@ -21,6 +21,7 @@ function unused(): never {
 const noFiles = {
   hiddenView: unused,
   hiddenOverlay: unused,
+  scratchOverlay: unused,
   hiddenCopy: unused,
   extract: unused,
   tar: unused,
@@ -58,7 +59,7 @@ export class ContainerRig implements Disposable {
   /** The daemon dies and another one starts, in this boot of the host or the next. */
   async restartDaemon(bootId = 'boot-1'): Promise<void> {
     this.containers.close();
-    this.journal.isDiskFull = false;
+    this.journal.die();
     [this.containers, this.execs] = this.#daemon(bootId);
     this.world.calls.length = 0;
     await this.containers.restore();

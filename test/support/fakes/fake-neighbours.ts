@@ -38,6 +38,7 @@ export class FakeNeighbours {
     this.mounts = this.#mounts();
     this.images = {
       resolve: resolveImage,
+      descendants: (ref) => (ref === 'missing' ? [] : [resolveImage(ref).id]),
       displayName: (_id, createdFrom) => createdFrom,
       planCommit: () => ({ run: () => Promise.resolve('sha256:made') }),
       lostLayers: () => [],
@@ -68,7 +69,10 @@ export class FakeNeighbours {
 
   #logs(): LogKeeper {
     return {
-      open: async () => this.#called('logs.open'),
+      open: async () => {
+        this.#called('logs.open');
+        return null;
+      },
       ended: () => undefined,
       remove: () => Promise.resolve(),
       adopt: () => undefined,
@@ -85,12 +89,16 @@ export class FakeNeighbours {
       },
       limit: async (_id, bytes) => this.#called(`rootfs.limit ${bytes}`),
       layout: (id) => this.#layout(id),
+      draftInitLayer: () => undefined,
+      scratchWork: () => ({ path: '', [Symbol.asyncDispose]: () => Promise.resolve() }),
       remove: async (id) => {
         this.#called('rootfs.remove');
         rmSync(join(this.#root, 'containers', id), { recursive: true, force: true });
         this.rootfsIds.delete(id);
       },
       markRemoved: () => undefined,
+      isRemoved: () => false,
+      forgetRemoved: () => undefined,
       clearStray: async (id) => {
         this.#called('rootfs.remove');
         rmSync(join(this.#root, 'containers', id), { recursive: true, force: true });

@@ -34,7 +34,7 @@ export class FakeRuntime implements ContainerRuntime {
   /** Signals that end a container at once, as init's default action would. */
   fatalSignals = new Set([9, 15]);
   nowNano: () => bigint = () => BigInt(Date.now()) * 1_000_000n;
-  #oomListeners = new Set<(id: string) => void>();
+  #oomListeners = new Set<(id: string, what: { hasKilled: boolean }) => void>();
   #listeners = new Set<(report: ExitReport) => void>();
   #pid = 1000;
 
@@ -107,6 +107,10 @@ export class FakeRuntime implements ContainerRuntime {
     return this.records.get(id);
   }
 
+  adopt(): void {
+    // What runs here is in memory: nothing of it can be lost.
+  }
+
   isMonitored(id: string): boolean {
     return this.runs.has(id);
   }
@@ -120,14 +124,14 @@ export class FakeRuntime implements ContainerRuntime {
     return { [Symbol.dispose]: () => this.#listeners.delete(listener) };
   }
 
-  onOom(listener: (id: string) => void): Disposable {
+  onOom(listener: (id: string, what: { hasKilled: boolean }) => void): Disposable {
     this.#oomListeners.add(listener);
     return { [Symbol.dispose]: () => this.#oomListeners.delete(listener) };
   }
 
   /** The kernel kills a process of it that is not its first. */
   oom(id: string): void {
-    this.#oomListeners.forEach((listener) => listener(id));
+    this.#oomListeners.forEach((listener) => listener(id, { hasKilled: true }));
   }
 
   async attach(id: string): Promise<StdioChannel> {

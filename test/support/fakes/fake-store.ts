@@ -1,5 +1,5 @@
 import { EngineError } from '../../../daemon/base/errors.ts';
-import type { EventDraft, Journal } from '../../../daemon/events/journal-types.ts';
+import type { EventDraft, Journal, RowFact } from '../../../daemon/events/journal-types.ts';
 import type { ContainerRow, ContainerTable } from '../../../storage/database/rows.ts';
 
 /** Rows as the database would keep them: only what survives JSON comes back. */
@@ -42,17 +42,23 @@ export class FakeContainerTable implements ContainerTable {
   }
 }
 
-/** Keeps events in order; counts commits; fails when told to. */
+/** Keeps events in order; counts commits; a full disk refuses commits, and takes facts once it has room. */
 export class FakeJournal implements Journal {
   readonly events: EventDraft[] = [];
   /** `durable` of each commit. */
   readonly commits: boolean[] = [];
-  isDiskFull = false;
+  readonly #waiting: RowFact[] = [];
+  #isDiskFull = false;
+
+  set isDiskFull(isFull: boolean) {
+    this.#isDiskFull = isFull;
+    if (!isFull) {
+      this.settle();
+    }
+  }
 
   commit<T>(change: (emit: (event: EventDraft) => void) => T, options?: { durable?: boolean }): T {
-    if (this.isDiskFull) {
-      throw new EngineError('internal', 'commit transaction: database or disk is full');
-    }
+    this.settle();
     const events: EventDraft[] = [];
     const result = change((event) => events.push(event));
     this.events.push(...events);
@@ -62,8 +68,34 @@ export class FakeJournal implements Journal {
 
   readonly told: EventDraft[] = [];
 
-  note(event: EventDraft): void {
-    this.commit((emit) => emit(event));
+  note(events: readonly EventDraft[], row?: RowFact): void {
+    this.events.push(...events);
+    this.commits.push(row?.durable ?? false);
+    if (row !== undefined) {
+      this.#waiting.push(row);
+    }
+    try {
+      this.settle();
+    } catch {
+      // It waits for room.
+    }
+  }
+
+  /** What waits is lost with its daemon; the next one has room. */
+  die(): void {
+    this.#waiting.length = 0;
+    this.#isDiskFull = false;
+  }
+
+  settle(): void {
+    if (this.#isDiskFull) {
+      throw new EngineError('internal', 'commit transaction: database or disk is full');
+    }
+    for (let row = this.#waiting[0]; row !== undefined; row = this.#waiting[0]) {
+      row.write();
+      this.#waiting.shift();
+      row.stored?.();
+    }
   }
 
   tell(event: EventDraft): void {

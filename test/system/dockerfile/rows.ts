@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { tar, type TarEntry } from '../../support/tar.ts';
 
 /** A Dockerfile with its context; what dockerd makes of it is in the snapshot beside the test. */
@@ -52,6 +53,9 @@ const ARCHIVE: readonly TarEntry[] = [
   },
 ];
 
+/** Long enough that its end is of nothing but content. */
+const gzip = gzipSync(tar([{ name: 'in', content: Buffer.alloc(20_000, 'in') }]));
+
 const F = 'FROM tiny';
 
 export const CONFIG_ROWS: readonly Row[] = [
@@ -92,6 +96,11 @@ export const CONFIG_ROWS: readonly Row[] = [
     'ARG P=77',
     'EXPOSE $P/tcp 80/TCP',
   ]),
+  row('EXPOSE: a variable that stands for several', [F, 'ENV P="80 443/udp" Q=', 'EXPOSE $P 22 $Q']),
+  row('EXPOSE: several in one word', [F, 'ENV P="80 443"', 'EXPOSE "$P"']),
+  row('VOLUME: over a file', [F, 'VOLUME /file']),
+  row('VOLUME: below a file', [F, 'VOLUME /file/below']),
+  row('VOLUME: over a link to a directory', [F, 'VOLUME /link']),
   row('EXPOSE: a host port', [F, 'EXPOSE 8080:80']),
   row('EXPOSE: nonsense', [F, 'EXPOSE abc']),
   row('EXPOSE: too high', [F, 'EXPOSE 70000']),
@@ -190,7 +199,7 @@ export const CONFIG_ROWS: readonly Row[] = [
   row('FROM: an empty argument', ['ARG B', 'FROM $B']),
   row('FROM: no such image', ['FROM nosuch.invalid/x:1']),
   row('FROM: an earlier stage by name', ['FROM tiny AS One', 'ENV A=1', 'FROM one', 'ENV B=1']),
-  row('FROM: a number is no stage', ['FROM tiny', 'ENV A=1', 'FROM 0']),
+  row('FROM: a number is no stage', ['FROM tiny', 'ENV A=1', 'FROM 0000000']),
   row('FROM: scratch alone', ['FROM scratch']),
   row('FROM: scratch with configuration', ['FROM scratch', 'ENV A=1']),
   row(
@@ -305,6 +314,17 @@ export const FILE_ROWS: readonly Row[] = [
   row('ADD: an archive over a file', [F, 'ADD in.tar /file'], ARCHIVE),
   row('ADD: an archive for somebody', [F, 'ADD --chown=3:4 in.tar /x/'], ARCHIVE),
   row('ADD: archives by a pattern', [F, 'ADD *.tar /x/'], ARCHIVE),
+  ...[
+    { of: 'that is cut off', content: gzip.subarray(0, -20) },
+    {
+      of: 'with a wrong sum',
+      content: Buffer.concat([gzip.subarray(0, -8), Buffer.alloc(4), gzip.subarray(-4)]),
+    },
+    { of: 'with something behind it', content: Buffer.concat([gzip, Buffer.from('behind')]) },
+    { of: 'that is cut off before its first member', content: gzip.subarray(0, 20) },
+    { of: 'that is none', content: Buffer.from('1f8b6e6f7420617420616c6c2c206e6f7420617420616c6c', 'hex') },
+    { of: 'of a file', content: gzipSync('just text') },
+  ].map(({ of, content }) => row(`ADD: a gzip ${of}`, [F, 'ADD in.gz /x/'], [{ name: 'in.gz', content }])),
   row('ADD: a file', [F, 'ADD a /x/'], FILES),
   row(
     'ADD: a directory with an archive in it',
@@ -412,6 +432,8 @@ export const RUN_ROWS: readonly Row[] = [
     [],
     args({ B: 'two' }),
   ),
+  row('RUN: a list of nothing', [B, 'RUN []']),
+  row('RUN: another name for a file of an earlier step', [B, 'COPY a /f', 'RUN ln /f /g'], FILES),
   row('RUN: files that are gone', [
     B,
     'RUN rm /etc/group; mkdir /d; touch -d @1500000000 /d/f; chmod 4711 /d/f; chown 3:4 /d/f; ln -s f /d/l',

@@ -1,8 +1,10 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { describeEngine, onReference } from '../../support/engine.ts';
 
 const BRIDGE = { NetworkMode: 'bridge' };
 const SLEEP = ['sleep', '1000'];
+const PYTHON = ['/usr:/usr:ro', '/lib:/lib:ro', '/lib64:/lib64:ro'];
+const TWICE = ['db:/slashed', 'other:slashed', 'db:slashed'];
 
 describeEngine('Links', (engine) => {
   const address = async (id: string): Promise<string> => (await engine.inspect(id)).NetworkSettings.IPAddress;
@@ -23,6 +25,25 @@ describeEngine('Links', (engine) => {
       'db',
     );
   const create = (Links: string[]): Promise<string> => engine.create(SLEEP, { ...BRIDGE, Links }, {}, 'web');
+  const network = (name: string, verb: string, body: object): Promise<unknown> =>
+    engine.http.ok('POST', `/networks/${name}/${verb}`, body);
+  const createWith = (name: string, body: object): Promise<{ Warnings: string[] | null }> =>
+    engine.http.ok('POST', `/containers/create?name=${name}`, body);
+  /** What the C library finds, by the machine's own Python. */
+  const look = async (id: string, name: string): Promise<string> => {
+    const code = [
+      'import socket',
+      `try: print(socket.gethostbyname('${name}'), end='')`,
+      "except OSError: print('unknown', end='')",
+    ].join('\n');
+    return (await engine.exec(id, ['/usr/bin/python3', '-c', code])).stdout;
+  };
+
+  afterEach(async () => {
+    await engine.removeAll();
+    await engine.http.ok('POST', '/networks/prune');
+  });
+
   const start = async (Links: string[]): Promise<string> =>
     engine.start(SLEEP, { ...BRIDGE, Links }, {}, 'web');
 
@@ -115,6 +136,70 @@ describeEngine('Links', (engine) => {
     await engine.start(SLEEP, { NetworkMode: 'container:db' }, {}, 'joined');
     await start(['joined:x']);
     expect(await hostsOf('web')).toContain(`${ip}\tx dbhost db`);
+  });
+
+  test('links: to one that was put into the default bridge later, for as long as it is there', async () => {
+    await engine.http.ok('POST', '/networks/create', { Name: 'blue' });
+    const db = await engine.start(SLEEP, { NetworkMode: 'blue' }, { Hostname: 'dbhost' }, 'db');
+    await create(['db:x']);
+    expect(await act('POST', '/containers/web/start')).toEqual([
+      onReference ? 500 : 409,
+      expect.stringContaining('Cannot link to /db, as it does not belong to the default network'),
+    ]);
+    await network('bridge', 'connect', { Container: db });
+    await engine.http.ok('POST', '/containers/web/start');
+    const line = async (): Promise<string> =>
+      `${(await engine.inspect(db)).NetworkSettings.Networks['bridge']?.IPAddress}\tx dbhost db`;
+    expect(await hostsOf('web')).toContain(await line());
+    if (!onReference) {
+      await network('bridge', 'disconnect', { Container: db });
+      expect((await hostsOf('web')).filter((each) => each.includes('dbhost'))).toEqual([]);
+      await network('bridge', 'connect', { Container: db });
+      expect(await hostsOf('web')).toContain(await line());
+    }
+  });
+
+  test('links: a slash before an alias is no part of it; of two with one alias the first counts', async () => {
+    const ip = await address(await database());
+    await engine.start(SLEEP, BRIDGE, {}, 'other');
+    const body = { Image: 'busybox', Cmd: SLEEP, HostConfig: { ...BRIDGE, Links: TWICE } };
+    const { Warnings } = await createWith('web', body);
+    await engine.http.ok('POST', '/containers/web/start');
+    expect(await links('web')).toEqual(['/db:/web/slashed']);
+    expect((await hostsOf('web')).filter((line) => line.includes('slashed'))).toEqual([
+      `${ip}\tslashed dbhost db`,
+    ]);
+    if (!onReference) {
+      expect(Warnings).toEqual([
+        'Link other:slashed is ignored: the alias slashed is that of a link before it.',
+      ]);
+    }
+  });
+
+  test('links: in a network of a user those of the endpoint are in force, those of HostConfig not', async () => {
+    await engine.http.ok('POST', '/networks/create', { Name: 'blue' });
+    const db = await engine.start(SLEEP, { NetworkMode: 'blue' }, {}, 'db');
+    const ip = (await engine.inspect(db)).NetworkSettings.Networks['blue']?.IPAddress ?? '';
+    const of = async (name: string, Links: string[], endpoint: object): Promise<string[]> => {
+      const HostConfig = { NetworkMode: 'blue', Binds: PYTHON, Links };
+      const NetworkingConfig = { EndpointsConfig: { blue: endpoint } };
+      const body = { Image: 'busybox', Cmd: SLEEP, HostConfig, NetworkingConfig };
+      const { Warnings } = await createWith(name, body);
+      await engine.http.ok('POST', `/containers/${name}/start`);
+      expect(await links(name)).toBeNull();
+      return [await look(name, 'x'), ...(onReference ? [] : (Warnings ?? []))];
+    };
+    expect(await of('both', ['db:x'], { Links: ['db:x'] })).toEqual([ip]);
+    expect(await of('endpoint', [], { Links: ['db:x'] })).toEqual([ip]);
+    const warning = 'Links of HostConfig have no effect in network blue: use those of its endpoint.';
+    expect(await of('host', ['db:x'], {})).toEqual(['unknown', ...(onReference ? [] : [warning])]);
+  });
+
+  test('links: without a network they are kept and ask for nothing', async () => {
+    await engine.create(SLEEP, BRIDGE, {}, 'db');
+    await engine.start(SLEEP, { NetworkMode: 'none', Links: ['db:x'] }, {}, 'web');
+    expect(await links('web')).toEqual(['/db:/web/x']);
+    expect((await engine.exec('web', ['env'])).stdout).not.toContain('X_NAME');
   });
 
   test.each([

@@ -155,7 +155,6 @@ describe.skipIf(onReference)('wrong values over HTTP', () => {
       ['nogroup9', { User: '0:nogroup9' }, {}],
       ['nope9', {}, { GroupAdd: ['nope9'] }],
       ['/nope', { Cmd: ['/nope'] }, {}],
-      ['/bin/busybox', { WorkingDir: '/bin/busybox' }, {}],
       ['/nope', {}, { Devices: [{ PathOnHost: '/nope' }] }],
       ['net/core/nope', {}, { Sysctls: { 'net.core.nope': '1' } }],
       ['net/core/somaxconn', {}, { Sysctls: { 'net.core.somaxconn': 'many' } }],

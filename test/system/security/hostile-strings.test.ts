@@ -197,7 +197,10 @@ async function tryAll(engine: Engine, all: readonly Attempt[]): Promise<string[]
             answer.toArray(),
             new Promise<[string]>((r) => setTimeout(r, 500, [''])),
           ]);
-          problems.push(`${status} ${what} ${String(text).slice(0, 300)}`);
+          // dockerd's status for what another server does, or that there is none.
+          if (!(status === 500 && /^\{"message":"Get \\"https?:/.test(String(text)))) {
+            problems.push(`${status} ${what} ${String(text).slice(0, 300)}`);
+          }
         }
         answer.on('error', () => {
           // It is cut on purpose: logs and events go on for ever.

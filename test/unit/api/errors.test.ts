@@ -15,6 +15,7 @@ const CODES: readonly ErrorCode[] = [
   'canceled',
   'deadline_exceeded',
   'resource_exhausted',
+  'failed_precondition',
   'internal',
 ];
 
@@ -36,6 +37,7 @@ test('toHttpFailure: every code has its status and log level', () => {
       "canceled 503 debug",
       "deadline_exceeded 504 error",
       "resource_exhausted 503 error",
+      "failed_precondition 500 info",
       "internal 500 error",
     ]
   `);

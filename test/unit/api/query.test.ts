@@ -87,3 +87,12 @@ test('Query.time: 0 and nothing mean unbounded, nonsense is refused by name', ()
   expect([query('since=0').time('since', NOW), query('').time('since', NOW)]).toEqual([undefined, undefined]);
   expect(() => query('since=soon').time('since', NOW)).toThrow(/invalid value "soon" for parameter since/);
 });
+
+test.each([
+  ['99999999999999999999999999999', 2n ** 63n - 1n],
+  ['9999-12-31T23:59:59Z', 2n ** 63n - 1n],
+  ['1795352114', 1_795_352_114_000_000_000n],
+  ['-99999999999999999999', 1n - 2n ** 63n],
+])('Query.time: %s is a time that can be stored', (text, nano) => {
+  expect(query(`until=${text}`).time('until', 0n)).toBe(nano);
+});

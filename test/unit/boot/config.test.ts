@@ -78,7 +78,7 @@ describe('loadConfig', () => {
   test('reads every kind of value from words and from JSON alike', () => {
     const argv = (
       '-D --ip-forward=false --default-shm-size 128m --label a=b --label=c -l warn --default-ulimit nofile=1024:2048 ' +
-      '--default-ulimit core=-1 --add-runtime runc=/opt/runc ' +
+      '--default-ulimit core=-1 --add-runtime runc=/opt/runc --add-runtime crun=crun --default-runtime crun ' +
       '--default-network-opt bridge=mtu=1400 --default-network-opt bridge=com.docker.network.bridge.enable_icc=false ' +
       '--exec-opt native.cgroupdriver=cgroupfs -H tcp://127.0.0.1'
     ).split(' ');
@@ -89,7 +89,8 @@ describe('loadConfig', () => {
       labels: ['a=b', 'c'],
       'log-level': 'warn',
       'default-ulimits': { nofile: { Name: 'nofile', Soft: 1024, Hard: 2048 }, core: { Soft: -1, Hard: -1 } },
-      runtimes: { runc: { path: '/opt/runc' } },
+      runtimes: { runc: { path: '/opt/runc' }, crun: { path: 'crun', runtimeArgs: [] } },
+      'default-runtime': 'crun',
       'default-network-opts': {
         bridge: { mtu: '1400', 'com.docker.network.bridge.enable_icc': 'false' },
       },
@@ -165,13 +166,29 @@ describe('loadConfig', () => {
     ],
     [{ file: { 'live-restore': false } }, 'live-restore: false is not supported'],
     [{ file: { 'userland-proxy': true } }, 'userland-proxy: true is not supported'],
-    [{ file: { runtimes: { kata: { path: '/bin/kata' } } } }, 'runtimes: kata: only runc is supported'],
+    [{ file: { 'default-runtime': 'crun' } }, 'default-runtime: crun is not among runtimes'],
+    [
+      { file: { runtimes: { runc: { path: '/r', runtimeArgs: ['-x'] } } } },
+      'runtimes: runc takes no runtimeArgs',
+    ],
+    [
+      { file: { runtimes: { a: { path: 'b/c' } } } },
+      'runtimes (a.path): must look like name=path, not "b/c"',
+    ],
+    [
+      { file: { runtimes: { a: { path: '/b', options: {} } } } },
+      'runtimes (a): must NOT have additional properties',
+    ],
+    [{ file: { runtimes: { '../a': { path: '/b' } } } }, 'runtimes: must look like name=path, not "../a"'],
     [{ file: { hosts: [] } }, 'hosts: the daemon must listen somewhere'],
     [
       { file: { hosts: ['tcp://0.0.0.0:2375'] } },
       'hosts: tcp://0.0.0.0:2375 can be reached from other machines',
     ],
     [{ file: { hosts: ['tcp://host1'] } }, 'it needs tlsverify'],
+    [{ file: { 'metrics-addr': '127.0.0.1' } }, 'metrics-addr: must look like address:port, not "127.0.0.1"'],
+    [{ file: { 'metrics-addr': 'http://a:1' } }, 'metrics-addr: must look like address:port'],
+    [{ argv: ['--metrics-addr', ':70000'] }, 'metrics-addr: :70000: the port must be from 1 to 65535'],
     [{ file: { tlsverify: true, tlscert: '/c', tlskey: '/k' } }, 'tlsverify: needs tlscacert'],
     [{ file: { tls: true } }, 'tls: not supported without tlsverify'],
     [{ file: { hosts: ['unix://relative'] } }, 'must be absolute'],

@@ -137,3 +137,20 @@ test('ENGINE_VERSION is that of the package', () => {
   );
   expect(manifest).toMatchObject({ version: ENGINE_VERSION });
 });
+
+test.each<[string, boolean]>([
+  ['', false],
+  ['127.0.0.1:9323', false],
+  ['[::1]:9323', false],
+  ['localhost:9323', false],
+  [':9323', true],
+  ['0.0.0.0:9323', true],
+  ['[::]:9323', true],
+  ['host1:9323', true],
+])('addresses: metrics at %j warn of other machines: %j', (address, warns) => {
+  const facts = { passed: [], groups: 'docker:x:5:', readFile: () => '' };
+  const { warnings } = addresses(config('--metrics-addr', address), facts);
+  expect(warnings).toEqual(
+    warns ? [`metrics-addr: ${address} can be reached from other machines, without TLS or a password`] : [],
+  );
+});

@@ -103,12 +103,29 @@ describe('attach', () => {
 
   test('takes the channel where no log is kept', async () => {
     const id = await rig.run({ HostConfig: { NetworkMode: 'none', LogConfig: { Type: 'none' } } });
-    await expect(rig.containers.attach(id, { ...all, logs: true })).rejects.toMatchObject({
+    await expect(rig.containers.attach(id, { ...all, stream: false, logs: true })).rejects.toMatchObject({
       code: 'not_implemented',
     });
-    const client = await attach(id);
+    const clients = [await attach(id), await attach(id, { logs: true })];
     rig.runtime.write(id, 'stderr', 'live');
-    await expect.poll(client.received).toBe(frame(2, 'live'));
+    for (const { received } of clients) {
+      await expect.poll(received).toBe(frame(2, 'live'));
+    }
+  });
+
+  test('while the first clients are being connected to a start misses nothing either', async () => {
+    const id = await rig.create({ OpenStdin: true });
+    const first = await attach(id);
+    const connectNow = rig.runtime.attach.bind(rig.runtime);
+    let late: Client | undefined;
+    rig.runtime.attach = async (target) => {
+      late ??= await attach(id);
+      return connectNow(target);
+    };
+    await rig.containers.start(id, {});
+    rig.runtime.write(id, 'stdout', 'first\n');
+    await expect.poll(first.received).toBe(frame(1, 'first\n'));
+    await expect.poll(() => late?.received()).toBe(frame(1, 'first\n'));
   });
 
   test('a client that vanishes gives back its place, before the start and after', async () => {
@@ -220,10 +237,27 @@ describe('exec', () => {
     const id = await rig.run();
     await expect(rig.execs.create(id, { Cmd: [] })).rejects.toThrow('No exec command specified');
     const { Id } = await rig.execs.create(id, { Cmd: ['x'] });
+    const ended = await rig.execs.create(id, { Cmd: ['x'] });
+    await rig.execs.start(ended.Id, { detach: true, tty: false });
+    rig.runtime.execs.at(-1)!.end(3);
+    await settled();
     await rig.exit(id, 0);
-    await expect(rig.execs.start(Id, { detach: true, tty: false })).rejects.toThrow('is not running');
+    // As with dockerd: what was never started is not found any more, what has ended tells its exit code for a while.
+    await expect(rig.execs.start(Id, { detach: true, tty: false })).rejects.toThrow('No such exec instance');
+    expect(await rig.execs.inspect(ended.Id)).toMatchObject({ Running: false, ExitCode: 3 });
     expect((await rig.containers.inspect(id, { size: false })).ExecIDs).toBeNull();
     await rig.clock.advance(60_000);
+    await expect(rig.execs.inspect(ended.Id)).rejects.toThrow('No such exec instance');
+  });
+
+  test('is not found when its container is removed', async () => {
+    const id = await rig.run();
+    const { Id } = await rig.execs.create(id, { Cmd: ['x'] });
+    await rig.execs.start(Id, { detach: true, tty: false });
+    rig.runtime.execs.at(-1)!.end(0);
+    await settled();
+    await rig.exit(id, 0);
+    await rig.containers.remove(id, { volumes: false, force: false, link: false });
     await expect(rig.execs.inspect(Id)).rejects.toThrow('No such exec instance');
   });
 

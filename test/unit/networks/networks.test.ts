@@ -16,7 +16,7 @@ function startNetworks(meta = new Map<string, string>()) {
   const registry = startRegistry(meta);
   return new Networks({
     registry,
-    journal: { commit: unused, note: unused, tell: unused },
+    journal: { commit: unused, note: unused, settle: unused, tell: unused },
     table: { insert: unused, remove: unused, all: () => [] },
     kernel: { hostSubnets: unused },
     drivers: new Map(),
@@ -107,6 +107,7 @@ describe('checkRequest()', () => {
   const registry = startRegistry();
   const context = {
     find: (ref: string) => registry.find(ref),
+    lookUp: (ref: string) => registry.lookUp(ref),
     bindingAddress: () => '0.0.0.0',
     resolver: { nameservers: [], search: [], options: [] },
   };

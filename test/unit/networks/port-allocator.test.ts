@@ -70,3 +70,22 @@ test('R58: of two that want the same ports at the same time one gets them, and t
   const [winner] = both.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   expect(held.size).toBe(winner?.length ?? 0);
 });
+
+test('ports that are named are taken before those that may be any, and shown in the order of the client', () => {
+  const { allocator } = setUp();
+  const { bindings: mixed } = planPorts(
+    {
+      exposedPorts: [],
+      portBindings: {
+        '80/tcp': [{ HostIp: '127.0.0.1' }, { HostIp: '127.0.0.1', HostPort: '32769' }],
+        '81/tcp': [{ HostIp: '127.0.0.1', HostPort: '32768-32771' }],
+        '82/tcp': [{ HostIp: '127.0.0.1', HostPort: '32768' }],
+      },
+      publishAllPorts: false,
+    },
+    '0.0.0.0',
+  );
+  const ports = allocator.take(mixed, [0x0a000002], 'web').map(({ hostPort }) => hostPort);
+  expect(ports.slice(1)).toEqual([32_769, 32_770, 32_768]);
+  expect(ports.slice(1)).not.toContain(ports[0]);
+});

@@ -27,6 +27,11 @@ const LISTING = `table ip berth {
 		elements = { "b6" }
 	}
 
+	set enclosed {
+		type ifname . ifname
+		elements = { "b6" . "b6" }
+	}
+
 	set masqueraded {
 		type ipv4_addr
 		flags interval

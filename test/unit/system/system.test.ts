@@ -13,7 +13,11 @@ const SETTINGS: SystemSettings = {
   dataRoot: '/var/lib/berth',
   storageDriver: 'overlay2',
   logDriver: 'json-file',
-  defaultRuntime: 'runc',
+  defaultRuntime: 'crun',
+  runtimes: {
+    crun: { path: 'crun', runtimeArgs: [] },
+    verbose: { path: '/usr/bin/crun', runtimeArgs: ['--debug'] },
+  },
   liveRestore: true,
   noNewPrivileges: true,
   seccompProfile: 'builtin',
@@ -124,7 +128,7 @@ test('info: tells the truth in every field', async () => {
           "Size": 24,
         },
       ],
-      "DefaultRuntime": "runc",
+      "DefaultRuntime": "crun",
       "DockerRootDir": "/var/lib/berth",
       "Driver": "overlay2",
       "DriverStatus": [
@@ -226,8 +230,17 @@ test('info: tells the truth in every field', async () => {
         "ID": "1.1.5",
       },
       "Runtimes": {
+        "crun": {
+          "path": "crun",
+        },
         "runc": {
           "path": "/usr/sbin/runc",
+        },
+        "verbose": {
+          "path": "/usr/bin/crun",
+          "runtimeArgs": [
+            "--debug",
+          ],
         },
       },
       "SecurityOptions": [

@@ -20,7 +20,6 @@ export interface ReceivedContext extends AsyncDisposable {
 }
 
 const IGNORE_FILE = '.dockerignore';
-const IGNORE_BYTES_MAX = 1024 * 1024;
 
 /** Receives all of it; a client that leaves meanwhile has caused nothing. Throws invalid_argument. */
 export async function receiveContext(
@@ -79,7 +78,7 @@ async function readDockerfile(spool: Spool, tree: ContextTree, path: string): Pr
 async function readIgnoreFile(spool: Spool, tree: ContextTree): Promise<string> {
   const entry = tree.find(IGNORE_FILE)?.entry;
   return entry?.member.type === 'file'
-    ? (await readFile(spool, entry, IGNORE_BYTES_MAX)).toString('utf8')
+    ? (await readFile(spool, entry, limits.dockerignoreBytesMax)).toString('utf8')
     : '';
 }
 

@@ -1,9 +1,12 @@
+import { posix } from 'node:path';
 import type { ContainerConfig, HealthConfig } from '../../../../api/types/container.ts';
+import { invalidArgument } from '../../../base/errors.ts';
 import { formatDuration } from '../../../base/duration.ts';
-import { applyInstruction, jsonWords, pairs, variablesOf, type Change } from '../../changes.ts';
+import { applyInstruction, exposedWords, jsonWords, pairs, variablesOf, type Change } from '../../changes.ts';
 import { expandText, splitWords } from '../../words.ts';
 import { parseArg } from '../args.ts';
 import type { Instruction } from '../dockerfile/parse.ts';
+import { openReadRoot, statOf } from '../roots.ts';
 import type { Build, StageState } from '../state.ts';
 import { commitStep, nop } from './commit-step.ts';
 
@@ -27,10 +30,28 @@ export async function configStep(build: Build, state: StageState, instruction: I
   if (name === 'CMD') {
     state.hasOwnCommand = true;
   }
+  if (name === 'VOLUME' && state.imageId !== '') {
+    await refuseFiles(build, state.imageId, Object.keys(config.Volumes ?? {}), change.where);
+  }
   await commitStep(build, state, {
     config: resets ? { ...config, Cmd: null } : config,
     command: nop(describe(name, change, config), config),
   });
+}
+
+/** A volume is a directory: over a file no container of the image could start. */
+async function refuseFiles(
+  build: Build,
+  imageId: string,
+  paths: readonly string[],
+  where: string,
+): Promise<void> {
+  await using root = await openReadRoot(build, imageId);
+  for (const path of paths) {
+    if (statOf(root.view, posix.resolve('/', path)) === 'other') {
+      throw invalidArgument(`${where}: cannot mount volume over existing file, file exists ${path}`);
+    }
+  }
 }
 
 export async function maintainerStep(build: Build, state: StageState, { rest }: Instruction): Promise<void> {
@@ -82,7 +103,7 @@ function describe(name: string, change: Change, config: ContainerConfig): string
         .map((pair) => pair.join('='))
         .join(' ')}`;
     case 'EXPOSE':
-      return ` EXPOSE ${splitWords(rest, options.variables, options.where).toSorted().join(' ')}`;
+      return ` EXPOSE ${exposedWords(change).join(' ')}`;
     case 'HEALTHCHECK':
       return ` HEALTHCHECK ${describeCheck(config.Healthcheck ?? {})}`;
     case 'ONBUILD':

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
-import { errnoOf, invalidArgument, notImplemented } from '../../../base/errors.ts';
+import { invalidArgument, notImplemented } from '../../../base/errors.ts';
 import { failpoint } from '../../../base/failpoint.ts';
-import { canonicalPath, locate } from '../../../../storage/archives/locate.ts';
-import { toBytes, toText, type FilesView } from '../../../../storage/archives/view.ts';
+import { canonicalPath } from '../../../../storage/archives/locate.ts';
+import { toBytes, type FilesView } from '../../../../storage/archives/view.ts';
 import { jsonWords } from '../../changes.ts';
 import { expandText } from '../../words.ts';
 import { isRepository, isUrl } from '../context/remote.ts';
 import { downloadFile } from '../download.ts';
 import type { Instruction } from '../dockerfile/parse.ts';
 import { stageIndex } from '../dockerfile/stages.ts';
-import { openReadRoot, openWriteRoot, type WriteRoot } from '../roots.ts';
+import { openReadRoot, openWriteRoot, statOf, type WriteRoot } from '../roots.ts';
 import { contextSources, downloadedSource, failed, imageSources, type Source } from '../sources.ts';
 import type { Build, StageState } from '../state.ts';
 import { findOwner } from '../owner.ts';
@@ -220,19 +220,4 @@ async function place(
 ): Promise<void> {
   const source = request.source ?? { kind: 'members', fd: -1, members: [] };
   await deps.archives.place({ ...request, source, view: root.view, what: 'build' }, signal);
-}
-
-function statOf(view: FilesView, path: string): 'nothing' | 'directory' | 'other' {
-  try {
-    using found = locate(view, toBytes(path.replace(/(?<=.)\/+$/, '')), { followLast: true });
-    return found.status.isDirectory ? 'directory' : 'other';
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') {
-      return 'nothing';
-    }
-    if (errnoOf(error) === 'ENOTDIR' || errnoOf(error) === 'ELOOP') {
-      throw invalidArgument(`${toText(toBytes(path))}: a part of it is no directory`, { cause: error });
-    }
-    throw error;
-  }
 }

@@ -1,7 +1,7 @@
 import type { ContainerConfig } from '../../../../api/types/container.ts';
 import { invalidArgument, isEngineError } from '../../../base/errors.ts';
 import { shortId } from '../../../base/ids.ts';
-import { parseReference } from '../../../../storage/references/reference.ts';
+import { familiarName, parseReference, withDefaultTag } from '../../../../storage/references/reference.ts';
 import { hostPlatform } from '../../../../storage/tarballs/platform.ts';
 import type { ImageRecord } from '../../image-index.ts';
 import { runConfig } from '../../wire.ts';
@@ -53,8 +53,14 @@ export async function resolveImage(build: Build, ref: string, platform: string):
       }
     }
   }
-  const auth = build.auth(parseReference(ref).domain);
-  const options = { name: ref, auth, signal: build.signal, ...(platform !== '' && { platform }) };
+  // One image and not all of its repository, as for a client that asks without a tag.
+  const reference = withDefaultTag(parseReference(ref));
+  const options = {
+    name: familiarName(reference),
+    auth: build.auth(reference.domain),
+    signal: build.signal,
+    ...(platform !== '' && { platform }),
+  };
   for await (const message of build.pull(options)) {
     build.progress.send(message);
   }

@@ -36,8 +36,8 @@ export async function runStep(build: Build, state: StageState, instruction: Inst
   const known = toPairs(build.args.known).toSorted();
   const body: ContainerCreateRequest = {
     Image: state.imageId,
-    Cmd: command,
-    Entrypoint: [''],
+    // `RUN []` runs what the image would, as dockerd's: only a command takes the place of the entrypoint.
+    ...(command.length > 0 && { Cmd: command, Entrypoint: [''] }),
     Env: [...(config.Env ?? []), ...toPairs(build.args.values)],
     Healthcheck: { Test: ['NONE'] },
     AttachStdout: true,
@@ -65,7 +65,11 @@ export async function runStep(build: Build, state: StageState, instruction: Inst
 async function run(build: Build, body: ContainerCreateRequest, command: readonly string[]): Promise<string> {
   const { deps, progress, signal, request } = build;
   failpoint('images.build.run');
-  const { Id } = await deps.containers.create(undefined, body, { signal, keepUntil: signal });
+  const { Id } = await deps.containers.create(undefined, body, {
+    signal,
+    keepUntil: signal,
+    ofBuild: request.rm || request.forcerm ? 'removed' : 'kept',
+  });
   const kill = (): void => {
     // It may have ended by itself.
     deps.containers.kill(Id, {}).catch((error: unknown) => {

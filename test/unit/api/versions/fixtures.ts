@@ -84,27 +84,10 @@ export const FIXTURES: Readonly<Record<string, readonly Fixture[]>> = {
     {
       kind: 'request',
       older: {
-        body: { StopTimeout: 1, Image: 'i', HostConfig: { AutoRemove: true, Init: true, Mounts: [] } },
+        body: { StopTimeout: 1, HostConfig: { AutoRemove: true, Init: true, Mounts: [], NanoCpus: 5 } },
       },
-      newest: { body: { Image: 'i', HostConfig: {} } },
+      newest: { body: { StopTimeout: 1, HostConfig: { Init: true, Mounts: [], NanoCpus: 5 } } },
     },
-    {
-      kind: 'request',
-      older: { body: { HostConfig: { Mounts: [{ Type: 'bind' }] } } },
-      newest: { refused: 'HostConfig.Mounts needs API version 1.25 or newer' },
-    },
-  ],
-  'exec-env': [
-    { kind: 'request', older: { body: { Env: ['A=b'], Cmd: ['x'] } }, newest: { body: { Cmd: ['x'] } } },
-    { kind: 'response', newest: { Id: 'i' }, older: { Id: 'i', Warnings: [] } },
-  ],
-  'event-copy': [
-    {
-      kind: 'item',
-      newest: { Type: 'container', Action: 'archive-path', status: 'archive-path' },
-      older: { Type: 'container', Action: 'copy', status: 'copy' },
-    },
-    { kind: 'item', newest: { Action: 'start' }, older: { Action: 'start' } },
   ],
   'exec-pid': [
     {
@@ -151,7 +134,6 @@ export const FIXTURES: Readonly<Record<string, readonly Fixture[]>> = {
       older: { Volumes: [{ Options: undefined, Name: 'data' }], Warnings: [] },
     },
   ],
-  'volume-remove-force': [{ kind: 'request', older: { query: 'force=1' }, newest: { query: '' } }],
   'version-minimum': [
     {
       kind: 'response',
@@ -208,10 +190,6 @@ export const FIXTURES: Readonly<Record<string, readonly Fixture[]>> = {
   'container-platform': [
     { kind: 'response', newest: CONTAINER, older: { Platform: undefined, Name: '/web' } },
   ],
-  'logs-until': [{ kind: 'request', older: { query: 'stdout=1&until=5' }, newest: { query: 'stdout=1' } }],
-  'exec-working-dir': [
-    { kind: 'request', older: { body: { WorkingDir: '/', Tty: true } }, newest: { body: { Tty: true } } },
-  ],
   'version-components': [
     {
       kind: 'response',
@@ -256,7 +234,6 @@ export const FIXTURES: Readonly<Record<string, readonly Fixture[]>> = {
         body: {
           HostConfig: {
             KernelMemoryTCP: 1,
-            DeviceRequests: [],
             Mounts: [{ BindOptions: { NonRecursive: true, Propagation: 'rshared' } }],
           },
         },
@@ -344,13 +321,6 @@ export const FIXTURES: Readonly<Record<string, readonly Fixture[]>> = {
       kind: 'response',
       newest: [IMAGE_SUMMARY, { ...IMAGE_SUMMARY, RepoTags: ['a:b'] }],
       older: [{ RepoTags: ['<none>:<none>'], RepoDigests: ['<none>@<none>'] }, { RepoTags: ['a:b'] }],
-    },
-  ],
-  'health-start-period': [
-    {
-      kind: 'request',
-      older: { body: { Healthcheck: { StartPeriod: 1e9, Retries: 2 } } },
-      newest: { body: { Healthcheck: { Retries: 2 } } },
     },
   ],
   'health-start-interval': [

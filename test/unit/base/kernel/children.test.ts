@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -56,6 +57,14 @@ describe('children', () => {
     const [exitCode] = (await once(worker, 'message')) as [number];
     await worker.terminate();
     expect(exitCode).toBe(5);
+  });
+
+  it('sweep: a child of Node.js whose end waits for a busy event loop is left to Node.js', async () => {
+    using _adopting = adoptOrphans();
+    const child = spawn('/bin/sh', ['-c', 'exit 5']);
+    // Ends meanwhile, and the sweep is due before the loop looks for signals again.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);
+    expect(await once(child, 'exit')).toEqual([5, null]);
   });
 
   it('orphans: one that somebody waits for tells its exit code, another is taken away', async () => {

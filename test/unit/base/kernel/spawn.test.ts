@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -37,4 +38,22 @@ test('spawn: the child leads a session of its own and ignores no signal', async 
 test('spawn: a program that is not there is an error with its name', async () => {
   const request = { path: '/no/such', argv: ['such'], env: {}, cwd: '/', stdio: [null, null, null] };
   await expect(spawnSession(request)).rejects.toThrow('posix_spawn /no/such: ENOENT');
+});
+
+test('spawn: pipes are made all or none when descriptors run out', () => {
+  const root = new URL('../../../../', import.meta.url);
+  const script = `
+    import { readdirSync } from 'node:fs';
+    import { makePipes } from '${new URL('daemon/base/kernel/spawn.ts', root).pathname}';
+    const count = () => readdirSync('/proc/self/fd').length;
+    const before = count();
+    let code = 'none';
+    try { makePipes(100); } catch (error) { code = error.code; }
+    console.log(code, count() - before);`;
+  const said = execFileSync(
+    'sh',
+    ['-c', 'ulimit -n 128; exec "$0" --import tsx --input-type=module --eval "$1"', process.execPath, script],
+    { cwd: root, encoding: 'utf8' },
+  );
+  expect(said).toBe('EMFILE 0\n');
 });

@@ -1,6 +1,8 @@
 import type { ContainerCreateRequest } from '../../../../api/types/container.ts';
 import type { HostConfig } from '../../../../api/types/host-config.ts';
 
+const TOO_LONG = 'path of 70000 bytes is longer than 4095';
+
 /** What clients send -> what they read. */
 export const wrongConfigs: readonly [ContainerCreateRequest, string][] = [
   [{ Cmd: [], Entrypoint: [''] }, 'No command specified'],
@@ -8,9 +10,9 @@ export const wrongConfigs: readonly [ContainerCreateRequest, string][] = [
   [{ Hostname: 'evil\n127.0.0.1 bank' }, 'invalid hostname format: evil\n127.0.0.1 bank'],
   [{ Hostname: 'h'.repeat(65) }, `hostname "${'h'.repeat(65)}" is too long (maximum 64 bytes)`],
   [{ Domainname: '-x' }, 'invalid domainname format: -x'],
-  [{ Env: ['=x'] }, 'invalid environment variable: =x'],
-  [{ Env: [''] }, 'invalid environment variable: '],
-  [{ Env: ['A=\0'] }, 'Env.0 cannot hold a NUL character: "A=\\u0000"'],
+  [{ Env: ['=x'] }, "invalid environment variable: entry 0 has no name before its '='"],
+  [{ Env: [''] }, "invalid environment variable: entry 0 has no name before its '='"],
+  [{ Env: ['A=\0'] }, 'Env.0 cannot hold a NUL character'],
   [{ WorkingDir: 'here' }, "the working directory 'here' is invalid, it needs to be an absolute path"],
   [
     { WorkingDir: '/x/../proc/self/fd/8' },
@@ -37,7 +39,6 @@ export const wrongConfigs: readonly [ContainerCreateRequest, string][] = [
   [{ Healthcheck: { StartInterval: -1 } }, 'StartInterval in Healthcheck cannot be less than 1ms'],
   [{ Healthcheck: { Retries: -1 } }, 'Retries in Healthcheck cannot be negative'],
   [{ Healthcheck: { Interval: 5 } }, 'Interval in Healthcheck cannot be less than 1ms'],
-  [{ NetworkingConfig: { EndpointsConfig: { blue: {} } } }, 'network blue not found'],
   [
     { NetworkingConfig: { EndpointsConfig: { red: { IPAMConfig: { IPv4Address: '10.0.0.256' } } } } },
     'invalid IPv4 address: 10.0.0.256',
@@ -117,7 +118,6 @@ export const wrongHosts: readonly [HostConfig, string][] = [
   [{ UTSMode: 'private' }, 'invalid UTS mode: private'],
   [{ UsernsMode: 'auto' }, 'invalid user namespace mode: auto'],
   [{ CgroupnsMode: 'shared' }, 'invalid cgroup namespace mode: shared'],
-  [{ NetworkMode: 'blue' }, 'network blue not found'],
   [{ NetworkMode: 'container:' }, 'invalid network mode: invalid container format container:<name|id>'],
   [{ NetworkMode: 'container:neighbour', Dns: ['1.1.1.1'] }, 'conflicting options: dns and the network mode'],
   [{ Dns: ['one'] }, 'IP address is not correctly formatted: one'],
@@ -194,6 +194,7 @@ export const wrongHosts: readonly [HostConfig, string][] = [
   [{ Links: ['nobody:x'] }, 'could not get container for nobody: No such container: nobody'],
   [{ Links: [''] }, 'invalid Links: empty string specified for links'],
   [{ Links: ['a:b:c'] }, 'invalid Links: bad format for links: a:b:c'],
+  [{ Links: ['neighbour:/'] }, 'invalid Links: bad format for links: neighbour:/'],
   [{ Links: ['neighbour:'] }, 'invalid Links: bad format for links: neighbour:'],
   [
     { Links: ['neighbour:x\n1.2.3.4 bank'] },
@@ -202,10 +203,6 @@ export const wrongHosts: readonly [HostConfig, string][] = [
   [
     { Links: ['neighbour:x'], NetworkMode: 'host' },
     "conflicting options: host type networking can't be used with links. This would result in undefined behavior",
-  ],
-  [
-    { Links: ['neighbour:x'], NetworkMode: 'none' },
-    'conflicting options: Links of HostConfig are of the default bridge, and the NetworkMode is none',
   ],
   [
     { DeviceRequests: [{ Driver: 'x', Count: -1, Capabilities: [['gpu', 'nvidia'], ['tpu']] }] },
@@ -302,4 +299,17 @@ export const wrongHosts: readonly [HostConfig, string][] = [
     { Mounts: [{ Type: 'volume', Source: 'ab', Target: '/x', VolumeOptions: { Subpath: 'y/../..' } }] },
     'invalid mount config for type "volume": subpath must be a relative path within the volume',
   ],
+  [
+    {
+      Mounts: [
+        { Type: 'volume', Source: 'ab', Target: '/x', VolumeOptions: { Subpath: 'y'.repeat(70_000) } },
+      ],
+    },
+    `invalid mount config for type "volume": Subpath: ${TOO_LONG}: '${'y'.repeat(200)}...'`,
+  ],
+  [
+    { Mounts: [{ Type: 'bind', Source: `/${'y'.repeat(69_999)}`, Target: '/x' }] },
+    `invalid mount config for type "bind": Source: ${TOO_LONG}: '/${'y'.repeat(199)}...'`,
+  ],
+  [{ Tmpfs: { [`/${'y'.repeat(69_999)}`]: '' } }, `${TOO_LONG}: '/${'y'.repeat(199)}...'`],
 ];

@@ -4,7 +4,8 @@ import { Bundle } from '../../../../runtime/runc/exec-root.ts';
 
 const settings = {
   conmonPath: '/usr/bin/conmon',
-  runcPath: '/usr/sbin/runc',
+  runtimeArgs: [],
+  runtimePath: '/usr/sbin/runc',
   runcRoot: '/run/berth/runc',
   exitDirectory: '/run/berth/exits',
   systemdCgroup: true,

@@ -10,12 +10,14 @@ let folder: string;
 let counts: string;
 let told: string[];
 let watch: OomWatch;
+let isStarving = false;
 
 beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'berth-oom-'));
   counts = path.join(folder, 'memory.events');
   set({ max: 0, kills: 0 });
   told = [];
+  isStarving = false;
 });
 
 afterEach(() => {
@@ -32,8 +34,13 @@ function killsCounted(): number {
 }
 
 function watched(kind: 'marker' | 'counts', file: string): void {
-  watch = new OomWatch({ sign: () => ({ kind, file }), kills: killsCounted, log: pino({ level: 'silent' }) });
-  watch.onKill((id) => told.push(id));
+  watch = new OomWatch({
+    sign: () => ({ kind, file }),
+    kills: killsCounted,
+    isStarving: () => isStarving,
+    log: pino({ level: 'silent' }),
+  });
+  watch.onOom((id, { hasKilled }) => told.push(hasKilled ? id : `${id} waits`));
   watch.expect('one');
 }
 
@@ -59,4 +66,14 @@ test('marker: a kill that comes a second after the sign is told', async () => {
   expect(told).toEqual([]);
   set({ max: 0, kills: 1 });
   await expect.poll(() => told).toEqual(['one']);
+});
+
+test('marker: with the killer switched off that the container waits is told, once for each time', async () => {
+  const marker = path.join(folder, 'oom');
+  watched('marker', marker);
+  isStarving = true;
+  writeFileSync(marker, '');
+  await expect.poll(() => told).toEqual(['one waits']);
+  writeFileSync(marker, '');
+  await expect.poll(() => told).toEqual(['one waits', 'one waits']);
 });

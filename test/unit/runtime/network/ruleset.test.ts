@@ -55,6 +55,7 @@ describe('rebuildCommands()', () => {
       'flush chain ip berth inbound',
       'flush chain ip berth local',
       'flush chain ip berth publish',
+      'flush chain ip berth input',
       'flush chain ip berth forward',
       'flush chain ip berth outbound',
       'flush map ip berth published_any',
@@ -62,6 +63,7 @@ describe('rebuildCommands()', () => {
       'flush map ip berth sources',
       'flush set ip berth bridges',
       'flush set ip berth internal',
+      'flush set ip berth enclosed',
       'flush set ip berth subnets',
       'flush set ip berth homes',
       'flush set ip berth masqueraded',
@@ -124,6 +126,7 @@ describe('bridgeCommands()', () => {
     ).toEqual([
       'delete element ip t bridges { "berth0" }',
       'delete element ip t internal { "berth0" }',
+      'delete element ip t enclosed { "berth0" . "berth0" }',
       'delete element ip t subnets { 172.17.0.0/16 }',
       'delete element ip t homes { "berth0" . 172.17.0.0/16 }',
       'delete element ip t closed { 172.17.0.0/16 }',

@@ -36,7 +36,7 @@ test.each([
 });
 
 test.each([
-  ['', 'OCI runtime create failed: runc gave no reason: unknown'],
+  ['', 'OCI runtime create failed: the runtime gave no reason: unknown'],
   ['fork/exec: no memory\n', 'OCI runtime create failed: fork/exec: no memory: unknown'],
   ['level=error msg=plain', 'OCI runtime create failed: plain: unknown'],
   [String.raw`level=error msg="a \"b\"\n\x1bc"`, 'OCI runtime create failed: a "b"\n\u001Bc: unknown'],
