@@ -23,7 +23,7 @@ async function main(args: readonly string[]): Promise<number> {
     console.error(`unknown project ${unknown.join(', ')}; there are ${PROJECTS.join(', ')}`);
     return 2;
   }
-  const total: TestCounts = { passed: 0, failed: 0, skipped: [] };
+  const total: TestCounts = { passed: 0, failed: [], skipped: [] };
   if (args.includes('--check')) {
     add(total, await runChecks());
   }
@@ -37,7 +37,11 @@ async function main(args: readonly string[]): Promise<number> {
   for (const { test } of unexpected) {
     console.log(`unexpected skip, not in test/expected-skips.txt: ${test}`);
   }
-  const failed = total.failed + unexpected.length;
+  // Said again at the end: what a long log keeps is its end.
+  for (const { test, error } of total.failed) {
+    console.log(`failed: ${test} (${error})`);
+  }
+  const failed = total.failed.length + unexpected.length;
   console.log(
     `${total.passed} passed, ${failed} failed, ${total.skipped.length - unexpected.length} skipped`,
   );
@@ -46,7 +50,7 @@ async function main(args: readonly string[]): Promise<number> {
 
 function add(total: TestCounts, counts: TestCounts): void {
   total.passed += counts.passed;
-  total.failed += counts.failed;
+  total.failed.push(...counts.failed);
   total.skipped.push(...counts.skipped);
 }
 
@@ -57,8 +61,10 @@ async function runChecks(): Promise<TestCounts> {
       console.log(output.trim());
     }
   });
-  const failed = results.filter((result) => !result.ok).length;
-  return { passed: results.length - failed, failed, skipped: [] };
+  const failed = results
+    .filter((result) => !result.ok)
+    .map((result) => ({ test: result.name, error: 'a static check, see above' }));
+  return { passed: results.length - failed.length, failed, skipped: [] };
 }
 
 async function runProject(project: string): Promise<TestCounts> {
@@ -68,13 +74,15 @@ async function runProject(project: string): Promise<TestCounts> {
   try {
     const exitCode = await runVitest(project, file);
     if (!existsSync(file)) {
-      console.log(`vitest ended with ${exitCode} before it counted anything`);
-      return { passed: 0, failed: 1, skipped: [] };
+      const error = `vitest ended with ${exitCode} before it counted anything`;
+      return { passed: 0, failed: [{ test: project, error }], skipped: [] };
     }
     const counts: TestCounts = JSON.parse(readFileSync(file, 'utf8'));
     // vitest knows reasons to fail that are no test: no test files, a worker that crashed, a leaked rejection.
-    const silentFailure = exitCode !== 0 && counts.failed === 0 ? 1 : 0;
-    return { ...counts, failed: counts.failed + silentFailure };
+    if (exitCode !== 0 && counts.failed.length === 0) {
+      counts.failed.push({ test: project, error: `vitest ended with ${exitCode}, and no test failed` });
+    }
+    return counts;
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -53,7 +53,7 @@ export class Protocol {
   count(counts: TestCounts | undefined): void {
     if (this.#current !== undefined) {
       this.#current.passed += counts?.passed ?? 0;
-      this.#current.failed += counts?.failed ?? 1;
+      this.#current.failed += counts?.failed.length ?? 1;
     }
   }
 
