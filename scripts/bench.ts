@@ -8,8 +8,8 @@
  *   --record     writes the results into ARCHITECTURE.md's table and the picture that README shows
  */
 import { parseArgs } from 'node:util';
-import { TestDaemon, type EngineKind } from '../test/support/daemon.ts';
-import { sleep } from '../test/support/http.ts';
+import { TestDaemon, type EngineKind } from '../test/support/engine/daemon.ts';
+import { sleep } from '../test/support/engine/http.ts';
 import { takeLoopDelay, type LoopDelay } from './bench/loop-delay.ts';
 import { engineProcesses, peakRssKb, pssKb, resetPeak } from './bench/memory.ts';
 import { forgetTarball } from './bench/images.ts';

@@ -1,6 +1,6 @@
 /** `tsx scripts/busybox-image.ts FILE`: writes an image tarball made of this machine's busybox, for `docker load`. */
 import { writeFileSync } from 'node:fs';
-import { busyboxImageTar } from '../test/support/images.ts';
+import { busyboxImageTar } from '../test/support/images/images.ts';
 
 const file = process.argv[2];
 if (file === undefined) {

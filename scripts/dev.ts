@@ -2,7 +2,7 @@
  * `npm run dev`: a daemon from dist/ in a scratch root below /tmp and a network namespace of its own, its log on this
  * terminal. Ctrl-C ends it and takes everything away. Needs root.
  */
-import { TestDaemon } from '../test/support/daemon.ts';
+import { TestDaemon } from '../test/support/engine/daemon.ts';
 
 const daemon = await TestDaemon.start({ terminal: true, config: { 'log-level': 'debug' } });
 await daemon.loadBusybox();

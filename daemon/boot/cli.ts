@@ -44,7 +44,7 @@ export async function main(argv: readonly string[]): Promise<number | undefined>
 }
 
 async function check(config: Config, options: { repair: boolean; json: boolean }): Promise<number> {
-  const { systemCheck } = await import('./system-check.ts');
+  const { systemCheck } = await import('./check/system-check.ts');
   return await systemCheck(config, options, (text) => process.stdout.write(text));
 }
 

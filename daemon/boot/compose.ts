@@ -4,7 +4,7 @@ import type { Address, Listener } from '../../api/listen.ts';
 import type { EnginePorts, MetricsPort } from '../../api/types/ports.ts';
 import { createApi } from '../../api/server.ts';
 import type { HostFacts } from '../../runtime/host/facts.ts';
-import { switchOnForwarding } from '../../runtime/network/forwarding.ts';
+import { switchOnForwarding } from '../../runtime/network/firewall/forwarding.ts';
 import { openDatabase } from '../../storage/database/index.ts';
 import { systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
@@ -15,8 +15,8 @@ import { Execs } from '../execs/execs.ts';
 import { DiskUsages } from '../system/disk-usage.ts';
 import { parseMetricsAddress } from './config/hosts.ts';
 import type { Config } from './config/settings.ts';
-import { readHost } from './host.ts';
-import { prepareDirectories } from './instance-directories.ts';
+import { readHost } from './host/host.ts';
+import { prepareDirectories } from './host/instance-directories.ts';
 import type { Instance } from './instance.ts';
 import {
   composeBuilds,

@@ -1,11 +1,11 @@
 import { NEWEST, OLDEST, formatVersion } from '../../api/versions/version.ts';
 import { isLogDriver } from '../../runtime/log-drivers/drivers.ts';
 import type { HostFacts } from '../../runtime/host/facts.ts';
-import type { EngineDefaults } from '../containers/spec/container-spec.ts';
-import type { LogDefaults } from '../containers/spec/log-config.ts';
+import type { EngineDefaults } from '../containers/request/container-spec.ts';
+import type { LogDefaults } from '../containers/request/log-config.ts';
 import { parseCidr } from '../base/ipv4.ts';
 import { parseCidr6 } from '../base/ipv6.ts';
-import { BUILT_IN_SUPPLIES } from '../networks/ipam.ts';
+import { BUILT_IN_SUPPLIES } from '../networks/ipam/ipam.ts';
 import type { NetworkOptions } from '../networks/options.ts';
 import type { RegistrySettings } from '../../storage/registry/hosts.ts';
 import type { Build, SystemSettings } from '../system/ports.ts';

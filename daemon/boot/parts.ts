@@ -5,14 +5,14 @@ import { KernelNetwork } from '../../runtime/network/kernel-network.ts';
 import { ConmonRuntime } from '../../runtime/runc/conmon-runtime.ts';
 import { VolumePlugins } from '../../runtime/volume-plugins/volume-plugins.ts';
 import type { SqliteDatabase } from '../../storage/database/index.ts';
-import { Archives } from '../../storage/archives/archives.ts';
-import { TarSpools } from '../../storage/archives/tar-spools.ts';
+import { Archives } from '../../storage/files/archives.ts';
+import { TarSpools } from '../../storage/files/tar-spools.ts';
 import { RootfsDirectories } from '../../storage/layers/rootfs.ts';
 import { LayerStore } from '../../storage/layers/store.ts';
-import { LayerWorkers } from '../../storage/layers/worker-pool.ts';
-import { IdleThreads } from '../../storage/layers/worker-threads.ts';
+import { LayerWorkers } from '../../storage/layers/workers/worker-pool.ts';
+import { IdleThreads } from '../../storage/layers/workers/worker-threads.ts';
 import { ProjectQuotas } from '../../storage/quotas/project-quotas.ts';
-import { SpoolDirectory } from '../../storage/tarballs/spool.ts';
+import { SpoolDirectory } from '../../storage/spool/spool.ts';
 import { LocalVolumes } from '../../storage/volumes/local-volumes.ts';
 import { systemClock } from '../base/clock.ts';
 import { bootId, isAlive } from '../base/kernel/process.ts';
@@ -25,11 +25,11 @@ import type { ImageUser, RegistryUse } from '../images/deps.ts';
 import { Images } from '../images/images.ts';
 import { ContainerLogs } from '../logs/container-logs.ts';
 import type { MetricsDeps } from '../metrics/metrics.ts';
-import { hostFiles } from '../networks/host-files.ts';
+import { hostFiles } from '../networks/files/host-files.ts';
 import { assembleNetworks } from '../networks/assemble.ts';
 import type { NetworkParts } from '../networks/assemble.ts';
 import type { Networks } from '../networks/networks.ts';
-import type { Sandboxes } from '../networks/sandboxes.ts';
+import type { Sandboxes } from '../networks/sandbox/sandboxes.ts';
 import { engineId } from '../system/engine-id.ts';
 import { liveFacts } from '../system/live-facts.ts';
 import { Registries } from '../registry/registries.ts';
@@ -47,7 +47,7 @@ import {
   registrySettingsOf,
   systemSettingsOf,
 } from './derived.ts';
-import type { Host } from './host.ts';
+import type { Host } from './host/host.ts';
 import type { Instance } from './instance.ts';
 import { ENGINE_VERSION, readBuildStamp } from './version.ts';
 

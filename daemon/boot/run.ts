@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { boundFreeMemory } from '../base/kernel/malloc.ts';
 import { errorText } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { addresses, prepareDirectories } from './addresses.ts';
+import { addresses, prepareDirectories } from './host/addresses.ts';
 import type { ComposeDeps, Engine } from './compose.ts';
 import { reloadConfig } from './config/reload.ts';
 import type { Config } from './config/settings.ts';
@@ -11,11 +11,11 @@ import { endOnCrash } from './crash.ts';
 import { instanceOf } from './instance.ts';
 import { loopDelayWatch } from './loop-delay.ts';
 import { forgetPassedSockets, readPassedSockets } from './listen-fds.ts';
-import { holdPidfile, lockDataRoot } from './lock.ts';
+import { holdPidfile, lockDataRoot } from './host/lock.ts';
 import { forgetNotifySettings, Notifier, readNotifySettings } from './notify.ts';
-import { preflight, realHost } from './preflight.ts';
-import { exportProxies } from './proxies.ts';
-import { realPath } from './real-path.ts';
+import { preflight, realHost } from './host/preflight.ts';
+import { exportProxies } from './host/proxies.ts';
+import { realPath } from './host/real-path.ts';
 import { handleSignals } from './signals.ts';
 
 export interface RunDeps {

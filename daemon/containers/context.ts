@@ -8,8 +8,8 @@ import type { Semaphore } from '../base/semaphore.ts';
 import type { Turns } from '../base/turns.ts';
 import type { Journal } from '../events/journal-types.ts';
 import type { ArchiveWorkers, HiddenMounts, TarSpools } from './files/ports.ts';
-import type { Container } from './container.ts';
-import type { Machine } from './machine.ts';
+import type { Container } from './state/container.ts';
+import type { Machine } from './state/machine.ts';
 import type {
   ContainerRuntime,
   ImageCatalog,
@@ -19,10 +19,10 @@ import type {
   RootfsStore,
   VolumeBinder,
 } from './ports.ts';
-import type { Registry } from './registry.ts';
-import type { EngineDefaults } from './spec/container-spec.ts';
+import type { Registry } from './state/registry.ts';
+import type { EngineDefaults } from './request/container-spec.ts';
 import type { Sampler } from './stats/sampler.ts';
-import type { Waiters } from './waiters.ts';
+import type { Waiters } from './state/waiters.ts';
 
 /** What the container domain is made with. */
 export interface ContainersDeps {

@@ -11,7 +11,7 @@ import type { ProcessIdentity } from '../base/kernel/process.ts';
 import type { ContainerControl } from './control/port.ts';
 import type { LoggedContainer } from '../../runtime/log-drivers/logged-container.ts';
 import type { OciProcess, OciSpec } from '../../runtime/runc/spec-types.ts';
-import type { NormalLogConfig } from './spec/log-config.ts';
+import type { NormalLogConfig } from './request/log-config.ts';
 
 // ---------------------------------------------------------------------------------------------- runtime
 

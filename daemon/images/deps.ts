@@ -4,7 +4,7 @@ import type { Journal } from '../events/journal-types.ts';
 import type { Database } from '../../storage/database/rows.ts';
 import type { RegistryAccess } from '../../storage/registry/connect.ts';
 import type { LayerStore } from '../../storage/layers/store.ts';
-import type { SpoolDirectory } from '../../storage/tarballs/spool.ts';
+import type { SpoolDirectory } from '../../storage/spool/spool.ts';
 
 /** A container that was made from an image. */
 export interface ImageUser {

@@ -17,7 +17,7 @@ import {
   withDefaultTag,
   type Reference,
 } from '../../storage/references/reference.ts';
-import { parseImageConfig, type ImageConfig } from '../../storage/tarballs/image-config.ts';
+import { parseImageConfig, type ImageConfig } from '../../storage/image/image-config.ts';
 
 /** An image as list, inspect and create read it. */
 export interface ImageRecord {

@@ -12,7 +12,7 @@ import type { BuildPort } from '../../api/types/ports.ts';
 import { buildImage } from './build/build.ts';
 import type { BuildDeps } from './build/ports.ts';
 import { pruneBuilds } from './build/prune.ts';
-import { planCommit, type CommitPlan, type CommitRequest } from './commit-container.ts';
+import { planCommit, type CommitPlan, type CommitRequest } from './commit/commit-container.ts';
 import { isEngineError } from '../base/errors.ts';
 import { measured, measuredMessages } from '../base/measured.ts';
 import { KeyedMutex } from '../base/mutex.ts';
@@ -22,20 +22,20 @@ import {
   familiarRepository,
   tryParseReference,
 } from '../../storage/references/reference.ts';
-import { saveImages, type SavedImage } from '../../storage/tarballs/save.ts';
+import { saveImages, type SavedImage } from '../../storage/image-archives/save.ts';
 import type { ImagesDeps } from './deps.ts';
 import { imageEvent } from './events.ts';
 import { digestName, ImageIndex, type ImageRecord } from './image-index.ts';
-import { importImage, type ImportOptions } from './import.ts';
-import { LayerCollector } from './layer-collector.ts';
+import { importImage, type ImportOptions } from './load/import.ts';
+import { LayerCollector } from './load/layer-collector.ts';
 import { LayerPins } from './layer-pins.ts';
 import { listImages } from './list.ts';
-import { loadImages, type LoadContext } from './load.ts';
+import { loadImages, type LoadContext } from './load/load.ts';
 import { LayerFetches } from './pull/layer-fetches.ts';
 import { pullImages, type PullOptions } from './pull/pull.ts';
 import { pushImages, type PushOptions } from './push/push.ts';
-import { pruneImages } from './prune.ts';
-import { removeImage } from './removal.ts';
+import { pruneImages } from './remove/prune.ts';
+import { removeImage } from './remove/removal.ts';
 import { nameImage } from './naming.ts';
 import { parseTarget } from './target.ts';
 import { Slots } from './slots.ts';

@@ -3,7 +3,7 @@ import type { ContainerConfig } from '../../api/types/container.ts';
 import type { ImageHistoryItem, ImageInspect } from '../../api/types/image.ts';
 import { formatNano, ZERO_TIME } from '../base/clock.ts';
 import type { LayerRow } from '../../storage/database/rows.ts';
-import type { JsonObject } from '../../storage/tarballs/json.ts';
+import type { JsonObject } from '../../storage/image/json.ts';
 import type { ImageRecord } from './image-index.ts';
 
 /** Fields of a run configuration that are always sent, with the values that stand for "nothing". */
@@ -47,7 +47,7 @@ export function runConfig(config: JsonObject | undefined): ContainerConfig {
     key,
     known[key],
   ]);
-  // storage/tarballs/image-config.ts checked the type of each of these fields when the image came in.
+  // storage/image/image-config.ts checked the type of each of these fields when the image came in.
   return Object.fromEntries([...always, ...sometimes]) as ContainerConfig;
 }
 

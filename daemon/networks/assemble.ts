@@ -2,18 +2,18 @@ import type { MetaTable, NetworkTable } from '../../storage/database/rows.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Journal } from '../events/journal-types.ts';
-import { BridgeDriver } from './bridge-driver.ts';
-import { DefaultNetwork } from './default-network.ts';
+import { BridgeDriver } from './drivers/bridge-driver.ts';
+import { DefaultNetwork } from './drivers/default-network.ts';
 import { ContainerNames } from './dns/container-names.ts';
 import { NameServer } from './dns/name-server.ts';
-import type { NetworkDriver } from './driver.ts';
-import type { HostFiles } from './host-files.ts';
+import type { NetworkDriver } from './drivers/driver.ts';
+import type { HostFiles } from './files/host-files.ts';
 import { Networks } from './networks.ts';
-import { ParentDriver } from './parent-driver.ts';
+import { ParentDriver } from './drivers/parent-driver.ts';
 import type { NetworkOptions } from './options.ts';
 import type { NetworkKernel } from './ports.ts';
 import { NetworkRegistry } from './registry.ts';
-import { Sandboxes } from './sandboxes.ts';
+import { Sandboxes } from './sandbox/sandboxes.ts';
 
 export interface NetworkParts {
   kernel: NetworkKernel;

@@ -3,8 +3,8 @@ import { EngineError, internal, invalidArgument, notFound, notImplemented } from
 import { parseIpv4 } from '../base/ipv4.ts';
 import { parseIpv6 } from '../base/ipv6.ts';
 import { refuseOperatorFields } from './config-networks.ts';
-import { ROUTER_KEYS, ipamConfigs, poolOf, pool6Of } from './ipam-config.ts';
-import type { AddressPool, AddressPool6 } from './ipam.ts';
+import { ROUTER_KEYS, ipamConfigs, poolOf, pool6Of } from './ipam/ipam-config.ts';
+import type { AddressPool, AddressPool6 } from './ipam/ipam.ts';
 import type { NetworkSpec } from './network.ts';
 
 const PREDEFINED = new Set(['bridge', 'host', 'none', 'default']);

@@ -1,7 +1,7 @@
 import type { IpamConfig, NetworkInspect } from '../../api/types/system.ts';
 import { formatNano } from '../base/clock.ts';
 import { formatAnySubnet, formatIp, isIpv4 } from '../base/ip.ts';
-import { ROUTER_KEYS } from './ipam-config.ts';
+import { ROUTER_KEYS } from './ipam/ipam-config.ts';
 import type { Network, NetworkMember } from './network.ts';
 
 /** A network as clients see it. Pure. `options` are those the engine itself decided, for built-in networks. */

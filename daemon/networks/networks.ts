@@ -15,10 +15,10 @@ import { persistently } from '../base/retry.ts';
 import { Rollback } from '../base/rollback.ts';
 import type { EventDraft, Journal } from '../events/journal-types.ts';
 import { CONFIG_DRIVER, dependents, withConfigFrom } from './config-networks.ts';
-import { defaultBridgeOptions } from './default-bridge.ts';
-import type { NetworkDriver } from './driver.ts';
-import { configOf, refuseOverlap } from './ipam-config.ts';
-import { freeSubnet, freeSubnet6 } from './ipam.ts';
+import { defaultBridgeOptions } from './drivers/default-bridge.ts';
+import type { NetworkDriver } from './drivers/driver.ts';
+import { configOf, refuseOverlap } from './ipam/ipam-config.ts';
+import { freeSubnet, freeSubnet6 } from './ipam/ipam.ts';
 import { isInUse, newNetwork } from './network.ts';
 import type { Network, NetworkSpec } from './network.ts';
 import { matchesFilters } from './network-filters.ts';
@@ -28,7 +28,7 @@ import type { NetworkOptions } from './options.ts';
 import type { NetworkKernel } from './ports.ts';
 import { pruneTest } from './prune-filters.ts';
 import type { NetworkRegistry } from './registry.ts';
-import { supplies6, usedSubnets } from './used-subnets.ts';
+import { supplies6, usedSubnets } from './ipam/used-subnets.ts';
 
 type Filters = ReadonlyMap<string, readonly string[]>;
 

@@ -3,8 +3,8 @@ import { askRegistries, type RegistryAccess } from '../../storage/registry/conne
 import { RemoteRepository } from '../../storage/registry/repository.ts';
 import type { RegistrySession } from '../../storage/registry/session.ts';
 import { parseReference, withDefaultTag, type Reference } from '../../storage/references/reference.ts';
-import { parseImageConfig } from '../../storage/tarballs/image-config.ts';
-import type { Platform } from '../../storage/tarballs/platform.ts';
+import { parseImageConfig } from '../../storage/image/image-config.ts';
+import type { Platform } from '../../storage/image/platform.ts';
 
 /** What a mirror or the registry has under a name: its manifest or index, and for which platforms. */
 export async function inspectRemote(

@@ -4,7 +4,7 @@ import { bytesOf } from '../../storage/registry/http.ts';
 import { pages } from '../../storage/registry/repository.ts';
 import { RegistrySession } from '../../storage/registry/session.ts';
 import { isRegistryName } from '../../storage/references/reference.ts';
-import { asArray, asObject, asStrings, parseJson } from '../../storage/tarballs/json.ts';
+import { asArray, asObject, asStrings, parseJson } from '../../storage/image/json.ts';
 import { invalidArgument, isEngineError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 

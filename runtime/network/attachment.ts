@@ -1,6 +1,6 @@
 import type { InterfaceAddress, IpAddress } from '../../daemon/base/ip.ts';
-import type { BridgeSettings } from './bridge.ts';
-import type { ChildLink } from './rtnetlink.ts';
+import type { BridgeSettings } from './links/bridge.ts';
+import type { ChildLink } from './netlink/rtnetlink.ts';
 
 /** The interface that a sandbox gets in a network. */
 export interface SandboxInterface {

@@ -5,28 +5,28 @@ import type { AnySubnet, InterfaceAddress, IpAddress } from '../../daemon/base/i
 import { NETLINK } from '../../daemon/base/kernel/netlink.ts';
 import type { Logger } from '../../daemon/base/log.ts';
 import type { Attachment, ParentSettings, SandboxInterface, SandboxPlan, Way } from './attachment.ts';
-import { addressesOf as linkAddresses, findLink, linkNamed } from './bridge.ts';
-import type { BridgeSettings } from './bridge.ts';
-import { Bridges } from './bridges.ts';
-import { ChildLinks } from './child-links.ts';
-import { FlowForgetter } from './flow-forgetter.ts';
-import { switchOnForwarding } from './forwarding.ts';
-import { Firewall } from './firewall.ts';
-import { FirewallKeeper } from './firewall-keeper.ts';
-import { hostSubnets } from './host-subnets.ts';
-import { needsTuning, tuneInterface } from './interface-settings.ts';
-import { LinkRemover } from './link-remover.ts';
-import { NetlinkSocket } from './netlink-socket.ts';
-import { NameSockets } from './name-sockets.ts';
-import type { NetlinkRequest } from './netlink.ts';
+import { addressesOf as linkAddresses, findLink, linkNamed } from './links/bridge.ts';
+import type { BridgeSettings } from './links/bridge.ts';
+import { Bridges } from './links/bridges.ts';
+import { ChildLinks } from './links/child-links.ts';
+import { FlowForgetter } from './flows/flow-forgetter.ts';
+import { switchOnForwarding } from './firewall/forwarding.ts';
+import { Firewall } from './firewall/firewall.ts';
+import { FirewallKeeper } from './firewall/firewall-keeper.ts';
+import { hostSubnets } from './links/host-subnets.ts';
+import { needsTuning, tuneInterface } from './links/interface-settings.ts';
+import { LinkRemover } from './links/link-remover.ts';
+import { NetlinkSocket } from './netlink/netlink-socket.ts';
+import { NameSockets } from './names/name-sockets.ts';
+import type { NetlinkRequest } from './netlink/netlink.ts';
 import { NamespaceDirectory } from './netns.ts';
-import { rulesetGeneration } from './generation.ts';
+import { rulesetGeneration } from './firewall/generation.ts';
 import { PortReservations } from './reservations.ts';
 import type { HostPort } from './reservations.ts';
-import * as rtnetlink from './rtnetlink.ts';
-import type { PublishedPort } from './ruleset.ts';
-import { watchRuleset } from './ruleset-watch.ts';
-import { Veths } from './veths.ts';
+import * as rtnetlink from './netlink/rtnetlink.ts';
+import type { PublishedPort } from './firewall/ruleset.ts';
+import { watchRuleset } from './firewall/ruleset-watch.ts';
+import { Veths } from './links/veths.ts';
 
 export interface KernelNetworkSettings {
   /** Where namespaces are pinned: `<exec root>/netns`. */

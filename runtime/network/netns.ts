@@ -8,7 +8,7 @@ import {
   unpinNetworkNamespace,
 } from '../../daemon/base/kernel/namespaces.ts';
 import { NETLINK } from '../../daemon/base/kernel/netlink.ts';
-import { NetlinkSocket } from './netlink-socket.ts';
+import { NetlinkSocket } from './netlink/netlink-socket.ts';
 
 /**
  * Persistent network namespaces: each pinned by a bind mount on `<directory>/<id>`, so that it needs no

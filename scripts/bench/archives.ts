@@ -1,5 +1,5 @@
-import type { HttpClient } from '../../test/support/http.ts';
-import { tar } from '../../test/support/tar.ts';
+import type { HttpClient } from '../../test/support/engine/http.ts';
+import { tar } from '../../test/support/images/tar.ts';
 
 const FILES = 3000;
 const FILES_PER_DIRECTORY = 30;

@@ -1,5 +1,5 @@
-import type { HttpClient } from '../../test/support/http.ts';
-import { tar } from '../../test/support/tar.ts';
+import type { HttpClient } from '../../test/support/engine/http.ts';
+import { tar } from '../../test/support/images/tar.ts';
 import { manyFiles, putFiles } from './archives.ts';
 import { create } from './containers.ts';
 import type { Workload } from './workloads.ts';

@@ -1,4 +1,4 @@
-import type { HttpClient } from '../../test/support/http.ts';
+import type { HttpClient } from '../../test/support/engine/http.ts';
 
 /** The calls every workload is made of: plain Engine API, the same bytes to both engines. */
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import type { TestDaemon } from '../../test/support/daemon.ts';
-import { sleep } from '../../test/support/http.ts';
+import type { TestDaemon } from '../../test/support/engine/daemon.ts';
+import { sleep } from '../../test/support/engine/http.ts';
 import { create, remove, start } from './containers.ts';
 import { engineProcesses } from './memory.ts';
 import type { Workload } from './workloads.ts';

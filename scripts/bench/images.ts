@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { HttpClient } from '../../test/support/http.ts';
-import { debianRootfs } from '../../test/support/debian-rootfs.ts';
+import type { HttpClient } from '../../test/support/engine/http.ts';
+import { debianRootfs } from '../../test/support/images/debian-rootfs.ts';
 import type { Workload } from './workloads.ts';
 
 const NAME = 'bench/debian:1';

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
-import type { TestDaemon } from '../../test/support/daemon.ts';
-import { until } from '../../test/support/http.ts';
+import type { TestDaemon } from '../../test/support/engine/daemon.ts';
+import { until } from '../../test/support/engine/http.ts';
 
 /** Event-loop delay of berthd since the last reading, without the sampling interval itself. */
 export interface LoopDelay {

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { processes } from '../../test/support/cleanup.ts';
-import type { TestDaemon } from '../../test/support/daemon.ts';
+import { processes } from '../../test/support/engine/cleanup.ts';
+import type { TestDaemon } from '../../test/support/engine/daemon.ts';
 
 /**
  * Processes that belong to an engine and not to a container: the daemon, its children, and whatever names its scratch

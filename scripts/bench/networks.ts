@@ -1,4 +1,4 @@
-import type { HttpClient } from '../../test/support/http.ts';
+import type { HttpClient } from '../../test/support/engine/http.ts';
 import { create, exec, remove, runToEnd, start } from './containers.ts';
 import type { Prepared, Workload } from './workloads.ts';
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import type { TestDaemon } from '../../test/support/daemon.ts';
-import { debianRootfs } from '../../test/support/debian-rootfs.ts';
-import type { HttpClient } from '../../test/support/http.ts';
-import { publish } from '../../test/support/registry-content.ts';
-import { TestRegistry } from '../../test/support/registry.ts';
+import type { TestDaemon } from '../../test/support/engine/daemon.ts';
+import { debianRootfs } from '../../test/support/images/debian-rootfs.ts';
+import type { HttpClient } from '../../test/support/engine/http.ts';
+import { publish } from '../../test/support/registry/registry-content.ts';
+import { TestRegistry } from '../../test/support/registry/registry.ts';
 
 const NAME = '127.0.0.1:5000/bench/debian';
 

@@ -1,5 +1,5 @@
-import type { TestDaemon } from '../../test/support/daemon.ts';
-import { sleep } from '../../test/support/http.ts';
+import type { TestDaemon } from '../../test/support/engine/daemon.ts';
+import { sleep } from '../../test/support/engine/http.ts';
 import { getFiles, manyFiles, putFiles } from './archives.ts';
 import { buildWorkloads } from './builds.ts';
 import { controlWorkloads } from './control.ts';

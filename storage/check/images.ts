@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { errorText } from '../../daemon/base/errors.ts';
 import type { RecordedImage, RecordedLayer } from '../database/store-records.ts';
 import { chainIds } from '../layers/chain.ts';
-import { parseImageConfig } from '../tarballs/image-config.ts';
+import { parseImageConfig } from '../image/image-config.ts';
 import { whole, type Finding } from './finding.ts';
 import { imageName, type Store } from './store.ts';
 

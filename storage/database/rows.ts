@@ -10,9 +10,9 @@ export interface ContainerRow {
   /** Layers the container stands on, bottom first; they live as long as the container. */
   layerIds: number[];
   createdNano: bigint;
-  /** ContainerSpec of daemon/containers/spec.ts. */
+  /** ContainerSpec of daemon/containers/request/container-spec.ts. */
   spec: unknown;
-  /** ContainerState of daemon/containers/state.ts. */
+  /** ContainerState of daemon/containers/state/state.ts. */
   state: unknown;
 }
 

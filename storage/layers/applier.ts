@@ -3,9 +3,9 @@ import { limits } from '../../daemon/base/limits.ts';
 import { classifyName } from './attributes.ts';
 import { ContentWriter } from './content-writer.ts';
 import type { RecipeWriter } from './recipe.ts';
-import { checkNumbers } from './tar/check-numbers.ts';
-import { normalizeName, showName, splitName } from './tar/names.ts';
-import type { TarMember, TarSink } from './tar/parser.ts';
+import { checkNumbers } from '../tar/check-numbers.ts';
+import { normalizeName, showName, splitName } from '../tar/names.ts';
+import type { TarMember, TarSink } from '../tar/parser.ts';
 import type { LayerTree } from './tree.ts';
 
 /** Errors of the disk, not of the layer: they keep their meaning on the way to the client. */

@@ -7,7 +7,7 @@ import { limits } from '../../daemon/base/limits.ts';
 import { LayerApplier } from './applier.ts';
 import { RecipeWriter } from './recipe.ts';
 import { decompressRange, rangeFormat, readRange, type BlobRange } from './source.ts';
-import { TarParser } from './tar/parser.ts';
+import { TarParser } from '../tar/parser.ts';
 import { LayerTree } from './tree.ts';
 
 export interface ApplyRequest {

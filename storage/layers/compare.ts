@@ -6,7 +6,7 @@ import { fileStatus } from '../../daemon/base/kernel/file-status.ts';
 import type { FileStatus } from '../../daemon/base/kernel/file-status.ts';
 import { OpenFile, openRoot } from '../../daemon/base/kernel/safepath.ts';
 import { attributePolicy, OPAQUE_ATTRIBUTE } from './attributes.ts';
-import { showName } from './tar/names.ts';
+import { showName } from '../tar/names.ts';
 
 const READ_BYTES = 256 * 1024;
 

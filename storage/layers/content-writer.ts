@@ -1,7 +1,7 @@
 import { ftruncateSync } from 'node:fs';
 import { writeAll } from '../../daemon/base/kernel/files.ts';
-import type { TarMember } from './tar/parser.ts';
-import type { SparseExtent } from './tar/sparse.ts';
+import type { TarMember } from '../tar/parser.ts';
+import type { SparseExtent } from '../tar/sparse.ts';
 
 /** Writes a member's content into its new file: in a row, or, when it is sparse, each extent at its place. */
 export class ContentWriter {

@@ -3,7 +3,7 @@ import { errnoOf, invalidArgument } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { makeDirectoryAt, openBytesInRoot } from '../../daemon/base/kernel/files.ts';
 import { changeMode, changeOwner } from '../../daemon/base/kernel/files.ts';
-import { showName, splitName } from './tar/names.ts';
+import { showName, splitName } from '../tar/names.ts';
 
 const DIRECTORY_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY;
 

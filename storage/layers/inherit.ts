@@ -4,7 +4,7 @@ import { errnoOf } from '../../daemon/base/errors.ts';
 import { getAttribute, listAttributes, setAttribute } from '../../daemon/base/kernel/attributes.ts';
 import * as files from '../../daemon/base/kernel/files.ts';
 import { attributePolicy, OPAQUE_ATTRIBUTE } from './attributes.ts';
-import { splitName } from './tar/names.ts';
+import { splitName } from '../tar/names.ts';
 
 /** Bytes of paths looked up before others get their turn: what a lookup costs grows with its depth. */
 const BYTES_PER_TURN = 16 * 1024;

@@ -3,7 +3,7 @@ import { fstatSync, readSync, writeSync } from 'node:fs';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { internal } from '../../daemon/base/errors.ts';
 import { writeAll } from '../../daemon/base/kernel/files.ts';
-import type { SparseExtent } from './tar/sparse.ts';
+import type { SparseExtent } from '../tar/sparse.ts';
 
 /**
  * How to write a layer's tar again byte for byte from its files: the bytes between the contents as they were, and for

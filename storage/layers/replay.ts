@@ -7,9 +7,9 @@ import { openBytesInRoot } from '../../daemon/base/kernel/files.ts';
 import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
 import { DIFF, RECIPE } from './apply.ts';
 import { readRecipe, recipeTarBytes, type RecipeStep } from './recipe.ts';
-import { TarChunks } from './tar/chunks.ts';
-import { showName } from './tar/names.ts';
-import { extentBytes } from './tar/sparse.ts';
+import { TarChunks } from '../tar/chunks.ts';
+import { showName } from '../tar/names.ts';
+import { extentBytes } from '../tar/sparse.ts';
 
 /** Bytes of the tar that `replayLayer` writes. */
 export function layerTarBytes(directory: string): number {

@@ -7,12 +7,12 @@ import { errnoOf, invariant, isEngineError } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { syncFileSystem } from '../../daemon/base/kernel/files.ts';
 import type { Logger } from '../../daemon/base/log.ts';
-import type { Removals } from '../archives/removals.ts';
+import type { Removals } from '../files/removals.ts';
 import { DIFF, type AppliedLayer, type ApplyRequest } from './apply.ts';
 import { inheritDirectories } from './inherit.ts';
 import { layerTarBytes } from './replay.ts';
 import type { PackedLayer } from './pack.ts';
-import type { JobOptions, LayerWorkers } from './worker-pool.ts';
+import type { JobOptions, LayerWorkers } from './workers/worker-pool.ts';
 
 /** A layer unpacked into a directory that no row names yet. */
 export interface UnpackedLayer extends AppliedLayer {

@@ -4,11 +4,11 @@ import { errnoOf, internal, invalidArgument } from '../../daemon/base/errors.ts'
 import { setAttribute, setAttributeAt } from '../../daemon/base/kernel/attributes.ts';
 import * as files from '../../daemon/base/kernel/files.ts';
 import { limits } from '../../daemon/base/limits.ts';
-import { removeTreeAt } from '../archives/remove-tree.ts';
+import { removeTreeAt } from '../files/remove-tree.ts';
 import { attributePolicy, OPAQUE_ATTRIBUTE } from './attributes.ts';
 import { DirectoryCache } from './directory-cache.ts';
-import { showName, splitName } from './tar/names.ts';
-import type { TarMember } from './tar/parser.ts';
+import { showName, splitName } from '../tar/names.ts';
+import type { TarMember } from '../tar/parser.ts';
 
 /** Owner, mode, time and attributes of a tree's object, as in its tar member. */
 export type Metadata = Pick<TarMember, 'mode' | 'uid' | 'gid' | 'mtime' | 'attributes'>;

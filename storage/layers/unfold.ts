@@ -5,9 +5,9 @@ import { EngineError, errnoOf, errorText } from '../../daemon/base/errors.ts';
 import { LayerApplier } from './applier.ts';
 import { DIFF } from './apply.ts';
 import { writeLayerTar } from './replay.ts';
-import { TarChunks } from './tar/chunks.ts';
-import { showName } from './tar/names.ts';
-import { TarParser, type TarMember, type TarSink } from './tar/parser.ts';
+import { TarChunks } from '../tar/chunks.ts';
+import { showName } from '../tar/names.ts';
+import { TarParser, type TarMember, type TarSink } from '../tar/parser.ts';
 import { LayerTree } from './tree.ts';
 
 /** What a layer's recipe and files say, read to the end. */

@@ -1,8 +1,8 @@
 import { EngineError, errnoOf, errorText, invalidArgument } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { limits } from '../../daemon/base/limits.ts';
-import type { Descriptor } from '../tarballs/descriptor.ts';
-import type { GrowingSpool } from '../tarballs/growing-spool.ts';
+import type { Descriptor } from '../image/descriptor.ts';
+import type { GrowingSpool } from '../spool/growing-spool.ts';
 import { isRetryable } from './failure.ts';
 import type { HttpAnswer } from './http.ts';
 import type { RemoteRepository } from './repository.ts';

@@ -8,16 +8,8 @@ import {
   MANIFEST_TYPES,
   readIndex,
   type Descriptor,
-} from '../tarballs/descriptor.ts';
-import {
-  asArray,
-  asObject,
-  asString,
-  optional,
-  parseJson,
-  wrong,
-  type JsonObject,
-} from '../tarballs/json.ts';
+} from '../image/descriptor.ts';
+import { asArray, asObject, asString, optional, parseJson, wrong, type JsonObject } from '../image/json.ts';
 
 /** A manifest as a registry gave it, checked. */
 export type Manifest = {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { EngineError, invalidArgument } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
-import type { Descriptor } from '../tarballs/descriptor.ts';
-import { asArray, asObject, asString, optional, parseJson } from '../tarballs/json.ts';
+import type { Descriptor } from '../image/descriptor.ts';
+import { asArray, asObject, asString, optional, parseJson } from '../image/json.ts';
 import { bytesOf } from './http.ts';
 import type { HttpAnswer } from './http.ts';
 import { MANIFEST_ACCEPT, parseManifest, type Manifest } from './manifest.ts';

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { expect, test } from 'vitest';
 import { notFound } from '../../daemon/base/errors.ts';
-import { Deferred, startServer } from '../support/api-server.ts';
-import { conversation, fakePorts } from '../support/fake-ports.ts';
+import { Deferred, startServer } from '../support/api/api-server.ts';
+import { conversation, fakePorts } from '../support/api/fake-ports.ts';
 
 const COMMON =
   'Api-Version: 1.44\r\nDocker-Experimental: false\r\nOstype: linux\r\nServer: Docker/0.1.0 (linux)\r\n\r\n';

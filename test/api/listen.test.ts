@@ -11,8 +11,8 @@ import { listen } from '../../api/listen.ts';
 import { createApi } from '../../api/server.ts';
 import { mustRunCommand } from '../../daemon/base/command.ts';
 import { silentLogger } from '../../daemon/base/log.ts';
-import { startServer } from '../support/api-server.ts';
-import { conversation, fakePorts } from '../support/fake-ports.ts';
+import { startServer } from '../support/api/api-server.ts';
+import { conversation, fakePorts } from '../support/api/fake-ports.ts';
 
 const directory = await mkdtemp(join(tmpdir(), 'bth-api-listen-'));
 afterAll(() => rm(directory, { recursive: true }));

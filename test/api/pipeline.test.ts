@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { ContainerCreateRequest } from '../../api/types/container.ts';
 import { EngineError, conflict, notFound } from '../../daemon/base/errors.ts';
-import { startServer } from '../support/api-server.ts';
-import { fakePorts } from '../support/fake-ports.ts';
-import { until } from '../support/http.ts';
+import { startServer } from '../support/api/api-server.ts';
+import { fakePorts } from '../support/api/fake-ports.ts';
+import { until } from '../support/engine/http.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { Deferred, startServer } from '../support/api-server.ts';
-import { fakePorts } from '../support/fake-ports.ts';
-import { until } from '../support/http.ts';
+import { Deferred, startServer } from '../support/api/api-server.ts';
+import { fakePorts } from '../support/api/fake-ports.ts';
+import { until } from '../support/engine/http.ts';
 
 /** Requests that a client sends before it has read the answers to those before (RFC 9112, section 9.3.2). */
 const WAIT = 'POST /v1.44/containers/x/wait HTTP/1.1\r\nHost: d\r\nContent-Length: 0\r\n\r\n';

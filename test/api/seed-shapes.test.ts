@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { startServer } from '../support/api-server.ts';
-import { SEED_ANSWERS, SEED_EVENT, compareShape } from '../support/seed-shapes.ts';
+import { startServer } from '../support/api/api-server.ts';
+import { SEED_ANSWERS, SEED_EVENT, compareShape } from '../support/api/seed-shapes.ts';
 
 const names = { container: 'web', exec: 'e', image: 'busybox', volume: 'data', network: 'bridge' };
 

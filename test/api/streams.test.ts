@@ -5,8 +5,8 @@ import type { ProgressMessage } from '../../api/types/image.ts';
 import type { ImagePort } from '../../api/types/ports.ts';
 import { frame } from '../../api/streams/frames.ts';
 import { invalidArgument, notFound } from '../../daemon/base/errors.ts';
-import { Deferred, startServer } from '../support/api-server.ts';
-import { EVENT, fakePorts } from '../support/fake-ports.ts';
+import { Deferred, startServer } from '../support/api/api-server.ts';
+import { EVENT, fakePorts } from '../support/api/fake-ports.ts';
 
 /** Collects what a raw request gets until `enough` of it is there. */
 async function until(socket: NodeJS.ReadableStream, enough: RegExp): Promise<string> {

@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 import { pino } from 'pino';
 import { afterEach, expect, test, vi } from 'vitest';
 import { limits } from '../../daemon/base/limits.ts';
-import { startServer } from '../support/api-server.ts';
-import type { TestServer } from '../support/api-server.ts';
-import { until } from '../support/http.ts';
+import { startServer } from '../support/api/api-server.ts';
+import type { TestServer } from '../support/api/api-server.ts';
+import { until } from '../support/engine/http.ts';
 
 const CREATE =
   'POST /v1.44/containers/create HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n';

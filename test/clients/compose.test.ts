@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { describeEngine } from '../support/engine.ts';
+import { describeEngine } from '../support/engine/engine.ts';
 import type { Requirement } from '../support/needs.ts';
 import { inTrixie } from '../support/trixie.ts';
 

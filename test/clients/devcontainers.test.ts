@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { describeEngine } from '../support/engine.ts';
+import { describeEngine } from '../support/engine/engine.ts';
 
 const run = promisify(execFile);
 const cli = path.resolve(import.meta.dirname, '../../node_modules/@devcontainers/cli/devcontainer.js');

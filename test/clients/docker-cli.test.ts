@@ -2,8 +2,8 @@ import { execFile, spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { spawn as spawnTerminal } from 'node-pty';
 import { expect, test } from 'vitest';
-import { describeEngine, onReference } from '../support/engine.ts';
-import { until } from '../support/http.ts';
+import { describeEngine, onReference } from '../support/engine/engine.ts';
+import { until } from '../support/engine/http.ts';
 
 interface Said {
   code: number;

@@ -11,8 +11,8 @@ import {
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { describeEngine } from '../support/engine.ts';
-import { packed } from '../support/trees.ts';
+import { describeEngine } from '../support/engine/engine.ts';
+import { packed } from '../support/images/trees.ts';
 
 /** docker cp, export, diff and system df as people type them. */
 describeEngine('docker CLI with files', (engine) => {

@@ -1,9 +1,9 @@
 import { PassThrough, Readable } from 'node:stream';
 import Docker from 'dockerode';
 import { expect, test } from 'vitest';
-import { describeEngine } from '../support/engine.ts';
-import { readAll } from '../support/http.ts';
-import { busyboxImageTar } from '../support/images.ts';
+import { describeEngine } from '../support/engine/engine.ts';
+import { readAll } from '../support/engine/http.ts';
+import { busyboxImageTar } from '../support/images/images.ts';
 
 describeEngine('dockerode', (engine) => {
   const connect = (version?: string): Docker =>

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { describeEngine } from '../support/engine.ts';
-import { until } from '../support/http.ts';
+import { describeEngine } from '../support/engine/engine.ts';
+import { until } from '../support/engine/http.ts';
 import { NetworkReceivers } from '../support/log-receivers.ts';
 
 const AWS = { AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 'SECRET', AWS_REGION: 'eu-1' };

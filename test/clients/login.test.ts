@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { TestDaemon } from '../support/daemon.ts';
+import { TestDaemon } from '../support/engine/daemon.ts';
 import { needs } from '../support/needs.ts';
-import { ACCOUNT, TestRegistry } from '../support/registry.ts';
+import { ACCOUNT, TestRegistry } from '../support/registry/registry.ts';
 
 const run = promisify(execFile);
 

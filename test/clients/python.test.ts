@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { describeEngine } from '../support/engine.ts';
+import { describeEngine } from '../support/engine/engine.ts';
 
 const SCRIPT = path.join(import.meta.dirname, 'python_client.py');
 const run = promisify(execFile);

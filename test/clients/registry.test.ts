@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { TestDaemon } from '../support/daemon.ts';
+import { TestDaemon } from '../support/engine/daemon.ts';
 import { needs } from '../support/needs.ts';
-import { busyboxEntries } from '../support/images.ts';
-import { fileLayer, publish, type PublishedImage } from '../support/registry-content.ts';
-import { TestRegistry } from '../support/registry.ts';
+import { busyboxEntries } from '../support/images/images.ts';
+import { fileLayer, publish, type PublishedImage } from '../support/registry/registry-content.ts';
+import { TestRegistry } from '../support/registry/registry.ts';
 
 const run = promisify(execFile);
 /** That of Debian 12 asks for API 1.22. */

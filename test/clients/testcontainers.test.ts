@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { describeEngine } from '../support/engine.ts';
+import { describeEngine } from '../support/engine/engine.ts';
 
 const run = promisify(execFile);
 

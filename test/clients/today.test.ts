@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { describeEngine } from '../support/engine.ts';
+import { describeEngine } from '../support/engine/engine.ts';
 import { inTrixie } from '../support/trixie.ts';
 
 const run = promisify(execFile);

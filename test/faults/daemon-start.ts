@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { ContainerInspect } from '../../api/types/container.ts';
-import { kill } from '../support/cleanup.ts';
-import type { TestDaemon } from '../support/daemon.ts';
+import { kill } from '../support/engine/cleanup.ts';
+import type { TestDaemon } from '../support/engine/daemon.ts';
 import { Attempt, traceOf } from './points.ts';
 import type { Point } from './points.ts';
 import { BODY, accept } from './victim.ts';

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { TestDaemon } from '../support/daemon.ts';
+import type { TestDaemon } from '../support/engine/daemon.ts';
 import { needsEngine } from '../support/needs.ts';
 import { Attempt, Lanes } from './points.ts';
 import type { Point } from './points.ts';
 import { publicView } from './victim.ts';
-import { verbs } from './verbs.ts';
-import type { Verb } from './verb.ts';
+import { verbs } from './verbs/verbs.ts';
+import type { Verb } from './verbs/verb.ts';
 
 /** Where a daemon can die but nothing can fail: right after a commit of SQLite, and after the last step of a start. */
 const NOTHING_CAN_FAIL: ReadonlySet<string> = new Set([

@@ -1,12 +1,12 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import { describeEngine, onReference } from '../support/engine.ts';
-import type { Engine } from '../support/engine.ts';
-import { until } from '../support/http.ts';
-import { busyboxImageTar } from '../support/images.ts';
-import { tar } from '../support/tar.ts';
-import { descriptorGrowth, differences, restingDescriptors } from '../support/oracle.ts';
+import { describeEngine, onReference } from '../support/engine/engine.ts';
+import type { Engine } from '../support/engine/engine.ts';
+import { until } from '../support/engine/http.ts';
+import { busyboxImageTar } from '../support/images/images.ts';
+import { tar } from '../support/images/tar.ts';
+import { descriptorGrowth, differences, restingDescriptors } from '../support/engine/oracle.ts';
 
 const REPETITIONS = 50;
 const IMAGE = busyboxImageTar({ tags: ['unfinished:1'], extraLayers: [[{ name: 'proof', content: 'x' }]] });

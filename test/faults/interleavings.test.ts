@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { describeEngine, onReference } from '../support/engine.ts';
-import type { Engine } from '../support/engine.ts';
-import { differences } from '../support/oracle.ts';
+import { describeEngine, onReference } from '../support/engine/engine.ts';
+import type { Engine } from '../support/engine/engine.ts';
+import { differences } from '../support/engine/oracle.ts';
 import { WAIT_MS } from '../support/patience.ts';
 
 const SEED = Number(process.env['BERTH_SEED'] ?? Date.now() % 1_000_000);

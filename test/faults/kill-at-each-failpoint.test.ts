@@ -1,15 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { TestDaemon } from '../support/daemon.ts';
+import type { TestDaemon } from '../support/engine/daemon.ts';
 import { limits } from '../../daemon/base/limits.ts';
-import { sleep } from '../support/http.ts';
+import { sleep } from '../support/engine/http.ts';
 import { needsEngine } from '../support/needs.ts';
 import { Attempt, Lanes } from './points.ts';
 import type { Point } from './points.ts';
 import { killDuringStart, startPoints } from './daemon-start.ts';
-import { verbs } from './verbs.ts';
-import type { Verb } from './verb.ts';
+import { verbs } from './verbs/verbs.ts';
+import type { Verb } from './verbs/verb.ts';
 
 const REPEATS_MAX = 5;
 
@@ -27,7 +27,7 @@ const OUT_OF_REACH: ReadonlySet<string> = new Set([
   'database.quarantine.move',
   // The interface of a container that ended without a daemon is mostly gone by itself before the next one looks.
   'network.restore.link',
-  // Somebody else has changed the firewall; a start rebuilds it whole (R53 in test/system/firewall.test.ts).
+  // Somebody else has changed the firewall; a start rebuilds it whole (R53 in test/system/networks/firewall.test.ts).
   'network.firewall.mend',
   // Interfaces on links of the host: not every kernel has the kinds (test/vm/ipvlan.test.ts kills there).
   'network.parent.make',

@@ -2,12 +2,12 @@ import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { TestDaemon } from '../support/daemon.ts';
-import { readDatabase } from '../support/database-copy.ts';
+import { TestDaemon } from '../support/engine/daemon.ts';
+import { readDatabase } from '../support/storage/database-copy.ts';
 import { migrations } from '../../storage/database/migrations/index.ts';
-import { describeEngine, onReference } from '../support/engine.ts';
-import { until } from '../support/http.ts';
-import { differences } from '../support/oracle.ts';
+import { describeEngine, onReference } from '../support/engine/engine.ts';
+import { until } from '../support/engine/http.ts';
+import { differences } from '../support/engine/oracle.ts';
 
 describeEngine('the end and the beginning of a daemon', (engine) => {
   test.runIf(!onReference).each(['SIGTERM', 'SIGINT'] as const)(

@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { describeEngine, onReference } from '../support/engine.ts';
-import type { Engine } from '../support/engine.ts';
-import { sleep, until } from '../support/http.ts';
+import { describeEngine, onReference } from '../support/engine/engine.ts';
+import type { Engine } from '../support/engine/engine.ts';
+import { sleep, until } from '../support/engine/http.ts';
 import { onPath } from '../support/needs.ts';
 import { processFile, processState } from '../support/process.ts';
 

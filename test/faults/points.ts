@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { TestDaemon } from '../support/daemon.ts';
-import { sleep, until } from '../support/http.ts';
-import { differences } from '../support/oracle.ts';
+import { TestDaemon } from '../support/engine/daemon.ts';
+import { sleep, until } from '../support/engine/http.ts';
+import { differences } from '../support/engine/oracle.ts';
 import { WAIT_MS } from '../support/patience.ts';
-import type { Verb } from './verb.ts';
+import type { Verb } from './verbs/verb.ts';
 
 /** A failpoint as `name@nth`: the nth passing since it was armed. */
 export interface Point {

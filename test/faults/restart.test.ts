@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { kill } from '../support/cleanup.ts';
-import { describeEngine, onReference } from '../support/engine.ts';
-import type { Engine } from '../support/engine.ts';
-import { until } from '../support/http.ts';
-import { differences } from '../support/oracle.ts';
+import { kill } from '../support/engine/cleanup.ts';
+import { describeEngine, onReference } from '../support/engine/engine.ts';
+import type { Engine } from '../support/engine/engine.ts';
+import { until } from '../support/engine/http.ts';
+import { differences } from '../support/engine/oracle.ts';
 
 async function actions({ http }: Engine, id: string): Promise<string> {
   const filters = encodeURIComponent(JSON.stringify({ container: [id] }));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { onReference } from '../support/engine.ts';
+import { onReference } from '../support/engine/engine.ts';
 import { needsEngine } from '../support/needs.ts';
 import { fillStorm } from './storm/fill.ts';
 import { killStorm } from './storm/kill.ts';

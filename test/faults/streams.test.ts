@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { describeEngine, onReference } from '../support/engine.ts';
-import type { Engine } from '../support/engine.ts';
-import type { Hijacked } from '../support/http.ts';
-import { demultiplex, until } from '../support/http.ts';
-import { descriptorGrowth, differences, restingDescriptors } from '../support/oracle.ts';
+import { describeEngine, onReference } from '../support/engine/engine.ts';
+import type { Engine } from '../support/engine/engine.ts';
+import type { Hijacked } from '../support/engine/http.ts';
+import { demultiplex, until } from '../support/engine/http.ts';
+import { descriptorGrowth, differences, restingDescriptors } from '../support/engine/oracle.ts';
 import { residentBytes } from '../support/process.ts';
 
 /** BERTH_TEST_LOOPS=10 makes 10,000 of what is 1,000 here. */

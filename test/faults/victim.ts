@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 import { expect } from 'vitest';
 import type { ContainerInspect, ContainerSummary } from '../../api/types/container.ts';
 import type { ImageSummary } from '../../api/types/image.ts';
-import type { HttpClient } from '../support/http.ts';
+import type { HttpClient } from '../support/engine/http.ts';
 import { WAIT_MS } from '../support/patience.ts';
 import { untilCatching } from '../support/process.ts';
 

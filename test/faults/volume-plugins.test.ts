@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { describeEngine, onReference } from '../support/engine.ts';
-import { differences } from '../support/oracle.ts';
-import { VolumePlugin } from '../support/volume-plugin.ts';
+import { describeEngine, onReference } from '../support/engine/engine.ts';
+import { differences } from '../support/engine/oracle.ts';
+import { VolumePlugin } from '../support/storage/volume-plugin.ts';
 
 const DRIVER = 'berthtest';
 

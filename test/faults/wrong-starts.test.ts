@@ -3,10 +3,10 @@ import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import type { ContainerCreateRequest } from '../../api/types/container.ts';
-import { describeEngine, onReference } from '../support/engine.ts';
-import type { Engine } from '../support/engine.ts';
-import { until } from '../support/http.ts';
-import { differences } from '../support/oracle.ts';
+import { describeEngine, onReference } from '../support/engine/engine.ts';
+import type { Engine } from '../support/engine/engine.ts';
+import { until } from '../support/engine/http.ts';
+import { differences } from '../support/engine/oracle.ts';
 
 interface WrongStart {
   title: string;

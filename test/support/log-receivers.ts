@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import path from 'node:path';
-import type { TestDaemon } from './daemon.ts';
-import { until } from './http.ts';
+import type { TestDaemon } from './engine/daemon.ts';
+import { until } from './engine/http.ts';
 
 /** A program that writes down what it receives, by kind, and answers HTTP with what collectors answer. */
 const PROGRAM = `

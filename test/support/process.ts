@@ -1,5 +1,5 @@
 import { readFileSync, readlinkSync } from 'node:fs';
-import { until } from './http.ts';
+import { until } from './engine/http.ts';
 
 /**
  * What the kernel says of processes that tests do not own. Any of them may be gone the next moment, and a test that

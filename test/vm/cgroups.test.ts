@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { describeEngine, type Engine } from '../support/engine.ts';
-import { until } from '../support/http.ts';
-import { differences } from '../support/oracle.ts';
-import { property, systemctl } from '../support/service.ts';
+import { describeEngine, type Engine } from '../support/engine/engine.ts';
+import { until } from '../support/engine/http.ts';
+import { differences } from '../support/engine/oracle.ts';
+import { property, systemctl } from '../support/engine/service.ts';
 
 const ROOT = '/sys/fs/cgroup';
 const MEGABYTE = 1024 * 1024;

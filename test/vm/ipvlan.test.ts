@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { afterEach, expect, test } from 'vitest';
 import type { NetworkInspect } from '../../api/types/system.ts';
-import { describeEngine } from '../support/engine.ts';
-import { kill } from '../support/cleanup.ts';
+import { describeEngine } from '../support/engine/engine.ts';
+import { kill } from '../support/engine/cleanup.ts';
 
 const UPLINK = 63;
 const SLEEP = ['sleep', '100000'];

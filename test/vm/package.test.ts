@@ -3,12 +3,12 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ContainerCreateResponse, ContainerInspect } from '../../api/types/container.ts';
-import { demultiplex, HttpClient, until } from '../support/http.ts';
-import { busyboxImageTar } from '../support/images.ts';
+import { demultiplex, HttpClient, until } from '../support/engine/http.ts';
+import { busyboxImageTar } from '../support/images/images.ts';
 import { needs } from '../support/needs.ts';
 import { PATIENCE } from '../support/patience.ts';
 import { processFile } from '../support/process.ts';
-import { property, SERVICE, SOCKET } from '../support/service.ts';
+import { property, SERVICE, SOCKET } from '../support/engine/service.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const CONFIG = '/etc/berth/daemon.json';

@@ -1,8 +1,8 @@
 import type { ContainerCreateResponse } from '../../api/types/container.ts';
 import type { ProgressMessage } from '../../api/types/image.ts';
-import { jsonLines, sleep, type HttpClient } from '../support/http.ts';
-import { busyboxImageTar } from '../support/images.ts';
-import { tar } from '../support/tar.ts';
+import { jsonLines, sleep, type HttpClient } from '../support/engine/http.ts';
+import { busyboxImageTar } from '../support/images/images.ts';
+import { tar } from '../support/images/tar.ts';
 import { buildContext, FILLING, type Acknowledged } from './power-journal.ts';
 
 /** Networks are quickly made: without a pause nearly all that a round acknowledges before its cut would be theirs. */

@@ -4,9 +4,9 @@
  * thing that the daemon has acknowledged is a line of JSON on standard output: whoever reads it outlives the machine.
  */
 import type { ContainerCreateResponse } from '../../api/types/container.ts';
-import { UnexpectedStatus } from '../support/http.ts';
-import { busyboxImageTar } from '../support/images.ts';
-import { ServiceDaemon } from '../support/service.ts';
+import { UnexpectedStatus } from '../support/engine/http.ts';
+import { busyboxImageTar } from '../support/images/images.ts';
+import { ServiceDaemon } from '../support/engine/service.ts';
 import type { Acknowledged } from './power-journal.ts';
 import { Lanes } from './power-lanes.ts';
 

@@ -6,8 +6,8 @@ import type { VolumeView } from '../../api/types/system.ts';
 import { projectOf, projectQuota } from '../../daemon/base/kernel/project-quota.ts';
 import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
 import { ProjectQuotas } from '../../storage/quotas/project-quotas.ts';
-import { Engine } from '../support/engine.ts';
-import { quotasContract } from '../support/quotas-contract.ts';
+import { Engine } from '../support/engine/engine.ts';
+import { quotasContract } from '../support/storage/quotas-contract.ts';
 import { PATIENCE } from '../support/patience.ts';
 
 const MB = 1 << 20;

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { beforeEach, expect, test } from 'vitest';
-import { processes } from '../support/cleanup.ts';
-import { describeEngine } from '../support/engine.ts';
-import { HttpClient, until } from '../support/http.ts';
-import { differences } from '../support/oracle.ts';
-import { SERVICE, SOCKET, property, systemctl } from '../support/service.ts';
+import { processes } from '../support/engine/cleanup.ts';
+import { describeEngine } from '../support/engine/engine.ts';
+import { HttpClient, until } from '../support/engine/http.ts';
+import { differences } from '../support/engine/oracle.ts';
+import { SERVICE, SOCKET, property, systemctl } from '../support/engine/service.ts';
 
 describeEngine(
   'the systemd service',

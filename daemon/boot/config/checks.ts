@@ -1,10 +1,10 @@
 import { errorText, invalidArgument } from '../../base/errors.ts';
-import { normaliseLogConfig } from '../../containers/spec/log-config.ts';
+import { normaliseLogConfig } from '../../containers/request/log-config.ts';
 import { isIP } from 'node:net';
 import { parseProxy, PROXY_FORM, withoutCredentials } from '../../base/http/proxies.ts';
 import { isSubnet4, parseAnyCidr } from '../../base/ip.ts';
-import { bridgeOptions } from '../../networks/bridge-options.ts';
-import { parentOptions } from '../../networks/parent-options.ts';
+import { bridgeOptions } from '../../networks/drivers/bridge-options.ts';
+import { parentOptions } from '../../networks/drivers/parent-options.ts';
 import { parseHost, parseMetricsAddress } from './hosts.ts';
 import type { Config } from './settings.ts';
 

@@ -1,6 +1,6 @@
 import type { LimitChanges } from '../../../runtime/cgroups/limits.ts';
 import { CFS_PERIOD_US, cpuBandwidth } from '../oci/resources.ts';
-import type { NormalHostConfig } from '../spec/host-config.ts';
+import type { NormalHostConfig } from '../request/host-config.ts';
 
 const UNLIMITED = -1;
 /** What the kernel gives a cgroup that nobody asked more or less for. */

@@ -1,9 +1,9 @@
-import type { Container } from '../container.ts';
+import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
-import { containerEvent } from '../events.ts';
-import type { PausedState, RunningState } from '../state.ts';
-import { isLive, liveRun } from '../state-facts.ts';
-import { specTag } from '../update.ts';
+import { containerEvent } from '../state/events.ts';
+import type { PausedState, RunningState } from '../state/state.ts';
+import { isLive, liveRun } from '../state/state-facts.ts';
+import { specTag } from '../verbs/update.ts';
 
 /** Brings a running container that an earlier daemon left into line with what the database says of it. */
 export async function takeOver(context: ContainerContext, container: Container): Promise<void> {

@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream';
 import type { PathStat } from '../../../api/types/container.ts';
-import { refuseExtractionPoint } from '../../../storage/archives/refusals.ts';
-import type { FilesView } from '../../../storage/archives/view.ts';
+import { refuseExtractionPoint } from '../../../storage/files/refusals.ts';
+import type { FilesView } from '../../../storage/files/view.ts';
 import { failpoint } from '../../base/failpoint.ts';
-import type { Container } from '../container.ts';
+import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
-import { containerEvent } from '../events.ts';
+import { containerEvent } from '../state/events.ts';
 import { readAccountFiles, resolveUser } from '../oci/user.ts';
 import { refuseReadOnlyPath } from './mounts.ts';
 import { liveView, openReadView, refuseRemoved } from './open.ts';

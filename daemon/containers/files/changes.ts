@@ -1,5 +1,5 @@
 import type { ContainerChange } from '../../../api/types/container.ts';
-import { changeView } from '../../../storage/archives/changes.ts';
+import { changeView } from '../../../storage/files/changes.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { openRoot, type OpenFile } from '../../base/kernel/safepath.ts';
 import type { ContainerContext } from '../context.ts';

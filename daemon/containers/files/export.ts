@@ -2,9 +2,9 @@ import type { Readable } from 'node:stream';
 import { conflict } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import type { OpenFile } from '../../base/kernel/safepath.ts';
-import type { Container } from '../container.ts';
+import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
-import { containerEvent } from '../events.ts';
+import { containerEvent } from '../state/events.ts';
 import { liveProcess } from './view.ts';
 import { refuseRemoved } from './open.ts';
 

@@ -1,11 +1,11 @@
 import type { OciMount } from '../../../runtime/runc/spec-types.ts';
 import { EngineError } from '../../base/errors.ts';
-import { toText } from '../../../storage/archives/view.ts';
-import type { Container } from '../container.ts';
+import { toText } from '../../../storage/files/view.ts';
+import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { ownMounts } from '../oci/mounts.ts';
-import { containerFiles } from '../paths.ts';
-import { networkOwnerId } from '../donor.ts';
+import { containerFiles } from '../resources/paths.ts';
+import { networkOwnerId } from '../resources/donor.ts';
 
 /** Volumes, binds, tmpfs and the engine's files in /etc, as a start would mount them; parents before children. */
 export function containerMounts(

@@ -1,5 +1,5 @@
 import { conflict, isEngineError, notFound } from '../../base/errors.ts';
-import type { Container } from '../container.ts';
+import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { liveProcess, openLiveView, openRestingView, type OpenView } from './view.ts';
 

@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
-import type { Change, ChangesRequest } from '../../../storage/archives/changes.ts';
-import type { ExtractRequest } from '../../../storage/archives/extract.ts';
-import type { TarRequest } from '../../../storage/archives/jobs.ts';
+import type { Change, ChangesRequest } from '../../../storage/files/changes.ts';
+import type { ExtractRequest } from '../../../storage/files/extract.ts';
+import type { TarRequest } from '../../../storage/files/jobs.ts';
 import type { OpenFile } from '../../base/kernel/safepath.ts';
 
-/** What copying, export and changes need of the disk. Declared here, satisfied by `storage/archives`. */
+/** What copying, export and changes need of the disk. Declared here, satisfied by `storage/files`. */
 export interface ArchiveWorkers {
   extract(request: ExtractRequest, signal?: AbortSignal): Promise<void>;
   /** `done` is called once, when the request's descriptors may be closed. */

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
-import { canonicalPath, locate, type Place } from '../../../storage/archives/locate.ts';
-import { toBytes, toText, type FilesView } from '../../../storage/archives/view.ts';
+import { canonicalPath, locate, type Place } from '../../../storage/files/locate.ts';
+import { toBytes, toText, type FilesView } from '../../../storage/files/view.ts';
 import type { PathStat } from '../../../api/types/container.ts';
 import { formatNano } from '../../base/clock.ts';
 import { EngineError, errnoOf, errorText, internal, invalidArgument, notFound } from '../../base/errors.ts';

@@ -1,6 +1,6 @@
 import { failpoint } from '../../base/failpoint.ts';
 import { openRoot } from '../../base/kernel/safepath.ts';
-import type { Container } from '../container.ts';
+import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { openBareRoot } from './export.ts';
 import type { SpooledTar } from './ports.ts';

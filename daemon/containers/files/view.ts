@@ -1,18 +1,18 @@
 import { constants, openSync } from 'node:fs';
-import { canonicalPath } from '../../../storage/archives/locate.ts';
-import type { FilesView, ViewMount } from '../../../storage/archives/view.ts';
-import { toBytes } from '../../../storage/archives/view.ts';
+import { canonicalPath } from '../../../storage/files/locate.ts';
+import type { FilesView, ViewMount } from '../../../storage/files/view.ts';
+import { toBytes } from '../../../storage/files/view.ts';
 import { conflict, errnoOf, internal, isEngineError } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { OPEN_PATH, OpenFile, openRoot } from '../../base/kernel/safepath.ts';
 import type { ProcessIdentity } from '../../base/kernel/process.ts';
-import type { Container } from '../container.ts';
+import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { containerMounts } from './mounts.ts';
 import type { RootfsLayout } from '../ports.ts';
-import { liveRun } from '../state-facts.ts';
-import { openSubpath, subpathMounts } from '../subpaths.ts';
-import { fillVolumes, makeBindSources, volumeNames } from '../volumes.ts';
+import { liveRun } from '../state/state-facts.ts';
+import { openSubpath, subpathMounts } from '../resources/subpaths.ts';
+import { fillVolumes, makeBindSources, volumeNames } from '../resources/volumes.ts';
 
 /**
  * Opens a container's files as it sees them.

@@ -1,6 +1,6 @@
 import { limits } from '../../base/limits.ts';
 import { Semaphore } from '../../base/semaphore.ts';
-import type { Container } from '../container.ts';
+import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { healthCheckOf } from './check.ts';
 import type { HealthCheck } from './check.ts';

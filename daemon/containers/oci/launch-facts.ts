@@ -1,4 +1,4 @@
-import type { ContainerSpec } from '../spec/container-spec.ts';
+import type { ContainerSpec } from '../request/container-spec.ts';
 import { readBlockDevices, readHostDevices } from './host-devices.ts';
 import { checkPropagation } from './propagation.ts';
 import type { LaunchFacts } from './translate.ts';

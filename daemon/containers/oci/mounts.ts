@@ -1,8 +1,8 @@
 import type { OciMount } from '../../../runtime/runc/spec-types.ts';
 import { invariant, unreachable } from '../../base/errors.ts';
-import type { ContainerSpec, EngineDefaults } from '../spec/container-spec.ts';
-import type { BindMount, ResolvedMount, VolumeMount } from '../spec/mount-points.ts';
-import { sortByDepth } from '../spec/mount-points.ts';
+import type { ContainerSpec, EngineDefaults } from '../request/container-spec.ts';
+import type { BindMount, ResolvedMount, VolumeMount } from '../request/mounts/mount-points.ts';
+import { sortByDepth } from '../request/mounts/mount-points.ts';
 import { hasInit, INIT_PATH } from './process.ts';
 
 export interface MountFacts {

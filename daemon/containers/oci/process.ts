@@ -4,10 +4,10 @@ import type { HostFacts } from '../../../runtime/host/facts.ts';
 import type { OciCapabilities, OciProcess, OciRlimit } from '../../../runtime/runc/spec-types.ts';
 import { requestedCapabilities } from '../../../runtime/security/capabilities.ts';
 import { invalidArgument } from '../../base/errors.ts';
-import { checkEnv, checkWorkingDirectory, envName } from '../spec/config.ts';
-import type { ContainerSpec, EngineDefaults } from '../spec/container-spec.ts';
-import { refuseNul } from '../spec/refuse.ts';
-import { parseSecurityOptions } from '../spec/security-options.ts';
+import { checkEnv, checkWorkingDirectory, envName } from '../request/config.ts';
+import type { ContainerSpec, EngineDefaults } from '../request/container-spec.ts';
+import { refuseNul } from '../request/refuse.ts';
+import { parseSecurityOptions } from '../request/security-options.ts';
 import type { ResolvedUser } from './user.ts';
 
 /** Where the init binary appears in a container; clients look for this name. */

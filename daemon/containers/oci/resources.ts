@@ -1,8 +1,8 @@
 import type { ThrottleDevice } from '../../../api/types/host-config.ts';
 import type { OciDeviceRule, OciResources } from '../../../runtime/runc/spec-types.ts';
 import { invariant } from '../../base/errors.ts';
-import { DEVICE_RULE } from '../spec/devices.ts';
-import type { NormalHostConfig } from '../spec/host-config.ts';
+import { DEVICE_RULE } from '../request/limits/devices.ts';
+import type { NormalHostConfig } from '../request/host-config.ts';
 
 export interface DeviceNumber {
   major: number;

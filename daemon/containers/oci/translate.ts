@@ -3,8 +3,8 @@ import type { OciNamespace, OciSeccomp, OciSpec } from '../../../runtime/runc/sp
 import { compileSeccomp, parseSeccompProfile } from '../../../runtime/security/seccomp-profile.ts';
 import { defaultSeccomp } from '../../../runtime/security/seccomp.ts';
 import { limits } from '../../base/limits.ts';
-import type { ContainerSpec } from '../spec/container-spec.ts';
-import { parseSecurityOptions } from '../spec/security-options.ts';
+import type { ContainerSpec } from '../request/container-spec.ts';
+import { parseSecurityOptions } from '../request/security-options.ts';
 import type { HostDevices } from './host-devices.ts';
 import type { MountFacts } from './mounts.ts';
 import { rootPropagation, translateMounts } from './mounts.ts';

@@ -1,6 +1,6 @@
 import type { LogPosition } from '../../../storage/logs/segments.ts';
 import type { StdioChannel } from '../ports.ts';
-import type { Wait } from '../waiters.ts';
+import type { Wait } from '../state/waiters.ts';
 
 /** A client's connection to one run of a container. */
 export interface AttachedRun {

@@ -1,10 +1,10 @@
 import { endOfLog } from '../../../storage/logs/segments.ts';
 import { limits } from '../../base/limits.ts';
-import type { Container } from '../container.ts';
+import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
-import { within } from '../delay.ts';
-import { containerFiles } from '../paths.ts';
-import { isLive } from '../state-facts.ts';
+import { within } from '../lifecycle/delay.ts';
+import { containerFiles } from '../resources/paths.ts';
+import { isLive } from '../state/state-facts.ts';
 import { leaveRun, PendingAttach } from './pending-attach.ts';
 import type { AttachedRun } from './pending-attach.ts';
 

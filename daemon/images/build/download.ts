@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
 import { download, showUrl, type Download } from '../../../storage/downloads/download.ts';
-import { toBytes } from '../../../storage/archives/view.ts';
-import { progressBar } from '../../../storage/tarballs/progress.ts';
+import { toBytes } from '../../../storage/files/view.ts';
+import { progressBar } from '../progress.ts';
 import { EngineError, invalidArgument, isEngineError } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';

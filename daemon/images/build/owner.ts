@@ -1,4 +1,4 @@
-import type { FilesView } from '../../../storage/archives/view.ts';
+import type { FilesView } from '../../../storage/files/view.ts';
 import type { Build } from './state.ts';
 
 /** Who owns what `--chown` copies: names are looked up in the image; without a group it is that of the user's name. */

@@ -1,13 +1,13 @@
 import type { Duplex, Readable } from 'node:stream';
 import type { ContainerCreateRequest } from '../../../api/types/container.ts';
-import type { ChangesRequest } from '../../../storage/archives/changes.ts';
-import type { PlaceRequest } from '../../../storage/archives/place.ts';
-import type { TarRequest } from '../../../storage/archives/jobs.ts';
-import type { ExtractRequest } from '../../../storage/archives/extract.ts';
-import type { Selected, SelectRequest } from '../../../storage/archives/select.ts';
-import type { Spool } from '../../../storage/tarballs/spool.ts';
+import type { ChangesRequest } from '../../../storage/files/changes.ts';
+import type { PlaceRequest } from '../../../storage/files/place.ts';
+import type { TarRequest } from '../../../storage/files/jobs.ts';
+import type { ExtractRequest } from '../../../storage/files/extract.ts';
+import type { Selected, SelectRequest } from '../../../storage/files/select.ts';
+import type { Spool } from '../../../storage/spool/spool.ts';
 import type { OpenFile } from '../../base/kernel/safepath.ts';
-import type { LayerTar } from '../child.ts';
+import type { LayerTar } from '../commit/child.ts';
 
 /** Containers that RUN needs. Satisfied by the container domain. */
 export interface BuildContainers {
@@ -35,7 +35,7 @@ export interface BuildContainers {
   layerOf(ref: string, signal: AbortSignal): Promise<LayerTar & AsyncDisposable>;
 }
 
-/** Threads that walk files. Satisfied by `storage/archives`. */
+/** Threads that walk files. Satisfied by `storage/files`. */
 export interface BuildArchives {
   place(request: PlaceRequest, signal?: AbortSignal): Promise<void>;
   select(request: SelectRequest, signal?: AbortSignal): Promise<Selected[]>;
@@ -58,7 +58,7 @@ export interface BuildMounts {
   scratchOverlay(layout: { lowers: string[]; upper: string; work: string; merged: string }): OpenFile;
 }
 
-/** What clients send, on disk, decompressed. Satisfied by `storage/archives`. */
+/** What clients send, on disk, decompressed. Satisfied by `storage/files`. */
 export interface BuildSpools {
   spool(
     source: Readable,

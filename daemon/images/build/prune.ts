@@ -4,8 +4,8 @@ import { invalidArgument, isEngineError } from '../../base/errors.ts';
 import { parseUntil } from '../../base/moment.ts';
 import type { ImageRecord } from '../image-index.ts';
 import { createdOf } from '../list.ts';
-import type { LoadContext } from '../load.ts';
-import { removeImage } from '../removal.ts';
+import type { LoadContext } from '../load/load.ts';
+import { removeImage } from '../remove/removal.ts';
 
 /**
  * Removes what steps of builds made and nothing needs: no name, no container, no image made from it. What a named image

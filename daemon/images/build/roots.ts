@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { locate } from '../../../storage/archives/locate.ts';
-import { toBytes, toText, type FilesView } from '../../../storage/archives/view.ts';
+import { locate } from '../../../storage/files/locate.ts';
+import { toBytes, toText, type FilesView } from '../../../storage/files/view.ts';
 import { errnoOf, invalidArgument } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { OpenFile, openRoot } from '../../base/kernel/safepath.ts';
-import type { LayerTar } from '../child.ts';
+import type { LayerTar } from '../commit/child.ts';
 import type { Build } from './state.ts';
 
 /** The files of an image, to be read. */

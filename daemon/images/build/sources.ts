@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { invalidArgument } from '../../base/errors.ts';
-import { toBytes, toText, type FilesView } from '../../../storage/archives/view.ts';
-import { splitName } from '../../../storage/layers/tar/names.ts';
-import type { TarMember } from '../../../storage/layers/tar/parser.ts';
+import { toBytes, toText, type FilesView } from '../../../storage/files/view.ts';
+import { splitName } from '../../../storage/tar/names.ts';
+import type { TarMember } from '../../../storage/tar/parser.ts';
 import type { ContextEntry } from './context/entries.ts';
 import type { Found } from './context/tree.ts';
 import type { Build } from './state.ts';

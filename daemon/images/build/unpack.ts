@@ -3,9 +3,9 @@ import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { invalidArgument, isEngineError } from '../../base/errors.ts';
 import { decompress } from '../../../storage/compression/decompress.ts';
-import { parseHeader, TAR_BLOCK } from '../../../storage/layers/tar/header.ts';
-import { toBytes, type FilesView } from '../../../storage/archives/view.ts';
-import type { Spool } from '../../../storage/tarballs/spool.ts';
+import { parseHeader, TAR_BLOCK } from '../../../storage/tar/header.ts';
+import { toBytes, type FilesView } from '../../../storage/files/view.ts';
+import type { Spool } from '../../../storage/spool/spool.ts';
 import type { Source } from './sources.ts';
 import type { Build } from './state.ts';
 

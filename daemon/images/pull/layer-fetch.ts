@@ -2,7 +2,7 @@ import type { LayerRow } from '../../../storage/database/rows.ts';
 import type { UnpackedLayer } from '../../../storage/layers/store.ts';
 import { downloadBlob } from '../../../storage/registry/download.ts';
 import type { RemoteRepository } from '../../../storage/registry/repository.ts';
-import type { Descriptor } from '../../../storage/tarballs/descriptor.ts';
+import type { Descriptor } from '../../../storage/image/descriptor.ts';
 import { internal, unreachable } from '../../base/errors.ts';
 import type { ImagesDeps } from '../deps.ts';
 import type { LayerPins } from '../layer-pins.ts';

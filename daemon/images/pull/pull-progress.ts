@@ -1,5 +1,5 @@
 import type { ProgressMessage } from '../../../api/types/image.ts';
-import { progressBar } from '../../../storage/tarballs/progress.ts';
+import { progressBar } from '../progress.ts';
 import { unreachable } from '../../base/errors.ts';
 import { shortId } from '../../base/ids.ts';
 import { watch } from '../watch.ts';

@@ -11,14 +11,14 @@ import {
   withTag,
   type Reference,
 } from '../../../storage/references/reference.ts';
-import { parseImageConfig, type ImageConfig } from '../../../storage/tarballs/image-config.ts';
-import { formatPlatform, parsePlatform, type Platform } from '../../../storage/tarballs/platform.ts';
+import { parseImageConfig, type ImageConfig } from '../../../storage/image/image-config.ts';
+import { formatPlatform, parsePlatform, type Platform } from '../../../storage/image/platform.ts';
 import { EngineError, invalidArgument, notFound } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { shortId } from '../../base/ids.ts';
 import type { KeyedMutex } from '../../base/mutex.ts';
-import { commitImage, type NewImage } from '../commit-image.ts';
-import type { LoadContext } from '../load.ts';
+import { commitImage, type NewImage } from '../load/commit-image.ts';
+import type { LoadContext } from '../load/load.ts';
 import type { LayerFetches, LayerShare } from './layer-fetches.ts';
 import { waitingFor } from '../watch.ts';
 import { PullProgress } from './pull-progress.ts';

@@ -10,7 +10,7 @@ import {
   familiarRepository,
   type Reference,
 } from '../../../storage/references/reference.ts';
-import { choosePlatform, formatPlatform, type Platform } from '../../../storage/tarballs/platform.ts';
+import { choosePlatform, formatPlatform, type Platform } from '../../../storage/image/platform.ts';
 import { EngineError, invalidArgument, notFound } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 

@@ -16,7 +16,7 @@ import { EngineError, invalidArgument, invariant, isEngineError, notFound } from
 import { failpoint } from '../../base/failpoint.ts';
 import type { ImagesDeps } from '../deps.ts';
 import type { ImageIndex, ImageRecord } from '../image-index.ts';
-import type { LayerCollector } from '../layer-collector.ts';
+import type { LayerCollector } from '../load/layer-collector.ts';
 import type { LayerPins } from '../layer-pins.ts';
 import type { Slots } from '../slots.ts';
 import { waitingFor } from '../watch.ts';

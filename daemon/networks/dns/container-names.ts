@@ -1,10 +1,10 @@
 import type { Sandbox } from '../../containers/ports.ts';
 import { parseIp, isIpv4 } from '../../base/ip.ts';
 import type { Logger } from '../../base/log.ts';
-import type { HostFiles } from '../host-files.ts';
+import type { HostFiles } from '../files/host-files.ts';
 import { isUserDefined } from '../network.ts';
 import type { NetworkRegistry } from '../registry.ts';
-import { EMBEDDED_SERVER, PUBLIC_NAMESERVERS } from '../resolv.ts';
+import { EMBEDDED_SERVER, PUBLIC_NAMESERVERS } from '../files/resolv.ts';
 import type { VisibleNetwork } from './local-names.ts';
 import type { NameServer } from './name-server.ts';
 import type { Upstream } from './upstream.ts';

@@ -1,7 +1,7 @@
 import type { EndpointSettings } from '../../../api/types/endpoint.ts';
 import { isIpv4, parseIp } from '../../base/ip.ts';
 import type { IpAddress } from '../../base/ip.ts';
-import { addressesOf } from '../endpoints.ts';
+import { addressesOf } from '../sandbox/endpoints.ts';
 import type { Network } from '../network.ts';
 import { TYPE, addressOfPointer } from './message.ts';
 import type { RecordData } from './message.ts';

@@ -26,11 +26,18 @@ const WORK_LINES_SPREAD = 17;
 const WORK_MS_MAX = 900_000;
 
 /** System tests whose outcome depends on cgroup version, driver, systemd or a distribution's kernel. */
-const SYSTEM_TESTS = ['run', 'limits', 'cgroup-parent', 'exec', 'network', 'survive'];
+const SYSTEM_TESTS = [
+  'containers/run',
+  'limits/limits',
+  'limits/cgroup-parent',
+  'containers/exec',
+  'networks/network',
+  'daemon/survive',
+];
 /** With the other driver: what touches cgroups. */
-const CGROUPFS_TESTS = ['limits', 'cgroup-parent'];
+const CGROUPFS_TESTS = ['limits/limits', 'limits/cgroup-parent'];
 /** With a host of its own, whose link has neighbours. */
-const NETWORK_TESTS = ['macvlan'];
+const NETWORK_TESTS = ['networks/macvlan'];
 
 export const STEPS: readonly Step[] = [
   {
@@ -76,13 +83,13 @@ export const STEPS: readonly Step[] = [
   },
   {
     name: 'system',
-    title: `system tests against the service: ${SYSTEM_TESTS.join(', ')}`,
+    title: `system tests against the service: ${names(SYSTEM_TESTS)}`,
     run: (context) =>
       guestTests(context, 'BERTH_TEST_ENGINE=service', ['system'], SYSTEM_TESTS.map(systemTest)),
   },
   {
     name: 'cgroupfs',
-    title: `system tests with cgroup v2 and the cgroupfs driver: ${CGROUPFS_TESTS.join(', ')}`,
+    title: `system tests with cgroup v2 and the cgroupfs driver: ${names(CGROUPFS_TESTS)}`,
     run: (context) =>
       guestTests(context, 'BERTH_TEST_CGROUP_DRIVER=cgroupfs', ['system'], CGROUPFS_TESTS.map(systemTest)),
   },
@@ -93,7 +100,7 @@ export const STEPS: readonly Step[] = [
   },
   {
     name: 'networks',
-    title: `networks that small kernels lack: ipvlan, dummies, VLANs, tunnels; ${NETWORK_TESTS.join(', ')}`,
+    title: `networks that small kernels lack: ipvlan, dummies, VLANs, tunnels; ${names(NETWORK_TESTS)}`,
     run: (context) =>
       guestTests(context, '', ['vm', 'system'], [guestTest('ipvlan'), ...NETWORK_TESTS.map(systemTest)]),
   },
@@ -107,6 +114,10 @@ export const STEPS: readonly Step[] = [
     },
   },
 ];
+
+function names(tests: readonly string[]): string {
+  return tests.map((test) => test.split('/')[1]).join(', ');
+}
 
 function systemTest(name: string): string {
   return `test/system/${name}.test.ts`;

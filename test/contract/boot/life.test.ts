@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { until } from '../../support/http.ts';
+import { until } from '../../support/engine/http.ts';
 import { needs } from '../../support/needs.ts';
 
 const repository = join(import.meta.dirname, '../../..');

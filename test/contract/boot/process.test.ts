@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { silentLogger } from '../../../daemon/base/log.ts';
-import { holdPidfile, lockDataRoot } from '../../../daemon/boot/lock.ts';
+import { holdPidfile, lockDataRoot } from '../../../daemon/boot/host/lock.ts';
 import { Notifier } from '../../../daemon/boot/notify.ts';
 
 const repository = join(import.meta.dirname, '../../..');

@@ -4,11 +4,11 @@ import type { Sandbox, SandboxRequest } from '../../../daemon/containers/ports.t
 import { systemClock } from '../../../daemon/base/clock.ts';
 import { newId } from '../../../daemon/base/ids.ts';
 import { silentLogger } from '../../../daemon/base/log.ts';
-import { hostFiles } from '../../../daemon/networks/host-files.ts';
+import { hostFiles } from '../../../daemon/networks/files/host-files.ts';
 import { assembleNetworks } from '../../../daemon/networks/assemble.ts';
 import type { Networks } from '../../../daemon/networks/networks.ts';
 import { defaultNetworkOptions } from '../../../daemon/networks/options.ts';
-import type { Sandboxes } from '../../../daemon/networks/sandboxes.ts';
+import type { Sandboxes } from '../../../daemon/networks/sandbox/sandboxes.ts';
 import { KernelNetwork } from '../../../runtime/network/kernel-network.ts';
 import type { NetworkRow } from '../../../storage/database/rows.ts';
 import { ThrowAwayHost, command } from './host-namespace.ts';

@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { declare } from '../../../daemon/base/kernel/libc.ts';
 import { NamespaceDirectory } from '../../../runtime/network/netns.ts';
-import { pause } from '../../support/cleanup.ts';
+import { pause } from '../../support/engine/cleanup.ts';
 import { processLink } from '../../support/process.ts';
 
 const unshare = declare('int unshare(int flags)');

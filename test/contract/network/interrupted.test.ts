@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { declare } from '../../../daemon/base/kernel/libc.ts';
 import { NETLINK } from '../../../daemon/base/kernel/netlink.ts';
 import { NftContext } from '../../../daemon/base/kernel/nftables.ts';
-import { nameRules } from '../../../runtime/network/name-rules.ts';
-import { NetlinkSocket } from '../../../runtime/network/netlink-socket.ts';
+import { nameRules } from '../../../runtime/network/names/name-rules.ts';
+import { NetlinkSocket } from '../../../runtime/network/netlink/netlink-socket.ts';
 
 const unshare = declare('int unshare(int flags)');
 const CLONE_NEWNET = 0x40000000;

@@ -7,11 +7,11 @@ import { declare } from '../../../daemon/base/kernel/libc.ts';
 import { NETLINK } from '../../../daemon/base/kernel/netlink.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import { silentLogger } from '../../../daemon/base/log.ts';
-import { Firewall } from '../../../runtime/network/firewall.ts';
-import { rulesetGeneration } from '../../../runtime/network/generation.ts';
+import { Firewall } from '../../../runtime/network/firewall/firewall.ts';
+import { rulesetGeneration } from '../../../runtime/network/firewall/generation.ts';
 import { KernelNetwork } from '../../../runtime/network/kernel-network.ts';
-import { NetlinkSocket } from '../../../runtime/network/netlink-socket.ts';
-import { watchRuleset } from '../../../runtime/network/ruleset-watch.ts';
+import { NetlinkSocket } from '../../../runtime/network/netlink/netlink-socket.ts';
+import { watchRuleset } from '../../../runtime/network/firewall/ruleset-watch.ts';
 import { ManualClock } from '../../support/fakes/manual-clock.ts';
 import { needs } from '../../support/needs.ts';
 
@@ -118,7 +118,7 @@ needs(
   });
 
   test('do not hold up a process that ends while it listens', () => {
-    const module = path.resolve(import.meta.dirname, '../../../runtime/network/ruleset-watch.ts');
+    const module = path.resolve(import.meta.dirname, '../../../runtime/network/firewall/ruleset-watch.ts');
     const script = `import { watchRuleset } from ${JSON.stringify(module)};
       watchRuleset(() => {}).listen();
       setTimeout(() => process.exit(7), 50);`;

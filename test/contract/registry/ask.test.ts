@@ -1,10 +1,15 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { ImageSearchItem } from '../../../api/types/image.ts';
 import { Registries } from '../../../daemon/registry/registries.ts';
-import { FaultProxy } from '../../support/fault-proxy.ts';
+import { FaultProxy } from '../../support/registry/fault-proxy.ts';
 import { needs } from '../../support/needs.ts';
-import { fileLayer, publish, publishIndex, type PublishedImage } from '../../support/registry-content.ts';
-import { TestRegistry } from '../../support/registry.ts';
+import {
+  fileLayer,
+  publish,
+  publishIndex,
+  type PublishedImage,
+} from '../../support/registry/registry-content.ts';
+import { TestRegistry } from '../../support/registry/registry.ts';
 
 const item = (name: string, stars: number): ImageSearchItem => ({
   name,

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import type { RegistryAuth } from '../../../api/types/image.ts';
-import { FaultProxy } from '../../support/fault-proxy.ts';
-import { collect, ImagesRig } from '../../support/images-rig.ts';
+import { FaultProxy } from '../../support/registry/fault-proxy.ts';
+import { collect, ImagesRig } from '../../support/images/images-rig.ts';
 import { needs } from '../../support/needs.ts';
-import { fileLayer, publish, type PublishedImage } from '../../support/registry-content.ts';
-import { ACCOUNT, TestRegistry } from '../../support/registry.ts';
-import { REFRESH_TOKEN, TokenServer } from '../../support/token-server.ts';
+import { fileLayer, publish, type PublishedImage } from '../../support/registry/registry-content.ts';
+import { ACCOUNT, TestRegistry } from '../../support/registry/registry.ts';
+import { REFRESH_TOKEN, TokenServer } from '../../support/registry/token-server.ts';
 
 const BASIC = `Basic ${Buffer.from(`${ACCOUNT.username}:${ACCOUNT.password}`).toString('base64')}`;
 

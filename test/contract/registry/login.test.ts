@@ -8,7 +8,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { login } from '../../../storage/registry/login.ts';
 import { needs } from '../../support/needs.ts';
-import { ACCOUNT, TestRegistry } from '../../support/registry.ts';
+import { ACCOUNT, TestRegistry } from '../../support/registry/registry.ts';
 
 const forEver = new AbortController().signal;
 const certificateRoot = mkdtempSync(path.join(tmpdir(), 'berth-certs-'));

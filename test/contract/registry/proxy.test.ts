@@ -9,13 +9,13 @@ import { callHttp } from '../../../runtime/http/call.ts';
 import { download } from '../../../storage/downloads/download.ts';
 import { httpRequest, textOf } from '../../../storage/registry/http.ts';
 import { login } from '../../../storage/registry/login.ts';
-import { ForwardProxy } from '../../support/forward-proxy.ts';
-import { imageTar } from '../../support/images.ts';
-import { collect, ImagesRig } from '../../support/images-rig.ts';
+import { ForwardProxy } from '../../support/registry/forward-proxy.ts';
+import { imageTar } from '../../support/images/images.ts';
+import { collect, ImagesRig } from '../../support/images/images-rig.ts';
 import { needs } from '../../support/needs.ts';
-import { fileLayer } from '../../support/registry-content.ts';
-import { ACCOUNT, TestRegistry } from '../../support/registry.ts';
-import { WebServer } from '../../support/web.ts';
+import { fileLayer } from '../../support/registry/registry-content.ts';
+import { ACCOUNT, TestRegistry } from '../../support/registry/registry.ts';
+import { WebServer } from '../../support/registry/web.ts';
 
 /** Nobody is there (RFC 5737): who reaches it was led elsewhere. */
 const FAR = '198.51.100.7';

@@ -3,11 +3,11 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { FaultProxy } from '../../support/fault-proxy.ts';
-import { collect, ImagesRig } from '../../support/images-rig.ts';
+import { FaultProxy } from '../../support/registry/fault-proxy.ts';
+import { collect, ImagesRig } from '../../support/images/images-rig.ts';
 import { needs } from '../../support/needs.ts';
-import { fileLayer, publish } from '../../support/registry-content.ts';
-import { TestRegistry } from '../../support/registry.ts';
+import { fileLayer, publish } from '../../support/registry/registry-content.ts';
+import { TestRegistry } from '../../support/registry/registry.ts';
 
 const list = (rig: ImagesRig): ReturnType<typeof rig.images.list> =>
   rig.images.list({ all: true, filters: new Map(), sharedSize: false, digests: true });

@@ -1,12 +1,17 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { ProgressMessage, RegistryAuth } from '../../../api/types/image.ts';
 import { limits } from '../../../daemon/base/limits.ts';
-import { FaultProxy } from '../../support/fault-proxy.ts';
-import { until } from '../../support/http.ts';
-import { collect, ImagesRig } from '../../support/images-rig.ts';
+import { FaultProxy } from '../../support/registry/fault-proxy.ts';
+import { until } from '../../support/engine/http.ts';
+import { collect, ImagesRig } from '../../support/images/images-rig.ts';
 import { needs } from '../../support/needs.ts';
-import { fileLayer, publish, publishIndex, type PublishedImage } from '../../support/registry-content.ts';
-import { TestRegistry } from '../../support/registry.ts';
+import {
+  fileLayer,
+  publish,
+  publishIndex,
+  type PublishedImage,
+} from '../../support/registry/registry-content.ts';
+import { TestRegistry } from '../../support/registry/registry.ts';
 
 interface Asked {
   tag?: string;

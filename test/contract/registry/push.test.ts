@@ -1,14 +1,14 @@
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { ProgressMessage, RegistryAuth } from '../../../api/types/image.ts';
-import { FaultProxy } from '../../support/fault-proxy.ts';
-import { until } from '../../support/http.ts';
-import { imageTar } from '../../support/images.ts';
-import { collect, ImagesRig } from '../../support/images-rig.ts';
+import { FaultProxy } from '../../support/registry/fault-proxy.ts';
+import { until } from '../../support/engine/http.ts';
+import { imageTar } from '../../support/images/images.ts';
+import { collect, ImagesRig } from '../../support/images/images-rig.ts';
 import { needs } from '../../support/needs.ts';
-import { fileLayer, sha256 } from '../../support/registry-content.ts';
-import { ACCOUNT, TestRegistry } from '../../support/registry.ts';
-import { TokenServer } from '../../support/token-server.ts';
+import { fileLayer, sha256 } from '../../support/registry/registry-content.ts';
+import { ACCOUNT, TestRegistry } from '../../support/registry/registry.ts';
+import { TokenServer } from '../../support/registry/token-server.ts';
 
 const said = (messages: readonly ProgressMessage[]): string[] =>
   messages.map(({ status, id }) => [status, id].filter(Boolean).join(' '));

@@ -2,7 +2,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RegistrySession } from '../../../storage/registry/session.ts';
-import { until } from '../../support/http.ts';
+import { until } from '../../support/engine/http.ts';
 
 async function ask(session: RegistrySession, signal = new AbortController().signal): Promise<number> {
   return (await session.request({ method: 'GET', url: session.url('/v2/'), signal })).status;

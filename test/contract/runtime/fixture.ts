@@ -20,7 +20,7 @@ import type { ConmonStdio } from '../../../runtime/monitor/stdio-channel.ts';
 import { ConmonRuntime } from '../../../runtime/runc/conmon-runtime.ts';
 import type { ConmonRuntimeDeps, LaunchContainer } from '../../../runtime/runc/conmon-runtime.ts';
 import type { OciProcess, OciSpec } from '../../../runtime/runc/spec-types.ts';
-import { until } from '../../support/http.ts';
+import { until } from '../../support/engine/http.ts';
 
 /** A runtime of its own over a busybox root directory, and everything needed to see what it leaves behind. */
 export interface RuntimeFixture extends AsyncDisposable {

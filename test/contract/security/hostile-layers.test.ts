@@ -3,10 +3,10 @@ import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { isEngineError } from '../../../daemon/base/errors.ts';
-import { HOSTILE_TARS, orders } from '../../support/hostile-tars.ts';
-import { collect, ImagesRig, inPieces } from '../../support/images-rig.ts';
-import { imageTar } from '../../support/images.ts';
-import { LayerRig } from '../../support/layer-rig.ts';
+import { HOSTILE_TARS, orders } from '../../support/images/hostile-tars.ts';
+import { collect, ImagesRig, inPieces } from '../../support/images/images-rig.ts';
+import { imageTar } from '../../support/images/images.ts';
+import { LayerRig } from '../../support/images/layer-rig.ts';
 import { needs } from '../../support/needs.ts';
 
 const describe = needs('root');

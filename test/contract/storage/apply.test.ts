@@ -12,10 +12,10 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { getAttribute, listAttributes } from '../../../daemon/base/kernel/attributes.ts';
-import { compressed } from '../../support/compressors.ts';
-import { LayerRig } from '../../support/layer-rig.ts';
+import { compressed } from '../../support/images/compressors.ts';
+import { LayerRig } from '../../support/images/layer-rig.ts';
 import { needs } from '../../support/needs.ts';
-import { header, padded, paxRecord, tar, withChecksum, type TarEntry } from '../../support/tar.ts';
+import { header, padded, paxRecord, tar, withChecksum, type TarEntry } from '../../support/images/tar.ts';
 
 const describe = needs('root');
 

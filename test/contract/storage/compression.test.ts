@@ -6,12 +6,12 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { decompress } from '../../../storage/compression/decompress.ts';
 import { decompressByProgram } from '../../../storage/compression/program.ts';
 import { invalidArgument } from '../../../daemon/base/errors.ts';
-import { COMPRESSORS, compressed, type Compressor } from '../../support/compressors.ts';
-import { collect, ImagesRig, inPieces } from '../../support/images-rig.ts';
-import { imageTar } from '../../support/images.ts';
+import { COMPRESSORS, compressed, type Compressor } from '../../support/images/compressors.ts';
+import { collect, ImagesRig, inPieces } from '../../support/images/images-rig.ts';
+import { imageTar } from '../../support/images/images.ts';
 import { needs } from '../../support/needs.ts';
 import { processFile } from '../../support/process.ts';
-import { header, tar } from '../../support/tar.ts';
+import { header, tar } from '../../support/images/tar.ts';
 
 const describe = needs('root');
 const PLAIN = tar([{ name: 'a', content: Buffer.alloc(300_000, 'some text ') }]);

@@ -10,15 +10,15 @@ import {
   renameAt,
   writeAll,
 } from '../../../daemon/base/kernel/files.ts';
-import { ADDED, changesOf } from '../../../storage/archives/changes.ts';
-import { runArchiveJob, type JobControl } from '../../../storage/archives/jobs.ts';
-import { locate } from '../../../storage/archives/locate.ts';
-import { removeAt } from '../../../storage/archives/remove-at.ts';
-import { removeTree } from '../../../storage/archives/remove-tree.ts';
-import { treeBytes } from '../../../storage/archives/tree-bytes.ts';
-import type { FilesView } from '../../../storage/archives/view.ts';
-import { tar } from '../../support/tar.ts';
-import { untar } from '../../support/untar.ts';
+import { ADDED, changesOf } from '../../../storage/files/changes.ts';
+import { runArchiveJob, type JobControl } from '../../../storage/files/jobs.ts';
+import { locate } from '../../../storage/files/locate.ts';
+import { removeAt } from '../../../storage/files/remove-at.ts';
+import { removeTree } from '../../../storage/files/remove-tree.ts';
+import { treeBytes } from '../../../storage/files/tree-bytes.ts';
+import type { FilesView } from '../../../storage/files/view.ts';
+import { tar } from '../../support/images/tar.ts';
+import { untar } from '../../support/images/untar.ts';
 
 const DEPTH = 4000;
 /** Directories that have a file, so that a walk has something to do on its way back. */

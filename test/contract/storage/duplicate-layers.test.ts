@@ -3,11 +3,11 @@ import { readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { test } from 'vitest';
-import { imageTar } from '../../support/images.ts';
-import { until } from '../../support/http.ts';
-import { ImagesRig } from '../../support/images-rig.ts';
+import { imageTar } from '../../support/images/images.ts';
+import { until } from '../../support/engine/http.ts';
+import { ImagesRig } from '../../support/images/images-rig.ts';
 import { needs } from '../../support/needs.ts';
-import { tar } from '../../support/tar.ts';
+import { tar } from '../../support/images/tar.ts';
 
 const image = (tag: string, content: string): Buffer =>
   imageTar([tar([{ name: 'f', content }])], { tags: [tag] });

@@ -3,11 +3,11 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { COMPRESSORS, compressed } from '../../support/compressors.ts';
-import { busyboxEntries, busyboxImageTar, imageIdentity, imageTar } from '../../support/images.ts';
-import { collect, ImagesRig, inPieces } from '../../support/images-rig.ts';
+import { COMPRESSORS, compressed } from '../../support/images/compressors.ts';
+import { busyboxEntries, busyboxImageTar, imageIdentity, imageTar } from '../../support/images/images.ts';
+import { collect, ImagesRig, inPieces } from '../../support/images/images-rig.ts';
 import { needs } from '../../support/needs.ts';
-import { readTar, tar, withChecksum } from '../../support/tar.ts';
+import { readTar, tar, withChecksum } from '../../support/images/tar.ts';
 
 const describe = needs('root', 'busybox');
 

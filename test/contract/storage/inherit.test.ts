@@ -12,11 +12,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { setAttribute } from '../../../daemon/base/kernel/attributes.ts';
-import { removeTree } from '../../../storage/archives/remove-tree.ts';
+import { removeTree } from '../../../storage/files/remove-tree.ts';
 import { inheritDirectories } from '../../../storage/layers/inherit.ts';
-import { LayerRig } from '../../support/layer-rig.ts';
+import { LayerRig } from '../../support/images/layer-rig.ts';
 import { needs } from '../../support/needs.ts';
-import { tar } from '../../support/tar.ts';
+import { tar } from '../../support/images/tar.ts';
 
 const describe = needs('root');
 

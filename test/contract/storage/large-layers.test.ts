@@ -4,10 +4,10 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openBytesInRoot } from '../../../daemon/base/kernel/files.ts';
 import { getAttribute } from '../../../daemon/base/kernel/attributes.ts';
-import { TarParser, type TarMember } from '../../../storage/layers/tar/parser.ts';
-import { LayerRig } from '../../support/layer-rig.ts';
+import { TarParser, type TarMember } from '../../../storage/tar/parser.ts';
+import { LayerRig } from '../../support/images/layer-rig.ts';
 import { needs } from '../../support/needs.ts';
-import { header, tar, withChecksum, type TarEntry } from '../../support/tar.ts';
+import { header, tar, withChecksum, type TarEntry } from '../../support/images/tar.ts';
 
 const describe = needs('root');
 const MiB = 2 ** 20;

@@ -5,9 +5,9 @@ import { buffer } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { openRoot } from '../../../daemon/base/kernel/safepath.ts';
 import { KernelMounts } from '../../../runtime/mounts/runner.ts';
-import { Archives } from '../../../storage/archives/archives.ts';
+import { Archives } from '../../../storage/files/archives.ts';
 import { needs } from '../../support/needs.ts';
-import { untar } from '../../support/untar.ts';
+import { untar } from '../../support/images/untar.ts';
 
 needs('root', 'overlay')('the layer of what a container changed', () => {
   test('holds what is new or different, and a whiteout for what is gone', async () => {

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { imageTar } from '../../support/images.ts';
-import { ImagesRig } from '../../support/images-rig.ts';
+import { imageTar } from '../../support/images/images.ts';
+import { ImagesRig } from '../../support/images/images-rig.ts';
 import { needs } from '../../support/needs.ts';
-import { tar } from '../../support/tar.ts';
+import { tar } from '../../support/images/tar.ts';
 
 const describe = needs('root');
 

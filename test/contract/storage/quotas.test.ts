@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ProjectQuotas } from '../../../storage/quotas/project-quotas.ts';
 import { FakeQuotas } from '../../support/fakes/fake-quotas.ts';
-import { quotasContract } from '../../support/quotas-contract.ts';
+import { quotasContract } from '../../support/storage/quotas-contract.ts';
 
 let folder: string;
 

@@ -3,12 +3,12 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { removeTree } from '../../../storage/archives/remove-tree.ts';
-import { sleep } from '../../support/http.ts';
-import { imageTar } from '../../support/images.ts';
-import { ImagesRig } from '../../support/images-rig.ts';
+import { removeTree } from '../../../storage/files/remove-tree.ts';
+import { sleep } from '../../support/engine/http.ts';
+import { imageTar } from '../../support/images/images.ts';
+import { ImagesRig } from '../../support/images/images-rig.ts';
 import { needs } from '../../support/needs.ts';
-import { tar } from '../../support/tar.ts';
+import { tar } from '../../support/images/tar.ts';
 
 const MiB = 2 ** 20;
 

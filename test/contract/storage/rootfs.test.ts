@@ -3,7 +3,7 @@ import { linkSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeF
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Archives } from '../../../storage/archives/archives.ts';
+import { Archives } from '../../../storage/files/archives.ts';
 import { RootfsDirectories } from '../../../storage/layers/rootfs.ts';
 import { FakeQuotas } from '../../support/fakes/fake-quotas.ts';
 import { needs } from '../../support/needs.ts';

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { closeSync, ftruncateSync, lstatSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { LayerRig } from '../../support/layer-rig.ts';
+import { LayerRig } from '../../support/images/layer-rig.ts';
 import { needs } from '../../support/needs.ts';
-import { header, padded, tar, withChecksum, type TarEntry } from '../../support/tar.ts';
+import { header, padded, tar, withChecksum, type TarEntry } from '../../support/images/tar.ts';
 
 const describe = needs('root');
 const MiB = 2 ** 20;

@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import { expect } from 'vitest';
 import type { ExecInspect } from '../../../api/types/exec.ts';
-import { Engine } from '../../support/engine.ts';
-import { until } from '../../support/http.ts';
-import { SmallDisk } from '../../support/small-disk.ts';
+import { Engine } from '../../support/engine/engine.ts';
+import { until } from '../../support/engine/http.ts';
+import { SmallDisk } from '../../support/storage/small-disk.ts';
 import { Attempt } from '../points.ts';
 import { Dice } from './dice.ts';
 import type { StormOptions, StormReport } from './dice.ts';

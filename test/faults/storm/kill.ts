@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { ContainerInspect } from '../../../api/types/container.ts';
-import { Engine } from '../../support/engine.ts';
-import { sleep, until } from '../../support/http.ts';
+import { Engine } from '../../support/engine/engine.ts';
+import { sleep, until } from '../../support/engine/http.ts';
 import { WAIT_MS } from '../../support/patience.ts';
 import { Attempt } from '../points.ts';
 import { Dice } from './dice.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { ContainerCreateRequest } from '../../../api/types/container.ts';
 import type { HostConfig } from '../../../api/types/host-config.ts';
-import { describeEngine } from '../../support/engine.ts';
+import { describeEngine } from '../../support/engine/engine.ts';
 
 /** Bits of linux/capability.h. */
 const BIT = {

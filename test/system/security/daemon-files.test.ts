@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { describeEngine, onReference } from '../../support/engine.ts';
-import type { Engine } from '../../support/engine.ts';
+import { describeEngine, onReference } from '../../support/engine/engine.ts';
+import type { Engine } from '../../support/engine/engine.ts';
 
 /**
  * Runs as the uid of argv[0]: walks the other arguments and prints, one JSON line each, whatever it could list, read,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { processes } from '../../support/cleanup.ts';
-import { describeEngine, onReference } from '../../support/engine.ts';
-import { until } from '../../support/http.ts';
+import { processes } from '../../support/engine/cleanup.ts';
+import { describeEngine, onReference } from '../../support/engine/engine.ts';
+import { until } from '../../support/engine/http.ts';
 import { processFile } from '../../support/process.ts';
 
 const OF_DAEMON = 'canary-of-the-daemon-5f1c';

@@ -1,11 +1,11 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import { describeEngine, onReference } from '../../support/engine.ts';
-import type { Engine } from '../../support/engine.ts';
-import type { Hijacked } from '../../support/http.ts';
-import { until } from '../../support/http.ts';
-import { descriptorCounts, descriptorGrowth } from '../../support/oracle.ts';
+import { describeEngine, onReference } from '../../support/engine/engine.ts';
+import type { Engine } from '../../support/engine/engine.ts';
+import type { Hijacked } from '../../support/engine/http.ts';
+import { until } from '../../support/engine/http.ts';
+import { descriptorCounts, descriptorGrowth } from '../../support/engine/oracle.ts';
 import { WAIT_MS } from '../../support/patience.ts';
 import { residentBytes } from '../../support/process.ts';
 

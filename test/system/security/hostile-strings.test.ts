@@ -5,9 +5,9 @@ import { expect, test } from 'vitest';
 import { ROUTES } from '../../../api/routes/index.ts';
 import type { Route } from '../../../api/routes/route.ts';
 import type { Schema } from '../../../api/schemas/schema.ts';
-import { describeEngine, onReference } from '../../support/engine.ts';
-import type { Engine } from '../../support/engine.ts';
-import { differences } from '../../support/oracle.ts';
+import { describeEngine, onReference } from '../../support/engine/engine.ts';
+import type { Engine } from '../../support/engine/engine.ts';
+import { differences } from '../../support/engine/oracle.ts';
 import { WAIT_MS } from '../../support/patience.ts';
 
 const MARK = '/tmp/berth-test-pwned';

@@ -3,10 +3,10 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Canary } from '../../support/canary.ts';
-import { describeEngine } from '../../support/engine.ts';
-import { HOSTILE_TARS, orders } from '../../support/hostile-tars.ts';
-import { jsonLines } from '../../support/http.ts';
-import { tar } from '../../support/tar.ts';
+import { describeEngine } from '../../support/engine/engine.ts';
+import { HOSTILE_TARS, orders } from '../../support/images/hostile-tars.ts';
+import { jsonLines } from '../../support/engine/http.ts';
+import { tar } from '../../support/images/tar.ts';
 
 const run = promisify(execFile);
 const TAR = { 'Content-Type': 'application/x-tar' };

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { describeEngine, onReference } from '../../support/engine.ts';
-import type { Engine } from '../../support/engine.ts';
-import { until } from '../../support/http.ts';
-import { busyboxEntries, imageTar } from '../../support/images.ts';
+import { describeEngine, onReference } from '../../support/engine/engine.ts';
+import type { Engine } from '../../support/engine/engine.ts';
+import { until } from '../../support/engine/http.ts';
+import { busyboxEntries, imageTar } from '../../support/images/images.ts';
 import { processFile, processLink } from '../../support/process.ts';
-import type { TarEntry } from '../../support/tar.ts';
+import type { TarEntry } from '../../support/images/tar.ts';
 
 const CANARY = 'only the host may read this';
 const SLEEP = ['sleep', '600'];

@@ -1,10 +1,10 @@
 import { constants } from 'node:os';
 import { expect, test } from 'vitest';
 import type { HostConfig } from '../../../api/types/host-config.ts';
-import { describeEngine, onReference } from '../../support/engine.ts';
-import type { Engine } from '../../support/engine.ts';
-import { until } from '../../support/http.ts';
-import { busyboxImageTar } from '../../support/images.ts';
+import { describeEngine, onReference } from '../../support/engine/engine.ts';
+import type { Engine } from '../../support/engine/engine.ts';
+import { until } from '../../support/engine/http.ts';
+import { busyboxImageTar } from '../../support/images/images.ts';
 import { syscallProber } from '../../support/syscall-prober.ts';
 import type { Probe } from '../../support/syscall-prober.ts';
 

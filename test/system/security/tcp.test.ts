@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { TestDaemon } from '../../support/daemon.ts';
-import { describeEngine, onReference } from '../../support/engine.ts';
+import { TestDaemon } from '../../support/engine/daemon.ts';
+import { describeEngine, onReference } from '../../support/engine/engine.ts';
 import { needs } from '../../support/needs.ts';
 
 const PLAIN = 'tcp://127.0.0.1:2375';

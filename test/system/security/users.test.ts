@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { describeEngine, onReference } from '../../support/engine.ts';
+import { describeEngine, onReference } from '../../support/engine/engine.ts';
 import { residentBytes } from '../../support/process.ts';
 
 /** Accounts as a hostile image might have them, over those of the busybox image. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { describeEngine, onReference } from '../../support/engine.ts';
-import type { Engine } from '../../support/engine.ts';
-import type { Answer } from '../../support/http.ts';
+import { describeEngine, onReference } from '../../support/engine/engine.ts';
+import type { Engine } from '../../support/engine/engine.ts';
+import type { Answer } from '../../support/engine/http.ts';
 
 /** Sends JSON as it is written: JSON.stringify would lose what is tested. */
 function postText(engine: Engine, path: string, text: string): Promise<Answer> {

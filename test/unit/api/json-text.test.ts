@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { jsonLineOf } from '../../../api/pipeline/json-text.ts';
 import { CHANGES } from '../../../api/versions/changes/index.ts';
 import { Dialects } from '../../../api/versions/dialect.ts';
-import { CONTAINER } from '../../support/fake-ports.ts';
+import { CONTAINER } from '../../support/api/fake-ports.ts';
 
 const dialects = new Dialects(CHANGES, { cgroupVersion: 2 });
 

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { addresses } from '../../../daemon/boot/addresses.ts';
+import { addresses } from '../../../daemon/boot/host/addresses.ts';
 import { loadConfig } from '../../../daemon/boot/config/config.ts';
 import { readFlags } from '../../../daemon/boot/config/flags.ts';
 import { readPassedSockets } from '../../../daemon/boot/listen-fds.ts';
 import { readNotifySettings } from '../../../daemon/boot/notify.ts';
-import { preflight } from '../../../daemon/boot/preflight.ts';
-import type { PreflightHost } from '../../../daemon/boot/preflight.ts';
+import { preflight } from '../../../daemon/boot/host/preflight.ts';
+import type { PreflightHost } from '../../../daemon/boot/host/preflight.ts';
 import { ENGINE_VERSION } from '../../../daemon/boot/version.ts';
 
 function config(...argv: string[]) {

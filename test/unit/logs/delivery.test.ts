@@ -6,7 +6,7 @@ import { silentLogger } from '../../../daemon/base/log.ts';
 import { Delivery } from '../../../daemon/logs/delivery.ts';
 import { terms } from '../../../runtime/log-drivers/sink.ts';
 import type { LogSink } from '../../../runtime/log-drivers/sink.ts';
-import { until } from '../../support/http.ts';
+import { until } from '../../support/engine/http.ts';
 
 /** Delivery of one line of a container that has ended to a receiver that does with it as `send` says. */
 function deliver(send: () => Promise<void>): { delivery: Delivery; sent: () => number } {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../daemon/base/clock.ts';
-import { checkRequest } from '../../../daemon/networks/check-request.ts';
-import { parseMac } from '../../../daemon/networks/mac.ts';
+import { checkRequest } from '../../../daemon/networks/sandbox/check-request.ts';
+import { parseMac } from '../../../daemon/networks/ipam/mac.ts';
 import { silentLogger } from '../../../daemon/base/log.ts';
 import { Networks } from '../../../daemon/networks/networks.ts';
 import { defaultNetworkOptions } from '../../../daemon/networks/options.ts';
 import { NetworkRegistry } from '../../../daemon/networks/registry.ts';
-import { portMap, publishedPorts } from '../../../daemon/networks/sandbox-view.ts';
+import { portMap, publishedPorts } from '../../../daemon/networks/sandbox/sandbox-view.ts';
 
 function unused(): never {
   throw new Error('reading a network changes nothing');

@@ -3,8 +3,8 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { extract, pack } from 'tar-stream';
 import { expect, test } from 'vitest';
-import { tar, type TarEntry } from '../../support/tar.ts';
-import { untar } from '../../support/untar.ts';
+import { tar, type TarEntry } from '../../support/images/tar.ts';
+import { untar } from '../../support/images/untar.ts';
 
 /** The tests' own writer and reader of tars, seen by programs of others. */
 

@@ -1,9 +1,9 @@
 import { createHash, type Hash } from 'node:crypto';
 import { invalidArgument, unreachable } from '../../../base/errors.ts';
 import { limits } from '../../../base/limits.ts';
-import { memberPath } from '../../../../storage/archives/member-path.ts';
-import { showName, splitName } from '../../../../storage/layers/tar/names.ts';
-import type { TarMember, TarSink } from '../../../../storage/layers/tar/parser.ts';
+import { memberPath } from '../../../../storage/files/member-path.ts';
+import { showName, splitName } from '../../../../storage/tar/names.ts';
+import type { TarMember, TarSink } from '../../../../storage/tar/parser.ts';
 
 /** Something in a build's context. The bytes of a file stay in the tar that was sent. */
 export interface ContextEntry {

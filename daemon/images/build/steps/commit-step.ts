@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { ContainerConfig } from '../../../../api/types/container.ts';
 import { failpoint } from '../../../base/failpoint.ts';
-import { makeChild, repeatChild, type LayerTar } from '../../child.ts';
+import { makeChild, repeatChild, type LayerTar } from '../../commit/child.ts';
 import type { ImageRecord } from '../../image-index.ts';
 import { runConfig } from '../../wire.ts';
 import type { Build, StageState } from '../state.ts';

@@ -2,8 +2,15 @@ import { posix } from 'node:path';
 import type { ContainerConfig, HealthConfig } from '../../../../api/types/container.ts';
 import { invalidArgument } from '../../../base/errors.ts';
 import { formatDuration } from '../../../base/duration.ts';
-import { applyInstruction, exposedWords, jsonWords, pairs, variablesOf, type Change } from '../../changes.ts';
-import { expandText, splitWords } from '../../words.ts';
+import {
+  applyInstruction,
+  exposedWords,
+  jsonWords,
+  pairs,
+  variablesOf,
+  type Change,
+} from '../../commit/changes.ts';
+import { expandText, splitWords } from '../../commit/words.ts';
 import { parseArg } from '../args.ts';
 import type { Instruction } from '../dockerfile/parse.ts';
 import { openReadRoot, statOf } from '../roots.ts';

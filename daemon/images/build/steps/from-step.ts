@@ -2,10 +2,10 @@ import type { ContainerConfig } from '../../../../api/types/container.ts';
 import { invalidArgument, isEngineError } from '../../../base/errors.ts';
 import { shortId } from '../../../base/ids.ts';
 import { familiarName, parseReference, withDefaultTag } from '../../../../storage/references/reference.ts';
-import { hostPlatform } from '../../../../storage/tarballs/platform.ts';
+import { hostPlatform } from '../../../../storage/image/platform.ts';
 import type { ImageRecord } from '../../image-index.ts';
 import { runConfig } from '../../wire.ts';
-import { expandText } from '../../words.ts';
+import { expandText } from '../../commit/words.ts';
 import type { Stage } from '../dockerfile/stages.ts';
 import type { Build, StageState } from '../state.ts';
 

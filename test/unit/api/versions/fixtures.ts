@@ -10,8 +10,8 @@ import {
   NETWORK,
   VERSION,
   VOLUME,
-} from '../../../support/fake-ports.ts';
-import { STATS } from '../../../support/fake-stats.ts';
+} from '../../../support/api/fake-ports.ts';
+import { STATS } from '../../../support/api/fake-stats.ts';
 
 export type Fixture =
   /** A request: `older` as sent, `newest` as the engine gets it; `refused` in its place where it is an error. */

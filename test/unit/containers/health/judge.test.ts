@@ -8,7 +8,7 @@ import {
   spread,
 } from '../../../../daemon/containers/health/judge.ts';
 import type { Health, ProbeResult } from '../../../../daemon/containers/health/judge.ts';
-import { mergeHealthcheck } from '../../../../daemon/containers/spec/healthcheck.ts';
+import { mergeHealthcheck } from '../../../../daemon/containers/request/healthcheck.ts';
 
 const check = {
   args: ['true'],

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { ContextEntries } from '../../../../daemon/images/build/context/entries.ts';
 import { ignoreTest } from '../../../../daemon/images/build/context/ignore.ts';
 import { ContextTree } from '../../../../daemon/images/build/context/tree.ts';
-import { TarParser } from '../../../../storage/layers/tar/parser.ts';
-import { tar, type TarEntry } from '../../../support/tar.ts';
+import { TarParser } from '../../../../storage/tar/parser.ts';
+import { tar, type TarEntry } from '../../../support/images/tar.ts';
 
 function read(...members: TarEntry[]): ContextEntries {
   const entries = new ContextEntries();

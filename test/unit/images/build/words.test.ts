@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { BuildArgs } from '../../../../daemon/images/build/args.ts';
-import { expandText, splitWords } from '../../../../daemon/images/words.ts';
+import { expandText, splitWords } from '../../../../daemon/images/commit/words.ts';
 
 const VARIABLES = new Map([
   ['A', 'a'],

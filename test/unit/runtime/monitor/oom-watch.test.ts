@@ -4,7 +4,7 @@ import path from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { OomWatch } from '../../../../runtime/monitor/oom-watch.ts';
-import { sleep } from '../../../support/http.ts';
+import { sleep } from '../../../support/engine/http.ts';
 
 let folder: string;
 let counts: string;

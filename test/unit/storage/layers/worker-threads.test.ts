@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { limits } from '../../../../daemon/base/limits.ts';
-import { IdleThreads, Lane } from '../../../../storage/layers/worker-threads.ts';
+import { IdleThreads, Lane } from '../../../../storage/layers/workers/worker-threads.ts';
 
 let idle: IdleThreads;
 let started: number;

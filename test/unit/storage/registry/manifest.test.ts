@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { EngineError } from '../../../../daemon/base/errors.ts';
 import { parseManifest } from '../../../../storage/registry/manifest.ts';
-import { mutations } from '../../../support/mutations.ts';
+import { mutations } from '../../../support/api/mutations.ts';
 
 const TYPE = 'application/vnd.oci.image.manifest.v1+json';
 const digest = `sha256:${'a'.repeat(64)}`;

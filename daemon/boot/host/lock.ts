@@ -1,0 +1,88 @@
+import {
+  chmodSync,
+  closeSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { constants } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { conflict, EngineError, errnoOf } from '../../base/errors.ts';
+import { tryLock } from '../../base/kernel/file-lock.ts';
+
+/** A file held by this process; given back when disposed or when the process ends, however it ends. */
+export interface HeldFile extends Disposable {
+  readonly path: string;
+}
+
+/**
+ * Takes the data root for this daemon alone, making it when it is missing. Throws conflict with one line that names
+ * the other daemon's pid.
+ */
+export function lockDataRoot(dataRoot: string): HeldFile {
+  const path = join(dataRoot, 'berth.lock');
+  makePrivateDirectory(dataRoot);
+  return hold(path, (pid) => `data root ${dataRoot} is in use by another berthd (pid ${pid})`);
+}
+
+/** Writes the pid file. It is locked as well: a number alone may belong to anybody after a crash. */
+export function holdPidfile(path: string): HeldFile {
+  mkdirSync(dirname(path), { recursive: true });
+  const held = hold(path, (pid) => `pid file ${path} is in use by another berthd (pid ${pid})`, 0o644);
+  return {
+    path,
+    [Symbol.dispose]: () => {
+      // While the lock is still held: afterwards the file may be another daemon's.
+      rmSync(path, { force: true });
+      held[Symbol.dispose]();
+    },
+  };
+}
+
+function hold(path: string, inUse: (pid: string) => string, mode = 0o600): HeldFile {
+  let fd: number;
+  try {
+    fd = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, mode);
+  } catch (error) {
+    throw new EngineError('internal', `open ${path}: ${errnoOf(error) ?? 'failed'}`, { cause: error });
+  }
+  if (!tryLock(fd, path)) {
+    const [pid = ''] = readFileSync(fd, 'utf8').split('\n');
+    closeSync(fd);
+    throw conflict(inUse(pid || 'unknown'));
+  }
+  notePid(fd);
+  return { path, [Symbol.dispose]: () => closeSync(fd) };
+}
+
+/**
+ * Over what is there, and cut off behind it: a file made empty gives its block back, and on a full disk another takes
+ * it. The number is for people; what is held is the lock.
+ */
+function notePid(fd: number): void {
+  const text = `${process.pid}\n`;
+  try {
+    writeSync(fd, text, 0);
+    ftruncateSync(fd, text.length);
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOSPC') {
+      throw error;
+    }
+  }
+}
+
+function makePrivateDirectory(path: string): void {
+  try {
+    if (mkdirSync(path, { recursive: true }) !== undefined) {
+      // Passable for the group, because containers' volumes lie below; not readable by others.
+      chmodSync(path, 0o710);
+    }
+  } catch (error) {
+    throw new EngineError('internal', `data root ${path}: ${errnoOf(error) ?? 'cannot be made'}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,150 @@
+import { failpoint } from '../../base/failpoint.ts';
+import { persistently } from '../../base/retry.ts';
+import type { EventDraft } from '../../events/journal-types.ts';
+import type { Container } from '../state/container.ts';
+import type { ContainerContext } from '../context.ts';
+import { containerEvent, networkEvents } from '../state/events.ts';
+import type { ExitReport } from '../ports.ts';
+import { loggedRun } from './logged-run.ts';
+import { releaseContainer, releaseEnded } from './release.ts';
+import { removeLocked } from '../verbs/remove.ts';
+import { nextRestartDelayMs } from './restart-policy.ts';
+import { scheduleRestart } from './restart-attempt.ts';
+import type { PausedState, RunningState } from '../state/state.ts';
+import { isLive } from '../state/state-facts.ts';
+
+const NANOS_PER_MS = 1_000_000n;
+
+/**
+ * The runtime saw a container end. Settles it at once: state, `die`, waiters; then gives back what it used, removes it
+ * or starts it again. One `die` per exit: whatever reports the same end again meets a state that is not running.
+ */
+export function containerExited(context: ContainerContext, report: ExitReport): void {
+  const container = context.registry.get(report.id);
+  if (container?.state.status === 'starting') {
+    // Before its start was committed: the start that is under way looks for this and fails.
+    container.earlyExit = report;
+    return;
+  }
+  if (container === undefined || !isLive(container.state)) {
+    // Of a start that was rolled back: nobody was told that it ran.
+    context.runtime.forgetExit(report.id);
+    return;
+  }
+  if (context.isAlive(container.state.process)) {
+    context.log.warn({ container: report.id }, 'an exit record of an earlier run was ignored');
+    context.runtime.forgetExit(report.id);
+    return;
+  }
+  settleExit(context, container, container.state, report);
+  afterExit(context, container);
+}
+
+/** State, events and exit record of an end; `restore` uses it for ends that nobody saw. */
+export function settleExit(
+  context: ContainerContext,
+  container: Container,
+  live: RunningState | PausedState,
+  report: ExitReport,
+): void {
+  context.machine.note(
+    container,
+    {
+      type: 'exit',
+      exitCode: report.exitCode,
+      oomKilled: report.oomKilled,
+      finishedAtNano: report.finishedAtNano,
+      restart: decideRestart(context, container, live, report),
+    },
+    exitEvents(context, container, live, report),
+    { stored: () => forgetRecord(context, container) },
+  );
+  context.logs.ended(loggedRun(context, container));
+  container.pendingRelease = () => releaseContainer(context, container, live.sandbox);
+  // Whoever waits for the mutex already comes before this, and releases first if it needs to.
+  void context.mutex
+    .run(container.id, () => releaseEnded(container))
+    .catch((error: unknown) => {
+      context.log.error({ container: container.id, err: error }, 'release of an ended container failed');
+    });
+}
+
+/** Removes the exit record: the database has made it needless. */
+function forgetRecord({ clock, log, runtime }: ContainerContext, { id }: Container): void {
+  void persistently(clock, () => {
+    failpoint('containers.exit.forget');
+    runtime.forgetExit(id);
+  }).catch((error: unknown) => {
+    log.error({ container: id, err: error }, 'the record of an exit stays');
+  });
+}
+
+function decideRestart(
+  context: ContainerContext,
+  container: Container,
+  live: RunningState | PausedState,
+  report: ExitReport,
+): { delayMs: number; atNano: bigint } | null {
+  const delayMs = nextRestartDelayMs(container.spec.hostConfig.RestartPolicy, {
+    exitCode: report.exitCode,
+    restartCount: live.restartCount,
+    lastDelayMs: live.restartDelayMs,
+    upTimeMs: upTimeMs(context, container, live, report),
+    stopRequested: live.stopRequested,
+  });
+  return delayMs === null
+    ? null
+    : { delayMs, atNano: context.clock.nowNano() + BigInt(delayMs) * NANOS_PER_MS };
+}
+
+/** By the monotonic clock where this daemon saw the start: the wall clock may have been set meanwhile. */
+function upTimeMs(
+  { clock }: ContainerContext,
+  { startedAtMs }: Container,
+  live: RunningState | PausedState,
+  report: ExitReport,
+): number {
+  return startedAtMs === undefined
+    ? Number((report.finishedAtNano - live.startedAtNano) / NANOS_PER_MS)
+    : clock.monotonicMs() - startedAtMs;
+}
+
+function exitEvents(
+  context: ContainerContext,
+  container: Container,
+  live: RunningState | PausedState,
+  report: ExitReport,
+): EventDraft[] {
+  const seconds = (report.finishedAtNano - live.startedAtNano) / (1000n * NANOS_PER_MS);
+  const die = containerEvent(container, 'die', {
+    exitCode: String(report.exitCode),
+    execDuration: String(seconds < 0n ? 0n : seconds),
+  });
+  // Told already when it was seen while the container ran.
+  const oom = report.oomKilled && live.oomKilled !== true ? [containerEvent(container, 'oom')] : [];
+  return [...oom, die, ...networkEvents(context.networks, container, live.sandbox, 'disconnect')];
+}
+
+/** What follows an exit once its resources are back. Call it in the same tick: whoever comes later waits behind it. */
+function afterExit(context: ContainerContext, container: Container): void {
+  scheduleRestart(context, container);
+  void removeIfAutomatic(context, container).catch((error: unknown) => {
+    context.log.error({ container: container.id, err: error }, 'automatic removal failed');
+  });
+}
+
+/** Removes a `--rm` container that has ended. */
+export async function removeIfAutomatic(context: ContainerContext, container: Container): Promise<void> {
+  if (!container.spec.hostConfig.AutoRemove || container.restarts > 0) {
+    return;
+  }
+  await persistently(context.clock, () =>
+    context.mutex.run(container.id, async () => {
+      const { status } = container.state;
+      // `dead` after an attempt that failed half-way.
+      if (context.registry.get(container.id) === container && (status === 'exited' || status === 'dead')) {
+        await removeLocked(context, container, { volumes: true, force: false });
+      }
+    }),
+  );
+}

@@ -1,0 +1,55 @@
+import { failpoint } from '../../base/failpoint.ts';
+import { persistently } from '../../base/retry.ts';
+import type { Container } from '../state/container.ts';
+import type { ContainerContext } from '../context.ts';
+import type { Sandbox } from '../ports.ts';
+import { releaseSharedMemory } from '../resources/shared-memory.ts';
+import { volumeNames } from '../resources/volumes.ts';
+
+/**
+ * Releases the run that has ended, if that has not been done yet. Under the container's mutex; call it before anything
+ * is made or unmade for the container: a start on top of an old run would be taken away with it.
+ */
+export async function releaseEnded(container: Container): Promise<void> {
+  const release = container.pendingRelease;
+  container.pendingRelease = undefined;
+  await release?.();
+}
+
+/**
+ * Gives back what a run used: network, mounts, what the runtime keeps. Call it under the container's mutex. Every step
+ * is taken whatever became of the others; what fails is logged and found again by the sweep of the next start.
+ */
+export async function releaseContainer(
+  context: ContainerContext,
+  container: Container,
+  sandbox: Sandbox | undefined,
+): Promise<void> {
+  await context.turns.next();
+  const { runtime, networks, mounts, rootfs, volumes, clock, log } = context;
+  const { id } = container;
+  const attempt = async (step: string, action: () => void | Promise<void>): Promise<void> => {
+    try {
+      await persistently(clock, action);
+    } catch (error) {
+      log.error({ container: id, step, err: error }, 'release step left something behind');
+    }
+  };
+  await Promise.all([
+    attempt('network', async () => {
+      failpoint('containers.exit.release');
+      // With `container:` the namespace is another's and stays.
+      if (sandbox === undefined || sandbox.ownerId === id) {
+        await networks.close(id, sandbox);
+      }
+    }),
+    attempt('rootfs', () => mounts.unmount(rootfs.layout(id, container.layerIds).merged)),
+    attempt('shared memory', () => releaseSharedMemory(context, container)),
+    attempt('runtime', () => runtime.cleanUp(id)),
+  ]);
+  for (const name of volumeNames(container)) {
+    await attempt('volume', () => volumes.release(name, id));
+    await attempt('volume event', () => volumes.unmounted(name, id));
+  }
+  failpoint('containers.exit.released');
+}

@@ -1,0 +1,88 @@
+import type { ExecCreateRequest } from '../../../api/types/exec.ts';
+import { cgroupsPathOf } from '../../../runtime/cgroups/paths.ts';
+import type { OciProcess, OciSpec } from '../../../runtime/runc/spec-types.ts';
+import { invariant } from '../../base/errors.ts';
+import type { Container } from '../state/container.ts';
+import type { ContainerContext } from '../context.ts';
+import { runningDonor } from '../resources/donor.ts';
+import { linkVariables } from '../resources/links.ts';
+import { readLaunchFacts } from './launch-facts.ts';
+import { buildExecProcess } from './process.ts';
+import { translate } from './translate.ts';
+import { readAccountFiles, resolveUser } from './user.ts';
+import { containerFiles } from '../resources/paths.ts';
+import type { Sandbox } from '../ports.ts';
+import { hasQuota } from '../resources/storage-limit.ts';
+import { containerOfMode } from '../request/namespaces.ts';
+
+const NAMESPACE_FILES = { network: 'net', pid: 'pid', ipc: 'ipc' } as const;
+
+/** The runtime's configuration of a container whose root is mounted and whose network is there. */
+export function makeOciSpec(
+  context: ContainerContext,
+  container: Container,
+  {
+    rootPath,
+    sandbox,
+    subpaths,
+  }: { rootPath: string; sandbox: Sandbox; subpaths: ReadonlyMap<string, string> },
+): OciSpec {
+  const { facts, defaults, dataRoot, volumePaths, cgroupParent } = context;
+  const { id, spec } = container;
+  const { NetworkMode, PidMode, IpcMode } = spec.hostConfig;
+  const pidNamespacePath = foreignNamespace(context, PidMode, 'pid');
+  const ipcNamespacePath = foreignNamespace(context, IpcMode, 'ipc');
+  return translate(spec, {
+    host: facts,
+    defaults,
+    ...readLaunchFacts(spec, rootPath),
+    linkVariables: linkVariables(context, container),
+    rootPath,
+    cgroupsPath: cgroupsPathOf(facts.cgroup.driver, spec.hostConfig.CgroupParent || cgroupParent, id),
+    // Joined by its process: what it runs in, whatever became of the one who made it.
+    netnsPath: sandbox.netnsPath && (foreignNamespace(context, NetworkMode, 'network') ?? sandbox.netnsPath),
+    ...(pidNamespacePath !== undefined && { pidNamespacePath }),
+    ...(ipcNamespacePath !== undefined && { ipcNamespacePath }),
+    sharedMemory: containerFiles(dataRoot, id).sharedMemory,
+    // With another container's network its names come too.
+    files: containerFiles(dataRoot, sandbox.ownerId),
+    volumePaths,
+    subpaths,
+    hasQuota: hasQuota(context, container),
+  });
+}
+
+/** A further process for a running container. Throws invalid_argument for what the request gets wrong. */
+export function makeExecProcess(
+  context: ContainerContext,
+  container: Container,
+  request: ExecCreateRequest,
+): OciProcess {
+  const { facts, defaults, rootfs } = context;
+  const { id, layerIds, spec } = container;
+  const root = rootfs.layout(id, layerIds).merged;
+  return buildExecProcess(spec, request, {
+    host: facts,
+    defaults,
+    linkVariables: linkVariables(context, container),
+    user: resolveUser(
+      request.User || spec.config.User || '',
+      readAccountFiles(root),
+      spec.hostConfig.GroupAdd ?? [],
+    ),
+  });
+}
+
+function foreignNamespace(
+  context: ContainerContext,
+  mode: string,
+  type: keyof typeof NAMESPACE_FILES,
+): string | undefined {
+  const donorId = containerOfMode(mode);
+  if (donorId === undefined) {
+    return undefined;
+  }
+  const { pid } = runningDonor(context, donorId, type).run.process;
+  invariant(pid > 0, 'a running container has a process');
+  return `/proc/${pid}/ns/${NAMESPACE_FILES[type]}`;
+}

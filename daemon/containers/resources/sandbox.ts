@@ -1,0 +1,65 @@
+import { conflict } from '../../base/errors.ts';
+import { failpoint } from '../../base/failpoint.ts';
+import type { Rollback } from '../../base/rollback.ts';
+import type { Container } from '../state/container.ts';
+import type { ContainerContext } from '../context.ts';
+import { runningDonor } from './donor.ts';
+import type { Sandbox, SandboxRequest } from '../ports.ts';
+import type { ContainerSpec } from '../request/container-spec.ts';
+import { containerOfMode } from '../request/namespaces.ts';
+
+/** The container's network: another container's, or one of its own that the rollback closes again. */
+export async function openSandbox(
+  context: ContainerContext,
+  container: Container,
+  rollback: Rollback,
+): Promise<Sandbox> {
+  const { networks } = context;
+  const { id, name, spec } = container;
+  const ownerId = containerOfMode(spec.hostConfig.NetworkMode);
+  if (ownerId !== undefined) {
+    refuseItself(context, container, ownerId);
+    const donor = runningDonor(context, ownerId, 'network');
+    takeIdentity(context, container, donor.container);
+    const { sandbox } = donor.run;
+    return { ...sandbox, endpoints: {}, ports: {} };
+  }
+  failpoint('containers.start.sandbox');
+  const sandbox = await networks.open({ ...sandboxRequest(spec), containerId: id, containerName: name });
+  rollback.defer('close network', () => networks.close(id, sandbox));
+  return sandbox;
+}
+
+function refuseItself({ registry }: ContainerContext, container: Container, ref: string): void {
+  if (ref === container.id || registry.byName(ref) === container) {
+    throw conflict('cannot join own network');
+  }
+}
+
+/** With another container's network come its names. A donor that came after the container's creation tells them now. */
+function takeIdentity({ machine }: ContainerContext, container: Container, donor: Container): void {
+  const { spec } = container;
+  const { Hostname = '', Domainname = '' } = donor.spec.config;
+  if (spec.config.Hostname !== Hostname || (spec.config.Domainname ?? '') !== Domainname) {
+    machine.respecify(container, { ...spec, config: { ...spec.config, Hostname, Domainname } }, []);
+  }
+}
+
+/** What a specification asks of the network; `create` has it checked, `start` has it made. */
+export function sandboxRequest(spec: ContainerSpec): Omit<SandboxRequest, 'containerId' | 'containerName'> {
+  const { config, hostConfig, networking } = spec;
+  return {
+    hostname: config.Hostname ?? '',
+    domainname: config.Domainname ?? '',
+    networkMode: config.NetworkDisabled ? 'none' : hostConfig.NetworkMode,
+    endpoints: config.NetworkDisabled ? {} : networking,
+    ...(config.MacAddress && { macAddress: config.MacAddress }),
+    exposedPorts: Object.keys(config.ExposedPorts ?? {}),
+    portBindings: hostConfig.PortBindings ?? {},
+    publishAllPorts: hostConfig.PublishAllPorts ?? false,
+    dns: hostConfig.Dns ?? [],
+    dnsSearch: hostConfig.DnsSearch ?? [],
+    dnsOptions: hostConfig.DnsOptions ?? [],
+    extraHosts: hostConfig.ExtraHosts ?? [],
+  };
+}

@@ -1,0 +1,229 @@
+import { existsSync } from 'node:fs';
+import type { AttachOptions, Conversation } from '../../../api/types/ports.ts';
+import { openLog } from '../../../storage/logs/reader.ts';
+import type { LogReadOptions } from '../../../storage/logs/reader.ts';
+import { conflict } from '../../base/errors.ts';
+import { ClientOutput } from '../../base/stdio/client-output.ts';
+import { pumpClientInput } from '../../base/stdio/client-input.ts';
+import { parseDetachKeys } from '../../base/stdio/detach-keys.ts';
+import type { Container } from '../state/container.ts';
+import type { ContainerContext } from '../context.ts';
+import { containerEvent } from '../state/events.ts';
+import { isReadBack, refuseUnreadable } from './logs.ts';
+import { containerFiles } from '../resources/paths.ts';
+import { leaveRun } from '../stdio/pending-attach.ts';
+import type { PendingAttach } from '../stdio/pending-attach.ts';
+import { isLive, isRestarting } from '../state/state-facts.ts';
+import { giveUpSeat, takeSeat } from '../stdio/seat.ts';
+import type { Duplex } from 'node:stream';
+
+/**
+ * Connects a client to a container's stdio: to the run that goes on, else to the next one, of which it misses nothing.
+ * The output is read from the log as it grows, with `logs` from its beginning and at once, where it can be read back:
+ * no byte is lost or doubled between what was and what comes, and a client that does not read holds up nobody.
+ *
+ * The conversation ends with the run. The end of the client's input ends it too, as with dockerd, but where the
+ * container is to read that end (`StdinOnce`, no terminal): then the run goes on to its own.
+ */
+export async function attachContainer(
+  context: ContainerContext,
+  ref: string,
+  options: AttachOptions,
+): Promise<Conversation> {
+  const container = context.registry.find(ref);
+  refuseAttach(container, ref);
+  if (options.logs && !options.stream) {
+    refuseUnreadable(container);
+  }
+  const detachKeys = parseDetachKeys(options.detachKeys);
+  const seat = options.stream
+    ? await takeSeat(context, container, {
+        stdin: options.stdin,
+        fromBeginning: options.logs && isReadBack(container),
+      })
+    : undefined;
+  context.machine.noteEvent(containerEvent(container, 'attach'));
+  const attachment = new Attachment(context, container, options, { detachKeys, seat });
+  return {
+    tty: container.spec.config.Tty ?? false,
+    connect: (socket) => attachment.converse(socket),
+    abandon: () => attachment.leave(),
+  };
+}
+
+function refuseAttach(container: Container, ref: string): void {
+  if (container.state.status === 'paused') {
+    throw conflict(`container ${ref} is paused, unpause the container before attach`);
+  }
+  if (isRestarting(container.state)) {
+    throw conflict(`container ${ref} is restarting, wait until the container is running`);
+  }
+}
+
+/** One client's conversation with a container. */
+class Attachment {
+  readonly #context: ContainerContext;
+  readonly #container: Container;
+  readonly #options: AttachOptions;
+  readonly #detachKeys: readonly number[];
+  /** Undefined without `stream`. */
+  readonly #seat: PendingAttach | undefined;
+  /** The container ran when the client came. */
+  readonly #joinedRunning: boolean;
+  readonly #over = new AbortController();
+
+  constructor(
+    context: ContainerContext,
+    container: Container,
+    options: AttachOptions,
+    client: { detachKeys: readonly number[]; seat: PendingAttach | undefined },
+  ) {
+    this.#context = context;
+    this.#container = container;
+    this.#options = options;
+    this.#detachKeys = client.detachKeys;
+    this.#seat = client.seat;
+    this.#joinedRunning = isLive(container.state);
+  }
+
+  /** Never rejects: what goes wrong with one client is logged and ends its conversation. */
+  async converse(socket: Duplex): Promise<void> {
+    const output = new ClientOutput(socket, { tty: this.#isRaw() });
+    output.gone.addEventListener('abort', () => this.leave(), { once: true });
+    try {
+      await this.#converse(socket, output);
+    } catch (error) {
+      this.#endedEarly(error);
+    } finally {
+      await output.end();
+      this.leave();
+      // The client may keep its side open for ever; nothing is read from it any more.
+      socket.resume();
+    }
+  }
+
+  readonly #endedEarly = (error: unknown): void => {
+    this.#context.log.warn({ container: this.#container.id, err: error }, 'attach ended early');
+  };
+
+  /** Gives back the seat and the run. Safe to call more than once. */
+  leave(): void {
+    this.#over.abort();
+    if (this.#seat !== undefined) {
+      giveUpSeat(this.#container, this.#seat);
+      void this.#leaveRun(this.#seat).catch(this.#endedEarly);
+    }
+  }
+
+  async #leaveRun(seat: PendingAttach): Promise<void> {
+    const run = await seat.run;
+    if (run !== undefined) {
+      leaveRun(run);
+    }
+  }
+
+  async #converse(socket: Duplex, output: ClientOutput): Promise<void> {
+    const seat = this.#seat;
+    if (seat === undefined) {
+      if (this.#options.logs) {
+        await this.#log(output, {});
+      }
+      return;
+    }
+    let input = Promise.resolve();
+    if (seat.stdin) {
+      input = this.#input(socket, seat).catch(this.#endedEarly);
+    } else {
+      // Read on, so that the end of the connection is noticed.
+      socket.resume();
+    }
+    if (this.#options.stdout || this.#options.stderr) {
+      await this.#output(seat, output);
+      return;
+    }
+    void this.#live(seat, undefined).catch(this.#endedEarly);
+    await Promise.race([input, seat.over]);
+    if (this.#endsItsInput() && this.#joinedRunning) {
+      await seat.over;
+    }
+  }
+
+  /** What the container writes, to its end. */
+  async #output(seat: PendingAttach, output: ClientOutput): Promise<void> {
+    const { id, spec } = this.#container;
+    if (spec.logDriver === 'none') {
+      await this.#live(seat, output);
+      return;
+    }
+    // Nobody reads this channel's output; unread it would hold up the monitor.
+    void this.#live(seat, undefined).catch(this.#endedEarly);
+    if (seat.logFrom !== undefined || !existsSync(containerFiles(this.#context.dataRoot, id).log)) {
+      // Nothing of before is asked for, or there is nothing.
+      await seat.run;
+    }
+    await this.#log(output, {
+      ...(seat.logFrom !== undefined && { from: seat.logFrom }),
+      follow: { ended: seat.over },
+    });
+  }
+
+  /** Output from the channel: to the client, or nowhere. Never rejects. */
+  async #live(seat: PendingAttach, output: ClientOutput | undefined): Promise<void> {
+    const wanted = { stdout: this.#options.stdout, stderr: this.#options.stderr };
+    const run = await seat.run;
+    for await (const { stream, data } of run?.channel?.output ?? []) {
+      if (output !== undefined && wanted[stream] && !(await output.write(stream, data))) {
+        return;
+      }
+    }
+  }
+
+  async #log(output: ClientOutput, range: Pick<LogReadOptions, 'from' | 'follow'>): Promise<void> {
+    const { stdout, stderr } = this.#options;
+    const log = openLog(containerFiles(this.#context.dataRoot, this.#container.id).log, {
+      stdout,
+      stderr,
+      timestamps: false,
+      tty: this.#isRaw(),
+      ...range,
+      signal: this.#over.signal,
+    });
+    for await (const chunk of log) {
+      // The reader yields Buffers: it is not in object mode and has no encoding.
+      if (!(await output.raw(chunk as Buffer))) {
+        return;
+      }
+    }
+  }
+
+  #isRaw(): boolean {
+    return this.#container.spec.config.Tty === true || this.#options.unframed === true;
+  }
+
+  /** Resolves when the client has ended its input, detached or gone. Never rejects. */
+  async #input(socket: Duplex, seat: PendingAttach): Promise<void> {
+    const end = await pumpClientInput(socket, {
+      // Before the start it waits, and the client with it.
+      write: async (data) => {
+        const run = await seat.run;
+        await run?.channel?.write(data);
+      },
+      ...(this.#container.spec.config.Tty && { detachKeys: this.#detachKeys }),
+    });
+    if (end === 'detached') {
+      this.#context.machine.noteEvent(containerEvent(this.#container, 'detach'));
+      this.leave();
+    } else if (end === 'end' && !this.#endsItsInput()) {
+      this.leave();
+    } else if (end === 'end') {
+      const run = await seat.run;
+      run?.channel?.endInput();
+    }
+  }
+
+  /** The end of the client's input is the end of the container's (moby container/stream/attach.go: CloseStdin). */
+  #endsItsInput(): boolean {
+    const { StdinOnce, Tty } = this.#container.spec.config;
+    return StdinOnce === true && Tty !== true;
+  }
+}

@@ -1,0 +1,157 @@
+import type { EndpointSettings } from '../../../api/types/endpoint.ts';
+import { EngineError, conflict, invalidArgument, notFound } from '../../base/errors.ts';
+import { failpoint } from '../../base/failpoint.ts';
+import { persistently } from '../../base/retry.ts';
+import { Rollback } from '../../base/rollback.ts';
+import type { Container } from '../state/container.ts';
+import type { ContainerContext } from '../context.ts';
+import { connectedEndpoint } from '../views/endpoint-view.ts';
+import { endpointEvent } from '../state/events.ts';
+import { writeIdentityFiles } from '../resources/identity-files.ts';
+import { tellLinked } from '../resources/links.ts';
+import type { SandboxRequest } from '../ports.ts';
+import { sandboxRequest } from '../resources/sandbox.ts';
+import type { ContainerSpec } from '../request/container-spec.ts';
+import { containerOfMode } from '../request/namespaces.ts';
+import { normaliseEndpoint } from '../request/networking.ts';
+import { liveRun } from '../state/state-facts.ts';
+
+/** Puts a container into a network: at once when it runs, and at each start from now on. */
+export async function connectNetwork(
+  context: ContainerContext,
+  networkRef: string,
+  containerRef: string,
+  endpoint: EndpointSettings,
+): Promise<void> {
+  const { registry, networks, mutex, machine, clock, log } = context;
+  refuseNobody(containerRef);
+  const container = registry.find(containerRef);
+  await mutex.run(container.id, async () => {
+    refuseFixedNetwork(context, container);
+    const network = findNetwork(context, networkRef);
+    const wanted = connectedEndpoint(container, network.name, normaliseEndpoint(endpoint));
+    const spec = withEndpoint(container.spec, network.name, wanted);
+    const request = requestOf(container, spec);
+    networks.validate(request);
+    const live = liveRun(container.state)?.sandbox;
+    if (live === undefined) {
+      machine.rewire(container, spec, undefined, []);
+      return;
+    }
+    await using rollback = new Rollback(log, { container: container.id, network: network.name });
+    const sandbox = await networks.connect(live, request, network.name);
+    rollback.defer('disconnect', async () => {
+      const undone = networks.disconnect(sandbox, requestOf(container, container.spec), network.name);
+      await persistently(clock, undone.finish);
+    });
+    failpoint('containers.connect.commit');
+    machine.rewire(container, spec, sandbox, [
+      endpointEvent(
+        networks,
+        container,
+        { name: network.name, endpoint: sandbox.endpoints[network.name] },
+        'connect',
+      ),
+    ]);
+    rollback.commit();
+    writeIdentityFiles(context, container, sandbox);
+    tellLinked(context, container);
+  });
+}
+
+/** Takes a container out of a network; `force` also when the network itself is gone. */
+export async function disconnectNetwork(
+  context: ContainerContext,
+  networkRef: string,
+  containerRef: string,
+  options: { force: boolean },
+): Promise<void> {
+  const { registry, networks, mutex, machine, clock, log } = context;
+  refuseNobody(containerRef);
+  const container = registry.find(containerRef);
+  await mutex.run(container.id, async () => {
+    refuseFixedNetwork(context, container);
+    const found = networks.find(networkRef);
+    if (found === undefined && !options.force) {
+      throw notFound(`network ${networkRef} not found`);
+    }
+    const name = found?.name ?? networkRef;
+    const live = liveRun(container.state)?.sandbox;
+    if (!Object.hasOwn(live?.endpoints ?? container.spec.networking, name)) {
+      throw new EngineError('forbidden', `container ${container.id} is not connected to the network ${name}`);
+    }
+    const spec = withoutEndpoint(container.spec, name);
+    if (live === undefined) {
+      machine.rewire(container, spec, undefined, []);
+      return;
+    }
+    await using rollback = new Rollback(log, { container: container.id, network: name });
+    const { sandbox, undo, finish } = networks.disconnect(live, requestOf(container, spec), name);
+    rollback.defer('connect', () => persistently(clock, undo));
+    failpoint('containers.disconnect.commit');
+    // Before its interface goes: a daemon that dies in between finds one that nobody has, and takes it away.
+    machine.rewire(container, spec, sandbox, [
+      endpointEvent(networks, container, { name, endpoint: live.endpoints[name] }, 'disconnect'),
+    ]);
+    rollback.commit();
+    try {
+      await persistently(clock, finish);
+    } catch (error) {
+      log.error({ container: container.id, network: name, err: error }, 'an interface was left behind');
+    }
+    writeIdentityFiles(context, container, sandbox);
+    tellLinked(context, container);
+  });
+}
+
+/** After a rename: the networks know the container by its new name. Under its mutex. */
+export function tellNetworks(context: ContainerContext, container: Container): void {
+  const live = liveRun(container.state)?.sandbox;
+  if (live?.names !== undefined && live.ownerId === container.id) {
+    const sandbox = context.networks.renamed(live, requestOf(container, container.spec));
+    context.machine.rewire(container, container.spec, sandbox, []);
+  }
+}
+
+function requestOf({ id, name }: Container, spec: ContainerSpec): SandboxRequest {
+  return { ...sandboxRequest(spec), containerId: id, containerName: name };
+}
+
+function refuseNobody(containerRef: string): void {
+  if (containerRef === '') {
+    throw invalidArgument('invalid name or ID supplied: ""');
+  }
+}
+
+function findNetwork({ networks }: ContainerContext, ref: string): { id: string; name: string } {
+  const network = networks.find(ref);
+  if (network === undefined) {
+    throw notFound(`network ${ref} not found`);
+  }
+  return network;
+}
+
+function withEndpoint(spec: ContainerSpec, name: string, endpoint: EndpointSettings): ContainerSpec {
+  return { ...spec, networking: { ...spec.networking, [name]: endpoint } };
+}
+
+function withoutEndpoint(spec: ContainerSpec, name: string): ContainerSpec {
+  const networking = { ...spec.networking };
+  delete networking[name];
+  return { ...spec, networking };
+}
+
+function refuseFixedNetwork({ registry }: ContainerContext, container: Container): void {
+  const { id, state, spec } = container;
+  if (registry.get(id) !== container || state.status === 'removing' || state.status === 'dead') {
+    throw conflict(
+      `Container ${id} is marked for removal and cannot be connected or disconnected to the network`,
+    );
+  }
+  const mode = spec.hostConfig.NetworkMode;
+  if (containerOfMode(mode) !== undefined || mode === 'host' || spec.config.NetworkDisabled === true) {
+    throw invalidArgument(
+      'container sharing network namespace with another container or host cannot be connected to any other network',
+    );
+  }
+}

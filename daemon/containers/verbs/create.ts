@@ -1,0 +1,126 @@
+import { existsSync } from 'node:fs';
+import type { ContainerCreateRequest, ContainerCreateResponse } from '../../../api/types/container.ts';
+import { EngineError, invalidArgument, isEngineError } from '../../base/errors.ts';
+import { failpoint } from '../../base/failpoint.ts';
+import { newId } from '../../base/ids.ts';
+import { Rollback } from '../../base/rollback.ts';
+import { newContainer } from '../state/container.ts';
+import type { ContainerContext } from '../context.ts';
+import { containerEvent } from '../state/events.ts';
+import { ensureInitLayer } from '../files/init-layer.ts';
+import { lacksWorkingDirectory, makeWorkingDirectory } from '../files/working-directory.ts';
+import { checkName, generateName } from '../state/names.ts';
+import type { ResolvedImage } from '../ports.ts';
+import { sandboxRequest } from '../resources/sandbox.ts';
+import { limitStorage } from '../resources/storage-limit.ts';
+import { namingFields } from '../request/blame.ts';
+import { buildSpec } from '../request/container-spec.ts';
+import type { ContainerSpec } from '../request/container-spec.ts';
+import { containerOfMode } from '../request/namespaces.ts';
+import { refuseOtherPlatform } from '../request/platform.ts';
+import { makeVolumes } from '../resources/volumes.ts';
+import { fillDonatedVolumes, refuseGoneDonors, volumeDonors } from '../resources/volumes-from.ts';
+
+export interface CreateOptions {
+  platform?: string;
+  signal: AbortSignal;
+  /** Until this fires no prune takes the container. */
+  keepUntil?: AbortSignal;
+  ofBuild?: ContainerSpec['ofBuild'];
+}
+
+/** Makes a container that can be started. Throws not_found for its image, conflict for its name. */
+export async function createContainer(
+  context: ContainerContext,
+  name: string | undefined,
+  request: ContainerCreateRequest,
+  options: CreateOptions,
+): Promise<ContainerCreateResponse> {
+  const { machine, registry, rootfs, images, clock, log } = context;
+  if (!request.Image) {
+    throw invalidArgument('Config cannot be empty in order to create a container: Image is missing');
+  }
+  const wantedName = name === undefined || name === '' ? undefined : checkName(name);
+  const image = images.resolve(request.Image);
+  // Until the row holds the layers, a removal of the image must not take them.
+  using _pin = images.pin(image.layerIds);
+  refuseOtherPlatform(image, request.Image, options.platform);
+  const id = newId();
+  const { spec, warnings } = namingFields(request, (asked) =>
+    specify(context, { id, request: asked, image }),
+  );
+  const donors = volumeDonors(context, spec.hostConfig.VolumesFrom ?? []);
+
+  await context.turns.next();
+  await using rollback = new Rollback(log, { container: id });
+  const finalName = wantedName ?? generateName((candidate) => registry.isNameTaken(candidate));
+  registry.reserveName(finalName, id);
+  rollback.defer('release name', () => registry.releaseName(finalName, id));
+
+  failpoint('containers.create.rootfs');
+  rollback.defer('remove directory', () => rootfs.remove(id));
+  await ensureInitLayer(context, image.layerIds);
+  await rootfs.create(id, image.layerIds);
+  await limitStorage(rootfs, id, spec.hostConfig);
+  const lacksDirectory = await lacksWorkingDirectory(context, { id, layerIds: image.layerIds, spec });
+  await fillDonatedVolumes(context, donors);
+  failpoint('containers.create.volumes');
+  const storeVolumes = await makeVolumes(context, spec, rollback);
+  refuseHangUp(options.signal);
+
+  const container = newContainer({
+    id,
+    name: finalName,
+    imageId: image.id,
+    layerIds: image.layerIds,
+    createdNano: clock.nowNano(),
+    spec: { ...spec, ...(options.ofBuild && { ofBuild: options.ofBuild }) },
+    state: { status: 'created', exitCode: 0, error: '' },
+  });
+  container.keptUntil = options.keepUntil;
+  refuseGoneDonors(context, donors);
+  machine.create(container, [containerEvent(container, 'create')], storeVolumes);
+  rollback.commit();
+  if (lacksDirectory) {
+    await makeWorkingDirectory(context, container);
+  }
+  return { Id: id, Warnings: warnings };
+}
+
+function specify(
+  context: ContainerContext,
+  from: { id: string; request: ContainerCreateRequest; image: ResolvedImage },
+): { spec: ContainerSpec; warnings: string[] } {
+  const { registry, facts, defaults, networks } = context;
+  const built = buildSpec({
+    ...from,
+    facts,
+    defaults,
+    findContainer: (ref) => {
+      try {
+        const { id, spec } = registry.find(ref);
+        const { Hostname: hostname = '', Domainname: domainname = '' } = spec.config;
+        const { NetworkMode: networkMode } = spec.hostConfig;
+        return { id, hostname, domainname, networkMode, mounts: spec.mounts };
+      } catch (error) {
+        if (isEngineError(error, 'not_found')) {
+          return undefined;
+        }
+        throw error;
+      }
+    },
+    findNetwork: (ref) => networks.find(ref),
+    hostPathExists: existsSync,
+  });
+  if (containerOfMode(built.spec.hostConfig.NetworkMode) === undefined) {
+    networks.validate(sandboxRequest(built.spec));
+  }
+  return built;
+}
+
+/** The last moment at which nobody would know of the container: a client that is gone by now gets none. */
+function refuseHangUp(signal: AbortSignal): void {
+  if (signal.aborted) {
+    throw new EngineError('canceled', 'create container: the client closed the connection');
+  }
+}

@@ -1,0 +1,91 @@
+import { EngineError, conflict, errorText, internal } from '../../base/errors.ts';
+import { failpoint } from '../../base/failpoint.ts';
+import { limits } from '../../base/limits.ts';
+import { Rollback } from '../../base/rollback.ts';
+import type { Container } from '../state/container.ts';
+import type { ContainerContext } from '../context.ts';
+import { within } from '../lifecycle/delay.ts';
+import { containerEvent } from '../state/events.ts';
+import { isRestarting } from '../state/state-facts.ts';
+
+/**
+ * Stops all processes of a container where they are. `forCommit`: it is to go on whatever becomes of this daemon.
+ * Throws conflict with dockerd's texts when it does not run or is paused, or when someone ends it meanwhile; internal
+ * when the kernel cannot stop a process.
+ */
+export async function pauseContainer(
+  context: ContainerContext,
+  ref: string,
+  { forCommit = false }: { forCommit?: boolean } = {},
+): Promise<void> {
+  const container = context.registry.find(ref);
+  await context.mutex.run(container.id, async () => {
+    refuseUnlessRunning(container);
+    refuseKilled(container);
+    using _closed = container.launchGate.close();
+    await launchesAreOver(context, container);
+    await freeze(context, container, forCommit);
+  });
+}
+
+async function freeze(context: ContainerContext, container: Container, forCommit: boolean): Promise<void> {
+  const { machine, log, runtime } = context;
+  const { id, endRequests } = container;
+  await using rollback = new Rollback(log, { container: id });
+  if (forCommit) {
+    // Before the kernel stops anything: whoever finds it frozen knows why.
+    machine.commit(container, { type: 'commit_pause', isBegun: true });
+    rollback.defer('no longer for a commit', () => {
+      if (container.state.status === 'running') {
+        machine.note(container, { type: 'commit_pause', isBegun: false });
+      }
+    });
+    failpoint('containers.pause.marked');
+  }
+  rollback.defer('thaw', () => runtime.control.thaw(id));
+  failpoint('containers.pause.freeze');
+  try {
+    await runtime.control.freeze(id);
+  } catch (error) {
+    const code = error instanceof EngineError ? error.code : 'internal';
+    throw new EngineError(code, `Cannot pause container ${id}: ${errorText(error)}`, { cause: error });
+  }
+  if (container.endRequests !== endRequests) {
+    // Its signal waits in the frozen process: nobody would deliver it.
+    throw isBeingStopped(id);
+  }
+  // It may have ended before it froze.
+  refuseUnlessRunning(container);
+  failpoint('containers.pause.commit');
+  machine.commit(container, { type: 'pause' }, [containerEvent(container, 'pause')]);
+  rollback.commit();
+}
+
+async function launchesAreOver({ clock }: ContainerContext, container: Container): Promise<void> {
+  if (!(await within(clock, container.launchGate.empty(), limits.pauseAfterLaunchMs))) {
+    throw internal(`Cannot pause container ${container.id}: a process is still being started in it`);
+  }
+}
+
+/** SIGKILL is on its way: frozen before it arrives, the process would stay, and whoever waits for its end too. */
+function refuseKilled({ id, state, killedRunNano }: Container): void {
+  if (state.status === 'running' && state.startedAtNano === killedRunNano) {
+    throw isBeingStopped(id);
+  }
+}
+
+function isBeingStopped(id: string): EngineError {
+  return conflict(`Cannot pause container ${id}: it is being stopped`);
+}
+
+function refuseUnlessRunning({ id, state }: Container): void {
+  if (state.status === 'paused') {
+    throw conflict(`Container ${id} is already paused`);
+  }
+  if (isRestarting(state)) {
+    throw conflict(`Container ${id} is restarting, wait until the container is running`);
+  }
+  if (state.status !== 'running') {
+    throw conflict(`Container ${id} is not running`);
+  }
+}

@@ -1,0 +1,56 @@
+import type { Registry } from '../state/registry.ts';
+import { isLive } from '../state/state-facts.ts';
+import { volumeNames } from '../resources/volumes.ts';
+
+/** What other domains ask about containers: who uses an image or a volume, and how many there are. */
+export interface ImageUser {
+  id: string;
+  name: string;
+  running: boolean;
+}
+
+export interface ContainerCounts {
+  total: number;
+  running: number;
+  paused: number;
+  stopped: number;
+}
+
+export function imageUsers(registry: Registry, imageId: string): ImageUser[] {
+  return registry
+    .all()
+    .filter((container) => container.imageId === imageId)
+    .map(({ id, name, state }) => ({ id, name, running: isLive(state) }));
+}
+
+/** Ids of the containers, running or not, that mount this volume. */
+export function volumeUsers(registry: Registry, volumeName: string): string[] {
+  return registry
+    .all()
+    .filter((container) => volumeNames(container).includes(volumeName))
+    .map(({ id }) => id);
+}
+
+/** Ids of those that run with it. */
+export function liveVolumeUsers(registry: Registry, volumeName: string): string[] {
+  return registry
+    .all()
+    .filter((container) => isLive(container.state) && volumeNames(container).includes(volumeName))
+    .map(({ id }) => id);
+}
+
+/** Ids of the containers, running or not, that are or are to be in this network. */
+export function networkUsers(registry: Registry, networkName: string): string[] {
+  return registry
+    .all()
+    .filter(({ spec }) => Object.hasOwn(spec.networking, networkName))
+    .map(({ id }) => id);
+}
+
+/** As /info counts: stopped is everything that neither runs nor is paused. */
+export function countContainers(registry: Registry): ContainerCounts {
+  const all = registry.all();
+  const running = all.filter(({ state }) => state.status === 'running').length;
+  const paused = all.filter(({ state }) => state.status === 'paused').length;
+  return { total: all.length, running, paused, stopped: all.length - running - paused };
+}

@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto';
+import type { ContainerConfig } from '../../../api/types/container.ts';
+import { formatNano } from '../../base/clock.ts';
+import { invalidArgument, invariant } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import type { EventDraft } from '../../events/journal-types.ts';
+import { parseImageConfig } from '../../../storage/image/image-config.ts';
+import type { UnpackedLayer } from '../../../storage/layers/store.ts';
+import type { Reference } from '../../../storage/references/reference.ts';
+import { childConfig } from './child-config.ts';
+import { commitImage, type NewImage } from '../load/commit-image.ts';
+import { noSuchImage, type ImageRecord } from '../image-index.ts';
+import type { LoadContext } from '../load/load.ts';
+
+/** An image to be made from another one: by a commit, or by a step of a build. */
+export interface ChildImage {
+  /** `''`: made from nothing. */
+  parentId: string;
+  config: ContainerConfig;
+  containerConfig: ContainerConfig;
+  /** Full id; `''` = no container was needed. */
+  containerId: string;
+  author: string;
+  comment: string;
+  createdBy: string;
+  names: readonly Reference[];
+  /** Identifies the step of a build that makes it. */
+  stepKey?: string;
+  /** Called when it is there, before anybody else can do anything with it. */
+  committed?: (imageId: string) => void;
+  /** What else happens when it is there, in the same transaction. */
+  events?: (imageId: string) => readonly EventDraft[];
+}
+
+/** The tar of a layer in an open file. */
+export interface LayerTar {
+  fd: number;
+  size: number;
+  /** It tells of nothing: then the image gets no layer. */
+  isEmpty: boolean;
+}
+
+/** Makes the image, durable and visible, with all its names; answers its id. Nothing is left when it throws. */
+export async function makeChild(
+  context: LoadContext,
+  child: ChildImage,
+  tar: LayerTar | undefined,
+  signal?: AbortSignal,
+): Promise<string> {
+  const { deps, index, pins, collector } = context;
+  const parent = parentOf(context, child.parentId);
+  const parentLayers = (parent?.row.layerIds ?? []).map((id) => index.layer(id));
+  using _pin = pins.pin(parentLayers.map(({ id }) => id));
+  using _hold = index.hold(child.parentId);
+  const layer = tar === undefined || tar.isEmpty ? undefined : await unpack(context, parent, tar, signal);
+  try {
+    return await commitImage(deps, index, {
+      ...newChild(context, child, { parent, created: formatNano(deps.clock.nowNano()), layer }),
+      layers: layer === undefined ? parentLayers : [...parentLayers, layer],
+      ...(child.events && { events: child.events }),
+      ...(child.committed && { committed: child.committed }),
+    });
+  } finally {
+    await collector.collect();
+  }
+}
+
+/**
+ * Makes an image of what another one has as its step after `child.parentId`: its entry of the history, its layer. The
+ * caller has compared what comes before. Answers an id that may have been there.
+ */
+export async function repeatChild(
+  context: LoadContext,
+  child: Omit<ChildImage, 'author' | 'comment' | 'createdBy' | 'containerId' | 'stepKey'>,
+  { image, position }: { image: ImageRecord; position: number },
+): Promise<string> {
+  const { deps, index, pins } = context;
+  const parent = parentOf(context, child.parentId);
+  const entry = image.config.history[position];
+  invariant(entry !== undefined, `image ${image.row.id} has no step ${position}`);
+  const before = parent?.row.layerIds.length ?? 0;
+  const layers = image.row.layerIds.slice(0, entry.emptyLayer ? before : before + 1);
+  using _pin = pins.pin(layers);
+  const rows = layers.map((id) => index.layer(id));
+  const again = newChild(
+    context,
+    { ...child, ...entry, author: entry.author ?? '', containerId: '' },
+    {
+      parent,
+      created: entry.created ?? image.config.created ?? '',
+      layer: entry.emptyLayer ? undefined : rows.at(-1),
+    },
+  );
+  const id = `sha256:${createHash('sha256').update(again.configBytes).digest('hex')}`;
+  const { committed } = child;
+  if (index.get(id) !== undefined) {
+    // Perhaps it was built here: then that stays known of it.
+    committed?.(id);
+    return id;
+  }
+  return await commitImage(deps, index, { ...again, layers: rows, ...(committed && { committed }) });
+}
+
+function newChild(
+  { deps }: LoadContext,
+  child: ChildImage,
+  facts: { parent: ImageRecord | undefined; created: string; layer: { diffId: string } | undefined },
+): Omit<NewImage, 'layers'> {
+  const { parent, created, layer } = facts;
+  const configBytes = childConfig({
+    ...child,
+    parent: parent?.config,
+    created,
+    diffId: layer?.diffId,
+    dockerVersion: deps.engineVersion,
+  });
+  return {
+    configBytes,
+    config: parseImageConfig(configBytes, 'image'),
+    names: child.names,
+    action: 'make',
+    parent: { parentId: child.parentId, stepKey: child.stepKey ?? null },
+  };
+}
+
+function parentOf({ index }: LoadContext, parentId: string): ImageRecord | undefined {
+  if (parentId === '') {
+    return undefined;
+  }
+  const parent = index.get(parentId);
+  if (parent === undefined) {
+    throw noSuchImage(parentId);
+  }
+  return parent;
+}
+
+async function unpack(
+  { deps }: LoadContext,
+  parent: ImageRecord | undefined,
+  { fd, size }: LayerTar,
+  signal: AbortSignal | undefined,
+): Promise<UnpackedLayer> {
+  // A container needs all of them as lower directories of one mount.
+  if ((parent?.row.layerIds.length ?? 0) >= limits.overlayLowersMax - 1) {
+    throw invalidArgument(`max depth exceeded: an image has at most ${limits.overlayLowersMax - 1} layers`);
+  }
+  return await deps.layers.unpack(
+    { blob: { fd, offset: 0, size }, what: 'layer' },
+    { ...(signal && { signal }) },
+  );
+}

@@ -1,0 +1,205 @@
+import type { Readable } from 'node:stream';
+import type { ProgressMessage } from '../../../api/types/image.ts';
+import { limits } from '../../base/limits.ts';
+import { invalidArgument, isEngineError } from '../../base/errors.ts';
+import { shortId } from '../../base/ids.ts';
+import { chainIds } from '../../../storage/layers/chain.ts';
+import type { UnpackedLayer } from '../../../storage/layers/store.ts';
+import type { LayerRow } from '../../../storage/database/rows.ts';
+import { familiarName, nameable } from '../../../storage/references/reference.ts';
+import { readArchive } from '../../../storage/image-archives/archive.ts';
+import { parseImageConfig } from '../../../storage/image/image-config.ts';
+import { linkParents, type ParentLink } from './parent-links.ts';
+import { planImages, type ImagePlan, type PlannedLayer } from '../../../storage/image-archives/plan.ts';
+import { hostPlatform } from '../../../storage/image/platform.ts';
+import { commitImage } from './commit-image.ts';
+import type { ImagesDeps } from '../deps.ts';
+import type { ImageIndex } from '../image-index.ts';
+import type { LayerCollector } from './layer-collector.ts';
+import type { LayerPins } from '../layer-pins.ts';
+import { LoadProgress } from './load-progress.ts';
+
+/** What a load needs beside the deps: the state it shares with the other verbs. */
+export interface LoadContext {
+  deps: ImagesDeps;
+  index: ImageIndex;
+  pins: LayerPins;
+  collector: LayerCollector;
+}
+
+/**
+ * Reads a tarball of images: spools it, finds out what is in it, unpacks the layers that are missing side by side, and
+ * commits image by image. Nothing of an image is visible before all of it is.
+ */
+export async function* loadImages(
+  context: LoadContext,
+  tar: Readable,
+  options: { quiet: boolean; signal: AbortSignal },
+): AsyncGenerator<ProgressMessage> {
+  await using archive = await readArchive(context.deps.spools, tar, { signal: options.signal });
+  const plans = await planImages(archive, hostPlatform());
+  plans.forEach(({ names }) => names.forEach((name) => nameable(name)));
+  const links: ParentLink[] = [];
+  for (const [position, plan] of plans.entries()) {
+    try {
+      const id = yield* loadImage(context, plan, {
+        ...options,
+        // The sync that follows must not write out a spool that is about to be deleted.
+        onUnpacked: () => (position === plans.length - 1 ? archive[Symbol.asyncDispose]() : undefined),
+      });
+      links.push({ id, parentId: plan.parentId ?? '' });
+    } finally {
+      await context.collector.collect();
+    }
+  }
+  linkParents(context, links);
+}
+
+async function* loadImage(
+  context: LoadContext,
+  plan: ImagePlan,
+  options: { quiet: boolean; signal: AbortSignal; onUnpacked: () => Promise<void> | undefined },
+): AsyncGenerator<ProgressMessage, string> {
+  const progress = new LoadProgress();
+  await using unpacking = new PlanUnpacking(context, plan, { progress, signal: options.signal });
+  yield* progress.during(unpacking.result, options.quiet);
+  const layers = await unpacking.result;
+  await options.onUnpacked();
+  return yield* commit(context, plan, layers);
+}
+
+async function* commit(
+  context: LoadContext,
+  plan: ImagePlan,
+  layers: readonly (LayerRow | UnpackedLayer)[],
+): AsyncGenerator<ProgressMessage, string> {
+  const { deps, index } = context;
+  const diffIds = layers.map((layer) => layer.diffId);
+  const bytes = plan.config.kind === 'given' ? plan.config.bytes : plan.config.make(diffIds);
+  const config = plan.config.kind === 'given' ? plan.config.parsed : parseImageConfig(bytes, 'image');
+  const before = plan.names.map((name) => ({ name, imageId: index.tag(name)?.imageId }));
+  const image = { configBytes: bytes, config, layers, names: plan.names, action: 'load' } as const;
+  const id = await commitImage(deps, index, image);
+  for (const { name, imageId } of before) {
+    if (imageId !== undefined && imageId !== id) {
+      const text = `The image ${familiarName(name)} already exists`;
+      yield { stream: `${text}, renaming the old one with ID ${imageId} to empty string\n` };
+    }
+  }
+  if (plan.names.length === 0) {
+    yield { stream: `Loaded image ID: ${id}\n` };
+  }
+  for (const name of plan.names) {
+    yield { stream: `Loaded image: ${familiarName(name)}\n` };
+  }
+  return id;
+}
+
+/**
+ * The layers of one image on their way: those that exist are pinned, the others unpacked in parallel. Disposing waits
+ * until no thread reads the tarball any more; what was unpacked in vain is removed.
+ */
+class PlanUnpacking implements AsyncDisposable {
+  readonly #deps: ImagesDeps;
+  readonly #stop = new AbortController();
+  readonly #pin: Disposable;
+  /** Bottom first. Rejects with the failure of the layer that failed by itself. */
+  readonly result: Promise<(LayerRow | UnpackedLayer)[]>;
+
+  constructor(
+    context: LoadContext,
+    plan: ImagePlan,
+    options: { progress: LoadProgress; signal: AbortSignal },
+  ) {
+    this.#deps = context.deps;
+    if (plan.layers.length > limits.imageLayersMax) {
+      throw invalidArgument(`invalid image: more than ${limits.imageLayersMax} layers`);
+    }
+    const existing = existingLayers(context.index, plan.layers);
+    this.#pin = context.pins.pin(existing.map((layer) => layer.id));
+    this.result = this.#unpack(existing, plan.layers.slice(existing.length), options);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    const [settled] = await Promise.allSettled([this.result]);
+    if (settled.status === 'fulfilled') {
+      // Those that were committed have moved to their places: nothing is left here to remove.
+      await Promise.all(
+        settled.value
+          .filter((layer) => 'directory' in layer)
+          .map((layer) => this.#deps.layers.discard(layer)),
+      );
+    }
+    this.#pin[Symbol.dispose]();
+  }
+
+  async #unpack(
+    existing: readonly LayerRow[],
+    missing: readonly PlannedLayer[],
+    options: { progress: LoadProgress; signal: AbortSignal },
+  ): Promise<(LayerRow | UnpackedLayer)[]> {
+    // One failure stops the others: their work would be thrown away.
+    const signal = AbortSignal.any([this.#stop.signal, options.signal]);
+    const unpacking = missing.map(async (layer) => {
+      try {
+        return await unpackLayer(this.#deps, layer, { progress: options.progress, signal });
+      } catch (error) {
+        this.#stop.abort();
+        throw error;
+      }
+    });
+    const results = await Promise.allSettled(unpacking);
+    const unpacked = results.filter((result) => result.status === 'fulfilled').map(({ value }) => value);
+    const failures = results.filter((result) => result.status === 'rejected');
+    if (failures.length === 0) {
+      return [...existing, ...unpacked];
+    }
+    await Promise.all(unpacked.map((layer) => this.#deps.layers.discard(layer)));
+    // The one that failed by itself, not those that were stopped because of it.
+    throw (failures.find(({ reason }) => !isEngineError(reason, 'canceled')) ?? failures[0])?.reason;
+  }
+}
+
+/** The longest run of layers, from the bottom, that are stored already. */
+function existingLayers(index: ImageIndex, layers: readonly PlannedLayer[]): LayerRow[] {
+  const known: string[] = [];
+  for (const layer of layers) {
+    if (layer.diffId === undefined) {
+      break;
+    }
+    known.push(layer.diffId);
+  }
+  const existing: LayerRow[] = [];
+  for (const chainId of chainIds(known)) {
+    const layer = index.layerByChainId(chainId);
+    if (layer === undefined) {
+      break;
+    }
+    existing.push(layer);
+  }
+  return existing;
+}
+
+async function unpackLayer(
+  deps: ImagesDeps,
+  layer: PlannedLayer,
+  options: { progress: LoadProgress; signal: AbortSignal },
+): Promise<UnpackedLayer> {
+  const { diffId, digest, blob } = layer;
+  const name = shortId(diffId ?? digest ?? `layer at ${blob.offset}`);
+  const unpacked = await deps.layers.unpack(
+    {
+      blob,
+      what: `layer ${diffId ?? digest ?? `at byte ${blob.offset}`}`,
+      ...(diffId === undefined ? {} : { expectedDiffId: diffId }),
+      ...(digest === undefined ? {} : { expectedDigest: digest }),
+    },
+    {
+      signal: options.signal,
+      onStart: (bytesRead) => options.progress.begin(name, blob.size, bytesRead),
+    },
+  );
+  options.progress.finish(name);
+  return unpacked;
+}

@@ -1,0 +1,142 @@
+import { EngineError } from '../../base/errors.ts';
+import { formatAnySubnet, formatIp } from '../../base/ip.ts';
+import type { IpAddress } from '../../base/ip.ts';
+import { formatSubnet, overlaps, subnetOf, subnetSize } from '../../base/ipv4.ts';
+import type { Subnet } from '../../base/ipv4.ts';
+import { overlaps6, subnet6Size } from '../../base/ipv6.ts';
+import type { Subnet6 } from '../../base/ipv6.ts';
+
+/** Which IPv4 addresses a network may give out. Pure. */
+export interface AddressPool {
+  subnet: Subnet;
+  /** Of a bridge: its own address. */
+  gateway: number;
+  /** Whom containers route through, where it is another host in there. */
+  router?: number;
+  /** Where containers' addresses come from: the subnet or a part of it. */
+  range: Subnet;
+  /** Addresses of things that are no containers. */
+  reserved?: ReadonlySet<number>;
+}
+
+/** The same for IPv6. */
+export interface AddressPool6 {
+  subnet: Subnet6;
+  gateway: bigint;
+  router?: bigint;
+  range: Subnet6;
+  reserved?: ReadonlySet<bigint>;
+}
+
+/** A supply of subnets for networks whose user names none: pieces of `base`, each with this prefix length. */
+export interface SubnetSupply {
+  base: Subnet;
+  size: number;
+}
+
+/** The same for IPv6. */
+export interface SubnetSupply6 {
+  base: Subnet6;
+  size: number;
+}
+
+/** dockerd's local pools: 172.17-31.0.0/16, then 192.168.0.0/16 in pieces of /20. */
+export const BUILT_IN_SUPPLIES: readonly SubnetSupply[] = [
+  ...Array.from({ length: 15 }, (_, index) => ({
+    base: subnetOf((172 * 256 + 17 + index) * 65_536, 16),
+    size: 16,
+  })),
+  { base: subnetOf((192 * 256 + 168) * 65_536, 16), size: 20 },
+];
+
+/** The first subnet of the supplies that overlaps none of `used`. Throws resource_exhausted in dockerd's words. */
+export function freeSubnet(supplies: readonly SubnetSupply[], used: readonly Subnet[]): Subnet {
+  for (const { base, size } of supplies) {
+    const near = used.filter((subnet) => overlaps(subnet, base));
+    const step = 2 ** (32 - size);
+    for (let start = base.base; start < base.base + subnetSize(base); start += step) {
+      const candidate = subnetOf(start, size);
+      if (!near.some((subnet) => overlaps(subnet, candidate))) {
+        return candidate;
+      }
+    }
+  }
+  throw new EngineError(
+    'resource_exhausted',
+    'could not find an available, non-overlapping IPv4 address pool among the defaults to assign to the network: ' +
+      supplies.map(({ base, size }) => `${formatSubnet(base)} in pieces of /${size}`).join(', '),
+  );
+}
+
+/**
+ * The engine's own /48 of unique local addresses (RFC 4193), which is made of its id: two hosts that meet have
+ * different ones. Pure.
+ */
+export function uniqueLocalSupply(globalId: string): SubnetSupply6 {
+  const base = (0xfdn << 120n) | (BigInt(`0x${globalId.slice(0, 10)}`) << 80n);
+  return { base: { base, prefixLength: 48 }, size: 64 };
+}
+
+/** As `freeSubnet`. There may be 2^100 pieces: what is used is jumped over. */
+export function freeSubnet6(supplies: readonly SubnetSupply6[], used: readonly Subnet6[]): Subnet6 {
+  for (const { base, size } of supplies) {
+    const end = base.base + subnet6Size(base);
+    let candidate = { base: base.base, prefixLength: size };
+    while (candidate.base < end) {
+      const obstacle = used.find((subnet) => overlaps6(subnet, candidate));
+      if (obstacle === undefined) {
+        return candidate;
+      }
+      const past = [obstacle, candidate].map((each) => each.base + subnet6Size(each));
+      candidate = { base: past.reduce((a, b) => (a > b ? a : b)), prefixLength: size };
+    }
+  }
+  throw new EngineError(
+    'resource_exhausted',
+    'could not find an available, non-overlapping IPv6 address pool among the defaults to assign to the network: ' +
+      supplies.map(({ base, size }) => `${formatAnySubnet(base)} in pieces of /${size}`).join(', '),
+  );
+}
+
+/** The lowest free address: neither used, reserved, nor the gateway, nor the subnet's first or last. */
+export function lowestFree(
+  pool: AddressPool,
+  networkName: string,
+  used: { has(address: IpAddress): boolean },
+): number {
+  const first = Math.max(pool.range.base, pool.subnet.base + 1);
+  const last = Math.min(
+    pool.range.base + subnetSize(pool.range) - 1,
+    pool.subnet.base + subnetSize(pool.subnet) - 2,
+  );
+  for (let address = first; address <= last; address += 1) {
+    if (address !== pool.gateway && !used.has(address) && pool.reserved?.has(address) !== true) {
+      return address;
+    }
+  }
+  throw exhausted('IPv4', pool, networkName);
+}
+
+/** As `lowestFree`. The subnet's first address is every router's (RFC 4291); there is no broadcast address. */
+export function lowestFree6(
+  pool: AddressPool6,
+  networkName: string,
+  used: { has(address: IpAddress): boolean },
+): bigint {
+  const first = pool.range.base > pool.subnet.base ? pool.range.base : pool.subnet.base + 1n;
+  const last = pool.range.base + subnet6Size(pool.range) - 1n;
+  for (let address = first; address <= last; address += 1n) {
+    if (address !== pool.gateway && !used.has(address) && pool.reserved?.has(address) !== true) {
+      return address;
+    }
+  }
+  throw exhausted('IPv6', pool, networkName);
+}
+
+function exhausted(family: string, pool: AddressPool | AddressPool6, networkName: string): EngineError {
+  return new EngineError(
+    'internal',
+    `no available ${family} addresses on this network's address pools: ${networkName} ` +
+      `(${formatAnySubnet(pool.range)}, gateway ${formatIp(pool.gateway)})`,
+  );
+}

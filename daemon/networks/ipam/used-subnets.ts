@@ -1,0 +1,35 @@
+import { isSubnet4 } from '../../base/ip.ts';
+import type { Subnet } from '../../base/ipv4.ts';
+import type { Subnet6 } from '../../base/ipv6.ts';
+import { uniqueLocalSupply } from './ipam.ts';
+import type { SubnetSupply6 } from './ipam.ts';
+import type { NetworkOptions } from '../options.ts';
+import type { NetworkDriver } from '../drivers/driver.ts';
+import type { NetworkKernel } from '../ports.ts';
+import type { NetworkRegistry } from '../registry.ts';
+
+/** Where IPv6 subnets come from that nobody asked for by name. */
+export function supplies6(
+  { addressPools6 }: Pick<NetworkOptions, 'addressPools6'>,
+  registry: NetworkRegistry,
+): readonly SubnetSupply6[] {
+  return addressPools6.length > 0 ? addressPools6 : [uniqueLocalSupply(registry.builtIn.bridge.id)];
+}
+
+/** Subnets that a new network must keep away from: of our networks, and of the host but for our own links. */
+export function usedSubnets(
+  registry: NetworkRegistry,
+  kernel: Pick<NetworkKernel, 'hostSubnets'>,
+  drivers: ReadonlyMap<string, NetworkDriver>,
+): { ipv4: Subnet[]; ipv6: Subnet6[] } {
+  const networks = registry.all();
+  const links = networks.flatMap((network) => drivers.get(network.driver)?.hostLinks(network) ?? []);
+  const host = kernel.hostSubnets(links);
+  return {
+    ipv4: [...networks.flatMap(({ pool }) => pool?.subnet ?? []), ...host.filter(isSubnet4)],
+    ipv6: [
+      ...networks.flatMap(({ pool6 }) => pool6?.subnet ?? []),
+      ...host.flatMap((subnet) => (isSubnet4(subnet) ? [] : [subnet])),
+    ],
+  };
+}

@@ -1,0 +1,221 @@
+import type { NetworkSandboxes, Sandbox, SandboxRequest } from '../../containers/ports.ts';
+import { EngineError, invalidArgument } from '../../base/errors.ts';
+import { failpoint } from '../../base/failpoint.ts';
+import { Rollback } from '../../base/rollback.ts';
+import type { CheckedRequest } from './check-request.ts';
+import { addressesOf, dnsNames, giveAddresses, takeEndpoint } from './endpoints.ts';
+import { gatewayOf } from './gateway.ts';
+import { isUserDefined } from '../network.ts';
+import type { Network } from '../network.ts';
+import type { PublishedPort } from '../ports.ts';
+import {
+  attachmentOf,
+  check,
+  inKernel,
+  inKernelLater,
+  interfaceName,
+  isWayIn,
+  nameFiles,
+  ownerOf,
+  register,
+  waysOf,
+} from './sandbox-context.ts';
+import type { SandboxContext } from './sandbox-context.ts';
+import { portMap, publishedPorts } from './sandbox-view.ts';
+
+/** Puts an open sandbox into one more network, which `request` has among its endpoints. */
+export async function connectSandbox(
+  context: SandboxContext,
+  live: Sandbox,
+  request: SandboxRequest,
+  networkName: string,
+): Promise<Sandbox> {
+  const { kernel, log, defaultNetwork } = context;
+  const { containerId } = request;
+  const checked = check(context, request);
+  context.registry.find(networkName);
+  const wanted = checked.endpoints.find(({ network }) => network.name === networkName);
+  if (wanted === undefined || live.netnsPath === null || live.endpoints['none'] !== undefined) {
+    throw invalidArgument(
+      `container ${containerId} cannot be connected to network ${networkName}: its network is not its own`,
+    );
+  }
+  if (live.endpoints[networkName] !== undefined) {
+    throw new EngineError(
+      'forbidden',
+      `endpoint with name ${ownerOf(request).containerName} already exists in network ${networkName}`,
+    );
+  }
+  await using rollback = new Rollback(log, { container: containerId });
+  defaultNetwork.ensure(wanted.network);
+  const endpoint = takeEndpoint(wanted, ownerOf(request));
+  rollback.defer('addresses', () => giveAddresses(endpoint.network, endpoint.addresses));
+
+  const taken = inKernel(request, networkName, () => kernel.interfaceNames(containerId));
+  const name = interfaceName(context, endpoint, taken);
+  const attachment = attachmentOf(context, endpoint, name);
+  await inKernelLater(request, networkName, () => kernel.plug(containerId, attachment));
+  rollback.defer('interface', () => kernel.unplug(containerId, endpoint.id));
+
+  const endpoints = { ...live.endpoints, [networkName]: endpoint.settings };
+  const sandbox = rewired(context, request, checked, { before: live, endpoints });
+  rollback.defer('host ports', () => context.ports.give(portsGained(context, live, sandbox)));
+  rollback.defer('way', () => lead(context, request, sandbox, live));
+  inKernel(request, networkName, () => lead(context, request, live, sandbox));
+  rollback.commit();
+  return sandbox;
+}
+
+/** Leads a sandbox out of a network: its way out goes through another one, where there is one. */
+export function disconnectSandbox(
+  context: SandboxContext,
+  live: Sandbox,
+  request: SandboxRequest,
+  networkName: string,
+): ReturnType<NetworkSandboxes['disconnect']> {
+  const { kernel, registry, ports } = context;
+  const endpoint = live.endpoints[networkName];
+  const network = registry.lookUp(networkName);
+  if (endpoint === undefined) {
+    return { sandbox: live, undo: nothing, finish: () => Promise.resolve() };
+  }
+  const endpoints = { ...live.endpoints };
+  delete endpoints[networkName];
+  const sandbox = rewired(context, request, check(context, request), { before: live, endpoints });
+  const gained = portsGained(context, live, sandbox);
+  const undo = (): void => {
+    lead(context, request, sandbox, live);
+    ports.give(gained);
+  };
+  try {
+    lead(context, request, live, sandbox);
+  } catch (error) {
+    undo();
+    throw error;
+  }
+  return {
+    sandbox,
+    undo,
+    finish: async () => {
+      failpoint('network.disconnect.unplug');
+      await kernel.unplug(request.containerId, endpoint.EndpointID ?? '');
+      // Last: once given back they may be another container's, and a second attempt would take them from it.
+      ports.give(portsGained(context, sandbox, live));
+      if (network !== undefined) {
+        kernel.forgetFlows(addressesOf(endpoint).map(({ address }) => address));
+        giveAddresses(network, addressesOf(endpoint));
+      }
+    },
+  };
+}
+
+/** The names of a container in its networks, after it was renamed. */
+export function renameSandbox(context: SandboxContext, live: Sandbox, request: SandboxRequest): Sandbox {
+  const { registry } = context;
+  const endpoints = Object.fromEntries(
+    Object.entries(live.endpoints).map(([name, endpoint]) => {
+      const network = registry.lookUp(name);
+      return network !== undefined && isUserDefined(network)
+        ? [name, { ...endpoint, DNSNames: dnsNames(endpoint, ownerOf(request)) }]
+        : [name, endpoint];
+    }),
+  );
+  const sandbox = { ...live, endpoints };
+  register(context, request.containerId, request.containerName, sandbox);
+  context.names.open(request.containerId, sandbox);
+  return sandbox;
+}
+
+/** The sandbox as it is with these endpoints. Takes the host ports of one that had no way in. */
+function rewired(
+  context: SandboxContext,
+  request: SandboxRequest,
+  checked: CheckedRequest,
+  { before, endpoints }: { before: Sandbox; endpoints: Sandbox['endpoints'] },
+): Sandbox {
+  const { names: _names, ...changed } = { ...before, endpoints };
+  const gateway = wayOut(context, changed);
+  const hasMoved = (gateway?.name ?? null) !== gatewayName(before);
+  const files = nameFiles(context, request, checked, endpoints);
+  // Last: what fails before has taken no port.
+  const ports = hasMoved ? movePorts(context, request, checked, { changed, gateway }) : changed.ports;
+  return { ...changed, gateway: gateway?.name ?? null, ports, ...files };
+}
+
+/**
+ * From `from` on to `to`: its routes, its published ports, its names, who is in which network. Synchronous, so that
+ * nobody sees it half done; when it throws, leading back makes everything as it was.
+ */
+function lead(context: SandboxContext, request: SandboxRequest, from: Sandbox, to: Sandbox): void {
+  const { kernel, names, registry } = context;
+  const { containerId } = request;
+  const way = gatewayName(to);
+  if (way !== gatewayName(from)) {
+    failpoint('network.connect.route');
+    kernel.route(containerId, waysOf(context, to, way));
+    kernel.unpublish(publishedPorts(from));
+    kernel.publish(publishedPorts(to));
+  }
+  if (to.names === undefined) {
+    names.close(containerId);
+  }
+  names.open(containerId, to);
+  for (const name of Object.keys(from.endpoints).filter((each) => to.endpoints[each] === undefined)) {
+    const network = registry.lookUp(name);
+    if (network !== undefined) {
+      registry.leave(network, containerId);
+    }
+  }
+  register(context, containerId, request.containerName, to);
+}
+
+/** The network that a sandbox routes through; of before there were several, it is the default one. */
+function gatewayName({ gateway }: Sandbox): string | null {
+  return gateway === undefined ? 'bridge' : gateway;
+}
+
+/** Host ports that one without a way in has not, and one with it has. */
+function portsGained(context: SandboxContext, without: Sandbox, having: Sandbox): PublishedPort[] {
+  return hasWayIn(context, without) ? [] : publishedPorts(having);
+}
+
+function hasWayIn(context: SandboxContext, sandbox: Sandbox): boolean {
+  const name = gatewayName(sandbox);
+  return name !== null && isWayIn(context, context.registry.lookUp(name));
+}
+
+function nothing(): void {
+  // There is nothing to undo.
+}
+
+function wayOut({ registry }: SandboxContext, { endpoints }: Sandbox): Network | undefined {
+  const candidates = Object.entries(endpoints).flatMap(([name, settings]) => {
+    const network = registry.lookUp(name);
+    return network === undefined ? [] : [{ network, settings }];
+  });
+  return gatewayOf(candidates)?.network;
+}
+
+/** The host ports stay the same as long as there is a way in; a first one takes those that were asked for. */
+function movePorts(
+  context: SandboxContext,
+  request: SandboxRequest,
+  checked: CheckedRequest,
+  { changed, gateway }: { changed: Sandbox; gateway: Network | undefined },
+): Sandbox['ports'] {
+  if (gateway === undefined || !isWayIn(context, gateway)) {
+    return portMap(checked.ports.ports, []);
+  }
+  if (hasWayIn(context, changed)) {
+    return changed.ports;
+  }
+  const endpoint = changed.endpoints[gateway.name];
+  const addresses = endpoint === undefined ? [] : addressesOf(endpoint).map(({ address }) => address);
+  const { containerName } = ownerOf(request);
+  const taken = context.ports.take(
+    checked.ports.bindings,
+    addresses,
+    `${containerName} (${endpoint?.EndpointID})`,
+  );
+  return portMap(checked.ports.ports, taken);
+}

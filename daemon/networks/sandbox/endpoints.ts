@@ -1,0 +1,154 @@
+import { randomBytes } from 'node:crypto';
+import type { EndpointSettings } from '../../../api/types/endpoint.ts';
+import { EngineError } from '../../base/errors.ts';
+import { newId, shortId } from '../../base/ids.ts';
+import { formatIp, isIpv4, parseIp } from '../../base/ip.ts';
+import type { InterfaceAddress, IpAddress } from '../../base/ip.ts';
+import { macOfAddress, subnetSize } from '../../base/ipv4.ts';
+import type { WantedEndpoint } from './check-request.ts';
+import type { EndpointOptions } from './endpoint-options.ts';
+import { lowestFree, lowestFree6 } from '../ipam/ipam.ts';
+import { formatMac } from '../ipam/mac.ts';
+import { hasMacs, hasRouters, isUserDefined } from '../network.ts';
+import type { Network } from '../network.ts';
+import { bareEndpoint } from './sandbox-view.ts';
+
+/** An endpoint with its addresses taken. */
+export interface Endpoint {
+  id: string;
+  network: Network;
+  addresses: InterfaceAddress[];
+  mac: Buffer;
+  options: EndpointOptions;
+  /** As stored and shown. */
+  settings: EndpointSettings;
+}
+
+export interface EndpointOwner {
+  containerId: string;
+  containerName: string;
+  hostname: string;
+}
+
+/** Takes addresses in the network and fills the endpoint in. Throws when one is taken or none is free; then none is. */
+export function takeEndpoint(wanted: WantedEndpoint, owner: EndpointOwner): Endpoint {
+  const { network, settings } = wanted;
+  const id = newId();
+  const taken: InterfaceAddress[] = [];
+  try {
+    for (const address of chooseAddresses(wanted)) {
+      network.addresses.set(address.address, owner.containerId);
+      taken.push(address);
+    }
+  } catch (error) {
+    giveAddresses(network, taken);
+    throw error;
+  }
+  const first = taken.map(({ address }) => address).find(isIpv4);
+  const mac = wanted.mac ?? (first === undefined ? randomMac() : macOfAddress(first));
+  return {
+    id,
+    network,
+    addresses: taken,
+    mac,
+    options: wanted.options,
+    settings: {
+      ...bareEndpoint(network.id, id),
+      ...shownAddresses(network, taken),
+      MacAddress: hasMacs(network) ? formatMac(mac) : '',
+      DriverOpts: settings.DriverOpts ?? null,
+      IPAMConfig: settings.IPAMConfig ?? null,
+      ...(isUserDefined(network) && {
+        Links: settings.Links ?? null,
+        Aliases: settings.Aliases ?? null,
+        DNSNames: dnsNames(settings, owner),
+      }),
+      ...(settings.GwPriority !== undefined && { GwPriority: settings.GwPriority }),
+    },
+  };
+}
+
+/** Idempotent. */
+export function giveAddresses(network: Network, addresses: readonly { address: IpAddress }[]): void {
+  for (const { address } of addresses) {
+    network.addresses.delete(address);
+  }
+}
+
+/** The addresses of a stored endpoint. */
+export function addressesOf(endpoint: EndpointSettings): InterfaceAddress[] {
+  return [
+    { text: endpoint.IPAddress, prefixLength: endpoint.IPPrefixLen ?? 0 },
+    { text: endpoint.GlobalIPv6Address, prefixLength: endpoint.GlobalIPv6PrefixLen ?? 0 },
+  ].flatMap(({ text, prefixLength }) => {
+    const address = parseIp(text ?? '');
+    return address === undefined ? [] : [{ address, prefixLength }];
+  });
+}
+
+/** Who routes for a stored endpoint: at most one of each family. */
+export function routersOf(endpoint: EndpointSettings | undefined): IpAddress[] {
+  return [endpoint?.Gateway, endpoint?.IPv6Gateway].flatMap((text) => parseIp(text ?? '') ?? []);
+}
+
+/** Names that an endpoint answers to in its network, each once. */
+export function dnsNames({ Aliases }: Pick<EndpointSettings, 'Aliases'>, owner: EndpointOwner): string[] {
+  const names = [owner.containerName, ...(Aliases ?? []), shortId(owner.containerId), owner.hostname];
+  return [...new Set(names.filter((name) => name !== ''))];
+}
+
+function* chooseAddresses({ network, addresses }: WantedEndpoint): Generator<InterfaceAddress> {
+  const { pool, pool6, addresses: used, name } = network;
+  if (pool !== undefined) {
+    const asked = addresses.find(isIpv4);
+    const address = asked === undefined ? lowestFree(pool, name, used) : freeOrRefused(network, asked);
+    yield { address, prefixLength: pool.subnet.prefixLength };
+  }
+  if (pool6 !== undefined) {
+    const asked = addresses.find((address) => !isIpv4(address));
+    const address = asked === undefined ? lowestFree6(pool6, name, used) : freeOrRefused(network, asked);
+    yield { address, prefixLength: pool6.subnet.prefixLength };
+  }
+}
+
+function freeOrRefused(network: Network, address: IpAddress): IpAddress {
+  const { pool, pool6, addresses } = network;
+  const isOfTheNetwork =
+    address === pool?.gateway ||
+    address === pool6?.gateway ||
+    (isIpv4(address) ? pool?.reserved?.has(address) : pool6?.reserved?.has(address)) === true ||
+    address === pool?.subnet.base ||
+    (pool !== undefined && address === pool.subnet.base + subnetSize(pool.subnet) - 1);
+  if (isOfTheNetwork || addresses.has(address)) {
+    throw new EngineError(
+      'forbidden',
+      `Address already in use: ${formatIp(address)} in network ${network.name}`,
+    );
+  }
+  return address;
+}
+
+function shownAddresses(network: Network, addresses: readonly InterfaceAddress[]): EndpointSettings {
+  const { pool, pool6, spec } = network;
+  const isRouted = !spec.internal && hasRouters(network);
+  const shown: EndpointSettings = {};
+  for (const { address, prefixLength } of addresses) {
+    if (isIpv4(address)) {
+      shown.IPAddress = formatIp(address);
+      shown.IPPrefixLen = prefixLength;
+      shown.Gateway = isRouted && pool !== undefined ? formatIp(pool.router ?? pool.gateway) : '';
+    } else {
+      shown.GlobalIPv6Address = formatIp(address);
+      shown.GlobalIPv6PrefixLen = prefixLength;
+      shown.IPv6Gateway = isRouted && pool6 !== undefined ? formatIp(pool6.router ?? pool6.gateway) : '';
+    }
+  }
+  return shown;
+}
+
+/** Locally administered, of a single interface. */
+function randomMac(): Buffer {
+  const mac = randomBytes(6);
+  mac[0] = 0x02;
+  return mac;
+}

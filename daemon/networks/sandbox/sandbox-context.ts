@@ -1,0 +1,228 @@
+import type { EndpointSettings } from '../../../api/types/endpoint.ts';
+import type { Sandbox, SandboxRequest } from '../../containers/ports.ts';
+import { EngineError, conflict, errorText, internal, invalidArgument } from '../../base/errors.ts';
+import { formatIp, isIpv4 } from '../../base/ip.ts';
+import type { IpAddress } from '../../base/ip.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Turns } from '../../base/turns.ts';
+import { checkRequest } from './check-request.ts';
+import type { CheckedRequest } from './check-request.ts';
+import type { DefaultNetwork } from '../drivers/default-network.ts';
+import type { ContainerNames } from '../dns/container-names.ts';
+import type { NetworkDriver } from '../drivers/driver.ts';
+import { addressesOf, routersOf } from './endpoints.ts';
+import type { Endpoint, EndpointOwner } from './endpoints.ts';
+import type { HostFiles } from '../files/host-files.ts';
+import { hostsFile, resolveHostGateway } from '../files/hosts.ts';
+import { hasRouters, isUserDefined } from '../network.ts';
+import type { Network } from '../network.ts';
+import type { NetworkOptions } from '../options.ts';
+import type { PortAllocator } from './port-allocator.ts';
+import type { Attachment, NetworkKernel, Way } from '../ports.ts';
+import type { NetworkRegistry } from '../registry.ts';
+import { containerResolver, embeddedResolver, formatResolvConf } from '../files/resolv.ts';
+
+/** What the verbs of sandboxes share. */
+export interface SandboxContext {
+  kernel: NetworkKernel;
+  registry: NetworkRegistry;
+  /** By name. */
+  drivers: ReadonlyMap<string, NetworkDriver>;
+  defaultNetwork: DefaultNetwork;
+  names: ContainerNames;
+  options: NetworkOptions;
+  files: HostFiles;
+  log: Logger;
+  ports: PortAllocator;
+  /** Taken between pieces of work on many ports. */
+  turns: Turns;
+  /** By container; those of `container:` networks are their owner's. */
+  live: Map<string, Sandbox>;
+}
+
+/** `mayComeLater`: what is not there yet is left out. */
+export function check(
+  context: SandboxContext,
+  request: Omit<SandboxRequest, 'containerId' | 'containerName'>,
+  { mayComeLater = false } = {},
+): CheckedRequest {
+  const { registry, options } = context;
+  const lookUp = (ref: string): Network | undefined =>
+    isDefaultName(ref) && !registry.has('bridge') ? undefined : registry.lookUp(ref);
+  return checkRequest(request, {
+    lookUp,
+    find: (ref) => (mayComeLater || isDefaultName(ref) ? lookUp(ref) : registry.find(ref)),
+    bindingAddress: (network) =>
+      (network && driverOf(context, network).bindingAddress(network)) ?? options.ip,
+    resolver: {
+      nameservers: [...options.dns],
+      search: [...options.dnsSearch],
+      options: [...options.dnsOpts],
+    },
+  });
+}
+
+/** What the default network is called; there may be none (`bridge: none`). */
+export function isDefaultName(ref: string): boolean {
+  return ref === 'bridge' || ref === 'default';
+}
+
+export function driverOf({ drivers }: SandboxContext, network: Network): NetworkDriver {
+  const driver = drivers.get(network.driver);
+  if (driver === undefined) {
+    throw invalidArgument(`network ${network.name}: its driver ${network.driver} cannot be used here`);
+  }
+  return driver;
+}
+
+export function attachmentOf(context: SandboxContext, endpoint: Endpoint, name: string): Attachment {
+  const { id: endpointId, network, addresses, mac, options } = endpoint;
+  const { linkLocal, settings } = options;
+  const driver = driverOf(context, network);
+  const mtu = driver.mtu(network);
+  return driver.attachment(network, { endpointId, name, addresses, linkLocal, settings, mac, mtu });
+}
+
+/**
+ * The name that an endpoint asks for (throws conflict when it is taken), else the first free one of its network:
+ * `eth0`, `eth1`, or as the network's options say.
+ */
+export function interfaceName(
+  context: SandboxContext,
+  { network, options }: Pick<Endpoint, 'network' | 'options'>,
+  taken: readonly string[],
+): string {
+  const asked = options.interfaceName;
+  if (asked !== undefined) {
+    if (taken.includes(asked)) {
+      throw conflict(`network ${network.name}: the container has an interface ${asked} already`);
+    }
+    return asked;
+  }
+  const prefix = driverOf(context, network).interfacePrefix(network);
+  let number = 0;
+  while (taken.includes(`${prefix}${number}`)) {
+    number += 1;
+  }
+  return `${prefix}${number}`;
+}
+
+/** Names for the interfaces of these endpoints, in their order; those that were asked for are nobody else's. */
+export function interfaceNames(context: SandboxContext, endpoints: readonly Endpoint[]): string[] {
+  const taken = endpoints.flatMap(({ options }) => options.interfaceName ?? []);
+  return endpoints.map((endpoint) => {
+    const name = endpoint.options.interfaceName ?? interfaceName(context, endpoint, taken);
+    taken.push(name);
+    return name;
+  });
+}
+
+/** Whether published ports come in through this network. */
+export function isWayIn(context: SandboxContext, network: Network | undefined): boolean {
+  return network !== undefined && driverOf(context, network).publishesPorts;
+}
+
+/** /etc/hosts and resolv.conf of a container with these endpoints, and whether it asks the engine for names. */
+export function nameFiles(
+  context: SandboxContext,
+  request: SandboxRequest,
+  checked: CheckedRequest,
+  endpoints: Sandbox['endpoints'],
+): Pick<Sandbox, 'hosts' | 'resolvConf' | 'names'> {
+  const { registry, files, defaultNetwork } = context;
+  const { hostname, domainname } = request;
+  const extraHosts = resolveHostGateway(checked.extraHosts, () => defaultNetwork.hostGateway());
+  const addresses = Object.values(endpoints)
+    .flatMap(addressesOf)
+    .map(({ address }) => formatIp(address));
+  const hasNames = Object.keys(endpoints).some((name) => {
+    const network = registry.lookUp(name);
+    return network !== undefined && isUserDefined(network);
+  });
+  const ipv6 = addresses.some((address) => address.includes(':'));
+  const resolver = hasNames
+    ? embeddedResolver(files.resolver(), checked.resolver)
+    : containerResolver(files.resolver(), checked.resolver, { ipv6 });
+  return {
+    hosts: hostsFile({ addresses, hostname, domainname, extraHosts }),
+    resolvConf: formatResolvConf(resolver),
+    ...(hasNames && { names: { servers: checked.resolver.nameservers } }),
+  };
+}
+
+export function ownerOf(request: SandboxRequest): EndpointOwner {
+  const { containerId, containerName, hostname } = request;
+  return { containerId, containerName: containerName.replace(/^\//, ''), hostname };
+}
+
+export function ipsOf({ addresses }: Pick<Endpoint, 'addresses'>): IpAddress[] {
+  return addresses.map(({ address }) => address);
+}
+
+/** Out through an endpoint in this network: to its routers, or straight out of its interface. */
+export function waysThrough(network: Network | undefined, endpoint: EndpointSettings | undefined): Way[] {
+  if (network === undefined || endpoint === undefined || hasRouters(network)) {
+    return routersOf(endpoint).map((router) => ({ router }));
+  }
+  const endpointId = endpoint.EndpointID ?? '';
+  return addressesOf(endpoint).map(({ address }) => ({
+    endpointId,
+    family: isIpv4(address) ? 'ipv4' : 'ipv6',
+  }));
+}
+
+/** As `waysThrough`, of an open sandbox in the network of this name; null = it has no way out. */
+export function waysOf({ registry }: SandboxContext, sandbox: Sandbox, name: string | null): Way[] {
+  return name === null ? [] : waysThrough(registry.lookUp(name), sandbox.endpoints[name]);
+}
+
+/** A failure of the kernel in words that name container and network. */
+export function inKernel<T>(request: SandboxRequest, network: string, make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    throw inWords(request, network, error);
+  }
+}
+
+/** As `inKernel`, of what ends later. */
+export async function inKernelLater<T>(
+  request: SandboxRequest,
+  network: string,
+  make: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await make();
+  } catch (error) {
+    throw inWords(request, network, error);
+  }
+}
+
+function inWords(request: SandboxRequest, network: string, error: unknown): EngineError {
+  if (error instanceof EngineError) {
+    return error;
+  }
+  const name = ownerOf(request).containerName;
+  return internal(`failed to create endpoint ${name} on network ${network}: ${errorText(error)}`, {
+    cause: error,
+  });
+}
+
+/** From here on the sandbox is known: in its networks, and to the verbs. */
+export function register(
+  { live, registry }: SandboxContext,
+  containerId: string,
+  containerName: string,
+  sandbox: Sandbox,
+): void {
+  live.set(containerId, sandbox);
+  for (const [name, endpoint] of Object.entries(sandbox.endpoints)) {
+    const network = registry.lookUp(name);
+    if (network !== undefined) {
+      registry.join(network, { containerId, containerName: containerName.replace(/^\//, ''), endpoint });
+      for (const { address } of addressesOf(endpoint)) {
+        network.addresses.set(address, containerId);
+      }
+    }
+  }
+}

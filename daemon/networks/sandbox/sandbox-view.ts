@@ -1,0 +1,67 @@
+import type { EndpointSettings } from '../../../api/types/endpoint.ts';
+import type { PortMap } from '../../../api/types/host-config.ts';
+import type { Sandbox } from '../../containers/ports.ts';
+import { formatIp, isIpv4, parseIp } from '../../base/ip.ts';
+import { addressesOf } from './endpoints.ts';
+import type { Protocol, PublishedPort } from '../ports.ts';
+
+/** Between what the kernel was told and what a sandbox's stored JSON says of it. Pure. */
+
+/** An endpoint without addresses, as those of `host` and `none`. Every key is there: clients index them. */
+export function bareEndpoint(networkId: string, endpointId: string): EndpointSettings {
+  return {
+    IPAMConfig: null,
+    Links: null,
+    Aliases: null,
+    MacAddress: '',
+    DriverOpts: null,
+    NetworkID: networkId,
+    EndpointID: endpointId,
+    Gateway: '',
+    IPAddress: '',
+    IPPrefixLen: 0,
+    IPv6Gateway: '',
+    GlobalIPv6Address: '',
+    GlobalIPv6PrefixLen: 0,
+    DNSNames: null,
+  };
+}
+
+/** NetworkSettings.Ports: host bindings of what is published, null for what is only exposed. */
+export function portMap(exposed: readonly string[], published: readonly PublishedPort[]): PortMap {
+  const map: PortMap = Object.fromEntries(exposed.map((port) => [port, null]));
+  for (const { protocol, containerPort, hostAddress, hostPort } of published) {
+    const key = `${containerPort}/${protocol}`;
+    map[key] = [...(map[key] ?? []), { HostIp: formatIp(hostAddress), HostPort: String(hostPort) }];
+  }
+  return map;
+}
+
+/** What `portMap` and the endpoint of the gateway say is published; the reverse of `portMap`. */
+export function publishedPorts(sandbox: Pick<Sandbox, 'endpoints' | 'ports' | 'gateway'>): PublishedPort[] {
+  // Sandboxes of before there were other networks tell no gateway.
+  const endpoint = sandbox.endpoints[sandbox.gateway ?? 'bridge'];
+  const addresses = endpoint === undefined ? [] : addressesOf(endpoint).map(({ address }) => address);
+  return Object.entries(sandbox.ports).flatMap(([key, bindings]) => {
+    const [containerPort, protocol] = key.split('/');
+    return (bindings ?? []).flatMap(({ HostIp, HostPort }) => {
+      const hostAddress = parseIp(HostIp ?? '') ?? 0;
+      const address = addresses.find((each) => isIpv4(each) === isIpv4(hostAddress));
+      return address === undefined
+        ? []
+        : [
+            {
+              protocol: protocolOf(protocol),
+              hostAddress,
+              hostPort: Number(HostPort),
+              address,
+              containerPort: Number(containerPort),
+            },
+          ];
+    });
+  });
+}
+
+function protocolOf(text: string | undefined): Protocol {
+  return text === 'udp' || text === 'sctp' ? text : 'tcp';
+}

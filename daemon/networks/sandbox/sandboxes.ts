@@ -1,0 +1,187 @@
+import type { NetworkSandboxes, Sandbox, SandboxRequest } from '../../containers/ports.ts';
+import { failpoint } from '../../base/failpoint.ts';
+import { limits } from '../../base/limits.ts';
+import { measured } from '../../base/measured.ts';
+import { Turns } from '../../base/turns.ts';
+import { connectSandbox, disconnectSandbox, renameSandbox } from './change-sandbox.ts';
+import { addressesOf, giveAddresses } from './endpoints.ts';
+import { openSandbox } from './open-sandbox.ts';
+import { PortAllocator } from './port-allocator.ts';
+import { isParentKind } from '../drivers/parent-options.ts';
+import type { KeptSandbox } from '../ports.ts';
+import { check, driverOf, isDefaultName, register, waysOf } from './sandbox-context.ts';
+import type { SandboxContext } from './sandbox-context.ts';
+import { publishedPorts } from './sandbox-view.ts';
+
+export interface LiveSandbox {
+  containerId: string;
+  containerName: string;
+  sandbox: Sandbox;
+}
+
+/** Containers' networks: gives each its namespace, addresses, names and ports, and takes them back. */
+export class Sandboxes implements NetworkSandboxes {
+  readonly #context: SandboxContext;
+
+  constructor(deps: Omit<SandboxContext, 'ports' | 'live' | 'turns'>) {
+    this.#context = { ...deps, ports: new PortAllocator(deps), live: new Map(), turns: new Turns() };
+  }
+
+  find(ref: string): { id: string; name: string } | undefined {
+    const name = ref === 'default' ? 'bridge' : ref;
+    // Without a default network containers that ask for it have none, but the name means it as ever.
+    return this.#context.registry.lookUp(name) ?? (isDefaultName(ref) ? { id: '', name } : undefined);
+  }
+
+  driverOf(networkName: string): string {
+    return this.#context.registry.lookUp(networkName)?.driver ?? 'bridge';
+  }
+
+  validate(request: Omit<SandboxRequest, 'containerId' | 'containerName'>): void {
+    check(this.#context, request, { mayComeLater: true });
+  }
+
+  open(request: SandboxRequest): Promise<Sandbox> {
+    return measured('network', 'allocate', () => this.#open(request));
+  }
+
+  async #open(request: SandboxRequest): Promise<Sandbox> {
+    const { containerId, containerName } = request;
+    const { live, log } = this.#context;
+    const checked = check(this.#context, request);
+    if (live.has(containerId)) {
+      log.error({ container: containerId }, 'sandbox was still open; closing it first');
+      await this.close(containerId, undefined);
+    }
+    const sandbox = await openSandbox(this.#context, request, checked);
+    register(this.#context, containerId, containerName, sandbox);
+    return sandbox;
+  }
+
+  connect(live: Sandbox, request: SandboxRequest, networkName: string): Promise<Sandbox> {
+    return measured('network', 'connect', () => connectSandbox(this.#context, live, request, networkName));
+  }
+
+  disconnect(
+    live: Sandbox,
+    request: SandboxRequest,
+    networkName: string,
+  ): ReturnType<NetworkSandboxes['disconnect']> {
+    return disconnectSandbox(this.#context, live, request, networkName);
+  }
+
+  renamed(live: Sandbox, request: SandboxRequest): Sandbox {
+    return renameSandbox(this.#context, live, request);
+  }
+
+  close(containerId: string, sandbox: Sandbox | undefined): Promise<void> {
+    return measured('network', 'release', () => this.#close(containerId, sandbox));
+  }
+
+  async #close(containerId: string, sandbox: Sandbox | undefined): Promise<void> {
+    const { live, kernel, registry, names, turns, ports: allocator } = this.#context;
+    const known = live.get(containerId);
+    if (sandbox !== undefined && sandbox.ownerId !== containerId) {
+      return;
+    }
+    const endpoints = Object.entries((known ?? sandbox)?.endpoints ?? {});
+    // Only of a sandbox that is known to be open: the ports and the addresses of one that a restart found dead
+    // are another container's by now.
+    const ports = known === undefined ? [] : publishedPorts(known);
+    names.close(containerId);
+    failpoint('network.close.firewall');
+    await turns.inPieces(ports, limits.portsPerTurn, (piece) => kernel.unpublish(piece));
+    const plugged = endpoints.filter(([, endpoint]) => addressesOf(endpoint).length > 0);
+    kernel.close(
+      containerId,
+      plugged.map(([, { EndpointID = '' }]) => EndpointID),
+    );
+    failpoint('network.close.port');
+    await turns.inPieces(ports, limits.portsPerTurn, (piece) => allocator.give(piece));
+    failpoint('network.close.address');
+    for (const [name, endpoint] of known === undefined ? [] : endpoints) {
+      const network = registry.lookUp(name);
+      if (network !== undefined) {
+        giveAddresses(network, addressesOf(endpoint));
+        registry.leave(network, containerId);
+      }
+    }
+    // After a restart another container may have the addresses of a dead one.
+    const left = endpoints.flatMap(([name, endpoint]) =>
+      addressesOf(endpoint)
+        .map(({ address }) => address)
+        .filter((address) => registry.lookUp(name)?.addresses.has(address) !== true),
+    );
+    kernel.forgetFlows(left);
+    live.delete(containerId);
+  }
+
+  async restore(live: readonly LiveSandbox[]): Promise<void> {
+    const { kernel, registry, defaultNetwork, names, ports: allocator } = this.#context;
+    const owners = live.filter(({ containerId, sandbox }) => sandbox.ownerId === containerId);
+    const ports = owners.flatMap(({ sandbox }) => publishedPorts(sandbox));
+    defaultNetwork.choosePool(owners.map(({ sandbox }) => sandbox));
+    const bridges = defaultNetwork.bridges();
+    failpoint('network.restore.firewall');
+    kernel.prepare(bridges, ports);
+    await defaultNetwork.removeUnused();
+    allocator.retake(ports);
+    for (const { containerId, containerName, sandbox } of owners) {
+      register(this.#context, containerId, containerName, sandbox);
+      this.#mendRoutes(containerId, sandbox);
+      failpoint('network.restore.names');
+      names.reopen(containerId, sandbox);
+    }
+    const hasChildren = registry.all().some(({ driver }) => isParentKind(driver));
+    await kernel.sweep(
+      registry.all().map(({ id }) => id),
+      bridges,
+      owners
+        .filter(({ sandbox }) => sandbox.netnsPath !== null)
+        .map(({ containerId, sandbox }) => ({
+          id: containerId,
+          endpoints: this.#plugged(sandbox),
+          children: hasChildren ? endpointIds(sandbox) : undefined,
+        })),
+    );
+  }
+
+  /** A daemon that died while it connected may have led the container another way than the row says. */
+  #mendRoutes(containerId: string, sandbox: Sandbox): void {
+    const { kernel, log } = this.#context;
+    if (sandbox.netnsPath === null || sandbox.gateway === undefined || sandbox.gateway === null) {
+      return;
+    }
+    try {
+      kernel.route(containerId, waysOf(this.#context, sandbox, sandbox.gateway));
+    } catch (error) {
+      log.error({ container: containerId, err: error }, 'routes of a running container could not be mended');
+    }
+  }
+
+  /** What of a stored sandbox is plugged in where. */
+  #plugged(sandbox: Sandbox): KeptSandbox['endpoints'] {
+    return Object.entries(sandbox.endpoints).flatMap(([name, endpoint]) => {
+      const network = this.#context.registry.lookUp(name);
+      if (network === undefined || addressesOf(endpoint).length === 0) {
+        return [];
+      }
+      const endpointId = endpoint.EndpointID ?? '';
+      const iface = {
+        endpointId,
+        name: '',
+        addresses: [],
+        linkLocal: [],
+        settings: [],
+        mac: Buffer.alloc(6),
+        mtu: 0,
+      };
+      const attachment = driverOf(this.#context, network).attachment(network, iface);
+      return 'bridge' in attachment ? [{ endpointId, bridge: attachment.bridge }] : [];
+    });
+  }
+}
+
+function endpointIds({ endpoints }: Sandbox): string[] {
+  return Object.values(endpoints).map(({ EndpointID }) => EndpointID ?? '');
+}

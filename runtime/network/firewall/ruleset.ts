@@ -1,0 +1,276 @@
+import { formatAnySubnet, formatIp, isIpv4, subnetOfInterface } from '../../../daemon/base/ip.ts';
+import type { IpAddress } from '../../../daemon/base/ip.ts';
+import type { BridgeSettings } from '../links/bridge.ts';
+
+/**
+ * The instance's nftables tables as text of nft(8): one for IPv4, and one of the same form for IPv6 once a bridge or a
+ * port has such an address. Pure.
+ *
+ *   raw prerouting   guard        what must never arrive, before connections are tracked; `inside`: from containers
+ *   nat prerouting   inbound   \
+ *   nat output       local     /  published ports: destination rewritten by look-up in two maps
+ *   input            input        internal networks do not call the host
+ *   forward          forward      nothing out of internal networks, then `user`, then what may pass a bridge
+ *   nat postrouting  outbound     who must not be seen with its own source address
+ *
+ * A bridge, its subnet and a published port are elements of sets and maps, never rules: 10 000 of them cost a packet as
+ * much as one. `user` belongs to the administrator: empty at first, never flushed, kept over restarts of the daemon.
+ */
+export interface PublishedPort {
+  protocol: 'tcp' | 'udp' | 'sctp';
+  /** 0 or 0n = every address of the host of that family. */
+  hostAddress: IpAddress;
+  hostPort: number;
+  /** Of the container; of the same family. */
+  address: IpAddress;
+  containerPort: number;
+}
+
+type Family = 'ip' | 'ip6';
+export const FAMILIES = ['ip', 'ip6'] as const satisfies readonly Family[];
+
+const TYPES = { ip: 'ipv4_addr', ip6: 'ipv6_addr' } as const;
+const LOOPBACK = { ip: '127.0.0.0/8', ip6: '::1' } as const;
+const CHAINS = ['guard', 'inside', 'inbound', 'local', 'publish', 'input', 'forward', 'outbound'] as const;
+const MAPS = ['published_any', 'published_at', 'sources'] as const;
+const SETS = [
+  'bridges',
+  'internal',
+  'enclosed',
+  'subnets',
+  'homes',
+  'masqueraded',
+  'closed',
+  'together',
+] as const;
+
+/** Everything that is to be in the tables. */
+export interface Contents {
+  bridges: Iterable<BridgeSettings>;
+  ports: Iterable<PublishedPort>;
+  /** Whether there is to be an IPv6 table. */
+  ipv6: boolean;
+}
+
+/**
+ * One transaction that makes the tables what they should be, whatever they were, and never leaves a moment without
+ * rules.
+ */
+export function rebuildCommands(table: string, contents: Contents): string {
+  const families = contents.ipv6 ? FAMILIES : (['ip'] as const);
+  const bridges = [...contents.bridges];
+  const ports = [...contents.ports];
+  return [
+    // Adding what exists is no error, so the same text serves the first start, a restart and a repair. Chains
+    // are declared before they are flushed because a flush of a missing chain is an error.
+    ...families.flatMap((family) => [
+      declarations(family, table),
+      ...CHAINS.map((chain) => `flush chain ${family} ${table} ${chain}`),
+      ...MAPS.map((map) => `flush map ${family} ${table} ${map}`),
+      ...SETS.map((set) => `flush set ${family} ${table} ${set}`),
+      rules(family, table),
+    ]),
+    ...bridges.map((bridge) => bridgeCommands('add', table, bridge, families)),
+    ...(ports.length === 0 ? [] : [portCommands('add', table, ports)]),
+  ].join('\n');
+}
+
+/** Elements of one set or map, spelled as nft lists them. */
+interface Members {
+  set: string;
+  members: string[];
+}
+
+/** Adds or deletes what the tables know of a bridge. Deleting fails as a whole when something is not there. */
+export function bridgeCommands(
+  verb: 'add' | 'delete',
+  table: string,
+  bridge: BridgeSettings,
+  families: readonly Family[],
+): string {
+  return families
+    .flatMap((family) => elementCommands(`${verb} element ${family} ${table}`, bridgeMembers(family, bridge)))
+    .join('\n');
+}
+
+/**
+ * Adds (one that is there already with the same target is no error) or deletes (fails as a whole when one is not
+ * there) the elements of these ports.
+ */
+export function portCommands(verb: 'add' | 'delete', table: string, ports: readonly PublishedPort[]): string {
+  const element = (port: PublishedPort): string => (verb === 'add' ? mapping(port) : elementKey(port));
+  return FAMILIES.flatMap((family) =>
+    elementCommands(`${verb} element ${family} ${table}`, portMembers(family, ports, element)),
+  ).join('\n');
+}
+
+/** All elements that a table of this family is to have. */
+export function expectedElements(
+  family: Family,
+  contents: { bridges: readonly BridgeSettings[]; ports: readonly PublishedPort[] },
+): Members[] {
+  const all = new Map<string, string[]>();
+  const parts = [
+    ...contents.bridges.flatMap((bridge) => bridgeMembers(family, bridge)),
+    ...portMembers(family, contents.ports, mapping),
+  ];
+  for (const { set, members } of parts) {
+    all.set(set, [...(all.get(set) ?? []), ...members]);
+  }
+  return [...all].map(([set, members]) => ({ set, members }));
+}
+
+function bridgeMembers(family: Family, bridge: BridgeSettings): Members[] {
+  const name = `"${bridge.name}"`;
+  const subnets = bridge.addresses
+    .filter(({ address }) => familyOf(address) === family)
+    .map((address) => formatAnySubnet(subnetOfInterface(address)));
+  const seen = bridge.masquerade && !bridge.internal ? subnets : [];
+  const source = bridge.sources?.find((address) => familyOf(address) === family);
+  return [
+    { set: 'bridges', members: [name] },
+    { set: 'internal', members: bridge.internal ? [name] : [] },
+    { set: 'enclosed', members: bridge.internal ? [`${name} . ${name}`] : [] },
+    { set: 'together', members: bridge.icc ? [`${name} . ${name}`] : [] },
+    { set: 'subnets', members: subnets },
+    { set: 'homes', members: subnets.map((subnet) => `${name} . ${subnet}`) },
+    { set: 'masqueraded', members: source === undefined ? seen : [] },
+    {
+      set: 'sources',
+      members: source === undefined ? [] : seen.map((subnet) => `${subnet} : ${formatIp(source)}`),
+    },
+    // To all others come answers, which only `forward` can tell from the rest.
+    { set: 'closed', members: bridge.masquerade || bridge.internal ? subnets : [] },
+  ];
+}
+
+function portMembers(
+  family: Family,
+  ports: readonly PublishedPort[],
+  element: (port: PublishedPort) => string,
+): Members[] {
+  const own = ports.filter(({ address }) => familyOf(address) === family);
+  return [
+    { set: 'published_any', members: own.filter(isEverywhere).map(element) },
+    { set: 'published_at', members: own.filter((port) => !isEverywhere(port)).map(element) },
+  ];
+}
+
+function elementCommands(start: string, parts: readonly Members[]): string[] {
+  return parts
+    .filter(({ members }) => members.length > 0)
+    .map(({ set, members }) => `${start} ${set} { ${members.join(', ')} }`);
+}
+
+/** Also the identity of a published port, within its family: two with the same key cannot both be. */
+export function elementKey(port: PublishedPort): string {
+  return isEverywhere(port)
+    ? `${port.protocol} . ${port.hostPort}`
+    : `${port.protocol} . ${formatIp(port.hostAddress)} . ${port.hostPort}`;
+}
+
+export function familyOf(address: IpAddress): Family {
+  return isIpv4(address) ? 'ip' : 'ip6';
+}
+
+function isEverywhere({ hostAddress }: PublishedPort): boolean {
+  return hostAddress === 0 || hostAddress === 0n;
+}
+
+function mapping(port: PublishedPort): string {
+  return `${elementKey(port)} : ${formatIp(port.address)} . ${port.containerPort}`;
+}
+
+function declarations(family: Family, table: string): string {
+  const address = TYPES[family];
+  return `table ${family} ${table} {
+  map published_any { type inet_proto . inet_service : ${address} . inet_service; }
+  map published_at { type inet_proto . ${address} . inet_service : ${address} . inet_service; }
+  map sources { type ${address} : ${address}; flags interval; }
+  set bridges { type ifname; }
+  set internal { type ifname; }
+  set enclosed { type ifname . ifname; }
+  set subnets { type ${address}; flags interval; }
+  set homes { type ifname . ${address}; flags interval; }
+  set masqueraded { type ${address}; flags interval; }
+  set closed { type ${address}; flags interval; }
+  set together { type ifname . ifname; }
+  chain user { }
+  chain inside { }
+  chain guard { type filter hook prerouting priority raw; policy accept; }
+  chain inbound { type nat hook prerouting priority dstnat; policy accept; }
+  chain local { type nat hook output priority -100; policy accept; }
+  chain publish { }
+  chain input { type filter hook input priority filter; policy accept; }
+  chain forward { type filter hook forward priority filter; policy accept; }
+  chain outbound { type nat hook postrouting priority srcnat; policy accept; }
+}`;
+}
+
+/**
+ * route_localnet on the bridges lets the host reach containers from 127.0.0.1; `guard` keeps it from working
+ * the other way (CVE-2020-8558), keeps neighbours who route to the containers' subnets out (CVE-2025-54388, -54410),
+ * and keeps bridges apart: who is in one reaches containers of another by their published ports only.
+ */
+function rules(family: Family, table: string): string {
+  const loopback = LOOPBACK[family];
+  return `table ${family} ${table} {
+  chain guard {
+    iifname @bridges goto inside
+    iifname != "lo" ${family} daddr @closed drop comment "published ports only"
+  }
+  chain inside {
+    iifname . ${family} daddr @homes accept comment "its own bridge, by far the most"
+    ${family} daddr ${loopback} drop comment "not for containers"
+    iifname @internal ${OF_THE_LINK[family]} accept comment "of the link: input and forward tell whether it stays there"
+    iifname @internal drop comment "internal"
+    fib daddr type local accept comment "the host itself"
+    ${family} daddr @subnets drop comment "no way to other bridges"
+  }
+  chain inbound {
+    iifname @internal return comment "no published ports"
+    ${family} daddr ${loopback} return comment "ports published on loopback are for the host itself"
+    fib daddr type local goto publish
+  }
+  chain local {
+    fib daddr type local goto publish
+  }
+  chain publish {
+    dnat ${family} to meta l4proto . ${family} daddr . th dport map @published_at
+    dnat ${family} to meta l4proto . th dport map @published_any
+  }
+  chain input {
+    iifname @internal ct state established,related accept
+${NEIGHBOUR_DISCOVERY[family]}    iifname @internal drop comment "internal: the host is called by nobody in there"
+  }
+  chain forward {
+    iifname @internal iifname . oifname != @enclosed drop comment "internal: before anybody accepts it"
+    jump user
+    ct state established,related accept
+    oifname @bridges ct status dnat accept comment "published ports"
+    iifname . oifname @together accept comment "containers of one bridge"
+    oifname @bridges drop
+  }
+  chain outbound {
+    oifname . ${family} saddr != @homes snat to ${family} saddr map @sources comment "as their network says"
+    ${family} saddr @masqueraded oifname . ${family} saddr != @homes masquerade
+    oifname . ${family} saddr @homes ct status dnat masquerade comment "hairpin"
+    ${family} saddr ${loopback} oifname @bridges masquerade comment "from the host itself"
+  }
+}`;
+}
+
+/**
+ * What neighbours in a bridge say to each other beside the bridge's subnets: to link-local addresses, to all, and to
+ * groups. With br_netfilter loaded it passes these chains.
+ */
+const OF_THE_LINK = {
+  ip: 'ip daddr { 169.254.0.0/16, 224.0.0.0/4, 255.255.255.255 }',
+  ip6: 'ip6 daddr { fe80::/10, ff00::/8 }',
+} as const;
+
+/** How the host and members of an internal network find each other's MAC. ARP passes no such table. */
+const NEIGHBOUR_DISCOVERY = {
+  ip: '',
+  ip6: '    iifname @internal icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept\n',
+} as const;

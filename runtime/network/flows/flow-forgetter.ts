@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs';
+import { errnoOf } from '../../../daemon/base/errors.ts';
+import { failpoint } from '../../../daemon/base/failpoint.ts';
+import type { IpAddress } from '../../../daemon/base/ip.ts';
+import { limits } from '../../../daemon/base/limits.ts';
+import type { Logger } from '../../../daemon/base/log.ts';
+import { forgetFlowsOf, forgetUdpFlows } from './conntrack.ts';
+import type { NetlinkSocket } from '../netlink/netlink-socket.ts';
+import type { HostPort } from '../reservations.ts';
+
+/** Flows that the kernel keeps track of, all together, of this namespace; not there = it keeps none. */
+const COUNT = '/proc/sys/net/netfilter/nf_conntrack_count';
+
+/**
+ * Forgets flows of containers that are gone. Each address costs walks over the kernel's table, so a pool thread takes
+ * them, one address after the other, and nobody waits for it.
+ */
+export class FlowForgetter {
+  readonly #netfilter: NetlinkSocket;
+  /** For walks on pool threads only. */
+  readonly #walker: NetlinkSocket;
+  readonly #log: Logger;
+  readonly #waiting = new Set<IpAddress>();
+  #isUnderWay = false;
+
+  constructor(deps: { netfilter: NetlinkSocket; walker: NetlinkSocket; log: Logger }) {
+    this.#netfilter = deps.netfilter;
+    this.#walker = deps.walker;
+    this.#log = deps.log;
+  }
+
+  /** Nobody has these addresses any more. */
+  gone(addresses: readonly IpAddress[]): void {
+    addresses.forEach((address) => this.#waiting.add(address));
+    if (!this.#isUnderWay) {
+      this.#isUnderWay = true;
+      void this.#forgetWaiting()
+        .finally(() => (this.#isUnderWay = false))
+        .catch((error: unknown) => {
+          this.#log.error({ err: error }, 'flows of addresses that nobody has stay');
+        });
+    }
+  }
+
+  /**
+   * Somebody is about to have these: from here on their flows cannot be told from those of whoever had them before,
+   * and are forgotten together. A connection of the one before is reset by the kernel of the one after.
+   */
+  given(addresses: readonly IpAddress[]): void {
+    addresses.forEach((address) => this.#waiting.delete(address));
+  }
+
+  /** UDP flows to host ports, now. */
+  to(ports: readonly HostPort[]): void {
+    for (const port of ports.filter(({ protocol }) => protocol === 'udp')) {
+      try {
+        forgetUdpFlows(this.#netfilter, port);
+      } catch (error) {
+        this.#failed(port.hostPort, error);
+      }
+    }
+  }
+
+  /** Never rejects. */
+  async #forgetWaiting(): Promise<void> {
+    for (const address of this.#waiting) {
+      try {
+        failpoint('network.flows.forget');
+        const count = flowCount();
+        if (count > 0) {
+          await forgetFlowsOf(this.#walker, address, {
+            areFew: count <= limits.flowsLookedThroughMax,
+            isWanted: () => this.#waiting.has(address),
+          });
+        }
+      } catch (error) {
+        this.#failed(address, error);
+      }
+      this.#waiting.delete(address);
+    }
+  }
+
+  /**
+   * Linux before 5.8 cannot filter. Old flows then end by their own timeout (UDP: 30 to 120 s): not worth failing for.
+   */
+  #failed(object: IpAddress | number, error: unknown): void {
+    this.#log.warn(
+      { object: String(object), code: errnoOf(error), err: error },
+      'old flows could not be forgotten',
+    );
+  }
+}
+
+function flowCount(): number {
+  try {
+    return Number(readFileSync(COUNT, 'utf8'));
+  } catch {
+    // A kernel without the file, or without connection tracking: the walk finds out.
+    return 1;
+  }
+}

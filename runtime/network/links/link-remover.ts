@@ -1,0 +1,46 @@
+import type { Clock } from '../../../daemon/base/clock.ts';
+import { errnoOf } from '../../../daemon/base/errors.ts';
+import { NETLINK } from '../../../daemon/base/kernel/netlink.ts';
+import type { Logger } from '../../../daemon/base/log.ts';
+import { NetlinkSocket } from '../netlink/netlink-socket.ts';
+import { deleteLink } from '../netlink/rtnetlink.ts';
+
+/**
+ * Removes interfaces without anybody waiting. Removal makes the kernel sleep 25 ms and more, so it happens on
+ * a pool thread, one at a time, and only for what did not vanish by itself with its network namespace.
+ */
+export class LinkRemover {
+  readonly #log: Logger;
+  readonly #clock: Clock;
+  readonly #socket = new NetlinkSocket(NETLINK.route);
+  #tail: Promise<void> = Promise.resolve();
+
+  constructor(deps: { log: Logger; clock: Clock }) {
+    this.#log = deps.log;
+    this.#clock = deps.clock;
+  }
+
+  /** Removes the link after `delayMs`, in which it mostly goes with its namespace. A failure is logged. */
+  removeLater(name: string, delayMs: number): void {
+    this.#clock.setTimeout(() => {
+      // One after the other: they share the socket.
+      this.#tail = this.#tail.then(() => this.#remove(name));
+    }, delayMs);
+  }
+
+  /** Removes the link; resolves when it is gone. A failure is logged. */
+  removeNow(name: string): Promise<void> {
+    this.#tail = this.#tail.then(() => this.#remove(name));
+    return this.#tail;
+  }
+
+  async #remove(name: string): Promise<void> {
+    try {
+      await this.#socket.requestSlowly(name, deleteLink(name));
+    } catch (error) {
+      if (errnoOf(error) !== 'ENODEV') {
+        this.#log.error({ link: name, err: error }, 'interface could not be removed');
+      }
+    }
+  }
+}

@@ -1,0 +1,152 @@
+import { errnoOf } from '../../../daemon/base/errors.ts';
+import { failpoint } from '../../../daemon/base/failpoint.ts';
+import type { BridgeAttachment } from '../attachment.ts';
+import { findLink } from './bridge.ts';
+import type { LinkRemover } from './link-remover.ts';
+import type { NetlinkRequest } from '../netlink/netlink.ts';
+import type { NetlinkSocket } from '../netlink/netlink-socket.ts';
+import * as rtnetlink from '../netlink/rtnetlink.ts';
+import type { BridgePort } from '../netlink/rtnetlink.ts';
+
+/** Namespaces take 10 to 60 ms to die; past this the interface is removed by hand. */
+const LINK_GRACE_MS = 250;
+
+/** A port as it is to be in its bridge, for the day that somebody deletes the bridge. */
+interface Plugged {
+  bridge: string;
+  port: BridgePort;
+}
+
+/** Our ends of the interfaces in sandboxes: `<prefix><10 digits of the endpoint's id>`, each in its bridge. */
+export class Veths {
+  readonly #host: NetlinkSocket;
+  readonly #prefix: string;
+  readonly #remover: LinkRemover;
+  /**
+   * Those of open sandboxes. Those of closed ones may still exist, and must not come back into the bridge.
+   */
+  readonly #plugged = new Map<string, Plugged>();
+
+  constructor(deps: { host: NetlinkSocket; prefix: string; remover: LinkRemover }) {
+    this.#host = deps.host;
+    this.#prefix = deps.prefix;
+    this.#remover = deps.remover;
+  }
+
+  /** Makes the pair, its other end in the namespace. */
+  plug(attachment: BridgeAttachment, master: number, namespaceFd: number): void {
+    const { bridge, iface } = attachment;
+    const name = this.#name(iface.endpointId);
+    const port = portOf(attachment);
+    this.#host.request(name, [
+      rtnetlink.newVethPair({
+        name,
+        master,
+        mtu: iface.mtu,
+        peer: { name: iface.name, mac: iface.mac, namespaceFd },
+      }),
+      rtnetlink.setBridgePort(name, port),
+    ]);
+    this.#plugged.set(name, { bridge: bridge.name, port });
+  }
+
+  /** After a restart of the daemon: the interface of a live sandbox. */
+  adopt(attachment: { endpointId: string; bridge: { name: string; icc: boolean } }): void {
+    const { endpointId, bridge } = attachment;
+    this.#plugged.set(this.#name(endpointId), { bridge: bridge.name, port: portOf({ bridge }) });
+  }
+
+  /** Puts those of this bridge back that lost their place when somebody deleted it. */
+  replug(bridge: string, master: number): void {
+    const members = [...this.#plugged].filter(([, port]) => port.bridge === bridge);
+    const lost = members.length === 0 ? [] : this.#all();
+    for (const link of lost.filter((each) => each.master !== master)) {
+      const plugged = this.#plugged.get(link.name);
+      if (plugged?.bridge === bridge) {
+        this.#change(link.name, [
+          rtnetlink.setLinkMaster(link.index, master),
+          rtnetlink.setBridgePort(link.name, plugged.port),
+        ]);
+      }
+    }
+  }
+
+  /**
+   * Nothing passes from here on, whoever still holds the namespace; the interface goes soon after with it. False when
+   * there is none.
+   */
+  unplug(endpointId: string): boolean {
+    const name = this.#name(endpointId);
+    const found = this.#cut(name);
+    if (found) {
+      this.#remover.removeLater(name, LINK_GRACE_MS);
+    }
+    return found;
+  }
+
+  /** As `unplug`, for a sandbox that lives on: the interface is gone when the promise resolves. */
+  async pull(endpointId: string): Promise<boolean> {
+    const name = this.#name(endpointId);
+    const found = this.#cut(name);
+    if (found) {
+      await this.#remover.removeNow(name);
+    }
+    return found;
+  }
+
+  /** Takes away all that are not adopted; returns their names. */
+  sweep(): string[] {
+    const strays = this.#all()
+      .map(({ name }) => name)
+      .filter((name) => !this.#plugged.has(name));
+    for (const name of strays) {
+      failpoint('network.restore.link');
+      if (this.#cut(name)) {
+        this.#remover.removeLater(name, LINK_GRACE_MS);
+      }
+    }
+    return strays;
+  }
+
+  #cut(name: string): boolean {
+    failpoint('network.close.unplug');
+    this.#plugged.delete(name);
+    const link = findLink(this.#host, name);
+    if (link === undefined) {
+      return false;
+    }
+    failpoint('network.close.unplugging');
+    if (link.master !== 0) {
+      this.#change(name, [rtnetlink.setLinkMaster(link.index, 0)]);
+    }
+    return true;
+  }
+
+  #name(endpointId: string): string {
+    return `${this.#prefix}${endpointId.slice(0, 10)}`;
+  }
+
+  #all(): rtnetlink.Link[] {
+    const form = new RegExp(`^${this.#prefix}[0-9a-f]{10}$`);
+    return this.#host
+      .dump('interfaces', rtnetlink.getLink())
+      .map(rtnetlink.readLink)
+      .filter(({ name, kind }) => kind === 'veth' && form.test(name));
+  }
+
+  /** A link goes by itself when the namespace of its peer dies, at any moment: also since we looked. */
+  #change(name: string, requests: readonly NetlinkRequest[]): void {
+    try {
+      this.#host.request(name, requests);
+    } catch (error) {
+      if (errnoOf(error) !== 'ENODEV') {
+        throw error;
+      }
+    }
+  }
+}
+
+/** Isolated ports reach the bridge itself, and so the host and the world, but not each other. */
+function portOf({ bridge }: { bridge: { icc: boolean } }): BridgePort {
+  return { hairpin: true, isolated: !bridge.icc };
+}

@@ -1,0 +1,185 @@
+import dgram from 'node:dgram';
+import net from 'node:net';
+import { internal } from '../../../daemon/base/errors.ts';
+import { isIpv4, parseIp } from '../../../daemon/base/ip.ts';
+import { ipv6Bytes } from '../../../daemon/base/ipv6.ts';
+import { NETLINK } from '../../../daemon/base/kernel/netlink.ts';
+import {
+  AF,
+  SOCK,
+  bindSocket,
+  closeSocket,
+  connectSocket,
+  ipv4SocketAddress,
+  ipv6SocketAddress,
+  openSocket,
+  portOfSocket,
+  sendDatagramNow,
+} from '../../../daemon/base/kernel/sockets.ts';
+import { limits } from '../../../daemon/base/limits.ts';
+import type { Logger } from '../../../daemon/base/log.ts';
+import { NAME_SERVER_NUMBER, nameRules } from './name-rules.ts';
+import { NameConnection } from './name-connection.ts';
+import { NetlinkSocket } from '../netlink/netlink-socket.ts';
+import type { NamespaceDirectory } from '../netns.ts';
+
+export type NameProtocol = 'udp' | 'tcp';
+
+/** A question from a sandbox; `reply` may be called once, also much later. */
+export type NameHandler = (message: Buffer, protocol: NameProtocol, reply: (answer: Buffer) => void) => void;
+
+const PORT = 53;
+
+/**
+ * Sockets for names: the engine's ears in sandboxes at 127.0.0.11, and sockets to other name servers from within a
+ * sandbox or from the host. A socket stays in the namespace in which it was opened, so the event loop of the daemon
+ * serves all of them, without a process or thread for any.
+ */
+export class NameSockets {
+  readonly #namespaces: NamespaceDirectory;
+  readonly #log: Logger;
+
+  constructor(deps: { namespaces: NamespaceDirectory; log: Logger }) {
+    this.#namespaces = deps.namespaces;
+    this.#log = deps.log;
+  }
+
+  /** Listens in the sandbox until disposed. Leaves no socket when it throws. */
+  listen(id: string, handle: NameHandler): Disposable {
+    const [udpFd, tcpFd] = this.#namespaces.enter(id, () => openEars(id));
+    const udp = dgram.createSocket({ type: 'udp4', lookup: asItIs });
+    udp.on('message', (message, { address, port }) => {
+      handle(message, 'udp', (answer) => {
+        try {
+          udp.send(answer, port, address);
+        } catch {
+          // Closed meanwhile: nobody waits any more.
+        }
+      });
+    });
+    const tcp = net.createServer({ allowHalfOpen: true }, (socket) => {
+      NameConnection.over(socket, (message, reply) => handle(message, 'tcp', reply));
+    });
+    tcp.maxConnections = limits.dnsConnectionsMax;
+    const complain = (err: Error): void =>
+      this.#log.warn({ container: id, err }, 'name server of a container');
+    udp.on('error', complain);
+    tcp.on('error', complain);
+    udp.bind({ fd: udpFd });
+    tcp.listen({ fd: tcpFd });
+    return {
+      [Symbol.dispose]: () => {
+        udp.close();
+        tcp.close();
+      },
+    };
+  }
+
+  /** One question to another name server. Throws KernelError when there is no way to it. */
+  exchange(
+    upstream: { address: string; from: string | null },
+    protocol: NameProtocol,
+    handlers: { answered: (message: Buffer) => void; failed: () => void },
+  ): { send(message: Buffer): void; close(): void } {
+    return protocol === 'udp' ? this.#askByUdp(upstream, handlers) : this.#askByTcp(upstream, handlers);
+  }
+
+  #askByUdp(
+    { address, from }: { address: string; from: string | null },
+    handlers: { answered: (message: Buffer) => void; failed: () => void },
+  ): { send(message: Buffer): void; close(): void } {
+    const { family, socketAddress } = addressOf(address);
+    const fd = this.#inside(from, () => openSocket(address, family, SOCK.datagram, 0));
+    try {
+      // From here on the kernel drops what comes from anybody else.
+      connectSocket(address, fd, socketAddress);
+    } catch (error) {
+      closeSocket(fd);
+      throw error;
+    }
+    const socket = dgram.createSocket(family === AF.inet ? 'udp4' : 'udp6');
+    socket.on('message', handlers.answered);
+    socket.on('error', handlers.failed);
+    socket.bind({ fd });
+    return closedOnce(
+      (message) => sendDatagramNow(address, fd, message),
+      () => socket.close(),
+    );
+  }
+
+  #askByTcp(
+    { address, from }: { address: string; from: string | null },
+    handlers: { answered: (message: Buffer) => void; failed: () => void },
+  ): { send(message: Buffer): void; close(): void } {
+    const { family } = addressOf(address);
+    const fd = this.#inside(from, () => openSocket(address, family, SOCK.stream, 0));
+    const socket = new net.Socket({ fd });
+    socket.on('close', handlers.failed);
+    const connection = NameConnection.over(socket, handlers.answered);
+    socket.connect({ host: address, port: PORT });
+    return closedOnce(
+      (message) => connection.write(message),
+      () => socket.destroy(),
+    );
+  }
+
+  #inside<T>(id: string | null, work: () => T): T {
+    return id === null ? work() : this.#namespaces.enter(id, work);
+  }
+}
+
+function openEars(id: string): [udp: number, tcp: number] {
+  const opened: number[] = [];
+  try {
+    for (const type of [SOCK.datagram, SOCK.stream]) {
+      const fd = openSocket(id, AF.inet, type, 0);
+      opened.push(fd);
+      bindSocket(id, fd, ipv4SocketAddress(NAME_SERVER_NUMBER, 0));
+    }
+    const [udp = -1, tcp = -1] = opened;
+    using netfilter = new NetlinkSocket(NETLINK.netfilter);
+    netfilter.transact(
+      `name server of container ${id}`,
+      nameRules({ udp: portOfSocket(id, udp), tcp: portOfSocket(id, tcp) }),
+    );
+    return [udp, tcp];
+  } catch (error) {
+    opened.forEach(closeSocket);
+    throw error;
+  }
+}
+
+/** Answers go to addresses: nothing is to be looked up, and no turn of the event loop is waited for. */
+function asItIs(
+  address: string,
+  _options: unknown,
+  found: (error: null, address: string, family: number) => void,
+): void {
+  found(null, address, 4);
+}
+
+function addressOf(text: string): { family: number; socketAddress: Buffer } {
+  const address = parseIp(text);
+  if (address === undefined) {
+    throw internal(`name server ${text}: not an IP address`);
+  }
+  return isIpv4(address)
+    ? { family: AF.inet, socketAddress: ipv4SocketAddress(address, PORT) }
+    : { family: AF.inet6, socketAddress: ipv6SocketAddress(ipv6Bytes(address), PORT) };
+}
+
+function closedOnce(
+  send: (message: Buffer) => void,
+  close: () => void,
+): { send(message: Buffer): void; close(): void } {
+  let isClosed = false;
+  return {
+    send,
+    close: () => {
+      if (!isClosed) {
+        isClosed = true;
+        close();
+      }
+    },
+  };
+}

@@ -1,0 +1,163 @@
+import { splitName } from '../tar/names.ts';
+import { TarChunks } from '../tar/chunks.ts';
+import { EngineError, unreachable } from '../../daemon/base/errors.ts';
+import { failpoint } from '../../daemon/base/failpoint.ts';
+import { freeBytes, writeAll } from '../../daemon/base/kernel/files.ts';
+import { limits } from '../../daemon/base/limits.ts';
+import { changesOf, DELETED, layerChangesOf, type Change, type ChangesRequest } from './changes.ts';
+import { extract, type ExtractRequest } from './extract.ts';
+import { LastPlace } from './last-place.ts';
+import { childOf, Place } from './locate.ts';
+import { removeTree } from './remove-tree.ts';
+import { place, type PlaceRequest } from './place.ts';
+import { select, type Selected, type SelectRequest } from './select.ts';
+import { TarOut } from './tar-out.ts';
+import { treeBytes } from './tree-bytes.ts';
+import type { FilesView } from './view.ts';
+
+/** Bytes between two looks at the free space. */
+const SPACE_CHECK_BYTES = 32 * 1024 * 1024;
+
+/** A place of a view that stays open until the job is done. */
+export interface PlaceRef {
+  fd: number;
+  path: string;
+}
+
+export interface TarRequest {
+  view: FilesView;
+  place: PlaceRef;
+  /** Name of the place itself in the tar; undefined = only what is below it, by names without anything in front. */
+  name?: string;
+}
+
+/** What a worker thread does with containers' files. Descriptors belong to the caller and stay open meanwhile. */
+export type ArchiveJob =
+  | { kind: 'extract'; request: ExtractRequest }
+  | { kind: 'tar'; request: TarRequest }
+  /** A tar of the changes as an image layer has them, deletions as whiteouts. */
+  | { kind: 'layer'; request: ChangesRequest }
+  /** The same, written into an open file. */
+  | { kind: 'layerFile'; request: ChangesRequest; fd: number }
+  | { kind: 'changes'; request: ChangesRequest }
+  | { kind: 'place'; request: PlaceRequest }
+  | { kind: 'select'; request: SelectRequest }
+  | { kind: 'sizes'; directories: readonly string[] }
+  /** Deletes one of the engine's own directories. */
+  | { kind: 'remove'; path: string };
+
+export type ArchiveResult =
+  | { kind: 'done' }
+  | { kind: 'changes'; changes: Change[] }
+  | { kind: 'selected'; selected: Selected[] }
+  /** Bytes of the tar, and how many changes it tells of. */
+  | { kind: 'layerFile'; bytes: number; changes: number }
+  /** Bytes of each directory; null = it is not there. */
+  | { kind: 'sizes'; bytes: (number | null)[] };
+
+export interface JobControl {
+  isCanceled(): boolean;
+  /** Hands a piece of a tar over; false when nobody wants more. Blocks while the receiver is behind. */
+  emit(chunk: Buffer): boolean;
+}
+
+/** Does a job, blocking its thread. */
+export function runArchiveJob(job: ArchiveJob, control: JobControl): ArchiveResult {
+  switch (job.kind) {
+    case 'extract':
+      failpoint('archives.extract.begin');
+      extract(job.request, () => control.isCanceled());
+      return { kind: 'done' };
+    case 'tar':
+      writeTar(job.request, control);
+      return { kind: 'done' };
+    case 'layer':
+      writeLayer(job.request, chunksTo(control));
+      return { kind: 'done' };
+    case 'layerFile':
+      return { kind: 'layerFile', ...writeLayerFile(job, control) };
+    case 'place':
+      failpoint('archives.place.begin');
+      place(job.request, () => control.isCanceled());
+      return { kind: 'done' };
+    case 'select':
+      return { kind: 'selected', selected: select(job.request, () => control.isCanceled()) };
+    case 'changes':
+      return { kind: 'changes', changes: changesOf(job.request) };
+    case 'sizes':
+      return { kind: 'sizes', bytes: job.directories.map((directory) => treeBytes(directory)) };
+    case 'remove':
+      removeTree(job.path);
+      return { kind: 'done' };
+    default:
+      return unreachable(job);
+  }
+}
+
+function chunksTo(control: JobControl): TarChunks {
+  return new TarChunks((chunk) => {
+    if (!control.emit(chunk)) {
+      throw new EngineError('canceled', 'writing a tar: canceled');
+    }
+  });
+}
+
+/** Parents come before their children: changes are sorted, and a changed directory is one of them. */
+function writeLayer(request: ChangesRequest, chunks: TarChunks): number {
+  const view = { root: request.merged, isReadOnly: true, mounts: [], empty: request.merged };
+  const out = new TarOut(view, chunks);
+  failpoint('archives.layer.begin');
+  const changes = layerChangesOf(request);
+  using parents = new LastPlace(view);
+  for (const { path, kind } of changes) {
+    const name = path.slice(1);
+    if (kind === DELETED) {
+      const { parent, name: hidden } = splitName(name);
+      out.whiteout(parent === '' ? `.wh.${hidden}` : `${parent}/.wh.${hidden}`);
+    } else {
+      using found = childOf(view, parents.at(splitName(path).parent), splitName(path).name);
+      out.single(found, name);
+    }
+  }
+  out.finish();
+  return changes.length;
+}
+
+function writeLayerFile(
+  { request, fd }: { request: ChangesRequest; fd: number },
+  control: JobControl,
+): { bytes: number; changes: number } {
+  let bytes = 0;
+  let nextSpaceCheck = 0;
+  const chunks = new TarChunks((chunk) => {
+    if (control.isCanceled()) {
+      throw new EngineError('canceled', 'writing a layer: canceled');
+    }
+    if (bytes >= nextSpaceCheck) {
+      refuseFullDisk(fd);
+      nextSpaceCheck = bytes + SPACE_CHECK_BYTES;
+    }
+    writeAll(fd, chunk);
+    bytes += chunk.length;
+  });
+  const changes = writeLayer(request, chunks);
+  return { bytes, changes };
+}
+
+function refuseFullDisk(fd: number): void {
+  if (freeBytes(fd) < limits.diskReserveBytes) {
+    throw new EngineError('resource_exhausted', 'writing a layer: no space left on device');
+  }
+}
+
+function writeTar({ view, place: from, name }: TarRequest, control: JobControl): void {
+  using start = new Place({ ...from, isReadOnly: true, isMounted: false }, false);
+  const out = new TarOut(view, chunksTo(control));
+  failpoint('archives.tar.begin');
+  if (name === undefined) {
+    out.contents(start, '');
+  } else {
+    out.tree(start, name);
+  }
+  out.finish();
+}

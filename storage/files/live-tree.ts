@@ -1,0 +1,375 @@
+/** @path-hostile */
+import { errnoOf, invalidArgument, unreachable } from '../../daemon/base/errors.ts';
+import * as attributes from '../../daemon/base/kernel/attributes.ts';
+import * as files from '../../daemon/base/kernel/files.ts';
+import { fileStatus } from '../../daemon/base/kernel/file-status.ts';
+import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
+import { limits } from '../../daemon/base/limits.ts';
+import { attributePolicy } from '../layers/attributes.ts';
+import { ContentWriter } from '../layers/content-writer.ts';
+import { checkNumbers } from '../tar/check-numbers.ts';
+import { showName, splitName } from '../tar/names.ts';
+import type { TarMember } from '../tar/parser.ts';
+import type { ExtractRequest } from './extract.ts';
+
+import { LastPlace } from './last-place.ts';
+import { childOf, locate, type Place } from './locate.ts';
+import { memberPath } from './member-path.ts';
+import { refuseExtractionPoint, refuseMountPoint, refuseReadOnly } from './refusals.ts';
+import { removeAt } from './remove-at.ts';
+
+const IMPLIED_MODE = 0o755;
+/** Names put together may be longer than one call of the kernel takes. */
+const bytesMax = 2 * limits.archivePathBytesMax;
+
+type LiveTreeRequest = Omit<ExtractRequest, 'tar' | 'what'>;
+
+/** A file under construction. */
+export interface OpenMember {
+  write(bytes: Buffer): void;
+  finish(): void;
+  abandon(): void;
+}
+
+/**
+ * Makes the members of a tar below a directory of a view, where a container may rename and replace whatever it likes
+ * at any moment. Each member's directory is found as a process inside would find it (`locate`), and what is made is
+ * made from that directory's descriptor with a name without slashes that is never followed. Whatever wins a race, it is
+ * a race inside the container's own files.
+ */
+export class LiveTree implements Disposable {
+  readonly #request: LiveTreeRequest;
+  readonly #point: string;
+  readonly #open = new Map<string, Place>();
+  /** Set last: writing into a directory changes its time. */
+  readonly #directoryTimes = new Map<string, { member: TarMember; place: string }>();
+
+  /** Throws as `locate`; invalid_argument when the path is no directory; forbidden when it may not be written to. */
+  constructor(request: LiveTreeRequest) {
+    this.#request = request;
+    using point = locate(request.view, request.path, { followLast: true });
+    refuseExtractionPoint(point);
+    this.#point = point.path;
+  }
+
+  /** Makes a member. What it returns takes the content, for files. */
+  apply(member: TarMember): OpenMember | undefined {
+    const path = memberPath(member.name);
+    checkNumbers(member);
+    if (path === '') {
+      // The directory that is copied to keeps what it is.
+      return undefined;
+    }
+    const { name } = splitName(path);
+    const parent = this.#parent(path);
+    if (member.type === 'file') {
+      const made = this.#newFile(parent, name, member);
+      if (made !== undefined) {
+        return made;
+      }
+    }
+    const existing = this.#existing(parent, name, member);
+    if (member.type === 'directory') {
+      this.#directory(parent, name, { path, member, exists: existing === 'directory' });
+      return undefined;
+    }
+    if (existing !== 'nothing') {
+      removeAt(parent.fd, name);
+      this.#forget(path);
+    }
+    switch (member.type) {
+      case 'file':
+        return this.#file(parent.fd, name, member, files.createFileAt(parent.fd, name));
+      case 'symlink':
+        files.makeSymlinkAt(parent.fd, name, symlinkTarget(member));
+        this.#finishSpecial(parent.fd, name, member);
+        return undefined;
+      case 'link':
+        this.#link(parent.fd, name, member);
+        return undefined;
+      case 'character':
+      case 'block':
+      case 'fifo':
+        files.makeNodeAt(parent.fd, name, { ...member, type: files.NODE_TYPES[member.type], mode: 0o600 });
+        this.#finishSpecial(parent.fd, name, member);
+        return undefined;
+      default:
+        return unreachable(member.type);
+    }
+  }
+
+  /** Sets the times of directories. */
+  finish(): void {
+    using last = new LastPlace(this.#request.view);
+    for (const { member, place: path } of this.#directoryTimes.values()) {
+      try {
+        const place = last.at(path);
+        if (place.status.isDirectory) {
+          using directory = files.reopen(place.fd, 'directory');
+          files.changeTime(directory.fd, member.mtime);
+        }
+      } catch (error) {
+        if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR') {
+          throw error;
+        }
+      }
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#forget('');
+  }
+
+  /** The directory a member lies in, made when missing. Valid until the next but one call. */
+  #parent(path: string): Place {
+    const missing: string[] = [];
+    let there = splitName(path).parent;
+    let place = this.#find(there);
+    while (place === undefined) {
+      const { parent, name } = splitName(there);
+      missing.push(name);
+      there = parent;
+      place = this.#find(there);
+    }
+    // Not by recursion: nobody knows how deep it is.
+    for (const name of missing.toReversed()) {
+      there = there === '' ? name : `${there}/${name}`;
+      place = this.#keep(there, this.#implied(place, name, there));
+    }
+    if (!place.status.isDirectory || files.isOfKernel(place.fd)) {
+      this.#forget(there);
+      throw invalidArgument(`entry ${showName(path)}: what it lies in is no directory that can be copied to`);
+    }
+    refuseReadOnly(place);
+    return place;
+  }
+
+  /** As a process inside would find it: links are followed. undefined = it is not there. */
+  #find(path: string): Place | undefined {
+    const known = this.#open.get(path);
+    if (known !== undefined) {
+      // Moved to the end: the first one in the map is the one longest unused.
+      this.#open.delete(path);
+      this.#open.set(path, known);
+      return known;
+    }
+    const { view } = this.#request;
+    const { parent, name } = splitName(path);
+    const above = path === '' ? undefined : this.#open.get(parent);
+    try {
+      if (above?.status.isDirectory === true && name !== '..') {
+        const below = childOf(view, above, name);
+        if (!below.status.isSymbolicLink) {
+          return this.#keep(path, below);
+        }
+        below[Symbol.dispose]();
+      }
+      return this.#keep(path, locate(view, `${this.#point}/${path}`, { followLast: true, bytesMax }));
+    } catch (error) {
+      if (errnoOf(error) !== 'ENOENT' || path === '') {
+        throw error;
+      }
+      return undefined;
+    }
+  }
+
+  #keep(path: string, place: Place): Place {
+    this.#open.get(path)?.[Symbol.dispose]();
+    this.#open.set(path, place);
+    for (const [oldest, unused] of this.#open) {
+      if (this.#open.size <= limits.openDirectoriesMax) {
+        break;
+      }
+      unused[Symbol.dispose]();
+      this.#open.delete(oldest);
+    }
+    return place;
+  }
+
+  #implied(parent: Place, name: string, path: string): Place {
+    if (!parent.status.isDirectory || files.isOfKernel(parent.fd)) {
+      throw invalidArgument(`entry ${showName(path)}: what it lies in is no directory that can be copied to`);
+    }
+    refuseReadOnly(parent);
+    makeImplied(parent.fd, name, path);
+    const made = childOf(this.#request.view, parent, name);
+    using directory = files.reopen(made.fd, 'directory');
+    const { uid = 0, gid = 0 } = this.#request.owner ?? {};
+    files.changeOwner(directory.fd, uid, gid);
+    files.changeMode(directory.fd, IMPLIED_MODE);
+    return made;
+  }
+
+  /** What has the name already. Throws when the client wants that kept and the member is of another kind. */
+  #existing(parent: Place, name: string, member: TarMember): 'nothing' | 'directory' | 'other' {
+    const { view, keepsKinds } = this.#request;
+    let isDirectory: boolean;
+    try {
+      using existing = childOf(view, parent, name);
+      isDirectory = existing.status.isDirectory;
+      if (!(isDirectory && member.type === 'directory')) {
+        refuseMountPoint(view, existing);
+      }
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT') {
+        return 'nothing';
+      }
+      throw error;
+    }
+    if (keepsKinds && isDirectory !== (member.type === 'directory')) {
+      const [kept, given] = isDirectory ? ['directory', 'non-directory'] : ['non-directory', 'directory'];
+      const target = JSON.stringify(`${this.#point}/${memberPath(member.name)}`);
+      throw invalidArgument(`cannot overwrite ${kept} ${target} with ${given} ${showName(member.name)}`);
+    }
+    return isDirectory ? 'directory' : 'other';
+  }
+
+  #directory(
+    parent: Place,
+    name: string,
+    { path, member, exists }: { path: string; member: TarMember; exists: boolean },
+  ): void {
+    if (!exists) {
+      removeIfThere(parent.fd, name);
+      this.#forget(path);
+      files.makeDirectoryAt(parent.fd, name, 0o700);
+    }
+    using place = childOf(this.#request.view, parent, name);
+    refuseReadOnly(place);
+    using directory = files.reopen(place.fd, 'directory');
+    this.#metadata(directory.fd, member);
+    this.#directoryTimes.set(path, { member, place: place.path });
+  }
+
+  /** Most names are new: those need no look at what was there. undefined = the name is taken. */
+  #newFile(parent: Place, name: string, member: TarMember): OpenMember | undefined {
+    if (this.#request.view.mounts.some(({ path }) => path === `${parent.path}/${name}`)) {
+      return undefined;
+    }
+    try {
+      // Set-user-id and the like only once the owner is right.
+      const fd = files.createFileAt(parent.fd, name, member.mode & 0o777);
+      return this.#file(parent.fd, name, member, fd);
+    } catch (error) {
+      if (errnoOf(error) === 'EEXIST') {
+        return undefined;
+      }
+      throw error;
+    }
+  }
+
+  #file(parent: number, name: string, member: TarMember, fd: number): OpenMember {
+    const file = new OpenFile(fd);
+    const content = new ContentWriter(fd, member);
+    return {
+      write: (bytes) => content.write(bytes),
+      finish: () => {
+        content.finish();
+        this.#metadata(fd, member);
+        files.changeTime(fd, member.mtime);
+        file[Symbol.dispose]();
+      },
+      abandon: () => {
+        file[Symbol.dispose]();
+        removeIfThere(parent, name);
+      },
+    };
+  }
+
+  #link(to: number, name: string, member: TarMember): void {
+    const target = memberPath(member.linkName);
+    if (target === '') {
+      throw invalidArgument(`entry ${showName(member.name)}: hard link to a directory`);
+    }
+    const from = splitName(target);
+    const parent = `${this.#point}/${from.parent}`;
+    using source = locate(this.#request.view, parent, { followLast: true, bytesMax });
+    files.makeLinkAt(source.fd, from.name, to, name);
+  }
+
+  #metadata(fd: number, member: TarMember): void {
+    const { uid, gid } = this.#request.owner ?? member;
+    const now = fileStatus(fd);
+    const isOwned = now.uid === uid && now.gid === gid;
+    // Looking costs nothing, a change goes through the journal of the disk. The owner first: changing it drops
+    // set-user-id bits and capabilities.
+    if (!isOwned) {
+      files.changeOwner(fd, uid, gid);
+    }
+    if (!isOwned || now.mode !== member.mode) {
+      files.changeMode(fd, member.mode);
+    }
+    for (const [attribute, value] of member.attributes) {
+      setAttribute(member, attribute, () => attributes.setAttribute(fd, attribute, value));
+    }
+  }
+
+  #finishSpecial(parent: number, name: string, member: TarMember): void {
+    const { uid, gid } = this.#request.owner ?? member;
+    files.changeOwnerAt(parent, name, uid, gid);
+    if (member.type !== 'symlink') {
+      files.changeNodeModeAt(parent, name, member.mode);
+    }
+    files.changeTimeAt(parent, name, member.mtime);
+  }
+
+  /** A directory may have been replaced: what lies at or below it is looked up again. */
+  #forget(path: string): void {
+    for (const [known, place] of this.#open) {
+      if (path === '' || known === path || known.startsWith(`${path}/`)) {
+        place[Symbol.dispose]();
+        this.#open.delete(known);
+      }
+    }
+  }
+}
+
+function makeImplied(parent: number, name: string, path: string): void {
+  try {
+    files.makeDirectoryAt(parent, name, 0o700);
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') {
+      throw invalidArgument(`entry ${showName(path)}: what it lies in is a link to nowhere`, {
+        cause: error,
+      });
+    }
+    throw error;
+  }
+}
+
+function removeIfThere(parent: number, name: string): void {
+  try {
+    removeAt(parent, name);
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') {
+      throw error;
+    }
+  }
+}
+
+function symlinkTarget({ name, linkName }: TarMember): string {
+  if (linkName === '' || linkName.includes('\0')) {
+    throw invalidArgument(`entry ${showName(name)}: a symbolic link needs a target`);
+  }
+  return linkName;
+}
+
+/** A file system without this kind of attribute is no reason to refuse the file; an attribute of the kernel's is. */
+function setAttribute(member: TarMember, attribute: string, set: () => void): void {
+  switch (attributePolicy(attribute)) {
+    case 'refuse':
+      throw invalidArgument(
+        `entry ${showName(member.name)}: extended attribute ${showName(attribute)} is not allowed`,
+      );
+    case 'skip':
+      return;
+    case 'apply':
+      try {
+        set();
+      } catch (error) {
+        if (!['ENOTSUP', 'EOPNOTSUPP', 'EPERM'].includes(errnoOf(error) ?? '')) {
+          throw error;
+        }
+      }
+  }
+}

@@ -1,0 +1,36 @@
+import { invalidArgument } from '../../daemon/base/errors.ts';
+import { limits } from '../../daemon/base/limits.ts';
+import { showName } from '../tar/names.ts';
+
+/** The path below the extraction point that a member's name means; `''` is the point itself. */
+export function memberPath(name: string, depthMax: number = limits.archiveDepthMax): string {
+  if (name === '' || name.includes('\0')) {
+    throw invalidArgument(`entry ${showName(name)}: a name must not be empty or hold a NUL character`);
+  }
+  const parts: string[] = [];
+  for (const part of name.split('/')) {
+    if (part === '..') {
+      if (parts.pop() === undefined) {
+        throw invalidArgument(
+          `entry ${showName(name)}: ".." would lead out of the directory it is copied to`,
+        );
+      }
+    } else if (part !== '' && part !== '.') {
+      parts.push(part);
+    }
+  }
+  const path = parts.join('/');
+  refuseDeep(path, parts.length, depthMax);
+  return path;
+}
+
+/** Throws invalid_argument when the path of a file, with so many directories in it, is more than anybody has. */
+export function refuseDeep(path: string, depth: number, depthMax: number = limits.archiveDepthMax): void {
+  const { archivePathBytesMax } = limits;
+  if (depth > depthMax) {
+    throw invalidArgument(`entry ${showName(path)}: directories nest deeper than ${depthMax}`);
+  }
+  if (path.length > archivePathBytesMax) {
+    throw invalidArgument(`entry ${showName(path)}: a path of more than ${archivePathBytesMax} bytes`);
+  }
+}

@@ -1,0 +1,126 @@
+/** @path-hostile */
+import { EngineError } from '../../daemon/base/errors.ts';
+import { failpoint } from '../../daemon/base/failpoint.ts';
+import { TarChunks } from '../tar/chunks.ts';
+import { readRange } from '../layers/source.ts';
+import { storedBytes, TarParser, type TarMember } from '../tar/parser.ts';
+import { Extractor } from './extract.ts';
+import { LiveTree } from './live-tree.ts';
+import { locate } from './locate.ts';
+import { TarOut } from './tar-out.ts';
+import type { FilesView } from './view.ts';
+
+export interface PlaceRequest {
+  /** Where it goes; names of members are paths below its root. */
+  view: FilesView;
+  owner: { uid: number; gid: number };
+  source:
+    | PlacedMembers
+    /** Files of another view: `path` and what is below it becomes `name`. Links at its end are followed. */
+    | { kind: 'tree'; view: FilesView; items: readonly { path: string; name: string }[] };
+  /** Directories to make first, unless they are there. */
+  directories: readonly string[];
+  /** Begins error messages. */
+  what: string;
+}
+
+/** Members of a tar in an open file under the names they are to get; `offset` says where their content is. */
+export interface PlacedMembers {
+  kind: 'members';
+  fd: number;
+  members: readonly TarMember[];
+}
+
+/**
+ * Puts chosen files into a view, as COPY of a Dockerfile does. Synchronous, for a worker. Errors as extract.ts's.
+ */
+export function place(request: PlaceRequest, isCanceled: () => boolean): void {
+  const { view, owner, what, source } = request;
+  const refuseCanceled = (): void => {
+    if (isCanceled()) {
+      throw new EngineError('canceled', `${what}: canceled`);
+    }
+  };
+  using tree = new LiveTree({ view, path: '/', keepsKinds: false, owner });
+  const sink = new Extractor(tree, what);
+  try {
+    for (const name of request.directories) {
+      sink.member(directory(name));
+      sink.memberEnd();
+    }
+    if (source.kind === 'members') {
+      placeMembers(source, sink, { what, refuseCanceled });
+    } else {
+      const parser = new TarParser(sink, what);
+      const chunks = new TarChunks((chunk) => {
+        refuseCanceled();
+        parser.push(chunk);
+      });
+      writeItems(new TarOut(source.view, chunks), source);
+      parser.end();
+    }
+  } catch (error) {
+    sink.abandon();
+    throw error;
+  }
+  failpoint('archives.place.times');
+  tree.finish();
+}
+
+function placeMembers(
+  { fd, members }: PlacedMembers,
+  sink: Extractor,
+  { what, refuseCanceled }: { what: string; refuseCanceled: () => void },
+): void {
+  for (const member of members) {
+    refuseCanceled();
+    sink.member(received(member));
+    const size = storedBytes(member);
+    if (size > 0) {
+      for (const chunk of readRange({ fd, offset: member.offset, size }, what)) {
+        refuseCanceled();
+        sink.data(chunk);
+      }
+    }
+    sink.memberEnd();
+  }
+}
+
+function writeItems(out: TarOut, { view, items }: Extract<PlaceRequest['source'], { kind: 'tree' }>): void {
+  for (const { path, name } of items) {
+    using found = locate(view, path, { followLast: true });
+    if (found.status.isDirectory) {
+      out.contents(found, name === '' ? '' : `${name}/`);
+    } else {
+      out.single(found, name);
+    }
+  }
+  out.finish();
+}
+
+/** Between threads a Buffer becomes an Uint8Array. */
+function received(member: TarMember): TarMember {
+  return member.attributes.size === 0
+    ? member
+    : {
+        ...member,
+        attributes: new Map([...member.attributes].map(([name, value]) => [name, Buffer.from(value)])),
+      };
+}
+
+function directory(name: string): TarMember {
+  return {
+    name,
+    type: 'directory',
+    linkName: '',
+    size: 0,
+    mode: 0o755,
+    uid: 0,
+    gid: 0,
+    mtime: { seconds: Math.floor(Date.now() / 1000), nanoseconds: 0 },
+    major: 0,
+    minor: 0,
+    attributes: new Map(),
+    offset: 0,
+  };
+}

@@ -1,0 +1,97 @@
+/** @path-hostile */
+import { conflict, errnoOf } from '../../daemon/base/errors.ts';
+import {
+  isMountPointAt,
+  listNames,
+  openPathAt,
+  removeDirectoryAt,
+  reopen,
+  unlinkAt,
+} from '../../daemon/base/kernel/files.ts';
+import { fileStatus } from '../../daemon/base/kernel/file-status.ts';
+import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
+import { showName } from '../tar/names.ts';
+import { OpenWay } from './open-way.ts';
+
+/** A directory that is being emptied. */
+interface Level {
+  name: string;
+  /** What is left in it. */
+  names: string[];
+}
+
+/**
+ * Removes a name of a directory with everything below it, one descriptor after another and links never followed: who
+ * swaps a directory for a link meanwhile loses the link.
+ * Throws ENOENT when there is nothing, conflict for a mount point there or below. Synchronous, for a worker.
+ */
+export function removeAt(parent: number, name: string): void {
+  const directory = removeUnlessDirectory(parent, name);
+  if (directory === undefined) {
+    return;
+  }
+  using way = new OpenWay<OpenFile>((fd) => new OpenFile(fd));
+  way.enter(directory);
+  const levels: Level[] = [{ name, names: namesIn(directory.fd) }];
+  // Not by recursion: nobody knows how deep it is.
+  for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
+    const here = way.last?.fd ?? parent;
+    const child = level.names.pop();
+    if (child !== undefined) {
+      const found = unlessGone(() => removeUnlessDirectory(here, child));
+      if (found !== undefined) {
+        way.enter(found);
+        levels.push({ name: child, names: namesIn(found.fd) });
+      }
+      continue;
+    }
+    levels.pop();
+    way.leave();
+    const above = way.last?.fd;
+    const { name: emptied } = level;
+    if (above === undefined) {
+      removeDirectoryAt(parent, emptied);
+    } else {
+      unlessGone(() => removeDirectoryAt(above, emptied));
+    }
+  }
+}
+
+/** Answers the directory that has the name, if one has. */
+function removeUnlessDirectory(parent: number, name: string): OpenFile | undefined {
+  if (isMountPointAt(parent, name)) {
+    throw conflict(`${showName(name)}: device or resource busy (something is mounted there)`);
+  }
+  try {
+    unlinkAt(parent, name);
+    return undefined;
+  } catch (error) {
+    if (errnoOf(error) !== 'EISDIR' && errnoOf(error) !== 'EPERM') {
+      throw error;
+    }
+  }
+  const named = new OpenFile(openPathAt(parent, name));
+  if (fileStatus(named.fd).isDirectory) {
+    return named;
+  }
+  named[Symbol.dispose]();
+  // It cannot be unlinked and is none: this says so.
+  removeDirectoryAt(parent, name);
+  return undefined;
+}
+
+function namesIn(directory: number): string[] {
+  using opened = reopen(directory, 'directory');
+  return listNames(opened.fd);
+}
+
+function unlessGone<T>(step: () => T): T | undefined {
+  try {
+    return step();
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') {
+      return undefined;
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,97 @@
+/** @path-hostile */
+import { createHash } from 'node:crypto';
+import { EngineError, errnoOf } from '../../daemon/base/errors.ts';
+import { listNames, reopen } from '../../daemon/base/kernel/files.ts';
+import { TarChunks } from '../tar/chunks.ts';
+import { matchPattern } from '../references/match.ts';
+import { locate, type Place } from './locate.ts';
+import { TarOut } from './tar-out.ts';
+import { toText, type FilesView } from './view.ts';
+
+export interface SelectRequest {
+  view: FilesView;
+  /** Paths as byte strings; `*`, `?` and `[` in them match names. */
+  patterns: readonly string[];
+}
+
+export interface Selected {
+  /** Which of the patterns. */
+  pattern: number;
+  /** Absolute, as it was asked for: its links are not resolved. */
+  path: string;
+  isDirectory: boolean;
+  /** Of names, types, modes, owners, links and contents, not of times. */
+  digest: string;
+}
+
+const NO_TIME = { seconds: 0, nanoseconds: 0 };
+const GONE = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
+
+/** What paths and patterns mean in a view, and digests of what is there. Nothing found is nothing answered. */
+export function select({ view, patterns }: SelectRequest, isCanceled: () => boolean): Selected[] {
+  return patterns.flatMap((pattern, index) =>
+    matching(view, pattern).flatMap((path): Selected[] => {
+      using found = locateIfThere(view, path);
+      return found === undefined
+        ? []
+        : [
+            {
+              pattern: index,
+              path,
+              isDirectory: found.status.isDirectory,
+              digest: digestOf(view, found, isCanceled),
+            },
+          ];
+    }),
+  );
+}
+
+function matching(view: FilesView, pattern: string): string[] {
+  let paths = [''];
+  for (const part of pattern.split('/').filter((name) => name !== '' && name !== '.')) {
+    paths = /[*?[\\]/.test(part)
+      ? paths.flatMap((path) => namesIn(view, path, part).map((name) => `${path}/${name}`))
+      : paths.map((path) => `${path}/${part}`);
+  }
+  return paths.map((path) => path || '/');
+}
+
+function namesIn(view: FilesView, path: string, pattern: string): string[] {
+  using found = locateIfThere(view, path || '/');
+  if (found?.status.isDirectory !== true) {
+    return [];
+  }
+  using directory = reopen(found.fd, 'directory');
+  return listNames(directory.fd)
+    .filter((name) => matchPattern(toText(pattern), toText(name)))
+    .toSorted((a, b) => (a < b ? -1 : 1));
+}
+
+function digestOf(view: FilesView, found: Place, isCanceled: () => boolean): string {
+  const hash = createHash('sha256');
+  const chunks = new TarChunks((chunk) => {
+    if (isCanceled()) {
+      throw new EngineError('canceled', 'reading files of an image: canceled');
+    }
+    hash.update(chunk);
+  });
+  const out = new TarOut(view, chunks, { mtime: NO_TIME });
+  if (found.status.isDirectory) {
+    out.contents(found, '');
+  } else {
+    out.single(found, 'file');
+  }
+  out.finish();
+  return hash.digest('hex');
+}
+
+function locateIfThere(view: FilesView, path: string): Place | undefined {
+  try {
+    return locate(view, path, { followLast: true });
+  } catch (error) {
+    if (GONE.has(errnoOf(error) ?? '')) {
+      return undefined;
+    }
+    throw error;
+  }
+}

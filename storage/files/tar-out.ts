@@ -1,0 +1,250 @@
+/** @path-hostile */
+import { errnoOf, unreachable } from '../../daemon/base/errors.ts';
+import { isOfKernel, listNames, readLink, reopen } from '../../daemon/base/kernel/files.ts';
+import { getAttributeOf, listAttributesOf } from '../../daemon/base/kernel/attributes.ts';
+import { type FileStatus, type FileTime } from '../../daemon/base/kernel/file-status.ts';
+import { attributePolicy } from '../layers/attributes.ts';
+import type { TarChunks } from '../tar/chunks.ts';
+import { encodeHeader, padding, TAR_END } from '../tar/encode.ts';
+import { childOf, placesOnWay, type Place } from './locate.ts';
+import { refuseDeep } from './member-path.ts';
+import type { FilesView } from './view.ts';
+
+const NO_ATTRIBUTES: ReadonlyMap<string, Buffer> = new Map();
+/** Errors of a file that vanished, or turned into something else, between its listing and its reading. */
+const GONE = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
+/** Where every container has devices of its own, which are made anew with each start. */
+const DEVICES = '/dev';
+
+/** A directory that is being gone through. */
+interface Level {
+  /** In front of the names in the tar. */
+  prefix: string;
+  /** Still to come, the next one last. */
+  names: string[];
+}
+
+/**
+ * Writes files of a view as a tar, by descriptors only: what a container does meanwhile can change what is in the tar,
+ * never where it is from. Devices and FIFOs are never opened. Synchronous, for a worker.
+ *
+ * A file that shrinks while it is read is filled with zeros, one that grows is cut: its header was already written. A
+ * name that vanishes before it is reached is left out; sockets, which no tar can hold, too.
+ */
+export class TarOut {
+  readonly #view: FilesView;
+  readonly #out: TarChunks;
+  /** Names in the tar of files that have several. */
+  readonly #linked = new Map<string, string>();
+
+  /** Of all entries; undefined = each its own. */
+  readonly #mtime: { mtime?: FileTime };
+
+  constructor(view: FilesView, out: TarChunks, options: { mtime?: FileTime } = {}) {
+    this.#view = view;
+    this.#out = out;
+    this.#mtime = options;
+  }
+
+  /** A place with everything below it, called `name` in the tar. Children in the order of their bytes. */
+  tree(place: Place, name: string): void {
+    if (!place.status.isDirectory) {
+      this.single(place, name);
+      return;
+    }
+    this.#below(place, this.#directory(place, name.endsWith('/') ? name : `${name}/`));
+  }
+
+  /** Everything below a directory, but not itself. Names begin with `prefix`. */
+  contents(place: Place, prefix: string): void {
+    using directory = reopen(place.fd, 'directory');
+    this.#below(place, this.#level(place, directory.fd, prefix));
+  }
+
+  /** One object without what is below it. */
+  single(place: Place, name: string): void {
+    const { status } = place;
+    if (status.type === 'socket') {
+      return;
+    }
+    if (!status.isDirectory && status.links > 1) {
+      const first = this.#linked.get(status.identity);
+      if (first !== undefined) {
+        this.#out.write(
+          encodeHeader({ ...status, ...this.#mtime, type: 'link', size: 0, name, linkName: first }),
+        );
+        return;
+      }
+      this.#linked.set(status.identity, name);
+    }
+    switch (status.type) {
+      case 'file': {
+        using file = reopen(place.fd, 'file');
+        this.#header(status, { name, fd: file.fd });
+        this.#content(file.fd, status.size);
+        return;
+      }
+      case 'directory': {
+        using directory = reopen(place.fd, 'directory');
+        this.#header(status, { name: `${name}/`, fd: directory.fd });
+        return;
+      }
+      case 'symlink':
+        this.#out.write(
+          encodeHeader({
+            ...status,
+            ...this.#mtime,
+            type: 'symlink',
+            size: 0,
+            name,
+            linkName: readLink(place.fd),
+          }),
+        );
+        return;
+      case 'character':
+      case 'block':
+      case 'fifo':
+        this.#out.write(encodeHeader({ ...status, ...this.#mtime, type: status.type, size: 0, name }));
+        return;
+      default:
+        unreachable(status.type);
+    }
+  }
+
+  /** A name of the layers below that is gone (OCI image specification, "whiteouts"). */
+  whiteout(name: string): void {
+    this.#out.write(
+      encodeHeader({ name, type: 'file', mode: 0, uid: 0, gid: 0, mtime: { seconds: 0, nanoseconds: 0 } }),
+    );
+  }
+
+  finish(): void {
+    this.#out.write(TAR_END);
+    this.#out.finish();
+  }
+
+  /** Not by recursion: nobody knows how deep it is. */
+  #below(start: Place, top: Level): void {
+    using way = placesOnWay();
+    way.enter(start, { isBorrowed: true });
+    const levels = [top];
+    for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
+      const name = level.names.pop();
+      const here = way.last;
+      if (name === undefined || here === undefined) {
+        levels.pop();
+        way.leave();
+        continue;
+      }
+      const child = this.#find(here, name);
+      const below = child && this.#child(here, child, `${level.prefix}${name}`);
+      if (child !== undefined && below !== undefined) {
+        way.enter(child, { isBorrowed: child.isBorrowed });
+        levels.push(below);
+        refuseDeep(child.path, levels.length);
+      }
+    }
+  }
+
+  /**
+   * Answers what is to be gone through next; any other child is closed. What vanishes from here on is told by the open
+   * that fails before any of its bytes are written.
+   */
+  #child(parent: Place, child: Place, name: string): Level | undefined {
+    let below: Level | undefined;
+    try {
+      if (!child.status.isDirectory) {
+        this.single(child, name);
+      } else if (isOfContainerRun(parent, child)) {
+        const self = { ...child.status, ...this.#mtime, size: 0, name: `${name}/` };
+        this.#out.write(encodeHeader({ ...self, type: 'directory' }));
+      } else {
+        below = this.#directory(child, `${name}/`);
+      }
+    } catch (error) {
+      if (!GONE.has(errnoOf(error) ?? '')) {
+        throw error;
+      }
+    } finally {
+      if (below === undefined) {
+        child[Symbol.dispose]();
+      }
+    }
+    return below;
+  }
+
+  #directory(place: Place, name: string): Level {
+    using directory = reopen(place.fd, 'directory');
+    this.#header(place.status, { name, fd: directory.fd });
+    return this.#level(place, directory.fd, name);
+  }
+
+  #level(place: Place, fd: number, prefix: string): Level {
+    return { prefix, names: this.#names(place, fd) };
+  }
+
+  /** Names in the directory, and those that only something mounted there makes, the last one first. */
+  #names(place: Place, fd: number): string[] {
+    const names = new Set(listNames(fd));
+    const prefix = `${place.path}/`;
+    for (const { path } of this.#view.mounts) {
+      if (path.startsWith(prefix)) {
+        names.add(path.slice(prefix.length).split('/', 1)[0] ?? '');
+      }
+    }
+    // Byte strings: their order is that of the bytes.
+    return [...names].toSorted((a, b) => (a < b ? 1 : -1));
+  }
+
+  #find(place: Place, name: string): Place | undefined {
+    try {
+      return childOf(this.#view, place, name);
+    } catch (error) {
+      if (GONE.has(errnoOf(error) ?? '')) {
+        return undefined;
+      }
+      throw error;
+    }
+  }
+
+  #header(status: FileStatus, { name, fd }: { name: string; fd: number }): void {
+    const type = status.isDirectory ? 'directory' : 'file';
+    const size = status.isDirectory ? 0 : status.size;
+    this.#out.write(
+      encodeHeader({ ...status, ...this.#mtime, type, size, name, attributes: attributesOf(fd) }),
+    );
+  }
+
+  #content(fd: number, size: number): void {
+    let left = size;
+    while (left > 0) {
+      const count = this.#out.read(fd, left);
+      if (count === 0) {
+        this.#out.zeros(left);
+        break;
+      }
+      left -= count;
+    }
+    this.#out.write(padding(size));
+  }
+}
+
+/** A file system of the kernel's, or the devices, mounted in the tree that is walked: told as an empty directory. */
+function isOfContainerRun(parent: Place, child: Place): boolean {
+  return child.status.device !== parent.status.device && (child.path === DEVICES || isOfKernel(child.fd));
+}
+
+/** What belongs to a file and another host may take over; not the labels of this host's own policy. */
+function attributesOf(fd: number): ReadonlyMap<string, Buffer> {
+  try {
+    const names = listAttributesOf(fd).filter((name) => attributePolicy(name) === 'apply');
+    return names.length === 0
+      ? NO_ATTRIBUTES
+      : new Map(names.map((name) => [name, getAttributeOf(fd, name)] as const));
+  } catch (error) {
+    if (['ENOTSUP', 'EOPNOTSUPP', 'ENODATA', 'EPERM'].includes(errnoOf(error) ?? '')) {
+      return NO_ATTRIBUTES;
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,82 @@
+import { availableParallelism } from 'node:os';
+import type { Readable } from 'node:stream';
+import { InvariantError } from '../../../daemon/base/errors.ts';
+import { limits } from '../../../daemon/base/limits.ts';
+import type { AppliedLayer, ApplyRequest } from '../apply.ts';
+import type { PackedLayer, PackRequest } from '../pack.ts';
+import { streamOf } from './worker-stream.ts';
+import { SharedControl, type LayerJob, type LayerReply } from './worker-protocol.ts';
+import { IdleThreads, Lane } from './worker-threads.ts';
+
+/** Of a job that a thread does at one go. */
+export interface JobOptions {
+  signal?: AbortSignal;
+  onStart?: (bytesDone: () => number) => void;
+}
+
+/**
+ * Threads that unpack layers and write them out again. Unpacking uses as many as there are cores; writing out has a
+ * lane of its own, because a slow client holds a thread as long as it likes.
+ */
+export class LayerWorkers implements AsyncDisposable {
+  readonly #idle: IdleThreads;
+  readonly #appliers: Lane;
+  readonly #readers: Lane;
+
+  /** `idle` may be shared with others, so that threads go from one kind of work to the next. */
+  constructor(idle = new IdleThreads()) {
+    this.#idle = idle;
+    this.#appliers = new Lane(Math.max(1, availableParallelism()), idle);
+    this.#readers = new Lane(limits.layerReadersMax, idle);
+  }
+
+  /**
+   * Unpacks a layer (apply.ts); waits for a free thread. `onStart` gets a function that tells how many bytes of the
+   * blob were read. A canceled signal stops it within one chunk; then it rejects with `canceled`.
+   */
+  async apply(request: ApplyRequest, options: JobOptions = {}): Promise<AppliedLayer> {
+    const reply = await this.#run((control) => ({ kind: 'apply', request, control }), options);
+    if (reply.kind !== 'applied') {
+      throw new InvariantError(`layer worker answered ${reply.kind} to apply`);
+    }
+    return reply.layer;
+  }
+
+  /** Compresses a layer into a file (pack.ts). As `apply`; the bytes are those of the tar. */
+  async pack(request: PackRequest, options: JobOptions = {}): Promise<PackedLayer> {
+    const reply = await this.#run((control) => ({ kind: 'pack', request, control }), options);
+    if (reply.kind !== 'packed') {
+      throw new InvariantError(`layer worker answered ${reply.kind} to pack`);
+    }
+    return reply.packed;
+  }
+
+  /** The layer's tar, written again from its files and checked at the end; destroying the stream frees the thread. */
+  replay(directory: string, diffId: string): Readable {
+    return streamOf(this.#readers, (control) => ({ kind: 'replay', directory, diffId, control }));
+  }
+
+  async #run(
+    makeJob: (control: SharedArrayBuffer) => LayerJob,
+    { signal, onStart }: JobOptions,
+  ): Promise<LayerReply> {
+    const control = new SharedControl();
+    const cancel = (): void => control.cancel();
+    signal?.addEventListener('abort', cancel, { once: true });
+    const thread = await this.#appliers.acquire();
+    try {
+      if (signal?.aborted === true) {
+        cancel();
+      }
+      onStart?.(() => control.bytesRead);
+      return await thread.run(makeJob(control.memory));
+    } finally {
+      signal?.removeEventListener('abort', cancel);
+      this.#appliers.release(thread);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([this.#appliers.close(), this.#readers.close(), this.#idle.close()]);
+  }
+}

@@ -1,0 +1,176 @@
+import { Worker } from 'node:worker_threads';
+import { internal } from '../../../daemon/base/errors.ts';
+import { limits } from '../../../daemon/base/limits.ts';
+import { toError, type LayerJob, type LayerReply } from './worker-protocol.ts';
+
+/**
+ * Threads without work, for whichever lane needs one next. When nothing was done for a while they end, and give the
+ * memory that their work took back; one that has done nothing yet is kept, because a thread takes longer to start than
+ * most of what is asked of it takes to do.
+ */
+export class IdleThreads {
+  readonly #threads: LayerThread[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  take(): LayerThread {
+    for (let idle = this.#threads.pop(); idle !== undefined; idle = this.#threads.pop()) {
+      // It may have died while nobody used it.
+      if (!idle.ended) {
+        return idle;
+      }
+    }
+    return new LayerThread();
+  }
+
+  give(thread: LayerThread): void {
+    if (this.#isClosed) {
+      // One that cannot be ended has ended.
+      void thread.end().catch(() => undefined);
+      return;
+    }
+    if (!thread.ended) {
+      this.#threads.push(thread);
+    }
+    this.rest();
+  }
+
+  /** From now on nothing is done, until somebody takes a thread. */
+  rest(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      // One that cannot be ended has ended.
+      void this.#renew().catch(() => undefined);
+    }, limits.layerWorkerIdleMs);
+    this.#timer.unref();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await Promise.all(this.#threads.splice(0).map((thread) => thread.end()));
+  }
+
+  async #renew(): Promise<void> {
+    const idle = this.#threads.splice(0);
+    const kept = idle.find((thread) => thread.isFresh && !thread.ended) ?? new LayerThread();
+    this.#threads.push(kept);
+    await Promise.all(idle.filter((thread) => thread !== kept).map((thread) => thread.end()));
+  }
+}
+
+/** So many threads at once for one kind of work, and a line of waiting jobs. */
+export class Lane {
+  readonly #max: number;
+  readonly #idle: IdleThreads;
+  readonly #busy = new Set<LayerThread>();
+  readonly #waiting: ((thread: LayerThread) => void)[] = [];
+
+  constructor(max: number, idle: IdleThreads) {
+    this.#max = max;
+    this.#idle = idle;
+  }
+
+  async acquire(): Promise<LayerThread> {
+    if (this.#busy.size < this.#max) {
+      return this.#use(this.#idle.take());
+    }
+    return await new Promise((resolve) => {
+      this.#waiting.push(resolve);
+    });
+  }
+
+  release(thread: LayerThread): void {
+    this.#busy.delete(thread);
+    const next = this.#waiting.shift();
+    if (next === undefined) {
+      this.#idle.give(thread);
+    } else {
+      next(this.#use(thread.ended ? this.#idle.take() : thread));
+    }
+  }
+
+  /** Ends the threads that work. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#busy].map((thread) => thread.end()));
+  }
+
+  #use(thread: LayerThread): LayerThread {
+    this.#busy.add(thread);
+    return thread;
+  }
+}
+
+/** One worker thread, doing one job at a time. */
+export class LayerThread {
+  readonly #worker: Worker;
+  #job:
+    | {
+        resolve: (reply: LayerReply) => void;
+        reject: (error: Error) => void;
+        onChunk: ((chunk: Uint8Array) => void) | undefined;
+      }
+    | undefined;
+  ended = false;
+  /** It has done nothing yet. */
+  isFresh = true;
+
+  constructor() {
+    this.#worker = startWorker();
+    // An idle thread does not keep the process alive; a working one is waited for by its caller.
+    this.#worker.unref();
+    this.#worker.on('message', (reply: LayerReply) => this.#receive(reply));
+    this.#worker.on('error', (error) => this.#fail(error));
+    this.#worker.on('exit', (code) => this.#fail(internal(`layer worker ended with code ${code}`)));
+  }
+
+  async run(job: LayerJob, onChunk?: (chunk: Uint8Array) => void): Promise<LayerReply> {
+    this.isFresh = false;
+    this.#worker.ref();
+    try {
+      return await new Promise((resolve, reject) => {
+        this.#job = { resolve, reject, onChunk };
+        this.#worker.postMessage(job, []);
+      });
+    } finally {
+      this.#job = undefined;
+      this.#worker.unref();
+    }
+  }
+
+  async end(): Promise<void> {
+    this.ended = true;
+    await this.#worker.terminate();
+  }
+
+  #receive(reply: LayerReply): void {
+    if (reply.kind === 'chunk') {
+      this.#job?.onChunk?.(reply.chunk);
+    } else if (reply.kind === 'failed') {
+      this.#job?.reject(toError(reply));
+    } else {
+      this.#job?.resolve(reply);
+    }
+  }
+
+  #fail(error: Error): void {
+    this.ended = true;
+    this.#job?.reject(error);
+  }
+}
+
+/** Descriptors are opened by foreign calls, which Node's book-keeping of a worker's descriptors does not see. */
+const WORKER_OPTIONS = {
+  trackUnmanagedFds: false,
+  resourceLimits: { maxYoungGenerationSizeMb: limits.layerWorkerYoungMbMax },
+};
+
+/** From the build output plainly; from the sources through tsx, which does not reach into workers by itself. */
+function startWorker(): Worker {
+  if (!import.meta.url.endsWith('.ts')) {
+    return new Worker(new URL('layer-worker.js', import.meta.url), WORKER_OPTIONS);
+  }
+  const entry = JSON.stringify(new URL('layer-worker.ts', import.meta.url).href);
+  const start = `import('tsx/esm/api').then(({ register }) => { register(); return import(${entry}); });`;
+  return new Worker(start, { ...WORKER_OPTIONS, eval: true, execArgv: [] });
+}

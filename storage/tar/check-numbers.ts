@@ -1,0 +1,26 @@
+import { invalidArgument } from '../../daemon/base/errors.ts';
+import { showName } from './names.ts';
+import type { TarMember } from './parser.ts';
+
+/** uid and gid -1 mean "unchanged" to chown(2). */
+const OWNER_MAX = 0xffff_fffe;
+const DEVICE_MAJOR_MAX = 0xfff;
+const DEVICE_MINOR_MAX = 0xf_ffff;
+
+/** Throws invalid_argument, naming the entry, for an owner or a device that no file can have, or that means another. */
+export function checkNumbers({ name, type, uid, gid, major, minor }: TarMember): void {
+  const where = `entry ${showName(name)}`;
+  if (uid > OWNER_MAX || gid > OWNER_MAX) {
+    throw invalidArgument(`${where}: owner ${uid}:${gid} is out of range`);
+  }
+  if (type !== 'character' && type !== 'block') {
+    return;
+  }
+  if (!(major >= 0 && major <= DEVICE_MAJOR_MAX && minor >= 0 && minor <= DEVICE_MINOR_MAX)) {
+    throw invalidArgument(`${where}: device ${major}:${minor} is out of range`);
+  }
+  if (type === 'character' && major === 0 && minor === 0) {
+    // What a tar wants hidden it says by name; no honest one has this device.
+    throw invalidArgument(`${where}: character device 0:0 would hide the files of layers below`);
+  }
+}

@@ -1,0 +1,140 @@
+import { beforeEach, expect, test } from 'vitest';
+import { systemClock } from '../../../../daemon/base/clock.ts';
+import { newId } from '../../../../daemon/base/ids.ts';
+import { silentLogger } from '../../../../daemon/base/log.ts';
+import type { SandboxRequest } from '../../../../daemon/containers/ports.ts';
+import { assembleNetworks } from '../../../../daemon/networks/assemble.ts';
+import { hostFiles } from '../../../../daemon/networks/files/host-files.ts';
+import { defaultNetworkOptions } from '../../../../daemon/networks/options.ts';
+import type { HostPort, NetworkKernel } from '../../../../daemon/networks/ports.ts';
+
+function nothing(): void {
+  // A kernel that does as it is told.
+}
+async function later(): Promise<void> {
+  // The same, of what ends later.
+}
+
+/** Host ports that are held, and what the next call of these fails with. */
+let held: Set<string>;
+let failing: Partial<Record<'plug' | 'publish' | 'route', Error>>;
+
+function fails(what: keyof typeof failing): void {
+  const error = failing[what];
+  if (error !== undefined) {
+    delete failing[what];
+    throw error;
+  }
+}
+
+const keyOf = ({ protocol, hostAddress, hostPort }: HostPort): string =>
+  `${protocol} ${hostAddress} ${hostPort}`;
+
+function kernel(): NetworkKernel {
+  return {
+    names: {
+      listen: () => ({ [Symbol.dispose]: nothing }),
+      exchange: () => {
+        throw new Error('nobody asks');
+      },
+    },
+    hostSubnets: () => [],
+    linkAddresses: () => [],
+    prepare: nothing,
+    addBridge: later,
+    removeBridge: later,
+    addParent: nothing,
+    removeParent: later,
+    open: (id) => `/run/netns/${id}`,
+    close: nothing,
+    plug: async () => fails('plug'),
+    unplug: later,
+    route: () => fails('route'),
+    interfaceNames: () => ['lo', 'eth0'],
+    reserve: (port) => void held.add(keyOf(port)),
+    release: (port) => void held.delete(keyOf(port)),
+    forgetFlows: nothing,
+    publish: (ports) => {
+      if (ports.length > 0) {
+        fails('publish');
+      }
+    },
+    unpublish: nothing,
+    sweep: later,
+  };
+}
+
+/** A container of these networks that publishes a port. */
+async function inNetworks(...names: string[]) {
+  const meta = new Map<string, string>();
+  const { sandboxes, networks } = assembleNetworks({
+    kernel: kernel(),
+    meta: { get: (key) => meta.get(key), set: (key, value) => void meta.set(key, value) },
+    table: { insert: nothing, remove: nothing, all: () => [] },
+    journal: {
+      commit: (change) => change(nothing),
+      settle: nothing,
+      note: nothing,
+      tell: nothing,
+    },
+    options: defaultNetworkOptions,
+    files: hostFiles(),
+    containerName: () => 'web',
+    isWanted: () => false,
+    clock: systemClock,
+    log: silentLogger,
+  });
+  await networks.create({ Name: 'a-lan', Driver: 'macvlan', Options: { parent: 'eth9' } });
+  await networks.create({ Name: 'z-blue' });
+  const request: SandboxRequest = {
+    containerId: newId(),
+    containerName: 'web',
+    hostname: 'web',
+    domainname: '',
+    networkMode: names[0] ?? '',
+    endpoints: Object.fromEntries(names.map((name) => [name, {}])),
+    exposedPorts: [],
+    portBindings: { '80/tcp': [{ HostIp: '127.0.0.1', HostPort: '8080' }] },
+    publishAllPorts: false,
+    dns: [],
+    dnsSearch: [],
+    dnsOptions: [],
+    extraHosts: [],
+  };
+  const sandbox = await sandboxes.open(request);
+  const left = (name: string): SandboxRequest => {
+    const { [name]: _left, ...endpoints } = request.endpoints;
+    return { ...request, endpoints };
+  };
+  return { sandboxes, sandbox, request, left };
+}
+
+beforeEach(() => {
+  held = new Set();
+  failing = {};
+});
+
+test.each(['plug', 'publish'] as const)(
+  'connect: when the kernel fails to %s, the error names container and network, and no port is held',
+  async (step) => {
+    const { sandboxes, sandbox, request } = await inNetworks('a-lan');
+    const more = { ...request, endpoints: { ...request.endpoints, bridge: { GwPriority: 9 } } };
+    failing[step] = new Error('ENODEV: No such device');
+    await expect(sandboxes.connect(sandbox, more, 'bridge')).rejects.toThrow(
+      'failed to create endpoint web on network bridge: ENODEV: No such device',
+    );
+    expect([...held]).toEqual([]);
+  },
+);
+
+test('disconnect: host ports that it brings are given back when it fails, and when it is undone', async () => {
+  const { sandboxes, sandbox, left } = await inNetworks('a-lan', 'z-blue');
+  expect([...held]).toEqual([]);
+  failing.route = new Error('EIO');
+  expect(() => sandboxes.disconnect(sandbox, left('a-lan'), 'a-lan')).toThrow('EIO');
+  expect([...held]).toEqual([]);
+  const done = sandboxes.disconnect(sandbox, left('a-lan'), 'a-lan');
+  expect([...held]).toEqual(['tcp 2130706433 8080']);
+  done.undo();
+  expect([...held]).toEqual([]);
+});
