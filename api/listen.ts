@@ -7,7 +7,7 @@ import { connect, isIP } from 'node:net';
 import type { Socket } from 'node:net';
 import { EngineError, errnoOf, errorText, invalidArgument } from '../daemon/base/errors.ts';
 import { limits } from '../daemon/base/limits.ts';
-import type { Logger } from '../daemon/base/log.ts';
+import type { Logger } from '../daemon/base/logger.ts';
 import { refuseBrokenRequest } from './broken-request.ts';
 import { refuseForeign } from './pipeline/guard.ts';
 import type { Api } from './server.ts';

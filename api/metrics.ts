@@ -1,7 +1,7 @@
 import http from 'node:http';
 import { errorText } from '../daemon/base/errors.ts';
 import { limits } from '../daemon/base/limits.ts';
-import type { Logger } from '../daemon/base/log.ts';
+import type { Logger } from '../daemon/base/logger.ts';
 import { closeServer, opened, trackSockets } from './listen.ts';
 import type { Listener } from './listen.ts';
 import { refuseForeign } from './pipeline/guard.ts';

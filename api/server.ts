@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import Koa from 'koa';
 import { EngineError, invalidArgument } from '../daemon/base/errors.ts';
-import type { Logger } from '../daemon/base/log.ts';
+import type { Logger } from '../daemon/base/logger.ts';
 import { toHttpFailure } from './errors.ts';
 import { UnreadBodyError } from './pipeline/body.ts';
 import { jsonLine } from './pipeline/json-text.ts';

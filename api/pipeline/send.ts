@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { unreachable } from '../../daemon/base/errors.ts';
-import type { Logger } from '../../daemon/base/log.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
 import type { Conversation } from '../types/ports.ts';
 import type { Result } from '../routes/route.ts';
 import { sendEvents } from '../streams/events.ts';

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import type { Socket } from 'node:net';
 import { EngineError, invalidArgument } from '../../daemon/base/errors.ts';
-import type { Logger } from '../../daemon/base/log.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
 import type { EnginePorts } from '../types/ports.ts';
 import { Query } from '../query.ts';
 import type { ApiRequest, RefusedRoute, Result, Route, ServedRoute } from '../routes/route.ts';

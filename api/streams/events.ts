@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Logger } from '../../daemon/base/log.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
 import type { Reply } from '../pipeline/reply.ts';
 import { writeOrGone } from './json-lines.ts';
 

@@ -1,5 +1,5 @@
 import { pipeline } from 'node:stream/promises';
-import type { Logger } from '../../daemon/base/log.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
 import type { Reply } from '../pipeline/reply.ts';
 import type { ByteStream } from '../types/ports.ts';
 import type { Dialect } from '../versions/dialect.ts';

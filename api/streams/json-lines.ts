@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { errorText } from '../../daemon/base/errors.ts';
-import type { Logger } from '../../daemon/base/log.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
 import type { Reply } from '../pipeline/reply.ts';
 
 /**

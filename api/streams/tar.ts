@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Logger } from '../../daemon/base/log.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
 import type { FlatHeaders, Reply } from '../pipeline/reply.ts';
 
 /** A tarball. If making it fails half-way the connection is cut: no client may take half an image for a whole one. */

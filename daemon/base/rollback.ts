@@ -1,4 +1,4 @@
-import type { Logger } from './log.ts';
+import type { Logger } from './logger.ts';
 
 /**
  * Undo steps of an action that acquires several things. Register each undo right after its step; `commit()` at the

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { EngineError, errnoOf, errorText, unreachable } from '../base/errors.ts';
-import { createLogger } from '../base/log.ts';
+import { createLogger } from '../base/logger.ts';
 import { loadConfig } from './config/config.ts';
 import type { Config } from './config/config.ts';
 import { readFlags } from './config/flags.ts';

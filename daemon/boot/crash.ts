@@ -1,4 +1,4 @@
-import type { Logger } from '../base/log.ts';
+import type { Logger } from '../base/logger.ts';
 
 /** Exit code of a daemon that met a bug of its own: systemd starts another one. */
 export const CRASH_EXIT_CODE = 2;

@@ -1,6 +1,6 @@
 import { errorText } from '../base/errors.ts';
 import { sendUnixDatagram } from '../base/kernel/unix-datagram.ts';
-import type { Logger } from '../base/log.ts';
+import type { Logger } from '../base/logger.ts';
 
 /** How systemd wants to hear from this process (sd_notify(3), sd_watchdog_enabled(3)). */
 export interface NotifySettings {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { boundFreeMemory } from '../base/kernel/malloc.ts';
 import { errorText } from '../base/errors.ts';
-import type { Logger } from '../base/log.ts';
+import type { Logger } from '../base/logger.ts';
 import { addresses, prepareDirectories } from './host/addresses.ts';
 import type { ComposeDeps, Engine } from './compose.ts';
 import { reloadConfig } from './config/reload.ts';

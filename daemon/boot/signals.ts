@@ -1,4 +1,4 @@
-import type { Logger } from '../base/log.ts';
+import type { Logger } from '../base/logger.ts';
 
 /** What the daemon does on signals. */
 export interface SignalActions {

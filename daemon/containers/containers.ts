@@ -27,9 +27,9 @@ import type { ContainerStats, ContainerTop } from '../../api/types/container-sta
 import { connectNetwork, disconnectNetwork } from './verbs/connect.ts';
 import { limits } from '../base/limits.ts';
 import { measured } from '../base/measured.ts';
-import { KeyedMutex } from '../base/mutex.ts';
-import { Semaphore } from '../base/semaphore.ts';
-import { Turns } from '../base/turns.ts';
+import { KeyedMutex } from '../base/concurrency/mutex.ts';
+import { Semaphore } from '../base/concurrency/semaphore.ts';
+import { Turns } from '../base/concurrency/turns.ts';
 import { attachContainer } from './verbs/attach.ts';
 import { commitContainer } from './verbs/commit.ts';
 import type { ContainerContext, ContainersDeps } from './context.ts';
@@ -51,7 +51,7 @@ import { containerLogs } from './verbs/logs.ts';
 import { Machine } from './state/machine.ts';
 import { pauseContainer } from './verbs/pause.ts';
 import { pruneContainers } from './verbs/prune.ts';
-import { Registry } from './state/registry.ts';
+import { ContainerIndex } from './state/container-index.ts';
 import { removeContainer } from './verbs/remove.ts';
 import type { RemoveOptions } from './verbs/remove.ts';
 import { renameContainer } from './verbs/rename.ts';
@@ -85,7 +85,7 @@ export class Containers implements ContainerPort {
   #exits: Disposable | undefined;
 
   constructor(deps: ContainersDeps) {
-    const registry = new Registry();
+    const registry = new ContainerIndex();
     const waiters = new Waiters();
     const turns = new Turns();
     this.#context = {

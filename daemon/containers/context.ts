@@ -2,10 +2,10 @@ import type { ContainerTable } from '../../storage/database/rows.ts';
 import type { HostFacts } from '../../runtime/host/facts.ts';
 import type { Clock } from '../base/clock.ts';
 import type { ProcessIdentity } from '../base/kernel/process.ts';
-import type { Logger } from '../base/log.ts';
-import type { KeyedMutex } from '../base/mutex.ts';
-import type { Semaphore } from '../base/semaphore.ts';
-import type { Turns } from '../base/turns.ts';
+import type { Logger } from '../base/logger.ts';
+import type { KeyedMutex } from '../base/concurrency/mutex.ts';
+import type { Semaphore } from '../base/concurrency/semaphore.ts';
+import type { Turns } from '../base/concurrency/turns.ts';
 import type { Journal } from '../events/journal-types.ts';
 import type { ArchiveWorkers, HiddenMounts, TarSpools } from './files/ports.ts';
 import type { Container } from './state/container.ts';
@@ -19,7 +19,7 @@ import type {
   RootfsStore,
   VolumeBinder,
 } from './ports.ts';
-import type { Registry } from './state/registry.ts';
+import type { ContainerIndex } from './state/container-index.ts';
 import type { EngineDefaults } from './request/container-spec.ts';
 import type { Sampler } from './stats/sampler.ts';
 import type { Waiters } from './state/waiters.ts';
@@ -64,7 +64,7 @@ export interface ContainersDeps {
  * - Only `machine` changes a container.
  */
 export interface ContainerContext extends ContainersDeps {
-  registry: Registry;
+  registry: ContainerIndex;
   machine: Machine;
   waiters: Waiters;
   /** By id: what the last daemon left of a container is still being settled; verbs wait for it, but for `list`. */

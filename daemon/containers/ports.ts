@@ -178,7 +178,7 @@ export interface RootfsStore {
    * Takes a directory without a row away. What a container wrote is kept in `quarantine`: answers where; undefined when
    * there was nothing to keep.
    */
-  clearStray(containerId: string): Promise<string | undefined>;
+  clearOrphan(containerId: string): Promise<string | undefined>;
   /** Ids with a directory, for the sweep. */
   list(): Promise<string[]>;
 }

@@ -2,7 +2,7 @@ import type { Database } from '../../storage/database/rows.ts';
 import type { Clock } from '../base/clock.ts';
 import { InvariantError, isEngineError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
-import type { Logger } from '../base/log.ts';
+import type { Logger } from '../base/logger.ts';
 import type { RowFact } from './journal-types.ts';
 import type { TimedEvent } from './message.ts';
 

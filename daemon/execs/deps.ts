@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import type { Logger } from '../base/log.ts';
+import type { Logger } from '../base/logger.ts';
 import type { ExecRuntime, ExecTargets } from './ports.ts';
 
 /** What the execs are made with. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import type { Logger } from '../base/log.ts';
+import type { Logger } from '../base/logger.ts';
 import type { Journal } from '../events/journal-types.ts';
 import type { Database } from '../../storage/database/rows.ts';
 import type { RegistryAccess } from '../../storage/registry/connect.ts';

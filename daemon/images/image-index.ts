@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { errorText, invalidArgument, invariant, notFound, type EngineError } from '../base/errors.ts';
-import type { Logger } from '../base/log.ts';
+import type { Logger } from '../base/logger.ts';
 import type {
   Database,
   ImageDigestRow,

@@ -15,7 +15,7 @@ import { pruneBuilds } from './build/prune.ts';
 import { planCommit, type CommitPlan, type CommitRequest } from './commit/commit-container.ts';
 import { isEngineError } from '../base/errors.ts';
 import { measured, measuredMessages } from '../base/measured.ts';
-import { KeyedMutex } from '../base/mutex.ts';
+import { KeyedMutex } from '../base/concurrency/mutex.ts';
 import type { LayerRow, TagRow } from '../../storage/database/rows.ts';
 import {
   canonicalRepository,
@@ -91,7 +91,7 @@ export class Images {
     const { all, filters, sharedSize } = options;
     const nowMs = Number(this.#deps.clock.nowNano() / 1_000_000n);
     // `digests` has no effect since 1.24: they are always listed.
-    return attempt(() => listImages(this.#index, { all, filters, sharedSize, nowMs }));
+    return asPromise(() => listImages(this.#index, { all, filters, sharedSize, nowMs }));
   }
 
   /** How many images there are, for GET /info. */
@@ -107,7 +107,7 @@ export class Images {
   }
 
   inspect(ref: string): Promise<ImageInspect> {
-    return attempt(() => {
+    return asPromise(() => {
       const image = this.#index.find(ref);
       const { layers } = this.#deps;
       const { id: imageId } = image.row;
@@ -126,7 +126,7 @@ export class Images {
   }
 
   history(ref: string): Promise<ImageHistoryItem[]> {
-    return attempt(() => {
+    return asPromise(() => {
       const image = this.#index.find(ref);
       const lineage = this.#index
         .lineageOf(image)
@@ -136,7 +136,7 @@ export class Images {
   }
 
   tag(ref: string, target: { repo: string; tag: string }): Promise<void> {
-    return attempt(() => {
+    return asPromise(() => {
       const reference = parseTarget(target.repo, target.tag);
       const image = this.#index.find(ref);
       nameImage({ deps: this.#deps, index: this.#index }, image.row.id, [reference]);
@@ -185,7 +185,7 @@ export class Images {
 
   /** Names are grouped by image; a repository without a tag means all its tags, an id saves without names. */
   save(refs: readonly string[], options: { signal: AbortSignal }): Promise<Readable> {
-    return attempt(() => {
+    return asPromise(() => {
       const images = this.#savedImages(refs);
       const pin = this.#pins.pin(images.flatMap(({ record }) => record.row.layerIds));
       const stream = saveImages(
@@ -341,6 +341,6 @@ function timed(
 }
 
 /** The answer of something synchronous as the promise that the port promises. */
-async function attempt<T>(answer: () => T): Promise<T> {
+async function asPromise<T>(answer: () => T): Promise<T> {
   return answer();
 }

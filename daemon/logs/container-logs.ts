@@ -2,7 +2,7 @@ import type { LogKeeper, LoggedRun } from '../containers/ports.ts';
 import { errorText, failedPrecondition } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
-import type { Logger } from '../base/log.ts';
+import type { Logger } from '../base/logger.ts';
 import { deliveryMode } from '../../runtime/log-drivers/common-options.ts';
 import { openSink } from '../../runtime/log-drivers/drivers.ts';
 import type { SinkTerms } from '../../runtime/log-drivers/sink.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '../base/log.ts';
+import type { Logger } from '../base/logger.ts';
 import type { LogMessage } from '../base/log-message.ts';
 import { limits } from '../base/limits.ts';
 import { failpoint } from '../base/failpoint.ts';

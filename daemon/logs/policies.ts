@@ -1,7 +1,7 @@
 import type { LoggedRun } from '../containers/ports.ts';
 import { unreachable } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
-import { parseBool } from '../base/go-values.ts';
+import { parseBool } from '../base/go/values.ts';
 import { jsonFilePolicy, localPolicy, withFileDefaults } from '../../storage/logs/policy.ts';
 import type { RotationPolicy } from '../../storage/logs/policy.ts';
 

@@ -1,8 +1,8 @@
 import { failpoint } from '../base/failpoint.ts';
 import { limits } from '../base/limits.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Logger } from '../base/log.ts';
-import { KeyedMutex } from '../base/mutex.ts';
+import type { Logger } from '../base/logger.ts';
+import { KeyedMutex } from '../base/concurrency/mutex.ts';
 import { rotateAtBytes, stopAtBytes } from '../../storage/logs/policy.ts';
 import type { RotationPolicy } from '../../storage/logs/policy.ts';
 import {

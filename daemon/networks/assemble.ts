@@ -1,6 +1,6 @@
 import type { MetaTable, NetworkTable } from '../../storage/database/rows.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Logger } from '../base/log.ts';
+import type { Logger } from '../base/logger.ts';
 import type { Journal } from '../events/journal-types.ts';
 import { BridgeDriver } from './drivers/bridge-driver.ts';
 import { DefaultNetwork } from './drivers/default-network.ts';
@@ -12,7 +12,7 @@ import { Networks } from './networks.ts';
 import { ParentDriver } from './drivers/parent-driver.ts';
 import type { NetworkOptions } from './options.ts';
 import type { NetworkKernel } from './ports.ts';
-import { NetworkRegistry } from './registry.ts';
+import { NetworkIndex } from './network-index.ts';
 import { Sandboxes } from './sandbox/sandboxes.ts';
 
 export interface NetworkParts {
@@ -30,7 +30,7 @@ export interface NetworkParts {
 
 /** The domain of networks, put together: `networks` for the API, `sandboxes` for containers. */
 export function assembleNetworks(parts: NetworkParts): { networks: Networks; sandboxes: Sandboxes } {
-  const registry = new NetworkRegistry(parts);
+  const registry = new NetworkIndex(parts);
   const bridgeDriver = new BridgeDriver(parts);
   const drivers = new Map<string, NetworkDriver>(
     [bridgeDriver, new ParentDriver('macvlan', parts), new ParentDriver('ipvlan', parts)].map((driver) => [

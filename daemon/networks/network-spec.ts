@@ -1,7 +1,7 @@
 import type { IpamConfig, NetworkCreateRequest } from '../../api/types/system.ts';
 import { EngineError, internal, invalidArgument, notFound, notImplemented } from '../base/errors.ts';
-import { parseIpv4 } from '../base/ipv4.ts';
-import { parseIpv6 } from '../base/ipv6.ts';
+import { parseIpv4 } from '../base/addresses/ipv4.ts';
+import { parseIpv6 } from '../base/addresses/ipv6.ts';
 import { refuseOperatorFields } from './config-networks.ts';
 import { ROUTER_KEYS, ipamConfigs, poolOf, pool6Of } from './ipam/ipam-config.ts';
 import type { AddressPool, AddressPool6 } from './ipam/ipam.ts';

@@ -1,6 +1,6 @@
 import type { IpamConfig, NetworkInspect } from '../../api/types/system.ts';
 import { formatNano } from '../base/clock.ts';
-import { formatAnySubnet, formatIp, isIpv4 } from '../base/ip.ts';
+import { formatAnySubnet, formatIp, isIpv4 } from '../base/addresses/ip.ts';
 import { ROUTER_KEYS } from './ipam/ipam-config.ts';
 import type { Network, NetworkMember } from './network.ts';
 

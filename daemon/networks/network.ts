@@ -1,7 +1,7 @@
 import type { EndpointSettings } from '../../api/types/endpoint.ts';
 import type { StringMap } from '../../api/types/maps.ts';
 import type { IpamConfig } from '../../api/types/system.ts';
-import type { IpAddress } from '../base/ip.ts';
+import type { IpAddress } from '../base/addresses/ip.ts';
 import type { AddressPool, AddressPool6 } from './ipam/ipam.ts';
 
 export const BUILT_IN_NETWORKS = ['bridge', 'host', 'none'] as const;

@@ -4,7 +4,7 @@
  */
 import type { NameListener } from './dns/container-names.ts';
 import type { UpstreamSockets } from './dns/upstream.ts';
-import type { AnySubnet, InterfaceAddress, IpAddress } from '../base/ip.ts';
+import type { AnySubnet, InterfaceAddress, IpAddress } from '../base/addresses/ip.ts';
 
 export type Protocol = 'tcp' | 'udp' | 'sctp';
 
@@ -81,12 +81,12 @@ export type Attachment = { iface: SandboxInterface } & (
 );
 
 /** A default route: to a router, or out of the interface of an endpoint whose parent routes. */
-export type Way = { router: IpAddress } | { endpointId: string; family: 'ipv4' | 'ipv6' };
+export type DefaultRoute = { router: IpAddress } | { endpointId: string; family: 'ipv4' | 'ipv6' };
 
 export interface SandboxPlan {
   attachments: readonly Attachment[];
   /** At most one of each family. */
-  ways: readonly Way[];
+  defaultRoutes: readonly DefaultRoute[];
 }
 
 /** A sandbox that a restart takes over. */
@@ -119,11 +119,11 @@ export interface NetworkKernel {
   /** Idempotent. */
   close(id: string, endpointIds: readonly string[]): void;
   /** One more interface for an open sandbox. */
-  plug(id: string, attachment: Attachment): Promise<void>;
+  attachInterface(id: string, attachment: Attachment): Promise<void>;
   /** Takes it from an open sandbox. Idempotent; the interface is gone when the promise resolves. */
-  unplug(id: string, endpointId: string): Promise<void>;
+  detachInterface(id: string, endpointId: string): Promise<void>;
   /** From here on an open sandbox has these ways out, or none. */
-  route(id: string, ways: readonly Way[]): void;
+  route(id: string, defaultRoutes: readonly DefaultRoute[]): void;
   /** Names of the interfaces in an open sandbox. */
   interfaceNames(id: string): string[];
   /** Holds a host port; throws an error with code EADDRINUSE or EADDRNOTAVAIL. */

@@ -1,5 +1,5 @@
 import { invalidArgument } from '../base/errors.ts';
-import { parseUntil } from '../base/moment.ts';
+import { parseUntil } from '../base/go/moment.ts';
 import type { Network } from './network.ts';
 
 type Filters = ReadonlyMap<string, readonly string[]>;

@@ -1,14 +1,14 @@
 import type { Database, VolumeRow } from '../../storage/database/rows.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Logger } from '../base/log.ts';
-import { KeyedMutex } from '../base/mutex.ts';
+import type { Logger } from '../base/logger.ts';
+import { KeyedMutex } from '../base/concurrency/mutex.ts';
 import type { Journal } from '../events/journal-types.ts';
 import type { VolumeDriver } from './driver.ts';
 import { ForeignVolumes } from './foreign-volumes.ts';
 import { LOCAL_DRIVER, LocalDriver } from './local-driver.ts';
 import { PluginDriver } from './plugin-driver.ts';
 import type { VolumeDirectories, VolumePluginPort } from './ports.ts';
-import { VolumeRegistry } from './registry.ts';
+import { VolumeIndex } from './volume-index.ts';
 
 export interface VolumesDeps {
   journal: Journal;
@@ -27,7 +27,7 @@ export interface VolumesDeps {
 
 /** What the verbs of volumes work with. */
 export interface VolumeContext extends VolumesDeps {
-  registry: VolumeRegistry;
+  registry: VolumeIndex;
   /** One operation per volume at a time. */
   locks: KeyedMutex;
   local: LocalDriver;
@@ -39,7 +39,7 @@ export function volumeContext(deps: VolumesDeps): VolumeContext {
   const locks = new KeyedMutex();
   return {
     ...deps,
-    registry: new VolumeRegistry({ journal: deps.journal, table: deps.database.volumes }),
+    registry: new VolumeIndex({ journal: deps.journal, table: deps.database.volumes }),
     locks,
     local: new LocalDriver(deps),
     plugin: new PluginDriver({ ...deps, locks }),

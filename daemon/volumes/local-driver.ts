@@ -1,5 +1,5 @@
 import { errorText, invalidArgument } from '../base/errors.ts';
-import type { Logger } from '../base/log.ts';
+import type { Logger } from '../base/logger.ts';
 import type { Volume, VolumeDriver, VolumeRemoval } from './driver.ts';
 import { LocalMounts } from './local-mounts.ts';
 import type { LocalMountsDeps } from './local-mounts.ts';

@@ -1,5 +1,5 @@
 import { errorText, invalidArgument } from '../base/errors.ts';
-import { parseSize } from '../base/go-values.ts';
+import { parseSize } from '../base/go/values.ts';
 
 /** What mount(2) is called with for a volume that has driver options. */
 export interface VolumeMountPlan {

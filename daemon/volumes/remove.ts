@@ -2,14 +2,14 @@ import type { VolumePruneReport } from '../../api/types/system.ts';
 import type { VolumeRow } from '../../storage/database/rows.ts';
 import { conflict, EngineError, errorText, isEngineError } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
-import { persistently } from '../base/retry.ts';
+import { persistently } from '../base/concurrency/retry.ts';
 import { Rollback } from '../base/rollback.ts';
 import { driverOf } from './context.ts';
 import type { VolumeContext } from './context.ts';
 import type { VolumeRemoval } from './driver.ts';
 import { LOCAL_DRIVER } from './local-driver.ts';
 import { pruneTest } from './prune.ts';
-import { noSuchVolume } from './registry.ts';
+import { noSuchVolume } from './volume-index.ts';
 
 /**
  * `force`: a volume that does not exist is not an error, and one that its plugin does not remove is at least

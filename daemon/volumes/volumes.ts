@@ -12,7 +12,7 @@ import type { ForeignVolume } from './foreign-volumes.ts';
 import { LOCAL_DRIVER } from './local-driver.ts';
 import { sizeLimit } from './mount-options.ts';
 import { ANONYMOUS_LABEL } from './prune.ts';
-import { noSuchVolume } from './registry.ts';
+import { noSuchVolume } from './volume-index.ts';
 import { pruneVolumes, removeAnonymous, removeVolume } from './remove.ts';
 import { volumeView } from './view.ts';
 

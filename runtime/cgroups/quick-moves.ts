@@ -2,7 +2,7 @@ import { closeSync, constants, openSync, readFileSync, write } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { Logger } from '../../daemon/base/log.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
 import type { CgroupLayout } from './detect.ts';
 
 export interface QuickMovesDeps {

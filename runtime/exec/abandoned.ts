@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { identify, isAlive } from '../../daemon/base/kernel/process.ts';
 import type { ProcessIdentity } from '../../daemon/base/kernel/process.ts';
 import { limits } from '../../daemon/base/limits.ts';
-import type { Logger } from '../../daemon/base/log.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
 import { monitorOf } from '../monitor/monitor-pid.ts';
 import type { Bundle, ExecRoot } from '../runc/exec-root.ts';
 import { killTree, relationsOf } from './process-tree.ts';

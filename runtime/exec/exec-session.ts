@@ -7,7 +7,7 @@ import type { ProcessIdentity } from '../../daemon/base/kernel/process.ts';
 import { sendSignal } from '../../daemon/base/kernel/pidfd.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { Poller } from '../../daemon/base/kernel/poller.ts';
-import type { Logger } from '../../daemon/base/log.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
 import { execArgv } from '../monitor/conmon-argv.ts';
 import type { ExecOutput, MonitorSettings } from '../monitor/conmon-argv.ts';
 import { endMonitor } from '../monitor/monitor-pid.ts';

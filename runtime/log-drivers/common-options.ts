@@ -1,5 +1,5 @@
 import { errorText, invalidArgument } from '../../daemon/base/errors.ts';
-import { parseBool, parseInteger, parseSize } from '../../daemon/base/go-values.ts';
+import { parseBool, parseInteger, parseSize } from '../../daemon/base/go/values.ts';
 
 /** Options of a log driver, as a client gave them. */
 export type LogOptions = Readonly<Record<string, string>>;

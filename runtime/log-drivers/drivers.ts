@@ -1,6 +1,6 @@
 import { ATTRIBUTE_OPTIONS, extraAttributes } from './attributes.ts';
 import { AWSLOGS_OPTIONS, openAwsLogs, parseAwsLogs } from './aws/awslogs.ts';
-import { parseBool } from '../../daemon/base/go-values.ts';
+import { parseBool } from '../../daemon/base/go/values.ts';
 import { checkOptions } from './common-options.ts';
 import type { LogOptions } from './common-options.ts';
 import { FLUENTD_OPTIONS, openFluentd, parseFluentd } from './fluentd.ts';

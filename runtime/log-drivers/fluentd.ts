@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { invalidArgument } from '../../daemon/base/errors.ts';
-import { parseBool, parseDurationMs, parseSize } from '../../daemon/base/go-values.ts';
+import { parseBool, parseDurationMs, parseSize } from '../../daemon/base/go/values.ts';
 import type { LogMessage } from '../../daemon/base/log-message.ts';
 import { extraAttributes } from './attributes.ts';
 import type { LogOptions } from './common-options.ts';

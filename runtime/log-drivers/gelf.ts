@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { formatNano } from '../../daemon/base/clock.ts';
 import { errorText, invalidArgument } from '../../daemon/base/errors.ts';
-import { parseInteger } from '../../daemon/base/go-values.ts';
+import { parseInteger } from '../../daemon/base/go/values.ts';
 import type { LogMessage } from '../../daemon/base/log-message.ts';
 import { extraAttributes } from './attributes.ts';
 import type { LogOptions } from './common-options.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { gzipSync } from 'node:zlib';
 import { invalidArgument } from '../../daemon/base/errors.ts';
-import { parseBool, parseInteger } from '../../daemon/base/go-values.ts';
+import { parseBool, parseInteger } from '../../daemon/base/go/values.ts';
 import type { LogMessage } from '../../daemon/base/log-message.ts';
 import { extraAttributes } from './attributes.ts';
 import type { LogOptions } from './common-options.ts';

@@ -13,7 +13,7 @@ import type { FSWatcher } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from '../../daemon/base/errors.ts';
 import { FULL_ID } from '../../daemon/base/ids.ts';
-import type { Logger } from '../../daemon/base/log.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
 
 /** What conmon left of a container that ended. */
 export interface ExitRecord {

@@ -3,7 +3,7 @@ import type { FSWatcher } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../daemon/base/limits.ts';
-import type { Logger } from '../../daemon/base/log.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
 
 export interface OomWatchDeps {
   /** What changes when a container lacks memory. */

@@ -1,4 +1,4 @@
-import type { InterfaceAddress, IpAddress } from '../../daemon/base/ip.ts';
+import type { InterfaceAddress, IpAddress } from '../../daemon/base/addresses/ip.ts';
 import type { BridgeSettings } from './links/bridge.ts';
 import type { ChildLink } from './netlink/rtnetlink.ts';
 
@@ -48,11 +48,11 @@ export interface ChildAttachment {
 export type Attachment = BridgeAttachment | ChildAttachment;
 
 /** A default route: to a router, or out of the interface of an endpoint whose parent routes. */
-export type Way = { router: IpAddress } | { endpointId: string; family: 'ipv4' | 'ipv6' };
+export type DefaultRoute = { router: IpAddress } | { endpointId: string; family: 'ipv4' | 'ipv6' };
 
 /** What a sandbox is to be: its interfaces, and the way out of it. */
 export interface SandboxPlan {
   attachments: readonly Attachment[];
   /** At most one of each family; none = it reaches only what it has an interface to. */
-  ways: readonly Way[];
+  defaultRoutes: readonly DefaultRoute[];
 }

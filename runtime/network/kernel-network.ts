@@ -1,10 +1,16 @@
 import type { Clock } from '../../daemon/base/clock.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
-import { isIpv4 } from '../../daemon/base/ip.ts';
-import type { AnySubnet, InterfaceAddress, IpAddress } from '../../daemon/base/ip.ts';
+import { isIpv4 } from '../../daemon/base/addresses/ip.ts';
+import type { AnySubnet, InterfaceAddress, IpAddress } from '../../daemon/base/addresses/ip.ts';
 import { NETLINK } from '../../daemon/base/kernel/netlink.ts';
-import type { Logger } from '../../daemon/base/log.ts';
-import type { Attachment, ParentSettings, SandboxInterface, SandboxPlan, Way } from './attachment.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
+import type {
+  Attachment,
+  ParentSettings,
+  SandboxInterface,
+  SandboxPlan,
+  DefaultRoute,
+} from './attachment.ts';
 import { addressesOf as linkAddresses, findLink, linkNamed } from './links/bridge.ts';
 import type { BridgeSettings } from './links/bridge.ts';
 import { Bridges } from './links/bridges.ts';
@@ -163,7 +169,7 @@ export class KernelNetwork {
       failpoint('network.open.veth');
       this.#namespaces.withDescriptor(id, (namespaceFd) => {
         plan.attachments.forEach((attachment, place) => {
-          this.#plug(attachment, masters[place] ?? 0, namespaceFd);
+          this.#attachInterface(attachment, masters[place] ?? 0, namespaceFd);
         });
       });
       const indexes = plan.attachments.map((attachment) => this.#settle(inside, attachment));
@@ -172,7 +178,7 @@ export class KernelNetwork {
       inside.request(id, [
         rtnetlink.setLinkUp(rtnetlink.LOOPBACK_INDEX),
         ...plan.attachments.flatMap(({ iface }, place) => configure(indexes[place] ?? 0, iface)),
-        ...plan.ways.map((way) => this.#defaultRoute(inside, way)),
+        ...plan.defaultRoutes.map((defaultRoute) => this.#defaultRoute(inside, defaultRoute)),
       ]);
       return this.#namespaces.path(id);
     } catch (error) {
@@ -188,7 +194,7 @@ export class KernelNetwork {
    * Takes a sandbox off the network at once; its interfaces go soon after, with its namespace. Idempotent.
    */
   close(id: string, endpointIds: readonly string[]): void {
-    const others = endpointIds.filter((endpointId) => !this.#veths.unplug(endpointId));
+    const others = endpointIds.filter((endpointId) => !this.#veths.detachInterface(endpointId));
     if (others.length > 0) {
       this.#children.pull(id, others);
     }
@@ -197,13 +203,13 @@ export class KernelNetwork {
   }
 
   /** One more interface for an open sandbox. Leaves nothing when it throws. */
-  async plug(id: string, attachment: Attachment): Promise<void> {
+  async attachInterface(id: string, attachment: Attachment): Promise<void> {
     const master = this.#masterIndex(attachment);
     const { iface } = attachment;
     this.#flows.given(addressesOf(attachment));
     failpoint('network.connect.veth');
     this.#namespaces.withDescriptor(id, (namespaceFd) => {
-      this.#plug(attachment, master, namespaceFd);
+      this.#attachInterface(attachment, master, namespaceFd);
     });
     try {
       using inside = this.#namespaces.open(id);
@@ -212,30 +218,32 @@ export class KernelNetwork {
       failpoint('network.connect.address');
       inside.request(id, configure(index, iface));
     } catch (error) {
-      await this.unplug(id, iface.endpointId);
+      await this.detachInterface(id, iface.endpointId);
       throw error;
     }
   }
 
   /** Takes an interface from an open sandbox; it is gone when the promise resolves. Idempotent. */
-  async unplug(id: string, endpointId: string): Promise<void> {
+  async detachInterface(id: string, endpointId: string): Promise<void> {
     if (!(await this.#veths.pull(endpointId))) {
       this.#children.pull(id, [endpointId]);
     }
   }
 
   /** From here on an open sandbox has these ways out, or none. */
-  route(id: string, ways: readonly Way[]): void {
+  route(id: string, defaultRoutes: readonly DefaultRoute[]): void {
     using inside = this.#namespaces.open(id);
     for (const family of ['ipv4', 'ipv6'] as const) {
-      const way = ways.find((each) => familyOf(each) === family);
+      const defaultRoute = defaultRoutes.find((each) => familyOf(each) === family);
       const request =
-        way === undefined ? rtnetlink.deleteDefaultRoute(family) : this.#defaultRoute(inside, way);
+        defaultRoute === undefined
+          ? rtnetlink.deleteDefaultRoute(family)
+          : this.#defaultRoute(inside, defaultRoute);
       try {
         inside.request(id, [request]);
       } catch (error) {
         // There was none. (EAFNOSUPPORT, ...: a kernel without IPv6 has none either.)
-        if (way !== undefined) {
+        if (defaultRoute !== undefined) {
           throw error;
         }
       }
@@ -287,20 +295,20 @@ export class KernelNetwork {
     live: readonly LiveSandbox[],
   ): Promise<void> {
     const ids = new Set(live.map(({ id }) => id));
-    for (const stray of this.#namespaces.list().filter((id) => !ids.has(id))) {
+    for (const orphan of this.#namespaces.list().filter((id) => !ids.has(id))) {
       failpoint('network.restore.netns');
-      this.#namespaces.remove(stray);
-      this.#log.info({ namespace: stray }, 'stray network namespace removed');
+      this.#namespaces.remove(orphan);
+      this.#log.info({ namespace: orphan }, 'orphaned network namespace removed');
     }
     for (const endpoint of live.flatMap(({ endpoints }) => endpoints)) {
       this.#veths.adopt(endpoint);
     }
     for (const name of this.#veths.sweep()) {
-      this.#log.info({ link: name }, 'stray interface taken away');
+      this.#log.info({ link: name }, 'orphaned interface taken away');
     }
     for (const { id, children } of live) {
       for (const name of children === undefined ? [] : this.#children.keep(id, children)) {
-        this.#log.info({ sandbox: id, link: name }, 'stray interface taken away');
+        this.#log.info({ sandbox: id, link: name }, 'orphaned interface taken away');
       }
     }
     for (const bridge of bridges) {
@@ -320,11 +328,11 @@ export class KernelNetwork {
       : this.#children.ensureParent(attachment.parent);
   }
 
-  #plug(attachment: Attachment, master: number, namespaceFd: number): void {
+  #attachInterface(attachment: Attachment, master: number, namespaceFd: number): void {
     if ('bridge' in attachment) {
-      this.#veths.plug(attachment, master, namespaceFd);
+      this.#veths.attachInterface(attachment, master, namespaceFd);
     } else {
-      this.#children.plug(attachment, master, namespaceFd);
+      this.#children.attachInterface(attachment, master, namespaceFd);
     }
   }
 
@@ -335,10 +343,13 @@ export class KernelNetwork {
       : this.#children.settle(inside, attachment);
   }
 
-  #defaultRoute(inside: NetlinkSocket, way: Way): NetlinkRequest {
-    return 'router' in way
-      ? rtnetlink.setDefaultRoute(way.router)
-      : rtnetlink.setDefaultRouteOut(way.family, this.#children.index(inside, way.endpointId));
+  #defaultRoute(inside: NetlinkSocket, defaultRoute: DefaultRoute): NetlinkRequest {
+    return 'router' in defaultRoute
+      ? rtnetlink.setDefaultRoute(defaultRoute.router)
+      : rtnetlink.setDefaultRouteOut(
+          defaultRoute.family,
+          this.#children.index(inside, defaultRoute.endpointId),
+        );
   }
 
   #bridgeIndex(bridge: BridgeSettings): number {
@@ -365,11 +376,11 @@ export class KernelNetwork {
   }
 }
 
-function familyOf(way: Way): 'ipv4' | 'ipv6' {
-  if ('router' in way) {
-    return isIpv4(way.router) ? 'ipv4' : 'ipv6';
+function familyOf(defaultRoute: DefaultRoute): 'ipv4' | 'ipv6' {
+  if ('router' in defaultRoute) {
+    return isIpv4(defaultRoute.router) ? 'ipv4' : 'ipv6';
   }
-  return way.family;
+  return defaultRoute.family;
 }
 
 function addressesOf({ iface }: Attachment): IpAddress[] {

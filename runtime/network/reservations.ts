@@ -1,7 +1,7 @@
 import { errnoOf } from '../../daemon/base/errors.ts';
-import { formatIp, isIpv4 } from '../../daemon/base/ip.ts';
-import type { IpAddress } from '../../daemon/base/ip.ts';
-import { ipv6Bytes } from '../../daemon/base/ipv6.ts';
+import { formatIp, isIpv4 } from '../../daemon/base/addresses/ip.ts';
+import type { IpAddress } from '../../daemon/base/addresses/ip.ts';
+import { ipv6Bytes } from '../../daemon/base/addresses/ipv6.ts';
 import {
   AF,
   SOCK,

@@ -10,7 +10,7 @@ import { Poller } from '../../daemon/base/kernel/poller.ts';
 import { identify, isAlive } from '../../daemon/base/kernel/process.ts';
 import type { ProcessIdentity } from '../../daemon/base/kernel/process.ts';
 import { limits } from '../../daemon/base/limits.ts';
-import type { Logger } from '../../daemon/base/log.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
 import { Rollback } from '../../daemon/base/rollback.ts';
 import { ContainerCgroups } from '../cgroups/container-control.ts';
 import { CgroupManager } from '../cgroups/manager.ts';
@@ -41,7 +41,7 @@ import type { LaunchRecord } from './launch-record.ts';
 import { LaunchedContainers } from './launched.ts';
 import { encodeSpec } from './spec-json.ts';
 import type { OciSpec } from './spec-types.ts';
-import { isWaiting, letGo } from './state.ts';
+import { isWaiting, releaseInit } from './state.ts';
 import type { CommandTraits } from './state.ts';
 
 export interface ConmonRuntimeDeps {
@@ -208,7 +208,7 @@ export class ConmonRuntime implements Disposable {
     if (other !== undefined) {
       await other.start();
       writeFileSync(this.#root.bundle(id).begun, '', { mode: 0o600 });
-    } else if (!(await letGo(this.#root.state(id), this.#launched.init(id), command))) {
+    } else if (!(await releaseInit(this.#root.state(id), this.#launched.init(id), command))) {
       await this.#runc('start', id);
     }
   }

@@ -2,7 +2,7 @@ import { closeSync, statSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import { sealedCopy } from '../../daemon/base/kernel/memfd.ts';
-import type { Logger } from '../../daemon/base/log.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
 
 /** A program that stays where it is until this is disposed. */
 export interface ProgramLease extends Disposable {

@@ -65,7 +65,7 @@ export interface CommandTraits {
  * command itself runs: a signal then meets it and not init. False when the FIFO is not where runc 1.x keeps it. Throws
  * EngineError internal when init is gone or too slow.
  */
-export async function letGo(
+export async function releaseInit(
   state: string,
   init: ProcessIdentity | undefined,
   command: CommandTraits = {},

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RecordedContainer } from '../database/store-records.ts';
-import { isRemoved, isWorthKeeping, namesIn } from '../strays.ts';
+import { isRemoved, isWorthKeeping, namesIn } from '../orphans.ts';
 import { remains, whole, type Finding, type Repaired } from './finding.ts';
 import type { Store } from './store.ts';
 
@@ -25,7 +25,7 @@ export function checkContainers(store: Store, makeRootfs: MakeRootfs): Finding[]
     ...containers.map(({ id }) => id),
     ...records.quarantined().map((text) => text.replace(/^containers /, '')),
   ]);
-  const strays = namesIn(paths.containers)
+  const orphans = namesIn(paths.containers)
     .filter((name) => !owners.has(name))
     .map((name): Finding => ({
       // Of a creation that was interrupted, or a removal.
@@ -35,7 +35,7 @@ export function checkContainers(store: Store, makeRootfs: MakeRootfs): Finding[]
       remedy: 'what a container wrote is moved to quarantine/containers, an empty one is removed',
       repair: () => setContainerAside(store, name),
     }));
-  return [...missing, ...strays];
+  return [...missing, ...orphans];
 }
 
 function withoutFiles(store: Store, { id, name, layerIds }: RecordedContainer, make: MakeRootfs): Finding {
@@ -95,7 +95,7 @@ export function checkVolumes(store: Store): Finding[] {
   if (store.isInUse) {
     return missing;
   }
-  const strays = namesIn(paths.volumes)
+  const orphans = namesIn(paths.volumes)
     .filter((entry) => !entry.startsWith('.') && !names.includes(entry))
     .filter((entry) => existsSync(join(home(entry), '_data')))
     .map((name): Finding => ({
@@ -108,7 +108,7 @@ export function checkVolumes(store: Store): Finding[] {
         return whole('it is a volume of that name again, without labels and options');
       },
     }));
-  return [...missing, ...strays];
+  return [...missing, ...orphans];
 }
 
 /** Half-written things that a crash left. Beside a daemon they are not left over. */

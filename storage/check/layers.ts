@@ -4,7 +4,7 @@ import { failpoint } from '../../daemon/base/failpoint.ts';
 import { exchange } from '../../daemon/base/kernel/files.ts';
 import type { RecordedContainer, RecordedImage, RecordedLayer } from '../database/store-records.ts';
 import { rebuildLayer, verifyLayer, type LayerPlace, type LayerVerdict } from '../layers/verify.ts';
-import { namesIn } from '../strays.ts';
+import { namesIn } from '../orphans.ts';
 import { remains, whole, type Finding, type Repaired } from './finding.ts';
 import { imageName, type Store } from './store.ts';
 

@@ -31,15 +31,15 @@ export function checkRecords({ records }: Store): Finding[] {
       return whole('the row was moved to the quarantine table, its files were left alone');
     },
   }));
-  const strays = records.strays().map(({ table, name }): Finding => ({
+  const orphans = records.orphans().map(({ table, name }): Finding => ({
     kind: 'name',
     subject: table === 'tags' ? `name ${name}` : `row ${name} of ${table}`,
     problem: table === 'tags' ? 'names an image that is not there' : 'belongs to something that is not there',
     remedy: 'it is removed',
     repair: () => {
-      records.dropStrays();
+      records.dropOrphans();
       return whole('it was removed');
     },
   }));
-  return [...unreadable, ...strays];
+  return [...unreadable, ...orphans];
 }

@@ -6,7 +6,7 @@ import { syncFileSystem } from '../../daemon/base/kernel/files.ts';
 import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
 import type { RecordedImage, StoreRecords } from '../database/store-records.ts';
 import { DIFF } from '../layers/apply.ts';
-import { setAside } from '../strays.ts';
+import { setAside } from '../orphans.ts';
 
 export interface StorePaths {
   dataRoot: string;

@@ -1,6 +1,6 @@
 import { closeSync, fsync, openSync } from 'node:fs';
 import { errorText } from '../../daemon/base/errors.ts';
-import type { Logger } from '../../daemon/base/log.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
 
 /**
  * Brings commits that nobody waits for to the disk soon after: one fsync(2) of the write-ahead log on a pool thread for

@@ -1,7 +1,7 @@
 import type Sqlite from 'better-sqlite3';
 import { InvariantError, invariant } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
-import type { Logger } from '../../daemon/base/log.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
 import { named } from './errors.ts';
 import { BackgroundSync } from './background-sync.ts';
 import { openFile, pragmaTexts } from './open-file.ts';

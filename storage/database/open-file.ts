@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { EngineError, errorText } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
-import type { Logger } from '../../daemon/base/log.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
 import { migrate } from './migrate.ts';
 import { migrations } from './migrations/index.ts';
 

@@ -1,7 +1,7 @@
 import type Sqlite from 'better-sqlite3';
 import { errorText } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
-import type { Logger } from '../../daemon/base/log.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
 
 /** A row that was taken out of its table because it could not be read. */
 export interface QuarantinedRow {

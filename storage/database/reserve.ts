@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type Sqlite from 'better-sqlite3';
 import { errorText } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
-import type { Logger } from '../../daemon/base/log.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
 
 /** A key of the table `meta` that is there while free pages are made. */
 const KEY = 'reserve';

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { EngineError, errorText } from '../../daemon/base/errors.ts';
-import type { Logger } from '../../daemon/base/log.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
 import { copyDatabase } from './copy-file.ts';
 import { migrations } from './migrations/index.ts';
 import { openFile, pragmaTexts } from './open-file.ts';
@@ -38,7 +38,7 @@ export interface RecordedContainer {
 }
 
 /** Rows that refer to a row that is not there. */
-export interface StrayReference {
+export interface OrphanReference {
   table: string;
   /** As people know it: `docker.io/library/busybox:latest`. */
   name: string;
@@ -198,19 +198,19 @@ export class StoreRecords implements Disposable {
     containerTable(this.#connection, quarantine, atomically).all();
     volumeTable(this.#connection, quarantine).all();
     networkTable(this.#connection, quarantine).all();
-    this.dropStrays();
+    this.dropOrphans();
   }
 
-  strays(): StrayReference[] {
+  orphans(): OrphanReference[] {
     return REFERENCES.flatMap(({ table, name, column, parent }) =>
-      this.#all<StrayReference>(
+      this.#all<OrphanReference>(
         `SELECT DISTINCT '${table}' AS "table", ${name} AS name FROM ${table}
          WHERE ${column} NOT IN (SELECT id FROM ${parent})`,
       ),
     );
   }
 
-  dropStrays(): void {
+  dropOrphans(): void {
     this.#connection.transaction(() => {
       for (const { table, column, parent } of REFERENCES) {
         this.#connection
@@ -230,7 +230,7 @@ export class StoreRecords implements Disposable {
         )
         .run('images', image.id, reason, content, new Date().toISOString());
       this.#connection.prepare('DELETE FROM images WHERE id = ?').run(image.id);
-      this.dropStrays();
+      this.dropOrphans();
     })();
   }
 
@@ -267,7 +267,7 @@ export class StoreRecords implements Disposable {
   removeLayer(id: number): void {
     this.#connection.transaction(() => {
       this.#connection.prepare('DELETE FROM layers WHERE id = ?').run(id);
-      this.dropStrays();
+      this.dropOrphans();
     })();
   }
 

@@ -6,7 +6,7 @@ import { fileStatus, type FileStatus } from '../../daemon/base/kernel/file-statu
 import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
 import { OPAQUE_ATTRIBUTE } from '../layers/attributes.ts';
 import { refuseDeep } from './member-path.ts';
-import { OpenWay } from './open-way.ts';
+import { DirectoryChain } from './directory-chain.ts';
 import { toText } from './view.ts';
 
 /** As the API counts them. */
@@ -126,9 +126,9 @@ interface Level extends Present {
 class Comparison {
   readonly #found: Change[];
   readonly #linked: LinkedNames | undefined;
-  readonly #upper = way();
-  readonly #lower = way();
-  readonly #merged = way();
+  readonly #upper = chain();
+  readonly #lower = chain();
+  readonly #merged = chain();
   readonly #levels: Level[] = [];
 
   constructor(found: Change[], linked?: LinkedNames) {
@@ -231,8 +231,8 @@ class Comparison {
   }
 }
 
-function way(): OpenWay<OpenFile> {
-  return new OpenWay<OpenFile>((fd) => new OpenFile(fd));
+function chain(): DirectoryChain<OpenFile> {
+  return new DirectoryChain<OpenFile>((fd) => new OpenFile(fd));
 }
 
 function isMountPoint(path: string, status: FileStatus): boolean {
@@ -269,7 +269,7 @@ function isOpaque(directory: number): boolean {
 }
 
 /** A running container may remove it between the listing and here. */
-function openIfThere(directories: OpenWay<OpenFile>, name: string): OpenFile | undefined {
+function openIfThere(directories: DirectoryChain<OpenFile>, name: string): OpenFile | undefined {
   const directory = directories.last;
   if (directory === undefined) {
     return undefined;

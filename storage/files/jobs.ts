@@ -6,8 +6,8 @@ import { freeBytes, writeAll } from '../../daemon/base/kernel/files.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { changesOf, DELETED, layerChangesOf, type Change, type ChangesRequest } from './changes.ts';
 import { extract, type ExtractRequest } from './extract.ts';
-import { LastPlace } from './last-place.ts';
-import { childOf, Place } from './locate.ts';
+import { LastHandle } from './last-handle.ts';
+import { childOf, PathHandle } from './path-handle.ts';
 import { removeTree } from './remove-tree.ts';
 import { place, type PlaceRequest } from './place.ts';
 import { select, type Selected, type SelectRequest } from './select.ts';
@@ -19,14 +19,14 @@ import type { FilesView } from './view.ts';
 const SPACE_CHECK_BYTES = 32 * 1024 * 1024;
 
 /** A place of a view that stays open until the job is done. */
-export interface PlaceRef {
+export interface HandleRef {
   fd: number;
   path: string;
 }
 
 export interface TarRequest {
   view: FilesView;
-  place: PlaceRef;
+  handle: HandleRef;
   /** Name of the place itself in the tar; undefined = only what is below it, by names without anything in front. */
   name?: string;
 }
@@ -108,7 +108,7 @@ function writeLayer(request: ChangesRequest, chunks: TarChunks): number {
   const out = new TarOut(view, chunks);
   failpoint('archives.layer.begin');
   const changes = layerChangesOf(request);
-  using parents = new LastPlace(view);
+  using parents = new LastHandle(view);
   for (const { path, kind } of changes) {
     const name = path.slice(1);
     if (kind === DELETED) {
@@ -150,8 +150,8 @@ function refuseFullDisk(fd: number): void {
   }
 }
 
-function writeTar({ view, place: from, name }: TarRequest, control: JobControl): void {
-  using start = new Place({ ...from, isReadOnly: true, isMounted: false }, false);
+function writeTar({ view, handle: from, name }: TarRequest, control: JobControl): void {
+  using start = new PathHandle({ ...from, isReadOnly: true, isMounted: false }, false);
   const out = new TarOut(view, chunksTo(control));
   failpoint('archives.tar.begin');
   if (name === undefined) {

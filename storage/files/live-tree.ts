@@ -12,8 +12,8 @@ import { showName, splitName } from '../tar/names.ts';
 import type { TarMember } from '../tar/parser.ts';
 import type { ExtractRequest } from './extract.ts';
 
-import { LastPlace } from './last-place.ts';
-import { childOf, locate, type Place } from './locate.ts';
+import { LastHandle } from './last-handle.ts';
+import { childOf, locate, type PathHandle } from './path-handle.ts';
 import { memberPath } from './member-path.ts';
 import { refuseExtractionPoint, refuseMountPoint, refuseReadOnly } from './refusals.ts';
 import { removeAt } from './remove-at.ts';
@@ -40,9 +40,9 @@ export interface OpenMember {
 export class LiveTree implements Disposable {
   readonly #request: LiveTreeRequest;
   readonly #point: string;
-  readonly #open = new Map<string, Place>();
+  readonly #open = new Map<string, PathHandle>();
   /** Set last: writing into a directory changes its time. */
-  readonly #directoryTimes = new Map<string, { member: TarMember; place: string }>();
+  readonly #directoryTimes = new Map<string, { member: TarMember; handle: string }>();
 
   /** Throws as `locate`; invalid_argument when the path is no directory; forbidden when it may not be written to. */
   constructor(request: LiveTreeRequest) {
@@ -100,12 +100,12 @@ export class LiveTree implements Disposable {
 
   /** Sets the times of directories. */
   finish(): void {
-    using last = new LastPlace(this.#request.view);
-    for (const { member, place: path } of this.#directoryTimes.values()) {
+    using last = new LastHandle(this.#request.view);
+    for (const { member, handle: path } of this.#directoryTimes.values()) {
       try {
-        const place = last.at(path);
-        if (place.status.isDirectory) {
-          using directory = files.reopen(place.fd, 'directory');
+        const handle = last.at(path);
+        if (handle.status.isDirectory) {
+          using directory = files.reopen(handle.fd, 'directory');
           files.changeTime(directory.fd, member.mtime);
         }
       } catch (error) {
@@ -121,31 +121,31 @@ export class LiveTree implements Disposable {
   }
 
   /** The directory a member lies in, made when missing. Valid until the next but one call. */
-  #parent(path: string): Place {
+  #parent(path: string): PathHandle {
     const missing: string[] = [];
     let there = splitName(path).parent;
-    let place = this.#find(there);
-    while (place === undefined) {
+    let handle = this.#find(there);
+    while (handle === undefined) {
       const { parent, name } = splitName(there);
       missing.push(name);
       there = parent;
-      place = this.#find(there);
+      handle = this.#find(there);
     }
     // Not by recursion: nobody knows how deep it is.
     for (const name of missing.toReversed()) {
       there = there === '' ? name : `${there}/${name}`;
-      place = this.#keep(there, this.#implied(place, name, there));
+      handle = this.#keep(there, this.#implied(handle, name, there));
     }
-    if (!place.status.isDirectory || files.isOfKernel(place.fd)) {
+    if (!handle.status.isDirectory || files.isOfKernel(handle.fd)) {
       this.#forget(there);
       throw invalidArgument(`entry ${showName(path)}: what it lies in is no directory that can be copied to`);
     }
-    refuseReadOnly(place);
-    return place;
+    refuseReadOnly(handle);
+    return handle;
   }
 
   /** As a process inside would find it: links are followed. undefined = it is not there. */
-  #find(path: string): Place | undefined {
+  #find(path: string): PathHandle | undefined {
     const known = this.#open.get(path);
     if (known !== undefined) {
       // Moved to the end: the first one in the map is the one longest unused.
@@ -173,9 +173,9 @@ export class LiveTree implements Disposable {
     }
   }
 
-  #keep(path: string, place: Place): Place {
+  #keep(path: string, handle: PathHandle): PathHandle {
     this.#open.get(path)?.[Symbol.dispose]();
-    this.#open.set(path, place);
+    this.#open.set(path, handle);
     for (const [oldest, unused] of this.#open) {
       if (this.#open.size <= limits.openDirectoriesMax) {
         break;
@@ -183,10 +183,10 @@ export class LiveTree implements Disposable {
       unused[Symbol.dispose]();
       this.#open.delete(oldest);
     }
-    return place;
+    return handle;
   }
 
-  #implied(parent: Place, name: string, path: string): Place {
+  #implied(parent: PathHandle, name: string, path: string): PathHandle {
     if (!parent.status.isDirectory || files.isOfKernel(parent.fd)) {
       throw invalidArgument(`entry ${showName(path)}: what it lies in is no directory that can be copied to`);
     }
@@ -201,7 +201,7 @@ export class LiveTree implements Disposable {
   }
 
   /** What has the name already. Throws when the client wants that kept and the member is of another kind. */
-  #existing(parent: Place, name: string, member: TarMember): 'nothing' | 'directory' | 'other' {
+  #existing(parent: PathHandle, name: string, member: TarMember): 'nothing' | 'directory' | 'other' {
     const { view, keepsKinds } = this.#request;
     let isDirectory: boolean;
     try {
@@ -225,7 +225,7 @@ export class LiveTree implements Disposable {
   }
 
   #directory(
-    parent: Place,
+    parent: PathHandle,
     name: string,
     { path, member, exists }: { path: string; member: TarMember; exists: boolean },
   ): void {
@@ -234,15 +234,15 @@ export class LiveTree implements Disposable {
       this.#forget(path);
       files.makeDirectoryAt(parent.fd, name, 0o700);
     }
-    using place = childOf(this.#request.view, parent, name);
-    refuseReadOnly(place);
-    using directory = files.reopen(place.fd, 'directory');
+    using handle = childOf(this.#request.view, parent, name);
+    refuseReadOnly(handle);
+    using directory = files.reopen(handle.fd, 'directory');
     this.#metadata(directory.fd, member);
-    this.#directoryTimes.set(path, { member, place: place.path });
+    this.#directoryTimes.set(path, { member, handle: handle.path });
   }
 
   /** Most names are new: those need no look at what was there. undefined = the name is taken. */
-  #newFile(parent: Place, name: string, member: TarMember): OpenMember | undefined {
+  #newFile(parent: PathHandle, name: string, member: TarMember): OpenMember | undefined {
     if (this.#request.view.mounts.some(({ path }) => path === `${parent.path}/${name}`)) {
       return undefined;
     }
@@ -315,9 +315,9 @@ export class LiveTree implements Disposable {
 
   /** A directory may have been replaced: what lies at or below it is looked up again. */
   #forget(path: string): void {
-    for (const [known, place] of this.#open) {
+    for (const [known, handle] of this.#open) {
       if (path === '' || known === path || known.startsWith(`${path}/`)) {
-        place[Symbol.dispose]();
+        handle[Symbol.dispose]();
         this.#open.delete(known);
       }
     }

@@ -6,7 +6,7 @@ import { readRange } from '../layers/source.ts';
 import { storedBytes, TarParser, type TarMember } from '../tar/parser.ts';
 import { Extractor } from './extract.ts';
 import { LiveTree } from './live-tree.ts';
-import { locate } from './locate.ts';
+import { locate } from './path-handle.ts';
 import { TarOut } from './tar-out.ts';
 import type { FilesView } from './view.ts';
 

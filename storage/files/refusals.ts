@@ -1,11 +1,11 @@
 import { EngineError, invalidArgument } from '../../daemon/base/errors.ts';
 import { isOfKernel } from '../../daemon/base/kernel/files.ts';
 import { showName } from '../tar/names.ts';
-import type { Place } from './locate.ts';
+import type { PathHandle } from './path-handle.ts';
 import type { FilesView } from './view.ts';
 
 /** Throws dockerd's texts unless `point` can be extracted to. */
-export function refuseExtractionPoint(point: Place): void {
+export function refuseExtractionPoint(point: PathHandle): void {
   if (!point.status.isDirectory) {
     throw invalidArgument('extraction point is not a directory');
   }
@@ -17,9 +17,9 @@ export function refuseExtractionPoint(point: Place): void {
   }
 }
 
-export function refuseReadOnly(place: Place): void {
-  if (place.isReadOnly) {
-    const what = place.isMounted
+export function refuseReadOnly(handle: PathHandle): void {
+  if (handle.isReadOnly) {
+    const what = handle.isMounted
       ? 'mounted volume is marked read-only'
       : 'container rootfs is marked read-only';
     throw new EngineError('forbidden', what);
@@ -27,7 +27,7 @@ export function refuseReadOnly(place: Place): void {
 }
 
 /** Neither itself nor what lies in it may be mounted. */
-export function refuseMountPoint(view: FilesView, existing: Place): void {
+export function refuseMountPoint(view: FilesView, existing: PathHandle): void {
   if (view.mounts.some(({ path }) => path === existing.path || path.startsWith(`${existing.path}/`))) {
     throw new EngineError(
       'conflict',

@@ -11,7 +11,7 @@ import {
 import { fileStatus } from '../../daemon/base/kernel/file-status.ts';
 import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
 import { showName } from '../tar/names.ts';
-import { OpenWay } from './open-way.ts';
+import { DirectoryChain } from './directory-chain.ts';
 
 /** A directory that is being emptied. */
 interface Level {
@@ -30,24 +30,24 @@ export function removeAt(parent: number, name: string): void {
   if (directory === undefined) {
     return;
   }
-  using way = new OpenWay<OpenFile>((fd) => new OpenFile(fd));
-  way.enter(directory);
+  using chain = new DirectoryChain<OpenFile>((fd) => new OpenFile(fd));
+  chain.enter(directory);
   const levels: Level[] = [{ name, names: namesIn(directory.fd) }];
   // Not by recursion: nobody knows how deep it is.
   for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
-    const here = way.last?.fd ?? parent;
+    const here = chain.last?.fd ?? parent;
     const child = level.names.pop();
     if (child !== undefined) {
       const found = unlessGone(() => removeUnlessDirectory(here, child));
       if (found !== undefined) {
-        way.enter(found);
+        chain.enter(found);
         levels.push({ name: child, names: namesIn(found.fd) });
       }
       continue;
     }
     levels.pop();
-    way.leave();
-    const above = way.last?.fd;
+    chain.leave();
+    const above = chain.last?.fd;
     const { name: emptied } = level;
     if (above === undefined) {
       removeDirectoryAt(parent, emptied);

@@ -4,7 +4,7 @@ import { EngineError, errnoOf } from '../../daemon/base/errors.ts';
 import { listNames, reopen } from '../../daemon/base/kernel/files.ts';
 import { TarChunks } from '../tar/chunks.ts';
 import { matchPattern } from '../references/match.ts';
-import { locate, type Place } from './locate.ts';
+import { locate, type PathHandle } from './path-handle.ts';
 import { TarOut } from './tar-out.ts';
 import { toText, type FilesView } from './view.ts';
 
@@ -67,7 +67,7 @@ function namesIn(view: FilesView, path: string, pattern: string): string[] {
     .toSorted((a, b) => (a < b ? -1 : 1));
 }
 
-function digestOf(view: FilesView, found: Place, isCanceled: () => boolean): string {
+function digestOf(view: FilesView, found: PathHandle, isCanceled: () => boolean): string {
   const hash = createHash('sha256');
   const chunks = new TarChunks((chunk) => {
     if (isCanceled()) {
@@ -85,7 +85,7 @@ function digestOf(view: FilesView, found: Place, isCanceled: () => boolean): str
   return hash.digest('hex');
 }
 
-function locateIfThere(view: FilesView, path: string): Place | undefined {
+function locateIfThere(view: FilesView, path: string): PathHandle | undefined {
   try {
     return locate(view, path, { followLast: true });
   } catch (error) {

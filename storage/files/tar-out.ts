@@ -6,7 +6,7 @@ import { type FileStatus, type FileTime } from '../../daemon/base/kernel/file-st
 import { attributePolicy } from '../layers/attributes.ts';
 import type { TarChunks } from '../tar/chunks.ts';
 import { encodeHeader, padding, TAR_END } from '../tar/encode.ts';
-import { childOf, placesOnWay, type Place } from './locate.ts';
+import { childOf, handleChain, type PathHandle } from './path-handle.ts';
 import { refuseDeep } from './member-path.ts';
 import type { FilesView } from './view.ts';
 
@@ -47,23 +47,23 @@ export class TarOut {
   }
 
   /** A place with everything below it, called `name` in the tar. Children in the order of their bytes. */
-  tree(place: Place, name: string): void {
-    if (!place.status.isDirectory) {
-      this.single(place, name);
+  tree(handle: PathHandle, name: string): void {
+    if (!handle.status.isDirectory) {
+      this.single(handle, name);
       return;
     }
-    this.#below(place, this.#directory(place, name.endsWith('/') ? name : `${name}/`));
+    this.#below(handle, this.#directory(handle, name.endsWith('/') ? name : `${name}/`));
   }
 
   /** Everything below a directory, but not itself. Names begin with `prefix`. */
-  contents(place: Place, prefix: string): void {
-    using directory = reopen(place.fd, 'directory');
-    this.#below(place, this.#level(place, directory.fd, prefix));
+  contents(handle: PathHandle, prefix: string): void {
+    using directory = reopen(handle.fd, 'directory');
+    this.#below(handle, this.#level(handle, directory.fd, prefix));
   }
 
   /** One object without what is below it. */
-  single(place: Place, name: string): void {
-    const { status } = place;
+  single(handle: PathHandle, name: string): void {
+    const { status } = handle;
     if (status.type === 'socket') {
       return;
     }
@@ -79,13 +79,13 @@ export class TarOut {
     }
     switch (status.type) {
       case 'file': {
-        using file = reopen(place.fd, 'file');
+        using file = reopen(handle.fd, 'file');
         this.#header(status, { name, fd: file.fd });
         this.#content(file.fd, status.size);
         return;
       }
       case 'directory': {
-        using directory = reopen(place.fd, 'directory');
+        using directory = reopen(handle.fd, 'directory');
         this.#header(status, { name: `${name}/`, fd: directory.fd });
         return;
       }
@@ -97,7 +97,7 @@ export class TarOut {
             type: 'symlink',
             size: 0,
             name,
-            linkName: readLink(place.fd),
+            linkName: readLink(handle.fd),
           }),
         );
         return;
@@ -124,22 +124,22 @@ export class TarOut {
   }
 
   /** Not by recursion: nobody knows how deep it is. */
-  #below(start: Place, top: Level): void {
-    using way = placesOnWay();
-    way.enter(start, { isBorrowed: true });
+  #below(start: PathHandle, top: Level): void {
+    using chain = handleChain();
+    chain.enter(start, { isBorrowed: true });
     const levels = [top];
     for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
       const name = level.names.pop();
-      const here = way.last;
+      const here = chain.last;
       if (name === undefined || here === undefined) {
         levels.pop();
-        way.leave();
+        chain.leave();
         continue;
       }
       const child = this.#find(here, name);
       const below = child && this.#child(here, child, `${level.prefix}${name}`);
       if (child !== undefined && below !== undefined) {
-        way.enter(child, { isBorrowed: child.isBorrowed });
+        chain.enter(child, { isBorrowed: child.isBorrowed });
         levels.push(below);
         refuseDeep(child.path, levels.length);
       }
@@ -150,7 +150,7 @@ export class TarOut {
    * Answers what is to be gone through next; any other child is closed. What vanishes from here on is told by the open
    * that fails before any of its bytes are written.
    */
-  #child(parent: Place, child: Place, name: string): Level | undefined {
+  #child(parent: PathHandle, child: PathHandle, name: string): Level | undefined {
     let below: Level | undefined;
     try {
       if (!child.status.isDirectory) {
@@ -173,20 +173,20 @@ export class TarOut {
     return below;
   }
 
-  #directory(place: Place, name: string): Level {
-    using directory = reopen(place.fd, 'directory');
-    this.#header(place.status, { name, fd: directory.fd });
-    return this.#level(place, directory.fd, name);
+  #directory(handle: PathHandle, name: string): Level {
+    using directory = reopen(handle.fd, 'directory');
+    this.#header(handle.status, { name, fd: directory.fd });
+    return this.#level(handle, directory.fd, name);
   }
 
-  #level(place: Place, fd: number, prefix: string): Level {
-    return { prefix, names: this.#names(place, fd) };
+  #level(handle: PathHandle, fd: number, prefix: string): Level {
+    return { prefix, names: this.#names(handle, fd) };
   }
 
   /** Names in the directory, and those that only something mounted there makes, the last one first. */
-  #names(place: Place, fd: number): string[] {
+  #names(handle: PathHandle, fd: number): string[] {
     const names = new Set(listNames(fd));
-    const prefix = `${place.path}/`;
+    const prefix = `${handle.path}/`;
     for (const { path } of this.#view.mounts) {
       if (path.startsWith(prefix)) {
         names.add(path.slice(prefix.length).split('/', 1)[0] ?? '');
@@ -196,9 +196,9 @@ export class TarOut {
     return [...names].toSorted((a, b) => (a < b ? 1 : -1));
   }
 
-  #find(place: Place, name: string): Place | undefined {
+  #find(handle: PathHandle, name: string): PathHandle | undefined {
     try {
-      return childOf(this.#view, place, name);
+      return childOf(this.#view, handle, name);
     } catch (error) {
       if (GONE.has(errnoOf(error) ?? '')) {
         return undefined;
@@ -230,7 +230,7 @@ export class TarOut {
 }
 
 /** A file system of the kernel's, or the devices, mounted in the tree that is walked: told as an empty directory. */
-function isOfContainerRun(parent: Place, child: Place): boolean {
+function isOfContainerRun(parent: PathHandle, child: PathHandle): boolean {
   return child.status.device !== parent.status.device && (child.path === DEVICES || isOfKernel(child.fd));
 }
 

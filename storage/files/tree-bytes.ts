@@ -3,7 +3,7 @@ import { errnoOf, isEngineError } from '../../daemon/base/errors.ts';
 import { listNames, openPathAt, reopen } from '../../daemon/base/kernel/files.ts';
 import { fileStatus } from '../../daemon/base/kernel/file-status.ts';
 import { OpenFile, openRoot } from '../../daemon/base/kernel/safepath.ts';
-import { OpenWay } from './open-way.ts';
+import { DirectoryChain } from './directory-chain.ts';
 
 /** Not there any more, or something else by now. */
 const PASSED_OVER = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
@@ -27,7 +27,7 @@ export function treeBytes(path: string): number | null {
 class Counter {
   readonly #device: string;
   readonly #linked = new Set<string>();
-  readonly #way = new OpenWay<OpenFile>((fd) => new OpenFile(fd));
+  readonly #chain = new DirectoryChain<OpenFile>((fd) => new OpenFile(fd));
   /** Of the directories on the way, what is still to be looked at. */
   readonly #names: string[][] = [];
   #bytes = 0;
@@ -38,13 +38,13 @@ class Counter {
 
   /** Not by recursion: nobody knows how deep it is. */
   count(root: OpenFile): number {
-    using way = this.#way;
-    way.enter(root, { isBorrowed: true });
+    using chain = this.#chain;
+    chain.enter(root, { isBorrowed: true });
     this.#names.push(namesIn(root.fd));
     for (let names = this.#names.at(-1); names !== undefined; names = this.#names.at(-1)) {
       const name = names.pop();
       if (name !== undefined) {
-        this.#entry(way.last?.fd ?? root.fd, name);
+        this.#entry(chain.last?.fd ?? root.fd, name);
       } else if (!this.#leave()) {
         break;
       }
@@ -56,7 +56,7 @@ class Counter {
   #leave(): boolean {
     this.#names.pop();
     try {
-      this.#way.leave();
+      this.#chain.leave();
       return true;
     } catch (error) {
       if (isEngineError(error, 'conflict')) {
@@ -73,7 +73,7 @@ class Counter {
       const { isDirectory, device, links, identity, size } = fileStatus(entry.fd);
       if (isDirectory && device === this.#device) {
         this.#names.push(namesIn(entry.fd));
-        this.#way.enter(entry);
+        this.#chain.enter(entry);
         return;
       }
       if (!isDirectory && !(links > 1 && this.#linked.has(identity))) {

@@ -3,9 +3,9 @@ import { readdir } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { conflict, errnoOf, invalidArgument, invariant } from '../../daemon/base/errors.ts';
-import type { Logger } from '../../daemon/base/log.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
 import type { DirectoryQuotas } from '../quotas/directory-quotas.ts';
-import { isEmpty, isRemoved, isWorthKeeping, leaveEmpty, markRemoved, setAside } from '../strays.ts';
+import { isEmpty, isRemoved, isWorthKeeping, leaveEmpty, markRemoved, setAside } from '../orphans.ts';
 
 /** The directories of one overlay; of the layers the topmost first. */
 interface RootfsLayout {
@@ -198,7 +198,7 @@ export class RootfsDirectories {
     return layerIds.reduce((total, id) => total + this.#layers.sizeBytes(id), 0);
   }
 
-  /** Its files are wanted by nobody, though they could not be removed: `clearStray` says so of them by this. */
+  /** Its files are wanted by nobody, though they could not be removed: `clearOrphan` says so of them by this. */
   markRemoved(containerId: string): void {
     markRemoved(this.#directory(containerId));
   }
@@ -222,7 +222,7 @@ export class RootfsDirectories {
    * Takes a directory away that no row names. What a container wrote goes to `quarantine`; answers where it is now,
    * undefined when there was nothing to keep.
    */
-  async clearStray(containerId: string): Promise<string | undefined> {
+  async clearOrphan(containerId: string): Promise<string | undefined> {
     const directory = this.#directory(containerId);
     const aside = isWorthKeeping(directory)
       ? setAside(this.#dataRoot, directory, { kind: 'containers', name: containerId })

@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { errnoOf, invariant, isEngineError } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { syncFileSystem } from '../../daemon/base/kernel/files.ts';
-import type { Logger } from '../../daemon/base/log.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
 import type { Removals } from '../files/removals.ts';
 import { DIFF, type AppliedLayer, type ApplyRequest } from './apply.ts';
 import { inheritDirectories } from './inherit.ts';

@@ -1,6 +1,6 @@
 import { errorText, invalidArgument } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
-import { parseBool, parseInteger, parseSize } from '../../daemon/base/go-values.ts';
+import { parseBool, parseInteger, parseSize } from '../../daemon/base/go/values.ts';
 
 /** When a log is rotated and what is kept of it. */
 export interface RotationPolicy {

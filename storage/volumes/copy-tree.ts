@@ -44,7 +44,7 @@ class TreeCopy {
       const name = bytes.toString('latin1');
       failpoint('volume.populate.entry');
       await this.#copyEntry({ from, to, name }, `${parentPath}/${name}`, depth);
-      await this.#giveWay();
+      await this.#yieldToOthers();
     }
   }
 
@@ -78,7 +78,7 @@ class TreeCopy {
     return true;
   }
 
-  async #giveWay(): Promise<void> {
+  async #yieldToOthers(): Promise<void> {
     if (performance.now() > this.#sliceEndsAtMs) {
       await setImmediate();
       this.#sliceEndsAtMs = performance.now() + limits.copyUpSliceMs;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { EngineError, conflict, errnoOf, invalidArgument } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { OpenFile, openInRoot, openRoot } from '../../daemon/base/kernel/safepath.ts';
-import type { Logger } from '../../daemon/base/log.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
 import { fillStaging, moveFromStaging } from './fill.ts';
 import { Filling, forgetFillings } from './filling.ts';
 import type { DirectoryQuotas } from '../quotas/directory-quotas.ts';
@@ -221,12 +221,12 @@ export class LocalVolumes {
         await this.#completeFilling(name);
       }
     }
-    await this.#reportStrays(
+    await this.#reportOrphans(
       [...present].filter((entry) => !known.has(entry) && entry !== NOTES && !TRASH.test(entry)),
     );
   }
 
-  async #reportStrays(names: readonly string[]): Promise<void> {
+  async #reportOrphans(names: readonly string[]): Promise<void> {
     for (const name of names) {
       const home = join(this.#root, name);
       const isUnused = (await isEmpty(home)) || (await isEmpty(this.mountpoint(name)));

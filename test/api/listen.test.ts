@@ -10,7 +10,7 @@ import { afterAll, expect, test } from 'vitest';
 import { listen } from '../../api/listen.ts';
 import { createApi } from '../../api/server.ts';
 import { mustRunCommand } from '../../daemon/base/command.ts';
-import { silentLogger } from '../../daemon/base/log.ts';
+import { silentLogger } from '../../daemon/base/logger.ts';
 import { startServer } from '../support/api/api-server.ts';
 import { conversation, fakePorts } from '../support/api/fake-ports.ts';
 

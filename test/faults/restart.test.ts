@@ -23,7 +23,7 @@ describeEngine('a start of the daemon', (engine) => {
     await daemon.kill9();
     kill(State.Pid);
 
-    const step = 'network.close.unplugging';
+    const step = 'network.close.detaching';
     const trace = daemon.paths.failpointTrace;
     const up = daemon.up({ BERTH_FAILPOINTS: `${step}=delay(500)@1`, BERTH_FAILPOINT_TRACE: trace });
     await until(step, () => existsSync(trace) && readFileSync(trace, 'utf8').includes(step));

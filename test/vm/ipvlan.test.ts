@@ -132,8 +132,8 @@ describeEngine(
       await engine.http.ok('POST', '/networks/lan/connect', body);
       await expect.poll(() => pings(one, '10.63.0.90')).toBe(true);
       await engine.http.ok('POST', '/networks/bridge/disconnect', { Container: id });
-      const way = ipvlan_mode === 'l2' ? 'default via 10.63.0.1 dev eth1' : 'default dev eth1';
-      expect(await inside(id, 'ip', 'route')).toContain(way);
+      const defaultRoute = ipvlan_mode === 'l2' ? 'default via 10.63.0.1 dev eth1' : 'default dev eth1';
+      expect(await inside(id, 'ip', 'route')).toContain(defaultRoute);
       await engine.http.ok('POST', '/networks/bridge/connect', { Container: id });
       await engine.http.ok('POST', '/networks/lan/disconnect', { Container: id });
       expect((await inside(id, 'ip', '-o', 'link')).match(/eth\d/g)).toEqual(['eth0']);

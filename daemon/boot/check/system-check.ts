@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { conflict, EngineError, errorText, isEngineError } from '../../base/errors.ts';
 import { tryLock } from '../../base/kernel/file-lock.ts';
-import { silentLogger } from '../../base/log.ts';
+import { silentLogger } from '../../base/logger.ts';
 import { mountPointsBelow, parseMountInfo } from '../../../runtime/mounts/mountinfo.ts';
 import { checkStore, type Reported } from '../../../storage/check/check.ts';
 import { Store } from '../../../storage/check/store.ts';

@@ -2,7 +2,7 @@ import { errorText, invalidArgument } from '../../base/errors.ts';
 import { normaliseLogConfig } from '../../containers/request/log-config.ts';
 import { isIP } from 'node:net';
 import { parseProxy, PROXY_FORM, withoutCredentials } from '../../base/http/proxies.ts';
-import { isSubnet4, parseAnyCidr } from '../../base/ip.ts';
+import { isSubnet4, parseAnyCidr } from '../../base/addresses/ip.ts';
 import { bridgeOptions } from '../../networks/drivers/bridge-options.ts';
 import { parentOptions } from '../../networks/drivers/parent-options.ts';
 import { parseHost, parseMetricsAddress } from './hosts.ts';

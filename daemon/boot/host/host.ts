@@ -4,7 +4,7 @@ import { readHostFacts } from '../../../runtime/host/facts.ts';
 import type { HostFacts } from '../../../runtime/host/facts.ts';
 import { liveHost } from '../../../runtime/host/source.ts';
 import { EngineError } from '../../base/errors.ts';
-import type { Logger } from '../../base/log.ts';
+import type { Logger } from '../../base/logger.ts';
 import { checkCgroupParent } from '../../containers/request/limits/cgroup-parent.ts';
 import type { Config } from '../config/settings.ts';
 import type { Instance } from '../instance.ts';

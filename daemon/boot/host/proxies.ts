@@ -5,7 +5,7 @@ import {
   PROXY_VARIABLES,
   withoutCredentials,
 } from '../../base/http/proxies.ts';
-import type { Logger } from '../../base/log.ts';
+import type { Logger } from '../../base/logger.ts';
 import type { Config } from '../config/settings.ts';
 
 /**

@@ -28,8 +28,8 @@ export async function statContainerPath(
   const container = context.registry.find(ref);
   const resource = resourcePath(path);
   using open = await openReadView(context, container);
-  using place = locateResource(open.view, resource, { container: ref, path });
-  return statOf(open.view, resource, place);
+  using handle = locateResource(open.view, resource, { container: ref, path });
+  return statOf(open.view, resource, handle);
 }
 
 /**
@@ -45,20 +45,20 @@ export async function getContainerArchive(
   const resource = resourcePath(path);
   const open = await openReadView(context, container);
   try {
-    const place = locateResource(open.view, resource, { container: ref, path });
+    const handle = locateResource(open.view, resource, { container: ref, path });
     const close = (): void => {
-      place[Symbol.dispose]();
+      handle[Symbol.dispose]();
       open[Symbol.dispose]();
     };
     try {
-      const stat = statOf(open.view, resource, place);
+      const stat = statOf(open.view, resource, handle);
       const name = resource.base;
       failpoint('containers.archive.get');
       context.machine.noteEvent(containerEvent(container, 'archive-path'));
-      const request = { view: open.view, place: { fd: place.fd, path: place.path }, name };
+      const request = { view: open.view, handle: { fd: handle.fd, path: handle.path }, name };
       return { stat, tar: context.archives.tar(request, close) };
     } catch (error) {
-      place[Symbol.dispose]();
+      handle[Symbol.dispose]();
       throw error;
     }
   } catch (error) {

@@ -23,7 +23,7 @@ export async function exportContainer(context: ContainerContext, ref: string): P
     failpoint('containers.export.begin');
     context.machine.noteEvent(containerEvent(container, 'export'));
     const view = { root: root.fd, isReadOnly: true, mounts: [], empty: root.fd };
-    return context.archives.tar({ view, place: { fd: root.fd, path: '' } }, () => root[Symbol.dispose]());
+    return context.archives.tar({ view, handle: { fd: root.fd, path: '' } }, () => root[Symbol.dispose]());
   } catch (error) {
     root[Symbol.dispose]();
     throw error;

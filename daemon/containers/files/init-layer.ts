@@ -71,7 +71,7 @@ function make(root: string, path: string, kind: Kind): void {
     makeDirectory(parent.fd, last);
     return;
   }
-  if (!giveWay(parent.fd, last)) {
+  if (!clearTheWay(parent.fd, last)) {
     return;
   }
   if (kind === 'file') {
@@ -82,13 +82,13 @@ function make(root: string, path: string, kind: Kind): void {
 }
 
 function makeDirectory(parent: number, name: string): void {
-  if (giveWay(parent, name)) {
+  if (clearTheWay(parent, name)) {
     makeDirectoryAt(parent, name, 0o755);
   }
 }
 
 /** False when there is a directory. */
-function giveWay(parent: number, name: string): boolean {
+function clearTheWay(parent: number, name: string): boolean {
   try {
     unlinkAt(parent, name);
     return true;

@@ -5,7 +5,7 @@ import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { ownMounts } from '../oci/mounts.ts';
 import { containerFiles } from '../resources/paths.ts';
-import { networkOwnerId } from '../resources/donor.ts';
+import { networkOwnerId } from '../resources/namespace-owner.ts';
 
 /** Volumes, binds, tmpfs and the engine's files in /etc, as a start would mount them; parents before children. */
 export function containerMounts(

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { canonicalPath, locate, type Place } from '../../../storage/files/locate.ts';
+import { canonicalPath, locate, type PathHandle } from '../../../storage/files/path-handle.ts';
 import { toBytes, toText, type FilesView } from '../../../storage/files/view.ts';
 import type { PathStat } from '../../../api/types/container.ts';
 import { formatNano } from '../../base/clock.ts';
@@ -35,20 +35,20 @@ export function locateResource(
   view: FilesView,
   { path }: ResourcePath,
   asked: { container: string; path: string; followLast?: boolean },
-): Place {
-  let place: Place;
+): PathHandle {
+  let handle: PathHandle;
   try {
-    place = locate(view, path, { followLast: asked.followLast ?? false });
+    handle = locate(view, path, { followLast: asked.followLast ?? false });
   } catch (error) {
     throw explain(error, asked);
   }
-  if (!place.status.isSymbolicLink && isOfKernel(place.fd)) {
-    place[Symbol.dispose]();
+  if (!handle.status.isSymbolicLink && isOfKernel(handle.fd)) {
+    handle[Symbol.dispose]();
     throw invalidArgument(
       `${asked.path} in container ${asked.container} is a file of the kernel, which cannot be copied`,
     );
   }
-  return place;
+  return handle;
 }
 
 function explain(error: unknown, { container, path }: { container: string; path: string }): EngineError {
@@ -74,7 +74,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** What the header X-Docker-Container-Path-Stat says. */
-export function statOf(view: FilesView, { path, base }: ResourcePath, { status }: Place): PathStat {
+export function statOf(view: FilesView, { path, base }: ResourcePath, { status }: PathHandle): PathStat {
   return {
     name: toText(base),
     size: status.size,

@@ -1,5 +1,5 @@
 import { constants, openSync } from 'node:fs';
-import { canonicalPath } from '../../../storage/files/locate.ts';
+import { canonicalPath } from '../../../storage/files/path-handle.ts';
 import type { FilesView, ViewMount } from '../../../storage/files/view.ts';
 import { toBytes } from '../../../storage/files/view.ts';
 import { conflict, errnoOf, internal, isEngineError } from '../../base/errors.ts';

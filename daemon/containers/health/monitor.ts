@@ -3,7 +3,7 @@ import { limits } from '../../base/limits.ts';
 import { tellMeasured } from '../../base/measured.ts';
 import { formatNano } from '../../base/clock.ts';
 import type { Container } from '../state/container.ts';
-import { within } from '../lifecycle/delay.ts';
+import { withTimeout } from '../../base/concurrency/timeout.ts';
 import { containerEvent } from '../state/events.ts';
 import { toTimerMs } from './check.ts';
 import type { HealthCheck } from './check.ts';
@@ -77,7 +77,7 @@ export class HealthMonitor {
 
   async #round(): Promise<void> {
     const upNano = this.#upNano();
-    const isFree = await within(this.#deps.context.clock, this.#over, limits.killWaitMs);
+    const isFree = await withTimeout(this.#deps.context.clock, this.#over, limits.killWaitMs);
     if (this.#isStopped) {
       return;
     }

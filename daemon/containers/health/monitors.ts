@@ -1,5 +1,5 @@
 import { limits } from '../../base/limits.ts';
-import { Semaphore } from '../../base/semaphore.ts';
+import { Semaphore } from '../../base/concurrency/semaphore.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { healthCheckOf } from './check.ts';

@@ -1,9 +1,9 @@
 import { formatNano } from '../../base/clock.ts';
-import { formatDuration } from '../../base/duration.ts';
+import { formatDuration } from '../../base/go/duration.ts';
 import { errorText } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { newId } from '../../base/ids.ts';
-import type { Semaphore } from '../../base/semaphore.ts';
+import type { Semaphore } from '../../base/concurrency/semaphore.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { containerEvent } from '../state/events.ts';

@@ -1,5 +1,5 @@
 import { failpoint } from '../../base/failpoint.ts';
-import { persistently } from '../../base/retry.ts';
+import { persistently } from '../../base/concurrency/retry.ts';
 import type { EventDraft } from '../../events/journal-types.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';

@@ -1,5 +1,5 @@
 import { failpoint } from '../../base/failpoint.ts';
-import { persistently } from '../../base/retry.ts';
+import { persistently } from '../../base/concurrency/retry.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import type { Sandbox } from '../ports.ts';
@@ -28,7 +28,7 @@ export async function releaseContainer(
   await context.turns.next();
   const { runtime, networks, mounts, rootfs, volumes, clock, log } = context;
   const { id } = container;
-  const attempt = async (step: string, action: () => void | Promise<void>): Promise<void> => {
+  const step = async (step: string, action: () => void | Promise<void>): Promise<void> => {
     try {
       await persistently(clock, action);
     } catch (error) {
@@ -36,20 +36,20 @@ export async function releaseContainer(
     }
   };
   await Promise.all([
-    attempt('network', async () => {
+    step('network', async () => {
       failpoint('containers.exit.release');
       // With `container:` the namespace is another's and stays.
       if (sandbox === undefined || sandbox.ownerId === id) {
         await networks.close(id, sandbox);
       }
     }),
-    attempt('rootfs', () => mounts.unmount(rootfs.layout(id, container.layerIds).merged)),
-    attempt('shared memory', () => releaseSharedMemory(context, container)),
-    attempt('runtime', () => runtime.cleanUp(id)),
+    step('rootfs', () => mounts.unmount(rootfs.layout(id, container.layerIds).merged)),
+    step('shared memory', () => releaseSharedMemory(context, container)),
+    step('runtime', () => runtime.cleanUp(id)),
   ]);
   for (const name of volumeNames(container)) {
-    await attempt('volume', () => volumes.release(name, id));
-    await attempt('volume event', () => volumes.unmounted(name, id));
+    await step('volume', () => volumes.release(name, id));
+    await step('volume event', () => volumes.unmounted(name, id));
   }
   failpoint('containers.exit.released');
 }

@@ -4,7 +4,7 @@ import type { ContainerContext } from '../context.ts';
 const NANOS_PER_MS = 1_000_000n;
 
 /** Arms the next attempt of the restart policy, at the time its state tells; nothing when it awaits none. */
-export function armRestart(context: ContainerContext, container: Container, attempt: () => void): void {
+export function armRestart(context: ContainerContext, container: Container, restart: () => void): void {
   if (container.state.status !== 'restarting') {
     return;
   }
@@ -13,7 +13,7 @@ export function armRestart(context: ContainerContext, container: Container, atte
   cancelRestart(container);
   // Never longer than the policy's own delay: the wall clock may have been set back meanwhile.
   const boundedMs = Math.min(Math.max(delayMs, 0), container.state.restartDelayMs);
-  container.restartTimer = context.clock.setTimeout(attempt, boundedMs);
+  container.restartTimer = context.clock.setTimeout(restart, boundedMs);
 }
 
 /** Forgets the attempt: someone stopped, started or removed the container. */

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { unreachable } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
-import { donorsSettled } from '../resources/donors.ts';
+import { ownersSettled } from './start-order.ts';
 import { newContainer } from '../state/container.ts';
-import { within } from './delay.ts';
+import { withTimeout } from '../../base/concurrency/timeout.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { containerExited, removeIfAutomatic, settleExit } from './exit.ts';
@@ -50,7 +50,7 @@ export async function restoreContainers(
 
   const work = registry.all().map((container) => restoreOne(context, container, restored));
   failpoint('containers.restore.sweep');
-  if (!(await within(clock, Promise.all([...work, sweep(context, found)]), limits.restoreWaitMs))) {
+  if (!(await withTimeout(clock, Promise.all([...work, sweep(context, found)]), limits.restoreWaitMs))) {
     log.warn({ containers: [...context.restoring.keys()] }, 'some containers are still being restored');
   }
   // Each of them is known as one before the first asks which it has to wait for.
@@ -282,7 +282,7 @@ async function startWithDaemon(context: ContainerContext, container: Container):
   try {
     failpoint('containers.restore.start');
     await context.restoring.get(container.id);
-    await donorsSettled(context, container);
+    await ownersSettled(context, container);
     await context.mutex.run(container.id, async () => {
       if (context.registry.get(container.id) === container && container.state.status === 'exited') {
         await startLocked(context, container);

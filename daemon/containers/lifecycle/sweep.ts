@@ -107,7 +107,7 @@ async function sweepDirectories(
   for (const id of ids) {
     await attempt('rootfs', id, async () => {
       failpoint('containers.sweep.directory');
-      const directory = await rootfs.clearStray(id);
+      const directory = await rootfs.clearOrphan(id);
       if (directory !== undefined) {
         log.warn(
           { container: id, directory },

@@ -4,7 +4,7 @@ import type { OciProcess, OciSpec } from '../../../runtime/runc/spec-types.ts';
 import { invariant } from '../../base/errors.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
-import { runningDonor } from '../resources/donor.ts';
+import { runningNamespaceOwner } from '../resources/namespace-owner.ts';
 import { linkVariables } from '../resources/links.ts';
 import { readLaunchFacts } from './launch-facts.ts';
 import { buildExecProcess } from './process.ts';
@@ -78,11 +78,11 @@ function foreignNamespace(
   mode: string,
   type: keyof typeof NAMESPACE_FILES,
 ): string | undefined {
-  const donorId = containerOfMode(mode);
-  if (donorId === undefined) {
+  const namespaceOwnerId = containerOfMode(mode);
+  if (namespaceOwnerId === undefined) {
     return undefined;
   }
-  const { pid } = runningDonor(context, donorId, type).run.process;
+  const { pid } = runningNamespaceOwner(context, namespaceOwnerId, type).run.process;
   invariant(pid > 0, 'a running container has a process');
   return `/proc/${pid}/ns/${NAMESPACE_FILES[type]}`;
 }

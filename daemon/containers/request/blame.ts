@@ -30,17 +30,17 @@ interface Field<R> {
 }
 
 /**
- * Runs `attempt`; a refusal whose text (dockerd's, mostly) does not tell which fields are wrong gets them appended with
- * their values, as far as those may be shown. `attempt` must be pure.
+ * Runs `build`; a refusal whose text (dockerd's, mostly) does not tell which fields are wrong gets them appended with
+ * their values, as far as those may be shown. `build` must be pure.
  */
-export function namingFields<R extends Request, T>(request: R, attempt: (request: R) => T): T {
+export function namingFields<R extends Request, T>(request: R, build: (request: R) => T): T {
   try {
-    return attempt(request);
+    return build(request);
   } catch (error) {
     if (!isEngineError(error, 'invalid_argument')) {
       throw error;
     }
-    const involved = culprits(request, attempt, error.message);
+    const involved = culprits(request, build, error.message);
     const unnamed = involved.filter((field) => !isNamed(field, error.message));
     if (unnamed.length === 0) {
       throw error;
@@ -57,12 +57,12 @@ export function namingFields<R extends Request, T>(request: R, attempt: (request
  */
 function culprits<R extends Request>(
   request: R,
-  attempt: (request: R) => unknown,
+  build: (request: R) => unknown,
   refusal: string,
 ): Field<R>[] {
   const suspects = fieldsOf(request)
     .slice(0, limits.blamedFieldsMax)
-    .map((field) => ({ ...field, otherwise: refusalOf(attempt, field.without) }))
+    .map((field) => ({ ...field, otherwise: refusalOf(build, field.without) }))
     .filter(({ otherwise }) => otherwise !== refusal);
   const sure = suspects.filter(({ otherwise }) => otherwise === '');
   return sure.length > 0
@@ -73,7 +73,7 @@ function culprits<R extends Request>(
             (other) =>
               other !== suspect &&
               other.otherwise !== suspect.otherwise &&
-              refusalOf(attempt, withoutBoth(suspect, other)) === suspect.otherwise,
+              refusalOf(build, withoutBoth(suspect, other)) === suspect.otherwise,
           ),
       );
 }
@@ -108,9 +108,9 @@ function isUnset(value: unknown): boolean {
   return value === null || value === undefined || value === '' || value === false || value === 0;
 }
 
-function refusalOf<R>(attempt: (request: R) => unknown, request: R): string {
+function refusalOf<R>(build: (request: R) => unknown, request: R): string {
   try {
-    attempt(request);
+    build(request);
     return '';
   } catch (error) {
     return errorText(error);

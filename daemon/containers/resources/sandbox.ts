@@ -3,7 +3,7 @@ import { failpoint } from '../../base/failpoint.ts';
 import type { Rollback } from '../../base/rollback.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
-import { runningDonor } from './donor.ts';
+import { runningNamespaceOwner } from './namespace-owner.ts';
 import type { Sandbox, SandboxRequest } from '../ports.ts';
 import type { ContainerSpec } from '../request/container-spec.ts';
 import { containerOfMode } from '../request/namespaces.ts';
@@ -19,9 +19,9 @@ export async function openSandbox(
   const ownerId = containerOfMode(spec.hostConfig.NetworkMode);
   if (ownerId !== undefined) {
     refuseItself(context, container, ownerId);
-    const donor = runningDonor(context, ownerId, 'network');
-    takeIdentity(context, container, donor.container);
-    const { sandbox } = donor.run;
+    const owner = runningNamespaceOwner(context, ownerId, 'network');
+    takeIdentity(context, container, owner.container);
+    const { sandbox } = owner.run;
     return { ...sandbox, endpoints: {}, ports: {} };
   }
   failpoint('containers.start.sandbox');
@@ -36,10 +36,10 @@ function refuseItself({ registry }: ContainerContext, container: Container, ref:
   }
 }
 
-/** With another container's network come its names. A donor that came after the container's creation tells them now. */
-function takeIdentity({ machine }: ContainerContext, container: Container, donor: Container): void {
+/** With another container's network come its names. An owner created after the container tells them now. */
+function takeIdentity({ machine }: ContainerContext, container: Container, owner: Container): void {
   const { spec } = container;
-  const { Hostname = '', Domainname = '' } = donor.spec.config;
+  const { Hostname = '', Domainname = '' } = owner.spec.config;
   if (spec.config.Hostname !== Hostname || (spec.config.Domainname ?? '') !== Domainname) {
     machine.respecify(container, { ...spec, config: { ...spec.config, Hostname, Domainname } }, []);
   }

@@ -4,15 +4,15 @@ import { failpoint } from '../../base/failpoint.ts';
 import type { Rollback } from '../../base/rollback.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
-import { runningDonor } from './donor.ts';
+import { runningNamespaceOwner } from './namespace-owner.ts';
 import { containerFiles } from './paths.ts';
 import type { ContainerSpec } from '../request/container-spec.ts';
 import { containerOfMode } from '../request/namespaces.ts';
 
 /**
  * A container whose IPC namespace others may join keeps its shared memory on the host, where they find it: a tmpfs at
- * `<directory>/shm`, bound to /dev/shm inside. One that joined has a bind of its donor's there, and so can be joined
- * itself, also when its donor is long gone. Made by each start, taken away after each exit.
+ * `<directory>/shm`, bound to /dev/shm inside. One that joined has a bind of its owner's there, and so can be joined
+ * itself, also when its owner is long gone. Made by each start, taken away after each exit.
  */
 
 /** Whether the host holds a mount for this container's /dev/shm. Pure. */
@@ -23,7 +23,7 @@ export function keepsSharedMemory({ hostConfig, mounts }: ContainerSpec): boolea
   return isShared && !mounts.some(({ destination }) => destination === '/dev/shm' || destination === '/dev');
 }
 
-/** Mounts the container's shared memory at start. Throws not_found, conflict or invalid_argument for its donor. */
+/** Mounts the container's shared memory at start. Throws not_found, conflict or invalid_argument for its owner. */
 export async function prepareSharedMemory(
   context: ContainerContext,
   container: Container,
@@ -31,9 +31,9 @@ export async function prepareSharedMemory(
 ): Promise<void> {
   const { mounts } = context;
   const { IpcMode, ShmSize } = container.spec.hostConfig;
-  const donorId = containerOfMode(IpcMode);
+  const namespaceOwnerId = containerOfMode(IpcMode);
   // Asked also when nothing is to be bound: the namespace is joined all the same.
-  const donated = donorId === undefined ? undefined : donatedSharedMemory(context, donorId);
+  const donated = namespaceOwnerId === undefined ? undefined : donatedSharedMemory(context, namespaceOwnerId);
   if (!keepsSharedMemory(container.spec)) {
     return;
   }
@@ -43,7 +43,7 @@ export async function prepareSharedMemory(
   if (donated === undefined) {
     await mounts.tmpfs(target, { source: 'shm', sizeBytes: ShmSize, mode: 0o1777 });
   } else {
-    // Nothing was awaited since the look at the donor, and its mount goes only after its exit was settled.
+    // Nothing was awaited since the look at the owner, and its mount goes only after its exit was settled.
     await mounts.bind(donated, target);
   }
 }
@@ -66,16 +66,16 @@ function mountPoint({ dataRoot }: ContainerContext, { id }: Container): string {
 }
 
 /** Where on the host a running container's shared memory is. */
-function donatedSharedMemory(context: ContainerContext, donorId: string): string {
-  const { container } = runningDonor(context, donorId, 'ipc');
+function donatedSharedMemory(context: ContainerContext, namespaceOwnerId: string): string {
+  const { container } = runningNamespaceOwner(context, namespaceOwnerId, 'ipc');
   if (container.spec.hostConfig.IpcMode === 'host') {
     return '/dev/shm';
   }
   if (!keepsSharedMemory(container.spec)) {
     throw invalidArgument(
-      `can't join IPC of container ${donorId}: ` +
+      `can't join IPC of container ${namespaceOwnerId}: ` +
         'non-shareable IPC (hint: use IpcMode:shareable for the donor container)',
     );
   }
-  return containerFiles(context.dataRoot, donorId).sharedMemory;
+  return containerFiles(context.dataRoot, namespaceOwnerId).sharedMemory;
 }

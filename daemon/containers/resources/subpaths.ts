@@ -6,7 +6,7 @@ import type { EngineError } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { OPEN_PATH, openBeneath } from '../../base/kernel/safepath.ts';
 import type { OpenFile } from '../../base/kernel/safepath.ts';
-import { persistently } from '../../base/retry.ts';
+import { persistently } from '../../base/concurrency/retry.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { containerFiles } from './paths.ts';

@@ -1,43 +1,43 @@
 import { conflict, invalidArgument } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
-import { persistently } from '../../base/retry.ts';
+import { persistently } from '../../base/concurrency/retry.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { parseVolumesFrom } from '../request/mounts/volumes-from.ts';
 import { ensureVolumes, volumeMounts } from './volumes.ts';
 
 /** The containers that VolumesFrom names, each once. `buildSpec` has found them all. */
-export function volumeDonors({ registry }: ContainerContext, entries: readonly string[]): Container[] {
+export function volumeSources({ registry }: ContainerContext, entries: readonly string[]): Container[] {
   return [...new Set(entries.map((text) => registry.find(parseVolumesFrom(text).ref)))];
 }
 
 /**
- * Fills the volumes of donors that were created and never started, as dockerd does when it creates them: such a
+ * Fills the volumes of sources that were created and never started, as dockerd does when it creates them: such a
  * container exists for nothing but its volumes.
  */
-export async function fillDonatedVolumes(
+export async function fillSourceVolumes(
   context: ContainerContext,
-  donors: readonly Container[],
+  sources: readonly Container[],
 ): Promise<void> {
-  for (const donor of donors) {
-    await context.mutex.run(donor.id, async () => {
+  for (const source of sources) {
+    await context.mutex.run(source.id, async () => {
       // A start that came first has filled them.
-      if (donor.state.status === 'created' && context.registry.get(donor.id) === donor) {
-        await fill(context, donor);
+      if (source.state.status === 'created' && context.registry.get(source.id) === source) {
+        await fill(context, source);
       }
     });
   }
 }
 
-async function fill(context: ContainerContext, donor: Container): Promise<void> {
+async function fill(context: ContainerContext, source: Container): Promise<void> {
   const { mounts, rootfs, volumes, clock } = context;
-  const wanted = volumeMounts(donor.spec).filter(({ noCopy }) => !noCopy);
+  const wanted = volumeMounts(source.spec).filter(({ noCopy }) => !noCopy);
   if (wanted.length === 0) {
     return;
   }
-  await ensureVolumes(context, donor.spec);
-  const layout = rootfs.layout(donor.id, donor.layerIds);
-  failpoint('containers.create.donor');
+  await ensureVolumes(context, source.spec);
+  const layout = rootfs.layout(source.id, source.layerIds);
+  failpoint('containers.create.fill-source');
   try {
     await mounts.overlay(layout, { readonly: false });
     for (const { name, destination } of wanted) {
@@ -49,13 +49,13 @@ async function fill(context: ContainerContext, donor: Container): Promise<void> 
 }
 
 /** Whoever is being removed may take the volumes along: called in the tick in which the new container is stored. */
-export function refuseGoneDonors({ registry }: ContainerContext, donors: readonly Container[]): void {
-  for (const donor of donors) {
-    if (registry.get(donor.id) !== donor) {
-      throw invalidArgument(`No such container: ${donor.name} (VolumesFrom)`);
+export function refuseGoneSources({ registry }: ContainerContext, sources: readonly Container[]): void {
+  for (const source of sources) {
+    if (registry.get(source.id) !== source) {
+      throw invalidArgument(`No such container: ${source.name} (VolumesFrom)`);
     }
-    if (donor.state.status === 'removing') {
-      throw conflict(`VolumesFrom: container ${donor.id} is being removed`);
+    if (source.state.status === 'removing') {
+      throw conflict(`VolumesFrom: container ${source.id} is being removed`);
     }
   }
 }

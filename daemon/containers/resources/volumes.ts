@@ -5,7 +5,7 @@ import { failpoint } from '../../base/failpoint.ts';
 import type { Rollback } from '../../base/rollback.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
-import { together } from '../lifecycle/delay.ts';
+import { together } from '../../base/concurrency/timeout.ts';
 import type { ContainerSpec } from '../request/container-spec.ts';
 import type { ResolvedMount, VolumeMount } from '../request/mounts/mount-points.ts';
 

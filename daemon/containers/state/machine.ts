@@ -5,7 +5,7 @@ import type { ContainerTable } from '../../../storage/database/rows.ts';
 import type { Container } from './container.ts';
 import { containerEvent } from './events.ts';
 import type { Sandbox } from '../ports.ts';
-import type { Registry } from './registry.ts';
+import type { ContainerIndex } from './container-index.ts';
 import type { ContainerSpec } from '../request/container-spec.ts';
 import type { ContainerEvent, ContainerState } from './state.ts';
 import { transition } from './state.ts';
@@ -34,7 +34,7 @@ type EventOf<T extends ContainerEvent['type']> = Extract<ContainerEvent, { type:
 export interface MachineDeps {
   journal: Journal;
   containers: ContainerTable;
-  registry: Registry;
+  registry: ContainerIndex;
   waiters: Waiters;
   /** Told of each change, and of the end, after database and memory have it. */
   changed(container: Container): void;

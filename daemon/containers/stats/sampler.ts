@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
-import type { Logger } from '../../base/log.ts';
-import type { Turns } from '../../base/turns.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Turns } from '../../base/concurrency/turns.ts';
 import type { Reading } from './reading.ts';
 
 export interface SamplerDeps<Subject> {

@@ -14,7 +14,7 @@ import { containerFiles } from '../resources/paths.ts';
 import { leaveRun } from '../stdio/pending-attach.ts';
 import type { PendingAttach } from '../stdio/pending-attach.ts';
 import { isLive, isRestarting } from '../state/state-facts.ts';
-import { giveUpSeat, takeSeat } from '../stdio/seat.ts';
+import { closeAttachSlot, openAttachSlot } from '../stdio/attach-slot.ts';
 import type { Duplex } from 'node:stream';
 
 /**
@@ -36,14 +36,14 @@ export async function attachContainer(
     refuseUnreadable(container);
   }
   const detachKeys = parseDetachKeys(options.detachKeys);
-  const seat = options.stream
-    ? await takeSeat(context, container, {
+  const slot = options.stream
+    ? await openAttachSlot(context, container, {
         stdin: options.stdin,
         fromBeginning: options.logs && isReadBack(container),
       })
     : undefined;
   context.machine.noteEvent(containerEvent(container, 'attach'));
-  const attachment = new Attachment(context, container, options, { detachKeys, seat });
+  const attachment = new Attachment(context, container, options, { detachKeys, slot });
   return {
     tty: container.spec.config.Tty ?? false,
     connect: (socket) => attachment.converse(socket),
@@ -67,7 +67,7 @@ class Attachment {
   readonly #options: AttachOptions;
   readonly #detachKeys: readonly number[];
   /** Undefined without `stream`. */
-  readonly #seat: PendingAttach | undefined;
+  readonly #slot: PendingAttach | undefined;
   /** The container ran when the client came. */
   readonly #joinedRunning: boolean;
   readonly #over = new AbortController();
@@ -76,13 +76,13 @@ class Attachment {
     context: ContainerContext,
     container: Container,
     options: AttachOptions,
-    client: { detachKeys: readonly number[]; seat: PendingAttach | undefined },
+    client: { detachKeys: readonly number[]; slot: PendingAttach | undefined },
   ) {
     this.#context = context;
     this.#container = container;
     this.#options = options;
     this.#detachKeys = client.detachKeys;
-    this.#seat = client.seat;
+    this.#slot = client.slot;
     this.#joinedRunning = isLive(container.state);
   }
 
@@ -106,71 +106,71 @@ class Attachment {
     this.#context.log.warn({ container: this.#container.id, err: error }, 'attach ended early');
   };
 
-  /** Gives back the seat and the run. Safe to call more than once. */
+  /** Gives back the slot and the run. Safe to call more than once. */
   leave(): void {
     this.#over.abort();
-    if (this.#seat !== undefined) {
-      giveUpSeat(this.#container, this.#seat);
-      void this.#leaveRun(this.#seat).catch(this.#endedEarly);
+    if (this.#slot !== undefined) {
+      closeAttachSlot(this.#container, this.#slot);
+      void this.#leaveRun(this.#slot).catch(this.#endedEarly);
     }
   }
 
-  async #leaveRun(seat: PendingAttach): Promise<void> {
-    const run = await seat.run;
+  async #leaveRun(slot: PendingAttach): Promise<void> {
+    const run = await slot.run;
     if (run !== undefined) {
       leaveRun(run);
     }
   }
 
   async #converse(socket: Duplex, output: ClientOutput): Promise<void> {
-    const seat = this.#seat;
-    if (seat === undefined) {
+    const slot = this.#slot;
+    if (slot === undefined) {
       if (this.#options.logs) {
         await this.#log(output, {});
       }
       return;
     }
     let input = Promise.resolve();
-    if (seat.stdin) {
-      input = this.#input(socket, seat).catch(this.#endedEarly);
+    if (slot.stdin) {
+      input = this.#input(socket, slot).catch(this.#endedEarly);
     } else {
       // Read on, so that the end of the connection is noticed.
       socket.resume();
     }
     if (this.#options.stdout || this.#options.stderr) {
-      await this.#output(seat, output);
+      await this.#output(slot, output);
       return;
     }
-    void this.#live(seat, undefined).catch(this.#endedEarly);
-    await Promise.race([input, seat.over]);
+    void this.#live(slot, undefined).catch(this.#endedEarly);
+    await Promise.race([input, slot.over]);
     if (this.#endsItsInput() && this.#joinedRunning) {
-      await seat.over;
+      await slot.over;
     }
   }
 
   /** What the container writes, to its end. */
-  async #output(seat: PendingAttach, output: ClientOutput): Promise<void> {
+  async #output(slot: PendingAttach, output: ClientOutput): Promise<void> {
     const { id, spec } = this.#container;
     if (spec.logDriver === 'none') {
-      await this.#live(seat, output);
+      await this.#live(slot, output);
       return;
     }
     // Nobody reads this channel's output; unread it would hold up the monitor.
-    void this.#live(seat, undefined).catch(this.#endedEarly);
-    if (seat.logFrom !== undefined || !existsSync(containerFiles(this.#context.dataRoot, id).log)) {
+    void this.#live(slot, undefined).catch(this.#endedEarly);
+    if (slot.logFrom !== undefined || !existsSync(containerFiles(this.#context.dataRoot, id).log)) {
       // Nothing of before is asked for, or there is nothing.
-      await seat.run;
+      await slot.run;
     }
     await this.#log(output, {
-      ...(seat.logFrom !== undefined && { from: seat.logFrom }),
-      follow: { ended: seat.over },
+      ...(slot.logFrom !== undefined && { from: slot.logFrom }),
+      follow: { ended: slot.over },
     });
   }
 
   /** Output from the channel: to the client, or nowhere. Never rejects. */
-  async #live(seat: PendingAttach, output: ClientOutput | undefined): Promise<void> {
+  async #live(slot: PendingAttach, output: ClientOutput | undefined): Promise<void> {
     const wanted = { stdout: this.#options.stdout, stderr: this.#options.stderr };
-    const run = await seat.run;
+    const run = await slot.run;
     for await (const { stream, data } of run?.channel?.output ?? []) {
       if (output !== undefined && wanted[stream] && !(await output.write(stream, data))) {
         return;
@@ -201,11 +201,11 @@ class Attachment {
   }
 
   /** Resolves when the client has ended its input, detached or gone. Never rejects. */
-  async #input(socket: Duplex, seat: PendingAttach): Promise<void> {
+  async #input(socket: Duplex, slot: PendingAttach): Promise<void> {
     const end = await pumpClientInput(socket, {
       // Before the start it waits, and the client with it.
       write: async (data) => {
-        const run = await seat.run;
+        const run = await slot.run;
         await run?.channel?.write(data);
       },
       ...(this.#container.spec.config.Tty && { detachKeys: this.#detachKeys }),
@@ -216,7 +216,7 @@ class Attachment {
     } else if (end === 'end' && !this.#endsItsInput()) {
       this.leave();
     } else if (end === 'end') {
-      const run = await seat.run;
+      const run = await slot.run;
       run?.channel?.endInput();
     }
   }

@@ -1,7 +1,7 @@
 import type { EndpointSettings } from '../../../api/types/endpoint.ts';
 import { EngineError, conflict, invalidArgument, notFound } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
-import { persistently } from '../../base/retry.ts';
+import { persistently } from '../../base/concurrency/retry.ts';
 import { Rollback } from '../../base/rollback.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';

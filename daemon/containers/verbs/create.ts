@@ -19,7 +19,7 @@ import type { ContainerSpec } from '../request/container-spec.ts';
 import { containerOfMode } from '../request/namespaces.ts';
 import { refuseOtherPlatform } from '../request/platform.ts';
 import { makeVolumes } from '../resources/volumes.ts';
-import { fillDonatedVolumes, refuseGoneDonors, volumeDonors } from '../resources/volumes-from.ts';
+import { fillSourceVolumes, refuseGoneSources, volumeSources } from '../resources/volumes-from.ts';
 
 export interface CreateOptions {
   platform?: string;
@@ -49,7 +49,7 @@ export async function createContainer(
   const { spec, warnings } = namingFields(request, (asked) =>
     specify(context, { id, request: asked, image }),
   );
-  const donors = volumeDonors(context, spec.hostConfig.VolumesFrom ?? []);
+  const sources = volumeSources(context, spec.hostConfig.VolumesFrom ?? []);
 
   await context.turns.next();
   await using rollback = new Rollback(log, { container: id });
@@ -63,7 +63,7 @@ export async function createContainer(
   await rootfs.create(id, image.layerIds);
   await limitStorage(rootfs, id, spec.hostConfig);
   const lacksDirectory = await lacksWorkingDirectory(context, { id, layerIds: image.layerIds, spec });
-  await fillDonatedVolumes(context, donors);
+  await fillSourceVolumes(context, sources);
   failpoint('containers.create.volumes');
   const storeVolumes = await makeVolumes(context, spec, rollback);
   refuseHangUp(options.signal);
@@ -78,7 +78,7 @@ export async function createContainer(
     state: { status: 'created', exitCode: 0, error: '' },
   });
   container.keptUntil = options.keepUntil;
-  refuseGoneDonors(context, donors);
+  refuseGoneSources(context, sources);
   machine.create(container, [containerEvent(container, 'create')], storeVolumes);
   rollback.commit();
   if (lacksDirectory) {

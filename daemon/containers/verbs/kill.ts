@@ -2,7 +2,7 @@ import { conflict, internal } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
-import { within } from '../lifecycle/delay.ts';
+import { withTimeout } from '../../base/concurrency/timeout.ts';
 import { containerEvent } from '../state/events.ts';
 import { cancelRestart } from '../lifecycle/restart-timer.ts';
 import { parseSignal, SIGKILL } from '../../base/signals.ts';
@@ -41,7 +41,7 @@ export async function killContainer(
 export async function killAndWait(context: ContainerContext, container: Container): Promise<void> {
   const ended = context.waiters.wait(container.id, container.state, 'at-rest');
   requestEnd(context, container, SIGKILL, { signal: SIGKILL, killAfterMs: limits.killWaitMs });
-  if (!(await within(context.clock, ended.done, limits.killWaitMs))) {
+  if (!(await withTimeout(context.clock, ended.done, limits.killWaitMs))) {
     ended.cancel();
     throw internal(
       `Cannot kill container: ${container.id}: tried to kill container, but did not receive an exit event`,

@@ -4,7 +4,7 @@ import { limits } from '../../base/limits.ts';
 import { Rollback } from '../../base/rollback.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
-import { within } from '../lifecycle/delay.ts';
+import { withTimeout } from '../../base/concurrency/timeout.ts';
 import { containerEvent } from '../state/events.ts';
 import { isRestarting } from '../state/state-facts.ts';
 
@@ -62,7 +62,7 @@ async function freeze(context: ContainerContext, container: Container, forCommit
 }
 
 async function launchesAreOver({ clock }: ContainerContext, container: Container): Promise<void> {
-  if (!(await within(clock, container.launchGate.empty(), limits.pauseAfterLaunchMs))) {
+  if (!(await withTimeout(clock, container.launchGate.empty(), limits.pauseAfterLaunchMs))) {
     throw internal(`Cannot pause container ${container.id}: a process is still being started in it`);
   }
 }

@@ -7,7 +7,7 @@ import { labelTest } from '../views/list-filters.ts';
 import type { Test } from '../views/list-filters.ts';
 import { removeLocked } from './remove.ts';
 import { isAtRest } from '../state/state-facts.ts';
-import { parseUntil } from '../../base/moment.ts';
+import { parseUntil } from '../../base/go/moment.ts';
 
 /** Removes all containers at rest that pass the filters (`until`, `label`, `label!`); says what that gave back. */
 export async function pruneContainers(

@@ -2,7 +2,7 @@ import { conflict, errorText, internal, notFound } from '../../base/errors.ts';
 import type { EngineError } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { measured } from '../../base/measured.ts';
-import { persistently } from '../../base/retry.ts';
+import { persistently } from '../../base/concurrency/retry.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { containerEvent } from '../state/events.ts';
@@ -12,7 +12,7 @@ import { removeLink } from '../resources/links.ts';
 import { releaseEnded } from '../lifecycle/release.ts';
 import { cancelRestart } from '../lifecycle/restart-timer.ts';
 import { countsAsRunning, isLive } from '../state/state-facts.ts';
-import { dismissPendingClients } from '../stdio/seat.ts';
+import { dismissPendingClients } from '../stdio/attach-slot.ts';
 import { startIsOver } from './stop.ts';
 import { anonymousVolumes } from '../resources/volumes.ts';
 

@@ -7,7 +7,7 @@ import { Rollback } from '../../base/rollback.ts';
 import { parseDetachKeys } from '../../base/stdio/detach-keys.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
-import { together } from '../lifecycle/delay.ts';
+import { together } from '../../base/concurrency/timeout.ts';
 import { containerEvent, networkEvents } from '../state/events.ts';
 import { ensureInitLayer } from '../files/init-layer.ts';
 import { healthCheckOf } from '../health/check.ts';
@@ -25,7 +25,7 @@ import { removeLocked } from './remove.ts';
 import { openSandbox } from '../resources/sandbox.ts';
 import { namedAtStart } from '../request/blame.ts';
 import { prepareSharedMemory } from '../resources/shared-memory.ts';
-import { dismissPendingClients, seatPendingClients } from '../stdio/seat.ts';
+import { dismissPendingClients, connectPendingClients } from '../stdio/attach-slot.ts';
 import { mountSubpaths } from '../resources/subpaths.ts';
 import { limitStorage } from '../resources/storage-limit.ts';
 import { prepareVolumes } from '../resources/volumes.ts';
@@ -114,7 +114,7 @@ async function bringUp(context: ContainerContext, container: Container): Promise
   await using subpaths = await mountSubpaths(context, container);
   const spec = makeOciSpec(context, container, { rootPath, sandbox, subpaths: subpaths.paths });
   const process = await launch(context, container, spec, rollback);
-  await seatPendingClients(context, container);
+  await connectPendingClients(context, container);
   refuseEarlyExit(context, container, process);
 
   failpoint('containers.start.commit');
@@ -128,8 +128,8 @@ async function bringUp(context: ContainerContext, container: Container): Promise
   rollback.commit();
   tellLinked(context, container);
   // Those who came while the first were being connected; from here on clients connect themselves.
-  await seatPendingClients(context, container);
-  await letGo(context, container);
+  await connectPendingClients(context, container);
+  await begin(context, container);
   failpoint('containers.start.begun');
 }
 
@@ -216,7 +216,7 @@ function refuseEarlyExit(context: ContainerContext, container: Container, proces
 }
 
 /** Executes the command. From here on the container is running in the database, so a failure ends it like any exit. */
-async function letGo(context: ContainerContext, { id, spec }: Container): Promise<void> {
+async function begin(context: ContainerContext, { id, spec }: Container): Promise<void> {
   try {
     failpoint('containers.start.begin');
     await context.runtime.begin(id, { passesSignalsOn: hasInit(spec, context.defaults) });

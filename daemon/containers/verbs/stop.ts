@@ -3,7 +3,7 @@ import { EngineError, internal } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
-import { within } from '../lifecycle/delay.ts';
+import { withTimeout } from '../../base/concurrency/timeout.ts';
 import { containerEvent } from '../state/events.ts';
 import { thawToEnd } from './unpause.ts';
 import { cancelRestart } from '../lifecycle/restart-timer.ts';
@@ -61,10 +61,10 @@ async function endOrKill(context: ContainerContext, container: Container, stoppi
   const ended = context.waiters.wait(container.id, container.state, 'at-rest');
   requestEnd(context, container, stopping.signal, stopping);
   failpoint('containers.stop.signalled');
-  if (!(await within(context.clock, ended.done, stopping.killAfterMs))) {
+  if (!(await withTimeout(context.clock, ended.done, stopping.killAfterMs))) {
     requestEnd(context, container, SIGKILL);
     failpoint('containers.stop.killed');
-    if (!(await within(context.clock, ended.done, limits.killWaitMs))) {
+    if (!(await withTimeout(context.clock, ended.done, limits.killWaitMs))) {
       ended.cancel();
       throw internal(
         `cannot stop container: ${container.id}: tried to kill container, but did not receive an exit event`,

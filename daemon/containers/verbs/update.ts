@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ContainerUpdateRequest, ContainerUpdateResponse } from '../../../api/types/container.ts';
 import { EngineError, conflict, errorText } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
-import { persistently } from '../../base/retry.ts';
+import { persistently } from '../../base/concurrency/retry.ts';
 import { Rollback } from '../../base/rollback.ts';
 import { limitChanges } from '../control/limit-changes.ts';
 import type { LimitUpdate } from '../control/port.ts';

@@ -1,7 +1,7 @@
 import type { WaitCondition } from '../../../api/types/ports.ts';
 import type { WaitResponse } from '../../../api/types/container.ts';
 import type { ContainerContext } from '../context.ts';
-import { outputIsHandedOver } from '../stdio/seat.ts';
+import { outputIsHandedOver } from '../stdio/attach-slot.ts';
 import { releaseIsOver } from './stop.ts';
 import type { WaitResult } from '../state/waiters.ts';
 

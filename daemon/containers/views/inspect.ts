@@ -2,7 +2,7 @@ import type { ContainerInspect, HealthView, NetworkSettingsView } from '../../..
 import { formatNano, ZERO_TIME } from '../../base/clock.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
-import { networkOwnerId } from '../resources/donor.ts';
+import { networkOwnerId } from '../resources/namespace-owner.ts';
 import { endpointViews, portMap } from './endpoint-view.ts';
 import type { Health } from '../health/judge.ts';
 import { shownLinks } from '../resources/links.ts';

@@ -1,4 +1,4 @@
-import type { Registry } from '../state/registry.ts';
+import type { ContainerIndex } from '../state/container-index.ts';
 import { isLive } from '../state/state-facts.ts';
 import { volumeNames } from '../resources/volumes.ts';
 
@@ -16,7 +16,7 @@ export interface ContainerCounts {
   stopped: number;
 }
 
-export function imageUsers(registry: Registry, imageId: string): ImageUser[] {
+export function imageUsers(registry: ContainerIndex, imageId: string): ImageUser[] {
   return registry
     .all()
     .filter((container) => container.imageId === imageId)
@@ -24,7 +24,7 @@ export function imageUsers(registry: Registry, imageId: string): ImageUser[] {
 }
 
 /** Ids of the containers, running or not, that mount this volume. */
-export function volumeUsers(registry: Registry, volumeName: string): string[] {
+export function volumeUsers(registry: ContainerIndex, volumeName: string): string[] {
   return registry
     .all()
     .filter((container) => volumeNames(container).includes(volumeName))
@@ -32,7 +32,7 @@ export function volumeUsers(registry: Registry, volumeName: string): string[] {
 }
 
 /** Ids of those that run with it. */
-export function liveVolumeUsers(registry: Registry, volumeName: string): string[] {
+export function liveVolumeUsers(registry: ContainerIndex, volumeName: string): string[] {
   return registry
     .all()
     .filter((container) => isLive(container.state) && volumeNames(container).includes(volumeName))
@@ -40,7 +40,7 @@ export function liveVolumeUsers(registry: Registry, volumeName: string): string[
 }
 
 /** Ids of the containers, running or not, that are or are to be in this network. */
-export function networkUsers(registry: Registry, networkName: string): string[] {
+export function networkUsers(registry: ContainerIndex, networkName: string): string[] {
   return registry
     .all()
     .filter(({ spec }) => Object.hasOwn(spec.networking, networkName))
@@ -48,7 +48,7 @@ export function networkUsers(registry: Registry, networkName: string): string[] 
 }
 
 /** As /info counts: stopped is everything that neither runs nor is paused. */
-export function countContainers(registry: Registry): ContainerCounts {
+export function countContainers(registry: ContainerIndex): ContainerCounts {
   const all = registry.all();
   const running = all.filter(({ state }) => state.status === 'running').length;
   const paused = all.filter(({ state }) => state.status === 'paused').length;

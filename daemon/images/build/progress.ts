@@ -33,7 +33,7 @@ export class BuildProgress {
   end(): void {
     this.#isOver = true;
     this.#wake?.();
-    this.#letGo();
+    this.#resume();
   }
 
   /** Resolves when there is room for more. */
@@ -48,7 +48,7 @@ export class BuildProgress {
       const queue = this.#queue;
       this.#queue = [];
       this.#bytes = 0;
-      this.#letGo();
+      this.#resume();
       yield* queue;
       if (this.#queue.length > 0) {
         continue;
@@ -63,7 +63,7 @@ export class BuildProgress {
     }
   }
 
-  #letGo(): void {
+  #resume(): void {
     const waiting = this.#drained;
     this.#drained = [];
     waiting.forEach((resolve) => resolve());

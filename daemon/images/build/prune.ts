@@ -1,7 +1,7 @@
 import type { BuildPruneReport } from '../../../api/types/image.ts';
 import type { Filters } from '../../../api/types/ports.ts';
 import { invalidArgument, isEngineError } from '../../base/errors.ts';
-import { parseUntil } from '../../base/moment.ts';
+import { parseUntil } from '../../base/go/moment.ts';
 import type { ImageRecord } from '../image-index.ts';
 import { createdOf } from '../list.ts';
 import type { LoadContext } from '../load/load.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { locate } from '../../../storage/files/locate.ts';
+import { locate } from '../../../storage/files/path-handle.ts';
 import { toBytes, toText, type FilesView } from '../../../storage/files/view.ts';
 import { errnoOf, invalidArgument } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';

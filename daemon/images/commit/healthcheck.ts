@@ -1,5 +1,5 @@
 import type { HealthConfig } from '../../../api/types/container.ts';
-import { formatDuration, parseDuration } from '../../base/duration.ts';
+import { formatDuration, parseDuration } from '../../base/go/duration.ts';
 import { invalidArgument } from '../../base/errors.ts';
 
 const DURATION_MIN_NANO = 1_000_000;

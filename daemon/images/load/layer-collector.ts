@@ -1,6 +1,6 @@
 import { errorText } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
-import { persistently } from '../../base/retry.ts';
+import { persistently } from '../../base/concurrency/retry.ts';
 import type { LayerRow } from '../../../storage/database/rows.ts';
 import type { ImagesDeps } from '../deps.ts';
 import type { ImageIndex } from '../image-index.ts';

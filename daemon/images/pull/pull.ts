@@ -16,7 +16,7 @@ import { formatPlatform, parsePlatform, type Platform } from '../../../storage/i
 import { EngineError, invalidArgument, notFound } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { shortId } from '../../base/ids.ts';
-import type { KeyedMutex } from '../../base/mutex.ts';
+import type { KeyedMutex } from '../../base/concurrency/mutex.ts';
 import { commitImage, type NewImage } from '../load/commit-image.ts';
 import type { LoadContext } from '../load/load.ts';
 import type { LayerFetches, LayerShare } from './layer-fetches.ts';

@@ -1,9 +1,9 @@
 import type { Sandbox } from '../../containers/ports.ts';
-import { parseIp, isIpv4 } from '../../base/ip.ts';
-import type { Logger } from '../../base/log.ts';
+import { parseIp, isIpv4 } from '../../base/addresses/ip.ts';
+import type { Logger } from '../../base/logger.ts';
 import type { HostFiles } from '../files/host-files.ts';
 import { isUserDefined } from '../network.ts';
-import type { NetworkRegistry } from '../registry.ts';
+import type { NetworkIndex } from '../network-index.ts';
 import { EMBEDDED_SERVER, PUBLIC_NAMESERVERS } from '../files/resolv.ts';
 import type { VisibleNetwork } from './local-names.ts';
 import type { NameServer } from './name-server.ts';
@@ -27,7 +27,7 @@ interface Asker {
 export class ContainerNames {
   readonly #listener: NameListener;
   readonly #server: NameServer;
-  readonly #registry: NetworkRegistry;
+  readonly #registry: NetworkIndex;
   readonly #files: HostFiles;
   readonly #log: Logger;
   readonly #askers = new Map<string, Asker>();
@@ -35,7 +35,7 @@ export class ContainerNames {
   constructor(deps: {
     listener: NameListener;
     server: NameServer;
-    registry: NetworkRegistry;
+    registry: NetworkIndex;
     files: HostFiles;
     log: Logger;
   }) {

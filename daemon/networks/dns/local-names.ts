@@ -1,6 +1,6 @@
 import type { EndpointSettings } from '../../../api/types/endpoint.ts';
-import { isIpv4, parseIp } from '../../base/ip.ts';
-import type { IpAddress } from '../../base/ip.ts';
+import { isIpv4, parseIp } from '../../base/addresses/ip.ts';
+import type { IpAddress } from '../../base/addresses/ip.ts';
 import { addressesOf } from '../sandbox/endpoints.ts';
 import type { Network } from '../network.ts';
 import { TYPE, addressOfPointer } from './message.ts';

@@ -1,6 +1,6 @@
-import { isIpv4 } from '../../base/ip.ts';
-import type { IpAddress } from '../../base/ip.ts';
-import { ipv6Bytes } from '../../base/ipv6.ts';
+import { isIpv4 } from '../../base/addresses/ip.ts';
+import type { IpAddress } from '../../base/addresses/ip.ts';
+import { ipv6Bytes } from '../../base/addresses/ipv6.ts';
 
 /**
  * The little of DNS (RFC 1035) that answering and forwarding takes. Pure. Whatever comes from a container or a

@@ -1,6 +1,6 @@
 import { EngineError, invalidArgument } from '../../base/errors.ts';
-import { formatIp, isIpv4, parseAnyCidr } from '../../base/ip.ts';
-import type { InterfaceAddress } from '../../base/ip.ts';
+import { formatIp, isIpv4, parseAnyCidr } from '../../base/addresses/ip.ts';
+import type { InterfaceAddress } from '../../base/addresses/ip.ts';
 import { bridgeOptions } from './bridge-options.ts';
 import { defaultBridgeSettings } from './default-bridge.ts';
 import type { NetworkDriver } from './driver.ts';

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import { invalidArgument } from '../../base/errors.ts';
-import type { IpAddress } from '../../base/ip.ts';
-import { parseIpv4 } from '../../base/ipv4.ts';
-import { parseIpv6 } from '../../base/ipv6.ts';
+import type { IpAddress } from '../../base/addresses/ip.ts';
+import { parseIpv4 } from '../../base/addresses/ipv4.ts';
+import { parseIpv6 } from '../../base/addresses/ipv6.ts';
 
 /** What a user may say of a bridge network; keys of dockerd's bridge driver. */
 export interface BridgeOptions {

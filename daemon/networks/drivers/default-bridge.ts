@@ -1,10 +1,10 @@
 import { EngineError, invalidArgument, isEngineError } from '../../base/errors.ts';
-import { formatAnySubnet, isIpv4, isSubnet4, parseIp } from '../../base/ip.ts';
-import type { AnySubnet, IpAddress } from '../../base/ip.ts';
-import { contains, formatSubnet, overlaps, parseCidr, subnetSize } from '../../base/ipv4.ts';
-import type { Subnet } from '../../base/ipv4.ts';
-import { overlaps6, parseCidr6 } from '../../base/ipv6.ts';
-import type { Subnet6 } from '../../base/ipv6.ts';
+import { formatAnySubnet, isIpv4, isSubnet4, parseIp } from '../../base/addresses/ip.ts';
+import type { AnySubnet, IpAddress } from '../../base/addresses/ip.ts';
+import { contains, formatSubnet, overlaps, parseCidr, subnetSize } from '../../base/addresses/ipv4.ts';
+import type { Subnet } from '../../base/addresses/ipv4.ts';
+import { overlaps6, parseCidr6 } from '../../base/addresses/ipv6.ts';
+import type { Subnet6 } from '../../base/addresses/ipv6.ts';
 import { containsAny } from '../ipam/ipam-config.ts';
 import { BUILT_IN_SUPPLIES, freeSubnet, freeSubnet6 } from '../ipam/ipam.ts';
 import type { AddressPool, AddressPool6, SubnetSupply, SubnetSupply6 } from '../ipam/ipam.ts';

@@ -1,13 +1,20 @@
 import type { EndpointSettings } from '../../../api/types/endpoint.ts';
 import type { Sandbox } from '../../containers/ports.ts';
 import { errorText, invalidArgument } from '../../base/errors.ts';
-import { formatIp, isIpv4 } from '../../base/ip.ts';
-import type { IpAddress } from '../../base/ip.ts';
-import { contains, formatIpv4, formatSubnet, parseCidr, parseIpv4, subnetOf } from '../../base/ipv4.ts';
-import type { Subnet } from '../../base/ipv4.ts';
-import { contains6, formatSubnet6, parseCidr6, parseIpv6, subnet6Of } from '../../base/ipv6.ts';
-import type { Subnet6 } from '../../base/ipv6.ts';
-import type { Logger } from '../../base/log.ts';
+import { formatIp, isIpv4 } from '../../base/addresses/ip.ts';
+import type { IpAddress } from '../../base/addresses/ip.ts';
+import {
+  contains,
+  formatIpv4,
+  formatSubnet,
+  parseCidr,
+  parseIpv4,
+  subnetOf,
+} from '../../base/addresses/ipv4.ts';
+import type { Subnet } from '../../base/addresses/ipv4.ts';
+import { contains6, formatSubnet6, parseCidr6, parseIpv6, subnet6Of } from '../../base/addresses/ipv6.ts';
+import type { Subnet6 } from '../../base/addresses/ipv6.ts';
+import type { Logger } from '../../base/logger.ts';
 import type { BridgeDriver } from './bridge-driver.ts';
 import {
   chooseBridgePool,
@@ -20,20 +27,20 @@ import type { AddressPool, AddressPool6 } from '../ipam/ipam.ts';
 import type { Network } from '../network.ts';
 import type { NetworkOptions } from '../options.ts';
 import type { BridgeSettings, NetworkKernel } from '../ports.ts';
-import type { NetworkRegistry } from '../registry.ts';
+import type { NetworkIndex } from '../network-index.ts';
 import { supplies6, usedSubnets } from '../ipam/used-subnets.ts';
 
 /** Makes the network `bridge` at the daemon's start, or at the latest when it is first needed. */
 export class DefaultNetwork {
   readonly #kernel: NetworkKernel;
-  readonly #registry: NetworkRegistry;
+  readonly #registry: NetworkIndex;
   readonly #driver: BridgeDriver;
   readonly #options: NetworkOptions;
   readonly #log: Logger;
 
   constructor(deps: {
     kernel: NetworkKernel;
-    registry: NetworkRegistry;
+    registry: NetworkIndex;
     bridgeDriver: BridgeDriver;
     options: NetworkOptions;
     log: Logger;

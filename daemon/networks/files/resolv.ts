@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { invalidArgument } from '../../base/errors.ts';
-import { parseIpv6 } from '../../base/ipv6.ts';
+import { parseIpv6 } from '../../base/addresses/ipv6.ts';
 
 /** Contents of a container's /etc/resolv.conf (resolv.conf(5)). Pure. */
 export interface ResolverSettings {

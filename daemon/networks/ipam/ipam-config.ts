@@ -1,9 +1,16 @@
 import { EngineError, invalidArgument } from '../../base/errors.ts';
 import type { IpamConfig } from '../../../api/types/system.ts';
-import { formatAnySubnet, formatIp, isIpv4, isSubnet4, parseAnyCidr, parseIp } from '../../base/ip.ts';
-import type { AnySubnet, IpAddress } from '../../base/ip.ts';
-import { contains, overlaps, parseCidr, parseIpv4 } from '../../base/ipv4.ts';
-import { contains6, overlaps6, parseCidr6, parseIpv6 } from '../../base/ipv6.ts';
+import {
+  formatAnySubnet,
+  formatIp,
+  isIpv4,
+  isSubnet4,
+  parseAnyCidr,
+  parseIp,
+} from '../../base/addresses/ip.ts';
+import type { AnySubnet, IpAddress } from '../../base/addresses/ip.ts';
+import { contains, overlaps, parseCidr, parseIpv4 } from '../../base/addresses/ipv4.ts';
+import { contains6, overlaps6, parseCidr6, parseIpv6 } from '../../base/addresses/ipv6.ts';
 import type { AddressPool, AddressPool6 } from './ipam.ts';
 
 /** IPAM.Config of a network: from the client's text to pools. Pure; errors name field and value, in moby's words. */

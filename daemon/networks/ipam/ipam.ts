@@ -1,10 +1,10 @@
 import { EngineError } from '../../base/errors.ts';
-import { formatAnySubnet, formatIp } from '../../base/ip.ts';
-import type { IpAddress } from '../../base/ip.ts';
-import { formatSubnet, overlaps, subnetOf, subnetSize } from '../../base/ipv4.ts';
-import type { Subnet } from '../../base/ipv4.ts';
-import { overlaps6, subnet6Size } from '../../base/ipv6.ts';
-import type { Subnet6 } from '../../base/ipv6.ts';
+import { formatAnySubnet, formatIp } from '../../base/addresses/ip.ts';
+import type { IpAddress } from '../../base/addresses/ip.ts';
+import { formatSubnet, overlaps, subnetOf, subnetSize } from '../../base/addresses/ipv4.ts';
+import type { Subnet } from '../../base/addresses/ipv4.ts';
+import { overlaps6, subnet6Size } from '../../base/addresses/ipv6.ts';
+import type { Subnet6 } from '../../base/addresses/ipv6.ts';
 
 /** Which IPv4 addresses a network may give out. Pure. */
 export interface AddressPool {

@@ -1,24 +1,24 @@
-import { isSubnet4 } from '../../base/ip.ts';
-import type { Subnet } from '../../base/ipv4.ts';
-import type { Subnet6 } from '../../base/ipv6.ts';
+import { isSubnet4 } from '../../base/addresses/ip.ts';
+import type { Subnet } from '../../base/addresses/ipv4.ts';
+import type { Subnet6 } from '../../base/addresses/ipv6.ts';
 import { uniqueLocalSupply } from './ipam.ts';
 import type { SubnetSupply6 } from './ipam.ts';
 import type { NetworkOptions } from '../options.ts';
 import type { NetworkDriver } from '../drivers/driver.ts';
 import type { NetworkKernel } from '../ports.ts';
-import type { NetworkRegistry } from '../registry.ts';
+import type { NetworkIndex } from '../network-index.ts';
 
 /** Where IPv6 subnets come from that nobody asked for by name. */
 export function supplies6(
   { addressPools6 }: Pick<NetworkOptions, 'addressPools6'>,
-  registry: NetworkRegistry,
+  registry: NetworkIndex,
 ): readonly SubnetSupply6[] {
   return addressPools6.length > 0 ? addressPools6 : [uniqueLocalSupply(registry.builtIn.bridge.id)];
 }
 
 /** Subnets that a new network must keep away from: of our networks, and of the host but for our own links. */
 export function usedSubnets(
-  registry: NetworkRegistry,
+  registry: NetworkIndex,
   kernel: Pick<NetworkKernel, 'hostSubnets'>,
   drivers: ReadonlyMap<string, NetworkDriver>,
 ): { ipv4: Subnet[]; ipv6: Subnet6[] } {

@@ -3,7 +3,7 @@ import { EngineError, invalidArgument } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { Rollback } from '../../base/rollback.ts';
 import type { CheckedRequest } from './check-request.ts';
-import { addressesOf, dnsNames, giveAddresses, takeEndpoint } from './endpoints.ts';
+import { addressesOf, dnsNames, releaseAddresses, allocateEndpoint } from './endpoints.ts';
 import { gatewayOf } from './gateway.ts';
 import { isUserDefined } from '../network.ts';
 import type { Network } from '../network.ts';
@@ -18,7 +18,7 @@ import {
   nameFiles,
   ownerOf,
   register,
-  waysOf,
+  defaultRoutesOf,
 } from './sandbox-context.ts';
 import type { SandboxContext } from './sandbox-context.ts';
 import { portMap, publishedPorts } from './sandbox-view.ts';
@@ -48,18 +48,18 @@ export async function connectSandbox(
   }
   await using rollback = new Rollback(log, { container: containerId });
   defaultNetwork.ensure(wanted.network);
-  const endpoint = takeEndpoint(wanted, ownerOf(request));
-  rollback.defer('addresses', () => giveAddresses(endpoint.network, endpoint.addresses));
+  const endpoint = allocateEndpoint(wanted, ownerOf(request));
+  rollback.defer('addresses', () => releaseAddresses(endpoint.network, endpoint.addresses));
 
   const taken = inKernel(request, networkName, () => kernel.interfaceNames(containerId));
   const name = interfaceName(context, endpoint, taken);
   const attachment = attachmentOf(context, endpoint, name);
-  await inKernelLater(request, networkName, () => kernel.plug(containerId, attachment));
-  rollback.defer('interface', () => kernel.unplug(containerId, endpoint.id));
+  await inKernelLater(request, networkName, () => kernel.attachInterface(containerId, attachment));
+  rollback.defer('interface', () => kernel.detachInterface(containerId, endpoint.id));
 
   const endpoints = { ...live.endpoints, [networkName]: endpoint.settings };
   const sandbox = rewired(context, request, checked, { before: live, endpoints });
-  rollback.defer('host ports', () => context.ports.give(portsGained(context, live, sandbox)));
+  rollback.defer('host ports', () => context.ports.release(portsGained(context, live, sandbox)));
   rollback.defer('way', () => lead(context, request, sandbox, live));
   inKernel(request, networkName, () => lead(context, request, live, sandbox));
   rollback.commit();
@@ -85,7 +85,7 @@ export function disconnectSandbox(
   const gained = portsGained(context, live, sandbox);
   const undo = (): void => {
     lead(context, request, sandbox, live);
-    ports.give(gained);
+    ports.release(gained);
   };
   try {
     lead(context, request, live, sandbox);
@@ -97,13 +97,13 @@ export function disconnectSandbox(
     sandbox,
     undo,
     finish: async () => {
-      failpoint('network.disconnect.unplug');
-      await kernel.unplug(request.containerId, endpoint.EndpointID ?? '');
+      failpoint('network.disconnect.detach');
+      await kernel.detachInterface(request.containerId, endpoint.EndpointID ?? '');
       // Last: once given back they may be another container's, and a second attempt would take them from it.
-      ports.give(portsGained(context, sandbox, live));
+      ports.release(portsGained(context, sandbox, live));
       if (network !== undefined) {
         kernel.forgetFlows(addressesOf(endpoint).map(({ address }) => address));
-        giveAddresses(network, addressesOf(endpoint));
+        releaseAddresses(network, addressesOf(endpoint));
       }
     },
   };
@@ -149,10 +149,10 @@ function rewired(
 function lead(context: SandboxContext, request: SandboxRequest, from: Sandbox, to: Sandbox): void {
   const { kernel, names, registry } = context;
   const { containerId } = request;
-  const way = gatewayName(to);
-  if (way !== gatewayName(from)) {
+  const defaultRoute = gatewayName(to);
+  if (defaultRoute !== gatewayName(from)) {
     failpoint('network.connect.route');
-    kernel.route(containerId, waysOf(context, to, way));
+    kernel.route(containerId, defaultRoutesOf(context, to, defaultRoute));
     kernel.unpublish(publishedPorts(from));
     kernel.publish(publishedPorts(to));
   }
@@ -212,7 +212,7 @@ function movePorts(
   const endpoint = changed.endpoints[gateway.name];
   const addresses = endpoint === undefined ? [] : addressesOf(endpoint).map(({ address }) => address);
   const { containerName } = ownerOf(request);
-  const taken = context.ports.take(
+  const taken = context.ports.allocate(
     checked.ports.bindings,
     addresses,
     `${containerName} (${endpoint?.EndpointID})`,

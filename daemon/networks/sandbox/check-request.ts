@@ -1,8 +1,8 @@
 import type { EndpointSettings } from '../../../api/types/endpoint.ts';
 import type { SandboxRequest } from '../../containers/ports.ts';
 import { EngineError, invalidArgument } from '../../base/errors.ts';
-import { parseIp } from '../../base/ip.ts';
-import type { IpAddress } from '../../base/ip.ts';
+import { parseIp } from '../../base/addresses/ip.ts';
+import type { IpAddress } from '../../base/addresses/ip.ts';
 import { endpointOptions, isPlain } from './endpoint-options.ts';
 import type { EndpointOptions } from './endpoint-options.ts';
 import { gatewayOf } from './gateway.ts';

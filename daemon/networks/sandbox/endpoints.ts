@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { EndpointSettings } from '../../../api/types/endpoint.ts';
 import { EngineError } from '../../base/errors.ts';
 import { newId, shortId } from '../../base/ids.ts';
-import { formatIp, isIpv4, parseIp } from '../../base/ip.ts';
-import type { InterfaceAddress, IpAddress } from '../../base/ip.ts';
-import { macOfAddress, subnetSize } from '../../base/ipv4.ts';
+import { formatIp, isIpv4, parseIp } from '../../base/addresses/ip.ts';
+import type { InterfaceAddress, IpAddress } from '../../base/addresses/ip.ts';
+import { macOfAddress, subnetSize } from '../../base/addresses/ipv4.ts';
 import type { WantedEndpoint } from './check-request.ts';
 import type { EndpointOptions } from './endpoint-options.ts';
 import { lowestFree, lowestFree6 } from '../ipam/ipam.ts';
@@ -31,7 +31,7 @@ export interface EndpointOwner {
 }
 
 /** Takes addresses in the network and fills the endpoint in. Throws when one is taken or none is free; then none is. */
-export function takeEndpoint(wanted: WantedEndpoint, owner: EndpointOwner): Endpoint {
+export function allocateEndpoint(wanted: WantedEndpoint, owner: EndpointOwner): Endpoint {
   const { network, settings } = wanted;
   const id = newId();
   const taken: InterfaceAddress[] = [];
@@ -41,7 +41,7 @@ export function takeEndpoint(wanted: WantedEndpoint, owner: EndpointOwner): Endp
       taken.push(address);
     }
   } catch (error) {
-    giveAddresses(network, taken);
+    releaseAddresses(network, taken);
     throw error;
   }
   const first = taken.map(({ address }) => address).find(isIpv4);
@@ -69,7 +69,7 @@ export function takeEndpoint(wanted: WantedEndpoint, owner: EndpointOwner): Endp
 }
 
 /** Idempotent. */
-export function giveAddresses(network: Network, addresses: readonly { address: IpAddress }[]): void {
+export function releaseAddresses(network: Network, addresses: readonly { address: IpAddress }[]): void {
   for (const { address } of addresses) {
     network.addresses.delete(address);
   }

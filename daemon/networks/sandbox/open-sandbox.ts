@@ -4,7 +4,7 @@ import { newId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { Rollback } from '../../base/rollback.ts';
 import type { CheckedRequest } from './check-request.ts';
-import { giveAddresses, takeEndpoint } from './endpoints.ts';
+import { releaseAddresses, allocateEndpoint } from './endpoints.ts';
 import { gatewayOf } from './gateway.ts';
 import { hostsFileOfHost, resolveHostGateway } from '../files/hosts.ts';
 import { formatResolvConf, hostResolver } from '../files/resolv.ts';
@@ -16,7 +16,7 @@ import {
   isWayIn,
   nameFiles,
   ownerOf,
-  waysThrough,
+  defaultRoutesThrough,
 } from './sandbox-context.ts';
 import type { SandboxContext } from './sandbox-context.ts';
 import { bareEndpoint, portMap } from './sandbox-view.ts';
@@ -56,7 +56,7 @@ function openHost(context: SandboxContext, request: SandboxRequest, checked: Che
 function openIsolated(context: SandboxContext, request: SandboxRequest, checked: CheckedRequest): Sandbox {
   const { registry, kernel } = context;
   const { containerId } = request;
-  const plan = { attachments: [], ways: [] };
+  const plan = { attachments: [], defaultRoutes: [] };
   const endpoints: Sandbox['endpoints'] =
     checked.endpoints.length === 0 ? {} : { none: bareEndpoint(registry.builtIn.none.id, newId()) };
   return {
@@ -81,26 +81,26 @@ async function openNetworks(
 
   const taken = checked.endpoints.map((wanted) => {
     defaultNetwork.ensure(wanted.network);
-    const endpoint = takeEndpoint(wanted, owner);
-    rollback.defer('addresses', () => giveAddresses(wanted.network, endpoint.addresses));
+    const endpoint = allocateEndpoint(wanted, owner);
+    rollback.defer('addresses', () => releaseAddresses(wanted.network, endpoint.addresses));
     return endpoint;
   });
   const gateway = gatewayOf(taken);
   const label = `${owner.containerName} (${gateway?.id})`;
   const ports =
     gateway !== undefined && isWayIn(context, gateway.network)
-      ? await allocator.takeInTurns(checked.ports.bindings, {
+      ? await allocator.allocateInTurns(checked.ports.bindings, {
           addresses: ipsOf(gateway),
           endpoint: label,
           turns,
         })
       : [];
-  rollback.defer('host ports', () => allocator.give(ports));
+  rollback.defer('host ports', () => allocator.release(ports));
 
   const interfaces = interfaceNames(context, taken);
   const plan = {
     attachments: taken.map((endpoint, place) => attachmentOf(context, endpoint, interfaces[place] ?? '')),
-    ways: waysThrough(gateway?.network, gateway?.settings),
+    defaultRoutes: defaultRoutesThrough(gateway?.network, gateway?.settings),
   };
   const networkNames = taken.map(({ network }) => network.name).join(', ');
   const netnsPath = inKernel(request, networkNames, () => kernel.open(containerId, plan));

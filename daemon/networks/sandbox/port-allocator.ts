@@ -8,11 +8,11 @@ import {
   isEngineError,
 } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
-import { formatIp, isIpv4 } from '../../base/ip.ts';
-import type { IpAddress } from '../../base/ip.ts';
+import { formatIp, isIpv4 } from '../../base/addresses/ip.ts';
+import type { IpAddress } from '../../base/addresses/ip.ts';
 import { limits } from '../../base/limits.ts';
-import type { Logger } from '../../base/log.ts';
-import type { Turns } from '../../base/turns.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Turns } from '../../base/concurrency/turns.ts';
 import type { PlannedBinding } from './port-plan.ts';
 import type { HostPort, NetworkKernel, PublishedPort } from '../ports.ts';
 
@@ -38,7 +38,7 @@ export class PortAllocator {
   }
 
   /** All of the bindings for the container at `addresses`, or none: then it throws what dockerd would say. */
-  take(
+  allocate(
     bindings: readonly PlannedBinding[],
     addresses: readonly IpAddress[],
     endpoint: string,
@@ -48,13 +48,13 @@ export class PortAllocator {
       this.#takeThese(leastChoiceFirst(bindings), { addresses, endpoint }, taken);
       return portsOf(bindings, taken);
     } catch (error) {
-      this.give(portsOf(bindings, taken));
+      this.release(portsOf(bindings, taken));
       throw error;
     }
   }
 
-  /** As `take`, with turns for others in between. All or none, as there. */
-  async takeInTurns(
+  /** As `allocate`, with turns for others in between. All or none, as there. */
+  async allocateInTurns(
     bindings: readonly PlannedBinding[],
     to: { addresses: readonly IpAddress[]; endpoint: string; turns: Turns },
   ): Promise<PublishedPort[]> {
@@ -65,7 +65,7 @@ export class PortAllocator {
       });
       return portsOf(bindings, taken);
     } catch (error) {
-      this.give(portsOf(bindings, taken));
+      this.release(portsOf(bindings, taken));
       throw error;
     }
   }
@@ -89,7 +89,7 @@ export class PortAllocator {
   }
 
   /** Idempotent. */
-  give(ports: readonly HostPort[]): void {
+  release(ports: readonly HostPort[]): void {
     for (const port of ports) {
       this.#kernel.release(port);
       const key = keyOf(port);
@@ -147,14 +147,14 @@ export class PortAllocator {
       for (const port of ports) {
         const failure = this.#tryTake(port);
         if (failure !== undefined) {
-          this.give(taken);
+          this.release(taken);
           return failure;
         }
         taken.push(port);
       }
       return undefined;
     } catch (error) {
-      this.give(taken);
+      this.release(taken);
       throw error;
     }
   }

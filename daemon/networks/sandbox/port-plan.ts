@@ -1,7 +1,7 @@
 import type { PortMap } from '../../../api/types/host-config.ts';
 import { invalidArgument } from '../../base/errors.ts';
-import { parseIp } from '../../base/ip.ts';
-import type { IpAddress } from '../../base/ip.ts';
+import { parseIp } from '../../base/addresses/ip.ts';
+import type { IpAddress } from '../../base/addresses/ip.ts';
 import type { Protocol } from '../ports.ts';
 
 /** What a container wants of host ports, before any is taken. Pure. */

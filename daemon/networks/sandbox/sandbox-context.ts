@@ -1,10 +1,10 @@
 import type { EndpointSettings } from '../../../api/types/endpoint.ts';
 import type { Sandbox, SandboxRequest } from '../../containers/ports.ts';
 import { EngineError, conflict, errorText, internal, invalidArgument } from '../../base/errors.ts';
-import { formatIp, isIpv4 } from '../../base/ip.ts';
-import type { IpAddress } from '../../base/ip.ts';
-import type { Logger } from '../../base/log.ts';
-import type { Turns } from '../../base/turns.ts';
+import { formatIp, isIpv4 } from '../../base/addresses/ip.ts';
+import type { IpAddress } from '../../base/addresses/ip.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Turns } from '../../base/concurrency/turns.ts';
 import { checkRequest } from './check-request.ts';
 import type { CheckedRequest } from './check-request.ts';
 import type { DefaultNetwork } from '../drivers/default-network.ts';
@@ -18,14 +18,14 @@ import { hasRouters, isUserDefined } from '../network.ts';
 import type { Network } from '../network.ts';
 import type { NetworkOptions } from '../options.ts';
 import type { PortAllocator } from './port-allocator.ts';
-import type { Attachment, NetworkKernel, Way } from '../ports.ts';
-import type { NetworkRegistry } from '../registry.ts';
+import type { Attachment, NetworkKernel, DefaultRoute } from '../ports.ts';
+import type { NetworkIndex } from '../network-index.ts';
 import { containerResolver, embeddedResolver, formatResolvConf } from '../files/resolv.ts';
 
 /** What the verbs of sandboxes share. */
 export interface SandboxContext {
   kernel: NetworkKernel;
-  registry: NetworkRegistry;
+  registry: NetworkIndex;
   /** By name. */
   drivers: ReadonlyMap<string, NetworkDriver>;
   defaultNetwork: DefaultNetwork;
@@ -160,7 +160,10 @@ export function ipsOf({ addresses }: Pick<Endpoint, 'addresses'>): IpAddress[] {
 }
 
 /** Out through an endpoint in this network: to its routers, or straight out of its interface. */
-export function waysThrough(network: Network | undefined, endpoint: EndpointSettings | undefined): Way[] {
+export function defaultRoutesThrough(
+  network: Network | undefined,
+  endpoint: EndpointSettings | undefined,
+): DefaultRoute[] {
   if (network === undefined || endpoint === undefined || hasRouters(network)) {
     return routersOf(endpoint).map((router) => ({ router }));
   }
@@ -171,9 +174,13 @@ export function waysThrough(network: Network | undefined, endpoint: EndpointSett
   }));
 }
 
-/** As `waysThrough`, of an open sandbox in the network of this name; null = it has no way out. */
-export function waysOf({ registry }: SandboxContext, sandbox: Sandbox, name: string | null): Way[] {
-  return name === null ? [] : waysThrough(registry.lookUp(name), sandbox.endpoints[name]);
+/** As `defaultRoutesThrough`, of an open sandbox in the network of this name; null = it has no way out. */
+export function defaultRoutesOf(
+  { registry }: SandboxContext,
+  sandbox: Sandbox,
+  name: string | null,
+): DefaultRoute[] {
+  return name === null ? [] : defaultRoutesThrough(registry.lookUp(name), sandbox.endpoints[name]);
 }
 
 /** A failure of the kernel in words that name container and network. */

@@ -1,7 +1,7 @@
 import type { EndpointSettings } from '../../../api/types/endpoint.ts';
 import type { PortMap } from '../../../api/types/host-config.ts';
 import type { Sandbox } from '../../containers/ports.ts';
-import { formatIp, isIpv4, parseIp } from '../../base/ip.ts';
+import { formatIp, isIpv4, parseIp } from '../../base/addresses/ip.ts';
 import { addressesOf } from './endpoints.ts';
 import type { Protocol, PublishedPort } from '../ports.ts';
 

@@ -2,14 +2,14 @@ import type { NetworkSandboxes, Sandbox, SandboxRequest } from '../../containers
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
 import { measured } from '../../base/measured.ts';
-import { Turns } from '../../base/turns.ts';
+import { Turns } from '../../base/concurrency/turns.ts';
 import { connectSandbox, disconnectSandbox, renameSandbox } from './change-sandbox.ts';
-import { addressesOf, giveAddresses } from './endpoints.ts';
+import { addressesOf, releaseAddresses } from './endpoints.ts';
 import { openSandbox } from './open-sandbox.ts';
 import { PortAllocator } from './port-allocator.ts';
 import { isParentKind } from '../drivers/parent-options.ts';
 import type { KeptSandbox } from '../ports.ts';
-import { check, driverOf, isDefaultName, register, waysOf } from './sandbox-context.ts';
+import { check, driverOf, isDefaultName, register, defaultRoutesOf } from './sandbox-context.ts';
 import type { SandboxContext } from './sandbox-context.ts';
 import { publishedPorts } from './sandbox-view.ts';
 
@@ -97,12 +97,12 @@ export class Sandboxes implements NetworkSandboxes {
       plugged.map(([, { EndpointID = '' }]) => EndpointID),
     );
     failpoint('network.close.port');
-    await turns.inPieces(ports, limits.portsPerTurn, (piece) => allocator.give(piece));
+    await turns.inPieces(ports, limits.portsPerTurn, (piece) => allocator.release(piece));
     failpoint('network.close.address');
     for (const [name, endpoint] of known === undefined ? [] : endpoints) {
       const network = registry.lookUp(name);
       if (network !== undefined) {
-        giveAddresses(network, addressesOf(endpoint));
+        releaseAddresses(network, addressesOf(endpoint));
         registry.leave(network, containerId);
       }
     }
@@ -153,7 +153,7 @@ export class Sandboxes implements NetworkSandboxes {
       return;
     }
     try {
-      kernel.route(containerId, waysOf(this.#context, sandbox, sandbox.gateway));
+      kernel.route(containerId, defaultRoutesOf(this.#context, sandbox, sandbox.gateway));
     } catch (error) {
       log.error({ container: containerId, err: error }, 'routes of a running container could not be mended');
     }

@@ -1,5 +1,5 @@
 import { invalidArgument } from '../../../daemon/base/errors.ts';
-import { parseBool } from '../../../daemon/base/go-values.ts';
+import { parseBool } from '../../../daemon/base/go/values.ts';
 import type { LogMessage } from '../../../daemon/base/log-message.ts';
 import { compileExpression } from '../attributes.ts';
 import type { LogOptions } from '../common-options.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../daemon/base/clock.ts';
 import { errorText } from '../../../daemon/base/errors.ts';
 import { limits } from '../../../daemon/base/limits.ts';
-import type { Logger } from '../../../daemon/base/log.ts';
+import type { Logger } from '../../../daemon/base/logger.ts';
 import type { RulesetWatch } from './ruleset-watch.ts';
 
 export interface KeeperDeps {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { internal } from '../../../daemon/base/errors.ts';
 import { failpoint } from '../../../daemon/base/failpoint.ts';
-import { isIpv4 } from '../../../daemon/base/ip.ts';
+import { isIpv4 } from '../../../daemon/base/addresses/ip.ts';
 import { NftContext } from '../../../daemon/base/kernel/nftables.ts';
-import type { Logger } from '../../../daemon/base/log.ts';
+import type { Logger } from '../../../daemon/base/logger.ts';
 import type { BridgeSettings } from '../links/bridge.ts';
 import { readListing } from './listing.ts';
 import type { Listing } from './listing.ts';

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Logger } from '../../../daemon/base/log.ts';
+import type { Logger } from '../../../daemon/base/logger.ts';
 
 const IPV4 = '/proc/sys/net/ipv4/ip_forward';
 const IPV6 = '/proc/sys/net/ipv6/conf/all/forwarding';

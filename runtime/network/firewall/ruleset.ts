@@ -1,5 +1,5 @@
-import { formatAnySubnet, formatIp, isIpv4, subnetOfInterface } from '../../../daemon/base/ip.ts';
-import type { IpAddress } from '../../../daemon/base/ip.ts';
+import { formatAnySubnet, formatIp, isIpv4, subnetOfInterface } from '../../../daemon/base/addresses/ip.ts';
+import type { IpAddress } from '../../../daemon/base/addresses/ip.ts';
 import type { BridgeSettings } from '../links/bridge.ts';
 
 /**

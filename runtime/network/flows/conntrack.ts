@@ -1,7 +1,7 @@
 import { errnoOf } from '../../../daemon/base/errors.ts';
-import { formatIp, isIpv4 } from '../../../daemon/base/ip.ts';
-import type { IpAddress } from '../../../daemon/base/ip.ts';
-import { ipv6Bytes } from '../../../daemon/base/ipv6.ts';
+import { formatIp, isIpv4 } from '../../../daemon/base/addresses/ip.ts';
+import type { IpAddress } from '../../../daemon/base/addresses/ip.ts';
+import { ipv6Bytes } from '../../../daemon/base/addresses/ipv6.ts';
 import { attribute, decodeAttributes } from '../netlink/attributes.ts';
 import type { Attribute } from '../netlink/attributes.ts';
 import type { NetlinkMessage, NetlinkRequest } from '../netlink/netlink.ts';
@@ -31,7 +31,7 @@ type End = 'source' | 'destination';
 type Direction = 'original' | 'reply';
 
 /** Which flows are meant: those with this address at one end of one direction. */
-interface Place {
+interface FlowEnd {
   direction: Direction;
   end: End;
   address: IpAddress;
@@ -43,10 +43,10 @@ interface Place {
 export function forgetUdpFlows(netfilter: NetlinkSocket, port: HostPort): void {
   const { hostAddress: address, hostPort } = port;
   const isAnywhere = address === 0 || address === 0n;
-  const places: Place[] = isAnywhere ? [] : [{ direction: 'original', end: 'destination', address }];
+  const ends: FlowEnd[] = isAnywhere ? [] : [{ direction: 'original', end: 'destination', address }];
   const object = `flows to udp port ${hostPort}`;
   const request = flowsTo(port);
-  forgetFound(netfilter, object, { request, places, found: netfilter.dump(object, request) });
+  forgetFound(netfilter, object, { request, ends, found: netfilter.dump(object, request) });
 }
 
 /**
@@ -59,31 +59,31 @@ export async function forgetFlowsOf(
   address: IpAddress,
   { areFew, isWanted }: { areFew: boolean; isWanted: () => boolean },
 ): Promise<void> {
-  for (const { object, request, places } of questionsAbout(address, areFew)) {
+  for (const { object, request, ends } of questionsAbout(address, areFew)) {
     const found = await walker.dumpSlowly(object, request);
     if (!isWanted()) {
       return;
     }
-    forgetFound(walker, object, { request, places, found });
+    forgetFound(walker, object, { request, ends, found });
   }
 }
 
 interface Question {
   object: string;
   request: NetlinkRequest;
-  places: readonly Place[];
+  ends: readonly FlowEnd[];
 }
 
 function questionsAbout(address: IpAddress, areFew: boolean): Question[] {
   const object = `flows of ${formatIp(address)}`;
-  const places = (['original', 'reply'] as const).map((direction): Place => ({
+  const ends = (['original', 'reply'] as const).map((direction): FlowEnd => ({
     direction,
     end: 'source',
     address,
   }));
   return isIpv4(address) && !areFew
-    ? places.map((place) => ({ object, request: flowsFrom(address, place.direction), places: [place] }))
-    : [{ object, request: allFlows(address), places }];
+    ? ends.map((flowEnd) => ({ object, request: flowsFrom(address, flowEnd.direction), ends: [flowEnd] }))
+    : [{ object, request: allFlows(address), ends }];
 }
 
 /**
@@ -94,20 +94,20 @@ function questionsAbout(address: IpAddress, areFew: boolean): Question[] {
 function forgetFound(
   netfilter: NetlinkSocket,
   object: string,
-  { request, places, found }: Pick<Question, 'request' | 'places'> & { found: readonly NetlinkMessage[] },
+  { request, ends, found }: Pick<Question, 'request' | 'ends'> & { found: readonly NetlinkMessage[] },
 ): void {
   for (const message of found) {
     const flow = decodeAttributes(message.payload.subarray(4));
     const original = flow.get(CTA.original);
     const id = flow.get(CTA.id);
-    const isMeant = places.length === 0 || places.some((place) => isAt(flow, place));
+    const isMeant = ends.length === 0 || ends.some((flowEnd) => isAt(flow, flowEnd));
     if (original !== undefined && id !== undefined && isMeant) {
       forget(netfilter, object, request.header, { original, id });
     }
   }
 }
 
-function isAt(flow: ReadonlyMap<number, Buffer>, { direction, end, address }: Place): boolean {
+function isAt(flow: ReadonlyMap<number, Buffer>, { direction, end, address }: FlowEnd): boolean {
   const tuple = decodeAttributes(flow.get(CTA[direction]) ?? Buffer.alloc(0));
   const ip = decodeAttributes(tuple.get(TUPLE.ip) ?? Buffer.alloc(0));
   const found = ip.get(TUPLE_IP[`${end}${isIpv4(address) ? 4 : 6}`]);

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { errnoOf } from '../../../daemon/base/errors.ts';
 import { failpoint } from '../../../daemon/base/failpoint.ts';
-import type { IpAddress } from '../../../daemon/base/ip.ts';
+import type { IpAddress } from '../../../daemon/base/addresses/ip.ts';
 import { limits } from '../../../daemon/base/limits.ts';
-import type { Logger } from '../../../daemon/base/log.ts';
+import type { Logger } from '../../../daemon/base/logger.ts';
 import { forgetFlowsOf, forgetUdpFlows } from './conntrack.ts';
 import type { NetlinkSocket } from '../netlink/netlink-socket.ts';
 import type { HostPort } from '../reservations.ts';

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { errnoOf, internal } from '../../../daemon/base/errors.ts';
-import { isIpv4 } from '../../../daemon/base/ip.ts';
-import type { InterfaceAddress, IpAddress } from '../../../daemon/base/ip.ts';
-import { macOfAddress } from '../../../daemon/base/ipv4.ts';
-import type { Logger } from '../../../daemon/base/log.ts';
+import { isIpv4 } from '../../../daemon/base/addresses/ip.ts';
+import type { InterfaceAddress, IpAddress } from '../../../daemon/base/addresses/ip.ts';
+import { macOfAddress } from '../../../daemon/base/addresses/ipv4.ts';
+import type { Logger } from '../../../daemon/base/logger.ts';
 import type { NetlinkSocket } from '../netlink/netlink-socket.ts';
 import * as rtnetlink from '../netlink/rtnetlink.ts';
 import type { Link } from '../netlink/rtnetlink.ts';

@@ -1,5 +1,5 @@
 import { failpoint } from '../../../daemon/base/failpoint.ts';
-import type { Logger } from '../../../daemon/base/log.ts';
+import type { Logger } from '../../../daemon/base/logger.ts';
 import { clearBridge, ensureBridge, findLink, addedAddresses } from './bridge.ts';
 import type { BridgeSettings } from './bridge.ts';
 import type { LinkRemover } from './link-remover.ts';
@@ -64,16 +64,16 @@ export class Bridges {
   /** Removes the bridges, and the parents of macvlans and ipvlans, of networks that are not among these. */
   async sweep(networkIds: readonly string[]): Promise<void> {
     const known = new Set(networkIds.map((id) => this.#alias(id)));
-    const strays = this.#host
+    const orphans = this.#host
       .dump('interfaces', getLink())
       .map(readLink)
       .filter(({ kind, alias }) => MADE_HERE.has(kind) && alias.startsWith(this.#alias('')))
       .filter(({ alias }) => !known.has(alias));
-    for (const link of strays) {
+    for (const link of orphans) {
       failpoint('network.restore.bridge');
       clearBridge(this.#host, link);
       await this.#remover.removeNow(link.name);
-      this.#log.info({ bridge: link.name }, 'stray link of a network removed');
+      this.#log.info({ bridge: link.name }, 'orphaned link of a network removed');
     }
   }
 

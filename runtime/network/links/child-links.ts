@@ -65,7 +65,7 @@ export class ChildLinks {
   }
 
   /** Makes the interface in the namespace; `settle` is to follow. */
-  plug({ parent, iface }: ChildAttachment, parentIndex: number, namespaceFd: number): void {
+  attachInterface({ parent, iface }: ChildAttachment, parentIndex: number, namespaceFd: number): void {
     const { endpointId, mac, mtu } = iface;
     const { link } = parent;
     const name = this.#nameAtBirth(endpointId);

@@ -1,5 +1,5 @@
-import { isIpv4, subnetOfInterface } from '../../../daemon/base/ip.ts';
-import type { AnySubnet } from '../../../daemon/base/ip.ts';
+import { isIpv4, subnetOfInterface } from '../../../daemon/base/addresses/ip.ts';
+import type { AnySubnet } from '../../../daemon/base/addresses/ip.ts';
 import type { NetlinkSocket } from '../netlink/netlink-socket.ts';
 import { getAddresses, getRoutes, readAddress, readRoute } from '../netlink/rtnetlink.ts';
 

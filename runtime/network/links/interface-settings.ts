@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { errnoOf, errorText, invalidArgument } from '../../../daemon/base/errors.ts';
-import { isIpv4 } from '../../../daemon/base/ip.ts';
+import { isIpv4 } from '../../../daemon/base/addresses/ip.ts';
 import type { InterfaceSetting, SandboxInterface } from '../attachment.ts';
 
 /** What is wrong with a value or a name when the kernel refuses it, and not with the host. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../daemon/base/clock.ts';
 import { errnoOf } from '../../../daemon/base/errors.ts';
 import { NETLINK } from '../../../daemon/base/kernel/netlink.ts';
-import type { Logger } from '../../../daemon/base/log.ts';
+import type { Logger } from '../../../daemon/base/logger.ts';
 import { NetlinkSocket } from '../netlink/netlink-socket.ts';
 import { deleteLink } from '../netlink/rtnetlink.ts';
 

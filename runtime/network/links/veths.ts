@@ -34,7 +34,7 @@ export class Veths {
   }
 
   /** Makes the pair, its other end in the namespace. */
-  plug(attachment: BridgeAttachment, master: number, namespaceFd: number): void {
+  attachInterface(attachment: BridgeAttachment, master: number, namespaceFd: number): void {
     const { bridge, iface } = attachment;
     const name = this.#name(iface.endpointId);
     const port = portOf(attachment);
@@ -75,7 +75,7 @@ export class Veths {
    * Nothing passes from here on, whoever still holds the namespace; the interface goes soon after with it. False when
    * there is none.
    */
-  unplug(endpointId: string): boolean {
+  detachInterface(endpointId: string): boolean {
     const name = this.#name(endpointId);
     const found = this.#cut(name);
     if (found) {
@@ -84,7 +84,7 @@ export class Veths {
     return found;
   }
 
-  /** As `unplug`, for a sandbox that lives on: the interface is gone when the promise resolves. */
+  /** As `detachInterface`, for a sandbox that lives on: the interface is gone when the promise resolves. */
   async pull(endpointId: string): Promise<boolean> {
     const name = this.#name(endpointId);
     const found = this.#cut(name);
@@ -96,26 +96,26 @@ export class Veths {
 
   /** Takes away all that are not adopted; returns their names. */
   sweep(): string[] {
-    const strays = this.#all()
+    const orphans = this.#all()
       .map(({ name }) => name)
       .filter((name) => !this.#plugged.has(name));
-    for (const name of strays) {
+    for (const name of orphans) {
       failpoint('network.restore.link');
       if (this.#cut(name)) {
         this.#remover.removeLater(name, LINK_GRACE_MS);
       }
     }
-    return strays;
+    return orphans;
   }
 
   #cut(name: string): boolean {
-    failpoint('network.close.unplug');
+    failpoint('network.close.detach');
     this.#plugged.delete(name);
     const link = findLink(this.#host, name);
     if (link === undefined) {
       return false;
     }
-    failpoint('network.close.unplugging');
+    failpoint('network.close.detaching');
     if (link.master !== 0) {
       this.#change(name, [rtnetlink.setLinkMaster(link.index, 0)]);
     }

@@ -1,8 +1,8 @@
 import dgram from 'node:dgram';
 import net from 'node:net';
 import { internal } from '../../../daemon/base/errors.ts';
-import { isIpv4, parseIp } from '../../../daemon/base/ip.ts';
-import { ipv6Bytes } from '../../../daemon/base/ipv6.ts';
+import { isIpv4, parseIp } from '../../../daemon/base/addresses/ip.ts';
+import { ipv6Bytes } from '../../../daemon/base/addresses/ipv6.ts';
 import { NETLINK } from '../../../daemon/base/kernel/netlink.ts';
 import {
   AF,
@@ -17,7 +17,7 @@ import {
   sendDatagramNow,
 } from '../../../daemon/base/kernel/sockets.ts';
 import { limits } from '../../../daemon/base/limits.ts';
-import type { Logger } from '../../../daemon/base/log.ts';
+import type { Logger } from '../../../daemon/base/logger.ts';
 import { NAME_SERVER_NUMBER, nameRules } from './name-rules.ts';
 import { NameConnection } from './name-connection.ts';
 import { NetlinkSocket } from '../netlink/netlink-socket.ts';

@@ -1,6 +1,6 @@
-import { isIpv4 } from '../../../daemon/base/ip.ts';
-import type { InterfaceAddress, IpAddress } from '../../../daemon/base/ip.ts';
-import { ipv6Bytes, ipv6OfBytes } from '../../../daemon/base/ipv6.ts';
+import { isIpv4 } from '../../../daemon/base/addresses/ip.ts';
+import type { InterfaceAddress, IpAddress } from '../../../daemon/base/addresses/ip.ts';
+import { ipv6Bytes, ipv6OfBytes } from '../../../daemon/base/addresses/ipv6.ts';
 import { attribute, attributeText, decodeAttributes } from './attributes.ts';
 import type { Attribute } from './attributes.ts';
 import { FLAG } from './netlink.ts';

@@ -13,7 +13,7 @@ export class IdleThreads {
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  take(): LayerThread {
+  acquire(): LayerThread {
     for (let idle = this.#threads.pop(); idle !== undefined; idle = this.#threads.pop()) {
       // It may have died while nobody used it.
       if (!idle.ended) {
@@ -23,7 +23,7 @@ export class IdleThreads {
     return new LayerThread();
   }
 
-  give(thread: LayerThread): void {
+  release(thread: LayerThread): void {
     if (this.#isClosed) {
       // One that cannot be ended has ended.
       void thread.end().catch(() => undefined);
@@ -73,7 +73,7 @@ export class Lane {
 
   async acquire(): Promise<LayerThread> {
     if (this.#busy.size < this.#max) {
-      return this.#use(this.#idle.take());
+      return this.#use(this.#idle.acquire());
     }
     return await new Promise((resolve) => {
       this.#waiting.push(resolve);
@@ -84,9 +84,9 @@ export class Lane {
     this.#busy.delete(thread);
     const next = this.#waiting.shift();
     if (next === undefined) {
-      this.#idle.give(thread);
+      this.#idle.release(thread);
     } else {
-      next(this.#use(thread.ended ? this.#idle.take() : thread));
+      next(this.#use(thread.ended ? this.#idle.acquire() : thread));
     }
   }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { silentLogger } from '../../../daemon/base/log.ts';
+import { silentLogger } from '../../../daemon/base/logger.ts';
 import { openDatabase } from '../../../storage/database/index.ts';
 
 let folder: string;
@@ -42,7 +42,7 @@ function tamper(sql: string): void {
 function runScript(body: string, failpoints: string): NodeJS.Signals | null {
   const script = `
     import { openDatabase } from '${join(import.meta.dirname, '../../../storage/database/index.ts')}';
-    import { silentLogger } from '${join(import.meta.dirname, '../../../daemon/base/log.ts')}';
+    import { silentLogger } from '${join(import.meta.dirname, '../../../daemon/base/logger.ts')}';
     const database = openDatabase('${path}', silentLogger);
     ${body}`;
   const file = join(folder, 'script.ts');

@@ -2,7 +2,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { silentLogger } from '../../../daemon/base/log.ts';
+import { silentLogger } from '../../../daemon/base/logger.ts';
 import { openDatabase } from '../../../storage/database/index.ts';
 
 const COUNT = 12;

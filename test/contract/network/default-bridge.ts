@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Sandbox, SandboxRequest } from '../../../daemon/containers/ports.ts';
 import { systemClock } from '../../../daemon/base/clock.ts';
 import { newId } from '../../../daemon/base/ids.ts';
-import { silentLogger } from '../../../daemon/base/log.ts';
+import { silentLogger } from '../../../daemon/base/logger.ts';
 import { hostFiles } from '../../../daemon/networks/files/host-files.ts';
 import { assembleNetworks } from '../../../daemon/networks/assemble.ts';
 import type { Networks } from '../../../daemon/networks/networks.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { OPEN_STEPS } from './arm-open-failpoints.ts';
 import { systemClock } from '../../../daemon/base/clock.ts';
 import { newId } from '../../../daemon/base/ids.ts';
-import { silentLogger } from '../../../daemon/base/log.ts';
+import { silentLogger } from '../../../daemon/base/logger.ts';
 import { hostFiles } from '../../../daemon/networks/files/host-files.ts';
 import { assembleNetworks } from '../../../daemon/networks/assemble.ts';
 import { defaultNetworkOptions } from '../../../daemon/networks/options.ts';

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { declare } from '../../../daemon/base/kernel/libc.ts';
 import { NETLINK } from '../../../daemon/base/kernel/netlink.ts';
 import { limits } from '../../../daemon/base/limits.ts';
-import { silentLogger } from '../../../daemon/base/log.ts';
+import { silentLogger } from '../../../daemon/base/logger.ts';
 import { Firewall } from '../../../runtime/network/firewall/firewall.ts';
 import { rulesetGeneration } from '../../../runtime/network/firewall/generation.ts';
 import { KernelNetwork } from '../../../runtime/network/kernel-network.ts';

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId } from '../../../daemon/base/ids.ts';
 import type { ProcessIdentity } from '../../../daemon/base/kernel/process.ts';
-import { silentLogger } from '../../../daemon/base/log.ts';
+import { silentLogger } from '../../../daemon/base/logger.ts';
 import { detectCgroups } from '../../../runtime/cgroups/detect.ts';
 import { cgroupDirectories, cgroupsPathOf } from '../../../runtime/cgroups/paths.ts';
 import type { ContainerExit } from '../../../runtime/monitor/exit-watch.ts';

@@ -12,7 +12,7 @@ import {
 } from '../../../daemon/base/kernel/files.ts';
 import { ADDED, changesOf } from '../../../storage/files/changes.ts';
 import { runArchiveJob, type JobControl } from '../../../storage/files/jobs.ts';
-import { locate } from '../../../storage/files/locate.ts';
+import { locate } from '../../../storage/files/path-handle.ts';
 import { removeAt } from '../../../storage/files/remove-at.ts';
 import { removeTree } from '../../../storage/files/remove-tree.ts';
 import { treeBytes } from '../../../storage/files/tree-bytes.ts';
@@ -83,7 +83,7 @@ function control(hooks: { emit?: (chunk: Buffer) => void; look?: () => void }): 
 }
 
 function tarOf(emit: (chunk: Buffer) => void): void {
-  runArchiveJob({ kind: 'tar', request: { view, place: { fd: root, path: '' } } }, control({ emit }));
+  runArchiveJob({ kind: 'tar', request: { view, handle: { fd: root, path: '' } } }, control({ emit }));
 }
 
 test('R37: a tree of 4,000 levels becomes a tar, its changes are told, it is counted and removed', () => {

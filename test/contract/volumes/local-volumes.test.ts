@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { silentLogger } from '../../../daemon/base/log.ts';
+import { silentLogger } from '../../../daemon/base/logger.ts';
 import { LocalVolumes } from '../../../storage/volumes/local-volumes.ts';
 import { FakeQuotas } from '../../support/fakes/fake-quotas.ts';
 

@@ -8,8 +8,8 @@ import { listen } from '../../../api/listen.ts';
 import type { Address } from '../../../api/listen.ts';
 import type { EnginePorts } from '../../../api/types/ports.ts';
 import { createApi } from '../../../api/server.ts';
-import { silentLogger } from '../../../daemon/base/log.ts';
-import type { Logger } from '../../../daemon/base/log.ts';
+import { silentLogger } from '../../../daemon/base/logger.ts';
+import type { Logger } from '../../../daemon/base/logger.ts';
 import { fakePorts } from './fake-ports.ts';
 
 /** A promise and what settles it, for steps that a test holds back or waits for. */

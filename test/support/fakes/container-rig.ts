@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
 import type { ContainerCreateRequest } from '../../../api/types/container.ts';
-import { silentLogger } from '../../../daemon/base/log.ts';
+import { silentLogger } from '../../../daemon/base/logger.ts';
 import { Containers } from '../../../daemon/containers/containers.ts';
 import { engineDefaults } from '../../../daemon/containers/request/container-spec.ts';
 import { Execs } from '../../../daemon/execs/execs.ts';

@@ -99,7 +99,7 @@ export class FakeNeighbours {
       markRemoved: () => undefined,
       isRemoved: () => false,
       forgetRemoved: () => undefined,
-      clearStray: async (id) => {
+      clearOrphan: async (id) => {
         this.#called('rootfs.remove');
         rmSync(join(this.#root, 'containers', id), { recursive: true, force: true });
         this.rootfsIds.delete(id);

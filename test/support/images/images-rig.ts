@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { ProgressMessage } from '../../../api/types/image.ts';
 import { systemClock } from '../../../daemon/base/clock.ts';
-import { silentLogger } from '../../../daemon/base/log.ts';
+import { silentLogger } from '../../../daemon/base/logger.ts';
 import type { EventDraft } from '../../../daemon/events/journal-types.ts';
 import type { ImageUser, RegistryUse } from '../../../daemon/images/deps.ts';
 import { Images } from '../../../daemon/images/images.ts';

@@ -106,7 +106,12 @@ export class ForwardProxy implements AsyncDisposable {
     }
     const { host, pathname, search } = new URL(url);
     const { 'proxy-authorization': _own, ...passed } = headers;
-    const outgoing = forward({ ...this.#way(host, '80'), method, path: pathname + search, headers: passed });
+    const outgoing = forward({
+      ...this.#defaultRoute(host, '80'),
+      method,
+      path: pathname + search,
+      headers: passed,
+    });
     outgoing.on('error', () => response.destroy());
     outgoing.once('response', (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
@@ -130,7 +135,7 @@ export class ForwardProxy implements AsyncDisposable {
       );
       return;
     }
-    const server = connect(this.#way(target, '443'), () => {
+    const server = connect(this.#defaultRoute(target, '443'), () => {
       client.write('HTTP/1.1 200 Connection established\r\n\r\n');
       server.write(first);
       server.pipe(client).pipe(server);
@@ -140,8 +145,8 @@ export class ForwardProxy implements AsyncDisposable {
     client.once('close', () => server.destroy());
   }
 
-  #way(target: string, port: string): { host: string; port: number } {
-    const way = new URL(`http://${this.#options.routes?.[target] ?? target}`);
-    return { host: way.hostname, port: Number(way.port || port) };
+  #defaultRoute(target: string, port: string): { host: string; port: number } {
+    const defaultRoute = new URL(`http://${this.#options.routes?.[target] ?? target}`);
+    return { host: defaultRoute.hostname, port: Number(defaultRoute.port || port) };
   }
 }

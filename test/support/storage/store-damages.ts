@@ -226,9 +226,9 @@ export const damages: readonly Damage[] = [
   {
     name: 'a container whose row cannot be read, and its files',
     make: ({ sql, dataRoot }) => {
-      const stray = path.join(dataRoot, 'containers', 'f'.repeat(64), 'upper');
-      mkdirSync(stray, { recursive: true });
-      writeFileSync(path.join(stray, 'work'), 'of days');
+      const orphan = path.join(dataRoot, 'containers', 'f'.repeat(64), 'upper');
+      mkdirSync(orphan, { recursive: true });
+      writeFileSync(path.join(orphan, 'work'), 'of days');
       sql(
         "INSERT INTO containers (id, name, image_id, created_nano, spec) VALUES (?, 'torn', 'x', 1, '{')",
         'f'.repeat(64),
@@ -238,17 +238,17 @@ export const damages: readonly Damage[] = [
     repair: 'here',
     afterwards: ({ sql, dataRoot }) => {
       expect(sql("SELECT row_key FROM quarantine WHERE table_name = 'containers'")).toHaveLength(1);
-      const stray = path.join(dataRoot, 'containers', 'f'.repeat(64));
-      expect(readFileSync(path.join(stray, 'upper/work'), 'utf8')).toBe('of days');
-      rmSync(stray, { recursive: true });
+      const orphan = path.join(dataRoot, 'containers', 'f'.repeat(64));
+      expect(readFileSync(path.join(orphan, 'upper/work'), 'utf8')).toBe('of days');
+      rmSync(orphan, { recursive: true });
     },
   },
   {
     name: 'files of a container that has no row',
     make: ({ dataRoot }) => {
-      const stray = path.join(dataRoot, 'containers', 'e'.repeat(64), 'upper');
-      mkdirSync(stray, { recursive: true });
-      writeFileSync(path.join(stray, 'work'), 'of days');
+      const orphan = path.join(dataRoot, 'containers', 'e'.repeat(64), 'upper');
+      mkdirSync(orphan, { recursive: true });
+      writeFileSync(path.join(orphan, 'work'), 'of days');
     },
     finds: /directory containers\/e{64}: belongs to no container/,
     repair: 'here',

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import type { EventMessage } from '../../../api/types/system.ts';
 import { systemClock } from '../../../daemon/base/clock.ts';
 import { limits } from '../../../daemon/base/limits.ts';
-import { silentLogger } from '../../../daemon/base/log.ts';
-import { EventLog } from '../../../daemon/events/log.ts';
+import { silentLogger } from '../../../daemon/base/logger.ts';
+import { EventLog } from '../../../daemon/events/event-log.ts';
 import { openDatabase } from '../../../storage/database/index.ts';
 
 function setUp() {

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { silentLogger } from '../../../daemon/base/log.ts';
+import { silentLogger } from '../../../daemon/base/logger.ts';
 import { Delivery } from '../../../daemon/logs/delivery.ts';
 import { terms } from '../../../runtime/log-drivers/sink.ts';
 import type { LogSink } from '../../../runtime/log-drivers/sink.ts';

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../daemon/base/clock.ts';
 import { checkRequest } from '../../../daemon/networks/sandbox/check-request.ts';
 import { parseMac } from '../../../daemon/networks/ipam/mac.ts';
-import { silentLogger } from '../../../daemon/base/log.ts';
+import { silentLogger } from '../../../daemon/base/logger.ts';
 import { Networks } from '../../../daemon/networks/networks.ts';
 import { defaultNetworkOptions } from '../../../daemon/networks/options.ts';
-import { NetworkRegistry } from '../../../daemon/networks/registry.ts';
+import { NetworkIndex } from '../../../daemon/networks/network-index.ts';
 import { portMap, publishedPorts } from '../../../daemon/networks/sandbox/sandbox-view.ts';
 
 function unused(): never {
@@ -33,7 +33,7 @@ function startRegistry(meta = new Map<string, string>()) {
     get: (key: string) => meta.get(key),
     set: (key: string, value: string) => void meta.set(key, value),
   };
-  return new NetworkRegistry({
+  return new NetworkIndex({
     meta: table,
     table: { all: () => [] },
     options: defaultNetworkOptions,

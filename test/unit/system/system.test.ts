@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { silentLogger } from '../../../daemon/base/log.ts';
+import { silentLogger } from '../../../daemon/base/logger.ts';
 import { engineId } from '../../../daemon/system/engine-id.ts';
 import { liveFacts } from '../../../daemon/system/live-facts.ts';
 import type { SystemSettings } from '../../../daemon/system/ports.ts';

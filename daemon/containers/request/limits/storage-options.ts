@@ -1,5 +1,5 @@
 import { errorText, invalidArgument } from '../../../base/errors.ts';
-import { parseSize } from '../../../base/go-values.ts';
+import { parseSize } from '../../../base/go/values.ts';
 
 /** Bytes that the container may write, by its `StorageOpt`; 0 = no limit. Throws invalid_argument. Pure. */
 export function storageLimit(options: Readonly<Record<string, string>>): number {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { locate, type Place } from '../../../../storage/files/locate.ts';
+import { locate, type PathHandle } from '../../../../storage/files/path-handle.ts';
 import { toBytes, toText, type FilesView } from '../../../../storage/files/view.ts';
 import { download, showUrl } from '../../../../storage/downloads/download.ts';
 import { cloneGit } from '../../../../storage/downloads/git-clone.ts';
@@ -128,12 +128,12 @@ async function receiveTree(
   options: Options & { directory: string },
 ): Promise<ReceivedContext> {
   const view: FilesView = { root: root.fd, isReadOnly: true, mounts: [], empty: root.fd };
-  using place = locateDirectory(view, options.directory);
+  using handle = locateDirectory(view, options.directory);
   let release: (() => void) | undefined;
   const released = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const tar = deps.archives.tar({ view, place: { fd: place.fd, path: place.path } }, () => release?.());
+  const tar = deps.archives.tar({ view, handle: { fd: handle.fd, path: handle.path } }, () => release?.());
   try {
     return await receiveContext(deps.spools, tar, options);
   } finally {
@@ -144,14 +144,14 @@ async function receiveTree(
 }
 
 /** Links in it are followed, but never out of the repository. */
-function locateDirectory(view: FilesView, directory: string): Place {
+function locateDirectory(view: FilesView, directory: string): PathHandle {
   const shown = JSON.stringify(toText(toBytes(directory)));
   try {
-    const place = locate(view, toBytes(directory), { followLast: true });
-    if (place.status.isDirectory) {
-      return place;
+    const handle = locate(view, toBytes(directory), { followLast: true });
+    if (handle.status.isDirectory) {
+      return handle;
     }
-    place[Symbol.dispose]();
+    handle[Symbol.dispose]();
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') {
       throw invalidArgument(`error setting git context: ${shown} is not in the repository`);

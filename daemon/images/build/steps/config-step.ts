@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import type { ContainerConfig, HealthConfig } from '../../../../api/types/container.ts';
 import { invalidArgument } from '../../../base/errors.ts';
-import { formatDuration } from '../../../base/duration.ts';
+import { formatDuration } from '../../../base/go/duration.ts';
 import {
   applyInstruction,
   exposedWords,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
 import { invalidArgument, notImplemented } from '../../../base/errors.ts';
 import { failpoint } from '../../../base/failpoint.ts';
-import { canonicalPath } from '../../../../storage/files/locate.ts';
+import { canonicalPath } from '../../../../storage/files/path-handle.ts';
 import { toBytes, type FilesView } from '../../../../storage/files/view.ts';
 import { jsonWords } from '../../commit/changes.ts';
 import { expandText } from '../../commit/words.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { awaitedDonors } from '../../../../daemon/containers/resources/donors.ts';
+import { awaitedOwners } from '../../../../daemon/containers/lifecycle/start-order.ts';
 import { ContainerRig } from '../../../support/fakes/container-rig.ts';
 import { settled } from '../../../support/fakes/manual-clock.ts';
 
@@ -245,7 +245,7 @@ describe('containers that join another one', () => {
     ['a circle of three', { a: ['b'], b: ['c'], c: ['a'] }, []],
     ['into a circle of others', { a: ['b'], b: ['c'], c: ['b'] }, ['b']],
   ])('those waited for: %s', (_title, needs, expected) => {
-    expect(awaitedDonors('a', (id) => needs[id] ?? [])).toEqual(expected);
+    expect(awaitedOwners('a', (id) => needs[id] ?? [])).toEqual(expected);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { DetachScanner, parseDetachKeys } from '../../../../daemon/base/stdio/detach-keys.ts';
-import { parseMoment } from '../../../../daemon/base/moment.ts';
+import { parseMoment } from '../../../../daemon/base/go/moment.ts';
 import { checkName, generateName } from '../../../../daemon/containers/state/names.ts';
 import {
   nextRestartDelayMs,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { formatIpv4, formatSubnet, parseCidr, parseIpv4 } from '../../../../daemon/base/ipv4.ts';
-import { formatIpv6, formatSubnet6, parseCidr6, parseIpv6 } from '../../../../daemon/base/ipv6.ts';
-import type { Subnet6 } from '../../../../daemon/base/ipv6.ts';
-import type { Subnet } from '../../../../daemon/base/ipv4.ts';
+import { formatIpv4, formatSubnet, parseCidr, parseIpv4 } from '../../../../daemon/base/addresses/ipv4.ts';
+import { formatIpv6, formatSubnet6, parseCidr6, parseIpv6 } from '../../../../daemon/base/addresses/ipv6.ts';
+import type { Subnet6 } from '../../../../daemon/base/addresses/ipv6.ts';
+import type { Subnet } from '../../../../daemon/base/addresses/ipv4.ts';
 import {
   chooseBridgePool,
   chooseBridgePool6,

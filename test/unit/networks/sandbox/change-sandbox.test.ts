@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../../daemon/base/clock.ts';
 import { newId } from '../../../../daemon/base/ids.ts';
-import { silentLogger } from '../../../../daemon/base/log.ts';
+import { silentLogger } from '../../../../daemon/base/logger.ts';
 import type { SandboxRequest } from '../../../../daemon/containers/ports.ts';
 import { assembleNetworks } from '../../../../daemon/networks/assemble.ts';
 import { hostFiles } from '../../../../daemon/networks/files/host-files.ts';
@@ -47,8 +47,8 @@ function kernel(): NetworkKernel {
     removeParent: later,
     open: (id) => `/run/netns/${id}`,
     close: nothing,
-    plug: async () => fails('plug'),
-    unplug: later,
+    attachInterface: async () => fails('plug'),
+    detachInterface: later,
     route: () => fails('route'),
     interfaceNames: () => ['lo', 'eth0'],
     reserve: (port) => void held.add(keyOf(port)),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { silentLogger } from '../../../../daemon/base/log.ts';
-import { Turns } from '../../../../daemon/base/turns.ts';
+import { silentLogger } from '../../../../daemon/base/logger.ts';
+import { Turns } from '../../../../daemon/base/concurrency/turns.ts';
 import { PortAllocator } from '../../../../daemon/networks/sandbox/port-allocator.ts';
 import { planPorts } from '../../../../daemon/networks/sandbox/port-plan.ts';
 import type { HostPort } from '../../../../daemon/networks/ports.ts';
@@ -41,30 +41,30 @@ test('R58: of 1,000 ports others get their turn in between', async () => {
   const { allocator, held } = setUp();
   let turns = 0;
   const others = setInterval(() => (turns += 1), 0);
-  const ports = await allocator.takeInTurns(bindings, to(new Turns()));
+  const ports = await allocator.allocateInTurns(bindings, to(new Turns()));
   clearInterval(others);
   expect([ports.length, held.size]).toEqual([1000, 1000]);
   expect(turns).toBeGreaterThan(0);
-  allocator.give(ports);
+  allocator.release(ports);
   expect(held.size).toBe(0);
 });
 
 test('R58: when the last of 1,000 ports is a program’s, none is held', async () => {
   const { allocator, held, most } = setUp(21_999);
-  await expect(allocator.takeInTurns(bindings, to(new Turns()))).rejects.toThrow(
+  await expect(allocator.allocateInTurns(bindings, to(new Turns()))).rejects.toThrow(
     'failed to bind host port 127.0.0.1:21999/tcp: address already in use',
   );
   expect([most(), held.size]).toEqual([999, 0]);
   // Nor taken among our own.
-  expect((await allocator.takeInTurns(bindings.slice(0, 999), to(new Turns()))).length).toBe(999);
+  expect((await allocator.allocateInTurns(bindings.slice(0, 999), to(new Turns()))).length).toBe(999);
 });
 
 test('R58: of two that want the same ports at the same time one gets them, and the other none', async () => {
   const { allocator, held } = setUp();
   const turns = new Turns();
   const both = await Promise.allSettled([
-    allocator.takeInTurns(bindings, to(turns)),
-    allocator.takeInTurns(bindings.toReversed(), to(turns)),
+    allocator.allocateInTurns(bindings, to(turns)),
+    allocator.allocateInTurns(bindings.toReversed(), to(turns)),
   ]);
   expect(both.map(({ status }) => status).filter((status) => status === 'fulfilled').length).toBeLessThan(2);
   const [winner] = both.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
@@ -85,7 +85,7 @@ test('ports that are named are taken before those that may be any, and shown in 
     },
     '0.0.0.0',
   );
-  const ports = allocator.take(mixed, [0x0a000002], 'web').map(({ hostPort }) => hostPort);
+  const ports = allocator.allocate(mixed, [0x0a000002], 'web').map(({ hostPort }) => hostPort);
   expect(ports.slice(1)).toEqual([32_769, 32_770, 32_768]);
   expect(ports.slice(1)).not.toContain(ports[0]);
 });

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { silentLogger } from '../../../../daemon/base/log.ts';
+import { silentLogger } from '../../../../daemon/base/logger.ts';
 import { ExitRecords } from '../../../../runtime/monitor/exit-records.ts';
 
 const ID = 'ab'.repeat(32);

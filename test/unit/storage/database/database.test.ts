@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { silentLogger } from '../../../../daemon/base/log.ts';
+import { silentLogger } from '../../../../daemon/base/logger.ts';
 import { openDatabase } from '../../../../storage/database/index.ts';
 import type { ContainerRow, ImageRow } from '../../../../storage/database/rows.ts';
 

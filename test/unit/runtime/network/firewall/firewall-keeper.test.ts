@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { silentLogger } from '../../../../../daemon/base/log.ts';
+import { silentLogger } from '../../../../../daemon/base/logger.ts';
 import { FirewallKeeper } from '../../../../../runtime/network/firewall/firewall-keeper.ts';
 import { ManualClock } from '../../../../support/fakes/manual-clock.ts';
 

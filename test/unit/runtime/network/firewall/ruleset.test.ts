@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseIpv4 } from '../../../../../daemon/base/ipv4.ts';
+import { parseIpv4 } from '../../../../../daemon/base/addresses/ipv4.ts';
 import {
   bridgeCommands,
   elementKey,

@@ -4,7 +4,7 @@ import type { Database, StoredEventRow } from '../../storage/database/rows.ts';
 import type { Clock } from '../base/clock.ts';
 import { invalidArgument, invariant } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
-import type { Logger } from '../base/log.ts';
+import type { Logger } from '../base/logger.ts';
 import { eventFilter } from './filter.ts';
 import { Backlog } from './backlog.ts';
 import type { EventDraft, Journal, RowFact } from './journal-types.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from './clock.ts';
-import { limits } from './limits.ts';
+import type { Clock } from '../clock.ts';
+import { limits } from '../limits.ts';
 
 /**
  * For steps that nobody else will take again while this daemon lives (giving back what is no longer used, storing what

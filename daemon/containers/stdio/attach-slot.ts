@@ -2,55 +2,55 @@ import { endOfLog } from '../../../storage/logs/segments.ts';
 import { limits } from '../../base/limits.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
-import { within } from '../lifecycle/delay.ts';
+import { withTimeout } from '../../base/concurrency/timeout.ts';
 import { containerFiles } from '../resources/paths.ts';
 import { isLive } from '../state/state-facts.ts';
 import { leaveRun, PendingAttach } from './pending-attach.ts';
 import type { AttachedRun } from './pending-attach.ts';
 
 /** Gives a client its place at a container's stdio: now when it runs, else at its next start. */
-export async function takeSeat(
+export async function openAttachSlot(
   context: ContainerContext,
   container: Container,
   options: { stdin: boolean; fromBeginning: boolean },
 ): Promise<PendingAttach> {
-  const seat = new PendingAttach({
+  const slot = new PendingAttach({
     stdin: options.stdin && (container.spec.config.OpenStdin ?? false),
     logFrom: options.fromBeginning ? undefined : endOfLog(containerFiles(context.dataRoot, container.id).log),
   });
   if (isLive(container.state)) {
-    container.attached.add(seat);
+    container.attached.add(slot);
     try {
-      seat.connect(await joinRun(context, container, seat));
+      slot.connect(await joinRun(context, container, slot));
     } catch (error) {
-      giveUpSeat(container, seat);
+      closeAttachSlot(container, slot);
       throw error;
     }
   } else {
-    container.pendingAttaches.add(seat);
+    container.pendingAttaches.add(slot);
   }
-  return seat;
+  return slot;
 }
 
 /** The client has all it is owed, or is gone. Safe to call more than once. */
-export function giveUpSeat(container: Container, seat: PendingAttach): void {
-  container.pendingAttaches.delete(seat);
-  container.attached.delete(seat);
-  seat.leave();
+export function closeAttachSlot(container: Container, slot: PendingAttach): void {
+  container.pendingAttaches.delete(slot);
+  container.attached.delete(slot);
+  slot.leave();
 }
 
 /** At start, before the command can write its first byte: everybody who waits is connected. Never rejects. */
-export async function seatPendingClients(context: ContainerContext, container: Container): Promise<void> {
-  const seats = [...container.pendingAttaches];
+export async function connectPendingClients(context: ContainerContext, container: Container): Promise<void> {
+  const slots = [...container.pendingAttaches];
   container.pendingAttaches.clear();
   await Promise.all(
-    seats.map(async (seat) => {
-      container.attached.add(seat);
+    slots.map(async (slot) => {
+      container.attached.add(slot);
       try {
-        seat.connect(await joinRun(context, container, seat));
+        slot.connect(await joinRun(context, container, slot));
       } catch (error) {
         // One client's bad luck does not keep the container from starting.
-        giveUpSeat(container, seat);
+        closeAttachSlot(container, slot);
         context.log.warn({ container: container.id, err: error }, 'a client could not be attached');
       }
     }),
@@ -59,8 +59,8 @@ export async function seatPendingClients(context: ContainerContext, container: C
 
 /** The run that clients wait for does not come: their conversations end, as with dockerd. */
 export function dismissPendingClients(container: Container): void {
-  for (const seat of container.pendingAttaches) {
-    seat.cancel();
+  for (const slot of container.pendingAttaches) {
+    slot.cancel();
   }
   container.pendingAttaches.clear();
 }
@@ -74,8 +74,8 @@ export async function outputIsHandedOver(
   { attached }: Container,
 ): Promise<void> {
   if (attached.size > 0) {
-    const all = Promise.all([...attached].map((seat) => seat.left));
-    await within(clock, all, limits.attachDeliveryMs);
+    const all = Promise.all([...attached].map((slot) => slot.left));
+    await withTimeout(clock, all, limits.attachDeliveryMs);
   }
 }
 

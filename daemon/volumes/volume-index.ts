@@ -6,7 +6,7 @@ import { draft } from './events.ts';
 import { LOCAL_DRIVER } from './local-driver.ts';
 
 /** The rows of all volumes, in memory and on disk. Each change is one transaction with the event that tells of it. */
-export class VolumeRegistry {
+export class VolumeIndex {
   readonly #journal: Journal;
   readonly #table: VolumeTable;
   readonly #rows = new Map<string, VolumeRow>();

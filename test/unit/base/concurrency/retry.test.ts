@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { limits } from '../../../daemon/base/limits.ts';
-import { persistently } from '../../../daemon/base/retry.ts';
-import { ManualClock, settled } from '../../support/fakes/manual-clock.ts';
+import { limits } from '../../../../daemon/base/limits.ts';
+import { persistently } from '../../../../daemon/base/concurrency/retry.ts';
+import { ManualClock, settled } from '../../../support/fakes/manual-clock.ts';
 
 test('a step is taken again until it succeeds, and not after', async () => {
   const clock = new ManualClock();

@@ -2,7 +2,7 @@ import type { MetaTable, NetworkTable } from '../../storage/database/rows.ts';
 import type { Clock } from '../base/clock.ts';
 import { conflict, errorText, invalidArgument, notFound } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
-import type { Logger } from '../base/log.ts';
+import type { Logger } from '../base/logger.ts';
 import { BUILT_IN_NETWORKS, newNetwork } from './network.ts';
 import type { BuiltInName, Network, NetworkMember } from './network.ts';
 import { poolsOf, readSpec } from './network-spec.ts';
@@ -19,7 +19,7 @@ const SUBNET_KEYS = { ipv4: 'network.bridge.subnet', ipv6: 'network.bridge.subne
  * All networks in memory, and who is in them. Ids of the built-in ones are made at the first start of a data root and
  * kept in its meta table; those of users are rows.
  */
-export class NetworkRegistry {
+export class NetworkIndex {
   readonly builtIn: Readonly<Record<BuiltInName, Network>>;
   readonly #meta: MetaTable;
   readonly #byId = new Map<string, Network>();

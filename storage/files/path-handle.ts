@@ -6,7 +6,7 @@ import type { FileStatus } from '../../daemon/base/kernel/file-status.ts';
 import { ERRNO, KernelError } from '../../daemon/base/kernel/libc.ts';
 import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
 import { limits } from '../../daemon/base/limits.ts';
-import { OpenWay } from './open-way.ts';
+import { DirectoryChain } from './directory-chain.ts';
 import type { FilesView } from './view.ts';
 
 /** As MAXSYMLINKS of the kernel. */
@@ -15,10 +15,10 @@ const LINKS_MAX = 40;
 const PATH_BYTES_MAX = 4096;
 
 /** Where something lies in a view. */
-export type Spot = Pick<Place, 'fd' | 'path' | 'isReadOnly' | 'isMounted'>;
+export type BorrowedHandle = Pick<PathHandle, 'fd' | 'path' | 'isReadOnly' | 'isMounted'>;
 
 /** Something found in a view: a descriptor that only names it (O_PATH), and what it was when it was found. */
-export class Place implements Disposable {
+export class PathHandle implements Disposable {
   readonly fd: number;
   /** Without links; `''` is the root, all others begin with a slash. */
   readonly path: string;
@@ -30,7 +30,7 @@ export class Place implements Disposable {
   readonly #file: OpenFile | undefined;
 
   /** Owns the descriptor unless it is one of the view's. */
-  constructor(found: Spot, owned: boolean) {
+  constructor(found: BorrowedHandle, owned: boolean) {
     this.fd = found.fd;
     this.path = found.path;
     this.isReadOnly = found.isReadOnly;
@@ -55,11 +55,11 @@ export class Place implements Disposable {
 }
 
 /** Directories of a view on the way to another. */
-export function placesOnWay(): OpenWay<Place> {
-  return new OpenWay<Place>((fd, before) => new Place({ ...spotOf(before), fd }, true));
+export function handleChain(): DirectoryChain<PathHandle> {
+  return new DirectoryChain<PathHandle>((fd, before) => new PathHandle({ ...borrowed(before), fd }, true));
 }
 
-function spotOf({ fd, path, isReadOnly, isMounted }: Place): Spot {
+function borrowed({ fd, path, isReadOnly, isMounted }: PathHandle): BorrowedHandle {
   return { fd, path, isReadOnly, isMounted };
 }
 
@@ -74,16 +74,16 @@ export function locate(
   view: FilesView,
   path: string,
   options: { followLast: boolean; bytesMax?: number },
-): Place {
+): PathHandle {
   check(path, options.bytesMax);
   const followLast = options.followLast || asksForDirectory(path);
   const direct = locateDirectly(view, path, followLast);
   if (direct !== undefined) {
     return direct;
   }
-  using way = placesOnWay();
-  const missing = walk(view, way, path, followLast);
-  const found = missing.length === 0 ? way.take() : undefined;
+  using chain = handleChain();
+  const missing = walk(view, chain, path, followLast);
+  const found = missing.length === 0 ? chain.take() : undefined;
   if (found === undefined) {
     throw new KernelError('open', ERRNO.ENOENT, path);
   }
@@ -94,7 +94,7 @@ export function locate(
  * By one call of the kernel, for most paths have neither links nor `..` in them. undefined when that is not so, or when
  * something else is in the way. Throws ENOENT.
  */
-function locateDirectly(view: FilesView, path: string, followLast: boolean): Place | undefined {
+function locateDirectly(view: FilesView, path: string, followLast: boolean): PathHandle | undefined {
   const names = components(path);
   if (names.includes('..') || names.length > limits.archiveDepthMax) {
     return undefined;
@@ -105,8 +105,8 @@ function locateDirectly(view: FilesView, path: string, followLast: boolean): Pla
     return undefined;
   }
   try {
-    const spot = { ...start, path: `${start.path}/${rest.join('/')}` };
-    const found = new Place({ ...spot, fd: openPathBeneath(start.fd, rest.join('/')) }, true);
+    const from = { ...start, path: `${start.path}/${rest.join('/')}` };
+    const found = new PathHandle({ ...from, fd: openPathBeneath(start.fd, rest.join('/')) }, true);
     if (
       followLast &&
       (found.status.isSymbolicLink || (asksForDirectory(path) && !found.status.isDirectory))
@@ -125,8 +125,8 @@ function locateDirectly(view: FilesView, path: string, followLast: boolean): Pla
 }
 
 /** What of the view's table a path without links lies in, or the root. Of two at one place the later is on top. */
-function startOf(view: FilesView, path: string): Spot {
-  let start: Spot = { fd: view.root, path: '', isReadOnly: view.isReadOnly, isMounted: false };
+function startOf(view: FilesView, path: string): BorrowedHandle {
+  let start: BorrowedHandle = { fd: view.root, path: '', isReadOnly: view.isReadOnly, isMounted: false };
   for (const mount of view.mounts) {
     if (
       mount.path.length >= start.path.length &&
@@ -139,18 +139,18 @@ function startOf(view: FilesView, path: string): Spot {
 }
 
 /** What a name in a directory of the view is; links are not followed. Throws ENOENT. */
-export function childOf(view: FilesView, parent: Spot, name: string): Place {
+export function childOf(view: FilesView, parent: BorrowedHandle, name: string): PathHandle {
   const path = `${parent.path}/${name}`;
   const mount = view.mounts.findLast((candidate) => candidate.path === path);
   if (mount !== undefined) {
-    return new Place({ ...mount, isMounted: true }, false);
+    return new PathHandle({ ...mount, isMounted: true }, false);
   }
   const { isReadOnly, isMounted } = parent;
   try {
-    return new Place({ fd: openPathAt(parent.fd, name), path, isReadOnly, isMounted }, true);
+    return new PathHandle({ fd: openPathAt(parent.fd, name), path, isReadOnly, isMounted }, true);
   } catch (error) {
     if (errnoOf(error) === 'ENOENT' && view.mounts.some((below) => below.path.startsWith(`${path}/`))) {
-      return new Place({ fd: view.empty, path, isReadOnly: true, isMounted: true }, false);
+      return new PathHandle({ fd: view.empty, path, isReadOnly: true, isMounted: true }, false);
     }
     throw error;
   }
@@ -159,9 +159,9 @@ export function childOf(view: FilesView, parent: Spot, name: string): Place {
 /** Where `path` leads, also when its last components do not exist: the path that something mounted there would have. */
 export function canonicalPath(view: FilesView, path: string): string {
   check(path);
-  using way = placesOnWay();
-  const missing = walk(view, way, path, true);
-  const names = components(way.last?.path ?? '');
+  using chain = handleChain();
+  const missing = walk(view, chain, path, true);
+  const names = components(chain.last?.path ?? '');
   for (const name of missing) {
     if (name === '..') {
       names.pop();
@@ -173,27 +173,32 @@ export function canonicalPath(view: FilesView, path: string): string {
 }
 
 /** Owns no descriptor: the view's are borrowed. */
-function rootOf(view: FilesView): Place {
-  return new Place({ fd: view.root, path: '', isReadOnly: view.isReadOnly, isMounted: false }, false);
+function rootOf(view: FilesView): PathHandle {
+  return new PathHandle({ fd: view.root, path: '', isReadOnly: view.isReadOnly, isMounted: false }, false);
 }
 
 /**
  * One component at a time: each is opened without following it, `..` goes back to the directory that was come from,
- * and a link's text starts again inside the root. Leaves what was found at the end of `way`; answers the components
+ * and a link's text starts again inside the root. Leaves what was found at the end of `chain`; answers the components
  * from the first on that does not exist.
  */
-function walk(view: FilesView, way: OpenWay<Place>, path: string, followLast: boolean): string[] {
-  way.enter(rootOf(view), { isBorrowed: true });
+function walk(
+  view: FilesView,
+  chain: DirectoryChain<PathHandle>,
+  path: string,
+  followLast: boolean,
+): string[] {
+  chain.enter(rootOf(view), { isBorrowed: true });
   let pending = components(path);
   let links = 0;
   for (let name = pending.shift(); name !== undefined; name = pending.shift()) {
-    const here = way.last;
+    const here = chain.last;
     if (here?.status.isDirectory !== true) {
       throw new KernelError('open', ERRNO.ENOTDIR, path);
     }
     if (name === '..') {
-      if (way.depth > 1) {
-        way.leave();
+      if (chain.depth > 1) {
+        chain.leave();
       }
       continue;
     }
@@ -209,18 +214,18 @@ function walk(view: FilesView, way: OpenWay<Place>, path: string, followLast: bo
         throw new KernelError('open', ERRNO.ELOOP, path);
       }
       if (target.startsWith('/')) {
-        way[Symbol.dispose]();
-        way.enter(rootOf(view), { isBorrowed: true });
+        chain[Symbol.dispose]();
+        chain.enter(rootOf(view), { isBorrowed: true });
       }
       pending = [...components(target), ...pending];
       continue;
     }
-    way.enter(next, { isBorrowed: next.isBorrowed });
-    if (way.depth > limits.archiveDepthMax) {
+    chain.enter(next, { isBorrowed: next.isBorrowed });
+    if (chain.depth > limits.archiveDepthMax) {
       throw new KernelError('open', ERRNO.ENAMETOOLONG, path);
     }
   }
-  if (followLast && asksForDirectory(path) && way.last?.status.isDirectory !== true) {
+  if (followLast && asksForDirectory(path) && chain.last?.status.isDirectory !== true) {
     throw new KernelError('open', ERRNO.ENOTDIR, path);
   }
   return [];
@@ -230,7 +235,7 @@ function asksForDirectory(path: string): boolean {
   return /\/\.?$/.test(path);
 }
 
-function childIfThere(view: FilesView, parent: Place, name: string): Place | undefined {
+function childIfThere(view: FilesView, parent: PathHandle, name: string): PathHandle | undefined {
   try {
     return childOf(view, parent, name);
   } catch (error) {

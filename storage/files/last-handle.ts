@@ -1,13 +1,13 @@
 /** @path-hostile */
 import { limits } from '../../daemon/base/limits.ts';
 import { splitName } from '../tar/names.ts';
-import { childOf, locate, type Place } from './locate.ts';
+import { childOf, locate, type PathHandle } from './path-handle.ts';
 import type { FilesView } from './view.ts';
 
 /** What was looked for last stays open: in a sorted list the next path is often the same, or lies right below it. */
-export class LastPlace implements Disposable {
+export class LastHandle implements Disposable {
   readonly #view: FilesView;
-  #last: Place | undefined;
+  #last: PathHandle | undefined;
   #path: string | undefined;
 
   constructor(view: FilesView) {
@@ -15,7 +15,7 @@ export class LastPlace implements Disposable {
   }
 
   /** `path` is one without links, put together from names. Valid until the next call. Throws as `locate`. */
-  at(path: string): Place {
+  at(path: string): PathHandle {
     if (this.#last !== undefined && this.#path === path) {
       return this.#last;
     }

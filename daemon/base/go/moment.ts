@@ -1,5 +1,5 @@
-import { parseRfc3339Nano } from './clock.ts';
-import { invalidArgument } from './errors.ts';
+import { parseRfc3339Nano } from '../clock.ts';
+import { invalidArgument } from '../errors.ts';
 
 const NANOS: Readonly<Record<string, number>> = {
   ns: 1,

@@ -26,7 +26,7 @@ interface Level<T> {
  * as nobody moves the lower one, the kernel keeps both in its memory, so that no other can have got that number.
  * Whoever moves it elsewhere meanwhile ends the walk.
  */
-export class OpenWay<T extends Open> implements Disposable {
+export class DirectoryChain<T extends Open> implements Disposable {
   readonly #levels: Level<T>[] = [];
   readonly #again: (fd: number, before: T) => T;
 

@@ -3,7 +3,7 @@ import type { Container } from './container.ts';
 import { nameConflict } from './names.ts';
 
 /** All containers in memory, found by id, name or unique prefix of an id. */
-export class Registry {
+export class ContainerIndex {
   readonly #byId = new Map<string, Container>();
   /** Names in use or promised to a container that is being created. */
   readonly #idByName = new Map<string, string>();

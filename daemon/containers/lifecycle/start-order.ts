@@ -5,7 +5,7 @@ import { containerOfMode } from '../request/namespaces.ts';
 import { isLive } from '../state/state-facts.ts';
 
 /** Ids of the containers, as far as they are there, whose namespaces this one joins: they must run when it starts. */
-function donorIds(
+function namespaceOwnerIds(
   { registry }: Pick<ContainerContext, 'registry'>,
   { hostConfig }: Pick<ContainerSpec, 'hostConfig'>,
 ): string[] {
@@ -16,44 +16,46 @@ function donorIds(
 
 /** Donors, and the containers it is linked to, which must run as well. */
 function neededIds(context: Pick<ContainerContext, 'registry'>, spec: ContainerSpec): string[] {
-  return [...new Set([...donorIds(context, spec), ...(spec.links ?? []).map(({ targetId }) => targetId)])];
+  return [
+    ...new Set([...namespaceOwnerIds(context, spec), ...(spec.links ?? []).map(({ targetId }) => targetId)]),
+  ];
 }
 
 /**
- * The donors that `id` waits for: all but those that join `id` themselves, at once or through others: nobody is to wait
+ * The owners that `id` waits for: all but those that join `id` themselves, at once or through others: nobody is to wait
  * for ever. Pure.
  */
-export function awaitedDonors(id: string, donorsOf: (id: string) => readonly string[]): string[] {
-  return donorsOf(id).filter((donor) => !reaches(donor, id, donorsOf));
+export function awaitedOwners(id: string, ownersOf: (id: string) => readonly string[]): string[] {
+  return ownersOf(id).filter((owner) => !reaches(owner, id, ownersOf));
 }
 
-function reaches(from: string, target: string, donorsOf: (id: string) => readonly string[]): boolean {
+function reaches(from: string, target: string, ownersOf: (id: string) => readonly string[]): boolean {
   const met = new Set([from]);
   for (const id of met) {
-    donorsOf(id).forEach((next) => met.add(next));
+    ownersOf(id).forEach((next) => met.add(next));
   }
   return met.has(target);
 }
 
 /**
- * Resolves when no donor is about to be started any more, by the daemon's start or by its restart policy: each runs
- * then, or will not. A start tells which.
+ * Resolves when no owner of a namespace is about to be started any more, by the daemon's start or by its restart
+ * policy: each runs then, or will not. A start tells which.
  */
-export async function donorsSettled(context: ContainerContext, container: Container): Promise<void> {
+export async function ownersSettled(context: ContainerContext, container: Container): Promise<void> {
   if (neededIds(context, container.spec).length === 0) {
     return;
   }
   const { registry, waiters } = context;
-  const donorsOf = (id: string): string[] => {
+  const ownersOf = (id: string): string[] => {
     const other = registry.get(id);
     return other === undefined ? [] : neededIds(context, other.spec);
   };
-  for (const id of awaitedDonors(container.id, donorsOf)) {
-    const donor = registry.get(id);
+  for (const id of awaitedOwners(container.id, ownersOf)) {
+    const owner = registry.get(id);
     await context.restoring.get(id);
-    await donor?.startWithDaemon;
-    if (donor !== undefined && registry.get(id) === donor) {
-      await waiters.wait(id, donor.state, 'settled').done;
+    await owner?.startWithDaemon;
+    if (owner !== undefined && registry.get(id) === owner) {
+      await waiters.wait(id, owner.state, 'settled').done;
     }
   }
 }
@@ -63,7 +65,7 @@ export function warnGuests(context: ContainerContext, { id }: Container): void {
   const { registry, log } = context;
   const guests = registry
     .all()
-    .filter(({ spec, state }) => isLive(state) && donorIds(context, spec).includes(id));
+    .filter(({ spec, state }) => isLive(state) && namespaceOwnerIds(context, spec).includes(id));
   if (guests.length > 0) {
     log.warn(
       { container: id, guests: guests.map((guest) => guest.id) },

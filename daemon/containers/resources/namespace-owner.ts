@@ -6,12 +6,12 @@ import { containerOfMode } from '../request/namespaces.ts';
 import { liveRun } from '../state/state-facts.ts';
 
 /** A container of whose namespaces another one shares some. */
-export interface Donor {
+export interface NamespaceOwner {
   container: Container;
   run: LiveRun;
 }
 
-/** dockerd's words for a donor that does not run, by namespace. */
+/** dockerd's words for an owner that does not run, by namespace. */
 const REFUSALS = {
   network: (id: string) => `cannot join network of a non running container: ${id}`,
   pid: (id: string) => `cannot join PID namespace of a non running container: ${id}`,
@@ -22,11 +22,11 @@ const REFUSALS = {
  * The container that a mode `container:<id>` names, which must run: its namespaces live no longer than its processes.
  * One that was not there at create has the client's name for it in the mode. Throws not_found, conflict.
  */
-export function runningDonor(
+export function runningNamespaceOwner(
   { registry }: Pick<ContainerContext, 'registry'>,
   id: string,
   namespace: keyof typeof REFUSALS,
-): Donor {
+): NamespaceOwner {
   const container = registry.find(id);
   const run = liveRun(container.state);
   if (run === undefined) {

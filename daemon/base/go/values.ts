@@ -1,4 +1,4 @@
-import { invalidArgument } from './errors.ts';
+import { invalidArgument } from '../errors.ts';
 
 /**
  * Values of options as Docker's tools write them: read as Go's packages read them, refused in their words, because

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatDuration, parseDuration } from '../../../daemon/base/duration.ts';
+import { formatDuration, parseDuration } from '../../../../daemon/base/go/duration.ts';
 
 test.each([
   ['30s', 30e9],

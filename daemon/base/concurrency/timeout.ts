@@ -1,7 +1,11 @@
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../clock.ts';
 
 /** Whether `event` came within `timeoutMs`; a negative time waits for ever. */
-export async function within(clock: Clock, event: Promise<unknown>, timeoutMs: number): Promise<boolean> {
+export async function withTimeout(
+  clock: Clock,
+  event: Promise<unknown>,
+  timeoutMs: number,
+): Promise<boolean> {
   if (timeoutMs < 0) {
     await event;
     return true;

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Turns } from '../../../daemon/base/turns.ts';
+import { Turns } from '../../../../daemon/base/concurrency/turns.ts';
 
 test('turns: one waiter a turn of the event loop, in the order in which they asked', async () => {
   const turns = new Turns();
