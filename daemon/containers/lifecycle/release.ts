@@ -28,11 +28,11 @@ export async function releaseContainer(
   await context.turns.next();
   const { runtime, networks, mounts, rootfs, volumes, clock, log } = context;
   const { id } = container;
-  const step = async (step: string, action: () => void | Promise<void>): Promise<void> => {
+  const step = async (name: string, action: () => void | Promise<void>): Promise<void> => {
     try {
       await persistently(clock, action);
     } catch (error) {
-      log.error({ container: id, step, err: error }, 'release step left something behind');
+      log.error({ container: id, step: name, err: error }, 'release step left something behind');
     }
   };
   await Promise.all([
