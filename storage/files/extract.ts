@@ -5,19 +5,12 @@ import { freeBytes } from '../../daemon/base/kernel/files.ts';
 import { readRange } from '../layers/source.ts';
 import { showName } from '../tar/names.ts';
 import { TarParser, type TarMember, type TarSink } from '../tar/parser.ts';
-import { LiveTree } from './live-tree.ts';
+import { LiveTree, type LiveTreeRequest } from './live-tree.ts';
 import type { FilesView } from './view.ts';
 
-export interface ExtractRequest {
+export interface ExtractRequest extends LiveTreeRequest {
   /** An uncompressed tar in an open file. */
   tar: { fd: number; size: number };
-  view: FilesView;
-  /** Where in the view; a byte string. An existing directory, links followed. */
-  path: string;
-  /** Refuse a member that would replace a directory by something else, or the other way round. */
-  keepsKinds: boolean;
-  /** Owner of all that is made; undefined = as the tar says. */
-  owner?: { uid: number; gid: number };
   /** Begins error messages. */
   what: string;
 }

@@ -10,19 +10,27 @@ import { ContentWriter } from '../layers/content-writer.ts';
 import { checkNumbers } from '../tar/check-numbers.ts';
 import { showName, splitName } from '../tar/names.ts';
 import type { TarMember } from '../tar/parser.ts';
-import type { ExtractRequest } from './extract.ts';
-
 import { LastHandle } from './last-handle.ts';
 import { childOf, locate, type PathHandle } from './path-handle.ts';
 import { memberPath } from './member-path.ts';
 import { refuseExtractionPoint, refuseMountPoint, refuseReadOnly } from './refusals.ts';
 import { removeAt } from './remove-at.ts';
+import type { FilesView } from './view.ts';
 
 const IMPLIED_MODE = 0o755;
 /** Names put together may be longer than one call of the kernel takes. */
 const bytesMax = 2 * limits.archivePathBytesMax;
 
-type LiveTreeRequest = Omit<ExtractRequest, 'tar' | 'what'>;
+/** Where members are made, and as whose. */
+export interface LiveTreeRequest {
+  view: FilesView;
+  /** Where in the view; a byte string. An existing directory, links followed. */
+  path: string;
+  /** Refuse a member that would replace a directory by something else, or the other way round. */
+  keepsKinds: boolean;
+  /** Owner of all that is made; undefined = as the tar says. */
+  owner?: { uid: number; gid: number };
+}
 
 /** A file under construction. */
 export interface OpenMember {
