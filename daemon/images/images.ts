@@ -30,7 +30,8 @@ import { importImage, type ImportOptions } from './load/import.ts';
 import { LayerCollector } from './load/layer-collector.ts';
 import { LayerPins } from './layer-pins.ts';
 import { listImages } from './list.ts';
-import { loadImages, type LoadContext } from './load/load.ts';
+import type { ImageContext } from './context.ts';
+import { loadImages } from './load/load.ts';
 import { LayerFetches } from './pull/layer-fetches.ts';
 import { pullImages, type PullOptions } from './pull/pull.ts';
 import { pushImages, type PushOptions } from './push/push.ts';
@@ -271,7 +272,7 @@ export class Images {
     }
   }
 
-  #context(): LoadContext {
+  #context(): ImageContext {
     return { deps: this.#deps, index: this.#index, pins: this.#pins, collector: this.#collector };
   }
 

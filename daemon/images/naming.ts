@@ -3,11 +3,11 @@ import type { TagRow } from '../../storage/database/rows.ts';
 import { canonicalRepository, type Reference } from '../../storage/references/reference.ts';
 import { imageEvent } from './events.ts';
 import { tagName } from './image-index.ts';
-import type { LoadContext } from './load/load.ts';
+import type { ImageContext } from './context.ts';
 
 /** Gives an image names, taking them from the images that had them. One transaction with its events. */
 export function nameImage(
-  { deps, index }: Pick<LoadContext, 'deps' | 'index'>,
+  { deps, index }: Pick<ImageContext, 'deps' | 'index'>,
   imageId: string,
   names: readonly Reference[],
 ): void {

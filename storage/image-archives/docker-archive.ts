@@ -4,7 +4,7 @@ import { parseReference, type Reference } from '../references/reference.ts';
 import type { Archive } from './archive.ts';
 import { parseImageConfig } from '../image/image-config.ts';
 import { asArray, asObject, asString, asStrings, optional, parseJson, wrong } from '../image/json.ts';
-import type { ImagePlan } from './plan.ts';
+import type { ImagePlan } from './image-plan.ts';
 
 const MANIFEST = 'manifest.json';
 

@@ -12,7 +12,7 @@ import {
   wrong,
   type JsonObject,
 } from '../image/json.ts';
-import type { ImagePlan } from './plan.ts';
+import type { ImagePlan } from './image-plan.ts';
 
 /** One `<id>/` directory: a layer and the configuration of the image that ends with it. */
 interface LegacyLayer {

@@ -13,7 +13,7 @@ import {
 } from '../image/descriptor.ts';
 import { parseImageConfig } from '../image/image-config.ts';
 import { asArray, asObject, asString, optional, parseJson, wrong, type JsonObject } from '../image/json.ts';
-import type { ImagePlan } from './plan.ts';
+import type { ImagePlan } from './image-plan.ts';
 import { choosePlatform, formatPlatform, type Platform } from '../image/platform.ts';
 
 const INDEX = 'index.json';

@@ -5,7 +5,7 @@ import { EngineError, errorText, invalidArgument } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { shortId } from '../../base/ids.ts';
 import { familiarName, type Reference } from '../../../storage/references/reference.ts';
-import type { LoadContext } from '../load/load.ts';
+import type { ImageContext } from '../context.ts';
 import { parseTarget } from '../target.ts';
 import { nameImage } from '../naming.ts';
 import type { PullOptions } from '../pull/pull.ts';
@@ -25,7 +25,7 @@ import { fromStep } from './steps/from-step.ts';
 import { CommandFailedError, runStep } from './steps/run-step.ts';
 
 export interface BuilderContext {
-  images: LoadContext;
+  images: ImageContext;
   deps: BuildDeps;
   pull(options: PullOptions): AsyncIterable<ProgressMessage>;
 }

@@ -4,14 +4,14 @@ import { invalidArgument, isEngineError } from '../../base/errors.ts';
 import { parseUntil } from '../../base/go/moment.ts';
 import type { ImageRecord } from '../image-index.ts';
 import { createdOf } from '../list.ts';
-import type { LoadContext } from '../load/load.ts';
+import type { ImageContext } from '../context.ts';
 import { removeImage } from '../remove/removal.ts';
 
 /**
  * Removes what steps of builds made and nothing needs: no name, no container, no image made from it. What a named image
  * was made from stays: its next build begins there.
  */
-export async function pruneBuilds(context: LoadContext, filters: Filters): Promise<BuildPruneReport> {
+export async function pruneBuilds(context: ImageContext, filters: Filters): Promise<BuildPruneReport> {
   const { deps, index } = context;
   const passes = pruneTest(filters, deps.clock.nowNano());
   const layerBytes = new Map(
@@ -35,7 +35,7 @@ export async function pruneBuilds(context: LoadContext, filters: Filters): Promi
   return { CachesDeleted: images.length === 0 ? null : images, SpaceReclaimed: reclaimed };
 }
 
-async function removeQuietly(context: LoadContext, id: string): Promise<string[]> {
+async function removeQuietly(context: ImageContext, id: string): Promise<string[]> {
   try {
     const items = await removeImage(context, id, { force: false, noprune: false });
     return items.flatMap(({ Deleted }) => Deleted ?? []);

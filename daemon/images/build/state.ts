@@ -1,7 +1,7 @@
 import type { ContainerConfig } from '../../../api/types/container.ts';
 import type { RegistryAuth } from '../../../api/types/image.ts';
 import type { BuildRequest } from '../../../api/types/ports.ts';
-import type { LoadContext } from '../load/load.ts';
+import type { ImageContext } from '../context.ts';
 import type { PullOptions } from '../pull/pull.ts';
 import type { ProgressMessage } from '../../../api/types/image.ts';
 import type { BuildArgs } from './args.ts';
@@ -12,7 +12,7 @@ import type { BuildProgress } from './progress.ts';
 
 /** What all steps of one build share. */
 export interface Build {
-  images: LoadContext;
+  images: ImageContext;
   deps: BuildDeps;
   request: BuildRequest;
   progress: BuildProgress;

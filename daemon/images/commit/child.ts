@@ -10,7 +10,7 @@ import type { Reference } from '../../../storage/references/reference.ts';
 import { childConfig } from './child-config.ts';
 import { commitImage, type NewImage } from '../load/commit-image.ts';
 import { noSuchImage, type ImageRecord } from '../image-index.ts';
-import type { LoadContext } from '../load/load.ts';
+import type { ImageContext } from '../context.ts';
 
 /** An image to be made from another one: by a commit, or by a step of a build. */
 export interface ChildImage {
@@ -42,7 +42,7 @@ export interface LayerTar {
 
 /** Makes the image, durable and visible, with all its names; answers its id. Nothing is left when it throws. */
 export async function makeChild(
-  context: LoadContext,
+  context: ImageContext,
   child: ChildImage,
   tar: LayerTar | undefined,
   signal?: AbortSignal,
@@ -70,7 +70,7 @@ export async function makeChild(
  * caller has compared what comes before. Answers an id that may have been there.
  */
 export async function repeatChild(
-  context: LoadContext,
+  context: ImageContext,
   child: Omit<ChildImage, 'author' | 'comment' | 'createdBy' | 'containerId' | 'stepKey'>,
   { image, position }: { image: ImageRecord; position: number },
 ): Promise<string> {
@@ -102,7 +102,7 @@ export async function repeatChild(
 }
 
 function newChild(
-  { deps }: LoadContext,
+  { deps }: ImageContext,
   child: ChildImage,
   facts: { parent: ImageRecord | undefined; created: string; layer: { diffId: string } | undefined },
 ): Omit<NewImage, 'layers'> {
@@ -123,7 +123,7 @@ function newChild(
   };
 }
 
-function parentOf({ index }: LoadContext, parentId: string): ImageRecord | undefined {
+function parentOf({ index }: ImageContext, parentId: string): ImageRecord | undefined {
   if (parentId === '') {
     return undefined;
   }
@@ -135,7 +135,7 @@ function parentOf({ index }: LoadContext, parentId: string): ImageRecord | undef
 }
 
 async function unpack(
-  { deps }: LoadContext,
+  { deps }: ImageContext,
   parent: ImageRecord | undefined,
   { fd, size }: LayerTar,
   signal: AbortSignal | undefined,

@@ -3,7 +3,7 @@ import type { EventDraft } from '../../events/journal-types.ts';
 import { familiarName } from '../../../storage/references/reference.ts';
 import { applyChanges } from './changes.ts';
 import { makeChild, type LayerTar } from './child.ts';
-import type { LoadContext } from '../load/load.ts';
+import type { ImageContext } from '../context.ts';
 import { mergeRunConfig } from './merge-config.ts';
 import { parseTarget } from '../target.ts';
 
@@ -30,7 +30,7 @@ export interface CommitPlan {
 }
 
 /** Checks everything the client said before the container is touched. Throws invalid_argument. */
-export function planCommit(context: LoadContext, request: CommitRequest): CommitPlan {
+export function planCommit(context: ImageContext, request: CommitRequest): CommitPlan {
   const { container, author, comment } = request;
   const name = request.repo === '' ? undefined : parseTarget(request.repo, request.tag);
   const changed = applyChanges(request.config ?? container.config, request.changes);

@@ -11,7 +11,7 @@ import { parsePlatform, type Platform } from '../../../storage/image/platform.ts
 import type { UnpackedLayer } from '../../../storage/layers/store.ts';
 import { applyChanges } from '../commit/changes.ts';
 import { commitImage } from './commit-image.ts';
-import type { LoadContext } from './load.ts';
+import type { ImageContext } from '../context.ts';
 import { importUrl } from './import-url.ts';
 import { parseTarget } from '../target.ts';
 import { waitingFor, watch } from '../watch.ts';
@@ -30,7 +30,7 @@ export interface ImportOptions {
  * answers its id as a status.
  */
 export async function* importImage(
-  context: LoadContext,
+  context: ImageContext,
   source: Readable | string,
   options: ImportOptions,
 ): AsyncGenerator<ProgressMessage> {
@@ -62,7 +62,7 @@ export async function* importImage(
 
 /** With messages that clients draw a bar from; what the server refuses is thrown before the first of them. */
 async function* unpackDownload(
-  context: LoadContext,
+  context: ImageContext,
   url: URL,
   signal: AbortSignal,
 ): AsyncGenerator<ProgressMessage, UnpackedLayer> {
@@ -96,7 +96,7 @@ function importing(current: number, total: number | undefined): ProgressMessage 
 }
 
 async function unpackBody(
-  context: LoadContext,
+  context: ImageContext,
   tar: Readable,
   options: { signal: AbortSignal; seen?: (chunk: Buffer) => void },
 ): Promise<UnpackedLayer> {

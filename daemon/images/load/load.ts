@@ -10,29 +10,21 @@ import { familiarName, nameable } from '../../../storage/references/reference.ts
 import { readArchive } from '../../../storage/image-archives/archive.ts';
 import { parseImageConfig } from '../../../storage/image/image-config.ts';
 import { linkParents, type ParentLink } from './parent-links.ts';
-import { planImages, type ImagePlan, type PlannedLayer } from '../../../storage/image-archives/plan.ts';
+import type { ImagePlan, PlannedLayer } from '../../../storage/image-archives/image-plan.ts';
+import { planImages } from '../../../storage/image-archives/plan.ts';
 import { hostPlatform } from '../../../storage/image/platform.ts';
 import { commitImage } from './commit-image.ts';
+import type { ImageContext } from '../context.ts';
 import type { ImagesDeps } from '../deps.ts';
 import type { ImageIndex } from '../image-index.ts';
-import type { LayerCollector } from './layer-collector.ts';
-import type { LayerPins } from '../layer-pins.ts';
 import { LoadProgress } from './load-progress.ts';
-
-/** What a load needs beside the deps: the state it shares with the other verbs. */
-export interface LoadContext {
-  deps: ImagesDeps;
-  index: ImageIndex;
-  pins: LayerPins;
-  collector: LayerCollector;
-}
 
 /**
  * Reads a tarball of images: spools it, finds out what is in it, unpacks the layers that are missing side by side, and
  * commits image by image. Nothing of an image is visible before all of it is.
  */
 export async function* loadImages(
-  context: LoadContext,
+  context: ImageContext,
   tar: Readable,
   options: { quiet: boolean; signal: AbortSignal },
 ): AsyncGenerator<ProgressMessage> {
@@ -56,7 +48,7 @@ export async function* loadImages(
 }
 
 async function* loadImage(
-  context: LoadContext,
+  context: ImageContext,
   plan: ImagePlan,
   options: { quiet: boolean; signal: AbortSignal; onUnpacked: () => Promise<void> | undefined },
 ): AsyncGenerator<ProgressMessage, string> {
@@ -69,7 +61,7 @@ async function* loadImage(
 }
 
 async function* commit(
-  context: LoadContext,
+  context: ImageContext,
   plan: ImagePlan,
   layers: readonly (LayerRow | UnpackedLayer)[],
 ): AsyncGenerator<ProgressMessage, string> {
@@ -107,7 +99,7 @@ class PlanUnpacking implements AsyncDisposable {
   readonly result: Promise<(LayerRow | UnpackedLayer)[]>;
 
   constructor(
-    context: LoadContext,
+    context: ImageContext,
     plan: ImagePlan,
     options: { progress: LoadProgress; signal: AbortSignal },
   ) {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { invalidArgument } from '../../base/errors.ts';
 import type { ImageRecord } from '../image-index.ts';
-import type { LoadContext } from './load.ts';
+import type { ImageContext } from '../context.ts';
 
 /** What a tarball says an image was made from; `''` = nothing is said. */
 export interface ParentLink {
@@ -14,7 +14,7 @@ export interface ParentLink {
  * tarball does not hold is not looked for. What is known of an image here stays. One transaction. Throws
  * invalid_argument for a parent that the image cannot have been made from.
  */
-export function linkParents({ deps, index }: LoadContext, links: readonly ParentLink[]): void {
+export function linkParents({ deps, index }: ImageContext, links: readonly ParentLink[]): void {
   const loaded = new Set(links.map(({ id }) => id));
   const rows = links.flatMap(({ id, parentId }) => {
     const [image, parent] = [index.get(id), index.get(parentId)];

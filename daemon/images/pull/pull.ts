@@ -18,7 +18,7 @@ import { failpoint } from '../../base/failpoint.ts';
 import { shortId } from '../../base/ids.ts';
 import type { KeyedMutex } from '../../base/concurrency/mutex.ts';
 import { commitImage, type NewImage } from '../load/commit-image.ts';
-import type { LoadContext } from '../load/load.ts';
+import type { ImageContext } from '../context.ts';
 import type { LayerFetches, LayerShare } from './layer-fetches.ts';
 import { waitingFor } from '../watch.ts';
 import { PullProgress } from './pull-progress.ts';
@@ -32,7 +32,7 @@ export interface PullOptions {
   signal: AbortSignal;
 }
 
-export interface PullContext extends LoadContext {
+export interface PullContext extends ImageContext {
   fetches: LayerFetches;
   /** One commit at a time: those who share a layer must not move it at once. */
   commits: KeyedMutex;

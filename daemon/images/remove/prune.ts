@@ -3,7 +3,7 @@ import type { Filters } from '../../../api/types/ports.ts';
 import { invalidArgument, isEngineError } from '../../base/errors.ts';
 import { parseUntil } from '../../base/go/moment.ts';
 import type { ImageRecord } from '../image-index.ts';
-import type { LoadContext } from '../load/load.ts';
+import type { ImageContext } from '../context.ts';
 import { asBoolean, createdOf, hasLabel } from '../list.ts';
 import { removeImage } from './removal.ts';
 import { labelsOf } from '../wire.ts';
@@ -12,7 +12,7 @@ import { labelsOf } from '../wire.ts';
  * Removes images that no container was made from: those without a name, with `dangling=false` named ones too. Says what
  * went and how many bytes of layers that gave back.
  */
-export async function pruneImages(context: LoadContext, filters: Filters): Promise<ImagePruneReport> {
+export async function pruneImages(context: ImageContext, filters: Filters): Promise<ImagePruneReport> {
   const { deps, index } = context;
   const passes = pruneTest(filters, deps.clock.nowNano());
   const layerBytes = new Map(
@@ -39,7 +39,7 @@ export async function pruneImages(context: LoadContext, filters: Filters): Promi
 
 /** All names, then the image. Nothing when something needs it after all. */
 async function removeQuietly(
-  context: LoadContext,
+  context: ImageContext,
   id: string,
 ): Promise<Awaited<ReturnType<typeof removeImage>>> {
   try {

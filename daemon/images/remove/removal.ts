@@ -2,7 +2,7 @@ import type { ImageDeleteItem } from '../../../api/types/image.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { imageEvent } from '../events.ts';
 import { digestName, tagName, type ImageRecord } from '../image-index.ts';
-import type { LoadContext } from '../load/load.ts';
+import type { ImageContext } from '../context.ts';
 import { decideRemoval, type RemovalPlan } from './remove.ts';
 
 /**
@@ -10,7 +10,7 @@ import { decideRemoval, type RemovalPlan } from './remove.ts';
  * was made from and nothing else needs. Throws conflict with dockerd's texts.
  */
 export async function removeImage(
-  context: LoadContext,
+  context: ImageContext,
   ref: string,
   options: { force: boolean; noprune: boolean },
 ): Promise<ImageDeleteItem[]> {
@@ -31,7 +31,7 @@ export async function removeImage(
 }
 
 /** Images without a name that only this one was made from, nearest first. */
-function uselessParents({ deps, index }: LoadContext, image: ImageRecord): ImageRecord[] {
+function uselessParents({ deps, index }: ImageContext, image: ImageRecord): ImageRecord[] {
   const useless: ImageRecord[] = [];
   for (let below = image; ;) {
     const parent = index.parentOf(below.row.id);
@@ -49,7 +49,7 @@ function uselessParents({ deps, index }: LoadContext, image: ImageRecord): Image
 }
 
 async function carryOut(
-  { deps, index, collector }: LoadContext,
+  { deps, index, collector }: ImageContext,
   image: ImageRecord,
   plan: RemovalPlan,
   parents: readonly ImageRecord[],
