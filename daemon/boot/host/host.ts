@@ -1,6 +1,6 @@
 import { detectCgroups } from '../../../runtime/cgroups/detect.ts';
 import type { CgroupLayout } from '../../../runtime/cgroups/detect.ts';
-import { readHostFacts } from '../../../runtime/host/facts.ts';
+import { readHostFacts } from '../../../runtime/host/read-facts.ts';
 import type { HostFacts } from '../../../runtime/host/facts.ts';
 import { liveHost } from '../../../runtime/host/source.ts';
 import { EngineError } from '../../base/errors.ts';

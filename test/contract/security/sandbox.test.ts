@@ -12,7 +12,7 @@ import { readAccountFiles, resolveUser } from '../../../daemon/containers/oci/us
 import { buildSpec, engineDefaults } from '../../../daemon/containers/request/container-spec.ts';
 import type { ContainerSpec } from '../../../daemon/containers/request/container-spec.ts';
 import type { HostFacts } from '../../../runtime/host/facts.ts';
-import { readHostFacts } from '../../../runtime/host/facts.ts';
+import { readHostFacts } from '../../../runtime/host/read-facts.ts';
 import { liveHost } from '../../../runtime/host/source.ts';
 import { encodeSpec } from '../../../runtime/runc/spec-json.ts';
 import { DEFAULT_CAPABILITIES, maskOfCapabilities } from '../../../runtime/security/capabilities.ts';

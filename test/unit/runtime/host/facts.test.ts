@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readHostFacts } from '../../../../runtime/host/facts.ts';
+import { readHostFacts } from '../../../../runtime/host/read-facts.ts';
 import type { HostSource } from '../../../../runtime/host/source.ts';
 import { isAtLeast } from '../../../../runtime/host/version.ts';
 
