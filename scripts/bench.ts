@@ -16,7 +16,8 @@ import { forgetTarball } from './bench/images.ts';
 import { forgetFilled } from './bench/registries.ts';
 import { record } from './bench/record.ts';
 import { median, printTable, type Result } from './bench/report.ts';
-import { idleMemory, workloads, type Prepared, type Workload } from './bench/workloads.ts';
+import type { Prepared, Workload } from './bench/workload.ts';
+import { idleMemory, workloads } from './bench/workloads.ts';
 
 const { values: flags } = parseArgs({
   options: {

@@ -2,7 +2,7 @@ import type { HttpClient } from '../../test/support/engine/http.ts';
 import { tar } from '../../test/support/images/tar.ts';
 import { manyFiles, putFiles } from './archives.ts';
 import { create } from './containers.ts';
-import type { Workload } from './workloads.ts';
+import type { Workload } from './workload.ts';
 
 const TAR = { 'Content-Type': 'application/x-tar' };
 /** Ten steps as an application's Dockerfile has them: four commands, three copies, three settings. */

@@ -3,7 +3,7 @@ import type { TestDaemon } from '../../test/support/engine/daemon.ts';
 import { sleep } from '../../test/support/engine/http.ts';
 import { create, remove, start } from './containers.ts';
 import { engineProcesses } from './memory.ts';
-import type { Workload } from './workloads.ts';
+import type { Workload } from './workload.ts';
 
 const WITHOUT_NETWORK = { NetworkMode: 'none' };
 const SLEEPER = ['sleep', '100000'];

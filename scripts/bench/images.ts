@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { HttpClient } from '../../test/support/engine/http.ts';
 import { debianRootfs } from '../../test/support/images/debian-rootfs.ts';
-import type { Workload } from './workloads.ts';
+import type { Workload } from './workload.ts';
 
 const NAME = 'bench/debian:1';
 const CREATED = '2024-01-01T00:00:00Z';

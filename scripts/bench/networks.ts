@@ -1,6 +1,6 @@
 import type { HttpClient } from '../../test/support/engine/http.ts';
 import { create, exec, remove, runToEnd, start } from './containers.ts';
-import type { Prepared, Workload } from './workloads.ts';
+import type { Prepared, Workload } from './workload.ts';
 
 const NETWORK = 'bench';
 const SLEEPER = ['sleep', '100000'];

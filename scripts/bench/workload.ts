@@ -1,0 +1,25 @@
+import type { TestDaemon } from '../../test/support/engine/daemon.ts';
+
+/** One thing measured on both engines. `run` answers the measured value; smaller is better everywhere. */
+export interface Workload {
+  name: string;
+  what: string;
+  unit: 'ms' | 'kB';
+  /** berth/dockerd to reach; null = shown without a target. */
+  target: number | null;
+  rounds: number;
+  /** What Berth may take at most, whatever the other engine takes. */
+  max?: number;
+  /** Measured on one engine only. */
+  engine?: 'berthd';
+  /** Runs before measuring, and is undone by what it answers. */
+  prepare?(daemon: TestDaemon): Promise<Prepared>;
+  run(daemon: TestDaemon, prepared: Prepared): Promise<number>;
+}
+
+export interface Prepared {
+  /** Containers, which the bench removes at the end. */
+  ids: string[];
+  /** Ends what else was made, after they have gone. */
+  end?: () => Promise<void>;
+}
