@@ -15,6 +15,14 @@ test.each([
   ['test/unit/a.test.ts', "import { x } from '../../daemon/main.ts';"],
   ['daemon/base/kernel/a.ts', "import { declare } from './libc.ts';"],
   ['api/versions/changes/a.ts', "if (version < '1.30') { x(); }"],
+  ['swarm/store/a.ts', "import { x } from '../../daemon/base/kernel/process.ts';"],
+  ['swarm/scheduler/a.ts', "import { x } from '../../daemon/base/clock.ts';"],
+  ['swarm/orchestrators/a.ts', "import { x } from '../updater/a.ts';"],
+  ['swarm/control/a.ts', "import type { X } from '../../api/types/ports.ts';"],
+  ['daemon/hub/identity/a.ts', "import { x } from '../../base/ids.ts';"],
+  ['api/hub/a.ts', "import { x } from '../streams/a.ts';"],
+  ['api/cluster/a.ts', "import type { X } from '../types/ports.ts';"],
+  ['daemon/boot/a.ts', "import { x } from '../../swarm/agent/a.ts';"],
 ])('layers: %s may have %s', (file, text) => {
   expect(check(file, text)).toEqual([]);
 });
@@ -36,6 +44,21 @@ test.each([
     "import { declare } from '../daemon/base/kernel/libc.ts';",
     'declares a C function (declare)',
   ],
+  [
+    'swarm/agent/a.ts',
+    "import { x } from '../../daemon/containers/a.ts';",
+    'swarm must not import daemon/containers',
+  ],
+  ['swarm/ca/a.ts', "import { x } from '../../storage/a.ts';", 'swarm must not import storage/a.ts'],
+  ['swarm/allocator/a.ts', "import { x } from '../../daemon/base/kernel/a.ts';", 'runs in a simulation'],
+  ['daemon/containers/a.ts', "import type { X } from '../../swarm/a.ts';", 'must not import swarm/a.ts'],
+  ['daemon/containers/a.ts', "import type { X } from '../hub/a.ts';", 'must not import daemon/hub/a.ts'],
+  ['daemon/hub/a.ts', "import type { X } from '../images/a.ts';", 'daemon/hub must not import daemon/images'],
+  ['daemon/hub/a.ts', "import { x } from '../../storage/a.ts';", 'daemon/hub must not import storage/a.ts'],
+  ['daemon/cluster/a.ts', "import type { X } from '../hub/a.ts';", 'must not import daemon/hub/a.ts'],
+  ['api/routes/a.ts', "import { x } from '../hub/a.ts';", 'api must not import api/hub/a.ts'],
+  ['api/hub/a.ts', "import { x } from '../cluster/a.ts';", 'api/hub must not import api/cluster/a.ts'],
+  ['api/cluster/a.ts', "import { x } from '../../daemon/hub/a.ts';", 'must not import daemon/hub/a.ts'],
   ['api/a.ts', 'if (apiVersion >= minimum) { x(); }', 'compares API versions'],
   ['api/a.ts', "if (v === '1.30') { x(); }", 'compares API versions'],
 ])('layers: %s must not have %s', (file, text, message) => {
