@@ -2,100 +2,38 @@
  * What networks need of the kernel. Satisfied by `KernelNetwork` of runtime/network; checked in
  * daemon/boot/compose.ts.
  */
-import type { NameListener } from './dns/container-names.ts';
-import type { UpstreamSockets } from './dns/upstream.ts';
+import type {
+  Attachment,
+  DefaultRoute,
+  KeptSandbox,
+  ParentSettings,
+  SandboxPlan,
+} from '../../runtime/network/attachment.ts';
+import type { PublishedPort } from '../../runtime/network/firewall/ruleset.ts';
+import type { BridgeSettings } from '../../runtime/network/links/bridge.ts';
+import type {
+  NameExchange,
+  NameHandler,
+  NameProtocol,
+  Upstream,
+} from '../../runtime/network/names/name-sockets.ts';
+import type { HostPort } from '../../runtime/network/reservations.ts';
 import type { AnySubnet, InterfaceAddress, IpAddress } from '../base/addresses/ip.ts';
 
-export type Protocol = 'tcp' | 'udp' | 'sctp';
-
-export interface HostPort {
-  protocol: Protocol;
-  /** 0 or 0n = every address of the host of that family. */
-  hostAddress: IpAddress;
-  hostPort: number;
+/** The engine's name server in a sandbox, at 127.0.0.11. */
+export interface NameListener {
+  /** Calls back with each question, until it is disposed. */
+  listen(sandboxId: string, handle: NameHandler): Disposable;
 }
 
-export interface PublishedPort extends HostPort {
-  /** Of the container, of the same family. */
-  address: IpAddress;
-  containerPort: number;
-}
-
-export interface BridgeSettings {
-  name: string;
-  /** Undefined for the default bridge. */
-  networkId?: string;
-  /** The administrator's, who may have given it more addresses. */
-  isForeign?: boolean;
-  addresses: readonly InterfaceAddress[];
-  mtu: number;
-  internal: boolean;
-  icc: boolean;
-  masquerade: boolean;
-  /** With which address of the host they are seen then; at most one of each family. */
-  sources?: readonly IpAddress[];
-  /** Its IPv4 address is that of another router: the bridge has none. */
-  inhibitIpv4?: boolean;
-  /** What a bridge of the administrator had before: it keeps that, whoever's addresses these are now. */
-  found?: readonly InterfaceAddress[];
-}
-
-export interface SandboxInterface {
-  endpointId: string;
-  /** In the sandbox: `eth0`, ... */
-  name: string;
-  addresses: readonly InterfaceAddress[];
-  /** Of the link alone: it has these too, and nobody routes to them. */
-  linkLocal: readonly InterfaceAddress[];
-  settings: readonly InterfaceSetting[];
-  mac: Buffer;
-  mtu: number;
-}
-
-/** `net.<protocol>.<group>.<interface>.<name> = value` of sysctl(8), in the sandbox. */
-export interface InterfaceSetting {
-  protocol: string;
-  group: string;
-  name: string;
-  value: string;
-}
-
-/** The kind of interface that stands on a link of the host. */
-export type ChildLink =
-  | { kind: 'macvlan'; mode: 'private' | 'vepa' | 'bridge' | 'passthru' }
-  | { kind: 'ipvlan'; mode: 'l2' | 'l3' | 'l3s'; flag: 'bridge' | 'private' | 'vepa' };
-
-/** A link of the host that others stand on. */
-export interface ParentSettings {
-  name: string;
-  networkId: string;
-  /** Made when it is missing; `host` = only the administrator makes it. */
-  make: 'host' | 'dummy' | { vlan: number; of: string };
-  link: ChildLink;
-}
-
-/** How a sandbox is in a network. */
-export type Attachment = { iface: SandboxInterface } & (
-  | { bridge: BridgeSettings }
-  | { parent: ParentSettings }
-);
-
-/** A default route: to a router, or out of the interface of an endpoint whose parent routes. */
-export type DefaultRoute = { router: IpAddress } | { endpointId: string; family: 'ipv4' | 'ipv6' };
-
-export interface SandboxPlan {
-  attachments: readonly Attachment[];
-  /** At most one of each family. */
-  defaultRoutes: readonly DefaultRoute[];
-}
-
-/** A sandbox that a restart takes over. */
-export interface KeptSandbox {
-  id: string;
-  /** On bridges. */
-  endpoints: readonly { endpointId: string; bridge: BridgeSettings }[];
-  /** Ids of those on parents; undefined = there are no such networks. */
-  children: readonly string[] | undefined;
+/** Questions to other name servers. */
+export interface UpstreamSockets {
+  /** `answered` is called with each message from the server. Throws when there is no socket or no way. */
+  exchange(
+    upstream: Upstream,
+    protocol: NameProtocol,
+    handlers: { answered: (message: Buffer) => void; failed: () => void },
+  ): NameExchange;
 }
 
 export interface NetworkKernel {

@@ -56,3 +56,12 @@ export interface SandboxPlan {
   /** At most one of each family; none = it reaches only what it has an interface to. */
   defaultRoutes: readonly DefaultRoute[];
 }
+
+/** A sandbox that a restart of the daemon takes over. */
+export interface KeptSandbox {
+  id: string;
+  /** On bridges. */
+  endpoints: readonly { endpointId: string; bridge: BridgeSettings }[];
+  /** Endpoints of macvlans and ipvlans; undefined = there are no such networks, and nothing to look for. */
+  children: readonly string[] | undefined;
+}

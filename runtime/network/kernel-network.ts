@@ -10,6 +10,7 @@ import type {
   SandboxInterface,
   SandboxPlan,
   DefaultRoute,
+  KeptSandbox,
 } from './attachment.ts';
 import { addressesOf as linkAddresses, findLink, linkNamed } from './links/bridge.ts';
 import type { BridgeSettings } from './links/bridge.ts';
@@ -45,14 +46,6 @@ export interface KernelNetworkSettings {
   table: string;
   /** Whether to switch on forwarding of the host; without it containers reach nothing but each other. */
   ipForward: boolean;
-}
-
-/** A sandbox that a restart takes over. */
-export interface LiveSandbox {
-  id: string;
-  endpoints: readonly { endpointId: string; bridge: BridgeSettings }[];
-  /** Endpoints of macvlans and ipvlans; undefined = there are no such networks, and nothing to look for. */
-  children: readonly string[] | undefined;
 }
 
 /**
@@ -292,7 +285,7 @@ export class KernelNetwork {
   async sweep(
     networkIds: readonly string[],
     bridges: readonly BridgeSettings[],
-    live: readonly LiveSandbox[],
+    live: readonly KeptSandbox[],
   ): Promise<void> {
     const ids = new Set(live.map(({ id }) => id));
     for (const orphan of this.#namespaces.list().filter((id) => !ids.has(id))) {

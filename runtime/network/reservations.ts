@@ -19,8 +19,10 @@ const IPPROTO_IPV6 = 41;
 const IPPROTO_SCTP = 132;
 const IPV6_V6ONLY = 26;
 
+export type Protocol = 'tcp' | 'udp' | 'sctp';
+
 export interface HostPort {
-  protocol: 'tcp' | 'udp' | 'sctp';
+  protocol: Protocol;
   /** 0 or 0n = every address of the host of that family. */
   hostAddress: IpAddress;
   hostPort: number;

@@ -1,3 +1,4 @@
+import type { Upstream } from '../../../runtime/network/names/name-sockets.ts';
 import type { Sandbox } from '../../containers/ports.ts';
 import { parseIp, isIpv4 } from '../../base/addresses/ip.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -5,17 +6,9 @@ import type { HostFiles } from '../files/host-files.ts';
 import { isUserDefined } from '../network.ts';
 import type { NetworkIndex } from '../network-index.ts';
 import { EMBEDDED_SERVER, PUBLIC_NAMESERVERS } from '../files/resolv.ts';
+import type { NameListener } from '../ports.ts';
 import type { VisibleNetwork } from './local-names.ts';
 import type { NameServer } from './name-server.ts';
-import type { Upstream } from './upstream.ts';
-
-/** Ears of the engine in a sandbox, at 127.0.0.11. */
-export interface NameListener {
-  listen(
-    sandboxId: string,
-    handle: (message: Buffer, protocol: 'udp' | 'tcp', reply: (answer: Buffer) => void) => void,
-  ): Disposable;
-}
 
 interface Asker {
   ears: Disposable;

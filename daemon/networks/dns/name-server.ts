@@ -1,10 +1,11 @@
+import type { NameProtocol, Upstream } from '../../../runtime/network/names/name-sockets.ts';
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import type { UpstreamSockets } from '../ports.ts';
 import { localRecords } from './local-names.ts';
 import type { VisibleNetwork } from './local-names.ts';
 import { RCODE, encodeAnswer, formatError, parseQuery } from './message.ts';
 import { askUpstreams } from './upstream.ts';
-import type { Upstream, UpstreamSockets } from './upstream.ts';
 
 /** What one container asks, and where its answers come from. Made anew for each question: both change. */
 export interface NameScope {
@@ -31,7 +32,7 @@ export class NameServer {
 
   /** Calls back with the answer, at once where it is local; never for what is no query. */
   answer(
-    question: { containerId: string; message: Buffer; protocol: 'udp' | 'tcp' },
+    question: { containerId: string; message: Buffer; protocol: NameProtocol },
     scope: NameScope,
     reply: (answer: Buffer) => void,
   ): void {

@@ -1,34 +1,14 @@
 import { randomInt } from 'node:crypto';
+import type { NameExchange, NameProtocol, Upstream } from '../../../runtime/network/names/name-sockets.ts';
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import type { UpstreamSockets } from '../ports.ts';
 import { RCODE, isAnswerTo, rcodeOf, withId } from './message.ts';
 import type { Query } from './message.ts';
 
-/** A server to ask, and the namespace to ask from. */
-export interface Upstream {
-  address: string;
-  /** Id of a sandbox; null = the host's own namespace. */
-  from: string | null;
-}
-
-/** One question to one server, over UDP or TCP. */
-export interface Exchange {
-  send(message: Buffer): void;
-  close(): void;
-}
-
-export interface UpstreamSockets {
-  /** `answered` is called with each message from the server. Throws when there is no socket or no way. */
-  exchange(
-    upstream: Upstream,
-    protocol: 'udp' | 'tcp',
-    handlers: { answered: (message: Buffer) => void; failed: () => void },
-  ): Exchange;
-}
-
 export interface Race {
   servers: readonly Upstream[];
-  protocol: 'udp' | 'tcp';
+  protocol: NameProtocol;
   sockets: UpstreamSockets;
   clock: Clock;
 }
@@ -49,7 +29,7 @@ class Asking {
   readonly #message: Buffer;
   readonly #race: Race;
   readonly #resolve: (answer: Buffer | undefined) => void;
-  readonly #exchanges: Exchange[] = [];
+  readonly #exchanges: NameExchange[] = [];
   readonly #timers: Disposable[] = [];
   #next = 0;
   #pending = 0;

@@ -1,3 +1,5 @@
+import type { SandboxInterface, Attachment } from '../../../runtime/network/attachment.ts';
+import type { BridgeSettings } from '../../../runtime/network/links/bridge.ts';
 import { EngineError, invalidArgument } from '../../base/errors.ts';
 import { formatIp, isIpv4, parseAnyCidr } from '../../base/addresses/ip.ts';
 import type { InterfaceAddress } from '../../base/addresses/ip.ts';
@@ -6,7 +8,7 @@ import { defaultBridgeSettings } from './default-bridge.ts';
 import type { NetworkDriver } from './driver.ts';
 import type { Network, NetworkSpec } from '../network.ts';
 import type { NetworkOptions } from '../options.ts';
-import type { Attachment, BridgeSettings, NetworkKernel, SandboxInterface } from '../ports.ts';
+import type { NetworkKernel } from '../ports.ts';
 
 /** Networks that are a bridge of this host. */
 export class BridgeDriver implements NetworkDriver {

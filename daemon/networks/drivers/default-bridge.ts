@@ -1,3 +1,4 @@
+import type { BridgeSettings } from '../../../runtime/network/links/bridge.ts';
 import { EngineError, invalidArgument, isEngineError } from '../../base/errors.ts';
 import { formatAnySubnet, isIpv4, isSubnet4, parseIp } from '../../base/addresses/ip.ts';
 import type { AnySubnet, IpAddress } from '../../base/addresses/ip.ts';
@@ -9,7 +10,6 @@ import { containsAny } from '../ipam/ipam-config.ts';
 import { BUILT_IN_SUPPLIES, freeSubnet, freeSubnet6 } from '../ipam/ipam.ts';
 import type { AddressPool, AddressPool6, SubnetSupply, SubnetSupply6 } from '../ipam/ipam.ts';
 import type { NetworkOptions } from '../options.ts';
-import type { BridgeSettings } from '../ports.ts';
 
 /** The default network: its addresses come from the configuration, not from a row. Pure. */
 

@@ -1,4 +1,5 @@
 import type { EndpointSettings } from '../../../api/types/endpoint.ts';
+import type { BridgeSettings } from '../../../runtime/network/links/bridge.ts';
 import type { Sandbox } from '../../containers/ports.ts';
 import { errorText, invalidArgument } from '../../base/errors.ts';
 import { formatIp, isIpv4 } from '../../base/addresses/ip.ts';
@@ -26,7 +27,7 @@ import {
 import type { AddressPool, AddressPool6 } from '../ipam/ipam.ts';
 import type { Network } from '../network.ts';
 import type { NetworkOptions } from '../options.ts';
-import type { BridgeSettings, NetworkKernel } from '../ports.ts';
+import type { NetworkKernel } from '../ports.ts';
 import type { NetworkIndex } from '../network-index.ts';
 import { supplies6, usedSubnets } from '../ipam/used-subnets.ts';
 

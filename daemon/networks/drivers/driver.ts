@@ -1,5 +1,5 @@
+import type { SandboxInterface, Attachment } from '../../../runtime/network/attachment.ts';
 import type { Network, NetworkSpec } from '../network.ts';
-import type { Attachment, SandboxInterface } from '../ports.ts';
 
 /** A kind of networks: what it needs on the host, and how a container gets into one. */
 export interface NetworkDriver {

@@ -1,9 +1,10 @@
+import type { SandboxInterface, ParentSettings, Attachment } from '../../../runtime/network/attachment.ts';
 import type { NetworkDriver } from './driver.ts';
 import { EngineError } from '../../base/errors.ts';
 import { isParentKind, parentOptions } from './parent-options.ts';
 import type { ParentKind } from './parent-options.ts';
 import type { Network, NetworkSpec } from '../network.ts';
-import type { Attachment, NetworkKernel, ParentSettings, SandboxInterface } from '../ports.ts';
+import type { NetworkKernel } from '../ports.ts';
 
 /**
  * Networks in which containers stand in the host's own network: each with a MAC of its own (`macvlan`), or all with

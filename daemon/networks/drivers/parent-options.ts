@@ -1,5 +1,5 @@
+import type { ChildLink } from '../../../runtime/network/netlink/rtnetlink.ts';
 import { invalidArgument } from '../../base/errors.ts';
-import type { ChildLink } from '../ports.ts';
 
 /** What a user may say of a network that stands on a link of the host; keys of dockerd's drivers. */
 export interface ParentOptions {

@@ -1,3 +1,4 @@
+import type { PublishedPort } from '../../../runtime/network/firewall/ruleset.ts';
 import type { NetworkSandboxes, Sandbox, SandboxRequest } from '../../containers/ports.ts';
 import { EngineError, invalidArgument } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
@@ -7,7 +8,6 @@ import { addressesOf, dnsNames, releaseAddresses, allocateEndpoint } from './end
 import { gatewayOf } from './gateway.ts';
 import { isUserDefined } from '../network.ts';
 import type { Network } from '../network.ts';
-import type { PublishedPort } from '../ports.ts';
 import {
   attachmentOf,
   check,

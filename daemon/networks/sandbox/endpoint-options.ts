@@ -1,8 +1,8 @@
 import type { EndpointSettings } from '../../../api/types/endpoint.ts';
+import type { InterfaceSetting } from '../../../runtime/network/attachment.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import { isIpv4, parseIp } from '../../base/addresses/ip.ts';
 import type { InterfaceAddress } from '../../base/addresses/ip.ts';
-import type { InterfaceSetting } from '../ports.ts';
 
 /** What an endpoint may ask of its interface beyond addresses that the network gives out. */
 export interface EndpointOptions {

@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import type { PublishedPort } from '../../../runtime/network/firewall/ruleset.ts';
+import type { HostPort } from '../../../runtime/network/reservations.ts';
 import {
   EngineError,
   errnoOf,
@@ -14,7 +16,7 @@ import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Turns } from '../../base/concurrency/turns.ts';
 import type { PlannedBinding } from './port-plan.ts';
-import type { HostPort, NetworkKernel, PublishedPort } from '../ports.ts';
+import type { NetworkKernel } from '../ports.ts';
 
 const PORT_MAX = 65_535;
 /** Where ephemeral host ports come from when the kernel does not say (as dockerd). */

@@ -1,8 +1,8 @@
 import type { PortMap } from '../../../api/types/host-config.ts';
+import type { Protocol } from '../../../runtime/network/reservations.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import { parseIp } from '../../base/addresses/ip.ts';
 import type { IpAddress } from '../../base/addresses/ip.ts';
-import type { Protocol } from '../ports.ts';
 
 /** What a container wants of host ports, before any is taken. Pure. */
 export interface PortPlan {

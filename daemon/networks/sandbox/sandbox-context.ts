@@ -1,4 +1,5 @@
 import type { EndpointSettings } from '../../../api/types/endpoint.ts';
+import type { Attachment, DefaultRoute } from '../../../runtime/network/attachment.ts';
 import type { Sandbox, SandboxRequest } from '../../containers/ports.ts';
 import { EngineError, conflict, errorText, internal, invalidArgument } from '../../base/errors.ts';
 import { formatIp, isIpv4 } from '../../base/addresses/ip.ts';
@@ -18,7 +19,7 @@ import { hasRouters, isUserDefined } from '../network.ts';
 import type { Network } from '../network.ts';
 import type { NetworkOptions } from '../options.ts';
 import type { PortAllocator } from './port-allocator.ts';
-import type { Attachment, NetworkKernel, DefaultRoute } from '../ports.ts';
+import type { NetworkKernel } from '../ports.ts';
 import type { NetworkIndex } from '../network-index.ts';
 import { containerResolver, embeddedResolver, formatResolvConf } from '../files/resolv.ts';
 

@@ -1,9 +1,10 @@
 import type { EndpointSettings } from '../../../api/types/endpoint.ts';
 import type { PortMap } from '../../../api/types/host-config.ts';
+import type { PublishedPort } from '../../../runtime/network/firewall/ruleset.ts';
+import type { Protocol } from '../../../runtime/network/reservations.ts';
 import type { Sandbox } from '../../containers/ports.ts';
 import { formatIp, isIpv4, parseIp } from '../../base/addresses/ip.ts';
 import { addressesOf } from './endpoints.ts';
-import type { Protocol, PublishedPort } from '../ports.ts';
 
 /** Between what the kernel was told and what a sandbox's stored JSON says of it. Pure. */
 

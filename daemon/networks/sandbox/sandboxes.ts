@@ -1,3 +1,4 @@
+import type { KeptSandbox } from '../../../runtime/network/attachment.ts';
 import type { NetworkSandboxes, Sandbox, SandboxRequest } from '../../containers/ports.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
@@ -8,7 +9,6 @@ import { addressesOf, releaseAddresses } from './endpoints.ts';
 import { openSandbox } from './open-sandbox.ts';
 import { PortAllocator } from './port-allocator.ts';
 import { isParentKind } from '../drivers/parent-options.ts';
-import type { KeptSandbox } from '../ports.ts';
 import { check, driverOf, isDefaultName, register, defaultRoutesOf } from './sandbox-context.ts';
 import type { SandboxContext } from './sandbox-context.ts';
 import { publishedPorts } from './sandbox-view.ts';

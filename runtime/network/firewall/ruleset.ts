@@ -1,6 +1,7 @@
 import { formatAnySubnet, formatIp, isIpv4, subnetOfInterface } from '../../../daemon/base/addresses/ip.ts';
 import type { IpAddress } from '../../../daemon/base/addresses/ip.ts';
 import type { BridgeSettings } from '../links/bridge.ts';
+import type { HostPort } from '../reservations.ts';
 
 /**
  * The instance's nftables tables as text of nft(8): one for IPv4, and one of the same form for IPv6 once a bridge or a
@@ -16,11 +17,7 @@ import type { BridgeSettings } from '../links/bridge.ts';
  * A bridge, its subnet and a published port are elements of sets and maps, never rules: 10 000 of them cost a packet as
  * much as one. `user` belongs to the administrator: empty at first, never flushed, kept over restarts of the daemon.
  */
-export interface PublishedPort {
-  protocol: 'tcp' | 'udp' | 'sctp';
-  /** 0 or 0n = every address of the host of that family. */
-  hostAddress: IpAddress;
-  hostPort: number;
+export interface PublishedPort extends HostPort {
   /** Of the container; of the same family. */
   address: IpAddress;
   containerPort: number;

@@ -28,6 +28,19 @@ export type NameProtocol = 'udp' | 'tcp';
 /** A question from a sandbox; `reply` may be called once, also much later. */
 export type NameHandler = (message: Buffer, protocol: NameProtocol, reply: (answer: Buffer) => void) => void;
 
+/** A server to ask, and the namespace to ask from. */
+export interface Upstream {
+  address: string;
+  /** Id of a sandbox; null = the host's own namespace. */
+  from: string | null;
+}
+
+/** One question to one server, over UDP or TCP. */
+export interface NameExchange {
+  send(message: Buffer): void;
+  close(): void;
+}
+
 const PORT = 53;
 
 /**
@@ -77,17 +90,17 @@ export class NameSockets {
 
   /** One question to another name server. Throws KernelError when there is no way to it. */
   exchange(
-    upstream: { address: string; from: string | null },
+    upstream: Upstream,
     protocol: NameProtocol,
     handlers: { answered: (message: Buffer) => void; failed: () => void },
-  ): { send(message: Buffer): void; close(): void } {
+  ): NameExchange {
     return protocol === 'udp' ? this.#askByUdp(upstream, handlers) : this.#askByTcp(upstream, handlers);
   }
 
   #askByUdp(
-    { address, from }: { address: string; from: string | null },
+    { address, from }: Upstream,
     handlers: { answered: (message: Buffer) => void; failed: () => void },
-  ): { send(message: Buffer): void; close(): void } {
+  ): NameExchange {
     const { family, socketAddress } = addressOf(address);
     const fd = this.#inside(from, () => openSocket(address, family, SOCK.datagram, 0));
     try {
@@ -108,9 +121,9 @@ export class NameSockets {
   }
 
   #askByTcp(
-    { address, from }: { address: string; from: string | null },
+    { address, from }: Upstream,
     handlers: { answered: (message: Buffer) => void; failed: () => void },
-  ): { send(message: Buffer): void; close(): void } {
+  ): NameExchange {
     const { family } = addressOf(address);
     const fd = this.#inside(from, () => openSocket(address, family, SOCK.stream, 0));
     const socket = new net.Socket({ fd });
@@ -168,10 +181,7 @@ function addressOf(text: string): { family: number; socketAddress: Buffer } {
     : { family: AF.inet6, socketAddress: ipv6SocketAddress(ipv6Bytes(address), PORT) };
 }
 
-function closedOnce(
-  send: (message: Buffer) => void,
-  close: () => void,
-): { send(message: Buffer): void; close(): void } {
+function closedOnce(send: (message: Buffer) => void, close: () => void): NameExchange {
   let isClosed = false;
   return {
     send,

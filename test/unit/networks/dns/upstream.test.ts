@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { limits } from '../../../../daemon/base/limits.ts';
 import { parseQuery } from '../../../../daemon/networks/dns/message.ts';
 import { askUpstreams } from '../../../../daemon/networks/dns/upstream.ts';
-import type { UpstreamSockets } from '../../../../daemon/networks/dns/upstream.ts';
+import type { UpstreamSockets } from '../../../../daemon/networks/ports.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 
 const message = Buffer.from('123401000001000000000000037765620000010001', 'hex');

@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
+import type { HostPort } from '../../../../runtime/network/reservations.ts';
 import { systemClock } from '../../../../daemon/base/clock.ts';
 import { newId } from '../../../../daemon/base/ids.ts';
 import { silentLogger } from '../../../../daemon/base/logger.ts';
@@ -6,7 +7,7 @@ import type { SandboxRequest } from '../../../../daemon/containers/ports.ts';
 import { assembleNetworks } from '../../../../daemon/networks/assemble.ts';
 import { hostFiles } from '../../../../daemon/networks/files/host-files.ts';
 import { defaultNetworkOptions } from '../../../../daemon/networks/options.ts';
-import type { HostPort, NetworkKernel } from '../../../../daemon/networks/ports.ts';
+import type { NetworkKernel } from '../../../../daemon/networks/ports.ts';
 
 function nothing(): void {
   // A kernel that does as it is told.

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
+import type { HostPort } from '../../../../runtime/network/reservations.ts';
 import { silentLogger } from '../../../../daemon/base/logger.ts';
 import { Turns } from '../../../../daemon/base/concurrency/turns.ts';
 import { PortAllocator } from '../../../../daemon/networks/sandbox/port-allocator.ts';
 import { planPorts } from '../../../../daemon/networks/sandbox/port-plan.ts';
-import type { HostPort } from '../../../../daemon/networks/ports.ts';
 
 /** Ports of the host that are held; one of them is a program's. */
 function setUp(foreign?: number) {
