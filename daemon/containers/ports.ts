@@ -4,10 +4,9 @@
  */
 import type { Readable, Writable } from 'node:stream';
 import type { ContainerConfig } from '../../api/types/container.ts';
-import type { EndpointSettings } from '../../api/types/endpoint.ts';
-import type { PortMap } from '../../api/types/host-config.ts';
 import type { EventDraft } from '../events/journal-types.ts';
 import type { ProcessIdentity } from '../base/kernel/process.ts';
+import type { Sandbox, SandboxRequest } from '../networks/sandbox/sandbox.ts';
 import type { ContainerControl } from './control/port.ts';
 import type { LoggedContainer } from '../../runtime/log-drivers/logged-container.ts';
 import type { OciProcess, OciSpec } from '../../runtime/runc/spec-types.ts';
@@ -257,42 +256,6 @@ export interface ImageCatalog {
   };
   /** A container of this image is gone: what only it still held goes too. */
   containerRemoved(imageId: string): Promise<void>;
-}
-
-export interface SandboxRequest {
-  containerId: string;
-  containerName: string;
-  hostname: string;
-  domainname: string;
-  /** `none`, `host`, `bridge`/`default`, or name or id of a network; `container:` is resolved before. */
-  networkMode: string;
-  endpoints: Record<string, EndpointSettings>;
-  macAddress?: string;
-  /** `80/tcp` of ExposedPorts, and the bindings asked for. */
-  exposedPorts: string[];
-  portBindings: PortMap;
-  publishAllPorts: boolean;
-  dns: string[];
-  dnsSearch: string[];
-  dnsOptions: string[];
-  extraHosts: string[];
-}
-
-/** A container's network as it is in the kernel; stored with the running state so that a restart can take it over. */
-export interface Sandbox {
-  /** Path of the network namespace; null = the host's. */
-  netnsPath: string | null;
-  /** Of the container that made it (another's with `container:`). */
-  ownerId: string;
-  endpoints: Record<string, EndpointSettings>;
-  /** Name of the network through which it reaches the world and is reached; undefined = `bridge`, null = none. */
-  gateway?: string | null;
-  /** It asks the engine for names, which asks these servers (none = the host's); undefined = it asks others. */
-  names?: { servers: string[] };
-  ports: PortMap;
-  /** Contents of /etc/hosts and /etc/resolv.conf. */
-  hosts: string;
-  resolvConf: string;
 }
 
 export interface NetworkSandboxes {

@@ -1,8 +1,8 @@
 import { failpoint } from '../../base/failpoint.ts';
 import { persistently } from '../../base/concurrency/retry.ts';
+import type { Sandbox } from '../../networks/sandbox/sandbox.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
-import type { Sandbox } from '../ports.ts';
 import { releaseSharedMemory } from '../resources/shared-memory.ts';
 import { volumeNames } from '../resources/volumes.ts';
 

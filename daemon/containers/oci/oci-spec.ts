@@ -2,6 +2,7 @@ import type { ExecCreateRequest } from '../../../api/types/exec.ts';
 import { cgroupsPathOf } from '../../../runtime/cgroups/paths.ts';
 import type { OciProcess, OciSpec } from '../../../runtime/runc/spec-types.ts';
 import { invariant } from '../../base/errors.ts';
+import type { Sandbox } from '../../networks/sandbox/sandbox.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { runningNamespaceOwner } from '../resources/namespace-owner.ts';
@@ -11,7 +12,6 @@ import { buildExecProcess } from './process.ts';
 import { translate } from './translate.ts';
 import { readAccountFiles, resolveUser } from './user.ts';
 import { containerFiles } from '../resources/paths.ts';
-import type { Sandbox } from '../ports.ts';
 import { hasQuota } from '../resources/storage-limit.ts';
 import { containerOfMode } from '../request/namespaces.ts';
 

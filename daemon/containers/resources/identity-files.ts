@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
+import type { Sandbox } from '../../networks/sandbox/sandbox.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { hostsWithLinks } from './links.ts';
 import { containerFiles } from './paths.ts';
-import type { Sandbox } from '../ports.ts';
 
 /**
  * Writes what is mounted over /etc/hostname, /etc/hosts and /etc/resolv.conf. In place, never by renaming: a running

@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { conflict, errorText, notFound } from '../../base/errors.ts';
+import type { Sandbox } from '../../networks/sandbox/sandbox.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { linkEnvironment } from './link-environment.ts';
 import { containerFiles } from './paths.ts';
-import type { Sandbox } from '../ports.ts';
 import type { Link } from '../request/links.ts';
 import { liveRun } from '../state/state-facts.ts';
 

@@ -1,10 +1,10 @@
 import { conflict } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import type { Rollback } from '../../base/rollback.ts';
+import type { Sandbox, SandboxRequest } from '../../networks/sandbox/sandbox.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { runningNamespaceOwner } from './namespace-owner.ts';
-import type { Sandbox, SandboxRequest } from '../ports.ts';
 import type { ContainerSpec } from '../request/container-spec.ts';
 import { containerOfMode } from '../request/namespaces.ts';
 

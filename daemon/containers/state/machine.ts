@@ -1,10 +1,10 @@
 import { EngineError } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import type { EventDraft, Journal } from '../../events/journal-types.ts';
+import type { Sandbox } from '../../networks/sandbox/sandbox.ts';
 import type { ContainerTable } from '../../../storage/database/rows.ts';
 import type { Container } from './container.ts';
 import { containerEvent } from './events.ts';
-import type { Sandbox } from '../ports.ts';
 import type { ContainerIndex } from './container-index.ts';
 import type { ContainerSpec } from '../request/container-spec.ts';
 import type { ContainerEvent, ContainerState } from './state.ts';

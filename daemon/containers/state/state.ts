@@ -1,9 +1,9 @@
 import type { ErrorCode } from '../../base/errors.ts';
 import { unreachable } from '../../base/errors.ts';
 import type { ProcessIdentity } from '../../base/kernel/process.ts';
+import type { Sandbox } from '../../networks/sandbox/sandbox.ts';
 import { afterEnd } from '../health/judge.ts';
 import type { Health } from '../health/judge.ts';
-import type { Sandbox } from '../ports.ts';
 
 /**
  * The life of a container. Each state carries exactly the facts that are true in it; nothing derived is stored.

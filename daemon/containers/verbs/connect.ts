@@ -3,13 +3,13 @@ import { EngineError, conflict, invalidArgument, notFound } from '../../base/err
 import { failpoint } from '../../base/failpoint.ts';
 import { persistently } from '../../base/concurrency/retry.ts';
 import { Rollback } from '../../base/rollback.ts';
+import type { SandboxRequest } from '../../networks/sandbox/sandbox.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { connectedEndpoint } from '../views/endpoint-view.ts';
 import { endpointEvent } from '../state/events.ts';
 import { writeIdentityFiles } from '../resources/identity-files.ts';
 import { tellLinked } from '../resources/links.ts';
-import type { SandboxRequest } from '../ports.ts';
 import { sandboxRequest } from '../resources/sandbox.ts';
 import type { ContainerSpec } from '../request/container-spec.ts';
 import { containerOfMode } from '../request/namespaces.ts';

@@ -1,5 +1,4 @@
 import type { Upstream } from '../../../runtime/network/names/name-sockets.ts';
-import type { Sandbox } from '../../containers/ports.ts';
 import { parseIp, isIpv4 } from '../../base/addresses/ip.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { HostFiles } from '../files/host-files.ts';
@@ -7,6 +6,7 @@ import { isUserDefined } from '../network.ts';
 import type { NetworkIndex } from '../network-index.ts';
 import { EMBEDDED_SERVER, PUBLIC_NAMESERVERS } from '../files/resolv.ts';
 import type { NameListener } from '../ports.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { VisibleNetwork } from './local-names.ts';
 import type { NameServer } from './name-server.ts';
 

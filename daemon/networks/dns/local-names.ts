@@ -1,8 +1,8 @@
 import type { EndpointSettings } from '../../../api/types/endpoint.ts';
 import { isIpv4, parseIp } from '../../base/addresses/ip.ts';
 import type { IpAddress } from '../../base/addresses/ip.ts';
-import { addressesOf } from '../sandbox/endpoints.ts';
 import type { Network } from '../network.ts';
+import { addressesOf } from '../sandbox/stored-endpoint.ts';
 import { TYPE, addressOfPointer } from './message.ts';
 import type { RecordData } from './message.ts';
 

@@ -1,6 +1,5 @@
 import type { EndpointSettings } from '../../../api/types/endpoint.ts';
 import type { BridgeSettings } from '../../../runtime/network/links/bridge.ts';
-import type { Sandbox } from '../../containers/ports.ts';
 import { errorText, invalidArgument } from '../../base/errors.ts';
 import { formatIp, isIpv4 } from '../../base/addresses/ip.ts';
 import type { IpAddress } from '../../base/addresses/ip.ts';
@@ -30,6 +29,7 @@ import type { NetworkOptions } from '../options.ts';
 import type { NetworkKernel } from '../ports.ts';
 import type { NetworkIndex } from '../network-index.ts';
 import { supplies6, usedSubnets } from '../ipam/used-subnets.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 
 /** Makes the network `bridge` at the daemon's start, or at the latest when it is first needed. */
 export class DefaultNetwork {

@@ -1,11 +1,12 @@
 import type { PublishedPort } from '../../../runtime/network/firewall/ruleset.ts';
-import type { NetworkSandboxes, Sandbox, SandboxRequest } from '../../containers/ports.ts';
+import type { NetworkSandboxes } from '../../containers/ports.ts';
 import { EngineError, invalidArgument } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { Rollback } from '../../base/rollback.ts';
 import type { CheckedRequest } from './check-request.ts';
-import { addressesOf, dnsNames, releaseAddresses, allocateEndpoint } from './endpoints.ts';
+import { dnsNames, releaseAddresses, allocateEndpoint } from './endpoints.ts';
 import { gatewayOf } from './gateway.ts';
+import { portMap, publishedPorts } from './port-map.ts';
 import { isUserDefined } from '../network.ts';
 import type { Network } from '../network.ts';
 import {
@@ -21,7 +22,8 @@ import {
   defaultRoutesOf,
 } from './sandbox-context.ts';
 import type { SandboxContext } from './sandbox-context.ts';
-import { portMap, publishedPorts } from './sandbox-view.ts';
+import type { Sandbox, SandboxRequest } from './sandbox.ts';
+import { addressesOf } from './stored-endpoint.ts';
 
 /** Puts an open sandbox into one more network, which `request` has among its endpoints. */
 export async function connectSandbox(

@@ -1,5 +1,4 @@
 import type { EndpointSettings } from '../../../api/types/endpoint.ts';
-import type { SandboxRequest } from '../../containers/ports.ts';
 import { EngineError, invalidArgument } from '../../base/errors.ts';
 import { parseIp } from '../../base/addresses/ip.ts';
 import type { IpAddress } from '../../base/addresses/ip.ts';
@@ -14,6 +13,7 @@ import { hasMacs, isUserDefined } from '../network.ts';
 import type { Network } from '../network.ts';
 import { planPorts } from './port-plan.ts';
 import type { PortPlan } from './port-plan.ts';
+import type { SandboxRequest } from './sandbox.ts';
 import { askedResolver } from '../files/resolv.ts';
 import type { ResolverSettings } from '../files/resolv.ts';
 

@@ -2,16 +2,16 @@ import { randomBytes } from 'node:crypto';
 import type { EndpointSettings } from '../../../api/types/endpoint.ts';
 import { EngineError } from '../../base/errors.ts';
 import { newId, shortId } from '../../base/ids.ts';
-import { formatIp, isIpv4, parseIp } from '../../base/addresses/ip.ts';
+import { formatIp, isIpv4 } from '../../base/addresses/ip.ts';
 import type { InterfaceAddress, IpAddress } from '../../base/addresses/ip.ts';
 import { macOfAddress, subnetSize } from '../../base/addresses/ipv4.ts';
 import type { WantedEndpoint } from './check-request.ts';
 import type { EndpointOptions } from './endpoint-options.ts';
+import { bareEndpoint } from './stored-endpoint.ts';
 import { lowestFree, lowestFree6 } from '../ipam/ipam.ts';
 import { formatMac } from '../ipam/mac.ts';
 import { hasMacs, hasRouters, isUserDefined } from '../network.ts';
 import type { Network } from '../network.ts';
-import { bareEndpoint } from './sandbox-view.ts';
 
 /** An endpoint with its addresses taken. */
 export interface Endpoint {
@@ -73,22 +73,6 @@ export function releaseAddresses(network: Network, addresses: readonly { address
   for (const { address } of addresses) {
     network.addresses.delete(address);
   }
-}
-
-/** The addresses of a stored endpoint. */
-export function addressesOf(endpoint: EndpointSettings): InterfaceAddress[] {
-  return [
-    { text: endpoint.IPAddress, prefixLength: endpoint.IPPrefixLen ?? 0 },
-    { text: endpoint.GlobalIPv6Address, prefixLength: endpoint.GlobalIPv6PrefixLen ?? 0 },
-  ].flatMap(({ text, prefixLength }) => {
-    const address = parseIp(text ?? '');
-    return address === undefined ? [] : [{ address, prefixLength }];
-  });
-}
-
-/** Who routes for a stored endpoint: at most one of each family. */
-export function routersOf(endpoint: EndpointSettings | undefined): IpAddress[] {
-  return [endpoint?.Gateway, endpoint?.IPv6Gateway].flatMap((text) => parseIp(text ?? '') ?? []);
 }
 
 /** Names that an endpoint answers to in its network, each once. */

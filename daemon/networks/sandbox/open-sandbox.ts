@@ -1,4 +1,3 @@
-import type { Sandbox, SandboxRequest } from '../../containers/ports.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { newId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
@@ -6,6 +5,7 @@ import { Rollback } from '../../base/rollback.ts';
 import type { CheckedRequest } from './check-request.ts';
 import { releaseAddresses, allocateEndpoint } from './endpoints.ts';
 import { gatewayOf } from './gateway.ts';
+import { portMap } from './port-map.ts';
 import { hostsFileOfHost, resolveHostGateway } from '../files/hosts.ts';
 import { formatResolvConf, hostResolver } from '../files/resolv.ts';
 import {
@@ -19,7 +19,8 @@ import {
   defaultRoutesThrough,
 } from './sandbox-context.ts';
 import type { SandboxContext } from './sandbox-context.ts';
-import { bareEndpoint, portMap } from './sandbox-view.ts';
+import type { Sandbox, SandboxRequest } from './sandbox.ts';
+import { bareEndpoint } from './stored-endpoint.ts';
 
 /** Makes a container's network. Leaves nothing when it throws. */
 export function openSandbox(

@@ -1,17 +1,19 @@
 import type { KeptSandbox } from '../../../runtime/network/attachment.ts';
-import type { NetworkSandboxes, Sandbox, SandboxRequest } from '../../containers/ports.ts';
+import type { NetworkSandboxes } from '../../containers/ports.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
 import { measured } from '../../base/measured.ts';
 import { Turns } from '../../base/concurrency/turns.ts';
 import { connectSandbox, disconnectSandbox, renameSandbox } from './change-sandbox.ts';
-import { addressesOf, releaseAddresses } from './endpoints.ts';
+import { releaseAddresses } from './endpoints.ts';
 import { openSandbox } from './open-sandbox.ts';
 import { PortAllocator } from './port-allocator.ts';
+import { publishedPorts } from './port-map.ts';
 import { isParentKind } from '../drivers/parent-options.ts';
 import { check, driverOf, isDefaultName, register, defaultRoutesOf } from './sandbox-context.ts';
 import type { SandboxContext } from './sandbox-context.ts';
-import { publishedPorts } from './sandbox-view.ts';
+import type { Sandbox, SandboxRequest } from './sandbox.ts';
+import { addressesOf } from './stored-endpoint.ts';
 
 export interface LiveSandbox {
   containerId: string;

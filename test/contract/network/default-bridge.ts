@@ -1,6 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import type { Sandbox, SandboxRequest } from '../../../daemon/containers/ports.ts';
 import { systemClock } from '../../../daemon/base/clock.ts';
 import { newId } from '../../../daemon/base/ids.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
@@ -8,6 +7,7 @@ import { hostFiles } from '../../../daemon/networks/files/host-files.ts';
 import { assembleNetworks } from '../../../daemon/networks/assemble.ts';
 import type { Networks } from '../../../daemon/networks/networks.ts';
 import { defaultNetworkOptions } from '../../../daemon/networks/options.ts';
+import type { Sandbox, SandboxRequest } from '../../../daemon/networks/sandbox/sandbox.ts';
 import type { Sandboxes } from '../../../daemon/networks/sandbox/sandboxes.ts';
 import { KernelNetwork } from '../../../runtime/network/kernel-network.ts';
 import type { NetworkRow } from '../../../storage/database/rows.ts';

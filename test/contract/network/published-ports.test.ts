@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Sandbox } from '../../../daemon/containers/ports.ts';
+import type { Sandbox } from '../../../daemon/networks/sandbox/sandbox.ts';
 import { needs } from '../../support/needs.ts';
 import { DefaultBridge, netns, publish, request } from './default-bridge.ts';
 import { command } from './host-namespace.ts';

@@ -9,10 +9,9 @@ import type {
   ResolvedImage,
   RootfsLayout,
   RootfsStore,
-  Sandbox,
-  SandboxRequest,
   VolumeBinder,
 } from '../../../daemon/containers/ports.ts';
+import type { Sandbox, SandboxRequest } from '../../../daemon/networks/sandbox/sandbox.ts';
 
 /** What the container domain asks of its neighbours, in memory; each notes what it was asked and fails on request. */
 export class FakeNeighbours {

@@ -6,7 +6,7 @@ import { silentLogger } from '../../../daemon/base/logger.ts';
 import { Networks } from '../../../daemon/networks/networks.ts';
 import { defaultNetworkOptions } from '../../../daemon/networks/options.ts';
 import { NetworkIndex } from '../../../daemon/networks/network-index.ts';
-import { portMap, publishedPorts } from '../../../daemon/networks/sandbox/sandbox-view.ts';
+import { portMap, publishedPorts } from '../../../daemon/networks/sandbox/port-map.ts';
 
 function unused(): never {
   throw new Error('reading a network changes nothing');

@@ -3,11 +3,11 @@ import type { HostPort } from '../../../../runtime/network/reservations.ts';
 import { systemClock } from '../../../../daemon/base/clock.ts';
 import { newId } from '../../../../daemon/base/ids.ts';
 import { silentLogger } from '../../../../daemon/base/logger.ts';
-import type { SandboxRequest } from '../../../../daemon/containers/ports.ts';
 import { assembleNetworks } from '../../../../daemon/networks/assemble.ts';
 import { hostFiles } from '../../../../daemon/networks/files/host-files.ts';
 import { defaultNetworkOptions } from '../../../../daemon/networks/options.ts';
 import type { NetworkKernel } from '../../../../daemon/networks/ports.ts';
+import type { SandboxRequest } from '../../../../daemon/networks/sandbox/sandbox.ts';
 
 function nothing(): void {
   // A kernel that does as it is told.

@@ -1,32 +1,11 @@
-import type { EndpointSettings } from '../../../api/types/endpoint.ts';
 import type { PortMap } from '../../../api/types/host-config.ts';
 import type { PublishedPort } from '../../../runtime/network/firewall/ruleset.ts';
 import type { Protocol } from '../../../runtime/network/reservations.ts';
-import type { Sandbox } from '../../containers/ports.ts';
 import { formatIp, isIpv4, parseIp } from '../../base/addresses/ip.ts';
-import { addressesOf } from './endpoints.ts';
+import type { Sandbox } from './sandbox.ts';
+import { addressesOf } from './stored-endpoint.ts';
 
-/** Between what the kernel was told and what a sandbox's stored JSON says of it. Pure. */
-
-/** An endpoint without addresses, as those of `host` and `none`. Every key is there: clients index them. */
-export function bareEndpoint(networkId: string, endpointId: string): EndpointSettings {
-  return {
-    IPAMConfig: null,
-    Links: null,
-    Aliases: null,
-    MacAddress: '',
-    DriverOpts: null,
-    NetworkID: networkId,
-    EndpointID: endpointId,
-    Gateway: '',
-    IPAddress: '',
-    IPPrefixLen: 0,
-    IPv6Gateway: '',
-    GlobalIPv6Address: '',
-    GlobalIPv6PrefixLen: 0,
-    DNSNames: null,
-  };
-}
+/** Between the ports that the kernel was told to publish and what a sandbox's stored JSON says of them. Pure. */
 
 /** NetworkSettings.Ports: host bindings of what is published, null for what is only exposed. */
 export function portMap(exposed: readonly string[], published: readonly PublishedPort[]): PortMap {
