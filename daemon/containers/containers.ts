@@ -35,8 +35,8 @@ import { commitContainer } from './verbs/commit.ts';
 import type { ContainerContext, ContainersDeps } from './context.ts';
 import { createContainer } from './verbs/create.ts';
 import type { CreateOptions } from './verbs/create.ts';
-import { execTarget } from './views/exec-target.ts';
-import type { ContainerExecTarget } from './views/exec-target.ts';
+import { execTarget } from './control/exec-target.ts';
+import type { ContainerExecTarget } from './control/exec-target.ts';
 import { HealthMonitors } from './health/monitors.ts';
 import { getContainerArchive, putContainerArchive, statContainerPath } from './files/archive.ts';
 import type { PutArchiveOptions } from './files/archive.ts';
@@ -63,8 +63,14 @@ import { startContainer } from './verbs/start.ts';
 import { containerSampler, containerStats, containerStatsStream } from './verbs/stats.ts';
 import { stopContainer } from './verbs/stop.ts';
 import type { StopOptions } from './verbs/stop.ts';
-import { countContainers, imageUsers, liveVolumeUsers, networkUsers, volumeUsers } from './views/usage.ts';
-import type { ContainerCounts, ImageUser } from './views/usage.ts';
+import {
+  countContainers,
+  imageUsers,
+  liveVolumeUsers,
+  networkUsers,
+  volumeUsers,
+} from './resources/users.ts';
+import type { ContainerCounts, ImageUser } from './resources/users.ts';
 import { topContainer } from './verbs/top.ts';
 import { unpauseContainer } from './verbs/unpause.ts';
 import { updateContainer } from './verbs/update.ts';

@@ -4,7 +4,7 @@ import { toText } from '../../../storage/files/view.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { ownMounts } from '../oci/mounts.ts';
-import { containerFiles } from '../resources/paths.ts';
+import { containerFiles } from '../resources/container-files.ts';
 import { networkOwnerId } from '../resources/namespace-owner.ts';
 
 /** Volumes, binds, tmpfs and the engine's files in /etc, as a start would mount them; parents before children. */

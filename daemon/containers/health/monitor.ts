@@ -7,8 +7,8 @@ import { withTimeout } from '../../base/concurrency/timeout.ts';
 import { containerEvent } from '../state/events.ts';
 import { toTimerMs } from './check.ts';
 import type { HealthCheck } from './check.ts';
-import { judge, pauseBeforeProbe } from './judge.ts';
-import type { ProbeResult } from './judge.ts';
+import { judge, pauseBeforeProbe } from './health.ts';
+import type { ProbeResult } from './health.ts';
 import { Probe } from './probe.ts';
 import type { ProbeDeps } from './probe.ts';
 

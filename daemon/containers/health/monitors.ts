@@ -4,7 +4,7 @@ import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { healthCheckOf } from './check.ts';
 import type { HealthCheck } from './check.ts';
-import { spread } from './judge.ts';
+import { spread } from './health.ts';
 import { HealthMonitor } from './monitor.ts';
 
 /**

@@ -11,7 +11,7 @@ import { makeExecProcess } from '../oci/oci-spec.ts';
 import type { ExecProcess } from '../ports.ts';
 import { toTimerMs } from './check.ts';
 import type { HealthCheck } from './check.ts';
-import type { ProbeResult } from './judge.ts';
+import type { ProbeResult } from './health.ts';
 import { ProbeOutput } from './output.ts';
 
 export interface ProbeDeps {

@@ -5,7 +5,7 @@ import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { containerEvent, networkEvents } from '../state/events.ts';
 import type { ExitReport } from '../ports.ts';
-import { loggedRun } from './logged-run.ts';
+import { loggedRun } from '../stdio/logged-run.ts';
 import { releaseContainer, releaseEnded } from './release.ts';
 import { removeLocked } from '../verbs/remove.ts';
 import { nextRestartDelayMs } from './restart-policy.ts';

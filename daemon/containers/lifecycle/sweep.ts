@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import { failpoint } from '../../base/failpoint.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
-import { containerFiles, containersDirectory } from '../resources/paths.ts';
+import { containerFiles, containersDirectory } from '../resources/container-files.ts';
 import { isLive } from '../state/state-facts.ts';
 
 /** What was there before this daemon made anything, and may belong to nobody. */

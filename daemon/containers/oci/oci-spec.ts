@@ -11,7 +11,7 @@ import { readLaunchFacts } from './launch-facts.ts';
 import { buildExecProcess } from './process.ts';
 import { translate } from './translate.ts';
 import { readAccountFiles, resolveUser } from './user.ts';
-import { containerFiles } from '../resources/paths.ts';
+import { containerFiles } from '../resources/container-files.ts';
 import { hasQuota } from '../resources/storage-limit.ts';
 import { containerOfMode } from '../request/namespaces.ts';
 

@@ -3,7 +3,7 @@ import type { Sandbox } from '../../networks/sandbox/sandbox.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { hostsWithLinks } from './links.ts';
-import { containerFiles } from './paths.ts';
+import { containerFiles } from './container-files.ts';
 
 /**
  * Writes what is mounted over /etc/hostname, /etc/hosts and /etc/resolv.conf. In place, never by renaming: a running

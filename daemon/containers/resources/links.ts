@@ -4,7 +4,7 @@ import type { Sandbox } from '../../networks/sandbox/sandbox.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { linkEnvironment } from './link-environment.ts';
-import { containerFiles } from './paths.ts';
+import { containerFiles } from './container-files.ts';
 import type { Link } from '../request/links.ts';
 import { liveRun } from '../state/state-facts.ts';
 

@@ -5,7 +5,7 @@ import type { Rollback } from '../../base/rollback.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { runningNamespaceOwner } from './namespace-owner.ts';
-import { containerFiles } from './paths.ts';
+import { containerFiles } from './container-files.ts';
 import type { ContainerSpec } from '../request/container-spec.ts';
 import { containerOfMode } from '../request/namespaces.ts';
 

@@ -1,6 +1,6 @@
 import type { ContainerStatus } from '../../../api/types/container.ts';
 import { unreachable } from '../../base/errors.ts';
-import type { Health } from '../health/judge.ts';
+import type { Health } from '../health/health.ts';
 import type { ContainerState, LiveRun, PausedState, RunningState } from './state.ts';
 
 /** Facts that several verbs and views ask of any state, each decided once. */

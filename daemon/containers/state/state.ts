@@ -2,8 +2,8 @@ import type { ErrorCode } from '../../base/errors.ts';
 import { unreachable } from '../../base/errors.ts';
 import type { ProcessIdentity } from '../../base/kernel/process.ts';
 import type { Sandbox } from '../../networks/sandbox/sandbox.ts';
-import { afterEnd } from '../health/judge.ts';
-import type { Health } from '../health/judge.ts';
+import { afterEnd } from '../health/health.ts';
+import type { Health } from '../health/health.ts';
 
 /**
  * The life of a container. Each state carries exactly the facts that are true in it; nothing derived is stored.

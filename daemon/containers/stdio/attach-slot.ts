@@ -3,7 +3,7 @@ import { limits } from '../../base/limits.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { withTimeout } from '../../base/concurrency/timeout.ts';
-import { containerFiles } from '../resources/paths.ts';
+import { containerFiles } from '../resources/container-files.ts';
 import { isLive } from '../state/state-facts.ts';
 import { leaveRun, PendingAttach } from './pending-attach.ts';
 import type { AttachedRun } from './pending-attach.ts';

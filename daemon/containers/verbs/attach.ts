@@ -10,7 +10,7 @@ import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { containerEvent } from '../state/events.ts';
 import { isReadBack, refuseUnreadable } from './logs.ts';
-import { containerFiles } from '../resources/paths.ts';
+import { containerFiles } from '../resources/container-files.ts';
 import { leaveRun } from '../stdio/pending-attach.ts';
 import type { PendingAttach } from '../stdio/pending-attach.ts';
 import { isLive, isRestarting } from '../state/state-facts.ts';

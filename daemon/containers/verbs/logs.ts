@@ -5,8 +5,8 @@ import { openLog } from '../../../storage/logs/reader.ts';
 import { conflict, invalidArgument, notImplemented } from '../../base/errors.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
-import { loggedRun } from '../lifecycle/logged-run.ts';
-import { containerFiles } from '../resources/paths.ts';
+import { loggedRun } from '../stdio/logged-run.ts';
+import { containerFiles } from '../resources/container-files.ts';
 import { isAtRest } from '../state/state-facts.ts';
 
 /** The container's log from its file; with `follow` until its last run is over. */

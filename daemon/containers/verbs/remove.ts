@@ -7,7 +7,7 @@ import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { containerEvent } from '../state/events.ts';
 import { killAndWait } from './kill.ts';
-import { loggedRun } from '../lifecycle/logged-run.ts';
+import { loggedRun } from '../stdio/logged-run.ts';
 import { removeLink } from '../resources/links.ts';
 import { releaseEnded } from '../lifecycle/release.ts';
 import { cancelRestart } from '../lifecycle/restart-timer.ts';

@@ -1,5 +1,5 @@
 import { unreachable } from '../../base/errors.ts';
-import type { Health } from '../health/judge.ts';
+import type { Health } from '../health/health.ts';
 import type { ContainerState } from '../state/state.ts';
 import { lastRun } from '../state/state-facts.ts';
 

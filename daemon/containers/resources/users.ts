@@ -1,6 +1,6 @@
 import type { ContainerIndex } from '../state/container-index.ts';
 import { isLive } from '../state/state-facts.ts';
-import { volumeNames } from '../resources/volumes.ts';
+import { volumeNames } from './volumes.ts';
 
 /** What other domains ask about containers: who uses an image or a volume, and how many there are. */
 export interface ImageUser {

@@ -6,8 +6,8 @@ import {
   NEW_HEALTH,
   pauseBeforeProbe,
   spread,
-} from '../../../../daemon/containers/health/judge.ts';
-import type { Health, ProbeResult } from '../../../../daemon/containers/health/judge.ts';
+} from '../../../../daemon/containers/health/health.ts';
+import type { Health, ProbeResult } from '../../../../daemon/containers/health/health.ts';
 import { mergeHealthcheck } from '../../../../daemon/containers/request/healthcheck.ts';
 
 const check = {

@@ -1,6 +1,6 @@
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
-import { containerFiles } from '../resources/paths.ts';
+import { containerFiles } from '../resources/container-files.ts';
 import type { LoggedRun } from '../ports.ts';
 
 /** What whoever keeps and delivers its output needs to know of a container. */
