@@ -30,7 +30,7 @@ import { measured } from '../base/measured.ts';
 import { KeyedMutex } from '../base/concurrency/mutex.ts';
 import { Semaphore } from '../base/concurrency/semaphore.ts';
 import { Turns } from '../base/concurrency/turns.ts';
-import { attachContainer } from './verbs/attach.ts';
+import { attachContainer, resizeContainer } from './verbs/attach.ts';
 import { commitContainer } from './verbs/commit.ts';
 import type { ContainerContext, ContainersDeps } from './context.ts';
 import { createContainer } from './verbs/create.ts';
@@ -40,39 +40,31 @@ import type { ContainerExecTarget } from './control/exec-target.ts';
 import { HealthMonitors } from './health/monitors.ts';
 import { getContainerArchive, putContainerArchive, statContainerPath } from './files/archive.ts';
 import type { PutArchiveOptions } from './files/archive.ts';
-import { containerChanges } from './files/changes.ts';
+import { containerChanges, snapshot } from './files/changes.ts';
 import { exportContainer } from './files/export.ts';
-import { snapshot } from './files/snapshot.ts';
-import type { Snapshot } from './files/snapshot.ts';
+import type { Snapshot } from './files/changes.ts';
 import { inspectContainer } from './views/inspect.ts';
 import { killContainer } from './verbs/kill.ts';
 import { listContainers } from './views/list.ts';
 import { containerLogs } from './verbs/logs.ts';
 import { Machine } from './state/machine.ts';
-import { pauseContainer } from './verbs/pause.ts';
+import { pauseContainer, unpauseContainer } from './verbs/pause.ts';
 import { pruneContainers } from './verbs/prune.ts';
 import { ContainerIndex } from './state/container-index.ts';
+import type { ContainerCounts } from './state/container-index.ts';
 import { removeContainer } from './verbs/remove.ts';
 import type { RemoveOptions } from './verbs/remove.ts';
 import { renameContainer } from './verbs/rename.ts';
-import { resizeContainer } from './verbs/resize.ts';
 import { restartContainer } from './verbs/restart.ts';
-import { cancelRestart } from './lifecycle/restart-timer.ts';
+import { cancelRestart } from './state/container.ts';
 import { restoreContainers, whenRestored } from './lifecycle/restore.ts';
 import { startContainer } from './verbs/start.ts';
 import { containerSampler, containerStats, containerStatsStream } from './verbs/stats.ts';
 import { stopContainer } from './verbs/stop.ts';
 import type { StopOptions } from './verbs/stop.ts';
-import {
-  countContainers,
-  imageUsers,
-  liveVolumeUsers,
-  networkUsers,
-  volumeUsers,
-} from './resources/users.ts';
-import type { ContainerCounts, ImageUser } from './resources/users.ts';
+import { imageUsers, liveVolumeUsers, networkUsers, volumeUsers } from './resources/users.ts';
+import type { ImageUser } from './resources/users.ts';
 import { topContainer } from './verbs/top.ts';
-import { unpauseContainer } from './verbs/unpause.ts';
 import { updateContainer } from './verbs/update.ts';
 import { waitContainer } from './verbs/wait.ts';
 import { Waiters } from './state/waiters.ts';
@@ -311,6 +303,6 @@ export class Containers implements ContainerPort {
   }
 
   counts(): ContainerCounts {
-    return countContainers(this.#context.registry);
+    return this.#context.registry.counts();
   }
 }

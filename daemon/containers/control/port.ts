@@ -5,7 +5,7 @@
 import type { FreezerState } from '../../../runtime/cgroups/freezer.ts';
 import type { ContainerSample } from '../../../runtime/cgroups/sample.ts';
 import type { LimitChanges } from '../../../runtime/cgroups/limits.ts';
-import type { HostCpu } from '../stats/reading.ts';
+import type { HostCpu } from '../stats/sampler.ts';
 
 export interface ContainerControl {
   /**

@@ -7,10 +7,9 @@ import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { containerEvent } from '../state/events.ts';
 import { readAccountFiles, resolveUser } from '../oci/user.ts';
-import { refuseReadOnlyPath } from './mounts.ts';
+import { refuseReadOnlyPath, liveProcess, openWritableView } from './view.ts';
 import { liveView, openReadView, refuseRemoved } from './open.ts';
 import { locateResource, resourcePath, statOf } from './resource.ts';
-import { liveProcess, openWritableView } from './view.ts';
 
 export interface PutArchiveOptions {
   noOverwriteDirNonDir: boolean;

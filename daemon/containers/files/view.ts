@@ -1,18 +1,21 @@
 import { constants, openSync } from 'node:fs';
 import { canonicalPath } from '../../../storage/files/path-handle.ts';
 import type { FilesView, ViewMount } from '../../../storage/files/view.ts';
-import { toBytes } from '../../../storage/files/view.ts';
-import { conflict, errnoOf, internal, isEngineError } from '../../base/errors.ts';
+import { toBytes, toText } from '../../../storage/files/view.ts';
+import { conflict, errnoOf, internal, isEngineError, EngineError } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { OPEN_PATH, OpenFile, openRoot } from '../../base/kernel/safepath.ts';
 import type { ProcessIdentity } from '../../base/kernel/process.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
-import { containerMounts } from './mounts.ts';
 import type { RootfsLayout } from '../ports.ts';
 import { liveRun } from '../state/state-facts.ts';
 import { openSubpath, subpathMounts } from '../resources/subpaths.ts';
 import { fillVolumes, makeBindSources, volumeNames } from '../resources/volumes.ts';
+import type { OciMount } from '../../../runtime/runc/spec-types.ts';
+import { ownMounts } from '../oci/mounts.ts';
+import { containerFiles } from '../resources/container-files.ts';
+import { networkOwnerId } from '../resources/namespace-owner.ts';
 
 /**
  * Opens a container's files as it sees them.
@@ -187,4 +190,35 @@ function openSource(source: string): OpenFile | undefined {
 
 function closeAll(files: readonly OpenFile[]): void {
   files.forEach((file) => file[Symbol.dispose]());
+}
+
+/** Volumes, binds, tmpfs and the engine's files in /etc, as a start would mount them; parents before children. */
+function containerMounts(
+  context: ContainerContext,
+  container: Container,
+  subpaths: ReadonlyMap<string, string>,
+): OciMount[] {
+  const { dataRoot, volumePaths, facts } = context;
+  // With another container's network its names come too.
+  const files = containerFiles(dataRoot, networkOwnerId(context, container));
+  return ownMounts(container.spec, {
+    files,
+    volumePaths,
+    subpaths,
+    recursiveReadOnly: facts.recursiveReadOnly,
+  });
+}
+
+/** Throws dockerd's texts when the configuration says that nothing may be written at `path` (without links, bytes). */
+export function refuseReadOnlyPath(context: ContainerContext, container: Container, path: string): void {
+  const text = toText(path);
+  const mount = containerMounts(context, container, new Map()).findLast(
+    ({ destination }) => text === destination || text.startsWith(`${destination}/`),
+  );
+  if (mount === undefined && container.spec.hostConfig.ReadonlyRootfs) {
+    throw new EngineError('forbidden', 'container rootfs is marked read-only');
+  }
+  if (mount?.options?.some((option) => option === 'ro' || option === 'rro') === true) {
+    throw new EngineError('forbidden', 'mounted volume is marked read-only');
+  }
 }

@@ -9,7 +9,7 @@ import { loggedRun } from '../stdio/logged-run.ts';
 import { releaseContainer, releaseEnded } from './release.ts';
 import { removeLocked } from '../verbs/remove.ts';
 import { nextRestartDelayMs } from './restart-policy.ts';
-import { scheduleRestart } from './restart-attempt.ts';
+import { scheduleRestart } from './restart.ts';
 import type { PausedState, RunningState } from '../state/state.ts';
 import { isLive } from '../state/state-facts.ts';
 
@@ -147,4 +147,25 @@ export async function removeIfAutomatic(context: ContainerContext, container: Co
       }
     }),
   );
+}
+
+/**
+ * A container that goes on has no more memory. Only a kill is noted in its state, as dockerd has it. One that ended of
+ * it tells that with its end.
+ */
+export function containerOom(
+  { registry, machine }: ContainerContext,
+  id: string,
+  { hasKilled }: { hasKilled: boolean },
+): void {
+  const container = registry.get(id);
+  if (container === undefined || !isLive(container.state)) {
+    return;
+  }
+  const event = containerEvent(container, 'oom');
+  if (hasKilled) {
+    machine.note(container, { type: 'oom' }, [event]);
+  } else {
+    machine.noteEvent(event);
+  }
 }

@@ -7,13 +7,16 @@ import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { runningNamespaceOwner } from '../resources/namespace-owner.ts';
 import { linkVariables } from '../resources/links.ts';
-import { readLaunchFacts } from './launch-facts.ts';
 import { buildExecProcess } from './process.ts';
 import { translate } from './translate.ts';
 import { readAccountFiles, resolveUser } from './user.ts';
 import { containerFiles } from '../resources/container-files.ts';
 import { hasQuota } from '../resources/storage-limit.ts';
 import { containerOfMode } from '../request/namespaces.ts';
+import type { ContainerSpec } from '../request/container-spec.ts';
+import { readBlockDevices, readHostDevices } from './host-devices.ts';
+import { checkPropagation } from './propagation.ts';
+import type { LaunchFacts } from './translate.ts';
 
 const NAMESPACE_FILES = { network: 'net', pid: 'pid', ipc: 'ipc' } as const;
 
@@ -85,4 +88,20 @@ function foreignNamespace(
   const { pid } = runningNamespaceOwner(context, namespaceOwnerId, type).run.process;
   invariant(pid > 0, 'a running container has a process');
   return `/proc/${pid}/ns/${NAMESPACE_FILES[type]}`;
+}
+
+/**
+ * Looks up what `translate` needs of the host and of the mounted root: the user, devices, mount propagation.
+ * Throws invalid_argument with dockerd's texts. Call it when the root is mounted, before anything runs in it.
+ */
+export function readLaunchFacts(
+  spec: ContainerSpec,
+  rootPath: string,
+): Pick<LaunchFacts, 'user' | 'devices' | 'blockDevices'> {
+  checkPropagation(spec.mounts);
+  return {
+    user: resolveUser(spec.config.User ?? '', readAccountFiles(rootPath), spec.hostConfig.GroupAdd ?? []),
+    devices: readHostDevices(spec.hostConfig),
+    blockDevices: readBlockDevices(spec.hostConfig),
+  };
 }

@@ -3,6 +3,7 @@ import type { OciDeviceRule, OciResources } from '../../../runtime/runc/spec-typ
 import { invariant } from '../../base/errors.ts';
 import { DEVICE_RULE } from '../request/limits/devices.ts';
 import type { NormalHostConfig } from '../request/host-config.ts';
+import type { LimitChanges } from '../../../runtime/cgroups/limits.ts';
 
 export interface DeviceNumber {
   major: number;
@@ -10,7 +11,11 @@ export interface DeviceNumber {
 }
 
 /** 100 ms, the kernel's own default; NanoCpus is a share of it. */
-export const CFS_PERIOD_US = 100_000;
+const CFS_PERIOD_US = 100_000;
+/** In an update. */
+const UNLIMITED = -1;
+/** The kernel's default for `cpu.shares` of a cgroup. */
+const SHARES_DEFAULT = 1024;
 
 /** What a container may do with devices without asking: none but zero, null, urandom, random, tty and console. */
 const DEFAULT_DEVICE_RULES: readonly OciDeviceRule[] = [
@@ -72,7 +77,7 @@ function cpuOf(host: NormalHostConfig): NonNullable<OciResources['cpu']> {
 }
 
 /** Quota per period in microseconds, as far as they are asked for. */
-export function cpuBandwidth(host: NormalHostConfig): { quota?: number; period?: number } {
+function cpuBandwidth(host: NormalHostConfig): { quota?: number; period?: number } {
   const nano = host.NanoCpus > 0;
   const quota = nano ? Math.floor((host.NanoCpus * CFS_PERIOD_US) / 1e9) : host.CpuQuota;
   const period = nano ? CFS_PERIOD_US : host.CpuPeriod;
@@ -113,5 +118,31 @@ function deviceRule(text: string): OciDeviceRule {
     major: major === '*' ? -1 : Number(major),
     minor: minor === '*' ? -1 : Number(minor),
     access,
+  };
+}
+
+/**
+ * What an update changes of a running container's limits, in the kernel's terms. Pure. What is not to change is left
+ * out: a value that someone has written by hand is not ours to overwrite.
+ */
+export function limitChanges(before: NormalHostConfig, after: NormalHostConfig): LimitChanges {
+  const differs = (...fields: (keyof NormalHostConfig)[]): boolean =>
+    fields.some((field) => before[field] !== after[field]);
+  const { quota = UNLIMITED, period = CFS_PERIOD_US } = cpuBandwidth(after);
+  return {
+    ...(differs('Memory', 'MemorySwap') && {
+      memory: { limitBytes: after.Memory || UNLIMITED, withSwapBytes: after.MemorySwap || UNLIMITED },
+    }),
+    ...(differs('MemoryReservation') && { memoryReservationBytes: after.MemoryReservation || UNLIMITED }),
+    ...(differs('CpuShares') && { cpuShares: after.CpuShares || SHARES_DEFAULT }),
+    ...(differs('NanoCpus', 'CpuQuota', 'CpuPeriod') && {
+      cpuBandwidth: { quotaUs: quota, periodUs: period },
+    }),
+    ...(differs('CpuRealtimePeriod') && { realtimePeriodUs: after.CpuRealtimePeriod }),
+    ...(differs('CpuRealtimeRuntime') && { realtimeRuntimeUs: after.CpuRealtimeRuntime }),
+    ...(differs('CpusetCpus') && { cpusetCpus: after.CpusetCpus }),
+    ...(differs('CpusetMems') && { cpusetMems: after.CpusetMems }),
+    ...(differs('PidsLimit') && { pids: after.PidsLimit ?? UNLIMITED }),
+    ...(differs('BlkioWeight') && { blkioWeight: after.BlkioWeight }),
   };
 }

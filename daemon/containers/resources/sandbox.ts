@@ -7,6 +7,9 @@ import type { ContainerContext } from '../context.ts';
 import { runningNamespaceOwner } from './namespace-owner.ts';
 import type { ContainerSpec } from '../request/container-spec.ts';
 import { containerOfMode } from '../request/namespaces.ts';
+import { writeFileSync } from 'node:fs';
+import { hostsWithLinks } from './links.ts';
+import { containerFiles } from './container-files.ts';
 
 /** The container's network: another container's, or one of its own that the rollback closes again. */
 export async function openSandbox(
@@ -62,4 +65,18 @@ export function sandboxRequest(spec: ContainerSpec): Omit<SandboxRequest, 'conta
     dnsOptions: hostConfig.DnsOptions ?? [],
     extraHosts: hostConfig.ExtraHosts ?? [],
   };
+}
+
+/**
+ * Writes what is mounted over /etc/hostname, /etc/hosts and /etc/resolv.conf. In place, never by renaming: a running
+ * container that shares them sees the same files. Another container's network brings that container's files.
+ */
+export function writeIdentityFiles(context: ContainerContext, container: Container, sandbox: Sandbox): void {
+  if (sandbox.ownerId !== container.id) {
+    return;
+  }
+  const files = containerFiles(context.dataRoot, container.id);
+  writeFileSync(files.hostname, `${container.spec.config.Hostname ?? ''}\n`, { mode: 0o644 });
+  writeFileSync(files.hosts, hostsWithLinks(context, container, sandbox), { mode: 0o644 });
+  writeFileSync(files.resolvConf, sandbox.resolvConf, { mode: 0o644 });
 }

@@ -2,18 +2,11 @@ import type { ContainerIndex } from '../state/container-index.ts';
 import { isLive } from '../state/state-facts.ts';
 import { volumeNames } from './volumes.ts';
 
-/** What other domains ask about containers: who uses an image or a volume, and how many there are. */
+/** A container that was made of an image. */
 export interface ImageUser {
   id: string;
   name: string;
   running: boolean;
-}
-
-export interface ContainerCounts {
-  total: number;
-  running: number;
-  paused: number;
-  stopped: number;
 }
 
 export function imageUsers(registry: ContainerIndex, imageId: string): ImageUser[] {
@@ -45,12 +38,4 @@ export function networkUsers(registry: ContainerIndex, networkName: string): str
     .all()
     .filter(({ spec }) => Object.hasOwn(spec.networking, networkName))
     .map(({ id }) => id);
-}
-
-/** As /info counts: stopped is everything that neither runs nor is paused. */
-export function countContainers(registry: ContainerIndex): ContainerCounts {
-  const all = registry.all();
-  const running = all.filter(({ state }) => state.status === 'running').length;
-  const paused = all.filter(({ state }) => state.status === 'paused').length;
-  return { total: all.length, running, paused, stopped: all.length - running - paused };
 }

@@ -2,6 +2,13 @@ import { invalidArgument, notFound } from '../../base/errors.ts';
 import type { Container } from './container.ts';
 import { nameConflict } from './names.ts';
 
+export interface ContainerCounts {
+  total: number;
+  running: number;
+  paused: number;
+  stopped: number;
+}
+
 /** All containers in memory, found by id, name or unique prefix of an id. */
 export class ContainerIndex {
   readonly #byId = new Map<string, Container>();
@@ -36,6 +43,14 @@ export class ContainerIndex {
       a.createdNano < b.createdNano ? 1 : a.createdNano > b.createdNano ? -1 : 0,
     );
     return this.#newestFirst;
+  }
+
+  /** As /info counts: stopped is everything that neither runs nor is paused. */
+  counts(): ContainerCounts {
+    const all = this.all();
+    const running = all.filter(({ state }) => state.status === 'running').length;
+    const paused = all.filter(({ state }) => state.status === 'paused').length;
+    return { total: all.length, running, paused, stopped: all.length - running - paused };
   }
 
   /** Containers that were created with a link to this one. */

@@ -78,3 +78,9 @@ export function newContainer(
     views: {},
   };
 }
+
+/** Forgets the next attempt of the restart policy: the container was stopped, started or removed meanwhile. */
+export function cancelRestart(container: Container): void {
+  container.restartTimer?.[Symbol.dispose]();
+  container.restartTimer = undefined;
+}

@@ -1,7 +1,7 @@
 import type { BlkioEntry, ContainerStats, CpuStats } from '../../../api/types/container-stats.ts';
 import type { ContainerSample } from '../../../runtime/cgroups/sample.ts';
 import { formatNano, ZERO_TIME } from '../../base/clock.ts';
-import type { Reading } from './reading.ts';
+import type { Reading } from './sampler.ts';
 
 /** Whose statistics they are. */
 export interface StatsSubject {

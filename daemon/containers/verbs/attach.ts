@@ -227,3 +227,19 @@ class Attachment {
     return StdinOnce === true && Tty !== true;
   }
 }
+
+/** Sets the size of the container's terminal, in characters. Throws conflict when it does not run. */
+export async function resizeContainer(
+  context: ContainerContext,
+  ref: string,
+  { height, width }: { height: number; width: number },
+): Promise<void> {
+  const container = context.registry.find(ref);
+  if (!isLive(container.state)) {
+    throw conflict(`Container ${container.id} is not running`);
+  }
+  await context.runtime.resize(container.id, height, width);
+  context.machine.noteEvent(
+    containerEvent(container, 'resize', { height: String(height), width: String(width) }),
+  );
+}

@@ -4,9 +4,8 @@ import { failpoint } from '../../base/failpoint.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { containerEvent } from '../state/events.ts';
-import { snapshot } from '../files/snapshot.ts';
-import { pauseContainer } from './pause.ts';
-import { unpauseContainer } from './unpause.ts';
+import { snapshot } from '../files/changes.ts';
+import { pauseContainer, unpauseContainer } from './pause.ts';
 
 /**
  * Makes an image of a container: its changes are the new layer on its image's. A container that runs is paused

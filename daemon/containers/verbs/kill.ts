@@ -4,7 +4,7 @@ import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { withTimeout } from '../../base/concurrency/timeout.ts';
 import { containerEvent } from '../state/events.ts';
-import { cancelRestart } from '../lifecycle/restart-timer.ts';
+import { cancelRestart } from '../state/container.ts';
 import { parseSignal, SIGKILL } from '../../base/signals.ts';
 import { releaseIsOver, requestEnd, startIsOver } from './stop.ts';
 import { isLive } from '../state/state-facts.ts';

@@ -10,7 +10,7 @@ import { killAndWait } from './kill.ts';
 import { loggedRun } from '../stdio/logged-run.ts';
 import { removeLink } from '../resources/links.ts';
 import { releaseEnded } from '../lifecycle/release.ts';
-import { cancelRestart } from '../lifecycle/restart-timer.ts';
+import { cancelRestart } from '../state/container.ts';
 import { countsAsRunning, isLive } from '../state/state-facts.ts';
 import { dismissPendingClients } from '../stdio/attach-slot.ts';
 import { startIsOver } from './stop.ts';

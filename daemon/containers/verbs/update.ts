@@ -4,7 +4,7 @@ import { EngineError, conflict, errorText } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { persistently } from '../../base/concurrency/retry.ts';
 import { Rollback } from '../../base/rollback.ts';
-import { limitChanges } from '../control/limit-changes.ts';
+import { limitChanges } from '../oci/resources.ts';
 import type { LimitUpdate } from '../control/port.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ContainerCreateRequest } from '../../../api/types/container.ts';
 import { newId } from '../../../daemon/base/ids.ts';
 import { buildExecProcess } from '../../../daemon/containers/oci/process.ts';
-import { readLaunchFacts } from '../../../daemon/containers/oci/launch-facts.ts';
+import { readLaunchFacts } from '../../../daemon/containers/oci/oci-spec.ts';
 import { translate } from '../../../daemon/containers/oci/translate.ts';
 import { readAccountFiles, resolveUser } from '../../../daemon/containers/oci/user.ts';
 import { buildSpec, engineDefaults } from '../../../daemon/containers/request/container-spec.ts';

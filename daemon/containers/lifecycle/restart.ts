@@ -1,0 +1,38 @@
+import type { ContainerContext } from '../context.ts';
+import { cancelRestart } from '../state/container.ts';
+import type { Container } from '../state/container.ts';
+import { startLocked } from '../verbs/start.ts';
+import { ownersSettled, warnGuests } from './start-order.ts';
+
+const NANOS_PER_MS = 1_000_000n;
+
+/** Plans the next attempt of the restart policy for the time in the container's state; nothing without one. */
+export function scheduleRestart(context: ContainerContext, container: Container): void {
+  const { clock, log } = context;
+  const { state } = container;
+  if (state.status !== 'restarting') {
+    return;
+  }
+  const remainingNano = state.nextAttemptNano - clock.nowNano();
+  const delayMs = Number((remainingNano + NANOS_PER_MS - 1n) / NANOS_PER_MS);
+  cancelRestart(container);
+  // Never longer than the policy's own delay: the wall clock may have been set back meanwhile.
+  const boundedMs = Math.min(Math.max(delayMs, 0), state.restartDelayMs);
+  container.restartTimer = clock.setTimeout(() => {
+    void restart(context, container).catch((error: unknown) => {
+      log.warn({ container: container.id, err: error }, 'restart policy could not start a container');
+    });
+  }, boundedMs);
+}
+
+async function restart(context: ContainerContext, container: Container): Promise<void> {
+  const awaiting = container.state;
+  await ownersSettled(context, container);
+  await context.mutex.run(container.id, async () => {
+    // Asked under the mutex: a stop that came first has left another state, and so has a start with an end after it.
+    if (context.registry.get(container.id) === container && container.state === awaiting) {
+      await startLocked(context, container);
+      warnGuests(context, container);
+    }
+  });
+}
