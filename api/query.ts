@@ -1,5 +1,6 @@
-import { formatNano, parseRfc3339Nano } from '../daemon/base/clock.ts';
+import { formatNano } from '../daemon/base/clock.ts';
 import { invalidArgument } from '../daemon/base/errors.ts';
+import { tryParseMoment } from '../daemon/base/go/moment.ts';
 import { jsonProblem } from './pipeline/json-body.ts';
 import type { Filters } from './types/ports.ts';
 
@@ -32,7 +33,7 @@ export class Query {
 
   bool(name: string, absent = false): boolean {
     const value = this.#values.get(name);
-    return value === null ? absent : parseBool(value);
+    return value === null ? absent : boolValue(value);
   }
 
   /** A decimal integer, or undefined when absent or empty. */
@@ -65,7 +66,7 @@ export class Query {
     if (value === null || value === '' || value === '0') {
       return undefined;
     }
-    const nano = parseTime(value, nowNano);
+    const nano = tryParseMoment(value, nowNano);
     if (nano === undefined) {
       throw invalidArgument(
         `invalid value "${value}" for parameter ${name}: must be seconds[.nanoseconds], a time as ` +
@@ -82,7 +83,7 @@ export class Query {
 }
 
 /** Anything but "", 0, no, false and none is true (moby httputils.BoolValue). */
-export function parseBool(value: string): boolean {
+export function boolValue(value: string): boolean {
   return !['', '0', 'no', 'false', 'none'].includes(value.trim().toLowerCase());
 }
 
@@ -136,62 +137,9 @@ function isBoolMap(value: unknown): value is Record<string, boolean> {
   );
 }
 
-const UNIT_NANO: Record<string, bigint> = {
-  ns: 1n,
-  us: 1_000n,
-  µs: 1_000n,
-  ms: 1_000_000n,
-  s: 1_000_000_000n,
-  m: 60_000_000_000n,
-  h: 3_600_000_000_000n,
-};
-
-/**
- * A time as `since` and `until` take it: UNIX seconds with up to nine decimals, an RFC 3339 time (date only, or without
- * zone, is UTC), or a Go duration before `nowNano`. undefined for anything else.
- */
-export function parseTime(text: string, nowNano: bigint): bigint | undefined {
-  const seconds = /^(-?)(\d+)(?:\.(\d{1,9}))?$/.exec(text);
-  if (seconds) {
-    const nano = BigInt(seconds[2] ?? '0') * 1_000_000_000n + BigInt((seconds[3] ?? '').padEnd(9, '0'));
-    return seconds[1] === '-' ? -nano : nano;
-  }
-  const duration = parseDuration(text);
-  if (duration !== undefined) {
-    return nowNano - duration;
-  }
-  const date = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(:\d\d)?(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?$/.exec(text);
-  if (!date) {
-    return undefined;
-  }
-  const [, day, minutes = '00:00', second = ':00', fraction = '', zone = 'Z'] = date;
-  try {
-    return parseRfc3339Nano(`${day}T${minutes}${second}${fraction}${zone}`);
-  } catch {
-    // Looks like a date and is none (month 13): the caller names the parameter.
-    return undefined;
-  }
-}
-
 function bounded(nano: bigint): bigint {
   if (nano > TIME_NANO_MAX) {
     return TIME_NANO_MAX;
   }
   return nano < -TIME_NANO_MAX ? -TIME_NANO_MAX : nano;
-}
-
-/** Nanoseconds of a Go duration (`1h30m`, `1.5s`, `-10m`), or undefined. */
-function parseDuration(text: string): bigint | undefined {
-  const match = /^([+-]?)((?:\d{1,9}(?:\.\d{1,9})?(?:ns|us|µs|ms|s|m|h))+)$/.exec(text);
-  if (!match) {
-    return undefined;
-  }
-  let nano = 0n;
-  for (const [, whole = '0', fraction = '', unit = 's'] of (match[2] ?? '').matchAll(
-    /(\d+)(?:\.(\d+))?(ns|us|µs|ms|s|m|h)/g,
-  )) {
-    const unitNano = UNIT_NANO[unit] ?? 0n;
-    nano += BigInt(whole) * unitNano + (BigInt(fraction.padEnd(9, '0')) * unitNano) / 1_000_000_000n;
-  }
-  return match[1] === '-' ? -nano : nano;
 }

@@ -62,12 +62,22 @@ export function formatNano(nano: bigint): string {
 /** The API's zero time, sent for "never". */
 export const ZERO_TIME = '0001-01-01T00:00:00Z';
 
-/** Nanoseconds since the epoch of an RFC 3339 time stamp; keeps nanoseconds. Throws RangeError on anything else. */
+/**
+ * Nanoseconds since the epoch of an RFC 3339 time stamp; keeps nanoseconds. Throws RangeError on anything else, dates
+ * and hours that no calendar has among them.
+ */
 export function parseRfc3339Nano(text: string): bigint {
-  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/.exec(text);
-  const seconds = match ? Date.parse(`${match[1]}${match[3]}`) : Number.NaN;
-  if (!match || Number.isNaN(seconds)) {
+  const match = /^((\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/.exec(text);
+  const [, second = '', day = '', fraction = '', zone = ''] = match ?? [];
+  const millis = Date.parse(second + zone);
+  if (Number.isNaN(millis) || !isOfCalendar(second, day)) {
     throw new RangeError(`not an RFC 3339 time: ${text}`);
   }
-  return BigInt(seconds) * 1_000_000n + BigInt((match[2] ?? '').padEnd(9, '0') || '0');
+  return BigInt(millis) * 1_000_000n + BigInt(fraction.padEnd(9, '0'));
+}
+
+/** JavaScript takes the 30th of February for the 2nd of March, and hour 24 for midnight. */
+function isOfCalendar(second: string, day: string): boolean {
+  const millis = Date.parse(`${second}Z`);
+  return !Number.isNaN(millis) && new Date(millis).toISOString().startsWith(`${day}T`);
 }

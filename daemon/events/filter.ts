@@ -1,5 +1,6 @@
 import type { EventMessage, EventType } from '../../api/types/system.ts';
 import { invalidArgument } from '../base/errors.ts';
+import { hasLabel } from '../base/filters.ts';
 
 /** True for events that a client wants to see. */
 export type EventFilter = (event: EventMessage) => boolean;
@@ -42,15 +43,6 @@ export function eventFilter(filters: ReadonlyMap<string, Values>): EventFilter {
 /** `exec_create` stands for every `exec_create: <command>`, `health_status` for every `health_status: <state>`. */
 function isAction(action: string, value: string): boolean {
   return action === value || action.startsWith(`${value}:`);
-}
-
-/** `key` (present) or `key=value`. */
-function hasLabel(attributes: Readonly<Record<string, string>>, label: string): boolean {
-  const separator = label.indexOf('=');
-  return separator < 0
-    ? Object.hasOwn(attributes, label)
-    : Object.hasOwn(attributes, label.slice(0, separator)) &&
-        attributes[label.slice(0, separator)] === label.slice(separator + 1);
 }
 
 /** The id or the name of an object, or the beginning of one (as moby's daemon/events/filter.go). */

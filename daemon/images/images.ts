@@ -90,9 +90,9 @@ export class Images {
     digests: boolean;
   }): Promise<ImageSummary[]> {
     const { all, filters, sharedSize } = options;
-    const nowMs = Number(this.#deps.clock.nowNano() / 1_000_000n);
+    const nowNano = this.#deps.clock.nowNano();
     // `digests` has no effect since 1.24: they are always listed.
-    return asPromise(() => listImages(this.#index, { all, filters, sharedSize, nowMs }));
+    return asPromise(() => listImages(this.#index, { all, filters, sharedSize, nowNano }));
   }
 
   /** How many images there are, for GET /info. */

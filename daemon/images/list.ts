@@ -1,6 +1,7 @@
 import type { ImageSummary } from '../../api/types/image.ts';
 import { invalidArgument } from '../base/errors.ts';
-import { parseTimeFilter } from './time-filter.ts';
+import { filterBool, hasLabel } from '../base/filters.ts';
+import { parseMoment } from '../base/go/moment.ts';
 import { familiarRepository } from '../../storage/references/reference.ts';
 import { matchPattern } from '../../storage/references/match.ts';
 import { digestName, tagName, type ImageIndex, type ImageRecord } from './image-index.ts';
@@ -11,10 +12,10 @@ type ImageTest = (image: ImageRecord) => boolean;
 
 /** Filters of GET /images/json, each made from its values. */
 const FILTERS: Readonly<
-  Record<string, (values: readonly string[], index: ImageIndex, nowMs: number) => ImageTest>
+  Record<string, (values: readonly string[], index: ImageIndex, nowNano: bigint) => ImageTest>
 > = {
   dangling: (values, index) => {
-    const wanted = asBoolean('dangling', values);
+    const wanted = filterBool('dangling', values);
     // With a digest alone an image is neither: no name shows it, but a registry has it (moby daemon/images/images.go).
     return ({ row }) =>
       wanted
@@ -30,8 +31,8 @@ const FILTERS: Readonly<
     const limits = values.map((value) => createdOf(index.find(value)));
     return (image) => limits.every((limit) => createdOf(image) > limit);
   },
-  until: (values, _index, nowMs) => {
-    const limits = values.map((value) => parseTimeFilter('until', value, nowMs));
+  until: (values, _index, nowNano) => {
+    const limits = values.map((value) => Number(parseMoment(value, nowNano) / 1_000_000n));
     return (image) => limits.every((limit) => createdOf(image) <= limit);
   },
   reference: () => () => true,
@@ -48,7 +49,7 @@ export function listImages(
     all: boolean;
     filters: ReadonlyMap<string, readonly string[]>;
     sharedSize: boolean;
-    nowMs: number;
+    nowNano: bigint;
   },
 ): ImageSummary[] {
   const tests: ImageTest[] = options.all ? [] : [({ row }) => !isStep(index, row.id)];
@@ -58,7 +59,7 @@ export function listImages(
       throw invalidArgument(`invalid filter '${key}'`);
     }
     if (values.length > 0) {
-      tests.push(make(values, index, options.nowMs));
+      tests.push(make(values, index, options.nowNano));
     }
   }
   const patterns = options.filters.get('reference') ?? [];
@@ -143,21 +144,4 @@ function layersOfSeveral(index: ImageIndex): Set<number> {
 /** Milliseconds since the epoch. */
 export function createdOf(image: ImageRecord): number {
   return image.config.created === undefined ? 0 : Date.parse(image.config.created);
-}
-
-export function hasLabel(labels: Readonly<Record<string, string>>, wanted: string): boolean {
-  const equals = wanted.indexOf('=');
-  const key = equals === -1 ? wanted : wanted.slice(0, equals);
-  return Object.hasOwn(labels, key) && (equals === -1 || labels[key] === wanted.slice(equals + 1));
-}
-
-export function asBoolean(key: string, values: readonly string[]): boolean {
-  const [value] = values;
-  if (values.length === 1 && value !== undefined && /^(?:1|true)$/i.test(value)) {
-    return true;
-  }
-  if (values.length === 1 && value !== undefined && /^(?:0|false)$/i.test(value)) {
-    return false;
-  }
-  throw invalidArgument(`invalid filter '${key}=[${values.join(' ')}]'`);
 }

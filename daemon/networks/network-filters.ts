@@ -1,7 +1,7 @@
 import { invalidArgument } from '../base/errors.ts';
+import { filterBool, hasLabel } from '../base/filters.ts';
 import { textMatcher } from '../base/text-matcher.ts';
 import type { NetworkInspect } from '../../api/types/system.ts';
-import { hasLabel } from './prune-filters.ts';
 
 /** Filters of GET /networks. Pure. */
 type Filters = ReadonlyMap<string, readonly string[]>;
@@ -21,7 +21,7 @@ const FILTERS: Readonly<Record<string, Match>> = {
   name: (network, value) => textMatcher(value)(network.Name),
   type: (network, value) => network.isBuiltIn === (value === 'builtin'),
   scope: (network, value) => network.Scope === value,
-  dangling: (network, value) => network.isDangling !== isFalse(value),
+  dangling: (network, value) => network.isDangling === filterBool('dangling', [value]),
 };
 
 /** True when `network` passes all filters. Throws invalid_argument for unknown keys and values. */
@@ -47,18 +47,7 @@ function checkValues(key: string, values: readonly string[]): void {
       throw invalidArgument(`invalid filter: 'type'='${bad}'`);
     }
   }
-  if (
-    key === 'dangling' &&
-    (values.length !== 1 || values.some((value) => !isTrue(value) && !isFalse(value)))
-  ) {
-    throw invalidArgument(`invalid filter 'dangling=[${values.join(' ')}]'`);
+  if (key === 'dangling') {
+    filterBool(key, values);
   }
-}
-
-function isTrue(value: string): boolean {
-  return ['1', 'true', 'True', 'TRUE', 't', 'T'].includes(value);
-}
-
-function isFalse(value: string): boolean {
-  return ['0', 'false', 'False', 'FALSE', 'f', 'F'].includes(value);
 }

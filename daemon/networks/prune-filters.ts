@@ -1,4 +1,5 @@
 import { invalidArgument } from '../base/errors.ts';
+import { hasLabel } from '../base/filters.ts';
 import { parseUntil } from '../base/go/moment.ts';
 import type { Network } from './network.ts';
 
@@ -23,11 +24,4 @@ function test(key: string, values: readonly string[], nowNano: bigint): (network
     default:
       throw invalidArgument(`invalid filter '${key}'`);
   }
-}
-
-/** `key` or `key=value`. */
-export function hasLabel(labels: Readonly<Record<string, string>>, value: string): boolean {
-  const [key = '', ...rest] = value.split('=');
-  const found = Object.hasOwn(labels, key) ? labels[key] : undefined;
-  return found !== undefined && (rest.length === 0 || found === rest.join('='));
 }

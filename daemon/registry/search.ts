@@ -6,6 +6,7 @@ import { RegistrySession } from '../../storage/registry/session.ts';
 import { isRegistryName } from '../../storage/references/reference.ts';
 import { asArray, asObject, asStrings, parseJson } from '../../storage/image/json.ts';
 import { invalidArgument, isEngineError } from '../base/errors.ts';
+import { filterBool } from '../base/filters.ts';
 import { limits } from '../base/limits.ts';
 
 export interface SearchOptions {
@@ -68,11 +69,10 @@ export function parseFilters(
 ): (item: ImageSearchItem) => boolean {
   const tests: ((item: ImageSearchItem) => boolean)[] = [];
   for (const [key, values] of filters) {
-    const invalid = invalidArgument(`invalid filter '${key}=[${values.join(' ')}]'`);
     switch (key) {
       case 'stars': {
         if (!values.every((value) => /^\d{1,15}$/.test(value))) {
-          throw invalid;
+          throw invalidArgument(`invalid filter '${key}=[${values.join(' ')}]'`);
         }
         const least = Math.max(0, ...values.map(Number));
         tests.push((item) => item.star_count >= least);
@@ -80,10 +80,7 @@ export function parseFilters(
       }
       case 'is-automated':
       case 'is-official': {
-        const wanted = asBoolean(values);
-        if (wanted === undefined) {
-          throw invalid;
-        }
+        const wanted = filterBool(key, values);
         const field = key === 'is-official' ? 'is_official' : 'is_automated';
         tests.push((item) => item[field] === wanted);
         break;
@@ -93,14 +90,6 @@ export function parseFilters(
     }
   }
   return (item) => tests.every((test) => test(item));
-}
-
-function asBoolean(values: readonly string[]): boolean | undefined {
-  const [value] = values;
-  if (values.length !== 1 || value === undefined || !/^(?:1|0|true|false)$/i.test(value)) {
-    return undefined;
-  }
-  return /^(?:1|true)$/i.test(value);
 }
 
 interface Question {

@@ -1,5 +1,6 @@
 import type { VolumeRow } from '../../storage/database/rows.ts';
 import { invalidArgument } from '../base/errors.ts';
+import { filterBool, hasLabel } from '../base/filters.ts';
 import { textMatcher } from '../base/text-matcher.ts';
 
 type Values = readonly string[];
@@ -34,28 +35,6 @@ export function volumeFilter(filters: ReadonlyMap<string, Values>): Test {
 }
 
 function dangling(values: Values): Test {
-  const wanted = new Set(
-    values.map((value) => {
-      switch (value.toLowerCase()) {
-        case '1':
-        case 'true':
-          return true;
-        case '0':
-        case 'false':
-          return false;
-        default:
-          throw invalidArgument(`invalid filter 'dangling=${value}'`);
-      }
-    }),
-  );
-  if (wanted.size > 1) {
-    throw invalidArgument(`invalid filter 'dangling=[${values.join(' ')}]'`);
-  }
-  return (_volume, isUsed) => wanted.has(!isUsed);
-}
-
-/** `key` or `key=value`. */
-export function hasLabel(labels: Readonly<Record<string, string>>, wanted: string): boolean {
-  const [key = '', ...rest] = wanted.split('=');
-  return Object.hasOwn(labels, key) && (rest.length === 0 || labels[key] === rest.join('='));
+  const wanted = filterBool('dangling', values);
+  return (_volume, isUsed) => isUsed !== wanted;
 }

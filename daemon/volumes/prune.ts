@@ -1,6 +1,6 @@
 import type { VolumeRow } from '../../storage/database/rows.ts';
 import { invalidArgument } from '../base/errors.ts';
-import { hasLabel } from './filter.ts';
+import { filterBool, hasLabel } from '../base/filters.ts';
 
 /** Tells clients (and prune) which volumes nobody named; moby's label. */
 export const ANONYMOUS_LABEL = 'com.docker.volume.anonymous';
@@ -18,7 +18,7 @@ export function pruneTest(filters: Filters): Test {
   for (const [key, values] of filters) {
     switch (key) {
       case 'all':
-        all = values.map(truth).some(Boolean);
+        all = values.length > 0 && filterBool('all', values);
         break;
       case 'label':
         tests.push(({ labels }) => values.every((value) => hasLabel(labels, value)));
@@ -32,11 +32,4 @@ export function pruneTest(filters: Filters): Test {
   }
   return (volume) =>
     (all || Object.hasOwn(volume.labels, ANONYMOUS_LABEL)) && tests.every((passes) => passes(volume));
-}
-
-function truth(value: string): boolean {
-  if (!/^(?:1|0|t|f|true|false)$/i.test(value)) {
-    throw invalidArgument(`invalid filter 'all=[${value}]'`);
-  }
-  return /^[1t]/i.test(value);
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { invalidArgument } from '../../daemon/base/errors.ts';
-import { parseBool, parseDurationMs, parseSize } from '../../daemon/base/go/values.ts';
+import { parseDuration } from '../../daemon/base/go/duration.ts';
+import { parseBool, parseSize } from '../../daemon/base/go/values.ts';
 import type { LogMessage } from '../../daemon/base/log-message.ts';
 import { extraAttributes } from './attributes.ts';
 import type { LogOptions } from './common-options.ts';
@@ -58,7 +59,7 @@ export function parseFluentd(options: LogOptions): Fluentd {
     throw invalidArgument(`strconv.ParseUint: parsing ${JSON.stringify(retries)}: invalid syntax`);
   }
   for (const key of ['fluentd-async-reconnect-interval', 'fluentd-write-timeout']) {
-    parseDurationMs(options[key] ?? '0');
+    durationMs(options[key] ?? '0');
   }
   return {
     address: parseReceiver(text.includes('://') ? text : `tcp://${text}`, {
@@ -70,9 +71,17 @@ export function parseFluentd(options: LogOptions): Fluentd {
     requestAck: flag('fluentd-request-ack'),
     subSecond: flag('fluentd-sub-second-precision'),
     requestBytesMax: parseSize(options['fluentd-buffer-limit'] ?? String(BUFFER_BYTES), 1024),
-    retryWaitMs: parseDurationMs(options['fluentd-retry-wait'] ?? `${RETRY_WAIT_MS}ms`),
+    retryWaitMs: durationMs(options['fluentd-retry-wait'] ?? `${RETRY_WAIT_MS}ms`),
     retriesMax: retries === undefined ? null : Number(retries),
   };
+}
+
+function durationMs(text: string): number {
+  const nano = parseDuration(text);
+  if (nano === undefined || nano < 0n) {
+    throw invalidArgument(`time: invalid duration ${JSON.stringify(text)}`);
+  }
+  return Number(nano) / 1e6;
 }
 
 /** Messages to fluentd or fluent-bit, by the forward protocol (mode Forward), acknowledged where asked for. */

@@ -1,24 +1,38 @@
-const UNITS: readonly [unit: string, nanos: number][] = [
-  ['ns', 1],
-  ['us', 1e3],
-  ['µs', 1e3],
-  ['ms', 1e6],
-  ['s', 1e9],
-  ['m', 60e9],
-  ['h', 3600e9],
+const UNITS: readonly [unit: string, nanos: bigint][] = [
+  ['ns', 1n],
+  ['us', 1_000n],
+  // Two letters that look the same: U+00B5 and U+03BC.
+  ['µs', 1_000n],
+  ['μs', 1_000n],
+  ['ms', 1_000_000n],
+  ['s', 1_000_000_000n],
+  ['m', 60_000_000_000n],
+  ['h', 3_600_000_000_000n],
 ];
 const NANOS = new Map(UNITS);
+const PART = '(\\d+(?:\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)';
+const DURATION = new RegExp(`^([+-]?)(0|(?:${PART})+)$`);
+const NANOS_MAX = 2n ** 63n - 1n;
 
-/** Nanoseconds of a duration as Go programs write it (`1m30s`, `500ms`, `1.5h`); undefined when it is none. Pure. */
-export function parseDuration(text: string): number | undefined {
-  if (!/^(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+$/.test(text)) {
-    return text === '0' ? 0 : undefined;
+/**
+ * Nanoseconds of a duration as Go programs write it (`1m30s`, `-1.5h`, `.5s`; time.ParseDuration); undefined when it is
+ * none, or longer than 292 years. Pure.
+ */
+export function parseDuration(text: string): bigint | undefined {
+  const [, sign, parts = ''] = DURATION.exec(text) ?? [];
+  if (sign === undefined) {
+    return undefined;
   }
-  let nanos = 0;
-  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g)) {
-    nanos += Number(amount) * (NANOS.get(unit ?? '') ?? 0);
+  let nanos = 0n;
+  for (const [, amount = '', unit = ''] of parts.matchAll(new RegExp(PART, 'g'))) {
+    const [whole = '', fraction = ''] = amount.split('.');
+    const unitNanos = NANOS.get(unit) ?? 0n;
+    nanos += BigInt(whole) * unitNanos + (BigInt(fraction) * unitNanos) / 10n ** BigInt(fraction.length);
   }
-  return Math.round(nanos);
+  if (nanos > NANOS_MAX) {
+    return undefined;
+  }
+  return sign === '-' ? -nanos : nanos;
 }
 
 /** Nanoseconds as Go prints them: `500ms`, `30s`, `1m30s`, `1h0m0s`. Pure. */

@@ -1,22 +1,28 @@
 import { parseRfc3339Nano } from '../clock.ts';
 import { invalidArgument } from '../errors.ts';
+import { parseDuration } from './duration.ts';
 
-const NANOS: Readonly<Record<string, number>> = {
-  ns: 1,
-  us: 1e3,
-  µs: 1e3,
-  ms: 1e6,
-  s: 1e9,
-  m: 60e9,
-  h: 3600e9,
-};
+const SECONDS = /^([+-]?)(\d+)(?:\.(\d*))?$/;
+/** RFC 3339, cut off behind the day, the hour or the minute; each of them with a zone or without. */
+const DATE = /^(\d{4}-\d\d-\d\d)(?:T(\d{1,2})(?::(\d\d)(?::(\d\d)(?:[.,](\d+))?)?)?)?(Z|[+-]\d\d:\d\d)?$/;
 
 /**
- * A point in time as `until` filters take it: a duration before now (`24h`, `1h30m`), UNIX seconds with a fraction, or
- * RFC 3339 with date only, without seconds or without zone (UTC). Nanoseconds since the epoch. Pure.
+ * A point in time as `since` and `until` take it, in nanoseconds since the epoch: a Go duration before `nowNano`
+ * (`1h30m`; `-10m` lies ahead), UNIX seconds with a fraction, or RFC 3339, which may end with the day, the hour or the
+ * minute and is UTC without a zone (moby daemon/internal/timestamp). undefined when it is none of them. Pure.
  */
+export function tryParseMoment(text: string, nowNano: bigint): bigint | undefined {
+  const seconds = ofSeconds(text);
+  if (seconds !== undefined) {
+    return seconds;
+  }
+  const duration = parseDuration(text);
+  return duration === undefined ? ofDate(text) : nowNano - duration;
+}
+
+/** As `tryParseMoment`; throws invalid_argument. Pure. */
 export function parseMoment(text: string, nowNano: bigint): bigint {
-  const moment = ofDuration(text, nowNano) ?? ofSeconds(text) ?? ofDate(text);
+  const moment = tryParseMoment(text, nowNano);
   if (moment === undefined) {
     throw invalidArgument(`failed to parse time "${text}": neither a duration nor a time stamp`, {
       details: { value: text },
@@ -34,31 +40,25 @@ export function parseUntil(values: readonly string[], nowNano: bigint): bigint {
   return parseMoment(value, nowNano);
 }
 
-function ofDuration(text: string, nowNano: bigint): bigint | undefined {
-  if (!/^(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+$/.test(text)) {
+/** First of all: `0` is the beginning of time, though it is a duration, too. */
+function ofSeconds(text: string): bigint | undefined {
+  const [, sign, seconds = '', fraction = ''] = SECONDS.exec(text) ?? [];
+  if (sign === undefined) {
     return undefined;
   }
-  let nanos = 0;
-  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g)) {
-    nanos += Number(amount) * (NANOS[unit ?? ''] ?? 0);
-  }
-  return nowNano - BigInt(Math.round(nanos));
-}
-
-function ofSeconds(text: string): bigint | undefined {
-  const match = /^(\d{1,12})(?:\.(\d{1,9}))?$/.exec(text);
-  return match ? BigInt(match[1] ?? 0) * 1_000_000_000n + BigInt((match[2] ?? '').padEnd(9, '0')) : undefined;
+  const nano = BigInt(seconds) * 1_000_000_000n + BigInt(fraction.slice(0, 9).padEnd(9, '0'));
+  return sign === '-' ? -nano : nano;
 }
 
 function ofDate(text: string): bigint | undefined {
-  const match =
-    /^(\d{4}-\d\d-\d\d)(?:T(\d\d)(?::(\d\d)(?::(\d\d(?:\.\d{1,9})?))?)?)?(Z|[+-]\d\d:\d\d)?$/.exec(text);
-  if (!match) {
+  const [, day, hour = '', minute = '00', second = '00', fraction = '0', zone = 'Z'] = DATE.exec(text) ?? [];
+  if (day === undefined) {
     return undefined;
   }
-  const [, date, hours = '00', minutes = '00', seconds = '00', zone = 'Z'] = match;
   try {
-    return parseRfc3339Nano(`${date}T${hours}:${minutes}:${seconds}${zone}`);
+    return parseRfc3339Nano(
+      `${day}T${hour.padStart(2, '0')}:${minute}:${second}.${fraction.slice(0, 9)}${zone}`,
+    );
   } catch {
     // A date the calendar does not have: told as any other text that is no time.
     return undefined;

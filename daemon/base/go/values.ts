@@ -6,13 +6,15 @@ import { invalidArgument } from '../errors.ts';
  */
 const UNITS = 'kmgtp';
 
-/** Bytes of `10m`, `1.5 GB`, `512`; `base` 1000 for files, 1024 for memory (units.FromHumanSize, units.RAMInBytes). */
+/** `10m`, `1.5 GB`, `512`, `64KiB`; for the settings' schema, too. */
+export const SIZE = /^(\+?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?) ?(?:[bB]|([kKmMgGtTpP])(?:[iI]?[bB])?)?$/;
+
+/** Bytes of a `SIZE`; `base` 1000 for files, 1024 for memory (units.FromHumanSize, units.RAMInBytes). */
 export function parseSize(text: string, base: 1000 | 1024): number {
-  const match = /^(\d+(?:\.\d+)?) ?([kmgtp])?i?b?$/i.exec(text);
-  const bytes = Math.trunc(
-    Number(match?.[1]) * base ** (match?.[2] ? UNITS.indexOf(match[2].toLowerCase()) + 1 : 0),
-  );
-  if (match === null || !Number.isSafeInteger(bytes)) {
+  const [, amount, unit] = SIZE.exec(text) ?? [];
+  const power = unit === undefined ? 0 : UNITS.indexOf(unit.toLowerCase()) + 1;
+  const bytes = Math.trunc(Number(amount) * base ** power);
+  if (!Number.isSafeInteger(bytes)) {
     throw invalidArgument(`invalid size: '${text}'`);
   }
   return bytes;
@@ -36,26 +38,4 @@ export function parseInteger(text: string): number {
     throw invalidArgument(`strconv.Atoi: parsing ${JSON.stringify(text)}: invalid syntax`);
   }
   return value;
-}
-
-const DURATION_MS: Readonly<Record<string, number>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-};
-
-/** Milliseconds of `1.5s`, `2m30s`, `0` (time.ParseDuration). Negative durations are refused. */
-export function parseDurationMs(text: string): number {
-  const parts = [...text.matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/g)];
-  if (text === '0') {
-    return 0;
-  }
-  if (parts.length === 0 || parts.map(([part]) => part).join('') !== text) {
-    throw invalidArgument(`time: invalid duration ${JSON.stringify(text)}`);
-  }
-  return parts.reduce((total, [, value, unit = '']) => total + Number(value) * (DURATION_MS[unit] ?? 0), 0);
 }

@@ -50,6 +50,11 @@ const RULES: readonly Rule[] = [
     problem: ({ defaultRuntime }) => `default-runtime: ${defaultRuntime} is not among runtimes`,
   },
   {
+    // A number is held against the schema, a text like "0k" only here.
+    isBroken: ({ defaultShmSize }) => defaultShmSize < 1,
+    problem: () => 'default-shm-size: must be at least one byte',
+  },
+  {
     isBroken: ({ hosts }) => hosts.length === 0,
     problem: () => 'hosts: the daemon must listen somewhere',
   },

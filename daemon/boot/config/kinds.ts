@@ -1,5 +1,6 @@
 import type { Ulimit } from '../../../api/types/host-config.ts';
 import { invalidArgument } from '../../base/errors.ts';
+import { parseBool, parseSize, SIZE } from '../../base/go/values.ts';
 
 /**
  * One setting of the daemon: how it is called and read. `kind` decides how a flag or an environment variable is read
@@ -65,7 +66,7 @@ export function toggle(naming: Naming & { default: boolean }): Setting<boolean> 
     default: naming.default,
     placeholder: null,
     schema: { type: 'boolean' },
-    parse: (words) => parseBoolean(lastWord(words)),
+    parse: (words) => parseSwitch(lastWord(words)),
     normalize: (value) => value === true,
   };
 }
@@ -94,11 +95,11 @@ export function bytes(naming: Naming & { default: number; minimum: number }): Se
     schema: {
       anyOf: [
         { type: 'integer', minimum: naming.minimum },
-        { type: 'string', pattern: BYTES.source },
+        { type: 'string', pattern: SIZE.source },
       ],
     },
-    parse: lastWord,
-    normalize: (value) => (typeof value === 'number' ? value : parseBytes(String(value))),
+    parse: (words) => parseSize(lastWord(words), 1024),
+    normalize: (value) => (typeof value === 'number' ? value : parseSize(String(value), 1024)),
   };
 }
 
@@ -288,16 +289,11 @@ function lastWord(words: readonly string[]): string {
   return words.at(-1) ?? '';
 }
 
-function parseBoolean(word: string): boolean {
-  switch (word.toLowerCase()) {
-    case 'true':
-    case '1':
-      return true;
-    case 'false':
-    case '0':
-      return false;
-    default:
-      throw invalidArgument(`must be true or false, not ${JSON.stringify(word)}`);
+function parseSwitch(word: string): boolean {
+  try {
+    return parseBool(word);
+  } catch (error) {
+    throw invalidArgument(`must be true or false, not ${JSON.stringify(word)}`, { cause: error });
   }
 }
 
@@ -306,14 +302,6 @@ function parseNumber(word: string): number {
     throw invalidArgument(`must be a whole number, not ${JSON.stringify(word)}`);
   }
   return Number(word);
-}
-
-const BYTES = /^[1-9]\d{0,11}([kKmMgGtT]?)[iI]?[bB]?$/;
-const UNITS: Readonly<Record<string, number>> = { k: 2 ** 10, m: 2 ** 20, g: 2 ** 30, t: 2 ** 40 };
-
-function parseBytes(word: string): number {
-  const unit = BYTES.exec(word)?.[1]?.toLowerCase() ?? '';
-  return Number.parseInt(word, 10) * (UNITS[unit] ?? 1);
 }
 
 function splitPair(word: string): [string, string] {

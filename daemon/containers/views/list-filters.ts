@@ -1,5 +1,6 @@
 import type { Filters } from '../../../api/types/ports.ts';
 import { invalidArgument } from '../../base/errors.ts';
+import { filterBool, hasLabel } from '../../base/filters.ts';
 import { textMatcher } from '../../base/text-matcher.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
@@ -49,9 +50,9 @@ const builders: Readonly<Record<string, TestBuilder>> = {
     return ({ id }) => matches.some((match) => match(id));
   },
   'is-task': (values) => {
-    const wanted = new Set(values.map((value) => isTrue('is-task', value)));
+    const wanted = filterBool('is-task', values);
     // Tasks of a swarm carry this label.
-    return ({ spec }) => wanted.has('com.docker.swarm.task.id' in (spec.config.Labels ?? {}));
+    return ({ spec }) => wanted === Object.hasOwn(spec.config.Labels ?? {}, 'com.docker.swarm.task.id');
   },
   isolation: (values) => {
     // A matter of Windows; elsewhere there is the default only.
@@ -103,16 +104,7 @@ export function listTest(filters: Filters, context: ContainerContext): Test {
 
 /** `label=key`, `label=key=value`: a container must have all of them. */
 export function labelTest(values: readonly string[]): Test {
-  const wanted = values.map((value) => {
-    const [key = '', ...rest] = value.split('=');
-    return { key, value: value.includes('=') ? rest.join('=') : undefined };
-  });
-  return ({ spec }) => {
-    const labels = spec.config.Labels ?? {};
-    return wanted.every(
-      ({ key, value }) => Object.hasOwn(labels, key) && (value === undefined || labels[key] === value),
-    );
-  };
+  return ({ spec }) => values.every((value) => hasLabel(spec.config.Labels ?? {}, value));
 }
 
 function ancestorTest(values: readonly string[], { images }: ContainerContext): Test {
@@ -126,13 +118,6 @@ function exitCode(value: string): number {
     throw invalidArgument(`invalid filter 'exited=${value}'`);
   }
   return Number(value);
-}
-
-function isTrue(key: string, value: string): boolean {
-  if (!/^(?:1|0|t|f|true|false)$/i.test(value)) {
-    throw invalidArgument(`invalid filter '${key}=${value}'`);
-  }
-  return /^[1t]/i.test(value);
 }
 
 function oneOf(key: string, value: string, known: ReadonlySet<string>): void {

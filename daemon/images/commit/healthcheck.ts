@@ -63,8 +63,8 @@ function applyFlag(check: HealthConfig, flag: string, where: string): void {
 }
 
 function duration(flag: string, value: string, where: string): number {
-  const nano = parseDuration(value);
-  if (nano === undefined || !Number.isSafeInteger(nano)) {
+  const nano = Number(parseDuration(value));
+  if (!Number.isSafeInteger(nano)) {
     throw invalidArgument(`${where}: --${flag}: invalid duration ${JSON.stringify(value)}`);
   }
   if (nano !== 0 && nano < DURATION_MIN_NANO) {

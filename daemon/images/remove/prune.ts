@@ -1,10 +1,11 @@
 import type { ImagePruneReport } from '../../../api/types/image.ts';
 import type { Filters } from '../../../api/types/ports.ts';
 import { invalidArgument, isEngineError } from '../../base/errors.ts';
+import { filterBool, hasLabel } from '../../base/filters.ts';
 import { parseUntil } from '../../base/go/moment.ts';
 import type { ImageRecord } from '../image-index.ts';
 import type { ImageContext } from '../context.ts';
-import { asBoolean, createdOf, hasLabel } from '../list.ts';
+import { createdOf } from '../list.ts';
 import { removeImage } from './removal.ts';
 import { labelsOf } from '../wire.ts';
 
@@ -63,7 +64,7 @@ export function pruneTest(filters: Filters, nowNano: bigint): Test {
   for (const [key, values] of filters) {
     switch (key) {
       case 'dangling':
-        isDanglingOnly = values.length === 0 || asBoolean('dangling', values);
+        isDanglingOnly = values.length === 0 || filterBool('dangling', values);
         break;
       case 'label':
         tests.push((image) => values.every((value) => hasLabel(labelsOf(image), value)));

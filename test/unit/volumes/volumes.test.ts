@@ -292,7 +292,7 @@ test.each<[Record<string, string[]>, string[]]>([
 
 test.each<[Record<string, string[]>, string]>([
   [{ colour: ['red'] }, "invalid filter 'colour'"],
-  [{ dangling: ['perhaps'] }, "invalid filter 'dangling=perhaps'"],
+  [{ dangling: ['perhaps'] }, "invalid filter 'dangling=[perhaps]'"],
   [{ dangling: ['1', '0'] }, "invalid filter 'dangling=[1 0]'"],
 ])('list: refuses %j', async (filters, message) => {
   await expect(setUp().volumes.list(new Map(Object.entries(filters)))).rejects.toThrow(

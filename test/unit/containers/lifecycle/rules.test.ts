@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { DetachScanner, parseDetachKeys } from '../../../../daemon/base/stdio/detach-keys.ts';
-import { parseMoment } from '../../../../daemon/base/go/moment.ts';
 import { checkName, generateName } from '../../../../daemon/containers/state/names.ts';
 import {
   nextRestartDelayMs,
@@ -174,29 +173,4 @@ describe('detach keys', () => {
   test.each(['ctrl-', 'ctrl-A', 'ctrl-1', 'xx', 'a,,b', 'alt-a'])('%j are none', (keys) => {
     expect(() => parseDetachKeys(keys)).toThrow(`Invalid detach keys (${keys}) provided`);
   });
-});
-
-describe('moments', () => {
-  const now = 1_767_225_600_000_000_000n;
-
-  test.each([
-    ['10m', now - 600_000_000_000n],
-    ['1h30m', now - 5_400_000_000_000n],
-    ['1.5s', now - 1_500_000_000n],
-    ['1700000000', 1_700_000_000_000_000_000n],
-    ['1700000000.5', 1_700_000_000_500_000_000n],
-    ['2026-01-01', now],
-    ['2026-01-01T00', now],
-    ['2026-01-01T01:00+01:00', now],
-    ['2026-01-01T00:00:00.000000001Z', now + 1n],
-  ])('%s', (text, expected) => {
-    expect(parseMoment(text, now)).toBe(expected);
-  });
-
-  test.each(['', 'x', '10', '-1h', '1w', '2026-13-01', '2026-01-01 00:00'].filter((text) => text !== '10'))(
-    '%j is none',
-    (text) => {
-      expect(() => parseMoment(text, now)).toThrow(`failed to parse time "${text}"`);
-    },
-  );
 });

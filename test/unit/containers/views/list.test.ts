@@ -98,7 +98,7 @@ test.each([
   ['status', 'asleep', "invalid filter 'status=asleep'"],
   ['exited', 'x', "invalid filter 'exited=x'"],
   ['health', 'x', "invalid filter 'health=x'"],
-  ['is-task', 'x', "invalid filter 'is-task=x'"],
+  ['is-task', 'x', "invalid filter 'is-task=[x]'"],
   ['publish', '80/x', "invalid filter 'publish=80/x'"],
   ['since', 'nobody', 'No such container: nobody'],
 ])('list: refuses %s=%s', async (key, value, text) => {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { applyChanges } from '../../../../daemon/images/commit/changes.ts';
-import { parseTimeFilter } from '../../../../daemon/images/time-filter.ts';
 
 describe('changes', () => {
   test('every instruction', () => {
@@ -111,20 +110,5 @@ describe('changes', () => {
     ['HEALTHCHECK --retries=0 CMD true', 'line 1: HEALTHCHECK: --retries must be at least 1 (not 0)'],
   ])('refuses %j', (change, message) => {
     expect(() => applyChanges({}, [change])).toThrow(expect.objectContaining({ message }));
-  });
-
-  test.each([
-    ['1700000000', 1_700_000_000_000],
-    ['1700000000.5', 1_700_000_000_500],
-    ['2024-01-31', Date.parse('2024-01-31T00:00:00Z')],
-    ['2024-01-31T10:00:00', Date.parse('2024-01-31T10:00:00Z')],
-    ['2024-01-31T10:00:00+02:00', Date.parse('2024-01-31T08:00:00Z')],
-    ['1h30m', 10_000_000 - 5_400_000],
-  ])('time %s', (text, expected) => {
-    expect(parseTimeFilter('until', text, 10_000_000)).toBe(expected);
-  });
-
-  test.each(['', 'x', '5 minutes', '2024-99-99'])('time %j is none', (text) => {
-    expect(() => parseTimeFilter('until', text, 0)).toThrow(/invalid filter 'until=/);
   });
 });
