@@ -20,7 +20,7 @@ import type {
   VolumeBinder,
 } from './ports.ts';
 import type { ContainerIndex } from './state/container-index.ts';
-import type { EngineDefaults } from './request/container-spec.ts';
+import type { EngineDefaults } from './request/build-spec.ts';
 import type { Sampler } from './stats/sampler.ts';
 import type { Waiters } from './state/waiters.ts';
 

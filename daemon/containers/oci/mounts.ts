@@ -1,6 +1,6 @@
 import type { OciMount } from '../../../runtime/runc/spec-types.ts';
 import { invariant, unreachable } from '../../base/errors.ts';
-import type { ContainerSpec, EngineDefaults } from '../request/container-spec.ts';
+import type { ContainerSpec, EngineDefaults } from '../request/build-spec.ts';
 import type { BindMount, ResolvedMount, VolumeMount } from '../request/mounts/mount-points.ts';
 import { sortByDepth } from '../request/mounts/mount-points.ts';
 import { hasInit, INIT_PATH } from './process.ts';

@@ -2,7 +2,7 @@ import type { HostConfig, RestartPolicy, Ulimit } from '../../../api/types/host-
 import type { HostFacts } from '../../../runtime/host/facts.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import { checkCgroupParent } from './limits/cgroup-parent.ts';
-import type { EngineDefaults } from './container-spec.ts';
+import type { EngineDefaults } from './build-spec.ts';
 import { checkDevices } from './limits/devices.ts';
 import { normaliseLogConfig } from './log-config.ts';
 import type { NormalLogConfig } from './log-config.ts';

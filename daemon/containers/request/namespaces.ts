@@ -2,7 +2,7 @@ import type { ContainerCreateRequest } from '../../../api/types/container.ts';
 import type { HostConfig } from '../../../api/types/host-config.ts';
 import type { HostFacts } from '../../../runtime/host/facts.ts';
 import { invalidArgument } from '../../base/errors.ts';
-import type { EngineDefaults } from './container-spec.ts';
+import type { EngineDefaults } from './build-spec.ts';
 import type { ResolvedMount } from './mounts/mount-points.ts';
 
 /** What a specification needs to know of another container that it names. */
