@@ -1,10 +1,10 @@
 import { NEWEST, OLDEST, formatVersion } from '../../api/versions/version.ts';
 import { isLogDriver } from '../../runtime/log-drivers/drivers.ts';
 import type { HostFacts } from '../../runtime/host/facts.ts';
-import type { EngineDefaults } from '../containers/request/build-spec.ts';
 import type { LogDefaults } from '../containers/request/log-config.ts';
 import { parseCidr } from '../base/addresses/ipv4.ts';
 import { parseCidr6 } from '../base/addresses/ipv6.ts';
+import type { EngineDefaults } from '../containers/request/engine-defaults.ts';
 import { BUILT_IN_SUPPLIES } from '../networks/ipam/ipam.ts';
 import type { NetworkOptions } from '../networks/options.ts';
 import type { RegistrySettings } from '../../storage/registry/hosts.ts';

@@ -19,8 +19,8 @@ import type {
   RootfsStore,
   VolumeBinder,
 } from './ports.ts';
+import type { EngineDefaults } from './request/engine-defaults.ts';
 import type { ContainerIndex } from './state/container-index.ts';
-import type { EngineDefaults } from './request/build-spec.ts';
 import type { Sampler } from './stats/sampler.ts';
 import type { Waiters } from './state/waiters.ts';
 

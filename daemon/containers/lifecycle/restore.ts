@@ -16,7 +16,7 @@ import { finishRemoval, removeContainer, removeLocked } from '../verbs/remove.ts
 import { takeOver } from './take-over.ts';
 import { startsWithDaemon } from './restart-policy.ts';
 import { scheduleRestart } from './restart.ts';
-import type { ContainerSpec } from '../request/build-spec.ts';
+import type { ContainerSpec } from '../request/container-spec.ts';
 import { startLocked } from '../verbs/start.ts';
 import { isAtRest, isLive, liveRun } from '../state/state-facts.ts';
 import { decodeState } from '../state/state-codec.ts';

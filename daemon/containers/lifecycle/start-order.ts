@@ -1,6 +1,6 @@
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
-import type { ContainerSpec } from '../request/build-spec.ts';
+import type { ContainerSpec } from '../request/container-spec.ts';
 import { containerOfMode } from '../request/namespaces.ts';
 import { isLive } from '../state/state-facts.ts';
 

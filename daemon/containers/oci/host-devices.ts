@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { DeviceMapping } from '../../../api/types/host-config.ts';
 import type { OciDevice, OciDeviceRule } from '../../../runtime/runc/spec-types.ts';
 import { errnoOf, errorText, invalidArgument } from '../../base/errors.ts';
-import type { NormalHostConfig } from '../request/host-config.ts';
+import type { NormalHostConfig } from '../request/container-spec.ts';
 import type { DeviceNumber } from './resources.ts';
 
 /** Device nodes a container gets beside the default ones, and what it may do with them. */

@@ -1,8 +1,9 @@
 import type { OciMount } from '../../../runtime/runc/spec-types.ts';
 import { invariant, unreachable } from '../../base/errors.ts';
-import type { ContainerSpec, EngineDefaults } from '../request/build-spec.ts';
-import type { BindMount, ResolvedMount, VolumeMount } from '../request/mounts/mount-points.ts';
+import type { ContainerSpec } from '../request/container-spec.ts';
+import type { EngineDefaults } from '../request/engine-defaults.ts';
 import { sortByDepth } from '../request/mounts/mount-points.ts';
+import type { BindMount, ResolvedMount, VolumeMount } from '../request/mounts/resolved-mount.ts';
 import { hasInit, INIT_PATH } from './process.ts';
 
 export interface MountFacts {

@@ -13,7 +13,7 @@ import { readAccountFiles, resolveUser } from './user.ts';
 import { containerFiles } from '../resources/container-files.ts';
 import { hasQuota } from '../resources/storage-limit.ts';
 import { containerOfMode } from '../request/namespaces.ts';
-import type { ContainerSpec } from '../request/build-spec.ts';
+import type { ContainerSpec } from '../request/container-spec.ts';
 import { readBlockDevices, readHostDevices } from './host-devices.ts';
 import { checkPropagation } from './propagation.ts';
 import type { LaunchFacts } from './translate.ts';

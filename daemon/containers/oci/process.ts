@@ -5,7 +5,8 @@ import type { OciCapabilities, OciProcess, OciRlimit } from '../../../runtime/ru
 import { requestedCapabilities } from '../../../runtime/security/capabilities.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import { checkEnv, checkWorkingDirectory, envName } from '../request/config.ts';
-import type { ContainerSpec, EngineDefaults } from '../request/build-spec.ts';
+import type { ContainerSpec } from '../request/container-spec.ts';
+import type { EngineDefaults } from '../request/engine-defaults.ts';
 import { refuseNul } from '../request/refuse.ts';
 import { parseSecurityOptions } from '../request/security-options.ts';
 import type { ResolvedUser } from './user.ts';

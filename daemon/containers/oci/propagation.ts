@@ -1,6 +1,6 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { invalidArgument } from '../../base/errors.ts';
-import type { ResolvedMount } from '../request/mounts/mount-points.ts';
+import type { ResolvedMount } from '../request/mounts/resolved-mount.ts';
 
 /**
  * A bind propagates mounts only if the host's mount below it does (mount_namespaces(7)). Throws invalid_argument with

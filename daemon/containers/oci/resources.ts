@@ -2,7 +2,7 @@ import type { ThrottleDevice } from '../../../api/types/host-config.ts';
 import type { OciDeviceRule, OciResources } from '../../../runtime/runc/spec-types.ts';
 import { invariant } from '../../base/errors.ts';
 import { DEVICE_RULE } from '../request/limits/devices.ts';
-import type { NormalHostConfig } from '../request/host-config.ts';
+import type { NormalHostConfig } from '../request/container-spec.ts';
 import type { LimitChanges } from '../../../runtime/cgroups/limits.ts';
 
 export interface DeviceNumber {

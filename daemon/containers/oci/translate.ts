@@ -3,7 +3,7 @@ import type { OciNamespace, OciSeccomp, OciSpec } from '../../../runtime/runc/sp
 import { compileSeccomp, parseSeccompProfile } from '../../../runtime/security/seccomp-profile.ts';
 import { defaultSeccomp } from '../../../runtime/security/seccomp.ts';
 import { limits } from '../../base/limits.ts';
-import type { ContainerSpec } from '../request/build-spec.ts';
+import type { ContainerSpec } from '../request/container-spec.ts';
 import { parseSecurityOptions } from '../request/security-options.ts';
 import type { HostDevices } from './host-devices.ts';
 import type { MountFacts } from './mounts.ts';

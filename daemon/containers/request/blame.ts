@@ -1,7 +1,7 @@
 import type { ContainerCreateRequest, ContainerUpdateRequest } from '../../../api/types/container.ts';
 import { EngineError, errorText, isEngineError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import type { ContainerSpec } from './build-spec.ts';
+import type { ContainerSpec } from './container-spec.ts';
 
 /** Enough of a value to recognise it. */
 const SHOWN_LENGTH_MAX = 120;

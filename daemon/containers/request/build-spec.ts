@@ -1,90 +1,20 @@
 import type { ContainerConfig, ContainerCreateRequest } from '../../../api/types/container.ts';
 import type { EndpointSettings } from '../../../api/types/endpoint.ts';
-import type { HostConfig, Ulimit } from '../../../api/types/host-config.ts';
-import type { LogDriverName } from '../../../runtime/log-drivers/drivers.ts';
+import type { HostConfig } from '../../../api/types/host-config.ts';
 import type { HostFacts } from '../../../runtime/host/facts.ts';
 import { parseSignal } from '../../base/signals.ts';
 import type { ResolvedImage } from '../ports.ts';
 import { mergeConfig, platformWarnings } from './config.ts';
+import type { ContainerSpec } from './container-spec.ts';
+import type { EngineDefaults } from './engine-defaults.ts';
 import { normaliseHostConfig } from './host-config.ts';
-import type { NormalHostConfig } from './host-config.ts';
-import type { LogDefaults } from './log-config.ts';
-import type { Link } from './links.ts';
 import { isOfUser, resolveLinks } from './links.ts';
-import type { ResolvedMount } from './mounts/mount-points.ts';
 import { resolveMounts } from './mounts/mount-points.ts';
+import { donatedMounts } from './mounts/volumes-from.ts';
 import type { ContainerLookup, NetworkLookup } from './namespaces.ts';
 import { resolveNamespaces } from './namespaces.ts';
 import { resolveEndpoints } from './networking.ts';
 import { refuseNul } from './refuse.ts';
-import { donatedMounts } from './mounts/volumes-from.ts';
-
-/**
- * What a container is to be, for as long as it lives: the JSON of its row. Everything a client may ask has been
- * checked and every default filled in, so that whoever starts the container only has to obey.
- */
-export interface ContainerSpec {
-  /** Image and request merged, as `docker inspect` shows it under Config. */
-  config: ContainerConfig;
-  /** With every default, as `docker inspect` shows it under HostConfig. */
-  hostConfig: NormalHostConfig;
-  /** By network name; empty when the network is another container's. */
-  networking: Record<string, EndpointSettings>;
-  /** The image reference as the client gave it. */
-  createdFrom: string;
-  /** First word of the command line, and the others. */
-  path: string;
-  args: string[];
-  /** Sorted so that parents are mounted before what is inside them. */
-  mounts: ResolvedMount[];
-  /** Made by a build, for one step; after it has ended well it is removed, or kept (`rm=0`). */
-  ofBuild?: 'removed' | 'kept';
-  /** Of the default bridge; absent = none. */
-  links?: Link[];
-  platform: string;
-  /** Number of the signal that asks the container to end. */
-  stopSignal: number;
-  /** Seconds between that signal and SIGKILL; null = the engine's default. */
-  stopTimeout: number | null;
-  logDriver: LogDriverName;
-}
-
-/** What the configuration of the daemon decides for containers that do not say. */
-export interface EngineDefaults {
-  shmSizeBytes: number;
-  /** Whether others may join the IPC namespace. */
-  ipcMode: 'private' | 'shareable';
-  /** Empty = private on cgroup version 2, else the host's. */
-  cgroupnsMode: '' | 'private' | 'host';
-  init: boolean;
-  noNewPrivileges: boolean;
-  /** The runtime of containers that ask for none. */
-  runtime: string;
-  /** Names of those besides runc. */
-  runtimes: readonly string[];
-  log: LogDefaults;
-  /** Applied unless the container has one of the same name. */
-  ulimits: readonly Ulimit[];
-  /** Name of a loaded AppArmor profile; null = none. */
-  apparmorProfile: string | null;
-  /** `builtin`, `unconfined` or the JSON of a profile, which has been checked. */
-  seccomp: string;
-}
-
-/** The defaults of an unconfigured daemon. */
-export const engineDefaults: EngineDefaults = {
-  shmSizeBytes: 64 * 1024 * 1024,
-  ipcMode: 'private',
-  cgroupnsMode: '',
-  init: false,
-  noNewPrivileges: false,
-  runtime: 'runc',
-  runtimes: [],
-  log: { driver: 'json-file', options: {} },
-  ulimits: [],
-  apparmorProfile: null,
-  seccomp: 'builtin',
-};
 
 export interface BuildSpecInput {
   id: string;

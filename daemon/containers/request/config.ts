@@ -1,4 +1,3 @@
-import { posix } from 'node:path';
 import type { ContainerConfig, ContainerCreateRequest } from '../../../api/types/container.ts';
 import type { EmptyObjectMap, StringMap } from '../../../api/types/maps.ts';
 import type { HostFacts } from '../../../runtime/host/facts.ts';
@@ -6,6 +5,7 @@ import { shortId } from '../../base/ids.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import type { ResolvedImage } from '../ports.ts';
 import { parseSignal } from '../../base/signals.ts';
+import { cleanPath } from './container-path.ts';
 import { mergeHealthcheck } from './healthcheck.ts';
 import { normalisePort, refuseBadMac } from './networking.ts';
 import { problemOfLength, wholeNumber } from './refuse.ts';
@@ -110,12 +110,6 @@ export function checkWorkingDirectory(directory: string): string {
     );
   }
   return clean;
-}
-
-/** An absolute path without `.`, `..` and trailing slash. */
-export function cleanPath(path: string): string {
-  const normal = posix.normalize(path);
-  return normal.length > 1 && normal.endsWith('/') ? normal.slice(0, -1) : normal;
 }
 
 /** Throws invalid_argument unless each entry has a name before its first `=`. */

@@ -2,10 +2,8 @@ import type { HostConfig, RestartPolicy, Ulimit } from '../../../api/types/host-
 import type { HostFacts } from '../../../runtime/host/facts.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import { checkCgroupParent } from './limits/cgroup-parent.ts';
-import type { EngineDefaults } from './build-spec.ts';
 import { checkDevices } from './limits/devices.ts';
 import { normaliseLogConfig } from './log-config.ts';
-import type { NormalLogConfig } from './log-config.ts';
 import type { NamespaceModes } from './namespaces.ts';
 import { nameResolution, normalisePortBindings } from './networking.ts';
 import { refuseForeignDrivers } from './mounts/foreign-drivers.ts';
@@ -20,15 +18,8 @@ import {
 import { maskedPaths, READONLY_PATHS } from './system-paths.ts';
 import { storageLimit } from './limits/storage-options.ts';
 import { checkUlimits } from './limits/ulimits.ts';
-
-/** Fields that inspect leaves out when they are empty. */
-type Omittable = 'Mounts' | 'Tmpfs' | 'Sysctls' | 'StorageOpt' | 'Annotations' | 'Init';
-/** Dropped with a warning, never stored. */
-type Obsolete = 'KernelMemory' | 'KernelMemoryTCP';
-
-/** HostConfig with every default filled in. The compiler asks for each field of the API: none is forgotten here. */
-export type NormalHostConfig = Required<Omit<HostConfig, Omittable | Obsolete | 'LogConfig'>> &
-  Pick<HostConfig, Omittable> & { LogConfig: NormalLogConfig };
+import type { NormalHostConfig, Omittable } from './container-spec.ts';
+import type { EngineDefaults } from './engine-defaults.ts';
 
 /** runc, under the names clients know it by. */
 const RUNC = new Set(['runc', 'io.containerd.runc.v2']);

@@ -1,13 +1,7 @@
 import { invalidArgument } from '../../base/errors.ts';
+import type { Link } from './container-spec.ts';
 import type { ContainerLookup, OtherContainer } from './namespaces.ts';
 import { containerOfMode } from './namespaces.ts';
-
-/** Another container of the default bridge, which this one knows by a name of its own. */
-export interface Link {
-  /** Full id of the other container. */
-  targetId: string;
-  alias: string;
-}
 
 /** Becomes a word of /etc/hosts and, in capitals, the beginning of variables. */
 const ALIAS = /^[a-zA-Z0-9_][a-zA-Z0-9_.-]*$/;

@@ -2,8 +2,8 @@ import type { ContainerCreateRequest } from '../../../api/types/container.ts';
 import type { HostConfig } from '../../../api/types/host-config.ts';
 import type { HostFacts } from '../../../runtime/host/facts.ts';
 import { invalidArgument } from '../../base/errors.ts';
-import type { EngineDefaults } from './build-spec.ts';
-import type { ResolvedMount } from './mounts/mount-points.ts';
+import type { EngineDefaults } from './engine-defaults.ts';
+import type { ResolvedMount } from './mounts/resolved-mount.ts';
 
 /** What a specification needs to know of another container that it names. */
 export interface OtherContainer {

@@ -3,9 +3,8 @@ import type { ContainerUpdateRequest } from '../../../api/types/container.ts';
 import type { Resources } from '../../../api/types/host-config.ts';
 import type { HostFacts } from '../../../runtime/host/facts.ts';
 import { conflict, invalidArgument } from '../../base/errors.ts';
-import type { ContainerSpec } from './build-spec.ts';
+import type { ContainerSpec, NormalHostConfig } from './container-spec.ts';
 import { checkRestartPolicy } from './host-config.ts';
-import type { NormalHostConfig } from './host-config.ts';
 import { isEmpty } from './refuse.ts';
 import { normaliseResources } from './limits/resources.ts';
 

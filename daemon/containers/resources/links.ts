@@ -5,7 +5,7 @@ import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { linkEnvironment } from './link-environment.ts';
 import { containerFiles } from './container-files.ts';
-import type { Link } from '../request/links.ts';
+import type { Link } from '../request/container-spec.ts';
 import { liveRun } from '../state/state-facts.ts';
 
 /**

@@ -5,7 +5,7 @@ import type { Sandbox, SandboxRequest } from '../../networks/sandbox/sandbox.ts'
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { runningNamespaceOwner } from './namespace-owner.ts';
-import type { ContainerSpec } from '../request/build-spec.ts';
+import type { ContainerSpec } from '../request/container-spec.ts';
 import { containerOfMode } from '../request/namespaces.ts';
 import { writeFileSync } from 'node:fs';
 import { hostsWithLinks } from './links.ts';

@@ -6,7 +6,7 @@ import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { runningNamespaceOwner } from './namespace-owner.ts';
 import { containerFiles } from './container-files.ts';
-import type { ContainerSpec } from '../request/build-spec.ts';
+import type { ContainerSpec } from '../request/container-spec.ts';
 import { containerOfMode } from '../request/namespaces.ts';
 
 /**

@@ -2,8 +2,8 @@ import { EngineError, isEngineError } from '../../base/errors.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import type { RootfsStore } from '../ports.ts';
+import type { NormalHostConfig } from '../request/container-spec.ts';
 import { storageLimit } from '../request/limits/storage-options.ts';
-import type { NormalHostConfig } from '../request/host-config.ts';
 
 /**
  * `StorageOpt.size` in force, at creation and, for a disk that was mounted otherwise or restored from a copy, at each

@@ -10,7 +10,7 @@ import { persistently } from '../../base/concurrency/retry.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { containerFiles } from './container-files.ts';
-import type { VolumeMount } from '../request/mounts/mount-points.ts';
+import type { VolumeMount } from '../request/mounts/resolved-mount.ts';
 import { abridged } from '../request/refuse.ts';
 import { volumeMounts } from './volumes.ts';
 

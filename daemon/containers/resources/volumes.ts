@@ -6,8 +6,8 @@ import type { Rollback } from '../../base/rollback.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { together } from '../../base/concurrency/timeout.ts';
-import type { ContainerSpec } from '../request/build-spec.ts';
-import type { ResolvedMount, VolumeMount } from '../request/mounts/mount-points.ts';
+import type { ContainerSpec } from '../request/container-spec.ts';
+import type { ResolvedMount, VolumeMount } from '../request/mounts/resolved-mount.ts';
 
 /** The volumes of a specification. */
 export function volumeMounts(spec: ContainerSpec): VolumeMount[] {

@@ -1,7 +1,7 @@
 import type { ContainerInspect, ContainerSummary } from '../../../api/types/container.ts';
 import { LaunchGate } from '../control/launch-gate.ts';
 import type { ExitReport } from '../ports.ts';
-import type { ContainerSpec } from '../request/build-spec.ts';
+import type { ContainerSpec } from '../request/container-spec.ts';
 import type { ContainerState } from './state.ts';
 import type { PendingAttach } from '../stdio/pending-attach.ts';
 

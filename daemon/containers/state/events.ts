@@ -2,7 +2,7 @@ import type { EndpointSettings } from '../../../api/types/endpoint.ts';
 import type { EventDraft } from '../../events/journal-types.ts';
 import type { Sandbox } from '../../networks/sandbox/sandbox.ts';
 import type { NetworkSandboxes } from '../ports.ts';
-import type { ContainerSpec } from '../request/build-spec.ts';
+import type { ContainerSpec } from '../request/container-spec.ts';
 
 /** What an event says of its container. */
 export interface EventSubject {

@@ -6,7 +6,7 @@ import type { ContainerTable } from '../../../storage/database/rows.ts';
 import type { Container } from './container.ts';
 import { containerEvent } from './events.ts';
 import type { ContainerIndex } from './container-index.ts';
-import type { ContainerSpec } from '../request/build-spec.ts';
+import type { ContainerSpec } from '../request/container-spec.ts';
 import type { ContainerEvent, ContainerState } from './state.ts';
 import { transition } from './state.ts';
 import { isLive } from './state-facts.ts';

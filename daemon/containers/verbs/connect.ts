@@ -10,7 +10,7 @@ import { connectedEndpoint } from '../views/endpoint-view.ts';
 import { endpointEvent } from '../state/events.ts';
 import { writeIdentityFiles, sandboxRequest } from '../resources/sandbox.ts';
 import { tellLinked } from '../resources/links.ts';
-import type { ContainerSpec } from '../request/build-spec.ts';
+import type { ContainerSpec } from '../request/container-spec.ts';
 import { containerOfMode } from '../request/namespaces.ts';
 import { normaliseEndpoint } from '../request/networking.ts';
 import { liveRun } from '../state/state-facts.ts';

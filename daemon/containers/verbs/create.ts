@@ -15,7 +15,7 @@ import { sandboxRequest } from '../resources/sandbox.ts';
 import { limitStorage } from '../resources/storage-limit.ts';
 import { namingFields } from '../request/blame.ts';
 import { buildSpec } from '../request/build-spec.ts';
-import type { ContainerSpec } from '../request/build-spec.ts';
+import type { ContainerSpec } from '../request/container-spec.ts';
 import { containerOfMode } from '../request/namespaces.ts';
 import { refuseOtherPlatform } from '../request/platform.ts';
 import { makeVolumes } from '../resources/volumes.ts';

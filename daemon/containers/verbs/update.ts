@@ -10,7 +10,7 @@ import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { containerEvent } from '../state/events.ts';
 import { namingFields } from '../request/blame.ts';
-import type { ContainerSpec } from '../request/build-spec.ts';
+import type { ContainerSpec } from '../request/container-spec.ts';
 import { updateSpec } from '../request/update.ts';
 import { isLive } from '../state/state-facts.ts';
 

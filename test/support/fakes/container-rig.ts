@@ -5,7 +5,7 @@ import { expect, vi } from 'vitest';
 import type { ContainerCreateRequest } from '../../../api/types/container.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
 import { Containers } from '../../../daemon/containers/containers.ts';
-import { engineDefaults } from '../../../daemon/containers/request/build-spec.ts';
+import { engineDefaults } from '../../../daemon/containers/request/engine-defaults.ts';
 import { Execs } from '../../../daemon/execs/execs.ts';
 import { capableHost } from '../../unit/containers/request/host-facts.ts';
 import { FakeNeighbours } from './fake-neighbours.ts';

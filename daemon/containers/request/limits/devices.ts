@@ -1,7 +1,6 @@
 import type { DeviceMapping, HostConfig } from '../../../../api/types/host-config.ts';
 import { invalidArgument } from '../../../base/errors.ts';
-import { problemOfDestination } from '../mounts/binds.ts';
-import { cleanPath } from '../config.ts';
+import { cleanPath, problemOfDestination } from '../container-path.ts';
 
 /** `c 1:3 rwm`, `b *:* r`, `a *:* rwm` (cgroup-v1/devices). */
 export const DEVICE_RULE = /^([acb]) (\d{1,10}|\*):(\d{1,10}|\*) ([rwm]{1,3})$/;

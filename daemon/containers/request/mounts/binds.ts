@@ -1,5 +1,5 @@
 import { invalidArgument } from '../../../base/errors.ts';
-import { cleanPath } from '../config.ts';
+import { cleanPath, problemOfDestination } from '../container-path.ts';
 import { abridged, problemOfLength } from '../refuse.ts';
 
 /** One entry of Binds (`[source:]destination[:mode]`), read. */
@@ -29,20 +29,6 @@ const modeWords: Record<string, readonly string[]> = {
 };
 
 const VOLUME_NAME = /^[a-zA-Z0-9][a-zA-Z0-9_.-]+$/;
-
-/** Places below /proc that runc lets be covered (lxcfs does); everything else there would hide the kernel. */
-const PROC_FILES = new Set([
-  '/proc/cpuinfo',
-  '/proc/diskstats',
-  '/proc/loadavg',
-  '/proc/meminfo',
-  '/proc/net/dev',
-  '/proc/slabinfo',
-  '/proc/stat',
-  '/proc/swaps',
-  '/proc/sys/kernel/ns_last_pid',
-  '/proc/uptime',
-]);
 
 /** Throws invalid_argument with dockerd's text. Pure. */
 export function parseBind(text: string): Bind {
@@ -97,25 +83,6 @@ export function checkVolumeName(name: string): void {
         '"[a-zA-Z0-9][a-zA-Z0-9_.-]" are allowed. If you intended to pass a host directory, use absolute path',
     );
   }
-}
-
-/** Why nothing can be mounted there, undefined when it can. */
-export function problemOfDestination(path: string): string | undefined {
-  const tooLong = problemOfLength(path);
-  if (tooLong !== undefined) {
-    return tooLong;
-  }
-  if (!path.startsWith('/')) {
-    return `invalid mount path: '${path}' mount path must be absolute`;
-  }
-  const clean = cleanPath(path);
-  if (clean === '/') {
-    return "invalid specification: destination can't be '/'";
-  }
-  if (clean.startsWith('/proc/') && !PROC_FILES.has(clean)) {
-    return `invalid mount path: '${path}' is inside /proc`;
-  }
-  return undefined;
 }
 
 /** True for the empty mode and for words that exist, each kind once. */

@@ -1,6 +1,6 @@
 import { invalidArgument } from '../../../base/errors.ts';
 import { isMode, PROPAGATIONS } from './binds.ts';
-import type { ResolvedMount } from './mount-points.ts';
+import type { ResolvedMount } from './resolved-mount.ts';
 
 /** One entry of VolumesFrom (`container[:mode]`), read. */
 export interface VolumesFrom {

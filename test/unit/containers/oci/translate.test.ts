@@ -4,7 +4,7 @@ import { buildExecProcess } from '../../../../daemon/containers/oci/process.ts';
 import { propagationProblem } from '../../../../daemon/containers/oci/propagation.ts';
 import { translate } from '../../../../daemon/containers/oci/translate.ts';
 import type { LaunchFacts } from '../../../../daemon/containers/oci/translate.ts';
-import { engineDefaults } from '../../../../daemon/containers/request/build-spec.ts';
+import { engineDefaults } from '../../../../daemon/containers/request/engine-defaults.ts';
 import type { OciSpec } from '../../../../runtime/runc/spec-types.ts';
 import { build, CONTAINER_ID, NEIGHBOUR_ID } from '../request/build.ts';
 import { barrenHost, capableHost } from '../request/host-facts.ts';

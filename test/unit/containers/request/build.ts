@@ -1,7 +1,9 @@
 import type { ContainerConfig, ContainerCreateRequest } from '../../../../api/types/container.ts';
 import type { HostConfig } from '../../../../api/types/host-config.ts';
-import { buildSpec, engineDefaults } from '../../../../daemon/containers/request/build-spec.ts';
-import type { ContainerSpec, EngineDefaults } from '../../../../daemon/containers/request/build-spec.ts';
+import { buildSpec } from '../../../../daemon/containers/request/build-spec.ts';
+import type { ContainerSpec } from '../../../../daemon/containers/request/container-spec.ts';
+import { engineDefaults } from '../../../../daemon/containers/request/engine-defaults.ts';
+import type { EngineDefaults } from '../../../../daemon/containers/request/engine-defaults.ts';
 import type { OtherContainer } from '../../../../daemon/containers/request/namespaces.ts';
 import type { HostFacts } from '../../../../runtime/host/facts.ts';
 import { capableHost } from './host-facts.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { engineDefaults } from '../../../../daemon/containers/request/build-spec.ts';
+import { engineDefaults } from '../../../../daemon/containers/request/engine-defaults.ts';
 import { checkCgroupParent } from '../../../../daemon/containers/request/limits/cgroup-parent.ts';
 import { build } from './build.ts';
 import { capableHost } from './host-facts.ts';

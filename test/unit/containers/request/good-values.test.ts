@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ContainerConfig, ContainerCreateRequest } from '../../../../api/types/container.ts';
 import type { HostConfig } from '../../../../api/types/host-config.ts';
-import { engineDefaults } from '../../../../daemon/containers/request/build-spec.ts';
+import { engineDefaults } from '../../../../daemon/containers/request/engine-defaults.ts';
 import { barrenHost, capableHost } from './host-facts.ts';
 import { build, buildHost, NEIGHBOUR_ID } from './build.ts';
 
