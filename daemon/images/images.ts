@@ -37,8 +37,7 @@ import { pullImages, type PullOptions } from './pull/pull.ts';
 import { pushImages, type PushOptions } from './push/push.ts';
 import { pruneImages } from './remove/prune.ts';
 import { removeImage } from './remove/removal.ts';
-import { nameImage } from './naming.ts';
-import { parseTarget } from './target.ts';
+import { nameImage, parseTarget } from './naming.ts';
 import { Slots } from './slots.ts';
 import { runConfig, toHistory, toInspect } from './wire.ts';
 

@@ -1,9 +1,17 @@
 import { failpoint } from '../base/failpoint.ts';
 import type { TagRow } from '../../storage/database/rows.ts';
-import { canonicalRepository, type Reference } from '../../storage/references/reference.ts';
+import {
+  canonicalRepository,
+  type Reference,
+  nameable,
+  parseReference,
+  withDefaultTag,
+  withTag,
+} from '../../storage/references/reference.ts';
 import { imageEvent } from './events.ts';
 import { tagName } from './image-index.ts';
 import type { ImageContext } from './context.ts';
+import { invalidArgument } from '../base/errors.ts';
 
 /** Gives an image names, taking them from the images that had them. One transaction with its events. */
 export function nameImage(
@@ -36,4 +44,16 @@ export function nameImage(
     index.setTag(tag);
   }
   index.addImage({ ...image.row, lastTaggedNano: now }, image.config);
+}
+
+/**
+ * The name that `repo` and `tag` parameters mean together; `tag` wins over one inside `repo`, none means `latest`.
+ * Throws invalid_argument, also for a digest, which is computed and not given, and for a name like `sha256:abc`.
+ */
+export function parseTarget(repo: string, tag: string): Reference {
+  const reference = parseReference(repo);
+  if (reference.digest !== undefined) {
+    throw invalidArgument('refusing to create a tag with a digest reference');
+  }
+  return nameable(tag === '' ? withDefaultTag(reference) : withTag(reference, tag));
 }

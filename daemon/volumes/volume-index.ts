@@ -1,8 +1,7 @@
 import type { VolumeRow, VolumeTable } from '../../storage/database/rows.ts';
 import { notFound } from '../base/errors.ts';
 import type { EngineError } from '../base/errors.ts';
-import type { Journal } from '../events/journal-types.ts';
-import { draft } from './events.ts';
+import type { Journal, EventDraft } from '../events/journal-types.ts';
 import { LOCAL_DRIVER } from './local-driver.ts';
 
 /** The rows of all volumes, in memory and on disk. Each change is one transaction with the event that tells of it. */
@@ -44,7 +43,7 @@ export class VolumeIndex {
     this.#journal.commit((emit) => {
       this.#table.insert(row);
       alongside();
-      emit(draft(row, 'create'));
+      emit(volumeEvent(row, 'create'));
     }, options);
     this.#rows.set(row.name, row);
   }
@@ -52,7 +51,7 @@ export class VolumeIndex {
   /** A fact: its files are out of sight, or its plugin has removed it. */
   remove(row: VolumeRow): void {
     this.#rows.delete(row.name);
-    this.#journal.note([draft(row, 'destroy')], {
+    this.#journal.note([volumeEvent(row, 'destroy')], {
       key: `volume/${row.name}`,
       write: () => this.#table.remove(row.name),
       durable: true,
@@ -67,10 +66,19 @@ export class VolumeIndex {
   /** No more than the event: who uses a volume is in the containers' rows. */
   tell(name: string, action: 'mount' | 'unmount', attributes: Record<string, string>): void {
     const driver = this.#rows.get(name)?.driver ?? LOCAL_DRIVER;
-    this.#journal.note([draft({ name, driver }, action, attributes)]);
+    this.#journal.note([volumeEvent({ name, driver }, action, attributes)]);
   }
 }
 
 export function noSuchVolume(name: string): EngineError {
   return notFound(`get ${name}: no such volume`);
+}
+
+/** An event of a volume. Pure. */
+function volumeEvent(
+  { name, driver }: Pick<VolumeRow, 'name' | 'driver'>,
+  action: string,
+  attributes: Record<string, string> = {},
+): EventDraft {
+  return { type: 'volume', action, actorId: name, attributes: { driver, ...attributes } };
 }

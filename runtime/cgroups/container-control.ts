@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { isGone, readControl } from './control-files.ts';
+import { isGone, readControl, readSmall } from './control-files.ts';
 import type { CgroupDriver, CgroupLayout } from './detect.ts';
 import { Freezer } from './freezer.ts';
 import type { FreezerState } from './freezer.ts';
@@ -8,7 +8,6 @@ import { changeLimits, settleLimits } from './limit-update.ts';
 import type { LimitPlace } from './limit-update.ts';
 import type { LimitChanges } from './limits.ts';
 import { relativeCgroup } from './paths.ts';
-import { readSmall } from './read-small.ts';
 import { parseHostCpu, parseInterfaces } from './sample.ts';
 import type { ContainerSample } from './sample.ts';
 import { readVersion1 } from './stats-v1.ts';

@@ -8,7 +8,6 @@ import { isGone, readControl } from './control-files.ts';
 import type { CgroupLayout } from './detect.ts';
 import { limitWrites } from './limits.ts';
 import type { ControlWrite, LimitChanges } from './limits.ts';
-import { unreclaimableBytes } from './memory-use.ts';
 
 /** Where one container's limits are. */
 export interface LimitPlace {
@@ -137,4 +136,12 @@ function tooLittleMemory(limitBytes: number, uses: readonly string[]): string {
   const [current = '?', peak] = uses.map((file) => readControl(file)?.trim());
   const peakText = peak === undefined ? '' : `, peak usage: ${peak}`;
   return `unable to set memory limit to ${limitBytes} (current usage: ${current}${peakText})`;
+}
+
+/** What a version 2 cgroup uses and the kernel cannot take away without killing or swapping. 0 when it is gone. */
+function unreclaimableBytes(directory: string): number {
+  const current = Number(readControl(join(directory, 'memory.current')) ?? 0);
+  const stat = readControl(join(directory, 'memory.stat')) ?? '';
+  const of = (key: string): number => Number(new RegExp(`^${key} (\\d+)$`, 'm').exec(stat)?.[1] ?? 0);
+  return Math.max(0, current - of('active_file') - of('inactive_file') - of('slab_reclaimable'));
 }

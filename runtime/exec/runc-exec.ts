@@ -4,9 +4,8 @@ import { internal } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { Poller } from '../../daemon/base/kernel/poller.ts';
 import { spawnSession } from '../../daemon/base/kernel/spawn.ts';
-import { QUIET } from '../monitor/conmon-argv.ts';
+import { QUIET, runcEnvironment } from '../monitor/conmon-argv.ts';
 import type { MonitorSettings } from '../monitor/conmon-argv.ts';
-import { runcEnvironment } from '../monitor/environment.ts';
 import type { Bundle } from '../runc/exec-root.ts';
 
 export interface RuncExecRequest {

@@ -5,7 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorText, internal, invariant } from '../../daemon/base/errors.ts';
-import { runcEnvironment } from './environment.ts';
+import { runcEnvironment } from './conmon-argv.ts';
 import { claimChild, expectChildren, reap } from '../../daemon/base/kernel/children.ts';
 import { makePipes, spawnSession } from '../../daemon/base/kernel/spawn.ts';
 

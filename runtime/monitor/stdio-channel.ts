@@ -1,8 +1,15 @@
 import { closeSync } from 'node:fs';
-import { errnoOf } from '../../daemon/base/errors.ts';
+import { errnoOf, conflict, errorText, internal } from '../../daemon/base/errors.ts';
 import type { Poller, Watch } from '../../daemon/base/kernel/poller.ts';
-import { endPackets, receivePacket, sendPacket } from '../../daemon/base/kernel/seqpacket.ts';
+import {
+  endPackets,
+  receivePacket,
+  sendPacket,
+  connectSeqpacket,
+} from '../../daemon/base/kernel/seqpacket.ts';
 import { limits } from '../../daemon/base/limits.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../../daemon/base/clock.ts';
 
 /** What a container wrote, in the order conmon read it. */
 export interface OutputChunk {
@@ -32,6 +39,9 @@ const INPUT_PACKET_BYTES = 8 * 1024;
 const PACKETS_PER_TURN = 64;
 /** Packets handed on as one chunk: fewer frames for the client, fewer system calls for us. */
 const CHUNK_BYTES_MAX = 128 * 1024;
+
+/** Pause between attempts to get a place in conmon's backlog of ten. */
+const CONNECT_PAUSE_MS = 2;
 
 /**
  * One connection to a container's stdio through conmon's attach socket.
@@ -260,6 +270,32 @@ export class ConmonStdio {
       const writable = this.#writable;
       this.#writable = undefined;
       writable?.();
+    }
+  }
+}
+
+/**
+ * Connects to conmon's attach socket at `path`, as soon as conmon takes clients. Throws EngineError conflict when its
+ * process has ended.
+ */
+export async function connectStdio(
+  path: string,
+  poller: Poller,
+  options: { acceptsInput: boolean; lingers: boolean; isProcessAlive(): boolean },
+): Promise<ConmonStdio> {
+  const deadline = systemClock.monotonicMs() + limits.attachTimeoutMs;
+  for (;;) {
+    try {
+      return new ConmonStdio({ fd: connectSeqpacket(path), poller, ...options });
+    } catch (error) {
+      const code = errnoOf(error);
+      if (code === 'ENOENT' || code === 'ECONNREFUSED') {
+        throw conflict('cannot attach to a container that is not running', { cause: error });
+      }
+      if (code !== 'EAGAIN' || systemClock.monotonicMs() > deadline) {
+        throw internal(`attach: ${errorText(error)}`, { cause: error });
+      }
+      await sleep(CONNECT_PAUSE_MS);
     }
   }
 }

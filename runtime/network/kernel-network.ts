@@ -27,12 +27,11 @@ import { NetlinkSocket } from './netlink/netlink-socket.ts';
 import { NameSockets } from './names/name-sockets.ts';
 import type { NetlinkRequest } from './netlink/netlink.ts';
 import { NamespaceDirectory } from './netns.ts';
-import { rulesetGeneration } from './firewall/generation.ts';
+import { rulesetGeneration, watchRuleset } from './firewall/ruleset-watch.ts';
 import { PortReservations } from './reservations.ts';
 import type { HostPort } from './reservations.ts';
 import * as rtnetlink from './netlink/rtnetlink.ts';
 import type { PublishedPort } from './firewall/ruleset.ts';
-import { watchRuleset } from './firewall/ruleset-watch.ts';
 import { Veths } from './links/veths.ts';
 
 export interface KernelNetworkSettings {

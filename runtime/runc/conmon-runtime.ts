@@ -27,7 +27,7 @@ import type { ContainerExit } from '../monitor/exit-watch.ts';
 import { endMonitor, monitorOf } from '../monitor/monitor-pid.ts';
 import { OomWatch, type OomListener } from '../monitor/oom-watch.ts';
 import { MonitorProcess } from '../monitor/monitor-process.ts';
-import { connectStdio } from '../monitor/connect-stdio.ts';
+import { connectStdio } from '../monitor/stdio-channel.ts';
 import type { ConmonStdio } from '../monitor/stdio-channel.ts';
 import { MonitorControl } from '../monitor/control.ts';
 import { reopenLog } from '../monitor/reopen-log.ts';

@@ -10,10 +10,12 @@ import { StoreRecords } from '../../../storage/database/store-records.ts';
 import { RootfsDirectories } from '../../../storage/layers/rootfs.ts';
 import { ProjectQuotas } from '../../../storage/quotas/project-quotas.ts';
 import type { Config } from '../config/settings.ts';
-import { CheckProgress } from './check-progress.ts';
 import { instanceOf, type InstancePaths } from '../instance.ts';
 import { lockDataRoot } from '../host/lock.ts';
 import { realPath } from '../host/real-path.ts';
+
+/** What a line that is written over begins with: back to its start, and away with what stands there (ECMA-48). */
+const OVER = '\r\u001B[K';
 
 interface CheckOptions {
   repair: boolean;
@@ -181,4 +183,34 @@ function lastLine({ dataRoot, besideDaemon, damaged, leftOver }: Summary, found:
         ? `${found} found, all repaired`
         : 'nothing is damaged';
   return `${beside}${dataRoot}: ${result}\n`;
+}
+
+/**
+ * One line on a terminal that says what `system check` looks at. Elsewhere nothing is written: neither a file nor a
+ * program that reads the output wants it.
+ */
+class CheckProgress {
+  readonly terminal: { isTTY?: boolean; write(text: string): unknown };
+  #shown = '';
+
+  constructor(terminal: CheckProgress['terminal']) {
+    this.terminal = terminal;
+  }
+
+  /** `layers`, or `layers 42 %`. */
+  show(what: string, share?: number): void {
+    const text = `checking ${what}${share === undefined ? '' : ` ${Math.floor(share * 100)} %`} ...`;
+    if (this.terminal.isTTY === true && text !== this.#shown) {
+      this.terminal.write(`${OVER}${text}`);
+      this.#shown = text;
+    }
+  }
+
+  /** Before anything else is written, and at the end. */
+  clear(): void {
+    if (this.#shown !== '') {
+      this.terminal.write(OVER);
+      this.#shown = '';
+    }
+  }
 }

@@ -5,7 +5,7 @@ import { applyChanges } from './changes.ts';
 import { makeChild, type LayerTar } from './child.ts';
 import type { ImageContext } from '../context.ts';
 import { mergeRunConfig } from './merge-config.ts';
-import { parseTarget } from '../target.ts';
+import { parseTarget } from '../naming.ts';
 
 /** What a client wants made of a container. */
 export interface CommitRequest {

@@ -12,9 +12,9 @@ import type { UnpackedLayer } from '../../../storage/layers/store.ts';
 import { applyChanges } from '../commit/changes.ts';
 import { commitImage } from './commit-image.ts';
 import type { ImageContext } from '../context.ts';
-import { importUrl } from './import-url.ts';
-import { parseTarget } from '../target.ts';
+import { parseTarget } from '../naming.ts';
 import { waitingFor, watch } from '../watch.ts';
+import { invalidArgument } from '../../base/errors.ts';
 
 export interface ImportOptions {
   repo: string;
@@ -132,4 +132,17 @@ function makeConfig(image: {
     ...(variant === undefined ? {} : { variant }),
   };
   return Buffer.from(goJson(json));
+}
+
+/**
+ * Where an import comes from (parameter `fromSrc`). What has no scheme is the name of a host and a path, as dockerd
+ * takes it (moby api/server/router/image, postImagesCreate). Throws invalid_argument. Pure.
+ */
+function importUrl(text: string): URL {
+  const full = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
+  const url = URL.canParse(full) ? new URL(full) : undefined;
+  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw invalidArgument(`parameter fromSrc: ${JSON.stringify(text)} is neither - nor an http or https URL`);
+  }
+  return url;
 }

@@ -8,10 +8,9 @@ import { NETLINK } from '../../../daemon/base/kernel/netlink.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
 import { Firewall } from '../../../runtime/network/firewall/firewall.ts';
-import { rulesetGeneration } from '../../../runtime/network/firewall/generation.ts';
+import { rulesetGeneration, watchRuleset } from '../../../runtime/network/firewall/ruleset-watch.ts';
 import { KernelNetwork } from '../../../runtime/network/kernel-network.ts';
 import { NetlinkSocket } from '../../../runtime/network/netlink/netlink-socket.ts';
-import { watchRuleset } from '../../../runtime/network/firewall/ruleset-watch.ts';
 import { ManualClock } from '../../support/fakes/manual-clock.ts';
 import { needs } from '../../support/needs.ts';
 

@@ -13,11 +13,12 @@ import { stageIndex } from '../dockerfile/stages.ts';
 import { openReadRoot, openWriteRoot, statOf, type WriteRoot } from '../roots.ts';
 import { contextSources, downloadedSource, failed, imageSources, type Source } from '../sources.ts';
 import type { Build, StageState } from '../state.ts';
-import { findOwner } from '../owner.ts';
 import { unpackArchive } from '../unpack.ts';
 import { commitStep, nop } from './commit-step.ts';
 import { stageVariables, whereOf } from './config-step.ts';
 import { resolveImage } from './from-step.ts';
+
+const ROOT = { uid: 0, gid: 0 };
 
 /** What a COPY or ADD says, its variables replaced. */
 interface Wanted {
@@ -101,8 +102,6 @@ export async function workdirStep(build: Build, state: StageState, instruction: 
     },
   });
 }
-
-const ROOT = { uid: 0, gid: 0 };
 
 function read(build: Build, state: StageState, instruction: Instruction): Wanted {
   const { name, rest, flags } = instruction;
@@ -220,4 +219,10 @@ async function place(
 ): Promise<void> {
   const source = request.source ?? { kind: 'members', fd: -1, members: [] };
   await deps.archives.place({ ...request, source, view: root.view, what: 'build' }, signal);
+}
+
+/** Who owns what `--chown` copies: names are looked up in the image; without a group it is that of the user's name. */
+function findOwner({ deps }: Build, view: FilesView, chown: string): { uid: number; gid: number } {
+  const [user = '', group = ''] = chown.split(':', 2);
+  return deps.resolveUser(view.root, `${user}:${group || user}`);
 }
