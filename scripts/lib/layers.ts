@@ -15,9 +15,7 @@ const DOMAINS = 'daemon/<domain>';
 const NO_DOMAINS = new Set(['base', 'boot', 'hub', 'cluster']);
 
 /** The parts of the swarm that decide only. They run in a simulation: clock, random, store and network are ports. */
-const PLANNERS = ['orchestrators', 'scheduler', 'updater', 'allocator', 'reaper'].map(
-  (part) => `swarm/${part}`,
-);
+const PLANNERS = ['swarm/objects', 'swarm/planner'];
 
 /**
  * The table of ARCHITECTURE.md. The longest prefix that fits a file is its layer. The rows of `swarm`, `daemon/hub`,

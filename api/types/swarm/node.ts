@@ -1,0 +1,26 @@
+/** A node as its user wants it and as it describes itself, at API 1.44. Types only. */
+
+import type { StringMap } from '../maps.ts';
+import type { Platform, ResourceAmounts } from './task.ts';
+
+/** `Role` is the wish; the role of the node's certificate follows it. */
+export interface NodeSpec {
+  Name?: string;
+  Labels?: StringMap | null;
+  Role: 'worker' | 'manager';
+  Availability: 'active' | 'pause' | 'drain';
+}
+
+/** `Architecture` is uname's (`x86_64`), where platforms of images say `amd64`. */
+export interface NodeDescription {
+  Hostname?: string;
+  Platform?: Platform;
+  Resources?: ResourceAmounts;
+  Engine?: {
+    EngineVersion?: string;
+    Labels?: StringMap | null;
+    Plugins?: { Type: string; Name: string }[] | null;
+  };
+}
+
+export type NodeState = 'unknown' | 'down' | 'ready' | 'disconnected';

@@ -1,0 +1,68 @@
+/** A service's task template: `TaskSpec` of the wire at API 1.44. Types only. */
+
+import type { StringMap } from '../maps.ts';
+import type { ContainerSpec } from './container-spec.ts';
+
+/** A resource that only a name and a count (discrete) or a name and a value (named) describe. */
+export interface GenericResource {
+  NamedResourceSpec?: { Kind: string; Value: string };
+  DiscreteResourceSpec?: { Kind: string; Value: number };
+}
+
+/** `NanoCPUs` are billionths of a processor. Only what is reserved counts when a node is chosen, limits never do. */
+export interface ResourceAmounts {
+  NanoCPUs?: number;
+  MemoryBytes?: number;
+  GenericResources?: GenericResource[] | null;
+}
+
+interface ResourceRequirements {
+  Limits?: { NanoCPUs?: number; MemoryBytes?: number; Pids?: number } | null;
+  Reservations?: ResourceAmounts | null;
+}
+
+/** Durations in nanoseconds. Absent: `any`, 5 s, no limit, no window. */
+export interface RestartPolicySpec {
+  Condition?: 'none' | 'on-failure' | 'any';
+  Delay?: number | null;
+  MaxAttempts?: number | null;
+  Window?: number | null;
+}
+
+/** Empty parts match every platform. */
+export interface Platform {
+  Architecture?: string;
+  OS?: string;
+}
+
+/** `MaxReplicas` 0: no limit. A constraint reads `node.labels.zone==a` or with `!=`. */
+export interface Placement {
+  Constraints?: string[] | null;
+  Preferences?: { Spread?: { SpreadDescriptor: string } }[] | null;
+  MaxReplicas?: number;
+  Platforms?: Platform[] | null;
+}
+
+export interface NetworkAttachmentConfig {
+  /** The network's id; a name only until the service is stored. */
+  Target: string;
+  Aliases?: string[] | null;
+  DriverOpts?: StringMap | null;
+}
+
+export interface LogDriverSpec {
+  Name?: string;
+  Options?: StringMap | null;
+}
+
+export interface TaskSpec {
+  ContainerSpec?: ContainerSpec | null;
+  Resources?: ResourceRequirements | null;
+  RestartPolicy?: RestartPolicySpec | null;
+  Placement?: Placement | null;
+  Networks?: NetworkAttachmentConfig[] | null;
+  LogDriver?: LogDriverSpec | null;
+  /** Raised by clients that want every task replaced though nothing else differs. */
+  ForceUpdate?: number;
+  Runtime?: string;
+}

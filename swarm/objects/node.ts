@@ -1,0 +1,28 @@
+import type { NodeDescription, NodeSpec, NodeState } from '../../api/types/swarm/node.ts';
+
+/** The user's part of a node. */
+export interface NodeRecord {
+  id: string;
+  /** Milliseconds since 1970 UTC. */
+  created: number;
+  updated: number;
+  spec: NodeSpec;
+}
+
+/** What the managers observe of a node: written by the leader. */
+export interface NodeStateRecord {
+  id: string;
+  /** The role of its certificate, which follows `NodeSpec.Role`. */
+  role: 'worker' | 'manager';
+  state: NodeState;
+  message: string;
+  addr: string;
+  /** Since when it is in this state, in milliseconds since 1970 UTC. */
+  since: number;
+}
+
+/** What a node says of itself; written only when it changed. */
+export interface NodeDescriptionRecord {
+  id: string;
+  description: NodeDescription;
+}

@@ -1,0 +1,249 @@
+import type { ClusterRecord } from '../../objects/cluster.ts';
+import type { ConfigRecord } from '../../objects/config.ts';
+import type { NetworkRecord } from '../../objects/network.ts';
+import type { Write } from '../../objects/parts.ts';
+import type { SecretRecord } from '../../objects/secret.ts';
+import type { ServiceRecord, TemplateRecord } from '../../objects/service.ts';
+import { TaskState } from '../../objects/task-state.ts';
+import type { TaskRecord, TaskStatus } from '../../objects/task.ts';
+import { newNode, newService, slotOf, type Node, type Service, type SlotKey, type Task } from './entries.ts';
+import { addTo, deleteFrom } from './multi-map.ts';
+import { referencesOf } from './references.ts';
+
+const NO_TASKS: ReadonlySet<Task> = new Set();
+
+/**
+ * The cluster in memory: all parts that the store keeps, put together to objects, with the indices that decisions need.
+ * Filled and changed only by `apply`, in any order of parts; what it costs does not depend on the cluster's size.
+ * Decisions read it and return writes; applying these at once, before the store has them, lets the next decision of the
+ * same pass see them. Where the store refuses, the true values are applied in turn.
+ */
+export class ClusterState {
+  readonly nodes = new Map<string, Node>();
+  readonly services = new Map<string, Service>();
+  readonly tasks = new Map<string, Task>();
+  readonly networks = new Map<string, NetworkRecord>();
+  readonly secrets = new Map<string, SecretRecord>();
+  readonly configs = new Map<string, ConfigRecord>();
+  /** Tasks that want a node: none chosen yet, and not to be shut down. Global ones say which by `pinned`. */
+  readonly unassigned = new Set<Task>();
+  cluster: ClusterRecord | undefined;
+  /** Grows with every change of a node or of a task on one. */
+  generation = 0;
+  /** Statuses whose task is not known (yet, or any more). */
+  readonly looseStatuses = new Map<string, TaskStatus>();
+  /** Services by what they refer to: ids of secrets, configs and networks. */
+  readonly #users = new Map<string, Set<Service>>();
+
+  /** Takes one part as it is now. A part of an unknown object makes the object. */
+  apply(write: Write): void {
+    switch (write.part) {
+      case 'task':
+        return this.#applyTask(write.id, write.value);
+      case 'status':
+        return this.#applyStatus(write.id, write.value);
+      case 'service':
+        return this.#applyService(write.id, write.value);
+      case 'template':
+        return this.#applyTemplate(write.id, write.value);
+      case 'previousService':
+        return this.#changeService(write.id, (service) => (service.previous = write.value ?? undefined));
+      case 'serviceRun':
+        return this.#changeService(write.id, (service) => (service.run = write.value ?? undefined));
+      case 'node':
+        return this.#changeNode(write.id, (node) => (node.record = write.value ?? undefined));
+      case 'nodeState':
+        return this.#changeNode(write.id, (node) => (node.state = write.value ?? undefined));
+      case 'nodeDescription':
+        return this.#changeNode(write.id, (node) => (node.description = write.value?.description));
+      case 'cluster':
+        this.cluster = write.value ?? undefined;
+        return undefined;
+      case 'network':
+        return setOrDelete(this.networks, write.id, write.value);
+      case 'secret':
+        return setOrDelete(this.secrets, write.id, write.value);
+      case 'config':
+        return setOrDelete(this.configs, write.id, write.value);
+    }
+  }
+
+  /** Tasks of a service, ended ones too; none for a service that is not known. */
+  tasksOf(service: string): ReadonlySet<Task> {
+    return this.services.get(service)?.tasks ?? NO_TASKS;
+  }
+
+  /** Tasks of one slot, ended ones too. */
+  tasksInSlot(service: string, slot: SlotKey): ReadonlySet<Task> {
+    return this.services.get(service)?.slots.get(slot) ?? NO_TASKS;
+  }
+
+  /** Tasks assigned to a node, ended ones too. */
+  tasksOn(node: string): ReadonlySet<Task> {
+    return this.nodes.get(node)?.tasks ?? NO_TASKS;
+  }
+
+  /** Services whose current specification names this secret, config or network. */
+  usersOf(id: string): Iterable<Service> {
+    return this.#users.get(id) ?? [];
+  }
+
+  /** What a task runs; undefined where the template is not known, as while the cluster is being read. */
+  templateOf(task: TaskRecord): TemplateRecord | undefined {
+    return this.services.get(task.service)?.templates.get(task.template);
+  }
+
+  #applyTask(id: string, record: TaskRecord | null): void {
+    const before = this.tasks.get(id);
+    if (before !== undefined && record !== null && standsAlike(before.record, record)) {
+      before.record = record;
+      this.#touch(record.node);
+      return;
+    }
+    if (before !== undefined) {
+      this.#unindex(before);
+    }
+    if (record === null) {
+      this.tasks.delete(id);
+      if (before?.status !== undefined) {
+        this.looseStatuses.set(id, before.status);
+      }
+      return;
+    }
+    const task = before ?? { id, record, status: this.looseStatuses.get(id) };
+    this.looseStatuses.delete(id);
+    task.record = record;
+    this.tasks.set(id, task);
+    this.#index(task);
+  }
+
+  #applyStatus(id: string, status: TaskStatus | null): void {
+    const task = this.tasks.get(id);
+    if (task === undefined) {
+      setOrDelete(this.looseStatuses, id, status);
+      return;
+    }
+    task.status = status ?? undefined;
+    this.#touch(task.record.node);
+  }
+
+  #applyService(id: string, record: ServiceRecord | null): void {
+    this.#changeService(id, (service) => {
+      for (const reference of referencesOf(service.record?.spec)) {
+        deleteFrom(this.#users, reference, service);
+      }
+      service.record = record ?? undefined;
+      for (const reference of referencesOf(record?.spec)) {
+        addTo(this.#users, reference, service);
+      }
+    });
+  }
+
+  #applyTemplate(id: string, template: TemplateRecord | null): void {
+    const [service = '', revision] = id.split('/');
+    this.#changeService(service, ({ templates }) => {
+      setOrDelete(templates, Number(revision), template);
+    });
+  }
+
+  #index(task: Task): void {
+    const { service, node, desired } = task.record;
+    this.#changeService(service, (entry) => {
+      entry.tasks.add(task);
+      addTo(entry.slots, slotOf(task.record), task);
+    });
+    if (node !== undefined) {
+      this.#changeNode(node, (entry) => {
+        entry.tasks.add(task);
+        addTo(entry.tasksByService, service, task);
+      });
+    } else if (wantsNode(desired)) {
+      this.unassigned.add(task);
+    }
+  }
+
+  #unindex(task: Task): void {
+    const { service, node } = task.record;
+    this.unassigned.delete(task);
+    this.#changeService(service, (entry) => {
+      entry.tasks.delete(task);
+      deleteFrom(entry.slots, slotOf(task.record), task);
+    });
+    if (node !== undefined) {
+      this.#changeNode(node, (entry) => {
+        entry.tasks.delete(task);
+        deleteFrom(entry.tasksByService, service, task);
+      });
+    }
+  }
+
+  #changeService(id: string, change: (service: Service) => void): void {
+    const service = this.services.get(id) ?? newService(id);
+    change(service);
+    if (isEmptyService(service)) {
+      this.services.delete(id);
+    } else {
+      this.services.set(id, service);
+    }
+  }
+
+  #changeNode(id: string, change: (node: Node) => void): void {
+    const node = this.nodes.get(id) ?? newNode(id);
+    change(node);
+    if (isEmptyNode(node)) {
+      this.nodes.delete(id);
+    } else {
+      this.nodes.set(id, node);
+      this.#touch(id);
+    }
+  }
+
+  #touch(id: string | undefined): void {
+    const node = id === undefined ? undefined : this.nodes.get(id);
+    if (node !== undefined) {
+      this.generation += 1;
+      node.changed = this.generation;
+    }
+  }
+}
+
+function wantsNode(desired: TaskState): boolean {
+  return desired <= TaskState.complete;
+}
+
+/** Whether a task stays where it is in every index. */
+function standsAlike(before: TaskRecord, after: TaskRecord): boolean {
+  return (
+    before.service === after.service &&
+    before.node === after.node &&
+    slotOf(before) === slotOf(after) &&
+    wantsNode(before.desired) === wantsNode(after.desired)
+  );
+}
+
+function isEmptyService(service: Service): boolean {
+  return (
+    service.record === undefined &&
+    service.previous === undefined &&
+    service.run === undefined &&
+    service.templates.size === 0 &&
+    service.tasks.size === 0
+  );
+}
+
+function isEmptyNode(node: Node): boolean {
+  return (
+    node.record === undefined &&
+    node.state === undefined &&
+    node.description === undefined &&
+    node.tasks.size === 0
+  );
+}
+
+function setOrDelete<K, V>(map: Map<K, V>, key: K, value: V | null): void {
+  if (value === null) {
+    map.delete(key);
+  } else {
+    map.set(key, value);
+  }
+}

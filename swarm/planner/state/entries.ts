@@ -1,0 +1,72 @@
+import type { NodeDescription } from '../../../api/types/swarm/node.ts';
+import type { NodeRecord, NodeStateRecord } from '../../objects/node.ts';
+import type {
+  PreviousServiceRecord,
+  ServiceRecord,
+  ServiceRunRecord,
+  TemplateRecord,
+} from '../../objects/service.ts';
+import type { TaskRecord, TaskStatus } from '../../objects/task.ts';
+
+/** What a slot is called: the number of a replica, or the node of a global service's task. */
+export type SlotKey = number | string;
+
+/** A task in memory. Its parts are replaced when they change, never edited. */
+export interface Task {
+  readonly id: string;
+  record: TaskRecord;
+  status: TaskStatus | undefined;
+}
+
+/** A service in memory with its tasks. `record` is undefined once it is removed, until its last task has gone. */
+export interface Service {
+  readonly id: string;
+  record: ServiceRecord | undefined;
+  previous: PreviousServiceRecord | undefined;
+  run: ServiceRunRecord | undefined;
+  /** By revision: those that a task or the service itself may name. */
+  readonly templates: Map<number, TemplateRecord>;
+  readonly tasks: Set<Task>;
+  readonly slots: Map<SlotKey, Set<Task>>;
+}
+
+/** A node in memory with the tasks that have been assigned to it, ended ones too. `record` as with services. */
+export interface Node {
+  readonly id: string;
+  record: NodeRecord | undefined;
+  state: NodeStateRecord | undefined;
+  description: NodeDescription | undefined;
+  readonly tasks: Set<Task>;
+  readonly tasksByService: Map<string, Set<Task>>;
+  /** `ClusterState.generation` when this node or a task on it last changed: is something derived stale? */
+  changed: number;
+}
+
+export function newService(id: string): Service {
+  return {
+    id,
+    record: undefined,
+    previous: undefined,
+    run: undefined,
+    templates: new Map(),
+    tasks: new Set(),
+    slots: new Map(),
+  };
+}
+
+export function newNode(id: string): Node {
+  return {
+    id,
+    record: undefined,
+    state: undefined,
+    description: undefined,
+    tasks: new Set(),
+    tasksByService: new Map(),
+    changed: 0,
+  };
+}
+
+/** The slot of a task within its service. */
+export function slotOf(record: TaskRecord): SlotKey {
+  return record.slot ?? record.pinned ?? record.id;
+}
