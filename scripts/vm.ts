@@ -13,11 +13,11 @@ import { Machine } from './lib/vm/machine.ts';
 import { Protocol } from './lib/vm/protocol.ts';
 import { STEPS } from './lib/vm/steps.ts';
 
-const HELP = `sudo ./scripts/vm: tries Berth in a Debian of its own (systemd, cgroup v2)
+const HELP = `sudo ./scripts/vm: tests Berth in a virtual Debian (systemd, cgroup v2)
 
   --suite SUITE    bookworm (Debian 12, the default) or trixie (13)
-  --only STEP,...  of ${STEPS.map(({ name }) => name).join(', ')}; booting and installing are always done
-  --package FILE   for the step \`package\`: this one, instead of one that scripts/package builds now
+  --only STEP,...  steps to run, of ${STEPS.map(({ name }) => name).join(', ')}; boot and install always run
+  --package FILE   package for the step \`package\`, instead of one that scripts/package builds now
   --cuts N         power cuts (default 3)
   --keep           leave the machine running at the end, and print how to log in
   --record         write the result into test/vm.md

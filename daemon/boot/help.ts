@@ -16,13 +16,13 @@ export function helpText(): string {
     'A container engine for Linux that speaks the Docker Engine API.',
     '',
     'system check reads the whole data root back: the database, every layer against its digest, images,',
-    'containers, volumes and what crashes left. It may run beside a daemon, and then leaves out what may be on',
-    'its way. With --repair, which needs the daemon stopped, it puts right what it can; nothing that a container',
-    'or a volume holds is deleted.',
-    'Exit code 0: nothing is damaged (any more); 1: something is; 2: it could not look.',
+    'containers, volumes and leftovers of crashes. It may run beside a daemon; it then leaves out what the',
+    'daemon may be making. With --repair, which needs a stopped daemon, it repairs what it can; files of',
+    'containers and volumes are never deleted.',
+    'Exit code 0: nothing is damaged (any more); 1: something is damaged; 2: the check could not run.',
     '',
-    'Every setting can be given as a flag, as an environment variable or as a key of the configuration file; the first',
-    `that is there counts. Variables are called like keys: ${variableName('data-root')} for data-root; lists are`,
+    'A setting can be given as a flag, as an environment variable or as a key of the configuration file; in this order',
+    `the first wins. Variables are named after keys: ${variableName('data-root')} for data-root. Lists are`,
     'separated by commas.',
     'Settings marked with * are read again on SIGHUP.',
     '',
@@ -59,7 +59,7 @@ function line(head: string, text: string): string[] {
   return [`  ${head}`, `${INDENT}${text}`];
 }
 
-/** Defaults that are empty are either nothing or told by the help text itself. */
+/** Empty defaults are not printed: there is nothing to print, or the help text names the default. */
 function defaultNote({ default: value }: Setting<unknown>): string[] {
   if (value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0)) {
     return [];

@@ -18,14 +18,14 @@ export const settings = {
     default: '/var/lib/berth',
     pattern: ABSOLUTE,
     placeholder: 'path',
-    help: 'directory of everything that survives a reboot',
+    help: 'directory of what survives a reboot: images, containers, volumes, the database',
   }),
   execRoot: text({
     key: 'exec-root',
     default: '/run/berth',
     pattern: ABSOLUTE,
     placeholder: 'path',
-    help: 'directory of everything that does not',
+    help: 'directory of what does not survive a reboot',
   }),
   pidfile: text({
     key: 'pidfile',
@@ -40,7 +40,7 @@ export const settings = {
     default: '',
     pattern: INSTANCE,
     placeholder: 'name',
-    help: 'tells several daemons of one host apart: part of the names of bridge, interfaces, nftables table and cgroup',
+    help: 'tells several daemons of one host apart; part of the names of bridge, interfaces, nftables table and cgroup',
   }),
 
   // API
@@ -51,14 +51,14 @@ export const settings = {
     default: ['unix:///run/berth.sock'],
     pattern: /^(unix|fd|tcp):\/\//,
     placeholder: 'address',
-    help: 'where to listen: unix:///path, fd:// (socket passed by systemd), tcp://address:port',
+    help: 'address to listen on: unix:///path, fd:// (socket passed by systemd), tcp://address:port',
   }),
   metricsAddr: text({
     key: 'metrics-addr',
     default: '',
     pattern: /^(?:|(?:\[[0-9a-fA-F:.]+\]|[^:\s/[\]]+)?:\d{1,5})$/,
     placeholder: 'address:port',
-    help: 'where to serve metrics for Prometheus, by plain HTTP without a password, at /metrics; empty for nowhere',
+    help: 'address of metrics for Prometheus, plain HTTP without a password, path /metrics; empty for none',
   }),
   apiCorsHeader: text({
     key: 'api-cors-header',
@@ -103,7 +103,7 @@ export const settings = {
     default: 'info',
     oneOf: ['debug', 'info', 'warn', 'error', 'fatal'],
     isReloadable: true,
-    help: 'least important messages to log',
+    help: 'least important level that is logged',
   }),
   logFormat: text({
     key: 'log-format',
@@ -126,13 +126,13 @@ export const settings = {
     minimum: 0,
     maximum: 600,
     isReloadable: true,
-    help: 'seconds that requests may take to end when the daemon stops; containers keep running',
+    help: 'seconds that requests may take to end when the daemon stops; containers run on',
   }),
   liveRestore: toggle({
     key: 'live-restore',
     default: true,
     isReloadable: true,
-    help: 'containers keep running while the daemon is down; always so, false is refused',
+    help: 'containers run on while the daemon is down; always true, false is refused',
   }),
 
   pluginFolders: list({
@@ -141,14 +141,14 @@ export const settings = {
     default: ['/run/docker/plugins', '/etc/docker/plugins', '/usr/lib/docker/plugins'],
     pattern: ABSOLUTE,
     placeholder: 'path',
-    help: 'where volume plugins are looked for: NAME.sock, NAME.spec, NAME.json',
+    help: 'directory searched for volume plugins: NAME.sock, NAME.spec, NAME.json',
   }),
   pluginTimeout: integer({
     key: 'plugin-timeout',
     default: 60,
     minimum: 1,
     maximum: 3600,
-    help: 'seconds that a volume plugin may take for an answer, twice as many to create and to mount',
+    help: 'seconds that a volume plugin may take to answer; twice as many for create and mount',
   }),
 
   // Containers
@@ -157,7 +157,7 @@ export const settings = {
     default: '',
     pattern: /^[^\0]*$/,
     placeholder: 'path',
-    help: 'cgroup below which containers get theirs (default /berth, or berth.slice with the systemd driver)',
+    help: 'parent cgroup of containers (default /berth, or berth.slice with the systemd driver)',
   }),
   execOpts: list({
     key: 'exec-opts',
@@ -165,7 +165,7 @@ export const settings = {
     default: [],
     pattern: /^native\.cgroupdriver=(cgroupfs|systemd)$/,
     placeholder: 'native.cgroupdriver=cgroupfs|systemd',
-    help: 'who manages cgroups (default systemd where it runs with cgroup v2, else cgroupfs)',
+    help: 'cgroup driver (default systemd where it runs with cgroup v2, else cgroupfs)',
   }),
   defaultRuntime: text({
     key: 'default-runtime',
@@ -176,7 +176,7 @@ export const settings = {
   runtimes: runtimes({
     key: 'runtimes',
     flag: 'add-runtime',
-    help: 'program that creates containers of the runtime with this name; for runc, if not the one on the PATH',
+    help: 'program of the runtime with this name; for runc, in place of the one on the PATH',
   }),
   defaultShmSize: bytes({
     key: 'default-shm-size',
@@ -201,18 +201,18 @@ export const settings = {
     oneOf: ['private', 'host'],
     help: 'cgroup namespace of containers that ask for none (default private with cgroup v2, else host)',
   }),
-  init: toggle({ key: 'init', default: false, help: 'run an init in containers that do not say' }),
+  init: toggle({ key: 'init', default: false, help: 'run an init in containers that do not choose' }),
   initPath: text({
     key: 'init-path',
     default: '',
     pattern: /^(\/.*)?$/,
     placeholder: 'path',
-    help: 'that init (default docker-init, tini-static, tini or catatonit from the PATH)',
+    help: 'program of that init (default docker-init, tini-static, tini or catatonit from the PATH)',
   }),
   noNewPrivileges: toggle({
     key: 'no-new-privileges',
     default: false,
-    help: 'forbid set-user-id programs in containers that do not say',
+    help: 'forbid set-user-id programs in containers that do not choose',
   }),
   seccompProfile: text({
     key: 'seccomp-profile',
@@ -225,7 +225,7 @@ export const settings = {
     key: 'log-driver',
     default: 'json-file',
     oneOf: [...LOG_DRIVERS],
-    help: 'where the output of containers goes that ask for nothing else',
+    help: 'log driver of containers that ask for none',
   }),
   logOpts: map({
     key: 'log-opts',
@@ -238,7 +238,7 @@ export const settings = {
     short: 's',
     default: 'overlay2',
     oneOf: ['overlay2'],
-    help: 'how layers are put together; only overlay2',
+    help: 'storage driver; only overlay2',
   }),
 
   ...networkSettings,
@@ -266,21 +266,21 @@ export const settings = {
     section: 'proxies',
     default: '',
     placeholder: 'url',
-    help: 'proxy for what the daemon asks of http:// addresses (default HTTP_PROXY of the environment)',
+    help: 'proxy for requests of the daemon to http:// addresses (default HTTP_PROXY of the environment)',
   }),
   httpsProxy: text({
     key: 'https-proxy',
     section: 'proxies',
     default: '',
     placeholder: 'url',
-    help: 'proxy for what the daemon asks of https:// addresses (default HTTPS_PROXY of the environment)',
+    help: 'proxy for requests of the daemon to https:// addresses (default HTTPS_PROXY of the environment)',
   }),
   noProxy: text({
     key: 'no-proxy',
     section: 'proxies',
     default: '',
     placeholder: 'list',
-    help: 'hosts, domains and networks to ask without them, separated by commas (default NO_PROXY of the environment)',
+    help: 'hosts, domains, networks reached without proxy, separated by commas (default NO_PROXY of the environment)',
   }),
   maxConcurrentDownloads: integer({
     key: 'max-concurrent-downloads',
