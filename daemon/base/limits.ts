@@ -312,6 +312,16 @@ export const limits = {
   /** Scrapes of metrics have no body and are few: a Prometheus, a second one, somebody who looks. */
   metricsConnectionsMax: 64,
   metricsRequestTimeoutMs: 10_000,
+  /** A call of the swarm's store: an election takes about 1.4 s, and a client hears of a lost majority within 5. */
+  swarmStoreCallMs: 4_500,
+  /** Entries of one answer of the swarm's store: about 1 MB of tasks. */
+  swarmStorePageKeys: 2_000,
+  /** What etcd takes in one transaction by default, less what its request has around the values. */
+  swarmStoreCommitOperationsMax: 128,
+  swarmStoreCommitBytesMax: 1_400_000,
+  /** Pauses before a watch or a candidate that lost its connection asks again: doubling from first to longest. */
+  swarmStoreRetryMs: 50,
+  swarmStoreRetryMaxMs: 1_000,
   /** Time for clients to be told good-bye at shutdown. */
   shutdownGraceMs: 1_000,
 } as const;

@@ -1,0 +1,162 @@
+import type { Clock } from '../../daemon/base/clock.ts';
+import { errorText } from '../../daemon/base/errors.ts';
+import { limits } from '../../daemon/base/limits.ts';
+import { isStoreError } from './errors.ts';
+import { whenAbsent } from './absence.ts';
+import type { Readable } from './absence.ts';
+import type { Candidate, Fence, Leadership } from './port.ts';
+
+/** What an election needs of a store: leases, and a key that goes with its lease. */
+export interface Leases {
+  grant(ttlMs: number): Promise<string>;
+  /** False when there is no such lease any more. */
+  keepAlive(lease: string): Promise<boolean>;
+  revoke(lease: string): Promise<void>;
+  /** Makes the key under the lease; undefined where the key exists already. Answers its `created`. */
+  claim(key: string, value: Buffer, lease: string): Promise<number | undefined>;
+}
+
+/** Times within one time to live that the leader says that it is there: two may be lost. */
+const KEEP_ALIVES = 3;
+
+/**
+ * Waits for its turn: the first candidate that makes the key leads. Each attempt has a lease of its own, so that an
+ * answer that was lost leaves at most a key behind that nobody keeps alive.
+ */
+export async function elect(
+  { clock, leases, store }: { clock: Clock; leases: Leases; store: Readable },
+  candidate: Candidate,
+): Promise<Leadership> {
+  const { key, value, ttlMs, signal = new AbortController().signal } = candidate;
+  let pauseMs: number = limits.swarmStoreRetryMs;
+  for (;;) {
+    try {
+      await whenAbsent(store, key, signal);
+      const askedMs = clock.monotonicMs();
+      const lease = await leases.grant(ttlMs);
+      const created = await claimOrRevoke(leases, { key, value, lease });
+      if (created !== undefined) {
+        return new KeptLeadership(clock, leases, { lease, ttlMs, aliveMs: askedMs, fence: { key, created } });
+      }
+      pauseMs = limits.swarmStoreRetryMs;
+    } catch (error) {
+      // A store that cannot answer now may later; what else was thrown is final.
+      if (!isPassing(error)) {
+        throw error;
+      }
+      await pause(clock, pauseMs, signal);
+      pauseMs = Math.min(pauseMs * 2, limits.swarmStoreRetryMaxMs);
+    }
+  }
+}
+
+async function claimOrRevoke(
+  leases: Leases,
+  { key, value, lease }: { key: string; value: Buffer; lease: string },
+): Promise<number | undefined> {
+  let created: number | undefined;
+  try {
+    created = await leases.claim(key, value, lease);
+    return created;
+  } finally {
+    if (created === undefined) {
+      // Where this is refused too the lease ends by itself, and a key that was made all the same with it.
+      await leases.revoke(lease).catch(ignored);
+    }
+  }
+}
+
+interface Kept {
+  lease: string;
+  ttlMs: number;
+  /** When the last keep-alive that was answered was sent: the store counts from later. */
+  aliveMs: number;
+  fence: Fence;
+}
+
+/** Keeps the lease alive, by this host's own clock: a process that was frozen notices before it does anything else. */
+class KeptLeadership implements Leadership {
+  readonly fence: Fence;
+  readonly lost: Promise<string>;
+  readonly #clock: Clock;
+  readonly #leases: Leases;
+  readonly #kept: Kept;
+  #timer: Disposable | undefined;
+  #end!: (reason: string) => void;
+  #ended = false;
+
+  constructor(clock: Clock, leases: Leases, kept: Kept) {
+    this.fence = kept.fence;
+    this.#clock = clock;
+    this.#leases = leases;
+    this.#kept = kept;
+    this.lost = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+    this.#next();
+  }
+
+  async resign(): Promise<void> {
+    this.#finish('resigned');
+    await this.#leases.revoke(this.#kept.lease);
+  }
+
+  #next(): void {
+    this.#timer = this.#clock.setTimeout(() => {
+      void this.#keepAlive().catch((error: unknown) => this.#finish(errorText(error)));
+    }, this.#kept.ttlMs / KEEP_ALIVES);
+  }
+
+  async #keepAlive(): Promise<void> {
+    const { lease, ttlMs } = this.#kept;
+    const sentMs = this.#clock.monotonicMs();
+    if (sentMs - this.#kept.aliveMs >= ttlMs) {
+      this.#finish('the store was not reached for the life of the lease');
+      return;
+    }
+    try {
+      if (!(await this.#leases.keepAlive(lease))) {
+        this.#finish('the store has given up the lease');
+        return;
+      }
+      this.#kept.aliveMs = sentMs;
+    } catch (error) {
+      if (!isPassing(error)) {
+        throw error;
+      }
+    }
+    if (!this.#ended) {
+      this.#next();
+    }
+  }
+
+  #finish(reason: string): void {
+    this.#ended = true;
+    this.#timer?.[Symbol.dispose]();
+    this.#end(reason);
+  }
+}
+
+function isPassing(error: unknown): boolean {
+  return isStoreError(error, 'unavailable') || isStoreError(error, 'unknown');
+}
+
+/** Resolves after a time, or when the signal comes. */
+export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      timer[Symbol.dispose]();
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = clock.setTimeout(done, delayMs);
+    signal.addEventListener('abort', done);
+    if (signal.aborted) {
+      done();
+    }
+  });
+}
+
+function ignored(): void {
+  // See the call.
+}
