@@ -74,8 +74,11 @@ export async function commitImage(deps: ImagesDeps, index: ImageIndex, image: Ne
     placed.add(layerId);
     rows.push({ id: layerId, diffId: layer.diffId, chainId, sizeBytes: layer.contentBytes });
   }
+  if (placed.size > 0) {
+    await deps.layers.sync();
+  }
   const restored = restoreLost(deps, index, rows, placed);
-  if (placed.size + restored.length > 0) {
+  if (restored.length > 0) {
     await deps.layers.sync();
   }
   restored.forEach((layerId) => index.setFound(layerId));
