@@ -1,3 +1,75 @@
+/**
+ * The layer store: the files of images' layers, a directory each, below `<dataRoot>/layers`.
+ *
+ * Three words. A *row* is a line of the table `layers`: it says that a layer exists, and which layer it lies on. A
+ * *directory* holds the layer's files. An *id* is the number of a row; in base 36 it names the directory. The rows
+ * decide: this class keeps no list of its own, and nothing in it has to be undone after a crash.
+ *
+ *     layers/2f/diff       the files, as one lower directory of an overlay
+ *     layers/2f/recipe     what else the tar held, so that `read` gives it back byte for byte (recipe.ts)
+ *     layers/2f/init       what containers need above this layer and below their own; made by the first of them
+ *     layers/tmp-<hex>     being unpacked, or an init layer being made
+ *     layers/removed-<hex> being deleted
+ *
+ * The states of a directory, and what leads from one to the next:
+ *
+ *     unpack            place                transaction           transaction         remove
+ *     ------> unpacked ------> placed, no row ---------> in place ------------> no row -------> removed --> gone
+ *             tmp-<hex>        <id>                      <id>                   <id>            removed-<hex>
+ *                |                |                        |
+ *                | discard        | remove                 | deleted by hand, or moved away by `system check --repair`
+ *                v                v                        v
+ *              gone            removed                   lost: a row without a directory; `restore` leads back
+ *
+ * A load of an image of two layers, of which the lower one is there: the lower row is pinned. The upper blob is
+ * unpacked to `tmp-9c...` and its digests are checked. An id is reserved, say 87, `place` completes the directory and
+ * renames it to `2f`, and `sync` brings it to the disk. Then one transaction stores the row 87 with its parent, the
+ * image, its names and the event. The pin goes. Had another load stored the same layer meanwhile, the image would take
+ * that row, and `2f` would be removed.
+ *
+ * Invariants:
+ *
+ *  1. A directory named by a row's id is a whole layer: the digests that were known of it were right when it got that
+ *     name. Nothing looks into it again before it is used; `system check` does (storage/check).
+ *  2. Nothing below `diff` and `recipe` changes once the directory has its place: containers run on it, any number at
+ *     a time. A repair makes a second directory and exchanges the two.
+ *  3. The directory comes before its row and goes after it. A row is stored only when its directory is on the disk
+ *     (`sync`); `remove` is called only when the row is gone. Two things happen under a stored row: `system check`
+ *     takes a damaged directory away, and `restore` moves another, which is on the disk by then, to its place.
+ *  4. Names appear and disappear by one rename(2). What is half unpacked or half deleted never bears the id of a row.
+ *  5. The id of a row is never given out again. One that was reserved and got no row may be, after a power cut: `place`
+ *     clears what it finds.
+ *  6. A row stays while an image, a container or another layer refers to it, by the database's foreign keys, or while
+ *     work in flight stands on it (daemon/images/layer-pins.ts). Parents are stored before children and go after them.
+ *  7. `init` depends on the layers alone, not on a container. It may be made again at any time and goes with its layer.
+ *
+ * Who deletes what, and when:
+ *
+ *  - `unpack` its own `tmp-` directory, when it fails or is canceled.
+ *  - `discard` an unpacked layer that its load or pull does not need after all.
+ *  - The rollback of a commit (daemon/images/load/commit-image.ts) what it has unpacked and placed. After the commit:
+ *    placed layers that another one stored first.
+ *  - The collector (daemon/images/load/layer-collector.ts) the rows that nothing refers to, in a durable transaction
+ *    when an image or a container is removed and when a load or pull ends; then their directories by `remove`, which
+ *    deletes the files behind the answer.
+ *  - `sweep`, at each start and before any load, every name in `layers` that is not the id of a row.
+ *  - `system check --repair`, where no daemon runs: layers that nothing refers to, names that are no row's, and
+ *    layers damaged beyond repair. Of those it keeps the files in `quarantine` unless a registry has them.
+ *
+ * What a crash leaves, and what becomes of it:
+ *
+ *     while unpacking, or before `place`      tmp-<hex>        swept by the next start
+ *     between `place` and the transaction     <id>, no row     swept
+ *     between the transaction and `remove`    <id>, no row     swept
+ *     while files are deleted                 removed-<hex>    swept
+ *     rows that only a pin kept               row, <id>        collected by the next start (Images.restore)
+ *     between `restore` and the transaction   row, <id>        nothing to do: the lost layer is found again
+ *     a power cut, at any time                as above; what a transaction has stored was on the disk before it
+ *
+ * Layers are not set aside for want of a row, as directories of containers are (storage/orphans.ts): an image can be
+ * pulled or loaded again. A start on an empty database deletes all layers.
+ */
+
 import { randomBytes } from 'node:crypto';
 import { constants, renameSync } from 'node:fs';
 import { mkdir, open, readdir, rename } from 'node:fs/promises';
@@ -24,10 +96,7 @@ const INIT = 'init';
 const TEMPORARY = 'tmp-';
 const REMOVED = 'removed-';
 
-/**
- * The layers' directories, `<dataRoot>/layers/<id in base 36>/{diff,recipe,init}`. Rows say which of them are layers; a
- * directory without a row is a leftover that `sweep` removes, so nothing here needs to be undone after a crash.
- */
+/** The layers' directories. Which verb may be called when stands at the top of this file. */
 export class LayerStore {
   readonly #root: string;
   readonly #workers: LayerWorkers;
@@ -185,8 +254,9 @@ export class LayerStore {
   }
 
   /**
-   * Moves a placed layer to where a lost one was. False when somebody has done that already: then it stays in its own
-   * place. Blocks for microseconds, so that nobody sees it half done. Call `sync` afterwards.
+   * Moves a placed layer to where a lost one was. False when another load was faster: then it stays in its own place.
+   * Call `sync` before, as the lost layer's row is stored already, and afterwards. Blocks for microseconds, so that
+   * nothing sees it half done.
    */
   restore(placedId: number, lostId: number): boolean {
     try {
