@@ -1,11 +1,12 @@
 /**
- * `npm run tidy`: the rules of the house that no linter knows (sizes, words left behind, silenced tools, catches that
- * swallow, assertions without a reason). Exit code 1 when one is broken; warnings only print.
+ * `npm run tidy`: the rules of the house that no linter knows (sizes, full folders, words left behind, silenced tools,
+ * catches that swallow, assertions without a reason). Exit code 1 when one is broken; warnings only print.
  */
 import { readSource, report, repositoryFiles } from './lib/sources.ts';
-import { tidy } from './lib/tidy-rules.ts';
+import { crowdedFolders, tidy } from './lib/tidy-rules.ts';
 
-const findings = repositoryFiles('*.ts').flatMap((file) => tidy(readSource(file)));
+const files = repositoryFiles('*.ts');
+const findings = [...files.flatMap((file) => tidy(readSource(file))), ...crowdedFolders(files)];
 const errors = findings.filter((finding) => finding.severity === 'error');
 const warnings = findings.filter((finding) => finding.severity === 'warning');
 if (warnings.length > 0) {

@@ -163,7 +163,8 @@ function domainOf(file: string): string | undefined {
   return folder === undefined || NO_DOMAINS.has(folder) ? undefined : folder;
 }
 
-function importsOf(source: Source): Import[] {
+/** Every import of a file, static, dynamic and of types, and what it exports of other files. */
+export function importsOf(source: Source): Import[] {
   const imports: Import[] = [];
   walk(source.program.body, (node) => {
     const specifier = specifierOf(node);

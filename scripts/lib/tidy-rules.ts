@@ -1,8 +1,12 @@
+import path from 'node:path';
 import { isNode, walk, type Finding, type Node, type Source } from './sources.ts';
 
 const FILE_LINES_WARN = 400;
 const FILE_LINES_MAX = 500;
 const FUNCTION_LINES_MAX = 70;
+const FOLDER_FILES_MAX = 20;
+/** Folders of many files of one form: a topic of the kernel's calls each, a change between API versions each. */
+const LONG_FOLDERS: ReadonlySet<string> = new Set(['daemon/base/kernel', 'api/versions/changes']);
 /** The formatter keeps code at 110; a sentence of a comment may run a little further. */
 const LINE_LENGTH_MAX = 120;
 
@@ -34,6 +38,22 @@ export function tidy(source: Source): TidyFinding[] {
     });
   }
   return findings;
+}
+
+/** Folders in which more files stand side by side than a reader can keep apart. `files`: all of the repository. */
+export function crowdedFolders(files: readonly string[]): TidyFinding[] {
+  const counts = new Map<string, number>();
+  for (const folder of files.map((file) => path.posix.dirname(file))) {
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  return [...counts]
+    .filter(([folder, count]) => count > FOLDER_FILES_MAX && !LONG_FOLDERS.has(folder))
+    .map(([folder, count]) => ({
+      file: folder,
+      line: 1,
+      message: `${count} files side by side: a folder holds at most ${FOLDER_FILES_MAX}`,
+      severity: 'error',
+    }));
 }
 
 const rules: readonly Rule[] = [

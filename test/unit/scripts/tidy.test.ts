@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
 import { parseSource } from '../../../scripts/lib/sources.ts';
-import { tidy } from '../../../scripts/lib/tidy-rules.ts';
+import { crowdedFolders, tidy } from '../../../scripts/lib/tidy-rules.ts';
 
 const check = (file: string, text: string): string[] =>
   tidy(parseSource(file, text)).map(({ line, message, severity }) => `${severity} ${line}: ${message}`);
 const lines = (count: number): string => 'x();\n'.repeat(count);
+const filesOf = (folder: string, count: number): string[] =>
+  Array.from({ length: count }, (_, number) => `${folder}/${number}.ts`);
 
 test.each([
   ['daemon/a.ts', 'try { x(); } catch {\n  // Gone already: nothing to undo.\n}\n'],
@@ -42,4 +44,22 @@ test.each([
   ['daemon/a.ts', "/** @path-hostile */\nimport { open } from 'node:fs/promises';\n", 'error 2: plain fs'],
 ])('tidy: %s must not have %j', (file, text, message) => {
   expect(check(file, text)).toEqual([expect.stringContaining(message)]);
+});
+
+test('tidy: a folder holds 20 files, those of kernel calls and of version changes any number', () => {
+  const files = [
+    ...filesOf('daemon/volumes', 20),
+    ...filesOf('daemon/volumes/deep', 1),
+    ...filesOf('daemon/networks', 21),
+    ...filesOf('daemon/base/kernel', 30),
+    ...filesOf('api/versions/changes', 30),
+  ];
+  expect(crowdedFolders(files)).toEqual([
+    {
+      file: 'daemon/networks',
+      line: 1,
+      message: '21 files side by side: a folder holds at most 20',
+      severity: 'error',
+    },
+  ]);
 });
