@@ -8,10 +8,10 @@ const STATUS: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
 
-/** Answers what is no request, for the server's `clientError`, and closes. */
+/** Answers bytes that are no HTTP request, for the server's `clientError`, and closes. */
 export function refuseBrokenRequest(error: Error, socket: Duplex): void {
   if (socket.writableEnded) {
-    // More of the same, on its way to nowhere.
+    // More bytes of the same broken request: it was answered already.
     return;
   }
   if (!socket.writable || isAnswering(socket)) {

@@ -5,7 +5,7 @@ import type { ErrorCode } from '../daemon/base/errors.ts';
  * The only place that knows which HTTP status an engine error is (moby daemon/server/httpstatus). Three differ, as
  * dockerd has no error of that meaning and answers 500 to it:
  * - canceled: the client hung up and sees nothing, or the daemon is stopping, and then it is 503;
- * - deadline_exceeded: somebody below did not answer in time, 504;
+ * - deadline_exceeded: a registry, plugin or process did not answer in time, 504;
  * - resource_exhausted: a pool or a queue is full now and may not be later, 503.
  */
 export const HTTP_STATUS = {
@@ -32,7 +32,10 @@ export interface HttpFailure {
   level: 'debug' | 'info' | 'error' | 'fatal';
 }
 
-/** Total: whatever was thrown becomes an answer. A broken invariant is fatal in the log, yet one request's 500. */
+/**
+ * Total: everything that is thrown becomes an answer. A broken invariant is fatal in the log, but only a 500 for its
+ * request.
+ */
 export function toHttpFailure(error: unknown): HttpFailure {
   if (error instanceof InvariantError) {
     return { status: 500, message: error.message, level: 'fatal' };
@@ -45,7 +48,7 @@ export function toHttpFailure(error: unknown): HttpFailure {
 }
 
 function levelOf(error: EngineError, status: number): HttpFailure['level'] {
-  // A client that hung up, a 501 and what another server does are not our fault; other 5xx are.
+  // A client that hung up, a 501 and a failure of another server are no faults of the engine; other 5xx are.
   if (error.code === 'canceled' || error.code === 'not_modified') {
     return 'debug';
   }

@@ -2,8 +2,9 @@ import type { Duplex } from 'node:stream';
 import { limits } from '../daemon/base/limits.ts';
 
 /**
- * Ends our side and closes the connection a moment later, unless the client does. What he is still sending is taken and
- * dropped meanwhile: closed on unread data, a client that writes hears of a broken pipe and may never see the answer.
+ * Ends our side and closes the connection a moment later, unless the client does. What the client is still sending is
+ * read and dropped meanwhile: a connection closed on unread data breaks the client's pipe, and the client may never see
+ * the answer.
  */
 export function closeLingering(socket: Duplex): void {
   socket.end();

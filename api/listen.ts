@@ -20,8 +20,8 @@ export interface TlsFiles {
 }
 
 /**
- * Where to listen. Who can open the unix socket is root in effect; TCP is either mutually authenticated or loopback.
- * `inherited`: an open listening socket, as systemd passes it (fd 3).
+ * Where to listen. A client that can open the unix socket is root in effect; TCP is either mutually authenticated or
+ * loopback. `inherited`: an open listening socket, as systemd passes it (fd 3).
  */
 export type Address =
   | { kind: 'unix'; path: string; gid: number }
@@ -112,11 +112,13 @@ type Handlers = Pick<Api, 'onRequest' | 'onUpgrade'>;
 function socketUpgrade(
   handlers: Handlers,
 ): (req: http.IncomingMessage, socket: unknown, head: Buffer) => void {
-  // See above: the servers made here hand out nothing but net.Socket and its subclass TLSSocket.
+  // See above: the servers made here pass only net.Socket and its subclass TLSSocket.
   return (req, socket, head) => handlers.onUpgrade(req, socket as Socket, head);
 }
 
-/** By which names clients may call a daemon, beside addresses: that of its socket and, with TLS, its certificate's. */
+/**
+ * The names by which clients may call a daemon, besides addresses: that of its socket and, with TLS, its certificate's.
+ */
 function ownNames(host: string, tls: TlsFiles | undefined): (name: string) => boolean {
   const certificate = tls && new X509Certificate(tls.certificate);
   return (name) => name === host.toLowerCase() || certificate?.checkHost(name) !== undefined;
@@ -170,7 +172,7 @@ async function listenUnix(server: Server, address: { path: string; gid: number }
   await chmod(address.path, 0o660);
 }
 
-/** A socket file that nobody answers on is left over from a daemon that was killed. */
+/** A socket file without a listener is left over from a daemon that was killed. */
 async function removeStaleSocket(path: string): Promise<void> {
   try {
     if (!(await lstat(path)).isSocket()) {

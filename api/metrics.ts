@@ -8,8 +8,9 @@ import { refuseForeign } from './pipeline/guard.ts';
 import type { MetricsPort } from './types/ports.ts';
 
 /**
- * Serves `GET /metrics` at an address of its own, and nothing else, as dockerd does: who reaches it may read counts and
- * can change nothing. Web pages are refused as on the API's own TCP address. Throws unavailable when it cannot listen.
+ * Serves `GET /metrics` at an address of its own, and nothing else, as dockerd does: a client that reaches it can read
+ * counts and change nothing. Web pages are refused as on the API's own TCP address. Throws unavailable when it cannot
+ * listen.
  */
 export async function listenMetrics(
   metrics: MetricsPort,

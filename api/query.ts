@@ -82,7 +82,7 @@ export class Query {
   }
 }
 
-/** Anything but "", 0, no, false and none is true (moby httputils.BoolValue). */
+/** Every value except "", 0, no, false and none is true (moby httputils.BoolValue). */
 export function boolValue(value: string): boolean {
   return !['', '0', 'no', 'false', 'none'].includes(value.trim().toLowerCase());
 }

@@ -88,7 +88,7 @@ export function createApi(deps: ApiDeps): Api {
   };
   const begin = (req: IncomingMessage, res: ServerResponse): void => {
     if (req.socket.writableEnded) {
-      // Behind one that was refused and closed: nobody would hear what became of it, so nothing does.
+      // It follows a request that was refused and closed: its answer would reach no client, so it is not served.
       return;
     }
     // Koa answers its own errors; ours are answered by the first middleware.
@@ -146,7 +146,7 @@ function corsHeaders(allowedOrigin: string): string[] {
       ];
 }
 
-/** Outermost: whatever is thrown becomes a status and `{message}`, unless an answer has begun. */
+/** Outermost: everything that is thrown becomes a status and `{message}`, unless an answer has begun. */
 function answerErrors(log: Logger, replyTo: (ctx: ApiContext) => Reply): RouteMiddleware {
   return async (ctx, next) => {
     // Answers are written with one writeHead and one end (see Reply), not by Koa's header-by-header setters.

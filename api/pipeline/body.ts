@@ -33,7 +33,10 @@ export async function readBody(source: BodySource, rule: BodyRule): Promise<unkn
   }
 }
 
-/** After an Upgrade header everything behind the declared body is stdin: a body that nobody asked for is not. */
+/**
+ * After an Upgrade header everything behind the declared body is stdin. A body that the route does not take is dropped
+ * before.
+ */
 async function discardBeforeStdin({ req, upgraded }: BodySource): Promise<void> {
   const length = contentLength(req);
   if (upgraded === undefined || length === 0) {

@@ -19,7 +19,7 @@ export type FlatHeaders = readonly string[];
 export class Reply {
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
-  /** The socket, when the HTTP parser has already let go of it because of an Upgrade header. */
+  /** The socket, when the HTTP parser has already released it because of an Upgrade header. */
   readonly #upgraded: Socket | undefined;
   readonly #common: FlatHeaders;
 
@@ -154,7 +154,7 @@ export class Reply {
 
 /**
  * Frees a connection from Node's HTTP server between two requests. Bytes that come from now on stay in the socket until
- * somebody reads them. The server's 'close' listener stays: it returns the parser to its pool.
+ * its new owner reads them. The server's 'close' listener stays: it returns the parser to its pool.
  */
 function takeSocket(req: IncomingMessage): Socket {
   const { socket } = req;
@@ -163,7 +163,7 @@ function takeSocket(req: IncomingMessage): Socket {
   for (const event of ['data', 'end', 'drain', 'error', 'timeout']) {
     socket.removeAllListeners(event);
   }
-  // As Node does for an upgrade: neither flowing nor paused, so that whoever reads first decides.
+  // As Node does for an upgrade: neither flowing nor paused, so that the first reader decides.
   Object.assign(socket, { readableFlowing: null });
   socket.setTimeout(0);
   socket.on('error', () => socket.destroy());

@@ -76,7 +76,7 @@ export async function send(result: Result, sending: Sending): Promise<void> {
   }
 }
 
-/** Hands the connection to the engine until the conversation is over, and closes it for whoever has not. */
+/** Hands the connection to the engine until the conversation is over, and closes the sides that are still open. */
 async function converse(conversation: Conversation, { reply, dialect, hijacked }: Sending): Promise<void> {
   if (!reply.canHijack) {
     conversation.abandon();

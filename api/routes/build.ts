@@ -56,7 +56,7 @@ function readRequest(query: Query, auths: string | undefined, signal: AbortSigna
   };
 }
 
-/** What this builder cannot do is said before anything is read. */
+/** Refuses what this builder cannot do before anything is read. */
 function refuse(query: Query): void {
   const version = query.text('version') ?? '1';
   if (version !== '1' && version !== '2') {

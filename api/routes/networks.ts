@@ -29,7 +29,7 @@ export const networkRoutes: readonly ServedRoute[] = [
     method: 'GET',
     path: '/networks/:id',
     handler: async ({ params, query }, { networks }) => {
-      // Asked for, and true of every network of one host: there are no services to be told of.
+      // `verbose` adds a swarm's services. A network of one host has none, so the answer is the same.
       const verbose = query.text('verbose') ?? '';
       if (verbose !== '' && !/^(?:1|0|t|f|true|false)$/i.test(verbose)) {
         throw invalidArgument(`invalid value for verbose: ${verbose}`);

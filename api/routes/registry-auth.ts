@@ -2,7 +2,7 @@ import type { RegistryAuth } from '../types/image.ts';
 
 /**
  * Decodes `X-Registry-Auth`: base64 of a JSON object, in either alphabet, padded or not. What cannot be decoded means
- * "nobody", as dockerd has it: old clients send all kinds of things where they know no credentials.
+ * "no credentials", as in dockerd: old clients that have none send all kinds of things.
  */
 export function registryAuth(header: string | undefined): RegistryAuth {
   return authOf(objectOf(header ?? ''));
@@ -44,7 +44,7 @@ function objectOf(header: string): Readonly<Record<string, unknown>> {
     // Checked here: an object of JSON has string keys.
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
-    // Not JSON: nobody.
+    // Not JSON: no credentials.
     return {};
   }
 }

@@ -42,9 +42,9 @@ export type Result =
   | { kind: 'pong' };
 
 /**
- * What body a route takes. `none`: whatever comes is not read. `bytes`: the handler reads it. `must-be-empty`: more
- * than an empty object is refused with `message`. `json`: `empty` says what no body at all means, `accepts` what
- * `prepare` understands beyond `schema`.
+ * What body a route takes. `none`: a body is not read. `bytes`: the handler reads it. `must-be-empty`: more than an
+ * empty object is refused with `message`. `json`: `empty` says what no body at all means, `accepts` what `prepare`
+ * understands beyond `schema`.
  */
 export type BodyRule =
   | { kind: 'none' }

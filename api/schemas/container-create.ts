@@ -192,8 +192,8 @@ const createFields = {
 export const containerCreateSchema: Schema = struct(createFields);
 
 /**
- * What such a body may say before it is prepared: until 1.45 the fields of HostConfig may also stand beside it, where
- * clients of before 1.18 have them, and Cpuset is another name of CpusetCpus (moby runconfig/config_unix.go).
+ * What the body may hold before it is prepared: until 1.45 the fields of HostConfig may also stand beside it, as
+ * clients before 1.18 send them, and Cpuset is another name of CpusetCpus (moby runconfig/config_unix.go).
  */
 export const containerCreateAccepts: Schema = struct({ ...hostFields, Cpuset: text, ...createFields });
 export const hostFieldNames: readonly string[] = Object.keys(hostFields);

@@ -15,7 +15,7 @@ export interface Schema {
   maximum?: number;
   pattern?: string;
   enum?: readonly string[];
-  /** People keep passwords there: no error and no log says what the value was. */
+  /** The value may be a password: errors and logs do not repeat it. */
   secret?: true;
 }
 
@@ -44,7 +44,7 @@ export function mapOf(values: Schema): Schema {
   return { type: 'object', additionalProperties: values };
 }
 
-/** Known fields only; others are dropped, as an engine of any version must ignore what a newer client knows. */
+/** Known fields only; others are dropped, because an engine ignores the fields of newer clients. */
 export function struct(properties: Record<string, Schema>): Schema {
   return { type: 'object', properties };
 }
@@ -54,7 +54,7 @@ export function orNull(schema: Schema): Schema {
   return { ...schema, nullable: true };
 }
 
-/** For fields whose values are nobody else's business. */
+/** For fields whose values may be passwords. */
 export function secret(schema: Schema): Schema {
   return { ...schema, secret: true };
 }

@@ -3,9 +3,9 @@ import { isHungUp } from '../../daemon/base/kernel/hang-up.ts';
 import { limits } from '../../daemon/base/limits.ts';
 
 /**
- * Cuts a hijacked connection whose client is gone. Nothing else would notice while its container is silent: there is
- * nothing to write, and the end of the client's input is also what a client sends that reads on. What it had sent
- * before it went is read first. Answers how to stop.
+ * Cuts a hijacked connection whose client is gone. Without this a silent container would keep it open: there is nothing
+ * to write, and a client that only reads on also ends its input. What the client had sent before is read first. Returns
+ * how to stop.
  */
 export function watchForHangUp(connection: Duplex): () => void {
   const timer = setInterval(() => {

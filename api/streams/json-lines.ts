@@ -35,7 +35,7 @@ export async function sendJsonLines(
   res.end();
 }
 
-/** Writes with back-pressure. Rejects when the client has gone, so that a producer is not kept running for nobody. */
+/** Writes with back-pressure. Rejects when the client has gone, so that the producer ends too. */
 export async function writeOrGone(res: ServerResponse, text: string): Promise<void> {
   if (res.destroyed) {
     throw new Error('client hung up');

@@ -37,7 +37,7 @@ export function websocketStdio(socket: WebSocket, options: { binary: boolean }):
     }
   });
   socket.on('close', () => {
-    // What it sent is still input; after that nobody is left to write to.
+    // What the client sent is still input; after that the client is gone, so output has no reader.
     stdio.once('end', () => stdio.destroy());
     stdio.push(null);
   });

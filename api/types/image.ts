@@ -52,7 +52,7 @@ export interface ImageDeleteItem {
   Deleted?: string;
 }
 
-/** How a client proves to a registry who it is: the header `X-Registry-Auth`, decoded. Nothing = nobody. */
+/** A client's credentials for a registry: the header `X-Registry-Auth`, decoded. Empty = none. */
 export interface RegistryAuth {
   username?: string;
   password?: string;

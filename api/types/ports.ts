@@ -143,7 +143,7 @@ export interface BuildRequest {
   /** Remove containers of steps that went well; of all steps. */
   rm: boolean;
   forcerm: boolean;
-  /** null: taken from nowhere, as if it was not given. */
+  /** null: not set, as if it was not given. */
   args: ReadonlyMap<string, string | null>;
   labels: Readonly<Record<string, string>>;
   /** Of the containers that RUN needs. */
@@ -180,7 +180,7 @@ export interface ContainerPort {
   ): Promise<{ done: Promise<WaitResponse> }>;
   /** Throws conflict when it does not run. */
   top(ref: string, psArguments: string): Promise<ContainerTop>;
-  /** Takes a second, unless `oneShot`: then without what was before. */
+  /** Takes a second, for two samples; with `oneShot` only one is taken. */
   stats(ref: string, options: { oneShot: boolean; signal: AbortSignal }): Promise<ContainerStats>;
   /** Each second, until it is removed or `signal`. Throws not_found at once. */
   statsStream(ref: string, options: { signal: AbortSignal }): AsyncIterable<ContainerStats>;
@@ -197,7 +197,7 @@ export interface ContainerPort {
   logs(ref: string, options: LogsOptions): Promise<ByteStream>;
   attach(ref: string, options: AttachOptions): Promise<Conversation>;
   statPath(ref: string, path: string): Promise<PathStat>;
-  /** The tar ends early when the files cannot be read; destroying it gives everything back. */
+  /** The tar ends early when the files cannot be read; destroying it releases what it holds. */
   getArchive(ref: string, path: string): Promise<{ stat: PathStat; tar: Readable }>;
   /** `body` is a tar, plain or compressed by gzip, bzip2, xz or zstd. */
   putArchive(
@@ -251,8 +251,8 @@ export interface ImagePort {
     signal: AbortSignal;
   }): AsyncIterable<ProgressMessage>;
   /**
-   * Gives an image to the registry that its name names, or all tags of the name without `tag`. Yields progress as
-   * `pull` does; the last message of each tag has `aux` with Tag, Digest and Size.
+   * Pushes an image to the registry of its name, or all tags of the name without `tag`. Yields progress as `pull` does;
+   * the last message of each tag has `aux` with Tag, Digest and Size.
    */
   push(
     name: string,
@@ -277,7 +277,7 @@ export interface ImagePort {
 export interface BuildPort {
   /** Builds an image of the tar of a context; an error before the first message is thrown by the first `next()`. */
   build(context: Readable, request: BuildRequest): AsyncIterable<ProgressMessage>;
-  /** Removes what steps of builds made and nothing needs. */
+  /** Removes images that build steps made and nothing refers to. */
   prune(filters: Filters): Promise<BuildPruneReport>;
 }
 

@@ -133,7 +133,7 @@ export interface NetworkCreateRequest {
   CheckDuplicate?: boolean;
   Driver?: string;
   Scope?: string;
-  /** Of API 1.48: only `true` can be had. */
+  /** Of API 1.48: only `true` is accepted. */
   EnableIPv4?: boolean;
   EnableIPv6?: boolean;
   IPAM?: { Driver?: string; Options?: StringMap | null; Config?: IpamConfig[] | null } | null;

@@ -27,7 +27,7 @@ export interface HostFacts {
 /**
  * One difference between API versions, in the only direction each part needs:
  * - `request` lifts a request of a client older than `since` to `since`: deletes what that client cannot have meant,
- *   sets what it takes for granted, refuses (throws invalid_argument) what would be dangerous to ignore;
+ *   sets the defaults that it relies on, refuses (throws invalid_argument) what would be dangerous to ignore;
  * - `response` lowers the answer; it returns a changed copy, as the engine may keep the original. `legacy` is what
  *   older shapes still owe and the newest lacks; the handler hands it over beside the body;
  * - `item` lowers one element of a stream, or drops it (undefined);

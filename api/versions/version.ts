@@ -3,7 +3,7 @@ import { invalidArgument } from '../../daemon/base/errors.ts';
 /** The minor number of API 1.x: 44 is 1.44. Numbers of versions are compared only below `api/versions`. */
 export type ApiVersion = number;
 
-/** The user's document. Clients of 2016 speak it. */
+/** The version of the contract (API 1.24, 2016). */
 export const OLDEST: ApiVersion = 24;
 /** Clients that know no other (skopeo 1.9 of Debian 12 asks for 1.22) are served as if they asked for OLDEST. */
 const OLDEST_TAKEN: ApiVersion = 22;
