@@ -38,7 +38,7 @@ import { pushImages, type PushOptions } from './push/push.ts';
 import { pruneImages } from './remove/prune.ts';
 import { removeImage } from './remove/removal.ts';
 import { nameImage, parseTarget } from './naming.ts';
-import { Slots } from './slots.ts';
+import { Semaphore } from '../base/concurrency/semaphore.ts';
 import { runConfig, toHistory, toInspect } from './wire.ts';
 
 /**
@@ -52,13 +52,13 @@ export class Images {
   readonly #collector: LayerCollector;
   readonly #fetches: LayerFetches;
   readonly #commits = new KeyedMutex();
-  readonly #uploads: Slots;
+  readonly #uploads: Semaphore;
 
   constructor(deps: ImagesDeps) {
     this.#deps = deps;
     this.#collector = new LayerCollector(deps, this.#index, this.#pins);
     this.#fetches = new LayerFetches(deps);
-    this.#uploads = new Slots(() => deps.registry().uploadsMax);
+    this.#uploads = new Semaphore(() => deps.registry().uploadsMax);
   }
 
   /**

@@ -6,7 +6,7 @@ import type { Descriptor } from '../../../storage/image/descriptor.ts';
 import { internal, unreachable } from '../../base/errors.ts';
 import type { ImagesDeps } from '../deps.ts';
 import type { LayerPins } from '../layer-pins.ts';
-import type { Slots } from '../slots.ts';
+import type { Semaphore } from '../../base/concurrency/semaphore.ts';
 
 /** A layer that is to be fetched. */
 export interface WantedLayer {
@@ -33,14 +33,14 @@ type Outcome =
 export class LayerFetch {
   readonly wanted: WantedLayer;
   readonly #deps: ImagesDeps;
-  readonly #slots: Slots;
+  readonly #slots: Semaphore;
   readonly #stop = new AbortController();
   #progress: () => FetchProgress = () => ({ phase: 'waiting' });
   #outcome: Outcome = { kind: 'lost' };
   /** Rejects with the reason why there is no layer. */
   readonly result: Promise<void>;
 
-  constructor(deps: ImagesDeps, slots: Slots, wanted: WantedLayer, repository: RemoteRepository) {
+  constructor(deps: ImagesDeps, slots: Semaphore, wanted: WantedLayer, repository: RemoteRepository) {
     this.#deps = deps;
     this.#slots = slots;
     this.wanted = wanted;
@@ -100,7 +100,7 @@ export class LayerFetch {
     const { digest, size } = descriptor;
     const { signal } = this.#stop;
     using _session = repository.session.hold();
-    await using file = await this.#slots.run(signal, async () => {
+    await using file = await this.#slots.run(async () => {
       const spool = await this.#deps.spools.open(`layer ${digest}`);
       try {
         await this.#download(repository, spool);
@@ -109,7 +109,7 @@ export class LayerFetch {
         await spool[Symbol.asyncDispose]();
         throw error;
       }
-    });
+    }, signal);
     this.#progress = () => ({ phase: 'verifying' });
     const layer = await this.#deps.layers.unpack(
       {

@@ -1,6 +1,6 @@
 import type { RemoteRepository } from '../../../storage/registry/repository.ts';
 import type { ImagesDeps } from '../deps.ts';
-import { Slots } from '../slots.ts';
+import { Semaphore } from '../../base/concurrency/semaphore.ts';
 import { LayerFetch, type WantedLayer } from './layer-fetch.ts';
 
 /** A pull's share in a fetch. Disposing gives it back; with the last share the fetch ends. */
@@ -11,12 +11,12 @@ export interface LayerShare extends AsyncDisposable {
 /** The layers on their way, by chain ID: who wants one that somebody already fetches joins in. */
 export class LayerFetches {
   readonly #deps: ImagesDeps;
-  readonly #slots: Slots;
+  readonly #slots: Semaphore;
   readonly #running = new Map<string, { fetch: LayerFetch; shares: number }>();
 
   constructor(deps: ImagesDeps) {
     this.#deps = deps;
-    this.#slots = new Slots(() => deps.registry().downloadsMax);
+    this.#slots = new Semaphore(() => deps.registry().downloadsMax);
   }
 
   join(wanted: WantedLayer, repository: RemoteRepository): LayerShare {

@@ -4,7 +4,7 @@ import type { RemoteRepository } from '../../../storage/registry/repository.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
 import type { ImagesDeps } from '../deps.ts';
-import type { Slots } from '../slots.ts';
+import type { Semaphore } from '../../base/concurrency/semaphore.ts';
 
 /** How far a layer is on its way to the registry, for those who watch. */
 export type PushProgress =
@@ -37,12 +37,12 @@ export class LayerPush {
   }
 
   /** Resolves when the repository has the layer. */
-  async run(slots: Slots, signal: AbortSignal): Promise<PushedBlob> {
+  async run(slots: Semaphore, signal: AbortSignal): Promise<PushedBlob> {
     this.#progress = () => ({ phase: 'waiting' });
-    return await slots.run(signal, async () => {
+    return await slots.run(async () => {
       this.#progress = () => ({ phase: 'preparing' });
       return (await this.#find(signal)) ?? (await this.#mount(signal)) ?? (await this.#packAndUpload(signal));
-    });
+    }, signal);
   }
 
   /** By any digest the layer is known to have somewhere. */

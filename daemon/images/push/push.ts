@@ -18,7 +18,7 @@ import type { ImagesDeps } from '../deps.ts';
 import type { ImageIndex, ImageRecord } from '../image-index.ts';
 import type { LayerCollector } from '../load/layer-collector.ts';
 import type { LayerPins } from '../layer-pins.ts';
-import type { Slots } from '../slots.ts';
+import type { Semaphore } from '../../base/concurrency/semaphore.ts';
 import { waitingFor } from '../watch.ts';
 import { labelsOf } from '../wire.ts';
 import { LayerPush, type PushedBlob } from './layer-push.ts';
@@ -37,7 +37,7 @@ export interface PushContext {
   pins: LayerPins;
   collector: LayerCollector;
   /** For uploads. */
-  slots: Slots;
+  slots: Semaphore;
 }
 
 /** Gives a name's image, or all tags of a repository, to the registry that the name names. */
@@ -136,7 +136,7 @@ class Uploads implements AsyncDisposable {
   /** Blobs by diff ID. Rejects with the failure of the layer that failed by itself. */
   readonly result: Promise<ReadonlyMap<string, PushedBlob>>;
 
-  constructor(pushes: readonly LayerPush[], slots: Slots, signal: AbortSignal) {
+  constructor(pushes: readonly LayerPush[], slots: Semaphore, signal: AbortSignal) {
     const any = AbortSignal.any([signal, this.#stop.signal]);
     this.#all = pushes.map(async (push) => {
       try {

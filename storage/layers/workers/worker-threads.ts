@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { Semaphore } from '../../../daemon/base/concurrency/semaphore.ts';
 import { internal } from '../../../daemon/base/errors.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import { toError, type LayerJob, type LayerReply } from './worker-protocol.ts';
@@ -59,45 +60,35 @@ export class IdleThreads {
   }
 }
 
-/** So many threads at once for one kind of work, and a line of waiting jobs. */
+/** So many threads at once for one kind of work. */
 export class Lane {
-  readonly #max: number;
+  readonly #permits: Semaphore;
   readonly #idle: IdleThreads;
-  readonly #busy = new Set<LayerThread>();
-  readonly #waiting: ((thread: LayerThread) => void)[] = [];
+  readonly #busy = new Map<LayerThread, Disposable>();
 
   constructor(max: number, idle: IdleThreads) {
-    this.#max = max;
+    this.#permits = new Semaphore(max);
     this.#idle = idle;
   }
 
   async acquire(): Promise<LayerThread> {
-    if (this.#busy.size < this.#max) {
-      return this.#use(this.#idle.acquire());
-    }
-    return await new Promise((resolve) => {
-      this.#waiting.push(resolve);
-    });
+    const permit = await this.#permits.acquire();
+    const thread = this.#idle.acquire();
+    this.#busy.set(thread, permit);
+    return thread;
   }
 
+  /** Whoever waits goes on with this thread: of the idle ones the last comes first. */
   release(thread: LayerThread): void {
+    const permit = this.#busy.get(thread);
     this.#busy.delete(thread);
-    const next = this.#waiting.shift();
-    if (next === undefined) {
-      this.#idle.release(thread);
-    } else {
-      next(this.#use(thread.ended ? this.#idle.acquire() : thread));
-    }
+    this.#idle.release(thread);
+    permit?.[Symbol.dispose]();
   }
 
   /** Ends the threads that work. */
   async close(): Promise<void> {
-    await Promise.all([...this.#busy].map((thread) => thread.end()));
-  }
-
-  #use(thread: LayerThread): LayerThread {
-    this.#busy.add(thread);
-    return thread;
+    await Promise.all([...this.#busy.keys()].map((thread) => thread.end()));
   }
 }
 
