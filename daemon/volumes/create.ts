@@ -6,7 +6,7 @@ import type { VolumeReservation } from '../containers/ports.ts';
 import { driverOf } from './context.ts';
 import type { VolumeContext } from './context.ts';
 import { LOCAL_DRIVER } from './local-driver.ts';
-import { checkVolumeName } from './names.ts';
+import { checkVolumeName } from '../../storage/volumes/volume-name.ts';
 import { ANONYMOUS_LABEL } from './prune.ts';
 
 export interface CreateOptions {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../../daemon/base/clock.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
 import { EventLog } from '../../../daemon/events/event-log.ts';
-import { checkVolumeName } from '../../../daemon/volumes/names.ts';
+import { checkVolumeName } from '../../../storage/volumes/volume-name.ts';
 import type { VolumeDirectories } from '../../../daemon/volumes/ports.ts';
 import { Volumes } from '../../../daemon/volumes/volumes.ts';
 import { VolumePlugins } from '../../../runtime/volume-plugins/volume-plugins.ts';

@@ -1,3 +1,4 @@
+import { checkVolumeName } from '../../../../storage/volumes/volume-name.ts';
 import { invalidArgument } from '../../../base/errors.ts';
 import { cleanPath, problemOfDestination } from '../container-path.ts';
 import { abridged, problemOfLength } from '../refuse.ts';
@@ -27,8 +28,6 @@ const modeWords: Record<string, readonly string[]> = {
   consistency: ['consistent', 'cached', 'delegated'],
   propagation: PROPAGATIONS,
 };
-
-const VOLUME_NAME = /^[a-zA-Z0-9][a-zA-Z0-9_.-]+$/;
 
 /** Throws invalid_argument with dockerd's text. Pure. */
 export function parseBind(text: string): Bind {
@@ -68,21 +67,6 @@ export function parseBind(text: string): Bind {
     propagation,
     noCopy,
   };
-}
-
-/** Throws invalid_argument unless the name is safe as one component of a path. */
-export function checkVolumeName(name: string): void {
-  if (name.length < 2) {
-    throw invalidArgument(
-      `create ${name}: volume name is too short, names should be at least two alphanumeric characters`,
-    );
-  }
-  if (!VOLUME_NAME.test(name)) {
-    throw invalidArgument(
-      `create ${name}: ${JSON.stringify(name)} includes invalid characters for a local volume name, only ` +
-        '"[a-zA-Z0-9][a-zA-Z0-9_.-]" are allowed. If you intended to pass a host directory, use absolute path',
-    );
-  }
 }
 
 /** True for the empty mode and for words that exist, each kind once. */

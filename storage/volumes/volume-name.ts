@@ -1,4 +1,4 @@
-import { invalidArgument } from '../base/errors.ts';
+import { invalidArgument } from '../../daemon/base/errors.ts';
 
 const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/;
 /** NAME_MAX of the file systems: the name becomes a directory. */
