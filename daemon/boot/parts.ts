@@ -140,7 +140,7 @@ export async function composeFiles(
   });
   await mounts.prepare();
   const spools = new SpoolDirectory(instance.paths.dataRoot, () => archives.removals.ended());
-  return { archives, mounts, threads, tarSpools: new TarSpools(spools) };
+  return { archives, mounts, threads, tarSpools: new TarSpools(spools, archives) };
 }
 
 interface Neighbours {

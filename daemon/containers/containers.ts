@@ -28,6 +28,7 @@ import { connectNetwork, disconnectNetwork } from './verbs/connect.ts';
 import { limits } from '../base/limits.ts';
 import { measured } from '../base/measured.ts';
 import { KeyedMutex } from '../base/concurrency/mutex.ts';
+import type { ChangesTar } from '../../storage/files/tar-spools.ts';
 import { Semaphore } from '../base/concurrency/semaphore.ts';
 import { Turns } from '../base/concurrency/turns.ts';
 import { attachContainer, resizeContainer } from './verbs/attach.ts';
@@ -40,9 +41,8 @@ import type { ContainerExecTarget } from './control/exec-target.ts';
 import { HealthMonitors } from './health/monitors.ts';
 import { getContainerArchive, putContainerArchive, statContainerPath } from './files/archive.ts';
 import type { PutArchiveOptions } from './files/archive.ts';
-import { containerChanges, snapshot } from './files/changes.ts';
+import { containerChanges, spoolChanges } from './files/changes.ts';
 import { exportContainer } from './files/export.ts';
-import type { Snapshot } from './files/changes.ts';
 import { inspectContainer } from './views/inspect.ts';
 import { killContainer } from './verbs/kill.ts';
 import { listContainers } from './views/list.ts';
@@ -267,8 +267,8 @@ export class Containers implements ContainerPort {
   // ---------------------------------------------------------------------------------------------- neighbours
 
   /** What a container changed of its image's files, as the tar of a layer. */
-  layerOf(ref: string, signal: AbortSignal): Promise<Snapshot> {
-    return snapshot(this.#context, this.#context.registry.find(ref), signal);
+  layerOf(ref: string, signal: AbortSignal): Promise<ChangesTar> {
+    return spoolChanges(this.#context, this.#context.registry.find(ref), signal);
   }
 
   /** See ExecTargets. */

@@ -44,20 +44,14 @@ export class Archives implements AsyncDisposable {
     return streamOf(this.#readers, (control) => ({ kind: 'archive', job, control }), done);
   }
 
-  /** A tar of what changed, as an image layer has it; `done` as for `tar`. */
-  layer(request: ChangesRequest, done: () => void): Readable {
-    const job: ArchiveJob = { kind: 'layer', request };
-    return streamOf(this.#readers, (control) => ({ kind: 'archive', job, control }), done);
-  }
-
-  /** The same into an open file; answers the bytes of the tar, and how many changes it tells of. */
-  async layerFile(
+  /** A tar of what changed, as an image layer has it, into an open file; answers its bytes, and how many changes. */
+  async layer(
     request: ChangesRequest,
     fd: number,
     signal?: AbortSignal,
   ): Promise<{ bytes: number; changes: number }> {
-    const result = await this.#run({ kind: 'layerFile', request, fd }, { signal });
-    return result.kind === 'layerFile' ? result : wrong(result);
+    const result = await this.#run({ kind: 'layer', request, fd }, { signal });
+    return result.kind === 'layer' ? result : wrong(result);
   }
 
   /** See place.ts. */

@@ -35,10 +35,8 @@ export interface TarRequest {
 export type ArchiveJob =
   | { kind: 'extract'; request: ExtractRequest }
   | { kind: 'tar'; request: TarRequest }
-  /** A tar of the changes as an image layer has them, deletions as whiteouts. */
-  | { kind: 'layer'; request: ChangesRequest }
-  /** The same, written into an open file. */
-  | { kind: 'layerFile'; request: ChangesRequest; fd: number }
+  /** A tar of the changes as an image layer has them, deletions as whiteouts, into an open file. */
+  | { kind: 'layer'; request: ChangesRequest; fd: number }
   | { kind: 'changes'; request: ChangesRequest }
   | { kind: 'place'; request: PlaceRequest }
   | { kind: 'select'; request: SelectRequest }
@@ -51,7 +49,7 @@ export type ArchiveResult =
   | { kind: 'changes'; changes: Change[] }
   | { kind: 'selected'; selected: Selected[] }
   /** Bytes of the tar, and how many changes it tells of. */
-  | { kind: 'layerFile'; bytes: number; changes: number }
+  | { kind: 'layer'; bytes: number; changes: number }
   /** Bytes of each directory; null = it is not there. */
   | { kind: 'sizes'; bytes: (number | null)[] };
 
@@ -72,10 +70,7 @@ export function runArchiveJob(job: ArchiveJob, control: JobControl): ArchiveResu
       writeTar(job.request, control);
       return { kind: 'done' };
     case 'layer':
-      writeLayer(job.request, chunksTo(control));
-      return { kind: 'done' };
-    case 'layerFile':
-      return { kind: 'layerFile', ...writeLayerFile(job, control) };
+      return { kind: 'layer', ...writeLayerFile(job, control) };
     case 'place':
       failpoint('archives.place.begin');
       place(job.request, () => control.isCanceled());

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Change, ChangesRequest } from '../../../storage/files/changes.ts';
 import type { ExtractRequest } from '../../../storage/files/extract.ts';
 import type { TarRequest } from '../../../storage/files/jobs.ts';
+import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
 import type { OpenFile } from '../../base/kernel/safepath.ts';
 
 /** What copying, export and changes need of the disk. Declared here, satisfied by `storage/files`. */
@@ -9,12 +10,6 @@ export interface ArchiveWorkers {
   extract(request: ExtractRequest, signal?: AbortSignal): Promise<void>;
   /** `done` is called once, when the request's descriptors may be closed. */
   tar(request: TarRequest, done: () => void): Readable;
-  /** Writes the changes as a layer's tar into an open file. */
-  layerFile(
-    request: ChangesRequest,
-    fd: number,
-    signal?: AbortSignal,
-  ): Promise<{ bytes: number; changes: number }>;
   changes(request: ChangesRequest): Promise<Change[]>;
   sizes(directories: readonly string[]): Promise<(number | null)[]>;
 }
@@ -26,8 +21,8 @@ export interface SpooledTar extends AsyncDisposable {
 }
 
 export interface TarSpools {
-  /** A file that `write` fills; it answers how many bytes it wrote. Rejects as it does; then nothing is left. */
-  written(write: (fd: number) => Promise<number>): Promise<SpooledTar>;
+  /** What was changed, as the tar of a layer. Rejects with nothing left. */
+  ofChanges(request: ChangesRequest, signal: AbortSignal): Promise<ChangesTar>;
   /** Rejects with `canceled`, resource_exhausted, or what is wrong with the data; then nothing is left. */
   spool(source: Readable, options: { what: string; signal: AbortSignal }): Promise<SpooledTar>;
 }

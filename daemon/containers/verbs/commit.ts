@@ -4,7 +4,7 @@ import { failpoint } from '../../base/failpoint.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { containerEvent } from '../state/events.ts';
-import { snapshot } from '../files/changes.ts';
+import { spoolChanges } from '../files/changes.ts';
 import { pauseContainer, unpauseContainer } from './pause.ts';
 
 /**
@@ -26,7 +26,7 @@ export async function commitContainer(
   });
   const resume = request.pause ? await pauseIfRunning(context, container) : undefined;
   try {
-    await using tar = await snapshot(context, container, request.signal);
+    await using tar = await spoolChanges(context, container, request.signal);
     failpoint('containers.commit.image');
     const Id = await plan.run(tar, {
       signal: request.signal,

@@ -5,9 +5,9 @@ import type { PlaceRequest } from '../../../storage/files/place.ts';
 import type { TarRequest } from '../../../storage/files/jobs.ts';
 import type { ExtractRequest } from '../../../storage/files/extract.ts';
 import type { Selected, SelectRequest } from '../../../storage/files/select.ts';
+import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
 import type { Spool } from '../../../storage/spool/spool.ts';
 import type { OpenFile } from '../../base/kernel/safepath.ts';
-import type { LayerTar } from '../commit/child.ts';
 
 /** Containers that RUN needs. Satisfied by the container domain. */
 export interface BuildContainers {
@@ -32,7 +32,7 @@ export interface BuildContainers {
   kill(ref: string, options: object): Promise<void>;
   remove(ref: string, options: { volumes: boolean; force: boolean; link: boolean }): Promise<void>;
   /** What a container changed of its image's files, as the tar of a layer. */
-  layerOf(ref: string, signal: AbortSignal): Promise<LayerTar & AsyncDisposable>;
+  layerOf(ref: string, signal: AbortSignal): Promise<ChangesTar>;
 }
 
 /** Threads that walk files. Satisfied by `storage/files`. */
@@ -44,11 +44,6 @@ export interface BuildArchives {
   tar(request: TarRequest, done: () => void): Readable;
   /** Deletes a directory of ours with all below it. */
   remove(path: string): Promise<void>;
-  layerFile(
-    request: ChangesRequest,
-    fd: number,
-    signal?: AbortSignal,
-  ): Promise<{ bytes: number; changes: number }>;
 }
 
 /** Overlays out of sight. Satisfied by `runtime/mounts`. */
@@ -69,7 +64,8 @@ export interface BuildSpools {
     source: Readable,
     options: { what: string; signal: AbortSignal; seen?: (chunk: Buffer) => void },
   ): Promise<Spool>;
-  written(write: (fd: number) => Promise<number>): Promise<Spool>;
+  /** What was changed, as the tar of a layer. */
+  ofChanges(request: ChangesRequest, signal: AbortSignal): Promise<ChangesTar>;
 }
 
 export interface BuildDeps {

@@ -6,7 +6,7 @@ import { toBytes, toText, type FilesView } from '../../../storage/files/view.ts'
 import { errnoOf, invalidArgument } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { OpenFile, openRoot } from '../../base/kernel/safepath.ts';
-import type { LayerTar } from '../commit/child.ts';
+import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
 import type { Build } from './state.ts';
 
 /** The files of an image, to be read. */
@@ -41,24 +41,13 @@ export class WriteRoot implements AsyncDisposable {
   }
 
   /** The tar of what was written so far. */
-  async layer(): Promise<LayerTar & AsyncDisposable> {
+  async layer(): Promise<ChangesTar> {
     const { deps, signal } = this.#build;
     using upper = openRoot(join(this.#directory, 'upper'));
     using lower = deps.mounts.hiddenView([...this.#lowers]);
     const request = { upper: upper.fd, merged: this.view.root, lower: lower.fd };
     failpoint('images.build.layer');
-    let changes = 0;
-    const spool = await deps.spools.written(async (fd) => {
-      const written = await deps.archives.layerFile(request, fd, signal);
-      changes = written.changes;
-      return written.bytes;
-    });
-    return {
-      fd: spool.fd,
-      size: spool.size,
-      isEmpty: changes === 0,
-      [Symbol.asyncDispose]: () => spool[Symbol.asyncDispose](),
-    };
+    return await deps.spools.ofChanges(request, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -10,6 +10,7 @@ import type { Reference } from '../../../storage/references/reference.ts';
 import { childConfig } from './child-config.ts';
 import { commitImage, type NewImage } from '../load/commit-image.ts';
 import { noSuchImage, type ImageRecord } from '../image-index.ts';
+import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
 import type { ImageContext } from '../context.ts';
 
 /** An image to be made from another one: by a commit, or by a step of a build. */
@@ -32,19 +33,11 @@ export interface ChildImage {
   events?: (imageId: string) => readonly EventDraft[];
 }
 
-/** The tar of a layer in an open file. */
-export interface LayerTar {
-  fd: number;
-  size: number;
-  /** It tells of nothing: then the image gets no layer. */
-  isEmpty: boolean;
-}
-
 /** Makes the image, durable and visible, with all its names; answers its id. Nothing is left when it throws. */
 export async function makeChild(
   context: ImageContext,
   child: ChildImage,
-  tar: LayerTar | undefined,
+  tar: ChangesTar | undefined,
   signal?: AbortSignal,
 ): Promise<string> {
   const { deps, index, pins, collector } = context;
@@ -137,7 +130,7 @@ function parentOf({ index }: ImageContext, parentId: string): ImageRecord | unde
 async function unpack(
   { deps }: ImageContext,
   parent: ImageRecord | undefined,
-  { fd, size }: LayerTar,
+  { fd, size }: ChangesTar,
   signal: AbortSignal | undefined,
 ): Promise<UnpackedLayer> {
   // A container needs all of them as lower directories of one mount.

@@ -2,7 +2,8 @@ import type { ContainerConfig } from '../../../api/types/container.ts';
 import type { EventDraft } from '../../events/journal-types.ts';
 import { familiarName } from '../../../storage/references/reference.ts';
 import { applyChanges } from './changes.ts';
-import { makeChild, type LayerTar } from './child.ts';
+import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
+import { makeChild } from './child.ts';
 import type { ImageContext } from '../context.ts';
 import { mergeRunConfig } from './merge-config.ts';
 import { parseTarget } from '../naming.ts';
@@ -24,7 +25,7 @@ export interface CommitRequest {
 export interface CommitPlan {
   /** Makes the image and the event, which is told the image's id and name. Answers the id. */
   run(
-    tar: LayerTar,
+    tar: ChangesTar,
     options: { signal: AbortSignal; event: (imageId: string, name: string) => EventDraft },
   ): Promise<string>;
 }

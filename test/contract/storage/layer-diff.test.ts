@@ -1,7 +1,17 @@
-import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { openRoot } from '../../../daemon/base/kernel/safepath.ts';
 import { KernelMounts } from '../../../runtime/mounts/runner.ts';
@@ -36,11 +46,11 @@ needs('root', 'overlay')('the layer of what a container changed', () => {
       renameSync(at('new'), at('d/moved'));
       using own = openRoot(upper);
       using below = openRoot(lower);
-      const seen = mounts.hiddenCopy(merged);
-      const tar = archives.layer({ upper: own.fd, merged: seen.fd, lower: below.fd }, () =>
-        seen[Symbol.dispose](),
-      );
-      const members = untar(await buffer(tar));
+      using seen = mounts.hiddenCopy(merged);
+      const file = openSync(folder('tar'), 'wx');
+      await archives.layer({ upper: own.fd, merged: seen.fd, lower: below.fd }, file);
+      closeSync(file);
+      const members = untar(readFileSync(folder('tar')));
       expect(
         members.map(({ name, mode, content }) => `${name} ${mode.toString(8)} ${content.toString()}`),
       ).toEqual([

@@ -25,11 +25,10 @@ const noFiles = {
   hiddenCopy: unused,
   extract: unused,
   tar: unused,
-  layerFile: unused,
   changes: unused,
   sizes: unused,
   spool: unused,
-  written: unused,
+  ofChanges: unused,
 };
 
 /** The container domain over fakes. `reboot` is a new daemon over the same world. */

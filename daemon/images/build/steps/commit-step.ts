@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { ContainerConfig } from '../../../../api/types/container.ts';
 import { failpoint } from '../../../base/failpoint.ts';
-import { makeChild, repeatChild, type LayerTar } from '../../commit/child.ts';
+import type { ChangesTar } from '../../../../storage/files/tar-spools.ts';
+import { makeChild, repeatChild } from '../../commit/child.ts';
 import type { ImageRecord } from '../../image-index.ts';
 import { runConfig } from '../../wire.ts';
 import type { Build, StageState } from '../state.ts';
@@ -18,7 +19,7 @@ export interface Step {
   command: string[];
   author?: string;
   /** Makes the layer; undefined = none. */
-  layer?: () => Promise<{ tar: LayerTar & AsyncDisposable; containerId: string }>;
+  layer?: () => Promise<{ tar: ChangesTar; containerId: string }>;
   /** After the image is there, or could not be made. */
   done?: (isOk: boolean) => Promise<void>;
 }
