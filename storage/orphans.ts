@@ -1,14 +1,14 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** In the directory of a container whose removal could not be finished: its files are wanted by nobody. */
+/** A mark in the directory of a container whose removal could not be finished: its files may be deleted. */
 const REMOVED = 'removed';
 /** What a creation makes before there is a row. */
 const SKELETON = new Set(['upper', 'work', 'merged']);
 
 /**
- * Whether the directory of a container that no row names may hold what somebody misses: anything that it wrote, or
- * that was kept for it. A creation that was interrupted has left an empty skeleton; a removal takes the directory away
+ * Whether the directory of a container that no row names may hold data worth keeping: anything that it wrote, or that
+ * was kept for it. A creation that was interrupted has left an empty skeleton; a removal takes the directory away
  * before the row goes, and leaves a mark where it cannot.
  */
 export function isWorthKeeping(directory: string): boolean {
@@ -19,7 +19,7 @@ export function isWorthKeeping(directory: string): boolean {
   return names.some((name) => !SKELETON.has(name)) || namesIn(join(directory, 'upper')).length > 0;
 }
 
-/** Nobody misses it. Throws when its disk takes no file; nothing is done when it is not there. */
+/** Marks a directory that may be deleted. Throws when its disk takes no file; nothing is done when it is not there. */
 export function markRemoved(directory: string): void {
   if (existsSync(directory)) {
     writeFileSync(join(directory, REMOVED), '');
@@ -27,8 +27,8 @@ export function markRemoved(directory: string): void {
 }
 
 /**
- * Whether the directory says that its container was removed, whatever its row says: it bears the mark, or is the empty
- * one that `leaveEmpty` has left. A directory that is not there says nothing: its disk may not be mounted.
+ * Whether the directory says that its container was removed, even if a row is still there: it bears the mark, or is the
+ * empty one that `leaveEmpty` has left. A directory that is not there says nothing: its disk may not be mounted.
  */
 export function isRemoved(directory: string): boolean {
   return isEmpty(directory) || namesIn(directory).includes(REMOVED);

@@ -8,7 +8,7 @@ import type { Store } from './store.ts';
 
 /** A finding, and what became of it. */
 export interface Reported extends Omit<Finding, 'repair'> {
-  /** `found`: nothing was tried. `remains`: somebody has to do what `outcome` says. */
+  /** `found`: nothing was tried. `remains`: the administrator has to do what `outcome` says. */
   state: 'found' | 'repaired' | 'remains';
   outcome?: string;
 }

@@ -1,4 +1,6 @@
-/** What of a data root is hurt. `left-over` is no damage: nobody misses it, and the next start removes it. */
+/**
+ * Which part of a data root is affected. `left-over` is no damage: nothing refers to it, and the next start removes it.
+ */
 export type FindingKind =
   | 'database'
   | 'record'
@@ -11,7 +13,7 @@ export type FindingKind =
 
 /** What became of a finding that was to be repaired. */
 export interface Repaired {
-  /** False: somebody has to do what `text` says. */
+  /** False: the administrator has to do what `text` says. */
   isWhole: boolean;
   /** What was done, or has to be. */
   text: string;
@@ -20,11 +22,11 @@ export interface Repaired {
 /** One thing that is wrong in a data root. */
 export interface Finding {
   kind: FindingKind;
-  /** By the names people know: `layer sha256:12ab... of docker.io/library/busybox:latest`. */
+  /** By its full name: `layer sha256:12ab... of docker.io/library/busybox:latest`. */
   subject: string;
   /** What is wrong with it: ends the sentence that `subject` begins. */
   problem: string;
-  /** What a repair would do, or what a person has to. */
+  /** What a repair would do, or the administrator has to do. */
   remedy: string;
   /** undefined: nothing here can repair it. */
   repair?: () => Repaired | Promise<Repaired>;

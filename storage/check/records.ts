@@ -2,7 +2,10 @@ import type { Finding } from './finding.ts';
 import { remains, whole } from './finding.ts';
 import type { Store } from './store.ts';
 
-/** The file itself, as SQLite finds it. Indexes are made anew from their tables; damage of a table needs a person. */
+/**
+ * The file itself, as SQLite finds it. Indexes are made anew from their tables; damage of a table cannot be repaired
+ * here.
+ */
 export function checkDatabase({ records }: Store, problems: readonly string[]): Finding[] {
   return problems.map((problem) => ({
     kind: 'database',

@@ -64,7 +64,7 @@ export class Store {
   }
 }
 
-/** The name that people know an image by. */
+/** The name of an image for messages. */
 export function imageName({ id, tags }: Pick<RecordedImage, 'id' | 'tags'>): string {
   return tags[0] ?? id;
 }

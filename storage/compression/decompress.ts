@@ -20,11 +20,10 @@ const GUNZIP_OPTIONS: ZlibOptions & TransformOptions = {
 const IN_STEPS: ZlibOptions & TransformOptions = { chunkSize: 512, readableHighWaterMark: 1 };
 
 /**
- * The bytes of `source`, decompressed when they begin as one of the formats does. Whoever stops reading ends the
- * program; the source is left as it is then. `what` begins error messages.
- * With `inSteps` all that comes before damaged data is yielded first; slow, to look at a beginning.
- * Throws invalid_argument for damaged data, not_implemented when the host has no program for it, and what the source
- * throws.
+ * The bytes of `source`, decompressed when they begin as one of the formats does. A reader that stops ends the program;
+ * the source is left as it is then. `what` begins error messages. With `inSteps` all that comes before damaged data is
+ * yielded first; slow, to look at a beginning. Throws invalid_argument for damaged data, not_implemented when the host
+ * has no program for it, and what the source throws.
  */
 export async function* decompress(
   source: AsyncIterable<Buffer>,

@@ -18,7 +18,7 @@ export interface ProgramRequest {
 
 /** No process of this engine looks for programs or libraries in a container's files (CVE-2019-14271). */
 const PROGRAM_DIRECTORIES = ['/usr/bin', '/bin', '/usr/local/bin'];
-/** Debian's `nobody`: what decodes a stranger's bytes needs no rights at all. */
+/** Debian's user `nobody`: a program that decodes untrusted bytes gets no rights. */
 const NOBODY = 65_534;
 
 type Program = ChildProcessByStdio<Writable, Readable, Readable>;
@@ -37,7 +37,7 @@ export async function* decompressByProgram(input: Readable, request: ProgramRequ
   });
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
-    // bzip2 passes over garbage behind its data with a remark and exit code 0: whoever complains has not succeeded.
+    // bzip2 passes over garbage behind its data with a remark and exit code 0: output on stderr means failure.
     child.once('close', (code, signal) =>
       resolve(complaint.trim() || (code === 0 ? '' : `ended with ${signal ?? code}`)),
     );
@@ -70,7 +70,7 @@ function findProgram({ name, argv: [program], what }: ProgramRequest): string {
   return path;
 }
 
-/** The child is Node's to reap, on whatever thread: nobody else may take its exit. */
+/** Node reaps the child, on its own thread: the daemon's reaper must not take its exit. */
 function start(path: string, args: readonly string[]): Disposable & { child: Program } {
   using _expected = expectChildren();
   const rights = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};

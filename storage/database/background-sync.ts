@@ -3,8 +3,9 @@ import { errorText } from '../../daemon/base/errors.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 
 /**
- * Brings commits that nobody waits for to the disk soon after: one fsync(2) of the write-ahead log on a pool thread for
- * all that came since the last one. A power cut then costs milliseconds of state changes, and the event loop nothing.
+ * Syncs commits that no request waits for to the disk soon after: one fsync(2) of the write-ahead log on a pool thread
+ * for all that came since the last one. A power cut then costs milliseconds of state changes, and the event loop
+ * nothing.
  *
  * SQLite keeps writing to one and the same `-wal` file for as long as the connection lives, so a descriptor of our own
  * stays good.

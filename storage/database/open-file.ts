@@ -45,7 +45,7 @@ export function openFile(path: string, log: Logger): Sqlite.Database {
   }
 }
 
-/** Indexes can be rebuilt from their tables; damage of a table itself needs a person. */
+/** Indexes can be rebuilt from their tables; damage of a table cannot be repaired here. */
 function check(connection: Sqlite.Database, log: Logger): void {
   const problems = pragmaTexts(connection, 'quick_check');
   if (problems.length === 0) {

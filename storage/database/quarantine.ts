@@ -22,7 +22,7 @@ const KEY_COLUMN = {
 
 /**
  * Where unreadable rows go: one damaged record costs that record, not the daemon's start. The raw columns are kept as
- * JSON for a person to repair.
+ * JSON, for a repair by hand.
  */
 export class Quarantine {
   readonly #connection: Sqlite.Database;

@@ -11,7 +11,7 @@ const KEY = 'reserve';
 /**
  * Room inside the database's own files, so that a full disk does not keep facts from them: pages of the main file that
  * are free, and a write-ahead log as long as it gets between two checkpoints. A file beside the database that is
- * deleted when the disk is full would not do: whoever fills the disk takes that room first.
+ * deleted when the disk is full would not do: the program that fills the disk takes that room first.
  *
  * SQLite keeps both: it never gives free pages back (no auto_vacuum), and it writes over its log without cutting it
  * (no journal_size_limit) for as long as the connection lives.

@@ -81,7 +81,7 @@ export interface VolumeRow {
   createdNano: bigint;
 }
 
-/** Somebody for whom a volume plugin was asked to mount a volume. */
+/** A holder, such as a container, for which a volume plugin was asked to mount a volume. */
 export interface VolumeHoldRow {
   volume: string;
   /** A container's id, or what else mounts it for a while. */

@@ -40,7 +40,7 @@ export interface RecordedContainer {
 /** Rows that refer to a row that is not there. */
 export interface OrphanReference {
   table: string;
-  /** As people know it: `docker.io/library/busybox:latest`. */
+  /** Its full name: `docker.io/library/busybox:latest`. */
   name: string;
   rowid: string;
 }
@@ -220,7 +220,9 @@ export class StoreRecords implements Disposable {
     })();
   }
 
-  /** The image with its names goes to the quarantine table: what of it can be read stays there for a person. */
+  /**
+   * Moves the image with its names to the quarantine table: what of it can be read stays there, for a repair by hand.
+   */
   quarantineImage(image: RecordedImage, reason: string): void {
     const content = JSON.stringify({ ...image, config: image.config.toString('base64') });
     this.#connection.transaction(() => {
@@ -271,7 +273,7 @@ export class StoreRecords implements Disposable {
     })();
   }
 
-  /** A volume whose directory is there; what its labels and options were nobody knows. */
+  /** A volume whose directory is there; its labels and options are lost. */
   adoptVolume(name: string): void {
     this.#connection
       .prepare(

@@ -139,7 +139,7 @@ function withoutUser(remote: string): string {
   return url.href;
 }
 
-/** For messages: whether git goes through a proxy, which may be who said no. */
+/** For messages: whether git goes through a proxy, which may be what refused. */
 function throughProxy({ remote }: GitSource): string {
   const proxy = URL.canParse(remote) ? proxyFor(new URL(remote), proxiesOf(process.env)) : undefined;
   return proxy === undefined ? '' : ` (through the proxy ${nameOf(proxy)})`;

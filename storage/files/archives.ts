@@ -21,7 +21,7 @@ export class Archives implements AsyncDisposable {
   readonly #idle: IdleThreads;
   readonly #workers: Lane;
   readonly #readers: Lane;
-  /** Deleting goes on behind the answers: it must not keep those waiting who want one. */
+  /** Trees are deleted behind the answers, by threads of their own: requests must not wait for them. */
   readonly #removers: Lane;
   readonly removals = new Removals();
 
@@ -77,7 +77,7 @@ export class Archives implements AsyncDisposable {
     return result.kind === 'sizes' ? result.bytes : wrong(result);
   }
 
-  /** Deletes a directory with all below it, whoever may still write to it; nothing there is no error. */
+  /** Deletes a directory with all below it, even while a process writes to it; nothing there is no error. */
   async remove(path: string): Promise<void> {
     await this.removals.track(this.#remove(path));
   }

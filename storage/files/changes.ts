@@ -68,7 +68,7 @@ export function layerChangesOf(request: ChangesRequest): Change[] {
   new Comparison(found, linked).run(request);
   const known = new Set(found.map(({ path }) => path));
   for (const path of linked.missing()) {
-    // With the directories above, or whoever unpacks it would have to invent them.
+    // With the directories above: else a program that unpacks it would have to invent them.
     for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1)) {
       const place = path.slice(0, end);
       if (known.has(place)) {
@@ -136,7 +136,7 @@ class Comparison {
     this.#linked = linked;
   }
 
-  /** Not by recursion: nobody knows how deep it is. */
+  /** Not by recursion: its depth is not bounded. */
   run(at: ChangesRequest): void {
     using _upper = this.#upper;
     using _lower = this.#lower;

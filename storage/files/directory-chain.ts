@@ -23,8 +23,8 @@ interface Level<T> {
  * Directories from where a walk began to where it is, however deep that is, with few of them open.
  *
  * One that was closed is opened again as `..` of the one below it, and only taken if it is the same directory: as long
- * as nobody moves the lower one, the kernel keeps both in its memory, so that no other can have got that number.
- * Whoever moves it elsewhere meanwhile ends the walk.
+ * as the lower one is not moved, the kernel keeps both in its memory, so that no other can have got that number. A move
+ * elsewhere meanwhile ends the walk.
  */
 export class DirectoryChain<T extends Open> implements Disposable {
   readonly #levels: Level<T>[] = [];
@@ -73,7 +73,7 @@ export class DirectoryChain<T extends Open> implements Disposable {
     }
   }
 
-  /** As `leave`, but who asks gets the last one and closes it. */
+  /** As `leave`, but the caller gets the last one and closes it. */
   take(): T | undefined {
     return this.#levels.pop()?.directory;
   }

@@ -55,7 +55,7 @@ export type ArchiveResult =
 
 export interface JobControl {
   isCanceled(): boolean;
-  /** Hands a piece of a tar over; false when nobody wants more. Blocks while the receiver is behind. */
+  /** Hands a piece of a tar over; false when the receiver wants no more. Blocks while the receiver is behind. */
   emit(chunk: Buffer): boolean;
 }
 

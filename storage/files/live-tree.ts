@@ -21,7 +21,7 @@ const IMPLIED_MODE = 0o755;
 /** Names put together may be longer than one call of the kernel takes. */
 const bytesMax = 2 * limits.archivePathBytesMax;
 
-/** Where members are made, and as whose. */
+/** Where members are made, and with which owner. */
 export interface LiveTreeRequest {
   view: FilesView;
   /** Where in the view; a byte string. An existing directory, links followed. */
@@ -40,10 +40,10 @@ export interface OpenMember {
 }
 
 /**
- * Makes the members of a tar below a directory of a view, where a container may rename and replace whatever it likes
- * at any moment. Each member's directory is found as a process inside would find it (`locate`), and what is made is
- * made from that directory's descriptor with a name without slashes that is never followed. Whatever wins a race, it is
- * a race inside the container's own files.
+ * Makes the members of a tar below a directory of a view, where a container may rename and replace whatever it likes at
+ * any moment. Each member's directory is found as a process inside would find it (`locate`), and what is made is made
+ * from that directory's descriptor with a name without slashes that is never followed. A race can only be won inside
+ * the container's own files.
  */
 export class LiveTree implements Disposable {
   readonly #request: LiveTreeRequest;
@@ -139,7 +139,7 @@ export class LiveTree implements Disposable {
       there = parent;
       handle = this.#find(there);
     }
-    // Not by recursion: nobody knows how deep it is.
+    // Not by recursion: its depth is not bounded.
     for (const name of missing.toReversed()) {
       there = there === '' ? name : `${there}/${name}`;
       handle = this.#keep(there, this.#implied(handle, name, there));

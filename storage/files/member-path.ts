@@ -24,7 +24,7 @@ export function memberPath(name: string, depthMax: number = limits.archiveDepthM
   return path;
 }
 
-/** Throws invalid_argument when the path of a file, with so many directories in it, is more than anybody has. */
+/** Throws invalid_argument when the path of a file is longer, or has more directories, than any real one. */
 export function refuseDeep(path: string, depth: number, depthMax: number = limits.archiveDepthMax): void {
   const { archivePathBytesMax } = limits;
   if (depth > depthMax) {

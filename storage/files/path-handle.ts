@@ -44,7 +44,7 @@ export class PathHandle implements Disposable {
     }
   }
 
-  /** The descriptor is somebody else's, who keeps it open. */
+  /** The descriptor belongs to the view, which keeps it open. */
   get isBorrowed(): boolean {
     return this.#file === undefined;
   }
@@ -64,11 +64,11 @@ function borrowed({ fd, path, isReadOnly, isMounted }: PathHandle): BorrowedHand
 }
 
 /**
- * Finds `path` in a view as a process inside would: links and `..` stay inside the root. Whatever a container swaps
- * meanwhile, what is found is found from a descriptor inside the view.
- * `followLast`: a link at the end counts as what it points to; a slash or `/.` at the end asks for the same.
- * `bytesMax`: more than the kernel takes in one call is for who has put the path together from names.
- * Throws KernelError ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG; invalid_argument for a NUL.
+ * Finds `path` in a view as a process inside would: links and `..` stay inside the root. A container may swap things
+ * meanwhile: all that is found is found from a descriptor inside the view. `followLast`: a link at the end counts as
+ * what it points to; a slash or `/.` at the end asks for the same. `bytesMax`: more than the kernel takes in one call
+ * is for callers that put the path together from names. Throws KernelError ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG;
+ * invalid_argument for a NUL.
  */
 export function locate(
   view: FilesView,

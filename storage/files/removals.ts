@@ -1,6 +1,6 @@
 /**
- * What is being deleted behind the answers: room that the disk does not have yet, though a client was told that it
- * would. Who meets a full disk waits for it before he gives up.
+ * What is being deleted behind the answers: space that the disk does not have back yet, though the client was answered.
+ * A request that meets a full disk waits for it before it gives up.
  */
 export class Removals {
   readonly #running = new Set<Promise<void>>();

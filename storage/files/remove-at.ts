@@ -21,9 +21,9 @@ interface Level {
 }
 
 /**
- * Removes a name of a directory with everything below it, one descriptor after another and links never followed: who
- * swaps a directory for a link meanwhile loses the link.
- * Throws ENOENT when there is nothing, conflict for a mount point there or below. Synchronous, for a worker.
+ * Removes a name of a directory with everything below it, one descriptor after another and links never followed: a link
+ * that takes a directory's place meanwhile is itself removed. Throws ENOENT when there is nothing, conflict for a mount
+ * point there or below. Synchronous, for a worker.
  */
 export function removeAt(parent: number, name: string): void {
   const directory = removeUnlessDirectory(parent, name);
@@ -33,7 +33,7 @@ export function removeAt(parent: number, name: string): void {
   using chain = new DirectoryChain<OpenFile>((fd) => new OpenFile(fd));
   chain.enter(directory);
   const levels: Level[] = [{ name, names: namesIn(directory.fd) }];
-  // Not by recursion: nobody knows how deep it is.
+  // Not by recursion: its depth is not bounded.
   for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
     const here = chain.last?.fd ?? parent;
     const child = level.names.pop();

@@ -20,7 +20,7 @@ const DEPTH_MAX = 64;
 
 /**
  * Deletes a file, or a directory with all below it, of any depth; nothing there is no error. Links are never followed,
- * also when somebody makes them meanwhile, and nothing is deleted of what is mounted in it. Synchronous, for a worker.
+ * also when a process makes them meanwhile, and nothing that is mounted in it is deleted. Synchronous, for a worker.
  * Throws KernelError (EBUSY for a mount point).
  */
 export function removeTree(path: string): void {
@@ -82,7 +82,7 @@ class Removal {
     }
   }
 
-  /** Whatever has come up meanwhile, and what comes up from there. */
+  /** Directories that were moved up meanwhile, and what is moved up from there. */
   #movedUp(top: number): void {
     for (let left = listNames(top); left.length > 0; left = listNames(top)) {
       for (const child of left) {

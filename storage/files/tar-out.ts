@@ -123,7 +123,7 @@ export class TarOut {
     this.#out.finish();
   }
 
-  /** Not by recursion: nobody knows how deep it is. */
+  /** Not by recursion: its depth is not bounded. */
   #below(start: PathHandle, top: Level): void {
     using chain = handleChain();
     chain.enter(start, { isBorrowed: true });

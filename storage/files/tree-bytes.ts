@@ -36,7 +36,7 @@ class Counter {
     this.#device = device;
   }
 
-  /** Not by recursion: nobody knows how deep it is. */
+  /** Not by recursion: its depth is not bounded. */
   count(root: OpenFile): number {
     using chain = this.#chain;
     chain.enter(root, { isBorrowed: true });
@@ -52,7 +52,7 @@ class Counter {
     return this.#bytes;
   }
 
-  /** False when nobody knows where it is: a program that moves directories about gets what was counted so far. */
+  /** False when the place is lost, because a program moves directories about: the count so far is the answer. */
   #leave(): boolean {
     this.#names.pop();
     try {

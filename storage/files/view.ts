@@ -1,6 +1,6 @@
 /**
- * A container's files as the container sees them, given by descriptors, so that any thread of the process can walk
- * them and nothing has a path that somebody could change. Names and paths are byte strings (storage/tar/names.ts).
+ * A container's files as the container sees them, given by descriptors, so that any thread of the process can walk them
+ * and no path is used that a container could change. Names and paths are byte strings (storage/tar/names.ts).
  */
 export interface FilesView {
   /** Directory (O_PATH) that is `/` inside. Mounts below it that the kernel knows of are crossed by themselves. */
@@ -27,7 +27,7 @@ export function toBytes(path: string): string {
   return Buffer.from(path, 'utf8').toString('latin1');
 }
 
-/** A byte string as people read it. */
+/** A byte string as text for messages. */
 export function toText(bytes: string): string {
   return Buffer.from(bytes, 'latin1').toString('utf8');
 }

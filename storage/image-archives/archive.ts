@@ -40,7 +40,7 @@ export class Archive implements AsyncDisposable {
     return this.#members.keys();
   }
 
-  /** Where a file's bytes lie. `where` says who asks for it. */
+  /** Where a file's bytes lie. `where` names the document that refers to it. */
   range(name: string, where: string): BlobRange {
     const member = this.#find(name);
     if (member === undefined) {

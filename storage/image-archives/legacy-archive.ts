@@ -28,8 +28,8 @@ const STORE_KEYS = new Set(['id', 'parent', 'Size', 'parent_id', 'layer_id', 'th
 
 /**
  * The format of `docker save` before 1.10: a directory per layer with `VERSION`, `json` and `layer.tar`, and
- * `repositories` naming the top ones. Without `repositories` every layer that is nobody's parent is an image.
- * Empty when the tarball has no such directory.
+ * `repositories` naming the top ones. Without `repositories` every layer that is no other's parent is an image. Empty
+ * when the tarball has no such directory.
  */
 export async function planLegacyArchive(archive: Archive): Promise<ImagePlan[]> {
   const layers = new Map<string, LegacyLayer>();

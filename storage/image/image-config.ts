@@ -128,7 +128,7 @@ function asRunConfig(value: unknown, where: string): JsonObject {
   return config;
 }
 
-/** `{"80/tcp": {}}`; the inner objects are empty by definition, whatever they hold means nothing. */
+/** `{"80/tcp": {}}`; the inner objects are empty by definition; their content means nothing. */
 function asEmptyObjects(value: unknown, where: string): JsonObject {
   return asObject(value, where);
 }

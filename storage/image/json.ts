@@ -2,7 +2,7 @@ import { errorText, invalidArgument, type EngineError } from '../../daemon/base/
 import { limits } from '../../daemon/base/limits.ts';
 
 /**
- * Reading image metadata that somebody else wrote. Every helper takes `where`, the path of the value in its document
+ * Reading image metadata that other programs wrote. Every helper takes `where`, the path of the value in its document
  * (`manifest.json[0].Layers`), and throws EngineError invalid_argument that names it.
  */
 export type JsonObject = Readonly<Record<string, unknown>>;

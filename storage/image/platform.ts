@@ -23,7 +23,7 @@ export function hostPlatform(): Platform {
   return { os: 'linux', architecture: ARCHITECTURES[process.arch] ?? process.arch };
 }
 
-/** Names that people and `uname -m` use for the same architecture. */
+/** Other names of the same architecture, those of `uname -m` among them. */
 const ALIASES: Readonly<Record<string, string>> = {
   x86_64: 'amd64',
   'x86-64': 'amd64',

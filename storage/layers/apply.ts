@@ -16,7 +16,7 @@ export interface ApplyRequest {
   directory: string;
   /** Begins error messages: `layer sha256:12ab...`. */
   what: string;
-  /** sha256:... of the uncompressed tar; undefined = not known, whatever comes is right. */
+  /** sha256:... of the uncompressed tar; undefined = not known, every content is right. */
   expectedDiffId?: string;
   /** sha256:... of the blob as it is stored. */
   expectedDigest?: string;

@@ -20,7 +20,7 @@ interface Side {
 export interface ComparisonOptions {
   /** Compares the bytes of files, too. */
   contents: boolean;
-  /** Directories (byte strings) whose times nobody has said. */
+  /** Directories (byte strings) whose times the tar does not give. */
   implied: ReadonlySet<string>;
 }
 

@@ -11,8 +11,8 @@ const DIRECTORY_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY;
  * Directories of a layer under construction, opened once each and kept while they are in use. Every path is resolved
  * by the kernel inside the layer's root, so that a link of the layer cannot lead out of it.
  *
- * INVARIANT nobody else writes below the root meanwhile (it lies in a 0700 directory of ours), and whoever replaces a
- * directory or link calls `forget`.
+ * INVARIANT nothing else writes below the root meanwhile (it lies in a 0700 directory of ours), and code that replaces
+ * a directory or link calls `forget`.
  */
 export class DirectoryCache implements Disposable {
   readonly root: number;
@@ -39,7 +39,7 @@ export class DirectoryCache implements Disposable {
       there = parent;
       fd = this.#openIfThere(there);
     }
-    // Not by recursion: nobody knows how deep it is.
+    // Not by recursion: its depth is not bounded.
     for (const name of missing.toReversed()) {
       there = there === '' ? name : `${there}/${name}`;
       fd = this.add(there, makeImplied(fd, name, there));

@@ -22,9 +22,9 @@ export function layerTarBytes(directory: string): number {
 }
 
 /**
- * Writes a layer's tar again from its files, in chunks that the receiver may keep. Blocks: for a worker. `emit`
- * answers false when nobody wants more.
- * Throws EngineError internal when the result is not what was applied (somebody changed the files below us).
+ * Writes a layer's tar again from its files, in chunks that the receiver may keep. Blocks: for a worker. `emit` answers
+ * false when the receiver wants no more. Throws EngineError internal when the result is not what was applied (a program
+ * changed the layer's files).
  */
 export function replayLayer(directory: string, diffId: string, emit: (chunk: Buffer) => boolean): void {
   const hash = createHash('sha256');

@@ -97,7 +97,7 @@ export class RootfsDirectories {
 
   /**
    * An overlay on these layers whose upper directory becomes their init layer by `place`; undefined where there is one,
-   * and for an image without layers. `discard` takes away what is left of it.
+   * and for an image without layers. `discard` removes what is left of it.
    */
   draftInitLayer(
     layerIds: readonly number[],
@@ -198,12 +198,12 @@ export class RootfsDirectories {
     return layerIds.reduce((total, id) => total + this.#layers.sizeBytes(id), 0);
   }
 
-  /** Its files are wanted by nobody, though they could not be removed: `clearOrphan` says so of them by this. */
+  /** Marks files that nothing refers to and that could not be removed: `clearOrphan` sets the mark. */
   markRemoved(containerId: string): void {
     markRemoved(this.#directory(containerId));
   }
 
-  /** Whether its directory says that it was removed, whatever its row says. */
+  /** Whether its directory says that it was removed, even if a row is still there. */
   isRemoved(containerId: string): boolean {
     return isRemoved(this.#directory(containerId));
   }

@@ -43,7 +43,7 @@
  *     work in flight stands on it (daemon/images/layer-pins.ts). Parents are stored before children and go after them.
  *  7. `init` depends on the layers alone, not on a container. It may be made again at any time and goes with its layer.
  *
- * Who deletes what, and when:
+ * What is deleted by which code, and when:
  *
  *  - `unpack` its own `tmp-` directory, when it fails or is canceled.
  *  - `discard` an unpacked layer that its load or pull does not need after all.
@@ -119,7 +119,7 @@ export class LayerStore {
     this.#log = deps.log;
   }
 
-  /** Makes the root, readable by nobody else: layers hold setuid programs (CVE-2021-41091). */
+  /** Makes the root, readable by root alone: layers hold setuid programs (CVE-2021-41091). */
   async prepare(): Promise<void> {
     await mkdir(this.#root, { recursive: true, mode: 0o700 });
   }

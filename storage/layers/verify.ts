@@ -12,7 +12,7 @@ const RECIPE_DAMAGED = 'its recipe is damaged: it runs, but can be neither saved
 /** A layer, and what it lies on. */
 export interface LayerPlace {
   directory: string;
-  /** sha256:... of its tar; undefined = whatever its files make. */
+  /** sha256:... of its tar; undefined = not known. */
   diffId: string | undefined;
   /** `diff` directories of the layers below, topmost first. */
   lowers: readonly string[];

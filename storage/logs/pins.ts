@@ -1,7 +1,6 @@
 /**
- * Which generations of a log somebody still has to read. Followers and deliveries pin where they are; the rotation
- * keeps what is pinned a little longer than it would. Known in memory only: a daemon that dies takes its readers
- * with it.
+ * Which generations of a log are still to be read. Followers and deliveries pin where they are; the rotation keeps what
+ * is pinned a little longer than it would. Known in memory only: a daemon that dies takes its readers with it.
  */
 const pins = new Map<string, Set<LogPin>>();
 

@@ -9,13 +9,13 @@ export interface RotationPolicy {
   /** Files kept, the current one included. */
   filesMax: number;
   compress: boolean;
-  /** Bytes that may wait in the current file when nobody takes them; left out where that is no spool. */
+  /** Bytes that may wait in the current file when the receiver takes none; left out where that is no spool. */
   spoolBytesMax?: number;
 }
 
-/** What `json-file` keeps when nobody says: dockerd keeps everything, until the disk is full. */
+/** What `json-file` keeps without options: dockerd keeps everything, until the disk is full. */
 export const JSON_FILE_DEFAULTS: Readonly<Record<string, string>> = { 'max-size': '20m', 'max-file': '5' };
-/** What `local` keeps when nobody says, as in dockerd. */
+/** What `local` keeps without options, as in dockerd. */
 const LOCAL_DEFAULTS: Readonly<Record<string, string>> = {
   'max-size': '20m',
   'max-file': '5',
@@ -83,7 +83,7 @@ export function localPolicy(asked: Readonly<Record<string, string>>): RotationPo
 
 /**
  * Bytes at which the current file is put aside. One file is kept as two halves: cut off at once, as dockerd does it, a
- * log would be empty right after each rotation, and whoever follows it would lose lines.
+ * log would be empty right after each rotation, and a follower would lose lines.
  */
 export function rotateAtBytes({ fileBytesMax, filesMax }: RotationPolicy): number {
   if (fileBytesMax === null) {

@@ -9,7 +9,7 @@ export interface RotatedFile {
   bytes: number;
 }
 
-/** Who still needs rotated files: the oldest generation that each does. */
+/** The readers that still need rotated files: the oldest generation that each needs. */
 export interface RotatedUsers {
   /** A client that reads or follows. */
   reader?: number;
@@ -19,7 +19,7 @@ export interface RotatedUsers {
 
 /**
  * Which of the rotated files (oldest first) go, so that no more are kept than the policy says, by number and by bytes:
- * a file may have grown past its size before anybody looked. The newest always stays. Readers hold a few files longer,
+ * a file may have grown past its size between two looks. The newest always stays. Readers hold a few files longer,
  * deliveries as many as fit the spool. Pure.
  */
 export function expendable(

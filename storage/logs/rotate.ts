@@ -38,9 +38,9 @@ export function putAside(path: string): void {
 }
 
 /**
- * Notes in a log that was cut off where that was, once: for whoever reads it, and for whoever it is delivered to. Call
- * it before the monitor goes on in another file, so that a follower who leaves this one has read it. True when it was
- * cut off.
+ * Notes in a log that was cut off where that was, once: for its readers and for the receiver of its delivery. Call it
+ * before the monitor goes on in another file, so that a follower that leaves this one has read it. True when it was cut
+ * off.
  */
 export function markCut(path: string, stopAt: number | null): boolean {
   // Between a rotation and the monitor's new file it still writes to the one that was put aside.
@@ -62,7 +62,7 @@ export function isHalfRotated(path: string): boolean {
   return !hasCurrent(path) && listSegments(path).length > 1;
 }
 
-/** Removes rotated files that are kept no longer; answers how many bytes nobody will deliver any more. */
+/** Removes rotated files that are kept no longer; answers how many of their bytes were never delivered. */
 export function dropOld(
   path: string,
   policy: RotationPolicy,
@@ -87,7 +87,7 @@ export function dropOld(
   return { lostGenerations };
 }
 
-/** Compresses the rotated files that nobody reads or delivers any more. */
+/** Compresses the rotated files that no follower reads and no delivery needs any more. */
 export async function compressOld(path: string, users: Pick<RotatedUsers, 'delivery'>): Promise<void> {
   const needed = Math.min(oldestPinned(path) ?? Infinity, users.delivery ?? Infinity);
   for (const { kind, generation, path: file } of listSegments(path)) {

@@ -10,7 +10,7 @@ import { errnoOf } from '../../daemon/base/errors.ts';
  *   container.log        what the monitor writes now: generation 9, one more than the newest rotated
  *
  * A rotation renames the last of them and nothing else, so a place in the log (generation and offset) stays true for as
- * long as the file is kept, under whatever name. The newest rotated file is always kept: it is what the generations are
+ * long as the file is kept, under any name. The newest rotated file is always kept: it is what the generations are
  * counted from.
  */
 export interface LogSegment {
@@ -55,7 +55,7 @@ export function draftPath(path: string): string {
   return `${path}.tmp`;
 }
 
-/** Removes that preparation when nobody will come for it. */
+/** Removes that preparation when no rotation will use it. */
 export function removeDraft(path: string): void {
   rmSync(draftPath(path), { force: true });
 }

@@ -109,7 +109,7 @@ export class LogSource implements AsyncDisposable {
     return true;
   }
 
-  /** After a change: from the start again when somebody else cut the file short, or put another in its place. */
+  /** After a change: from the start again when another program cut the file short, or put another in its place. */
   async followOthers(): Promise<void> {
     const { size, nlink } = await this.#file.stat();
     if (size < this.#position) {

@@ -68,7 +68,7 @@ export class ProjectQuotas implements DirectoryQuotas {
       throw invalidArgument(`${path} belongs to project ${id}`);
     }
     const project = id === 0 ? await freeProject(directory.fd) : id;
-    // First the project, which the directory shows, then the limit: whatever is left by a crash can be found again.
+    // First the project, which the directory shows, then the limit: leftovers of a crash can be found again.
     for (const each of directories) {
       using member = open(each);
       setProject(member.fd, project);

@@ -2,7 +2,7 @@ import { invalidArgument, type EngineError } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 
 /**
- * Image references as people write them, in the grammar of the distribution project (`reference` package):
+ * Image references as clients write them, in the grammar of the distribution project (`reference` package):
  * `[domain/]path[:tag][@digest]`. A name without a domain is Docker Hub's, one without a slash is below `library/`.
  */
 export interface Reference {

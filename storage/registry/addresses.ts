@@ -7,8 +7,8 @@ import { hostOf, needsAddresses } from './hosts.ts';
 
 /**
  * Addresses of a registry's domain (`registry.example.com:5000`); none for one that is reached the same way wherever it
- * is. Throws remote when the name does not resolve: whoever connects would ask the name server once more, and a dead
- * one takes ten seconds each time. Behind a proxy names may be known to that alone: then none, and the proxy tells.
+ * is. Throws remote when the name does not resolve: connecting would ask the name server once more, and a dead one
+ * takes ten seconds each time. Behind a proxy only the proxy may know the name: then none, and the proxy resolves it.
  */
 export async function addressesOf(domain: string): Promise<string[]> {
   const host = hostOf(domain);

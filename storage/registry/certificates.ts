@@ -6,7 +6,7 @@ import { errnoOf, invalidArgument } from '../../daemon/base/errors.ts';
 export interface RegistryCertificates {
   /** Authorities trusted besides the system's own. */
   ca: Buffer[];
-  /** Who we are, when the registry asks. */
+  /** The client certificate, for a registry that asks for one. */
   cert?: Buffer;
   key?: Buffer;
 }

@@ -106,7 +106,7 @@ async function open(
 ): Promise<RegistrySession> {
   const certificates = registryCertificates(access.certificateRoots, domain);
   const trust = { ...certificates, verified: endpoint.verified };
-  // Whatever the answer, somebody is there; 401 is what a registry with accounts says.
+  // Any answer shows that a registry is there; 401 is that of a registry with accounts.
   const answer = await httpRequest({ method: 'GET', url: new URL('/v2/', endpoint.base), trust, signal });
   await drain(answer);
   return new RegistrySession(endpoint, trust, credentials);

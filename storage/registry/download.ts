@@ -16,7 +16,7 @@ const DISK_ERRORS = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EFBIG', 'EBADF
 /**
  * Brings a blob into a file. A connection that breaks, stalls or crawls is given up and the rest asked for on another
  * one (Range), with growing pauses while nothing arrives. The size is right when it resolves; the digest is checked by
- * whoever reads the file.
+ * the reader of the file.
  */
 export async function downloadBlob(
   repository: RemoteRepository,

@@ -34,7 +34,7 @@ export async function login(
     try {
       return await loginAt(endpoint, { ...certificates, verified: endpoint.verified }, credentials, signal);
     } catch (error) {
-      // Who refuses credentials has answered: they are not shown to anybody else.
+      // An endpoint that refuses credentials has answered: they are not sent to another.
       if (!isEngineError(error, 'remote') || error.details['status'] === 401) {
         throw error;
       }

@@ -26,7 +26,7 @@ export type Manifest = {
 export const MANIFEST_ACCEPT = [...INDEX_TYPES, ...MANIFEST_TYPES].join(', ');
 
 const SCHEMA_1 = /^application\/vnd\.docker\.distribution\.manifest\.v1\+(?:prettyjws|json)$/;
-/** Tars of layers; those that a registry may not pass on ("foreign") are elsewhere, where nobody checks. */
+/** Tars of layers; those that a registry may not pass on ("foreign") are elsewhere, unchecked. */
 const LAYER_TYPES = new Set([
   'application/vnd.docker.image.rootfs.diff.tar.gzip',
   'application/vnd.docker.image.rootfs.diff.tar',

@@ -74,7 +74,7 @@ export async function mountBlob(
   if (answer.status === 201) {
     return true;
   }
-  // An upload was begun instead: nobody will go on with it.
+  // An upload was begun instead, and is abandoned.
   const location = answer.headers.location;
   if (location !== undefined) {
     await cancelUpload(repository, new URL(location, url), signal);

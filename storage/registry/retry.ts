@@ -22,7 +22,7 @@ export class Attempts {
     this.#failures = 0;
   }
 
-  /** Waits before the next attempt; throws `error` when there is to be none, `canceled` when nobody wants it. */
+  /** Waits before the next attempt; throws `error` when there is to be none, `canceled` when the signal is aborted. */
   async after(error: unknown): Promise<void> {
     if (this.#signal.aborted) {
       throw new EngineError('canceled', 'canceled');

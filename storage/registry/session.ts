@@ -9,7 +9,7 @@ import type { HttpAnswer, HttpRequest, Trust } from './http.ts';
 import { basic, fetchToken } from './token.ts';
 import type { Credentials } from './token.ts';
 
-/** Who asks: what a client gave, or nothing. */
+/** The credentials that a client gave, or none. */
 export interface SessionCredentials extends Partial<Credentials> {
   /** A bearer token used as it is. */
   registryToken?: string;
@@ -32,7 +32,7 @@ interface TokenFetch {
   waiting: number;
 }
 
-/** Tries of one request: without, with the token that somebody else fetched meanwhile, with one of our own. */
+/** Tries of one request: without token, with the token that another request fetched meanwhile, with one of its own. */
 const TRIES_MAX = 3;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
@@ -179,7 +179,7 @@ export class RegistrySession implements Disposable {
     const done = this.#authorize(answer, { ...context, signal: stop.signal });
     const fetching = { done, stop, waiting: 0 };
     this.#fetching = fetching;
-    // A failure is for those who wait; the next request tries anew.
+    // A failure is for the requests that wait; the next one tries anew.
     done.catch(() => {}).finally(() => this.#forget(fetching));
     return fetching;
   }
@@ -252,7 +252,7 @@ async function endedBy(signal: AbortSignal, work: Promise<void>): Promise<void> 
   });
 }
 
-/** Reads an answer nobody needs to its end, so that its connection can be used again. */
+/** Reads an unneeded answer to its end, so that its connection can be used again. */
 export async function drain(answer: HttpAnswer): Promise<void> {
   await textOf(answer, limits.registryErrorBytesMax);
 }

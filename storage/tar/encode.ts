@@ -81,7 +81,7 @@ export function padding(size: number): Buffer {
 /** The two zero blocks at the end of a tar. */
 export const TAR_END = Buffer.alloc(2 * TAR_BLOCK);
 
-/** As tar programs name them; nobody reads it. */
+/** As tar programs name them; no reader uses the name. */
 function extendedName(name: string): string {
   const path = name.endsWith('/') ? name.slice(0, -1) : name;
   return `PaxHeaders.0/${path.slice(path.lastIndexOf('/') + 1)}`.slice(0, NAME_BYTES);

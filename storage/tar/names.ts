@@ -5,7 +5,7 @@ import { invalidArgument } from '../../daemon/base/errors.ts';
  * encoded again would be another name.
  */
 
-/** How a byte string is shown to people: as UTF-8, quoted, cut. */
+/** A byte string for messages: as UTF-8, quoted, cut. */
 export function showName(name: string): string {
   const text = Buffer.from(name, 'latin1').toString('utf8');
   return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}...` : text);

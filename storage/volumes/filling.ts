@@ -19,7 +19,7 @@ export interface FillingDeps {
 }
 
 interface Note {
-  /** A folder in the target that this engine made, under a name nobody could guess. */
+  /** A folder in the target that this engine made, under a random name. */
   folder: string;
   /** All is in it and only to be moved. */
   isComplete: boolean;
@@ -37,8 +37,9 @@ export async function forgetFillings(notes: string, isGone: (name: string) => bo
 }
 
 /**
- * A copy into a file system that others can reach while it goes on. Whatever they do with the folder, nothing is read
- * or written outside the target: it is opened without following links, and entries are moved by descriptors.
+ * A copy into a file system that other hosts and processes can reach while it goes on. Whatever they do with the
+ * folder, nothing is read or written outside the target: it is opened without following links, and entries are moved by
+ * descriptors.
  */
 export class Filling {
   readonly #deps: FillingDeps;
@@ -118,14 +119,14 @@ export class Filling {
   }
 }
 
-/** False when others who can write there took it apart: it is theirs then. */
+/** False when another writer took the folder apart: it is left to that writer. */
 function isWhole(staging: OpenFile): boolean {
   using entries = openIfThere(staging, 'entries');
   using directory = openIfThere(staging, 'directory');
   return entries !== undefined && directory !== undefined;
 }
 
-/** undefined also for what is no directory: somebody else put it there. */
+/** undefined also for what is no directory: another writer put it there. */
 function openIfThere(parent: OpenFile, name: string): OpenFile | undefined {
   try {
     return openChild(parent, name);

@@ -63,7 +63,7 @@ export class LocalVolumes {
    * fits in; 0 = no limit.
    */
   async create(name: string, sizeBytes = 0): Promise<void> {
-    // Passable but not listable: a container's root may look into its own volume, nobody into the list of them.
+    // Passable but not listable: a container's root may look into its own volume, but cannot list the volumes.
     await makeDirectory(this.#root, 0o701);
     await makeDirectory(join(this.#root, name), 0o701);
     failpoint('volume.create.home');
@@ -102,7 +102,7 @@ export class LocalVolumes {
 
   /**
    * Takes the directory out of sight; `finish` deletes it once the row is gone, `undo` puts it back. Until `finish` a
-   * crash loses nothing. Throws conflict when something is mounted below: deleting would empty somebody's disk.
+   * crash loses nothing. Throws conflict when something is mounted below: deleting would empty the mounted disk.
    */
   async beginRemove(name: string): Promise<{ finish(): Promise<void>; undo(): Promise<void> }> {
     const path = join(this.#root, name);
@@ -238,7 +238,7 @@ export class LocalVolumes {
     }
   }
 
-  /** Who may exceed resource limits (the daemon, by CAP_SYS_RESOURCE) writes past those of ext4. */
+  /** A process that may exceed resource limits (the daemon, by CAP_SYS_RESOURCE) writes past those of ext4. */
   async #refuseOverfull(home: string): Promise<void> {
     const usage = await this.#quotas.usage(home);
     if (usage !== undefined && usage.limitBytes > 0 && usage.usedBytes > usage.limitBytes) {
@@ -249,7 +249,7 @@ export class LocalVolumes {
     }
   }
 
-  /** Of a volume's directory that nobody wants any more. The limit goes first: only the directory knows its project. */
+  /** Of the directory of a removed volume. The limit goes first: only the directory knows its project. */
   async #delete(home: string): Promise<void> {
     await this.#quotas.forget(home);
     await this.#removeTree(home);
@@ -300,7 +300,7 @@ function openSourceDirectory(root: string, path: string): OpenFile | undefined {
     if (code === 'ENOENT' || code === 'ELOOP') {
       return undefined;
     }
-    // runc would refuse the mount in words that nobody asked for.
+    // runc would refuse the mount in words that clients do not know.
     throw code === 'ENOTDIR'
       ? invalidArgument(`cannot mount volume over existing file, file exists ${path}`)
       : error;

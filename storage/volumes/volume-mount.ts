@@ -20,7 +20,7 @@ const BUSY_RETRIES_MS = [2, 10];
 
 /**
  * Mounts a volume's own file system over its directory, unless something is mounted there. A server that does not
- * answer holds up nobody else. What a client names is mounted as it is: it is root's equal.
+ * answer holds up no other mount. What a client names is mounted as it is: a client is as powerful as root.
  */
 export async function mountVolume(target: string, plan: MountPlan): Promise<void> {
   if (await isMountPoint(target)) {

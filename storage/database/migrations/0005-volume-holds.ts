@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts';
 
-/** Who a volume of a plugin was mounted for: nobody but the plugin could tell, and it does not. */
+/** The containers that a plugin's volume was mounted for: only the plugin knows them, and it cannot be asked. */
 export const volumeHolds: Migration = {
   number: 5,
   name: 'volume holds',

@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts';
 
-/** What a plugin was asked to make under a name that this engine invented: nobody else would ever look for it there. */
+/** Volumes that a plugin was asked to make under a name that this engine invented: no client knows the name. */
 export const volumeMakings: Migration = {
   number: 6,
   name: 'volume makings',

@@ -16,7 +16,7 @@ export class IdleThreads {
 
   acquire(): LayerThread {
     for (let idle = this.#threads.pop(); idle !== undefined; idle = this.#threads.pop()) {
-      // It may have died while nobody used it.
+      // It may have died while it was idle.
       if (!idle.ended) {
         return idle;
       }
@@ -36,7 +36,7 @@ export class IdleThreads {
     this.rest();
   }
 
-  /** From now on nothing is done, until somebody takes a thread. */
+  /** From now on nothing is done, until the next `acquire`. */
   rest(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
