@@ -70,6 +70,8 @@ export interface ContainerRuntime {
   begin(id: string, command?: { passesSignalsOn?: boolean }): Promise<void>;
   /** True when created but never begun (the daemon died in between). */
   isWaiting(id: string): boolean;
+  /** True when init has ended before it executed the command: the daemon that let it go died at that very moment. */
+  hasNeverRun(id: string, init: ProcessIdentity): boolean;
   /** A container of an earlier daemon that runs: its end is told, also when nothing but its process is left of it. */
   adopt(id: string, init: ProcessIdentity): void;
   /** Sends a signal to init. A process that is gone is not an error. */

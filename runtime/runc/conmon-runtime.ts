@@ -41,7 +41,7 @@ import type { LaunchRecord } from './launch-record.ts';
 import { LaunchedContainers } from './launched.ts';
 import { encodeSpec } from './spec-json.ts';
 import type { OciSpec } from './spec-types.ts';
-import { isWaiting, releaseInit } from './state.ts';
+import { hasNeverRun, isWaiting, releaseInit } from './state.ts';
 import type { CommandTraits } from './state.ts';
 
 export interface ConmonRuntimeDeps {
@@ -221,6 +221,10 @@ export class ConmonRuntime implements Disposable {
     return this.#others.of(id) === undefined
       ? isWaiting(this.#root.state(id), init)
       : !existsSync(this.#root.bundle(id).begun);
+  }
+
+  hasNeverRun(id: string, init: ProcessIdentity): boolean {
+    return this.#others.of(id) === undefined && hasNeverRun(this.#root.state(id), init);
   }
 
   adopt(id: string, init: ProcessIdentity): void {

@@ -7,6 +7,7 @@ import {
   readSync,
   rmSync,
   statSync,
+  utimesSync,
 } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { join } from 'node:path';
@@ -53,6 +54,15 @@ function hasOpen(pid: number, file: Stats): boolean {
   }
 }
 
+/**
+ * True for a container whose init has ended and never executed the command. An init that was let go writes one byte
+ * into the FIFO first, which fails when the daemon that had it open is killed between the two: init then ends with 1.
+ * The kernel notes the time of a write at the FIFO's inode, where `releaseInit` has put the epoch.
+ */
+export function hasNeverRun(state: string, init: ProcessIdentity): boolean {
+  return statSync(startFifo(state), { throwIfNoEntry: false })?.mtimeMs === 0 && !isAlive(init);
+}
+
 /** What is known of the command that init is to execute. */
 export interface CommandTraits {
   /** It is the little init of `HostConfig.Init`, which passes signals on once it has blocked them. */
@@ -73,6 +83,8 @@ export async function releaseInit(
   const runcs = factOf(init, 'cmdline');
   let fifo: number;
   try {
+    // Before init is let go: `hasNeverRun`.
+    utimesSync(startFifo(state), 0, 0);
     fifo = openSync(startFifo(state), constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') {

@@ -27,6 +27,8 @@ const OUT_OF_REACH: ReadonlySet<string> = new Set([
   'database.quarantine.move',
   // The interface of a container that ended without a daemon is mostly gone by itself before the next one looks.
   'network.restore.link',
+  // An init was woken and its daemon killed before it came to answer (test/faults/restart.test.ts).
+  'containers.restore.again',
   // Somebody else has changed the firewall; a start rebuilds it whole (R53 in test/system/networks/firewall.test.ts).
   'network.firewall.mend',
   // Interfaces on links of the host: not every kernel has the kinds (test/vm/ipvlan.test.ts kills there).

@@ -1,16 +1,42 @@
-import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { expect, test } from 'vitest';
-import { kill } from '../support/engine/cleanup.ts';
+import { cgroupDirectories, kill, pidsInCgroup } from '../support/engine/cleanup.ts';
 import { describeEngine, onReference } from '../support/engine/engine.ts';
 import type { Engine } from '../support/engine/engine.ts';
-import { until } from '../support/engine/http.ts';
+import { sleep, until } from '../support/engine/http.ts';
 import { differences } from '../support/engine/oracle.ts';
 
 async function actions({ http }: Engine, id: string): Promise<string> {
   const filters = encodeURIComponent(JSON.stringify({ container: [id] }));
   const now = (Date.now() / 1000 + 0.01).toFixed(3);
   return (await http.request('GET', `/events?since=0&until=${now}&filters=${filters}`)).text;
+}
+
+/** The container's cgroup has a thousandth of a processor from here on, which another process uses up. */
+async function throttle({ daemon }: Engine, id: string): Promise<ChildProcess> {
+  const folder = cgroupDirectories(daemon.cgroupParent).find(
+    (name) => name.endsWith(id) && existsSync(path.join(name, 'cpu.cfs_quota_us')),
+  );
+  const write = (file: string, text: string): void => writeFileSync(path.join(folder ?? '', file), text);
+  const busy = spawn('sh', ['-c', 'while :; do :; done']);
+  write('cgroup.procs', String(busy.pid));
+  write('cpu.cfs_period_us', '1000000');
+  write('cpu.cfs_quota_us', '1000');
+  await sleep(100);
+  return busy;
+}
+
+function hasFifoOpen(pid: number): boolean {
+  return readdirSync(`/proc/${pid}/fd`).some((fd) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${fd}`).endsWith('/exec.fifo');
+    } catch {
+      // Closed meanwhile.
+      return false;
+    }
+  });
 }
 
 describeEngine('a start of the daemon', (engine) => {
@@ -61,6 +87,36 @@ describeEngine('a start of the daemon', (engine) => {
     expect(id === undefined || (await engine.inspect(id)).Id === id).toBe(true);
     await expect.poll(() => differences(daemon)).toEqual([]);
   });
+
+  test.runIf(!onReference)(
+    'R1: after one that died while it let a command go, between init being woken and its answer',
+    async () => {
+      const { daemon, http } = engine;
+      const id = await engine.create(['sh', '-c', 'echo it ran; exit 23']);
+      const step = 'runtime.begin.fifo';
+      const trace = daemon.paths.failpointTrace;
+      await daemon.restart({
+        gracefully: true,
+        env: { BERTH_FAILPOINTS: `${step}=delay(1000)`, BERTH_FAILPOINT_TRACE: trace },
+      });
+      const started = http.request('POST', `/containers/${id}/start`).catch(() => undefined);
+      await until(step, () => existsSync(trace) && readFileSync(trace, 'utf8').includes(step));
+      const [init] = pidsInCgroup(path.join(daemon.cgroupParent, id));
+      // As on a busy machine: it is woken, and comes to write its byte when the daemon that reads it is gone.
+      const busy = await throttle(engine, id);
+      await until('the reader of its FIFO', () => hasFifoOpen(daemon.pid));
+      await daemon.kill9();
+      await started;
+      busy.kill('SIGKILL');
+      await until('the end of init', () => !existsSync(`/proc/${init}`));
+      await daemon.up();
+
+      expect((await engine.untilState(id, 'exited')).State.ExitCode).toBe(23);
+      expect((await engine.logs(id)).stdout).toBe('it ran\n');
+      expect((await actions(engine, id)).match(/"Action":"die"/g)).toHaveLength(1);
+      await expect.poll(() => differences(daemon)).toEqual([]);
+    },
+  );
 
   test.runIf(!onReference)('that dies before it starts a container starts it the next time', async () => {
     const { daemon } = engine;

@@ -36,8 +36,29 @@ export function containerExited(context: ContainerContext, report: ExitReport): 
     context.runtime.forgetExit(report.id);
     return;
   }
+  if (context.restoring.has(report.id) && context.runtime.hasNeverRun(report.id, container.state.process)) {
+    // It is being restored, and will be started again.
+    return;
+  }
   settleExit(context, container, container.state, report);
   afterExit(context, container);
+}
+
+/** The end of an init that never executed the command: no `die`, nothing of its policy; it is started again. */
+export function settleUnrun(
+  context: ContainerContext,
+  container: Container,
+  live: RunningState | PausedState,
+  { exitCode, finishedAtNano }: ExitReport,
+): void {
+  context.machine.note(
+    container,
+    { type: 'exit', exitCode, oomKilled: false, finishedAtNano, restart: null },
+    networkEvents(context.networks, container, live.sandbox, 'disconnect'),
+    { stored: () => forgetRecord(context, container) },
+  );
+  context.logs.ended(loggedRun(context, container));
+  container.pendingRelease = () => releaseContainer(context, container, live.sandbox);
 }
 
 /** State, events and exit record of an end; `restore` uses it for ends that nobody saw. */

@@ -9,6 +9,8 @@ export interface RecoveryFacts {
   nowNano: bigint;
   /** Exactly its process lives. */
   isAlive: boolean;
+  /** Its process has ended and never executed the command. */
+  hasNeverRun: boolean;
   /** What its monitor recorded. */
   exit: ExitReport | undefined;
   autoRemove: boolean;
@@ -20,6 +22,7 @@ export interface RecoveryFacts {
 export type Recovery =
   | { kind: 'take_over' }
   | { kind: 'ended'; report: ExitReport }
+  | { kind: 'start_again'; report: ExitReport }
   | { kind: 'await_attempt' }
   | { kind: 'finish_removal'; withVolumes: boolean }
   | { kind: 'remove' }
@@ -39,7 +42,10 @@ export function decideRecovery(state: ContainerState, facts: RecoveryFacts): Rec
       if (state.bootId === facts.bootId && facts.isAlive) {
         return { kind: 'take_over' };
       }
-      return { kind: 'ended', report: facts.exit ?? unknownEnd(facts) };
+      return {
+        kind: facts.hasNeverRun && !state.stopRequested ? 'start_again' : 'ended',
+        report: facts.exit ?? unknownEnd(facts),
+      };
     case 'restarting':
       return { kind: 'await_attempt' };
     case 'removing':

@@ -7,7 +7,7 @@ import { newContainer } from '../state/container.ts';
 import { withTimeout } from '../../base/concurrency/timeout.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
-import { containerExited, removeIfAutomatic, settleExit, containerOom } from './exit.ts';
+import { containerExited, removeIfAutomatic, settleExit, settleUnrun, containerOom } from './exit.ts';
 import { loggedRun } from '../stdio/logged-run.ts';
 import { rewriteLinkedHosts } from '../resources/links.ts';
 import { decideRecovery } from './recovery.ts';
@@ -193,6 +193,7 @@ function factsOf(
     bootId: context.bootId,
     nowNano: context.clock.nowNano(),
     isAlive: live !== undefined && context.isAlive(live.process),
+    hasNeverRun: live?.bootId === context.bootId && context.runtime.hasNeverRun(id, live.process),
     exit: live && context.runtime.exitOf(id),
     autoRemove: spec.hostConfig.AutoRemove,
     isRemoved: context.rootfs.isRemoved(id),
@@ -222,8 +223,9 @@ async function recover(context: ContainerContext, container: Container): Promise
   try {
     switch (recovery.kind) {
       case 'take_over':
-        if (context.runtime.isWaiting(id)) {
-          await context.runtime.begin(id);
+        if (!(await goOnBeginning(context, container))) {
+          await recover(context, container);
+          return;
         }
         await takeOver(context, container);
         noteStart(context, container);
@@ -232,6 +234,13 @@ async function recover(context: ContainerContext, container: Container): Promise
         if (isLive(container.state)) {
           settleExit(context, container, container.state, recovery.report);
           await removeIfAutomatic(context, container);
+        }
+        return;
+      case 'start_again':
+        if (isLive(container.state)) {
+          settleUnrun(context, container, container.state, recovery.report);
+          failpoint('containers.restore.again');
+          await startAgain(context, container);
         }
         return;
       case 'finish_removal':
@@ -263,6 +272,32 @@ async function recover(context: ContainerContext, container: Container): Promise
   }
 }
 
+/** False when init ended before it could be let go: then it has never run. */
+async function goOnBeginning({ runtime }: ContainerContext, { id, state }: Container): Promise<boolean> {
+  try {
+    if (runtime.isWaiting(id)) {
+      await runtime.begin(id);
+    }
+    return true;
+  } catch (error) {
+    const live = liveRun(state);
+    if (live !== undefined && runtime.hasNeverRun(id, live.process)) {
+      return false;
+    }
+    throw error;
+  }
+}
+
+/** A start without anybody's request. */
+async function startAgain(context: ContainerContext, container: Container): Promise<void> {
+  await ownersSettled(context, container);
+  await context.mutex.run(container.id, async () => {
+    if (context.registry.get(container.id) === container && container.state.status === 'exited') {
+      await startLocked(context, container);
+    }
+  });
+}
+
 /** From here on its age is counted by a clock that nobody sets. */
 function noteStart({ clock }: ContainerContext, container: Container): void {
   const live = liveRun(container.state);
@@ -281,12 +316,7 @@ async function startWithDaemon(context: ContainerContext, container: Container):
   try {
     failpoint('containers.restore.start');
     await context.restoring.get(container.id);
-    await ownersSettled(context, container);
-    await context.mutex.run(container.id, async () => {
-      if (context.registry.get(container.id) === container && container.state.status === 'exited') {
-        await startLocked(context, container);
-      }
-    });
+    await startAgain(context, container);
   } catch (error) {
     context.log.warn(
       { container: container.id, err: error },

@@ -62,6 +62,10 @@ export class FakeRuntime implements ContainerRuntime {
     return this.runs.get(id)?.isBegun === false;
   }
 
+  hasNeverRun(): boolean {
+    return false;
+  }
+
   isAlive(process: ProcessIdentity): boolean {
     return [...this.runs.values()].some((run) => run.process.startTime === process.startTime);
   }
