@@ -99,6 +99,7 @@ describeEngine('a start of the daemon', (engine) => {
         gracefully: true,
         env: { BERTH_FAILPOINTS: `${step}=delay(1000)`, BERTH_FAILPOINT_TRACE: trace },
       });
+      // The daemon is killed before it answers.
       const started = http.request('POST', `/containers/${id}/start`).catch(() => undefined);
       await until(step, () => existsSync(trace) && readFileSync(trace, 'utf8').includes(step));
       const [init] = pidsInCgroup(path.join(daemon.cgroupParent, id));

@@ -36,9 +36,9 @@ needs('guest')('the Debian package', () => {
     const { bytes } = await client.request('GET', `/containers/${id}/logs?stdout=1`);
     return demultiplex(bytes).stdout.trim().split('\n');
   };
-  /** Between two daemons a connection may break. */
   const nextDaemon = (before: string): Promise<void> =>
     until('the next daemon', async () => {
+      // Between two daemons a connection may break.
       const answer = await client.request('GET', '/info').catch(() => undefined);
       return answer?.status === 200 && property('MainPID') !== before;
     });
