@@ -8,6 +8,7 @@ import { TaskState } from '../../objects/task-state.ts';
 import type { TaskRecord, TaskStatus } from '../../objects/task.ts';
 import { newNode, newService, slotOf, type Node, type Service, type SlotKey, type Task } from './entries.ts';
 import { addTo, deleteFrom } from './multi-map.ts';
+import { Journal } from './journal.ts';
 import { referencesOf } from './references.ts';
 
 const NO_TASKS: ReadonlySet<Task> = new Set();
@@ -28,8 +29,10 @@ export class ClusterState {
   /** Tasks that want a node: none chosen yet, and not to be shut down. Global ones say which by `pinned`. */
   readonly unassigned = new Set<Task>();
   cluster: ClusterRecord | undefined;
-  /** Grows with every change of a node or of a task on one. */
-  generation = 0;
+  /** Ids of nodes whose record, state or description changed. */
+  readonly changedNodes = new Journal();
+  /** Ids of tasks whose record or status changed. */
+  readonly changedTasks = new Journal();
   /** Statuses whose task is not known (yet, or any more). */
   readonly looseStatuses = new Map<string, TaskStatus>();
   /** Services by what they refer to: ids of secrets, configs and networks. */
@@ -51,11 +54,11 @@ export class ClusterState {
       case 'serviceRun':
         return this.#changeService(write.id, (service) => (service.run = write.value ?? undefined));
       case 'node':
-        return this.#changeNode(write.id, (node) => (node.record = write.value ?? undefined));
+        return this.#changeNodePart(write.id, (node) => (node.record = write.value ?? undefined));
       case 'nodeState':
-        return this.#changeNode(write.id, (node) => (node.state = write.value ?? undefined));
+        return this.#changeNodePart(write.id, (node) => (node.state = write.value ?? undefined));
       case 'nodeDescription':
-        return this.#changeNode(write.id, (node) => (node.description = write.value?.description));
+        return this.#changeNodePart(write.id, (node) => (node.description = write.value?.description));
       case 'cluster':
         this.cluster = write.value ?? undefined;
         return undefined;
@@ -94,10 +97,10 @@ export class ClusterState {
   }
 
   #applyTask(id: string, record: TaskRecord | null): void {
+    this.changedTasks.note(id);
     const before = this.tasks.get(id);
     if (before !== undefined && record !== null && standsAlike(before.record, record)) {
       before.record = record;
-      this.#touch(record.node);
       return;
     }
     if (before !== undefined) {
@@ -124,7 +127,7 @@ export class ClusterState {
       return;
     }
     task.status = status ?? undefined;
-    this.#touch(task.record.node);
+    this.changedTasks.note(id);
   }
 
   #applyService(id: string, record: ServiceRecord | null): void {
@@ -194,16 +197,12 @@ export class ClusterState {
       this.nodes.delete(id);
     } else {
       this.nodes.set(id, node);
-      this.#touch(id);
     }
   }
 
-  #touch(id: string | undefined): void {
-    const node = id === undefined ? undefined : this.nodes.get(id);
-    if (node !== undefined) {
-      this.generation += 1;
-      node.changed = this.generation;
-    }
+  #changeNodePart(id: string, change: (node: Node) => void): void {
+    this.changedNodes.note(id);
+    this.#changeNode(id, change);
   }
 }
 

@@ -38,8 +38,6 @@ export interface Node {
   description: NodeDescription | undefined;
   readonly tasks: Set<Task>;
   readonly tasksByService: Map<string, Set<Task>>;
-  /** `ClusterState.generation` when this node or a task on it last changed: is something derived stale? */
-  changed: number;
 }
 
 export function newService(id: string): Service {
@@ -62,7 +60,6 @@ export function newNode(id: string): Node {
     description: undefined,
     tasks: new Set(),
     tasksByService: new Map(),
-    changed: 0,
   };
 }
 
