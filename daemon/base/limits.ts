@@ -322,6 +322,12 @@ export const limits = {
   /** Pauses before a watch or a candidate that lost its connection asks again: doubling from first to longest. */
   swarmStoreRetryMs: 50,
   swarmStoreRetryMaxMs: 1_000,
+  /** Failures of one service on one node that the swarm's scheduler counts: more say no more. */
+  swarmNodeFailuresRemembered: 64,
+  /** Sets of constraints for which the scheduler knows which nodes fit; others are judged anew. */
+  swarmFitsRemembered: 1024,
+  /** Sets of spread preferences for which the scheduler keeps the nodes in a tree. */
+  swarmSpreadTreesKept: 64,
   /** Time for clients to be told good-bye at shutdown. */
   shutdownGraceMs: 1_000,
 } as const;
