@@ -1,6 +1,6 @@
 import type { InterfaceAddress, IpAddress } from '../../daemon/base/addresses/ip.ts';
 import type { BridgeSettings } from './links/bridge.ts';
-import type { ChildLink } from './netlink/rtnetlink.ts';
+import type { ChildLink } from './netlink/links.ts';
 
 /** The interface that a sandbox gets in a network. */
 export interface SandboxInterface {

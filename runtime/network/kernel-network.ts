@@ -30,7 +30,8 @@ import { NamespaceDirectory } from './netns.ts';
 import { rulesetGeneration, watchRuleset } from './firewall/ruleset-watch.ts';
 import { PortReservations } from './reservations.ts';
 import type { HostPort } from './reservations.ts';
-import * as rtnetlink from './netlink/rtnetlink.ts';
+import { LOOPBACK_INDEX, getLink, readLink, setLinkUp } from './netlink/links.ts';
+import { deleteDefaultRoute, newAddress, setDefaultRoute, setDefaultRouteOut } from './netlink/routes.ts';
 import type { PublishedPort } from './firewall/ruleset.ts';
 import { Veths } from './links/veths.ts';
 
@@ -155,7 +156,7 @@ export class KernelNetwork {
     try {
       if (plan.attachments.length === 0) {
         failpoint('network.open.loopback');
-        inside.request(id, [rtnetlink.setLinkUp(rtnetlink.LOOPBACK_INDEX)]);
+        inside.request(id, [setLinkUp(LOOPBACK_INDEX)]);
         return this.#namespaces.path(id);
       }
       failpoint('network.open.veth');
@@ -168,7 +169,7 @@ export class KernelNetwork {
       this.#tune(id, plan.attachments);
       failpoint('network.open.address');
       inside.request(id, [
-        rtnetlink.setLinkUp(rtnetlink.LOOPBACK_INDEX),
+        setLinkUp(LOOPBACK_INDEX),
         ...plan.attachments.flatMap(({ iface }, place) => configure(indexes[place] ?? 0, iface)),
         ...plan.defaultRoutes.map((defaultRoute) => this.#defaultRoute(inside, defaultRoute)),
       ]);
@@ -228,9 +229,7 @@ export class KernelNetwork {
     for (const family of ['ipv4', 'ipv6'] as const) {
       const defaultRoute = defaultRoutes.find((each) => familyOf(each) === family);
       const request =
-        defaultRoute === undefined
-          ? rtnetlink.deleteDefaultRoute(family)
-          : this.#defaultRoute(inside, defaultRoute);
+        defaultRoute === undefined ? deleteDefaultRoute(family) : this.#defaultRoute(inside, defaultRoute);
       try {
         inside.request(id, [request]);
       } catch (error) {
@@ -246,8 +245,8 @@ export class KernelNetwork {
   interfaceNames(id: string): string[] {
     using inside = this.#namespaces.open(id);
     return inside
-      .dump(id, rtnetlink.getLink())
-      .map(rtnetlink.readLink)
+      .dump(id, getLink())
+      .map(readLink)
       .map(({ name }) => name);
   }
 
@@ -337,11 +336,8 @@ export class KernelNetwork {
 
   #defaultRoute(inside: NetlinkSocket, defaultRoute: DefaultRoute): NetlinkRequest {
     return 'router' in defaultRoute
-      ? rtnetlink.setDefaultRoute(defaultRoute.router)
-      : rtnetlink.setDefaultRouteOut(
-          defaultRoute.family,
-          this.#children.index(inside, defaultRoute.endpointId),
-        );
+      ? setDefaultRoute(defaultRoute.router)
+      : setDefaultRouteOut(defaultRoute.family, this.#children.index(inside, defaultRoute.endpointId));
   }
 
   #bridgeIndex(bridge: BridgeSettings): number {
@@ -381,5 +377,5 @@ function addressesOf({ iface }: Attachment): IpAddress[] {
 
 function configure(index: number, { addresses, linkLocal }: SandboxInterface): NetlinkRequest[] {
   const all = [...addresses, ...linkLocal];
-  return [...all.map((address) => rtnetlink.newAddress(index, address)), rtnetlink.setLinkUp(index)];
+  return [...all.map((address) => newAddress(index, address)), setLinkUp(index)];
 }

@@ -1,4 +1,4 @@
-import type { ChildLink } from '../../../runtime/network/netlink/rtnetlink.ts';
+import type { ChildLink } from '../../../runtime/network/netlink/links.ts';
 import { invalidArgument } from '../../base/errors.ts';
 
 /** What a user may say of a network that stands on a link of the host; keys of dockerd's drivers. */

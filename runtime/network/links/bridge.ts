@@ -5,8 +5,9 @@ import type { InterfaceAddress, IpAddress } from '../../../daemon/base/addresses
 import { macOfAddress } from '../../../daemon/base/addresses/ipv4.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
 import type { NetlinkSocket } from '../netlink/netlink-socket.ts';
-import * as rtnetlink from '../netlink/rtnetlink.ts';
-import type { Link } from '../netlink/rtnetlink.ts';
+import { getLink, newBridge, readLink, setLinkAlias, setLinkUp } from '../netlink/links.ts';
+import type { Link } from '../netlink/links.ts';
+import { deleteAddress, getAddresses, newAddress, readAddress } from '../netlink/routes.ts';
 
 export interface BridgeSettings {
   /** Interface name, at most 15 bytes. */
@@ -46,8 +47,8 @@ export function ensureBridge(
   }
   if (found === undefined) {
     host.request(name, [
-      rtnetlink.newBridge({ name, mtu: settings.mtu, mac: macOf(settings) }),
-      ...(alias === undefined ? [] : [rtnetlink.setLinkAlias(name, alias)]),
+      newBridge({ name, mtu: settings.mtu, mac: macOf(settings) }),
+      ...(alias === undefined ? [] : [setLinkAlias(name, alias)]),
     ]);
     log.info({ bridge: name }, 'bridge created');
   }
@@ -61,10 +62,10 @@ export function ensureBridge(
   // host's 127/8.
   writeFileSync(`/proc/sys/net/ipv4/conf/${name}/route_localnet`, '1');
   host.request(name, [
-    rtnetlink.setLinkUp(link.index),
-    ...ownAddresses(settings).map((address) => rtnetlink.newAddress(link.index, address)),
+    setLinkUp(link.index),
+    ...ownAddresses(settings).map((address) => newAddress(link.index, address)),
     ...(isOurs ? foreignAddresses(host, link, settings) : []).map((address) =>
-      rtnetlink.deleteAddress(link.index, address),
+      deleteAddress(link.index, address),
     ),
   ]);
   return link;
@@ -94,7 +95,7 @@ export function clearBridge(host: NetlinkSocket, link: Link, only?: readonly Int
     (address) => only?.some((each) => isSame(each, address)) ?? true,
   );
   if (addresses.length > 0) {
-    const requests = addresses.map((address) => rtnetlink.deleteAddress(link.index, address));
+    const requests = addresses.map((address) => deleteAddress(link.index, address));
     host.request(link.name, requests);
   }
 }
@@ -117,16 +118,16 @@ function isSame(one: InterfaceAddress, other: InterfaceAddress): boolean {
 /** But for those of the link alone (`fe80::`). */
 export function addressesOf(host: NetlinkSocket, link: Link): InterfaceAddress[] {
   return host
-    .dump(link.name, rtnetlink.getAddresses())
-    .map(rtnetlink.readAddress)
+    .dump(link.name, getAddresses())
+    .map(readAddress)
     .filter(({ index, isLinkLocal }) => index === link.index && !isLinkLocal);
 }
 
 /** The link of this name; undefined when there is none. About 20 microseconds. */
 export function findLink(host: NetlinkSocket, name: string): Link | undefined {
   try {
-    const [answer] = host.request(name, [rtnetlink.getLink(name)]);
-    return answer === undefined ? undefined : rtnetlink.readLink(answer);
+    const [answer] = host.request(name, [getLink(name)]);
+    return answer === undefined ? undefined : readLink(answer);
   } catch (error) {
     if (errnoOf(error) === 'ENODEV') {
       return undefined;

@@ -4,7 +4,7 @@ import { clearBridge, ensureBridge, findLink, addedAddresses } from './bridge.ts
 import type { BridgeSettings } from './bridge.ts';
 import type { LinkRemover } from './link-remover.ts';
 import type { NetlinkSocket } from '../netlink/netlink-socket.ts';
-import { getLink, readLink } from '../netlink/rtnetlink.ts';
+import { getLink, readLink } from '../netlink/links.ts';
 
 /** Kinds of links that networks are made of on the host. */
 const MADE_HERE: ReadonlySet<string> = new Set(['bridge', 'dummy', 'vlan']);

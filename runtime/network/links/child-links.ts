@@ -6,7 +6,17 @@ import type { LinkRemover } from './link-remover.ts';
 import type { NetlinkRequest } from '../netlink/netlink.ts';
 import type { NetlinkSocket } from '../netlink/netlink-socket.ts';
 import type { NamespaceDirectory } from '../netns.ts';
-import * as rtnetlink from '../netlink/rtnetlink.ts';
+import {
+  deleteLink,
+  getLink,
+  newChildLink,
+  newDummy,
+  newVlan,
+  readLink,
+  setLinkAlias,
+  setLinkName,
+} from '../netlink/links.ts';
+import type { Link } from '../netlink/links.ts';
 
 const CHILDREN: ReadonlySet<string> = new Set(['macvlan', 'ipvlan']);
 const ENDPOINT = /^[0-9a-f]{64}$/;
@@ -46,10 +56,7 @@ export class ChildLinks {
     }
     failpoint('network.parent.make');
     try {
-      this.#host.request(parent.name, [
-        this.#maker(parent),
-        rtnetlink.setLinkAlias(parent.name, this.#alias(parent)),
-      ]);
+      this.#host.request(parent.name, [this.#maker(parent), setLinkAlias(parent.name, this.#alias(parent))]);
     } catch (error) {
       throw explained(error, parent, parent.make === 'dummy' ? 'dummy' : 'vlan');
     }
@@ -71,7 +78,7 @@ export class ChildLinks {
     const name = this.#nameAtBirth(endpointId);
     try {
       this.#host.request(name, [
-        rtnetlink.newChildLink(link, { parent: parentIndex, mtu, peer: { name, mac, namespaceFd } }),
+        newChildLink(link, { parent: parentIndex, mtu, peer: { name, mac, namespaceFd } }),
       ]);
     } catch (error) {
       throw explained(error, parent, link.kind);
@@ -82,7 +89,7 @@ export class ChildLinks {
   settle(inside: NetlinkSocket, { iface: { name, endpointId } }: ChildAttachment): number {
     const { index } = linkNamed(inside, this.#nameAtBirth(endpointId));
     failpoint('network.parent.settle');
-    inside.request(name, [rtnetlink.setLinkName(index, name), rtnetlink.setLinkAlias(name, endpointId)]);
+    inside.request(name, [setLinkName(index, name), setLinkAlias(name, endpointId)]);
     return index;
   }
 
@@ -110,7 +117,7 @@ export class ChildLinks {
     );
   }
 
-  #pullThose(sandboxId: string, isMeant: (link: rtnetlink.Link) => boolean): string[] {
+  #pullThose(sandboxId: string, isMeant: (link: Link) => boolean): string[] {
     try {
       using inside = this.#namespaces.open(sandboxId);
       const own = childrenIn(inside).filter(isMeant);
@@ -118,7 +125,7 @@ export class ChildLinks {
         failpoint('network.parent.pull');
         inside.request(
           sandboxId,
-          own.map(({ name }) => rtnetlink.deleteLink(name)),
+          own.map(({ name }) => deleteLink(name)),
         );
       }
       return own.map(({ name }) => name);
@@ -138,13 +145,13 @@ export class ChildLinks {
 
   #maker({ name, make }: ParentSettings): NetlinkRequest {
     if (make === 'dummy') {
-      return rtnetlink.newDummy(name);
+      return newDummy(name);
     }
     const base = make === 'host' ? undefined : findLink(this.#host, make.of);
     if (make === 'host' || base === undefined) {
       throw invalidArgument(`network parent interface ${name} was not found on the host`);
     }
-    return rtnetlink.newVlan(name, { parent: base.index, id: make.vlan });
+    return newVlan(name, { parent: base.index, id: make.vlan });
   }
 
   #alias({ networkId }: ParentSettings): string {
@@ -152,10 +159,10 @@ export class ChildLinks {
   }
 }
 
-function childrenIn(inside: NetlinkSocket): rtnetlink.Link[] {
+function childrenIn(inside: NetlinkSocket): Link[] {
   return inside
-    .dump('interfaces', rtnetlink.getLink())
-    .map(rtnetlink.readLink)
+    .dump('interfaces', getLink())
+    .map(readLink)
     .filter(({ kind }) => CHILDREN.has(kind));
 }
 

@@ -1,7 +1,7 @@
 import { isIpv4, subnetOfInterface } from '../../../daemon/base/addresses/ip.ts';
 import type { AnySubnet } from '../../../daemon/base/addresses/ip.ts';
 import type { NetlinkSocket } from '../netlink/netlink-socket.ts';
-import { getAddresses, getRoutes, readAddress, readRoute } from '../netlink/rtnetlink.ts';
+import { getAddresses, getRoutes, readAddress, readRoute } from '../netlink/routes.ts';
 
 /**
  * The networks that the host has an address in or (IPv4) a route to, but for those of the links `exceptIndexes`.

@@ -3,7 +3,7 @@ import { errnoOf } from '../../../daemon/base/errors.ts';
 import { NETLINK } from '../../../daemon/base/kernel/netlink.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
 import { NetlinkSocket } from '../netlink/netlink-socket.ts';
-import { deleteLink } from '../netlink/rtnetlink.ts';
+import { deleteLink } from '../netlink/links.ts';
 
 /**
  * Removes interfaces without anybody waiting. Removal makes the kernel sleep 25 ms and more, so it happens on

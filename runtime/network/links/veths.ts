@@ -5,8 +5,8 @@ import { findLink } from './bridge.ts';
 import type { LinkRemover } from './link-remover.ts';
 import type { NetlinkRequest } from '../netlink/netlink.ts';
 import type { NetlinkSocket } from '../netlink/netlink-socket.ts';
-import * as rtnetlink from '../netlink/rtnetlink.ts';
-import type { BridgePort } from '../netlink/rtnetlink.ts';
+import { getLink, newVethPair, readLink, setBridgePort, setLinkMaster } from '../netlink/links.ts';
+import type { BridgePort, Link } from '../netlink/links.ts';
 
 /** Namespaces take 10 to 60 ms to die; past this the interface is removed by hand. */
 const LINK_GRACE_MS = 250;
@@ -39,13 +39,13 @@ export class Veths {
     const name = this.#name(iface.endpointId);
     const port = portOf(attachment);
     this.#host.request(name, [
-      rtnetlink.newVethPair({
+      newVethPair({
         name,
         master,
         mtu: iface.mtu,
         peer: { name: iface.name, mac: iface.mac, namespaceFd },
       }),
-      rtnetlink.setBridgePort(name, port),
+      setBridgePort(name, port),
     ]);
     this.#plugged.set(name, { bridge: bridge.name, port });
   }
@@ -63,10 +63,7 @@ export class Veths {
     for (const link of lost.filter((each) => each.master !== master)) {
       const plugged = this.#plugged.get(link.name);
       if (plugged?.bridge === bridge) {
-        this.#change(link.name, [
-          rtnetlink.setLinkMaster(link.index, master),
-          rtnetlink.setBridgePort(link.name, plugged.port),
-        ]);
+        this.#change(link.name, [setLinkMaster(link.index, master), setBridgePort(link.name, plugged.port)]);
       }
     }
   }
@@ -117,7 +114,7 @@ export class Veths {
     }
     failpoint('network.close.detaching');
     if (link.master !== 0) {
-      this.#change(name, [rtnetlink.setLinkMaster(link.index, 0)]);
+      this.#change(name, [setLinkMaster(link.index, 0)]);
     }
     return true;
   }
@@ -126,11 +123,11 @@ export class Veths {
     return `${this.#prefix}${endpointId.slice(0, 10)}`;
   }
 
-  #all(): rtnetlink.Link[] {
+  #all(): Link[] {
     const form = new RegExp(`^${this.#prefix}[0-9a-f]{10}$`);
     return this.#host
-      .dump('interfaces', rtnetlink.getLink())
-      .map(rtnetlink.readLink)
+      .dump('interfaces', getLink())
+      .map(readLink)
       .filter(({ name, kind }) => kind === 'veth' && form.test(name));
   }
 

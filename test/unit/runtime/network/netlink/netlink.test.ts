@@ -9,7 +9,13 @@ import {
   decodeMessages,
   encodeMessage,
 } from '../../../../../runtime/network/netlink/netlink.ts';
-import * as rtnetlink from '../../../../../runtime/network/netlink/rtnetlink.ts';
+import {
+  newChildLink,
+  newVethPair,
+  readLink,
+  setLinkUp,
+} from '../../../../../runtime/network/netlink/links.ts';
+import { newAddress, readRoute } from '../../../../../runtime/network/netlink/routes.ts';
 
 const hex = (bytes: Buffer): string => (bytes.toString('hex').match(/.{1,8}/g) ?? []).join(' ');
 
@@ -45,7 +51,7 @@ describe('decodeAttributes()', () => {
 
 describe('messages', () => {
   it('have their length, type, flags and sequence in host order', () => {
-    const message = encodeMessage(rtnetlink.setLinkUp(2), 7);
+    const message = encodeMessage(setLinkUp(2), 7);
     expect(hex(message)).toBe(
       // nlmsghdr: 32 bytes, RTM_NEWLINK, NLM_F_REQUEST, sequence 7, port 0; ifinfomsg: index 2, flags and mask UP.
       '20000000 10000100 07000000 00000000 00000000 02000000 01000000 01000000',
@@ -59,12 +65,12 @@ describe('messages', () => {
   });
 
   it('that are cut short are left out', () => {
-    const message = encodeMessage(rtnetlink.setLinkUp(2), 7);
+    const message = encodeMessage(setLinkUp(2), 7);
     expect(decodeMessages(message.subarray(0, 20))).toEqual([]);
   });
 
   it('describe a veth pair in one request', () => {
-    const request = rtnetlink.newVethPair({
+    const request = newVethPair({
       name: 'bth0',
       master: 5,
       mtu: 1500,
@@ -89,7 +95,7 @@ describe('messages', () => {
   });
 
   it('give an address its broadcast address', () => {
-    const { header, attributes } = rtnetlink.newAddress(2, { address: 0xac110002, prefixLength: 16 });
+    const { header, attributes } = newAddress(2, { address: 0xac110002, prefixLength: 16 });
     expect([hex(header), ...attributes.map(({ type, value }) => `${type} ${hex(value)}`)]).toEqual([
       '02100000 02000000',
       '2 ac110002',
@@ -108,7 +114,7 @@ describe('newChildLink()', () => {
   const start = '07000300 69300000 08000500 03000000';
 
   it('names the namespace, the mode and the flag of an ipvlan, as ip(8) writes them, and no MAC', () => {
-    const request = rtnetlink.newChildLink({ kind: 'ipvlan', mode: 'l3', flag: 'vepa' }, place);
+    const request = newChildLink({ kind: 'ipvlan', mode: 'l3', flag: 'vepa' }, place);
     expect(hex(encodeAttributes(request.attributes))).toBe(
       `${start} 08001c00 09000000 24001280 0b000100 6970766c 616e0000 ` +
         '14000280 06000100 01000000 06000200 02000000',
@@ -116,7 +122,7 @@ describe('newChildLink()', () => {
   });
 
   it('names the MAC and the mode of a macvlan', () => {
-    const request = rtnetlink.newChildLink({ kind: 'macvlan', mode: 'bridge' }, place);
+    const request = newChildLink({ kind: 'macvlan', mode: 'bridge' }, place);
     expect(hex(encodeAttributes(request.attributes))).toBe(
       `${start} 0a000100 02420000 00070000 08001c00 09000000 1c001280 0c000100 6d616376 6c616e00 ` +
         '0c000280 08000100 04000000',
@@ -160,7 +166,7 @@ describe('readers', () => {
       attribute.nested(18, [attribute.text(1, 'veth')]),
     ]);
     const message = { type: 16, flags: 0, sequence: 1, payload: Buffer.concat([header, attributes]) };
-    expect(rtnetlink.readLink(message)).toEqual({
+    expect(readLink(message)).toEqual({
       index: 7,
       name: 'bth12',
       up: true,
@@ -178,6 +184,6 @@ describe('readers', () => {
     const header = Buffer.from([2, prefixLength, 0, 0, table, 2, 0, kind, 0, 0, 0, 0]);
     const attributes = destination === undefined ? [] : [attribute.u32be(1, destination)];
     const payload = Buffer.concat([header, encodeAttributes(attributes)]);
-    expect(rtnetlink.readRoute({ type: 24, flags: 0, sequence: 1, payload })).toEqual(expected);
+    expect(readRoute({ type: 24, flags: 0, sequence: 1, payload })).toEqual(expected);
   });
 });
