@@ -29,7 +29,7 @@ const { values: flags } = parseArgs({
   },
 });
 
-/** What berthd may take of its event loop and of memory, whatever it is doing. */
+/** What berthd may take of its event loop and of memory in any workload. */
 const LOOP_P99_MS_MAX = 20;
 const PEAK_RSS_MB_MAX = 300;
 

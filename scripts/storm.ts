@@ -1,8 +1,8 @@
 /**
  * `npm run storm -- fill` or `npm run storm -- kill`: a daemon from dist/ whose disk is filled and freed, or which is
- * killed, again and again amid containers that start, write, end and go (test/faults/storm). Needs root.
+ * killed, again and again while containers start, write, end and are removed (test/faults/storm). Needs root.
  *
- *   --rounds N   30 fills or 60 kills when left out     --seed N   the dice of an earlier storm
+ *   --rounds N   30 fills or 60 kills when left out     --seed N   random numbers of an earlier storm
  */
 import { parseArgs } from 'node:util';
 import { fillStorm } from '../test/faults/storm/fill.ts';

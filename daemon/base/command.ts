@@ -39,7 +39,7 @@ export interface CommandOptions {
   signal?: AbortSignal;
 }
 
-/** Runs `argv` without a shell and resolves whatever the exit code; rejects only when it could not be started. */
+/** Runs `argv` without a shell and resolves with any exit code; rejects only when it could not be started. */
 export function runCommand(
   argv: readonly [string, ...string[]],
   options: CommandOptions = {},

@@ -10,7 +10,7 @@ export function newId(): string {
   }
 }
 
-/** The 12-digit form that people see. */
+/** The 12-digit form that clients show. */
 export function shortId(id: string): string {
   return id.replace(/^sha256:/, '').slice(0, 12);
 }

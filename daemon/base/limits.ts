@@ -26,7 +26,7 @@ export const limits = {
   /** Tags of one repository pulled at once, and pages of a registry's lists that are read. */
   registryTagsMax: 10_000,
   registryPagesMax: 200,
-  /** Results of a search: as many as registries give at most, and as are shown when nobody asks for a number. */
+  /** Results of a search: as many as registries give at most, and as are shown when the client gives no number. */
   registrySearchMax: 100,
   registrySearchDefault: 25,
   /** A token server's answer. */
@@ -50,7 +50,7 @@ export const limits = {
   requestBodyTimeoutMs: 60_000,
   /** Idle time after which a kept connection is closed. Long, as pooled clients do not expect it to be. */
   connectionIdleMs: 300_000,
-  /** For who is still sending when his request is refused: time to read so. */
+  /** Time to read the refusal, for a client that is still sending its request. */
   lingerMs: 1_000,
   /** An image manifest, as in the OCI distribution specification. */
   manifestBytesMax: 4 * 1024 * 1024,
@@ -117,7 +117,7 @@ export const limits = {
    * it busy for a minute. Directories of large companies give a user about a thousand at most.
    */
   userGroupsMax: 1024,
-  /** Time SQLite waits for a lock that another program (a backup, a person) holds on the database. */
+  /** Time SQLite waits for a lock that another program (a backup, a shell) holds on the database. */
   databaseBusyMs: 5_000,
   /**
    * Room inside the database's files that a full disk does not take away: free pages, about 5,000 events; and its
@@ -234,7 +234,7 @@ export const limits = {
   commandWaitMs: 1_000,
   /** Time a monitor with clients in line gets to take another one. It only has to be scheduled. */
   attachTimeoutMs: 10_000,
-  /** How often the engine looks for exits that nobody reported (a monitor that was killed, a lost notification). */
+  /** How often the engine looks for exits that were not reported (a monitor that was killed, a lost notification). */
   exitSweepMs: 5_000,
   /** How often a hijacked connection is checked for a client that is gone: one system call each. */
   hangUpCheckMs: 1_000,
@@ -248,7 +248,7 @@ export const limits = {
   firewallCheckMs: 5_000,
   /** The same where the kernel does not tell; and the longest that it rests. */
   firewallPollMs: 500,
-  /** Between two looks after changes of others, who may change something all the time: */
+  /** Time between two looks after changes of other programs, which may change something all the time: */
   firewallRestMs: 10,
   /** or this many times as long as the last one took, if that is more. */
   firewallRestFactor: 9,
@@ -271,9 +271,9 @@ export const limits = {
   pluginFileBytesMax: 64 * 1024,
   /** Time a plugin that takes no connections is waited for: it may be starting. */
   pluginConnectMs: 2_000,
-  /** Time a plugin gets where nobody named it, and requests that are not about it wait. */
+  /** Time a plugin gets when the request did not name it and only waits for it. */
   pluginLookUpMs: 1_000,
-  /** First and longest pause before a plugin is asked again to unmount what nobody uses, and how often it is asked. */
+  /** First and longest pause before a plugin is asked again to unmount an unused volume, and how often it is asked. */
   pluginUnmountRetryMs: 1_000,
   pluginUnmountRetryMaxMs: 60_000,
   pluginUnmountTriesMax: 20,
@@ -299,17 +299,17 @@ export const limits = {
   layerWarningsMax: 20,
   /** Answers of the name server that a client on TCP does not read. */
   dnsUnreadBytesMax: 64 * 1024,
-  /** Changes of the firewall that are heard at a time: somebody may write faster than we read. */
+  /** Changes of the firewall that are read at a time: another program may write faster than the daemon reads. */
   firewallMessagesMax: 1024,
   /** Time for the metadata service of a machine, which is near or not there. */
   awsMachineMs: 2_000,
   /** Directories of a walk or a tar that stay open: nearly no tree is deeper, and those of a tar come in turn. */
   openDirectoriesMax: 64,
-  /** Mounts stacked on one point that are taken off; more is somebody's loop. */
+  /** Mounts stacked on one point that are taken off; more come from a loop in some program. */
   mountsStackedMax: 32,
   /** Longest path that one call to the kernel takes, without its NUL (PATH_MAX of linux/limits.h). */
   pathBytesMax: 4095,
-  /** Scrapes of metrics have no body and are few: a Prometheus, a second one, somebody who looks. */
+  /** Scrapes of metrics have no body and are few: a Prometheus, a second one, a browser. */
   metricsConnectionsMax: 64,
   metricsRequestTimeoutMs: 10_000,
   /** A call of the swarm's store: an election takes about 1.4 s, and a client hears of a lost majority within 5. */

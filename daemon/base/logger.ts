@@ -21,7 +21,7 @@ const REDACTED = [
   '*.env',
 ];
 
-/** The daemon's root logger: JSON lines, or readable text where a person looks at it. */
+/** The daemon's root logger: JSON lines, or readable text on a terminal. */
 export async function createLogger(options: {
   level: LogLevel;
   pretty: boolean;
@@ -35,7 +35,7 @@ export async function createLogger(options: {
     redact: { paths: REDACTED, censor: '[redacted]' },
   };
   if (options.pretty) {
-    // Loaded only for people: a service never pays its memory.
+    // Loaded for a terminal only: a service never pays its memory.
     const { default: pretty } = await import('pino-pretty');
     return pino(settings, pretty({ destination: 2, sync: true, translateTime: 'HH:MM:ss.l' }));
   }

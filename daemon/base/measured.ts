@@ -22,10 +22,10 @@ export interface Measurement {
   failure: string | undefined;
 }
 
-/** Nobody listens unless metrics are configured; then nothing is measured and nothing is made. */
+/** Has a listener only where metrics are configured; without one nothing is measured and nothing is made. */
 const over = channel('berth.action.over');
 
-/** Does the work and tells those who measure how long it took, but not that there was nothing to do (not_modified). */
+/** Does the work and reports to the listener how long it took, but not when there was nothing to do (not_modified). */
 export async function measured<S extends Subject, T>(
   subject: S,
   action: Action<S>,
@@ -48,7 +48,7 @@ export async function measured<S extends Subject, T>(
 }
 
 /**
- * The same of work that tells its progress, `failureOf` being what a message says of a failure. A reader who leaves is
+ * The same of work that tells its progress, `failureOf` being what a message says of a failure. A reader that leaves is
  * a failure too.
  */
 export async function* measuredMessages<S extends Subject, T>(

@@ -11,8 +11,8 @@ import { ENGINE_VERSION } from './version.ts';
 const NOT_CHECKED = 2;
 
 /**
- * The program `berthd`. Answers the exit code, or undefined while the daemon lives. Whatever keeps it from starting is
- * one line on standard error and exit code 1.
+ * The program `berthd`. Answers the exit code, or undefined while the daemon lives. A failed start is one line on
+ * standard error and exit code 1.
  */
 export async function main(argv: readonly string[]): Promise<number | undefined> {
   try {
@@ -71,7 +71,7 @@ function readFile(path: string): string | undefined {
   }
 }
 
-/** EngineErrors are sentences already; of anything else the person who reports it needs the place. */
+/** EngineErrors are sentences already; a report of any other error needs the place. */
 function oneLine(error: unknown): string {
   const text =
     error instanceof EngineError || !(error instanceof Error)

@@ -4,8 +4,8 @@ import type { Logger } from '../base/logger.ts';
 export const CRASH_EXIT_CODE = 2;
 
 /**
- * An error that nobody caught leaves the process in a state that nobody knows: it says so and ends. What must survive
- * belongs to the database, the monitors and the kernel; the next daemon takes it over.
+ * An error that was not caught leaves the process in an unknown state: it is logged and the process ends. What must
+ * survive belongs to the database, the monitors and the kernel; the next daemon takes it over.
  */
 export function endOnCrash(log: Logger): void {
   const crash = (kind: string) => (error: unknown) => {

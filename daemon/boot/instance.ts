@@ -4,13 +4,13 @@ import type { Config } from './config/settings.ts';
 
 /**
  * Everything in the kernel and on disk that this daemon calls its own, by name. All of it derives from the
- * configuration, so that several daemons share a host without meeting, and a sweep knows what is whose.
+ * configuration, so that several daemons share a host without meeting, and a sweep knows which daemon owns what.
  */
 export interface Instance {
   /** Bridge of the default network, if there is to be one. */
   bridge: string;
   hasDefaultNetwork: boolean;
-  /** True when the bridge is somebody else's and only used. */
+  /** True when the bridge was made by the administrator and is only used. */
   isForeignBridge: boolean;
   nftTable: string;
   /** Starts every interface name of ours; exactly 5 characters, and 10 follow. No two instances' begin alike. */

@@ -6,8 +6,8 @@ const NANOS_PER_MS = 1e6;
 
 /**
  * The telling figure of a Node.js daemon, for `npm run bench`: with BERTH_LOOP_DELAY_FILE set, each SIGUSR2 writes the
- * event loop's delays since the last one to that file, in milliseconds beyond the interval. The caller begins to
- * watch when the daemon is ready: before, nobody is served, and that time is a figure of its own.
+ * event loop's delays since the last one to that file, in milliseconds beyond the interval. The caller begins to watch
+ * when the daemon is ready: before, no client is served, and that time is a figure of its own.
  */
 export function loopDelayWatch(file: string | undefined): () => void {
   if (file === undefined) {

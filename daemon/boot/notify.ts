@@ -4,7 +4,7 @@ import type { Logger } from '../base/logger.ts';
 
 /** How systemd wants to hear from this process (sd_notify(3), sd_watchdog_enabled(3)). */
 export interface NotifySettings {
-  /** Path or `@abstract` name; null = nobody listens. */
+  /** Path or `@abstract` name; null = no listener. */
   socket: string | null;
   /** Silence after which systemd kills; null = it does not watch. */
   watchdogMs: number | null;

@@ -9,8 +9,8 @@ export interface SignalActions {
 }
 
 /**
- * Binds the process's signals. A second SIGTERM or SIGINT ends it at once: containers do not need us to end well.
- * SIGUSR1 is taken too, because Node.js would open its debugger on it, and who reaches that is root.
+ * Binds the process's signals. A second SIGTERM or SIGINT ends it at once: containers do not need a clean end of the
+ * daemon. SIGUSR1 is taken too, because Node.js would open its debugger on it, and a client of the debugger is root.
  */
 export function handleSignals(actions: SignalActions, log: Logger): void {
   let isStopping = false;

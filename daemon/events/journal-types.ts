@@ -27,7 +27,7 @@ export interface RowFact {
  * A `commit` is state that may be refused: rows and events in one SQLite transaction, published after it (persist
  * before publish). `change` is synchronous; an await in it is a bug and throws. When it throws nothing has changed.
  *
- * A `note` is a fact: what has happened, or must happen whatever the disk says (a signal sent, an end, a removal).
+ * A `note` is a fact: what has happened, or must happen even if the disk refuses it (a signal sent, an end, a removal).
  * Memory and clients have it at once. What the disk refuses is kept in memory and written when there is room, before
  * anything that is committed later. It never throws.
  */
@@ -36,6 +36,6 @@ export interface Journal {
   note(events: readonly EventDraft[], row?: RowFact): void;
   /** Stores what facts have left waiting. Throws what the database throws while it refuses them. */
   settle(): void;
-  /** Publishes an event that is not kept: whoever asks for the past does not get it. */
+  /** Publishes an event that is not kept: a client that asks for past events does not get it. */
   tell(event: EventDraft): void;
 }

@@ -11,7 +11,8 @@ import { launchExec } from './launch.ts';
 
 /**
  * Runs the command for an attached client, from the first byte to its exit. The client may leave at any time; the
- * command goes on. The output ends after the instance has: who inspects it then reads the exit code. Never rejects.
+ * command goes on. The output ends after the instance has: a client that inspects it then reads the exit code. Never
+ * rejects.
  *
  * Whether the output comes in frames is what the request to start says (`tty`), not what the command has: clients that
  * leave it out there read frames of a terminal's output too, as dockerd sends them.
@@ -42,7 +43,7 @@ export async function converse(
   socket.resume();
 }
 
-/** Reads to the end whatever becomes of the client: an unread pipe would stop the command. */
+/** Reads to the end even when the client has gone: an unread pipe would stop the command. */
 async function pump(
   source: Readable,
   stream: 'stdout' | 'stderr',

@@ -141,7 +141,7 @@ export class Execs implements ExecPort {
     this.#deps.clock.setTimeout(() => ids.forEach((id) => this.#instances.delete(id)), limits.execKeptMs);
   }
 
-  /** Nobody finds a removed container's execs (moby daemon/exec.go: getExecConfig). */
+  /** Execs of a removed container are not found (moby daemon/exec.go: getExecConfig). */
   async #forgetWhenRemoved(target: ExecTarget, ids: readonly string[]): Promise<void> {
     await target.whenRemoved();
     ids.forEach((id) => this.#instances.delete(id));

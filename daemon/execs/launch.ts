@@ -5,7 +5,7 @@ import type { ExecsDeps } from './deps.ts';
 import { execEvent } from './instance.ts';
 import type { ExecInstance } from './instance.ts';
 
-/** Exit code of a command that could not be started and of which nobody says why. */
+/** Exit code of a command that could not be started for an unknown reason. */
 const EXIT_CODE_NOT_STARTED = 126;
 
 /** A process that runs, and the moment its end is noted: `Running` is false from then on. */

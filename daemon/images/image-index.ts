@@ -179,8 +179,8 @@ export class ImageIndex {
   }
 
   /**
-   * The same for who needs its files. Throws not_found when layers of it are lost: clients that pull what is missing
-   * (`docker run`) repair it so.
+   * The same for callers that need its files. Throws not_found when layers of it are lost: clients that pull what is
+   * missing (`docker run`) repair it so.
    */
   findWhole(text: string): ImageRecord {
     const image = this.find(text);
@@ -270,7 +270,7 @@ export class ImageIndex {
     return found;
   }
 
-  /** A build or commit stands on it: until disposed nobody removes it, as if images had been made from it. */
+  /** A build or commit uses it: until disposed it cannot be removed, as if images had been made from it. */
   hold(id: string): Disposable {
     this.#holds.set(id, (this.#holds.get(id) ?? 0) + 1);
     let isHeld = true;

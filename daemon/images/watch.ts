@@ -7,7 +7,7 @@ const INTERVAL_MS = 100;
 
 /**
  * What `changes` has to tell, looked at again and again while `work` runs and once after it. Failures of `work` are
- * left to whoever awaits it.
+ * left to the code that awaits it.
  */
 export async function* watch<T>(work: Promise<unknown>, changes: () => Iterable<T>): AsyncGenerator<T> {
   const state = { done: false };
@@ -26,9 +26,8 @@ export async function* watch<T>(work: Promise<unknown>, changes: () => Iterable<
 }
 
 /**
- * The result of `work`, which asks another server. When that takes long the client is told for which one it waits:
- * nobody can tell a slow name server from a daemon that hangs. `unwanted` gets a result that comes after the client
- * has gone.
+ * The result of `work`, which asks another server. When that takes long the client is told which one it waits for: else
+ * a slow name server looks like a daemon that hangs. `unwanted` gets a result that comes after the client has gone.
  */
 export async function* waitingFor<T>(
   server: string,
@@ -50,7 +49,7 @@ export async function* waitingFor<T>(
     return await work;
   } finally {
     if (!isTaken) {
-      // The client left at a message: its signal ends the work, whose failure nobody needs any more.
+      // The client left at a message: its signal ends the work, whose failure is no longer of interest.
       work.then(unwanted, () => {});
     }
   }

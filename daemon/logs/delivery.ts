@@ -139,7 +139,7 @@ export class Delivery {
       } else if (isLast) {
         await this.#deliver(reader, reader.finish());
         if (this.#isEnded) {
-          // In one step with the decision: whoever resumes from here on begins another delivery, from this place.
+          // In one step with the decision: a resume from here on begins another delivery, from this place.
           this.#note(true);
           this.#isOver = true;
           return;
@@ -299,7 +299,7 @@ export class Delivery {
     try {
       await sleep(ms, undefined, { signal: this.#stop.signal, ref: false });
     } catch {
-      // Stopped: whoever waits here looks for that next.
+      // Stopped: the waiting loop checks for that next.
     }
   }
 }

@@ -54,7 +54,7 @@ export class Rotation implements Disposable {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #watched = new Map<string, Watched>();
-  /** One rotation of a log at a time, whoever asked for it. */
+  /** One rotation of a log at a time. */
   readonly #mutex = new KeyedMutex();
   #timer: Disposable | undefined;
 
@@ -90,12 +90,12 @@ export class Rotation implements Disposable {
     this.#watched.delete(id);
   }
 
-  /** Looks now, once: rotates when it is time, and removes what nobody needs any more. */
+  /** Looks now, once: rotates when it is time, and removes files that are no longer needed. */
   settle(kept: KeptLog): Promise<void> {
     return this.#mutex.run(kept.id, () => this.#settle(kept));
   }
 
-  /** Every step looks for itself whether it is needed: after a crash, and when whoever waited was served meanwhile. */
+  /** Every step checks itself whether it is needed: after a crash, and when another rotation has done it meanwhile. */
   async #settle(kept: KeptLog): Promise<void> {
     const { path, policy } = kept;
     if (isHalfRotated(path)) {
@@ -129,7 +129,7 @@ export class Rotation implements Disposable {
     }
   }
 
-  /** The next look, at whatever is due first. */
+  /** The next look, when the first log is due. */
   #schedule(): void {
     this.#timer?.[Symbol.dispose]();
     this.#timer = undefined;

@@ -105,7 +105,7 @@ async function ask(session: RegistrySession, question: Question): Promise<ImageS
   url.searchParams.set('q', word);
   url.searchParams.set('n', String(limit));
   try {
-    // Once: who searches looks at an empty screen until the answer comes.
+    // One try only: the user of a search looks at an empty screen until the answer comes.
     const bytes = await bytesOf(
       await session.request({ method: 'GET', url, signal }),
       limits.manifestBytesMax,

@@ -18,8 +18,8 @@ export interface DiskUsageDeps {
 }
 
 /**
- * How much of the disk everything takes. Each kind is counted once at a time: who asks while it is being counted gets
- * the same answer, however many ask.
+ * How much of the disk everything takes. Each kind is counted once at a time: all requests that come while it is being
+ * counted get the same answer.
  */
 export class DiskUsages {
   readonly #deps: DiskUsageDeps;
@@ -65,7 +65,7 @@ export class DiskUsages {
   }
 }
 
-/** Work whose answer everybody gets who asks while it goes on. */
+/** Work whose answer goes to all callers that ask while it goes on. */
 class Shared<T> {
   readonly #work: () => Promise<T>;
   #running: Promise<T> | undefined;

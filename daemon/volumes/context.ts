@@ -47,7 +47,7 @@ export function volumeContext(deps: VolumesDeps): VolumeContext {
   };
 }
 
-/** Who keeps the contents of a volume. */
+/** The drivers, which keep the contents of volumes. */
 export function driverOf(
   { local, plugin }: Pick<VolumeContext, 'local' | 'plugin'>,
   { driver }: Pick<VolumeRow, 'driver'>,

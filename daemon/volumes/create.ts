@@ -18,7 +18,7 @@ export interface CreateOptions {
   isOurName?: boolean;
 }
 
-/** The volume of this name, made when nobody has it. Throws conflict when another driver has it. */
+/** The volume of this name, made when there is none. Throws conflict when another driver has it. */
 export function createUnlessThere(
   context: VolumeContext,
   name: string,
@@ -97,7 +97,7 @@ async function newRow(context: VolumeContext, name: string, options: CreateOptio
   };
 }
 
-/** A name means one volume, whatever driver has it. */
+/** A name means one volume over all drivers. */
 async function refuseOther(
   { foreign }: VolumeContext,
   { name, driver }: VolumeRow,

@@ -17,7 +17,7 @@ export interface VolumeRemoval {
 export interface VolumeDriver {
   /** Throws what is wrong with a request for a new volume, before anything is made. */
   check(name: string, options: Readonly<Record<string, string>>): void;
-  /** `isOurName`: invented here, so that nobody else has such a volume, or will ever ask for it. */
+  /** `isOurName`: the engine invented the name, so no other volume has it and no client will ask for it. */
   create(volume: Volume, options: { isOurName: boolean }): Promise<void>;
   /** Takes `create` back, as far as it came. */
   undoCreate(volume: Volume): Promise<void>;
@@ -27,7 +27,7 @@ export interface VolumeDriver {
   /** From here on the volume can be used at the path answered. Idempotent for a holder, as `release` is. */
   acquire(volume: Volume, holder: string): Promise<string>;
   release(volume: Volume, holder: string): Promise<void>;
-  /** Gives back what nobody uses. `exceptHolder` is on its way out. */
+  /** Releases what is not used any more. `exceptHolder` is about to release it. */
   settle(volume: Volume, exceptHolder?: string): Promise<void>;
   /** Fills an empty volume from a directory of a container's file system. */
   populate(volume: Volume, sourceRoot: string, sourcePath: string): Promise<void>;

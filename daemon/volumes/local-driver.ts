@@ -32,7 +32,10 @@ export class LocalDriver implements VolumeDriver {
     return this.#directories.create(name, sizeLimit(name, options));
   }
 
-  /** After a start. Whose size cannot be limited any more (a disk mounted otherwise) goes on without, and is logged. */
+  /**
+   * After a start. A volume whose size cannot be limited any more (a disk mounted otherwise) goes on without limit, and
+   * is logged.
+   */
   async restore({ name, options }: Volume): Promise<void> {
     const size = sizeLimit(name, options);
     if (size > 0) {

@@ -15,9 +15,9 @@ export interface LocalMountsDeps {
 }
 
 /**
- * File systems of volumes with driver options: mounted while somebody holds the volume. Who holds it is who took it
- * here and whoever runs with it, so that a restart of the daemon changes nothing. The caller keeps one operation per
- * volume at a time.
+ * File systems of volumes with driver options: mounted while the volume is held. Its holders are those that took it
+ * here, and the containers that run with it, so that a restart of the daemon changes nothing. The caller keeps one
+ * operation per volume at a time.
  */
 export class LocalMounts {
   readonly #deps: LocalMountsDeps;
@@ -42,7 +42,7 @@ export class LocalMounts {
     await this.settle(volume, holder);
   }
 
-  /** Takes the mount off when nobody holds it. `exceptHolder` is on its way out. */
+  /** Takes the mount off when it has no holder. `exceptHolder` is about to release it. */
   async settle({ name, options }: Volume, exceptHolder?: string): Promise<void> {
     const holders = [...(this.#holders.get(name) ?? []), ...this.#deps.liveUsers(name)];
     if (mountPlan(options) !== undefined && holders.every((holder) => holder === exceptHolder)) {

@@ -35,9 +35,10 @@ const POPULATE = 'populate';
 const CONTAINER_ID = /^[0-9a-f]{64}$/;
 
 /**
- * Volumes that plugins keep. A plugin counts its mounts by the ids it was given, and nobody can ask it for them: whom
- * it was asked to mount for is noted in the database before it is asked, and until it has unmounted. So a daemon that
- * died leaves nothing mounted for the dead and takes nothing from the living; a plugin that was away is asked again.
+ * Volumes that plugins keep. A plugin counts its mounts by the ids it was given, and cannot be asked for them: the
+ * holder is noted in the database before the plugin is asked to mount, and until it has unmounted. So a daemon that
+ * died leaves no mount for a container that has ended and takes none from one that runs; a plugin that was away is
+ * asked again.
  */
 export class PluginDriver implements VolumeDriver {
   readonly #deps: PluginDriverDeps;
@@ -78,7 +79,7 @@ export class PluginDriver implements VolumeDriver {
       await plugins.create(driver, name, options);
     } catch (error) {
       if (isRefusal(error)) {
-        // Then it made nothing; what is there under this name is somebody else's.
+        // Then it made nothing; what is there under this name is not the engine's.
         this.#made.delete(name);
       }
       throw error;
@@ -217,7 +218,7 @@ export class PluginDriver implements VolumeDriver {
     return holds;
   }
 
-  /** Before the plugin is asked, and when it has answered: without the row nobody would ask it to unmount. */
+  /** Before the plugin is asked, and when it has answered: without the row it would not be asked to unmount. */
   #hold(name: string, holder: string, mountpoint: string): void {
     const { journal, database } = this.#deps;
     journal.commit(() => database.volumeHolds.set({ volume: name, holder, mountpoint }));

@@ -2,15 +2,15 @@ import type { VolumeRow } from '../../storage/database/rows.ts';
 import { invalidArgument } from '../base/errors.ts';
 import { filterBool, hasLabel } from '../base/filters.ts';
 
-/** Tells clients (and prune) which volumes nobody named; moby's label. */
+/** Tells clients (and prune) which volumes got a generated name; moby's label. */
 export const ANONYMOUS_LABEL = 'com.docker.volume.anonymous';
 
 type Filters = ReadonlyMap<string, readonly string[]>;
 type Test = (volume: Pick<VolumeRow, 'labels'>) => boolean;
 
 /**
- * Which unused volumes POST /volumes/prune removes: those that nobody named, with `all` every one; of them those with
- * the labels. Throws invalid_argument that names key and value. Pure.
+ * Which unused volumes POST /volumes/prune removes: those with a generated name, with `all` every one; of them those
+ * with the labels. Throws invalid_argument that names key and value. Pure.
  */
 export function pruneTest(filters: Filters): Test {
   const tests: Test[] = [];

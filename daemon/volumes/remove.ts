@@ -94,7 +94,7 @@ async function removeUnused(
   const removal = await driver.beginRemove(row);
   rollback.defer('put the directory back', () => removal.undo());
   failpoint('volume.remove.renamed');
-  // Somebody may have begun to use it while the directory was renamed.
+  // A container may have begun to use it while the directory was renamed.
   refuseUsed(context, name, exceptContainer);
   // Not awaited where there is nothing: the row goes in the tick of that question.
   if (removal.destroy !== undefined) {
@@ -122,7 +122,7 @@ async function destroy(
   }
 }
 
-/** The volume is gone for everybody: what cannot be deleted now, the next start deletes. */
+/** The volume is removed: what cannot be deleted now, the next start deletes. */
 async function finish({ clock, log }: VolumeContext, name: string, removal: VolumeRemoval): Promise<void> {
   try {
     await persistently(clock, () => {

@@ -63,7 +63,7 @@ export class VolumeIndex {
     this.#rows.delete(name);
   }
 
-  /** No more than the event: who uses a volume is in the containers' rows. */
+  /** No more than the event: the users of a volume stand in the containers' rows. */
   tell(name: string, action: 'mount' | 'unmount', attributes: Record<string, string>): void {
     const driver = this.#rows.get(name)?.driver ?? LOCAL_DRIVER;
     this.#journal.note([volumeEvent({ name, driver }, action, attributes)]);

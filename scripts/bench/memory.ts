@@ -3,8 +3,8 @@ import { processes } from '../../test/support/engine/cleanup.ts';
 import type { TestDaemon } from '../../test/support/engine/daemon.ts';
 
 /**
- * Processes that belong to an engine and not to a container: the daemon, its children, and whatever names its scratch
- * root in its command line (monitors, shims, containerd). What runs inside containers does neither.
+ * Processes that belong to an engine and not to a container: the daemon, its children, and processes that name its
+ * scratch root in their command line (monitors, shims, containerd). What runs inside containers does neither.
  */
 export function engineProcesses(daemon: TestDaemon): number[] {
   return processes()

@@ -8,7 +8,7 @@ export interface Workload {
   /** berth/dockerd to reach; null = shown without a target. */
   target: number | null;
   rounds: number;
-  /** What Berth may take at most, whatever the other engine takes. */
+  /** What Berth may take at most, independent of the other engine. */
   max?: number;
   /** Measured on one engine only. */
   engine?: 'berthd';

@@ -173,7 +173,7 @@ function silentCatches(source: Source, add: (line: number, message: string) => v
 }
 
 /**
- * `void promise` is work that nobody waits for: an error of it would end the daemon. So each ends in a `.catch`, also
+ * `void promise` is work that is not awaited: an error of it would end the daemon. So each ends in a `.catch`, also
  * where the function is said never to reject; what its handler may be is a matter of `silentCatches`.
  */
 function floatingPromises(source: Source, add: (line: number, message: string) => void): void {

@@ -2,9 +2,9 @@ import type { Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
 
 /**
- * For steps that nobody else will take again while this daemon lives (giving back what is no longer used, storing what
- * has happened): takes the step, and again after short pauses while it fails. Such a step must be idempotent. Rejects
- * with its last failure when it never succeeds.
+ * For steps that are not taken again by other code while this daemon lives (releasing what is no longer used, storing
+ * what has happened): takes the step, and again after short pauses while it fails. Such a step must be idempotent.
+ * Rejects with its last failure when it never succeeds.
  */
 export async function persistently<T>(clock: Clock, step: () => T | Promise<T>): Promise<T> {
   for (const delayMs of limits.retryDelaysMs) {

@@ -1,11 +1,11 @@
 /**
  * Hands out turns of the event loop, one to a waiter. Work that is short but synchronous (a handful of system calls and
- * a commit) asks for one first: eight containers at once then delay everybody else by one piece of work, not by eight.
+ * a commit) asks for one first: eight containers at once then delay other requests by one piece of work, not by eight.
  */
 export class Turns {
   readonly #waiting: (() => void)[] = [];
 
-  /** Resolves in a turn of the loop that nobody else who asked has got. */
+  /** Resolves in a turn of the loop that no other caller has got. */
   next(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);

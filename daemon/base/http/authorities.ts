@@ -14,8 +14,9 @@ interface Authorities {
 let known: Authorities | undefined;
 
 /**
- * PEM of everybody who may vouch for a server: Node's own list, the host's, and those of `SSL_CERT_FILE` (in place of
- * the host's, as for dockerd and other programs in Go) and `NODE_EXTRA_CA_CERTS`. Read again when a file has changed.
+ * PEM of all authorities that may vouch for a server: Node's own list, the host's, and those of `SSL_CERT_FILE` (in
+ * place of the host's, as for dockerd and other programs in Go) and `NODE_EXTRA_CA_CERTS`. Read again when a file has
+ * changed.
  */
 export function authorities(): readonly (string | Buffer)[] {
   return current().pem;

@@ -44,11 +44,11 @@ export interface Outgoing {
 }
 
 /**
- * Begins a request to an http:// or https:// address; whatever leaves the daemon by HTTP begins here. It goes through
- * the proxy that the environment of this process names for the address: in the clear as a request for the whole
- * address, by TLS to the server through a tunnel. `options` are those of http.request, and of https.request for the
- * server; who says nothing of certificates trusts whom the host trusts (`authorities.ts`). Without `connections` each
- * request has its own; `isDirect` never has a proxy.
+ * Begins a request to an http:// or https:// address; every HTTP request of the daemon begins here. It goes through the
+ * proxy that the environment of this process names for the address: in the clear as a request for the whole address, by
+ * TLS to the server through a tunnel. `options` are those of http.request, and of https.request for the server; without
+ * certificates in them, the host's authorities are trusted (`authorities.ts`). Without `connections` each request has
+ * its own; `isDirect` never has a proxy.
  */
 export function beginRequest(
   url: URL,

@@ -7,7 +7,7 @@ export interface Proxies {
   http: string;
   /** For https:// addresses. */
   https: string;
-  /** Who is asked directly (`no-proxy.ts`). */
+  /** Hosts that are asked without a proxy (`no-proxy.ts`). */
   none: string;
 }
 
@@ -81,7 +81,7 @@ export function proxyHeaders({ username, password }: URL): Record<string, string
   return { 'Proxy-Authorization': `Basic ${Buffer.from(account).toString('base64')}` };
 }
 
-/** An address as dockerd shows it, also one that cannot be read: who sees it need not know its password. Pure. */
+/** An address as dockerd shows it, also one that cannot be parsed: without its password. Pure. */
 export function withoutCredentials(text: string): string {
   return text.replace(/^([a-z][a-z\d+.-]*:\/\/)?.*@/is, '$1xxxxx:xxxxx@');
 }

@@ -1,6 +1,6 @@
 import { errnoOf } from '../errors.ts';
 
-/** Go's words for what a connection fails with: dockerd's messages have them, and people search for them. */
+/** Go's words for the failure of a connection: dockerd's messages have them, and scripts search for them. */
 const WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset by peer',

@@ -6,9 +6,9 @@ const SLOTS = 4096;
 const SHARED = 'berth.child-claims';
 
 /**
- * Children of this process that somebody waits for, on whatever thread: all threads have the same children, and one
- * that takes the exit of another's leaves that one waiting for ever. The first thread makes the table; those it starts
- * get it with their environment.
+ * Children of this process that some thread waits for: all threads have the same children, and a thread that takes the
+ * exit of another's child leaves the other waiting for ever. The first thread makes the table; those it starts get it
+ * with their environment.
  */
 export class ChildClaims {
   /** Word 0: how many starts are under way. The others: a pid, or 0. */
@@ -24,7 +24,7 @@ export class ChildClaims {
     this.#words = new Int32Array(memory);
   }
 
-  /** From now until disposed children come that nobody has claimed yet. */
+  /** From now until disposed, children may come that are not claimed yet. */
   expect(): Disposable {
     Atomics.add(this.#words, 0, 1);
     let isOver = false;

@@ -9,8 +9,8 @@ import type { Poller } from './poller.ts';
  * Children of this process that Node.js knows nothing of: those of `spawnSession`, and orphans that came to us.
  *
  * A process whose parent has ended goes to the nearest subreaper above it (prctl(2), PR_SET_CHILD_SUBREAPER). As one we
- * are told how a process ended that `runc exec --detach` has started, without a monitor of its own. What else comes
- * (monitors, which fork once, and their children when they are killed) is taken note of by a slow sweep.
+ * are told how a process ended that `runc exec --detach` has started, without a monitor of its own. Other orphans
+ * (monitors, which fork once, and their children when they are killed) are reaped by a slow sweep.
  */
 const prctl = declare(
   'int prctl(int option, unsigned long one, unsigned long two, unsigned long three, unsigned long four)',
@@ -32,7 +32,7 @@ const SWEEP_MAX = 512;
 
 const claims = new ChildClaims();
 
-/** Keeps the sweep from the children that are about to come, until somebody waits for them. */
+/** Keeps the sweep from the children that are about to come, until they are waited for. */
 export function expectChildren(): Disposable {
   return claims.expect();
 }
@@ -81,7 +81,7 @@ function readable(pidfd: number, poller: Poller): Promise<void> {
   });
 }
 
-/** From now on orphans below this process come to it, and those that nobody waits for are taken note of. */
+/** From now on orphans below this process come to it, and those that are not waited for are reaped. */
 export function adoptOrphans(): Disposable {
   prctl('subreaper', PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   const timer = setInterval(() => sweep(SWEEP_MAX, 0), SWEEP_MS).unref();
@@ -90,7 +90,7 @@ export function adoptOrphans(): Disposable {
 
 /**
  * One turn of the event loop for each child that has ended. Node.js hears of its own children when the loop looks for
- * signals: what is still there a turn later (`seen`) is nobody's. Without that turn a loop that was busy for longer
+ * signals: what is still there a turn later (`seen`) has no waiter. Without that turn a loop that was busy for longer
  * than a sweep takes to come would lose the end of a child for ever.
  */
 function sweep(turnsLeft: number, seen: number): void {
@@ -109,7 +109,7 @@ function reapOrphan(pid: number): void {
   try {
     reap(pid);
   } catch (error) {
-    // Whoever started it has taken its exit in between: glibc does when a program cannot be executed.
+    // Its exit was taken in between by what started it: glibc does so when a program cannot be executed.
     if (errnoOf(error) !== 'ECHILD') {
       throw error;
     }

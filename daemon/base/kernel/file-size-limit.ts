@@ -10,8 +10,8 @@ const UNLIMITED = 0xffff_ffff_ffff_ffffn;
 
 /**
  * Bounds the files that a process writes (RLIMIT_FSIZE, setrlimit(2)): what does not fit is refused with EFBIG, by the
- * kernel, whoever else lives. null = no bound. False, and nothing is changed, when the process would be killed by it
- * (SIGXFSZ). Throws KernelError ESRCH when there is no such process.
+ * kernel, also while no daemon runs. null = no bound. False, and nothing is changed, when the process would be killed
+ * by it (SIGXFSZ). Throws KernelError ESRCH when there is no such process.
  */
 export function limitFileSize({ pid }: ProcessIdentity, bytes: number | null): boolean {
   if (!ignoresFileSizeSignal(pid)) {

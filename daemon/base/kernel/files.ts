@@ -6,7 +6,7 @@ import { declare, declareSyscall, SYS } from './libc.ts';
 import { OpenFile } from './safepath.ts';
 
 /**
- * File calls relative to a directory descriptor, for trees whose names come from strangers (layers). Names are byte
+ * File calls relative to a directory descriptor, for trees whose names come from images (layers). Names are byte
  * strings: one character per byte (latin1), because a tar's names need not be UTF-8 and must survive unchanged.
  *
  * Safe against links by construction: the last component is never followed. All are local and cannot block, except
@@ -69,8 +69,8 @@ function timespecs(time: FileTime): Buffer {
 }
 
 /**
- * Opens for reading what an O_PATH descriptor names, whatever its name leads to by now. Ask only for what `fileStatus`
- * has said it is: opening a device has effects. Throws ELOOP, ENOTDIR.
+ * Opens for reading what an O_PATH descriptor stands for, even if its name leads elsewhere by now. Ask only for what
+ * `fileStatus` has said it is: opening a device has effects. Throws ELOOP, ENOTDIR.
  */
 export function reopen(fd: number, type: 'file' | 'directory'): OpenFile {
   const kind = type === 'directory' ? constants.O_DIRECTORY : constants.O_NONBLOCK;
@@ -149,8 +149,9 @@ function openBytes(directory: number, path: string, flags: number, resolve: bigi
 }
 
 /**
- * True when something is mounted at the name, in whatever mount namespace the directory was reached. The kernel keeps
- * names only in the caller's own namespace from being removed: in another one the mount would go with the name.
+ * True when something is mounted at the name, in the mount namespace through which the directory was reached. The
+ * kernel keeps names only in the caller's own namespace from being removed: in another one the mount would go with the
+ * name.
  */
 export function isMountPointAt(directory: number, name: string): boolean {
   const how = Buffer.alloc(OPEN_HOW_BYTES);
@@ -206,7 +207,7 @@ export function unlinkAt(directory: number, name: string): void {
   unlinkat(name, directory, cString(name), 0);
 }
 
-/** Moves a name, onto whatever has the new one. Throws EXDEV, ENOTEMPTY. */
+/** Moves a name; what has the new one is replaced. Throws EXDEV, ENOTEMPTY. */
 export function renameAt(from: number, fromName: string, to: number, toName: string): void {
   renameat(fromName, from, cString(fromName), to, cString(toName));
 }

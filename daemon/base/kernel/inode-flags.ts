@@ -9,7 +9,7 @@ const FS_IOC_SETFLAGS = 0x40086602n;
 const FS_IMMUTABLE_FL = 0x0000_0010;
 const FS_APPEND_FL = 0x0000_0020;
 
-/** Of a file system that has no such flags, or lets nobody change them. */
+/** Of a file system that has no such flags, or does not let them be changed. */
 const NOT_HERE = new Set(['ENOTTY', 'EOPNOTSUPP', 'ENOTSUP', 'EINVAL', 'ENOSYS', 'EPERM', 'EACCES', 'EROFS']);
 
 /**
@@ -37,7 +37,7 @@ export function changeInodeFlags(what: string, fd: number, change: (flags: numbe
 }
 
 /**
- * Takes away what forbids everybody to delete a file, or a name in a directory (chattr(1), `i` and `a`): a privileged
+ * Clears the flags that forbid to delete a file, or a name in a directory (chattr(1), `i` and `a`): a privileged
  * container may have set it. True when that was so.
  */
 export function allowDeletion(fd: number): boolean {

@@ -25,7 +25,7 @@ export class KernelError extends Error {
 
   constructor(syscall: string, errno: number, object: string) {
     const code = errnoName(errno);
-    // The name for who looks it up, the words for who reads.
+    // The name to look it up, the words to read.
     const [, words = ''] = errorWords.get(-errno) ?? [];
     super(`${syscall} ${object}: ${code}${words && `: ${words}`}`);
     this.name = 'KernelError';

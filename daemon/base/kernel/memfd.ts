@@ -14,7 +14,7 @@ const F_ADD_SEALS = 1033;
 const SEALED = 0xf;
 
 /**
- * A copy of a program in memory that nobody can change any more (memfd_create(2), seals). Returns its descriptor.
+ * A copy of a program in memory that cannot be changed any more (memfd_create(2), seals). Returns its descriptor.
  * Throws KernelError, or a system error from reading `path`.
  */
 export function sealedCopy(path: string): number {

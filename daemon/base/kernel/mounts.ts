@@ -40,7 +40,7 @@ export function mount(call: MountCall): void {
   mountCall(call.target, call.source, call.target, call.type, call.flags, call.data);
 }
 
-/** As `mount`, on a pool thread: for file systems that wait for a disk or for somebody on the network. */
+/** As `mount`, on a pool thread: for file systems that wait for a disk or a server. */
 export async function mountInBackground(call: MountCall): Promise<void> {
   await mountCall.async(call.target, call.source, call.target, call.type, call.flags, call.data);
 }
@@ -68,7 +68,7 @@ export function cloneMount(path: string): OpenFile {
 
 /**
  * Takes a mount that this process holds open out of the tree: it lives on as long as the descriptor. On this thread,
- * because nothing waits for a disk while somebody holds it.
+ * because nothing waits for a disk while the mount is held.
  */
 export function detachMount(target: string): void {
   umount2(target, target, UMOUNT_NOFOLLOW | MNT_DETACH);

@@ -75,8 +75,8 @@ export function pinNetworkNamespace(file: string): void {
 }
 
 /**
- * Undoes `pinNetworkNamespace`; whoever still uses the namespace keeps it. A file where nothing is mounted is
- * no error.
+ * Undoes `pinNetworkNamespace`; processes that still use the namespace keep it. A file where nothing is mounted is no
+ * error.
  */
 export function unpinNetworkNamespace(file: string): void {
   try {

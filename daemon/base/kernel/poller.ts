@@ -97,7 +97,7 @@ export class Poller {
     }
     this.#waiting = true;
     this.#loop(epoll).catch((error: unknown) => {
-      // A bug of ours: better a daemon that ends loudly, containers go on, than one whose clients hang.
+      // A bug of ours: better a daemon that ends with an error, while containers go on, than one whose clients hang.
       setImmediate(() => {
         throw error;
       });

@@ -3,7 +3,7 @@ import { declare, declareSyscall, SYS } from './libc.ts';
 
 /**
  * Projects of XFS and ext4: a number that files carry, counted and limited by the file system (xfs_quota(8),
- * quotactl(2)). A directory that hands its project down gives it to whatever is made below it.
+ * quotactl(2)). A directory that hands its project down gives it to everything made below it.
  *
  * quotactl_fd(2) takes a descriptor where quotactl(2) wants the device, which may have no name here; Linux 5.14 and up.
  */
@@ -77,7 +77,7 @@ export async function projectQuota(
   try {
     await quotactlFd.async(`quota of project ${id}`, fd, Q_XGETPQUOTA, id, quota);
   } catch (error) {
-    // XFS has no record of a project that nobody ever used.
+    // XFS has no record of a project that was never used.
     if (errnoOf(error) !== 'ENOENT') {
       throw error;
     }

@@ -85,7 +85,8 @@ export function openInRoot(root: Root, path: string, flags: number, mode = 0): O
 }
 
 /**
- * As `openInRoot`, but whatever leads out of the directory (`..`, an absolute link) is not bent back: EXDEV.
+ * As `openInRoot`, but a path that leads out of the directory (`..`, an absolute link) is refused, not bent back:
+ * EXDEV.
  */
 export function openBeneath(root: Root, path: string, flags: number): OpenFile {
   return openResolved(root, path, { flags, mode: 0, resolve: RESOLVE_BENEATH });
@@ -249,7 +250,7 @@ function makeDirectory(
       throw error;
     }
     using there = openInRoot(directory.fd, name, O_PATH | O_NOFOLLOW);
-    // Made by somebody else meanwhile: as good as ours.
+    // Made by another process meanwhile: as good as ours.
     return fstatSync(there.fd).isSymbolicLink() ? readlinkSync(path) : undefined;
   }
   using made = openInRoot(directory.fd, name, O_PATH | O_NOFOLLOW | O_DIRECTORY);

@@ -26,8 +26,8 @@ const SHUT_WR = 1;
 const SUN_PATH_BYTES = 108;
 
 /**
- * Connects to the packet socket at `path`, however long that path is. The caller closes the descriptor.
- * Throws KernelError ENOENT or ECONNREFUSED when nobody listens, EAGAIN when the backlog is full.
+ * Connects to the packet socket at `path`, however long that path is. The caller closes the descriptor. Throws
+ * KernelError ENOENT or ECONNREFUSED when there is no listener, EAGAIN when the backlog is full.
  */
 export function connectSeqpacket(path: string): number {
   // A longer path does not fit into the address; a descriptor of its directory is always short.

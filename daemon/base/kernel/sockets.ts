@@ -27,7 +27,7 @@ export function bindSocket(object: string, fd: number, address: Buffer): void {
   nativeBind(object, fd, address, address.length);
 }
 
-/** Fixes whom a datagram socket sends to and hears from; never waits. */
+/** Fixes the address that a datagram socket sends to and receives from; never waits. */
 export function connectSocket(object: string, fd: number, address: Buffer): void {
   nativeConnect(object, fd, address, address.length);
 }

@@ -19,7 +19,7 @@ const OVER = '\r\u001B[K';
 
 interface CheckOptions {
   repair: boolean;
-  /** One JSON document instead of lines for people. */
+  /** One JSON document instead of lines of text. */
   json: boolean;
 }
 
@@ -139,7 +139,7 @@ function takeLock(dataRoot: string, { repair }: CheckOptions): Disposable & { is
   return { isInUse: !tryLock(fd, path), [Symbol.dispose]: () => closeSync(fd) };
 }
 
-/** Ids of those whose root is mounted. */
+/** Ids of containers whose root is mounted. */
 function mountedContainers(containers: string): ReadonlySet<string> {
   const mounts = parseMountInfo(readFileSync('/proc/self/mountinfo', 'utf8'));
   return new Set(

@@ -4,7 +4,7 @@ import type { Instance } from '../instance.ts';
 
 /** Makes the directories of this instance that are missing, each with the mode that keeps others out of it. */
 export function prepareDirectories({ paths }: Instance): void {
-  // What others may read is made so on purpose, never by a lax mask of whoever started the daemon.
+  // What other users may read is made so on purpose, never by a lax umask of the process that started the daemon.
   process.umask(0o022);
   // Passable, not listable: a process in a user namespace must reach its own root below.
   mkdirSync(paths.dataRoot, { recursive: true, mode: 0o710 });

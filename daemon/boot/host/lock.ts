@@ -28,7 +28,7 @@ export function lockDataRoot(dataRoot: string): HeldFile {
   return hold(path, (pid) => `data root ${dataRoot} is in use by another berthd (pid ${pid})`);
 }
 
-/** Writes the pid file. It is locked as well: a number alone may belong to anybody after a crash. */
+/** Writes the pid file. It is locked as well: after a crash the number alone may be that of any process. */
 export function holdPidfile(path: string): HeldFile {
   mkdirSync(dirname(path), { recursive: true });
   const held = hold(path, (pid) => `pid file ${path} is in use by another berthd (pid ${pid})`, 0o644);
@@ -60,7 +60,7 @@ function hold(path: string, inUse: (pid: string) => string, mode = 0o600): HeldF
 
 /**
  * Over what is there, and cut off behind it: a file made empty gives its block back, and on a full disk another takes
- * it. The number is for people; what is held is the lock.
+ * it. The number is for reading; the lock is what counts.
  */
 function notePid(fd: number): void {
   const text = `${process.pid}\n`;

@@ -11,13 +11,13 @@ export interface PreflightHost {
   userId(): number;
   /** True when this absolute path or name on the PATH is a program. */
   isProgram(program: string): boolean;
-  /** True when somebody answers on this Unix socket. */
+  /** True when a process answers on this Unix socket. */
   answers(socketPath: string): Promise<boolean>;
 }
 
 /**
- * Refuses early what could only fail later and less clearly. Throws EngineError with one line for the person who
- * started the daemon. The data root's lock is asked for after this (`lockDataRoot`).
+ * Refuses early what could only fail later and less clearly. Throws EngineError with one line for the administrator.
+ * The data root's lock is asked for after this (`lockDataRoot`).
  */
 export async function preflight(config: Config, host: PreflightHost): Promise<void> {
   if (host.userId() !== 0) {
@@ -65,7 +65,7 @@ export const realHost: PreflightHost = {
         socket.destroy();
         resolve(true);
       });
-      // Refused or missing: nobody, only a file that a killed daemon left. A full queue has an owner, though.
+      // Refused or missing: no listener, only a file that a killed daemon left. A full queue has a listener, though.
       socket.once('error', (error) => resolve(errnoOf(error) === 'EAGAIN'));
     }),
 };
@@ -75,7 +75,7 @@ function isExecutable(path: string): boolean {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile();
   } catch {
-    // Whatever the reason, it cannot be run.
+    // For any of these reasons it cannot be run.
     return false;
   }
 }

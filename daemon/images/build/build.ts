@@ -31,8 +31,8 @@ export interface BuilderContext {
 
 /**
  * Docker's classic builder: instruction by instruction, each an image made of the one before. Errors of the request and
- * of the Dockerfile are thrown before the first message; later ones are the last message. When nobody listens any more
- * the build ends, and nothing of it runs on.
+ * of the Dockerfile are thrown before the first message; later ones are the last message. When the client has gone the
+ * build ends, and nothing of it runs on.
  */
 export async function* buildImage(
   context: BuilderContext,
@@ -215,7 +215,7 @@ function withLabels(plan: Plan, labels: Readonly<Record<string, string>>): Plan 
   return { ...plan, stages: [...plan.stages.slice(0, -1), { ...last, steps: [...last.steps, ...added] }] };
 }
 
-/** One word in single quotes, whatever is in it. */
+/** Any text as one word in single quotes. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", `'"'"'`)}'`;
 }

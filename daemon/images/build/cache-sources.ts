@@ -10,8 +10,8 @@ export interface HistoryStep {
 
 /**
  * Images that a client names with `cachefrom`. Then only they are a cache: steps that were built here and lead to one
- * of them, and steps of their history that follow on the same parent and were made by the same command. Whose images
- * they are is the client's trust; nothing of them serves builds that do not name them.
+ * of them, and steps of their history that follow on the same parent and were made by the same command. The client
+ * decides which images it trusts; nothing of them serves builds that do not name them.
  */
 export class CacheSources {
   readonly #index: ImageIndex;
@@ -52,7 +52,7 @@ function follows({ config }: ImageRecord, parent: ImageRecord | undefined): bool
   const { history, diffIds } = parent?.config ?? { history: [], diffIds: [] };
   return (
     history.length < config.history.length &&
-    // Otherwise nobody knows which of its layers the next step made.
+    // Otherwise it is unknown which of its layers the next step made.
     layersOf(config.history.slice(history.length)) === config.diffIds.length - diffIds.length &&
     history.every((entry, index) => JSON.stringify(entry) === JSON.stringify(config.history[index])) &&
     diffIds.every((diffId, index) => diffId === config.diffIds[index])

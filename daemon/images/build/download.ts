@@ -68,7 +68,7 @@ export async function downloadFile(build: Build, text: string, target: string): 
   return { entry, fd: spool.fd, [Symbol.asyncDispose]: () => spool[Symbol.asyncDispose]() };
 }
 
-/** Who has to wait for an answer is told for whose. */
+/** A client that has to wait for an answer is told which server it waits for. */
 async function begin(url: URL, progress: BuildProgress, signal: AbortSignal): Promise<Download> {
   const told = setTimeout(() => progress.send({ status: `Waiting for ${url.host}` }), limits.waitingToldMs);
   try {

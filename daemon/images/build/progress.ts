@@ -9,8 +9,8 @@ const RED = '\u001B[91m';
 const PLAIN = '\u001B[0m';
 
 /**
- * What a build says, kept until its client has taken it. Who says much waits for the client; what the engine itself
- * says is short and does not.
+ * What a build reports, kept until its client has taken it. Output of commands waits for the client; messages of the
+ * engine itself are short and do not.
  */
 export class BuildProgress {
   #queue: ProgressMessage[] = [];

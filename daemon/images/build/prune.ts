@@ -43,7 +43,7 @@ async function removeQuietly(context: ImageContext, id: string): Promise<string[
     if (!isEngineError(error, 'conflict')) {
       throw error;
     }
-    // Somebody began to use it.
+    // A container or build began to use it.
     return [];
   }
 }

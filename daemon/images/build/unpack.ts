@@ -24,7 +24,7 @@ export async function unpackArchive(
   },
 ): Promise<boolean> {
   const { entry } = source;
-  // One that the context's tar holds as a sparse file is nobody's archive.
+  // A file that the context's tar holds as a sparse file is no archive.
   if (entry?.member.type !== 'file' || entry.member.size < MAGIC_BYTES || entry.member.sparse !== undefined) {
     return false;
   }

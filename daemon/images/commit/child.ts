@@ -27,7 +27,7 @@ export interface ChildImage {
   names: readonly Reference[];
   /** Identifies the step of a build that makes it. */
   stepKey?: string;
-  /** Called when it is there, before anybody else can do anything with it. */
+  /** Called when it is there, before any other request can use it. */
   committed?: (imageId: string) => void;
   /** What else happens when it is there, in the same transaction. */
   events?: (imageId: string) => readonly EventDraft[];

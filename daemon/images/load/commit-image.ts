@@ -37,7 +37,7 @@ export interface NewImage {
   event?: { actorId: string; name: string };
   /** What it was made from on this engine. */
   parent?: Omit<ImageParentRow, 'imageId'>;
-  /** Called when it is there, before anybody else can do anything with it. */
+  /** Called when it is there, before any other request can use it. */
   committed?: (imageId: string) => void;
   /** Further events of the same transaction. */
   events?: (imageId: string) => readonly EventDraft[];
@@ -110,7 +110,7 @@ function restoreLost(
   });
 }
 
-/** Answers placed layers that somebody else committed first. */
+/** Answers placed layers that another load or pull committed first. */
 function commitRows(
   deps: ImagesDeps,
   index: ImageIndex,

@@ -24,7 +24,7 @@ export class LoadProgress {
     }
   }
 
-  /** Messages while `work` runs, and the last ones after it. Failures of `work` are left to whoever awaits it. */
+  /** Messages while `work` runs, and the last ones after it. Failures of `work` are left to the code that awaits it. */
   async *during(work: Promise<unknown>, quiet: boolean): AsyncGenerator<ProgressMessage> {
     if (quiet) {
       await Promise.allSettled([work]);

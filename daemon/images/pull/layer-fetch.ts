@@ -15,7 +15,7 @@ export interface WantedLayer {
   descriptor: Descriptor;
 }
 
-/** How far a layer is, for those who watch. Each follows the one before. */
+/** How far a layer is, for the pulls that report it. Each follows the one before. */
 export type FetchProgress =
   | { phase: 'waiting' }
   | { phase: 'downloading'; current: number; retryInMs: number | undefined }
@@ -23,7 +23,7 @@ export type FetchProgress =
   | { phase: 'extracting'; current: number }
   | { phase: 'done' };
 
-/** Where the layer is once it is fetched: unpacked for whoever commits first, then in its place. */
+/** Where the layer is once it is fetched: unpacked for the first commit, then in its place. */
 type Outcome =
   | { kind: 'unpacked'; layer: UnpackedLayer }
   | { kind: 'placed'; row: LayerRow; pin: Disposable }
@@ -45,7 +45,7 @@ export class LayerFetch {
     this.#slots = slots;
     this.wanted = wanted;
     this.result = this.#fetch(repository);
-    // Whoever wants the layer awaits it; a failure before anybody does is not unhandled.
+    // The pulls that want the layer await it; a failure before that is not unhandled.
     this.result.catch(() => {});
   }
 
@@ -53,7 +53,7 @@ export class LayerFetch {
     return this.#progress();
   }
 
-  /** What to make an image of. Only after `result`, and only by who holds the commit lock. */
+  /** What to make an image of. Only after `result`, and only under the commit lock. */
   take(): LayerRow | UnpackedLayer {
     const outcome = this.#outcome;
     switch (outcome.kind) {
@@ -68,7 +68,7 @@ export class LayerFetch {
     }
   }
 
-  /** It has been committed as this row; pinned for those who still wait for their own commit. */
+  /** It has been committed as this row; pinned for the pulls that still wait for their own commit. */
   placed(row: LayerRow, pins: LayerPins): void {
     if (this.#outcome.kind === 'unpacked') {
       this.#outcome = { kind: 'placed', row, pin: pins.pin([row.id]) };
@@ -82,7 +82,7 @@ export class LayerFetch {
     }
   }
 
-  /** Nobody wants it any more: stops, removes what nobody has committed. Resolves when nothing of it runs. */
+  /** No pull wants it any more: stops, removes what was not committed. Resolves when nothing of it runs. */
   async end(): Promise<void> {
     this.#stop.abort();
     await Promise.allSettled([this.result]);

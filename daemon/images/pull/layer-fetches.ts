@@ -8,7 +8,7 @@ export interface LayerShare extends AsyncDisposable {
   readonly fetch: LayerFetch;
 }
 
-/** The layers on their way, by chain ID: who wants one that somebody already fetches joins in. */
+/** The layers being fetched, by chain ID: a pull that wants one of them shares the fetch. */
 export class LayerFetches {
   readonly #deps: ImagesDeps;
   readonly #slots: Semaphore;
@@ -33,7 +33,7 @@ export class LayerFetches {
         held = false;
         entry.shares -= 1;
         if (entry.shares === 0) {
-          // At once: who comes while this one ends gets a fetch of his own.
+          // At once: a pull that comes while this one ends gets a fetch of its own.
           this.#forget(chainId, entry.fetch);
           await entry.fetch.end();
         }
@@ -45,7 +45,7 @@ export class LayerFetches {
     const fetch = new LayerFetch(this.#deps, this.#slots, wanted, repository);
     const entry = { fetch, shares: 0 };
     this.#running.set(wanted.chainId, entry);
-    // A failure is for those who share it; the next one tries anew.
+    // A failure is for the pulls that share it; the next one tries anew.
     fetch.result.catch(() => this.#forget(wanted.chainId, fetch));
     return entry;
   }

@@ -34,7 +34,7 @@ export class PullProgress {
     }));
   }
 
-  /** Messages while `work` runs, and the last ones after it. Failures of `work` are left to whoever awaits it. */
+  /** Messages while `work` runs, and the last ones after it. Failures of `work` are left to the code that awaits it. */
   during(work: Promise<unknown>): AsyncGenerator<ProgressMessage> {
     return watch(work, () => this.#layers.flatMap((layer) => [...changes(layer)]));
   }

@@ -6,7 +6,7 @@ import { limits } from '../../base/limits.ts';
 import type { ImagesDeps } from '../deps.ts';
 import type { Semaphore } from '../../base/concurrency/semaphore.ts';
 
-/** How far a layer is on its way to the registry, for those who watch. */
+/** How far the upload of a layer is, for the pushes that report it. */
 export type PushProgress =
   | { phase: 'preparing' }
   | { phase: 'compressing'; current: number; total: number }

@@ -47,7 +47,7 @@ export async function* pushImages(
   { tag, auth, signal }: PushOptions,
 ): AsyncGenerator<ProgressMessage> {
   const reference = pushTarget(name, tag ?? '');
-  // First of all, as dockerd does: whatever fails from here on is told in the stream.
+  // First of all, as dockerd does: failures from here on are told in the stream.
   yield { status: `The push refers to repository [${canonicalRepository(reference)}]` };
   const { domain } = reference;
   const tags = tagsOf(context.index, reference);
@@ -112,7 +112,7 @@ async function* pushImage(context: PushContext, push: OnePush): AsyncGenerator<P
   // The same tar more than once in an image is one blob.
   const unique = [...new Map(layers.map((layer) => [layer.diffId, layer])).values()];
   const pushes = unique.map((layer) => new LayerPush(deps, layer, push)).toReversed();
-  // Asked first: who may not push hears so before gigabytes are compressed.
+  // Asked first: a client that may not push is refused before gigabytes are compressed.
   const hasConfig = await hasBlob(repository, image.row.id, push.signal);
   await using uploads = new Uploads(pushes, slots, push.signal);
   yield* pushProgress(pushes, uploads.result);
@@ -147,7 +147,7 @@ class Uploads implements AsyncDisposable {
       }
     });
     this.result = this.#settle();
-    // Whoever pushes awaits it; a failure before that is not unhandled.
+    // The push awaits it; a failure before that is not unhandled.
     this.result.catch(() => {});
   }
 

@@ -65,7 +65,7 @@ export class Machine {
     return this.#qemu?.pid;
   }
 
-  /** For a person: a shell in the guest. */
+  /** The command for a shell in the guest, to print. */
   get loginCommand(): string {
     return ['ssh', ...this.#sshOptions(), 'root@127.0.0.1'].join(' ');
   }
@@ -134,7 +134,7 @@ export class Machine {
     }
   }
 
-  /** SIGKILL of the machine, whatever it is doing. */
+  /** SIGKILL of the machine, at any moment. */
   async cutPower(): Promise<void> {
     const qemu = this.#qemu;
     if (qemu === undefined || !this.isOn()) {

@@ -29,7 +29,7 @@ export class Protocol {
     return sum(this.#results.map(({ failed }) => failed));
   }
 
-  /** Takes a step; whatever it throws counts as a failure and ends the run. */
+  /** Takes a step; an error that it throws counts as a failure and ends the run. */
   async step(title: string, action: () => Promise<void>): Promise<void> {
     const result: StepResult = { title, seconds: 0, passed: 0, failed: 0, notes: [] };
     const started = performance.now();
@@ -63,7 +63,7 @@ export class Protocol {
     this.note(text);
   }
 
-  /** A line for whoever watches, with the seconds since the start. */
+  /** A line on the terminal, with the seconds since the start. */
   note(text: string): void {
     console.log(`${((performance.now() - this.#started) / 1000).toFixed(1).padStart(7)}  ${text}`);
   }

@@ -12,7 +12,7 @@ export interface StepContext {
 interface Step {
   name: string;
   title: string;
-  /** Taken whatever was chosen: the others need it. */
+  /** Always taken: the other steps need it. */
   always?: boolean;
   run(context: StepContext): Promise<void>;
 }

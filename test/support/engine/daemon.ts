@@ -254,7 +254,7 @@ export class TestDaemon implements AsyncDisposable {
     try {
       return await this.netns.run('curl', '--silent', '--fail', '--max-time', '2', '--noproxy', '*', url);
     } catch {
-      // Nobody listens, or not yet.
+      // No listener, or not yet.
       return '';
     }
   }
@@ -281,7 +281,7 @@ export class TestDaemon implements AsyncDisposable {
     }
   }
 
-  /** Ends the daemon and takes away everything it and its containers left, whatever state they are in. */
+  /** Ends the daemon and removes everything it and its containers left, in any state. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.http[Symbol.dispose]();
     if (this.isRunning()) {
@@ -313,7 +313,7 @@ function scratchPlace(options: TestDaemonOptions): Place {
     paths: {
       root,
       dataRoot: `${root}/data`,
-      // A tmpfs, as /run is on people's hosts; here /run itself may be on a disk.
+      // A tmpfs, as /run is on real hosts; here /run itself may be on a disk.
       execRoot: `/dev/shm/berth-test-${name}`,
       socket: `${root}/berth.sock`,
       pidFile: `${root}/berthd.pid`,

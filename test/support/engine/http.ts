@@ -54,7 +54,7 @@ export class HttpClient implements Disposable {
     this.#prefix = version === undefined ? '' : `/v${version}`;
   }
 
-  /** Sends a request and reads the whole answer, whatever its status. */
+  /** Sends a request and reads the whole answer, with any status. */
   async request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
     return toAnswer(await this.open(method, path, options));
   }
@@ -83,7 +83,7 @@ export class HttpClient implements Disposable {
       });
       request.once('error', reject);
       request.once('response', (response) => {
-        // From here on errors belong to whoever reads the body.
+        // From here on errors belong to the reader of the body.
         request.on('error', () => undefined);
         resolve(response);
       });

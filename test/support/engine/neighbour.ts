@@ -12,7 +12,7 @@ while True:
     c.sendall(peer[0].replace('::ffff:', '').encode())
     c.close()`;
 
-/** What is told at this address and port within these seconds; nothing when nobody can be reached. */
+/** The answer at this address and port within these seconds; empty when nothing can be reached. */
 export const ASK = `import socket, sys
 try:
     s = socket.create_connection((sys.argv[1], int(sys.argv[2])), float(sys.argv[3]))
@@ -77,7 +77,7 @@ export class Neighbour implements Disposable {
     return (await execFileAsync('nsenter', argv)).stdout;
   }
 
-  /** From here on the neighbour tells each who calls at this port by which address. */
+  /** From here on the neighbour tells each caller at this port the caller's address. */
   echo(port: number): void {
     const argv = [`--net=/run/netns/${this.#name}`, 'python3', '-c', ECHO, String(port)];
     this.#servers.push(spawn('nsenter', argv, { stdio: 'ignore' }));
@@ -90,7 +90,7 @@ export class Neighbour implements Disposable {
   }
 }
 
-/** An address is used at once, not after a second of asking whether somebody else has it. */
+/** An address is used at once, not after a second of duplicate address detection. */
 function noDad(address: string): string[] {
   return address.includes(':') ? ['nodad'] : [];
 }

@@ -16,8 +16,8 @@ export interface DaemonNetwork extends Disposable {
 }
 
 /**
- * A network namespace of a test's own: bridges, firewall tables and ports in it meet nobody else's. Entered with
- * `nsenter --net`, not `ip netns exec`: that one mounts a fresh /sys, which hides the cgroups.
+ * A network namespace of a test's own: bridges, firewall tables and ports in it meet no others. Entered with `nsenter
+ * --net`, not `ip netns exec`: that one mounts a fresh /sys, which hides the cgroups.
  */
 export class TestNetns implements DaemonNetwork {
   readonly name: string;

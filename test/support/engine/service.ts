@@ -11,7 +11,7 @@ const execFileAsync = promisify(execFile);
 
 export const SERVICE = 'berth.service';
 export const SOCKET = 'berth.socket';
-/** Written into the image by scripts/vm: nothing on this machine is anybody's but the tests'. */
+/** Written into the image by scripts/vm: everything on this machine belongs to the tests. */
 export const GUEST_MARK = '/etc/berth-vm';
 
 const DROP_IN = `/run/systemd/system/${SERVICE}.d`;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { invalidArgument } from '../../../daemon/base/errors.ts';
 import type { DirectoryQuotas } from '../../../storage/quotas/directory-quotas.ts';
 
-/** Counts, and lets everybody write on: what a disk without quotas can show of them. Limits go with the inode. */
+/** Counts, and refuses no write: what a disk without quotas can show of them. Limits go with the inode. */
 export class FakeQuotas implements DirectoryQuotas {
   reason: string | undefined;
   readonly #limits = new Map<number, number>();

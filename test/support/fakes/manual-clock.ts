@@ -42,7 +42,7 @@ export class ManualClock implements Clock {
     await settled();
   }
 
-  /** Somebody sets the wall clock; time itself goes on as ever. */
+  /** Sets the wall clock, as an administrator does; the monotonic clock goes on. */
   setWall(byMs: number): void {
     this.#nano += BigInt(byMs) * 1_000_000n;
   }

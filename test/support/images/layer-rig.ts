@@ -17,7 +17,7 @@ export class LayerRig implements Disposable {
   readonly base = mkdtempSync(path.join(tmpdir(), 'berth-apply-'));
   readonly canary = new Canary(path.join(this.base, 'canary'));
 
-  /** Unpacks a layer; no descriptor stays open, whatever happens. */
+  /** Unpacks a layer; no descriptor stays open, also when it fails. */
   async apply(bytes: Buffer): Promise<LayerOnDisk> {
     const blob = path.join(this.base, 'blob');
     writeFileSync(blob, bytes);

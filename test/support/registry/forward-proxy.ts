@@ -16,11 +16,11 @@ export interface ForwardProxyOptions {
   tls?: Certificate;
   /** `user:password` that clients have to bring. */
   account?: string;
-  /** `host:port` that clients name -> where that really is. Whatever is not here is connected to as it is. */
+  /** `host:port` that clients name -> where that really is. Other addresses are connected to as they are. */
   routes?: Readonly<Record<string, string>>;
 }
 
-/** Some clients say who they are only when they are asked. */
+/** Some clients send credentials only when they are asked. */
 const CHALLENGE = { 'Proxy-Authenticate': 'Basic realm="proxy"' };
 
 export class ForwardProxy implements AsyncDisposable {
@@ -82,7 +82,7 @@ export class ForwardProxy implements AsyncDisposable {
   #keep(socket: Duplex): void {
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
-    // Whoever leaves without a word is no concern of the proxy's.
+    // A client that leaves without a word is no error of the proxy's.
     socket.on('error', () => socket.destroy());
   }
 

@@ -15,11 +15,11 @@ export const REFRESH_TOKEN = 'refresh-token-of-someone';
 export class TokenServer implements AsyncDisposable {
   readonly #directory = mkdtempSync(path.join(tmpdir(), 'berth-token-'));
   readonly #server: Server;
-  /** Who asked for which scopes. */
+  /** The users that asked, with the scopes. */
   readonly asked: { account: string; scopes: string[] }[] = [];
   /** How long tokens are good for. */
   lifetimeS = 300;
-  /** What one who does not log in may do. */
+  /** What an anonymous client may do. */
   anonymous = 'pull';
 
   static async start(): Promise<TokenServer> {
@@ -107,7 +107,7 @@ export class TokenServer implements AsyncDisposable {
   }
 }
 
-/** Empty for nobody, undefined for one with wrong credentials. */
+/** Empty for an anonymous client, undefined for one with wrong credentials. */
 function accountOf(authorization: string | undefined, form: URLSearchParams): string | undefined {
   if (form.has('grant_type')) {
     return form.get('refresh_token') === REFRESH_TOKEN ? ACCOUNT.username : undefined;

@@ -28,7 +28,7 @@ export class SmallDisk {
       '-F',
       ...(inodes === undefined ? [] : ['-N', String(inodes)]),
       ...(blockBytes === undefined ? [] : ['-b', String(blockBytes)]),
-      // Nothing is kept for root, who would go on where others meet a full disk.
+      // No blocks are reserved for root: else the daemon would go on where other users meet a full disk.
       '-m',
       '0',
       this.#file,
@@ -75,7 +75,7 @@ export class SmallDisk {
     writeFileSync(`/sys/fs/ext4/${path.basename(device)}/trigger_fs_error`, '1');
   }
 
-  /** As an administrator does it, with all that is mounted below. False while somebody uses it. */
+  /** As an administrator does it, with all that is mounted below. False while a process uses it. */
   mend(): boolean {
     if (spawnSync('umount', ['--recursive', this.path]).status !== 0) {
       return false;

@@ -34,7 +34,7 @@ export interface Root {
 export interface Damage {
   name: string;
   make(root: Root): void;
-  /** What the check has to say, of whom. */
+  /** What the check has to report, and of which thing. */
   finds: RegExp;
   /** `load`: damaged until the image has been loaded again; `gone`: whole, but the image has to be loaded again. */
   repair: 'here' | 'load' | 'gone';

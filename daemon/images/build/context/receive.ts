@@ -63,7 +63,7 @@ export function bareContext(dockerfile: string): ReceivedContext {
 async function readDockerfile(spool: Spool, tree: ContextTree, path: string): Promise<string> {
   let found = tree.find(toBytes(path))?.entry;
   if (found === undefined && path === 'Dockerfile') {
-    // As dockerd: people on systems without capitals.
+    // As dockerd: for contexts from file systems without capitals.
     found = tree.find('dockerfile')?.entry;
   }
   if (found?.member.type !== 'file') {

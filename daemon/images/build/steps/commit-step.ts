@@ -33,7 +33,7 @@ export function nop(text: string, { Shell }: ContainerConfig): string[] {
 
 /**
  * Takes the image that this step made of its parent before, or makes it. Only steps done on this engine are found: what
- * was loaded or pulled has no steps, whatever its history says, unless the client names it (`cachefrom`).
+ * was loaded or pulled has no steps, whatever history it carries, unless the client names it (`cachefrom`).
  */
 export async function commitStep(build: Build, state: StageState, step: Step): Promise<void> {
   const { request, progress } = build;

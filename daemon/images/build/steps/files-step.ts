@@ -221,7 +221,9 @@ async function place(
   await deps.archives.place({ ...request, source, view: root.view, what: 'build' }, signal);
 }
 
-/** Who owns what `--chown` copies: names are looked up in the image; without a group it is that of the user's name. */
+/**
+ * The owner of what `--chown` copies: names are looked up in the image; without a group it is that of the user's name.
+ */
 function findOwner({ deps }: Build, view: FilesView, chown: string): { uid: number; gid: number } {
   const [user = '', group = ''] = chown.split(':', 2);
   return deps.resolveUser(view.root, `${user}:${group || user}`);
