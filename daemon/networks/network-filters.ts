@@ -10,7 +10,7 @@ type Match = (network: FilteredNetwork, value: string) => boolean;
 /** What filters look at. */
 export interface FilteredNetwork extends Pick<NetworkInspect, 'Name' | 'Id' | 'Driver' | 'Scope' | 'Labels'> {
   isBuiltIn: boolean;
-  /** Made by a user, and nobody is in it. */
+  /** User-defined, and without endpoints. */
   isDangling: boolean;
 }
 

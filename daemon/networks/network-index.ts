@@ -16,7 +16,7 @@ const DRIVERS = { bridge: 'bridge', host: 'host', none: 'null' } as const satisf
 const SUBNET_KEYS = { ipv4: 'network.bridge.subnet', ipv6: 'network.bridge.subnet6' } as const;
 
 /**
- * All networks in memory, and who is in them. Ids of the built-in ones are made at the first start of a data root and
+ * All networks in memory, with their endpoints. Ids of the built-in ones are made at the first start of a data root and
  * kept in its meta table; those of users are rows.
  */
 export class NetworkIndex {
@@ -45,7 +45,7 @@ export class NetworkIndex {
         const spec = readSpec(row.spec);
         this.add(newNetwork({ ...row, spec, isBuiltIn: false, ...poolsOf(spec, row.driver) }));
       } catch (error) {
-        // One bad row stops nobody.
+        // One bad row does not stop the start.
         deps.log.error(
           { network: row.name, err: errorText(error) },
           'a network could not be read and is left alone',

@@ -12,7 +12,7 @@ const NAME_LENGTH_MAX = 255;
 
 /** The name, as it came. Throws invalid_argument, or forbidden for those of the engine. */
 export function checkNetworkName(name: string): string {
-  // Any text a person can read was a name to dockerd; these few could not be told from other things.
+  // dockerd takes any readable text as a name; these few could not be told from other things.
   if (
     name.trim() === '' ||
     name.length > NAME_LENGTH_MAX ||
@@ -28,14 +28,14 @@ export function checkNetworkName(name: string): string {
 }
 
 /**
- * What a create request means, without the subnets that nobody asked for by name (`completeIpam` adds them). Pure. A
+ * What a create request means, without the subnets that the request does not name (`completeIpam` adds them). Pure. A
  * field is put in force or refused, never ignored.
  */
 export function networkSpec(request: NetworkCreateRequest): NetworkSpec {
   refuseOperatorFields(request);
   refuseSwarm(request);
   if (request.EnableIPv4 === false) {
-    // Without a word it would be a network with IPv4, where somebody wanted none.
+    // Ignored, it would make a network with IPv4 where the client wanted none.
     throw invalidArgument(
       `network ${request.Name}: EnableIPv4 false is not supported: networks have IPv4, always`,
     );

@@ -30,7 +30,7 @@ export interface NetworkMember {
   endpoint: EndpointSettings;
 }
 
-/** A network in memory: its row or built-in facts, and who is in it. */
+/** A network in memory: its row or built-in facts, and its endpoints. */
 export interface Network {
   readonly id: string;
   readonly name: string;
@@ -43,13 +43,13 @@ export interface Network {
   pool6: AddressPool6 | undefined;
   /** By container; lives in memory, because a sandbox is stored with its container. */
   readonly members: Map<string, NetworkMember>;
-  /** Who answers to a name (in lower case); of networks of users. */
+  /** The containers of a name (in lower case); of user-defined networks. */
   readonly names: Map<string, Set<NetworkMember>>;
   /** Given out -> container. */
   readonly addresses: Map<IpAddress, string>;
 }
 
-/** A network that nobody is in yet. */
+/** A network without endpoints. */
 export function newNetwork(
   facts: Pick<Network, 'id' | 'name' | 'driver' | 'createdNano' | 'isBuiltIn' | 'spec'> & {
     pool?: AddressPool | undefined;
@@ -81,7 +81,7 @@ export function hasRouters({ driver, spec }: Network): boolean {
   return driver !== 'ipvlan' || !['l3', 'l3s'].includes(spec.options['ipvlan_mode'] ?? '');
 }
 
-/** Somebody is in it, or about to be. */
+/** A container is in it, or about to be. */
 export function isInUse(network: Network): boolean {
   return network.members.size > 0 || network.addresses.size > 0;
 }

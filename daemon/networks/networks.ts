@@ -170,7 +170,7 @@ export class Networks {
         await persistently(clock, () => this.#driver(network.driver).remove(network));
       }
     } catch (error) {
-      // The network is gone for everybody; the next start takes the rest away.
+      // The network is removed; the next start removes what is left.
       log.error({ network: network.name, err: error }, 'a removed network left something behind');
     }
   }
@@ -179,7 +179,7 @@ export class Networks {
     return { ...spec, options: { ...this.#deps.options.networkDefaults[name], ...spec.options } };
   }
 
-  /** The subnets that nobody asked for by name, chosen; those that were, checked against all others. */
+  /** Chooses the subnets that the request does not name, and checks those that it names against all others. */
   #withSubnets(spec: NetworkSpec): NetworkSpec {
     const { registry, kernel, drivers, options } = this.#deps;
     const others = registry

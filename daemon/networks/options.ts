@@ -3,7 +3,7 @@ import type { SubnetSupply, SubnetSupply6 } from './ipam/ipam.ts';
 
 /** What the configuration says about networks; names of keys as dockerd's where it has them. */
 export interface NetworkOptions {
-  /** False: who asks for the default network has none. */
+  /** False: containers of the default network get none. */
   hasDefaultNetwork: boolean;
   /** Interface of the default network, at most 15 bytes. */
   bridge: string;
@@ -15,7 +15,7 @@ export interface NetworkOptions {
   bip?: string;
   /** Part of the subnet that containers get addresses from. */
   fixedCidr?: string;
-  /** Whom containers of the default network route through; undefined = the bridge. */
+  /** The gateway of containers of the default network; undefined = the bridge. */
   defaultGateway?: string;
   defaultGatewayV6?: string;
   /** Containers of the default network have IPv6 addresses too. */
@@ -31,7 +31,7 @@ export interface NetworkOptions {
   ip: string;
   /** What `host-gateway` in an extra host means; undefined = the bridge's address. */
   hostGatewayIp?: string;
-  /** Subnets for networks whose user names none. */
+  /** Subnets for networks that are created without one. */
   addressPools: readonly SubnetSupply[];
   /** The same for IPv6; empty = unique local ones of the engine's own. */
   addressPools6: readonly SubnetSupply6[];

@@ -67,7 +67,7 @@ export interface NetworkKernel {
   /** Holds a host port; throws an error with code EADDRINUSE or EADDRNOTAVAIL. */
   reserve(port: HostPort): void;
   release(port: HostPort): void;
-  /** Connections from and to addresses that nobody has any more are forgotten, behind this. */
+  /** Deletes conntrack entries of addresses that are no longer in use, behind this. */
   forgetFlows(addresses: readonly IpAddress[]): void;
   publish(ports: readonly PublishedPort[]): void;
   unpublish(ports: readonly PublishedPort[]): void;

@@ -47,7 +47,7 @@ export function volumeContext(deps: VolumesDeps): VolumeContext {
   };
 }
 
-/** The drivers, which keep the contents of volumes. */
+/** The driver that keeps the volume's contents. */
 export function driverOf(
   { local, plugin }: Pick<VolumeContext, 'local' | 'plugin'>,
   { driver }: Pick<VolumeRow, 'driver'>,

@@ -15,7 +15,7 @@ export interface VisibleNetwork {
 
 /**
  * What the networks of a container know of a name: its records, none when it is known but has no address of that kind,
- * undefined when nobody knows it. `name` is in lower case. Pure.
+ * undefined when no network knows it. `name` is in lower case. Pure.
  */
 export function localRecords(
   networks: readonly VisibleNetwork[],

@@ -3,8 +3,8 @@ import type { IpAddress } from '../../base/addresses/ip.ts';
 import { ipv6Bytes } from '../../base/addresses/ipv6.ts';
 
 /**
- * The little of DNS (RFC 1035) that answering and forwarding takes. Pure. Whatever comes from a container or a
- * server is read within its bounds: at most 255 bytes of name, no compression in a question, one question.
+ * The little of DNS (RFC 1035) that answering and forwarding takes. Pure. Messages of containers and servers are read
+ * within their bounds: at most 255 bytes of name, no compression in a question, one question.
  */
 export const TYPE = { a: 1, ptr: 12, aaaa: 28 } as const;
 export const RCODE = { noError: 0, formatError: 1, serverFailure: 2, noName: 3, refused: 5 } as const;
@@ -99,7 +99,7 @@ export function formatError(message: Buffer): Buffer | undefined {
   return header;
 }
 
-/** True when `message` answers `question` asked with `id`: nobody who did not see the question can write it. */
+/** True when `message` answers `question` asked with `id`: a sender that did not see the question cannot write it. */
 export function isAnswerTo(message: Buffer, id: number, question: Buffer): boolean {
   if (message.length < HEADER_BYTES + question.length || message.readUInt16BE(0) !== id) {
     return false;

@@ -48,7 +48,7 @@ class Asking {
     this.#goOn();
   }
 
-  /** The next server; without one, the end when nobody else is waited for. */
+  /** The next server; without one, the end when no other server is waited for. */
   #goOn(): void {
     const server = this.#race.servers[this.#next];
     if (this.#isOver) {

@@ -13,7 +13,10 @@ export interface BridgeOptions {
   masquerade: boolean;
   /** Host address of published ports that name none. */
   bindingAddress?: string;
-  /** Who leaves is seen with these of the host; in place of that of the interface that the packet leaves by. */
+  /**
+   * Source addresses, of the host, of what leaves the network; in place of that of the interface that the packet leaves
+   * by.
+   */
   sources: IpAddress[];
   /** The gateway is another router in the bridge. */
   inhibitIpv4: boolean;

@@ -189,7 +189,7 @@ export class DefaultNetwork {
     return chooseBridgePool6({ fixedCidrV6, supplies, previous, used: this.#usedSubnets().ipv6 });
   }
 
-  /** The bridge's own: who routes for a container may be another. */
+  /** The bridge's own: the gateway of a container may be another. */
   #own(): IpAddress[] {
     return this.#kernel.linkAddresses(this.#options.bridge).map(({ address }) => address);
   }

@@ -68,7 +68,7 @@ export class ParentDriver implements NetworkDriver {
     return [];
   }
 
-  /** An internal network has a parent that leads nowhere, whatever it names. */
+  /** An internal network has a parent that leads nowhere, also when it names one. */
   #parentOf({ id, spec }: Network): ParentSettings {
     const { parent, link } = parentOptions(this.name, spec.options);
     if (parent === undefined || spec.internal) {

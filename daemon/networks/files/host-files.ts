@@ -4,7 +4,7 @@ import { errnoOf } from '../../base/errors.ts';
 import { parseResolvConf } from './resolv.ts';
 import type { ResolverSettings } from './resolv.ts';
 
-/** The host's own files, read anew for every sandbox: people edit them, DHCP rewrites them. */
+/** The host's own files, read anew for every sandbox: administrators and DHCP rewrite them. */
 export interface HostFiles {
   hosts(): string;
   resolver(): ResolverSettings;

@@ -15,7 +15,7 @@ import type { AddressPool, AddressPool6 } from './ipam.ts';
 
 /** IPAM.Config of a network: from the client's text to pools. Pure; errors name field and value, in moby's words. */
 
-/** Auxiliary addresses that mean something to bridges: whom containers route through in place of the bridge itself. */
+/** Auxiliary addresses that mean something to bridges: the gateway of containers in place of the bridge itself. */
 export const ROUTER_KEYS = { ipv4: 'DefaultGatewayIPv4', ipv6: 'DefaultGatewayIPv6' } as const;
 
 /** Prefix lengths of subnets that hold a network, a gateway and containers. */

@@ -11,7 +11,7 @@ export interface AddressPool {
   subnet: Subnet;
   /** Of a bridge: its own address. */
   gateway: number;
-  /** Whom containers route through, where it is another host in there. */
+  /** The gateway of containers, where it is another host in the network. */
   router?: number;
   /** Where containers' addresses come from: the subnet or a part of it. */
   range: Subnet;
@@ -28,7 +28,7 @@ export interface AddressPool6 {
   reserved?: ReadonlySet<bigint>;
 }
 
-/** A supply of subnets for networks whose user names none: pieces of `base`, each with this prefix length. */
+/** Subnets for networks that are created without one: pieces of `base`, each with this prefix length. */
 export interface SubnetSupply {
   base: Subnet;
   size: number;

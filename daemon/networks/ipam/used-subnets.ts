@@ -8,7 +8,7 @@ import type { NetworkDriver } from '../drivers/driver.ts';
 import type { NetworkKernel } from '../ports.ts';
 import type { NetworkIndex } from '../network-index.ts';
 
-/** Where IPv6 subnets come from that nobody asked for by name. */
+/** The pool of IPv6 subnets for networks that are created without one. */
 export function supplies6(
   { addressPools6 }: Pick<NetworkOptions, 'addressPools6'>,
   registry: NetworkIndex,

@@ -145,8 +145,8 @@ function rewired(
 }
 
 /**
- * From `from` on to `to`: its routes, its published ports, its names, who is in which network. Synchronous, so that
- * nobody sees it half done; when it throws, leading back makes everything as it was.
+ * From `from` on to `to`: its routes, its published ports, its names, its endpoints in networks. Synchronous, so that
+ * no request sees it half done; when it throws, the same call from `to` to `from` restores everything.
  */
 function lead(context: SandboxContext, request: SandboxRequest, from: Sandbox, to: Sandbox): void {
   const { kernel, names, registry } = context;

@@ -6,7 +6,7 @@ import type { InterfaceAddress } from '../../base/addresses/ip.ts';
 
 /** What an endpoint may ask of its interface beyond addresses that the network gives out. */
 export interface EndpointOptions {
-  /** 169.254.0.0/16 and fe80::/10; the network neither gives them out nor knows who has which. */
+  /** 169.254.0.0/16 and fe80::/10; the network neither allocates them nor knows which are in use. */
   linkLocal: InterfaceAddress[];
   /** Of the interface in the container; undefined = the first that is free. */
   interfaceName?: string;

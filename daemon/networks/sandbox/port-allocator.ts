@@ -72,7 +72,7 @@ export class PortAllocator {
     }
   }
 
-  /** After a restart of the daemon: these ports are in use, whoever took them in between. */
+  /** After a restart of the daemon: these ports are in use, even if a process of the host took one in between. */
   retake(ports: readonly PublishedPort[]): void {
     for (const port of ports) {
       this.#mark(port);
@@ -80,8 +80,8 @@ export class PortAllocator {
         failpoint('network.restore.port');
         this.#kernel.reserve(port);
       } catch (error) {
-        // The container's port still works, since the firewall comes before the process; only the process
-        // will wonder.
+        // The container's port still works, since the firewall comes before the process; only the process gets no
+        // packets.
         this.#log.warn(
           { port: textOf(port), err: error },
           'published port was taken by a process of the host while the daemon was away',

@@ -108,7 +108,7 @@ export function interfaceName(
   return `${prefix}${number}`;
 }
 
-/** Names for the interfaces of these endpoints, in their order; those that were asked for are nobody else's. */
+/** Names for the interfaces of these endpoints, in their order; those that were asked for are given to no other. */
 export function interfaceNames(context: SandboxContext, endpoints: readonly Endpoint[]): string[] {
   const taken = endpoints.flatMap(({ options }) => options.interfaceName ?? []);
   return endpoints.map((endpoint) => {
