@@ -158,6 +158,19 @@ export interface BuildRequest {
   signal: AbortSignal;
 }
 
+export interface StopOptions {
+  /** Seconds until SIGKILL; undefined = the container's own, then 10; negative = never. */
+  timeoutS?: number;
+  signal?: string;
+}
+
+export interface PutArchiveOptions {
+  noOverwriteDirNonDir: boolean;
+  /** What is made belongs to the container's user. */
+  copyUIDGID: boolean;
+  signal: AbortSignal;
+}
+
 export type WaitCondition = 'not-running' | 'next-exit' | 'removed';
 
 export interface ContainerPort {
@@ -169,9 +182,8 @@ export interface ContainerPort {
   inspect(ref: string, options: { size: boolean }): Promise<ContainerInspect>;
   list(options: ListContainersOptions): Promise<ContainerSummary[]>;
   start(ref: string, options: { detachKeys?: string }): Promise<void>;
-  /** `timeoutS` undefined = the container's own, then 10; negative = wait for ever. */
-  stop(ref: string, options: { timeoutS?: number; signal?: string }): Promise<void>;
-  restart(ref: string, options: { timeoutS?: number; signal?: string }): Promise<void>;
+  stop(ref: string, options: StopOptions): Promise<void>;
+  restart(ref: string, options: StopOptions): Promise<void>;
   kill(ref: string, options: { signal?: string }): Promise<void>;
   /** Resolves once the wait is registered (headers may go out); `done` resolves at the condition. */
   wait(
@@ -200,12 +212,7 @@ export interface ContainerPort {
   /** The tar ends early when the files cannot be read; destroying it releases what it holds. */
   getArchive(ref: string, path: string): Promise<{ stat: PathStat; tar: Readable }>;
   /** `body` is a tar, plain or compressed by gzip, bzip2, xz or zstd. */
-  putArchive(
-    ref: string,
-    path: string,
-    body: Readable,
-    options: { noOverwriteDirNonDir: boolean; copyUIDGID: boolean; signal: AbortSignal },
-  ): Promise<void>;
+  putArchive(ref: string, path: string, body: Readable, options: PutArchiveOptions): Promise<void>;
   export(ref: string): Promise<Readable>;
   changes(ref: string): Promise<ContainerChange[]>;
   /** Makes an image of its files and configuration. */
@@ -221,6 +228,31 @@ export interface ExecPort {
   ): Promise<Conversation | undefined>;
   resize(id: string, size: { height: number; width: number }): Promise<void>;
   inspect(id: string): Promise<ExecInspect>;
+}
+
+export interface PullOptions {
+  name: string;
+  /** A tag or a digest. */
+  tag?: string;
+  /** `os[/architecture[/variant]]`; this host's by default. */
+  platform?: string;
+  auth: RegistryAuth;
+  signal: AbortSignal;
+}
+
+export interface PushOptions {
+  tag?: string;
+  auth: RegistryAuth;
+  signal: AbortSignal;
+}
+
+export interface ImportOptions {
+  repo: string;
+  tag: string;
+  message: string;
+  changes: readonly string[];
+  platform?: string;
+  signal: AbortSignal;
 }
 
 export interface ImagePort {
@@ -241,37 +273,16 @@ export interface ImagePort {
    * Fetches an image, or all tags of a repository when `name` and `tag` name none, and yields progress; an error before
    * the first message is thrown by the first `next()`: not_found, unauthorized, unavailable.
    */
-  pull(options: {
-    name: string;
-    /** A tag or a digest. */
-    tag?: string;
-    /** `os[/architecture[/variant]]`; this host's by default. */
-    platform?: string;
-    auth: RegistryAuth;
-    signal: AbortSignal;
-  }): AsyncIterable<ProgressMessage>;
+  pull(options: PullOptions): AsyncIterable<ProgressMessage>;
   /**
    * Pushes an image to the registry of its name, or all tags of the name without `tag`. Yields progress as `pull` does;
    * the last message of each tag has `aux` with Tag, Digest and Size.
    */
-  push(
-    name: string,
-    options: { tag?: string; auth: RegistryAuth; signal: AbortSignal },
-  ): AsyncIterable<ProgressMessage>;
+  push(name: string, options: PushOptions): AsyncIterable<ProgressMessage>;
   /** A tar stream with all named images. Throws not_found before the first byte. */
   save(refs: readonly string[], options: { signal: AbortSignal }): Promise<Readable>;
   /** `source`: a tar, or the URL of one as the client wrote it. */
-  import(
-    source: Readable | string,
-    options: {
-      repo: string;
-      tag: string;
-      message: string;
-      changes: readonly string[];
-      platform?: string;
-      signal: AbortSignal;
-    },
-  ): AsyncIterable<ProgressMessage>;
+  import(source: Readable | string, options: ImportOptions): AsyncIterable<ProgressMessage>;
 }
 
 export interface BuildPort {
@@ -297,17 +308,20 @@ export interface VolumePort {
   prune(filters: Filters): Promise<VolumePruneReport>;
 }
 
+export interface EventStreamOptions {
+  /** UNIX time in nanoseconds. */
+  since?: bigint;
+  until?: bigint;
+  filters: Filters;
+  signal: AbortSignal;
+}
+
 export interface EventPort {
   /**
    * Past events from `since`, then live ones until `until` or `signal`. Throws resource_exhausted when the reader is
    * too slow. Wrong filters must be thrown by the call or by the first `next()`, within one turn of the event loop.
    */
-  stream(options: {
-    since?: bigint;
-    until?: bigint;
-    filters: Filters;
-    signal: AbortSignal;
-  }): AsyncIterable<EventMessage>;
+  stream(options: EventStreamOptions): AsyncIterable<EventMessage>;
 }
 
 export interface SystemPort {
@@ -316,19 +330,21 @@ export interface SystemPort {
   diskUsage(types: ReadonlySet<DiskUsageType>): Promise<DiskUsage>;
 }
 
+export interface SearchOptions {
+  term: string;
+  limit?: number;
+  filters: Filters;
+  auth: RegistryAuth;
+  signal: AbortSignal;
+}
+
 export interface RegistryPort {
   /** Tries credentials at a registry. Throws unauthorized, or unavailable when it does not answer. */
   login(request: AuthRequest, signal: AbortSignal): Promise<AuthResponse>;
   /** Asks a registry what a name is. Throws not_found, unauthorized, forbidden or unavailable. */
   distribution(ref: string, auth: RegistryAuth, signal: AbortSignal): Promise<DistributionInspect>;
   /** Repositories of a registry by a word; `host/word` asks that registry, a word alone Docker Hub. */
-  search(options: {
-    term: string;
-    limit?: number;
-    filters: Filters;
-    auth: RegistryAuth;
-    signal: AbortSignal;
-  }): Promise<ImageSearchItem[]>;
+  search(options: SearchOptions): Promise<ImageSearchItem[]>;
 }
 
 export interface EnginePorts {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import type { CgroupDriver } from '../../runtime/cgroups/detect.ts';
 import type { Config } from './config/settings.ts';
 
 /**
@@ -16,9 +17,9 @@ export interface Instance {
   /** Starts every interface name of ours; exactly 5 characters, and 10 follow. No two instances' begin alike. */
   interfacePrefix: string;
   /** `/berth` for cgroupfs, `berth.slice` for systemd. */
-  cgroupParent: (driver: 'cgroupfs' | 'systemd') => string;
+  cgroupParent: (driver: CgroupDriver) => string;
   /** From `exec-opts`; null = the host decides. */
-  cgroupDriver: 'cgroupfs' | 'systemd' | null;
+  cgroupDriver: CgroupDriver | null;
   paths: InstancePaths;
 }
 
@@ -87,7 +88,7 @@ function digest(text: string): bigint {
   return createHash('sha256').update(text).digest().readBigUInt64BE();
 }
 
-function cgroupDriver(execOpts: readonly string[]): 'cgroupfs' | 'systemd' | null {
+function cgroupDriver(execOpts: readonly string[]): CgroupDriver | null {
   const asked = execOpts.at(-1);
   if (asked === undefined) {
     return null;

@@ -8,6 +8,8 @@ import type {
   Filters,
   ListContainersOptions,
   LogsOptions,
+  PutArchiveOptions,
+  StopOptions,
   WaitCondition,
 } from '../../api/types/ports.ts';
 import type {
@@ -31,6 +33,7 @@ import { KeyedMutex } from '../base/concurrency/mutex.ts';
 import type { ChangesTar } from '../../storage/files/tar-spools.ts';
 import { Semaphore } from '../base/concurrency/semaphore.ts';
 import { Turns } from '../base/concurrency/turns.ts';
+import type { ImageUser } from '../images/deps.ts';
 import { attachContainer, resizeContainer } from './verbs/attach.ts';
 import { commitContainer } from './verbs/commit.ts';
 import type { ContainerContext, ContainersDeps } from './context.ts';
@@ -40,7 +43,6 @@ import { execTarget } from './control/exec-target.ts';
 import type { ContainerExecTarget } from './control/exec-target.ts';
 import { HealthMonitors } from './health/monitors.ts';
 import { getContainerArchive, putContainerArchive, statContainerPath } from './files/archive.ts';
-import type { PutArchiveOptions } from './files/archive.ts';
 import { containerChanges, spoolChanges } from './files/changes.ts';
 import { exportContainer } from './files/export.ts';
 import { inspectContainer } from './views/inspect.ts';
@@ -61,9 +63,7 @@ import { restoreContainers, whenRestored } from './lifecycle/restore.ts';
 import { startContainer } from './verbs/start.ts';
 import { containerSampler, containerStats, containerStatsStream } from './verbs/stats.ts';
 import { stopContainer } from './verbs/stop.ts';
-import type { StopOptions } from './verbs/stop.ts';
 import { imageUsers, liveVolumeUsers, networkUsers, volumeUsers } from './resources/users.ts';
-import type { ImageUser } from './resources/users.ts';
 import { topContainer } from './verbs/top.ts';
 import { updateContainer } from './verbs/update.ts';
 import { waitContainer } from './verbs/wait.ts';

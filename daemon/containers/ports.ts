@@ -1,53 +1,32 @@
 /**
  * What the container domain needs from the kernel, the disk and its neighbours. Declared here, satisfied structurally
- * by `runtime/*`, `storage/*` and the other domains; `daemon/boot/compose.ts` is where the compiler checks it.
+ * by `runtime/*`, `storage/*` and the other domains; `daemon/boot/compose.ts` is where the compiler checks it. The
+ * types of the values that go in and out are those of the other side.
  */
 import type { Readable, Writable } from 'node:stream';
-import type { ContainerConfig } from '../../api/types/container.ts';
-import type { EventDraft } from '../events/journal-types.ts';
-import type { ProcessIdentity } from '../base/kernel/process.ts';
-import type { Sandbox, SandboxRequest } from '../networks/sandbox/sandbox.ts';
-import type { ContainerControl } from './control/port.ts';
+import type { ExecRequest } from '../../runtime/exec/exec-session.ts';
 import type { LoggedContainer } from '../../runtime/log-drivers/logged-container.ts';
-import type { OciProcess, OciSpec } from '../../runtime/runc/spec-types.ts';
+import type { ContainerExit } from '../../runtime/monitor/exit-watch.ts';
+import type { OomListener } from '../../runtime/monitor/oom-watch.ts';
+import type { OutputChunk } from '../../runtime/monitor/stdio-channel.ts';
+import type { OverlayLayout } from '../../runtime/mounts/runner.ts';
+import type { LaunchRequest } from '../../runtime/runc/launch-request.ts';
+import type { CommandTraits } from '../../runtime/runc/state.ts';
+import type { InitLayerDraft, RootfsLayout } from '../../storage/layers/rootfs.ts';
+import type { ProcessIdentity } from '../base/kernel/process.ts';
+import type { CommitPlan, CommitRequest } from '../images/commit/commit-container.ts';
+import type { ResolvedImage } from '../images/images.ts';
+import type { LiveSandbox, Sandbox, SandboxRequest } from '../networks/sandbox/sandbox.ts';
+import type { VolumeCreateOptions, VolumeReservation } from '../volumes/create.ts';
+import type { ContainerControl } from './control/port.ts';
 import type { NormalLogConfig } from './request/log-config.ts';
 
 // ---------------------------------------------------------------------------------------------- runtime
 
-/** How the container's standard input behaves: absent, closed when the first attached client leaves, or kept open. */
-export type StdinMode = 'none' | 'once' | 'open';
-
-export interface LaunchRequest {
-  id: string;
-  /** Name of the OCI runtime, as in HostConfig. */
-  runtime: string;
-  spec: OciSpec;
-  terminal: boolean;
-  stdin: StdinMode;
-  /** File that the monitor appends output to (CRI format); null = keep no log. */
-  logPath: string | null;
-  /** Bytes that the kernel lets the monitor put into one such file, whether or not a daemon rotates it; null = any. */
-  logBytesMax: number | null;
-}
-
-/** The true end of a container, as its monitor recorded it. */
-export interface ExitReport {
-  id: string;
-  /** 0-255; 128 + n when ended by signal n. */
-  exitCode: number;
-  finishedAtNano: bigint;
-  oomKilled: boolean;
-}
-
-export interface StdioChunk {
-  stream: 'stdout' | 'stderr';
-  data: Buffer;
-}
-
 /** One client's connection to a container's stdio. */
 export interface StdioChannel {
   /** Ends when the container's output is over. Not pulling it stops reading (after `limits.attachBufferBytesMax`). */
-  output: AsyncIterable<StdioChunk>;
+  output: AsyncIterable<OutputChunk>;
   /** Resolves when more may be written. */
   write(data: Buffer): Promise<void>;
   /** Half-close: the container reads end of input where its stdin mode says so. */
@@ -67,7 +46,7 @@ export interface ContainerRuntime {
    * Lets the created init execute its command; resolves when that runs. `passesSignalsOn`: the command is the little
    * init of `HostConfig.Init`, and is waited for until it takes signals.
    */
-  begin(id: string, command?: { passesSignalsOn?: boolean }): Promise<void>;
+  begin(id: string, command?: CommandTraits): Promise<void>;
   /** True when created but never begun (the daemon died in between). */
   isWaiting(id: string): boolean;
   /** True when init has ended before it executed the command: the daemon that let it go died at that very moment. */
@@ -81,38 +60,26 @@ export interface ContainerRuntime {
   /** Removes what the runtime keeps of an ended or half-created container: runc state, cgroups, bundle, monitor. */
   cleanUp(id: string): Promise<void>;
   /** Exit of a container whose monitor already recorded it. */
-  exitOf(id: string): ExitReport | undefined;
+  exitOf(id: string): ContainerExit | undefined;
   /** True while the monitor lives that records its exit; without one nobody does. */
   isMonitored(id: string): boolean;
   /** Forgets a recorded exit once it is in the database. */
   forgetExit(id: string): void;
   /** Calls back once per exit of any container, in no particular order, also for exits noticed late. */
-  onExit(listener: (report: ExitReport) => void): Disposable;
+  onExit(listener: (report: ContainerExit) => void): Disposable;
   /**
    * Calls back when a running container has no more memory: the kernel has killed processes of it, or, where it may
    * not, they wait.
    */
-  onOom(listener: (id: string, what: { hasKilled: boolean }) => void): Disposable;
+  onOom(listener: OomListener): Disposable;
   /** `stdin: false` writes nothing, and its leaving does not count as the end of input (`once`). Default true. */
   attach(id: string, options?: { stdin: boolean }): Promise<StdioChannel>;
   resize(id: string, height: number, width: number): Promise<void>;
-  exec(request: ExecLaunchRequest): Promise<ExecProcess>;
+  exec(request: ExecRequest): Promise<ExecProcess>;
   /** What a running container may use and do. */
   readonly control: ContainerControl;
   /** Ids of which anything of ours exists (state, bundle, cgroup): the sweep after a crash asks. */
   leftovers(): Promise<string[]>;
-}
-
-export interface ExecLaunchRequest {
-  containerId: string;
-  execId: string;
-  process: OciProcess;
-  stdin: boolean;
-  /** Nobody reads its output: it is dropped, also after this daemon has ended. */
-  detached?: boolean;
-  /** Nobody needs it without this daemon: should that be killed, the next one ends it. */
-  endsWithDaemon?: boolean;
-  consoleSize?: { height: number; width: number };
 }
 
 export interface ExecProcess {
@@ -130,22 +97,6 @@ export interface ExecProcess {
 }
 
 // ---------------------------------------------------------------------------------------------- storage
-
-/** The directories of one container's overlay. */
-export interface RootfsLayout {
-  /** Top layer first, as overlayfs wants them. */
-  lowers: string[];
-  upper: string;
-  work: string;
-  merged: string;
-}
-
-export interface InitLayerDraft {
-  layout: RootfsLayout;
-  place(): void;
-  /** Takes away what is left. */
-  discard(): Promise<void>;
-}
 
 export interface RootfsStore {
   /** Makes the container's directory, and in it upper, work and merged over these layers (bottom first). Idempotent. */
@@ -185,7 +136,7 @@ export interface RootfsStore {
 }
 
 export interface MountRunner {
-  overlay(layout: RootfsLayout, options: { readonly: boolean }): Promise<void>;
+  overlay(layout: OverlayLayout, options: { readonly: boolean }): Promise<void>;
   /** An empty file system in memory, without devices, set-user-id and programs. `source` is the name it shows. */
   tmpfs(target: string, options: { source: string; sizeBytes: number; mode: number }): Promise<void>;
   /** Shows the file system at `source` at `target` too; mounted before this returns its promise. */
@@ -220,15 +171,6 @@ export interface LogKeeper {
 
 // ---------------------------------------------------------------------------------------------- neighbours
 
-export interface ResolvedImage {
-  id: string;
-  /** Bottom first. */
-  layerIds: number[];
-  config: ContainerConfig;
-  os: string;
-  architecture: string;
-}
-
 export interface ImageCatalog {
   /** Throws not_found `No such image: NAME:TAG`. */
   resolve(ref: string): ResolvedImage;
@@ -241,21 +183,7 @@ export interface ImageCatalog {
   /** Keeps layers until disposed: for a container whose row is not stored yet. */
   pin(layerIds: readonly number[]): Disposable;
   /** Checks everything a client said for a commit before the container is touched. Throws invalid_argument. */
-  planCommit(request: {
-    container: { id: string; imageId: string; config: ContainerConfig };
-    config: ContainerConfig | undefined;
-    changes: readonly string[];
-    author: string;
-    comment: string;
-    repo: string;
-    tag: string;
-  }): {
-    /** Makes the image of the tar of the container's layer, with the event. Answers the image's id. */
-    run(
-      tar: { fd: number; size: number; isEmpty: boolean },
-      options: { signal: AbortSignal; event: (imageId: string, name: string) => EventDraft },
-    ): Promise<string>;
-  };
+  planCommit(request: CommitRequest): CommitPlan;
   /** A container of this image is gone: what only it still held goes too. */
   containerRemoved(imageId: string): Promise<void>;
 }
@@ -285,35 +213,21 @@ export interface NetworkSandboxes {
   /** Undoes `open`; idempotent, also for a sandbox of which only parts exist. */
   close(containerId: string, sandbox: Sandbox | undefined): Promise<void>;
   /** After a restart: takes these over, rebuilds the firewall from them, removes every other one's remains. */
-  restore(live: readonly { containerId: string; containerName: string; sandbox: Sandbox }[]): Promise<void>;
-}
-
-export interface VolumeReservation {
-  mountpoint: string;
-  store(): void;
-  undo(): Promise<void>;
+  restore(live: readonly LiveSandbox[]): Promise<void>;
 }
 
 export interface VolumeBinder {
   /** The volume of this name, created when missing (`anonymous` when the engine made up the name). */
   ensure(
     name: string,
-    options: {
-      driver?: string;
-      driverOpts?: Record<string, string>;
-      labels?: Record<string, string>;
-      anonymous: boolean;
-    },
+    options: VolumeCreateOptions,
   ): Promise<{ name: string; mountpoint: string; driver: string; created: boolean }>;
   /**
    * Makes an anonymous volume for a container that is being created. It exists once `store` has run, in the transaction
    * that stores the container: a daemon that dies before leaves an empty directory, which its next start removes.
    * `undo` takes it back when that transaction fails. One that exists is left alone by both.
    */
-  reserveAnonymous(
-    name: string,
-    options: { driver?: string; driverOpts?: Record<string, string>; labels?: Record<string, string> },
-  ): Promise<VolumeReservation>;
+  reserveAnonymous(name: string, options: Omit<VolumeCreateOptions, 'anonymous'>): Promise<VolumeReservation>;
   /** Fills an empty volume from the image's directory at first use (copy-up), unless `noCopy`. */
   populate(name: string, sourceRoot: string, sourcePath: string): Promise<void>;
   /** Whether no more than a size that was asked for fits into the volume. */

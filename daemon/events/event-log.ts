@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import type { EventStreamOptions } from '../../api/types/ports.ts';
 import type { EventMessage } from '../../api/types/system.ts';
 import type { Database, StoredEventRow } from '../../storage/database/rows.ts';
 import type { Clock } from '../base/clock.ts';
@@ -16,14 +17,6 @@ export interface EventLogDeps {
   database: Pick<Database, 'transaction' | 'events'>;
   clock: Clock;
   log: Logger;
-}
-
-export interface EventStreamOptions {
-  /** UNIX nanoseconds. */
-  since?: bigint;
-  until?: bigint;
-  filters: ReadonlyMap<string, readonly string[]>;
-  signal: AbortSignal;
 }
 
 /** The longest delay a Node.js timer takes; beyond it fires at once. */

@@ -1,6 +1,7 @@
 import type { ExecCreateRequest } from '../../api/types/exec.ts';
+import type { ExecRequest } from '../../runtime/exec/exec-session.ts';
 import type { OciProcess } from '../../runtime/runc/spec-types.ts';
-import type { ExecLaunchRequest, ExecProcess } from '../containers/ports.ts';
+import type { ExecProcess } from '../containers/ports.ts';
 import type { EventDraft } from '../events/journal-types.ts';
 
 /** What exec needs of the containers; `daemon/containers` satisfies it. */
@@ -35,5 +36,5 @@ export interface ExecRuntime {
   /** A command is likely to be started within milliseconds. */
   expectExec(): void;
   /** Throws EngineError with details.exitCode 126 or 127 when the command is at fault. */
-  exec(request: ExecLaunchRequest): Promise<ExecProcess>;
+  exec(request: ExecRequest): Promise<ExecProcess>;
 }

@@ -8,7 +8,7 @@ import type {
   ImageSummary,
   ProgressMessage,
 } from '../../api/types/image.ts';
-import type { BuildPort } from '../../api/types/ports.ts';
+import type { BuildPort, ImportOptions, PullOptions, PushOptions } from '../../api/types/ports.ts';
 import { buildImage } from './build/build.ts';
 import type { BuildDeps } from './build/ports.ts';
 import { pruneBuilds } from './build/prune.ts';
@@ -26,20 +26,30 @@ import { saveImages, type SavedImage } from '../../storage/image-archives/save.t
 import type { ImagesDeps } from './deps.ts';
 import { imageEvent } from './events.ts';
 import { digestName, ImageIndex, type ImageRecord } from './image-index.ts';
-import { importImage, type ImportOptions } from './load/import.ts';
+import { importImage } from './load/import.ts';
 import { LayerCollector } from './load/layer-collector.ts';
 import { LayerPins } from './layer-pins.ts';
 import { listImages } from './list.ts';
 import type { ImageContext } from './context.ts';
 import { loadImages } from './load/load.ts';
 import { LayerFetches } from './pull/layer-fetches.ts';
-import { pullImages, type PullOptions } from './pull/pull.ts';
-import { pushImages, type PushOptions } from './push/push.ts';
+import { pullImages } from './pull/pull.ts';
+import { pushImages } from './push/push.ts';
 import { pruneImages } from './remove/prune.ts';
 import { removeImage } from './remove/removal.ts';
 import { nameImage, parseTarget } from './naming.ts';
 import { Semaphore } from '../base/concurrency/semaphore.ts';
 import { runConfig, toHistory, toInspect } from './wire.ts';
+
+/** An image that a container is to be made of. */
+export interface ResolvedImage {
+  id: string;
+  /** Bottom first. */
+  layerIds: number[];
+  config: ContainerConfig;
+  os: string;
+  architecture: string;
+}
 
 /**
  * The engine's images: ImagePort of api/types/ports.ts, ImageCatalog of daemon/containers/ports.ts. Reads are answered
@@ -208,13 +218,7 @@ export class Images {
   }
 
   /** Throws not_found `No such image: NAME:TAG`, also for one of which layers are lost. */
-  resolve(ref: string): {
-    id: string;
-    layerIds: number[];
-    config: ContainerConfig;
-    os: string;
-    architecture: string;
-  } {
+  resolve(ref: string): ResolvedImage {
     const { row, config } = this.#index.findWhole(ref);
     return {
       id: row.id,

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { MetricsPort } from '../../api/types/ports.ts';
+import type { SystemCounts } from '../system/ports.ts';
 import { ActionMetrics } from './actions.ts';
 
 /** What is asked of the engine at each scrape, and only then. */
@@ -9,7 +10,7 @@ export interface MetricsDeps {
   engine: Readonly<Record<(typeof ENGINE_LABELS)[number], string>>;
   cpus: number;
   memoryBytes: number;
-  counts: () => { running: number; paused: number; stopped: number; images: number };
+  counts: () => SystemCounts;
   /** Events since the start, and clients that listen to them now. */
   events: () => { published: number; listeners: number };
   /** Layers of images, each counted once. */

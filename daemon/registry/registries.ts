@@ -1,4 +1,5 @@
 import type { DistributionInspect, ImageSearchItem, RegistryAuth } from '../../api/types/image.ts';
+import type { SearchOptions } from '../../api/types/ports.ts';
 import type { AuthRequest, AuthResponse } from '../../api/types/system.ts';
 import { login } from '../../storage/registry/login.ts';
 import type { LoginDeps } from '../../storage/registry/login.ts';
@@ -10,7 +11,7 @@ import {
 } from '../../storage/references/reference.ts';
 import { invalidArgument } from '../base/errors.ts';
 import type { RegistrySettings } from '../../storage/registry/hosts.ts';
-import { searchRegistry, type SearchOptions } from './search.ts';
+import { searchRegistry } from './search.ts';
 import { askRegistries, type RegistryAccess } from '../../storage/registry/connect.ts';
 import { RemoteRepository } from '../../storage/registry/repository.ts';
 import type { RegistrySession } from '../../storage/registry/session.ts';

@@ -1,4 +1,5 @@
-import type { ImageSearchItem, RegistryAuth } from '../../api/types/image.ts';
+import type { ImageSearchItem } from '../../api/types/image.ts';
+import type { SearchOptions } from '../../api/types/ports.ts';
 import { connectRegistry, type RegistryAccess } from '../../storage/registry/connect.ts';
 import { bytesOf } from '../../storage/registry/http.ts';
 import { pages } from '../../storage/registry/repository.ts';
@@ -8,14 +9,6 @@ import { asArray, asObject, asStrings, parseJson } from '../../storage/image/jso
 import { invalidArgument, isEngineError } from '../base/errors.ts';
 import { filterBool } from '../base/filters.ts';
 import { limits } from '../base/limits.ts';
-
-export interface SearchOptions {
-  term: string;
-  limit?: number;
-  filters: ReadonlyMap<string, readonly string[]>;
-  auth: RegistryAuth;
-  signal: AbortSignal;
-}
 
 /** Where the first version of Docker Hub's API lives, the only one with a search. */
 const HUB_INDEX = 'index.docker.io';

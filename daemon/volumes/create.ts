@@ -2,14 +2,13 @@ import type { VolumeRow } from '../../storage/database/rows.ts';
 import { conflict } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { Rollback } from '../base/rollback.ts';
-import type { VolumeReservation } from '../containers/ports.ts';
 import { driverOf } from './context.ts';
 import type { VolumeContext } from './context.ts';
 import { LOCAL_DRIVER } from './local-driver.ts';
 import { checkVolumeName } from '../../storage/volumes/volume-name.ts';
 import { ANONYMOUS_LABEL } from './prune.ts';
 
-export interface CreateOptions {
+export interface VolumeCreateOptions {
   driver?: string;
   driverOpts?: Record<string, string>;
   labels?: Record<string, string>;
@@ -18,11 +17,18 @@ export interface CreateOptions {
   isOurName?: boolean;
 }
 
+/** A volume for a container that is being created; see `VolumeBinder.reserveAnonymous`. */
+export interface VolumeReservation {
+  mountpoint: string;
+  store(): void;
+  undo(): Promise<void>;
+}
+
 /** The volume of this name, made when there is none. Throws conflict when another driver has it. */
 export function createUnlessThere(
   context: VolumeContext,
   name: string,
-  options: CreateOptions,
+  options: VolumeCreateOptions,
 ): Promise<{ row: VolumeRow; created: boolean }> {
   const { registry, foreign, locks } = context;
   return locks.run(name, async () => {
@@ -51,7 +57,7 @@ export function createUnlessThere(
 export function reserveAnonymous(
   context: VolumeContext,
   name: string,
-  options: Omit<CreateOptions, 'anonymous'>,
+  options: Omit<VolumeCreateOptions, 'anonymous'>,
 ): Promise<VolumeReservation> {
   const { registry, locks } = context;
   return locks.run(name, async () => {
@@ -83,7 +89,11 @@ export function reserveAnonymous(
 }
 
 /** Throws unless the driver is there and takes the options. */
-async function newRow(context: VolumeContext, name: string, options: CreateOptions): Promise<VolumeRow> {
+async function newRow(
+  context: VolumeContext,
+  name: string,
+  options: VolumeCreateOptions,
+): Promise<VolumeRow> {
   const driver = options.driver || LOCAL_DRIVER;
   await context.foreign.check(name, driver);
   driverOf(context, { driver }).check(name, options.driverOpts ?? {});

@@ -1,7 +1,8 @@
+import type { PluginVolume } from '../../runtime/volume-plugins/volume-plugins.ts';
 import type { VolumeRow } from '../../storage/database/rows.ts';
 import { EngineError, errorText, isEngineError } from '../base/errors.ts';
 import { LOCAL_DRIVER } from './local-driver.ts';
-import type { PluginVolume, VolumePluginPort } from './ports.ts';
+import type { VolumePluginPort } from './ports.ts';
 
 /** A volume, with what its plugin says of it. */
 export interface ForeignVolume {

@@ -1,9 +1,9 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { VolumeRow } from '../../storage/database/rows.ts';
+import type { VolumeMountPlan } from '../../storage/volumes/volume-mount.ts';
 import { errorText, internal } from '../base/errors.ts';
 import { addressOption, mountPlan, withAddress } from './mount-options.ts';
-import type { VolumeMountPlan } from './mount-options.ts';
 import type { VolumeDirectories } from './ports.ts';
 
 type Volume = Pick<VolumeRow, 'name' | 'options'>;

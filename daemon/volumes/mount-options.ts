@@ -1,18 +1,6 @@
+import type { VolumeMountPlan } from '../../storage/volumes/volume-mount.ts';
 import { errorText, invalidArgument } from '../base/errors.ts';
 import { parseSize } from '../base/go/values.ts';
-
-/** What mount(2) is called with for a volume that has driver options. */
-export interface VolumeMountPlan {
-  source: string;
-  /** `none` for binds. */
-  type: string;
-  /** MS_* of sys/mount.h. */
-  flags: number;
-  /** MS_SHARED and its like, set by a call of its own; 0 = as it comes. */
-  propagation: number;
-  /** For the file system. */
-  data: string;
-}
 
 type Options = Readonly<Record<string, string>>;
 

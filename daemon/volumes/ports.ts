@@ -1,5 +1,5 @@
-import type { PluginVolume, VolumePlugins } from '../../runtime/volume-plugins/volume-plugins.ts';
-import type { VolumeMountPlan } from './mount-options.ts';
+import type { VolumePlugins } from '../../runtime/volume-plugins/volume-plugins.ts';
+import type { VolumeMountPlan } from '../../storage/volumes/volume-mount.ts';
 
 /** What volumes need of the disk; storage/volumes/local-volumes.ts is it. Names are checked before. */
 export interface VolumeDirectories {
@@ -26,4 +26,3 @@ export interface VolumeDirectories {
 
 /** Plugins that keep volumes; what they do and throw stands there. */
 export type VolumePluginPort = Pick<VolumePlugins, keyof VolumePlugins>;
-export type { PluginVolume };

@@ -1,11 +1,10 @@
 import type { VolumeCreateRequest, VolumePruneReport, VolumeView } from '../../api/types/system.ts';
 import type { VolumeRow } from '../../storage/database/rows.ts';
 import { newId } from '../base/ids.ts';
-import type { VolumeReservation } from '../containers/ports.ts';
 import { driverOf, volumeContext } from './context.ts';
 import type { VolumeContext, VolumesDeps } from './context.ts';
 import { createUnlessThere, reserveAnonymous } from './create.ts';
-import type { CreateOptions } from './create.ts';
+import type { VolumeCreateOptions, VolumeReservation } from './create.ts';
 import type { VolumeDriver } from './driver.ts';
 import { volumeFilter } from './filter.ts';
 import type { ForeignVolume } from './foreign-volumes.ts';
@@ -132,7 +131,7 @@ export class Volumes {
 
   async ensure(
     name: string,
-    options: CreateOptions,
+    options: VolumeCreateOptions,
   ): Promise<{ name: string; mountpoint: string; driver: string; created: boolean }> {
     const { row, created } = await createUnlessThere(this.#context, name, {
       ...options,
@@ -150,7 +149,10 @@ export class Volumes {
     return this.#context.registry.find(name)?.driver;
   }
 
-  reserveAnonymous(name: string, options: Omit<CreateOptions, 'anonymous'>): Promise<VolumeReservation> {
+  reserveAnonymous(
+    name: string,
+    options: Omit<VolumeCreateOptions, 'anonymous'>,
+  ): Promise<VolumeReservation> {
     return reserveAnonymous(this.#context, name, options);
   }
 

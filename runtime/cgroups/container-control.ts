@@ -5,7 +5,7 @@ import type { CgroupDriver, CgroupLayout } from './detect.ts';
 import { Freezer } from './freezer.ts';
 import type { FreezerState } from './freezer.ts';
 import { changeLimits, settleLimits } from './limit-update.ts';
-import type { LimitPlace } from './limit-update.ts';
+import type { LimitPlace, LimitUpdate } from './limit-update.ts';
 import type { LimitChanges } from './limits.ts';
 import { relativeCgroup } from './paths.ts';
 import { parseHostCpu, parseInterfaces } from './sample.ts';
@@ -45,7 +45,7 @@ export class ContainerCgroups {
     return this.#freezer(id).state();
   }
 
-  changeLimits(id: string, changes: LimitChanges, tag: string): ReturnType<typeof changeLimits> {
+  changeLimits(id: string, changes: LimitChanges, tag: string): Promise<LimitUpdate> {
     return changeLimits(this.#limits(id), changes, tag);
   }
 

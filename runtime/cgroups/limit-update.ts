@@ -18,6 +18,14 @@ export interface LimitPlace {
   marker: string;
 }
 
+/** Limits that are in force, and not yet in the database. */
+export interface LimitUpdate {
+  /** The database has them. */
+  keep(): void;
+  /** Puts the old ones back. */
+  undo(): Promise<void>;
+}
+
 interface Marker {
   tag: string;
   old: FileWrite[];
@@ -31,7 +39,7 @@ export async function changeLimits(
   place: LimitPlace,
   changes: LimitChanges,
   tag: string,
-): Promise<{ keep(): void; undo(): Promise<void> }> {
+): Promise<LimitUpdate> {
   refuseTooLittleMemory(place, changes);
   const writes = limitWrites(place.layout.version, changes).flatMap((write) => resolve(place, write));
   const old = writes.map(({ file }) => ({ file, value: readControl(file)?.split('\n')[0]?.trim() ?? '' }));

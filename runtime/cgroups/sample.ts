@@ -97,8 +97,15 @@ export function parseInterfaces(text: string): Record<string, InterfaceCounters>
 /** Ticks are of USER_HZ, which is 100 on every architecture that Linux still has. */
 const NS_PER_TICK = 10_000_000;
 
+/** All processors of the host together. */
+export interface HostCpu {
+  /** Nanoseconds that they have run or idled since boot. */
+  totalNs: number;
+  online: number;
+}
+
 /** The processors' part of /proc/stat. Pure. */
-export function parseHostCpu(text: string): { totalNs: number; online: number } {
+export function parseHostCpu(text: string): HostCpu {
   // user, nice, system, idle, iowait, irq, softirq: what runs in guests is counted in user already.
   const ticks = /^cpu +(.*)$/m.exec(text)?.[1]?.split(' ').slice(0, 7).map(Number) ?? [];
   return {

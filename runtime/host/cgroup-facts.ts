@@ -1,9 +1,10 @@
+import type { CgroupDriver } from '../cgroups/detect.ts';
 import type { HostSource } from './source.ts';
 
 /** Which limits the control groups of this machine can enforce. */
 export interface CgroupFacts {
   version: 1 | 2;
-  driver: 'cgroupfs' | 'systemd';
+  driver: CgroupDriver;
   /** v1: controller -> mount point. v2: `unified` -> mount point. */
   mounts: Record<string, string>;
   memoryLimit: boolean;
@@ -31,12 +32,12 @@ const UNIFIED = '/sys/fs/cgroup';
 const V1_CONTROLLERS = new Set(['blkio', 'cpu', 'cpuacct', 'cpuset', 'devices', 'freezer', 'memory', 'pids']);
 
 /** Pure but for its source. Version 2 means unified only: a hybrid machine counts as version 1, as runc sees it. */
-export function readCgroupFacts(source: HostSource, driver: 'cgroupfs' | 'systemd'): CgroupFacts {
+export function readCgroupFacts(source: HostSource, driver: CgroupDriver): CgroupFacts {
   const unified = source.read(`${UNIFIED}/cgroup.controllers`);
   return unified === undefined ? readV1(source, driver) : readV2(source, driver, unified.trim().split(' '));
 }
 
-function readV1(source: HostSource, driver: 'cgroupfs' | 'systemd'): CgroupFacts {
+function readV1(source: HostSource, driver: CgroupDriver): CgroupFacts {
   const mounts = v1Mounts(source.read('/proc/self/mountinfo') ?? '');
   const has = (controller: string, file: string): boolean =>
     controller in mounts && source.exists(`${mounts[controller]}/${file}`);
@@ -66,7 +67,7 @@ function readV1(source: HostSource, driver: 'cgroupfs' | 'systemd'): CgroupFacts
   };
 }
 
-function readV2(source: HostSource, driver: 'cgroupfs' | 'systemd', controllers: string[]): CgroupFacts {
+function readV2(source: HostSource, driver: CgroupDriver, controllers: string[]): CgroupFacts {
   const has = (name: string): boolean => controllers.includes(name);
   const list = (file: string): string => source.read(`${UNIFIED}/${file}`)?.trim() ?? '';
   const io = has('io');

@@ -1,3 +1,4 @@
+import type { CgroupDriver } from '../cgroups/detect.ts';
 import { boundingSetOf } from '../security/capabilities.ts';
 import { readCgroupFacts } from './cgroup-facts.ts';
 import type { ComponentName } from './components.ts';
@@ -11,7 +12,7 @@ import { hostWarnings } from './warnings.ts';
 export async function readHostFacts(
   source: HostSource,
   options: {
-    cgroupDriver: 'cgroupfs' | 'systemd';
+    cgroupDriver: CgroupDriver;
     /** Paths from the configuration; absent = looked up on the PATH. */
     paths?: Partial<Record<ComponentName, string>>;
   },

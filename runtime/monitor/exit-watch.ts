@@ -5,9 +5,10 @@ import { limits } from '../../daemon/base/limits.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import type { ExitRecords } from './exit-records.ts';
 
-/** The true end of a container. */
+/** The true end of a container, as its monitor recorded it. */
 export interface ContainerExit {
   id: string;
+  /** 0-255; 128 + n when ended by signal n. */
   exitCode: number;
   finishedAtNano: bigint;
   oomKilled: boolean;

@@ -37,10 +37,9 @@ import { runcFailure } from './failure.ts';
 import { OtherRuntimes, writeInit } from './other-runtime.ts';
 import type { ConfiguredRuntimes, RuntimeProgram } from './other-runtime.ts';
 import { writeLaunchRecord } from './launch-record.ts';
-import type { LaunchRecord } from './launch-record.ts';
+import type { LaunchRequest } from './launch-request.ts';
 import { LaunchedContainers } from './launched.ts';
 import { encodeSpec } from './spec-json.ts';
-import type { OciSpec } from './spec-types.ts';
 import { hasNeverRun, isWaiting, releaseInit } from './state.ts';
 import type { CommandTraits } from './state.ts';
 
@@ -53,18 +52,6 @@ export interface ConmonRuntimeDeps {
   execRoot: string;
   cgroup: CgroupManagerDeps;
   log: Logger;
-}
-
-export interface LaunchContainer {
-  id: string;
-  /** Name of the runtime; one that is not configured as another is runc. */
-  runtime: string;
-  spec: OciSpec;
-  terminal: boolean;
-  stdin: LaunchRecord['stdin'];
-  logPath: string | null;
-  /** Bytes that conmon may put into one file of the log; null = any number. */
-  logBytesMax: number | null;
 }
 
 /** Sockets have 108 bytes for their path; conmon's console sockets are named `XXXXXX/conmon-term.XXXXXX`. */
@@ -142,7 +129,7 @@ export class ConmonRuntime implements Disposable {
     );
   }
 
-  async launch(request: LaunchContainer): Promise<ProcessIdentity> {
+  async launch(request: LaunchRequest): Promise<ProcessIdentity> {
     const { id, spec, terminal, stdin } = request;
     invariant(FULL_ID.test(id), `not a container id: ${id}`);
     if (request.logPath?.includes(':') === true) {

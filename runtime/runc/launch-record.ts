@@ -1,12 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { errnoOf } from '../../daemon/base/errors.ts';
+import type { StdinMode } from './launch-request.ts';
 import type { RuntimeProgram } from './other-runtime.ts';
 
 /** What a later daemon must know of how a container was launched. */
 export interface LaunchRecord {
   cgroupsPath: string;
   terminal: boolean;
-  stdin: 'none' | 'once' | 'open';
+  stdin: StdinMode;
   /** The runtime that has it, whatever the configuration says later; undefined = runc. */
   runtime?: RuntimeProgram;
 }

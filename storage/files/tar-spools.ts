@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { Spool, SpoolDirectory } from '../spool/spool.ts';
+import type { Spool, SpoolDirectory, SpoolOptions } from '../spool/spool.ts';
 import type { Archives } from './archives.ts';
 import type { ChangesRequest } from './changes.ts';
 
@@ -38,18 +38,12 @@ export class TarSpools {
   }
 
   /** Receives all of it as it is. Rejects as `SpoolDirectory.fill`; then nothing is left. */
-  raw(
-    source: Readable,
-    options: { what: string; signal: AbortSignal; seen?: (chunk: Buffer) => void },
-  ): Promise<Spool> {
+  raw(source: Readable, options: SpoolOptions): Promise<Spool> {
     return this.#spools.fill(source, { ...options, decompress: false });
   }
 
   /** The same decompressed. */
-  spool(
-    source: Readable,
-    options: { what: string; signal: AbortSignal; seen?: (chunk: Buffer) => void },
-  ): Promise<Spool> {
+  spool(source: Readable, options: SpoolOptions): Promise<Spool> {
     return this.#spools.fill(source, { ...options, decompress: true });
   }
 }

@@ -7,12 +7,21 @@ import type { Logger } from '../../daemon/base/logger.ts';
 import type { DirectoryQuotas } from '../quotas/directory-quotas.ts';
 import { isEmpty, isRemoved, isWorthKeeping, leaveEmpty, markRemoved, setAside } from '../orphans.ts';
 
-/** The directories of one overlay; of the layers the topmost first. */
-interface RootfsLayout {
+/** The directories of one container's overlay. */
+export interface RootfsLayout {
+  /** Top layer first, as overlayfs wants them. */
   lowers: string[];
   upper: string;
   work: string;
   merged: string;
+}
+
+/** An overlay whose upper directory is to become the init layer of its layers. */
+export interface InitLayerDraft {
+  layout: RootfsLayout;
+  place(): void;
+  /** Takes away what is left. */
+  discard(): Promise<void>;
 }
 
 /** What overlayfs needs of a layer. */
@@ -99,9 +108,7 @@ export class RootfsDirectories {
    * An overlay on these layers whose upper directory becomes their init layer by `place`; undefined where there is one,
    * and for an image without layers. `discard` removes what is left of it.
    */
-  draftInitLayer(
-    layerIds: readonly number[],
-  ): { layout: RootfsLayout; place: () => void; discard: () => Promise<void> } | undefined {
+  draftInitLayer(layerIds: readonly number[]): InitLayerDraft | undefined {
     const top = layerIds.at(-1);
     const target = top === undefined ? undefined : this.#layers.initLayer(top);
     if (target === undefined || existsSync(target)) {

@@ -14,11 +14,14 @@ const WRITE_BYTES = 1024 * 1024;
 const SPACE_CHECK_BYTES = 64 * 1024 * 1024;
 
 /** How a stream is put on disk; `what` begins error messages. */
-export interface FillOptions {
+export interface SpoolOptions {
   what: string;
   signal: AbortSignal;
-  decompress: boolean;
   seen?: (chunk: Buffer) => void;
+}
+
+export interface FillOptions extends SpoolOptions {
+  decompress: boolean;
 }
 
 /** A request's body on disk, in a file without a name: it goes when it is closed, or when the process ends. */

@@ -10,7 +10,7 @@ import { fillStaging, moveFromStaging } from './fill.ts';
 import { Filling, forgetFillings } from './filling.ts';
 import type { DirectoryQuotas } from '../quotas/directory-quotas.ts';
 import { mountPointsBelow, mountVolume, unmountVolume } from './volume-mount.ts';
-import type { MountPlan } from './volume-mount.ts';
+import type { VolumeMountPlan } from './volume-mount.ts';
 
 const O_CLOEXEC = 0o2000000;
 const { O_RDONLY, O_DIRECTORY } = constants;
@@ -153,7 +153,7 @@ export class LocalVolumes {
   }
 
   /** Mounts a file system over what the volume has of its own. Idempotent. */
-  mount(name: string, plan: MountPlan): Promise<void> {
+  mount(name: string, plan: VolumeMountPlan): Promise<void> {
     return mountVolume(this.mountpoint(name), plan);
   }
 

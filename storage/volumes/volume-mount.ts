@@ -4,12 +4,16 @@ import { errnoOf, errorText, failedPrecondition } from '../../daemon/base/errors
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { MOUNT_FLAGS, mountInBackground, unmount } from '../../daemon/base/kernel/mounts.ts';
 
-/** As `VolumeMountPlan` of the domain. */
-export interface MountPlan {
+/** What mount(2) is called with for a volume that has driver options. */
+export interface VolumeMountPlan {
   source: string;
+  /** `none` for binds. */
   type: string;
+  /** MS_* of sys/mount.h. */
   flags: number;
+  /** MS_SHARED and its like, set by a call of its own; 0 = as it comes. */
   propagation: number;
+  /** For the file system. */
   data: string;
 }
 
@@ -22,7 +26,7 @@ const BUSY_RETRIES_MS = [2, 10];
  * Mounts a volume's own file system over its directory, unless something is mounted there. A server that does not
  * answer holds up no other mount. What a client names is mounted as it is: a client is as powerful as root.
  */
-export async function mountVolume(target: string, plan: MountPlan): Promise<void> {
+export async function mountVolume(target: string, plan: VolumeMountPlan): Promise<void> {
   if (await isMountPoint(target)) {
     return;
   }

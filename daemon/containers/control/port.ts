@@ -3,9 +3,9 @@
  * `runtime/cgroups`. Every method takes the container's id; a cgroup that is gone means that the container has ended.
  */
 import type { FreezerState } from '../../../runtime/cgroups/freezer.ts';
-import type { ContainerSample } from '../../../runtime/cgroups/sample.ts';
+import type { LimitUpdate } from '../../../runtime/cgroups/limit-update.ts';
+import type { ContainerSample, HostCpu } from '../../../runtime/cgroups/sample.ts';
 import type { LimitChanges } from '../../../runtime/cgroups/limits.ts';
-import type { HostCpu } from '../stats/sampler.ts';
 
 export interface ContainerControl {
   /**
@@ -31,12 +31,4 @@ export interface ContainerControl {
   hostCpu(): HostCpu;
   /** Numbers of its processes. Empty when it has ended. */
   processes(id: string): number[];
-}
-
-/** Limits that are in force, and not yet in the database. */
-export interface LimitUpdate {
-  /** The database has them. */
-  keep(): void;
-  /** Puts the old ones back. */
-  undo(): Promise<void>;
 }

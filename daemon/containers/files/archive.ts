@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { PathStat } from '../../../api/types/container.ts';
+import type { PutArchiveOptions } from '../../../api/types/ports.ts';
 import { refuseExtractionPoint } from '../../../storage/files/refusals.ts';
 import type { FilesView } from '../../../storage/files/view.ts';
 import { failpoint } from '../../base/failpoint.ts';
@@ -10,13 +11,6 @@ import { readAccountFiles, resolveUser } from '../oci/user.ts';
 import { refuseReadOnlyPath, liveProcess, openWritableView } from './view.ts';
 import { liveView, openReadView, refuseRemoved } from './open.ts';
 import { locateResource, resourcePath, statOf } from './resource.ts';
-
-export interface PutArchiveOptions {
-  noOverwriteDirNonDir: boolean;
-  /** What is made belongs to the container's user. */
-  copyUIDGID: boolean;
-  signal: AbortSignal;
-}
 
 /** HEAD of the archive: what `path` is, a link at its end not followed. */
 export async function statContainerPath(

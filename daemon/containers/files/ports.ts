@@ -1,8 +1,10 @@
 import type { Readable } from 'node:stream';
+import type { OverlayLayout } from '../../../runtime/mounts/runner.ts';
 import type { Change, ChangesRequest } from '../../../storage/files/changes.ts';
 import type { ExtractRequest } from '../../../storage/files/extract.ts';
 import type { TarRequest } from '../../../storage/files/jobs.ts';
 import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
+import type { SpoolOptions } from '../../../storage/spool/spool.ts';
 import type { OpenFile } from '../../base/kernel/safepath.ts';
 
 /** What copying, export and changes need of the disk. Declared here, satisfied by `storage/files`. */
@@ -24,7 +26,7 @@ export interface TarSpools {
   /** What was changed, as the tar of a layer. Rejects with nothing left. */
   ofChanges(request: ChangesRequest, signal: AbortSignal): Promise<ChangesTar>;
   /** Rejects with `canceled`, resource_exhausted, or what is wrong with the data; then nothing is left. */
-  spool(source: Readable, options: { what: string; signal: AbortSignal }): Promise<SpooledTar>;
+  spool(source: Readable, options: SpoolOptions): Promise<SpooledTar>;
 }
 
 /** Mounts that nobody else sees; they go with their descriptors. Satisfied by `runtime/mounts`. */
@@ -32,9 +34,9 @@ export interface HiddenMounts {
   /** To be read; topmost first. */
   hiddenView(lowers: readonly string[]): OpenFile;
   /** To be written to; closing it waits for the disk. */
-  hiddenOverlay(layout: { lowers: string[]; upper: string; work: string; merged: string }): OpenFile;
+  hiddenOverlay(layout: OverlayLayout): OpenFile;
   /** As `hiddenOverlay`, of directories that nobody needs after a power cut; closing it waits for nothing. */
-  scratchOverlay(layout: { lowers: string[]; upper: string; work: string; merged: string }): OpenFile;
+  scratchOverlay(layout: OverlayLayout): OpenFile;
   /** What is mounted at a path, without what is mounted over it. */
   hiddenCopy(path: string): OpenFile;
 }

@@ -1,10 +1,10 @@
+import type { ContainerExit } from '../../../runtime/monitor/exit-watch.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { persistently } from '../../base/concurrency/retry.ts';
 import type { EventDraft } from '../../events/journal-types.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { containerEvent, networkEvents } from '../state/events.ts';
-import type { ExitReport } from '../ports.ts';
 import { loggedRun } from '../stdio/logged-run.ts';
 import { releaseContainer, releaseEnded } from './release.ts';
 import { removeLocked } from '../verbs/remove.ts';
@@ -19,7 +19,7 @@ const NANOS_PER_MS = 1_000_000n;
  * The runtime saw a container end. Settles it at once: state, `die`, waiters; then gives back what it used, removes it
  * or starts it again. One `die` per exit: whatever reports the same end again meets a state that is not running.
  */
-export function containerExited(context: ContainerContext, report: ExitReport): void {
+export function containerExited(context: ContainerContext, report: ContainerExit): void {
   const container = context.registry.get(report.id);
   if (container?.state.status === 'starting') {
     // Before its start was committed: the start that is under way looks for this and fails.
@@ -49,7 +49,7 @@ export function settleUnrun(
   context: ContainerContext,
   container: Container,
   live: RunningState | PausedState,
-  { exitCode, finishedAtNano }: ExitReport,
+  { exitCode, finishedAtNano }: ContainerExit,
 ): void {
   context.machine.note(
     container,
@@ -66,7 +66,7 @@ export function settleExit(
   context: ContainerContext,
   container: Container,
   live: RunningState | PausedState,
-  report: ExitReport,
+  report: ContainerExit,
 ): void {
   context.machine.note(
     container,
@@ -104,7 +104,7 @@ function decideRestart(
   context: ContainerContext,
   container: Container,
   live: RunningState | PausedState,
-  report: ExitReport,
+  report: ContainerExit,
 ): { delayMs: number; atNano: bigint } | null {
   const delayMs = nextRestartDelayMs(container.spec.hostConfig.RestartPolicy, {
     exitCode: report.exitCode,
@@ -123,7 +123,7 @@ function upTimeMs(
   { clock }: ContainerContext,
   { startedAtMs }: Container,
   live: RunningState | PausedState,
-  report: ExitReport,
+  report: ContainerExit,
 ): number {
   return startedAtMs === undefined
     ? Number((report.finishedAtNano - live.startedAtNano) / NANOS_PER_MS)
@@ -134,7 +134,7 @@ function exitEvents(
   context: ContainerContext,
   container: Container,
   live: RunningState | PausedState,
-  report: ExitReport,
+  report: ContainerExit,
 ): EventDraft[] {
   const seconds = (report.finishedAtNano - live.startedAtNano) / (1000n * NANOS_PER_MS);
   const die = containerEvent(container, 'die', {

@@ -1,5 +1,5 @@
+import type { ContainerExit } from '../../../runtime/monitor/exit-watch.ts';
 import { unreachable } from '../../base/errors.ts';
-import type { ExitReport } from '../ports.ts';
 import type { ContainerState } from '../state/state.ts';
 
 /** What the world says of a container when the daemon starts. */
@@ -12,7 +12,7 @@ export interface RecoveryFacts {
   /** Its process has ended and never executed the command. */
   hasNeverRun: boolean;
   /** What its monitor recorded. */
-  exit: ExitReport | undefined;
+  exit: ContainerExit | undefined;
   autoRemove: boolean;
   /** Its directory says that it was removed: a full disk did not take the row's `removing`. */
   isRemoved: boolean;
@@ -21,8 +21,8 @@ export interface RecoveryFacts {
 /** What is to be done with a container when the daemon starts. */
 export type Recovery =
   | { kind: 'take_over' }
-  | { kind: 'ended'; report: ExitReport }
-  | { kind: 'start_again'; report: ExitReport }
+  | { kind: 'ended'; report: ContainerExit }
+  | { kind: 'start_again'; report: ContainerExit }
   | { kind: 'await_attempt' }
   | { kind: 'finish_removal'; withVolumes: boolean }
   | { kind: 'remove' }
@@ -63,6 +63,6 @@ export function decideRecovery(state: ContainerState, facts: RecoveryFacts): Rec
   }
 }
 
-function unknownEnd({ id, nowNano }: RecoveryFacts): ExitReport {
+function unknownEnd({ id, nowNano }: RecoveryFacts): ContainerExit {
   return { id, exitCode: EXIT_CODE_UNKNOWN, finishedAtNano: nowNano, oomKilled: false };
 }

@@ -3,7 +3,7 @@ import type { EndpointSettings } from '../../../api/types/endpoint.ts';
 import type { HostConfig } from '../../../api/types/host-config.ts';
 import type { HostFacts } from '../../../runtime/host/facts.ts';
 import { parseSignal } from '../../base/signals.ts';
-import type { ResolvedImage } from '../ports.ts';
+import type { ResolvedImage } from '../../images/images.ts';
 import { mergeConfig, platformWarnings } from './config.ts';
 import type { ContainerSpec } from './container-spec.ts';
 import type { EngineDefaults } from './engine-defaults.ts';

@@ -1,5 +1,5 @@
 import { invalidArgument, notFound } from '../../base/errors.ts';
-import type { ResolvedImage } from '../ports.ts';
+import type { ResolvedImage } from '../../images/images.ts';
 
 interface Wanted {
   os?: string;

@@ -1,13 +1,7 @@
+import type { ImageUser } from '../../images/deps.ts';
 import type { ContainerIndex } from '../state/container-index.ts';
 import { isLive } from '../state/state-facts.ts';
 import { volumeNames } from './volumes.ts';
-
-/** A container that was made of an image. */
-export interface ImageUser {
-  id: string;
-  name: string;
-  running: boolean;
-}
 
 export function imageUsers(registry: ContainerIndex, imageId: string): ImageUser[] {
   return registry

@@ -1,6 +1,6 @@
 import type { ContainerInspect, ContainerSummary } from '../../../api/types/container.ts';
+import type { ContainerExit } from '../../../runtime/monitor/exit-watch.ts';
 import { LaunchGate } from '../control/launch-gate.ts';
-import type { ExitReport } from '../ports.ts';
 import type { ContainerSpec } from '../request/container-spec.ts';
 import type { ContainerState } from './state.ts';
 import type { PendingAttach } from '../stdio/pending-attach.ts';
@@ -30,7 +30,7 @@ export interface Container {
   /** Clients that are attached to its run, or still owed output of the last one. */
   readonly attached: Set<PendingAttach>;
   /** Exit of a process that ended before its start was committed. */
-  earlyExit: ExitReport | undefined;
+  earlyExit: ContainerExit | undefined;
   /** Fires the next attempt of the restart policy. */
   restartTimer: Disposable | undefined;
   /** Resolves when its start together with the daemon is over, as a success or not. */

@@ -2,14 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Turns } from '../../base/concurrency/turns.ts';
-import type { ContainerSample } from '../../../runtime/cgroups/sample.ts';
-
-/** All processors of the host together. */
-export interface HostCpu {
-  /** Nanoseconds that they have run or idled since boot. */
-  totalNs: number;
-  online: number;
-}
+import type { ContainerSample, HostCpu } from '../../../runtime/cgroups/sample.ts';
 
 /** What was seen of one container at one moment. */
 export interface Reading {

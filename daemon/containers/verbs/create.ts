@@ -4,13 +4,13 @@ import { EngineError, invalidArgument, isEngineError } from '../../base/errors.t
 import { failpoint } from '../../base/failpoint.ts';
 import { newId } from '../../base/ids.ts';
 import { Rollback } from '../../base/rollback.ts';
+import type { ResolvedImage } from '../../images/images.ts';
 import { newContainer } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { containerEvent } from '../state/events.ts';
 import { ensureInitLayer } from '../files/init-layer.ts';
 import { lacksWorkingDirectory, makeWorkingDirectory } from '../files/working-directory.ts';
 import { checkName, generateName } from '../state/names.ts';
-import type { ResolvedImage } from '../ports.ts';
 import { sandboxRequest } from '../resources/sandbox.ts';
 import { limitStorage } from '../resources/storage-limit.ts';
 import { namingFields } from '../request/blame.ts';

@@ -1,3 +1,4 @@
+import type { StopOptions } from '../../../api/types/ports.ts';
 import type { ContainerContext } from '../context.ts';
 import { containerEvent } from '../state/events.ts';
 import { EngineError } from '../../base/errors.ts';
@@ -6,7 +7,6 @@ import { removeIfAutomatic } from '../lifecycle/exit.ts';
 import { startByUser } from './start.ts';
 import { countsAsRunning } from '../state/state-facts.ts';
 import { bringDown, startIsOver } from './stop.ts';
-import type { StopOptions } from './stop.ts';
 
 /**
  * Stops a container if it runs, and starts it. One that another client has started meanwhile counts as restarted. An

@@ -19,7 +19,7 @@ import { makeOciSpec } from '../oci/oci-spec.ts';
 import { loggedRun } from '../stdio/logged-run.ts';
 import { refuseDeadLinks, tellLinked } from '../resources/links.ts';
 import { containerFiles } from '../resources/container-files.ts';
-import type { StdinMode } from '../ports.ts';
+import type { StdinMode } from '../../../runtime/runc/launch-request.ts';
 import type { OciSpec } from '../../../runtime/runc/spec-types.ts';
 import { releaseEnded } from '../lifecycle/release.ts';
 import { removeLocked } from './remove.ts';

@@ -1,8 +1,9 @@
 import type { ContainerStats } from '../../../api/types/container-stats.ts';
+import type { HostCpu } from '../../../runtime/cgroups/sample.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { Sampler } from '../stats/sampler.ts';
-import type { Subscription, HostCpu, Reading } from '../stats/sampler.ts';
+import type { Subscription, Reading } from '../stats/sampler.ts';
 import { statsView } from '../stats/view.ts';
 import type { StatsSubject } from '../stats/view.ts';
 import { isLive } from '../state/state-facts.ts';

@@ -1,3 +1,4 @@
+import type { StopOptions } from '../../../api/types/ports.ts';
 import { limits } from '../../base/limits.ts';
 import { EngineError, internal } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
@@ -10,12 +11,6 @@ import { cancelRestart } from '../state/container.ts';
 import { parseSignal, SIGKILL } from '../../base/signals.ts';
 import type { Stopping } from '../state/state.ts';
 import { isLive, liveRun } from '../state/state-facts.ts';
-
-export interface StopOptions {
-  /** Seconds until SIGKILL; undefined = the container's own; negative = never. */
-  timeoutS?: number;
-  signal?: string;
-}
 
 /**
  * Asks a container to end, then makes it. Throws not_modified when it does not run. Goes on when the client hangs up:

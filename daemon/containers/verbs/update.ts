@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { ContainerUpdateRequest, ContainerUpdateResponse } from '../../../api/types/container.ts';
+import type { LimitUpdate } from '../../../runtime/cgroups/limit-update.ts';
 import { EngineError, conflict, errorText } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { persistently } from '../../base/concurrency/retry.ts';
 import { Rollback } from '../../base/rollback.ts';
 import { limitChanges } from '../oci/resources.ts';
-import type { LimitUpdate } from '../control/port.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { containerEvent } from '../state/events.ts';

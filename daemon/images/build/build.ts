@@ -1,13 +1,12 @@
 import type { Readable } from 'node:stream';
 import type { ProgressMessage, RegistryAuth } from '../../../api/types/image.ts';
-import type { BuildRequest } from '../../../api/types/ports.ts';
+import type { BuildRequest, PullOptions } from '../../../api/types/ports.ts';
 import { EngineError, errorText, invalidArgument } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { shortId } from '../../base/ids.ts';
 import { familiarName, type Reference } from '../../../storage/references/reference.ts';
 import type { ImageContext } from '../context.ts';
 import { parseTarget, nameImage } from '../naming.ts';
-import type { PullOptions } from '../pull/pull.ts';
 import { BuildArgs } from './args.ts';
 import { CacheSources } from './cache-sources.ts';
 import { fetchContext } from './context/fetch.ts';

@@ -1,12 +1,13 @@
 import type { Duplex, Readable } from 'node:stream';
-import type { ContainerCreateRequest } from '../../../api/types/container.ts';
+import type { ContainerCreateRequest, WaitResponse } from '../../../api/types/container.ts';
+import type { OverlayLayout } from '../../../runtime/mounts/runner.ts';
 import type { ChangesRequest } from '../../../storage/files/changes.ts';
 import type { PlaceRequest } from '../../../storage/files/place.ts';
 import type { TarRequest } from '../../../storage/files/jobs.ts';
 import type { ExtractRequest } from '../../../storage/files/extract.ts';
 import type { Selected, SelectRequest } from '../../../storage/files/select.ts';
 import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
-import type { Spool } from '../../../storage/spool/spool.ts';
+import type { Spool, SpoolOptions } from '../../../storage/spool/spool.ts';
 import type { OpenFile } from '../../base/kernel/safepath.ts';
 
 /** Containers that RUN needs. Satisfied by the container domain. */
@@ -28,7 +29,7 @@ export interface BuildContainers {
   wait(
     ref: string,
     options: { condition: 'not-running'; signal: AbortSignal },
-  ): Promise<{ done: Promise<{ StatusCode: number; Error?: { Message: string } }> }>;
+  ): Promise<{ done: Promise<WaitResponse> }>;
   kill(ref: string, options: object): Promise<void>;
   remove(ref: string, options: { volumes: boolean; force: boolean; link: boolean }): Promise<void>;
   /** What a container changed of its image's files, as the tar of a layer. */
@@ -50,20 +51,14 @@ export interface BuildArchives {
 export interface BuildMounts {
   hiddenView(lowers: readonly string[]): OpenFile;
   /** To be thrown away with what is written into it. */
-  scratchOverlay(layout: { lowers: string[]; upper: string; work: string; merged: string }): OpenFile;
+  scratchOverlay(layout: OverlayLayout): OpenFile;
 }
 
 /** What clients send, on disk, decompressed. Satisfied by `storage/files`. */
 export interface BuildSpools {
-  spool(
-    source: Readable,
-    options: { what: string; signal: AbortSignal; seen?: (chunk: Buffer) => void },
-  ): Promise<Spool>;
+  spool(source: Readable, options: SpoolOptions): Promise<Spool>;
   /** The same without decompressing. */
-  raw(
-    source: Readable,
-    options: { what: string; signal: AbortSignal; seen?: (chunk: Buffer) => void },
-  ): Promise<Spool>;
+  raw(source: Readable, options: SpoolOptions): Promise<Spool>;
   /** What was changed, as the tar of a layer. */
   ofChanges(request: ChangesRequest, signal: AbortSignal): Promise<ChangesTar>;
 }

@@ -1,8 +1,7 @@
 import type { ContainerConfig } from '../../../api/types/container.ts';
 import type { RegistryAuth } from '../../../api/types/image.ts';
-import type { BuildRequest } from '../../../api/types/ports.ts';
+import type { BuildRequest, PullOptions } from '../../../api/types/ports.ts';
 import type { ImageContext } from '../context.ts';
-import type { PullOptions } from '../pull/pull.ts';
 import type { ProgressMessage } from '../../../api/types/image.ts';
 import type { BuildArgs } from './args.ts';
 import type { CacheSources } from './cache-sources.ts';

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { ContainerConfig } from '../../../api/types/container.ts';
 import type { ProgressMessage } from '../../../api/types/image.ts';
+import type { ImportOptions } from '../../../api/types/ports.ts';
 import { formatNano } from '../../base/clock.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { download, showUrl } from '../../../storage/downloads/download.ts';
@@ -15,15 +16,6 @@ import type { ImageContext } from '../context.ts';
 import { parseTarget } from '../naming.ts';
 import { waitingFor, watch } from '../watch.ts';
 import { invalidArgument } from '../../base/errors.ts';
-
-export interface ImportOptions {
-  repo: string;
-  tag: string;
-  message: string;
-  changes: readonly string[];
-  platform?: string;
-  signal: AbortSignal;
-}
 
 /**
  * Makes an image of one layer from the tar of a root file system (perhaps compressed), sent or to be got from a URL;

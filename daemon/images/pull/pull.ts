@@ -1,4 +1,5 @@
 import type { ProgressMessage, RegistryAuth } from '../../../api/types/image.ts';
+import type { PullOptions } from '../../../api/types/ports.ts';
 import type { LayerRow } from '../../../storage/database/rows.ts';
 import { chainIds } from '../../../storage/layers/chain.ts';
 import {
@@ -23,14 +24,6 @@ import type { LayerFetches, LayerShare } from './layer-fetches.ts';
 import { waitingFor } from '../watch.ts';
 import { PullProgress } from './pull-progress.ts';
 import { listTags, resolveImage, type Resolved } from './resolve.ts';
-
-export interface PullOptions {
-  name: string;
-  tag?: string;
-  platform?: string;
-  auth: RegistryAuth;
-  signal: AbortSignal;
-}
 
 export interface PullContext extends ImageContext {
   fetches: LayerFetches;

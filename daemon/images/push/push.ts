@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { ProgressMessage, RegistryAuth } from '../../../api/types/image.ts';
+import type { ProgressMessage } from '../../../api/types/image.ts';
+import type { PushOptions } from '../../../api/types/ports.ts';
 import type { LayerRow, TagRow } from '../../../storage/database/rows.ts';
 import { connectRegistry } from '../../../storage/registry/connect.ts';
 import { hasBlob, putManifest, uploadBlob } from '../../../storage/registry/push-repository.ts';
@@ -24,12 +25,6 @@ import { labelsOf } from '../wire.ts';
 import { LayerPush, type PushedBlob } from './layer-push.ts';
 import { MANIFEST_TYPE, manifestBytes } from './manifest-bytes.ts';
 import { pushProgress } from './push-progress.ts';
-
-export interface PushOptions {
-  tag?: string;
-  auth: RegistryAuth;
-  signal: AbortSignal;
-}
 
 export interface PushContext {
   deps: ImagesDeps;

@@ -37,3 +37,10 @@ export interface Sandbox {
   hosts: string;
   resolvConf: string;
 }
+
+/** A container whose sandbox a restart of the daemon finds open. */
+export interface LiveSandbox {
+  containerId: string;
+  containerName: string;
+  sandbox: Sandbox;
+}

@@ -12,14 +12,8 @@ import { publishedPorts } from './port-map.ts';
 import { isParentKind } from '../drivers/parent-options.ts';
 import { check, driverOf, isDefaultName, register, defaultRoutesOf } from './sandbox-context.ts';
 import type { SandboxContext } from './sandbox-context.ts';
-import type { Sandbox, SandboxRequest } from './sandbox.ts';
+import type { LiveSandbox, Sandbox, SandboxRequest } from './sandbox.ts';
 import { addressesOf } from './stored-endpoint.ts';
-
-export interface LiveSandbox {
-  containerId: string;
-  containerName: string;
-  sandbox: Sandbox;
-}
 
 /** Containers' networks: gives each its namespace, addresses, names and ports, and takes them back. */
 export class Sandboxes implements NetworkSandboxes {

@@ -18,7 +18,8 @@ import { cgroupDirectories, cgroupsPathOf } from '../../../runtime/cgroups/paths
 import type { ContainerExit } from '../../../runtime/monitor/exit-watch.ts';
 import type { ConmonStdio } from '../../../runtime/monitor/stdio-channel.ts';
 import { ConmonRuntime } from '../../../runtime/runc/conmon-runtime.ts';
-import type { ConmonRuntimeDeps, LaunchContainer } from '../../../runtime/runc/conmon-runtime.ts';
+import type { ConmonRuntimeDeps } from '../../../runtime/runc/conmon-runtime.ts';
+import type { LaunchRequest } from '../../../runtime/runc/launch-request.ts';
 import type { OciProcess, OciSpec } from '../../../runtime/runc/spec-types.ts';
 import { until } from '../../support/engine/http.ts';
 
@@ -31,13 +32,10 @@ export interface RuntimeFixture extends AsyncDisposable {
   runtime: ConmonRuntime;
   exits: ContainerExit[];
   /** Launches and lets go. */
-  run(
-    args: string[],
-    options?: Partial<LaunchContainer> & { process?: Partial<OciProcess> },
-  ): Promise<Started>;
+  run(args: string[], options?: Partial<LaunchRequest> & { process?: Partial<OciProcess> }): Promise<Started>;
   launch(
     args: string[],
-    options?: Partial<LaunchContainer> & { process?: Partial<OciProcess> },
+    options?: Partial<LaunchRequest> & { process?: Partial<OciProcess> },
   ): Promise<Started>;
   exit(id: string): Promise<ContainerExit>;
   /** Everything that exists for containers of this runtime; empty after a clean removal. */

@@ -1,5 +1,6 @@
-import type { ContainerControl, LimitUpdate } from '../../../daemon/containers/control/port.ts';
+import type { ContainerControl } from '../../../daemon/containers/control/port.ts';
 import type { FreezerState } from '../../../runtime/cgroups/freezer.ts';
+import type { LimitUpdate } from '../../../runtime/cgroups/limit-update.ts';
 import type { ContainerSample } from '../../../runtime/cgroups/sample.ts';
 import type { LimitChanges } from '../../../runtime/cgroups/limits.ts';
 

@@ -1,16 +1,16 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { RootfsLayout } from '../../../storage/layers/rootfs.ts';
 import { internal, notFound } from '../../../daemon/base/errors.ts';
 import type {
   ImageCatalog,
   LogKeeper,
   MountRunner,
   NetworkSandboxes,
-  ResolvedImage,
-  RootfsLayout,
   RootfsStore,
   VolumeBinder,
 } from '../../../daemon/containers/ports.ts';
+import type { ResolvedImage } from '../../../daemon/images/images.ts';
 import type { Sandbox, SandboxRequest } from '../../../daemon/networks/sandbox/sandbox.ts';
 
 /** What the container domain asks of its neighbours, in memory; each notes what it was asked and fails on request. */

@@ -1,15 +1,11 @@
 import { appendFileSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import type { ProcessIdentity } from '../../../daemon/base/kernel/process.ts';
-import type {
-  ContainerRuntime,
-  ExecLaunchRequest,
-  ExecProcess,
-  ExitReport,
-  LaunchRequest,
-  StdioChannel,
-  StdioChunk,
-} from '../../../daemon/containers/ports.ts';
+import type { ContainerRuntime, ExecProcess, StdioChannel } from '../../../daemon/containers/ports.ts';
+import type { ExecRequest } from '../../../runtime/exec/exec-session.ts';
+import type { OutputChunk } from '../../../runtime/monitor/stdio-channel.ts';
+import type { ContainerExit } from '../../../runtime/monitor/exit-watch.ts';
+import type { LaunchRequest } from '../../../runtime/runc/launch-request.ts';
 
 import { FakeControl } from './fake-control.ts';
 
@@ -24,7 +20,7 @@ interface FakeRun {
 export class FakeRuntime implements ContainerRuntime {
   readonly control = new FakeControl();
   readonly runs = new Map<string, FakeRun>();
-  readonly records = new Map<string, ExitReport>();
+  readonly records = new Map<string, ContainerExit>();
   readonly calls: string[] = [];
   readonly execs: FakeExec[] = [];
   /** What `launch` does before it succeeds. */
@@ -35,7 +31,7 @@ export class FakeRuntime implements ContainerRuntime {
   fatalSignals = new Set([9, 15]);
   nowNano: () => bigint = () => BigInt(Date.now()) * 1_000_000n;
   #oomListeners = new Set<(id: string, what: { hasKilled: boolean }) => void>();
-  #listeners = new Set<(report: ExitReport) => void>();
+  #listeners = new Set<(report: ContainerExit) => void>();
   #pid = 1000;
 
   async launch(request: LaunchRequest): Promise<ProcessIdentity> {
@@ -93,7 +89,7 @@ export class FakeRuntime implements ContainerRuntime {
     setImmediate(() => this.tell(report));
   }
 
-  tell(report: ExitReport): void {
+  tell(report: ContainerExit): void {
     this.#listeners.forEach((listener) => listener(report));
   }
 
@@ -107,7 +103,7 @@ export class FakeRuntime implements ContainerRuntime {
     this.runs.delete(id);
   }
 
-  exitOf(id: string): ExitReport | undefined {
+  exitOf(id: string): ContainerExit | undefined {
     return this.records.get(id);
   }
 
@@ -123,7 +119,7 @@ export class FakeRuntime implements ContainerRuntime {
     this.records.delete(id);
   }
 
-  onExit(listener: (report: ExitReport) => void): Disposable {
+  onExit(listener: (report: ContainerExit) => void): Disposable {
     this.#listeners.add(listener);
     return { [Symbol.dispose]: () => this.#listeners.delete(listener) };
   }
@@ -152,7 +148,7 @@ export class FakeRuntime implements ContainerRuntime {
     // Only a matter of speed.
   }
 
-  async exec(request: ExecLaunchRequest): Promise<ExecProcess> {
+  async exec(request: ExecRequest): Promise<ExecProcess> {
     await this.onExec();
     const exec = new FakeExec(request);
     this.execs.push(exec);
@@ -179,14 +175,14 @@ export class FakeChannel implements StdioChannel {
   input = '';
   isInputOver = false;
   isClosed = false;
-  readonly output: AsyncIterable<StdioChunk>;
+  readonly output: AsyncIterable<OutputChunk>;
   readonly #stream = new PassThrough({ objectMode: true });
 
   constructor() {
     this.output = this.#stream;
   }
 
-  push(chunk: StdioChunk): void {
+  push(chunk: OutputChunk): void {
     this.#stream.write(chunk);
   }
 
@@ -211,7 +207,7 @@ export class FakeChannel implements StdioChannel {
 /** A command that a test writes for and ends. */
 export class FakeExec implements ExecProcess {
   readonly pid = 4711;
-  readonly request: ExecLaunchRequest;
+  readonly request: ExecRequest;
   readonly stdin: PassThrough | null;
   readonly stdout = new PassThrough();
   readonly stderr: PassThrough | null;
@@ -219,7 +215,7 @@ export class FakeExec implements ExecProcess {
   readonly sizes: string[] = [];
   #settle!: (exitCode: number) => void;
 
-  constructor(request: ExecLaunchRequest) {
+  constructor(request: ExecRequest) {
     this.request = request;
     this.stdin = request.stdin ? new PassThrough() : null;
     this.stderr = request.process.terminal ? null : new PassThrough();

@@ -1,3 +1,4 @@
+import type { CgroupDriver } from '../../../../runtime/cgroups/detect.ts';
 import { isSliceName } from '../../../../runtime/cgroups/paths.ts';
 import { invalidArgument } from '../../../base/errors.ts';
 
@@ -9,7 +10,7 @@ const NAME_MAX = 255;
  * too, where the init process is, and none leads above it), or the name of a slice for systemd. Answers it as given:
  * that is what inspect shows. `field` is for the message. Throws invalid_argument with dockerd's text.
  */
-export function checkCgroupParent(parent: string, driver: 'cgroupfs' | 'systemd', field: string): string {
+export function checkCgroupParent(parent: string, driver: CgroupDriver, field: string): string {
   if (parent === '') {
     return parent;
   }
