@@ -100,7 +100,7 @@ export function createApi(deps: ApiDeps): Api {
     allowedOrigin,
     onRequest,
     onUpgrade: (req, socket, head) => {
-      // The HTTP server has let go of it.
+      // The HTTP server has released it.
       socket.on('error', () => socket.destroy());
       afterAnswer(lastAnswers.get(socket), () => {
         upgraded.set(req, socket);
@@ -242,7 +242,7 @@ function afterAnswer(last: ServerResponse | undefined, next: () => void): void {
   }
 }
 
-/** A response on a socket that the HTTP parser has let go of. The connection ends with the answer, if it is one. */
+/** A response on a socket that the HTTP parser has released. The connection ends with the answer, if it is one. */
 function responseOn(req: IncomingMessage, socket: Socket, head: Buffer): ServerResponse {
   // Set when the answer before this one ended: no next request is waited for.
   socket.setTimeout(0);

@@ -34,7 +34,7 @@ export class Reply {
     this.#upgraded = options.upgraded;
   }
 
-  /** True once the client has been told a status: from then on errors cannot be statuses. */
+  /** True once a status has been sent: from then on errors cannot be statuses. */
   get isStarted(): boolean {
     return this.#res.headersSent || this.#res.socket === null;
   }

@@ -23,7 +23,7 @@ export interface EndpointSettings {
   GlobalIPv6Address?: string;
   GlobalIPv6PrefixLen?: number;
   DNSNames?: string[] | null;
-  /** Highest = the container's way out. Of API 1.48; taken from any version, and shown where it was given. */
+  /** Highest = the container's default route. Of API 1.48; taken from any version, and shown where it was given. */
   GwPriority?: number;
 }
 

@@ -110,7 +110,7 @@ export interface AttachOptions {
 export interface Conversation {
   tty: boolean;
   connect(socket: Duplex): Promise<void>;
-  /** The edge could not hijack: give back what was reserved. */
+  /** The edge could not hijack: release what was reserved. */
   abandon(): void;
 }
 

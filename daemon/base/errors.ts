@@ -27,7 +27,7 @@ export interface EngineErrorOptions {
   details?: Readonly<Record<string, unknown>>;
 }
 
-/** Something in the world went wrong (input, kernel, disk, registry). A bug is an `InvariantError` instead. */
+/** Something outside of the program failed (input, kernel, disk, registry). A bug is an `InvariantError` instead. */
 export class EngineError extends Error {
   readonly code: ErrorCode;
   readonly details: Readonly<Record<string, unknown>>;
@@ -85,7 +85,10 @@ export const invalidArgument = (message: string, options?: EngineErrorOptions): 
   new EngineError('invalid_argument', message, options);
 export const notImplemented = (message: string, options?: EngineErrorOptions): EngineError =>
   new EngineError('not_implemented', message, options);
-/** The world is not as the request needs it, and its sender can change that: a port is taken, a receiver is away. */
+/**
+ * A condition that the request needs does not hold, and its sender can change that: a port is taken, a receiver is
+ * away.
+ */
 export const failedPrecondition = (message: string, options?: EngineErrorOptions): EngineError =>
   new EngineError('failed_precondition', message, options);
 export const internal = (message: string, options?: EngineErrorOptions): EngineError =>

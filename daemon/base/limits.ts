@@ -6,7 +6,7 @@
 export const limits = {
   /** A registry or token server that does not begin to answer is given up. */
   registryAnswerTimeoutMs: 30_000,
-  /** A client that has heard nothing for so long is told which server is waited for. */
+  /** A client that got no message for so long is told which server the engine waits for. */
   waitingToldMs: 800,
   /** A proxy that does not pass a connection on is given up; it has to look up a name and connect itself. */
   proxyConnectTimeoutMs: 30_000,
@@ -120,8 +120,8 @@ export const limits = {
   /** Time SQLite waits for a lock that another program (a backup, a shell) holds on the database. */
   databaseBusyMs: 5_000,
   /**
-   * Room inside the database's files that a full disk does not take away: free pages, about 5,000 events; and its
-   * write-ahead log, which SQLite begins anew after 1,000 pages with their heads.
+   * Room inside the database's files that a full disk leaves: free pages, about 5,000 events; and its write-ahead log,
+   * which SQLite begins anew after 1,000 pages with their heads.
    */
   databaseReserveBytes: 2 * 1024 * 1024,
   databaseLogBytes: 4.75 * 1024 * 1024,
@@ -328,6 +328,6 @@ export const limits = {
   swarmFitsRemembered: 1024,
   /** Sets of spread preferences for which the scheduler keeps the nodes in a tree. */
   swarmSpreadTreesKept: 64,
-  /** Time for clients to be told good-bye at shutdown. */
+  /** Time for the last answers to clients at shutdown. */
   shutdownGraceMs: 1_000,
 } as const;

@@ -1,4 +1,4 @@
-/** A line of a container's output on its way to a receiver. */
+/** A line of a container's output, for a receiver. */
 export interface LogMessage {
   stream: 'stdout' | 'stderr';
   /** Nanoseconds since the epoch. */

@@ -44,8 +44,8 @@ export interface Engine {
   /** Takes over reloadable settings and emits `daemon reload` (attributes: `config/reload.ts`). */
   reload(config: Config): Promise<void>;
   /**
-   * Says good-bye to clients and closes the database. Touches no container: they belong to their monitors. The caller
-   * ends the process when it takes longer than `shutdown-timeout`.
+   * Ends the requests of clients and closes the database. Touches no container: they belong to their monitors. The
+   * caller ends the process when it takes longer than `shutdown-timeout`.
    */
   stop(): Promise<void>;
 }

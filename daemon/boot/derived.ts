@@ -13,7 +13,7 @@ import type { Config } from './config/settings.ts';
 import type { Instance } from './instance.ts';
 import { ENGINE_VERSION } from './version.ts';
 
-/** What each part of the engine is told of the configuration. Pure. */
+/** The settings of each part of the engine, from the configuration. Pure. */
 
 /** `seccomp` is `builtin`, `unconfined` or the JSON of a profile (`seccomp-default.ts`). */
 export function engineDefaultsOf(config: Config, seccomp: string): EngineDefaults {

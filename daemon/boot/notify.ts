@@ -2,7 +2,7 @@ import { errorText } from '../base/errors.ts';
 import { sendUnixDatagram } from '../base/kernel/unix-datagram.ts';
 import type { Logger } from '../base/logger.ts';
 
-/** How systemd wants to hear from this process (sd_notify(3), sd_watchdog_enabled(3)). */
+/** Where and how often this process reports to systemd (sd_notify(3), sd_watchdog_enabled(3)). */
 export interface NotifySettings {
   /** Path or `@abstract` name; null = no listener. */
   socket: string | null;
@@ -26,7 +26,7 @@ export function readNotifySettings(
   };
 }
 
-/** Takes the variables away, so that no child of ours can speak in our name. */
+/** Removes the variables, so that no child process can notify systemd in the daemon's name. */
 export function forgetNotifySettings(environment: NodeJS.ProcessEnv): void {
   for (const name of ['NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID']) {
     delete environment[name];

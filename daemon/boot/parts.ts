@@ -130,7 +130,7 @@ export async function composeFiles(
   parts: Rollback,
 ): Promise<Pick<Neighbours, 'archives' | 'mounts' | 'tarSpools'> & { threads: IdleThreads }> {
   const threads = new IdleThreads();
-  // The first work of the day finds one started, like all that comes after a pause.
+  // The first job finds a thread started, like all that come after a pause.
   threads.rest();
   const archives = new Archives(threads);
   parts.defer('end archive threads', () => archives[Symbol.asyncDispose]());

@@ -27,8 +27,8 @@ export interface RunDeps {
 }
 
 /**
- * One life of the daemon: checks, takes the data root, starts the engine, says READY, and lives by its signals until
- * it is told to stop. Throws EngineError with one line when it cannot start; after that it only ends by itself.
+ * One life of the daemon: checks, takes the data root, starts the engine, reports READY, and serves until a signal
+ * stops it. Throws EngineError with one line when it cannot start; after that it only ends by itself.
  */
 export async function run(deps: RunDeps): Promise<void> {
   const { log } = deps;

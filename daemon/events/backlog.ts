@@ -19,9 +19,9 @@ interface WaitingRow {
 }
 
 /**
- * Facts on their way into the database: normally through it in the same call; while the disk is full or read-only they
- * wait here, in memory. Rows are few, each is kept once and written as the newest fact has it. Events are kept in
- * order up to a bound, past which the oldest are dropped and counted: history gives way, state never does.
+ * Facts to be written to the database: normally in the same call; while the disk is full or read-only they wait here,
+ * in memory. Rows are few, each is kept once and written as the newest fact has it. Events are kept in order up to a
+ * bound, past which the oldest are dropped and counted: history may be dropped, state never is.
  *
  * Nothing that is committed later may overtake a row that waits: `writeRows` is the beginning of each transaction.
  */

@@ -4,8 +4,8 @@ import { limits } from '../base/limits.ts';
 import type { EventFilter } from './filter.ts';
 
 /**
- * One reader's queue of live events. The writer never waits for it: past its bound it is cut off, and its reader is
- * told so instead of missing events silently.
+ * One reader's queue of live events. The writer never waits for it: past its bound it is cut off, and its reader gets
+ * an error instead of missing events silently.
  */
 export class Subscription {
   readonly #matches: EventFilter;

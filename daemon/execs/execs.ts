@@ -131,7 +131,7 @@ export class Execs implements ExecPort {
     const ids = this.#byContainer.get(target.id) ?? [];
     this.#byContainer.delete(target.id);
     ids.forEach((id) => target.execIds.delete(id));
-    // As with dockerd: what was never started has nothing to tell.
+    // As with dockerd: an exec that was never started has no result.
     ids
       .filter((id) => this.#instances.get(id)?.state.status === 'created')
       .forEach((id) => this.#instances.delete(id));

@@ -37,7 +37,7 @@ export function nameImage(
       database.images.setLastTagged(imageId, now);
       failpoint('images.tag.commit');
     },
-    // A build that was told to have gone well is found by its name after a power cut, too.
+    // A build whose success a client was told is found by its name after a power cut, too.
     { durable: true },
   );
   for (const tag of tags) {

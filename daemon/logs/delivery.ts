@@ -24,8 +24,8 @@ export interface DeliveryDeps {
 
 /**
  * Brings one container's output from its log file to a receiver, in order, from where the last daemon was. What is
- * delivered is noted behind it, so lines may come twice after a crash and never go missing, but for those that the
- * container's options or the bounds of the disk let go: they are counted.
+ * delivered is noted behind it, so lines may come twice after a crash and never go missing, except those that the
+ * container's options or the bounds of the disk drop: these are counted.
  */
 export class Delivery {
   readonly #deps: DeliveryDeps;

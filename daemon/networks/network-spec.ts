@@ -72,7 +72,10 @@ function refuseSwarm(request: NetworkCreateRequest): void {
   }
 }
 
-/** The pools of a specification whose subnets are complete. One that is only held for others gives out nothing. */
+/**
+ * The pools of a specification whose subnets are complete. A network that only holds settings for others allocates
+ * nothing.
+ */
 export function poolsOf(spec: NetworkSpec, driver: string): { pool?: AddressPool; pool6?: AddressPool6 } {
   if (spec.configOnly === true) {
     return {};

@@ -38,14 +38,14 @@ export interface Network {
   readonly createdNano: bigint;
   readonly isBuiltIn: boolean;
   readonly spec: NetworkSpec;
-  /** Undefined where the engine gives out none of that family. The default bridge gets its own when it is made. */
+  /** Undefined where the engine allocates none of that family. The default bridge gets its own when it is made. */
   pool: AddressPool | undefined;
   pool6: AddressPool6 | undefined;
   /** By container; lives in memory, because a sandbox is stored with its container. */
   readonly members: Map<string, NetworkMember>;
   /** The containers of a name (in lower case); of user-defined networks. */
   readonly names: Map<string, Set<NetworkMember>>;
-  /** Given out -> container. */
+  /** Allocated address -> container. */
   readonly addresses: Map<IpAddress, string>;
 }
 

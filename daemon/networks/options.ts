@@ -25,7 +25,7 @@ export interface NetworkOptions {
   mtu: number;
   /** Containers of the default network reach each other. */
   icc: boolean;
-  /** They reach the world by the host's address. */
+  /** They reach other hosts by the host's address. */
   masquerade: boolean;
   /** Host address of published ports that name none. */
   ip: string;

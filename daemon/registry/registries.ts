@@ -27,7 +27,7 @@ export interface RegistriesDeps {
 /** Docker Hub, as clients write it since before there was a second version of its API. */
 const HUB_ADDRESS = 'https://index.docker.io/v1/';
 
-/** Registries as the API meets them. */
+/** What the API asks of registries. */
 export class Registries {
   readonly #deps: RegistriesDeps;
 

@@ -2,7 +2,7 @@ import type { VolumeRow } from '../../storage/database/rows.ts';
 
 export type Volume = Pick<VolumeRow, 'name' | 'driver' | 'options'>;
 
-/** A volume on its way out. `undo` until its row is gone, then `finish`. */
+/** A volume being removed. `undo` until its row is gone, then `finish`. */
 export interface VolumeRemoval {
   /** What cannot be undone, where the driver has such a thing: after it nothing keeps the row. */
   destroy?(): Promise<void>;

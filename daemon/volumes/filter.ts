@@ -14,7 +14,7 @@ const FILTERS: ReadonlyMap<string, (values: Values) => Test> = new Map<string, (
       return (volume) => matchers.some((matches) => matches(volume.name));
     },
   ],
-  // Part of a name is enough, as the API document has it; dockerd wants all of it.
+  // Part of a name is enough, as the API document has it; dockerd compares the whole name.
   ['driver', (values) => (volume) => values.some((value) => volume.driver.includes(value))],
   ['label', (values) => (volume) => values.every((value) => hasLabel(volume.labels, value))],
   ['dangling', dangling],

@@ -26,7 +26,7 @@ export interface PluginDriverDeps {
 interface Hold {
   /** Where it is mounted; '' = asked for. */
   mountpoint: string;
-  /** False: to be given back, or left by an earlier daemon. */
+  /** False: to be released, or left by an earlier daemon. */
   isOurs: boolean;
 }
 
@@ -268,7 +268,7 @@ export class PluginDriver implements VolumeDriver {
       failpoint('volume.plugin.unmounted');
     } catch (error) {
       log.warn({ volume: name, holder, err: error }, 'a volume plugin did not unmount');
-      // A plugin that says no to what may never have been mounted is right.
+      // A plugin that refuses to unmount what may never have been mounted is right.
       if (isSure || !isRefusal(error)) {
         return false;
       }
@@ -331,7 +331,7 @@ function holdKey(volume: string, holder: string): string {
   return `volume-hold/${volume}/${holder}`;
 }
 
-/** The plugin itself said no, and so did nothing. */
+/** The plugin itself refused, and so did nothing. */
 function isRefusal(error: unknown): boolean {
   return isEngineError(error) && error.details['isRefusal'] === true;
 }

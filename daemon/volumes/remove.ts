@@ -64,7 +64,7 @@ export async function pruneVolumes(
   return { VolumesDeleted: deleted, SpaceReclaimed: reclaimed };
 }
 
-/** Bytes given back; undefined = it stays. */
+/** Bytes freed; undefined = it stays. */
 async function pruneOne(context: VolumeContext, row: VolumeRow): Promise<number | undefined> {
   if (context.registry.find(row.name) !== row || usersOf(context, row.name).length > 0) {
     return undefined;
@@ -141,7 +141,7 @@ function refuseUsed(context: VolumeContext, name: string, exceptContainer?: stri
   }
 }
 
-/** Containers that use it, but for one that is on its way out. */
+/** Containers that use it, except one that is being removed. */
 function usersOf(context: VolumeContext, name: string, exceptContainer?: string): string[] {
   return context.users(name).filter((id) => id !== exceptContainer);
 }

@@ -20,7 +20,7 @@ export interface StorePaths {
 export class Store {
   readonly paths: StorePaths;
   readonly records: StoreRecords;
-  /** A daemon works on it meanwhile: what has no row may just be on its way. */
+  /** A daemon works on it meanwhile: what has no row may just be being made. */
   readonly isInUse: boolean;
   /** Containers whose file systems are mounted: the layers below them must not be touched. */
   readonly mounted: ReadonlySet<string>;

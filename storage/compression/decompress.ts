@@ -7,7 +7,7 @@ import { decompressByProgram } from './program.ts';
 
 /**
  * Turns what clients and registries send into plain tars before anything of a container's is looked at: gzip in
- * process, the rest by a program of the host that is told nothing but to decompress.
+ * process, the rest by a program of the host that gets no other argument than to decompress.
  */
 
 /** Inflates ahead while the consumer works: in turns, each piece waits for two threads to be scheduled. */

@@ -31,7 +31,7 @@ export const FORMATS: readonly CompressionFormat[] = [
   },
 ];
 
-/** How data that begins so is compressed; undefined = not at all, as far as one can tell. */
+/** How data that begins so is compressed; undefined = no known format. */
 export function formatOf(start: Buffer): CompressionFormat | undefined {
   return FORMATS.find(({ begins }) => begins(start));
 }

@@ -1,7 +1,7 @@
 /**
  * JSON columns. Values may hold bigint (times in nanoseconds), which JSON cannot: they are kept as `{"$bigint":"123"}`.
- * Objects come partly from users (labels), so a real key of that name gets one more `$` on its way in and loses it on
- * its way out; nothing a client sends can turn into a bigint.
+ * Objects come partly from users (labels), so a real key of that name gets one more `$` when it is stored and loses it
+ * when it is read; nothing a client sends can turn into a bigint.
  */
 const TAG = '$bigint';
 const TAG_LIKE = /^\$+bigint$/;

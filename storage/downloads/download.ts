@@ -65,7 +65,7 @@ async function accepted(url: URL, answer: HttpAnswer, deadline: AbortSignal): Pr
   const { status, headers } = answer;
   if (status < 200 || status > 299) {
     const text = await textOf(answer, limits.downloadErrorBytesMax).catch(() => {
-      // The status tells enough.
+      // The status is enough.
       return '';
     });
     const said = text.trim().slice(0, limits.downloadErrorLengthMax);

@@ -105,7 +105,7 @@ export class Extractor implements TarSink {
     }
   }
 
-  /** Takes away the file that was being written. */
+  /** Removes the file that was being written. */
   abandon(): void {
     this.#file?.abandon();
     this.#file = undefined;

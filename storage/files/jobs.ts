@@ -48,7 +48,7 @@ export type ArchiveResult =
   | { kind: 'done' }
   | { kind: 'changes'; changes: Change[] }
   | { kind: 'selected'; selected: Selected[] }
-  /** Bytes of the tar, and how many changes it tells of. */
+  /** Bytes of the tar, and how many changes it holds. */
   | { kind: 'layer'; bytes: number; changes: number }
   /** Bytes of each directory; null = it is not there. */
   | { kind: 'sizes'; bytes: (number | null)[] };

@@ -7,7 +7,7 @@ import type { ChangesRequest } from './changes.ts';
 export interface ChangesTar extends AsyncDisposable {
   readonly fd: number;
   readonly size: number;
-  /** It tells of nothing. */
+  /** It holds no changes. */
   readonly isEmpty: boolean;
 }
 

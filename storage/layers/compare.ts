@@ -27,7 +27,7 @@ export interface ComparisonOptions {
 /**
  * What is different in `found` from what `expected` has: names, types, sizes, modes, owners, times, targets, device
  * numbers, extended attributes, hard links. One sentence each. Both are directories of ours on one file system, which
- * therefore tells the same of the same. Blocks.
+ * therefore reports equal files equally. Blocks.
  */
 export function compareTrees(expected: string, found: string, options: ComparisonOptions): string[] {
   using left = openRoot(expected);

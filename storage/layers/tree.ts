@@ -277,7 +277,7 @@ export class LayerTree implements Disposable {
     return allowed;
   }
 
-  /** A file system without this kind of attribute does not make the image unusable: it is told, not fatal. */
+  /** A file system without this kind of attribute does not make the image unusable: a warning, not an error. */
   #attribute(path: string, attribute: string, set: () => void): void {
     try {
       set();

@@ -15,7 +15,7 @@ export interface RegistryAccess {
   certificateRoots: readonly string[];
 }
 
-/** Failures that may be over in a moment; a refused connection or a name that does not resolve tells the truth. */
+/** Failures that may be over in a moment; a refused connection or a name that does not resolve is final. */
 const PASSING = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT']);
 
 /**

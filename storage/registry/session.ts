@@ -25,7 +25,7 @@ export interface SessionRequest {
   signal: AbortSignal;
 }
 
-/** A token on its way, for all requests that need it: it is given up when none of them waits any more. */
+/** A token being fetched, for all requests that need it: the fetch is given up when none of them waits any more. */
 interface TokenFetch {
   readonly done: Promise<void>;
   readonly stop: AbortController;
@@ -37,8 +37,8 @@ const TRIES_MAX = 3;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Requests to one registry for one operation: answers its challenges, follows its redirects, keeps connections. What
- * authorizes us goes to the endpoint's origin only. Several may hold it; the last one to let go closes it.
+ * Requests to one registry for one operation: answers its challenges, follows its redirects, keeps connections.
+ * Credentials and tokens go to the endpoint's origin only. Several may hold a session; the last release closes it.
  */
 export class RegistrySession implements Disposable {
   readonly endpoint: RegistryEndpoint;

@@ -20,7 +20,7 @@ export function checkNumbers({ name, type, uid, gid, major, minor }: TarMember):
     throw invalidArgument(`${where}: device ${major}:${minor} is out of range`);
   }
   if (type === 'character' && major === 0 && minor === 0) {
-    // What a tar wants hidden it says by name; no honest one has this device.
+    // overlayfs hides a file by this device; a tar does so by a name (`.wh.`), and no real image has the device.
     throw invalidArgument(`${where}: character device 0:0 would hide the files of layers below`);
   }
 }

@@ -16,7 +16,7 @@ const O_CLOEXEC = 0o2000000;
 const { O_RDONLY, O_DIRECTORY } = constants;
 /** Holds no volume. */
 const NOTES = '.filling';
-/** A volume on its way out. Volume names never begin with a dot. */
+/** A volume being removed. Volume names never begin with a dot. */
 const TRASH = /^\.removed-([0-9a-f]{16})-(.+)$/;
 
 /**

@@ -16,7 +16,7 @@ export class Semaphore {
     return await task();
   }
 
-  /** A permit, given back when it is disposed. Throws canceled when the signal fires before there is one. */
+  /** A permit, released when it is disposed. Throws canceled when the signal fires before there is one. */
   async acquire(signal?: AbortSignal): Promise<Disposable> {
     await this.#turn(signal);
     let isHeld = true;

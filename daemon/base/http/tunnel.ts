@@ -101,13 +101,13 @@ export function addressOf(proxy: URL): RequestOptions {
 /** Proxy Authentication Required: no server says that. */
 export const PROXY_REFUSES = 407;
 
-/** What a client is told when a proxy itself says no. */
+/** The error for a client when the proxy itself refuses. */
 export function proxyRefusal(proxy: URL, status: number): EngineError {
   const words = `${status} ${STATUS_CODES[status] ?? ''}`.trim();
   return proxyError(proxy, 'remote', words, { retryable: PASSING.has(status) });
 }
 
-/** What a client is told when there is no way to a proxy. */
+/** The error for a client when the proxy cannot be reached. */
 export function proxyFailure(proxy: URL, error: Error): EngineError {
   return isEngineError(error)
     ? error

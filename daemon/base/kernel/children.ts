@@ -6,10 +6,10 @@ import { openPidfd } from './pidfd.ts';
 import type { Poller } from './poller.ts';
 
 /**
- * Children of this process that Node.js knows nothing of: those of `spawnSession`, and orphans that came to us.
+ * Children of this process that Node.js does not know: those of `spawnSession`, and adopted orphans.
  *
- * A process whose parent has ended goes to the nearest subreaper above it (prctl(2), PR_SET_CHILD_SUBREAPER). As one we
- * are told how a process ended that `runc exec --detach` has started, without a monitor of its own. Other orphans
+ * A process whose parent has ended goes to the nearest subreaper above it (prctl(2), PR_SET_CHILD_SUBREAPER). So the
+ * daemon learns how a process ended that `runc exec --detach` has started, without a monitor of its own. Other orphans
  * (monitors, which fork once, and their children when they are killed) are reaped by a slow sweep.
  */
 const prctl = declare(

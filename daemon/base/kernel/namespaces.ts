@@ -22,9 +22,8 @@ const MNT_DETACH = 2;
 const OWN_NAMESPACE = '/proc/thread-self/ns/net';
 
 /**
- * Runs `work` in a new network namespace and comes back. `work` must be synchronous. When the way back is
- * barred the process ends at once: a daemon in a stranger's namespace would do damage with every further
- * line.
+ * Runs `work` in a new network namespace and comes back. `work` must be synchronous. When it cannot come back the
+ * process ends at once: a daemon in a container's namespace would do damage with every further line.
  */
 export function inNewNetworkNamespace<T>(work: () => T): T {
   const home = openSync(OWN_NAMESPACE, constants.O_RDONLY);

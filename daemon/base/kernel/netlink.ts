@@ -39,7 +39,7 @@ export function openNetlinkListener(family: number, group: number): number {
   const fd = openSocket(object, AF.netlink, SOCK.raw, family);
   try {
     setSocketOption(object, fd, SOL_SOCKET, SO_RCVBUF, LISTENER_BYTES);
-    // Without an address of its own it is told nothing.
+    // Without an address of its own it receives nothing.
     bindSocket(object, fd, anyNetlinkAddress());
     setSocketOption(object, fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, group);
     return fd;

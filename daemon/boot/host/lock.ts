@@ -13,7 +13,7 @@ import { dirname, join } from 'node:path';
 import { conflict, EngineError, errnoOf } from '../../base/errors.ts';
 import { tryLock } from '../../base/kernel/file-lock.ts';
 
-/** A file held by this process; given back when disposed or when the process ends, however it ends. */
+/** A file locked by this process; released when disposed or when the process ends in any way. */
 export interface HeldFile extends Disposable {
   readonly path: string;
 }

@@ -89,7 +89,7 @@ export function outputTo(progress: BuildProgress): Duplex {
     }
   };
   const stream = new Duplex({
-    // It has nothing to tell the container.
+    // The client has no input for the container.
     read: () => undefined,
     write: (chunk: Buffer, _encoding, done) => {
       pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);

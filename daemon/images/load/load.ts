@@ -88,8 +88,8 @@ async function* commit(
 }
 
 /**
- * The layers of one image on their way: those that exist are pinned, the others unpacked in parallel. Disposing waits
- * until no thread reads the tarball any more; what was unpacked in vain is removed.
+ * The layers of one image being loaded: those that exist are pinned, the others unpacked in parallel. Disposing waits
+ * until no thread reads the tarball any more; layers that were unpacked and not committed are removed.
  */
 class PlanUnpacking implements AsyncDisposable {
   readonly #deps: ImagesDeps;

@@ -29,7 +29,7 @@ type Outcome =
   | { kind: 'placed'; row: LayerRow; pin: Disposable }
   | { kind: 'lost' };
 
-/** One layer on its way, for all pulls that want it: downloaded and unpacked once. */
+/** The fetch of one layer, for all pulls that want it: downloaded and unpacked once. */
 export class LayerFetch {
   readonly wanted: WantedLayer;
   readonly #deps: ImagesDeps;

@@ -3,7 +3,7 @@ import type { ImagesDeps } from '../deps.ts';
 import { Semaphore } from '../../base/concurrency/semaphore.ts';
 import { LayerFetch, type WantedLayer } from './layer-fetch.ts';
 
-/** A pull's share in a fetch. Disposing gives it back; with the last share the fetch ends. */
+/** A pull's share in a fetch. Disposing releases it; with the last share the fetch ends. */
 export interface LayerShare extends AsyncDisposable {
   readonly fetch: LayerFetch;
 }

@@ -161,7 +161,7 @@ async function* fetchAndCommit(
   );
 }
 
-/** Shares of one pull; all are given back when it ends, however it ends. */
+/** Shares of one pull; all are released when it ends, also by a failure. */
 class Shares implements AsyncDisposable {
   readonly list: readonly LayerShare[];
 

@@ -19,7 +19,7 @@ export type PushProgress =
 /** Where a layer is in the registry. */
 export type PushedBlob = Omit<LayerBlobRow, 'layerId' | 'repository'>;
 
-/** One layer on its way to a repository: found there, mounted from another one, or compressed and uploaded. */
+/** The push of one layer to a repository: found there, mounted from another one, or compressed and uploaded. */
 export class LayerPush {
   readonly layer: LayerRow;
   readonly #deps: ImagesDeps;

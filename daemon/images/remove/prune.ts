@@ -10,8 +10,8 @@ import { removeImage } from './removal.ts';
 import { labelsOf } from '../wire.ts';
 
 /**
- * Removes images that no container was made from: those without a name, with `dangling=false` named ones too. Says what
- * went and how many bytes of layers that gave back.
+ * Removes images that no container was made from: those without a name, with `dangling=false` named ones too. Answers
+ * what was removed and how many bytes of layers that freed.
  */
 export async function pruneImages(context: ImageContext, filters: Filters): Promise<ImagePruneReport> {
   const { deps, index } = context;

@@ -6,8 +6,8 @@ import type { ImageContext } from '../context.ts';
 import { decideRemoval, type RemovalPlan } from './remove.ts';
 
 /**
- * Takes away a name of an image, or the image: with its layers, and unless `noprune` with the unnamed images that it
- * was made from and nothing else needs. Throws conflict with dockerd's texts.
+ * Removes a name of an image, or the image: with its layers, and unless `noprune` with the unnamed images that it was
+ * made from and nothing else needs. Throws conflict with dockerd's texts.
  */
 export async function removeImage(
   context: ImageContext,

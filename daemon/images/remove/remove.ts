@@ -21,7 +21,7 @@ export interface RemovalFacts {
   force: boolean;
 }
 
-/** Names to take away, and whether the image goes too. */
+/** Names to remove, and whether the image is removed too. */
 export interface RemovalPlan {
   untag: TagRow[];
   untagDigests: ImageDigestRow[];
@@ -29,9 +29,9 @@ export interface RemovalPlan {
 }
 
 /**
- * Decides what DELETE /images/{name} does, by the rules of moby's ImageDelete: a name takes away one tag, and the image
- * only with its last one; an id takes away all, if they are in one repository. Throws conflict with the texts that
- * clients know. Pure.
+ * Decides what DELETE /images/{name} does, by the rules of moby's ImageDelete: a name removes one tag, and the image
+ * only with its last one; an id removes all, if they are in one repository. Throws conflict with the texts that clients
+ * know. Pure.
  */
 export function decideRemoval(facts: RemovalFacts): RemovalPlan {
   return isIdOf(facts.asked, facts.imageId) ? byId(facts) : byName(facts);

@@ -70,7 +70,7 @@ export class ContainerNames {
     this.#askers.delete(containerId);
   }
 
-  /** After a restart of the daemon; one that cannot be heard again is logged, its container runs on. */
+  /** After a restart of the daemon. A sandbox whose sockets cannot be opened is logged; its container runs on. */
   reopen(containerId: string, sandbox: Sandbox): void {
     try {
       this.open(containerId, sandbox);

@@ -105,7 +105,7 @@ export class DefaultNetwork {
       pool6 && this.#routed('default-gateway-v6', this.#options.defaultGatewayV6, pool6, isFixed);
   }
 
-  /** Takes away the bridge of an earlier configuration, once there is no default network. */
+  /** Removes the bridge of an earlier configuration, once there is no default network. */
   async removeUnused(): Promise<void> {
     if (this.#registry.has('bridge')) {
       return;

@@ -32,7 +32,7 @@ export class ParentDriver implements NetworkDriver {
     if (rival !== undefined) {
       throw new EngineError('forbidden', `network ${rival.name} is already using parent interface ${parent}`);
     }
-    // Without a parent there is no way out.
+    // Without a parent there is no default route.
     return { ...spec, internal: spec.internal || parent === undefined };
   }
 

@@ -81,10 +81,7 @@ export function hostResolver(host: ResolverSettings, asked: ResolverSettings): R
   return override(host, asked);
 }
 
-/**
- * A container's wishes, and the daemon's defaults where it has none. Throws invalid_argument naming the
- * value.
- */
+/** A container's settings, and the daemon's defaults where it has none. Throws invalid_argument naming the value. */
 export function askedResolver(asked: ResolverSettings, defaults: ResolverSettings): ResolverSettings {
   for (const server of asked.nameservers) {
     if (isIP(server) === 0) {

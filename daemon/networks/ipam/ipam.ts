@@ -6,7 +6,7 @@ import type { Subnet } from '../../base/addresses/ipv4.ts';
 import { overlaps6, subnet6Size } from '../../base/addresses/ipv6.ts';
 import type { Subnet6 } from '../../base/addresses/ipv6.ts';
 
-/** Which IPv4 addresses a network may give out. Pure. */
+/** Which IPv4 addresses a network may allocate. Pure. */
 export interface AddressPool {
   subnet: Subnet;
   /** Of a bridge: its own address. */
@@ -69,8 +69,8 @@ export function freeSubnet(supplies: readonly SubnetSupply[], used: readonly Sub
 }
 
 /**
- * The engine's own /48 of unique local addresses (RFC 4193), which is made of its id: two hosts that meet have
- * different ones. Pure.
+ * The engine's own /48 of unique local addresses (RFC 4193), which is derived from its id: two hosts in one network
+ * have different ones. Pure.
  */
 export function uniqueLocalSupply(globalId: string): SubnetSupply6 {
   const base = (0xfdn << 120n) | (BigInt(`0x${globalId.slice(0, 10)}`) << 80n);

@@ -68,7 +68,7 @@ export async function connectSandbox(
   return sandbox;
 }
 
-/** Leads a sandbox out of a network: its way out goes through another one, where there is one. */
+/** Disconnects a sandbox from a network; its default route moves to another one, where there is one. */
 export function disconnectSandbox(
   context: SandboxContext,
   live: Sandbox,
@@ -101,7 +101,7 @@ export function disconnectSandbox(
     finish: async () => {
       failpoint('network.disconnect.detach');
       await kernel.detachInterface(request.containerId, endpoint.EndpointID ?? '');
-      // Last: once given back they may be another container's, and a second attempt would take them from it.
+      // Last: once released they may be another container's, and a second attempt would take them from it.
       ports.release(portsGained(context, sandbox, live));
       if (network !== undefined) {
         kernel.forgetFlows(addressesOf(endpoint).map(({ address }) => address));

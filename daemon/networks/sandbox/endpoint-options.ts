@@ -4,7 +4,7 @@ import { invalidArgument } from '../../base/errors.ts';
 import { isIpv4, parseIp } from '../../base/addresses/ip.ts';
 import type { InterfaceAddress } from '../../base/addresses/ip.ts';
 
-/** What an endpoint may ask of its interface beyond addresses that the network gives out. */
+/** What an endpoint may ask of its interface beyond addresses that the network allocates. */
 export interface EndpointOptions {
   /** 169.254.0.0/16 and fe80::/10; the network neither allocates them nor knows which are in use. */
   linkLocal: InterfaceAddress[];

@@ -2,8 +2,8 @@ import type { EndpointSettings } from '../../../api/types/endpoint.ts';
 import type { Network } from '../network.ts';
 
 /**
- * The endpoint through which a container reaches the world and the world its published ports: not of an internal
- * network; the highest GwPriority, then the first by name (as dockerd). undefined = there is none. Pure.
+ * The endpoint through which a container reaches other hosts, and they its published ports: not of an internal network;
+ * the highest GwPriority, then the first by name (as dockerd). undefined = there is none. Pure.
  */
 export function gatewayOf<T extends { network: Network; settings: EndpointSettings }>(
   endpoints: readonly T[],

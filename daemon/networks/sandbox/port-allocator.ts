@@ -23,15 +23,18 @@ const PORT_MAX = 65_535;
 const EPHEMERAL_FALLBACK = { first: 49_153, last: PORT_MAX };
 
 /**
- * Gives out host ports. What our own containers have is known here; what processes of the host have is found
- * by reserving the port with the kernel.
+ * Allocates host ports. Ports of the engine's containers are known here; those of processes of the host are found by
+ * reserving the port with the kernel.
  */
 export class PortAllocator {
   readonly #kernel: Pick<NetworkKernel, 'reserve' | 'release'>;
   readonly #log: Logger;
   /** `tcp/8080` -> host addresses it is taken on. */
   readonly #taken = new Map<string, Set<IpAddress>>();
-  /** The last ephemeral port given out: the next search begins after it, so that a freed port rests. */
+  /**
+   * The last ephemeral port allocated: the next search begins after it, so that a released port is not used again at
+   * once.
+   */
   #lastEphemeral = 0;
 
   constructor(deps: { kernel: Pick<NetworkKernel, 'reserve' | 'release'>; log: Logger }) {

@@ -19,7 +19,7 @@ export function portMap(exposed: readonly string[], published: readonly Publishe
 
 /** What `portMap` and the endpoint of the gateway say is published; the reverse of `portMap`. */
 export function publishedPorts(sandbox: Pick<Sandbox, 'endpoints' | 'ports' | 'gateway'>): PublishedPort[] {
-  // Sandboxes of before there were other networks tell no gateway.
+  // Sandboxes stored before there were other networks name no gateway.
   const endpoint = sandbox.endpoints[sandbox.gateway ?? 'bridge'];
   const addresses = endpoint === undefined ? [] : addressesOf(endpoint).map(({ address }) => address);
   return Object.entries(sandbox.ports).flatMap(([key, bindings]) => {

@@ -4,7 +4,7 @@ import { invalidArgument } from '../../base/errors.ts';
 import { parseIp } from '../../base/addresses/ip.ts';
 import type { IpAddress } from '../../base/addresses/ip.ts';
 
-/** What a container wants of host ports, before any is taken. Pure. */
+/** The host ports that a container asks for, before any is taken. Pure. */
 export interface PortPlan {
   /** `80/tcp` of every port that is exposed or published, in order of number. */
   ports: string[];

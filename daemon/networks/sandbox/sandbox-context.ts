@@ -175,7 +175,7 @@ export function defaultRoutesThrough(
   }));
 }
 
-/** As `defaultRoutesThrough`, of an open sandbox in the network of this name; null = it has no way out. */
+/** As `defaultRoutesThrough`, of an open sandbox in the network of this name; null = it has no default route. */
 export function defaultRoutesOf(
   { registry }: SandboxContext,
   sandbox: Sandbox,

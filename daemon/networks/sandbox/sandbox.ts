@@ -28,7 +28,7 @@ export interface Sandbox {
   /** Of the container that made it (another's with `container:`). */
   ownerId: string;
   endpoints: Record<string, EndpointSettings>;
-  /** Name of the network through which it reaches the world and is reached; undefined = `bridge`, null = none. */
+  /** Name of the network through which it reaches other hosts and is reached; undefined = `bridge`, null = none. */
   gateway?: string | null;
   /** It asks the engine for names, which asks these servers (none = the host's); undefined = it asks others. */
   names?: { servers: string[] };

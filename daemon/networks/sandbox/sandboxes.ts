@@ -25,7 +25,7 @@ export class Sandboxes implements NetworkSandboxes {
 
   find(ref: string): { id: string; name: string } | undefined {
     const name = ref === 'default' ? 'bridge' : ref;
-    // Without a default network containers that ask for it have none, but the name means it as ever.
+    // Without a default network containers that ask for it have none, but the name still means it.
     return this.#context.registry.lookUp(name) ?? (isDefaultName(ref) ? { id: '', name } : undefined);
   }
 
@@ -155,7 +155,7 @@ export class Sandboxes implements NetworkSandboxes {
     }
   }
 
-  /** What of a stored sandbox is plugged in where. */
+  /** The interfaces of a stored sandbox, by network. */
   #plugged(sandbox: Sandbox): KeptSandbox['endpoints'] {
     return Object.entries(sandbox.endpoints).flatMap(([name, endpoint]) => {
       const network = this.#context.registry.lookUp(name);

@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:f
 import path from 'node:path';
 
 /**
- * Takes away what a daemon leaves when it is killed: processes, mounts, cgroups, files. Only ever called with names
- * that one test made for itself.
+ * Removes what a daemon leaves when it is killed: processes, mounts, cgroups, files. Only ever called with names that
+ * one test made for itself.
  */
 
 /** Command lines (NUL separated) of all processes. */

@@ -19,13 +19,13 @@ const DROP_IN = `/run/systemd/system/${SERVICE}.d`;
 const START_MS = 60_000 * PATIENCE;
 
 /**
- * The berthd that scripts/install put on this machine, run by systemd with its own unit, socket and roots. Only for
- * the guest of scripts/vm: starting takes away all containers and images, and its network is the machine's.
+ * The berthd that scripts/install put on this machine, run by systemd with its own unit, socket and roots. Only for the
+ * guest of scripts/vm: starting removes all containers and images, and its network is the machine's.
  */
 export class ServiceDaemon extends TestDaemon {
   #env = '';
 
-  /** Takes away what earlier tests left and starts the service. */
+  /** Removes what earlier tests left and starts the service. */
   static override async start(options: TestDaemonOptions = {}): Promise<ServiceDaemon> {
     if (!existsSync(GUEST_MARK)) {
       throw new Error(`${GUEST_MARK} is missing: this machine's containers are not the tests'`);

@@ -31,7 +31,7 @@ const noFiles = {
   ofChanges: unused,
 };
 
-/** The container domain over fakes. `reboot` is a new daemon over the same world. */
+/** The container domain over fakes. `reboot` is a new daemon over the same fakes. */
 export class ContainerRig implements Disposable {
   readonly directory = mkdtempSync(join(tmpdir(), 'berth-containers-'));
   readonly clock = new ManualClock();

@@ -1,4 +1,4 @@
-/** A process of its own that loads a tarball from standard input, to be killed at a failpoint on its way. */
+/** A process of its own that loads a tarball from standard input, to be killed at a failpoint. */
 import { ImagesRig, collect } from './images-rig.ts';
 
 const [dataRoot, verb] = process.argv.slice(2);

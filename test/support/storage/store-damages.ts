@@ -30,7 +30,7 @@ export interface Root {
   sql: (text: string, ...values: unknown[]) => unknown[];
 }
 
-/** One way in which a store can be hurt. */
+/** One way in which a store can be damaged. */
 export interface Damage {
   name: string;
   make(root: Root): void;

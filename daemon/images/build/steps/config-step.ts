@@ -32,7 +32,7 @@ export async function configStep(build: Build, state: StageState, instruction: I
   const variables = stageVariables(build, state);
   const change = { where: whereOf(instruction), rest, variables, escape: build.escape };
   const config = applyInstruction(state.config, name, change);
-  // As dockerd: an entrypoint of the Dockerfile's takes away the command of the base.
+  // As dockerd: an entrypoint of the Dockerfile removes the command of the base.
   const resets = name === 'ENTRYPOINT' && !state.hasOwnCommand;
   if (name === 'CMD') {
     state.hasOwnCommand = true;
