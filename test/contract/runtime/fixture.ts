@@ -18,8 +18,8 @@ import { cgroupDirectories, cgroupsPathOf } from '../../../runtime/cgroups/paths
 import type { ContainerExit } from '../../../runtime/monitor/exit-watch.ts';
 import type { ConmonStdio } from '../../../runtime/monitor/stdio-channel.ts';
 import { ConmonRuntime } from '../../../runtime/runc/conmon-runtime.ts';
-import type { ConmonRuntimeDeps } from '../../../runtime/runc/conmon-runtime.ts';
 import type { LaunchRequest } from '../../../runtime/runc/launch-request.ts';
+import type { ConmonRuntimeDeps } from '../../../runtime/runc/parts.ts';
 import type { OciProcess, OciSpec } from '../../../runtime/runc/spec-types.ts';
 import { until } from '../../support/engine/http.ts';
 

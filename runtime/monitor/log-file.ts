@@ -2,7 +2,9 @@ import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { internal, isEngineError } from '../../daemon/base/errors.ts';
+import { limitFileSize } from '../../daemon/base/kernel/file-size-limit.ts';
 import { limits } from '../../daemon/base/limits.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
 import type { Bundle } from '../runc/exec-root.ts';
 import { writesToOld } from './control.ts';
 import type { MonitorControl } from './control.ts';
@@ -54,4 +56,24 @@ function ask(control: MonitorControl, bundle: Bundle): void {
 /** As the kernel shows it in /proc: without links. The file itself is not there. */
 function realPath(logPath: string): string {
   return join(realpathSync(dirname(logPath)), basename(logPath));
+}
+
+/** Bounds each file that the conmon of `bundle` writes, for as long as it lives. Nothing happens when it has ended. */
+export function limitLog(
+  bundle: Bundle,
+  bytesMax: number | null,
+  { id, log }: { id: string; log: Logger },
+): void {
+  const monitor = monitorOf(bundle);
+  if (monitor === undefined) {
+    return;
+  }
+  try {
+    if (!limitFileSize(monitor, bytesMax)) {
+      log.warn({ container: id }, 'the monitor takes no bound of its log: it was started by an older daemon');
+    }
+  } catch (error) {
+    // It ended just now, or the kernel forbids it: the log is still looked at and rotated.
+    log.warn({ container: id, err: error }, 'the size of a log could not be bounded');
+  }
 }
