@@ -77,6 +77,21 @@ export function errnoOf(error: unknown): string | undefined {
   return undefined;
 }
 
+/**
+ * What `step` answers; undefined when it fails with one of these errno codes, by default because a file is not there.
+ * Throws whatever else it throws.
+ */
+export function ifThere<T>(step: () => T, codes: readonly string[] = ['ENOENT']): T | undefined {
+  try {
+    return step();
+  } catch (error) {
+    if (codes.includes(errnoOf(error) ?? '')) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
 export const notFound = (message: string, options?: EngineErrorOptions): EngineError =>
   new EngineError('not_found', message, options);
 export const conflict = (message: string, options?: EngineErrorOptions): EngineError =>

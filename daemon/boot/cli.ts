@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { EngineError, errnoOf, errorText, unreachable } from '../base/errors.ts';
+import { EngineError, ifThere, errorText, unreachable } from '../base/errors.ts';
 import { createLogger } from '../base/logger.ts';
 import { loadConfig } from './config/config.ts';
 import type { Config } from './config/config.ts';
@@ -61,14 +61,7 @@ async function start(load: () => Config): Promise<void> {
 }
 
 function readFile(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') {
-      return undefined;
-    }
-    throw error;
-  }
+  return ifThere(() => readFileSync(path, 'utf8'));
 }
 
 /** EngineErrors are sentences already; a report of any other error needs the place. */

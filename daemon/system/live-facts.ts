@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, statfsSync } from 'node:fs';
-import { errnoOf } from '../base/errors.ts';
+import { ifThere } from '../base/errors.ts';
 import type { LiveFacts } from './ports.ts';
 
 /** Magic numbers of statfs(2) -> names as dockerd prints them. */
@@ -18,15 +18,8 @@ const FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
 /** This process and its kernel. All of it comes from memory (/proc, statfs), so nothing here waits for a disk. */
 export const liveFacts: LiveFacts = {
   isOn: (sysctl) => {
-    try {
-      return readFileSync(`/proc/sys/${sysctl}`, 'utf8').trim() === '1';
-    } catch (error) {
-      // The switches of a kernel module that is not loaded are not there.
-      if (errnoOf(error) === 'ENOENT') {
-        return false;
-      }
-      throw error;
-    }
+    // The switches of a kernel module that is not loaded are not there.
+    return ifThere(() => readFileSync(`/proc/sys/${sysctl}`, 'utf8').trim() === '1') ?? false;
   },
   openFiles: () => readdirSync('/proc/self/fd').length,
   activeResources: () => process.getActiveResourcesInfo().length,

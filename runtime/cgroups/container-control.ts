@@ -1,6 +1,5 @@
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { isGone, readControl, readSmall } from './control-files.ts';
+import { processesBelow, readSmall } from './control-files.ts';
 import type { CgroupDriver, CgroupLayout } from './detect.ts';
 import { Freezer } from './freezer.ts';
 import type { FreezerState } from './freezer.ts';
@@ -95,26 +94,5 @@ export class ContainerCgroups {
 
   #relative(id: string): string {
     return relativeCgroup(this.#deps.driver, this.#deps.cgroupsPath(id));
-  }
-}
-
-function processesBelow(directory: string): number[] {
-  const own = (readControl(join(directory, 'cgroup.procs')) ?? '')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map(Number);
-  return [...own, ...childrenOf(directory).flatMap((name) => processesBelow(join(directory, name)))];
-}
-
-function childrenOf(directory: string): string[] {
-  try {
-    return readdirSync(directory, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .map(({ name }) => name);
-  } catch (error) {
-    if (isGone(error)) {
-      return [];
-    }
-    throw error;
   }
 }

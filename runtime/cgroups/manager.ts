@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errnoOf, internal, invariant } from '../../daemon/base/errors.ts';
 import type { CgroupDriver, CgroupLayout } from './detect.ts';
+import { childCgroups, processesBelow, readControl, writeControl } from './control-files.ts';
 import { OomCounts } from './oom-counts.ts';
 import { cgroupDirectories, idOfCgroup, relativeCgroup, relativeParent } from './paths.ts';
 
@@ -103,13 +104,15 @@ export class CgroupManager {
   #oomState(cgroupsPath: string): string {
     const memory = this.#layout.controllers.get('memory') ?? this.#layout.unified;
     const file = this.#layout.controllers.has('memory') ? 'memory.oom_control' : MEMORY_EVENTS;
-    return memory === null ? '' : readIfThere(join(memory, relativeCgroup(this.driver, cgroupsPath), file));
+    return memory === null
+      ? ''
+      : (readControl(join(memory, relativeCgroup(this.driver, cgroupsPath), file)) ?? '');
   }
 
   /** Ids of containers that have a cgroup below our parent, in whichever hierarchy. */
   list(): string[] {
     const parents = cgroupDirectories(this.#layout, relativeParent(this.driver, this.parent));
-    const names = parents.flatMap((parent) => childrenOf(parent));
+    const names = parents.flatMap((parent) => childCgroups(parent));
     return [...new Set(names.flatMap((name) => idOfCgroup(this.driver, name) ?? []))];
   }
 
@@ -128,7 +131,7 @@ export class CgroupManager {
   #killOnce(directories: readonly string[]): number {
     for (const directory of directories) {
       // One write kills the whole tree without a race (version 2, Linux 5.14).
-      writeIfThere(join(directory, 'cgroup.kill'), '1');
+      writeControl(join(directory, 'cgroup.kill'), '1');
     }
     const freezer = this.#layout.controllers.get('freezer');
     const frozen = directories.filter(
@@ -136,14 +139,14 @@ export class CgroupManager {
     );
     for (const directory of frozen) {
       // Frozen processes neither fork nor end, so the numbers read next stay theirs.
-      writeIfThere(join(directory, 'freezer.state'), 'FROZEN');
+      writeControl(join(directory, 'freezer.state'), 'FROZEN');
     }
     const pids = new Set(directories.flatMap(processesIn));
     for (const pid of pids) {
       kill(pid);
     }
     for (const directory of frozen) {
-      writeIfThere(join(directory, 'freezer.state'), 'THAWED');
+      writeControl(join(directory, 'freezer.state'), 'THAWED');
     }
     return pids.size;
   }
@@ -162,35 +165,15 @@ function removed(directory: string): boolean {
       throw error;
     }
   }
-  const children = childrenOf(directory);
+  const children = childCgroups(directory);
   return (
     children.length > 0 && children.every((name) => removed(join(directory, name))) && removed(directory)
   );
 }
 
-function childrenOf(directory: string): string[] {
-  try {
-    return readdirSync(directory, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .map(({ name }) => name);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') {
-      return [];
-    }
-    throw error;
-  }
-}
-
+/** Those that may be killed: 1 and ourselves can only be a mistake. */
 function processesIn(directory: string): number[] {
-  if (!existsSync(directory)) {
-    return [];
-  }
-  const own = readIfThere(join(directory, 'cgroup.procs'))
-    .split('\n')
-    .map(Number)
-    // 0 = a process that this pid namespace does not see; 1 and ourselves can only be a mistake.
-    .filter((pid) => pid > 1 && pid !== process.pid);
-  return [...own, ...childrenOf(directory).flatMap((name) => processesIn(join(directory, name)))];
+  return processesBelow(directory).filter((pid) => pid > 1 && pid !== process.pid);
 }
 
 function kill(pid: number): void {
@@ -201,31 +184,4 @@ function kill(pid: number): void {
       throw error;
     }
   }
-}
-
-/** Contents of a cgroup file; empty when it is not there or goes away meanwhile (ENODEV). */
-function readIfThere(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if (isGone(error)) {
-      return '';
-    }
-    throw error;
-  }
-}
-
-function writeIfThere(file: string, text: string): void {
-  try {
-    // Never create: a missing control file means that this kernel or hierarchy has none.
-    writeFileSync(file, text, { flag: 'r+' });
-  } catch (error) {
-    if (!isGone(error)) {
-      throw error;
-    }
-  }
-}
-
-function isGone(error: unknown): boolean {
-  return ['ENOENT', 'ENODEV', 'ENOTSUP'].includes(errnoOf(error) ?? '');
 }

@@ -1,6 +1,5 @@
-import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { errnoOf } from '../../daemon/base/errors.ts';
+import { childCgroups, readControl } from './control-files.ts';
 
 /**
  * Whether the kernel's OOM killer has struck in a container's cgroup, where that may be gone when somebody asks:
@@ -53,7 +52,8 @@ export class OomCounts {
   }
 
   #killsOfLiving(slice: string): number {
-    return childrenOf(slice)
+    return childCgroups(slice)
+      .map((name) => join(slice, name))
       .filter((cgroup) => !this.#ended.has(cgroup))
       .reduce((sum, cgroup) => sum + killsIn(cgroup), 0);
   }
@@ -61,26 +61,6 @@ export class OomCounts {
 
 /** `oom_kill` of memory.events: processes killed in the cgroup and below. 0 where there is no such file. */
 function killsIn(cgroup: string): number {
-  try {
-    return Number(/^oom_kill (\d+)$/m.exec(readFileSync(join(cgroup, 'memory.events'), 'utf8'))?.[1] ?? 0);
-  } catch (error) {
-    // ENODEV: it went away while it was open.
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENODEV') {
-      return 0;
-    }
-    throw error;
-  }
-}
-
-function childrenOf(slice: string): string[] {
-  try {
-    return readdirSync(slice, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .map(({ name }) => join(slice, name));
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') {
-      return [];
-    }
-    throw error;
-  }
+  const events = readControl(join(cgroup, 'memory.events')) ?? '';
+  return Number(/^oom_kill (\d+)$/m.exec(events)?.[1] ?? 0);
 }

@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { setImmediate as yieldToLoop, setTimeout as sleep } from 'node:timers/promises';
-import { errnoOf } from '../../daemon/base/errors.ts';
 import { sendSignal } from '../../daemon/base/kernel/pidfd.ts';
-import { identify, isAlive } from '../../daemon/base/kernel/process.ts';
+import { identify, isAlive, statFields } from '../../daemon/base/kernel/process.ts';
 import type { ProcessIdentity } from '../../daemon/base/kernel/process.ts';
 import { limits } from '../../daemon/base/limits.ts';
 
@@ -76,14 +74,6 @@ async function treeOf(leaderPid: number, candidates: readonly number[]): Promise
 
 /** Parent and session of a process (proc(5) fields 4 and 6); undefined when it has ended. */
 export function relationsOf(pid: number): { parent: number; session: number } | undefined {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const [, parent, , session] = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    return { parent: Number(parent), session: Number(session) };
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ESRCH') {
-      return undefined;
-    }
-    throw error;
-  }
+  const [, parent, , session] = statFields(pid) ?? [];
+  return parent === undefined ? undefined : { parent: Number(parent), session: Number(session) };
 }

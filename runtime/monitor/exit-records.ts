@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf } from '../../daemon/base/errors.ts';
+import { errnoOf, ifThere } from '../../daemon/base/errors.ts';
 import { FULL_ID } from '../../daemon/base/ids.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 
@@ -37,17 +37,14 @@ export class ExitRecords {
 
   read(id: string): ExitRecord | undefined {
     const file = join(this.#directory, id);
-    let text: string;
-    let finishedAtNano: bigint;
-    try {
-      text = readFileSync(file, 'utf8');
-      finishedAtNano = statSync(file, { bigint: true }).mtimeNs;
-    } catch (error) {
-      if (errnoOf(error) === 'ENOENT') {
-        return undefined;
-      }
-      throw error;
+    const found = ifThere(() => ({
+      text: readFileSync(file, 'utf8'),
+      finishedAtNano: statSync(file, { bigint: true }).mtimeNs,
+    }));
+    if (found === undefined) {
+      return undefined;
     }
+    const { text, finishedAtNano } = found;
     const code = Number(text.trim());
     if (text.trim() === '' || !Number.isInteger(code)) {
       // A full disk or a power cut: the container has ended, that much is sure.

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errnoOf, internal } from '../../daemon/base/errors.ts';
+import { ifThere, internal } from '../../daemon/base/errors.ts';
 import { sendSignal } from '../../daemon/base/kernel/pidfd.ts';
 import { identify, isAlive } from '../../daemon/base/kernel/process.ts';
 import type { ProcessIdentity } from '../../daemon/base/kernel/process.ts';
@@ -92,12 +92,5 @@ const SIGKILL = 9;
 const SIGSTOP = 19;
 
 function readIfThere(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ESRCH') {
-      return '';
-    }
-    throw error;
-  }
+  return ifThere(() => readFileSync(file, 'utf8'), ['ENOENT', 'ESRCH']) ?? '';
 }

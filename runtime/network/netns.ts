@@ -1,6 +1,6 @@
 import { closeSync, mkdirSync, openSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { errnoOf } from '../../daemon/base/errors.ts';
+import { errnoOf, ifThere } from '../../daemon/base/errors.ts';
 import {
   inNetworkNamespace,
   inNewNetworkNamespace,
@@ -87,14 +87,7 @@ export class NamespaceDirectory {
   }
 
   list(): string[] {
-    try {
-      return readdirSync(this.#directory);
-    } catch (error) {
-      if (errnoOf(error) === 'ENOENT') {
-        return [];
-      }
-      throw error;
-    }
+    return ifThere(() => readdirSync(this.#directory)) ?? [];
   }
 }
 

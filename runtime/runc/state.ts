@@ -12,7 +12,7 @@ import {
 import type { Stats } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as yieldToLoop, setTimeout as sleep } from 'node:timers/promises';
-import { errnoOf, internal } from '../../daemon/base/errors.ts';
+import { errnoOf, ifThere, internal } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { isAlive } from '../../daemon/base/kernel/process.ts';
 import type { ProcessIdentity } from '../../daemon/base/kernel/process.ts';
@@ -41,17 +41,11 @@ export function isWaiting(state: string, init: ProcessIdentity): boolean {
 /** False also for a process that has ended. */
 function hasOpen(pid: number, file: Stats): boolean {
   const folder = `/proc/${pid}/fd`;
-  try {
-    return readdirSync(folder).some((fd) => {
-      const open = statSync(`${folder}/${fd}`, { throwIfNoEntry: false });
-      return open?.ino === file.ino && open.dev === file.dev;
-    });
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ESRCH') {
-      return false;
-    }
-    throw error;
-  }
+  const descriptors = ifThere(() => readdirSync(folder), ['ENOENT', 'ESRCH']) ?? [];
+  return descriptors.some((fd) => {
+    const open = statSync(`${folder}/${fd}`, { throwIfNoEntry: false });
+    return open?.ino === file.ino && open.dev === file.dev;
+  });
 }
 
 /**
@@ -143,26 +137,19 @@ function blocksSignals(init: ProcessIdentity | undefined): boolean {
 
 /** A file of /proc/<pid>; empty for a process that is gone. So are the arguments amid an execve(2). */
 function factOf(init: ProcessIdentity | undefined, file: 'cmdline' | 'status'): string {
-  try {
-    return init === undefined ? '' : readFileSync(`/proc/${init.pid}/${file}`, 'latin1');
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ESRCH') {
-      return '';
-    }
-    throw error;
-  }
+  return (
+    ifThere(
+      () => (init === undefined ? '' : readFileSync(`/proc/${init.pid}/${file}`, 'latin1')),
+      ['ENOENT', 'ESRCH'],
+    ) ?? ''
+  );
 }
 
 /** The init process of a container by runc's own record; undefined when there is no record (any more). */
 export function recordedInit(state: string): ProcessIdentity | undefined {
-  let text: string;
-  try {
-    text = readFileSync(join(state, 'state.json'), 'utf8');
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') {
-      return undefined;
-    }
-    throw error;
+  const text = ifThere(() => readFileSync(join(state, 'state.json'), 'utf8'));
+  if (text === undefined) {
+    return undefined;
   }
   const pid = /"init_process_pid":(\d+)/.exec(text)?.[1];
   const startTime = /"init_process_start":(\d+)/.exec(text)?.[1];

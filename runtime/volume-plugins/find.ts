@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, parse } from 'node:path';
-import { errnoOf, errorText, invalidArgument } from '../../daemon/base/errors.ts';
+import { ifThere, errorText, invalidArgument } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 
 /** Where a plugin answers. */
@@ -56,15 +56,12 @@ export function pluginNames(folders: readonly string[]): string[] {
 }
 
 function isKind(path: string, kind: string): boolean {
-  try {
-    const stats = statSync(path);
-    return kind === '.sock' ? stats.isSocket() : stats.isFile();
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') {
-      return false;
-    }
-    throw error;
-  }
+  return (
+    ifThere(() => {
+      const stats = statSync(path);
+      return kind === '.sock' ? stats.isSocket() : stats.isFile();
+    }, ['ENOENT', 'ENOTDIR']) ?? false
+  );
 }
 
 function addressOf(path: string, kind: (typeof KINDS)[number]): PluginAddress {
@@ -128,14 +125,7 @@ function readBounded(path: string): string {
 }
 
 function entriesOf(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') {
-      return [];
-    }
-    throw error;
-  }
+  return ifThere(() => readdirSync(folder), ['ENOENT', 'ENOTDIR']) ?? [];
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,5 +1,5 @@
 import { closeSync, copyFileSync, openSync, readSync, rmSync } from 'node:fs';
-import { EngineError, errnoOf } from '../../daemon/base/errors.ts';
+import { EngineError, errnoOf, ifThere } from '../../daemon/base/errors.ts';
 
 /** Bytes of a write-ahead log's header; two numbers in it are drawn anew when the log begins again at its start. */
 const WAL_HEADER_BYTES = 32;
@@ -43,14 +43,9 @@ function copyWal(wal: string, copy: string): void {
 
 /** Empty when there is no log, or none that was written to. */
 function walHeader(wal: string): string {
-  let fd: number;
-  try {
-    fd = openSync(wal, 'r');
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') {
-      return '';
-    }
-    throw error;
+  const fd = ifThere(() => openSync(wal, 'r'));
+  if (fd === undefined) {
+    return '';
   }
   try {
     const header = Buffer.alloc(WAL_HEADER_BYTES);

@@ -1,5 +1,5 @@
 /** @path-hostile */
-import { errnoOf } from '../../daemon/base/errors.ts';
+import { ifThere } from '../../daemon/base/errors.ts';
 import { listNames, openPathAt, reopen } from '../../daemon/base/kernel/files.ts';
 import { getAttributeOf } from '../../daemon/base/kernel/attributes.ts';
 import { fileStatus, type FileStatus } from '../../daemon/base/kernel/file-status.ts';
@@ -258,14 +258,12 @@ function sameTime({ mtime: a }: FileStatus, { mtime: b }: FileStatus): boolean {
 }
 
 function isOpaque(directory: number): boolean {
-  try {
-    return getAttributeOf(directory, OPAQUE_ATTRIBUTE).toString('latin1') === 'y';
-  } catch (error) {
-    if (errnoOf(error) === 'ENODATA' || errnoOf(error) === 'ENOTSUP' || errnoOf(error) === 'EOPNOTSUPP') {
-      return false;
-    }
-    throw error;
-  }
+  return (
+    ifThere(
+      () => getAttributeOf(directory, OPAQUE_ATTRIBUTE).toString('latin1') === 'y',
+      ['ENODATA', 'ENOTSUP', 'EOPNOTSUPP'],
+    ) ?? false
+  );
 }
 
 /** A running container may remove it between the listing and here. */
@@ -274,12 +272,5 @@ function openIfThere(directories: DirectoryChain<OpenFile>, name: string): OpenF
   if (directory === undefined) {
     return undefined;
   }
-  try {
-    return new OpenFile(openPathAt(directory.fd, name));
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') {
-      return undefined;
-    }
-    throw error;
-  }
+  return ifThere(() => new OpenFile(openPathAt(directory.fd, name)), ['ENOENT', 'ENOTDIR']);
 }

@@ -1,5 +1,5 @@
 /** @path-hostile */
-import { errnoOf, invalidArgument } from '../../daemon/base/errors.ts';
+import { errnoOf, ifThere, invalidArgument } from '../../daemon/base/errors.ts';
 import { openPathAt, openPathBeneath, readLink } from '../../daemon/base/kernel/files.ts';
 import { fileStatus } from '../../daemon/base/kernel/file-status.ts';
 import type { FileStatus } from '../../daemon/base/kernel/file-status.ts';
@@ -9,6 +9,8 @@ import { limits } from '../../daemon/base/limits.ts';
 import { DirectoryChain } from './directory-chain.ts';
 import type { FilesView } from './view.ts';
 
+/** Errors of a file that vanished, or turned into something else, between its listing and its reading. */
+export const GONE: readonly string[] = ['ENOENT', 'ENOTDIR', 'ELOOP'];
 /** As MAXSYMLINKS of the kernel. */
 const LINKS_MAX = 40;
 /** As PATH_MAX, which also bounds what a link may make of a path. */
@@ -236,14 +238,7 @@ function asksForDirectory(path: string): boolean {
 }
 
 function childIfThere(view: FilesView, parent: PathHandle, name: string): PathHandle | undefined {
-  try {
-    return childOf(view, parent, name);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') {
-      return undefined;
-    }
-    throw error;
-  }
+  return ifThere(() => childOf(view, parent, name));
 }
 
 function check(path: string, bytesMax = PATH_BYTES_MAX): void {

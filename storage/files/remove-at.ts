@@ -1,5 +1,5 @@
 /** @path-hostile */
-import { conflict, errnoOf } from '../../daemon/base/errors.ts';
+import { conflict, errnoOf, ifThere } from '../../daemon/base/errors.ts';
 import {
   isMountPointAt,
   listNames,
@@ -38,7 +38,7 @@ export function removeAt(parent: number, name: string): void {
     const here = chain.last?.fd ?? parent;
     const child = level.names.pop();
     if (child !== undefined) {
-      const found = unlessGone(() => removeUnlessDirectory(here, child));
+      const found = ifThere(() => removeUnlessDirectory(here, child));
       if (found !== undefined) {
         chain.enter(found);
         levels.push({ name: child, names: namesIn(found.fd) });
@@ -52,7 +52,7 @@ export function removeAt(parent: number, name: string): void {
     if (above === undefined) {
       removeDirectoryAt(parent, emptied);
     } else {
-      unlessGone(() => removeDirectoryAt(above, emptied));
+      ifThere(() => removeDirectoryAt(above, emptied));
     }
   }
 }
@@ -83,15 +83,4 @@ function removeUnlessDirectory(parent: number, name: string): OpenFile | undefin
 function namesIn(directory: number): string[] {
   using opened = reopen(directory, 'directory');
   return listNames(opened.fd);
-}
-
-function unlessGone<T>(step: () => T): T | undefined {
-  try {
-    return step();
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') {
-      return undefined;
-    }
-    throw error;
-  }
 }

@@ -1,7 +1,7 @@
 /** @path-hostile */
 import { randomUUID } from 'node:crypto';
 import { basename, dirname } from 'node:path';
-import { errnoOf } from '../../daemon/base/errors.ts';
+import { errnoOf, ifThere } from '../../daemon/base/errors.ts';
 import {
   isMountPointAt,
   listNames,
@@ -68,7 +68,7 @@ class Removal {
     if (where.top === undefined) {
       this.#movedUp(directory.fd);
     }
-    allowed(parent, name, () => unlessGone(() => removeDirectoryAt(parent, name)));
+    allowed(parent, name, () => ifThere(() => removeDirectoryAt(parent, name)));
   }
 
   /** The names of a directory deep below become names of the topmost. */
@@ -77,7 +77,7 @@ class Removal {
       if (!unlink(directory, child)) {
         this.#movedUpCount += 1;
         const away = `${this.#mark}-${this.#movedUpCount}`;
-        allowed(directory, child, () => unlessGone(() => renameAt(directory, child, top, away)));
+        allowed(directory, child, () => ifThere(() => renameAt(directory, child, top, away)));
       }
     }
   }
@@ -95,14 +95,7 @@ class Removal {
 }
 
 function openParent(path: string): OpenFile | undefined {
-  try {
-    return openRoot(dirname(path));
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') {
-      return undefined;
-    }
-    throw error;
-  }
+  return ifThere(() => openRoot(dirname(path)));
 }
 
 /** Ours, and so ASCII or UTF-8; as the byte string that file calls take. */
@@ -112,26 +105,14 @@ function nameOf(path: string): string {
 
 /** undefined when there is none by now. */
 function openDirectory(parent: number, name: string): OpenFile | undefined {
-  try {
+  return ifThere(() => {
     using named = new OpenFile(openPathAt(parent, name));
     return fileStatus(named.fd).isDirectory ? reopen(named.fd, 'directory') : undefined;
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') {
-      return undefined;
-    }
-    throw error;
-  }
+  });
 }
 
 function isMountPoint(parent: number, name: string): boolean {
-  try {
-    return isMountPointAt(parent, name);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') {
-      return false;
-    }
-    throw error;
-  }
+  return ifThere(() => isMountPointAt(parent, name)) ?? false;
 }
 
 function isDirectory(parent: number, name: string): boolean {
@@ -139,20 +120,10 @@ function isDirectory(parent: number, name: string): boolean {
   return directory !== undefined;
 }
 
-function unlessGone(step: () => void): void {
-  try {
-    step();
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') {
-      throw error;
-    }
-  }
-}
-
 /** False for a directory. */
 function unlink(parent: number, name: string): boolean {
   try {
-    allowed(parent, name, () => unlessGone(() => unlinkAt(parent, name)));
+    allowed(parent, name, () => ifThere(() => unlinkAt(parent, name)));
     return true;
   } catch (error) {
     // EPERM is what POSIX, and some file systems, say of a directory.

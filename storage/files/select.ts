@@ -1,10 +1,10 @@
 /** @path-hostile */
 import { createHash } from 'node:crypto';
-import { EngineError, errnoOf } from '../../daemon/base/errors.ts';
+import { EngineError, ifThere } from '../../daemon/base/errors.ts';
 import { listNames, reopen } from '../../daemon/base/kernel/files.ts';
 import { TarChunks } from '../tar/chunks.ts';
 import { matchPattern } from '../references/match.ts';
-import { locate, type PathHandle } from './path-handle.ts';
+import { GONE, locate, type PathHandle } from './path-handle.ts';
 import { TarOut } from './tar-out.ts';
 import { toText, type FilesView } from './view.ts';
 
@@ -25,7 +25,6 @@ export interface Selected {
 }
 
 const NO_TIME = { seconds: 0, nanoseconds: 0 };
-const GONE = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
 
 /** What paths and patterns mean in a view, and digests of what is there. Nothing found is nothing answered. */
 export function select({ view, patterns }: SelectRequest, isCanceled: () => boolean): Selected[] {
@@ -86,12 +85,5 @@ function digestOf(view: FilesView, found: PathHandle, isCanceled: () => boolean)
 }
 
 function locateIfThere(view: FilesView, path: string): PathHandle | undefined {
-  try {
-    return locate(view, path, { followLast: true });
-  } catch (error) {
-    if (GONE.has(errnoOf(error) ?? '')) {
-      return undefined;
-    }
-    throw error;
-  }
+  return ifThere(() => locate(view, path, { followLast: true }), GONE);
 }

@@ -1,18 +1,16 @@
 /** @path-hostile */
-import { errnoOf, unreachable } from '../../daemon/base/errors.ts';
+import { errnoOf, ifThere, unreachable } from '../../daemon/base/errors.ts';
 import { isOfKernel, listNames, readLink, reopen } from '../../daemon/base/kernel/files.ts';
 import { getAttributeOf, listAttributesOf } from '../../daemon/base/kernel/attributes.ts';
 import { type FileStatus, type FileTime } from '../../daemon/base/kernel/file-status.ts';
 import { attributePolicy } from '../layers/attributes.ts';
 import type { TarChunks } from '../tar/chunks.ts';
 import { encodeHeader, padding, TAR_END } from '../tar/encode.ts';
-import { childOf, handleChain, type PathHandle } from './path-handle.ts';
+import { childOf, GONE, handleChain, type PathHandle } from './path-handle.ts';
 import { refuseDeep } from './member-path.ts';
 import type { FilesView } from './view.ts';
 
 const NO_ATTRIBUTES: ReadonlyMap<string, Buffer> = new Map();
-/** Errors of a file that vanished, or turned into something else, between its listing and its reading. */
-const GONE = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
 /** Where every container has devices of its own, which are made anew with each start. */
 const DEVICES = '/dev';
 
@@ -162,7 +160,7 @@ export class TarOut {
         below = this.#directory(child, `${name}/`);
       }
     } catch (error) {
-      if (!GONE.has(errnoOf(error) ?? '')) {
+      if (!GONE.includes(errnoOf(error) ?? '')) {
         throw error;
       }
     } finally {
@@ -197,14 +195,7 @@ export class TarOut {
   }
 
   #find(handle: PathHandle, name: string): PathHandle | undefined {
-    try {
-      return childOf(this.#view, handle, name);
-    } catch (error) {
-      if (GONE.has(errnoOf(error) ?? '')) {
-        return undefined;
-      }
-      throw error;
-    }
+    return ifThere(() => childOf(this.#view, handle, name), GONE);
   }
 
   #header(status: FileStatus, { name, fd }: { name: string; fd: number }): void {

@@ -1,5 +1,5 @@
 /** @path-hostile */
-import { errnoOf, isEngineError } from '../../daemon/base/errors.ts';
+import { errnoOf, ifThere, isEngineError } from '../../daemon/base/errors.ts';
 import { listNames, openPathAt, reopen } from '../../daemon/base/kernel/files.ts';
 import { fileStatus } from '../../daemon/base/kernel/file-status.ts';
 import { OpenFile, openRoot } from '../../daemon/base/kernel/safepath.ts';
@@ -13,15 +13,12 @@ const PASSED_OVER = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
  * there. Links are not followed and other file systems not entered. Synchronous, for a worker.
  */
 export function treeBytes(path: string): number | null {
-  try {
-    using root = openRoot(path);
-    return new Counter(fileStatus(root.fd).device).count(root);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') {
-      return null;
-    }
-    throw error;
-  }
+  return (
+    ifThere(() => {
+      using root = openRoot(path);
+      return new Counter(fileStatus(root.fd).device).count(root);
+    }) ?? null
+  );
 }
 
 class Counter {

@@ -1,5 +1,5 @@
 import { closeSync, constants } from 'node:fs';
-import { errnoOf, invalidArgument } from '../../daemon/base/errors.ts';
+import { errnoOf, ifThere, invalidArgument } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { makeDirectoryAt, openBytesInRoot } from '../../daemon/base/kernel/files.ts';
 import { changeMode, changeOwner } from '../../daemon/base/kernel/files.ts';
@@ -50,14 +50,7 @@ export class DirectoryCache implements Disposable {
 
   /** As `get`, but undefined when the directory does not exist. */
   find(path: string): number | undefined {
-    try {
-      return this.#openIfThere(path);
-    } catch (error) {
-      if (errnoOf(error) === 'ENOTDIR') {
-        return undefined;
-      }
-      throw error;
-    }
+    return ifThere(() => this.#openIfThere(path), ['ENOTDIR']);
   }
 
   /** Takes over a descriptor of this directory. */
@@ -101,14 +94,7 @@ export class DirectoryCache implements Disposable {
       this.#open.set(path, known);
       return known;
     }
-    try {
-      return this.add(path, openBytesInRoot(this.root, path, DIRECTORY_FLAGS));
-    } catch (error) {
-      if (errnoOf(error) === 'ENOENT') {
-        return undefined;
-      }
-      throw error;
-    }
+    return ifThere(() => this.add(path, openBytesInRoot(this.root, path, DIRECTORY_FLAGS)));
   }
 }
 

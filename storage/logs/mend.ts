@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs';
-import { errnoOf } from '../../daemon/base/errors.ts';
+import { ifThere } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { NEWLINE } from './record.ts';
 
@@ -13,14 +13,9 @@ export function mendEnd(path: string): void {
 
 /** As `mendEnd`, and adds whole records, in one write: a daemon that dies has done both or nothing. */
 export function addToEnd(path: string, records: string): void {
-  let fd: number;
-  try {
-    fd = openSync(path, constants.O_RDWR | constants.O_APPEND);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') {
-      return;
-    }
-    throw error;
+  const fd = ifThere(() => openSync(path, constants.O_RDWR | constants.O_APPEND));
+  if (fd === undefined) {
+    return;
   }
   try {
     const text = `${isTorn(fd) ? '\n' : ''}${records}`;

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { errnoOf } from '../../daemon/base/errors.ts';
+import { ifThere } from '../../daemon/base/errors.ts';
 
 /**
  * A container's log is a row of files, oldest first:
@@ -88,16 +88,8 @@ export function removeDrafts(path: string): void {
 /** What follows `<path>.` in the names of the directory. */
 function namesBeside(path: string): string[] {
   const prefix = `${basename(path)}.`;
-  try {
-    return readdirSync(dirname(path))
-      .filter((name) => name.startsWith(prefix))
-      .map((name) => name.slice(prefix.length));
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') {
-      return [];
-    }
-    throw error;
-  }
+  const names = ifThere(() => readdirSync(dirname(path))) ?? [];
+  return names.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
 }
 
 /** Bytes of a log's directory entry that readers unpack compressed files to. */

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf, invalidArgument } from '../../daemon/base/errors.ts';
+import { ifThere, invalidArgument } from '../../daemon/base/errors.ts';
 
 /** TLS material for one registry, PEM. */
 export interface RegistryCertificates {
@@ -44,12 +44,5 @@ function readAll(directory: string, names: readonly string[]): RegistryCertifica
 }
 
 function namesIn(directory: string): string[] | undefined {
-  try {
-    return readdirSync(directory).toSorted();
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') {
-      return undefined;
-    }
-    throw error;
-  }
+  return ifThere(() => readdirSync(directory).toSorted(), ['ENOENT', 'ENOTDIR']);
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { errnoOf } from '../errors.ts';
+import { ifThere } from '../errors.ts';
 
 /** A process that cannot be confused with a later one of the same number: pid plus start time (proc(5) field 22). */
 export interface ProcessIdentity {
@@ -27,16 +27,13 @@ export function bootId(): string {
 }
 
 function readStat(pid: number): { state: string; startTime: string } | undefined {
-  let text: string;
-  try {
-    text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ESRCH') {
-      return undefined;
-    }
-    throw error;
-  }
+  const fields = statFields(pid);
+  return fields && { state: fields[0] ?? '?', startTime: fields[19] ?? '0' };
+}
+
+/** /proc/<pid>/stat from its third field on, the state (proc(5)); undefined for a process that is gone. */
+export function statFields(pid: number): string[] | undefined {
+  const text = ifThere(() => readFileSync(`/proc/${pid}/stat`, 'utf8'), ['ENOENT', 'ESRCH']);
   // The command name (field 2) may hold blanks and parentheses: fields are counted from the last ")".
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return { state: fields[0] ?? '?', startTime: fields[19] ?? '0' };
+  return text?.slice(text.lastIndexOf(')') + 2).split(' ');
 }

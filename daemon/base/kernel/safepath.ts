@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { constants as os } from 'node:os';
-import { errnoOf, invalidArgument } from '../errors.ts';
+import { errnoOf, ifThere, invalidArgument } from '../errors.ts';
 import { declareSyscall, KernelError, SYS } from './libc.ts';
 
 /**
@@ -265,12 +265,5 @@ function components(path: string): string[] {
 }
 
 function openIfThere(root: Root, path: string, flags: number): OpenFile | undefined {
-  try {
-    return openInRoot(root, path, flags);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') {
-      return undefined;
-    }
-    throw error;
-  }
+  return ifThere(() => openInRoot(root, path, flags), ['ENOENT', 'ENOTDIR']);
 }

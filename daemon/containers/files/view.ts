@@ -3,7 +3,7 @@ import { canonicalPath } from '../../../storage/files/path-handle.ts';
 import type { FilesView, ViewMount } from '../../../storage/files/view.ts';
 import { toBytes, toText } from '../../../storage/files/view.ts';
 import type { RootfsLayout } from '../../../storage/layers/rootfs.ts';
-import { conflict, errnoOf, internal, isEngineError, EngineError } from '../../base/errors.ts';
+import { conflict, errnoOf, ifThere, internal, isEngineError, EngineError } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { OPEN_PATH, OpenFile, openRoot } from '../../base/kernel/safepath.ts';
 import type { ProcessIdentity } from '../../base/kernel/process.ts';
@@ -177,15 +177,8 @@ function openSubpaths(
 
 /** SAFETY: a path of the engine's, or one that the client who made the container chose on its own host. */
 function openSource(source: string): OpenFile | undefined {
-  try {
-    return new OpenFile(openSync(source, OPEN_PATH));
-  } catch (error) {
-    // The first start makes it.
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') {
-      return undefined;
-    }
-    throw error;
-  }
+  // The first start makes it.
+  return ifThere(() => new OpenFile(openSync(source, OPEN_PATH)), ['ENOENT', 'ENOTDIR']);
 }
 
 function closeAll(files: readonly OpenFile[]): void {

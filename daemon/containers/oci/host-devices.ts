@@ -3,7 +3,7 @@ import type { BigIntStats } from 'node:fs';
 import { join } from 'node:path';
 import type { DeviceMapping } from '../../../api/types/host-config.ts';
 import type { OciDevice, OciDeviceRule } from '../../../runtime/runc/spec-types.ts';
-import { errnoOf, errorText, invalidArgument } from '../../base/errors.ts';
+import { errnoOf, ifThere, errorText, invalidArgument } from '../../base/errors.ts';
 import type { NormalHostConfig } from '../request/container-spec.ts';
 import type { DeviceNumber } from './resources.ts';
 
@@ -117,15 +117,8 @@ function walk(directory: string): OciDevice[] {
 }
 
 function statIfThere(path: string): OciDevice | undefined {
-  try {
-    return toDevice(path, lstatSync(path, { bigint: true }));
-  } catch (error) {
-    // Unplugged since the directory was read.
-    if (errnoOf(error) === 'ENOENT') {
-      return undefined;
-    }
-    throw error;
-  }
+  // Unplugged since the directory was read.
+  return ifThere(() => toDevice(path, lstatSync(path, { bigint: true })));
 }
 
 function toDevice(path: string, stat: BigIntStats): OciDevice | undefined {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { errnoOf, errorText } from '../../../daemon/base/errors.ts';
+import { ifThere, errorText } from '../../../daemon/base/errors.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import { callHttp } from '../../http/call.ts';
 import type { HttpAnswer, HttpCall } from '../../http/call.ts';
@@ -98,14 +98,7 @@ function profile(text: string, name: string): Record<string, string | undefined>
 }
 
 function readIfThere(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') {
-      return '';
-    }
-    throw error;
-  }
+  return ifThere(() => readFileSync(path, 'utf8'), ['ENOENT', 'ENOTDIR']) ?? '';
 }
 
 /** The role of the machine (instance metadata service, version 2). */
