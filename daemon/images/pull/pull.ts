@@ -27,7 +27,7 @@ import { listTags, resolveImage, type Resolved } from './resolve.ts';
 
 export interface PullContext extends ImageContext {
   fetches: LayerFetches;
-  /** One commit at a time: those who share a layer must not move it at once. */
+  /** One commit at a time: pulls that share a layer must not move it at once. */
   commits: KeyedMutex;
 }
 

@@ -78,7 +78,7 @@ export class Lane {
     return thread;
   }
 
-  /** Whoever waits goes on with this thread: of the idle ones the last comes first. */
+  /** The next waiting job gets this thread: of the idle ones the last comes first. */
   release(thread: LayerThread): void {
     const permit = this.#busy.get(thread);
     this.#busy.delete(thread);
