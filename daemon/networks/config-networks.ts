@@ -9,7 +9,7 @@ export const CONFIG_DRIVER = 'null';
  * Networks that only hold configuration (`ConfigOnly`): options, subnets, labels that other networks take over
  * (`ConfigFrom`). Nothing of them is on the host, and no container can be in them.
  *
- * Refuses, in dockerd's words (forbidden), requests that say more of such a network than it can hold.
+ * Refuses, in dockerd's words (forbidden), requests with settings that such a network cannot hold.
  */
 export function refuseOperatorFields(request: NetworkCreateRequest): void {
   if (request.ConfigOnly && (request.Ingress || request.Internal || request.Attachable || request.Scope)) {
@@ -58,7 +58,7 @@ export function withConfigFrom(
   };
 }
 
-/** Names of the networks that hold on to this one's configuration. */
+/** Names of the networks that use this one's configuration. */
 export function dependents(config: Network, networks: readonly Network[]): string[] {
   return config.spec.configOnly === true
     ? networks.filter(({ spec }) => spec.configFrom === config.name).map(({ name }) => name)

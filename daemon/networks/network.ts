@@ -15,7 +15,7 @@ export interface NetworkSpec {
   ipam: { driver: string; options: StringMap | null; config: IpamConfig[] };
   options: StringMap;
   labels: StringMap;
-  /** It holds all this for others and is nothing on the host. */
+  /** It holds these settings for other networks and has nothing on the host. */
   configOnly?: boolean;
   /** Name of the network that this was taken from. */
   configFrom?: string;
@@ -71,12 +71,12 @@ export function isUserDefined(network: Network): boolean {
   return !network.isBuiltIn;
 }
 
-/** Whether those in it have MAC addresses of their own. */
+/** Whether its containers have MAC addresses of their own. */
 export function hasMacs(network: Network): boolean {
   return network.driver !== 'ipvlan';
 }
 
-/** Whether those in it reach others by way of a gateway: ipvlans of layer 3 are led by the host's own routes. */
+/** Whether its containers reach other networks through a gateway: ipvlans of layer 3 use the host's own routes. */
 export function hasRouters({ driver, spec }: Network): boolean {
   return driver !== 'ipvlan' || !['l3', 'l3s'].includes(spec.options['ipvlan_mode'] ?? '');
 }

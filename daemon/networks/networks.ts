@@ -51,8 +51,8 @@ export interface NetworksDeps {
  * The networks as clients see and make them (NetworkPort of api/types/ports.ts).
  *
  * INVARIANTS
- * - A row is written after its network is made on the host, and deleted before it is unmade there: a daemon
- *   that dies in between finds what has no row by its name, and takes it away.
+ * - A row is written after its network is made on the host, and deleted before it is removed there: after a crash in
+ *   between the next daemon finds what has no row by its name, and removes it.
  * - Names and subnets are taken in memory before anything is awaited.
  */
 export class Networks {
@@ -137,7 +137,7 @@ export class Networks {
     await this.#remove(network);
   }
 
-  /** Removes the networks of users that no container is in or is to be in. */
+  /** Removes the user-defined networks that no container is in or is to be in. */
   async prune(filters: Filters): Promise<NetworkPruneReport> {
     const { registry, isWanted, clock } = this.#deps;
     const passes = pruneTest(filters, clock.nowNano());

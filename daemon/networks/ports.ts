@@ -28,7 +28,7 @@ export interface NameListener {
 
 /** Questions to other name servers. */
 export interface UpstreamSockets {
-  /** `answered` is called with each message from the server. Throws when there is no socket or no way. */
+  /** `answered` is called with each message from the server. Throws when there is no socket or no route. */
   exchange(
     upstream: Upstream,
     protocol: NameProtocol,
@@ -41,7 +41,9 @@ export interface NetworkKernel {
   readonly names: NameListener & UpstreamSockets;
   /** Networks in use on the host, but for those of the interfaces `exceptLinks`. */
   hostSubnets(exceptLinks: readonly string[]): AnySubnet[];
-  /** Addresses that routers know of a link, in the order in which it got them; none when there is no such link. */
+  /**
+   * Addresses of a link but those of link scope, in the order in which it got them; none when there is no such link.
+   */
   linkAddresses(name: string): InterfaceAddress[];
   /** Makes or mends these bridges and the firewall's tables, which then publish exactly `ports`. Idempotent. */
   prepare(bridges: readonly BridgeSettings[], ports: readonly PublishedPort[]): void;
@@ -60,14 +62,14 @@ export interface NetworkKernel {
   attachInterface(id: string, attachment: Attachment): Promise<void>;
   /** Takes it from an open sandbox. Idempotent; the interface is gone when the promise resolves. */
   detachInterface(id: string, endpointId: string): Promise<void>;
-  /** From here on an open sandbox has these ways out, or none. */
+  /** Sets the default routes of an open sandbox; an empty list removes them. */
   route(id: string, defaultRoutes: readonly DefaultRoute[]): void;
   /** Names of the interfaces in an open sandbox. */
   interfaceNames(id: string): string[];
   /** Holds a host port; throws an error with code EADDRINUSE or EADDRNOTAVAIL. */
   reserve(port: HostPort): void;
   release(port: HostPort): void;
-  /** Deletes conntrack entries of addresses that are no longer in use, behind this. */
+  /** Deletes conntrack entries of addresses that are no longer in use, in the background. */
   forgetFlows(addresses: readonly IpAddress[]): void;
   publish(ports: readonly PublishedPort[]): void;
   unpublish(ports: readonly PublishedPort[]): void;

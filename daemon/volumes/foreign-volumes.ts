@@ -6,13 +6,13 @@ import type { VolumePluginPort } from './ports.ts';
 
 /** A volume, with what its plugin says of it. */
 export interface ForeignVolume {
-  /** Made up for a volume that this engine has no row of: no labels, no options, created at 0. */
+  /** A generated row for a volume that has none: no labels, no options, created at 0. */
   row: VolumeRow;
   told?: PluginVolume;
   scope?: 'local' | 'global';
 }
 
-/** What plugins have of volumes, whether this engine made them or not. */
+/** The volumes that plugins have, made by this engine or not. */
 export class ForeignVolumes {
   readonly #plugins: VolumePluginPort;
 
@@ -93,7 +93,7 @@ function foreign(driver: string, told: PluginVolume, scope: 'local' | 'global'):
   return { row: { name, driver, options: {}, labels: {}, anonymous: false, createdNano: 0n }, told, scope };
 }
 
-/** Says of which operation an error is. */
+/** Adds the operation to an error. */
 async function explained<T>(operation: string, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();

@@ -101,7 +101,7 @@ export class PluginDriver implements VolumeDriver {
     this.#forget(name);
   }
 
-  /** Removes what an earlier daemon had made and died before it was written down. Behind the start of this one. */
+  /** Removes volumes that an earlier daemon made and died before it stored their rows. In the background of a start. */
   settleMakings(): void {
     for (const { volume: name, driver } of this.#deps.database.volumeMakings.all()) {
       this.#unmake({ name, driver }, 1);

@@ -50,7 +50,7 @@ export class Volumes {
 
   /**
    * Once the containers are known: takes off the mounts that an earlier daemon left and no container uses. Those of
-   * plugins behind this: one that is down must not hold up the start of the daemon.
+   * plugins in the background: one that is down must not hold up the start of the daemon.
    */
   async settle(): Promise<void> {
     const { registry, plugin, locks, log } = this.#context;

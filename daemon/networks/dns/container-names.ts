@@ -16,7 +16,7 @@ interface Asker {
   sandbox: Sandbox;
 }
 
-/** The name service of each container that is in a network of a user. */
+/** The name service of each container that is in a user-defined network. */
 export class ContainerNames {
   readonly #listener: NameListener;
   readonly #server: NameServer;
@@ -99,7 +99,7 @@ export class ContainerNames {
     const hasIpv6 = Object.values(sandbox.endpoints).some(({ GlobalIPv6Address }) => GlobalIPv6Address);
     const inside = (address: string): Upstream => ({ address, from: containerId });
     if (asked.length > 0) {
-      // Asked for its own server, a container would ask for ever.
+      // Without the engine's own address, which would lead each question back to the engine.
       return asked.filter((address) => address !== EMBEDDED_SERVER).map(inside);
     }
     const host = this.#files.nameServers();

@@ -18,7 +18,9 @@ export interface NameScope {
 const UDP_ANSWER_BYTES = 512;
 const TCP_ANSWER_BYTES = 65_535;
 
-/** Answers the questions of containers in networks of users: names of the network itself, and forwarded all others. */
+/**
+ * Answers the questions of containers in user-defined networks: names of the network itself; all others are forwarded.
+ */
 export class NameServer {
   readonly #sockets: UpstreamSockets;
   readonly #clock: Clock;
@@ -73,7 +75,7 @@ export class NameServer {
         reply(answer);
       }
     };
-    // No way to ask is no answer.
+    // A question that cannot be sent on is answered as a failure of the server.
     void pass().catch(() => refuse(RCODE.serverFailure));
   }
 

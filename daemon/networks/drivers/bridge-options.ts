@@ -28,7 +28,7 @@ const INTERFACE = /^(?!\.{1,2}$)[a-zA-Z0-9_.-]{1,15}$/;
 
 /**
  * Keys of other engines that open or close a network, with the value that it has here anyway. A network that only seems
- * closed is worse than none.
+ * isolated is worse than an error.
  */
 const OTHERS_SECURITY: ReadonlyMap<string, string | undefined> = new Map([
   ['com.docker.network.bridge.gateway_mode_ipv4', 'nat'],

@@ -6,7 +6,7 @@ export interface NetworkDriver {
   readonly name: string;
   /** Where its networks are known: on this host, or in the whole swarm. */
   readonly scope: 'local' | 'swarm';
-  /** Whether the host leads its ports to containers in there. */
+  /** Whether ports of the host can be published to its containers. */
   readonly publishesPorts: boolean;
   /**
    * The specification as it is to be stored. Throws invalid_argument for options it does not know and values it cannot

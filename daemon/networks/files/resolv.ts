@@ -9,7 +9,7 @@ export interface ResolverSettings {
   options: string[];
 }
 
-/** Where containers in networks of users ask. */
+/** The name server of containers in user-defined networks. */
 export const EMBEDDED_SERVER = '127.0.0.11';
 
 /** Used when the host names no server that a container can reach, as dockerd does. */
@@ -65,7 +65,7 @@ function isRouted(server: string): boolean {
   return address !== undefined && address !== 1n && address >> 118n !== 0xfe80n >> 6n;
 }
 
-/** What a container in a network of a user uses: the engine, which asks the servers that were asked for. */
+/** What a container in a user-defined network uses: the engine, which asks the servers that were asked for. */
 export function embeddedResolver(host: ResolverSettings, asked: ResolverSettings): ResolverSettings {
   const { search, options } = override({ ...host, nameservers: [] }, { ...asked, nameservers: [] });
   return {

@@ -128,7 +128,7 @@ export function renameSandbox(context: SandboxContext, live: Sandbox, request: S
   return sandbox;
 }
 
-/** The sandbox as it is with these endpoints. Takes the host ports of one that had no way in. */
+/** The sandbox as it is with these endpoints. Takes host ports where no network published them before. */
 function rewired(
   context: SandboxContext,
   request: SandboxRequest,
@@ -176,7 +176,7 @@ function gatewayName({ gateway }: Sandbox): string | null {
   return gateway === undefined ? 'bridge' : gateway;
 }
 
-/** Host ports that one without a way in has not, and one with it has. */
+/** The host ports of the second sandbox that the first, which had no network to publish them, lacks. */
 function portsGained(context: SandboxContext, without: Sandbox, having: Sandbox): PublishedPort[] {
   return hasWayIn(context, without) ? [] : publishedPorts(having);
 }
@@ -198,7 +198,10 @@ function wayOut({ registry }: SandboxContext, { endpoints }: Sandbox): Network |
   return gatewayOf(candidates)?.network;
 }
 
-/** The host ports stay the same as long as there is a way in; a first one takes those that were asked for. */
+/**
+ * The host ports stay the same as long as some network publishes them; the first such network takes those that were
+ * asked for.
+ */
 function movePorts(
   context: SandboxContext,
   request: SandboxRequest,

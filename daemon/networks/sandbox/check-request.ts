@@ -92,7 +92,7 @@ function wantedEndpoints(
   { find, lookUp }: Pick<CheckContext, 'find' | 'lookUp'>,
 ): WantedEndpoint[] {
   const mainRef = ['', 'default'].includes(request.networkMode) ? 'bridge' : request.networkMode;
-  // Where endpoints are named they say it all: the mode may be the id of a network that is gone, and made anew since.
+  // Where endpoints are given the mode is not used: it may be the id of a network that was removed and made anew since.
   const main = Object.keys(request.endpoints).length > 0 ? lookUp(mainRef) : find(mainRef);
   const asked = Object.entries(request.endpoints).flatMap(([ref, settings]) => {
     const network = find(ref);

@@ -13,7 +13,7 @@ import { formatMac } from '../ipam/mac.ts';
 import { hasMacs, hasRouters, isUserDefined } from '../network.ts';
 import type { Network } from '../network.ts';
 
-/** An endpoint with its addresses taken. */
+/** An endpoint with its addresses allocated. */
 export interface Endpoint {
   id: string;
   network: Network;
@@ -30,7 +30,10 @@ export interface EndpointOwner {
   hostname: string;
 }
 
-/** Takes addresses in the network and fills the endpoint in. Throws when one is taken or none is free; then none is. */
+/**
+ * Allocates addresses in the network and fills the endpoint in. Throws when one is taken or none is free; then nothing
+ * is allocated.
+ */
 export function allocateEndpoint(wanted: WantedEndpoint, owner: EndpointOwner): Endpoint {
   const { network, settings } = wanted;
   const id = newId();
@@ -75,7 +78,7 @@ export function releaseAddresses(network: Network, addresses: readonly { address
   }
 }
 
-/** Names that an endpoint answers to in its network, each once. */
+/** Names of an endpoint in its network, each once. */
 export function dnsNames({ Aliases }: Pick<EndpointSettings, 'Aliases'>, owner: EndpointOwner): string[] {
   const names = [owner.containerName, ...(Aliases ?? []), shortId(owner.containerId), owner.hostname];
   return [...new Set(names.filter((name) => name !== ''))];

@@ -5,7 +5,7 @@ import { formatIp, isIpv4, parseIp } from '../../base/addresses/ip.ts';
 import type { Sandbox } from './sandbox.ts';
 import { addressesOf } from './stored-endpoint.ts';
 
-/** Between the ports that the kernel was told to publish and what a sandbox's stored JSON says of them. Pure. */
+/** Converts between published ports of the kernel and the stored JSON of a sandbox. Pure. */
 
 /** NetworkSettings.Ports: host bindings of what is published, null for what is only exposed. */
 export function portMap(exposed: readonly string[], published: readonly PublishedPort[]): PortMap {

@@ -30,7 +30,10 @@ export interface Sandbox {
   endpoints: Record<string, EndpointSettings>;
   /** Name of the network through which it reaches other hosts and is reached; undefined = `bridge`, null = none. */
   gateway?: string | null;
-  /** It asks the engine for names, which asks these servers (none = the host's); undefined = it asks others. */
+  /**
+   * The container uses the engine's name server, which forwards to these servers (none = the host's); undefined = it
+   * does not.
+   */
   names?: { servers: string[] };
   ports: PortMap;
   /** Contents of /etc/hosts and /etc/resolv.conf. */

@@ -15,7 +15,7 @@ import type { SandboxContext } from './sandbox-context.ts';
 import type { LiveSandbox, Sandbox, SandboxRequest } from './sandbox.ts';
 import { addressesOf } from './stored-endpoint.ts';
 
-/** Containers' networks: gives each its namespace, addresses, names and ports, and takes them back. */
+/** Containers' networks: allocates the namespace, addresses, names and ports of each, and releases them. */
 export class Sandboxes implements NetworkSandboxes {
   readonly #context: SandboxContext;
 
@@ -142,7 +142,7 @@ export class Sandboxes implements NetworkSandboxes {
     );
   }
 
-  /** A daemon that died while it connected may have led the container another way than the row says. */
+  /** A daemon that died while it connected may have set other routes than the row says. */
   #mendRoutes(containerId: string, sandbox: Sandbox): void {
     const { kernel, log } = this.#context;
     if (sandbox.netnsPath === null || sandbox.gateway === undefined || sandbox.gateway === null) {
