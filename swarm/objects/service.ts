@@ -13,6 +13,8 @@ export interface ServiceRecord {
   template: number;
   /** The highest revision ever given out: a revision never means two things while a task names it. */
   templatesIssued: number;
+  /** The specification was come back to: by its user, or as an update failed, which the message says. */
+  rollback?: { message: string };
   /** Jobs only. Raised by each update: tasks of older iterations are removed. */
   job?: { iteration: number; lastExecution: number };
 }
@@ -56,8 +58,6 @@ export interface UpdateRecord {
   slots: number;
   /** Tasks that ended too early. Their ids, so that none is counted twice. */
   failed: string[];
-  /** When the last slot was done and the time of watching began. */
-  watchedSince?: number;
 }
 
 export function templateId(service: string, revision: number): string {

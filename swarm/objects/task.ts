@@ -24,6 +24,8 @@ export interface TaskRecord {
   /** Absent for services that are no jobs. */
   iteration?: number;
   gate?: TaskGate;
+  /** Made by a rolling update: its early end counts as a failure of that. */
+  byUpdate?: true;
   refusal?: TaskRefusal;
   generic?: GenericResource[];
 }
@@ -49,6 +51,8 @@ export interface TaskStatus {
   state: TaskState;
   /** When the manager learned of it; a worker's clock may be off. */
   at: number;
+  /** When the manager learned that it runs; kept when it ends. */
+  running?: number;
   message: string;
   error?: string;
   container?: { id: string; pid?: number; exitCode?: number };

@@ -3,12 +3,13 @@ import type { ConfigRecord } from '../../objects/config.ts';
 import type { NetworkRecord } from '../../objects/network.ts';
 import type { Write } from '../../objects/parts.ts';
 import type { SecretRecord } from '../../objects/secret.ts';
-import type { ServiceRecord, TemplateRecord } from '../../objects/service.ts';
+import type { ServiceRecord, ServiceRunRecord, TemplateRecord } from '../../objects/service.ts';
 import { TaskState } from '../../objects/task-state.ts';
 import type { TaskRecord, TaskStatus } from '../../objects/task.ts';
 import { newNode, newService, slotOf, type Node, type Service, type SlotKey, type Task } from './entries.ts';
 import { addTo, deleteFrom } from './multi-map.ts';
 import { Journal } from './journal.ts';
+import { portClaimsOf } from './port-claim.ts';
 import { referencesOf } from './references.ts';
 
 const NO_TASKS: ReadonlySet<Task> = new Set();
@@ -37,6 +38,7 @@ export class ClusterState {
   readonly looseStatuses = new Map<string, TaskStatus>();
   /** Services by what they refer to: ids of secrets, configs and networks. */
   readonly #users = new Map<string, Set<Service>>();
+  readonly #portUsers = new Map<string, Set<Service>>();
 
   /** Takes one part as it is now. A part of an unknown object makes the object. */
   apply(write: Write): void {
@@ -52,7 +54,7 @@ export class ClusterState {
       case 'previousService':
         return this.#changeService(write.id, (service) => (service.previous = write.value ?? undefined));
       case 'serviceRun':
-        return this.#changeService(write.id, (service) => (service.run = write.value ?? undefined));
+        return this.#applyRun(write.id, write.value);
       case 'node':
         return this.#changeNodePart(write.id, (node) => (node.record = write.value ?? undefined));
       case 'nodeState':
@@ -89,6 +91,11 @@ export class ClusterState {
   /** Services whose current specification names this secret, config or network. */
   usersOf(id: string): Iterable<Service> {
     return this.#users.get(id) ?? [];
+  }
+
+  /** Services that have been given a port of the routing mesh: one, unless the store was tampered with. */
+  portUsers(claim: string): Iterable<Service> {
+    return this.#portUsers.get(claim) ?? [];
   }
 
   /** What a task runs; undefined where the template is not known, as while the cluster is being read. */
@@ -142,6 +149,18 @@ export class ClusterState {
     });
   }
 
+  #applyRun(id: string, run: ServiceRunRecord | null): void {
+    this.#changeService(id, (service) => {
+      for (const claim of portClaimsOf(service.run?.ports)) {
+        deleteFrom(this.#portUsers, claim, service);
+      }
+      service.run = run ?? undefined;
+      for (const claim of portClaimsOf(run?.ports)) {
+        addTo(this.#portUsers, claim, service);
+      }
+    });
+  }
+
   #applyTemplate(id: string, template: TemplateRecord | null): void {
     const [service = '', revision] = id.split('/');
     this.#changeService(service, ({ templates }) => {
@@ -150,10 +169,11 @@ export class ClusterState {
   }
 
   #index(task: Task): void {
-    const { service, node, desired } = task.record;
+    const { service, node, desired, template } = task.record;
     this.#changeService(service, (entry) => {
       entry.tasks.add(task);
       addTo(entry.slots, slotOf(task.record), task);
+      countUse(entry.templateUses, template, 1);
     });
     if (node !== undefined) {
       this.#changeNode(node, (entry) => {
@@ -166,11 +186,12 @@ export class ClusterState {
   }
 
   #unindex(task: Task): void {
-    const { service, node } = task.record;
+    const { service, node, template } = task.record;
     this.unassigned.delete(task);
     this.#changeService(service, (entry) => {
       entry.tasks.delete(task);
       deleteFrom(entry.slots, slotOf(task.record), task);
+      countUse(entry.templateUses, template, -1);
     });
     if (node !== undefined) {
       this.#changeNode(node, (entry) => {
@@ -215,6 +236,7 @@ function standsAlike(before: TaskRecord, after: TaskRecord): boolean {
   return (
     before.service === after.service &&
     before.node === after.node &&
+    before.template === after.template &&
     slotOf(before) === slotOf(after) &&
     wantsNode(before.desired) === wantsNode(after.desired)
   );
@@ -237,6 +259,15 @@ function isEmptyNode(node: Node): boolean {
     node.description === undefined &&
     node.tasks.size === 0
   );
+}
+
+function countUse(uses: Map<number, number>, template: number, by: 1 | -1): void {
+  const count = (uses.get(template) ?? 0) + by;
+  if (count === 0) {
+    uses.delete(template);
+  } else {
+    uses.set(template, count);
+  }
 }
 
 function setOrDelete<K, V>(map: Map<K, V>, key: K, value: V | null): void {

@@ -26,6 +26,8 @@ export interface Service {
   run: ServiceRunRecord | undefined;
   /** By revision: those that a task or the service itself may name. */
   readonly templates: Map<number, TemplateRecord>;
+  /** How many tasks name each revision. */
+  readonly templateUses: Map<number, number>;
   readonly tasks: Set<Task>;
   readonly slots: Map<SlotKey, Set<Task>>;
 }
@@ -47,6 +49,7 @@ export function newService(id: string): Service {
     previous: undefined,
     run: undefined,
     templates: new Map(),
+    templateUses: new Map(),
     tasks: new Set(),
     slots: new Map(),
   };

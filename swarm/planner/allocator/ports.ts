@@ -1,0 +1,95 @@
+import type { PortConfig } from '../../../api/types/swarm/service.ts';
+import { put, type Write } from '../../objects/parts.ts';
+import type { ServiceRecord } from '../../objects/service.ts';
+import { isJob, modeOf } from '../service-mode.ts';
+import type { ClusterState } from '../state/cluster-state.ts';
+import type { Service } from '../state/entries.ts';
+import { isIngress, portClaim } from '../state/port-claim.ts';
+
+/** Where ports of the routing mesh are taken from for those that name none. */
+const DYNAMIC_FIRST = 30_000;
+const DYNAMIC_LAST = 32_767;
+
+/**
+ * Published ports of a service: the ones that were asked for, and free ones where none was. A service keeps what it was
+ * given. Host mode ports are the nodes' own. What is taken is read off the services: there is no other book.
+ */
+export function allocatePorts(state: ClusterState, service: Service, record: ServiceRecord): Write[] {
+  const wanted = record.spec.EndpointSpec?.Ports ?? [];
+  const { run } = service;
+  const isUpToDate = run?.portsOf === record.template && run.portsError === undefined;
+  const isNothing = wanted.length === 0 && run?.ports === undefined && run?.portsError === undefined;
+  if (isUpToDate || isNothing || isJob(modeOf(record.spec))) {
+    return [];
+  }
+  const { ports: _ports, portsError: _error, ...rest } = run ?? { id: service.id };
+  const chosen = choosePorts(state, service, wanted);
+  if (typeof chosen === 'string') {
+    return run?.portsError === chosen
+      ? []
+      : [put('serviceRun', { ...rest, ...(run?.ports ? { ports: run.ports } : {}), portsError: chosen })];
+  }
+  return [
+    put('serviceRun', { ...rest, ...(chosen.length > 0 ? { ports: chosen } : {}), portsOf: record.template }),
+  ];
+}
+
+/** The ports in the order asked for, or why not all can be given. */
+function choosePorts(
+  state: ClusterState,
+  service: Service,
+  wanted: readonly PortConfig[],
+): PortConfig[] | string {
+  const own = new Set<string>();
+  const isFree = (claim: string): boolean =>
+    !own.has(claim) && [...state.portUsers(claim)].every((user) => user === service);
+  const chosen = new Map<PortConfig, PortConfig>();
+  // What was named comes first, so that nothing dynamic takes it.
+  for (const port of wanted.filter((each) => portClaim(each) !== undefined)) {
+    const claim = portClaim(port) ?? '';
+    if (!isFree(claim)) {
+      const [user] = state.portUsers(claim);
+      const name = user?.record?.spec.Name ?? '';
+      return `port '${port.PublishedPort}' is already in use by service '${name}' (${user?.id ?? ''}) as an ingress port`;
+    }
+    own.add(claim);
+  }
+  for (const port of wanted.filter((each) => isIngress(each) && !each.PublishedPort)) {
+    const given = dynamicPort(port, service, isFree);
+    if (given === undefined) {
+      return `no ingress port is free between ${DYNAMIC_FIRST} and ${DYNAMIC_LAST}`;
+    }
+    own.add(portClaim(given) ?? '');
+    chosen.set(port, given);
+  }
+  return wanted.map((port) => chosen.get(port) ?? port);
+}
+
+/** The number that the same port had before, or the lowest that is free. */
+function dynamicPort(
+  port: PortConfig,
+  service: Service,
+  isFree: (claim: string) => boolean,
+): PortConfig | undefined {
+  const before = service.run?.ports?.filter((each) => isIngress(each) && isSamePort(each, port)) ?? [];
+  const numbers = before.map((each) => each.PublishedPort ?? 0).filter((number) => number >= DYNAMIC_FIRST);
+  for (const number of numbers) {
+    const given = { ...port, PublishedPort: number };
+    if (isFree(portClaim(given) ?? '')) {
+      return given;
+    }
+  }
+  for (let number = DYNAMIC_FIRST; number <= DYNAMIC_LAST; number += 1) {
+    const given = { ...port, PublishedPort: number };
+    if (isFree(portClaim(given) ?? '')) {
+      return given;
+    }
+  }
+  return undefined;
+}
+
+function isSamePort(a: PortConfig, b: PortConfig): boolean {
+  return (
+    a.TargetPort === b.TargetPort && (a.Protocol ?? 'tcp') === (b.Protocol ?? 'tcp') && a.Name === b.Name
+  );
+}

@@ -1,0 +1,194 @@
+import { describe, expect, test } from 'vitest';
+import { put, remove } from '../../../../../swarm/objects/parts.ts';
+import { TaskState } from '../../../../../swarm/objects/task-state.ts';
+import {
+  nodeState,
+  nodeWrites,
+  serviceWrites,
+  taskRecord,
+  taskStatus,
+} from '../../../../support/swarm/builders.ts';
+import { PlannedCluster, wellBehaved } from '../../../../support/swarm/planned-cluster.ts';
+
+const nodes = ['n1', 'n2', 'n3'].flatMap((id) => nodeWrites(id));
+const replicas = (count: number): { Mode: { Replicated: { Replicas: number } } } => ({
+  Mode: { Replicated: { Replicas: count } },
+});
+const slots = (cluster: PlannedCluster): (number | undefined)[] =>
+  cluster
+    .wanted('s')
+    .map(({ record }) => record.slot)
+    .toSorted((a, b) => (a ?? 0) - (b ?? 0));
+
+describe('replicated', () => {
+  test('1: create with 3 replicas makes slots 1 to 3, each stored once and already assigned', () => {
+    const cluster = new PlannedCluster(nodes, serviceWrites('s'));
+    const tasks = cluster.written.filter(({ part }) => part === 'task');
+    expect(tasks).toHaveLength(3);
+    expect(cluster.wanted('s').map(({ record }) => [record.slot, record.node, record.desired])).toEqual([
+      [1, 'n1', TaskState.running],
+      [2, 'n2', TaskState.running],
+      [3, 'n3', TaskState.running],
+    ]);
+    expect(cluster.settle().running('s')).toEqual(['1@n1', '2@n2', '3@n3']);
+  });
+
+  test('2: a task deleted by other means is made anew in its slot', () => {
+    const cluster = new PlannedCluster(nodes, serviceWrites('s')).settle();
+    const second = cluster.tasks('s').find(({ record }) => record.slot === 2)?.id ?? '';
+    cluster.change(remove('task', second), remove('status', second));
+    expect(slots(cluster)).toEqual([1, 2, 3]);
+  });
+
+  test('3: scale up fills the lowest free slots', () => {
+    const cluster = new PlannedCluster(nodes, serviceWrites('s', replicas(5))).settle();
+    const second = cluster.tasks('s').find(({ record }) => record.slot === 2);
+    // Down to the slots that are left, then up again.
+    cluster.change(put('task', { ...(second?.record ?? taskRecord('x', 's')), desired: TaskState.remove }));
+    cluster.settle();
+    cluster.change(...serviceWrites('s', replicas(7)));
+    expect(slots(cluster.settle())).toEqual([1, 2, 3, 4, 5, 6, 7]);
+  });
+
+  test('4: scale down takes from the most crowded nodes, then what does not run, then high slots', () => {
+    const task = (id: string, slot: number, node: string, state: TaskState) => [
+      put('task', taskRecord(id, 's', { slot, node })),
+      put('status', taskStatus(id, state)),
+    ];
+    const cluster = new PlannedCluster(nodes, [
+      ...serviceWrites('s', replicas(6)),
+      ...task('a', 1, 'n1', TaskState.running),
+      ...task('b', 2, 'n1', TaskState.running),
+      ...task('c', 3, 'n1', TaskState.running),
+      ...task('d', 4, 'n2', TaskState.starting),
+      ...task('e', 5, 'n2', TaskState.running),
+      ...task('f', 6, 'n3', TaskState.running),
+    ]);
+    const kept: string[][] = [];
+    for (const count of [6, 5, 4, 3, 2]) {
+      cluster.change(...serviceWrites('s', replicas(count)));
+      kept.push(
+        cluster
+          .wanted('s')
+          .map(({ id }) => id)
+          .toSorted(),
+      );
+    }
+    expect(kept).toEqual([
+      ['a', 'b', 'c', 'd', 'e', 'f'],
+      ['a', 'b', 'd', 'e', 'f'],
+      ['a', 'b', 'e', 'f'],
+      ['a', 'e', 'f'],
+      ['a', 'e'],
+    ]);
+  });
+
+  test('5: the tasks of a removed service are wanted removed, and then gone with all that it left', () => {
+    const cluster = new PlannedCluster(nodes, serviceWrites('s')).settle();
+    cluster.change(remove('service', 's'));
+    expect(cluster.tasks('s').map(({ record }) => record.desired)).toEqual([800, 800, 800]);
+    cluster.settle();
+    expect([...cluster.stored.keys()].filter((key) => !key.startsWith('node'))).toEqual([]);
+  });
+
+  test('6: tasks of a drained node move without delay', () => {
+    const cluster = new PlannedCluster(nodes, serviceWrites('s')).settle();
+    cluster.change(...nodeWrites('n1', { Availability: 'drain' }));
+    expect(cluster.settle().running('s')).toEqual(['1@n2', '2@n2', '3@n3']);
+  });
+
+  test('7: tasks of a node that is down are replaced after their delay, the old ones stay to be shut down', () => {
+    const cluster = new PlannedCluster(nodes, serviceWrites('s')).settle();
+    cluster.change(nodeState('n1', 'down'));
+    expect(cluster.advance(4_999).running('s')).toEqual(['1@n1', '2@n2', '3@n3']);
+    cluster.advance(1);
+    const moved = cluster.tasks('s').filter(({ record }) => record.slot === 1);
+    expect(moved.map(({ record, status }) => [record.node, record.desired, status?.state])).toEqual([
+      ['n1', TaskState.shutdown, TaskState.running],
+      ['n2', TaskState.running, TaskState.running],
+    ]);
+    cluster.change(nodeState('n1', 'ready'));
+    expect(cluster.settle().running('s')).toEqual(['1@n2', '2@n2', '3@n3']);
+  });
+
+  test('8: a new leader replaces rejected and failed tasks, once', () => {
+    const cluster = new PlannedCluster(nodes, [
+      put('task', taskRecord('a', 's', { slot: 1, node: 'n1' })),
+      put('status', taskStatus('a', TaskState.rejected)),
+      put('task', taskRecord('b', 's', { slot: 2, node: 'n2' })),
+      put('status', taskStatus('b', TaskState.failed)),
+      ...serviceWrites('s', replicas(2)),
+    ]);
+    cluster.lead();
+    cluster.pass();
+    cluster.pass();
+    expect(cluster.tasks('s').map(({ record }) => [record.slot, record.desired])).toEqual([
+      [1, TaskState.shutdown],
+      [2, TaskState.shutdown],
+      [1, TaskState.ready],
+      [2, TaskState.ready],
+    ]);
+  });
+
+  test('9: a new leader lets a task that was made ready through after the rest of its delay', () => {
+    const cluster = new PlannedCluster(nodes, serviceWrites('s', replicas(1))).settle();
+    cluster.report(cluster.tasks('s')[0]?.id ?? '', TaskState.failed);
+    cluster.advance(3_000).lead();
+    expect(cluster.advance(1_999).running('s')).toEqual([]);
+    expect(cluster.advance(1).running('s')).toHaveLength(1);
+  });
+
+  test('10: a new leader removes the tasks of a service that is no more', () => {
+    const cluster = new PlannedCluster(nodes);
+    for (const write of [
+      put('task', taskRecord('a', 'gone', { slot: 1, node: 'n1' })),
+      put('status', taskStatus('a', TaskState.running)),
+      put('task', taskRecord('b', 'gone', { slot: 2 })),
+    ]) {
+      cluster.stored.set(`${write.part}/${write.id}`, write);
+    }
+    cluster.lead();
+    cluster.pass();
+    expect(cluster.tasks('gone').map(({ id, record }) => [id, record.desired])).toEqual([['a', 800]]);
+    expect(cluster.settle().tasks('gone')).toEqual([]);
+  });
+
+  test('23: a service that cannot be planned does not keep others from it', () => {
+    const broken = serviceWrites('a', { EndpointSpec: { Ports: {} as never } });
+    const cluster = new PlannedCluster(nodes, broken, serviceWrites('s'));
+    expect(slots(cluster)).toEqual([1, 2, 3]);
+    expect(cluster.errors.map(({ service }) => service)).toContain('a');
+  });
+
+  test('a write is lost between any two of a pass: the next leader comes to the same end', () => {
+    const build = (): PlannedCluster => new PlannedCluster(nodes, serviceWrites('s')).settle();
+    const count = (): number => {
+      const cluster = build();
+      const before = cluster.written.length;
+      cluster.change(...nodeWrites('n1', { Availability: 'drain' }), ...serviceWrites('s', replicas(5)));
+      return cluster.written.length - before;
+    };
+    for (let kept = 0; kept <= count(); kept += 1) {
+      const cluster = build();
+      const before = new Map(cluster.stored);
+      const changes = [...nodeWrites('n1', { Availability: 'drain' }), ...serviceWrites('s', replicas(5))];
+      const writes = cluster.change(...changes);
+      cluster.stored.clear();
+      for (const write of [...before.values(), ...changes, ...writes.slice(0, kept)]) {
+        cluster.stored.set(`${write.part}/${write.id}`, write);
+      }
+      cluster.lead();
+      cluster.pass();
+      expect(cluster.settle().advance(60_000).running('s')).toHaveLength(5);
+      expect(slots(cluster)).toEqual([1, 2, 3, 4, 5]);
+    }
+  });
+
+  test('a task that cannot be placed waits, and goes where a node comes', () => {
+    const cluster = new PlannedCluster(serviceWrites('s', replicas(1)));
+    expect(cluster.tasks('s').map(({ record }) => record.node)).toEqual([undefined]);
+    cluster.behaviour = wellBehaved;
+    cluster.change(...nodeWrites('n9'));
+    expect(cluster.settle().running('s')).toEqual(['1@n9']);
+  });
+});
