@@ -7,8 +7,8 @@ import { slotOf, type Service, type Task } from './state/entries.ts';
 import { observedState } from './state/observed.ts';
 
 /**
- * Applies a change to the state and marks what has to be looked at because of it: as little as will do, for most changes
- * are reports of single tasks.
+ * Applies a change to the state and marks what has to be looked at because of it: as little as will do, for most
+ * changes are reports of single tasks.
  */
 export function notice(state: ClusterState, attention: Attention, write: Write): void {
   switch (write.part) {

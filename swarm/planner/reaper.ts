@@ -50,7 +50,7 @@ function historyOf(state: ClusterState, service: ServiceRecord): number {
   return limit < 0 ? Number.POSITIVE_INFINITY : Math.max(limit, maxAttempts > 0 ? maxAttempts + 1 : 0);
 }
 
-/** The limit counts all tasks of the slot. The youngest stays: that it has ended may be all that is known of the slot. */
+/** The limit counts all tasks of the slot. The youngest stays: that it ended may be all that is known of the slot. */
 function pastHistory(tasks: readonly Task[], service: ServiceRecord, limit: number): Task[] {
   const newest = newestOf(tasks, service);
   return tasks

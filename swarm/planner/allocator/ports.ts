@@ -50,7 +50,8 @@ function choosePorts(
     if (!isFree(claim)) {
       const [user] = state.portUsers(claim);
       const name = user?.record?.spec.Name ?? '';
-      return `port '${port.PublishedPort}' is already in use by service '${name}' (${user?.id ?? ''}) as an ingress port`;
+      const by = `service '${name}' (${user?.id ?? ''})`;
+      return `port '${port.PublishedPort}' is already in use by ${by} as an ingress port`;
     }
     own.add(claim);
   }

@@ -13,8 +13,8 @@ import { decideSlot, orphan } from './slot.ts';
 const OWN_ENDS: ReadonlySet<TaskState> = new Set([TaskState.complete, TaskState.failed, TaskState.rejected]);
 
 /**
- * A global service or global job on one node: one task while the node is fit for it, none when the node is gone, drained
- * or no longer meets the constraints. On a paused node, or one not heard of, all stays as it is.
+ * A global service or global job on one node: one task while the node is fit for it, none when the node is gone,
+ * drained or no longer meets the constraints. On a paused node, or one not heard of, all stays as it is.
  */
 export function decideGlobalOn(
   circumstances: Circumstances,

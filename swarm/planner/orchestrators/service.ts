@@ -1,3 +1,4 @@
+import { unreachable } from '../../../daemon/base/errors.ts';
 import type { Write } from '../../objects/parts.ts';
 import type { Circumstances, Decision } from '../decision.ts';
 import { isGlobal, modeOf } from '../service-mode.ts';
@@ -26,6 +27,8 @@ export function decideService(circumstances: Circumstances, service: Service): W
     case 'global':
     case 'globalJob':
       return old;
+    default:
+      return unreachable(mode);
   }
 }
 

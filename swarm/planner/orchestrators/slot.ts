@@ -11,8 +11,8 @@ import type { Task } from '../state/entries.ts';
 import { losesTasks, observedState } from '../state/observed.ts';
 
 /**
- * What is to be done in one slot of a service, whatever its kind: the youngest wanted task is replaced when it has ended
- * or lost its node, let through when its time has come; once it runs, the older ones are shut down.
+ * What is to be done in one slot of a service, whatever its kind: the youngest wanted task is replaced when it has
+ * ended or lost its node, let through when its time has come; once it runs, the older ones are shut down.
  */
 export function decideSlot(
   circumstances: Circumstances,

@@ -6,7 +6,7 @@ import { desire } from '../new-task.ts';
 import { isOfIteration } from '../slot-tasks.ts';
 import type { Service } from '../state/entries.ts';
 
-/** Tasks of a service that has been removed go; its ports are free at once, what its tasks run is kept until they end. */
+/** Tasks of a removed service go; its ports are free at once, what its tasks run is kept until they end. */
 export function decideRemoved({ now }: Circumstances, service: Service): Write[] {
   const { id, run, previous, tasks, templates } = service;
   return [

@@ -7,7 +7,7 @@ import { ClusterState } from '../../../swarm/planner/state/cluster-state.ts';
 import { slotOf, type Task } from '../../../swarm/planner/state/entries.ts';
 import { observedState } from '../../../swarm/planner/state/observed.ts';
 import { SeededRandom } from './seeded-random.ts';
-import { SimplePlacer } from './simple-placer.ts';
+import { Scheduler } from '../../../swarm/planner/scheduler/scheduler.ts';
 
 type Behaviour = (task: Task) => TaskState | undefined;
 
@@ -52,7 +52,7 @@ export class PlannedCluster {
   }
 
   #newPlanner(): Planner {
-    return new Planner(this.state, this.#random, new SimplePlacer());
+    return new Planner(this.state, this.#random, new Scheduler(1));
   }
 
   /** Changes by users, nodes or hands in the store, then one pass. */
