@@ -322,6 +322,8 @@ export const limits = {
   /** Pauses before a watch or a candidate that lost its connection asks again: doubling from first to longest. */
   swarmStoreRetryMs: 50,
   swarmStoreRetryMaxMs: 1_000,
+  /** A member of the store that was asked to end gets so long to hand over leadership and to write. */
+  swarmStoreStopMs: 10_000,
   /** Failures of one service on one node that the swarm's scheduler counts: more say no more. */
   swarmNodeFailuresRemembered: 64,
   /** Sets of constraints for which the scheduler knows which nodes fit; others are judged anew. */

@@ -51,6 +51,7 @@ const PACKAGE_HOMES: Readonly<Record<string, readonly string[]>> = {
   'better-sqlite3': ['storage/database'],
   koa: ['api'],
   '@koa/router': ['api'],
+  '@grpc/grpc-js': ['swarm'],
   // Of tests only.
   'node-pty': ['test'],
   'tar-fs': ['test'],

@@ -27,6 +27,7 @@ export type Requirement =
   | 'python3-docker'
   | 'dockerode'
   | 'crun'
+  | 'etcd'
   | 'built'
   | 'guest';
 
@@ -52,6 +53,7 @@ const probes = {
   trixie: () => onPath('debootstrap') && hasTrixie(),
   'python3-docker': () => succeeds(['/usr/bin/python3', '-c', 'import docker']),
   crun: () => onPath('crun'),
+  etcd: () => onPath('etcd'),
   dockerode: () => resolves('dockerode'),
   // Made by scripts/vm, and only there.
   guest: () => existsSync('/etc/berth-vm'),

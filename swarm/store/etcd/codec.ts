@@ -1,0 +1,222 @@
+/**
+ * Protocol buffers, as much of them as etcd's calls need (https://protobuf.dev/programming-guides/encoding): varints
+ * and length-delimited fields. Fields that a message does not name are skipped, absent ones have their empty value.
+ */
+interface Kind<T> {
+  wire: 0 | 2;
+  empty: T;
+  isEmpty(value: T): boolean;
+  write(value: T): Buffer;
+  /** `varint` for wire type 0, `bytes` for 2. */
+  read(raw: { varint: bigint; bytes: Buffer }): T;
+}
+
+interface Field<T> {
+  number: number;
+  empty: () => T;
+  write(value: T): Buffer[];
+  read(before: T, raw: { varint: bigint; bytes: Buffer }): T;
+}
+
+export interface Message<T> {
+  encode(value: Sparse<T>): Buffer;
+  decode(bytes: Buffer): T;
+}
+
+/** To be sent: fields may be left out, in messages within it too. */
+export type Sparse<T> = T extends Buffer
+  ? T
+  : T extends readonly (infer I)[]
+    ? Sparse<I>[]
+    : T extends object
+      ? { [K in keyof T]?: Sparse<T[K]> }
+      : T;
+
+type Fields = Record<string, Field<unknown>>;
+type Values<F extends Fields> = { [K in keyof F]: F[K] extends Field<infer T> ? T : never };
+export type ValueOf<M> = M extends Message<infer T> ? T : never;
+
+const NOTHING = Buffer.alloc(0);
+
+export const text: Kind<string> = {
+  wire: 2,
+  empty: '',
+  isEmpty: (value) => value === '',
+  write: (value) => Buffer.from(value),
+  read: ({ bytes }) => bytes.toString(),
+};
+
+export const bytes: Kind<Buffer> = {
+  wire: 2,
+  empty: NOTHING,
+  isEmpty: (value) => value.length === 0,
+  write: (value) => value,
+  // A copy: a key that is kept must not keep the whole answer it came in.
+  read: (raw) => Buffer.from(raw.bytes),
+};
+
+export const flag: Kind<boolean> = {
+  wire: 0,
+  empty: false,
+  isEmpty: (value) => !value,
+  write: () => varint(1n),
+  read: (raw) => raw.varint !== 0n,
+};
+
+/** A count, a revision or an enumeration: signed, within 2^53. */
+export const number: Kind<number> = {
+  wire: 0,
+  empty: 0,
+  isEmpty: (value) => value === 0,
+  write: (value) => varint(BigInt.asUintN(64, BigInt(value))),
+  read: (raw) => Number(BigInt.asIntN(64, raw.varint)),
+};
+
+/** 64 random bits: decimal text, as no number of JavaScript holds them. */
+export const id: Kind<string> = {
+  wire: 0,
+  empty: '0',
+  isEmpty: (value) => value === '0',
+  write: (value) => varint(BigInt(value)),
+  read: (raw) => raw.varint.toString(),
+};
+
+export function field<T>(fieldNumber: number, kind: Kind<T>): Field<T> {
+  return {
+    number: fieldNumber,
+    empty: () => kind.empty,
+    write: (value) => (kind.isEmpty(value) ? [] : written(fieldNumber, kind, value)),
+    read: (_before, raw) => kind.read(raw),
+  };
+}
+
+export function repeated<T>(fieldNumber: number, kind: Kind<T>): Field<T[]> {
+  return {
+    number: fieldNumber,
+    empty: () => [],
+    write: (values) => values.flatMap((value) => written(fieldNumber, kind, value)),
+    read: (before, raw) => {
+      before.push(kind.read(raw));
+      return before;
+    },
+  };
+}
+
+/** Undefined where it is absent: an empty message is not. */
+export function optional<T>(fieldNumber: number, kind: Kind<T>): Field<T | undefined> {
+  return {
+    number: fieldNumber,
+    empty: () => undefined,
+    write: (value) => (value === undefined ? [] : written(fieldNumber, kind, value)),
+    read: (_before, raw) => kind.read(raw),
+  };
+}
+
+/** A message as a field of another. */
+export function nested<T>(inner: Message<T>): Kind<T> {
+  return {
+    wire: 2,
+    empty: inner.decode(NOTHING),
+    isEmpty: () => false,
+    // What is whole is sparse too; the compiler cannot see that of an open type.
+    write: (value) => inner.encode(value as Sparse<T>),
+    read: (raw) => inner.decode(raw.bytes),
+  };
+}
+
+export function message<F extends Fields>(fields: F): Message<Values<F>> {
+  const byNumber = new Map(Object.entries(fields).map(([name, one]) => [one.number, { name, one }]));
+  return {
+    encode: (value) =>
+      Buffer.concat(
+        Object.entries(fields).flatMap(([name, one]) => {
+          const given = Reflect.get(value, name) as unknown; // Its field knows the type.
+          return given === undefined ? [] : one.write(given);
+        }),
+      ),
+    decode: (encoded) => {
+      const values: Record<string, unknown> = {};
+      for (const [name, one] of Object.entries(fields)) {
+        values[name] = one.empty();
+      }
+      for (const raw of rawFields(encoded)) {
+        const known = byNumber.get(raw.number);
+        if (known !== undefined) {
+          values[known.name] = known.one.read(values[known.name], raw);
+        }
+      }
+      // Filled from the very fields that the type is made of.
+      return values as Values<F>;
+    },
+  };
+}
+
+function written<T>(fieldNumber: number, kind: Kind<T>, value: T): Buffer[] {
+  const content = kind.write(value);
+  const tag = varint(BigInt(fieldNumber * 8 + kind.wire));
+  return kind.wire === 0 ? [tag, content] : [tag, varint(BigInt(content.length)), content];
+}
+
+function varint(value: bigint): Buffer {
+  const out: number[] = [];
+  let rest = value;
+  while (rest > 0x7fn) {
+    out.push(Number(rest & 0x7fn) | 0x80);
+    rest >>= 7n;
+  }
+  out.push(Number(rest));
+  return Buffer.from(out);
+}
+
+function* rawFields(encoded: Buffer): Generator<{ number: number; varint: bigint; bytes: Buffer }> {
+  let at = 0;
+  const next = (): bigint => {
+    let small = 0;
+    for (let shift = 0; shift < 28; shift += 7) {
+      const byte = byteAt(encoded, at);
+      at += 1;
+      small |= (byte & 0x7f) << shift;
+      if (byte < 0x80) {
+        return BigInt(small);
+      }
+    }
+    let value = BigInt(small);
+    for (let shift = 28n; ; shift += 7n) {
+      const byte = byteAt(encoded, at);
+      at += 1;
+      value |= BigInt(byte & 0x7f) << shift;
+      if (byte < 0x80) {
+        return BigInt.asUintN(64, value);
+      }
+    }
+  };
+  while (at < encoded.length) {
+    const tag = Number(next());
+    const fieldNumber = Math.floor(tag / 8);
+    switch (tag % 8) {
+      case 0:
+        yield { number: fieldNumber, varint: next(), bytes: NOTHING };
+        break;
+      case 2: {
+        const length = Number(next());
+        const end = at + length;
+        if (end > encoded.length) {
+          throw new RangeError(`decode a message: field ${fieldNumber} is cut short`);
+        }
+        yield { number: fieldNumber, varint: 0n, bytes: encoded.subarray(at, end) };
+        at = end;
+        break;
+      }
+      default:
+        throw new RangeError(`decode a message: wire type ${tag % 8} of field ${fieldNumber}`);
+    }
+  }
+}
+
+function byteAt(encoded: Buffer, at: number): number {
+  const byte = encoded[at];
+  if (byte === undefined) {
+    throw new RangeError('decode a message: it is cut short');
+  }
+  return byte;
+}

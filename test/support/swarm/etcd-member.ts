@@ -1,0 +1,68 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { systemClock } from '../../../daemon/base/clock.ts';
+import { EtcdChannel } from '../../../swarm/store/etcd/channel.ts';
+import { calls } from '../../../swarm/store/etcd/messages.ts';
+import { EtcdProcess } from '../../../swarm/store/etcd-process/etcd-process.ts';
+import type { MemberSettings } from '../../../swarm/store/etcd-process/settings.ts';
+import { persistent } from './stores.ts';
+
+/** A member of a test's own: directories in /tmp, and a way to it. */
+export class TestMember implements AsyncDisposable {
+  readonly directory = mkdtempSync('/tmp/berth-test-etcd-');
+  readonly settings: MemberSettings;
+  #process: EtcdProcess | undefined;
+  #channel: EtcdChannel | undefined;
+  readonly #etcd: string;
+
+  constructor(name: string, settings: Partial<MemberSettings> & { etcd?: string; port: number }) {
+    const peerUrl = `http://127.0.0.1:${settings.port}`;
+    this.#etcd = settings.etcd ?? '/usr/bin/etcd';
+    this.settings = {
+      name,
+      dataDirectory: path.join(this.directory, 'data'),
+      peerUrl,
+      listenPeerUrl: peerUrl,
+      raft: {},
+      cluster: { state: 'new', token: 'test', peers: [{ name, peerUrl }] },
+      ...settings,
+    };
+  }
+
+  get deps(): Parameters<typeof EtcdProcess.start>[0] {
+    return { clock: systemClock, etcd: this.#etcd, runDirectory: path.join(this.directory, 'run') };
+  }
+
+  get process(): EtcdProcess {
+    if (this.#process === undefined) {
+      throw new Error('the member was not started');
+    }
+    return this.#process;
+  }
+
+  get channel(): EtcdChannel {
+    this.#channel ??= new EtcdChannel(path.join(this.directory, 'run/etcd:1'));
+    return this.#channel;
+  }
+
+  async start(settings: Partial<MemberSettings> = {}): Promise<void> {
+    this.#process = await EtcdProcess.start(this.deps, { ...this.settings, ...settings });
+  }
+
+  /** Until it answers: it has a leader then. */
+  async ready(): Promise<void> {
+    const died = this.process.ended.then(async () => {
+      throw new Error(await this.process.lastWords());
+    });
+    await Promise.race([died, persistent(() => this.channel.ask(calls.range, { key: 'x' }))]);
+    // Its end is expected from here on.
+    died.catch(() => undefined);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#channel?.[Symbol.dispose]();
+    const process = this.#process ?? (await EtcdProcess.adopt(this.deps));
+    await process?.kill();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}
