@@ -18,7 +18,7 @@ import { launchExec } from './launch.ts';
  * leave it out there read frames of a terminal's output too, as dockerd sends them.
  */
 export async function converse(
-  deps: ExecsDeps,
+  context: ExecsDeps,
   instance: ExecInstance,
   socket: Duplex,
   { tty }: { tty: boolean },
@@ -26,7 +26,7 @@ export async function converse(
   const { request } = instance;
   const output = new ClientOutput(socket, { tty });
   try {
-    const { process, settled } = await launchExec(deps, instance, { stdin: request.AttachStdin ?? false });
+    const { process, settled } = await launchExec(context, instance, { stdin: request.AttachStdin ?? false });
     const finished = Promise.all([
       pump(process.stdout, 'stdout', output, request.AttachStdout ?? false),
       process.stderr && pump(process.stderr, 'stderr', output, request.AttachStderr ?? false),
@@ -36,7 +36,7 @@ export async function converse(
   } catch (error) {
     // The head of the answer is sent: the reason goes where the output would have gone, as from dockerd.
     await output.write('stdout', Buffer.from(`${errorText(error)}\r\n`));
-    deps.log.warn({ container: instance.target.id, exec: instance.id, err: error }, 'exec failed');
+    context.log.warn({ container: instance.target.id, exec: instance.id, err: error }, 'exec failed');
   }
   await output.end();
   // The client may keep its side open for ever; nothing is read from it any more.

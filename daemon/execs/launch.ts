@@ -16,7 +16,7 @@ export interface LaunchedExec {
 
 /** Starts the command of an instance in `starting`. Throws what the client is to read; the instance has ended then. */
 export async function launchExec(
-  deps: ExecsDeps,
+  context: ExecsDeps,
   instance: ExecInstance,
   options: { stdin: boolean; detached?: boolean },
 ): Promise<LaunchedExec> {
@@ -26,7 +26,7 @@ export async function launchExec(
     using _launching = target.launching();
     failpoint('execs.start.launch');
     const consoleSize = size ?? instance.process.consoleSize;
-    process = await deps.runtime.exec({
+    process = await context.runtime.exec({
       containerId: target.id,
       execId: id,
       process: instance.process,
@@ -43,15 +43,18 @@ export async function launchExec(
     process.resize(instance.size.height, instance.size.width);
   }
   target.note(execEvent(instance, 'exec_start'));
-  return { process, settled: settle(deps, instance, process) };
+  return { process, settled: settle(context, instance, process) };
 }
 
-async function settle(deps: ExecsDeps, instance: ExecInstance, process: ExecProcess): Promise<void> {
+async function settle(context: ExecsDeps, instance: ExecInstance, process: ExecProcess): Promise<void> {
   let exitCode = EXIT_CODE_NOT_STARTED;
   try {
     exitCode = await process.exited;
   } catch (error) {
-    deps.log.error({ container: instance.target.id, exec: instance.id, err: error }, 'exec lost its process');
+    context.log.error(
+      { container: instance.target.id, exec: instance.id, err: error },
+      'exec lost its process',
+    );
   }
   end(instance, exitCode, process.pid);
   instance.target.note(execEvent(instance, 'exec_die', { exitCode: String(exitCode) }));

@@ -4,8 +4,7 @@ import type { LayerPins } from './layer-pins.ts';
 import type { LayerCollector } from './load/layer-collector.ts';
 
 /** What the verbs of images share: the dependencies, and the state of the domain. */
-export interface ImageContext {
-  deps: ImagesDeps;
+export interface ImageContext extends ImagesDeps {
   index: ImageIndex;
   pins: LayerPins;
   collector: LayerCollector;

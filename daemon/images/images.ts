@@ -66,7 +66,7 @@ export class Images {
 
   constructor(deps: ImagesDeps) {
     this.#deps = deps;
-    this.#collector = new LayerCollector(deps, this.#index, this.#pins);
+    this.#collector = new LayerCollector({ ...deps, index: this.#index, pins: this.#pins });
     this.#fetches = new LayerFetches(deps);
     this.#uploads = new Semaphore(() => deps.registry().uploadsMax);
   }
@@ -149,7 +149,7 @@ export class Images {
     return asPromise(() => {
       const reference = parseTarget(target.repo, target.tag);
       const image = this.#index.find(ref);
-      nameImage({ deps: this.#deps, index: this.#index }, image.row.id, [reference]);
+      nameImage(this.#context(), image.row.id, [reference]);
     });
   }
 
@@ -180,7 +180,8 @@ export class Images {
 
   /** What builds images, once there are containers for it. */
   builder(deps: BuildDeps): BuildPort {
-    const context = { images: this.#context(), deps, pull: (options: PullOptions) => this.pull(options) };
+    const pull = (options: PullOptions): AsyncIterable<ProgressMessage> => this.pull(options);
+    const context = { ...deps, images: this.#context(), pull };
     return {
       build: (tar, request) =>
         measuredMessages('builder', 'build', buildImage(context, tar, request), ({ error }) => error),
@@ -276,7 +277,7 @@ export class Images {
   }
 
   #context(): ImageContext {
-    return { deps: this.#deps, index: this.#index, pins: this.#pins, collector: this.#collector };
+    return { ...this.#deps, index: this.#index, pins: this.#pins, collector: this.#collector };
   }
 
   #layersOf(image: ImageRecord): LayerRow[] {

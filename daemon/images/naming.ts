@@ -15,14 +15,13 @@ import { invalidArgument } from '../base/errors.ts';
 
 /** Gives an image names, taking them from the images that had them. One transaction with its events. */
 export function nameImage(
-  { deps, index }: Pick<ImageContext, 'deps' | 'index'>,
+  { database, journal, clock, index }: Pick<ImageContext, 'database' | 'journal' | 'clock' | 'index'>,
   imageId: string,
   names: readonly Reference[],
 ): void {
   if (names.length === 0) {
     return;
   }
-  const { database, journal, clock } = deps;
   const image = index.find(imageId);
   const now = clock.nowNano();
   const tags = names.map((name): TagRow => {

@@ -22,9 +22,9 @@ import { filesStep, workdirStep } from './steps/files-step.ts';
 import { fromStep } from './steps/from-step.ts';
 import { CommandFailedError, runStep } from './steps/run-step.ts';
 
-export interface BuilderContext {
+/** What builds share. */
+export interface BuilderContext extends BuildDeps {
   images: ImageContext;
-  deps: BuildDeps;
   pull(options: PullOptions): AsyncIterable<ProgressMessage>;
 }
 
@@ -41,7 +41,7 @@ export async function* buildImage(
   const names = request.tags.map((tag) => parseName(tag));
   const stop = new AbortController();
   const signal = AbortSignal.any([stop.signal, request.signal]);
-  await using received = await contextOf(context.deps, tar, request, signal);
+  await using received = await contextOf(context, tar, request, signal);
   const plan = withLabels(planStages(parseDockerfile(received.dockerfile), request.target), request.labels);
   const progress = new BuildProgress();
   const holds: Disposable[] = [];
@@ -82,17 +82,17 @@ export async function* buildImage(
 
 /** What the client sends, or what it says where to get; then what it sends is of no interest. */
 async function contextOf(
-  deps: BuildDeps,
+  builder: BuildDeps,
   tar: Readable,
   { remote, dockerfile }: BuildRequest,
   signal: AbortSignal,
 ): Promise<ReceivedContext> {
   if (remote === '') {
-    return await receiveContext(deps.spools, tar, { dockerfile, signal });
+    return await receiveContext(builder.spools, tar, { dockerfile, signal });
   }
   const parsed = parseRemote(remote);
   tar.resume();
-  return await fetchContext(deps, parsed, { dockerfile, signal });
+  return await fetchContext(builder, parsed, { dockerfile, signal });
 }
 
 /** Nothing but the image's id; when it fails, all that was said. */

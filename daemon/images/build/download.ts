@@ -29,7 +29,7 @@ export async function downloadFile(build: Build, text: string, target: string): 
   if (!URL.canParse(text)) {
     throw invalidArgument(`ADD failed: ${text} is no URL`);
   }
-  const { deps, progress, signal } = build;
+  const { spools, progress, signal } = build;
   const url = new URL(text);
   failpoint('images.build.add');
   const { headers, size, body } = await begin(url, progress, signal);
@@ -44,7 +44,7 @@ export async function downloadFile(build: Build, text: string, target: string): 
     hash.update(chunk);
     tell(chunk.length);
   };
-  const spool = await deps.spools.raw(body, { what: `ADD ${showUrl(url)}`, signal, seen });
+  const spool = await spools.raw(body, { what: `ADD ${showUrl(url)}`, signal, seen });
   progress.say('\n');
   const path = toBytes(name || UNNAMED);
   const entry: ContextEntry = {

@@ -12,8 +12,8 @@ import { removeImage } from '../remove/removal.ts';
  * was made from stays: its next build begins there.
  */
 export async function pruneBuilds(context: ImageContext, filters: Filters): Promise<BuildPruneReport> {
-  const { deps, index } = context;
-  const passes = pruneTest(filters, deps.clock.nowNano());
+  const { index } = context;
+  const passes = pruneTest(filters, context.clock.nowNano());
   const layerBytes = new Map(
     [...index.layerIds()].map((id) => [index.layer(id).chainId, index.layer(id).sizeBytes]),
   );
@@ -23,7 +23,7 @@ export async function pruneBuilds(context: ImageContext, filters: Filters): Prom
     const isNeeded =
       index.tagsOf(id).length + index.digestsOf(id).length > 0 ||
       index.isParent(id) ||
-      deps.users(id).length > 0;
+      context.users(id).length > 0;
     if (index.isStep(id) && !isNeeded && passes(image)) {
       deleted.push(...(await removeQuietly(context, id)));
     }
@@ -31,7 +31,7 @@ export async function pruneBuilds(context: ImageContext, filters: Filters): Prom
   const images = deleted.filter((id) => !layerBytes.has(id));
   const reclaimed = deleted.reduce((sum, id) => sum + (layerBytes.get(id) ?? 0), 0);
   const attributes = { reclaimed: String(reclaimed) };
-  deps.journal.note([{ type: 'builder', action: 'prune', actorId: '', attributes }]);
+  context.journal.note([{ type: 'builder', action: 'prune', actorId: '', attributes }]);
   return { CachesDeleted: images.length === 0 ? null : images, SpaceReclaimed: reclaimed };
 }
 

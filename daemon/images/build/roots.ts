@@ -42,12 +42,12 @@ export class WriteRoot implements AsyncDisposable {
 
   /** The tar of what was written so far. */
   async layer(): Promise<ChangesTar> {
-    const { deps, signal } = this.#build;
+    const { mounts, spools, signal } = this.#build;
     using upper = openRoot(join(this.#directory, 'upper'));
-    using lower = deps.mounts.hiddenView([...this.#lowers]);
+    using lower = mounts.hiddenView([...this.#lowers]);
     const request = { upper: upper.fd, merged: this.view.root, lower: lower.fd };
     failpoint('images.build.layer');
-    return await deps.spools.ofChanges(request, signal);
+    return await spools.ofChanges(request, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -58,11 +58,11 @@ export class WriteRoot implements AsyncDisposable {
 
 /** `imageId` empty: nothing at all. */
 export async function openReadRoot(build: Build, imageId: string): Promise<ReadRoot> {
-  const empty = join(build.deps.temporary, `build-${randomBytes(8).toString('hex')}`);
+  const empty = join(build.temporary, `build-${randomBytes(8).toString('hex')}`);
   failpoint('images.build.view');
   await mkdir(empty, { mode: 0o755 });
   try {
-    return new ReadRoot(build.deps.mounts.hiddenView(lowersOf(build, imageId, empty)));
+    return new ReadRoot(build.mounts.hiddenView(lowersOf(build, imageId, empty)));
   } finally {
     // An overlay keeps what it is made of.
     await rm(empty, { recursive: true, force: true });
@@ -71,8 +71,7 @@ export async function openReadRoot(build: Build, imageId: string): Promise<ReadR
 
 /** An overlay of its own below the directory that each start of the daemon empties. */
 export async function openWriteRoot(build: Build, imageId: string): Promise<WriteRoot> {
-  const { deps } = build;
-  const directory = join(deps.temporary, `build-${randomBytes(8).toString('hex')}`);
+  const directory = join(build.temporary, `build-${randomBytes(8).toString('hex')}`);
   const [upper = '', work = '', merged = ''] = ['upper', 'work', 'merged'].map((name) =>
     join(directory, name),
   );
@@ -83,7 +82,7 @@ export async function openWriteRoot(build: Build, imageId: string): Promise<Writ
     await mkdir(upper, { mode: 0o755 });
     await mkdir(work, { mode: 0o700 });
     await mkdir(merged, { mode: 0o755 });
-    const file = deps.mounts.scratchOverlay({ lowers, upper, work, merged });
+    const file = build.mounts.scratchOverlay({ lowers, upper, work, merged });
     return new WriteRoot(build, { lowers, directory, file });
   } catch (error) {
     await rm(directory, { recursive: true, force: true });
@@ -94,7 +93,7 @@ export async function openWriteRoot(build: Build, imageId: string): Promise<Writ
 /** Topmost first. An overlay needs at least one: of an image without layers it is `empty`. */
 function lowersOf({ images }: Build, imageId: string, empty: string): string[] {
   const layerIds = imageId === '' ? [] : images.index.findWhole(imageId).row.layerIds;
-  return layerIds.length === 0 ? [empty] : layerIds.map((id) => images.deps.layers.diff(id)).toReversed();
+  return layerIds.length === 0 ? [empty] : layerIds.map((id) => images.layers.diff(id)).toReversed();
 }
 
 function viewOf(file: OpenFile): FilesView {

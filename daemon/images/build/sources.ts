@@ -69,12 +69,12 @@ export function failed(instruction: string, why: string): Error {
 
 /** Sources within the files of an image, found and read by a worker. */
 export async function imageSources(
-  { deps, signal }: Build,
+  { archives, signal }: Build,
   view: FilesView,
   texts: readonly string[],
 ): Promise<Source[]> {
   const patterns = texts.map((text) => toBytes(text));
-  const selected = await deps.archives.select({ view, patterns }, signal);
+  const selected = await archives.select({ view, patterns }, signal);
   for (const [index, text] of texts.entries()) {
     if (!WILD.test(text) && !selected.some(({ pattern }) => pattern === index)) {
       throw invalidArgument(`COPY failed: stat ${text}: file does not exist`);

@@ -10,9 +10,8 @@ import type { BuildDeps } from './ports.ts';
 import type { BuildProgress } from './progress.ts';
 
 /** What all steps of one build share. */
-export interface Build {
+export interface Build extends BuildDeps {
   images: ImageContext;
-  deps: BuildDeps;
   request: BuildRequest;
   progress: BuildProgress;
   args: BuildArgs;

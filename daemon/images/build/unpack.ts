@@ -28,7 +28,7 @@ export async function unpackArchive(
   if (entry?.member.type !== 'file' || entry.member.size < MAGIC_BYTES || entry.member.sparse !== undefined) {
     return false;
   }
-  const { deps, signal } = build;
+  const { archives, signal } = build;
   await using tar = await plainTar(build, source.fd, entry.member);
   if (tar === undefined) {
     return false;
@@ -38,12 +38,12 @@ export async function unpackArchive(
   }
   if (there === 'nothing') {
     const directories = [toBytes(directory.replace(/^\/+|\/+$/g, ''))];
-    await deps.archives.place(
+    await archives.place(
       { view, owner: { uid: 0, gid: 0 }, directories, source: NOTHING, what: 'ADD' },
       signal,
     );
   }
-  await deps.archives.extract(
+  await archives.extract(
     { tar: { fd: tar.fd, size: tar.size }, view, path: toBytes(directory), keepsKinds: false, what: 'ADD' },
     signal,
   );
@@ -61,12 +61,12 @@ const NOTHING = { kind: 'members', fd: -1, members: [] } as const;
  * damaged further on is an archive, whose damage the user has to know of (moby pkg/archive, IsArchivePath).
  */
 async function plainTar(
-  { deps, signal }: Build,
+  { spools, signal }: Build,
   fd: number,
   range: { offset: number; size: number },
 ): Promise<Spool | undefined> {
   return (await beginsAsTar(fd, range))
-    ? await deps.spools.spool(Readable.from(pieces(fd, range)), { what: 'ADD', signal })
+    ? await spools.spool(Readable.from(pieces(fd, range)), { what: 'ADD', signal })
     : undefined;
 }
 

@@ -40,15 +40,15 @@ export async function makeChild(
   tar: ChangesTar | undefined,
   signal?: AbortSignal,
 ): Promise<string> {
-  const { deps, index, pins, collector } = context;
+  const { index, pins, collector } = context;
   const parent = parentOf(context, child.parentId);
   const parentLayers = (parent?.row.layerIds ?? []).map((id) => index.layer(id));
   using _pin = pins.pin(parentLayers.map(({ id }) => id));
   using _hold = index.hold(child.parentId);
   const layer = tar === undefined || tar.isEmpty ? undefined : await unpack(context, parent, tar, signal);
   try {
-    return await commitImage(deps, index, {
-      ...newChild(context, child, { parent, created: formatNano(deps.clock.nowNano()), layer }),
+    return await commitImage(context, {
+      ...newChild(context, child, { parent, created: formatNano(context.clock.nowNano()), layer }),
       layers: layer === undefined ? parentLayers : [...parentLayers, layer],
       ...(child.events && { events: child.events }),
       ...(child.committed && { committed: child.committed }),
@@ -67,7 +67,7 @@ export async function repeatChild(
   child: Omit<ChildImage, 'author' | 'comment' | 'createdBy' | 'containerId' | 'stepKey'>,
   { image, position }: { image: ImageRecord; position: number },
 ): Promise<string> {
-  const { deps, index, pins } = context;
+  const { index, pins } = context;
   const parent = parentOf(context, child.parentId);
   const entry = image.config.history[position];
   invariant(entry !== undefined, `image ${image.row.id} has no step ${position}`);
@@ -91,11 +91,11 @@ export async function repeatChild(
     committed?.(id);
     return id;
   }
-  return await commitImage(deps, index, { ...again, layers: rows, ...(committed && { committed }) });
+  return await commitImage(context, { ...again, layers: rows, ...(committed && { committed }) });
 }
 
 function newChild(
-  { deps }: ImageContext,
+  context: ImageContext,
   child: ChildImage,
   facts: { parent: ImageRecord | undefined; created: string; layer: { diffId: string } | undefined },
 ): Omit<NewImage, 'layers'> {
@@ -105,7 +105,7 @@ function newChild(
     parent: parent?.config,
     created,
     diffId: layer?.diffId,
-    dockerVersion: deps.engineVersion,
+    dockerVersion: context.engineVersion,
   });
   return {
     configBytes,
@@ -128,7 +128,7 @@ function parentOf({ index }: ImageContext, parentId: string): ImageRecord | unde
 }
 
 async function unpack(
-  { deps }: ImageContext,
+  context: ImageContext,
   parent: ImageRecord | undefined,
   { fd, size }: ChangesTar,
   signal: AbortSignal | undefined,
@@ -137,7 +137,7 @@ async function unpack(
   if ((parent?.row.layerIds.length ?? 0) >= limits.overlayLowersMax - 1) {
     throw invalidArgument(`max depth exceeded: an image has at most ${limits.overlayLowersMax - 1} layers`);
   }
-  return await deps.layers.unpack(
+  return await context.layers.unpack(
     { blob: { fd, offset: 0, size }, what: 'layer' },
     { ...(signal && { signal }) },
   );

@@ -16,8 +16,8 @@ import { chainIds } from '../../../storage/layers/chain.ts';
 import type { UnpackedLayer } from '../../../storage/layers/store.ts';
 import { canonicalRepository, type Reference } from '../../../storage/references/reference.ts';
 import type { ImageConfig } from '../../../storage/image/image-config.ts';
-import type { ImagesDeps } from '../deps.ts';
-import { tagName, type ImageIndex } from '../image-index.ts';
+import type { ImageContext } from '../context.ts';
+import { tagName } from '../image-index.ts';
 import { labelsOf } from '../wire.ts';
 
 /** An image whose layers are all there: in place, or unpacked and waiting for one. */
@@ -50,15 +50,15 @@ const NANO_MAX = 2n ** 63n - 1n;
  * Makes unpacked layers and their image durable and visible: layers to their places, one sync of the disk, then one
  * transaction with all rows and the event. Either everything is there afterwards or nothing. Answers the image's id.
  */
-export async function commitImage(deps: ImagesDeps, index: ImageIndex, image: NewImage): Promise<string> {
+export async function commitImage(context: ImageContext, image: NewImage): Promise<string> {
   const id = `sha256:${createHash('sha256').update(image.configBytes).digest('hex')}`;
-  await using rollback = new Rollback(deps.log, { image: id });
+  await using rollback = new Rollback(context.log, { image: id });
   const rows: Omit<LayerRow, 'parentId'>[] = [];
   const placed = new Set<number>();
   const chain = chainIds(image.config.diffIds);
   const unpacked = image.layers.filter((layer) => 'directory' in layer);
   rollback.defer('discard unpacked layers', async () => {
-    await Promise.all(unpacked.map((layer) => deps.layers.discard(layer)));
+    await Promise.all(unpacked.map((layer) => context.layers.discard(layer)));
   });
   for (const [position, layer] of image.layers.entries()) {
     const chainId = chain[position];
@@ -67,26 +67,26 @@ export async function commitImage(deps: ImagesDeps, index: ImageIndex, image: Ne
       rows.push(layer);
       continue;
     }
-    const layerId = deps.database.layers.nextId();
+    const layerId = context.database.layers.nextId();
     const parents = rows.map((row) => row.id);
-    rollback.defer('remove a placed layer', () => deps.layers.remove(layerId));
-    await deps.layers.place(layer, layerId, parents);
+    rollback.defer('remove a placed layer', () => context.layers.remove(layerId));
+    await context.layers.place(layer, layerId, parents);
     placed.add(layerId);
     rows.push({ id: layerId, diffId: layer.diffId, chainId, sizeBytes: layer.contentBytes });
   }
   if (placed.size > 0) {
-    await deps.layers.sync();
+    await context.layers.sync();
   }
-  const restored = restoreLost(deps, index, rows, placed);
+  const restored = restoreLost(context, rows, placed);
   if (restored.length > 0) {
-    await deps.layers.sync();
+    await context.layers.sync();
   }
-  restored.forEach((layerId) => index.setFound(layerId));
-  const unused = commitRows(deps, index, { ...image, id, rows, placed });
+  restored.forEach((layerId) => context.index.setFound(layerId));
+  const unused = commitRows(context, { ...image, id, rows, placed });
   image.committed?.(id);
   rollback.commit();
   for (const layerId of unused) {
-    await deps.layers.remove(layerId);
+    await context.layers.remove(layerId);
   }
   return id;
 }
@@ -96,8 +96,7 @@ export async function commitImage(deps: ImagesDeps, index: ImageIndex, image: Ne
  * those that are there now.
  */
 function restoreLost(
-  { layers }: ImagesDeps,
-  index: ImageIndex,
+  { layers, index }: ImageContext,
   rows: readonly Omit<LayerRow, 'parentId'>[],
   placed: Set<number>,
 ): number[] {
@@ -112,17 +111,16 @@ function restoreLost(
 
 /** Answers placed layers that another load or pull committed first. */
 function commitRows(
-  deps: ImagesDeps,
-  index: ImageIndex,
+  context: ImageContext,
   image: NewImage & { id: string; rows: Omit<LayerRow, 'parentId'>[]; placed: ReadonlySet<number> },
 ): number[] {
-  const { database, journal, clock } = deps;
+  const { database, journal, clock, index } = context;
   const now = clock.nowNano();
   const known = index.get(image.id);
   const committed = journal.commit(
     (emit) => {
       failpoint('images.load.commit');
-      const { layers, added, unused } = insertLayers(deps, image.rows, image.placed);
+      const { layers, added, unused } = insertLayers(context, image.rows, image.placed);
       const row = known?.row ?? {
         id: image.id,
         config: image.configBytes,
@@ -201,7 +199,7 @@ function eventsOf(image: NewImage & { id: string }, row: ImageRow, tags: readonl
 }
 
 function insertLayers(
-  deps: ImagesDeps,
+  context: ImageContext,
   rows: readonly Omit<LayerRow, 'parentId'>[],
   placed: ReadonlySet<number>,
 ): { layers: LayerRow[]; added: LayerRow[]; unused: number[] } {
@@ -209,7 +207,7 @@ function insertLayers(
   const added: LayerRow[] = [];
   const unused: number[] = [];
   for (const row of rows) {
-    const existing = deps.database.layers.byChainId(row.chainId);
+    const existing = context.database.layers.byChainId(row.chainId);
     if (existing !== undefined) {
       layers.push(existing);
       if (placed.has(row.id)) {
@@ -218,7 +216,7 @@ function insertLayers(
       continue;
     }
     const layer = { ...row, parentId: layers.at(-1)?.id ?? null };
-    deps.database.layers.insertWithId(layer);
+    context.database.layers.insertWithId(layer);
     layers.push(layer);
     added.push(layer);
   }

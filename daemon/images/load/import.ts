@@ -26,7 +26,6 @@ export async function* importImage(
   source: Readable | string,
   options: ImportOptions,
 ): AsyncGenerator<ProgressMessage> {
-  const { deps, index } = context;
   // Everything the client can get wrong is checked before its body is read.
   const name = options.repo === '' ? undefined : parseTarget(options.repo, options.tag);
   const config = applyChanges({}, options.changes);
@@ -40,9 +39,9 @@ export async function* importImage(
     platform,
     layer,
     message: options.message,
-    nowNano: deps.clock.nowNano(),
+    nowNano: context.clock.nowNano(),
   });
-  const id = await commitImage(deps, index, {
+  const id = await commitImage(context, {
     configBytes: bytes,
     config: parseImageConfig(bytes, 'image'),
     layers: [layer],
@@ -92,7 +91,7 @@ async function unpackBody(
   tar: Readable,
   options: { signal: AbortSignal; seen?: (chunk: Buffer) => void },
 ): Promise<UnpackedLayer> {
-  const { spools, layers } = context.deps;
+  const { spools, layers } = context;
   const { signal, seen } = options;
   await using spool = await spools.fill(tar, {
     what: 'import',

@@ -15,10 +15,10 @@ export class LayerCollector {
   readonly #index: ImageIndex;
   readonly #pins: LayerPins;
 
-  constructor(deps: ImagesDeps, index: ImageIndex, pins: LayerPins) {
+  constructor(deps: ImagesDeps & { index: ImageIndex; pins: LayerPins }) {
     this.#deps = deps;
-    this.#index = index;
-    this.#pins = pins;
+    this.#index = deps.index;
+    this.#pins = deps.pins;
   }
 
   /** Inside a transaction: removes the rows, top layers first, and answers them. */

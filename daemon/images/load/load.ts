@@ -15,7 +15,6 @@ import { planImages } from '../../../storage/image-archives/plan.ts';
 import { hostPlatform } from '../../../storage/image/platform.ts';
 import { commitImage } from './commit-image.ts';
 import type { ImageContext } from '../context.ts';
-import type { ImagesDeps } from '../deps.ts';
 import type { ImageIndex } from '../image-index.ts';
 import { LoadProgress } from './load-progress.ts';
 
@@ -28,7 +27,7 @@ export async function* loadImages(
   tar: Readable,
   options: { quiet: boolean; signal: AbortSignal },
 ): AsyncGenerator<ProgressMessage> {
-  await using archive = await readArchive(context.deps.spools, tar, { signal: options.signal });
+  await using archive = await readArchive(context.spools, tar, { signal: options.signal });
   const plans = await planImages(archive, hostPlatform());
   plans.forEach(({ names }) => names.forEach((name) => nameable(name)));
   const links: ParentLink[] = [];
@@ -65,13 +64,13 @@ async function* commit(
   plan: ImagePlan,
   layers: readonly (LayerRow | UnpackedLayer)[],
 ): AsyncGenerator<ProgressMessage, string> {
-  const { deps, index } = context;
+  const { index } = context;
   const diffIds = layers.map((layer) => layer.diffId);
   const bytes = plan.config.kind === 'given' ? plan.config.bytes : plan.config.make(diffIds);
   const config = plan.config.kind === 'given' ? plan.config.parsed : parseImageConfig(bytes, 'image');
   const before = plan.names.map((name) => ({ name, imageId: index.tag(name)?.imageId }));
   const image = { configBytes: bytes, config, layers, names: plan.names, action: 'load' } as const;
-  const id = await commitImage(deps, index, image);
+  const id = await commitImage(context, image);
   for (const { name, imageId } of before) {
     if (imageId !== undefined && imageId !== id) {
       const text = `The image ${familiarName(name)} already exists`;
@@ -92,7 +91,7 @@ async function* commit(
  * until no thread reads the tarball any more; layers that were unpacked and not committed are removed.
  */
 class PlanUnpacking implements AsyncDisposable {
-  readonly #deps: ImagesDeps;
+  readonly #context: ImageContext;
   readonly #stop = new AbortController();
   readonly #pin: Disposable;
   /** Bottom first. Rejects with the failure of the layer that failed by itself. */
@@ -103,7 +102,7 @@ class PlanUnpacking implements AsyncDisposable {
     plan: ImagePlan,
     options: { progress: LoadProgress; signal: AbortSignal },
   ) {
-    this.#deps = context.deps;
+    this.#context = context;
     if (plan.layers.length > limits.imageLayersMax) {
       throw invalidArgument(`invalid image: more than ${limits.imageLayersMax} layers`);
     }
@@ -120,7 +119,7 @@ class PlanUnpacking implements AsyncDisposable {
       await Promise.all(
         settled.value
           .filter((layer) => 'directory' in layer)
-          .map((layer) => this.#deps.layers.discard(layer)),
+          .map((layer) => this.#context.layers.discard(layer)),
       );
     }
     this.#pin[Symbol.dispose]();
@@ -135,7 +134,7 @@ class PlanUnpacking implements AsyncDisposable {
     const signal = AbortSignal.any([this.#stop.signal, options.signal]);
     const unpacking = missing.map(async (layer) => {
       try {
-        return await unpackLayer(this.#deps, layer, { progress: options.progress, signal });
+        return await unpackLayer(this.#context, layer, { progress: options.progress, signal });
       } catch (error) {
         this.#stop.abort();
         throw error;
@@ -147,7 +146,7 @@ class PlanUnpacking implements AsyncDisposable {
     if (failures.length === 0) {
       return [...existing, ...unpacked];
     }
-    await Promise.all(unpacked.map((layer) => this.#deps.layers.discard(layer)));
+    await Promise.all(unpacked.map((layer) => this.#context.layers.discard(layer)));
     // The one that failed by itself, not those that were stopped because of it.
     throw (failures.find(({ reason }) => !isEngineError(reason, 'canceled')) ?? failures[0])?.reason;
   }
@@ -174,13 +173,13 @@ function existingLayers(index: ImageIndex, layers: readonly PlannedLayer[]): Lay
 }
 
 async function unpackLayer(
-  deps: ImagesDeps,
+  context: ImageContext,
   layer: PlannedLayer,
   options: { progress: LoadProgress; signal: AbortSignal },
 ): Promise<UnpackedLayer> {
   const { diffId, digest, blob } = layer;
   const name = shortId(diffId ?? digest ?? `layer at ${blob.offset}`);
-  const unpacked = await deps.layers.unpack(
+  const unpacked = await context.layers.unpack(
     {
       blob,
       what: `layer ${diffId ?? digest ?? `at byte ${blob.offset}`}`,

@@ -14,7 +14,7 @@ export interface ParentLink {
  * tarball does not hold is not looked for. What is known of an image here stays. One transaction. Throws
  * invalid_argument for a parent that the image cannot have been made from.
  */
-export function linkParents({ deps, index }: ImageContext, links: readonly ParentLink[]): void {
+export function linkParents({ journal, database, index }: ImageContext, links: readonly ParentLink[]): void {
   const loaded = new Set(links.map(({ id }) => id));
   const rows = links.flatMap(({ id, parentId }) => {
     const [image, parent] = [index.get(id), index.get(parentId)];
@@ -30,8 +30,8 @@ export function linkParents({ deps, index }: ImageContext, links: readonly Paren
   if (rows.length === 0) {
     return;
   }
-  deps.journal.commit(() => {
-    rows.forEach((row) => deps.database.parents.set(row));
+  journal.commit(() => {
+    rows.forEach((row) => database.parents.set(row));
   });
   rows.forEach((row) => index.setParent(row));
 }

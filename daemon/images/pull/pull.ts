@@ -57,7 +57,7 @@ export async function* pullImages(
     yield { status: statusText(familiarName(reference), isNew) };
     return;
   }
-  const listing = listTags(context.deps.registry(), reference, { auth, signal });
+  const listing = listTags(context.registry(), reference, { auth, signal });
   const tags = yield* waitingFor(reference.domain, listing, () => {});
   if (tags.length === 0) {
     throw notFound(`repository ${familiarName(reference)} has no tags`);
@@ -100,9 +100,9 @@ function parsePullTarget(name: string, tag: string): Reference {
 
 /** Answers whether the name means something else than before. */
 async function* pullOne(context: PullContext, pull: OnePull): AsyncGenerator<ProgressMessage, boolean> {
-  const { deps, index } = context;
+  const { index } = context;
   const { reference, signal } = pull;
-  const resolving = resolveImage(deps.registry(), reference, pull);
+  const resolving = resolveImage(context.registry(), reference, pull);
   const resolved = yield* waitingFor(reference.domain, resolving, ({ repository }) =>
     repository.session[Symbol.dispose](),
   );
@@ -193,7 +193,7 @@ async function commitPulled(
   { pull, resolved, config, configBytes }: Fetching,
   { existing, shares }: { existing: readonly LayerRow[]; shares: readonly LayerShare[] },
 ): Promise<void> {
-  const { deps, index, pins } = context;
+  const { index, pins } = context;
   const { reference } = pull;
   const repository = canonicalRepository(reference);
   // Another pull, or a load, may have brought a layer meanwhile.
@@ -210,7 +210,7 @@ async function commitPulled(
     event: { actorId: familiarName(reference), name: familiarRepository(repository) },
   };
   try {
-    await commitImage(deps, index, image);
+    await commitImage(context, image);
   } catch (error) {
     for (const { fetch } of shares) {
       fetch.lost();

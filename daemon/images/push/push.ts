@@ -15,10 +15,8 @@ import {
 } from '../../../storage/references/reference.ts';
 import { EngineError, invalidArgument, invariant, isEngineError, notFound } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
-import type { ImagesDeps } from '../deps.ts';
+import type { ImageContext } from '../context.ts';
 import type { ImageIndex, ImageRecord } from '../image-index.ts';
-import type { LayerCollector } from '../load/layer-collector.ts';
-import type { LayerPins } from '../layer-pins.ts';
 import type { Semaphore } from '../../base/concurrency/semaphore.ts';
 import { waitingFor } from '../watch.ts';
 import { labelsOf } from '../wire.ts';
@@ -26,11 +24,7 @@ import { LayerPush, type PushedBlob } from './layer-push.ts';
 import { MANIFEST_TYPE, manifestBytes } from './manifest-bytes.ts';
 import { pushProgress } from './push-progress.ts';
 
-export interface PushContext {
-  deps: ImagesDeps;
-  index: ImageIndex;
-  pins: LayerPins;
-  collector: LayerCollector;
+export interface PushContext extends ImageContext {
   /** For uploads. */
   slots: Semaphore;
 }
@@ -46,7 +40,7 @@ export async function* pushImages(
   yield { status: `The push refers to repository [${canonicalRepository(reference)}]` };
   const { domain } = reference;
   const tags = tagsOf(context.index, reference);
-  const connecting = connectRegistry(context.deps.registry(), domain, auth, signal);
+  const connecting = connectRegistry(context.registry(), domain, auth, signal);
   using session = yield* waitingFor(domain, connecting, (unwanted) => unwanted[Symbol.dispose]());
   const repository = new RemoteRepository(session, reference.path, 'pull,push');
   try {
@@ -98,7 +92,7 @@ interface OnePush {
 }
 
 async function* pushImage(context: PushContext, push: OnePush): AsyncGenerator<ProgressMessage> {
-  const { deps, index, pins, slots } = context;
+  const { index, pins, slots } = context;
   const { image, row, repository } = push;
   // Layers of an image that is removed meanwhile go when nothing here needs them any more.
   await using _collect = { [Symbol.asyncDispose]: () => context.collector.collect() };
@@ -106,7 +100,7 @@ async function* pushImage(context: PushContext, push: OnePush): AsyncGenerator<P
   using _pin = pins.pin(image.row.layerIds);
   // The same tar more than once in an image is one blob.
   const unique = [...new Map(layers.map((layer) => [layer.diffId, layer])).values()];
-  const pushes = unique.map((layer) => new LayerPush(deps, layer, push)).toReversed();
+  const pushes = unique.map((layer) => new LayerPush(context, layer, push)).toReversed();
   // Asked first: a client that may not push is refused before gigabytes are compressed.
   const hasConfig = await hasBlob(repository, image.row.id, push.signal);
   await using uploads = new Uploads(pushes, slots, push.signal);
@@ -173,11 +167,10 @@ async function pushConfig({ image, repository, signal }: OnePush, isThere: boole
 
 /** What the registry has now is known from now on: the next push finds it, and the image has a digest. */
 function commitPushed(
-  { deps, index }: PushContext,
+  { database, journal, index }: PushContext,
   { image, row }: OnePush,
   pushed: { digest: string; blobs: ReadonlyMap<string, PushedBlob>; layers: readonly LayerRow[] },
 ): void {
-  const { database, journal } = deps;
   const { repository, tag } = row;
   // The image may have been removed meanwhile; then there is nothing to remember.
   const stays = index.get(image.row.id) !== undefined;

@@ -14,8 +14,8 @@ import { labelsOf } from '../wire.ts';
  * what was removed and how many bytes of layers that freed.
  */
 export async function pruneImages(context: ImageContext, filters: Filters): Promise<ImagePruneReport> {
-  const { deps, index } = context;
-  const passes = pruneTest(filters, deps.clock.nowNano());
+  const { index } = context;
+  const passes = pruneTest(filters, context.clock.nowNano());
   const layerBytes = new Map(
     [...index.layerIds()].map((id) => [index.layer(id).chainId, index.layer(id).sizeBytes]),
   );
@@ -27,14 +27,14 @@ export async function pruneImages(context: ImageContext, filters: Filters): Prom
     const { id } = image.row;
     const names = { tags: index.tagsOf(id).length, digests: index.digestsOf(id).length };
     const isStep = names.tags + names.digests === 0 && index.childrenOf(id).length > 0;
-    const isNeeded = index.isHeld(id) || deps.users(id).length > 0;
+    const isNeeded = index.isHeld(id) || context.users(id).length > 0;
     if (!isStep && passes(image, names.tags > 0) && !isNeeded && index.get(id) === image) {
       deleted.push(...(await removeQuietly(context, id)));
     }
   }
   const reclaimed = deleted.reduce((sum, { Deleted = '' }) => sum + (layerBytes.get(Deleted) ?? 0), 0);
   const attributes = { reclaimed: String(reclaimed) };
-  deps.journal.note([{ type: 'image', action: 'prune', actorId: '', attributes }]);
+  context.journal.note([{ type: 'image', action: 'prune', actorId: '', attributes }]);
   return { ImagesDeleted: deleted.length === 0 ? null : deleted, SpaceReclaimed: reclaimed };
 }
 
@@ -50,7 +50,7 @@ async function removeQuietly(
     if (!isEngineError(error, 'conflict')) {
       throw error;
     }
-    context.deps.log.warn({ image: id, err: error }, 'prune left an image');
+    context.log.warn({ image: id, err: error }, 'prune left an image');
     return [];
   }
 }

@@ -14,7 +14,7 @@ export async function removeImage(
   ref: string,
   options: { force: boolean; noprune: boolean },
 ): Promise<ImageDeleteItem[]> {
-  const { deps, index } = context;
+  const { index } = context;
   const image = index.find(ref);
   const imageId = image.row.id;
   const plan = decideRemoval({
@@ -22,7 +22,7 @@ export async function removeImage(
     asked: ref,
     tags: index.tagsOf(imageId),
     digests: index.digestsOf(imageId),
-    users: deps.users(imageId),
+    users: context.users(imageId),
     hasChildren: index.isParent(imageId),
     force: options.force,
   });
@@ -31,7 +31,8 @@ export async function removeImage(
 }
 
 /** Images without a name that only this one was made from, nearest first. */
-function uselessParents({ deps, index }: ImageContext, image: ImageRecord): ImageRecord[] {
+function uselessParents(context: ImageContext, image: ImageRecord): ImageRecord[] {
+  const { index } = context;
   const useless: ImageRecord[] = [];
   for (let below = image; ;) {
     const parent = index.parentOf(below.row.id);
@@ -40,7 +41,7 @@ function uselessParents({ deps, index }: ImageContext, image: ImageRecord): Imag
     }
     const { id } = parent.row;
     const isNeeded = index.tagsOf(id).length + index.digestsOf(id).length > 0 || index.isHeld(id);
-    if (isNeeded || deps.users(id).length > 0 || index.childrenOf(id).some((child) => child !== below)) {
+    if (isNeeded || context.users(id).length > 0 || index.childrenOf(id).some((child) => child !== below)) {
       return useless;
     }
     useless.push(parent);
@@ -49,12 +50,11 @@ function uselessParents({ deps, index }: ImageContext, image: ImageRecord): Imag
 }
 
 async function carryOut(
-  { deps, index, collector }: ImageContext,
+  { database, journal, index, collector }: ImageContext,
   image: ImageRecord,
   plan: RemovalPlan,
   parents: readonly ImageRecord[],
 ): Promise<ImageDeleteItem[]> {
-  const { database, journal } = deps;
   const imageId = image.row.id;
   const doomed = plan.removeImage ? [image, ...parents] : [];
   const removed = journal.commit(

@@ -29,16 +29,16 @@ const SNIFFED_BYTES = 100;
 
 /** Gets a context from where the client says. Throws before anything is built; then nothing of it is left. */
 export async function fetchContext(
-  deps: BuildDeps,
+  builder: BuildDeps,
   remote: Remote,
   options: Options,
 ): Promise<ReceivedContext> {
   return remote.kind === 'git'
-    ? await fromRepository(deps, remote, options)
-    : await fromUrl(deps, remote.url, options);
+    ? await fromRepository(builder, remote, options)
+    : await fromUrl(builder, remote.url, options);
 }
 
-async function fromUrl(deps: BuildDeps, url: URL, options: Options): Promise<ReceivedContext> {
+async function fromUrl(builder: BuildDeps, url: URL, options: Options): Promise<ReceivedContext> {
   failpoint('images.build.download');
   const { headers, body } = await download(url, options.signal);
   const { first, rest } = await beginning(body);
@@ -55,7 +55,7 @@ async function fromUrl(deps: BuildDeps, url: URL, options: Options): Promise<Rec
     throw failed(`unsupported Content-Type ${JSON.stringify(type)}`);
   }
   return kind === 'archive'
-    ? await receiveContext(deps.spools, rest, options)
+    ? await receiveContext(builder.spools, rest, options)
     : bareContext(await textOf(rest));
 }
 
@@ -105,25 +105,25 @@ async function textOf(body: Readable): Promise<string> {
 
 /** The clone is gone when the context is there: it is known by the tar of its files, as one that is sent. */
 async function fromRepository(
-  deps: BuildDeps,
+  builder: BuildDeps,
   { remote, ref, directory }: GitRemote,
   options: Options,
 ): Promise<ReceivedContext> {
-  const scratch = join(deps.temporary, `git-${randomBytes(8).toString('hex')}`);
+  const scratch = join(builder.temporary, `git-${randomBytes(8).toString('hex')}`);
   failpoint('images.build.git');
   try {
     await mkdir(scratch, { mode: 0o700 });
     await cloneGit({ remote, ref }, scratch, options);
     failpoint('images.build.cloned');
     using root = openRoot(join(scratch, 'tree'));
-    return await receiveTree(deps, root, { ...options, directory });
+    return await receiveTree(builder, root, { ...options, directory });
   } finally {
-    await deps.archives.remove(scratch);
+    await builder.archives.remove(scratch);
   }
 }
 
 async function receiveTree(
-  deps: BuildDeps,
+  builder: BuildDeps,
   root: OpenFile,
   options: Options & { directory: string },
 ): Promise<ReceivedContext> {
@@ -133,9 +133,9 @@ async function receiveTree(
   const released = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const tar = deps.archives.tar({ view, handle: { fd: handle.fd, path: handle.path } }, () => release?.());
+  const tar = builder.archives.tar({ view, handle: { fd: handle.fd, path: handle.path } }, () => release?.());
   try {
-    return await receiveContext(deps.spools, tar, options);
+    return await receiveContext(builder.spools, tar, options);
   } finally {
     tar.destroy();
     // The thread reads by descriptors of ours.

@@ -211,20 +211,20 @@ async function placeSource(
 }
 
 async function place(
-  { deps, signal }: Build,
+  { archives, signal }: Build,
   root: WriteRoot,
-  request: Pick<Parameters<Build['deps']['archives']['place']>[0], 'owner' | 'directories'> & {
-    source?: Parameters<Build['deps']['archives']['place']>[0]['source'];
+  request: Pick<Parameters<Build['archives']['place']>[0], 'owner' | 'directories'> & {
+    source?: Parameters<Build['archives']['place']>[0]['source'];
   },
 ): Promise<void> {
   const source = request.source ?? { kind: 'members', fd: -1, members: [] };
-  await deps.archives.place({ ...request, source, view: root.view, what: 'build' }, signal);
+  await archives.place({ ...request, source, view: root.view, what: 'build' }, signal);
 }
 
 /**
  * The owner of what `--chown` copies: names are looked up in the image; without a group it is that of the user's name.
  */
-function findOwner({ deps }: Build, view: FilesView, chown: string): { uid: number; gid: number } {
+function findOwner(build: Build, view: FilesView, chown: string): { uid: number; gid: number } {
   const [user = '', group = ''] = chown.split(':', 2);
-  return deps.resolveUser(view.root, `${user}:${group || user}`);
+  return build.resolveUser(view.root, `${user}:${group || user}`);
 }

@@ -51,7 +51,7 @@ export async function runStep(build: Build, state: StageState, instruction: Inst
     command: known.length === 0 ? command : [`|${known.length}`, ...known, ...command],
     layer: async () => {
       containerId = await run(build, body, command);
-      return { tar: await build.deps.containers.layerOf(containerId, build.signal), containerId };
+      return { tar: await build.containers.layerOf(containerId, build.signal), containerId };
     },
     done: async (isOk) => {
       if (containerId !== '' && (build.request.rm || build.request.forcerm || !isOk)) {
@@ -63,17 +63,17 @@ export async function runStep(build: Build, state: StageState, instruction: Inst
 
 /** Answers the container's id once its command has ended well. */
 async function run(build: Build, body: ContainerCreateRequest, command: readonly string[]): Promise<string> {
-  const { deps, progress, signal, request } = build;
+  const { containers, progress, signal, request } = build;
   failpoint('images.build.run');
-  const { Id } = await deps.containers.create(undefined, body, {
+  const { Id } = await containers.create(undefined, body, {
     signal,
     keepUntil: signal,
     ofBuild: request.rm || request.forcerm ? 'removed' : 'kept',
   });
   const kill = (): void => {
     // It may have ended by itself.
-    deps.containers.kill(Id, {}).catch((error: unknown) => {
-      build.images.deps.log.debug({ container: Id, err: error }, 'command of a canceled build not killed');
+    containers.kill(Id, {}).catch((error: unknown) => {
+      build.images.log.debug({ container: Id, err: error }, 'command of a canceled build not killed');
     });
   };
   try {
@@ -93,7 +93,7 @@ async function run(build: Build, body: ContainerCreateRequest, command: readonly
 }
 
 async function runToEnd(
-  { deps: { containers }, progress, signal }: Build,
+  { containers, progress, signal }: Build,
   id: string,
   kill: () => void,
 ): Promise<{ StatusCode: number; Error?: { Message: string } }> {
@@ -126,19 +126,19 @@ async function runToEnd(
 }
 
 export async function removeContainer(
-  { deps, progress, images }: Build,
+  { containers, progress, images }: Build,
   id: string,
   { says }: { says: boolean },
 ): Promise<void> {
   try {
     failpoint('images.build.remove');
-    await deps.containers.remove(id, { volumes: true, force: true, link: false });
+    await containers.remove(id, { volumes: true, force: true, link: false });
     if (says) {
       progress.say(`Removing intermediate container ${shortId(id)}\n`);
     }
   } catch (error) {
     if (!isEngineError(error, 'not_found')) {
-      images.deps.log.error({ container: id, reason: errorText(error) }, 'container of a build stays');
+      images.log.error({ container: id, reason: errorText(error) }, 'container of a build stays');
     }
   }
 }
