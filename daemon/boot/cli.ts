@@ -7,7 +7,7 @@ import { readFlags } from './config/flags.ts';
 import { helpText } from './help.ts';
 import { ENGINE_VERSION } from './version.ts';
 
-/** Exit code of `system check` that could not look. */
+/** Exit code of a `system check` that could not run. */
 const NOT_CHECKED = 2;
 
 /**

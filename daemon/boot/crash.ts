@@ -1,6 +1,6 @@
 import type { Logger } from '../base/logger.ts';
 
-/** Exit code of a daemon that met a bug of its own: systemd starts another one. */
+/** Exit code of a daemon that ended by a bug: systemd starts another one. */
 export const CRASH_EXIT_CODE = 2;
 
 /**

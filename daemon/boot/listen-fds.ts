@@ -24,7 +24,7 @@ export function readPassedSockets(
   }));
 }
 
-/** Takes the variables away, so that no child believes the sockets are for it. Node has made them close-on-exec. */
+/** Removes the variables, so that no child process takes the sockets for its own. Node has made them close-on-exec. */
 export function forgetPassedSockets(environment: NodeJS.ProcessEnv): void {
   for (const name of ['LISTEN_PID', 'LISTEN_FDS', 'LISTEN_FDNAMES']) {
     delete environment[name];

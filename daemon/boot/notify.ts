@@ -76,7 +76,7 @@ export class Notifier implements Disposable {
     try {
       sendUnixDatagram(this.#settings.socket, Buffer.from(state));
     } catch (error) {
-      // systemd restarts us if it misses us; nothing here depends on its hearing this.
+      // systemd restarts the daemon when it gets no reports; nothing here depends on this one.
       this.#log.warn({ state, reason: errorText(error) }, 'could not notify systemd');
     }
   }

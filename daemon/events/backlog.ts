@@ -100,14 +100,14 @@ export class Backlog implements Disposable {
         if (!isBug(error)) {
           throw error;
         }
-        // It would be refused for ever, and everything behind it.
+        // It would be refused for ever, and so would everything behind it.
         this.#log.error({ row: key, err: error }, 'bug: a row cannot be written and is given up');
       }
     }
     return written;
   }
 
-  /** The transaction of these rows is through. */
+  /** These rows are committed. */
   rowsStored(rows: ReadonlyMap<string, WaitingRow>): void {
     for (const [key, row] of rows) {
       if (this.#rows.get(key) === row) {

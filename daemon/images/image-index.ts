@@ -44,7 +44,7 @@ export class ImageIndex {
   readonly #children = new Map<string, Set<string>>();
   readonly #layers = new Map<number, LayerRow>();
   readonly #layersByChain = new Map<string, LayerRow>();
-  /** How many works under way stand on an image. */
+  /** How many operations under way use an image. */
   readonly #holds = new Map<string, number>();
   /** Layers with a row and without a directory. */
   readonly #lost = new Set<number>();
@@ -99,7 +99,7 @@ export class ImageIndex {
     return new Set(this.#layers.keys());
   }
 
-  /** A layer that one can stand on: undefined also for one that is lost. */
+  /** A layer whose files are there: undefined also for one that is lost. */
   layerByChainId(chainId: string): LayerRow | undefined {
     const layer = this.#layersByChain.get(chainId);
     return layer !== undefined && this.#lost.has(layer.id) ? undefined : layer;

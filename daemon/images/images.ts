@@ -259,7 +259,7 @@ export class Images {
     return this.#pins.pin(layerIds);
   }
 
-  /** Diff IDs of those of these layers that are lost: a container cannot stand on them. */
+  /** Diff IDs of those of these layers that are lost: a container cannot start on them. */
   lostLayers(layerIds: readonly number[]): string[] {
     return this.#index.lostOf(layerIds).map(({ diffId }) => diffId);
   }

@@ -1,6 +1,6 @@
 /**
- * Layers that something in flight stands on (a load that found them, a save that reads them, a create that has not
- * stored its container yet). A pinned layer is not removed, even if no row refers to it.
+ * Layers that an operation under way uses (a load that found them, a save that reads them, a create that has not stored
+ * its container yet). A pinned layer is not removed, even if no row refers to it.
  */
 export class LayerPins {
   readonly #counts = new Map<number, number>();

@@ -83,7 +83,7 @@ const KERNEL_FILE_SYSTEMS = new Set([
   0xcafe4a11, 0x6165676c, 0xde5e81e4,
 ]);
 
-/** Its files are doors into the kernel, not data: their sizes say nothing, and writing them has effects. */
+/** Its files are interfaces of the kernel, not data: their sizes say nothing, and writing them has effects. */
 export function isOfKernel(fd: number): boolean {
   return KERNEL_FILE_SYSTEMS.has(statfsSync(`/proc/self/fd/${fd}`).type);
 }

@@ -14,7 +14,7 @@ import { instanceOf, type InstancePaths } from '../instance.ts';
 import { lockDataRoot } from '../host/lock.ts';
 import { realPath } from '../host/real-path.ts';
 
-/** What a line that is written over begins with: back to its start, and away with what stands there (ECMA-48). */
+/** Begins a line that is written over: back to its start, then erase it (ECMA-48). */
 const OVER = '\r\u001B[K';
 
 interface CheckOptions {
@@ -24,10 +24,9 @@ interface CheckOptions {
 }
 
 /**
- * `berthd system check`: looks through the data root and tells what is damaged. Answers the exit code: 0 = nothing is
- * damaged (any more), 1 = something is. What the next start sweeps by itself is told and is no damage.
- * Throws EngineError when it cannot look: no data root, no rights, or `repair`
- * beside a daemon.
+ * `berthd system check`: looks through the data root and reports what is damaged. Answers the exit code: 0 = nothing is
+ * damaged (any more), 1 = something is. What the next start sweeps by itself is reported and is no damage. Throws
+ * EngineError when the check cannot run: no data root, no rights, or `repair` beside a daemon.
  */
 export async function systemCheck(
   config: Config,
@@ -95,7 +94,7 @@ async function* look(
   });
 }
 
-/** The rows and what SQLite says of them; or why there is nothing to work with. */
+/** The rows and what SQLite reports of them; or why there are none. */
 function openRecords(
   { database, execRoot }: InstancePaths,
   repair: boolean,

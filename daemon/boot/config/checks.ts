@@ -13,7 +13,7 @@ interface Rule {
   problem(config: Config): string;
 }
 
-/** What a setting alone cannot tell: pairs of settings, and values that dockerd has and this engine refuses. */
+/** Rules beyond the schema of one setting: pairs of settings, and values that dockerd has and this engine refuses. */
 const RULES: readonly Rule[] = [
   {
     isBroken: (config) => !config.liveRestore,
@@ -139,7 +139,7 @@ function checkNetworkOptions(driver: string, options: Readonly<Record<string, st
   }
 }
 
-/** Which proxy is none. */
+/** What is wrong with the address of a proxy. */
 function proxyProblem({ httpProxy, httpsProxy }: Config): string | undefined {
   const wrong = Object.entries({ 'http-proxy': httpProxy, 'https-proxy': httpsProxy }).find(
     ([, text]) => text !== '' && parseProxy(text) === undefined,
@@ -178,7 +178,7 @@ export function usesTls(config: Config): boolean {
   return config.tls || config.tlsVerify;
 }
 
-/** A TCP address that others can reach without a certificate. */
+/** A TCP address that other hosts can reach without a certificate. */
 function openHost(config: Config): string | undefined {
   return config.tlsVerify
     ? undefined

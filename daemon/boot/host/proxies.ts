@@ -11,7 +11,8 @@ import type { Config } from '../config/settings.ts';
 /**
  * Writes the proxies of the configuration over those of the environment, which is where requests find them, as dockerd
  * does: in capitals and in small letters, with a warning for each that said something else. What the environment alone
- * says may be meant for others: an address that is of no use here is a warning, and what would go through it fails.
+ * says may be meant for other programs: an address that is of no use here is a warning, and what would go through it
+ * fails.
  */
 export function exportProxies(
   config: Pick<Config, 'httpProxy' | 'httpsProxy' | 'noProxy'>,

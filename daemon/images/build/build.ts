@@ -61,7 +61,7 @@ export async function* buildImage(
     },
   };
   const work = runPlan(build, plan, names).finally(() => progress.end());
-  // Its failure is thrown below, when everything it said has been passed on.
+  // Its failure is thrown below, when all its messages have been passed on.
   work.catch(() => undefined /* see above */);
   try {
     yield* request.quiet ? quietly(progress, work) : progress.messages();
@@ -80,7 +80,7 @@ export async function* buildImage(
   }
 }
 
-/** What the client sends, or what it says where to get; then what it sends is of no interest. */
+/** The context that the client sends, or the one at the address that it gives; then the body is not read. */
 async function contextOf(
   builder: BuildDeps,
   tar: Readable,
@@ -95,7 +95,7 @@ async function contextOf(
   return await fetchContext(builder, parsed, { dockerfile, signal });
 }
 
-/** Nothing but the image's id; when it fails, all that was said. */
+/** Only the image's id; after a failure, all messages. */
 async function* quietly(progress: BuildProgress, work: Promise<string>): AsyncGenerator<ProgressMessage> {
   const said: ProgressMessage[] = [];
   for await (const message of progress.messages()) {

@@ -64,7 +64,7 @@ export async function openReadRoot(build: Build, imageId: string): Promise<ReadR
   try {
     return new ReadRoot(build.mounts.hiddenView(lowersOf(build, imageId, empty)));
   } finally {
-    // An overlay keeps what it is made of.
+    // A mounted overlay keeps its directories.
     await rm(empty, { recursive: true, force: true });
   }
 }

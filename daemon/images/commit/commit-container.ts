@@ -21,16 +21,16 @@ export interface CommitRequest {
   tag: string;
 }
 
-/** A commit that was found right: only the container's files are missing. */
+/** A checked commit: only the container's files are missing. */
 export interface CommitPlan {
-  /** Makes the image and the event, which is told the image's id and name. Answers the id. */
+  /** Makes the image and the event, which gets the image's id and name. Answers the id. */
   run(
     tar: ChangesTar,
     options: { signal: AbortSignal; event: (imageId: string, name: string) => EventDraft },
   ): Promise<string>;
 }
 
-/** Checks everything the client said before the container is touched. Throws invalid_argument. */
+/** Checks the whole request before the container is touched. Throws invalid_argument. */
 export function planCommit(context: ImageContext, request: CommitRequest): CommitPlan {
   const { container, author, comment } = request;
   const name = request.repo === '' ? undefined : parseTarget(request.repo, request.tag);

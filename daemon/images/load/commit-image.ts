@@ -31,7 +31,7 @@ export interface NewImage {
   digests?: readonly Omit<ImageDigestRow, 'imageId'>[];
   /** Where registries have its layers, by position. */
   blobs?: readonly (Omit<LayerBlobRow, 'layerId'> & { position: number })[];
-  /** `make`: nothing is told of the image itself, only of its names. */
+  /** `make`: there is no event of the image itself, only of its names. */
   action: 'load' | 'import' | 'pull' | 'make';
   /** What the event is about, where that is not the image's id. */
   event?: { actorId: string; name: string };
@@ -130,7 +130,7 @@ function commitRows(
         sizeBytes: layers.reduce((total, layer) => total + layer.sizeBytes, 0),
       };
       if (known === undefined) {
-        // A row that the index left out as damaged gives way to the image itself.
+        // A row that the index left out as damaged is replaced by the image itself.
         database.images.remove(image.id);
         database.images.insert(row);
       }

@@ -7,7 +7,7 @@ import type { FetchProgress, LayerFetch } from './layer-fetch.ts';
 
 type Phase = FetchProgress['phase'];
 const ORDER: readonly Phase[] = ['waiting', 'downloading', 'verifying', 'extracting', 'done'];
-/** Said when a layer has come to a phase, however quickly it went on. */
+/** Sent when a layer has reached a phase, however short the phase was. */
 const PASSED: Readonly<Partial<Record<Phase, string>>> = {
   verifying: 'Verifying Checksum',
   extracting: 'Download complete',

@@ -8,7 +8,7 @@ import {
 } from '../../../storage/references/reference.ts';
 import type { ImageUser } from '../deps.ts';
 
-/** What is known about an image when it is asked to go. */
+/** The facts about an image that is to be removed. */
 export interface RemovalFacts {
   imageId: string;
   /** As the client wrote it. */

@@ -13,8 +13,8 @@ export interface Step {
   /** How containers of the image run, afterwards. */
   config: ContainerConfig;
   /**
-   * The command that the history shows: what dockerd's container for this step would have been told to do. With the
-   * parent and `config` it says all that the result depends on.
+   * The command that the history shows: that of dockerd's container for this step. With the parent and `config` it is
+   * all that the result depends on.
    */
   command: string[];
   author?: string;
@@ -26,7 +26,7 @@ export interface Step {
 
 const SHELL = ['/bin/sh', '-c'];
 
-/** The command of a step that runs none, as if the shell of `config` were told to do nothing. */
+/** The command of a step that runs none: a shell of `config` with nothing to do. */
 export function nop(text: string, { Shell }: ContainerConfig): string[] {
   return [...(Shell ?? SHELL), `#(nop) ${text}`];
 }

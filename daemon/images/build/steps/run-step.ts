@@ -47,7 +47,7 @@ export async function runStep(build: Build, state: StageState, instruction: Inst
   let containerId = '';
   await commitStep(build, state, {
     config,
-    // What the arguments were stands in the history, and tells runs apart.
+    // The arguments stand in the history, and tell runs apart.
     command: known.length === 0 ? command : [`|${known.length}`, ...known, ...command],
     layer: async () => {
       containerId = await run(build, body, command);
