@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { BuildPort, MetricsPort } from '../../api/types/ports.ts';
-import { KernelMounts } from '../../runtime/mounts/runner.ts';
+import { KernelMounts } from '../../runtime/mounts/kernel-mounts.ts';
 import { KernelNetwork } from '../../runtime/network/kernel-network.ts';
 import { ConmonRuntime } from '../../runtime/runc/conmon-runtime.ts';
 import { VolumePlugins } from '../../runtime/volume-plugins/volume-plugins.ts';

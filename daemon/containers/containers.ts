@@ -41,7 +41,7 @@ import { createContainer } from './verbs/create.ts';
 import type { CreateOptions } from './verbs/create.ts';
 import { execTarget } from './control/exec-target.ts';
 import type { ContainerExecTarget } from './control/exec-target.ts';
-import { HealthMonitors } from './health/monitors.ts';
+import { HealthMonitors } from './health/health-monitors.ts';
 import { getContainerArchive, putContainerArchive, statContainerPath } from './files/archive.ts';
 import { containerChanges, spoolChanges } from './files/changes.ts';
 import { exportContainer } from './files/export.ts';

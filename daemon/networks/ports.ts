@@ -16,8 +16,8 @@ import type {
   NameHandler,
   NameProtocol,
   Upstream,
-} from '../../runtime/network/names/name-sockets.ts';
-import type { HostPort } from '../../runtime/network/reservations.ts';
+} from '../../runtime/network/dns/dns-sockets.ts';
+import type { HostPort } from '../../runtime/network/port-reservations.ts';
 import type { AnySubnet, InterfaceAddress, IpAddress } from '../base/addresses/ip.ts';
 
 /** The engine's name server in a sandbox, at 127.0.0.11. */

@@ -1,5 +1,5 @@
 import { Readable, Writable } from 'node:stream';
-import type { ConmonStdio } from '../monitor/stdio-channel.ts';
+import type { ConmonStdio } from '../monitor/conmon-stdio.ts';
 import type { ExecStdio } from './exec-stdio.ts';
 
 /** The streams of a process whose terminal conmon holds. */

@@ -6,8 +6,8 @@ import { limitFileSize } from '../../daemon/base/kernel/file-size-limit.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import type { Bundle } from '../runc/exec-root.ts';
-import { writesToOld } from './control.ts';
-import type { MonitorControl } from './control.ts';
+import { writesToOld } from './monitor-control.ts';
+import type { MonitorControl } from './monitor-control.ts';
 import { monitorOf } from './monitor-pid.ts';
 
 const POLL_MS = 5;

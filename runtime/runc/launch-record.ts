@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { errnoOf } from '../../daemon/base/errors.ts';
 import type { StdinMode } from './launch-request.ts';
-import type { RuntimeProgram } from './other-runtime.ts';
+import type { RuntimeProgram } from './other-runtimes.ts';
 
 /** What a later daemon must know of how a container was launched. */
 export interface LaunchRecord {

@@ -13,7 +13,7 @@ import { cleanUp } from './clean-up.ts';
 import { runcFailure } from './failure.ts';
 import { writeLaunchRecord } from './launch-record.ts';
 import type { LaunchRequest } from './launch-request.ts';
-import { writeInit } from './other-runtime.ts';
+import { writeInit } from './other-runtimes.ts';
 import { monitorSettings } from './parts.ts';
 import type { RuntimeParts } from './parts.ts';
 import { encodeSpec } from './spec-json.ts';

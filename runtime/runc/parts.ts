@@ -3,19 +3,19 @@ import { mustRunCommand } from '../../daemon/base/command.ts';
 import { errorText, internal } from '../../daemon/base/errors.ts';
 import { Poller } from '../../daemon/base/kernel/poller.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
-import { CgroupManager } from '../cgroups/manager.ts';
-import type { CgroupManagerDeps } from '../cgroups/manager.ts';
+import { CgroupManager } from '../cgroups/cgroup-manager.ts';
+import type { CgroupManagerDeps } from '../cgroups/cgroup-manager.ts';
 import { QuickMoves } from '../cgroups/quick-moves.ts';
 import type { MonitorSettings } from '../monitor/conmon-argv.ts';
-import { MonitorControl } from '../monitor/control.ts';
+import { MonitorControl } from '../monitor/monitor-control.ts';
 import { ExitRecords } from '../monitor/exit-records.ts';
 import { ExitWatch } from '../monitor/exit-watch.ts';
 import { monitorOf } from '../monitor/monitor-pid.ts';
 import { OomWatch } from '../monitor/oom-watch.ts';
 import { ExecRoot } from './exec-root.ts';
-import { LaunchedContainers } from './launched.ts';
-import { OtherRuntimes } from './other-runtime.ts';
-import type { ConfiguredRuntimes, RuntimeProgram } from './other-runtime.ts';
+import { LaunchedContainers } from './launched-containers.ts';
+import { OtherRuntimes } from './other-runtimes.ts';
+import type { ConfiguredRuntimes, RuntimeProgram } from './other-runtimes.ts';
 import { SealedBinary } from './sealed-binary.ts';
 
 export interface ConmonRuntimeDeps {

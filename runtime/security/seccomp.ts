@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 import type { OciSeccomp } from '../runc/spec-types.ts';
-import { keepingProjects } from './kept-projects.ts';
+import { keepingProjects } from './project-filter.ts';
 import { compileSeccomp, nativeArchitectures } from './seccomp-profile.ts';
 import type { SeccompRule, SeccompTarget } from './seccomp-profile.ts';
 import { ORDINARY_CALLS } from './syscalls.ts';

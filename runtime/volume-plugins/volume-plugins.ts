@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { errorText, internal, isEngineError, notFound } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
-import { askPlugin } from './ask.ts';
-import { findPlugin, pluginNames } from './find.ts';
-import type { PluginAddress } from './find.ts';
+import { askPlugin } from './call.ts';
+import { findPlugin, pluginNames } from './discovery.ts';
+import type { PluginAddress } from './discovery.ts';
 
 export interface VolumePluginsOptions {
   /** Where plugins are looked for. */

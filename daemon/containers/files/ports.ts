@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { OverlayLayout } from '../../../runtime/mounts/runner.ts';
+import type { OverlayLayout } from '../../../runtime/mounts/kernel-mounts.ts';
 import type { Change, ChangesRequest } from '../../../storage/files/changes.ts';
 import type { ExtractRequest } from '../../../storage/files/extract.ts';
 import type { TarRequest } from '../../../storage/files/jobs.ts';

@@ -13,7 +13,7 @@ import { lacksWorkingDirectory, makeWorkingDirectory } from '../files/working-di
 import { checkName, generateName } from '../state/names.ts';
 import { sandboxRequest } from '../resources/sandbox.ts';
 import { limitStorage } from '../resources/storage-limit.ts';
-import { namingFields } from '../request/blame.ts';
+import { namingFields } from '../request/faulty-fields.ts';
 import { buildSpec } from '../request/build-spec.ts';
 import type { ContainerSpec } from '../request/container-spec.ts';
 import { containerOfMode } from '../request/namespaces.ts';

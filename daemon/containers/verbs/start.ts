@@ -23,7 +23,7 @@ import type { StdinMode } from '../../../runtime/runc/launch-request.ts';
 import type { OciSpec } from '../../../runtime/runc/spec-types.ts';
 import { releaseEnded } from '../lifecycle/release.ts';
 import { removeLocked } from './remove.ts';
-import { namedAtStart } from '../request/blame.ts';
+import { namedAtStart } from '../request/faulty-fields.ts';
 import { prepareSharedMemory } from '../resources/shared-memory.ts';
 import { dismissPendingClients, connectPendingClients } from '../stdio/attach-slot.ts';
 import { mountSubpaths } from '../resources/subpaths.ts';

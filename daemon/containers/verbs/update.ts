@@ -9,7 +9,7 @@ import { limitChanges } from '../oci/resources.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { containerEvent } from '../state/events.ts';
-import { namingFields } from '../request/blame.ts';
+import { namingFields } from '../request/faulty-fields.ts';
 import type { ContainerSpec } from '../request/container-spec.ts';
 import { updateSpec } from '../request/update.ts';
 import { isLive } from '../state/state-facts.ts';

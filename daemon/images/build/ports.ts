@@ -1,6 +1,6 @@
 import type { Duplex, Readable } from 'node:stream';
 import type { ContainerCreateRequest, WaitResponse } from '../../../api/types/container.ts';
-import type { OverlayLayout } from '../../../runtime/mounts/runner.ts';
+import type { OverlayLayout } from '../../../runtime/mounts/kernel-mounts.ts';
 import type { ChangesRequest } from '../../../storage/files/changes.ts';
 import type { PlaceRequest } from '../../../storage/files/place.ts';
 import type { TarRequest } from '../../../storage/files/jobs.ts';

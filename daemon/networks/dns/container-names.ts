@@ -1,4 +1,4 @@
-import type { Upstream } from '../../../runtime/network/names/name-sockets.ts';
+import type { Upstream } from '../../../runtime/network/dns/dns-sockets.ts';
 import { parseIp, isIpv4 } from '../../base/addresses/ip.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { HostFiles } from '../files/host-files.ts';

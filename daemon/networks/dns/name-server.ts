@@ -1,4 +1,4 @@
-import type { NameProtocol, Upstream } from '../../../runtime/network/names/name-sockets.ts';
+import type { NameProtocol, Upstream } from '../../../runtime/network/dns/dns-sockets.ts';
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { UpstreamSockets } from '../ports.ts';

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import type { NameExchange, NameProtocol, Upstream } from '../../../runtime/network/names/name-sockets.ts';
+import type { NameExchange, NameProtocol, Upstream } from '../../../runtime/network/dns/dns-sockets.ts';
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { UpstreamSockets } from '../ports.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { PublishedPort } from '../../../runtime/network/firewall/ruleset.ts';
-import type { HostPort } from '../../../runtime/network/reservations.ts';
+import type { HostPort } from '../../../runtime/network/port-reservations.ts';
 import {
   EngineError,
   errnoOf,

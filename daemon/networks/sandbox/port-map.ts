@@ -1,6 +1,6 @@
 import type { PortMap } from '../../../api/types/host-config.ts';
 import type { PublishedPort } from '../../../runtime/network/firewall/ruleset.ts';
-import type { Protocol } from '../../../runtime/network/reservations.ts';
+import type { Protocol } from '../../../runtime/network/port-reservations.ts';
 import { formatIp, isIpv4, parseIp } from '../../base/addresses/ip.ts';
 import type { Sandbox } from './sandbox.ts';
 import { addressesOf } from './stored-endpoint.ts';

@@ -1,5 +1,5 @@
 import type { PortMap } from '../../../api/types/host-config.ts';
-import type { Protocol } from '../../../runtime/network/reservations.ts';
+import type { Protocol } from '../../../runtime/network/port-reservations.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import { parseIp } from '../../base/addresses/ip.ts';
 import type { IpAddress } from '../../base/addresses/ip.ts';

@@ -1,7 +1,7 @@
 import { formatAnySubnet, formatIp, isIpv4, subnetOfInterface } from '../../../daemon/base/addresses/ip.ts';
 import type { IpAddress } from '../../../daemon/base/addresses/ip.ts';
 import type { BridgeSettings } from '../links/bridge.ts';
-import type { HostPort } from '../reservations.ts';
+import type { HostPort } from '../port-reservations.ts';
 
 /**
  * The instance's nftables tables as text of nft(8): one for IPv4, and one of the same form for IPv6 once a bridge or a

@@ -5,7 +5,7 @@ import { findLink, linkNamed } from './bridge.ts';
 import type { LinkRemover } from './link-remover.ts';
 import type { NetlinkRequest } from '../netlink/netlink.ts';
 import type { NetlinkSocket } from '../netlink/netlink-socket.ts';
-import type { NamespaceDirectory } from '../netns.ts';
+import type { NamespaceDirectory } from '../namespace-directory.ts';
 import {
   deleteLink,
   getLink,

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { declare } from '../../../daemon/base/kernel/libc.ts';
-import { NamespaceDirectory } from '../../../runtime/network/netns.ts';
+import { NamespaceDirectory } from '../../../runtime/network/namespace-directory.ts';
 import { pause } from '../../support/engine/cleanup.ts';
 import { processLink } from '../../support/process.ts';
 

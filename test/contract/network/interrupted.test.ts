@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { declare } from '../../../daemon/base/kernel/libc.ts';
 import { NETLINK } from '../../../daemon/base/kernel/netlink.ts';
 import { NftContext } from '../../../daemon/base/kernel/nftables.ts';
-import { nameRules } from '../../../runtime/network/names/name-rules.ts';
+import { nameRules } from '../../../runtime/network/dns/dns-rules.ts';
 import { NetlinkSocket } from '../../../runtime/network/netlink/netlink-socket.ts';
 
 const unshare = declare('int unshare(int flags)');

@@ -16,7 +16,7 @@ import { silentLogger } from '../../../daemon/base/logger.ts';
 import { detectCgroups } from '../../../runtime/cgroups/detect.ts';
 import { cgroupDirectories, cgroupsPathOf } from '../../../runtime/cgroups/paths.ts';
 import type { ContainerExit } from '../../../runtime/monitor/exit-watch.ts';
-import type { ConmonStdio } from '../../../runtime/monitor/stdio-channel.ts';
+import type { ConmonStdio } from '../../../runtime/monitor/conmon-stdio.ts';
 import { ConmonRuntime } from '../../../runtime/runc/conmon-runtime.ts';
 import type { LaunchRequest } from '../../../runtime/runc/launch-request.ts';
 import type { ConmonRuntimeDeps } from '../../../runtime/runc/parts.ts';

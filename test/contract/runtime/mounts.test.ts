@@ -13,8 +13,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { mount } from '../../../daemon/base/kernel/mounts.ts';
-import type { OverlayLayout } from '../../../runtime/mounts/runner.ts';
-import { KernelMounts } from '../../../runtime/mounts/runner.ts';
+import type { OverlayLayout } from '../../../runtime/mounts/kernel-mounts.ts';
+import { KernelMounts } from '../../../runtime/mounts/kernel-mounts.ts';
 import { needs } from '../../support/needs.ts';
 
 needs('root', 'overlay')('KernelMounts', () => {

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openRoot } from '../../../daemon/base/kernel/safepath.ts';
-import { KernelMounts } from '../../../runtime/mounts/runner.ts';
+import { KernelMounts } from '../../../runtime/mounts/kernel-mounts.ts';
 import { Archives } from '../../../storage/files/archives.ts';
 import { needs } from '../../support/needs.ts';
 import { untar } from '../../support/images/untar.ts';

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import type { ProcessIdentity } from '../../../daemon/base/kernel/process.ts';
 import type { ContainerRuntime, ExecProcess, StdioChannel } from '../../../daemon/containers/ports.ts';
 import type { ExecRequest } from '../../../runtime/exec/exec-session.ts';
-import type { OutputChunk } from '../../../runtime/monitor/stdio-channel.ts';
+import type { OutputChunk } from '../../../runtime/monitor/conmon-stdio.ts';
 import type { ContainerExit } from '../../../runtime/monitor/exit-watch.ts';
 import type { LaunchRequest } from '../../../runtime/runc/launch-request.ts';
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ContainerCreateRequest } from '../../../../api/types/container.ts';
 import { containerCreateSchema } from '../../../../api/schemas/container-create.ts';
 import type { Schema } from '../../../../api/schemas/schema.ts';
-import { namingFields } from '../../../../daemon/containers/request/blame.ts';
+import { namingFields } from '../../../../daemon/containers/request/faulty-fields.ts';
 import { build } from './build.ts';
 
 /** Values that the schema lets pass and in which something is left out, or is there without a meaning. */

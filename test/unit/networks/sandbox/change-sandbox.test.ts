@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { HostPort } from '../../../../runtime/network/reservations.ts';
+import type { HostPort } from '../../../../runtime/network/port-reservations.ts';
 import { systemClock } from '../../../../daemon/base/clock.ts';
 import { newId } from '../../../../daemon/base/ids.ts';
 import { silentLogger } from '../../../../daemon/base/logger.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { HostPort } from '../../../../runtime/network/reservations.ts';
+import type { HostPort } from '../../../../runtime/network/port-reservations.ts';
 import { silentLogger } from '../../../../daemon/base/logger.ts';
 import { Turns } from '../../../../daemon/base/concurrency/turns.ts';
 import { PortAllocator } from '../../../../daemon/networks/sandbox/port-allocator.ts';

@@ -3,7 +3,7 @@ import { EngineError, errnoOf, errorText, internal } from '../../daemon/base/err
 import { limits } from '../../daemon/base/limits.ts';
 import { callHttp } from '../http/call.ts';
 import type { HttpAnswer } from '../http/call.ts';
-import type { PluginAddress } from './find.ts';
+import type { PluginAddress } from './discovery.ts';
 
 /** The content type of the protocol, version 1.2 (docs: docker engine, extend, plugin_api). */
 const CONTENT_TYPE = 'application/vnd.docker.plugins.v1.2+json';

@@ -6,7 +6,7 @@ import { attribute, decodeAttributes } from '../netlink/attributes.ts';
 import type { Attribute } from '../netlink/attributes.ts';
 import type { NetlinkMessage, NetlinkRequest } from '../netlink/netlink.ts';
 import type { NetlinkSocket } from '../netlink/netlink-socket.ts';
-import type { HostPort } from '../reservations.ts';
+import type { HostPort } from '../port-reservations.ts';
 
 /**
  * Connection tracking over ctnetlink (linux/netfilter/nfnetlink_conntrack.h).

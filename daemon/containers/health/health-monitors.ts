@@ -5,7 +5,7 @@ import type { ContainerContext } from '../context.ts';
 import { healthCheckOf } from './check.ts';
 import type { HealthCheck } from './check.ts';
 import { spread } from './health.ts';
-import { HealthMonitor } from './monitor.ts';
+import { HealthMonitor } from './health-monitor.ts';
 
 /**
  * Keeps a monitor for each container that runs and has a health check. The machine tells it of every change, so that

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { keepingProjects, otherThan } from '../../../../runtime/security/kept-projects.ts';
+import { keepingProjects, otherThan } from '../../../../runtime/security/project-filter.ts';
 
 const REFUSED = [0x401c_5820, 0x4008_6602, 0x4004_6602];
 

@@ -1,11 +1,11 @@
 import { existsSync, readdirSync } from 'node:fs';
 import type { ProcessIdentity } from '../../daemon/base/kernel/process.ts';
-import type { CgroupManager } from '../cgroups/manager.ts';
+import type { CgroupManager } from '../cgroups/cgroup-manager.ts';
 import { cgroupsPathOf } from '../cgroups/paths.ts';
 import type { ExecRoot } from './exec-root.ts';
 import { readLaunchRecord } from './launch-record.ts';
 import type { LaunchRecord } from './launch-record.ts';
-import { readInit } from './other-runtime.ts';
+import { readInit } from './other-runtimes.ts';
 import { recordedInit } from './state.ts';
 
 /** A container that this daemon has launched. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ContainerCreateRequest } from '../../../../api/types/container.ts';
 import { invalidArgument } from '../../../../daemon/base/errors.ts';
-import { namingFields } from '../../../../daemon/containers/request/blame.ts';
+import { namingFields } from '../../../../daemon/containers/request/faulty-fields.ts';
 import { build } from './build.ts';
 import { wrongConfigs, wrongHosts } from './wrong-requests.ts';
 

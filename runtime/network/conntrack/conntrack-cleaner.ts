@@ -6,7 +6,7 @@ import { limits } from '../../../daemon/base/limits.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
 import { forgetFlowsOf, forgetUdpFlows } from './conntrack.ts';
 import type { NetlinkSocket } from '../netlink/netlink-socket.ts';
-import type { HostPort } from '../reservations.ts';
+import type { HostPort } from '../port-reservations.ts';
 
 /** Flows that the kernel keeps track of, all together, of this namespace; not there = it keeps none. */
 const COUNT = '/proc/sys/net/netfilter/nf_conntrack_count';

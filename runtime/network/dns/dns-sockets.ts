@@ -18,10 +18,10 @@ import {
 } from '../../../daemon/base/kernel/sockets.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
-import { NAME_SERVER_NUMBER, nameRules } from './name-rules.ts';
-import { NameConnection } from './name-connection.ts';
+import { NAME_SERVER_NUMBER, nameRules } from './dns-rules.ts';
+import { NameConnection } from './dns-connection.ts';
 import { NetlinkSocket } from '../netlink/netlink-socket.ts';
-import type { NamespaceDirectory } from '../netns.ts';
+import type { NamespaceDirectory } from '../namespace-directory.ts';
 
 export type NameProtocol = 'udp' | 'tcp';
 
