@@ -5,7 +5,7 @@
  */
 export const limits = {
   /** A registry or token server that does not begin to answer is given up. */
-  registryAnswerTimeoutMs: 30_000,
+  registryResponseTimeoutMs: 30_000,
   /** A client that got no message for so long is told which server the engine waits for. */
   waitingToldMs: 800,
   /** A proxy that does not pass a connection on is given up; it has to look up a name and connect itself. */
@@ -169,7 +169,7 @@ export const limits = {
   logConnectTimeoutMs: 5_000,
   logSendTimeoutMs: 10_000,
   /** Kept of what a receiver of logs answers: acknowledgements are short. */
-  logAnswerBytesMax: 64 * 1024,
+  logResponseBytesMax: 64 * 1024,
   /** Longest pause between two attempts to reach a receiver of logs. */
   logRetryMaxMs: 5_000,
   /** How often the place of a delivery is noted: after a crash so much is delivered twice. */
@@ -211,7 +211,7 @@ export const limits = {
   /** Time the leader of a killed process tree gets to reap its children before it is killed too. */
   treeReapMs: 100,
   /** Fields of a refused request that are tried one by one for being the reason: each try builds the request again. */
-  blamedFieldsMax: 40,
+  faultyFieldsMax: 40,
   /** Ended exec instances remembered per container. */
   execsKeptMax: 256,
   /** Exec instances of one container that may wait for their start; beyond it the oldest is forgotten. */
@@ -266,7 +266,7 @@ export const limits = {
   dnsConnectionsMax: 32,
   dnsConnectionIdleMs: 10_000,
   /** What a volume plugin may answer; a list of 10,000 volumes has about 2 MB. */
-  pluginAnswerBytesMax: 8 * 1024 * 1024,
+  pluginResponseBytesMax: 8 * 1024 * 1024,
   /** Files that say where a plugin is, and its certificates. */
   pluginFileBytesMax: 64 * 1024,
   /** Time a plugin that takes no connections is waited for: it may be starting. */

@@ -4,7 +4,7 @@ import type { CgroupDriver, CgroupLayout } from './detect.ts';
 import { Freezer } from './freezer.ts';
 import type { FreezerState } from './freezer.ts';
 import { changeLimits, settleLimits } from './limit-update.ts';
-import type { LimitPlace, LimitUpdate } from './limit-update.ts';
+import type { LimitLocation, LimitUpdate } from './limit-update.ts';
 import type { LimitChanges } from './limits.ts';
 import { relativeCgroup } from './paths.ts';
 import { parseHostCpu, parseInterfaces } from './sample.ts';
@@ -80,7 +80,7 @@ export class ContainerCgroups {
     return processesBelow(join(mountPoint, this.#relative(id)));
   }
 
-  #limits(id: string): LimitPlace {
+  #limits(id: string): LimitLocation {
     return {
       layout: this.#deps.layout,
       relative: this.#relative(id),

@@ -10,7 +10,7 @@ import { limitWrites } from './limits.ts';
 import type { ControlWrite, LimitChanges } from './limits.ts';
 
 /** Where one container's limits are. */
-export interface LimitPlace {
+export interface LimitLocation {
   layout: CgroupLayout;
   /** The cgroup's path below the mount points. */
   relative: string;
@@ -36,7 +36,7 @@ interface Marker {
  * `undo` of the answer, the old values lie in the marker.
  */
 export async function changeLimits(
-  place: LimitPlace,
+  place: LimitLocation,
   changes: LimitChanges,
   tag: string,
 ): Promise<LimitUpdate> {
@@ -68,7 +68,7 @@ export async function changeLimits(
 }
 
 /** Undoes the update that a daemon left in the middle, unless what it was for (`tag`) is in the database by now. */
-export async function settleLimits({ marker }: LimitPlace, tag: string): Promise<void> {
+export async function settleLimits({ marker }: LimitLocation, tag: string): Promise<void> {
   if (!existsSync(marker)) {
     return;
   }
@@ -86,7 +86,7 @@ function writeMarker(file: string, marker: Marker): void {
   renameSync(`${file}.new`, file);
 }
 
-function resolve({ layout, relative }: LimitPlace, write: ControlWrite): FileWrite[] {
+function resolve({ layout, relative }: LimitLocation, write: ControlWrite): FileWrite[] {
   const mountPoint = layout.version === 2 ? layout.unified : layout.controllers.get(write.controller);
   const directory = join(mountPoint ?? '', relative);
   const files = write.files.map((name) => join(directory, name));
@@ -108,7 +108,7 @@ async function writeUnlessGone(writes: readonly FileWrite[]): Promise<void> {
 }
 
 /** The container has ended, and its cgroup with it: what it may use matters from its next start on. */
-function hasEnded({ layout, relative }: LimitPlace, error: unknown): boolean {
+function hasEnded({ layout, relative }: LimitLocation, error: unknown): boolean {
   const cause = error instanceof RefusedWrite ? error.cause : error;
   return (
     isGone(cause) && !existsSync(join(layout.controllers.get('memory') ?? layout.unified ?? '', relative))
@@ -116,7 +116,7 @@ function hasEnded({ layout, relative }: LimitPlace, error: unknown): boolean {
 }
 
 /** Version 2 kills to get below a new limit; version 1 refuses it, as is better. */
-function refuseTooLittleMemory({ layout, relative }: LimitPlace, { memory }: LimitChanges): void {
+function refuseTooLittleMemory({ layout, relative }: LimitLocation, { memory }: LimitChanges): void {
   if (layout.version !== 2 || layout.unified === null || memory === undefined || memory.limitBytes < 0) {
     return;
   }
@@ -127,7 +127,7 @@ function refuseTooLittleMemory({ layout, relative }: LimitPlace, { memory }: Lim
 }
 
 /** runc's words for a memory limit below what is used; for others, the file and what the kernel said to it. */
-function refusal({ layout, relative }: LimitPlace, error: unknown): Error {
+function refusal({ layout, relative }: LimitLocation, error: unknown): Error {
   if (!(error instanceof RefusedWrite)) {
     return error instanceof Error ? error : internal(errorText(error));
   }

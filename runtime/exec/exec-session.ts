@@ -225,9 +225,9 @@ async function startPassed(deps: ExecDeps, request: ExecRequest): Promise<Starte
     deps,
     request,
     'passed',
-    { stepwise: false, passed: pipes.given },
+    { stepwise: false, passed: pipes.childEnds },
     async (monitor) => {
-      pipes.closeGiven();
+      pipes.closeChildEnds();
       const report = await monitor.reportOrEnd(limits.launchTimeoutMs);
       // conmon reports no reason then: runc wrote it to the stderr of the process that never came to be.
       const pid = pidOf(report ?? { data: -1, message: pipes.complaint() });
@@ -241,8 +241,8 @@ async function startOwnChild(deps: ExecDeps, request: ExecRequest): Promise<Star
   const started = await runcExec(deps.settings, deps.poller, {
     containerId: request.containerId,
     bundle: deps.bundle,
-    stdio: pipes.given,
-    spawned: () => pipes.closeGiven(),
+    stdio: pipes.childEnds,
+    spawned: () => pipes.closeChildEnds(),
   });
   if (started === undefined) {
     throw runcFailure('exec', pipes.complaint());

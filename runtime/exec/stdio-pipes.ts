@@ -7,7 +7,7 @@ import { unreadBytes } from '../../daemon/base/kernel/unread.ts';
 import type { ExecStdio } from './exec-stdio.ts';
 
 /** Ends for the process. */
-interface GivenEnds {
+interface PipeEnds {
   stdin: number | null;
   stdout: number;
   stderr: number;
@@ -19,38 +19,38 @@ interface GivenEnds {
  * at its next output, like a client's broken connection does elsewhere.
  */
 export class StdioPipes implements Disposable {
-  readonly given: GivenEnds;
-  readonly #kept: GivenEnds;
-  #givenOpen = true;
-  #keptOpen = true;
+  readonly childEnds: PipeEnds;
+  readonly #ownEnds: PipeEnds;
+  #childEndsOpen = true;
+  #ownEndsOpen = true;
 
   constructor(options: { stdin: boolean }) {
     const [stdout, stderr, stdin] = makePipes(options.stdin ? 3 : 2);
     invariant(stdout !== undefined && stderr !== undefined, 'a process has two outputs');
-    this.given = { stdin: stdin?.read ?? null, stdout: stdout.write, stderr: stderr.write };
-    this.#kept = { stdin: stdin?.write ?? null, stdout: stdout.read, stderr: stderr.read };
+    this.childEnds = { stdin: stdin?.read ?? null, stdout: stdout.write, stderr: stderr.write };
+    this.#ownEnds = { stdin: stdin?.write ?? null, stdout: stdout.read, stderr: stderr.read };
   }
 
   /** The child has copies: ours would keep the pipes open after its end. */
-  closeGiven(): void {
-    if (this.#givenOpen) {
-      this.#givenOpen = false;
-      closeAll(this.given);
+  closeChildEnds(): void {
+    if (this.#childEndsOpen) {
+      this.#childEndsOpen = false;
+      closeAll(this.childEnds);
     }
   }
 
   /** What conmon and runc, which write to the same stderr, said of a process that could not be started. */
   complaint(): string {
-    const text = Buffer.alloc(unreadBytes(this.#kept.stderr));
+    const text = Buffer.alloc(unreadBytes(this.#ownEnds.stderr));
     // As many bytes as are there: this read does not block.
-    const length = text.length === 0 ? 0 : readSync(this.#kept.stderr, text);
+    const length = text.length === 0 ? 0 : readSync(this.#ownEnds.stderr, text);
     return text.toString('utf8', 0, length);
   }
 
   /** The streams of a process that runs; from now on they own the descriptors. */
   open(): ExecStdio {
-    this.#keptOpen = false;
-    const { stdin, stdout, stderr } = this.#kept;
+    this.#ownEndsOpen = false;
+    const { stdin, stdout, stderr } = this.#ownEnds;
     const output = new OutputPipe(stdout);
     const errors = new OutputPipe(stderr);
     const input = stdin === null ? null : inputStream(stdin);
@@ -66,15 +66,15 @@ export class StdioPipes implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.closeGiven();
-    if (this.#keptOpen) {
-      this.#keptOpen = false;
-      closeAll(this.#kept);
+    this.closeChildEnds();
+    if (this.#ownEndsOpen) {
+      this.#ownEndsOpen = false;
+      closeAll(this.#ownEnds);
     }
   }
 }
 
-function closeAll({ stdin, stdout, stderr }: GivenEnds): void {
+function closeAll({ stdin, stdout, stderr }: PipeEnds): void {
   for (const fd of [stdin, stdout, stderr]) {
     if (fd !== null) {
       closeSync(fd);

@@ -14,19 +14,19 @@ export interface HttpCall {
   /** Never through a proxy: what belongs to this machine. */
   isDirect?: boolean;
   timeoutMs?: number;
-  /** A longer answer rejects; without it, one is cut to `logAnswerBytesMax`. */
-  answerBytesMax?: number;
+  /** A longer answer rejects; without it, one is cut to `logResponseBytesMax`. */
+  responseBytesMax?: number;
 }
 
-export interface HttpAnswer {
+export interface HttpResponse {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
 }
 
 /** One request to a receiver of logs or a plugin. Rejects when there is no answer, or none in time. */
-export function callHttp(url: URL, call: HttpCall): Promise<HttpAnswer> {
-  const { method, headers, body, tls, socketPath, timeoutMs, answerBytesMax } = call;
+export function callHttp(url: URL, call: HttpCall): Promise<HttpResponse> {
+  const { method, headers, body, tls, socketPath, timeoutMs, responseBytesMax } = call;
   const isDirect = call.isDirect === true || socketPath !== undefined;
   return new Promise((resolve, reject) => {
     const { request, proxy } = beginRequest(
@@ -51,10 +51,10 @@ export function callHttp(url: URL, call: HttpCall): Promise<HttpAnswer> {
       response.setEncoding('utf8');
       response.on('data', (chunk: string) => {
         text += chunk;
-        if (answerBytesMax !== undefined && text.length > answerBytesMax) {
-          request.destroy(new Error(`the answer is longer than ${answerBytesMax} bytes`));
+        if (responseBytesMax !== undefined && text.length > responseBytesMax) {
+          request.destroy(new Error(`the answer is longer than ${responseBytesMax} bytes`));
         }
-        text = text.slice(0, answerBytesMax ?? limits.logAnswerBytesMax);
+        text = text.slice(0, responseBytesMax ?? limits.logResponseBytesMax);
       });
       response.once('end', () => resolve({ status, headers: told, text }));
       response.once('error', reject);

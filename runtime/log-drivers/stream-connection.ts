@@ -33,7 +33,7 @@ export class StreamConnection {
     this.#received = Buffer.alloc(0);
     socket.setNoDelay(true);
     socket.on('data', (data: Buffer) => {
-      this.#received = Buffer.concat([this.#received, data]).subarray(-limits.logAnswerBytesMax);
+      this.#received = Buffer.concat([this.#received, data]).subarray(-limits.logResponseBytesMax);
       this.#wake?.();
     });
     const gone = (): void => {

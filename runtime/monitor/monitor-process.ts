@@ -55,7 +55,7 @@ export class MonitorProcess implements Disposable {
     const [program, ...args] = argv;
     // It may end before we hear that it was started.
     using _expected = expectChildren();
-    const { kept, given } = openPipes(options);
+    const { ownEnds, childEnds } = openPipes(options);
     let consoleFolder: string | undefined;
     let pid: number;
     try {
@@ -74,19 +74,19 @@ export class MonitorProcess implements Disposable {
         // Its log is bounded by the kernel (`limitFileSize`).
         ignoresFileSizeSignal: true,
         // Only pipes that conmon asks for: it would pass others on to runc.
-        stdio: given.stdio,
+        stdio: childEnds.stdio,
       });
     } catch (error) {
-      Object.values(kept).forEach((fd) => fd === undefined || closeSync(fd));
+      Object.values(ownEnds).forEach((fd) => fd === undefined || closeSync(fd));
       removeFolder(consoleFolder);
       throw internal(`start ${program}: ${errorText(error)}`, { cause: error, details: { exitCode: 128 } });
     } finally {
-      given.ours.forEach((fd) => closeSync(fd));
+      childEnds.ours.forEach((fd) => closeSync(fd));
     }
-    return new MonitorProcess(program, pid, consoleFolder, kept);
+    return new MonitorProcess(program, pid, consoleFolder, ownEnds);
   }
 
-  private constructor(program: string, pid: number, consoleFolder: string | undefined, ends: KeptEnds) {
+  private constructor(program: string, pid: number, consoleFolder: string | undefined, ends: OwnEnds) {
     this.#program = program;
     this.#consoleFolder = consoleFolder;
     this.forked = untilEnded(pid);
@@ -165,12 +165,12 @@ export class MonitorProcess implements Disposable {
 }
 
 /** Our ends of conmon's pipes. */
-type KeptEnds = Record<'stderr' | 'start' | 'attach', number | undefined> & { sync: number };
+type OwnEnds = Record<'stderr' | 'start' | 'attach', number | undefined> & { sync: number };
 
 /** The pipes of a start; what conmon is given as 0, 1, 2, ..., and which of these descriptors are ours to close. */
 function openPipes({ passed, stepwise }: MonitorOptions): {
-  kept: KeptEnds;
-  given: { stdio: (number | null)[]; ours: number[] };
+  ownEnds: OwnEnds;
+  childEnds: { stdio: (number | null)[]; ours: number[] };
 } {
   const pipes = makePipes((passed ? 1 : 2) + (stepwise ? 2 : 0));
   const stderr = passed ? undefined : pipes.shift();
@@ -178,8 +178,8 @@ function openPipes({ passed, stepwise }: MonitorOptions): {
   invariant(sync !== undefined, 'conmon reports through a pipe');
   const control = [sync.write, ...(start && attach ? [start.read, attach.write] : [])];
   return {
-    kept: { stderr: stderr?.read, sync: sync.read, start: start?.write, attach: attach?.read },
-    given: {
+    ownEnds: { stderr: stderr?.read, sync: sync.read, start: start?.write, attach: attach?.read },
+    childEnds: {
       stdio: [
         passed?.stdin ?? null,
         passed?.stdout ?? null,

@@ -16,15 +16,15 @@ import { addressesOf as linkAddresses, findLink, linkNamed } from './links/bridg
 import type { BridgeSettings } from './links/bridge.ts';
 import { Bridges } from './links/bridges.ts';
 import { ChildLinks } from './links/child-links.ts';
-import { FlowForgetter } from './conntrack/conntrack-cleaner.ts';
+import { ConntrackCleaner } from './conntrack/conntrack-cleaner.ts';
 import { switchOnForwarding } from './firewall/forwarding.ts';
 import { Firewall } from './firewall/firewall.ts';
-import { FirewallKeeper } from './firewall/firewall-reconciler.ts';
+import { FirewallReconciler } from './firewall/firewall-reconciler.ts';
 import { hostSubnets } from './links/host-subnets.ts';
 import { needsTuning, tuneInterface } from './links/interface-settings.ts';
 import { LinkRemover } from './links/link-remover.ts';
 import { NetlinkSocket } from './netlink/netlink-socket.ts';
-import { NameSockets } from './dns/dns-sockets.ts';
+import { DnsSockets } from './dns/dns-sockets.ts';
 import type { NetlinkRequest } from './netlink/netlink.ts';
 import { NamespaceDirectory } from './namespace-directory.ts';
 import { rulesetGeneration, watchRuleset } from './firewall/ruleset-watch.ts';
@@ -63,12 +63,12 @@ export class KernelNetwork {
   readonly #firewall: Firewall;
   readonly #reservations = new PortReservations();
   readonly #bridges: Bridges;
-  readonly #keeper: FirewallKeeper;
+  readonly #keeper: FirewallReconciler;
   readonly #veths: Veths;
   readonly #children: ChildLinks;
-  readonly #flows: FlowForgetter;
+  readonly #conntrack: ConntrackCleaner;
   /** Name servers of sandboxes, and their questions to others. */
-  readonly names: NameSockets;
+  readonly names: DnsSockets;
 
   constructor(deps: { settings: KernelNetworkSettings; log: Logger; clock: Clock }) {
     const { settings, log } = deps;
@@ -77,13 +77,17 @@ export class KernelNetwork {
     this.#namespaces = new NamespaceDirectory(settings.namespaceDirectory);
     const generation = (): number => rulesetGeneration(this.#netfilter);
     this.#firewall = new Firewall({ table: settings.table, log, generation });
-    this.#keeper = new FirewallKeeper({ ...deps, mend: () => this.#firewall.mend(), watch: watchRuleset });
+    this.#keeper = new FirewallReconciler({
+      ...deps,
+      mend: () => this.#firewall.mend(),
+      watch: watchRuleset,
+    });
     const walker = new NetlinkSocket(NETLINK.netfilter);
-    this.#flows = new FlowForgetter({ netfilter: this.#netfilter, walker, log });
+    this.#conntrack = new ConntrackCleaner({ netfilter: this.#netfilter, walker, log });
     const remover = new LinkRemover(deps);
     const host = this.#host;
     this.#bridges = new Bridges({ host, instance: settings.table, remover, log });
-    this.names = new NameSockets({ namespaces: this.#namespaces, log });
+    this.names = new DnsSockets({ namespaces: this.#namespaces, log });
     this.#veths = new Veths({ host, prefix: settings.interfacePrefix, remover });
     const namespaces = this.#namespaces;
     this.#children = new ChildLinks({
@@ -149,7 +153,7 @@ export class KernelNetwork {
 
   /** A namespace with these interfaces, and a loopback that is up. Returns its path. Leaves nothing when it throws. */
   open(id: string, plan: SandboxPlan): string {
-    this.#flows.given(plan.attachments.flatMap(addressesOf));
+    this.#conntrack.allocated(plan.attachments.flatMap(addressesOf));
     const masters = plan.attachments.map((attachment) => this.#masterIndex(attachment));
     failpoint('network.open.netns');
     using inside = this.#namespaces.create(id);
@@ -199,7 +203,7 @@ export class KernelNetwork {
   async attachInterface(id: string, attachment: Attachment): Promise<void> {
     const master = this.#masterIndex(attachment);
     const { iface } = attachment;
-    this.#flows.given(addressesOf(attachment));
+    this.#conntrack.allocated(addressesOf(attachment));
     failpoint('network.connect.veth');
     this.#namespaces.withDescriptor(id, (namespaceFd) => {
       this.#attachInterface(attachment, master, namespaceFd);
@@ -262,18 +266,18 @@ export class KernelNetwork {
 
   /** Nobody has these addresses any more: connections from and to them are no more known, soon after this. */
   forgetFlows(addresses: readonly IpAddress[]): void {
-    this.#flows.gone(addresses);
+    this.#conntrack.released(addresses);
   }
 
   publish(ports: readonly PublishedPort[]): void {
     this.#firewall.publish(ports);
-    this.#flows.to(ports);
+    this.#conntrack.forgetFlowsTo(ports);
   }
 
   /** Those that are not published are no error. */
   unpublish(ports: readonly PublishedPort[]): void {
     this.#firewall.unpublish(ports);
-    this.#flows.to(ports);
+    this.#conntrack.forgetFlowsTo(ports);
   }
 
   /**

@@ -31,7 +31,7 @@ export async function launch(parts: RuntimeParts, request: LaunchRequest): Promi
   }
   using _quickMoves = quickMoves.hold();
   root.ensure();
-  await makeRoom(parts, id);
+  await removeRemains(parts, id);
   await using rollback = new Rollback(deps.log, { container: id });
   rollback.defer('remove what launch made', async () => {
     await cleanUp(parts, id);
@@ -84,7 +84,7 @@ export async function launch(parts: RuntimeParts, request: LaunchRequest): Promi
 }
 
 /** An id is launched again and again; what an earlier crash left of it must not be in the way. */
-async function makeRoom(parts: RuntimeParts, id: string): Promise<void> {
+async function removeRemains(parts: RuntimeParts, id: string): Promise<void> {
   const { root, exits, launched } = parts;
   const init = launched.init(id);
   if (init !== undefined && isAlive(init)) {

@@ -10,10 +10,10 @@ const FS_IOC_SETFLAGS = 0x4008_6602;
 const FS_IOC32_SETFLAGS = 0x4004_6602;
 
 /** The rules, but for what changes a file's project. Pure. */
-export function keepingProjects(rules: readonly SeccompRule[]): SeccompRule[] {
+export function withoutProjectChanges(rules: readonly SeccompRule[]): SeccompRule[] {
   return [
     ...rules.map((rule) => ({ ...rule, names: rule.names.filter((name) => name !== 'ioctl') })),
-    ...otherThan([FS_IOC_FSSETXATTR, FS_IOC_SETFLAGS, FS_IOC32_SETFLAGS]).map(({ mask, value }) => ({
+    ...patternsExcept([FS_IOC_FSSETXATTR, FS_IOC_SETFLAGS, FS_IOC32_SETFLAGS]).map(({ mask, value }) => ({
       names: ['ioctl'],
       action: 'SCMP_ACT_ALLOW',
       args: [{ index: 1, value: mask, valueTwo: value, op: 'SCMP_CMP_MASKED_EQ' } satisfies SeccompArgument],
@@ -25,7 +25,7 @@ export function keepingProjects(rules: readonly SeccompRule[]): SeccompRule[] {
  * Patterns of bits, at least one of which every 32-bit number matches except these numbers, which match none. "Not
  * equal" would not do: filters compare 64 bits, the kernel looks at the lower 32 of a request. Pure.
  */
-export function otherThan(numbers: readonly number[]): { mask: number; value: number }[] {
+export function patternsExcept(numbers: readonly number[]): { mask: number; value: number }[] {
   const patterns: { mask: number; value: number }[] = [];
   const visit = (
     among: readonly number[],

@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 import type { OciSeccomp } from '../runc/spec-types.ts';
-import { keepingProjects } from './project-filter.ts';
+import { withoutProjectChanges } from './project-filter.ts';
 import { compileSeccomp, nativeArchitectures } from './seccomp-profile.ts';
 import type { SeccompRule, SeccompTarget } from './seccomp-profile.ts';
 import { ORDINARY_CALLS } from './syscalls.ts';
@@ -19,7 +19,7 @@ export function defaultSeccomp(
   target: SeccompTarget,
   { keepsProjects = false }: { keepsProjects?: boolean } = {},
 ): OciSeccomp {
-  const syscalls = keepsProjects ? keepingProjects(RULES) : RULES;
+  const syscalls = keepsProjects ? withoutProjectChanges(RULES) : RULES;
   return {
     ...compileSeccomp(
       { defaultAction: 'SCMP_ACT_ERRNO', defaultErrnoRet: constants.errno.EPERM, syscalls },

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { EngineError, errnoOf, errorText, internal } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { callHttp } from '../http/call.ts';
-import type { HttpAnswer } from '../http/call.ts';
+import type { HttpResponse } from '../http/call.ts';
 import type { PluginAddress } from './discovery.ts';
 
 /** The content type of the protocol, version 1.2 (docs: docker engine, extend, plugin_api). */
@@ -25,7 +25,7 @@ export interface PluginQuestion {
  * an error of its (details.isRefusal), unavailable when it does not answer (details.isDown: it takes no connections),
  * internal when what it answers makes no sense.
  */
-export async function askPlugin(
+export async function callPlugin(
   address: PluginAddress,
   question: PluginQuestion,
 ): Promise<Record<string, unknown>> {
@@ -45,7 +45,7 @@ export async function askPlugin(
   return parsed;
 }
 
-async function send(address: PluginAddress, question: PluginQuestion): Promise<HttpAnswer> {
+async function send(address: PluginAddress, question: PluginQuestion): Promise<HttpResponse> {
   const { plugin, method, body, timeoutMs, patient } = question;
   const url = new URL(`/${method}`, address.url);
   const deadline = performance.now() + (patient ? limits.pluginConnectMs : 0);
@@ -59,7 +59,7 @@ async function send(address: PluginAddress, question: PluginQuestion): Promise<H
         ...(address.tls && { tls: address.tls }),
         isDirect: true,
         timeoutMs,
-        answerBytesMax: limits.pluginAnswerBytesMax,
+        responseBytesMax: limits.pluginResponseBytesMax,
       });
     } catch (error) {
       const isDown = NOT_THERE.has(errnoOf(error) ?? '');

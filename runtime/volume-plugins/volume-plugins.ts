@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { errorText, internal, isEngineError, notFound } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
-import { askPlugin } from './call.ts';
+import { callPlugin } from './call.ts';
 import { findPlugin, pluginNames } from './discovery.ts';
 import type { PluginAddress } from './discovery.ts';
 
@@ -148,7 +148,13 @@ export class VolumePlugins {
   ): Promise<Answer> {
     const address = await this.#activate(plugin, { timeoutMs, patient });
     try {
-      return await askPlugin(address, { plugin, method: `VolumeDriver.${method}`, body, timeoutMs, patient });
+      return await callPlugin(address, {
+        plugin,
+        method: `VolumeDriver.${method}`,
+        body,
+        timeoutMs,
+        patient,
+      });
     } catch (error) {
       if (isEngineError(error) && error.details['isDown'] === true) {
         // Whatever answers there next introduces itself first.
@@ -171,7 +177,7 @@ export class VolumePlugins {
     if (address === undefined) {
       throw notFound(`${lookUp}: plugin ${JSON.stringify(plugin)} not found`);
     }
-    const { Implements } = await askPlugin(address, {
+    const { Implements } = await callPlugin(address, {
       plugin,
       method: 'Plugin.Activate',
       timeoutMs,

@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import { Readable } from 'node:stream';
 import { EngineError, errorText, isEngineError, type ErrorCode } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
-import { httpRequest, textOf, type HttpAnswer } from '../registry/http.ts';
+import { httpRequest, textOf, type HttpResponse } from '../registry/http.ts';
 
 /** Something that comes by HTTP; its bytes are still to be read. */
 export interface Download {
@@ -42,7 +42,7 @@ export function showUrl({ origin, pathname }: URL): string {
   return `${origin}${pathname}`;
 }
 
-async function follow(address: URL, signal: AbortSignal): Promise<{ url: URL; answer: HttpAnswer }> {
+async function follow(address: URL, signal: AbortSignal): Promise<{ url: URL; answer: HttpResponse }> {
   let url = address;
   for (let hops = 0; ; hops += 1) {
     const answer = await httpRequest({ method: 'GET', url, trust: { ca: [], verified: true }, signal });
@@ -61,7 +61,7 @@ async function follow(address: URL, signal: AbortSignal): Promise<{ url: URL; an
   }
 }
 
-async function accepted(url: URL, answer: HttpAnswer, deadline: AbortSignal): Promise<Download> {
+async function accepted(url: URL, answer: HttpResponse, deadline: AbortSignal): Promise<Download> {
   const { status, headers } = answer;
   if (status < 200 || status > 299) {
     const text = await textOf(answer, limits.downloadErrorBytesMax).catch(() => {
@@ -83,7 +83,7 @@ async function accepted(url: URL, answer: HttpAnswer, deadline: AbortSignal): Pr
   };
 }
 
-async function* pieces(url: URL, { body }: HttpAnswer, deadline: AbortSignal): AsyncGenerator<Buffer> {
+async function* pieces(url: URL, { body }: HttpResponse, deadline: AbortSignal): AsyncGenerator<Buffer> {
   try {
     // A message without an encoding yields Buffers.
     yield* body as AsyncIterable<Buffer>;

@@ -4,7 +4,7 @@ import { limits } from '../../daemon/base/limits.ts';
 import type { Descriptor } from '../image/descriptor.ts';
 import type { GrowingSpool } from '../spool/growing-spool.ts';
 import { isRetryable } from './failure.ts';
-import type { HttpAnswer } from './http.ts';
+import type { HttpResponse } from './http.ts';
 import type { RemoteRepository } from './repository.ts';
 import { Attempts, type OnRetry } from './retry.ts';
 
@@ -53,7 +53,7 @@ export async function downloadBlob(
 
 /** Whether the answer goes on where the file ends; one that begins anew empties the file. */
 async function begin(
-  answer: HttpAnswer,
+  answer: HttpResponse,
   blob: Pick<Descriptor, 'digest'>,
   file: GrowingSpool,
 ): Promise<void> {
@@ -76,7 +76,7 @@ async function begin(
 
 /** A registry that announces another length has another blob: no attempt will change that. */
 function checkLength(
-  { headers, body }: HttpAnswer,
+  { headers, body }: HttpResponse,
   blob: Pick<Descriptor, 'digest' | 'size'>,
   file: GrowingSpool,
 ): void {
@@ -90,7 +90,7 @@ function checkLength(
 }
 
 async function receive(
-  answer: HttpAnswer,
+  answer: HttpResponse,
   blob: Pick<Descriptor, 'digest' | 'size'>,
   file: GrowingSpool,
 ): Promise<void> {

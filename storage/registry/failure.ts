@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { EngineError, type ErrorCode } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { parseChallenges } from './challenge.ts';
-import { textOf, type HttpAnswer } from './http.ts';
+import { textOf, type HttpResponse } from './http.ts';
 
 /** What a registry said when it refused (distribution specification, "error codes"). */
 export interface RegistryFailure {
@@ -36,7 +36,7 @@ const IMPLIED: Readonly<Record<number, { code: string; message: string }>> = {
 const RETRYABLE = new Set([408, 429, 500, 502, 503, 504]);
 
 /** The error for an answer that is no success; its details are the `RegistryFailure`. Reads the body. */
-export async function registryError(answer: HttpAnswer): Promise<EngineError> {
+export async function registryError(answer: HttpResponse): Promise<EngineError> {
   const { status, headers } = answer;
   const body = await textOf(answer, limits.registryErrorBytesMax).catch(() => {
     // A refusal whose text does not arrive is a refusal all the same.
@@ -60,13 +60,13 @@ export async function registryError(answer: HttpAnswer): Promise<EngineError> {
   return new EngineError(CODES[code] ?? STATUSES[status] ?? 'remote', text, { details: { ...failure } });
 }
 
-function implied({ status, proxy }: HttpAnswer, body: string): { code: string; message: string } {
+function implied({ status, proxy }: HttpResponse, body: string): { code: string; message: string } {
   const said = (body === '' || status === 401) && proxy === undefined ? IMPLIED[status] : undefined;
   return said ?? { code: '', message: '' };
 }
 
 /** A token that is good, but not for this (RFC 6750, 3.1). */
-function isDenied({ status, headers }: HttpAnswer): boolean {
+function isDenied({ status, headers }: HttpResponse): boolean {
   return (
     status === 401 &&
     parseChallenges(headers['www-authenticate']).some(

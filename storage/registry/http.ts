@@ -29,7 +29,7 @@ export interface HttpRequest {
 }
 
 /** An answer whose body is still to be read. Redirects are not followed: they are an answer like others. */
-export interface HttpAnswer {
+export interface HttpResponse {
   status: number;
   headers: IncomingHttpHeaders;
   body: IncomingMessage;
@@ -41,7 +41,7 @@ export interface HttpAnswer {
  * One request to a registry or its token server. Rejects with EngineError remote when there is no answer, naming
  * method and address (never credentials), deadline_exceeded after `limits.registryAnswerTimeoutMs` without one.
  */
-export function httpRequest(request: HttpRequest): Promise<HttpAnswer> {
+export function httpRequest(request: HttpRequest): Promise<HttpResponse> {
   const { method, url, headers, body, trust, connections, signal } = request;
   const what = `${METHOD_WORDS[method]} "${url.origin}${url.pathname}"`;
   return new Promise((resolve, reject) => {
@@ -55,7 +55,7 @@ export function httpRequest(request: HttpRequest): Promise<HttpAnswer> {
       },
       connections && { connections },
     );
-    outgoing.setTimeout(limits.registryAnswerTimeoutMs, () => {
+    outgoing.setTimeout(limits.registryResponseTimeoutMs, () => {
       outgoing.destroy(new EngineError('deadline_exceeded', `${what}: no answer in time`));
     });
     const fail = (error: Error): void =>
@@ -111,12 +111,12 @@ function tlsOf({ ca, cert, key, verified }: Trust): object {
 }
 
 /** The whole body as text. Throws resource_exhausted past `bytesMax`. */
-export async function textOf(answer: HttpAnswer, bytesMax: number): Promise<string> {
+export async function textOf(answer: HttpResponse, bytesMax: number): Promise<string> {
   return (await bytesOf(answer, bytesMax)).toString('utf8');
 }
 
 /** The whole body. Throws resource_exhausted past `bytesMax`. */
-export async function bytesOf({ body }: HttpAnswer, bytesMax: number): Promise<Buffer> {
+export async function bytesOf({ body }: HttpResponse, bytesMax: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body) {

@@ -6,7 +6,7 @@ import { parseChallenges } from './challenge.ts';
 import { endpointsOf } from './hosts.ts';
 import type { RegistryEndpoint, RegistrySettings } from './hosts.ts';
 import { httpRequest, textOf } from './http.ts';
-import type { HttpAnswer, Trust } from './http.ts';
+import type { HttpResponse, Trust } from './http.ts';
 import { basic, fetchToken } from './token.ts';
 import type { Credentials, Token, TokenRequest } from './token.ts';
 
@@ -51,7 +51,7 @@ async function loginAt(
   signal: AbortSignal,
 ): Promise<{ identityToken: string }> {
   const url = new URL('/v2/', base);
-  const ask = (headers: Record<string, string>): Promise<HttpAnswer> =>
+  const ask = (headers: Record<string, string>): Promise<HttpResponse> =>
     httpRequest({ method: 'GET', url, headers, trust, signal });
   const first = await ask({});
   await textOf(first, limits.registryErrorBytesMax);
@@ -100,7 +100,7 @@ async function loginToken(request: TokenRequest): Promise<Token> {
   }
 }
 
-function refuseUnlessOk(url: URL, { status }: HttpAnswer): void {
+function refuseUnlessOk(url: URL, { status }: HttpResponse): void {
   if (status !== 200) {
     throw new EngineError('remote', `login attempt to ${url.href} failed with status: ${status}`);
   }

@@ -4,7 +4,7 @@ import { limits } from '../../daemon/base/limits.ts';
 import type { Descriptor } from '../image/descriptor.ts';
 import { asArray, asObject, asString, optional, parseJson } from '../image/json.ts';
 import { bytesOf } from './http.ts';
-import type { HttpAnswer } from './http.ts';
+import type { HttpResponse } from './http.ts';
 import { MANIFEST_ACCEPT, parseManifest, type Manifest } from './manifest.ts';
 import { withRetries, type OnRetry } from './retry.ts';
 import type { RegistrySession } from './session.ts';
@@ -63,7 +63,7 @@ export class RemoteRepository {
   }
 
   /** The answer that brings a blob, or its rest from a byte on (206); whether it did is for the caller to see. */
-  openBlob(digest: string, from: number, signal: AbortSignal): Promise<HttpAnswer> {
+  openBlob(digest: string, from: number, signal: AbortSignal): Promise<HttpResponse> {
     const headers = { 'accept-encoding': 'identity', ...(from > 0 && { range: `bytes=${from}-` }) };
     return this.session.request({ method: 'GET', url: this.url(`blobs/${digest}`), headers, signal });
   }
@@ -109,7 +109,7 @@ export async function* pages(
 }
 
 /** A body that must arrive to its end; one that is cut off is worth another attempt. */
-async function whole(answer: HttpAnswer, bytesMax: number): Promise<Buffer> {
+async function whole(answer: HttpResponse, bytesMax: number): Promise<Buffer> {
   try {
     return await bytesOf(answer, bytesMax);
   } catch (error) {

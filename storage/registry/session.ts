@@ -5,7 +5,7 @@ import { parseChallenges } from './challenge.ts';
 import { registryError } from './failure.ts';
 import type { RegistryEndpoint } from './hosts.ts';
 import { httpRequest, textOf } from './http.ts';
-import type { HttpAnswer, HttpRequest, Trust } from './http.ts';
+import type { HttpResponse, HttpRequest, Trust } from './http.ts';
 import { basic, fetchToken } from './token.ts';
 import type { Credentials } from './token.ts';
 
@@ -74,7 +74,7 @@ export class RegistrySession implements Disposable {
    * An answer below 400; its body is still to be read. Throws the registry's refusal (`registryError`), unauthorized
    * when there are no credentials to answer a challenge with, remote without an answer.
    */
-  async request(request: SessionRequest): Promise<HttpAnswer> {
+  async request(request: SessionRequest): Promise<HttpResponse> {
     for (let tries = 1; ; tries += 1) {
       const used = this.#authorization;
       const { answer, url } = await this.#follow(request, used);
@@ -112,7 +112,7 @@ export class RegistrySession implements Disposable {
   async #follow(
     request: SessionRequest,
     authorization: string | undefined,
-  ): Promise<{ answer: HttpAnswer; url: URL }> {
+  ): Promise<{ answer: HttpResponse; url: URL }> {
     const isReading = request.method === 'GET' || request.method === 'HEAD';
     let url = request.url;
     for (let hops = 0; ; hops += 1) {
@@ -155,7 +155,7 @@ export class RegistrySession implements Disposable {
   }
 
   async #authorizeOnce(
-    answer: HttpAnswer,
+    answer: HttpResponse,
     context: { url: URL; refusal: EngineError; used: string | undefined; signal: AbortSignal },
   ): Promise<void> {
     const fetching = this.#fetching ?? this.#beginFetching(answer, context);
@@ -172,7 +172,7 @@ export class RegistrySession implements Disposable {
   }
 
   #beginFetching(
-    answer: HttpAnswer,
+    answer: HttpResponse,
     context: { url: URL; refusal: EngineError; used: string | undefined },
   ): TokenFetch {
     const stop = new AbortController();
@@ -191,7 +191,7 @@ export class RegistrySession implements Disposable {
   }
 
   async #authorize(
-    answer: HttpAnswer,
+    answer: HttpResponse,
     {
       url,
       refusal,
@@ -253,7 +253,7 @@ async function endedBy(signal: AbortSignal, work: Promise<void>): Promise<void> 
 }
 
 /** Reads an unneeded answer to its end, so that its connection can be used again. */
-export async function drain(answer: HttpAnswer): Promise<void> {
+export async function drain(answer: HttpResponse): Promise<void> {
   await textOf(answer, limits.registryErrorBytesMax);
 }
 

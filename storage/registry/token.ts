@@ -3,7 +3,7 @@ import { limits } from '../../daemon/base/limits.ts';
 import type { Challenge } from './challenge.ts';
 import { httpRequest, textOf } from './http.ts';
 import { registryError } from './failure.ts';
-import type { HttpAnswer, Trust } from './http.ts';
+import type { HttpResponse, Trust } from './http.ts';
 
 /** What a client gave to log in with. */
 export interface Credentials {
@@ -87,7 +87,7 @@ function realmOf({ challenge, registry }: TokenRequest): URL {
   return realm;
 }
 
-function askByPassword(realm: URL, request: TokenRequest): Promise<HttpAnswer> {
+function askByPassword(realm: URL, request: TokenRequest): Promise<HttpResponse> {
   const { challenge, credentials, offline, signal } = request;
   const url = new URL(realm);
   const { service, scope } = challenge.parameters;
@@ -114,7 +114,7 @@ function askByPassword(realm: URL, request: TokenRequest): Promise<HttpAnswer> {
   });
 }
 
-function askByRefreshToken(realm: URL, request: TokenRequest, refreshToken: string): Promise<HttpAnswer> {
+function askByRefreshToken(realm: URL, request: TokenRequest, refreshToken: string): Promise<HttpResponse> {
   const { service, scope } = request.challenge.parameters;
   const form = new URLSearchParams({
     grant_type: 'refresh_token',

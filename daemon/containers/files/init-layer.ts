@@ -71,7 +71,7 @@ function make(root: string, path: string, kind: Kind): void {
     makeDirectory(parent.fd, last);
     return;
   }
-  if (!clearTheWay(parent.fd, last)) {
+  if (!removeUnlessDirectory(parent.fd, last)) {
     return;
   }
   if (kind === 'file') {
@@ -82,13 +82,13 @@ function make(root: string, path: string, kind: Kind): void {
 }
 
 function makeDirectory(parent: number, name: string): void {
-  if (clearTheWay(parent, name)) {
+  if (removeUnlessDirectory(parent, name)) {
     makeDirectoryAt(parent, name, 0o755);
   }
 }
 
 /** False when there is a directory. */
-function clearTheWay(parent: number, name: string): boolean {
+function removeUnlessDirectory(parent: number, name: string): boolean {
   try {
     unlinkAt(parent, name);
     return true;

@@ -7,7 +7,7 @@ import { withTimeout } from '../../base/concurrency/timeout.ts';
 import { containerEvent } from '../state/events.ts';
 import { toTimerMs } from './check.ts';
 import type { HealthCheck } from './check.ts';
-import { judge, pauseBeforeProbe } from './health.ts';
+import { healthAfter, pauseBeforeProbe } from './health.ts';
 import type { ProbeResult } from './health.ts';
 import { Probe } from './probe.ts';
 import type { ProbeDeps } from './probe.ts';
@@ -113,7 +113,7 @@ export class HealthMonitor {
       return;
     }
     const before = container.state.health;
-    const health = judge(before, this.#check, result, upNano);
+    const health = healthAfter(before, this.#check, result, upNano);
     const drafts =
       health.status === before.status ? [] : [containerEvent(container, `health_status: ${health.status}`)];
     failpoint('health.probe.record');

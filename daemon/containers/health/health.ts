@@ -25,7 +25,7 @@ export const NEW_HEALTH: Health = { status: 'starting', failingStreak: 0, log: [
  * The health after one more probe, which began `upNano` after the container did. Pure. A failure within the start
  * period does not count as long as no probe has succeeded.
  */
-export function judge(health: Health, check: HealthCheck, result: ProbeResult, upNano: number): Health {
+export function healthAfter(health: Health, check: HealthCheck, result: ProbeResult, upNano: number): Health {
   const log = [...health.log, result].slice(-limits.healthResultsKept);
   if (result.exitCode === 0) {
     return { status: 'healthy', failingStreak: 0, log };

@@ -42,7 +42,7 @@ export class Probe {
   #expire!: () => void;
   #startNano: bigint;
   #process: ExecProcess | undefined;
-  #isUnwanted = false;
+  #isCanceled = false;
 
   constructor(deps: ProbeDeps, container: Container, check: HealthCheck) {
     this.#deps = deps;
@@ -57,16 +57,16 @@ export class Probe {
       () => undefined,
       () => undefined,
     );
-    this.result = this.#judged(exited);
+    this.result = this.#outcome(exited);
   }
 
   /** Nobody asks for its result any more: it is killed. */
   cancel(): void {
-    this.#isUnwanted = true;
+    this.#isCanceled = true;
     this.#kill();
   }
 
-  async #judged(exited: Promise<number>): Promise<ProbeResult | undefined> {
+  async #outcome(exited: Promise<number>): Promise<ProbeResult | undefined> {
     try {
       const exitCode = await Promise.race([exited, this.#expired]);
       if (exitCode !== undefined) {
@@ -77,7 +77,7 @@ export class Probe {
       const limit = `Health check exceeded timeout (${formatDuration(this.#check.timeoutNano)})`;
       return this.#resultOf(NO_EXIT_CODE, said === '' ? limit : `${limit}: ${said}`);
     } catch (error) {
-      if (this.#isUnwanted) {
+      if (this.#isCanceled) {
         return undefined;
       }
       return this.#resultOf(NO_EXIT_CODE, errorText(error));
@@ -117,8 +117,8 @@ export class Probe {
     const { id, launchGate } = this.#container;
     const { args } = this.#check;
     using launching = launchGate.enter();
-    if (this.#isUnwanted || launching === undefined) {
-      this.#isUnwanted = true;
+    if (this.#isCanceled || launching === undefined) {
+      this.#isCanceled = true;
       throw new Error('the container is not to be probed now');
     }
     this.#tell(`exec_create: ${args.join(' ')}`);
@@ -136,7 +136,7 @@ export class Probe {
       this.#output.read(process.stderr);
     }
     this.#tell(`exec_start: ${args.join(' ')}`);
-    if (this.#isUnwanted) {
+    if (this.#isCanceled) {
       this.#kill();
     }
     return process;

@@ -2,7 +2,7 @@ import type { ContainerContext } from '../context.ts';
 import { cancelRestart } from '../state/container.ts';
 import type { Container } from '../state/container.ts';
 import { startLocked } from '../verbs/start.ts';
-import { ownersSettled, warnGuests } from './start-order.ts';
+import { ownersSettled, warnNamespaceUsers } from './start-order.ts';
 
 const NANOS_PER_MS = 1_000_000n;
 
@@ -32,7 +32,7 @@ async function restart(context: ContainerContext, container: Container): Promise
     // Asked under the mutex: a stop that came first has left another state, and so has a start with an end after it.
     if (context.registry.get(container.id) === container && container.state === awaiting) {
       await startLocked(context, container);
-      warnGuests(context, container);
+      warnNamespaceUsers(context, container);
     }
   });
 }

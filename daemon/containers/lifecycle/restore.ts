@@ -20,7 +20,7 @@ import type { ContainerSpec } from '../request/container-spec.ts';
 import { startLocked } from '../verbs/start.ts';
 import { isAtRest, isLive, liveRun } from '../state/state-facts.ts';
 import { decodeState } from '../state/state-codec.ts';
-import { goOnStopping } from '../verbs/stop.ts';
+import { resumeStop } from '../verbs/stop.ts';
 import { findLeftovers, isLeftBy, sweep } from './sweep.ts';
 import type { Leftovers } from './sweep.ts';
 import { ensureVolumes } from '../resources/volumes.ts';
@@ -96,7 +96,7 @@ async function restoreOne(
       logs.adopt(loggedRun(context, container), { isRunning: isLive(container.state) });
       scheduleRestart(context, container);
       restored(container);
-      void goOnStopping(context, container).catch((error: unknown) => {
+      void resumeStop(context, container).catch((error: unknown) => {
         log.error({ container: container.id, err: error }, 'a stop could not be finished');
       });
     }
@@ -223,7 +223,7 @@ async function recover(context: ContainerContext, container: Container): Promise
   try {
     switch (recovery.kind) {
       case 'take_over':
-        if (!(await goOnBeginning(context, container))) {
+        if (!(await resumeStart(context, container))) {
           await recover(context, container);
           return;
         }
@@ -273,7 +273,7 @@ async function recover(context: ContainerContext, container: Container): Promise
 }
 
 /** False when init ended before it could be let go: then it has never run. */
-async function goOnBeginning({ runtime }: ContainerContext, { id, state }: Container): Promise<boolean> {
+async function resumeStart({ runtime }: ContainerContext, { id, state }: Container): Promise<boolean> {
   try {
     if (runtime.isWaiting(id)) {
       await runtime.begin(id);

@@ -61,14 +61,14 @@ export async function ownersSettled(context: ContainerContext, container: Contai
 }
 
 /** Those that run on with namespaces that the container, which was started anew, no longer has. */
-export function warnGuests(context: ContainerContext, { id }: Container): void {
+export function warnNamespaceUsers(context: ContainerContext, { id }: Container): void {
   const { registry, log } = context;
-  const guests = registry
+  const users = registry
     .all()
     .filter(({ spec, state }) => isLive(state) && namespaceOwnerIds(context, spec).includes(id));
-  if (guests.length > 0) {
+  if (users.length > 0) {
     log.warn(
-      { container: id, guests: guests.map((guest) => guest.id) },
+      { container: id, users: users.map((user) => user.id) },
       'containers keep the namespaces of the last run of another one until they are restarted',
     );
   }

@@ -15,16 +15,16 @@ export interface Leftovers {
   directories: readonly string[];
 }
 
-/** Before the first verb runs: what these make is never among it. `spared`: ids of rows that could not be read. */
+/** Before the first verb runs: what these make is never among it. `unreadable`: ids of rows that could not be read. */
 export async function findLeftovers(
   { runtime, mounts, rootfs, registry, dataRoot }: ContainerContext,
-  spared: ReadonlySet<string>,
+  unreadable: ReadonlySet<string>,
 ): Promise<Leftovers> {
   const directories = await rootfs.list();
   return {
     runtime: await runtime.leftovers(),
     mounts: mounts.below(containersDirectory(dataRoot)),
-    directories: directories.filter((id) => registry.get(id) === undefined && !spared.has(id)),
+    directories: directories.filter((id) => registry.get(id) === undefined && !unreadable.has(id)),
   };
 }
 
@@ -46,27 +46,27 @@ function ownMounts({ rootfs, dataRoot }: ContainerContext, { id, layerIds }: Con
  */
 export async function sweep(context: ContainerContext, found: Leftovers): Promise<void> {
   const { log } = context;
-  const attempt = async (step: string, object: string, action: () => Promise<void>): Promise<void> => {
+  const step = async (kind: string, object: string, action: () => Promise<void>): Promise<void> => {
     try {
       await action();
-      log.info({ step, object }, 'swept what a daemon left behind');
+      log.info({ step: kind, object }, 'swept what a daemon left behind');
     } catch (error) {
-      log.error({ step, object, err: error }, 'sweep left something behind');
+      log.error({ step: kind, object, err: error }, 'sweep left something behind');
     }
   };
-  await Promise.all(found.runtime.map((id) => sweepRuntime(context, attempt, id)));
+  await Promise.all(found.runtime.map((id) => sweepRuntime(context, step, id)));
   for (const path of found.mounts) {
-    await sweepMount(context, attempt, path);
+    await sweepMount(context, step, path);
   }
-  await sweepDirectories(context, attempt, found.directories);
+  await sweepDirectories(context, step, found.directories);
 }
 
-type Attempt = (step: string, object: string, action: () => Promise<void>) => Promise<void>;
+type Step = (kind: string, object: string, action: () => Promise<void>) => Promise<void>;
 
-async function sweepRuntime(context: ContainerContext, attempt: Attempt, id: string): Promise<void> {
+async function sweepRuntime(context: ContainerContext, step: Step, id: string): Promise<void> {
   const { runtime } = context;
   await unlessRunning(context, id, () =>
-    attempt('runtime', id, async () => {
+    step('runtime', id, async () => {
       await runtime.killAll(id);
       await runtime.cleanUp(id);
       runtime.forgetExit(id);
@@ -74,10 +74,10 @@ async function sweepRuntime(context: ContainerContext, attempt: Attempt, id: str
   );
 }
 
-async function sweepMount(context: ContainerContext, attempt: Attempt, path: string): Promise<void> {
+async function sweepMount(context: ContainerContext, step: Step, path: string): Promise<void> {
   const { mounts, registry, dataRoot } = context;
   const [id = ''] = relative(containersDirectory(dataRoot), path).split('/');
-  const unmount = (): Promise<void> => attempt('mount', path, () => mounts.unmount(path));
+  const unmount = (): Promise<void> => step('mount', path, () => mounts.unmount(path));
   const container = registry.get(id);
   const isOfRun = container !== undefined && ownMounts(context, container).includes(path);
   // What is no mount of a run is nobody's, whether or not the container runs.
@@ -101,11 +101,11 @@ async function unlessRunning(
 
 async function sweepDirectories(
   { rootfs, log }: ContainerContext,
-  attempt: Attempt,
+  step: Step,
   ids: readonly string[],
 ): Promise<void> {
   for (const id of ids) {
-    await attempt('rootfs', id, async () => {
+    await step('rootfs', id, async () => {
       failpoint('containers.sweep.directory');
       const directory = await rootfs.clearOrphan(id);
       if (directory !== undefined) {

@@ -10,7 +10,7 @@ import type { EngineDefaults } from './engine-defaults.ts';
 import { normaliseHostConfig } from './host-config.ts';
 import { isOfUser, resolveLinks } from './links.ts';
 import { resolveMounts } from './mounts/mount-points.ts';
-import { donatedMounts } from './mounts/volumes-from.ts';
+import { inheritedMounts } from './mounts/volumes-from.ts';
 import type { ContainerLookup, NetworkLookup } from './namespaces.ts';
 import { resolveNamespaces } from './namespaces.ts';
 import { resolveEndpoints } from './networking.ts';
@@ -72,7 +72,7 @@ export function buildSpec(input: BuildSpecInput): { spec: ContainerSpec; warning
         selinux: facts.selinux,
         recursiveReadOnly: facts.recursiveReadOnly,
         hostPathExists: input.hostPathExists,
-        donated: donatedMounts(hostConfig.VolumesFrom ?? [], (ref) => input.findContainer(ref)?.mounts),
+        inherited: inheritedMounts(hostConfig.VolumesFrom ?? [], (ref) => input.findContainer(ref)?.mounts),
       }),
       platform: 'linux',
       stopSignal: parseSignal(config.StopSignal ?? 'SIGTERM'),

@@ -40,7 +40,7 @@ export function namingFields<R extends Request, T>(request: R, build: (request: 
     if (!isEngineError(error, 'invalid_argument')) {
       throw error;
     }
-    const involved = culprits(request, build, error.message);
+    const involved = faultyFields(request, build, error.message);
     const unnamed = involved.filter((field) => !isNamed(field, error.message));
     if (unnamed.length === 0) {
       throw error;
@@ -55,13 +55,13 @@ export function namingFields<R extends Request, T>(request: R, build: (request: 
  * refused for that. A field that others need (Cmd, where the image has none) also changes the refusal when it goes; the
  * new one is then of its absence: it is heard without the real culprit too, and not while the field is there.
  */
-function culprits<R extends Request>(
+function faultyFields<R extends Request>(
   request: R,
   build: (request: R) => unknown,
   refusal: string,
 ): Field<R>[] {
   const suspects = fieldsOf(request)
-    .slice(0, limits.blamedFieldsMax)
+    .slice(0, limits.faultyFieldsMax)
     .map((field) => ({ ...field, otherwise: refusalOf(build, field.without) }))
     .filter(({ otherwise }) => otherwise !== refusal);
   const sure = suspects.filter(({ otherwise }) => otherwise === '');

@@ -100,7 +100,7 @@ export function rewriteLinkedHosts(context: ContainerContext, container: Contain
  * After a start, or a change of networks: the new address goes to those that are linked to it, and theirs, if they came
  * meanwhile, to it.
  */
-export function tellLinked(context: ContainerContext, container: Container): void {
+export function updateLinkedHosts(context: ContainerContext, container: Container): void {
   rewriteLinkedHosts(context, container);
   for (const parent of context.registry.linkedTo(container.id)) {
     rewriteLinkedHosts(context, parent);

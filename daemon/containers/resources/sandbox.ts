@@ -23,7 +23,7 @@ export async function openSandbox(
   if (ownerId !== undefined) {
     refuseItself(context, container, ownerId);
     const owner = runningNamespaceOwner(context, ownerId, 'network');
-    takeIdentity(context, container, owner.container);
+    takeNamesOfOwner(context, container, owner.container);
     const { sandbox } = owner.run;
     return { ...sandbox, endpoints: {}, ports: {} };
   }
@@ -40,7 +40,7 @@ function refuseItself({ registry }: ContainerContext, container: Container, ref:
 }
 
 /** With another container's network come its names. An owner created after the container tells them now. */
-function takeIdentity({ machine }: ContainerContext, container: Container, owner: Container): void {
+function takeNamesOfOwner({ machine }: ContainerContext, container: Container, owner: Container): void {
   const { spec } = container;
   const { Hostname = '', Domainname = '' } = owner.spec.config;
   if (spec.config.Hostname !== Hostname || (spec.config.Domainname ?? '') !== Domainname) {

@@ -33,18 +33,19 @@ export async function prepareSharedMemory(
   const { IpcMode, ShmSize } = container.spec.hostConfig;
   const namespaceOwnerId = containerOfMode(IpcMode);
   // Asked also when nothing is to be bound: the namespace is joined all the same.
-  const donated = namespaceOwnerId === undefined ? undefined : donatedSharedMemory(context, namespaceOwnerId);
+  const ownersDirectory =
+    namespaceOwnerId === undefined ? undefined : sharedMemoryOf(context, namespaceOwnerId);
   if (!keepsSharedMemory(container.spec)) {
     return;
   }
   const target = mountPoint(context, container);
   failpoint('containers.start.shm');
   rollback.defer('unmount shared memory', () => mounts.unmount(target));
-  if (donated === undefined) {
+  if (ownersDirectory === undefined) {
     await mounts.tmpfs(target, { source: 'shm', sizeBytes: ShmSize, mode: 0o1777 });
   } else {
     // Nothing was awaited since the look at the owner, and its mount goes only after its exit was settled.
-    await mounts.bind(donated, target);
+    await mounts.bind(ownersDirectory, target);
   }
 }
 
@@ -66,7 +67,7 @@ function mountPoint({ dataRoot }: ContainerContext, { id }: Container): string {
 }
 
 /** Where on the host a running container's shared memory is. */
-function donatedSharedMemory(context: ContainerContext, namespaceOwnerId: string): string {
+function sharedMemoryOf(context: ContainerContext, namespaceOwnerId: string): string {
   const { container } = runningNamespaceOwner(context, namespaceOwnerId, 'ipc');
   if (container.spec.hostConfig.IpcMode === 'host') {
     return '/dev/shm';

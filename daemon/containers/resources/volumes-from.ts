@@ -49,7 +49,7 @@ async function fill(context: ContainerContext, source: Container): Promise<void>
 }
 
 /** Whoever is being removed may take the volumes along: called in the tick in which the new container is stored. */
-export function refuseGoneSources({ registry }: ContainerContext, sources: readonly Container[]): void {
+export function refuseRemovedSources({ registry }: ContainerContext, sources: readonly Container[]): void {
   for (const source of sources) {
     if (registry.get(source.id) !== source) {
       throw invalidArgument(`No such container: ${source.name} (VolumesFrom)`);

@@ -38,7 +38,7 @@ export interface Container {
   /** When its run began, on the monotonic clock, which nobody sets; undefined before the first start. */
   startedAtMs: number | undefined;
   /** A build still needs it, until this fires: no prune takes it. */
-  keptUntil: AbortSignal | undefined;
+  neededUntil: AbortSignal | undefined;
   /** A start is under way, to the moment its command runs: signals wait for that. */
   isBeingStarted: boolean;
   /** Restarts under way: the end in between is not the end, `--rm` waits. */
@@ -68,7 +68,7 @@ export function newContainer(
     restartTimer: undefined,
     startWithDaemon: undefined,
     startedAtMs: undefined,
-    keptUntil: undefined,
+    neededUntil: undefined,
     isBeingStarted: false,
     restarts: 0,
     pendingRelease: undefined,

@@ -17,7 +17,7 @@ export async function commitContainer(
   request: CommitContainerRequest,
 ): Promise<{ Id: string }> {
   const container = context.registry.find(ref);
-  refuseGone(container);
+  refuseRemoved(container);
   const { id, imageId, spec } = container;
   const plan = context.images.planCommit({
     ...request,
@@ -39,7 +39,7 @@ export async function commitContainer(
   }
 }
 
-function refuseGone({ id, state }: Container): void {
+function refuseRemoved({ id, state }: Container): void {
   if (state.status === 'dead') {
     throw conflict(`You cannot commit container ${id} which is Dead`);
   }

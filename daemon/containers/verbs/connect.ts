@@ -9,7 +9,7 @@ import type { ContainerContext } from '../context.ts';
 import { connectedEndpoint } from '../views/endpoint-view.ts';
 import { endpointEvent } from '../state/events.ts';
 import { writeIdentityFiles, sandboxRequest } from '../resources/sandbox.ts';
-import { tellLinked } from '../resources/links.ts';
+import { updateLinkedHosts } from '../resources/links.ts';
 import type { ContainerSpec } from '../request/container-spec.ts';
 import { containerOfMode } from '../request/namespaces.ts';
 import { normaliseEndpoint } from '../request/networking.ts';
@@ -23,7 +23,7 @@ export async function connectNetwork(
   endpoint: EndpointSettings,
 ): Promise<void> {
   const { registry, networks, mutex, machine, clock, log } = context;
-  refuseNobody(containerRef);
+  refuseEmptyRef(containerRef);
   const container = registry.find(containerRef);
   await mutex.run(container.id, async () => {
     refuseFixedNetwork(context, container);
@@ -54,7 +54,7 @@ export async function connectNetwork(
     ]);
     rollback.commit();
     writeIdentityFiles(context, container, sandbox);
-    tellLinked(context, container);
+    updateLinkedHosts(context, container);
   });
 }
 
@@ -66,7 +66,7 @@ export async function disconnectNetwork(
   options: { force: boolean },
 ): Promise<void> {
   const { registry, networks, mutex, machine, clock, log } = context;
-  refuseNobody(containerRef);
+  refuseEmptyRef(containerRef);
   const container = registry.find(containerRef);
   await mutex.run(container.id, async () => {
     refuseFixedNetwork(context, container);
@@ -99,12 +99,12 @@ export async function disconnectNetwork(
       log.error({ container: container.id, network: name, err: error }, 'an interface was left behind');
     }
     writeIdentityFiles(context, container, sandbox);
-    tellLinked(context, container);
+    updateLinkedHosts(context, container);
   });
 }
 
 /** After a rename: the networks know the container by its new name. Under its mutex. */
-export function tellNetworks(context: ContainerContext, container: Container): void {
+export function updateNetworkNames(context: ContainerContext, container: Container): void {
   const live = liveRun(container.state)?.sandbox;
   if (live?.names !== undefined && live.ownerId === container.id) {
     const sandbox = context.networks.renamed(live, requestOf(container, container.spec));
@@ -116,7 +116,7 @@ function requestOf({ id, name }: Container, spec: ContainerSpec): SandboxRequest
   return { ...sandboxRequest(spec), containerId: id, containerName: name };
 }
 
-function refuseNobody(containerRef: string): void {
+function refuseEmptyRef(containerRef: string): void {
   if (containerRef === '') {
     throw invalidArgument('invalid name or ID supplied: ""');
   }

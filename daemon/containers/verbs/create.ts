@@ -19,7 +19,7 @@ import type { ContainerSpec } from '../request/container-spec.ts';
 import { containerOfMode } from '../request/namespaces.ts';
 import { refuseOtherPlatform } from '../request/platform.ts';
 import { makeVolumes } from '../resources/volumes.ts';
-import { fillSourceVolumes, refuseGoneSources, volumeSources } from '../resources/volumes-from.ts';
+import { fillSourceVolumes, refuseRemovedSources, volumeSources } from '../resources/volumes-from.ts';
 
 export interface CreateOptions {
   platform?: string;
@@ -77,8 +77,8 @@ export async function createContainer(
     spec: { ...spec, ...(options.ofBuild && { ofBuild: options.ofBuild }) },
     state: { status: 'created', exitCode: 0, error: '' },
   });
-  container.keptUntil = options.keepUntil;
-  refuseGoneSources(context, sources);
+  container.neededUntil = options.keepUntil;
+  refuseRemovedSources(context, sources);
   machine.create(container, [containerEvent(container, 'create')], storeVolumes);
   rollback.commit();
   if (lacksDirectory) {

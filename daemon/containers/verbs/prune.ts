@@ -31,8 +31,8 @@ export async function pruneContainers(
   return { ContainersDeleted: deleted.length === 0 ? null : deleted, SpaceReclaimed: reclaimed };
 }
 
-function isPrunable({ state, keptUntil }: Container): boolean {
-  const isNeeded = keptUntil?.aborted === false;
+function isPrunable({ state, neededUntil }: Container): boolean {
+  const isNeeded = neededUntil?.aborted === false;
   return !isNeeded && isAtRest(state) && state.status !== 'removing';
 }
 

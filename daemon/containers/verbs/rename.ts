@@ -1,5 +1,5 @@
 import { conflict, invalidArgument } from '../../base/errors.ts';
-import { tellNetworks } from './connect.ts';
+import { updateNetworkNames } from './connect.ts';
 import type { ContainerContext } from '../context.ts';
 import { checkName } from '../state/names.ts';
 
@@ -29,6 +29,6 @@ export async function renameContainer(
       registry.releaseName(name, container.id);
       throw error;
     }
-    tellNetworks(context, container);
+    updateNetworkNames(context, container);
   });
 }

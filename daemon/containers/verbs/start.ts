@@ -17,7 +17,7 @@ import { writeIdentityFiles, openSandbox } from '../resources/sandbox.ts';
 import { hasInit } from '../oci/process.ts';
 import { makeOciSpec } from '../oci/oci-spec.ts';
 import { loggedRun } from '../stdio/logged-run.ts';
-import { refuseDeadLinks, tellLinked } from '../resources/links.ts';
+import { refuseDeadLinks, updateLinkedHosts } from '../resources/links.ts';
 import { containerFiles } from '../resources/container-files.ts';
 import type { StdinMode } from '../../../runtime/runc/launch-request.ts';
 import type { OciSpec } from '../../../runtime/runc/spec-types.ts';
@@ -126,7 +126,7 @@ async function bringUp(context: ContainerContext, container: Container): Promise
     [...networkEvents(context.networks, container, sandbox, 'connect'), containerEvent(container, 'start')],
   );
   rollback.commit();
-  tellLinked(context, container);
+  updateLinkedHosts(context, container);
   // Those who came while the first were being connected; from here on clients connect themselves.
   await connectPendingClients(context, container);
   await begin(context, container);

@@ -42,7 +42,7 @@ export async function bringDown(
 }
 
 /** A stop that a daemon before this one had begun; its client is gone, its wish stands. */
-export async function goOnStopping(context: ContainerContext, container: Container): Promise<void> {
+export async function resumeStop(context: ContainerContext, container: Container): Promise<void> {
   const stopping = liveRun(container.state)?.stopping;
   if (stopping === undefined) {
     return;

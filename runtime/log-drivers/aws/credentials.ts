@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ifThere, errorText } from '../../../daemon/base/errors.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import { callHttp } from '../../http/call.ts';
-import type { HttpAnswer, HttpCall } from '../../http/call.ts';
+import type { HttpResponse, HttpCall } from '../../http/call.ts';
 import type { AwsCredentials } from './signature.ts';
 
 /** Where containers of Amazon's services ask for credentials, and where machines do. */
@@ -129,7 +129,7 @@ async function machineToken(): Promise<Record<string, string>> {
 }
 
 /** Through a proxy it would be the proxy's machine that answers. */
-function askMachine(url: URL, call: Pick<HttpCall, 'method' | 'headers'>): Promise<HttpAnswer> {
+function askMachine(url: URL, call: Pick<HttpCall, 'method' | 'headers'>): Promise<HttpResponse> {
   return callHttp(url, { ...call, isDirect: true, timeoutMs: limits.awsMachineMs });
 }
 

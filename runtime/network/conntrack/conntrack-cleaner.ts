@@ -15,7 +15,7 @@ const COUNT = '/proc/sys/net/netfilter/nf_conntrack_count';
  * Forgets flows of containers that are gone. Each address costs walks over the kernel's table, so a pool thread takes
  * them, one address after the other, and nobody waits for it.
  */
-export class FlowForgetter {
+export class ConntrackCleaner {
   readonly #netfilter: NetlinkSocket;
   /** For walks on pool threads only. */
   readonly #walker: NetlinkSocket;
@@ -29,8 +29,8 @@ export class FlowForgetter {
     this.#log = deps.log;
   }
 
-  /** Nobody has these addresses any more. */
-  gone(addresses: readonly IpAddress[]): void {
+  /** The addresses belong to no container any more. Their flows are forgotten soon. */
+  released(addresses: readonly IpAddress[]): void {
     addresses.forEach((address) => this.#waiting.add(address));
     if (!this.#isUnderWay) {
       this.#isUnderWay = true;
@@ -43,15 +43,15 @@ export class FlowForgetter {
   }
 
   /**
-   * Somebody is about to have these: from here on their flows cannot be told from those of whoever had them before,
-   * and are forgotten together. A connection of the one before is reset by the kernel of the one after.
+   * The addresses are about to belong to another container. From here on its flows cannot be told from those of the
+   * container before, so none of them is forgotten. The kernel resets the old container's connections.
    */
-  given(addresses: readonly IpAddress[]): void {
+  allocated(addresses: readonly IpAddress[]): void {
     addresses.forEach((address) => this.#waiting.delete(address));
   }
 
   /** UDP flows to host ports, now. */
-  to(ports: readonly HostPort[]): void {
+  forgetFlowsTo(ports: readonly HostPort[]): void {
     for (const port of ports.filter(({ protocol }) => protocol === 'udp')) {
       try {
         forgetUdpFlows(this.#netfilter, port);

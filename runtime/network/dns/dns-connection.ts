@@ -4,7 +4,7 @@ import { limits } from '../../../daemon/base/limits.ts';
 const LENGTH_BYTES = 2;
 
 /** DNS messages over TCP: each behind its length (RFC 1035, 4.2.2). Ends by itself when nothing is said for a while. */
-export class NameConnection {
+export class DnsConnection {
   readonly #socket: net.Socket;
   #rest: Buffer = Buffer.alloc(0);
 
@@ -15,8 +15,8 @@ export class NameConnection {
   static over(
     socket: net.Socket,
     onMessage: (message: Buffer, reply: (answer: Buffer) => void) => void,
-  ): NameConnection {
-    const connection = new NameConnection(socket);
+  ): DnsConnection {
+    const connection = new DnsConnection(socket);
     connection.#listen(onMessage);
     return connection;
   }

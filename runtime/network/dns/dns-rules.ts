@@ -57,7 +57,7 @@ const APPEND = 0x800;
  *   ip daddr 127.0.0.11 udp dport 53 udp dport set <port>
  *   ip saddr 127.0.0.11 udp sport <port> udp sport set 53
  */
-export function nameRules(ports: { udp: number; tcp: number }): NetlinkRequest[] {
+export function dnsRules(ports: { udp: number; tcp: number }): NetlinkRequest[] {
   const chain = [attribute.text(RULE.table, TABLE), attribute.text(RULE.chain, CHAIN)];
   const rules = (['udp', 'tcp'] as const).flatMap((protocol) => [
     rewrite(protocol, 'destination', { from: NAME_PORT, to: ports[protocol] }),

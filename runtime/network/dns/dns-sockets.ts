@@ -18,8 +18,8 @@ import {
 } from '../../../daemon/base/kernel/sockets.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
-import { NAME_SERVER_NUMBER, nameRules } from './dns-rules.ts';
-import { NameConnection } from './dns-connection.ts';
+import { NAME_SERVER_NUMBER, dnsRules } from './dns-rules.ts';
+import { DnsConnection } from './dns-connection.ts';
 import { NetlinkSocket } from '../netlink/netlink-socket.ts';
 import type { NamespaceDirectory } from '../namespace-directory.ts';
 
@@ -48,7 +48,7 @@ const PORT = 53;
  * sandbox or from the host. A socket stays in the namespace in which it was opened, so the event loop of the daemon
  * serves all of them, without a process or thread for any.
  */
-export class NameSockets {
+export class DnsSockets {
   readonly #namespaces: NamespaceDirectory;
   readonly #log: Logger;
 
@@ -71,7 +71,7 @@ export class NameSockets {
       });
     });
     const tcp = net.createServer({ allowHalfOpen: true }, (socket) => {
-      NameConnection.over(socket, (message, reply) => handle(message, 'tcp', reply));
+      DnsConnection.over(socket, (message, reply) => handle(message, 'tcp', reply));
     });
     tcp.maxConnections = limits.dnsConnectionsMax;
     const complain = (err: Error): void =>
@@ -128,7 +128,7 @@ export class NameSockets {
     const fd = this.#inside(from, () => openSocket(address, family, SOCK.stream, 0));
     const socket = new net.Socket({ fd });
     socket.on('close', handlers.failed);
-    const connection = NameConnection.over(socket, handlers.answered);
+    const connection = DnsConnection.over(socket, handlers.answered);
     socket.connect({ host: address, port: PORT });
     return closedOnce(
       (message) => connection.write(message),
@@ -153,7 +153,7 @@ function openEars(id: string): [udp: number, tcp: number] {
     using netfilter = new NetlinkSocket(NETLINK.netfilter);
     netfilter.transact(
       `name server of container ${id}`,
-      nameRules({ udp: portOfSocket(id, udp), tcp: portOfSocket(id, tcp) }),
+      dnsRules({ udp: portOfSocket(id, udp), tcp: portOfSocket(id, tcp) }),
     );
     return [udp, tcp];
   } catch (error) {

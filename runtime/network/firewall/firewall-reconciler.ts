@@ -16,7 +16,7 @@ export interface KeeperDeps {
  * Has the firewall mended as soon as somebody else has changed it: at once after a quiet time, and under a stream of
  * changes so seldom that it costs a tenth of a processor. Besides, it looks from time to time by itself.
  */
-export class FirewallKeeper implements Disposable {
+export class FirewallReconciler implements Disposable {
   readonly #deps: KeeperDeps;
   readonly #watch: RulesetWatch | undefined;
   #rest: Disposable | undefined;

@@ -105,19 +105,19 @@ export class ChildLinks {
   /** Takes these from a sandbox, if it has them. The namespace may be gone. */
   pull(sandboxId: string, endpointIds: readonly string[]): void {
     const names = endpointIds.map((endpointId) => this.#nameAtBirth(endpointId));
-    this.#pullThose(sandboxId, ({ alias, name }) => endpointIds.includes(alias) || names.includes(name));
+    this.#removeMatching(sandboxId, ({ alias, name }) => endpointIds.includes(alias) || names.includes(name));
   }
 
   /** Takes all but these from a sandbox; returns their names. What a container made itself stays. */
   keep(sandboxId: string, endpointIds: readonly string[]): string[] {
     const isNew = new RegExp(`^${this.#prefix}[0-9a-f]{10}$`);
-    return this.#pullThose(
+    return this.#removeMatching(
       sandboxId,
       ({ alias, name }) => (ENDPOINT.test(alias) || isNew.test(name)) && !endpointIds.includes(alias),
     );
   }
 
-  #pullThose(sandboxId: string, isMeant: (link: Link) => boolean): string[] {
+  #removeMatching(sandboxId: string, isMeant: (link: Link) => boolean): string[] {
     try {
       using inside = this.#namespaces.open(sandboxId);
       const own = childrenIn(inside).filter(isMeant);

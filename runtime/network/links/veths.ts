@@ -12,7 +12,7 @@ import type { BridgePort, Link } from '../netlink/links.ts';
 const LINK_GRACE_MS = 250;
 
 /** A port as it is to be in its bridge, for the day that somebody deletes the bridge. */
-interface Plugged {
+interface AttachedPort {
   bridge: string;
   port: BridgePort;
 }
@@ -25,7 +25,7 @@ export class Veths {
   /**
    * Those of open sandboxes. Those of closed ones may still exist, and must not come back into the bridge.
    */
-  readonly #plugged = new Map<string, Plugged>();
+  readonly #attached = new Map<string, AttachedPort>();
 
   constructor(deps: { host: NetlinkSocket; prefix: string; remover: LinkRemover }) {
     this.#host = deps.host;
@@ -47,23 +47,23 @@ export class Veths {
       }),
       setBridgePort(name, port),
     ]);
-    this.#plugged.set(name, { bridge: bridge.name, port });
+    this.#attached.set(name, { bridge: bridge.name, port });
   }
 
   /** After a restart of the daemon: the interface of a live sandbox. */
   adopt(attachment: { endpointId: string; bridge: { name: string; icc: boolean } }): void {
     const { endpointId, bridge } = attachment;
-    this.#plugged.set(this.#name(endpointId), { bridge: bridge.name, port: portOf({ bridge }) });
+    this.#attached.set(this.#name(endpointId), { bridge: bridge.name, port: portOf({ bridge }) });
   }
 
   /** Puts those of this bridge back that lost their place when somebody deleted it. */
   replug(bridge: string, master: number): void {
-    const members = [...this.#plugged].filter(([, port]) => port.bridge === bridge);
+    const members = [...this.#attached].filter(([, port]) => port.bridge === bridge);
     const lost = members.length === 0 ? [] : this.#all();
     for (const link of lost.filter((each) => each.master !== master)) {
-      const plugged = this.#plugged.get(link.name);
-      if (plugged?.bridge === bridge) {
-        this.#change(link.name, [setLinkMaster(link.index, master), setBridgePort(link.name, plugged.port)]);
+      const attached = this.#attached.get(link.name);
+      if (attached?.bridge === bridge) {
+        this.#change(link.name, [setLinkMaster(link.index, master), setBridgePort(link.name, attached.port)]);
       }
     }
   }
@@ -95,7 +95,7 @@ export class Veths {
   sweep(): string[] {
     const orphans = this.#all()
       .map(({ name }) => name)
-      .filter((name) => !this.#plugged.has(name));
+      .filter((name) => !this.#attached.has(name));
     for (const name of orphans) {
       failpoint('network.restore.link');
       if (this.#cut(name)) {
@@ -107,7 +107,7 @@ export class Veths {
 
   #cut(name: string): boolean {
     failpoint('network.close.detach');
-    this.#plugged.delete(name);
+    this.#attached.delete(name);
     const link = findLink(this.#host, name);
     if (link === undefined) {
       return false;

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { declare } from '../../../daemon/base/kernel/libc.ts';
 import { NETLINK } from '../../../daemon/base/kernel/netlink.ts';
 import { NftContext } from '../../../daemon/base/kernel/nftables.ts';
-import { nameRules } from '../../../runtime/network/dns/dns-rules.ts';
+import { dnsRules } from '../../../runtime/network/dns/dns-rules.ts';
 import { NetlinkSocket } from '../../../runtime/network/netlink/netlink-socket.ts';
 
 const unshare = declare('int unshare(int flags)');
@@ -22,14 +22,14 @@ beforeAll(() => process.on(SIGNAL, noted));
 afterAll(() => process.off(SIGNAL, noted));
 
 test('nftables: a transaction of which a part is refused says so and has done nothing', () => {
-  const [table, chain, , rule] = nameRules({ udp: 1000, tcp: 1001 });
+  const [table, chain, , rule] = dnsRules({ udp: 1000, tcp: 1001 });
   using netfilter = new NetlinkSocket(NETLINK.netfilter);
   using nft = new NftContext();
   expect([table, chain, rule].includes(undefined)).toBe(false);
   const parts = [table, rule, chain].flatMap((part) => part ?? []);
   expect(() => netfilter.transact('the names of web', parts)).toThrow('the names of web: ENOENT');
   expect(nft.run('list tables').output).toBe('');
-  netfilter.transact('the names of web', nameRules({ udp: 1000, tcp: 1001 }));
+  netfilter.transact('the names of web', dnsRules({ udp: 1000, tcp: 1001 }));
   expect(nft.run('list tables').output).toBe('table ip berth_names\n');
   expect(nft.run('flush ruleset').ok).toBe(true);
 });

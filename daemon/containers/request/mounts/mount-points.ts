@@ -20,7 +20,7 @@ export interface MountInput {
   recursiveReadOnly: boolean;
   hostPathExists: (path: string) => boolean;
   /** Of the containers in VolumesFrom: whatever this container has of its own at a destination comes first. */
-  donated: readonly ResolvedMount[];
+  inherited: readonly ResolvedMount[];
 }
 
 /**
@@ -41,7 +41,7 @@ export function resolveMounts(input: MountInput): ResolvedMount[] {
     }
     taken.set(mount.destination, mount);
   }
-  for (const mount of input.donated) {
+  for (const mount of input.inherited) {
     if (!taken.has(mount.destination)) {
       taken.set(mount.destination, mount);
     }

@@ -31,7 +31,7 @@ export function parseVolumesFrom(text: string): VolumesFrom {
  * The mounts of other containers, in the order of the entries; of two at one destination the later wins. `mountsOf`
  * answers those of a container, undefined when there is none. Throws invalid_argument. Pure but for the look-up.
  */
-export function donatedMounts(
+export function inheritedMounts(
   entries: readonly string[],
   mountsOf: (ref: string) => readonly ResolvedMount[] | undefined,
 ): ResolvedMount[] {
@@ -45,14 +45,14 @@ export function donatedMounts(
     }
     for (const mount of mounts) {
       if (mount.type !== 'tmpfs' || !mount.isHidden) {
-        taken.set(mount.destination, donated(mount, readOnly));
+        taken.set(mount.destination, inherited(mount, readOnly));
       }
     }
   }
   return [...taken.values()];
 }
 
-function donated(mount: ResolvedMount, readOnly: boolean): ResolvedMount {
+function inherited(mount: ResolvedMount, readOnly: boolean): ResolvedMount {
   const rw = mount.rw && !readOnly;
   switch (mount.type) {
     case 'volume':

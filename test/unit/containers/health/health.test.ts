@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { healthCheckOf, toTimerMs } from '../../../../daemon/containers/health/check.ts';
 import {
   afterEnd,
-  judge,
+  healthAfter,
   NEW_HEALTH,
   pauseBeforeProbe,
   spread,
@@ -21,7 +21,7 @@ const check = {
 const result = (exitCode: number): ProbeResult => ({ start: 's', end: 'e', exitCode, output: '' });
 
 /** Exit codes with the seconds since the start of the container, and what was found after each. */
-describe('judge', () => {
+describe('healthAfter', () => {
   test.each<[string, [code: number, upS: number][], string[]]>([
     ['success', [[0, 1]], ['healthy 0']],
     [
@@ -64,7 +64,7 @@ describe('judge', () => {
   ])('%s', (_title, probes, expected) => {
     let health: Health = NEW_HEALTH;
     const seen = probes.map(([code, upS]) => {
-      health = judge(health, check, result(code), upS * 1e9);
+      health = healthAfter(health, check, result(code), upS * 1e9);
       return `${health.status} ${health.failingStreak}`;
     });
     expect(seen).toEqual(expected);
@@ -73,7 +73,7 @@ describe('judge', () => {
   test('keeps the last five results', () => {
     let health: Health = NEW_HEALTH;
     for (let code = 1; code <= 7; code += 1) {
-      health = judge(health, check, result(code), 20e9);
+      health = healthAfter(health, check, result(code), 20e9);
     }
     expect(health.log.map(({ exitCode }) => exitCode)).toEqual([3, 4, 5, 6, 7]);
     expect(afterEnd({ ...health, status: 'healthy' })).toEqual({ ...health, status: 'unhealthy' });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { keepingProjects, otherThan } from '../../../../runtime/security/project-filter.ts';
+import { withoutProjectChanges, patternsExcept } from '../../../../runtime/security/project-filter.ts';
 
 const REFUSED = [0x401c_5820, 0x4008_6602, 0x4004_6602];
 
@@ -10,7 +10,7 @@ function matches(number: number, patterns: readonly { mask: number; value: numbe
 test.each([[[0]], [[1, 2]], [[0xffff_ffff, 0]], [REFUSED]])(
   'other than %j: these match nothing',
   (numbers) => {
-    const patterns = otherThan(numbers);
+    const patterns = patternsExcept(numbers);
     for (const number of numbers) {
       expect(matches(number, patterns)).toBe(false);
     }
@@ -18,7 +18,7 @@ test.each([[[0]], [[1, 2]], [[0xffff_ffff, 0]], [REFUSED]])(
 );
 
 test('other than: every other number matches: near ones, common requests, and any', () => {
-  const patterns = otherThan(REFUSED);
+  const patterns = patternsExcept(REFUSED);
   const near = REFUSED.flatMap((number) =>
     Array.from({ length: 32 }, (_, bit) => (number ^ (1 << bit)) >>> 0),
   );
@@ -35,7 +35,7 @@ test('other than: every other number matches: near ones, common requests, and an
 test('other than: all of 8 bits, whatever is left out', () => {
   for (let seed = 0; seed < 200; seed += 1) {
     const left = [seed, (seed * 7 + 3) & 255, (seed * 31) & 255];
-    const patterns = otherThan(left);
+    const patterns = patternsExcept(left);
     const missed = Array.from({ length: 256 }, (_, number) => number).filter(
       (number) => !matches(number, patterns),
     );
@@ -44,7 +44,7 @@ test('other than: all of 8 bits, whatever is left out', () => {
 });
 
 test('the rules lose ioctl and get it back with conditions', () => {
-  const rules = keepingProjects([{ names: ['read', 'ioctl'], action: 'SCMP_ACT_ALLOW' }]);
+  const rules = withoutProjectChanges([{ names: ['read', 'ioctl'], action: 'SCMP_ACT_ALLOW' }]);
   expect(rules[0]).toEqual({ names: ['read'], action: 'SCMP_ACT_ALLOW' });
   expect(rules.slice(1).every(({ names, args }) => names.join() === 'ioctl' && args?.length === 1)).toBe(
     true,

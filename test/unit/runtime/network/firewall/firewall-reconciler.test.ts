@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { silentLogger } from '../../../../../daemon/base/logger.ts';
-import { FirewallKeeper } from '../../../../../runtime/network/firewall/firewall-reconciler.ts';
+import { FirewallReconciler } from '../../../../../runtime/network/firewall/firewall-reconciler.ts';
 import { ManualClock } from '../../../../support/fakes/manual-clock.ts';
 
 /** A kernel that tells of changes as it does, and a clock on which a look takes `lookMs`. */
@@ -18,7 +18,7 @@ function rig(options: { lookMs?: number; deaf?: boolean; mend?: () => void } = {
       tell?.();
     }
   };
-  const keeper = new FirewallKeeper({
+  const keeper = new FirewallReconciler({
     mend: () => {
       looks.push(clock.monotonicMs());
       time += options.lookMs ?? 0;
