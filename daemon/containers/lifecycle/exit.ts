@@ -48,17 +48,17 @@ export function containerExited(context: ContainerContext, report: ContainerExit
 export function settleUnrun(
   context: ContainerContext,
   container: Container,
-  live: RunningState | PausedState,
-  { exitCode, finishedAtNano }: ContainerExit,
+  { sandbox }: RunningState | PausedState,
+  { finishedAtNano }: ContainerExit,
 ): void {
   context.machine.note(
     container,
-    { type: 'exit', exitCode, oomKilled: false, finishedAtNano, restart: null },
-    networkEvents(context.networks, container, live.sandbox, 'disconnect'),
+    { type: 'unrun', finishedAtNano },
+    networkEvents(context.networks, container, sandbox, 'disconnect'),
     { stored: () => forgetRecord(context, container) },
   );
   context.logs.ended(loggedRun(context, container));
-  container.pendingRelease = () => releaseContainer(context, container, live.sandbox);
+  container.pendingRelease = () => releaseContainer(context, container, sandbox);
 }
 
 /** State, events and exit record of an end; `restore` uses it for ends that nobody saw. */

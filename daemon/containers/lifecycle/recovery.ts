@@ -43,7 +43,8 @@ export function decideRecovery(state: ContainerState, facts: RecoveryFacts): Rec
         return { kind: 'take_over' };
       }
       return {
-        kind: facts.hasNeverRun && !state.stopRequested ? 'start_again' : 'ended',
+        kind:
+          facts.hasNeverRun && state.status === 'running' && !state.stopRequested ? 'start_again' : 'ended',
         report: facts.exit ?? unknownEnd(facts),
       };
     case 'restarting':

@@ -240,7 +240,7 @@ async function recover(context: ContainerContext, container: Container): Promise
         if (isLive(container.state)) {
           settleUnrun(context, container, container.state, recovery.report);
           failpoint('containers.restore.again');
-          await startAgain(context, container);
+          await startAgain(context, container, 'restarting');
         }
         return;
       case 'finish_removal':
@@ -288,11 +288,15 @@ async function resumeStart({ runtime }: ContainerContext, { id, state }: Contain
   }
 }
 
-/** A start without anybody's request. */
-async function startAgain(context: ContainerContext, container: Container): Promise<void> {
+/** A start that no client asks for. */
+async function startAgain(
+  context: ContainerContext,
+  container: Container,
+  status: 'exited' | 'restarting',
+): Promise<void> {
   await ownersSettled(context, container);
   await context.mutex.run(container.id, async () => {
-    if (context.registry.get(container.id) === container && container.state.status === 'exited') {
+    if (context.registry.get(container.id) === container && container.state.status === status) {
       await startLocked(context, container);
     }
   });
@@ -316,7 +320,7 @@ async function startWithDaemon(context: ContainerContext, container: Container):
   try {
     failpoint('containers.restore.start');
     await context.restoring.get(container.id);
-    await startAgain(context, container);
+    await startAgain(context, container, 'exited');
   } catch (error) {
     context.log.warn(
       { container: container.id, err: error },

@@ -23,6 +23,7 @@ type FactType =
   | 'stop'
   | 'remove'
   | 'remove_failed'
+  | 'unrun'
   | 'pause'
   | 'unpause'
   | 'commit_pause'

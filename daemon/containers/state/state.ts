@@ -142,6 +142,8 @@ export type ContainerEvent =
       /** What the restart policy decided; null = stays exited. */
       restart: { delayMs: number; atNano: bigint } | null;
     }
+  /** Its process ended before it executed the command; it is to be started again. */
+  | { type: 'unrun'; finishedAtNano: bigint }
   /** It is in other networks now. */
   | { type: 'rewired'; sandbox: Sandbox }
   | { type: 'stop'; stopping?: Stopping }
@@ -168,6 +170,8 @@ export function transition(state: ContainerState, event: ContainerEvent): Transi
       return onStartFailed(state, event);
     case 'exit':
       return onExit(state, event);
+    case 'unrun':
+      return onUnrun(state, event);
     case 'probed':
       return state.status === 'running'
         ? { to: { ...state, health: event.health } }
@@ -298,6 +302,27 @@ function onExit(state: ContainerState, event: EventOf<'exit'>): Transition {
       restartCount: state.restartCount + 1,
       restartDelayMs: event.restart.delayMs,
       nextAttemptNano: event.restart.atNano,
+    },
+  };
+}
+
+/** Awaits its start as between two runs of a policy, and does not count as one of them. */
+function onUnrun(state: ContainerState, { finishedAtNano }: EventOf<'unrun'>): Transition {
+  if (state.status !== 'running') {
+    return refuse('conflict', 'is not running');
+  }
+  const { startedAtNano, restartCount, restartDelayMs } = state;
+  return {
+    to: {
+      status: 'restarting',
+      exitCode: 0,
+      error: '',
+      oomKilled: false,
+      startedAtNano,
+      finishedAtNano,
+      restartCount,
+      restartDelayMs,
+      nextAttemptNano: finishedAtNano,
     },
   };
 }

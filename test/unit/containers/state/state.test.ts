@@ -41,6 +41,7 @@ const events: ContainerEvent[] = [
   { type: 'exit', exitCode: 3, oomKilled: false, finishedAtNano: 6n, restart: null },
   { type: 'stop' },
   { type: 'oom' },
+  { type: 'unrun', finishedAtNano: 6n },
   { type: 'pause' },
   { type: 'unpause' },
   { type: 'remove', withVolumes: false },
@@ -72,6 +73,7 @@ test('transition: decides every pair of state and event', () => {
         "started": "conflict: is not starting",
         "stop": "not_modified: is already stopped",
         "unpause": "conflict: is not paused",
+        "unrun": "conflict: is not running",
       },
       "dead": {
         "exit": "conflict: is not running",
@@ -84,6 +86,7 @@ test('transition: decides every pair of state and event', () => {
         "started": "conflict: is not starting",
         "stop": "not_modified: is already stopped",
         "unpause": "conflict: is not paused",
+        "unrun": "conflict: is not running",
       },
       "exited": {
         "exit": "conflict: is not running",
@@ -96,6 +99,7 @@ test('transition: decides every pair of state and event', () => {
         "started": "conflict: is not starting",
         "stop": "not_modified: is already stopped",
         "unpause": "conflict: is not paused",
+        "unrun": "conflict: is not running",
       },
       "paused": {
         "exit": "-> exited",
@@ -108,6 +112,7 @@ test('transition: decides every pair of state and event', () => {
         "started": "conflict: is not starting",
         "stop": "-> paused",
         "unpause": "-> running",
+        "unrun": "conflict: is not running",
       },
       "removing": {
         "exit": "conflict: is not running",
@@ -120,6 +125,7 @@ test('transition: decides every pair of state and event', () => {
         "started": "conflict: is not starting",
         "stop": "not_modified: is already stopped",
         "unpause": "conflict: is not paused",
+        "unrun": "conflict: is not running",
       },
       "restarting": {
         "exit": "conflict: is not running",
@@ -132,6 +138,7 @@ test('transition: decides every pair of state and event', () => {
         "started": "conflict: is not starting",
         "stop": "-> exited",
         "unpause": "conflict: is not paused",
+        "unrun": "conflict: is not running",
       },
       "running": {
         "exit": "-> exited",
@@ -144,6 +151,7 @@ test('transition: decides every pair of state and event', () => {
         "started": "conflict: is not starting",
         "stop": "-> running",
         "unpause": "conflict: is not paused",
+        "unrun": "-> restarting",
       },
       "starting": {
         "exit": "conflict: is not running",
@@ -156,6 +164,7 @@ test('transition: decides every pair of state and event', () => {
         "started": "-> running",
         "stop": "conflict: is starting",
         "unpause": "conflict: is not paused",
+        "unrun": "conflict: is not running",
       },
     }
   `);
