@@ -18,7 +18,7 @@ import type { CommitPlan, CommitRequest } from '../images/commit/commit-containe
 import type { ResolvedImage } from '../images/images.ts';
 import type { LiveSandbox, Sandbox, SandboxRequest } from '../networks/sandbox/sandbox.ts';
 import type { VolumeCreateOptions, VolumeReservation } from '../volumes/create.ts';
-import type { ContainerControl } from './control/port.ts';
+import type { ContainerControl } from './control/ports.ts';
 import type { NormalLogConfig } from './request/log-config.ts';
 
 // ---------------------------------------------------------------------------------------------- runtime

@@ -1,4 +1,4 @@
-import type { ContainerControl } from '../../../daemon/containers/control/port.ts';
+import type { ContainerControl } from '../../../daemon/containers/control/ports.ts';
 import type { FreezerState } from '../../../runtime/cgroups/freezer.ts';
 import type { LimitUpdate } from '../../../runtime/cgroups/limit-update.ts';
 import type { ContainerSample } from '../../../runtime/cgroups/sample.ts';
