@@ -61,7 +61,7 @@ export interface ContainerRuntime {
   cleanUp(id: string): Promise<void>;
   /** Exit of a container whose monitor already recorded it. */
   exitOf(id: string): ContainerExit | undefined;
-  /** True while the monitor lives that records its exit; without one nobody does. */
+  /** True while the monitor lives that records its exit; without one no exit is recorded. */
   isMonitored(id: string): boolean;
   /** Forgets a recorded exit once it is in the database. */
   forgetExit(id: string): void;
@@ -124,7 +124,7 @@ export interface RootfsStore {
   sizeRw(containerId: string): Promise<number>;
   /** Bytes of these layers. */
   sizeRootFs(layerIds: readonly number[]): number;
-  /** Notes that its files, which could not be removed, are wanted by nobody. */
+  /** Notes that its files, which could not be removed, have no owner any more. */
   markRemoved(containerId: string): void;
   /**
    * Takes a directory without a row away. What a container wrote is kept in `quarantine`: answers where; undefined when
@@ -149,7 +149,7 @@ export interface MountRunner {
 
 // ---------------------------------------------------------------------------------------------- logs
 
-/** A container's output, as whoever keeps and delivers it must know it. */
+/** A container's output, as the keeper of logs must know it. */
 export interface LoggedRun extends LoggedContainer {
   /** The file that the monitor appends to. */
   logPath: string;

@@ -8,7 +8,7 @@ import type {
   ImageSummary,
   ProgressMessage,
 } from '../../api/types/image.ts';
-import type { BuildPort, ImportOptions, PullOptions, PushOptions } from '../../api/types/ports.ts';
+import type { BuildPort, Filters, ImportOptions, PullOptions, PushOptions } from '../../api/types/ports.ts';
 import { buildImage } from './build/build.ts';
 import type { BuildDeps } from './build/ports.ts';
 import { pruneBuilds } from './build/prune.ts';
@@ -94,7 +94,7 @@ export class Images {
 
   list(options: {
     all: boolean;
-    filters: ReadonlyMap<string, readonly string[]>;
+    filters: Filters;
     sharedSize: boolean;
     digests: boolean;
   }): Promise<ImageSummary[]> {
@@ -157,7 +157,7 @@ export class Images {
     return measured('image', 'delete', () => removeImage(this.#context(), ref, options));
   }
 
-  prune(filters: ReadonlyMap<string, readonly string[]>): Promise<ImagePruneReport> {
+  prune(filters: Filters): Promise<ImagePruneReport> {
     return pruneImages(this.#context(), filters);
   }
 

@@ -1,3 +1,4 @@
+import type { Filters } from '../../api/types/ports.ts';
 import type { ImageSummary } from '../../api/types/image.ts';
 import { invalidArgument } from '../base/errors.ts';
 import { filterBool, hasLabel } from '../base/filters.ts';
@@ -47,7 +48,7 @@ export function listImages(
   options: {
     /** Also images without a name that others were made from. */
     all: boolean;
-    filters: ReadonlyMap<string, readonly string[]>;
+    filters: Filters;
     sharedSize: boolean;
     nowNano: bigint;
   },

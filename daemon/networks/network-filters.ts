@@ -1,10 +1,10 @@
+import type { Filters } from '../../api/types/ports.ts';
 import { invalidArgument } from '../base/errors.ts';
 import { filterBool, hasLabel } from '../base/filters.ts';
 import { textMatcher } from '../base/text-matcher.ts';
 import type { NetworkInspect } from '../../api/types/system.ts';
 
 /** Filters of GET /networks. Pure. */
-type Filters = ReadonlyMap<string, readonly string[]>;
 type Match = (network: FilteredNetwork, value: string) => boolean;
 
 /** What filters look at. */

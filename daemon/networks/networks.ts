@@ -1,3 +1,4 @@
+import type { Filters } from '../../api/types/ports.ts';
 import type {
   NetworkCreateRequest,
   NetworkCreateResponse,
@@ -29,8 +30,6 @@ import type { NetworkKernel } from './ports.ts';
 import { pruneTest } from './prune-filters.ts';
 import type { NetworkIndex } from './network-index.ts';
 import { supplies6, usedSubnets } from './ipam/used-subnets.ts';
-
-type Filters = ReadonlyMap<string, readonly string[]>;
 
 export interface NetworksDeps {
   journal: Journal;

@@ -1,9 +1,8 @@
+import type { Filters } from '../../api/types/ports.ts';
 import { invalidArgument } from '../base/errors.ts';
 import { hasLabel } from '../base/filters.ts';
 import { parseUntil } from '../base/go/moment.ts';
 import type { Network } from './network.ts';
-
-type Filters = ReadonlyMap<string, readonly string[]>;
 
 /** Filters of POST /networks/prune. Throws invalid_argument for unknown keys and values. Pure. */
 export function pruneTest(filters: Filters, nowNano: bigint): (network: Network) => boolean {

@@ -1,5 +1,5 @@
 import type { ImageSearchItem } from '../../api/types/image.ts';
-import type { SearchOptions } from '../../api/types/ports.ts';
+import type { Filters, SearchOptions } from '../../api/types/ports.ts';
 import { connectRegistry, type RegistryAccess } from '../../storage/registry/connect.ts';
 import { bytesOf } from '../../storage/registry/http.ts';
 import { pages } from '../../storage/registry/repository.ts';
@@ -57,9 +57,7 @@ export function splitTerm(term: string): { domain: string; word: string } {
 }
 
 /** Throws invalid_argument for unknown filters and values. Pure. */
-export function parseFilters(
-  filters: ReadonlyMap<string, readonly string[]>,
-): (item: ImageSearchItem) => boolean {
+export function parseFilters(filters: Filters): (item: ImageSearchItem) => boolean {
   const tests: ((item: ImageSearchItem) => boolean)[] = [];
   for (const [key, values] of filters) {
     switch (key) {

@@ -1,3 +1,4 @@
+import type { Filters } from '../../api/types/ports.ts';
 import type { VolumeRow } from '../../storage/database/rows.ts';
 import { invalidArgument } from '../base/errors.ts';
 import { filterBool, hasLabel } from '../base/filters.ts';
@@ -5,7 +6,6 @@ import { filterBool, hasLabel } from '../base/filters.ts';
 /** Tells clients (and prune) which volumes got a generated name; moby's label. */
 export const ANONYMOUS_LABEL = 'com.docker.volume.anonymous';
 
-type Filters = ReadonlyMap<string, readonly string[]>;
 type Test = (volume: Pick<VolumeRow, 'labels'>) => boolean;
 
 /**

@@ -1,3 +1,4 @@
+import type { Filters } from '../../api/types/ports.ts';
 import type { VolumePruneReport } from '../../api/types/system.ts';
 import type { VolumeRow } from '../../storage/database/rows.ts';
 import { conflict, EngineError, errorText, isEngineError } from '../base/errors.ts';
@@ -44,10 +45,7 @@ export function removeAnonymous(context: VolumeContext, name: string, containerI
 }
 
 /** Removes the local volumes that no container uses and that pass; one that is taken into use meanwhile stays. */
-export async function pruneVolumes(
-  context: VolumeContext,
-  filters: ReadonlyMap<string, readonly string[]>,
-): Promise<VolumePruneReport> {
+export async function pruneVolumes(context: VolumeContext, filters: Filters): Promise<VolumePruneReport> {
   const passes = pruneTest(filters);
   const deleted: string[] = [];
   let reclaimed = 0;

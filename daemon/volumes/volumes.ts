@@ -1,3 +1,4 @@
+import type { Filters } from '../../api/types/ports.ts';
 import type { VolumeCreateRequest, VolumePruneReport, VolumeView } from '../../api/types/system.ts';
 import type { VolumeRow } from '../../storage/database/rows.ts';
 import { newId } from '../base/ids.ts';
@@ -69,9 +70,7 @@ export class Volumes {
   // ---------------------------------------------------------------------------------------------- VolumePort
 
   /** Ours, and what plugins have beside them. A plugin that does not answer is a warning. */
-  async list(
-    filters: ReadonlyMap<string, readonly string[]>,
-  ): Promise<{ Volumes: VolumeView[]; Warnings: string[] | null }> {
+  async list(filters: Filters): Promise<{ Volumes: VolumeView[]; Warnings: string[] | null }> {
     const { registry, foreign } = this.#context;
     const matches = volumeFilter(filters);
     const { volumes, warnings } = await foreign.list();
@@ -123,7 +122,7 @@ export class Volumes {
     return removeVolume(this.#context, name, options);
   }
 
-  prune(filters: ReadonlyMap<string, readonly string[]>): Promise<VolumePruneReport> {
+  prune(filters: Filters): Promise<VolumePruneReport> {
     return pruneVolumes(this.#context, filters);
   }
 

@@ -14,7 +14,7 @@ import { problemOfLength, wholeNumber } from './refuse.ts';
 const HOSTNAME_LENGTH_MAX = 64;
 /** RFC 1123 labels, and underscores: real clients name hosts `my_service` and dockerd lets them. */
 const HOSTNAME = /^[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?)*\.?$/i;
-/** A process that starts in one of these keeps a directory of whoever set it up (CVE-2024-21626). */
+/** A process that starts in one of these keeps a directory of the process that set it up (CVE-2024-21626). */
 const MAGIC_DIRECTORY = /^\/proc\/(?:self|thread-self|\d+)\/(?:task\/\d+\/)?(?:fd|cwd|root)(?:\/|$)/;
 
 export interface Identity {

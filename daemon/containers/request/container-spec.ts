@@ -7,7 +7,7 @@ import type { ResolvedMount } from './mounts/resolved-mount.ts';
 
 /**
  * What a container is to be, for as long as it lives: the JSON of its row. Everything a client may ask has been
- * checked and every default filled in, so that whoever starts the container only has to obey.
+ * checked and every default filled in, so that a start only has to obey.
  */
 export interface ContainerSpec {
   /** Image and request merged, as `docker inspect` shows it under Config. */

@@ -17,9 +17,9 @@ export interface NormalLogConfig {
 }
 
 /**
- * The daemon's options count for containers with the daemon's driver, option by option. What a driver does when nobody
- * says is not filled in (daemon/logs/policies.ts knows): tools compare what they see here with what they asked for.
- * Throws invalid_argument with dockerd's texts. Pure.
+ * The daemon's options count for containers with the daemon's driver, option by option. What a driver does by itself is
+ * not filled in (daemon/logs/policies.ts knows it): tools compare what they see here with what they asked for. Throws
+ * invalid_argument with dockerd's texts. Pure.
  */
 export function normaliseLogConfig(asked: LogConfig | undefined, defaults: LogDefaults): NormalLogConfig {
   const type = asked?.Type || defaults.driver;

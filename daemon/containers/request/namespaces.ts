@@ -29,7 +29,7 @@ export interface NamespaceModes {
 
 export interface ResolvedNamespaces {
   modes: NamespaceModes;
-  /** Names that come with a namespace of somebody else. */
+  /** Names that come with a namespace of another container, or of the host. */
   identity: { hostname?: string; domainname?: string };
 }
 

@@ -10,8 +10,9 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { VisibleNetwork } from './local-names.ts';
 import type { NameServer } from './name-server.ts';
 
-interface Asker {
-  ears: Disposable;
+/** A container whose questions are answered. */
+interface Listening {
+  listener: Disposable;
   networks: VisibleNetwork[];
   sandbox: Sandbox;
 }
@@ -23,7 +24,7 @@ export class ContainerNames {
   readonly #registry: NetworkIndex;
   readonly #files: HostFiles;
   readonly #log: Logger;
-  readonly #askers = new Map<string, Asker>();
+  readonly #listening = new Map<string, Listening>();
 
   constructor(deps: {
     listener: NameListener;
@@ -45,29 +46,29 @@ export class ContainerNames {
       return;
     }
     const networks = this.#visible(sandbox);
-    const known = this.#askers.get(containerId);
+    const known = this.#listening.get(containerId);
     if (known !== undefined) {
       known.networks = networks;
       known.sandbox = sandbox;
       return;
     }
-    const ears = this.#listener.listen(containerId, (message, protocol, reply) => {
-      const asker = this.#askers.get(containerId);
-      if (asker !== undefined) {
+    const listener = this.#listener.listen(containerId, (message, protocol, reply) => {
+      const now = this.#listening.get(containerId);
+      if (now !== undefined) {
         const scope = {
-          networks: asker.networks,
-          upstreams: () => this.#upstreams(containerId, asker.sandbox),
+          networks: now.networks,
+          upstreams: () => this.#upstreams(containerId, now.sandbox),
         };
         this.#server.answer({ containerId, message, protocol }, scope, reply);
       }
     });
-    this.#askers.set(containerId, { ears, networks, sandbox });
+    this.#listening.set(containerId, { listener, networks, sandbox });
   }
 
   /** Idempotent. */
   close(containerId: string): void {
-    this.#askers.get(containerId)?.ears[Symbol.dispose]();
-    this.#askers.delete(containerId);
+    this.#listening.get(containerId)?.listener[Symbol.dispose]();
+    this.#listening.delete(containerId);
   }
 
   /** After a restart of the daemon. A sandbox whose sockets cannot be opened is logged; its container runs on. */

@@ -44,7 +44,7 @@ export interface NameExchange {
 const PORT = 53;
 
 /**
- * Sockets for names: the engine's ears in sandboxes at 127.0.0.11, and sockets to other name servers from within a
+ * Sockets for names: those that listen in sandboxes at 127.0.0.11, and sockets to other name servers from within a
  * sandbox or from the host. A socket stays in the namespace in which it was opened, so the event loop of the daemon
  * serves all of them, without a process or thread for any.
  */
@@ -59,14 +59,14 @@ export class DnsSockets {
 
   /** Listens in the sandbox until disposed. Leaves no socket when it throws. */
   listen(id: string, handle: NameHandler): Disposable {
-    const [udpFd, tcpFd] = this.#namespaces.enter(id, () => openEars(id));
+    const [udpFd, tcpFd] = this.#namespaces.enter(id, () => openListeners(id));
     const udp = dgram.createSocket({ type: 'udp4', lookup: asItIs });
     udp.on('message', (message, { address, port }) => {
       handle(message, 'udp', (answer) => {
         try {
           udp.send(answer, port, address);
         } catch {
-          // Closed meanwhile: nobody waits any more.
+          // Closed meanwhile: no question waits any more.
         }
       });
     });
@@ -141,7 +141,7 @@ export class DnsSockets {
   }
 }
 
-function openEars(id: string): [udp: number, tcp: number] {
+function openListeners(id: string): [udp: number, tcp: number] {
   const opened: number[] = [];
   try {
     for (const type of [SOCK.datagram, SOCK.stream]) {
