@@ -81,7 +81,8 @@ export class EtcdChannel implements Disposable {
 }
 
 /** What etcd says where a call was refused before it was proposed to the other members, or could not be sent. */
-const NOT_DONE = /no leader|too many requests|No connection established|ECONNREFUSED|ENOENT|not capable/;
+const NOT_DONE =
+  /no leader|too many requests|No connection established|ECONNREFUSED|ENOENT|unhealthy cluster/;
 
 /** Codes that say by themselves what went wrong. */
 const FAILURES: ReadonlyMap<status, StoreFailure> = new Map([

@@ -109,6 +109,11 @@ const member = message({
 const membersAnswer = message({ members: repeated(2, nested(member)) });
 const memberId = message({ id: field(1, id) });
 
+/** `type` of an alarm: the database has reached its quota. */
+export const NO_SPACE = 1;
+/** `action` of an alarm request. */
+export const ALARM_ACTION = { list: 0, disarm: 2 } as const;
+
 const alarm = message({ memberId: field(1, id), type: field(2, number) });
 
 export const calls = {

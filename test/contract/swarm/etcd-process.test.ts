@@ -2,16 +2,18 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { isAlive } from '../../../daemon/base/kernel/process.ts';
 import { EtcdProcess, wipeMember } from '../../../swarm/store/etcd-process/etcd-process.ts';
+import { TestNetns } from '../../support/engine/netns.ts';
 import { needs } from '../../support/needs.ts';
 import { TestMember } from '../../support/swarm/etcd-member.ts';
 
 /** The pid of a member whose daemon was killed as soon as it had started it. */
 async function leftBehind(member: TestMember): Promise<number> {
   const script = path.join(import.meta.dirname, 'start-member.ts');
-  const argv = ['--import', 'tsx', script, member.deps.runDirectory, JSON.stringify(member.settings)];
+  const { etcd, runDirectory } = member.deps;
+  const argv = ['--import', 'tsx', script, etcd, runDirectory, JSON.stringify(member.settings)];
   const daemon = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] });
   const [said] = await once(daemon.stdout, 'data');
   daemon.kill('SIGKILL');
@@ -19,8 +21,20 @@ async function leftBehind(member: TestMember): Promise<number> {
   return Number(String(said));
 }
 
-needs('root', 'etcd')('a member of the store as a process', () => {
+needs(
+  'root',
+  'etcd',
+  'ip',
+  'netns',
+)('a member of the store as a process', () => {
   const members: TestMember[] = [];
+  let network: TestNetns;
+
+  beforeAll(() => {
+    network = new TestNetns(`bt${process.pid}p`);
+  });
+
+  afterAll(() => network[Symbol.dispose]());
 
   afterEach(async () => {
     for (const member of members.splice(0)) {
@@ -29,7 +43,7 @@ needs('root', 'etcd')('a member of the store as a process', () => {
   });
 
   function newMember(): TestMember {
-    const member = new TestMember('one', { port: 23_811 });
+    const member = new TestMember('one', { port: 2380, network });
     members.push(member);
     return member;
   }
@@ -99,9 +113,11 @@ needs('root', 'etcd')('a member of the store as a process', () => {
   });
 
   test('start: a program that is not there, and a member that ends at once, say why', async () => {
-    const absent = new TestMember('one', { port: 23_812, etcd: '/usr/bin/no-such-etcd' });
-    members.push(absent);
-    await expect(absent.start()).rejects.toMatchObject({ code: 'failed_precondition' });
+    const absent = newMember();
+    const missing = { ...absent.deps, etcd: '/usr/bin/no-such-etcd' };
+    await expect(EtcdProcess.start(missing, absent.settings)).rejects.toMatchObject({
+      code: 'failed_precondition',
+    });
     const wrong = newMember();
     await wrong.start({ name: 'two' });
     await wrong.process.ended;

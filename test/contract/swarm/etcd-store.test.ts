@@ -3,17 +3,25 @@ import { systemClock } from '../../../daemon/base/clock.ts';
 import { EtcdChannel } from '../../../swarm/store/etcd/channel.ts';
 import { EtcdStore } from '../../../swarm/store/etcd/etcd-store.ts';
 import type { Store } from '../../../swarm/store/port.ts';
+import { TestNetns } from '../../support/engine/netns.ts';
 import { needs } from '../../support/needs.ts';
 import { AnswerGate } from '../../support/swarm/answer-gate.ts';
 import { TestMember } from '../../support/swarm/etcd-member.ts';
 import { storeContract } from './store-contract.ts';
 
-needs('root', 'etcd')('the store in etcd', () => {
+needs(
+  'root',
+  'etcd',
+  'ip',
+  'netns',
+)('the store in etcd', () => {
+  let network: TestNetns;
   let member: TestMember;
   let opened: { store: Store; channel: EtcdChannel; gate: AnswerGate }[] = [];
 
   beforeAll(async () => {
-    member = new TestMember('one', { port: 23_801 });
+    network = new TestNetns(`bt${process.pid}s`);
+    member = new TestMember('one', { port: 2380, network });
     await member.start();
     await member.ready();
   });
@@ -27,7 +35,10 @@ needs('root', 'etcd')('the store in etcd', () => {
     opened = [];
   });
 
-  afterAll(() => member[Symbol.asyncDispose]());
+  afterAll(async () => {
+    await member[Symbol.asyncDispose]();
+    network[Symbol.dispose]();
+  });
 
   storeContract('etcd', () => ({
     ttlMs: 2_000,

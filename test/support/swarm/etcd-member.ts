@@ -1,10 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../../../daemon/base/clock.ts';
 import { EtcdChannel } from '../../../swarm/store/etcd/channel.ts';
+import { EtcdStore } from '../../../swarm/store/etcd/etcd-store.ts';
+import { EtcdMembers } from '../../../swarm/store/etcd/members.ts';
 import { calls } from '../../../swarm/store/etcd/messages.ts';
 import { EtcdProcess } from '../../../swarm/store/etcd-process/etcd-process.ts';
 import type { MemberSettings } from '../../../swarm/store/etcd-process/settings.ts';
+import type { TestNetns } from '../engine/netns.ts';
 import { persistent } from './stores.ts';
 
 /** A member of a test's own: directories in /tmp, and a way to it. */
@@ -15,9 +18,12 @@ export class TestMember implements AsyncDisposable {
   #channel: EtcdChannel | undefined;
   readonly #etcd: string;
 
-  constructor(name: string, settings: Partial<MemberSettings> & { etcd?: string; port: number }) {
-    const peerUrl = `http://127.0.0.1:${settings.port}`;
-    this.#etcd = settings.etcd ?? '/usr/bin/etcd';
+  /** `network`: the network namespace that its peers are in; the socket of its clients is everywhere. */
+  constructor(name: string, { port, network }: { port: number; network: TestNetns }) {
+    const peerUrl = `http://127.0.0.1:${port}`;
+    this.#etcd = path.join(this.directory, 'etcd');
+    const command = network.enter('/usr/bin/etcd').join(' ');
+    writeFileSync(this.#etcd, `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 });
     this.settings = {
       name,
       dataDirectory: path.join(this.directory, 'data'),
@@ -25,8 +31,15 @@ export class TestMember implements AsyncDisposable {
       listenPeerUrl: peerUrl,
       raft: {},
       cluster: { state: 'new', token: 'test', peers: [{ name, peerUrl }] },
-      ...settings,
     };
+  }
+
+  get members(): EtcdMembers {
+    return new EtcdMembers({ clock: systemClock, channel: this.channel });
+  }
+
+  get store(): EtcdStore {
+    return new EtcdStore({ clock: systemClock, channel: this.channel });
   }
 
   get deps(): Parameters<typeof EtcdProcess.start>[0] {

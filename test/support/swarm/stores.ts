@@ -56,14 +56,17 @@ export async function failureOf(work: Promise<unknown>): Promise<StoreError> {
   throw new Error('it did not fail');
 }
 
-/** Until the store answers: nothing says when it is back. */
-export async function persistent<T>(work: () => Promise<T>): Promise<T> {
+/** Until the store answers: nothing says when it is back. `again`: which refusals are no answer. */
+export async function persistent<T>(
+  work: () => Promise<T>,
+  again: (error: StoreError) => boolean = () => true,
+): Promise<T> {
   const endMs = Date.now() + WAIT_MS;
   for (;;) {
     try {
       return await work();
     } catch (error) {
-      if (Date.now() > endMs) {
+      if (Date.now() > endMs || (error instanceof StoreError && !again(error))) {
         throw error;
       }
       await new Promise((resolve) => {
