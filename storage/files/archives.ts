@@ -9,8 +9,8 @@ import type { Change, ChangesRequest } from './changes.ts';
 import type { PlaceRequest } from './place.ts';
 import type { Selected, SelectRequest } from './select.ts';
 import type { ExtractRequest } from './extract.ts';
-import { Removals } from './removals.ts';
-import { removeSmallTree } from './small-tree.ts';
+import { Removals } from './remove/removals.ts';
+import { removeSmallTree } from './remove/small-tree.ts';
 import type { ArchiveJob, ArchiveResult, TarRequest } from './jobs.ts';
 
 /**

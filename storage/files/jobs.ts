@@ -8,7 +8,7 @@ import { changesOf, DELETED, layerChangesOf, type Change, type ChangesRequest } 
 import { extract, type ExtractRequest } from './extract.ts';
 import { LastHandle } from './last-handle.ts';
 import { childOf, PathHandle } from './path-handle.ts';
-import { removeTree } from './remove-tree.ts';
+import { removeTree } from './remove/remove-tree.ts';
 import { place, type PlaceRequest } from './place.ts';
 import { select, type Selected, type SelectRequest } from './select.ts';
 import { TarOut } from './tar-out.ts';

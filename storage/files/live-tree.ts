@@ -14,7 +14,7 @@ import { LastHandle } from './last-handle.ts';
 import { childOf, locate, type PathHandle } from './path-handle.ts';
 import { memberPath } from './member-path.ts';
 import { refuseExtractionPoint, refuseMountPoint, refuseReadOnly } from './refusals.ts';
-import { removeAt } from './remove-at.ts';
+import { removeAt } from './remove/remove-at.ts';
 import type { FilesView } from './view.ts';
 
 const IMPLIED_MODE = 0o755;

@@ -79,7 +79,7 @@ import { errnoOf, invariant, isEngineError } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { syncFileSystem } from '../../daemon/base/kernel/files.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
-import type { Removals } from '../files/removals.ts';
+import type { Removals } from '../files/remove/removals.ts';
 import { DIFF, type AppliedLayer, type ApplyRequest } from './apply.ts';
 import { inheritDirectories } from './inherit.ts';
 import { layerTarBytes } from './replay.ts';

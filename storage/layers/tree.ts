@@ -4,7 +4,7 @@ import { errnoOf, internal, invalidArgument } from '../../daemon/base/errors.ts'
 import { setAttribute, setAttributeAt } from '../../daemon/base/kernel/attributes.ts';
 import * as files from '../../daemon/base/kernel/files.ts';
 import { limits } from '../../daemon/base/limits.ts';
-import { removeTreeAt } from '../files/remove-tree.ts';
+import { removeTreeAt } from '../files/remove/remove-tree.ts';
 import { attributePolicy, OPAQUE_ATTRIBUTE } from './attributes.ts';
 import { DirectoryCache } from './directory-cache.ts';
 import { showName, splitName } from '../tar/names.ts';

@@ -13,8 +13,8 @@ import {
 import { ADDED, changesOf } from '../../../storage/files/changes.ts';
 import { runArchiveJob, type JobControl } from '../../../storage/files/jobs.ts';
 import { locate } from '../../../storage/files/path-handle.ts';
-import { removeAt } from '../../../storage/files/remove-at.ts';
-import { removeTree } from '../../../storage/files/remove-tree.ts';
+import { removeAt } from '../../../storage/files/remove/remove-at.ts';
+import { removeTree } from '../../../storage/files/remove/remove-tree.ts';
 import { treeBytes } from '../../../storage/files/tree-bytes.ts';
 import type { FilesView } from '../../../storage/files/view.ts';
 import { tar } from '../../support/images/tar.ts';

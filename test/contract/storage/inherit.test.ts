@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { setAttribute } from '../../../daemon/base/kernel/attributes.ts';
-import { removeTree } from '../../../storage/files/remove-tree.ts';
+import { removeTree } from '../../../storage/files/remove/remove-tree.ts';
 import { inheritDirectories } from '../../../storage/layers/inherit.ts';
 import { LayerRig } from '../../support/images/layer-rig.ts';
 import { needs } from '../../support/needs.ts';

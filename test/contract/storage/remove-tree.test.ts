@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { limits } from '../../../daemon/base/limits.ts';
-import { removeTree } from '../../../storage/files/remove-tree.ts';
-import { removeSmallTree } from '../../../storage/files/small-tree.ts';
+import { removeTree } from '../../../storage/files/remove/remove-tree.ts';
+import { removeSmallTree } from '../../../storage/files/remove/small-tree.ts';
 
 let folder: string;
 let tree: string;

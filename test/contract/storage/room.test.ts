@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { removeTree } from '../../../storage/files/remove-tree.ts';
+import { removeTree } from '../../../storage/files/remove/remove-tree.ts';
 import { sleep } from '../../support/engine/http.ts';
 import { imageTar } from '../../support/images/images.ts';
 import { ImagesRig } from '../../support/images/images-rig.ts';

@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, writeFileSync
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect } from 'vitest';
-import { removeTree } from '../../../storage/files/remove-tree.ts';
+import { removeTree } from '../../../storage/files/remove/remove-tree.ts';
 import { applyLayer, type AppliedLayer } from '../../../storage/layers/apply.ts';
 import { replayLayer } from '../../../storage/layers/replay.ts';
 import { Canary } from '../canary.ts';

@@ -1,5 +1,5 @@
 /** @path-hostile */
-import { conflict, errnoOf, ifThere } from '../../daemon/base/errors.ts';
+import { conflict, errnoOf, ifThere } from '../../../daemon/base/errors.ts';
 import {
   isMountPointAt,
   listNames,
@@ -7,11 +7,11 @@ import {
   removeDirectoryAt,
   reopen,
   unlinkAt,
-} from '../../daemon/base/kernel/files.ts';
-import { fileStatus } from '../../daemon/base/kernel/file-status.ts';
-import { OpenFile } from '../../daemon/base/kernel/safepath.ts';
-import { showName } from '../tar/names.ts';
-import { DirectoryChain } from './directory-chain.ts';
+} from '../../../daemon/base/kernel/files.ts';
+import { fileStatus } from '../../../daemon/base/kernel/file-status.ts';
+import { OpenFile } from '../../../daemon/base/kernel/safepath.ts';
+import { showName } from '../../tar/names.ts';
+import { DirectoryChain } from '../directory-chain.ts';
 
 /** A directory that is being emptied. */
 interface Level {

@@ -2,10 +2,10 @@ import { readdirSync } from 'node:fs';
 import type { Dirent } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errnoOf } from '../../daemon/base/errors.ts';
-import { isMountPointAt } from '../../daemon/base/kernel/files.ts';
-import { openRoot } from '../../daemon/base/kernel/safepath.ts';
-import { limits } from '../../daemon/base/limits.ts';
+import { errnoOf } from '../../../daemon/base/errors.ts';
+import { isMountPointAt } from '../../../daemon/base/kernel/files.ts';
+import { openRoot } from '../../../daemon/base/kernel/safepath.ts';
+import { limits } from '../../../daemon/base/limits.ts';
 
 /**
  * Deletes a directory with a few entries through the thread pool; false when it has more, when something is mounted in

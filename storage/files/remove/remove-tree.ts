@@ -1,7 +1,7 @@
 /** @path-hostile */
 import { randomUUID } from 'node:crypto';
 import { basename, dirname } from 'node:path';
-import { errnoOf, ifThere } from '../../daemon/base/errors.ts';
+import { errnoOf, ifThere } from '../../../daemon/base/errors.ts';
 import {
   isMountPointAt,
   listNames,
@@ -10,10 +10,10 @@ import {
   renameAt,
   reopen,
   unlinkAt,
-} from '../../daemon/base/kernel/files.ts';
-import { allowDeletion } from '../../daemon/base/kernel/inode-flags.ts';
-import { fileStatus } from '../../daemon/base/kernel/file-status.ts';
-import { OpenFile, openRoot } from '../../daemon/base/kernel/safepath.ts';
+} from '../../../daemon/base/kernel/files.ts';
+import { allowDeletion } from '../../../daemon/base/kernel/inode-flags.ts';
+import { fileStatus } from '../../../daemon/base/kernel/file-status.ts';
+import { OpenFile, openRoot } from '../../../daemon/base/kernel/safepath.ts';
 
 /** Each level holds two descriptors; what lies deeper is moved up first. */
 const DEPTH_MAX = 64;
