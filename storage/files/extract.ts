@@ -1,12 +1,11 @@
 import { EngineError, errnoOf, errorText } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
-import { limits } from '../../daemon/base/limits.ts';
 import { freeBytes } from '../../daemon/base/kernel/files.ts';
+import { DiskReserve } from '../disk-reserve.ts';
 import { readRange } from '../layers/source.ts';
 import { showName } from '../tar/names.ts';
 import { TarParser, type TarMember, type TarSink } from '../tar/parser.ts';
 import { LiveTree, type LiveTreeRequest } from './live-tree.ts';
-import type { FilesView } from './view.ts';
 
 export interface ExtractRequest extends LiveTreeRequest {
   /** An uncompressed tar in an open file. */
@@ -20,7 +19,6 @@ const DISK_ERRORS: Readonly<Record<string, string>> = {
   ENOSPC: 'no space left on device',
   EDQUOT: 'disk quota exceeded',
 };
-const SPACE_CHECK_BYTES = 32 * 1024 * 1024;
 const SPACE_CHECK_MEMBERS = 1000;
 
 /**
@@ -34,16 +32,16 @@ export function extract(request: ExtractRequest, isCanceled: () => boolean): voi
   using tree = new LiveTree(request);
   const sink = new Extractor(tree, what);
   const parser = new TarParser(sink, what);
-  let nextCheck = 0;
-  let checkedMembers = -SPACE_CHECK_MEMBERS;
+  const reserve = new DiskReserve(() => freeBytes(view.root), `${what}: no space left on device`);
+  let checkedMembers = 0;
   try {
     for (const chunk of readRange({ ...tar, offset: 0 }, what)) {
       if (isCanceled()) {
         throw new EngineError('canceled', `${what}: canceled`);
       }
-      if (parser.position >= nextCheck || sink.members >= checkedMembers + SPACE_CHECK_MEMBERS) {
-        refuseFullDisk(view, what);
-        nextCheck = parser.position + SPACE_CHECK_BYTES;
+      reserve.check(parser.position);
+      if (sink.members >= checkedMembers + SPACE_CHECK_MEMBERS) {
+        reserve.look();
         checkedMembers = sink.members;
       }
       parser.push(chunk);
@@ -57,12 +55,6 @@ export function extract(request: ExtractRequest, isCanceled: () => boolean): voi
   }
   failpoint('archives.extract.times');
   tree.finish();
-}
-
-function refuseFullDisk(view: FilesView, what: string): void {
-  if (freeBytes(view.root) < limits.diskReserveBytes) {
-    throw new EngineError('resource_exhausted', `${what}: no space left on device`);
-  }
 }
 
 /** Makes what it is told of; errors name the member. */

@@ -3,7 +3,7 @@ import { TarChunks } from '../tar/chunks.ts';
 import { EngineError, unreachable } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { freeBytes, writeAll } from '../../daemon/base/kernel/files.ts';
-import { limits } from '../../daemon/base/limits.ts';
+import { DiskReserve } from '../disk-reserve.ts';
 import { changesOf, DELETED, layerChangesOf, type Change, type ChangesRequest } from './changes.ts';
 import { extract, type ExtractRequest } from './extract.ts';
 import { LastHandle } from './last-handle.ts';
@@ -14,9 +14,6 @@ import { select, type Selected, type SelectRequest } from './select.ts';
 import { TarOut } from './tar-out.ts';
 import { treeBytes } from './tree-bytes.ts';
 import type { FilesView } from './view.ts';
-
-/** Bytes between two looks at the free space. */
-const SPACE_CHECK_BYTES = 32 * 1024 * 1024;
 
 /** A place of a view that stays open until the job is done. */
 export interface HandleRef {
@@ -123,26 +120,17 @@ function writeLayerFile(
   control: JobControl,
 ): { bytes: number; changes: number } {
   let bytes = 0;
-  let nextSpaceCheck = 0;
+  const reserve = new DiskReserve(() => freeBytes(fd), 'writing a layer: no space left on device');
   const chunks = new TarChunks((chunk) => {
     if (control.isCanceled()) {
       throw new EngineError('canceled', 'writing a layer: canceled');
     }
-    if (bytes >= nextSpaceCheck) {
-      refuseFullDisk(fd);
-      nextSpaceCheck = bytes + SPACE_CHECK_BYTES;
-    }
+    reserve.check(bytes);
     writeAll(fd, chunk);
     bytes += chunk.length;
   });
   const changes = writeLayer(request, chunks);
   return { bytes, changes };
-}
-
-function refuseFullDisk(fd: number): void {
-  if (freeBytes(fd) < limits.diskReserveBytes) {
-    throw new EngineError('resource_exhausted', 'writing a layer: no space left on device');
-  }
 }
 
 function writeTar({ view, handle: from, name }: TarRequest, control: JobControl): void {

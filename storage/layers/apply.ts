@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { EngineError, invalidArgument } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
-import { limits } from '../../daemon/base/limits.ts';
+import { DiskReserve } from '../disk-reserve.ts';
 import { LayerApplier } from './applier.ts';
 import { RecipeWriter } from './recipe.ts';
 import { decompressRange, rangeFormat, readRange, type BlobRange } from './source.ts';
@@ -43,9 +43,6 @@ export interface ApplyControl {
 /** Names inside a layer's directory. */
 export const DIFF = 'diff';
 export const RECIPE = 'recipe';
-
-/** Bytes between two looks at the free space. */
-const SPACE_CHECK_BYTES = 32 * 1024 * 1024;
 
 /**
  * Unpacks one layer into `directory/diff` and writes its recipe, digests checked. Runs in a worker: it blocks. Leaves
@@ -97,7 +94,10 @@ async function feed(request: ApplyRequest, applier: LayerApplier, control: Apply
   const stored = createHash('sha256');
   const unpacked = createHash('sha256');
   let read = 0;
-  let nextSpaceCheck = 0;
+  const reserve = new DiskReserve(
+    () => freeBytesOf(directory),
+    `${what}: no space left on device (${directory})`,
+  );
   const seen = (chunk: Buffer): void => {
     if (control.isCanceled()) {
       throw new EngineError('canceled', `${what}: canceled`);
@@ -106,10 +106,7 @@ async function feed(request: ApplyRequest, applier: LayerApplier, control: Apply
     control.progress(read);
   };
   const take = (chunk: Buffer): void => {
-    if (parser.position >= nextSpaceCheck) {
-      checkSpace(directory, what);
-      nextSpaceCheck = parser.position + SPACE_CHECK_BYTES;
-    }
+    reserve.check(parser.position);
     unpacked.update(chunk);
     parser.push(chunk);
   };
@@ -144,12 +141,9 @@ function checkDigests(request: ApplyRequest, found: Digests): void {
   }
 }
 
-/** Stops a bomb before the disk is full: the database and running containers must still be able to write. */
-export function checkSpace(directory: string, what: string): void {
+function freeBytesOf(directory: string): number {
   const { bavail, bsize } = statfsSync(directory);
-  if (bavail * bsize < limits.diskReserveBytes) {
-    throw new EngineError('resource_exhausted', `${what}: no space left on device (${directory})`);
-  }
+  return bavail * bsize;
 }
 
 async function writeVerbatim(
