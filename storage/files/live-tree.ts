@@ -11,6 +11,7 @@ import { checkNumbers } from '../tar/check-numbers.ts';
 import { showName, splitName } from '../tar/names.ts';
 import type { TarMember } from '../tar/parser.ts';
 import { LastHandle } from './last-handle.ts';
+import { OpenDirectories } from './open-directories.ts';
 import { childOf, locate, type PathHandle } from './path-handle.ts';
 import { memberPath } from './member-path.ts';
 import { refuseExtractionPoint, refuseMountPoint, refuseReadOnly } from './refusals.ts';
@@ -48,7 +49,7 @@ export interface OpenMember {
 export class LiveTree implements Disposable {
   readonly #request: LiveTreeRequest;
   readonly #point: string;
-  readonly #open = new Map<string, PathHandle>();
+  readonly #open = new OpenDirectories<PathHandle>((handle) => handle[Symbol.dispose]());
   /** Set last: writing into a directory changes its time. */
   readonly #directoryTimes = new Map<string, { member: TarMember; handle: string }>();
 
@@ -83,7 +84,7 @@ export class LiveTree implements Disposable {
     }
     if (existing !== 'nothing') {
       removeAt(parent.fd, name);
-      this.#forget(path);
+      this.#open.forget(path);
     }
     switch (member.type) {
       case 'file':
@@ -125,27 +126,19 @@ export class LiveTree implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#forget('');
+    this.#open[Symbol.dispose]();
   }
 
   /** The directory a member lies in, made when missing. Valid until the next but one call. */
   #parent(path: string): PathHandle {
-    const missing: string[] = [];
-    let there = splitName(path).parent;
-    let handle = this.#find(there);
-    while (handle === undefined) {
-      const { parent, name } = splitName(there);
-      missing.push(name);
-      there = parent;
-      handle = this.#find(there);
-    }
-    // Not by recursion: its depth is not bounded.
-    for (const name of missing.toReversed()) {
-      there = there === '' ? name : `${there}/${name}`;
-      handle = this.#keep(there, this.#implied(handle, name, there));
-    }
+    const there = splitName(path).parent;
+    const handle = this.#open.withParents(
+      there,
+      (known) => this.#find(known),
+      (above, name, made) => this.#implied(above, name, made),
+    );
     if (!handle.status.isDirectory || files.isOfKernel(handle.fd)) {
-      this.#forget(there);
+      this.#open.forget(there);
       throw invalidArgument(`entry ${showName(path)}: what it lies in is no directory that can be copied to`);
     }
     refuseReadOnly(handle);
@@ -156,9 +149,6 @@ export class LiveTree implements Disposable {
   #find(path: string): PathHandle | undefined {
     const known = this.#open.get(path);
     if (known !== undefined) {
-      // Moved to the end: the first one in the map is the one longest unused.
-      this.#open.delete(path);
-      this.#open.set(path, known);
       return known;
     }
     const { view } = this.#request;
@@ -168,30 +158,17 @@ export class LiveTree implements Disposable {
       if (above?.status.isDirectory === true && name !== '..') {
         const below = childOf(view, above, name);
         if (!below.status.isSymbolicLink) {
-          return this.#keep(path, below);
+          return this.#open.add(path, below);
         }
         below[Symbol.dispose]();
       }
-      return this.#keep(path, locate(view, `${this.#point}/${path}`, { followLast: true, bytesMax }));
+      return this.#open.add(path, locate(view, `${this.#point}/${path}`, { followLast: true, bytesMax }));
     } catch (error) {
       if (errnoOf(error) !== 'ENOENT' || path === '') {
         throw error;
       }
       return undefined;
     }
-  }
-
-  #keep(path: string, handle: PathHandle): PathHandle {
-    this.#open.get(path)?.[Symbol.dispose]();
-    this.#open.set(path, handle);
-    for (const [oldest, unused] of this.#open) {
-      if (this.#open.size <= limits.openDirectoriesMax) {
-        break;
-      }
-      unused[Symbol.dispose]();
-      this.#open.delete(oldest);
-    }
-    return handle;
   }
 
   #implied(parent: PathHandle, name: string, path: string): PathHandle {
@@ -239,7 +216,7 @@ export class LiveTree implements Disposable {
   ): void {
     if (!exists) {
       removeIfThere(parent.fd, name);
-      this.#forget(path);
+      this.#open.forget(path);
       files.makeDirectoryAt(parent.fd, name, 0o700);
     }
     using handle = childOf(this.#request.view, parent, name);
@@ -319,16 +296,6 @@ export class LiveTree implements Disposable {
       files.changeNodeModeAt(parent, name, member.mode);
     }
     files.changeTimeAt(parent, name, member.mtime);
-  }
-
-  /** A directory may have been replaced: what lies at or below it is looked up again. */
-  #forget(path: string): void {
-    for (const [known, handle] of this.#open) {
-      if (path === '' || known === path || known.startsWith(`${path}/`)) {
-        handle[Symbol.dispose]();
-        this.#open.delete(known);
-      }
-    }
   }
 }
 

@@ -1,22 +1,22 @@
 import { closeSync, constants } from 'node:fs';
 import { errnoOf, ifThere, invalidArgument } from '../../daemon/base/errors.ts';
-import { limits } from '../../daemon/base/limits.ts';
 import { makeDirectoryAt, openBytesInRoot } from '../../daemon/base/kernel/files.ts';
 import { changeMode, changeOwner } from '../../daemon/base/kernel/files.ts';
-import { showName, splitName } from '../tar/names.ts';
+import { OpenDirectories } from '../files/open-directories.ts';
+import { showName } from '../tar/names.ts';
 
 const DIRECTORY_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY;
 
 /**
- * Directories of a layer under construction, opened once each and kept while they are in use. Every path is resolved
- * by the kernel inside the layer's root, so that a link of the layer cannot lead out of it.
+ * Directories of a layer under construction. Every path is resolved by the kernel inside the layer's root, so that a
+ * link of the layer cannot lead out of it.
  *
  * INVARIANT nothing else writes below the root meanwhile (it lies in a 0700 directory of ours), and code that replaces
  * a directory or link calls `forget`.
  */
 export class DirectoryCache implements Disposable {
   readonly root: number;
-  readonly #open = new Map<string, number>();
+  readonly #open = new OpenDirectories<number>(closeSync);
   readonly #implied: Set<string>;
 
   /** `implied` collects the paths of directories made only because something below them was wanted. */
@@ -30,22 +30,15 @@ export class DirectoryCache implements Disposable {
    * ELOOP; invalid_argument when a link to nowhere is in the way.
    */
   get(path: string): number {
-    const missing: string[] = [];
-    let there = path;
-    let fd = this.#openIfThere(there);
-    while (fd === undefined) {
-      const { parent, name } = splitName(there);
-      missing.push(name);
-      there = parent;
-      fd = this.#openIfThere(there);
-    }
-    // Not by recursion: its depth is not bounded.
-    for (const name of missing.toReversed()) {
-      there = there === '' ? name : `${there}/${name}`;
-      fd = this.add(there, makeImplied(fd, name, there));
-      this.#implied.add(there);
-    }
-    return fd;
+    return this.#open.withParents(
+      path,
+      (there) => this.#openIfThere(there),
+      (parent, name, there) => {
+        const made = makeImplied(parent, name, there);
+        this.#implied.add(there);
+        return made;
+      },
+    );
   }
 
   /** As `get`, but undefined when the directory does not exist. */
@@ -55,28 +48,12 @@ export class DirectoryCache implements Disposable {
 
   /** Takes over a descriptor of this directory. */
   add(path: string, fd: number): number {
-    const before = this.#open.get(path);
-    if (before !== undefined) {
-      closeSync(before);
-      this.#open.delete(path);
-    }
-    this.#open.set(path, fd);
-    for (const [oldest, oldFd] of this.#open) {
-      if (this.#open.size <= limits.openDirectoriesMax) {
-        break;
-      }
-      closeSync(oldFd);
-      this.#open.delete(oldest);
-    }
-    return fd;
+    return this.#open.add(path, fd);
   }
 
   /** Closes everything: paths may mean something else now. */
   forget(): void {
-    for (const fd of this.#open.values()) {
-      closeSync(fd);
-    }
-    this.#open.clear();
+    this.#open.forget('');
   }
 
   [Symbol.dispose](): void {
@@ -87,14 +64,9 @@ export class DirectoryCache implements Disposable {
     if (path === '') {
       return this.root;
     }
-    const known = this.#open.get(path);
-    if (known !== undefined) {
-      // Moved to the end: the first one in the map is the one longest unused.
-      this.#open.delete(path);
-      this.#open.set(path, known);
-      return known;
-    }
-    return ifThere(() => this.add(path, openBytesInRoot(this.root, path, DIRECTORY_FLAGS)));
+    return (
+      this.#open.get(path) ?? ifThere(() => this.add(path, openBytesInRoot(this.root, path, DIRECTORY_FLAGS)))
+    );
   }
 }
 
