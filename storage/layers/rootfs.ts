@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { conflict, errnoOf, invalidArgument, invariant } from '../../daemon/base/errors.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import type { DirectoryQuotas } from '../quotas/directory-quotas.ts';
+import { removeBehind } from '../files/remove/remove-behind.ts';
 import { isEmpty, isRemoved, isWorthKeeping, leaveEmpty, markRemoved, setAside } from '../orphans.ts';
 
 /** The directories of one container's overlay. */
@@ -176,22 +177,18 @@ export class RootfsDirectories {
     }
   }
 
-  #discard(directory: string, takeAway: (directory: string, hidden: string) => void): void {
+  #discard(directory: string, move: (directory: string, hidden: string) => void): void {
     const hidden = join(this.#temporary, `removed-${randomUUID()}`);
     mkdirSync(this.#temporary, { recursive: true, mode: 0o700 });
-    try {
-      takeAway(directory, hidden);
-    } catch (error) {
-      if (errnoOf(error) === 'ENOENT') {
-        return;
-      }
-      throw error;
-    }
-    this.#removeTree(hidden).catch((error: unknown) => {
-      this.#log.error(
-        { directory: hidden, err: error },
-        'files of a removed container stay until the next start',
-      );
+    removeBehind(directory, hidden, {
+      move,
+      removeTree: this.#removeTree,
+      failed: (error) => {
+        this.#log.error(
+          { directory: hidden, err: error },
+          'files of a removed container stay until the next start',
+        );
+      },
     });
   }
 

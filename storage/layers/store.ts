@@ -80,6 +80,7 @@ import { failpoint } from '../../daemon/base/failpoint.ts';
 import { syncFileSystem } from '../../daemon/base/kernel/files.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import type { Removals } from '../files/remove/removals.ts';
+import { removeBehind } from '../files/remove/remove-behind.ts';
 import { DIFF, type AppliedLayer, type ApplyRequest } from './apply.ts';
 import { inheritDirectories } from './inherit.ts';
 import { layerTarBytes } from './replay.ts';
@@ -213,20 +214,14 @@ export class LayerStore {
   async remove(id: number): Promise<void> {
     failpoint('images.remove.directory');
     const doomed = join(this.#root, `${REMOVED}${randomBytes(8).toString('hex')}`);
-    try {
-      // A half-removed directory must never be taken for the layer.
-      await rename(this.directory(id), doomed);
-    } catch (error) {
-      if (errnoOf(error) === 'ENOENT') {
-        return;
-      }
-      throw error;
-    }
-    this.#removeTree(doomed).catch((error: unknown) => {
-      this.#log.error(
-        { directory: doomed, err: error },
-        'files of a removed layer stay until the next start',
-      );
+    removeBehind(this.directory(id), doomed, {
+      removeTree: this.#removeTree,
+      failed: (error) => {
+        this.#log.error(
+          { directory: doomed, err: error },
+          'files of a removed layer stay until the next start',
+        );
+      },
     });
   }
 
