@@ -3,6 +3,7 @@ import { EngineError } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { TarChunks } from '../tar/chunks.ts';
 import { readRange } from '../layers/source.ts';
+import { plainMember } from '../tar/plain-member.ts';
 import { storedBytes, TarParser, type TarMember } from '../tar/parser.ts';
 import { Extractor } from './extract.ts';
 import { LiveTree } from './live-tree.ts';
@@ -109,18 +110,5 @@ function received(member: TarMember): TarMember {
 }
 
 function directory(name: string): TarMember {
-  return {
-    name,
-    type: 'directory',
-    linkName: '',
-    size: 0,
-    mode: 0o755,
-    uid: 0,
-    gid: 0,
-    mtime: { seconds: Math.floor(Date.now() / 1000), nanoseconds: 0 },
-    major: 0,
-    minor: 0,
-    attributes: new Map(),
-    offset: 0,
-  };
+  return plainMember(name, { type: 'directory', mode: 0o755, mtimeSeconds: Math.floor(Date.now() / 1000) });
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
 import { download, showUrl, type Download } from '../../../storage/downloads/download.ts';
 import { toBytes } from '../../../storage/files/view.ts';
+import { plainMember } from '../../../storage/tar/plain-member.ts';
 import { progressBar } from '../progress.ts';
 import { EngineError, invalidArgument, isEngineError } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
@@ -51,18 +52,8 @@ export async function downloadFile(build: Build, text: string, target: string): 
     path,
     digest: hash.digest('hex'),
     member: {
-      name: path,
-      type: 'file',
-      linkName: '',
+      ...plainMember(path, { type: 'file', mode: 0o600, mtimeSeconds: secondsOf(headers['last-modified']) }),
       size: spool.size,
-      mode: 0o600,
-      uid: 0,
-      gid: 0,
-      mtime: { seconds: secondsOf(headers['last-modified']), nanoseconds: 0 },
-      major: 0,
-      minor: 0,
-      attributes: new Map(),
-      offset: 0,
     },
   };
   return { entry, fd: spool.fd, [Symbol.asyncDispose]: () => spool[Symbol.asyncDispose]() };

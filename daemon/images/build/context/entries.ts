@@ -3,6 +3,7 @@ import { invalidArgument, unreachable } from '../../../base/errors.ts';
 import { limits } from '../../../base/limits.ts';
 import { memberPath } from '../../../../storage/files/member-path.ts';
 import { showName, splitName } from '../../../../storage/tar/names.ts';
+import { plainMember } from '../../../../storage/tar/plain-member.ts';
 import type { TarMember, TarSink } from '../../../../storage/tar/parser.ts';
 
 /** Something in a build's context. The bytes of a file stay in the tar that was sent. */
@@ -13,20 +14,6 @@ export interface ContextEntry {
   /** sha256 of a file's content, and where that lies in a sparse one; `''` for anything else. */
   digest: string;
 }
-
-const IMPLIED: Omit<TarMember, 'name'> = {
-  type: 'directory',
-  linkName: '',
-  size: 0,
-  mode: 0o755,
-  uid: 0,
-  gid: 0,
-  mtime: { seconds: 0, nanoseconds: 0 },
-  major: 0,
-  minor: 0,
-  attributes: new Map(),
-  offset: 0,
-};
 
 /**
  * Notes what the tar of a context holds while it passes by: nothing of it is ever unpacked as it is, so that no name in
@@ -122,7 +109,8 @@ export class ContextEntries implements TarSink {
     if (known !== undefined) {
       throw invalidArgument(`build context: entry ${showName(path)} lies in something that is no directory`);
     }
-    this.#put({ path: parent, member: { ...IMPLIED, name: parent }, digest: '' });
+    const member = plainMember(parent, { type: 'directory', mode: 0o755, mtimeSeconds: 0 });
+    this.#put({ path: parent, member, digest: '' });
   }
 
   #removeBelow(path: string): void {
