@@ -1,5 +1,5 @@
 import { formatIpv4, formatSubnet, parseCidr, parseIpv4 } from './ipv4.ts';
-import { formatIpv6, formatSubnet6, parseCidr6, parseIpv6, subnet6Of } from './ipv6.ts';
+import { formatIpv6, formatSubnet6, ipv6Bytes, parseCidr6, parseIpv6, subnet6Of } from './ipv6.ts';
 import type { Subnet6 } from './ipv6.ts';
 import { subnetOf } from './ipv4.ts';
 import type { Subnet } from './ipv4.ts';
@@ -29,6 +29,16 @@ export function parseIp(text: string): IpAddress | undefined {
 
 export function isIpv4(address: IpAddress): address is number {
   return typeof address === 'number';
+}
+
+/** Four or sixteen bytes in network order. */
+export function addressBytes(address: IpAddress): Buffer {
+  if (!isIpv4(address)) {
+    return ipv6Bytes(address);
+  }
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(address);
+  return bytes;
 }
 
 /** `address/length` of either family; `subnet` is the network that holds the address. */

@@ -26,29 +26,26 @@ const OWN_NAMESPACE = '/proc/thread-self/ns/net';
  * process ends at once: a daemon in a container's namespace would do damage with every further line.
  */
 export function inNewNetworkNamespace<T>(work: () => T): T {
-  const home = openSync(OWN_NAMESPACE, constants.O_RDONLY);
-  try {
-    nativeUnshare('network namespace', CLONE_NEWNET);
-    try {
-      return work();
-    } finally {
-      comeBack(home);
-    }
-  } finally {
-    closeSync(home);
-  }
+  return away(() => nativeUnshare('network namespace', CLONE_NEWNET), work);
 }
 
 /** As `inNewNetworkNamespace`, in an existing one: `file` is where it is pinned. About 10 microseconds. */
 export function inNetworkNamespace<T>(file: string, work: () => T): T {
-  const home = openSync(OWN_NAMESPACE, constants.O_RDONLY);
-  try {
+  const enter = (): void => {
     const target = openSync(file, constants.O_RDONLY);
     try {
       nativeSetns(file, target, CLONE_NEWNET);
     } finally {
       closeSync(target);
     }
+  };
+  return away(enter, work);
+}
+
+function away<T>(leave: () => void, work: () => T): T {
+  const home = openSync(OWN_NAMESPACE, constants.O_RDONLY);
+  try {
+    leave();
     try {
       return work();
     } finally {

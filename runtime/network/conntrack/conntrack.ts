@@ -1,7 +1,6 @@
 import { errnoOf } from '../../../daemon/base/errors.ts';
-import { formatIp, isIpv4 } from '../../../daemon/base/addresses/ip.ts';
+import { addressBytes, formatIp, isIpv4 } from '../../../daemon/base/addresses/ip.ts';
 import type { IpAddress } from '../../../daemon/base/addresses/ip.ts';
-import { ipv6Bytes } from '../../../daemon/base/addresses/ipv6.ts';
 import { attribute, decodeAttributes } from '../netlink/attributes.ts';
 import type { Attribute } from '../netlink/attributes.ts';
 import type { NetlinkMessage, NetlinkRequest } from '../netlink/netlink.ts';
@@ -181,15 +180,6 @@ function flowsFrom(address: number, direction: Direction): NetlinkRequest {
 /** A get, to be dumped, of all of the address's family. Pure. */
 function allFlows(address: IpAddress): NetlinkRequest {
   return { type: CT.get, flags: 0, header: netfilterHeader(address), attributes: [] };
-}
-
-function addressBytes(address: IpAddress): Buffer {
-  if (!isIpv4(address)) {
-    return ipv6Bytes(address);
-  }
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(address);
-  return bytes;
 }
 
 /** `struct nfgenmsg`. */

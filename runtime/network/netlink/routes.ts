@@ -1,4 +1,4 @@
-import { isIpv4 } from '../../../daemon/base/addresses/ip.ts';
+import { addressBytes, isIpv4 } from '../../../daemon/base/addresses/ip.ts';
 import type { InterfaceAddress, IpAddress } from '../../../daemon/base/addresses/ip.ts';
 import { ipv6Bytes, ipv6OfBytes } from '../../../daemon/base/addresses/ipv6.ts';
 import { attribute, decodeAttributes } from './attributes.ts';
@@ -58,7 +58,7 @@ function broadcastOf(address: number, prefixLength: number): number {
 }
 
 export function deleteAddress(index: number, { address, prefixLength }: InterfaceAddress): NetlinkRequest {
-  const attributes = [attribute.bytes(IFA.local, bytesOf(address))];
+  const attributes = [attribute.bytes(IFA.local, addressBytes(address))];
   const header = addressHeader(familyOf(address), prefixLength, index);
   return { type: RTM.deleteAddress, flags: 0, header, attributes };
 }
@@ -70,7 +70,7 @@ export function getAddresses(): NetlinkRequest {
 
 /** Replaces the default route of the gateway's family, or makes it. */
 export function setDefaultRoute(gateway: IpAddress): NetlinkRequest {
-  const via = [attribute.bytes(RTA.gateway, bytesOf(gateway))];
+  const via = [attribute.bytes(RTA.gateway, addressBytes(gateway))];
   return defaultRoute(familyOf(gateway), ROUTE.scopeUniverse, via);
 }
 
@@ -149,13 +149,4 @@ function routeHeader(family: number): Buffer {
 
 function familyOf(address: IpAddress): number {
   return isIpv4(address) ? AF.inet : AF.inet6;
-}
-
-function bytesOf(address: IpAddress): Buffer {
-  if (!isIpv4(address)) {
-    return ipv6Bytes(address);
-  }
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(address);
-  return bytes;
 }
