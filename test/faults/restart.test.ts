@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { cgroupDirectories, kill, pidsInCgroup } from '../support/engine/cleanup.ts';
@@ -16,10 +16,13 @@ async function actions({ http }: Engine, id: string): Promise<string> {
 
 /** The container's cgroup has a thousandth of a processor from here on, which another process uses up. */
 async function throttle({ daemon }: Engine, id: string): Promise<ChildProcess> {
-  const folder = cgroupDirectories(daemon.cgroupParent).find(
-    (name) => name.endsWith(id) && existsSync(path.join(name, 'cpu.cfs_quota_us')),
+  const folder = cgroupDirectories(path.join(daemon.cgroupParent, id)).find((name) =>
+    existsSync(path.join(name, 'cpu.cfs_quota_us')),
   );
-  const write = (file: string, text: string): void => writeFileSync(path.join(folder ?? '', file), text);
+  if (folder === undefined) {
+    throw new Error(`no cgroup of ${id} limits processors`);
+  }
+  const write = (file: string, text: string): void => writeFileSync(path.join(folder, file), text);
   const busy = spawn('sh', ['-c', 'while :; do :; done']);
   write('cgroup.procs', String(busy.pid));
   write('cpu.cfs_period_us', '1000000');
@@ -95,6 +98,7 @@ describeEngine('a start of the daemon', (engine) => {
       const id = await engine.create(['sh', '-c', 'echo it ran; exit 23']);
       const step = 'runtime.begin.fifo';
       const trace = daemon.paths.failpointTrace;
+      rmSync(trace, { force: true });
       await daemon.restart({
         gracefully: true,
         env: { BERTH_FAILPOINTS: `${step}=delay(1000)`, BERTH_FAILPOINT_TRACE: trace },
