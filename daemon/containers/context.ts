@@ -74,7 +74,7 @@ export interface ContainerContext extends ContainersDeps {
   starts: Semaphore;
   /** Taken before each stretch of synchronous work, so that many containers at once do not stop the event loop. */
   turns: Turns;
-  /** Looks at containers for those who want statistics. */
+  /** Samples the containers of which a client reads statistics. */
   sampler: Sampler<Container>;
   /** Where the volumes in use lie on the host, by name; inspect shows it. */
   volumePaths: Map<string, string>;

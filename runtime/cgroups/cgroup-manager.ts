@@ -23,7 +23,7 @@ export class CgroupManager {
   readonly driver: CgroupDriver;
   readonly parent: string;
   readonly #layout: CgroupLayout;
-  /** Where somebody else removes the cgroups: systemd, with their counts. */
+  /** Where systemd removes the cgroups, and with them their counts. */
   readonly #oomCounts: OomCounts | undefined;
 
   constructor({ layout, driver, parent }: CgroupManagerDeps) {
@@ -85,7 +85,7 @@ export class CgroupManager {
     return this.#oomCounts?.killedIn(this.#unified(cgroupsPath)) ?? this.oomKills(cgroupsPath) > 0;
   }
 
-  /** The kernel's file that changes when somebody in there lacks memory; version 2 only. */
+  /** The kernel's file that changes when a process in there lacks memory; version 2 only. */
   memoryEvents(cgroupsPath: string): string | undefined {
     return this.#layout.version === 2 ? join(this.#unified(cgroupsPath), MEMORY_EVENTS) : undefined;
   }

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { parseMountInfo } from '../mounts/mountinfo.ts';
 import type { MountInfo } from '../mounts/mountinfo.ts';
 
-/** Who makes and removes cgroups: we ourselves below our parent, or systemd as scopes of a slice. */
+/** What makes and removes cgroups: runc and the daemon below their parent, or systemd as scopes of a slice. */
 export type CgroupDriver = 'cgroupfs' | 'systemd';
 
 /** The cgroup hierarchies of this host. */

@@ -53,7 +53,7 @@ export class Freezer {
     this.#write(false);
   }
 
-  /** Its own state: below a frozen parent a cgroup that nobody froze is `thawed`. */
+  /** Its own state: below a frozen parent a cgroup that was not frozen itself is `thawed`. */
   state(): FreezerState {
     const [wanted, reached] =
       this.#version === 1

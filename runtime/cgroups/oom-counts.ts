@@ -2,8 +2,8 @@ import { dirname, join } from 'node:path';
 import { childCgroups, readControl } from './control-files.ts';
 
 /**
- * Whether the kernel's OOM killer has struck in a container's cgroup, where that may be gone when somebody asks:
- * systemd removes a scope's cgroup as soon as it is empty, a moment after the kill and often before anyone could read
+ * Whether the kernel's OOM killer has struck in a container's cgroup, where that may be gone when it is asked for:
+ * systemd removes a scope's cgroup as soon as it is empty, a moment after the kill and often before it could be read
  * its count. The counts of version 2 are sums over all cgroups below, and the slice stays: what it has counted more
  * than the cgroups still in it belongs to those that are gone. Looked at after every exit, that is the one that ended.
  *
@@ -36,7 +36,7 @@ export class OomCounts {
     const total = killsIn(slice);
     this.#ended.set(cgroup, own > 0);
     if (own === 0 && total === before) {
-      // Nobody who lives has had a kill, and nobody has died of one: the usual case, with two files read.
+      // No live process has had a kill, and none has died of one: the usual case, with two files read.
       return false;
     }
     const gone = total - this.#killsOfLiving(slice);

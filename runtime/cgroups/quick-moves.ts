@@ -59,7 +59,7 @@ export class QuickMoves {
     };
   }
 
-  /** Holds for a moment: somebody is about to come. */
+  /** Holds for a moment: a start or an exec is about to come. */
   expect(): void {
     const held = this.hold();
     setTimeout(() => held[Symbol.dispose](), EXPECTED_MS).unref();

@@ -11,7 +11,7 @@ import { killTree, relationsOf } from './process-tree.ts';
 const POLL_MS = 20;
 
 /**
- * Files of exec sessions that were under way when an earlier daemon was killed. Those that nobody needs without it are
+ * Files of exec sessions that were under way when an earlier daemon was killed. Those that are of no use without it are
  * ended behind this. `processes` are those of a container.
  */
 export function removeEndedSessions(
@@ -33,7 +33,7 @@ export function removeEndedSessions(
   }
 }
 
-/** Whether the session was started as one that nobody needs without the daemon that started it. */
+/** Whether the session was started as one that is to end with its daemon. */
 function isAbandoned(session: Bundle): boolean {
   return existsSync(session.endsWithDaemon);
 }

@@ -31,9 +31,9 @@ export interface ExecRequest {
   execId: string;
   process: OciProcess;
   stdin: boolean;
-  /** Nobody reads its output: it is dropped, also after this daemon has ended. */
+  /** Its output is not read: conmon drops it, also after this daemon has ended. */
   detached?: boolean;
-  /** Nobody needs it without this daemon: should that be killed, the next one ends it. */
+  /** It is of no use without this daemon: should that be killed, the next one ends it. */
   endsWithDaemon?: boolean;
   consoleSize?: { height: number; width: number };
 }
@@ -64,7 +64,7 @@ interface Started {
   end: SessionEnd;
 }
 
-/** Who tells of the end of a session. */
+/** What tells of the end of a session. */
 interface SessionEnd extends Disposable {
   exitCode(): Promise<number>;
 }
@@ -170,7 +170,7 @@ export class ExecSession {
   }
 }
 
-/** Without terminal, client and reader all end with this daemon: nobody else needs to know its exit code. */
+/** Without terminal, client and reader all end with this daemon: nothing else needs its exit code. */
 function isOwnChild({ isRunc }: ExecDeps, request: ExecRequest): boolean {
   return isRunc && outputOf(request) === 'passed' && request.endsWithDaemon !== true;
 }

@@ -12,7 +12,7 @@ export interface ExecStdio {
   drain(): Promise<void>;
 }
 
-/** A session whose output nobody reads: conmon drops it. */
+/** A session whose output is not read: conmon drops it. */
 export function noStdio(): ExecStdio {
   return { stdin: null, stdout: Readable.from([]), stderr: null, drain: () => Promise.resolve() };
 }

@@ -33,7 +33,7 @@ export async function runcExec(
   request: RuncExecRequest,
 ): Promise<RuncExec | undefined> {
   const { bundle, stdio } = request;
-  // Between runc's end and our reading of the number the process is nobody's.
+  // Between runc's end and our reading of the number no watch is on the process.
   using _expected = expectChildren();
   const pid = await spawnSession({
     path: settings.runtimePath,

@@ -82,7 +82,7 @@ function closeAll({ stdin, stdout, stderr }: PipeEnds): void {
   }
 }
 
-/** One output of a process as a stream that holds the process back while nobody reads. */
+/** One output of a process as a stream that holds the process back while it is not read. */
 class OutputPipe {
   readonly stream: Readable;
   readonly #fd: number;
@@ -97,13 +97,13 @@ class OutputPipe {
     this.stream = new Readable({
       read: () => this.#socket.resume(),
       destroy: (error, callback) => {
-        // Nobody reads any more: the process is not to be stopped by that, so its output is taken and dropped.
+        // The reader is gone: the process is not to be stopped by that, so its output is read and dropped.
         this.#socket.resume();
         callback(error);
       },
     });
     this.stream.on('error', () => {
-      // Whoever destroyed it knows why; here it only means that nobody reads any more.
+      // It was destroyed by its reader; here that only means that nothing is read any more.
     });
     this.#socket.on('data', (chunk: Buffer) => this.#take(chunk));
     this.#socket.on('error', () => {
@@ -118,7 +118,7 @@ class OutputPipe {
   }
 
   /**
-   * Takes what the ended process has left, at most a pipe full, whether somebody reads or not; then ends. Children of
+   * Takes what the ended process has left, at most a pipe full, read on or not; then ends. Children of
    * the process may hold the pipe open and go on writing: theirs is cut off.
    */
   drain(): Promise<void> {

@@ -24,7 +24,7 @@ async function pump(channel: ConmonStdio, target: Readable, gate: Gate): Promise
   target.push(null);
 }
 
-/** Where the pump waits until somebody reads on, or leaves. */
+/** The pump waits at it until the reader reads on, or leaves. */
 class Gate {
   #open: (() => void) | undefined;
 
@@ -49,7 +49,7 @@ function outputStream(gate: Gate): Readable {
     },
   });
   stream.on('error', () => {
-    // Whoever destroyed it knows why; here it only means that nobody reads any more.
+    // It was destroyed by its reader; here that only means that nothing is read any more.
   });
   return stream;
 }

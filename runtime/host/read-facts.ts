@@ -111,7 +111,7 @@ function countList(list: string): number {
   }, 0);
 }
 
-/** There, or a module that the first mount loads: after a boot nobody has asked for it yet. */
+/** There, or a module that the first mount loads: after a boot it is not loaded yet. */
 function hasOverlay(source: HostSource, kernelVersion: string): boolean {
   return (
     /\boverlay$/m.test(source.read('/proc/filesystems') ?? '') ||

@@ -55,12 +55,12 @@ export function isLogDriver(name: string): name is LogDriverName {
 }
 
 /**
- * Checks the options of a driver. Values of `max-size` and the like are checked by who keeps the files. Throws
+ * Checks the options of a driver. Values of `max-size` and the like are checked where the files are kept. Throws
  * invalid_argument.
  */
 export function checkLogOptions(name: LogDriverName, options: LogOptions): void {
   if (name === 'none') {
-    // As dockerd: who wants no log may leave anything there.
+    // As dockerd: without a log the options may be anything.
     return;
   }
   const driver = DRIVERS[name];

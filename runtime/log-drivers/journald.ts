@@ -55,7 +55,7 @@ function partialFields({ id, ordinal, last }: NonNullable<LogMessage['partial']>
     field('CONTAINER_PARTIAL_ID', Buffer.from(id)),
     field('CONTAINER_PARTIAL_ORDINAL', Buffer.from(String(ordinal))),
     field('CONTAINER_PARTIAL_LAST', Buffer.from(String(last))),
-    // Whoever reads it back puts the pieces together by this one: the last ends the line.
+    // Readers put the pieces together by this field: the last ends the line.
     ...(last ? [] : [field('CONTAINER_PARTIAL_MESSAGE', Buffer.from('true'))]),
   ];
 }

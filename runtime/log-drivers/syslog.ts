@@ -169,7 +169,7 @@ class DatagramSink implements LogSink {
   }
 }
 
-/** Datagrams over UDP. Nobody says whether they arrive. */
+/** Datagrams over UDP. Whether they arrive is not known. */
 export class UdpSink implements LogSink {
   readonly #address: { host: string; port: number };
   readonly #encode: (message: LogMessage) => Buffer[];

@@ -37,8 +37,8 @@ export function createArgv(settings: MonitorSettings, request: CreateMonitor): [
 }
 
 /**
- * Where the output of an exec session goes: to whoever attaches, which conmon waits for; straight into descriptors that
- * conmon was given as its own 0, 1 and 2; or nowhere.
+ * Where the output of an exec session goes: to the client that attaches, which conmon waits for; straight into
+ * descriptors that conmon was given as its own 0, 1 and 2; or nowhere.
  */
 export type ExecOutput = 'attached' | 'passed' | 'dropped';
 

@@ -75,7 +75,7 @@ export class ConmonStdio {
     return this.#read();
   }
 
-  /** Sends input; resolves when more may be written. Input that nobody can read any more is dropped. */
+  /** Sends input; resolves when more may be written. Input that the process cannot read any more is dropped. */
   write(data: Buffer): Promise<void> {
     const written = this.#writes.then(() => this.#send(data));
     // The caller of the failing write is told; later ones start anew.

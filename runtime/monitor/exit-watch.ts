@@ -18,7 +18,7 @@ export interface ExitWatchDeps {
   records: ExitRecords;
   oomKilled(id: string): boolean;
   monitorAlive(id: string): boolean;
-  /** Containers that were launched by an earlier daemon and whose exit nobody took note of yet. */
+  /** Containers that were launched by an earlier daemon and whose exit was not told yet. */
   inherited(): Iterable<[id: string, init: ProcessIdentity]>;
   log: Logger;
 }
@@ -54,7 +54,7 @@ export class ExitWatch implements Disposable {
     this.#inits.set(id, init);
   }
 
-  /** Its end, should it come without a record, is no news: somebody is removing it. */
+  /** Its end, should it come without a record, is no news: it is being removed. */
   disregard(id: string): void {
     this.#inits.delete(id);
   }

@@ -75,7 +75,7 @@ export class MonitorControl {
         this.resize(control, size);
       }
     } catch {
-      // The container ended meanwhile; nobody waits for this answer any more.
+      // The container ended meanwhile; the answer is not needed any more.
     }
   }
 }

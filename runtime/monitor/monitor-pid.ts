@@ -22,7 +22,7 @@ export function monitorOf(bundle: Bundle): ProcessIdentity | undefined {
 
 /**
  * Kills the conmon of `bundle` and the runc that it may be running, and waits until both are gone, so that nothing is
- * made any more behind the back of whoever removes it. What runs in the container lives on.
+ * made any more while it is being removed. What runs in the container lives on.
  * Throws EngineError internal when one does not end.
  */
 export async function endMonitor(bundle: Bundle): Promise<void> {

@@ -265,7 +265,7 @@ function pipeEnd(fd: number, side: 'readable' | 'writable'): Socket {
   return end;
 }
 
-/** conmon's first process ends as soon as it has forked; nobody but us may reap it. */
+/** conmon's first process ends as soon as it has forked; only this daemon may reap it. */
 async function untilEnded(pid: number): Promise<void> {
   using _claimed = claimChild(pid);
   while (reap(pid) === undefined) {

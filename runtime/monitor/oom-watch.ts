@@ -15,13 +15,15 @@ export interface OomWatchDeps {
   log: Logger;
 }
 
-/** `hasKilled`: processes are gone; else they wait until somebody makes room. */
+/** `hasKilled`: processes are gone; else they wait until memory is freed. */
 export type OomListener = (id: string, what: { hasKilled: boolean }) => void;
 
 /**
- * `marker`: a file that the monitor makes when the kernel tells it (an eventfd of version 1), before anybody is killed.
+ * `marker`: a file that the monitor makes when the kernel tells it (an eventfd of version 1), before any process is
+ * killed.
  * `counts`: the kernel's own file (memory.events of version 2), which changes with each kill, and often without one.
- * conmon watches that file too, but stops at the first change in which nobody was killed (2.1.6, check_cgroup2_oom).
+ * conmon watches that file too, but stops at the first change in which no process was killed (2.1.6,
+ * check_cgroup2_oom).
  */
 export interface OomSign {
   kind: 'marker' | 'counts';
@@ -29,7 +31,7 @@ export interface OomSign {
 }
 
 /**
- * The monitor is told once, when memory runs out: a moment before somebody is killed for it, on a machine that is
+ * The monitor is told once, when memory runs out: a moment before a process is killed for it, on a machine that is
  * short of memory itself a long moment.
  */
 const KILL_DELAYS_MS = [0, 5, 20, 100, 400, 1_000, 2_000, 5_000, 10_000, 20_000, 40_000];
@@ -80,7 +82,7 @@ export class OomWatch implements Disposable {
     this.#looks.delete(id);
   }
 
-  /** Calls back once for each time that more have been killed, or that all wait as nobody may be. */
+  /** Calls back each time that more processes were killed, or that all wait since none may be killed. */
   onOom(listener: OomListener): Disposable {
     this.#listeners.add(listener);
     return { [Symbol.dispose]: () => this.#listeners.delete(listener) };

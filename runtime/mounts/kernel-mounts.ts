@@ -70,7 +70,7 @@ export class KernelMounts {
       throw internal(`mount ${layout.merged}: the options of ${layout.lowers.length} layers exceed one page`);
     }
     const flags = options.readonly ? MOUNT_FLAGS.readonly : 0;
-    // Overlayfs writes with the rights of who mounted it: with this one, past every quota of ext4.
+    // Overlayfs writes with the rights of the process that mounted it: with this one, past every quota of ext4.
     withoutCapability(CAP_SYS_RESOURCE, () =>
       mountOrExplain({ source: 'overlay', target: layout.merged, type: 'overlay', flags, data }),
     );

@@ -9,7 +9,7 @@ export interface SandboxInterface {
   /** In the sandbox: `eth0`, ... */
   name: string;
   addresses: readonly InterfaceAddress[];
-  /** Of the link alone: it has these too, and nobody routes to them. */
+  /** Of the link alone: it has these too, and no route leads to them. */
   linkLocal: readonly InterfaceAddress[];
   settings: readonly InterfaceSetting[];
   mac: Buffer;

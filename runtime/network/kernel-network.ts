@@ -264,7 +264,7 @@ export class KernelNetwork {
     this.#reservations.release(port);
   }
 
-  /** Nobody has these addresses any more: connections from and to them are no more known, soon after this. */
+  /** These addresses belong to no container any more: soon the kernel forgets connections from and to them. */
   forgetFlows(addresses: readonly IpAddress[]): void {
     this.#conntrack.released(addresses);
   }

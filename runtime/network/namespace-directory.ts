@@ -77,7 +77,7 @@ export class NamespaceDirectory {
       if (errnoOf(error) === 'ENOENT') {
         mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
       } else if (errnoOf(error) === 'EEXIST') {
-        // What an earlier life of this container left; nobody in it can want its old network back.
+        // What an earlier life of this container left; no process in it can want its old network back.
         this.remove(id);
       } else {
         throw error;
@@ -93,7 +93,7 @@ export class NamespaceDirectory {
 
 /**
  * Interfaces that will be born here get no IPv6 link-local address, and those of networks with IPv6 are asked for
- * theirs: an address that nobody firewalls is a way around (CVE-2020-13401). The loopback interface exists already
+ * theirs: an address without a firewall is a way around (CVE-2020-13401). The loopback interface exists already
  * and keeps ::1.
  */
 function withoutIpv6(): void {

@@ -26,7 +26,7 @@ export class ExecRoot {
 
   /** Makes the directories, for root only. Once, at the start of the daemon. */
   prepare(): void {
-    // A launch that another daemon has begun is not gone on with, and so nobody waits at its socket.
+    // A launch of another daemon is not resumed, and so its console socket is not needed.
     rmSync(this.temporary, { recursive: true, force: true });
     this.ensure();
   }

@@ -61,7 +61,7 @@ export class LaunchedContainers {
     return this.record(id)?.cgroupsPath ?? cgroupsPathOf(this.#cgroups.driver, this.#cgroups.parent, id);
   }
 
-  /** Those of earlier daemons whose exit nobody has taken note of, with their init. */
+  /** Those of earlier daemons whose exit was not told yet, with their init. */
   *inherited(): Iterable<[id: string, init: ProcessIdentity]> {
     for (const id of readdirSync(this.#root.containers)) {
       const init = existsSync(this.#root.bundle(id).pidFile) ? this.#recordedInit(id) : undefined;

@@ -9,7 +9,7 @@ export interface ProgramLease extends Disposable {
   readonly path: string;
 }
 
-/** Closed once it is not the newest and nobody is about to execute it. */
+/** Closed once it is not the newest and no process is about to execute it. */
 interface Copy {
   fd: number;
   of: Stats;
@@ -77,7 +77,7 @@ export class SealedBinary implements Disposable {
 
   #closeUnused(copy: Copy): void {
     if (copy !== this.#copy && copy.leases === 0 && copy.fd >= 0) {
-      // Who runs it keeps the file by executing it.
+      // A process that executes the file keeps it.
       closeSync(copy.fd);
       copy.fd = -1;
     }

@@ -65,7 +65,7 @@ export interface CommandTraits {
 
 /**
  * Gives a created init the permission to run, as `runc start` does but without spawning it: init blocks in opening
- * the FIFO for writing until somebody opens it for reading, writes one byte and executes the command. Resolves when the
+ * the FIFO for writing until it is opened for reading, writes one byte and executes the command. Resolves when the
  * command itself runs: a signal then meets it and not init. False when the FIFO is not where runc 1.x keeps it. Throws
  * EngineError internal when init is gone or too slow.
  */

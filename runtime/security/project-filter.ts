@@ -1,8 +1,8 @@
 import type { SeccompArgument, SeccompRule } from './seccomp-profile.ts';
 
 /**
- * Whoever owns a file or directory may put it into another project or keep a directory from handing its project down,
- * unless he is in a user namespace, and has left every quota by that (ioctl_fssetxattr(2), ioctl_iflags(2)). So in
+ * The owner of a file or directory may put it into another project, or keep a directory from handing its project down,
+ * and leaves every quota by that; a process in a user namespace may not (ioctl_fssetxattr(2), ioctl_iflags(2)). So in
  * containers that have a quota these requests are refused: linux/fs.h, the last as 32-bit programs have it.
  */
 const FS_IOC_FSSETXATTR = 0x401c_5820;

@@ -51,7 +51,8 @@ export interface SeccompTarget {
 
 /**
  * GOARCH -> the processor as libseccomp calls it, and the ones whose programs it also runs. Without x32: kernels have
- * it off, nobody ships it, and runc takes 7 ms of every start to compile its part of the filter (of 34 in all).
+ * it off, no distribution ships it, and runc takes 7 ms of every start to compile its part of the filter (of 34 in
+ * all).
  */
 const processors: Record<string, [string, ...string[]]> = {
   amd64: ['SCMP_ARCH_X86_64', 'SCMP_ARCH_X86'],

@@ -7,7 +7,7 @@ import { ORDINARY_CALLS } from './syscalls.ts';
 
 /**
  * The default filter: ordinary programs notice nothing, what reaches for the kernel itself gets EPERM. It lists what
- * is allowed, so a call of tomorrow's kernel is refused until somebody has looked at it. Names that the machine's
+ * is allowed, so a call of tomorrow's kernel is refused until it was reviewed. Names that the machine's
  * libseccomp does not know are skipped by the runtime; they then fall to the default action like unknown ones.
  *
  * Refused on purpose, whatever the capabilities: io_uring_* (a second, unfiltered way into the kernel), userfaultfd,

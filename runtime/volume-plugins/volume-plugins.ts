@@ -48,7 +48,7 @@ export class VolumePlugins {
           await this.#activate(plugin, { timeoutMs: limits.pluginLookUpMs, patient: false });
           return [plugin];
         } catch {
-          // A plugin of another kind, or one that is down: it is asked again when somebody names it.
+          // A plugin of another kind, or one that is down: it is asked again when a request names it.
           return [];
         }
       }),

@@ -1,6 +1,6 @@
 /**
- * Where execs pass on their way into a container. Whoever is about to freeze it closes the gate, and waits until those
- * that came before have their process: one that arrives in a frozen cgroup would hang until it is thawed.
+ * Execs pass it on their way into a container. A pause closes the gate before it freezes the container, and waits until
+ * the execs inside have their process: a process that is started in a frozen cgroup hangs until it is thawed.
  */
 export class LaunchGate {
   #inside = 0;
@@ -24,7 +24,7 @@ export class LaunchGate {
     };
   }
 
-  /** Lets nobody in until it is disposed. Only one may close it at a time. */
+  /** Lets no exec in until it is disposed. One pause closes it at a time. */
   close(): Disposable {
     this.#closed = true;
     return {
@@ -34,7 +34,7 @@ export class LaunchGate {
     };
   }
 
-  /** Resolves when nobody is inside. */
+  /** Resolves when no exec is inside. */
   empty(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#inside === 0) {

@@ -62,7 +62,7 @@ export async function getContainerArchive(
 
 /**
  * Unpacks a tar (plain or compressed) into the directory `path`. All of it is received and decompressed before
- * anything of the container's is looked at for writing: a client that stalls holds up nobody, one that leaves half-way
+ * anything of the container's is looked at for writing: a client that stalls holds nothing up, one that leaves half-way
  * has changed nothing, and no program runs while the container could interfere.
  */
 export async function putContainerArchive(

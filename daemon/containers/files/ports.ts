@@ -29,13 +29,13 @@ export interface TarSpools {
   spool(source: Readable, options: SpoolOptions): Promise<SpooledTar>;
 }
 
-/** Mounts that nobody else sees; they go with their descriptors. Satisfied by `runtime/mounts`. */
+/** Detached mounts, out of sight of all namespaces; they go with their descriptors. Satisfied by `runtime/mounts`. */
 export interface HiddenMounts {
   /** To be read; topmost first. */
   hiddenView(lowers: readonly string[]): OpenFile;
   /** To be written to; closing it waits for the disk. */
   hiddenOverlay(layout: OverlayLayout): OpenFile;
-  /** As `hiddenOverlay`, of directories that nobody needs after a power cut; closing it waits for nothing. */
+  /** As `hiddenOverlay`, of directories that are not needed after a power cut; closing it waits for nothing. */
   scratchOverlay(layout: OverlayLayout): OpenFile;
   /** What is mounted at a path, without what is mounted over it. */
   hiddenCopy(path: string): OpenFile;

@@ -175,7 +175,7 @@ function openSubpaths(
   return paths;
 }
 
-/** SAFETY: a path of the engine's, or one that the client who made the container chose on its own host. */
+/** SAFETY: a path of the engine's, or a path of the host that the client chose at creation. */
 function openSource(source: string): OpenFile | undefined {
   // The first start makes it.
   return ifThere(() => new OpenFile(openSync(source, OPEN_PATH)), ['ENOENT', 'ENOTDIR']);

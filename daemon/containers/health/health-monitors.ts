@@ -9,7 +9,7 @@ import { HealthMonitor } from './health-monitor.ts';
 
 /**
  * Keeps a monitor for each container that runs and has a health check. The machine tells it of every change, so that
- * probes stop at a pause or an end and begin with a start, whoever caused it.
+ * probes stop at a pause or an end and begin with a start, whatever caused it.
  */
 export class HealthMonitors {
   readonly #context: ContainerContext;

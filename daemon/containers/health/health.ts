@@ -37,7 +37,7 @@ export function healthAfter(health: Health, check: HealthCheck, result: ProbeRes
   return { status: failingStreak >= check.retries ? 'unhealthy' : health.status, failingStreak, log };
 }
 
-/** As dockerd shows a container that no longer runs: whatever was found, it serves nobody. */
+/** As dockerd shows a container that no longer runs: whatever the probes found, it does not serve. */
 export function afterEnd(health: Health): Health {
   return { ...health, status: 'unhealthy' };
 }

@@ -60,7 +60,7 @@ export class Probe {
     this.result = this.#outcome(exited);
   }
 
-  /** Nobody asks for its result any more: it is killed. */
+  /** Its result is not needed any more: it is killed. */
   cancel(): void {
     this.#isCanceled = true;
     this.#kill();
@@ -149,14 +149,17 @@ export class Probe {
     });
   }
 
-  /** For those who listen now; kept, probes would drive everything else out of the history. */
+  /** For subscribers of now; stored, probes would drive everything else out of the history. */
   #tell(action: string, attributes: Record<string, string> = {}): void {
     const { journal } = this.#deps.context;
     journal.tell(containerEvent(this.#container, action, { execID: this.#id, ...attributes }));
   }
 }
 
-/** The first bytes that a probe writes, to either stream; the rest is read and dropped, as nobody may be held up. */
+/**
+ * The first bytes that a probe writes, to either stream; the rest is read and dropped: unread, it would hold up the
+ * probe.
+ */
 class ProbeOutput {
   readonly #chunks: Buffer[] = [];
   #size = 0;

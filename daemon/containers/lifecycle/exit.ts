@@ -27,7 +27,7 @@ export function containerExited(context: ContainerContext, report: ContainerExit
     return;
   }
   if (container === undefined || !isLive(container.state)) {
-    // Of a start that was rolled back: nobody was told that it ran.
+    // Of a start that was rolled back: no client was told that it ran.
     context.runtime.forgetExit(report.id);
     return;
   }
@@ -61,7 +61,7 @@ export function settleUnrun(
   container.pendingRelease = () => releaseContainer(context, container, sandbox);
 }
 
-/** State, events and exit record of an end; `restore` uses it for ends that nobody saw. */
+/** State, events and exit record of an end; `restore` uses it for ends that no daemon saw. */
 export function settleExit(
   context: ContainerContext,
   container: Container,
@@ -82,7 +82,7 @@ export function settleExit(
   );
   context.logs.ended(loggedRun(context, container));
   container.pendingRelease = () => releaseContainer(context, container, live.sandbox);
-  // Whoever waits for the mutex already comes before this, and releases first if it needs to.
+  // A verb that waits for the mutex already comes before this, and releases first if it needs to.
   void context.mutex
     .run(container.id, () => releaseEnded(container))
     .catch((error: unknown) => {
@@ -146,7 +146,7 @@ function exitEvents(
   return [...oom, die, ...networkEvents(context.networks, container, live.sandbox, 'disconnect')];
 }
 
-/** What follows an exit once its resources are back. Call it in the same tick: whoever comes later waits behind it. */
+/** What follows an exit once its resources are back. Call it in the same tick: what comes later waits behind it. */
 function afterExit(context: ContainerContext, container: Container): void {
   scheduleRestart(context, container);
   void removeIfAutomatic(context, container).catch((error: unknown) => {

@@ -28,7 +28,7 @@ export type Recovery =
   | { kind: 'remove' }
   | { kind: 'nothing' };
 
-/** Exit code of a container of which nobody knows how it ended: the host went down, or its monitor died too. */
+/** Exit code of a container whose end was not recorded: the host went down, or its monitor died too. */
 export const EXIT_CODE_UNKNOWN = 255;
 
 /** Pure: state in the database and facts of the world give what is to be done. */

@@ -6,10 +6,10 @@ export interface EndFacts {
   exitCode: number;
   /** Restarts so far by the policy. */
   restartCount: number;
-  /** The delay before the run that just ended, 0 when a person started it. */
+  /** The delay before the run that just ended, 0 when a client started it. */
   lastDelayMs: number;
   upTimeMs: number;
-  /** Someone stopped or killed it. */
+  /** A client stopped or killed it. */
   stopRequested: boolean;
 }
 

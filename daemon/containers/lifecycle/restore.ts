@@ -29,8 +29,8 @@ const EXIT_RECORD_POLL_MS = 20;
 
 /**
  * Brings rows and world together after a start of the daemon, whenever and however the last one ended: takes over what
- * runs, settles what ended, finishes what was begun, sweeps what belongs to nobody. All containers side by side; those
- * that take longer than `limits.restoreWaitMs` go on behind it, and whoever asks for one of them waits for that one
+ * runs, settles what ended, finishes what was begun, sweeps what has no owner. All containers side by side; those
+ * that take longer than `limits.restoreWaitMs` go on behind it, and a verb waits for the one container that it names
  * (`whenRestored`). Returns the subscription to exits and the like. `restored` is told of each that is taken over.
  */
 export async function restoreContainers(
@@ -91,7 +91,7 @@ async function restoreOne(
     await recover(context, container);
     await endBuildStep(context, container);
     if (registry.get(container.id) === container) {
-      // A daemon that died between a start and telling those who are linked to it.
+      // A daemon that died between a start and the update of the containers that are linked to it.
       rewriteLinkedHosts(context, container);
       logs.adopt(loggedRun(context, container), { isRunning: isLive(container.state) });
       scheduleRestart(context, container);
@@ -108,7 +108,7 @@ async function restoreOne(
   }
 }
 
-/** The build that it was made for went with the last daemon, and with it whoever would end and remove it. */
+/** The build that it was made for went with the last daemon, and with it the step that would end and remove it. */
 async function endBuildStep(context: ContainerContext, { id, spec, state }: Container): Promise<void> {
   const isKept = spec.ofBuild === 'kept' && isAtRest(state) && state.status !== 'created';
   if (spec.ofBuild === undefined || isKept || context.registry.get(id) === undefined) {
@@ -302,7 +302,7 @@ async function startAgain(
   });
 }
 
-/** From here on its age is counted by a clock that nobody sets. */
+/** From here on its age is counted by the monotonic clock. */
 function noteStart({ clock }: ContainerContext, container: Container): void {
   const live = liveRun(container.state);
   if (live !== undefined) {

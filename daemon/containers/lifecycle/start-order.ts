@@ -14,7 +14,7 @@ function namespaceOwnerIds(
   return [...new Set(refs.flatMap((ref) => (registry.get(ref) ?? registry.byName(ref))?.id ?? []))];
 }
 
-/** Donors, and the containers it is linked to, which must run as well. */
+/** Owners of its namespaces, and the containers that it is linked to: all must run. */
 function neededIds(context: Pick<ContainerContext, 'registry'>, spec: ContainerSpec): string[] {
   return [
     ...new Set([...namespaceOwnerIds(context, spec), ...(spec.links ?? []).map(({ targetId }) => targetId)]),
@@ -22,8 +22,8 @@ function neededIds(context: Pick<ContainerContext, 'registry'>, spec: ContainerS
 }
 
 /**
- * The owners that `id` waits for: all but those that join `id` themselves, at once or through others: nobody is to wait
- * for ever. Pure.
+ * The owners that `id` waits for: all but those that join `id` themselves, at once or through others: no container is
+ * to wait for ever. Pure.
  */
 export function awaitedOwners(id: string, ownersOf: (id: string) => readonly string[]): string[] {
   return ownersOf(id).filter((owner) => !reaches(owner, id, ownersOf));
@@ -60,7 +60,7 @@ export async function ownersSettled(context: ContainerContext, container: Contai
   }
 }
 
-/** Those that run on with namespaces that the container, which was started anew, no longer has. */
+/** Warns of containers that run on in namespaces of the last run of this container. */
 export function warnNamespaceUsers(context: ContainerContext, { id }: Container): void {
   const { registry, log } = context;
   const users = registry

@@ -5,7 +5,7 @@ import type { ContainerContext } from '../context.ts';
 import { containerFiles, containersDirectory } from '../resources/container-files.ts';
 import { isLive } from '../state/state-facts.ts';
 
-/** What was there before this daemon made anything, and may belong to nobody. */
+/** What was there before this daemon made anything, and may have no owner. */
 export interface Leftovers {
   /** Containers of which the runtime has something. */
   runtime: readonly string[];
@@ -80,7 +80,7 @@ async function sweepMount(context: ContainerContext, step: Step, path: string): 
   const unmount = (): Promise<void> => step('mount', path, () => mounts.unmount(path));
   const container = registry.get(id);
   const isOfRun = container !== undefined && ownMounts(context, container).includes(path);
-  // What is no mount of a run is nobody's, whether or not the container runs.
+  // What is no mount of a run has no owner, whether or not the container runs.
   await (isOfRun ? unlessRunning(context, id, unmount) : unmount());
 }
 

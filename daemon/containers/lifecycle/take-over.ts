@@ -17,7 +17,7 @@ export async function takeOver(context: ContainerContext, container: Container):
 
 /**
  * The kernel knows whether it is paused: the last daemon may have died between kernel and database. A freeze that was
- * not complete is undone: nobody was told of it.
+ * not complete is undone: no client was told of it.
  */
 function settleFreezer({ machine, runtime }: ContainerContext, container: Container): void {
   const { id, state } = container;

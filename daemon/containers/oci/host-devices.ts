@@ -13,14 +13,14 @@ export interface HostDevices {
   rules: OciDeviceRule[];
 }
 
-/** Directories of /dev whose contents belong to somebody else, or are made anew in every container. */
+/** Directories of /dev whose contents are not devices of the host, or are made anew in every container. */
 const SKIPPED_DIRECTORIES = new Set(['pts', 'shm', 'fd', 'mqueue', '.lxc', '.lxd-mounts', '.udev']);
 /** A container's console is its own. */
 const CONSOLE = '/dev/console';
 
 /**
  * Looks up the devices of the host that a container is given: those asked for, and with Privileged all there are.
- * The paths are the client's, who is as good as root here. Throws invalid_argument for one that is no device.
+ * The paths are the client's, and a client is as good as root here. Throws invalid_argument for one that is no device.
  */
 export function readHostDevices(host: NormalHostConfig): HostDevices {
   const mappings = host.Devices ?? [];

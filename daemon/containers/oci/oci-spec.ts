@@ -42,7 +42,7 @@ export function makeOciSpec(
     linkVariables: linkVariables(context, container),
     rootPath,
     cgroupsPath: cgroupsPathOf(facts.cgroup.driver, spec.hostConfig.CgroupParent || cgroupParent, id),
-    // Joined by its process: what it runs in, whatever became of the one who made it.
+    // Joined by its process: the namespace that it runs in, whatever became of the namespace's owner.
     netnsPath: sandbox.netnsPath && (foreignNamespace(context, NetworkMode, 'network') ?? sandbox.netnsPath),
     ...(pidNamespacePath !== undefined && { pidNamespacePath }),
     ...(ipcNamespacePath !== undefined && { ipcNamespacePath }),

@@ -123,7 +123,7 @@ function deviceRule(text: string): OciDeviceRule {
 
 /**
  * What an update changes of a running container's limits, in the kernel's terms. Pure. What is not to change is left
- * out: a value that someone has written by hand is not ours to overwrite.
+ * out: a value that the administrator has written by hand is not overwritten.
  */
 export function limitChanges(before: NormalHostConfig, after: NormalHostConfig): LimitChanges {
   const differs = (...fields: (keyof NormalHostConfig)[]): boolean =>

@@ -79,8 +79,8 @@ export function translate(spec: ContainerSpec, facts: LaunchFacts): OciSpec {
 
 /**
  * Under the systemd driver runc takes properties of the scope from annotations. systemd ends the scope when the host
- * goes down (or somebody stops it): with the container's own signal and patience, and leaves no failed unit behind,
- * which would be in the way of the next start. What the request says of a property holds.
+ * goes down (or an administrator stops it): with the container's own signal and patience, and leaves no failed unit
+ * behind, which would be in the way of the next start. What the request says of a property holds.
  */
 function annotations(spec: ContainerSpec, host: HostFacts): { annotations?: Record<string, string> } {
   const asked = spec.hostConfig.Annotations ?? {};

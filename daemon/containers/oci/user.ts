@@ -3,7 +3,7 @@ import type { Root } from '../../base/kernel/safepath.ts';
 import { readFileInRoot } from '../../base/kernel/safepath.ts';
 import { limits } from '../../base/limits.ts';
 
-/** Who a process runs as. */
+/** The user and the groups that a process runs as. */
 export interface ResolvedUser {
   uid: number;
   gid: number;
@@ -36,7 +36,7 @@ const ID_MAX = 2_147_483_647;
 
 /**
  * Reads /etc/passwd and /etc/group below `root`, links resolved inside it. Throws invalid_argument when one of them
- * is no regular file or too large: both are written by whoever made the image.
+ * is no regular file or too large: both come from the image.
  */
 export function readAccountFiles(root: Root): AccountFiles {
   return {

@@ -5,7 +5,7 @@ import type { LiveRun } from '../state/state.ts';
 import { containerOfMode } from '../request/namespaces.ts';
 import { liveRun } from '../state/state-facts.ts';
 
-/** A container of whose namespaces another one shares some. */
+/** A container whose namespaces another one joins. */
 export interface NamespaceOwner {
   container: Container;
   run: LiveRun;
@@ -35,7 +35,7 @@ export function runningNamespaceOwner(
   return { container, run };
 }
 
-/** Who made the network that a container is in, runs with or would start in: itself, or one that it joins. */
+/** The container whose network another one is in or would start in: itself, or one that it joins. */
 export function networkOwnerId(
   { registry }: Pick<ContainerContext, 'registry'>,
   container: Container,

@@ -19,7 +19,7 @@ import { containerOfMode } from '../request/namespaces.ts';
 export function keepsSharedMemory({ hostConfig, mounts }: ContainerSpec): boolean {
   const { IpcMode } = hostConfig;
   const isShared = IpcMode === 'shareable' || containerOfMode(IpcMode) !== undefined;
-  // A mount of the client's own in its place is what the container sees, and nobody else.
+  // A mount of the client's own in its place is seen by the container alone.
   return isShared && !mounts.some(({ destination }) => destination === '/dev/shm' || destination === '/dev');
 }
 

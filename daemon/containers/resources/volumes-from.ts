@@ -48,7 +48,7 @@ async function fill(context: ContainerContext, source: Container): Promise<void>
   }
 }
 
-/** Whoever is being removed may take the volumes along: called in the tick in which the new container is stored. */
+/** A container that is being removed may take its volumes along: call it in the tick that stores the new container. */
 export function refuseRemovedSources({ registry }: ContainerContext, sources: readonly Container[]): void {
   for (const source of sources) {
     if (registry.get(source.id) !== source) {

@@ -37,7 +37,7 @@ export async function ensureVolumes(context: ContainerContext, spec: ContainerSp
 
 /**
  * The volumes of a container that is being created; the rollback takes away those it made. What is returned stores the
- * anonymous ones, which nobody would know of without the container's row: call it in the same transaction.
+ * anonymous ones, which only the container's row names: call it in the same transaction.
  */
 export async function makeVolumes(
   context: ContainerContext,

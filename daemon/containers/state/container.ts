@@ -35,7 +35,7 @@ export interface Container {
   restartTimer: Disposable | undefined;
   /** Resolves when its start together with the daemon is over, as a success or not. */
   startWithDaemon: Promise<void> | undefined;
-  /** When its run began, on the monotonic clock, which nobody sets; undefined before the first start. */
+  /** When its run began, on the monotonic clock; undefined before the first start. */
   startedAtMs: number | undefined;
   /** A build still needs it, until this fires: no prune takes it. */
   neededUntil: AbortSignal | undefined;

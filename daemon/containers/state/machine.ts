@@ -13,7 +13,7 @@ import { isLive } from './state-facts.ts';
 import { encodeState } from './state-codec.ts';
 import type { Waiters } from './waiters.ts';
 
-/** What may be refused: nobody knows of it before the database has it. */
+/** What the database may refuse: nothing is published before it has it. */
 type CommitType = 'start' | 'started' | 'pause' | 'commit_pause';
 
 /** What has happened, or must happen, whether or not it can be stored. */

@@ -63,5 +63,5 @@ const SURNAMES =
   'wiener woodward yukawa zermelo zeeman';
 
 const adjectives: readonly string[] = ADJECTIVES.split(' ');
-/** Of people who found something out. */
+/** Of scientists and mathematicians. */
 const surnames: readonly string[] = SURNAMES.split(' ');

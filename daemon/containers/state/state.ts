@@ -54,11 +54,11 @@ export interface LiveRun {
   bootId: string;
   startedAtNano: bigint;
   sandbox: Sandbox;
-  /** Restarts by the policy since someone last started the container. */
+  /** Restarts by the policy since a client last started the container. */
   restartCount: number;
   /** The delay before this run when the policy started it, else 0: the next one doubles it. */
   restartDelayMs: number;
-  /** Someone asked for the end: the restart policy stays out of it. */
+  /** A client asked for the end: the restart policy stays out of it. */
   stopRequested: boolean;
   /** A stop is under way: a daemon that finds this goes on with it. */
   stopping?: Stopping;

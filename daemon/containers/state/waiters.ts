@@ -26,7 +26,7 @@ export interface Wait {
   cancel(): void;
 }
 
-/** Who waits for which container. The machine tells it of each change after the database has it. */
+/** Waits for changes of containers. The machine tells it of each change after the database has it. */
 export class Waiters {
   readonly #byId = new Map<string, Set<Waiter>>();
 
@@ -49,7 +49,7 @@ export class Waiters {
     this.#wake(id, state, (condition) => isMet(condition, state, event));
   }
 
-  /** The container is gone: nobody waits longer. */
+  /** The container is removed: every wait ends. */
   removed(id: string, state: ContainerState): void {
     this.#wake(id, state, () => true);
   }

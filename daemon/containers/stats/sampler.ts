@@ -27,8 +27,8 @@ interface Watched {
 }
 
 /**
- * Looks at each container that somebody wants statistics of once a second, whatever their number: one timer for all
- * containers, one turn of the event loop for each. Nothing is done when nobody asks.
+ * Samples each container with subscriptions once a second, whatever their number: one timer for all containers, one
+ * turn of the event loop for each. Without subscriptions nothing is done.
  */
 export class Sampler<Subject> {
   readonly #deps: SamplerDeps<Subject>;
@@ -39,7 +39,7 @@ export class Sampler<Subject> {
     this.#deps = deps;
   }
 
-  /** One look, for those who need no second one. */
+  /** One reading, without a subscription. */
   once(subject: Subject): Reading {
     return this.#watched.get(subject) === undefined ? this.#deps.read(subject) : this.#fresh(subject);
   }

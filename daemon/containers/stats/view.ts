@@ -3,7 +3,7 @@ import type { ContainerSample } from '../../../runtime/cgroups/sample.ts';
 import { formatNano, ZERO_TIME } from '../../base/clock.ts';
 import type { Reading } from './sampler.ts';
 
-/** Whose statistics they are. */
+/** The container that the statistics are of. */
 export interface StatsSubject {
   id: string;
   name: string;

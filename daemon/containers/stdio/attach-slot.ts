@@ -39,7 +39,7 @@ export function closeAttachSlot(container: Container, slot: PendingAttach): void
   slot.leave();
 }
 
-/** At start, before the command can write its first byte: everybody who waits is connected. Never rejects. */
+/** At start, before the command can write its first byte: all waiting clients are connected. Never rejects. */
 export async function connectPendingClients(context: ContainerContext, container: Container): Promise<void> {
   const slots = [...container.pendingAttaches];
   container.pendingAttaches.clear();

@@ -3,7 +3,7 @@ import type { ContainerContext } from '../context.ts';
 import { containerFiles } from '../resources/container-files.ts';
 import type { LoggedRun } from '../ports.ts';
 
-/** What whoever keeps and delivers its output needs to know of a container. */
+/** What the logs domain, which keeps and delivers its output, needs to know of a container. */
 export function loggedRun(
   { dataRoot }: Pick<ContainerContext, 'dataRoot'>,
   { id, name, imageId, createdNano, spec }: Container,

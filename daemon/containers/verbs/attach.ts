@@ -20,7 +20,7 @@ import type { Duplex } from 'node:stream';
 /**
  * Connects a client to a container's stdio: to the run that goes on, else to the next one, of which it misses nothing.
  * The output is read from the log as it grows, with `logs` from its beginning and at once, where it can be read back:
- * no byte is lost or doubled between what was and what comes, and a client that does not read holds up nobody.
+ * no byte is lost or doubled between what was and what comes, and a client that does not read holds nothing up.
  *
  * The conversation ends with the run. The end of the client's input ends it too, as with dockerd, but where the
  * container is to read that end (`StdinOnce`, no terminal): then the run goes on to its own.
@@ -155,7 +155,7 @@ class Attachment {
       await this.#live(slot, output);
       return;
     }
-    // Nobody reads this channel's output; unread it would hold up the monitor.
+    // The channel's output is read and dropped: unread it would hold up the monitor.
     void this.#live(slot, undefined).catch(this.#endedEarly);
     if (slot.logFrom !== undefined || !existsSync(containerFiles(this.#context.dataRoot, id).log)) {
       // Nothing of before is asked for, or there is nothing.

@@ -69,7 +69,7 @@ async function pauseIfRunning(
     try {
       await unpauseContainer(context, container.id);
     } catch (error) {
-      // Somebody else was faster, or ended it.
+      // Another client unpaused it first, or it ended.
       if (!isEngineError(error, 'conflict') && !isEngineError(error, 'not_found')) {
         throw error;
       }

@@ -88,7 +88,7 @@ export async function disconnectNetwork(
     const { sandbox, undo, finish } = networks.disconnect(live, requestOf(container, spec), name);
     rollback.defer('connect', () => persistently(clock, undo));
     failpoint('containers.disconnect.commit');
-    // Before its interface goes: a daemon that dies in between finds one that nobody has, and takes it away.
+    // Before its interface goes: a daemon that dies in between finds an interface without an endpoint, and removes it.
     machine.rewire(container, spec, sandbox, [
       endpointEvent(networks, container, { name, endpoint: live.endpoints[name] }, 'disconnect'),
     ]);

@@ -118,7 +118,7 @@ function specify(
   return built;
 }
 
-/** The last moment at which nobody would know of the container: a client that is gone by now gets none. */
+/** The last moment before the container is stored: a client that is gone by now gets none. */
 function refuseHangUp(signal: AbortSignal): void {
   if (signal.aborted) {
     throw new EngineError('canceled', 'create container: the client closed the connection');

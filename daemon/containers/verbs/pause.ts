@@ -10,7 +10,7 @@ import { isRestarting } from '../state/state-facts.ts';
 
 /**
  * Stops all processes of a container where they are. `forCommit`: it is to go on whatever becomes of this daemon.
- * Throws conflict with dockerd's texts when it does not run or is paused, or when someone ends it meanwhile; internal
+ * Throws conflict with dockerd's texts when it does not run or is paused, or when it is ended meanwhile; internal
  * when the kernel cannot stop a process.
  */
 export async function pauseContainer(
@@ -33,7 +33,7 @@ async function freeze(context: ContainerContext, container: Container, forCommit
   const { id, endRequests } = container;
   await using rollback = new Rollback(log, { container: id });
   if (forCommit) {
-    // Before the kernel stops anything: whoever finds it frozen knows why.
+    // Before the kernel stops anything: a daemon that finds it frozen knows why.
     machine.commit(container, { type: 'commit_pause', isBegun: true });
     rollback.defer('no longer for a commit', () => {
       if (container.state.status === 'running') {
@@ -51,7 +51,7 @@ async function freeze(context: ContainerContext, container: Container, forCommit
     throw new EngineError(code, `Cannot pause container ${id}: ${errorText(error)}`, { cause: error });
   }
   if (container.endRequests !== endRequests) {
-    // Its signal waits in the frozen process: nobody would deliver it.
+    // Its signal waits in the frozen process and would not be delivered.
     throw isBeingStopped(id);
   }
   // It may have ended before it froze.
@@ -67,7 +67,7 @@ async function launchesAreOver({ clock }: ContainerContext, container: Container
   }
 }
 
-/** SIGKILL is on its way: frozen before it arrives, the process would stay, and whoever waits for its end too. */
+/** SIGKILL is on its way: frozen before it arrives, the process would stay, and so would waits for its end. */
 function refuseKilled({ id, state, killedRunNano }: Container): void {
   if (state.status === 'running' && state.startedAtNano === killedRunNano) {
     throw isBeingStopped(id);

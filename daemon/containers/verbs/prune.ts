@@ -36,7 +36,7 @@ function isPrunable({ state, neededUntil }: Container): boolean {
   return !isNeeded && isAtRest(state) && state.status !== 'removing';
 }
 
-/** Bytes given back, or undefined when someone started or removed it first. */
+/** Bytes given back, or undefined when it was started or removed first. */
 async function pruneOne(context: ContainerContext, container: Container): Promise<number | undefined> {
   try {
     return await context.mutex.run(container.id, async () => {

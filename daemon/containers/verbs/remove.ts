@@ -64,7 +64,7 @@ async function bringToRest(context: ContainerContext, container: Container): Pro
 
 /**
  * The removal itself, under the container's mutex: `removing` is stored, then files go, then the row. A full disk that
- * takes neither keeps nobody from removing what fills it: an empty directory says then what the row cannot.
+ * takes neither prevents no removal of what fills it: an empty directory says then what the row cannot.
  */
 export function removeLocked(
   context: ContainerContext,
@@ -141,7 +141,7 @@ async function removeVolumes(context: ContainerContext, container: Container): P
         return volumes.removeAnonymous(name, container.id);
       });
     } catch (error) {
-      // As with dockerd it is then a volume like any other, that nobody uses.
+      // As with dockerd it is then a volume like any other, without users.
       log.error({ container: container.id, volume: name, err: error }, 'anonymous volume stays');
     }
   }

@@ -39,12 +39,12 @@ export async function startContainer(
   ref: string,
   options: { detachKeys?: string },
 ): Promise<void> {
-  // Whoever attaches brings keys of their own; here they are only checked.
+  // Each attach brings its own detach keys; those of the start are only checked.
   parseDetachKeys(options.detachKeys);
   await startByUser(context, context.registry.find(ref));
 }
 
-/** A start that someone asked for. A container between two attempts of its policy counts as started. */
+/** A start that a client asked for. A container between two attempts of its policy counts as started. */
 export async function startByUser(context: ContainerContext, container: Container): Promise<void> {
   await context.mutex.run(container.id, async () => {
     if (context.registry.get(container.id) !== container) {
@@ -127,7 +127,7 @@ async function bringUp(context: ContainerContext, container: Container): Promise
   );
   rollback.commit();
   updateLinkedHosts(context, container);
-  // Those who came while the first were being connected; from here on clients connect themselves.
+  // Clients that came while the first were being connected; from here on clients connect themselves.
   await connectPendingClients(context, container);
   await begin(context, container);
   failpoint('containers.start.begun');

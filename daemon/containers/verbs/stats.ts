@@ -11,7 +11,7 @@ import { isLive } from '../state/state-facts.ts';
 /** How long a look at the host's processors serves for the containers looked at next. */
 const HOST_CPU_VALID_MS = 20;
 
-/** Looks at containers for everyone who wants statistics. */
+/** Samples containers for all clients that read statistics. */
 export function containerSampler(
   context: Pick<ContainerContext, 'clock' | 'turns' | 'runtime' | 'log'>,
 ): Sampler<Container> {

@@ -41,14 +41,14 @@ export async function bringDown(
   await endOrKill(context, container, { signal, killAfterMs: timeoutS * 1000 });
 }
 
-/** A stop that a daemon before this one had begun; its client is gone, its wish stands. */
+/** A stop that a daemon before this one had begun; its client is gone, its request stands. */
 export async function resumeStop(context: ContainerContext, container: Container): Promise<void> {
   const stopping = liveRun(container.state)?.stopping;
   if (stopping === undefined) {
     return;
   }
   failpoint('containers.restore.stop');
-  // Nobody knows whether the signal had been sent.
+  // Whether the signal had been sent is not known.
   await endOrKill(context, container, stopping);
 }
 

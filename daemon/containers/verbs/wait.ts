@@ -27,7 +27,7 @@ export async function waitContainer(
   return { done: answer() };
 }
 
-/** Who waits for the removal is told what went wrong with that alone: the start has failed on its own request. */
+/** A wait for the removal tells what went wrong with the removal alone: a failed start is told to its own client. */
 function response({ exitCode, error }: WaitResult, condition: WaitCondition): WaitResponse {
   return error === '' || condition === 'removed'
     ? { StatusCode: exitCode }

@@ -54,7 +54,7 @@ function linkedNames(
   return names.length === 0 ? {} : { Names: [`/${container.name}`, ...names].toSorted() };
 }
 
-/** One after the other: each walks a directory tree, and a list must not take the disk from everybody. */
+/** One after the other: each walks a directory tree, and a list must not keep the disk from other requests. */
 async function withSizes(
   { rootfs }: ContainerContext,
   containers: readonly Container[],

@@ -13,7 +13,7 @@ const COUNT = '/proc/sys/net/netfilter/nf_conntrack_count';
 
 /**
  * Forgets flows of containers that are gone. Each address costs walks over the kernel's table, so a pool thread takes
- * them, one address after the other, and nobody waits for it.
+ * them, one address after the other, and no request waits for it.
  */
 export class ConntrackCleaner {
   readonly #netfilter: NetlinkSocket;

@@ -13,7 +13,8 @@ import type { HostPort } from '../port-reservations.ts';
  * The kernel looks up a published port for the first packet of a flow only. A UDP client that goes on sending
  * keeps its flow, and with it the container that is gone, for ever (moby#8795): so flows to a port are
  * forgotten when it is published and when it is not any more. All flows from and to a container's addresses, TCP too,
- * are forgotten when it goes: a connection that nobody ends stays for five days, and may meet whoever gets the address.
+ * are forgotten when it goes: a connection that is not closed stays for five days, and may meet the next owner of the
+ * address.
  */
 const SUBSYSTEM = 1;
 const CT = { get: (SUBSYSTEM << 8) | 1, delete: (SUBSYSTEM << 8) | 2 };
@@ -49,9 +50,9 @@ export function forgetUdpFlows(netfilter: NetlinkSocket, port: HostPort): void {
 }
 
 /**
- * Forgets every flow that somebody at this address began or answers: two walks over the table, one in IPv6 or where
+ * Forgets every flow that this address began or answers: two walks over the table, one in IPv6 or where
  * there are few, on a pool thread (5 ms and more each); nothing else may use `walker` meanwhile. `isWanted` is asked
- * before anything is forgotten: somebody may have got the address by then.
+ * before anything is forgotten: another container may have the address by then.
  */
 export async function forgetFlowsOf(
   walker: NetlinkSocket,

@@ -104,7 +104,7 @@ export class DnsSockets {
     const { family, socketAddress } = addressOf(address);
     const fd = this.#inside(from, () => openSocket(address, family, SOCK.datagram, 0));
     try {
-      // From here on the kernel drops what comes from anybody else.
+      // From here on the kernel drops what comes from other addresses.
       connectSocket(address, fd, socketAddress);
     } catch (error) {
       closeSocket(fd);

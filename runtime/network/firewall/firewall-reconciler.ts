@@ -13,7 +13,7 @@ export interface KeeperDeps {
 }
 
 /**
- * Has the firewall mended as soon as somebody else has changed it: at once after a quiet time, and under a stream of
+ * Has the firewall mended as soon as another program has changed it: at once after a quiet time, and under a stream of
  * changes so seldom that it costs a tenth of a processor. Besides, it looks from time to time by itself.
  */
 export class FirewallReconciler implements Disposable {

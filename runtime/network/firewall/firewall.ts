@@ -19,7 +19,7 @@ import {
 import type { PublishedPort } from './ruleset.ts';
 
 /**
- * The instance's own nftables tables. Remembers what is in them, so that a table that somebody flushed or
+ * The instance's own nftables tables. Remembers what is in them, so that a table that another program flushed or
  * deleted is rebuilt as a whole at the next change.
  *
  * INVARIANTS
@@ -35,7 +35,7 @@ export class Firewall {
   readonly #generation: () => number;
   /** Of all tables of the host, when they were last found whole. */
   #seen = 0;
-  /** As nft lists them when nobody has changed them, by family. */
+  /** As nft lists them unchanged, by family. */
   readonly #rules = new Map<string, string>();
   #isBuilt = false;
   /** The IPv6 table is made when first needed: a host may have no IPv6 at all. */
@@ -114,7 +114,7 @@ export class Firewall {
     this.#change(portCommands('delete', this.#table, known));
   }
 
-  /** Makes the tables whole again when somebody else has changed or deleted them. Nearly free while nobody has. */
+  /** Makes the tables whole again when another program has changed or deleted them. Nearly free otherwise. */
   mend(): void {
     const generation = this.#generation();
     if (!this.#isBuilt || generation === this.#seen) {
@@ -167,7 +167,7 @@ export class Firewall {
     if (!this.#isBuilt) {
       throw internal(`firewall: change before the table was built: ${error}`);
     }
-    // Somebody else changed our table (`nft flush ruleset`, a firewall service's reload): make it whole
+    // Another program changed our table (`nft flush ruleset`, a firewall service's reload): make it whole
     // again.
     this.#log.warn({ table: this.#table, nft: error }, 'firewall table was changed by others; rebuilding it');
     this.#rebuild();
@@ -185,7 +185,7 @@ export class Firewall {
       throw internal(`firewall: cannot write table ${this.#table}: ${error}`);
     }
     this.#isBuilt = true;
-    // Only what nobody has changed meanwhile is as it should be; else the next look tells.
+    // What was changed meanwhile is compared at the next look.
     this.#seen = before + 1;
     const listings = this.#families.map((family) => [family, this.#read(family).rules] as const);
     if (this.#generation() === this.#seen) {

@@ -22,8 +22,8 @@ export interface RulesetWatch extends Disposable {
 }
 
 /**
- * Calls `changed` on the main thread soon (0.1 ms on an idle machine) after anybody, this process too, has changed a
- * table of nftables in the network namespace of the calling thread. One call stands for any number of changes. Throws
+ * Calls `changed` on the main thread soon (0.1 ms on an idle machine) after any program, this process too, has changed
+ * a table of nftables in the network namespace of the calling thread. One call stands for any number of changes. Throws
  * where the kernel does not tell.
  */
 export function watchRuleset(changed: () => void): RulesetWatch {
@@ -51,7 +51,7 @@ function drain(fd: number): void {
       if (code === 'EAGAIN') {
         return;
       }
-      // ENOBUFS: there were more than it can keep; who is told of one looks at everything anyway.
+      // ENOBUFS: there were more than it can keep; one is enough, as `changed` compares everything.
       if (code !== 'ENOBUFS' && code !== 'EINTR') {
         throw error;
       }
@@ -59,7 +59,7 @@ function drain(fd: number): void {
   }
 }
 
-/** A number that grows with every change of any nftables table of the host, whoever makes it. About 10 microseconds. */
+/** A number that grows with every change of any nftables table of the host, by any program. About 10 microseconds. */
 export function rulesetGeneration(netfilter: NetlinkSocket): number {
   const header = Buffer.alloc(4);
   const [answer] = netfilter.request('nftables generation', [

@@ -12,7 +12,7 @@ import type { HostPort } from '../port-reservations.ts';
  *   nat output       local     /  published ports: destination rewritten by look-up in two maps
  *   input            input        internal networks do not call the host
  *   forward          forward      nothing out of internal networks, then `user`, then what may pass a bridge
- *   nat postrouting  outbound     who must not be seen with its own source address
+ *   nat postrouting  outbound     source NAT of what leaves the bridge
  *
  * A bridge, its subnet and a published port are elements of sets and maps, never rules: 10 000 of them cost a packet as
  * much as one. `user` belongs to the administrator: empty at first, never flushed, kept over restarts of the daemon.
@@ -206,8 +206,8 @@ function declarations(family: Family, table: string): string {
 
 /**
  * route_localnet on the bridges lets the host reach containers from 127.0.0.1; `guard` keeps it from working
- * the other way (CVE-2020-8558), keeps neighbours who route to the containers' subnets out (CVE-2025-54388, -54410),
- * and keeps bridges apart: who is in one reaches containers of another by their published ports only.
+ * the other way (CVE-2020-8558), keeps neighbours that route to the containers' subnets out (CVE-2025-54388, -54410),
+ * and keeps bridges apart: a container reaches those of another bridge by their published ports only.
  */
 function rules(family: Family, table: string): string {
   const loopback = LOOPBACK[family];

@@ -14,7 +14,7 @@ export interface BridgeSettings {
   name: string;
   /** Id of its network, kept at the interface; undefined for the default bridge, which is known by its name. */
   networkId?: string;
-  /** The default bridge is the administrator's, who may have given it more addresses. */
+  /** The default bridge is the administrator's and may have more addresses. */
   isForeign?: boolean;
   /** The bridge's own addresses, which containers route through; at most one of each family. */
   addresses: readonly InterfaceAddress[];
@@ -23,13 +23,13 @@ export interface BridgeSettings {
   internal: boolean;
   /** Containers in it reach each other. */
   icc: boolean;
-  /** Who leaves it is seen with the host's address. */
+  /** Containers reach other networks with the host's address. */
   masquerade: boolean;
   /** With this one, of its family, in place of that of the interface that the packet leaves by. */
   sources?: readonly IpAddress[];
   /** Its IPv4 address is that of another router in there: the bridge itself gets none, and keeps what it has. */
   inhibitIpv4?: boolean;
-  /** What a bridge of the administrator had before: it keeps that, whoever's addresses these are now. */
+  /** What a bridge of the administrator had before: it keeps that, also when networks have the same addresses now. */
   found?: readonly InterfaceAddress[];
 }
 
@@ -71,7 +71,7 @@ export function ensureBridge(
   return link;
 }
 
-/** One of somebody else keeps what it has: it may be the way of the host into its own network. */
+/** A bridge of another owner keeps what it has: the host may reach its own network by it. */
 function isMadeHere(settings: BridgeSettings, link: Link, alias: string | undefined): boolean {
   return settings.isForeign !== true && (alias === undefined || link.alias === alias);
 }
@@ -153,7 +153,7 @@ function macOf({ addresses }: BridgeSettings): Buffer {
 
 /**
  * Off where the network has none: a container could advertise itself to the host as its router. Where it has some the
- * host still listens to no advertisement from there. Of a bridge that is somebody else's only what is needed is set.
+ * host still listens to no advertisement from there. Of a bridge of another owner only what is needed is set.
  */
 function setIpv6({ name, addresses }: BridgeSettings, isOurs: boolean): void {
   const hasIpv6 = addresses.some(({ address }) => !isIpv4(address));

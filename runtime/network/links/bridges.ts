@@ -11,7 +11,7 @@ const MADE_HERE: ReadonlySet<string> = new Set(['bridge', 'dummy', 'vlan']);
 
 /**
  * The instance's bridges. One that was made here for a network carries `<instance>:<network id>` as its alias; a bridge
- * without it is somebody else's and never deleted.
+ * without it has another owner and is never deleted.
  */
 export class Bridges {
   readonly #host: NetlinkSocket;
@@ -26,7 +26,7 @@ export class Bridges {
     this.#log = deps.log;
   }
 
-  /** Its index; somebody may have deleted it or taken it down since the last time, then it is mended. */
+  /** Its index. A bridge that was deleted or taken down since the last time is made whole first. */
   index(bridge: BridgeSettings, mended: (index: number) => void): number {
     const link = findLink(this.#host, bridge.name);
     if (link?.up === true) {

@@ -85,7 +85,7 @@ export class ChildLinks {
     }
   }
 
-  /** Gives a new interface its name and tells whose it is; returns its index. */
+  /** Gives a new interface its name, and as its alias the id of its endpoint; returns its index. */
   settle(inside: NetlinkSocket, { iface: { name, endpointId } }: ChildAttachment): number {
     const { index } = linkNamed(inside, this.#nameAtBirth(endpointId));
     failpoint('network.parent.settle');

@@ -6,7 +6,7 @@ import { NetlinkSocket } from '../netlink/netlink-socket.ts';
 import { deleteLink } from '../netlink/links.ts';
 
 /**
- * Removes interfaces without anybody waiting. Removal makes the kernel sleep 25 ms and more, so it happens on
+ * Removes interfaces without holding up a request. Removal makes the kernel sleep 25 ms and more, so it happens on
  * a pool thread, one at a time, and only for what did not vanish by itself with its network namespace.
  */
 export class LinkRemover {

@@ -11,7 +11,7 @@ import type { BridgePort, Link } from '../netlink/links.ts';
 /** Namespaces take 10 to 60 ms to die; past this the interface is removed by hand. */
 const LINK_GRACE_MS = 250;
 
-/** A port as it is to be in its bridge, for the day that somebody deletes the bridge. */
+/** A port as it is to be in its bridge, to be put back when the bridge was deleted by another program. */
 interface AttachedPort {
   bridge: string;
   port: BridgePort;
@@ -56,7 +56,7 @@ export class Veths {
     this.#attached.set(this.#name(endpointId), { bridge: bridge.name, port: portOf({ bridge }) });
   }
 
-  /** Puts those of this bridge back that lost their place when somebody deleted it. */
+  /** Puts the interfaces of this bridge back into it, after another program deleted it. */
   replug(bridge: string, master: number): void {
     const members = [...this.#attached].filter(([, port]) => port.bridge === bridge);
     const lost = members.length === 0 ? [] : this.#all();
@@ -69,8 +69,8 @@ export class Veths {
   }
 
   /**
-   * Nothing passes from here on, whoever still holds the namespace; the interface goes soon after with it. False when
-   * there is none.
+   * Nothing passes from here on, also when the namespace is still held; the interface goes soon after with it. False
+   * when there is none.
    */
   detachInterface(endpointId: string): boolean {
     const name = this.#name(endpointId);

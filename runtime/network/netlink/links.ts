@@ -188,7 +188,7 @@ export function setLinkName(index: number, name: string): NetlinkRequest {
   return { type: RTM.newLink, flags: 0, header: interfaceHeader({ index }), attributes };
 }
 
-/** A text of ours at a link (IFALIASZ: at most 255 bytes), which tells whose it is. */
+/** A text of ours at a link (IFALIASZ: at most 255 bytes), by which its owner is found. */
 export function setLinkAlias(name: string, alias: string): NetlinkRequest {
   const attributes = [attribute.text(IFLA.name, name), attribute.text(IFLA.alias, alias)];
   return { type: RTM.newLink, flags: 0, header: interfaceHeader({}), attributes };
