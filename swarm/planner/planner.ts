@@ -47,8 +47,8 @@ const ROUNDS_MAX = 8;
  * All that a leader decides, in one place: which tasks there are, where they run, what becomes of their predecessors.
  * `begin` once with a state that was read whole, then `observe` for each change and `plan` after some. A pass looks at
  * what has changed only; a task that it makes is stored with its node in one write. The planner applies its writes to
- * the state at once: where the store refuses some, the true values have to be observed; where the leader has lost its
- * office, planner and state are thrown away.
+ * the state at once: where the store refuses some, the true values have to be observed, which for a status is the last
+ * one reported, stored or not; where the leader has lost its office, planner and state are thrown away.
  */
 export class Planner {
   readonly #state: ClusterState;

@@ -1,0 +1,36 @@
+import { Heap } from '../../swarm/planner/scheduler/heap.ts';
+
+interface Event {
+  at: number;
+  order: number;
+  run: () => void;
+}
+
+/** Virtual time: events in the order of their moments, and of their making where these are the same. */
+export class EventQueue {
+  /** Milliseconds since 1970 UTC. Far enough from 0 for clocks that are behind. */
+  now = 1_000_000_000;
+  events = 0;
+  readonly #heap = new Heap<Event>((a, b) => a.at < b.at || (a.at === b.at && a.order < b.order));
+  #made = 0;
+
+  after(delayMs: number, run: () => void): void {
+    this.#made += 1;
+    this.#heap.push({ at: this.now + Math.max(0, Math.round(delayMs)), order: this.#made, run });
+  }
+
+  /** Runs what is due until `end`, or until nothing is left. False when something was left at `end`. */
+  runUntil(end: number): boolean {
+    for (let next = this.#heap.peek(); next !== undefined; next = this.#heap.peek()) {
+      if (next.at > end) {
+        this.now = end;
+        return false;
+      }
+      this.#heap.pop();
+      this.now = next.at;
+      this.events += 1;
+      next.run();
+    }
+    return true;
+  }
+}

@@ -1,0 +1,119 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isTerminal, TaskState } from '../../swarm/objects/task-state.ts';
+import { Planner } from '../../swarm/planner/planner.ts';
+import { Scheduler } from '../../swarm/planner/scheduler/scheduler.ts';
+import { modeOf } from '../../swarm/planner/service-mode.ts';
+import { ClusterState } from '../../swarm/planner/state/cluster-state.ts';
+import type { Service, Task } from '../../swarm/planner/state/entries.ts';
+import { observedState } from '../../swarm/planner/state/observed.ts';
+import { portClaimsOf } from '../../swarm/planner/state/port-claim.ts';
+import { SeededRandom } from '../../test/support/swarm/seeded-random.ts';
+import type { World } from './world.ts';
+
+/** Everything that does not hold after a time without faults. Empty when all is well. */
+export function brokenInvariants(world: World): string[] {
+  const state = new ClusterState();
+  for (const write of world.store.read()) {
+    state.apply(write);
+  }
+  return [
+    ...world.failures,
+    ...[...state.services.values()].flatMap(serviceIsServed),
+    ...[...state.tasks.values()].flatMap(reasonIsTold),
+    ...nodesRunWhatIsStored(world, state),
+    ...portsAreUnique(state),
+    ...leaderKnowsTheStore(world, state),
+    ...anotherLeaderWouldDoNothing(world, state),
+  ];
+}
+
+function serviceIsServed(service: Service): string[] {
+  const wanted = [...service.tasks].filter(({ record }) => record.desired <= TaskState.complete);
+  if (service.record === undefined) {
+    return service.tasks.size === 0 ? [] : [`tasks of the removed service ${service.id} are left`];
+  }
+  // Start-first on a paused node: the old one runs until the new one finds a place.
+  const placed = new Set(wanted.filter(({ record }) => record.node !== undefined));
+  const crowded = [...service.slots].filter(
+    ([, tasks]) => [...tasks].filter((task) => placed.has(task)).length > 1,
+  );
+  const broken = crowded.map(([slot]) => `slot ${slot} of ${service.id} is wanted twice`);
+  const mode = modeOf(service.record.spec);
+  const held = [...service.slots.values()].filter((tasks) =>
+    [...tasks].some((task) => wanted.includes(task)),
+  );
+  if (mode.kind === 'replicated' && held.length !== mode.replicas) {
+    broken.push(`${service.id} wants ${mode.replicas} slots and has ${held.length}`);
+  }
+  const idle = wanted.filter(
+    (task) => task.record.node !== undefined && observedState(task) !== TaskState.running,
+  );
+  broken.push(...idle.map((task) => `task ${task.id} of ${service.id} does not run: ${describe(task)}`));
+  const update = service.run?.update?.state;
+  const waits = placed.size < wanted.length;
+  if ((update === 'updating' || update === 'rollback_started') && !waits) {
+    broken.push(`the update of ${service.id} does not end`);
+  }
+  return broken;
+}
+
+function describe({ record, status }: Task): string {
+  return JSON.stringify({ record, status });
+}
+
+function reasonIsTold(task: Task): string[] {
+  const { node, desired, refusal } = task.record;
+  if (node === undefined && desired <= TaskState.complete && (refusal?.error ?? '') === '') {
+    return [`task ${task.id} waits and does not say why`];
+  }
+  const isStopping = desired > TaskState.complete && node !== undefined && !isTerminal(observedState(task));
+  return isStopping ? [`task ${task.id} is not stopped: ${describe(task)}`] : [];
+}
+
+function nodesRunWhatIsStored(world: World, state: ClusterState): string[] {
+  const stored = [...state.tasks.values()]
+    .filter((task) => observedState(task) === TaskState.running)
+    .map(({ id, record }) => `${id} on ${record.node}`);
+  const real = [...world.nodes.values()].flatMap((node) => node.running.map((id) => `${id} on ${node.id}`));
+  const storedOnes = new Set(stored);
+  const realOnes = new Set(real);
+  return [
+    ...stored.filter((task) => !realOnes.has(task)).map((task) => `${task} runs in the store only`),
+    ...real.filter((task) => !storedOnes.has(task)).map((task) => `${task} runs on its node only`),
+  ];
+}
+
+function portsAreUnique(state: ClusterState): string[] {
+  const claims = [...state.services.values()].flatMap(({ run }) => portClaimsOf(run?.ports));
+  return claims
+    .filter((claim, index) => claims.indexOf(claim) !== index)
+    .map((claim) => `port ${claim} is given twice`);
+}
+
+/** The picture that the leader has kept up to date is that of one who reads the store now. */
+function leaderKnowsTheStore(world: World, state: ClusterState): string[] {
+  const known = world.leader?.state;
+  const ids = new Set([...state.tasks.keys(), ...(known?.tasks.keys() ?? [])]);
+  return [...ids].flatMap((id) => {
+    const [kept, stored] = [known?.tasks.get(id), state.tasks.get(id)].map(pictureOf);
+    return isDeepStrictEqual(kept, stored)
+      ? []
+      : [
+          `the leader's picture of task ${id} is ${JSON.stringify(kept)}, the store's ${JSON.stringify(stored)}`,
+        ];
+  });
+}
+
+/** States on the way to running are known to the leader alone. */
+function pictureOf(task: Task | undefined): unknown {
+  return task && [task.record, Math.max(observedState(task), TaskState.starting)];
+}
+
+function anotherLeaderWouldDoNothing(world: World, state: ClusterState): string[] {
+  const planner = new Planner(state, new SeededRandom(1), new Scheduler(1));
+  planner.begin();
+  return planner
+    .plan(world.leader?.now ?? world.queue.now)
+    .writes.slice(0, 5)
+    .map((write) => `another leader would write ${JSON.stringify(write)}`);
+}

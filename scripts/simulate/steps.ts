@@ -1,0 +1,231 @@
+import type { ServiceSpec, UpdateConfig } from '../../api/types/swarm/service.ts';
+import { put, remove, type Write } from '../../swarm/objects/parts.ts';
+import { templateId, type ServiceRecord } from '../../swarm/objects/service.ts';
+import { SeededRandom } from '../../test/support/swarm/seeded-random.ts';
+import { SimulatedNode } from './node.ts';
+import type { Member, World } from './world.ts';
+
+/** What a user, a disk or fate does at a moment. `seed` decides the details, so that a step means the same alone. */
+export interface Step {
+  atMs: number;
+  kind: StepKind;
+  seed: number;
+}
+
+export type StepKind = keyof typeof STEPS;
+
+type Act = (world: World, random: SeededRandom, elect: () => void) => void;
+
+const SECOND = 1e9;
+const CONSTRAINTS = ['node.labels.zone==east', 'node.labels.zone!=west', 'node.role==worker'];
+
+/** How often each kind comes, and what it does. */
+const STEPS = {
+  createService: act(3, createService),
+  scaleService: act(6, scaleService),
+  updateService: act(6, (world, random) => updateService(world, random, 'good')),
+  updateBadly: act(3, (world, random) =>
+    updateService(world, random, pick(random, ['bad', 'short']) ?? 'bad'),
+  ),
+  removeService: act(1, removeService),
+  crashNode: act(8, (world, random) => pick(random, upNodes(world))?.crash()),
+  crashMany: act(1, (world, random) => {
+    upNodes(world)
+      .filter(() => random.below(5) === 0)
+      .forEach((node) => node.crash());
+  }),
+  bootNode: act(8, (world, random) => pick(random, downNodes(world))?.boot()),
+  removeNode: act(1, removeNode),
+  addNode: act(1, (world, random) => addNode(world, random, `n${world.nodes.size}x${random.below(1e6)}`)),
+  endSession: act(8, (world, random) => pick(random, upNodes(world))?.dial(random.below(40_000))),
+  slowNode: act(2, (world, random) => {
+    const node = pick(random, upNodes(world));
+    if (node !== undefined) {
+      node.slowness = random.below(2) === 0 ? 1 : 10;
+    }
+  }),
+  changeAvailability: act(6, changeAvailability),
+  changeLabel: act(4, changeLabel),
+  killLeader: act(2, (_world, _random, elect) => elect()),
+  killLeaderInPass: act(3, (world, random) => {
+    if (world.leader !== undefined) {
+      world.leader.diesAfterTransactions = 1 + random.below(3);
+    }
+  }),
+  fillStore: act(4, (world, random) => {
+    world.store.isFull = true;
+    world.queue.after(1_000 + random.below(20_000), () => (world.store.isFull = false));
+  }),
+} satisfies Record<string, { weight: number; act: Act }>;
+
+function act(weight: number, does: Act): { weight: number; act: Act } {
+  return { weight, act: does };
+}
+
+/** So many steps within a time, in order. */
+export function drawSteps(random: SeededRandom, count: number, withinMs: number): Step[] {
+  // The names are those of the table.
+  const kinds = (Object.keys(STEPS) as StepKind[]).flatMap((kind) =>
+    Array.from({ length: STEPS[kind].weight }, () => kind),
+  );
+  return Array.from({ length: count }, () => ({
+    atMs: random.below(withinMs),
+    kind: kinds[random.below(kinds.length)] ?? 'crashNode',
+    seed: random.below(2 ** 31),
+  })).toSorted((a, b) => a.atMs - b.atMs);
+}
+
+export function perform(world: World, step: Step, elect: () => void): void {
+  world.note(`step ${step.kind} (${step.seed})`);
+  STEPS[step.kind].act(world, new SeededRandom(step.seed), elect);
+}
+
+/** A user's transaction: stored, then seen by the leader. Without a leader, or on a full disk, the user gives up. */
+function store(world: World, writes: readonly Write[]): void {
+  if (world.leader !== undefined && world.store.commit(writes)) {
+    writes.forEach((write) => world.leader?.observe(write));
+  }
+}
+
+function createService(world: World, random: SeededRandom): void {
+  addService(world, random, `svc${random.below(1e9).toString(36)}`, 1 + random.below(20));
+}
+
+export function addService(world: World, random: SeededRandom, id: string, replicas: number): void {
+  const isGlobal = random.below(8) === 0 && replicas < 100;
+  const spec: ServiceSpec = {
+    Name: id,
+    TaskTemplate: {
+      ContainerSpec: { Image: 'good:1' },
+      RestartPolicy: { Delay: random.below(8) * SECOND },
+      ...(random.below(4) === 0 ? { Placement: { Constraints: [pick(random, CONSTRAINTS) ?? ''] } } : {}),
+    },
+    Mode: isGlobal ? { Global: {} } : { Replicated: { Replicas: replicas } },
+    UpdateConfig: updateConfig(random),
+    ...(random.below(2) === 0 ? { EndpointSpec: { Ports: [{ TargetPort: 80 }] } } : {}),
+  };
+  const record = {
+    id,
+    created: world.queue.now,
+    updated: world.queue.now,
+    spec,
+    template: 1,
+    templatesIssued: 1,
+  };
+  store(world, [put('service', record), template(record)]);
+}
+
+function template({ id, spec, template: revision }: ServiceRecord): Write {
+  return put('template', {
+    id: templateId(id, revision),
+    task: spec.TaskTemplate ?? {},
+    ...(spec.EndpointSpec ? { endpoint: spec.EndpointSpec } : {}),
+  });
+}
+
+function updateConfig(random: SeededRandom): UpdateConfig {
+  return {
+    Parallelism: random.below(4),
+    Delay: random.below(3) * SECOND,
+    FailureAction: pick(random, ['pause', 'continue', 'rollback']) ?? 'pause',
+    Order: random.below(2) === 0 ? 'stop-first' : 'start-first',
+    MaxFailureRatio: random.below(3) * 0.1,
+  };
+}
+
+function scaleService(world: World, random: SeededRandom): void {
+  const service = pick(random, world.store.all('service'));
+  const replicas = service?.spec.Mode?.Replicated?.Replicas ?? 0;
+  if (service?.spec.Mode?.Replicated !== undefined) {
+    const Replicas = Math.max(0, replicas + random.below(1 + replicas) - Math.floor(replicas / 2));
+    const spec = { ...service.spec, Mode: { Replicated: { Replicas } } };
+    store(world, [put('service', { ...service, spec, updated: world.queue.now })]);
+  }
+}
+
+function updateService(world: World, random: SeededRandom, image: string): void {
+  const service = pick(random, world.store.all('service'));
+  if (service === undefined) {
+    return;
+  }
+  const { rollback: _rollback, ...before } = service;
+  const revision = service.templatesIssued + 1;
+  const record: ServiceRecord = {
+    ...before,
+    updated: world.queue.now,
+    template: revision,
+    templatesIssued: revision,
+    spec: {
+      ...service.spec,
+      TaskTemplate: {
+        ...service.spec.TaskTemplate,
+        ContainerSpec: { Image: `${image}:${revision}` },
+      },
+      UpdateConfig: updateConfig(random),
+    },
+  };
+  const previous = put('previousService', { id: service.id, spec: service.spec, template: service.template });
+  store(world, [put('service', record), template(record), previous]);
+}
+
+function removeService(world: World, random: SeededRandom): void {
+  const service = pick(random, world.store.all('service'));
+  if (service !== undefined) {
+    store(world, [remove('service', service.id)]);
+  }
+}
+
+export function addNode(world: World, random: SeededRandom, id: string): void {
+  const { now } = world.queue;
+  const Labels = { zone: pick(random, ['east', 'west', 'north']) ?? '' };
+  const writes = [
+    put('node', { id, created: now, updated: now, spec: { Role: 'worker', Availability: 'active', Labels } }),
+    put('nodeState', { id, role: 'worker', state: 'ready', message: '', addr: '', since: now }),
+    put('nodeDescription', { id, description: { Hostname: id } }),
+  ];
+  if (world.leader === undefined || world.store.isFull) {
+    return;
+  }
+  store(world, writes);
+  const node = new SimulatedNode(world, id);
+  world.nodes.set(id, node);
+  node.dial(100);
+}
+
+function removeNode(world: World, random: SeededRandom): void {
+  const node = pick(random, downNodes(world));
+  if (node !== undefined && world.store.get('nodeState', node.id)?.state === 'down') {
+    store(world, [remove('node', node.id), remove('nodeState', node.id), remove('nodeDescription', node.id)]);
+    if (world.store.get('node', node.id) === undefined) {
+      world.nodes.delete(node.id);
+    }
+  }
+}
+
+function changeAvailability(world: World, random: SeededRandom): void {
+  const node = pick(random, world.store.all('node'));
+  const Availability = pick(random, ['active', 'active', 'pause', 'drain'] as const) ?? 'active';
+  if (node !== undefined) {
+    store(world, [put('node', { ...node, spec: { ...node.spec, Availability } })]);
+  }
+}
+
+function changeLabel(world: World, random: SeededRandom): void {
+  const node = pick(random, world.store.all('node'));
+  const zone = pick(random, ['east', 'west', 'north']) ?? '';
+  if (node !== undefined) {
+    store(world, [put('node', { ...node, spec: { ...node.spec, Labels: { zone } } })]);
+  }
+}
+
+function upNodes(world: World): Member[] {
+  return [...world.nodes.values()].filter(({ isUp }) => isUp);
+}
+
+function downNodes(world: World): Member[] {
+  return [...world.nodes.values()].filter(({ isUp }) => !isUp);
+}
+
+function pick<T>(random: SeededRandom, list: readonly T[]): T | undefined {
+  return list[random.below(Math.max(1, list.length))];
+}
