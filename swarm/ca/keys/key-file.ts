@@ -1,0 +1,99 @@
+import { EngineError, internal, isEngineError } from '../../../daemon/base/errors.ts';
+import { readPem, writePem } from '../x509/pem.ts';
+import { open, seal, type Keyring } from './seal.ts';
+
+/** What only this node has: the key of its certificate and, on managers, the keys of sealed values. */
+export interface KeyFile {
+  /** PEM, PKCS #8. */
+  keyPem: string;
+  /** Of managers alone. */
+  keyring?: Keyring;
+}
+
+const KEY = 'PRIVATE KEY';
+const KEYRING = 'BERTH KEYRING';
+const SEALED_KEY = `SEALED ${KEY}`;
+const SEALED_KEYRING = `SEALED ${KEYRING}`;
+/** The unlock key seals nothing else than key files. */
+const UNLOCK_KEY_NUMBER = 0;
+
+/** The file's text. With an unlock key nothing in it can be read without that key. */
+export function writeKeyFile({ keyPem, keyring }: KeyFile, unlockKey?: Buffer): string {
+  const key = readPem(keyPem).find(({ label }) => label === KEY);
+  if (key === undefined) {
+    throw internal('write the key file: the key is not in PKCS #8');
+  }
+  const blocks: [string, Buffer][] = [[KEY, key.bytes]];
+  if (keyring !== undefined) {
+    blocks.push([KEYRING, encodeKeyring(keyring)]);
+  }
+  return blocks
+    .map(([label, bytes]) =>
+      unlockKey === undefined
+        ? writePem(label, bytes)
+        : writePem(`SEALED ${label}`, seal(unlocking(unlockKey), label, bytes)),
+    )
+    .join('');
+}
+
+export function isLocked(text: string): boolean {
+  return readPem(text).some(({ label }) => label === SEALED_KEY || label === SEALED_KEYRING);
+}
+
+/**
+ * Throws in dockerd's words unavailable where the file is locked and no key is given, unauthorized for a wrong key;
+ * internal for what is no key file.
+ */
+export function readKeyFile(text: string, unlockKey?: Buffer): KeyFile {
+  const find = (label: string): Buffer | undefined => {
+    const blocks = readPem(text);
+    const sealed = blocks.find((block) => block.label === `SEALED ${label}`);
+    return sealed === undefined
+      ? blocks.find((block) => block.label === label)?.bytes
+      : unseal(label, sealed.bytes, unlockKey);
+  };
+  const key = find(KEY);
+  if (key === undefined) {
+    throw internal('read the key file of this node: it holds no private key');
+  }
+  const keyring = find(KEYRING);
+  return {
+    keyPem: writePem(KEY, key),
+    ...(keyring === undefined ? {} : { keyring: decodeKeyring(keyring) }),
+  };
+}
+
+function unseal(label: string, sealed: Buffer, unlockKey: Buffer | undefined): Buffer {
+  if (unlockKey === undefined) {
+    throw new EngineError(
+      'unavailable',
+      'Swarm is encrypted and needs to be unlocked before it can be used. ' +
+        'Please use "docker swarm unlock" to unlock it.',
+    );
+  }
+  try {
+    return open(unlocking(unlockKey), label, sealed);
+  } catch (error) {
+    if (isEngineError(error, 'unauthorized')) {
+      throw new EngineError('unauthorized', 'swarm could not be unlocked: invalid key provided', {
+        cause: error,
+      });
+    }
+    throw error;
+  }
+}
+
+function unlocking(unlockKey: Buffer): Keyring {
+  return { primary: UNLOCK_KEY_NUMBER, keys: new Map([[UNLOCK_KEY_NUMBER, unlockKey]]) };
+}
+
+function encodeKeyring({ primary, keys }: Keyring): Buffer {
+  const entries = [...keys].map(([number, key]) => [number, key.toString('base64')]);
+  return Buffer.from(JSON.stringify({ primary, keys: entries }));
+}
+
+function decodeKeyring(bytes: Buffer): Keyring {
+  // Sealed or private to the daemon: only `encodeKeyring` has written it.
+  const { primary, keys } = JSON.parse(bytes.toString()) as { primary: number; keys: [number, string][] };
+  return { primary, keys: new Map(keys.map(([number, key]) => [number, Buffer.from(key, 'base64')])) };
+}
