@@ -335,7 +335,6 @@ export const limits = {
   swarmFitsRemembered: 1024,
   /** Sets of spread preferences for which the scheduler keeps the nodes in a tree. */
   swarmSpreadTreesKept: 64,
-  /** Time for the last answers to clients at shutdown. */
   /** A request for a certificate: one of a node is 450 bytes. */
   swarmRequestBytesMax: 64 * 1024,
   /** Certificates from a node to a root: two while the root is rotated, more where an external authority has more. */
@@ -345,6 +344,6 @@ export const limits = {
   swarmExternalCaBytesMax: 256 * 1024,
   /** Nodes that are told at a time to renew their certificates under a new root. */
   swarmRotatingNodesMax: 30,
-  /** Time for clients to be told good-bye at shutdown. */
+  /** Time for the last answers to clients at shutdown. */
   shutdownGraceMs: 1_000,
 } as const;

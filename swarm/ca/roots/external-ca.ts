@@ -1,4 +1,3 @@
-import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:tls';
 import {
   EngineError,
@@ -7,6 +6,7 @@ import {
   invalidArgument,
   isEngineError,
 } from '../../../daemon/base/errors.ts';
+import { beginRequest } from '../../../daemon/base/http/outgoing.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import { readCertificates, type Certificate } from '../x509/certificate.ts';
 import { verifyChain } from '../chain.ts';
@@ -123,7 +123,9 @@ export class ExternalCa {
         reject(unavailable(`unable to perform certificate signing request: ${errorText(error)}`, error));
       };
       const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
-      const sent = httpsRequest(url, { method: 'POST', headers, cert, key, ca, agent: false, signal });
+      const options = { method: 'POST', headers, cert, key, ca, signal };
+      // As swarmkit: an authority of the swarm is no server of the internet.
+      const { request: sent } = beginRequest(url, options, { isDirect: true });
       sent.on('error', fail);
       sent.on('response', (answer) => {
         const chunks: Buffer[] = [];
