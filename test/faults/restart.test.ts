@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { cgroupDirectories, kill, pidsInCgroup } from '../support/engine/cleanup.ts';
 import { describeEngine, onReference } from '../support/engine/engine.ts';
 import type { Engine } from '../support/engine/engine.ts';
@@ -24,6 +24,7 @@ async function throttle({ daemon }: Engine, id: string): Promise<ChildProcess> {
   }
   const write = (file: string, text: string): void => writeFileSync(path.join(folder, file), text);
   const busy = spawn('sh', ['-c', 'while :; do :; done']);
+  onTestFinished(() => void busy.kill('SIGKILL'));
   write('cgroup.procs', String(busy.pid));
   write('cpu.cfs_period_us', '1000000');
   write('cpu.cfs_quota_us', '1000');
