@@ -1,3 +1,4 @@
+import { parseRfc3339Nano } from '../../daemon/base/clock.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import {
   asArray,
@@ -158,10 +159,10 @@ function asHistory(value: unknown, where: string): HistoryEntry {
 /** RFC 3339. */
 function asTime(value: unknown, where: string): string {
   const text = asString(value, where);
-  if (
-    !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/.test(text) ||
-    Number.isNaN(Date.parse(text))
-  ) {
+  try {
+    parseRfc3339Nano(text);
+  } catch {
+    // A RangeError that quotes all of it.
     throw wrong(where, `not a time: ${JSON.stringify(text.slice(0, 60))}`);
   }
   return text;
