@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { errorText } from '../../daemon/base/errors.ts';
-import type { RecordedImage, RecordedLayer } from '../database/store-records.ts';
+import type { LayerRow } from '../database/rows.ts';
+import type { RecordedImage } from '../database/store-records.ts';
 import { chainIds } from '../layers/chain.ts';
 import { parseImageConfig } from '../image/image-config.ts';
 import { whole, type Finding } from './finding.ts';
@@ -51,7 +52,7 @@ function checkLayersOf(
     diffIds,
     layers,
     subject,
-  }: { image: RecordedImage; diffIds: readonly string[]; layers: readonly RecordedLayer[]; subject: string },
+  }: { image: RecordedImage; diffIds: readonly string[]; layers: readonly LayerRow[]; subject: string },
 ): Finding[] {
   const byChain = new Map(layers.map((layer) => [layer.chainId, layer.id]));
   const chain = chainIds(diffIds);

@@ -2,7 +2,8 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { errorText } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { exchange } from '../../daemon/base/kernel/files.ts';
-import type { RecordedContainer, RecordedImage, RecordedLayer } from '../database/store-records.ts';
+import type { LayerRow } from '../database/rows.ts';
+import type { RecordedContainer, RecordedImage } from '../database/store-records.ts';
 import { rebuildLayer, verifyLayer, type LayerPlace, type LayerVerdict } from '../layers/verify.ts';
 import { namesIn } from '../orphans.ts';
 import { remains, whole, type Finding, type Repaired } from './finding.ts';
@@ -12,7 +13,7 @@ import { imageName, type Store } from './store.ts';
 const PROBLEMS_SHOWN = 10;
 
 interface Known {
-  layers: ReadonlyMap<number, RecordedLayer>;
+  layers: ReadonlyMap<number, LayerRow>;
   images: readonly RecordedImage[];
   containers: readonly RecordedContainer[];
 }
@@ -53,7 +54,7 @@ function neededLayers({ layers, images, containers }: Known): ReadonlySet<number
 }
 
 /** Beside a daemon it may be held by what is under way. */
-function unneeded(store: Store, { id, diffId }: RecordedLayer): Finding[] {
+function unneeded(store: Store, { id, diffId }: LayerRow): Finding[] {
   if (store.isInUse) {
     return [];
   }
@@ -72,7 +73,7 @@ function unneeded(store: Store, { id, diffId }: RecordedLayer): Finding[] {
   ];
 }
 
-async function checkLayer(store: Store, known: Known, layer: RecordedLayer): Promise<Finding[]> {
+async function checkLayer(store: Store, known: Known, layer: LayerRow): Promise<Finding[]> {
   const images = known.images.filter(({ layerIds }) => layerIds.includes(layer.id));
   const owner = images[0] === undefined ? ownerOf(known, layer) : imageName(images[0]);
   const subject = `layer ${layer.diffId} of ${owner}`;
@@ -125,7 +126,7 @@ async function verify(store: Store, place: LayerPlace): Promise<LayerVerdict> {
 
 function sizeFinding(
   { records }: Store,
-  layer: RecordedLayer,
+  layer: LayerRow,
   { subject, sizeBytes }: { subject: string; sizeBytes: number },
 ): Finding {
   return {
@@ -143,7 +144,7 @@ function sizeFinding(
 async function repairLayer(
   store: Store,
   place: LayerPlace,
-  about: { verdict: LayerVerdict; images: readonly RecordedImage[]; again: string; layer: RecordedLayer },
+  about: { verdict: LayerVerdict; images: readonly RecordedImage[]; again: string; layer: LayerRow },
 ): Promise<Repaired> {
   const { verdict, images, again, layer } = about;
   if (verdict.isRebuildable) {
@@ -176,13 +177,13 @@ function sourcesOf(images: readonly RecordedImage[]): string {
   return digests.length === 0 ? '' : ` (a registry has it: ${digests[0]})`;
 }
 
-function ownerOf({ containers }: Known, { id }: RecordedLayer): string {
+function ownerOf({ containers }: Known, { id }: LayerRow): string {
   const container = containers.find(({ layerIds }) => layerIds.includes(id));
   return container === undefined ? 'another layer' : `the image of container ${container.name}`;
 }
 
 /** Topmost first. */
-function lowersOf(store: Store, { layers }: Known, layer: RecordedLayer): string[] {
+function lowersOf(store: Store, { layers }: Known, layer: LayerRow): string[] {
   const lowers: string[] = [];
   for (let id = layer.parentId; id !== null; id = layers.get(id)?.parentId ?? null) {
     if (existsSync(store.layerDiff(id))) {

@@ -7,17 +7,10 @@ import { copyDatabase } from './copy-file.ts';
 import { migrations } from './migrations/index.ts';
 import { openFile, pragmaTexts } from './open-file.ts';
 import { Quarantine } from './quarantine.ts';
+import type { LayerRow } from './rows.ts';
 import { containerTable } from './tables/containers.ts';
 import { networkTable } from './tables/networks.ts';
 import { volumeTable } from './tables/volumes.ts';
-
-export interface RecordedLayer {
-  id: number;
-  diffId: string;
-  chainId: string;
-  parentId: number | null;
-  sizeBytes: number;
-}
 
 export interface RecordedImage {
   id: string;
@@ -133,8 +126,8 @@ export class StoreRecords implements Disposable {
     this.#connection.exec('REINDEX');
   }
 
-  layers(): RecordedLayer[] {
-    return this.#all<RecordedLayer>(
+  layers(): LayerRow[] {
+    return this.#all<LayerRow>(
       `SELECT id, diff_id AS diffId, chain_id AS chainId, parent_id AS parentId, size_bytes AS sizeBytes
        FROM layers ORDER BY id`,
     );
@@ -236,7 +229,7 @@ export class StoreRecords implements Disposable {
     })();
   }
 
-  putLayer({ id, diffId, chainId, parentId, sizeBytes }: RecordedLayer): void {
+  putLayer({ id, diffId, chainId, parentId, sizeBytes }: LayerRow): void {
     this.#connection
       .prepare(
         `INSERT INTO layers (id, diff_id, chain_id, parent_id, size_bytes) VALUES (?, ?, ?, ?, ?)

@@ -4,15 +4,15 @@ import { limits } from '../../daemon/base/limits.ts';
 import { tryParseReference, withDefaultTag, type Reference } from '../references/reference.ts';
 import type { Archive } from './archive.ts';
 import {
-  asDescriptor,
-  CONFIG_TYPES,
   INDEX_TYPES,
   MANIFEST_TYPES,
   readIndex,
+  readManifest,
+  refuseTwoKinds,
   type Descriptor,
 } from '../image/descriptor.ts';
 import { parseImageConfig } from '../image/image-config.ts';
-import { asArray, asObject, asString, optional, parseJson, wrong, type JsonObject } from '../image/json.ts';
+import { asObject, asString, optional, parseJson, wrong, type JsonObject } from '../image/json.ts';
 import type { ImagePlan } from './image-plan.ts';
 import { choosePlatform, formatPlatform, type Platform } from '../image/platform.ts';
 
@@ -89,18 +89,9 @@ async function planManifest(
 ): Promise<ImagePlan> {
   const where = descriptor.digest;
   const manifest = await readDocument(archive, descriptor);
-  const config = asDescriptor(manifest['config'], `${where}.config`);
-  if (!CONFIG_TYPES.has(config.mediaType)) {
-    throw wrong(
-      `${where}.config`,
-      `media type ${JSON.stringify(config.mediaType)} is no image configuration`,
-    );
-  }
+  const { config, layers } = readManifest(manifest, where);
   const bytes = await readBlob(archive, config, limits.imageConfigBytesMax);
   const parsed = parseImageConfig(bytes, config.digest);
-  const layers = asArray(manifest['layers'], `${where}.layers`).map((item, index) =>
-    asDescriptor(item, `${where}.layers[${index}]`),
-  );
   if (layers.length !== parsed.diffIds.length) {
     const expected = parsed.diffIds.length;
     throw wrong(where, `layers length mismatch: expected ${expected}, got ${layers.length}`);
@@ -137,10 +128,7 @@ async function readDocument(archive: Archive, descriptor: Descriptor): Promise<J
   if (own !== undefined && own !== descriptor.mediaType) {
     throw wrong(where, `its media type ${JSON.stringify(own)} is not that of its descriptor`);
   }
-  // CVE-2021-41190: one document read as two kinds.
-  if (document['manifests'] !== undefined && document['layers'] !== undefined) {
-    throw wrong(where, 'has both "manifests" and "layers"');
-  }
+  refuseTwoKinds(document, where);
   return document;
 }
 

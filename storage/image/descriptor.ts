@@ -28,7 +28,7 @@ export const MANIFEST_TYPES: ReadonlySet<string> = new Set([
   'application/vnd.oci.image.manifest.v1+json',
   'application/vnd.docker.distribution.manifest.v2+json',
 ]);
-export const CONFIG_TYPES: ReadonlySet<string> = new Set([
+const CONFIG_TYPES: ReadonlySet<string> = new Set([
   'application/vnd.oci.image.config.v1+json',
   'application/vnd.docker.container.image.v1+json',
 ]);
@@ -46,8 +46,33 @@ export function readIndex(index: JsonObject, where: string): Descriptor[] {
     );
 }
 
+/** CVE-2021-41190: a document that could be read as an index and as a manifest. Throws invalid_argument. */
+export function refuseTwoKinds(document: JsonObject, where: string): void {
+  if (document['manifests'] !== undefined && document['layers'] !== undefined) {
+    throw wrong(where, 'has both "manifests" and "layers"');
+  }
+}
+
+/** What a manifest points to. The layers' media types are not looked at. Throws invalid_argument naming the field. */
+export function readManifest(
+  manifest: JsonObject,
+  where: string,
+): { config: Descriptor; layers: Descriptor[] } {
+  const config = asDescriptor(manifest['config'], `${where}.config`);
+  if (!CONFIG_TYPES.has(config.mediaType)) {
+    throw wrong(
+      `${where}.config`,
+      `media type ${JSON.stringify(config.mediaType)} is no image configuration`,
+    );
+  }
+  const layers = asArray(manifest['layers'], `${where}.layers`).map((item, index) =>
+    asDescriptor(item, `${where}.layers[${index}]`),
+  );
+  return { config, layers };
+}
+
 /** Throws EngineError invalid_argument naming the field. */
-export function asDescriptor(value: unknown, where: string): Descriptor {
+function asDescriptor(value: unknown, where: string): Descriptor {
   const item = asObject(value, where);
   return {
     mediaType: asString(item['mediaType'], `${where}.mediaType`),

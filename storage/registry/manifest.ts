@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { EngineError, invalidArgument, notImplemented } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import {
-  asDescriptor,
-  CONFIG_TYPES,
   INDEX_TYPES,
   MANIFEST_TYPES,
   readIndex,
+  readManifest,
+  refuseTwoKinds,
   type Descriptor,
 } from '../image/descriptor.ts';
-import { asArray, asObject, asString, optional, parseJson, wrong, type JsonObject } from '../image/json.ts';
+import { asObject, asString, optional, parseJson, wrong, type JsonObject } from '../image/json.ts';
 
 /** A manifest as a registry gave it, checked. */
 export type Manifest = {
@@ -67,10 +67,7 @@ export function parseManifest(
   if (isKnown && own !== undefined && own !== contentType) {
     throw wrong(where, `its media type ${JSON.stringify(own)} is not that of the answer, ${contentType}`);
   }
-  // CVE-2021-41190: one document read as two kinds.
-  if (document['manifests'] !== undefined && document['layers'] !== undefined) {
-    throw wrong(where, 'has both "manifests" and "layers"');
-  }
+  refuseTwoKinds(document, where);
   const mediaType = isKnown ? contentType : (own ?? '');
   if (INDEX_TYPES.has(mediaType)) {
     return { kind: 'index', bytes, mediaType, digest, manifests: readIndex(document, where) };
@@ -82,21 +79,13 @@ export function parseManifest(
 }
 
 function readImage(document: JsonObject, where: string): { config: Descriptor; layers: Descriptor[] } {
-  const config = asDescriptor(document['config'], `${where}.config`);
-  if (!CONFIG_TYPES.has(config.mediaType)) {
-    throw wrong(
-      `${where}.config`,
-      `media type ${JSON.stringify(config.mediaType)} is no image configuration`,
-    );
-  }
+  const { config, layers } = readManifest(document, where);
   if (config.size > limits.imageConfigBytesMax) {
     throw wrong(`${where}.config`, `larger than ${limits.imageConfigBytesMax} bytes`);
   }
-  const items = asArray(document['layers'], `${where}.layers`);
-  if (items.length > limits.imageLayersMax) {
+  if (layers.length > limits.imageLayersMax) {
     throw wrong(`${where}.layers`, `more than ${limits.imageLayersMax} layers`);
   }
-  const layers = items.map((item, index) => asDescriptor(item, `${where}.layers[${index}]`));
   for (const [index, { mediaType }] of layers.entries()) {
     if (!LAYER_TYPES.has(mediaType)) {
       throw wrong(`${where}.layers[${index}]`, `media type ${JSON.stringify(mediaType)} is no layer`);
