@@ -40,7 +40,7 @@ import type { ContainerContext, ContainersDeps } from './context.ts';
 import { createContainer } from './verbs/create.ts';
 import type { CreateOptions } from './verbs/create.ts';
 import { execTarget } from './control/exec-target.ts';
-import type { ContainerExecTarget } from './control/exec-target.ts';
+import type { ExecTarget } from '../execs/ports.ts';
 import { HealthMonitors } from './health/health-monitors.ts';
 import { getContainerArchive, putContainerArchive, statContainerPath } from './files/archive.ts';
 import { containerChanges, spoolChanges } from './files/changes.ts';
@@ -277,7 +277,7 @@ export class Containers implements ContainerPort {
   }
 
   /** A running container as exec needs it. Throws conflict with dockerd's texts when it does not run. */
-  execTarget(ref: string): ContainerExecTarget {
+  execTarget(ref: string): ExecTarget {
     return execTarget(this.#context, ref);
   }
 

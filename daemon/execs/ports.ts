@@ -15,19 +15,24 @@ export interface ExecTargets {
 /** A running container. */
 export interface ExecTarget {
   readonly id: string;
-  /** Throws conflict unless the run of the container that the target was taken from goes on. */
+  /** Throws conflict with dockerd's text unless the run of the container that the target was taken from goes on. */
   refuseUnlessRunning(): void;
-  /** Keeps the container from being paused until it is disposed. Throws as `refuseUnlessRunning`. */
+  /**
+   * Call it right before the process is launched and dispose when it is there or has failed: the container is not
+   * paused meanwhile. Throws as `refuseUnlessRunning`, also while the container is being paused.
+   */
   launching(): Disposable;
-  /** Resolves when that run is over. Ask once per container. */
+  /** Resolves when that run is over. Ask once per container: each call is remembered until then. */
   whenEnded(): Promise<unknown>;
   /** Resolves when the container is removed. Ask once per run. */
   whenRemoved(): Promise<unknown>;
-  /** The process of a request. Throws invalid_argument. */
+  /** The process of a request, in the container's sandbox. Throws invalid_argument. */
   process(request: ExecCreateRequest): OciProcess;
+  /** An event of the container. */
   event(action: string, attributes: Record<string, string>): EventDraft;
+  /** Never throws. */
   note(event: EventDraft): void;
-  /** Instances that the container's inspect lists. */
+  /** Exec instances that the container's inspect lists. */
   readonly execIds: Set<string>;
 }
 

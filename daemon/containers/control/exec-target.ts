@@ -1,38 +1,12 @@
-import type { ExecCreateRequest } from '../../../api/types/exec.ts';
-import type { OciProcess } from '../../../runtime/runc/spec-types.ts';
 import { conflict, unreachable } from '../../base/errors.ts';
-import type { EventDraft } from '../../events/journal-types.ts';
+import type { ExecTarget } from '../../execs/ports.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { containerEvent } from '../state/events.ts';
 import { makeExecProcess } from '../oci/oci-spec.ts';
 
-/** A running container as the exec domain sees it. */
-export interface ContainerExecTarget {
-  readonly id: string;
-  /** Throws conflict with dockerd's text unless the container runs now, in the run the target was taken from. */
-  refuseUnlessRunning(): void;
-  /**
-   * Call it right before the process is launched and dispose when it is there or has failed: the container is not
-   * paused meanwhile. Throws as `refuseUnlessRunning`, also while the container is being paused.
-   */
-  launching(): Disposable;
-  /** Resolves when the run that goes on now is over. Ask once per container: each call is remembered until then. */
-  whenEnded(): Promise<unknown>;
-  /** Resolves when the container is removed. Ask once per run. */
-  whenRemoved(): Promise<unknown>;
-  /** The process of a request, in the container's sandbox. Throws invalid_argument. */
-  process(request: ExecCreateRequest): OciProcess;
-  /** An event of the container. */
-  event(action: string, attributes: Record<string, string>): EventDraft;
-  /** Never throws. */
-  note(event: EventDraft): void;
-  /** Exec instances that inspect lists. */
-  readonly execIds: Set<string>;
-}
-
 /** Throws not_found, or conflict when the container cannot take a process now. */
-export function execTarget(context: ContainerContext, ref: string): ContainerExecTarget {
+export function execTarget(context: ContainerContext, ref: string): ExecTarget {
   const container = context.registry.find(ref);
   refuse(container);
   const { state } = container;
