@@ -1,30 +1,19 @@
 import type { ContainerChange } from '../../../api/types/container.ts';
-import { changeView } from '../../../storage/files/changes.ts';
+import { changeView, type ChangesRequest } from '../../../storage/files/changes.ts';
 import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
 import { failpoint } from '../../base/failpoint.ts';
-import { openRoot, type OpenFile } from '../../base/kernel/safepath.ts';
+import { openRoot } from '../../base/kernel/safepath.ts';
 import type { ContainerContext } from '../context.ts';
 import { openBareRoot } from './export.ts';
 import type { Container } from '../state/container.ts';
 
 /** What the container has changed of its image's files, sorted by path, without mount points that the engine made. */
 export async function containerChanges(context: ContainerContext, ref: string): Promise<ContainerChange[]> {
-  const container = context.registry.find(ref);
-  using merged = await openBareRoot(context, container);
-  const { upper, lowers } = context.rootfs.layout(container.id, container.layerIds);
-  using own = openRoot(upper);
-  using below = openLowers(context, lowers);
-  failpoint('containers.changes.compare');
-  const changes = await context.archives.changes({
-    upper: own.fd,
-    merged: merged.fd,
-    lower: below?.fd,
+  const changes = await withRoots(context, context.registry.find(ref), async (request) => {
+    failpoint('containers.changes.compare');
+    return await context.archives.changes(request);
   });
   return changes.map(changeView);
-}
-
-function openLowers(context: ContainerContext, lowers: readonly string[]): OpenFile | undefined {
-  return lowers.length === 0 ? undefined : context.mounts.hiddenView(lowers);
 }
 
 /** The same as the tar of a layer, in a file without a name. */
@@ -33,11 +22,20 @@ export async function spoolChanges(
   container: Container,
   signal: AbortSignal,
 ): Promise<ChangesTar> {
+  return await withRoots(context, container, async (request) => {
+    failpoint('containers.commit.layer');
+    return await context.tarSpools.ofChanges(request, signal);
+  });
+}
+
+async function withRoots<T>(
+  context: ContainerContext,
+  container: Container,
+  work: (request: ChangesRequest) => Promise<T>,
+): Promise<T> {
   using merged = await openBareRoot(context, container);
   const { upper, lowers } = context.rootfs.layout(container.id, container.layerIds);
   using own = openRoot(upper);
-  using below = openLowers(context, lowers);
-  failpoint('containers.commit.layer');
-  const request = { upper: own.fd, merged: merged.fd, lower: below?.fd };
-  return await context.tarSpools.ofChanges(request, signal);
+  using below = lowers.length === 0 ? undefined : context.mounts.hiddenView(lowers);
+  return await work({ upper: own.fd, merged: merged.fd, lower: below?.fd });
 }

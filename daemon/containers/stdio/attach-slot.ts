@@ -19,13 +19,7 @@ export async function openAttachSlot(
     logFrom: options.fromBeginning ? undefined : endOfLog(containerFiles(context.dataRoot, container.id).log),
   });
   if (isLive(container.state)) {
-    container.attached.add(slot);
-    try {
-      slot.connect(await joinRun(context, container, slot));
-    } catch (error) {
-      closeAttachSlot(container, slot);
-      throw error;
-    }
+    await connect(context, container, slot);
   } else {
     container.pendingAttaches.add(slot);
   }
@@ -45,16 +39,24 @@ export async function connectPendingClients(context: ContainerContext, container
   container.pendingAttaches.clear();
   await Promise.all(
     slots.map(async (slot) => {
-      container.attached.add(slot);
       try {
-        slot.connect(await joinRun(context, container, slot));
+        await connect(context, container, slot);
       } catch (error) {
         // One client's bad luck does not keep the container from starting.
-        closeAttachSlot(container, slot);
         context.log.warn({ container: container.id, err: error }, 'a client could not be attached');
       }
     }),
   );
+}
+
+async function connect(context: ContainerContext, container: Container, slot: PendingAttach): Promise<void> {
+  container.attached.add(slot);
+  try {
+    slot.connect(await joinRun(context, container, slot));
+  } catch (error) {
+    closeAttachSlot(container, slot);
+    throw error;
+  }
 }
 
 /** The run that clients wait for does not come: their conversations end, as with dockerd. */

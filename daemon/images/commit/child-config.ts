@@ -11,6 +11,7 @@ export interface ChildFacts {
   config: ContainerConfig;
   /** Of the container it was made from. */
   containerConfig: ContainerConfig;
+  /** Full id; `''` = no container was needed. */
   containerId: string;
   author: string;
   comment: string;

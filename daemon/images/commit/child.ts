@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { ContainerConfig } from '../../../api/types/container.ts';
 import { formatNano } from '../../base/clock.ts';
 import { invalidArgument, invariant } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
@@ -7,23 +6,19 @@ import type { EventDraft } from '../../events/journal-types.ts';
 import { parseImageConfig } from '../../../storage/image/image-config.ts';
 import type { UnpackedLayer } from '../../../storage/layers/store.ts';
 import type { Reference } from '../../../storage/references/reference.ts';
-import { childConfig } from './child-config.ts';
+import { childConfig, type ChildFacts } from './child-config.ts';
 import { commitImage, type NewImage } from '../load/commit-image.ts';
 import { noSuchImage, type ImageRecord } from '../image-index.ts';
 import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
 import type { ImageContext } from '../context.ts';
 
 /** An image to be made from another one: by a commit, or by a step of a build. */
-export interface ChildImage {
+export interface ChildImage extends Pick<
+  ChildFacts,
+  'config' | 'containerConfig' | 'containerId' | 'author' | 'comment' | 'createdBy'
+> {
   /** `''`: made from nothing. */
   parentId: string;
-  config: ContainerConfig;
-  containerConfig: ContainerConfig;
-  /** Full id; `''` = no container was needed. */
-  containerId: string;
-  author: string;
-  comment: string;
-  createdBy: string;
   names: readonly Reference[];
   /** Identifies the step of a build that makes it. */
   stepKey?: string;
