@@ -48,6 +48,6 @@ export class StoreError extends EngineError {
   }
 }
 
-export function isStoreError(error: unknown, failure: StoreFailure): error is StoreError {
+export function isStoreError(error: unknown, failure: StoreFailure): boolean {
   return error instanceof StoreError && error.failure === failure;
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { systemClock } from '../../../daemon/base/clock.ts';
 import { EtcdChannel } from '../../../swarm/store/etcd/channel.ts';
@@ -41,6 +42,8 @@ needs(
   });
 
   storeContract('etcd', () => ({
+    clock: systemClock,
+    pass: (ms) => sleep(ms),
     ttlMs: 2_000,
     open: async (clock = systemClock) => {
       const gate = await AnswerGate.open(member.process.socket);

@@ -1,13 +1,19 @@
 import { expect, test } from 'vitest';
 import type { Clock } from '../../../daemon/base/clock.ts';
+import { silentLogger } from '../../../daemon/base/logger.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import { StoreError } from '../../../swarm/store/errors.ts';
-import type { Page, Store, Write } from '../../../swarm/store/port.ts';
+import { StoreCache } from '../../../swarm/store/cache/store-cache.ts';
+import type { Entry, Page, Store, Write } from '../../../swarm/store/port.ts';
 import { FreezableClock } from '../../support/swarm/freezable-clock.ts';
 import { failureOf, only, persistent, put, Told } from '../../support/swarm/stores.ts';
 
 /** A store in some state, with several managers at it. Each test gets a prefix of its own. */
 export interface StoreRig {
+  /** The time of the store and of all managers. */
+  clock: Clock;
+  /** Lets time pass. */
+  pass(ms: number): Promise<void>;
   /** The shortest life of a lease. */
   ttlMs: number;
   /** One manager's way to the store; closed by the rig. */
@@ -18,6 +24,9 @@ export interface StoreRig {
   interrupt(): Promise<void>;
 }
 
+const CACHE_KEYS = 40;
+const CACHE_TURNS = 60;
+
 let tests = 0;
 
 /** What every implementation of `Store` does. */
@@ -26,6 +35,7 @@ export function storeContract(name: string, rig: () => StoreRig): void {
   commitContract(name, rig);
   watchContract(name, rig);
   electContract(name, rig);
+  cacheContract(name, rig);
 }
 
 function viewContract(name: string, rig: () => StoreRig): void {
@@ -262,7 +272,7 @@ function electContract(name: string, rig: () => StoreRig): void {
   });
 
   test(`${name}: 117: elect: a leader that was frozen writes nothing when it goes on`, async () => {
-    const clock = new FreezableClock();
+    const clock = new FreezableClock(rig().clock);
     const [one, two] = [await rig().open(clock), await rig().open()];
     const prefix = fresh();
     const candidate = { key: `${prefix}leader`, ttlMs: rig().ttlMs, value: Buffer.from('x') };
@@ -281,9 +291,7 @@ function electContract(name: string, rig: () => StoreRig): void {
     const store = await rig().open();
     const key = `${fresh()}leader`;
     const leadership = await store.elect({ key, ttlMs: rig().ttlMs, value: Buffer.from('x') });
-    await new Promise((resolve) => {
-      setTimeout(resolve, rig().ttlMs * 2);
-    });
+    await rig().pass(rig().ttlMs * 2);
     expect((await only(store, key))?.created).toBe(leadership.fence.created);
     await leadership.resign();
   });
@@ -304,6 +312,41 @@ function electContract(name: string, rig: () => StoreRig): void {
   });
 }
 
+function cacheContract(name: string, rig: () => StoreRig): void {
+  test(`${name}: cache: two caches end as the store does, whatever happened meanwhile`, async () => {
+    const stores = [await rig().open(), await rig().open()];
+    const prefix = fresh();
+    const opening = stores.map((store) =>
+      StoreCache.open({ clock: rig().clock, logger: silentLogger, store }),
+    );
+    const caches = await Promise.all(opening);
+    const interrupted = rig().interrupt();
+    let last = 0;
+    for (let turn = 0; turn < CACHE_TURNS; turn += 1) {
+      const store = stores[turn % 2]!;
+      const keys = [turn * 7, turn * 11 + 1].map((number) => `${prefix}${number % CACHE_KEYS}`);
+      const [first = '', second = ''] = keys;
+      const writes: Write[] =
+        turn % 5 === 0 ? [{ kind: 'delete', key: first }] : [put(first, String(turn)), put(second, 'x')];
+      last = await persistent(() =>
+        store.commit({ conditions: [], writes: first === second ? writes.slice(0, 1) : writes }),
+      );
+    }
+    await interrupted;
+    for (const [index, cache] of caches.entries()) {
+      await cache.reached(last);
+      expect(await cache.audit()).toBe(true);
+      const cached = [...cache.entries()].filter(({ key }) => key.startsWith(prefix));
+      const stored = await texts(stores[index]!, prefix);
+      expect(
+        Object.fromEntries(cached.map((entry) => [entry.key.slice(prefix.length), summary(entry)])),
+      ).toEqual(stored);
+      expect([cache.differences, cache.relists]).toEqual([0, 0]);
+      await cache[Symbol.asyncDispose]();
+    }
+  });
+}
+
 function fresh(): string {
   tests += 1;
   return `test-${tests}/`;
@@ -314,10 +357,14 @@ async function texts(store: Store, prefix: string, revision?: number): Promise<R
   const found: Record<string, string> = {};
   for await (const page of store.view(prefix, revision === undefined ? {} : { revision })) {
     for (const entry of page.entries) {
-      found[entry.key.slice(prefix.length)] = `${entry.value.toString()} ${entry.revision} ${entry.created}`;
+      found[entry.key.slice(prefix.length)] = summary(entry);
     }
   }
   return found;
+}
+
+function summary({ value, revision, created }: Entry): string {
+  return `${value.toString()} ${revision} ${created}`;
 }
 
 async function increment(store: Store, key: string): Promise<void> {

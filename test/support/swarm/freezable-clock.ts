@@ -1,17 +1,21 @@
-import { systemClock } from '../../../daemon/base/clock.ts';
 import type { Clock } from '../../../daemon/base/clock.ts';
 
-/** The system's clock in a process that can be stopped (SIGSTOP): its timers come when it goes on. */
+/** A clock as a process has it that can be stopped (SIGSTOP): its timers come when it goes on. */
 export class FreezableClock implements Clock {
+  readonly #clock: Clock;
   #thawed = Promise.resolve();
   #thaw: (() => void) | undefined;
 
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
   nowNano(): bigint {
-    return systemClock.nowNano();
+    return this.#clock.nowNano();
   }
 
   monotonicMs(): number {
-    return systemClock.monotonicMs();
+    return this.#clock.monotonicMs();
   }
 
   setTimeout(callback: () => void, delayMs: number): Disposable {
@@ -22,7 +26,7 @@ export class FreezableClock implements Clock {
         callback();
       }
     };
-    const timer = systemClock.setTimeout(() => void due(), delayMs);
+    const timer = this.#clock.setTimeout(() => void due(), delayMs);
     return {
       [Symbol.dispose]: () => {
         disposed = true;

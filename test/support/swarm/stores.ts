@@ -25,7 +25,8 @@ export class Told implements WatchListener {
   }
 }
 
-function textOf(change: Change): string {
+/** Key, value, revision and created of what was put; key and revision of what was deleted. */
+export function textOf(change: Change): string {
   if (change.kind === 'delete') {
     return `${change.key} deleted ${change.revision}`;
   }

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { systemClock } from '../../../../daemon/base/clock.ts';
 import { limits } from '../../../../daemon/base/limits.ts';
 import type { Store } from '../../../../swarm/store/port.ts';
 import { ScriptedFaults } from '../../../../swarm/store/memory/faults.ts';
@@ -10,25 +9,44 @@ import { storeContract } from '../../../contract/swarm/store-contract.ts';
 import { ManualClock, settled } from '../../../support/fakes/manual-clock.ts';
 import { failureOf, put, Told } from '../../../support/swarm/stores.ts';
 
+/** Time that never passes faster than what it sets off is done: a stall of the machine is none of its own. */
+const STEP_MS = 5;
+
+let clock: ManualClock;
 let cluster: MemoryCluster;
 let faultsOf: Map<Store, ScriptedFaults>;
+let passing: { over: boolean; ended: Promise<void> };
 
 beforeEach(() => {
-  cluster = new MemoryCluster(systemClock);
+  clock = new ManualClock();
+  cluster = new MemoryCluster(clock);
   faultsOf = new Map();
+  passing = { over: false, ended: Promise.resolve() };
+  passing.ended = (async () => {
+    while (!passing.over) {
+      await clock.advance(STEP_MS);
+    }
+  })();
 });
 
 afterEach(async () => {
   for (const store of faultsOf.keys()) {
     await store[Symbol.asyncDispose]();
   }
+  passing.over = true;
+  await passing.ended;
 });
 
 storeContract('memory', () => ({
-  ttlMs: 90,
-  open: async (clock = systemClock) => {
+  clock,
+  pass: (ms) =>
+    new Promise((resolve) => {
+      clock.setTimeout(resolve, ms);
+    }),
+  ttlMs: 2_000,
+  open: async (own = clock) => {
     const faults = new ScriptedFaults();
-    const store = new MemoryStore({ clock, cluster, faults: faults.next });
+    const store = new MemoryStore({ clock: own, cluster, faults: faults.next });
     faultsOf.set(store, faults);
     return store;
   },
@@ -43,9 +61,9 @@ storeContract('memory', () => ({
 }));
 
 test('memory: a fault is each time the next of its kind, and a delay takes the time of the clock', async () => {
-  const clock = new ManualClock();
+  const manual = new ManualClock();
   const faults = new ScriptedFaults();
-  const store = new MemoryStore({ clock, cluster: new MemoryCluster(clock), faults: faults.next });
+  const store = new MemoryStore({ clock: manual, cluster: new MemoryCluster(manual), faults: faults.next });
   const write = { conditions: [], writes: [put('a', 'x')] };
   faults.add('commit', { kind: 'conflict' });
   faults.add('commit', { kind: 'unavailable' });
@@ -54,18 +72,18 @@ test('memory: a fault is each time the next of its kind, and a delay takes the t
   expect((await failureOf(store.commit(write))).failure).toBe('conflict');
   expect((await failureOf(store.commit(write))).failure).toBe('unavailable');
   const delayed = store.commit(write);
-  await clock.advance(100);
+  await manual.advance(100);
   expect(await delayed).toBe(2);
   const lost = failureOf(store.commit(write));
-  await clock.advance(limits.swarmStoreCallMs);
+  await manual.advance(limits.swarmStoreCallMs);
   expect((await lost).failure).toBe('unknown');
   expect(await store.commit(write)).toBe(4);
 });
 
 test('memory: a store that goes back to an earlier state tells its watches to relist', async () => {
-  const clock = new ManualClock();
-  const went = new MemoryCluster(clock);
-  const store = new MemoryStore({ clock, cluster: went });
+  const manual = new ManualClock();
+  const went = new MemoryCluster(manual);
+  const store = new MemoryStore({ clock: manual, cluster: went });
   await store.commit({ conditions: [], writes: [put('a', 'x')] });
   await store.commit({ conditions: [], writes: [put('a', 'y')] });
   const told = new Told();
