@@ -2,11 +2,11 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { EngineError, invariant } from '../../daemon/base/errors.ts';
 
 /**
- * Values that nobody reads who has only the disk: secrets, config data, the CA's key, tokens, credentials of registries.
- * etcd writes them as they come, so they are sealed before (AES-256-GCM).
+ * Values that cannot be read from the disk alone: secrets, config data, the CA's key, tokens, credentials of
+ * registries. etcd writes values as they come, so these are sealed before (AES-256-GCM).
  *
- * Layout: format (1 byte, 1), id of the data key (4 bytes, big endian), nonce (12), ciphertext, tag (16). Format, key id
- * and the name of the store's key are authenticated: a value that was moved to another name does not open.
+ * Layout: format (1 byte, 1), id of the data key (4 bytes, big endian), nonce (12), ciphertext, tag (16). Format, key
+ * id and the name of the store's key are authenticated: a value that was moved to another name does not open.
  */
 export interface DataKey {
   /** From 1 up to 2^32 - 1, never used twice in a cluster. */

@@ -214,12 +214,11 @@ export class StoreCache implements AsyncDisposable {
 
   #scheduleAudit(): void {
     this.#auditTimer = this.#deps.clock.setTimeout(() => {
-      void this.audit()
-        .catch((error: unknown) => {
-          // Without a majority there is nothing to compare with; the next one comes.
-          this.#deps.logger.debug({ error: errorText(error) }, 'the cache could not be audited');
-        })
-        .finally(() => this.#closed.signal.aborted || this.#scheduleAudit());
+      const scheduled = this.audit().finally(() => this.#closed.signal.aborted || this.#scheduleAudit());
+      void scheduled.catch((error: unknown) => {
+        // Without a majority there is nothing to compare with; the next one comes.
+        this.#deps.logger.debug({ error: errorText(error) }, 'the cache could not be audited');
+      });
     }, AUDIT_MS);
   }
 }

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, open, readFile, realpath, rm } from 'node:fs/promises';
 import { constants } from 'node:os';
 import path from 'node:path';
@@ -77,6 +78,9 @@ export class EtcdProcess {
 
   /** The member that an earlier daemon left running, with whatever settings. */
   static async adopt(deps: Deps): Promise<EtcdProcess | undefined> {
+    if (!existsSync(deps.runDirectory)) {
+      return undefined;
+    }
     const running = await findMember(await realpath(deps.runDirectory));
     return running === undefined ? undefined : new EtcdProcess(deps, running.process, undefined);
   }

@@ -1,4 +1,5 @@
-import { readFile, readdir, readlink, rename, writeFile } from 'node:fs/promises';
+import type { BigIntStats } from 'node:fs';
+import { readFile, readdir, rename, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { errnoOf } from '../../../daemon/base/errors.ts';
 import { bootId, identify, isAlive } from '../../../daemon/base/kernel/process.ts';
@@ -28,8 +29,9 @@ export async function findMember(directory: string): Promise<RunningMember | und
   if (noted !== undefined && isAlive(noted.process)) {
     return noted;
   }
+  const place = await stat(directory, { bigint: true });
   for (const name of await readdir('/proc')) {
-    const running = /^\d+$/.test(name) ? await memberIn(directory, Number(name)) : undefined;
+    const running = /^\d+$/.test(name) ? await memberIn(place, Number(name)) : undefined;
     if (running !== undefined) {
       return { process: running, argv: undefined };
     }
@@ -56,10 +58,12 @@ function isStored(value: unknown): value is RunningMember & { bootId: string } {
   );
 }
 
-async function memberIn(directory: string, pid: number): Promise<ProcessIdentity | undefined> {
+/** Compared by inode: a container may have a directory of the same path, and a program of the same name in it. */
+async function memberIn(place: BigIntStats, pid: number): Promise<ProcessIdentity | undefined> {
   try {
-    const standing = await readlink(`/proc/${pid}/cwd`);
-    const command = standing === directory ? await readFile(`/proc/${pid}/comm`, 'utf8') : '';
+    const standing = await stat(`/proc/${pid}/cwd`, { bigint: true });
+    const isHere = standing.ino === place.ino && standing.dev === place.dev;
+    const command = isHere ? await readFile(`/proc/${pid}/comm`, 'utf8') : '';
     return command.trim() === 'etcd' ? identify(pid) : undefined;
   } catch {
     // It has ended, or is a thread of the kernel: not ours either way.

@@ -42,7 +42,7 @@ needs(
   });
 
   afterAll(async () => {
-    for (const member of all) {
+    for (const member of [one, two, three]) {
       await member[Symbol.asyncDispose]();
     }
     network[Symbol.dispose]();
