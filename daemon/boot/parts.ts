@@ -9,7 +9,7 @@ import { Archives } from '../../storage/files/archives.ts';
 import { TarSpools } from '../../storage/files/tar-spools.ts';
 import { RootfsDirectories } from '../../storage/layers/rootfs.ts';
 import { LayerStore } from '../../storage/layers/store.ts';
-import { LayerWorkers } from '../../storage/layers/workers/worker-pool.ts';
+import { LayerWorkers } from '../../storage/layers/workers/layer-workers.ts';
 import { IdleThreads } from '../../storage/layers/workers/worker-threads.ts';
 import { ProjectQuotas } from '../../storage/quotas/project-quotas.ts';
 import { SpoolDirectory } from '../../storage/spool/spool.ts';

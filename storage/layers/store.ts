@@ -85,7 +85,7 @@ import { DIFF, type AppliedLayer, type ApplyRequest } from './apply.ts';
 import { inheritDirectories } from './inherit.ts';
 import { layerTarBytes } from './replay.ts';
 import type { PackedLayer } from './pack.ts';
-import type { JobOptions, LayerWorkers } from './workers/worker-pool.ts';
+import type { JobOptions, LayerWorkers } from './workers/layer-workers.ts';
 
 /** A layer unpacked into a directory that no row names yet. */
 export interface UnpackedLayer extends AppliedLayer {

@@ -13,7 +13,7 @@ import { openDatabase, type SqliteDatabase } from '../../../storage/database/ind
 import { Removals } from '../../../storage/files/remove/removals.ts';
 import { removeTree } from '../../../storage/files/remove/remove-tree.ts';
 import { LayerStore } from '../../../storage/layers/store.ts';
-import { LayerWorkers } from '../../../storage/layers/workers/worker-pool.ts';
+import { LayerWorkers } from '../../../storage/layers/workers/layer-workers.ts';
 import { SpoolDirectory } from '../../../storage/spool/spool.ts';
 
 export class ImagesRig implements AsyncDisposable {
