@@ -27,12 +27,12 @@ export async function* watch<T>(work: Promise<unknown>, changes: () => Iterable<
 
 /**
  * The result of `work`, which asks another server. When that takes long the client is told which one it waits for: else
- * a slow name server looks like a daemon that hangs. `unwanted` gets a result that comes after the client has gone.
+ * a slow name server looks like a daemon that hangs. `discard` gets a result that comes after the client has gone.
  */
 export async function* waitingFor<T>(
   server: string,
   work: Promise<T>,
-  unwanted: (result: T) => void,
+  discard: (result: T) => void,
 ): AsyncGenerator<ProgressMessage, T> {
   let isTold = false;
   let isTaken = false;
@@ -50,7 +50,7 @@ export async function* waitingFor<T>(
   } finally {
     if (!isTaken) {
       // The client left at a message: its signal ends the work, whose failure is no longer of interest.
-      work.then(unwanted, () => {});
+      work.then(discard, () => {});
     }
   }
 }

@@ -11,7 +11,7 @@ import { stopAtBytes } from '../../storage/logs/policy.ts';
 import { Delivery } from './delivery.ts';
 import { policyOf } from './policies.ts';
 import { Rotation } from './rotation.ts';
-import type { KeptLog, LogMonitors } from './rotation.ts';
+import type { LocalLog, LogMonitors } from './rotation.ts';
 
 export interface ContainerLogsDeps {
   monitors: LogMonitors;
@@ -168,7 +168,7 @@ export class ContainerLogs implements LogKeeper {
     }
   }
 
-  #kept({ id, logPath, logConfig }: LoggedRun): KeptLog | undefined {
+  #kept({ id, logPath, logConfig }: LoggedRun): LocalLog | undefined {
     const policy = policyOf(logConfig);
     return (
       policy && {

@@ -24,7 +24,7 @@ export interface LogMonitors {
 }
 
 /** A log that is kept in bounds. */
-export interface KeptLog {
+export interface LocalLog {
   id: string;
   path: string;
   policy: RotationPolicy;
@@ -34,7 +34,7 @@ export interface KeptLog {
   lost: (this: void, generations: readonly number[]) => void;
 }
 
-interface Watched extends KeptLog {
+interface Watched extends LocalLog {
   /** Size at the last look, and when that was. */
   bytes: number;
   lookedAtMs: number;
@@ -65,11 +65,11 @@ export class Rotation implements Disposable {
   }
 
   /** Watches a log whose container runs. What a daemon that died left half-done is finished, and its growth cut. */
-  watch(kept: KeptLog): void {
+  watch(log: LocalLog): void {
     const now = this.#clock.monotonicMs();
-    this.#watched.set(kept.id, {
-      ...kept,
-      bytes: currentBytes(kept.path),
+    this.#watched.set(log.id, {
+      ...log,
+      bytes: currentBytes(log.path),
       lookedAtMs: now,
       intervalMs: limits.logCheckMs,
       dueAtMs: now + limits.logCheckMs,
@@ -80,9 +80,9 @@ export class Rotation implements Disposable {
   }
 
   /** As the daemon's start finds it: finishes, removes drafts, rotates what has grown meanwhile. */
-  async recover(kept: KeptLog): Promise<void> {
-    removeDrafts(kept.path);
-    await this.settle(kept);
+  async recover(log: LocalLog): Promise<void> {
+    removeDrafts(log.path);
+    await this.settle(log);
   }
 
   /** The container has ended or is removed; `watch` is needed for its next run. */
@@ -91,23 +91,23 @@ export class Rotation implements Disposable {
   }
 
   /** Looks now, once: rotates when it is time, and removes files that are no longer needed. */
-  settle(kept: KeptLog): Promise<void> {
-    return this.#mutex.run(kept.id, () => this.#settle(kept));
+  settle(log: LocalLog): Promise<void> {
+    return this.#mutex.run(log.id, () => this.#settle(log));
   }
 
   /** Every step checks itself whether it is needed: after a crash, and when another rotation has done it meanwhile. */
-  async #settle(kept: KeptLog): Promise<void> {
-    const { path, policy } = kept;
+  async #settle(log: LocalLog): Promise<void> {
+    const { path, policy } = log;
     if (isHalfRotated(path)) {
-      this.#mark(kept);
-      await this.#reopen(kept);
+      this.#mark(log);
+      await this.#reopen(log);
     }
     if (currentBytes(path) >= rotateAtBytes(policy)) {
-      this.#mark(kept);
+      this.#mark(log);
       putAside(path);
-      await this.#reopen(kept);
+      await this.#reopen(log);
     }
-    await this.#tidy(kept);
+    await this.#tidy(log);
   }
 
   [Symbol.dispose](): void {
@@ -116,7 +116,7 @@ export class Rotation implements Disposable {
   }
 
   /** A log that was cut off says so; a disk that is too full for that does not keep it from being rotated. */
-  #mark({ id, path, policy }: KeptLog): void {
+  #mark({ id, path, policy }: LocalLog): void {
     try {
       if (markCut(path, stopAtBytes(policy))) {
         this.#log.warn(
@@ -177,14 +177,14 @@ export class Rotation implements Disposable {
     }
   }
 
-  async #reopen({ id, path }: KeptLog): Promise<void> {
+  async #reopen({ id, path }: LocalLog): Promise<void> {
     failpoint('logs.rotate.reopen');
     await this.#monitors.reopenLog(id, path);
     // Still there when the container has ended meanwhile: its next monitor makes its own file.
     removeDraft(path);
   }
 
-  async #tidy({ path, policy, needed, lost }: KeptLog): Promise<void> {
+  async #tidy({ path, policy, needed, lost }: LocalLog): Promise<void> {
     const delivery = needed();
     const users = delivery === undefined ? {} : { delivery };
     const { lostGenerations } = dropOld(path, policy, users);

@@ -4,7 +4,7 @@ import { failpoint } from '../../daemon/base/failpoint.ts';
 import { exchange } from '../../daemon/base/kernel/files.ts';
 import type { LayerRow } from '../database/rows.ts';
 import type { RecordedContainer, RecordedImage } from '../database/store-records.ts';
-import { rebuildLayer, verifyLayer, type LayerPlace, type LayerVerdict } from '../layers/verify.ts';
+import { rebuildLayer, verifyLayer, type LayerLocation, type LayerVerdict } from '../layers/verify.ts';
 import { namesIn } from '../orphans.ts';
 import { remains, whole, type Finding, type Repaired } from './finding.ts';
 import { imageName, type Store } from './store.ts';
@@ -78,7 +78,7 @@ async function checkLayer(store: Store, known: Known, layer: LayerRow): Promise<
   const owner = images[0] === undefined ? ownerOf(known, layer) : imageName(images[0]);
   const subject = `layer ${layer.diffId} of ${owner}`;
   const again = `pull or load ${owner} again`;
-  const place: LayerPlace = {
+  const place: LayerLocation = {
     directory: store.layerDirectory(layer.id),
     diffId: layer.diffId,
     lowers: lowersOf(store, known, layer),
@@ -115,7 +115,7 @@ async function checkLayer(store: Store, known: Known, layer: LayerRow): Promise<
 }
 
 /** A layer that disappears meanwhile, or a disk that does not answer, is a problem of that layer alone. */
-async function verify(store: Store, place: LayerPlace): Promise<LayerVerdict> {
+async function verify(store: Store, place: LayerLocation): Promise<LayerVerdict> {
   try {
     return await verifyLayer(place, store.temporary());
   } catch (error) {
@@ -143,7 +143,7 @@ function sizeFinding(
 
 async function repairLayer(
   store: Store,
-  place: LayerPlace,
+  place: LayerLocation,
   about: { verdict: LayerVerdict; images: readonly RecordedImage[]; again: string; layer: LayerRow },
 ): Promise<Repaired> {
   const { verdict, images, again, layer } = about;
@@ -161,10 +161,10 @@ async function repairLayer(
   }
   // Without its directory it counts as lost: a daemon takes it for missing, and the next pull or load brings it.
   if (images.some(({ digests }) => digests.length > 0)) {
-    const doomed = store.temporary();
+    const trash = store.temporary();
     failpoint('check.repair.lost');
-    renameSync(place.directory, doomed);
-    rmSync(doomed, { recursive: true, force: true });
+    renameSync(place.directory, trash);
+    rmSync(trash, { recursive: true, force: true });
     return remains(`it was marked as lost: ${again}${sourcesOf(images)}`);
   }
   const aside = store.setAside(place.directory, 'layers', layer.id.toString(36));

@@ -119,7 +119,7 @@ export class StoreRecords implements Disposable {
 
   /** What SQLite finds wrong with the file. */
   integrityProblems(): string[] {
-    return attempt(this.#path, () => pragmaTexts(this.#connection, 'integrity_check'));
+    return readDatabase(this.#path, () => pragmaTexts(this.#connection, 'integrity_check'));
   }
 
   reindex(): void {
@@ -282,7 +282,7 @@ export class StoreRecords implements Disposable {
   }
 
   #all<Row>(sql: string, ...values: unknown[]): Row[] {
-    return attempt(this.#path, () => this.#connection.prepare<unknown[], Row>(sql).all(...values));
+    return readDatabase(this.#path, () => this.#connection.prepare<unknown[], Row>(sql).all(...values));
   }
 }
 
@@ -302,7 +302,7 @@ class CopyFolder implements Disposable {
     const copy = join(this.#folder, basename(this.#path));
     let connection: Sqlite.Database | undefined;
     try {
-      connection = attempt(this.#path, () => {
+      connection = readDatabase(this.#path, () => {
         copyDatabase(this.#path, copy);
         return new Sqlite(copy);
       });
@@ -319,7 +319,7 @@ class CopyFolder implements Disposable {
   }
 
   #checkSchema(connection: Sqlite.Database): void {
-    const schema = attempt(this.#path, () => {
+    const schema = readDatabase(this.#path, () => {
       connection.pragma('locking_mode = EXCLUSIVE');
       return Number(connection.pragma('user_version', { simple: true }));
     });
@@ -330,7 +330,7 @@ class CopyFolder implements Disposable {
   }
 }
 
-function attempt<T>(path: string, read: () => T): T {
+function readDatabase<T>(path: string, read: () => T): T {
   try {
     return read();
   } catch (error) {

@@ -4,7 +4,7 @@ import { EngineError, InvariantError } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { SharedControl } from '../layers/workers/worker-protocol.ts';
 import { streamOf } from '../layers/workers/worker-stream.ts';
-import { IdleThreads, Lane } from '../layers/workers/worker-threads.ts';
+import { IdleThreads, ThreadPool } from '../layers/workers/worker-threads.ts';
 import type { Change, ChangesRequest } from './changes.ts';
 import type { PlaceRequest } from './place.ts';
 import type { Selected, SelectRequest } from './select.ts';
@@ -15,22 +15,22 @@ import type { ArchiveJob, ArchiveResult, TarRequest } from './jobs.ts';
 
 /**
  * Threads that walk containers' files: unpack what is copied in, write out what is copied out, compare, count, delete.
- * Reading has a lane of its own, because a slow client holds a thread as long as it likes.
+ * Reading has a thread pool of its own, because a slow client holds a thread as long as it likes.
  */
 export class Archives implements AsyncDisposable {
   readonly #idle: IdleThreads;
-  readonly #workers: Lane;
-  readonly #readers: Lane;
+  readonly #workers: ThreadPool;
+  readonly #readers: ThreadPool;
   /** Trees are deleted behind the answers, by threads of their own: requests must not wait for them. */
-  readonly #removers: Lane;
+  readonly #removers: ThreadPool;
   readonly removals = new Removals();
 
   /** `idle` may be shared with others, so that threads go from one kind of work to the next. */
   constructor(idle = new IdleThreads()) {
     this.#idle = idle;
-    this.#workers = new Lane(Math.max(1, availableParallelism()), idle);
-    this.#readers = new Lane(limits.archiveReadersMax, idle);
-    this.#removers = new Lane(limits.archiveRemoversMax, idle);
+    this.#workers = new ThreadPool(Math.max(1, availableParallelism()), idle);
+    this.#readers = new ThreadPool(limits.archiveReadersMax, idle);
+    this.#removers = new ThreadPool(limits.archiveRemoversMax, idle);
   }
 
   /** See extract.ts. A canceled signal stops it within one chunk. */
@@ -96,22 +96,22 @@ export class Archives implements AsyncDisposable {
   }
 
   async #remove(path: string): Promise<void> {
-    await this.#run({ kind: 'remove', path }, { lane: this.#removers });
+    await this.#run({ kind: 'remove', path }, { pool: this.#removers });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const lanes = [this.#workers, this.#readers, this.#removers];
-    await Promise.all([...lanes.map((lane) => lane.close()), this.#idle.close()]);
+    const pools = [this.#workers, this.#readers, this.#removers];
+    await Promise.all([...pools.map((pool) => pool.close()), this.#idle.close()]);
   }
 
   async #run(
     job: ArchiveJob,
-    { signal, lane = this.#workers }: { signal?: AbortSignal | undefined; lane?: Lane } = {},
+    { signal, pool = this.#workers }: { signal?: AbortSignal | undefined; pool?: ThreadPool } = {},
   ): Promise<ArchiveResult> {
     const control = new SharedControl();
     const cancel = (): void => control.cancel();
     signal?.addEventListener('abort', cancel, { once: true });
-    const thread = await lane.acquire();
+    const thread = await pool.acquire();
     try {
       if (signal?.aborted === true) {
         throw new EngineError('canceled', `${job.kind}: canceled`);
@@ -120,7 +120,7 @@ export class Archives implements AsyncDisposable {
       return reply.kind === 'archived' ? reply.result : wrong(reply);
     } finally {
       signal?.removeEventListener('abort', cancel);
-      lane.release(thread);
+      pool.release(thread);
     }
   }
 }

@@ -80,7 +80,7 @@ function writeContent(
 ): void {
   const parts = extents ?? [{ offset: 0, size }];
   let left = extentBytes(parts);
-  const why = attempt(() => {
+  const why = problemOf(() => {
     using file = new OpenFile(openBytesInRoot(root, path, CONTENT_FLAGS));
     const stat = fstatSync(file.fd);
     if (!stat.isFile() || stat.size !== size) {
@@ -110,7 +110,7 @@ const CONTENT_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NO
 const ONE_FILE = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EIO', 'EUCLEAN', 'ENXIO', 'EACCES']);
 
 /** What is wrong with a file, also when the disk says it. */
-function attempt(read: () => string | undefined): string | undefined {
+function problemOf(read: () => string | undefined): string | undefined {
   try {
     return read();
   } catch (error) {

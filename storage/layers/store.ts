@@ -213,12 +213,12 @@ export class LayerStore {
    */
   async remove(id: number): Promise<void> {
     failpoint('images.remove.directory');
-    const doomed = join(this.#root, `${REMOVED}${randomBytes(8).toString('hex')}`);
-    removeBehind(this.directory(id), doomed, {
+    const trash = join(this.#root, `${REMOVED}${randomBytes(8).toString('hex')}`);
+    removeBehind(this.directory(id), trash, {
       removeTree: this.#removeTree,
       failed: (error) => {
         this.#log.error(
-          { directory: doomed, err: error },
+          { directory: trash, err: error },
           'files of a removed layer stay until the next start',
         );
       },

@@ -10,7 +10,7 @@ import { unfoldLayer, type Unfolded } from './unfold.ts';
 const RECIPE_DAMAGED = 'its recipe is damaged: it runs, but can be neither saved nor pushed nor checked';
 
 /** A layer, and what it lies on. */
-export interface LayerPlace {
+export interface LayerLocation {
   directory: string;
   /** sha256:... of its tar; undefined = not known. */
   diffId: string | undefined;
@@ -32,7 +32,7 @@ export interface LayerVerdict {
  * Reads a layer back against its diff ID, and compares its tree with the one that its tar makes. `scratch` is a
  * directory to be made, on the same file system; it is gone afterwards. Blocks.
  */
-export async function verifyLayer(place: LayerPlace, scratch: string): Promise<LayerVerdict> {
+export async function verifyLayer(place: LayerLocation, scratch: string): Promise<LayerVerdict> {
   mkdirSync(scratch, { mode: 0o700 });
   try {
     let read = await unfold(place, scratch, { contents: false });
@@ -80,7 +80,7 @@ function isWholeRecipe(directory: string): boolean | undefined {
 }
 
 /** Makes the layer once more in `target`, a directory to be made, from what `verifyLayer` has found to be all there. */
-export async function rebuildLayer(place: LayerPlace, target: string): Promise<void> {
+export async function rebuildLayer(place: LayerLocation, target: string): Promise<void> {
   mkdirSync(target, { mode: 0o700 });
   const { diffId, problems } = await unfold(place, target, { contents: true });
   if (diffId === null || diffId !== place.diffId || problems.length > 0) {
@@ -90,7 +90,7 @@ export async function rebuildLayer(place: LayerPlace, target: string): Promise<v
 }
 
 async function unfold(
-  { directory, diffId, lowers }: LayerPlace,
+  { directory, diffId, lowers }: LayerLocation,
   target: string,
   { contents }: { contents: boolean },
 ): Promise<Unfolded> {

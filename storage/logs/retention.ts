@@ -22,7 +22,7 @@ export interface RotatedUsers {
  * a file may have grown past its size between two looks. The newest always stays. Readers hold a few files longer,
  * deliveries as many as fit the spool. Pure.
  */
-export function expendable(
+export function surplusFiles(
   rotated: readonly RotatedFile[],
   policy: RotationPolicy,
   users: RotatedUsers = {},

@@ -12,7 +12,7 @@ import { failpoint } from '../../daemon/base/failpoint.ts';
 import { addToEnd } from './mend.ts';
 import { oldestPinned } from './pins.ts';
 import type { RotationPolicy } from './policy.ts';
-import { expendable } from './retention.ts';
+import { surplusFiles } from './retention.ts';
 import type { RotatedUsers } from './retention.ts';
 import { draftPath, hasCurrent, listSegments, rotatedPath } from './segments.ts';
 import { open, stat, utimes } from 'node:fs/promises';
@@ -72,7 +72,7 @@ export function dropOld(
     .filter(({ kind }) => kind !== 'current')
     .map((segment) => ({ ...segment, bytes: currentBytes(segment.path) }));
   const reader = oldestPinned(path);
-  const gone = expendable(rotated, policy, { ...users, ...(reader !== undefined && { reader }) });
+  const gone = surplusFiles(rotated, policy, { ...users, ...(reader !== undefined && { reader }) });
   const lostGenerations: number[] = [];
   for (const { generation } of gone) {
     const file = rotated.find((one) => one.generation === generation);

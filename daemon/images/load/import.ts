@@ -58,9 +58,7 @@ async function* unpackDownload(
   signal: AbortSignal,
 ): AsyncGenerator<ProgressMessage, UnpackedLayer> {
   failpoint('images.import.download');
-  const { body, size } = yield* waitingFor(url.host, download(url, signal), (unwanted) =>
-    unwanted.body.destroy(),
-  );
+  const { body, size } = yield* waitingFor(url.host, download(url, signal), (late) => late.body.destroy());
   yield { status: `Downloading from ${showUrl(url)}` };
   let current = 0;
   let shown = -1;

@@ -41,7 +41,7 @@ export async function* pushImages(
   const { domain } = reference;
   const tags = tagsOf(context.index, reference);
   const connecting = connectRegistry(context.registry(), domain, auth, signal);
-  using session = yield* waitingFor(domain, connecting, (unwanted) => unwanted[Symbol.dispose]());
+  using session = yield* waitingFor(domain, connecting, (late) => late[Symbol.dispose]());
   const repository = new RemoteRepository(session, reference.path, 'pull,push');
   try {
     for (const row of tags) {

@@ -56,7 +56,7 @@ async function carryOut(
   parents: readonly ImageRecord[],
 ): Promise<ImageDeleteItem[]> {
   const imageId = image.row.id;
-  const doomed = plan.removeImage ? [image, ...parents] : [];
+  const deletedImages = plan.removeImage ? [image, ...parents] : [];
   const removed = journal.commit(
     (emit) => {
       for (const tag of plan.untag) {
@@ -68,14 +68,14 @@ async function carryOut(
         emit(imageEvent('untag', image, imageId));
       }
       failpoint('images.remove.commit');
-      for (const record of doomed) {
+      for (const record of deletedImages) {
         database.images.remove(record.row.id);
         emit(imageEvent('delete', record, record.row.id));
       }
-      return doomed.length === 0 ? [] : collector.removeRows();
+      return deletedImages.length === 0 ? [] : collector.removeRows();
       // On disk before the files go: a power cut must not bring back an image without them.
     },
-    { durable: doomed.length > 0 },
+    { durable: deletedImages.length > 0 },
   );
   for (const tag of plan.untag) {
     index.removeTag(tag);
@@ -83,14 +83,14 @@ async function carryOut(
   for (const digest of plan.untagDigests) {
     index.removeDigest(digest);
   }
-  for (const record of doomed) {
+  for (const record of deletedImages) {
     index.removeImage(record.row.id);
   }
   await collector.removeDirectories(removed);
   return [
     ...plan.untag.map((tag) => ({ Untagged: tagName(tag) })),
     ...plan.untagDigests.map((digest) => ({ Untagged: digestName(digest) })),
-    ...doomed.map(({ row }) => ({ Deleted: row.id })),
+    ...deletedImages.map(({ row }) => ({ Deleted: row.id })),
     ...removed.map((layer) => ({ Deleted: layer.chainId })),
   ];
 }

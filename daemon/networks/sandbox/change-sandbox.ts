@@ -15,7 +15,7 @@ import {
   inKernel,
   inKernelLater,
   interfaceName,
-  isWayIn,
+  canPublishPorts,
   nameFiles,
   ownerOf,
   register,
@@ -62,8 +62,8 @@ export async function connectSandbox(
   const endpoints = { ...live.endpoints, [networkName]: endpoint.settings };
   const sandbox = rewired(context, request, checked, { before: live, endpoints });
   rollback.defer('host ports', () => context.ports.release(portsGained(context, live, sandbox)));
-  rollback.defer('way', () => lead(context, request, sandbox, live));
-  inKernel(request, networkName, () => lead(context, request, live, sandbox));
+  rollback.defer('change of the sandbox', () => applyChange(context, request, sandbox, live));
+  inKernel(request, networkName, () => applyChange(context, request, live, sandbox));
   rollback.commit();
   return sandbox;
 }
@@ -86,11 +86,11 @@ export function disconnectSandbox(
   const sandbox = rewired(context, request, check(context, request), { before: live, endpoints });
   const gained = portsGained(context, live, sandbox);
   const undo = (): void => {
-    lead(context, request, sandbox, live);
+    applyChange(context, request, sandbox, live);
     ports.release(gained);
   };
   try {
-    lead(context, request, live, sandbox);
+    applyChange(context, request, live, sandbox);
   } catch (error) {
     undo();
     throw error;
@@ -136,7 +136,7 @@ function rewired(
   { before, endpoints }: { before: Sandbox; endpoints: Sandbox['endpoints'] },
 ): Sandbox {
   const { names: _names, ...changed } = { ...before, endpoints };
-  const gateway = wayOut(context, changed);
+  const gateway = gatewayNetwork(context, changed);
   const hasMoved = (gateway?.name ?? null) !== gatewayName(before);
   const files = nameFiles(context, request, checked, endpoints);
   // Last: what fails before has taken no port.
@@ -148,7 +148,7 @@ function rewired(
  * From `from` on to `to`: its routes, its published ports, its names, its endpoints in networks. Synchronous, so that
  * no request sees it half done; when it throws, the same call from `to` to `from` restores everything.
  */
-function lead(context: SandboxContext, request: SandboxRequest, from: Sandbox, to: Sandbox): void {
+function applyChange(context: SandboxContext, request: SandboxRequest, from: Sandbox, to: Sandbox): void {
   const { kernel, names, registry } = context;
   const { containerId } = request;
   const defaultRoute = gatewayName(to);
@@ -178,19 +178,19 @@ function gatewayName({ gateway }: Sandbox): string | null {
 
 /** The host ports of the second sandbox that the first, which had no network to publish them, lacks. */
 function portsGained(context: SandboxContext, without: Sandbox, having: Sandbox): PublishedPort[] {
-  return hasWayIn(context, without) ? [] : publishedPorts(having);
+  return hasPublishingGateway(context, without) ? [] : publishedPorts(having);
 }
 
-function hasWayIn(context: SandboxContext, sandbox: Sandbox): boolean {
+function hasPublishingGateway(context: SandboxContext, sandbox: Sandbox): boolean {
   const name = gatewayName(sandbox);
-  return name !== null && isWayIn(context, context.registry.lookUp(name));
+  return name !== null && canPublishPorts(context, context.registry.lookUp(name));
 }
 
 function nothing(): void {
   // There is nothing to undo.
 }
 
-function wayOut({ registry }: SandboxContext, { endpoints }: Sandbox): Network | undefined {
+function gatewayNetwork({ registry }: SandboxContext, { endpoints }: Sandbox): Network | undefined {
   const candidates = Object.entries(endpoints).flatMap(([name, settings]) => {
     const network = registry.lookUp(name);
     return network === undefined ? [] : [{ network, settings }];
@@ -208,10 +208,10 @@ function movePorts(
   checked: CheckedRequest,
   { changed, gateway }: { changed: Sandbox; gateway: Network | undefined },
 ): Sandbox['ports'] {
-  if (gateway === undefined || !isWayIn(context, gateway)) {
+  if (gateway === undefined || !canPublishPorts(context, gateway)) {
     return portMap(checked.ports.ports, []);
   }
-  if (hasWayIn(context, changed)) {
+  if (hasPublishingGateway(context, changed)) {
     return changed.ports;
   }
   const endpoint = changed.endpoints[gateway.name];

@@ -13,7 +13,7 @@ import {
   inKernel,
   interfaceNames,
   ipsOf,
-  isWayIn,
+  canPublishPorts,
   nameFiles,
   ownerOf,
   defaultRoutesThrough,
@@ -89,7 +89,7 @@ async function openNetworks(
   const gateway = gatewayOf(taken);
   const label = `${owner.containerName} (${gateway?.id})`;
   const ports =
-    gateway !== undefined && isWayIn(context, gateway.network)
+    gateway !== undefined && canPublishPorts(context, gateway.network)
       ? await allocator.allocateInTurns(checked.ports.bindings, {
           addresses: ipsOf(gateway),
           endpoint: label,

@@ -22,7 +22,7 @@ export interface PlannedBinding {
   hostPorts: { first: number; last: number } | undefined;
 }
 
-export interface PortWishes {
+export interface PortRequest {
   exposedPorts: readonly string[];
   portBindings: PortMap;
   publishAllPorts: boolean;
@@ -32,15 +32,15 @@ export interface PortWishes {
  * Throws invalid_argument naming the field and the value. `defaultHostIp` is for bindings that name no
  * address.
  */
-export function planPorts(wishes: PortWishes, defaultHostIp: string): PortPlan {
+export function planPorts(request: PortRequest, defaultHostIp: string): PortPlan {
   const ports = new Map<string, ContainerPort>();
-  for (const key of wishes.exposedPorts) {
+  for (const key of request.exposedPorts) {
     for (const port of containerPorts('ExposedPorts', key)) {
       ports.set(port.key, port);
     }
   }
   const bindings: PlannedBinding[] = [];
-  for (const [key, wanted] of Object.entries(wishes.portBindings)) {
+  for (const [key, wanted] of Object.entries(request.portBindings)) {
     const [port, ...more] = containerPorts('PortBindings', key);
     if (port === undefined || more.length > 0) {
       throw invalidArgument(`PortBindings: invalid port specification: "${key}": expected one port`);
@@ -56,7 +56,7 @@ export function planPorts(wishes: PortWishes, defaultHostIp: string): PortPlan {
       });
     }
   }
-  if (wishes.publishAllPorts) {
+  if (request.publishAllPorts) {
     const bound = new Set(bindings.map(({ port }) => port));
     for (const port of [...ports.values()].filter(({ key }) => !bound.has(key))) {
       const hostAddresses = hostAddressesOf('', defaultHostIp);

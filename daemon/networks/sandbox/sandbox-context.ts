@@ -119,7 +119,7 @@ export function interfaceNames(context: SandboxContext, endpoints: readonly Endp
 }
 
 /** Whether published ports come in through this network. */
-export function isWayIn(context: SandboxContext, network: Network | undefined): boolean {
+export function canPublishPorts(context: SandboxContext, network: Network | undefined): boolean {
   return network !== undefined && driverOf(context, network).publishesPorts;
 }
 

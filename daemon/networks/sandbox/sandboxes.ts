@@ -87,10 +87,10 @@ export class Sandboxes implements NetworkSandboxes {
     names.close(containerId);
     failpoint('network.close.firewall');
     await turns.inPieces(ports, limits.portsPerTurn, (piece) => kernel.unpublish(piece));
-    const plugged = endpoints.filter(([, endpoint]) => addressesOf(endpoint).length > 0);
+    const attached = endpoints.filter(([, endpoint]) => addressesOf(endpoint).length > 0);
     kernel.close(
       containerId,
-      plugged.map(([, { EndpointID = '' }]) => EndpointID),
+      attached.map(([, { EndpointID = '' }]) => EndpointID),
     );
     failpoint('network.close.port');
     await turns.inPieces(ports, limits.portsPerTurn, (piece) => allocator.release(piece));
@@ -136,7 +136,7 @@ export class Sandboxes implements NetworkSandboxes {
         .filter(({ sandbox }) => sandbox.netnsPath !== null)
         .map(({ containerId, sandbox }) => ({
           id: containerId,
-          endpoints: this.#plugged(sandbox),
+          endpoints: this.#attached(sandbox),
           children: hasChildren ? endpointIds(sandbox) : undefined,
         })),
     );
@@ -156,7 +156,7 @@ export class Sandboxes implements NetworkSandboxes {
   }
 
   /** The interfaces of a stored sandbox, by network. */
-  #plugged(sandbox: Sandbox): KeptSandbox['endpoints'] {
+  #attached(sandbox: Sandbox): KeptSandbox['endpoints'] {
     return Object.entries(sandbox.endpoints).flatMap(([name, endpoint]) => {
       const network = this.#context.registry.lookUp(name);
       if (network === undefined || addressesOf(endpoint).length === 0) {

@@ -1,4 +1,4 @@
-/** Entry of a layer worker thread: takes jobs from worker-pool.ts, one at a time. */
+/** Entry of a layer worker thread: takes jobs from layer-workers.ts, one at a time. */
 import { parentPort } from 'node:worker_threads';
 import { invariant } from '../../../daemon/base/errors.ts';
 import { runArchiveJob } from '../../files/jobs.ts';

@@ -6,7 +6,7 @@ import type { AppliedLayer, ApplyRequest } from '../apply.ts';
 import type { PackedLayer, PackRequest } from '../pack.ts';
 import { streamOf } from './worker-stream.ts';
 import { SharedControl, type LayerJob, type LayerReply } from './worker-protocol.ts';
-import { IdleThreads, Lane } from './worker-threads.ts';
+import { IdleThreads, ThreadPool } from './worker-threads.ts';
 
 /** Of a job that a thread does at one go. */
 export interface JobOptions {
@@ -16,18 +16,18 @@ export interface JobOptions {
 
 /**
  * Threads that unpack layers and write them out again. Unpacking uses as many as there are cores; writing out has a
- * lane of its own, because a slow client holds a thread as long as it likes.
+ * pool of its own, because a slow client holds a thread as long as it likes.
  */
 export class LayerWorkers implements AsyncDisposable {
   readonly #idle: IdleThreads;
-  readonly #appliers: Lane;
-  readonly #readers: Lane;
+  readonly #appliers: ThreadPool;
+  readonly #readers: ThreadPool;
 
   /** `idle` may be shared with others, so that threads go from one kind of work to the next. */
   constructor(idle = new IdleThreads()) {
     this.#idle = idle;
-    this.#appliers = new Lane(Math.max(1, availableParallelism()), idle);
-    this.#readers = new Lane(limits.layerReadersMax, idle);
+    this.#appliers = new ThreadPool(Math.max(1, availableParallelism()), idle);
+    this.#readers = new ThreadPool(limits.layerReadersMax, idle);
   }
 
   /**

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { internal } from '../../../daemon/base/errors.ts';
 import { SharedControl, type LayerJob } from './worker-protocol.ts';
-import type { Lane } from './worker-threads.ts';
+import type { ThreadPool } from './worker-threads.ts';
 
 /** Chunks that may wait for a slow reader. */
 const CHUNKS_AHEAD = 4;
@@ -11,7 +11,7 @@ const CHUNKS_AHEAD = 4;
  * the thread. `done` is called once, when the thread touches nothing of the job any more.
  */
 export function streamOf(
-  lane: Lane,
+  pool: ThreadPool,
   makeJob: (control: SharedArrayBuffer) => LayerJob,
   done: () => void = () => undefined,
 ): Readable {
@@ -32,7 +32,7 @@ export function streamOf(
     },
   });
   const pump = async (): Promise<void> => {
-    const thread = await lane.acquire();
+    const thread = await pool.acquire();
     try {
       await thread.run(makeJob(control.memory), (chunk) => {
         state.outstanding -= 1;
@@ -40,7 +40,7 @@ export function streamOf(
       });
       stream.push(null);
     } finally {
-      lane.release(thread);
+      pool.release(thread);
     }
   };
   pump()

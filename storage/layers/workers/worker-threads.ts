@@ -5,7 +5,7 @@ import { limits } from '../../../daemon/base/limits.ts';
 import { toError, type LayerJob, type LayerReply } from './worker-protocol.ts';
 
 /**
- * Threads without work, for whichever lane needs one next. When nothing was done for a while they end, and give the
+ * Threads without work, for whichever pool needs one next. When nothing was done for a while they end, and give the
  * memory that their work took back; one that has done nothing yet is kept, because a thread takes longer to start than
  * most of what is asked of it takes to do.
  */
@@ -61,7 +61,7 @@ export class IdleThreads {
 }
 
 /** So many threads at once for one kind of work. */
-export class Lane {
+export class ThreadPool {
   readonly #permits: Semaphore;
   readonly #idle: IdleThreads;
   readonly #busy = new Map<LayerThread, Disposable>();

@@ -103,9 +103,9 @@ function withoutIgnored(
   dockerfile: string,
 ): ReadonlyMap<string, ContextEntry> {
   const isIgnored = testOf(ignoreFile);
-  const doomed = [dockerfile, IGNORE_FILE].filter((path) => isIgnored(path));
+  const dropped = [dockerfile, IGNORE_FILE].filter((path) => isIgnored(path));
   const kept = new Map(entries);
-  for (const path of doomed) {
+  for (const path of dropped) {
     kept.delete(toBytes(path));
   }
   return kept;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { planPorts } from '../../../../daemon/networks/sandbox/port-plan.ts';
-import type { PortWishes } from '../../../../daemon/networks/sandbox/port-plan.ts';
+import type { PortRequest } from '../../../../daemon/networks/sandbox/port-plan.ts';
 
-function plan(wishes: Partial<PortWishes>) {
+function plan(wishes: Partial<PortRequest>) {
   return planPorts({ exposedPorts: [], portBindings: {}, publishAllPorts: false, ...wishes }, '0.0.0.0');
 }
 
@@ -38,7 +38,7 @@ describe('planPorts()', () => {
     ]);
   });
 
-  it.each<[Partial<PortWishes>, string]>([
+  it.each<[Partial<PortRequest>, string]>([
     [{ exposedPorts: ['http/tcp'] }, 'ExposedPorts: invalid port specification: "http/tcp"'],
     [{ exposedPorts: ['0/tcp'] }, 'ExposedPorts: invalid port specification: "0/tcp"'],
     [{ exposedPorts: ['65536/tcp'] }, 'ExposedPorts: invalid port specification: "65536/tcp"'],
@@ -59,6 +59,6 @@ describe('planPorts()', () => {
   });
 });
 
-function bound(binding: { HostIp?: string; HostPort?: string }): Partial<PortWishes> {
+function bound(binding: { HostIp?: string; HostPort?: string }): Partial<PortRequest> {
   return { portBindings: { '80/tcp': [binding] } };
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { limits } from '../../../../daemon/base/limits.ts';
-import { IdleThreads, Lane } from '../../../../storage/layers/workers/worker-threads.ts';
+import { IdleThreads, ThreadPool } from '../../../../storage/layers/workers/worker-threads.ts';
 
 let idle: IdleThreads;
 let started: number;
@@ -22,54 +22,54 @@ afterEach(async () => {
 });
 
 test('layer threads: one that died while it was idle is not handed out, and makes room for another', async () => {
-  const lane = new Lane(1, idle);
-  const first = await lane.acquire();
-  lane.release(first);
-  expect(await lane.acquire()).toBe(first);
-  lane.release(first);
+  const pool = new ThreadPool(1, idle);
+  const first = await pool.acquire();
+  pool.release(first);
+  expect(await pool.acquire()).toBe(first);
+  pool.release(first);
   await first.end();
-  const second = await lane.acquire();
+  const second = await pool.acquire();
   expect([second === first, second.ended]).toEqual([false, false]);
-  lane.release(second);
+  pool.release(second);
 });
 
 test('layer threads: one goes from one kind of work to another', async () => {
-  const [one, other] = [new Lane(1, idle), new Lane(1, idle)];
+  const [one, other] = [new ThreadPool(1, idle), new ThreadPool(1, idle)];
   const thread = await one.acquire();
   one.release(thread);
   expect(await other.acquire()).toBe(thread);
   other.release(thread);
 });
 
-test('layer threads: who waits in a lane gets its thread, or a new one where that died', async () => {
-  const lane = new Lane(1, idle);
-  const first = await lane.acquire();
-  const waiting = [lane.acquire(), lane.acquire()];
-  lane.release(first);
+test('layer threads: who waits in a pool gets its thread, or a new one where that died', async () => {
+  const pool = new ThreadPool(1, idle);
+  const first = await pool.acquire();
+  const waiting = [pool.acquire(), pool.acquire()];
+  pool.release(first);
   expect(await waiting[0]).toBe(first);
   await first.end();
-  lane.release(first);
+  pool.release(first);
   const second = await waiting[1];
   expect(second?.ended).toBe(false);
   await second?.end();
 });
 
 test('layer threads: after a pause there is one that has done nothing yet, and no other', async () => {
-  const lane = new Lane(2, idle);
+  const pool = new ThreadPool(2, idle);
   idle.rest();
   vi.advanceTimersByTime(limits.layerWorkerIdleMs);
   await vi.waitFor(() => expect(started).toBe(1));
-  const first = await lane.acquire();
+  const first = await pool.acquire();
   expect([first.isFresh, started]).toEqual([true, 1]);
   first.isFresh = false;
-  lane.release(first);
+  pool.release(first);
   vi.advanceTimersByTime(limits.layerWorkerIdleMs);
   await vi.waitFor(() => expect(first.ended).toBe(true));
-  const second = await lane.acquire();
+  const second = await pool.acquire();
   expect([second === first, second.isFresh]).toEqual([false, true]);
   await vi.waitFor(() => expect(started).toBe(2));
-  lane.release(second);
+  pool.release(second);
   vi.advanceTimersByTime(limits.layerWorkerIdleMs);
-  expect([await lane.acquire(), started]).toEqual([second, 2]);
-  lane.release(second);
+  expect([await pool.acquire(), started]).toEqual([second, 2]);
+  pool.release(second);
 });
