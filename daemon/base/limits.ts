@@ -324,6 +324,8 @@ export const limits = {
   swarmStoreRetryMaxMs: 1_000,
   /** A member of the store that was asked to end gets so long to hand over leadership and to write. */
   swarmStoreStopMs: 10_000,
+  /** What a member of the store says on standard error; past that it is cut. */
+  swarmStoreLogBytesMax: 4 * 1024 * 1024,
   /** A change of the members is asked for so long: etcd takes none until all have been connected for 5 s. */
   swarmStoreMembershipMs: 30_000,
   /** Time for a member to rewrite its file, or to send it: 2.9 s for 227 MB, and 2 GB is the quota. */

@@ -36,7 +36,7 @@ export async function elect(
       const lease = await leases.grant(ttlMs);
       const created = await claimOrRevoke(leases, { key, value, lease });
       if (created !== undefined) {
-        return new KeptLeadership(clock, leases, { lease, ttlMs, aliveMs: askedMs, fence: { key, created } });
+        return new KeptLeadership(clock, leases, { lease, ttlMs, askedMs, fence: { key, created } });
       }
       pauseMs = limits.swarmStoreRetryMs;
     } catch (error) {
@@ -69,19 +69,23 @@ async function claimOrRevoke(
 interface Kept {
   lease: string;
   ttlMs: number;
-  /** When the last keep-alive that was answered was sent: the store counts from later. */
-  aliveMs: number;
+  /** When the lease was asked for: the store counts from later. */
+  askedMs: number;
   fence: Fence;
 }
 
-/** Keeps the lease alive, by this host's own clock: a process that was frozen notices before it does anything else. */
+/**
+ * Keeps the lease alive, and gives up by this host's own clock: a process that was frozen, or is cut off, knows that it
+ * leads no more at the latest when the store does.
+ */
 class KeptLeadership implements Leadership {
   readonly fence: Fence;
   readonly lost: Promise<string>;
   readonly #clock: Clock;
   readonly #leases: Leases;
   readonly #kept: Kept;
-  #timer: Disposable | undefined;
+  #nextTimer: Disposable | undefined;
+  #endTimer: Disposable | undefined;
   #end!: (reason: string) => void;
   #ended = false;
 
@@ -93,6 +97,7 @@ class KeptLeadership implements Leadership {
     this.lost = new Promise((resolve) => {
       this.#end = resolve;
     });
+    this.#extend(kept.askedMs);
     this.#next();
   }
 
@@ -102,37 +107,45 @@ class KeptLeadership implements Leadership {
   }
 
   #next(): void {
-    this.#timer = this.#clock.setTimeout(() => {
+    this.#nextTimer = this.#clock.setTimeout(() => {
       void this.#keepAlive().catch((error: unknown) => this.#finish(errorText(error)));
     }, this.#kept.ttlMs / KEEP_ALIVES);
   }
 
+  /** Alive for one more life from when the store was asked for it. */
+  #extend(fromMs: number): void {
+    this.#endTimer?.[Symbol.dispose]();
+    this.#endTimer = this.#clock.setTimeout(
+      () => this.#finish('the store was not reached for the life of the lease'),
+      fromMs + this.#kept.ttlMs - this.#clock.monotonicMs(),
+    );
+  }
+
   async #keepAlive(): Promise<void> {
-    const { lease, ttlMs } = this.#kept;
     const sentMs = this.#clock.monotonicMs();
-    if (sentMs - this.#kept.aliveMs >= ttlMs) {
-      this.#finish('the store was not reached for the life of the lease');
-      return;
-    }
-    try {
-      if (!(await this.#leases.keepAlive(lease))) {
-        this.#finish('the store has given up the lease');
-        return;
-      }
-      this.#kept.aliveMs = sentMs;
-    } catch (error) {
+    const isKept = await this.#leases.keepAlive(this.#kept.lease).catch((error: unknown) => {
       if (!isPassing(error)) {
         throw error;
       }
+      return undefined;
+    });
+    if (this.#ended) {
+      return;
     }
-    if (!this.#ended) {
-      this.#next();
+    if (isKept === false) {
+      this.#finish('the store has given up the lease');
+      return;
     }
+    if (isKept === true) {
+      this.#extend(sentMs);
+    }
+    this.#next();
   }
 
   #finish(reason: string): void {
     this.#ended = true;
-    this.#timer?.[Symbol.dispose]();
+    this.#nextTimer?.[Symbol.dispose]();
+    this.#endTimer?.[Symbol.dispose]();
     this.#end(reason);
   }
 }

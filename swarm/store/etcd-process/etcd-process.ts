@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { chmod, mkdir, open, readFile, realpath, rm } from 'node:fs/promises';
+import { constants as flags, existsSync } from 'node:fs';
+import { chmod, mkdir, open, readFile, realpath, rm, stat, truncate } from 'node:fs/promises';
 import { constants } from 'node:os';
 import path from 'node:path';
 import type { Clock } from '../../../daemon/base/clock.ts';
@@ -16,6 +16,9 @@ import { etcdArguments, SOCKET_NAME } from './settings.ts';
 import type { MemberSettings } from './settings.ts';
 
 const LOG_FILE = 'etcd.log';
+/** Appended to, so that it can be cut while it is written. */
+const LOG_FLAGS = flags.O_WRONLY | flags.O_CREAT | flags.O_TRUNC | flags.O_APPEND;
+const LOG_LOOK_MS = 60_000;
 /** How often a member that is not our child is looked at; its connections say sooner when it is gone. */
 const LOOK_MS = 250;
 /** Written back to a client where a member does not come up. */
@@ -46,6 +49,7 @@ export class EtcdProcess {
     this.process = process;
     this.adopted = child === undefined;
     this.ended = child ?? this.#watched();
+    this.#boundLog();
   }
 
   /** Where it takes calls. */
@@ -105,7 +109,7 @@ export class EtcdProcess {
   }
 
   static async #spawn(deps: Deps, argv: readonly string[]): Promise<EtcdProcess> {
-    const log = await open(path.join(deps.runDirectory, LOG_FILE), 'w', 0o600);
+    const log = await open(path.join(deps.runDirectory, LOG_FILE), LOG_FLAGS, 0o600);
     try {
       const [file = '', ...rest] = argv;
       const child = spawn(file, rest, {
@@ -131,11 +135,26 @@ export class EtcdProcess {
         identity,
         ended.finally(() => claimed[Symbol.dispose]()),
       );
-      await writePidFile(deps.runDirectory, { process: identity, argv });
+      await writePidFile(deps.runDirectory, { process: identity, argv }).catch(async (error: unknown) => {
+        await process.kill();
+        throw error;
+      });
       return process;
     } finally {
       await log.close();
     }
+  }
+
+  /** etcd tells each slow call: on a machine that is always busy the file would fill the disk. */
+  #boundLog(): void {
+    this.#deps.clock.setTimeout(() => {
+      const file = path.join(this.#deps.runDirectory, LOG_FILE);
+      void cutFile(file)
+        .finally(() => isAlive(this.process) && this.#boundLog())
+        .catch(() => {
+          // It was removed with its directory: there is nothing to bound.
+        });
+    }, LOG_LOOK_MS);
   }
 
   #watched(): Promise<void> {
@@ -156,6 +175,12 @@ export class EtcdProcess {
 export async function wipeMember(settings: Pick<MemberSettings, 'dataDirectory'>): Promise<void> {
   invariant(path.isAbsolute(settings.dataDirectory), 'the data directory is an absolute path');
   await rm(settings.dataDirectory, { recursive: true, force: true });
+}
+
+async function cutFile(file: string): Promise<void> {
+  if ((await stat(file)).size > limits.swarmStoreLogBytesMax) {
+    await truncate(file);
+  }
 }
 
 /** etcd takes settings from variables too: it gets none of the daemon's. 3.4 wants to be asked twice on arm64. */

@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { limits } from '../../../daemon/base/limits.ts';
 import { isAlive } from '../../../daemon/base/kernel/process.ts';
 import { EtcdProcess, wipeMember } from '../../../swarm/store/etcd-process/etcd-process.ts';
 import { TestNetns } from '../../support/engine/netns.ts';
+import { ManualClock } from '../../support/fakes/manual-clock.ts';
 import { needs } from '../../support/needs.ts';
 import { TestMember } from '../../support/swarm/etcd-member.ts';
 
@@ -110,6 +112,18 @@ needs(
     await wipeMember(member.settings);
     expect(existsSync(member.settings.dataDirectory)).toBe(false);
     expect(await EtcdProcess.adopt(member.deps)).toBeUndefined();
+  });
+
+  test('start: a log that has grown is cut while it is written', async () => {
+    const member = newMember();
+    const clock = new ManualClock();
+    const process = await EtcdProcess.start({ ...member.deps, clock }, member.settings);
+    const log = path.join(member.deps.runDirectory, 'etcd.log');
+    appendFileSync(log, Buffer.alloc(limits.swarmStoreLogBytesMax + 1, 'x'));
+    await clock.advance(60_000);
+    await expect.poll(() => statSync(log).size).toBeLessThan(limits.swarmStoreLogBytesMax);
+    expect(clock.pendingMs.length).toBeGreaterThan(0);
+    await process.kill();
   });
 
   test('start: a program that is not there, and a member that ends at once, say why', async () => {

@@ -93,3 +93,22 @@ test('memory: a store that goes back to an earlier state tells its watches to re
   await settled();
   expect(told.relist).toBe('went back');
 });
+
+test('elect: a leader that is cut off gives up when its lease ends, though a call still waits', async () => {
+  const manual = new ManualClock();
+  const shared = new MemoryCluster(manual);
+  const faults = new ScriptedFaults();
+  const store = new MemoryStore({ clock: manual, cluster: shared, faults: faults.next });
+  const leadership = await store.elect({ key: 'leader', value: Buffer.from('x'), ttlMs: 900 });
+  let lost: string | undefined;
+  void leadership.lost.then((reason) => {
+    lost = reason;
+    return undefined;
+  });
+  faults.add('keepAlive', { kind: 'unavailable' });
+  faults.add('keepAlive', { kind: 'delay', ms: limits.swarmStoreCallMs });
+  await manual.advance(890);
+  expect(lost).toBeUndefined();
+  await manual.advance(10);
+  expect(lost).toBe('the store was not reached for the life of the lease');
+});
