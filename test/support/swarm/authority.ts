@@ -1,7 +1,10 @@
+import type { KeyObject } from 'node:crypto';
 import type { Identity } from '../../../swarm/ca/identity.ts';
-import type { Certificate } from '../../../swarm/ca/x509/certificate.ts';
+import { readCertificate, type Certificate } from '../../../swarm/ca/x509/certificate.ts';
+import { context, integer, sequence, time } from '../../../swarm/ca/x509/der-write.ts';
 import { createRoot, issueNodeCertificate } from '../../../swarm/ca/x509/issue.ts';
 import { createRequest } from '../../../swarm/ca/x509/request.ts';
+import { signed } from '../../../swarm/ca/x509/sign.ts';
 import type { Signer } from '../../../swarm/ca/x509/signer.ts';
 
 export const DAY_MS = 86_400_000;
@@ -20,3 +23,29 @@ export function nodeOf(
 }
 
 export const ROOT = createRoot(NOW);
+
+/** A certificate that no part of the swarm would write, valid for a day around now. */
+export function oddCertificate(
+  key: KeyObject,
+  parts: {
+    issuer: Buffer;
+    subject: Buffer;
+    publicKey: Buffer;
+    extensions: readonly Buffer[];
+    until?: number;
+  },
+): Certificate {
+  const der = signed(key, (algorithm) =>
+    sequence(
+      context(0, integer(2n), 'constructed'),
+      integer(1n),
+      algorithm,
+      parts.issuer,
+      sequence(time(NOW - DAY_MS), time(parts.until ?? NOW + DAY_MS)),
+      parts.subject,
+      parts.publicKey,
+      context(3, sequence(...parts.extensions), 'constructed'),
+    ),
+  );
+  return readCertificate(der);
+}

@@ -1,17 +1,7 @@
 import { createPublicKey, generateKeyPairSync, X509Certificate, type KeyObject } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { identityOf } from '../../../../swarm/ca/identity.ts';
-import {
-  context,
-  element,
-  integer,
-  oid,
-  sequence,
-  setOf,
-  TAG,
-  time,
-} from '../../../../swarm/ca/x509/der-write.ts';
-import { readCertificate } from '../../../../swarm/ca/x509/certificate.ts';
+import { context, element, integer, oid, sequence, setOf, TAG } from '../../../../swarm/ca/x509/der-write.ts';
 import { authorityExtensions, encodeExtension, keyIdOf } from '../../../../swarm/ca/x509/extensions.ts';
 import { createRoot, crossSign, issueNodeCertificate } from '../../../../swarm/ca/x509/issue.ts';
 import { writePem } from '../../../../swarm/ca/x509/pem.ts';
@@ -19,7 +9,15 @@ import { createRequest, readRequest } from '../../../../swarm/ca/x509/request.ts
 import { signed } from '../../../../swarm/ca/x509/sign.ts';
 import { signerOf } from '../../../../swarm/ca/x509/signer.ts';
 import { encodeSubject } from '../../../../swarm/ca/x509/subject.ts';
-import { DAY_MS, MANAGER, nodeOf, NOW, ROOT, WORKER } from '../../../support/swarm/authority.ts';
+import {
+  DAY_MS,
+  MANAGER,
+  nodeOf,
+  NOW,
+  oddCertificate,
+  ROOT,
+  WORKER,
+} from '../../../support/swarm/authority.ts';
 
 const spkiOf = (key: KeyObject): Buffer => createPublicKey(key).export({ type: 'spki', format: 'der' });
 const EXTENSION_REQUEST = '1.2.840.113549.1.9.14';
@@ -200,19 +198,9 @@ test('a root of others that names its key in its own way is named so below', () 
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const name = encodeSubject({ commonName: 'swarm-ca', unit: '', organization: '' });
   const ids = { own: Buffer.from('own way'), issuer: Buffer.from('own way') };
-  const der = signed(privateKey, (algorithm) =>
-    sequence(
-      context(0, integer(2n), 'constructed'),
-      integer(1n),
-      algorithm,
-      name,
-      sequence(time(NOW - DAY_MS), time(NOW + DAY_MS)),
-      name,
-      spkiOf(privateKey),
-      context(3, sequence(...authorityExtensions(ids)), 'constructed'),
-    ),
-  );
-  const root = { certificate: readCertificate(der), key: privateKey };
+  const parts = { issuer: name, subject: name, publicKey: spkiOf(privateKey) };
+  const certificate = oddCertificate(privateKey, { ...parts, extensions: authorityExtensions(ids) });
+  const root = { certificate, key: privateKey };
   expect(nodeOf(root, WORKER).certificate.openssl.checkIssued(root.certificate.openssl)).toBe(true);
   const crossed = crossSign(ROOT, root.certificate);
   expect(nodeOf(root, WORKER).certificate.openssl.checkIssued(crossed.openssl)).toBe(true);

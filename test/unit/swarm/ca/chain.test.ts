@@ -4,14 +4,36 @@ import { authorise, blockedUntil, type Rule } from '../../../../swarm/ca/authori
 import { verifyChain } from '../../../../swarm/ca/chain.ts';
 import { identityOf } from '../../../../swarm/ca/identity.ts';
 import { readCertificate } from '../../../../swarm/ca/x509/certificate.ts';
-import { bitString, context, integer, oid, sequence, time } from '../../../../swarm/ca/x509/der-write.ts';
-import { nodeExtensions } from '../../../../swarm/ca/x509/extensions.ts';
+import {
+  bitString,
+  context,
+  integer,
+  oid,
+  sequence,
+  setOf,
+  time,
+  utf8String,
+} from '../../../../swarm/ca/x509/der-write.ts';
+import {
+  authorityExtensions,
+  encodeExtension,
+  nodeExtensions,
+} from '../../../../swarm/ca/x509/extensions.ts';
 import { createRoot, crossSign } from '../../../../swarm/ca/x509/issue.ts';
 import { signerOf } from '../../../../swarm/ca/x509/signer.ts';
 import { encodeSubject } from '../../../../swarm/ca/x509/subject.ts';
-import { DAY_MS, MANAGER, nodeOf, NOW, ROOT, WORKER } from '../../../support/swarm/authority.ts';
+import {
+  DAY_MS,
+  MANAGER,
+  nodeOf,
+  NOW,
+  oddCertificate,
+  ROOT,
+  WORKER,
+} from '../../../support/swarm/authority.ts';
 
 const rules = { roots: [ROOT.certificate], now: NOW };
+const attribute = (type: string, value: string): Buffer => setOf(sequence(oid(type), utf8String(value)));
 const utc = (ms: number): string => new Date(ms).toUTCString();
 const RULE: Rule = { cluster: 'cluster1', roles: ['swarm-worker', 'swarm-manager'], blocked: new Map() };
 
@@ -75,6 +97,16 @@ describe('verifyChain()', () => {
     expect(() => verifyChain(weak.pem, rules)).toThrow('certificate signed by unknown authority');
   });
 
+  test('a root that has expired is trusted no more', () => {
+    const { rawSubject, publicKey, keyId } = ROOT.certificate;
+    const extensions = authorityExtensions({ own: keyId, issuer: keyId });
+    const parts = { issuer: rawSubject, subject: rawSubject, publicKey, extensions, until: NOW - 1000 };
+    const roots = [oddCertificate(ROOT.key, parts)];
+    expect(() => verifyChain(nodeOf(ROOT, WORKER).certificate.pem, { ...rules, roots })).toThrow(
+      /^certificate \(2 - swarm-ca\) not valid after /,
+    );
+  });
+
   test('109: an expired certificate is refused to a worker, and let through to a manager that renews its own', () => {
     const { certificate } = nodeOf(ROOT, MANAGER, { expiryMs: DAY_MS });
     const later = { ...rules, now: NOW + 2 * DAY_MS };
@@ -128,6 +160,26 @@ describe('attacks on certificates', () => {
     ['a node without an id', nodeOf(ROOT, { ...WORKER, node: '' }).certificate],
   ])('%s is no node', (_title, certificate) => {
     expect(identityOf(certificate)).toBeUndefined();
+    expect(() => authorise(certificate, RULE)).toThrow(
+      'Permission denied: remote certificate is none of a node',
+    );
+  });
+
+  test.each([
+    ['for a server alone', ['1.3.6.1.5.5.7.3.1'], 1],
+    ['for a client alone', ['1.3.6.1.5.5.7.3.2'], 1],
+    ['with two roles', ['1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2'], 2],
+  ])('a certificate %s, which an external authority may give, is none of a node', (_title, uses, roles) => {
+    const { rawSubject, publicKey } = ROOT.certificate;
+    const units = ['swarm-worker', 'swarm-manager'].slice(0, roles);
+    const subject = sequence(
+      attribute('2.5.4.10', 'cluster1'),
+      ...units.map((unit) => attribute('2.5.4.11', unit)),
+      attribute('2.5.4.3', 'node2'),
+    );
+    const extensions = [encodeExtension('extendedKeyUsage', sequence(...uses.map(oid)))];
+    const certificate = oddCertificate(ROOT.key, { issuer: rawSubject, subject, publicKey, extensions });
+    expect(verifyChain(certificate.pem, rules).leaf.pem).toBe(certificate.pem);
     expect(() => authorise(certificate, RULE)).toThrow(
       'Permission denied: remote certificate is none of a node',
     );
