@@ -10,6 +10,9 @@ import type { MemberSettings } from '../../../swarm/store/etcd-process/settings.
 import type { TestNetns } from '../engine/netns.ts';
 import { persistent } from './stores.ts';
 
+/** Debian 13 has 3.5: its program can be put in place of the machine's. */
+const ETCD = process.env['BERTH_TEST_ETCD'] ?? '/usr/bin/etcd';
+
 /** A member of a test's own: directories in /tmp, and a way to it. */
 export class TestMember implements AsyncDisposable {
   readonly directory = mkdtempSync('/tmp/berth-test-etcd-');
@@ -22,7 +25,7 @@ export class TestMember implements AsyncDisposable {
   constructor(name: string, { port, network }: { port: number; network: TestNetns }) {
     const peerUrl = `http://127.0.0.1:${port}`;
     this.#etcd = path.join(this.directory, 'etcd');
-    const command = network.enter('/usr/bin/etcd').join(' ');
+    const command = network.enter(ETCD).join(' ');
     writeFileSync(this.#etcd, `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 });
     this.settings = {
       name,
