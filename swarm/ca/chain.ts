@@ -2,7 +2,7 @@ import { EngineError } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { readCertificates, type Certificate } from './x509/certificate.ts';
 
-/** A node's certificate and who signed it. */
+/** A node's certificate and the one that certifies it. */
 export interface Chain {
   leaf: Certificate;
   issuer: Certificate;

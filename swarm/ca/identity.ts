@@ -6,7 +6,7 @@ export type Role = 'swarm-manager' | 'swarm-worker';
 /** A name that managers alone have: under it nodes ask them for certificates. */
 const AUTHORITY_NAME = 'swarm-ca';
 
-/** Who a certificate is for: CN, OU and O of its subject. */
+/** The node that a certificate names: CN, OU and O of its subject. */
 export interface Identity {
   node: string;
   role: Role;

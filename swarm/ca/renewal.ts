@@ -6,7 +6,7 @@ const EARLIEST = 0.5;
 const LATEST = 0.8;
 const RETRY_FIRST_MS = 5_000;
 const RETRY_MAX_MS = 3_600_000;
-/** The clock may be set while somebody waits: it is looked at again after so long. */
+/** The clock may be set during a wait, so no wait is longer than this. */
 const LOOK_AGAIN_MS = 3_600_000;
 
 export interface RenewalPlan {

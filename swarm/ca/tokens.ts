@@ -39,7 +39,7 @@ export function parseJoinToken(text: string): JoinToken {
 
 /**
  * Throws invalid_argument, as a joining node prints it, where the root certificates that a manager shows are not those
- * of the token: another swarm, or somebody in between.
+ * of the token: another swarm, or a server in between.
  */
 export function checkRootDigest(token: JoinToken, rootPem: string): void {
   if (digestOf(rootPem) !== token.digest) {

@@ -25,7 +25,7 @@ export interface RootRotation {
   crossSignedPem: string;
 }
 
-/** Who signed a certificate, as nodes report it. */
+/** The authority behind a certificate, as nodes report it. */
 export interface Issuer {
   /** DER of the name. */
   subject: Buffer;

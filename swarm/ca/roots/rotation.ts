@@ -13,7 +13,7 @@ import { signerOf, type Signer } from '../x509/signer.ts';
  */
 export interface RotatingNode {
   id: string;
-  /** Who signed its certificate, as it last reported; undefined where it never did. */
+  /** Of its certificate, as it last reported; undefined where it never did. */
   issuer?: Issuer;
   /** It has been told to renew, or is about to, and has not been given its certificate yet. */
   isRenewing: boolean;

@@ -23,7 +23,7 @@ export interface Certificate {
   validUntil: number;
   /** May sign other certificates: the basic constraint and, where usages are named, that usage. */
   isAuthority: boolean;
-  /** By SHA-2: what is signed otherwise is trusted by nobody. */
+  /** By SHA-2: other signatures count for nothing. */
   isStronglySigned: boolean;
   /** OpenSSL's view of the same bytes, for signatures. */
   openssl: X509Certificate;

@@ -68,7 +68,7 @@ function readHeader(buffer: Buffer, at: number): { header: number; length: numbe
   }
   const length = buffer.readUIntBE(at + 2, count);
   if (length < 0x80 || length < 2 ** (8 * (count - 1))) {
-    // Two encodings of one certificate would be two certificates for whoever compares bytes.
+    // Two encodings of one certificate would be two certificates where bytes are compared.
     throw malformed('a length is longer than it must be');
   }
   return { header: 2 + count, length };

@@ -22,7 +22,7 @@ const RSA_BITS_MIN = 2048;
 
 /**
  * A certificate or a request: what `body` makes of the name of the algorithm, that name, and the signature of the two.
- * Throws invalid_argument for keys that nobody should trust.
+ * Throws invalid_argument for keys that are too weak or of another kind.
  */
 export function signed(key: KeyObject, body: (algorithm: Buffer) => Buffer): Buffer {
   const { digest, identifier } = algorithmOf(key);

@@ -4,7 +4,7 @@ import { oid, sequence, setOf, TAG, utf8String } from './der-write.ts';
 /** Attributes of a subject that swarms use, with their object identifiers. */
 const ATTRIBUTES = { commonName: '2.5.4.3', organization: '2.5.4.10', unit: '2.5.4.11' } as const;
 
-/** Who a certificate is for. `unit` and `organization` are empty in a root's. */
+/** The owner that a certificate names. `unit` and `organization` are empty in a root's. */
 export interface Subject {
   commonName: string;
   unit: string;
@@ -26,7 +26,7 @@ export function encodeSubject({ organization, unit, commonName }: Subject): Buff
 
 /**
  * The subject of a certificate. An attribute that stands there twice is read as absent: which of both counts must not
- * depend on who reads.
+ * depend on the reader.
  */
 export function decodeSubject(name: Element): Subject {
   const values = new Map<string, string[]>();

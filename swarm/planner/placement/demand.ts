@@ -28,7 +28,7 @@ export interface DemandContext {
   logDriver?: LogDriverSpec | null | undefined;
 }
 
-/** Never throws: a constraint that nobody understands, which the API refuses, fits no node. Pure. */
+/** Never throws: a malformed constraint, which the API refuses, fits no node. Pure. */
 export function demandOf({ task, endpoint }: TemplateRecord, context: DemandContext): Demand {
   const placement = task.Placement ?? {};
   const reservations = task.Resources?.Reservations ?? {};

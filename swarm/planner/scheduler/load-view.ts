@@ -31,7 +31,7 @@ export class LoadView {
     this.table = new NodeTable(seed);
   }
 
-  /** @returns Tasks that are to be shut down and never had a node: nobody else will say that they have ended. */
+  /** @returns Tasks that are to be shut down and never had a node: no node will report that they have ended. */
   catchUp(state: ClusterState): string[] {
     const nodes = this.#nodesSeen < 0 ? undefined : state.changedNodes.since(this.#nodesSeen);
     const tasks = this.#tasksSeen < 0 ? undefined : state.changedTasks.since(this.#tasksSeen);

@@ -74,7 +74,7 @@ export class NodeLoad {
     return this.#generic.choose(demand.generic);
   }
 
-  /** Does not change `total`: who holds on to the order of nodes does. */
+  /** Leaves `total` to `NodeTable`, which knows what counts and keeps the order. */
   hold(holding: Holding): void {
     this.holdings.add(holding);
     this.#nanoCpus -= holding.demand.nanoCpus;

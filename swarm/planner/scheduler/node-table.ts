@@ -8,7 +8,7 @@ import { SpreadTrees } from './spread-trees.ts';
 
 /**
  * All nodes with what their tasks hold, kept between passes and brought up to date change by change. What is derived
- * from several nodes (the order by load, who fits which template, trees of labels) hangs on it.
+ * from several nodes (the order by load, which nodes fit a template, trees of labels) hangs on it.
  */
 export class NodeTable {
   readonly seed: number;

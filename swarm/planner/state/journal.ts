@@ -1,4 +1,4 @@
-/** Entries kept. Who is further behind reads everything anew, which costs not much more. */
+/** Entries kept. A reader that is further behind reads the whole state, which costs not much more. */
 const ENTRIES_KEPT = 65_536;
 
 /** What has changed, in order: for those that keep something derived from the state and catch up now and then. */
