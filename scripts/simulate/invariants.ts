@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { ServiceRecord } from '../../swarm/objects/service.ts';
 import { isTerminal, TaskState } from '../../swarm/objects/task-state.ts';
+import { holdersOf } from '../../swarm/planner/orchestrators/replicated.ts';
 import { Planner } from '../../swarm/planner/planner.ts';
 import { Scheduler } from '../../swarm/planner/scheduler/scheduler.ts';
 import { modeOf } from '../../swarm/planner/service-mode.ts';
@@ -28,33 +30,46 @@ export function brokenInvariants(world: World): string[] {
 }
 
 function serviceIsServed(service: Service): string[] {
-  const wanted = [...service.tasks].filter(({ record }) => record.desired <= TaskState.complete);
-  if (service.record === undefined) {
-    return service.tasks.size === 0 ? [] : [`tasks of the removed service ${service.id} are left`];
+  const { id, record } = service;
+  if (record === undefined) {
+    return service.tasks.size === 0 ? [] : [`tasks of the removed service ${id} are left`];
   }
+  const wanted = [...service.tasks].filter((task) => task.record.desired <= TaskState.complete);
   // Start-first on a paused node: the old one runs until the new one finds a place.
-  const placed = new Set(wanted.filter(({ record }) => record.node !== undefined));
+  const placed = new Set(wanted.filter((task) => task.record.node !== undefined));
   const crowded = [...service.slots].filter(
     ([, tasks]) => [...tasks].filter((task) => placed.has(task)).length > 1,
   );
-  const broken = crowded.map(([slot]) => `slot ${slot} of ${service.id} is wanted twice`);
-  const mode = modeOf(service.record.spec);
-  const held = [...service.slots.values()].filter((tasks) =>
-    [...tasks].some((task) => wanted.includes(task)),
-  );
-  if (mode.kind === 'replicated' && held.length !== mode.replicas) {
-    broken.push(`${service.id} wants ${mode.replicas} slots and has ${held.length}`);
-  }
-  const idle = wanted.filter(
-    (task) => task.record.node !== undefined && observedState(task) !== TaskState.running,
-  );
-  broken.push(...idle.map((task) => `task ${task.id} of ${service.id} does not run: ${describe(task)}`));
-  const update = service.run?.update?.state;
+  const idle = [...placed].filter((task) => observedState(task) !== task.record.desired);
   const waits = placed.size < wanted.length;
-  if ((update === 'updating' || update === 'rollback_started') && !waits) {
-    broken.push(`the update of ${service.id} does not end`);
+  const update = service.run?.update?.state;
+  const isUpdating = update === 'updating' || update === 'rollback_started';
+  return [
+    ...crowded.map(([slot]) => `slot ${slot} of ${id} is wanted twice`),
+    ...idle.map((task) => `task ${task.id} of ${id} does not do what it is for: ${describe(task)}`),
+    ...slotsAreThere(service, record, waits),
+    ...(isUpdating && !waits ? [`the update of ${id} does not end`] : []),
+  ];
+}
+
+function slotsAreThere(service: Service, record: ServiceRecord, waits: boolean): string[] {
+  const mode = modeOf(record.spec);
+  const { id, slots } = service;
+  if (mode.kind === 'replicated') {
+    const held = [...slots.values()].filter((tasks) => holdersOf(tasks, service, record).length > 0).length;
+    return held === mode.replicas ? [] : [`${id} wants ${mode.replicas} slots and has ${held}`];
   }
-  return broken;
+  if (mode.kind === 'replicatedJob') {
+    const old = [...service.tasks].filter((task) => task.record.iteration !== record.job?.iteration);
+    const used = slots.size;
+    return [
+      ...old.map((task) => `task ${task.id} of ${id} is of an old iteration`),
+      ...(used === mode.completions || waits
+        ? []
+        : [`${id} wants ${mode.completions} slots and has ${used}`]),
+    ];
+  }
+  return [];
 }
 
 function describe({ record, status }: Task): string {

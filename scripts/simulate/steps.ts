@@ -1,6 +1,8 @@
-import type { ServiceSpec, UpdateConfig } from '../../api/types/swarm/service.ts';
+import type { ServiceMode, ServiceSpec, UpdateConfig } from '../../api/types/swarm/service.ts';
+import type { RestartPolicySpec } from '../../api/types/swarm/task.ts';
 import { put, remove, type Write } from '../../swarm/objects/parts.ts';
 import { templateId, type ServiceRecord } from '../../swarm/objects/service.ts';
+import { isJob, modeOf } from '../../swarm/planner/service-mode.ts';
 import { SeededRandom } from '../../test/support/swarm/seeded-random.ts';
 import { SimulatedNode } from './node.ts';
 import type { Member, World } from './world.ts';
@@ -92,27 +94,56 @@ function createService(world: World, random: SeededRandom): void {
 }
 
 export function addService(world: World, random: SeededRandom, id: string, replicas: number): void {
-  const isGlobal = random.below(8) === 0 && replicas < 100;
+  const serviceMode = modeOfSize(random, replicas);
+  const mode = modeOf({ Mode: serviceMode });
   const spec: ServiceSpec = {
     Name: id,
     TaskTemplate: {
       ContainerSpec: { Image: 'good:1' },
-      RestartPolicy: { Delay: random.below(8) * SECOND },
+      RestartPolicy: restartPolicy(random),
       ...(random.below(4) === 0 ? { Placement: { Constraints: [pick(random, CONSTRAINTS) ?? ''] } } : {}),
     },
-    Mode: isGlobal ? { Global: {} } : { Replicated: { Replicas: replicas } },
-    UpdateConfig: updateConfig(random),
+    Mode: serviceMode,
+    ...(isJob(mode) ? {} : { UpdateConfig: updateConfig(random) }),
     ...(random.below(2) === 0 ? { EndpointSpec: { Ports: [{ TargetPort: 80 }] } } : {}),
   };
-  const record = {
+  const { now } = world.queue;
+  const record: ServiceRecord = {
     id,
-    created: world.queue.now,
-    updated: world.queue.now,
+    created: now,
+    updated: now,
     spec,
     template: 1,
     templatesIssued: 1,
+    ...(isJob(mode) ? { job: { iteration: 0, lastExecution: now } } : {}),
   };
   store(world, [put('service', record), template(record)]);
+}
+
+function modeOfSize(random: SeededRandom, replicas: number): ServiceMode {
+  const kind = random.below(10);
+  if (replicas >= 100) {
+    return { Replicated: { Replicas: replicas } };
+  }
+  switch (kind) {
+    case 0:
+      return { Global: {} };
+    case 1:
+      return { GlobalJob: {} };
+    case 2:
+      return { ReplicatedJob: { TotalCompletions: replicas, MaxConcurrent: 1 + random.below(5) } };
+    default:
+      return { Replicated: { Replicas: replicas } };
+  }
+}
+
+function restartPolicy(random: SeededRandom): RestartPolicySpec {
+  return {
+    Delay: random.below(8) * SECOND,
+    Condition: pick(random, ['any', 'any', 'any', 'on-failure', 'none']) ?? 'any',
+    ...(random.below(4) === 0 ? { MaxAttempts: 1 + random.below(3) } : {}),
+    ...(random.below(4) === 0 ? { Window: (1 + random.below(60)) * SECOND } : {}),
+  };
 }
 
 function template({ id, spec, template: revision }: ServiceRecord): Write {
@@ -161,8 +192,9 @@ function updateService(world: World, random: SeededRandom, image: string): void 
         ...service.spec.TaskTemplate,
         ContainerSpec: { Image: `${image}:${revision}` },
       },
-      UpdateConfig: updateConfig(random),
+      ...(service.job ? {} : { UpdateConfig: updateConfig(random) }),
     },
+    ...(service.job ? { job: { iteration: service.job.iteration + 1, lastExecution: world.queue.now } } : {}),
   };
   const previous = put('previousService', { id: service.id, spec: service.spec, template: service.template });
   store(world, [put('service', record), template(record), previous]);

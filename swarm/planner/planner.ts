@@ -11,6 +11,7 @@ import { decideService, decideSlotOf } from './orchestrators/service.ts';
 import { refuseForPorts } from './allocator/refusals.ts';
 import { reapSlot, reapTemplates } from './reaper.ts';
 import { isGlobal, isJob, modeOf } from './service-mode.ts';
+import { isWanted } from './slot-tasks.ts';
 import type { ClusterState } from './state/cluster-state.ts';
 import { slotOf, type Service, type SlotKey } from './state/entries.ts';
 import { addTo } from './state/multi-map.ts';
@@ -115,7 +116,13 @@ export class Planner {
       this.#guard(pass, id, (service) => {
         for (const slot of slots) {
           addTo(pass.touched, id, slot);
-          this.#decide(pass, momentKey('slot', id, slot), decideSlotOf(circumstances, service, slot));
+          const decision = decideSlotOf(circumstances, service, slot);
+          this.#decide(pass, momentKey('slot', id, slot), decision);
+          if (decision.writes.length > 0 && ![...(service.slots.get(slot) ?? [])].some(isWanted)) {
+            // Given up, as the restart rules say. An update or a rollback may see that otherwise.
+            this.#attention.services.add(id);
+            this.#attention.updates.add(id);
+          }
         }
       });
     }

@@ -17,7 +17,7 @@ export function reapSlot(state: ClusterState, service: Service, tasks: ReadonlyS
   const kept = [...tasks].filter((task) => task.record.desired !== TaskState.remove).toSorted(byAge);
   const { record } = service;
   if (record !== undefined) {
-    gone.push(...pastHistory(kept, record, historyOf(state, record)));
+    gone.push(...pastHistory(state, kept, record));
   }
   return gone.flatMap(forget);
 }
@@ -44,18 +44,22 @@ function isRemovable(state: ClusterState, task: Task): boolean {
   );
 }
 
-function historyOf(state: ClusterState, service: ServiceRecord): number {
+/** The limit counts all tasks of the slot. */
+function pastHistory(state: ClusterState, tasks: readonly Task[], service: ServiceRecord): Task[] {
   const limit = state.cluster?.spec.Orchestration?.TaskHistoryRetentionLimit ?? HISTORY_DEFAULT;
-  const { maxAttempts } = policyOf(service);
-  return limit < 0 ? Number.POSITIVE_INFINITY : Math.max(limit, maxAttempts > 0 ? maxAttempts + 1 : 0);
+  const surplus = limit < 0 ? 0 : Math.max(0, tasks.length - limit);
+  const needed = stillNeeded(tasks, service);
+  return tasks.filter((task) => !needed.has(task) && !isWanted(task) && hasEnded(task)).slice(0, surplus);
 }
 
-/** The limit counts all tasks of the slot. The youngest stays: that it ended may be all that is known of the slot. */
-function pastHistory(tasks: readonly Task[], service: ServiceRecord, limit: number): Task[] {
-  const newest = newestOf(tasks, service);
-  return tasks
-    .filter((task) => task !== newest && !isWanted(task) && hasEnded(task))
-    .slice(0, Math.max(0, tasks.length - limit));
+/**
+ * The youngest stays: that it ended may be all that is known of the slot. So do those from which the attempts under the
+ * present template are counted, even where older tasks that have not stopped yet make the history long.
+ */
+function stillNeeded(tasks: readonly Task[], service: ServiceRecord): Set<Task | undefined> {
+  const { maxAttempts } = policyOf(service);
+  const attempts = tasks.filter(({ record }) => record.template === service.template);
+  return new Set([newestOf(tasks, service), ...(maxAttempts > 0 ? attempts.slice(-(maxAttempts + 1)) : [])]);
 }
 
 function forget(task: Task): Write[] {

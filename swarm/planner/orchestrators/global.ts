@@ -4,7 +4,7 @@ import type { Circumstances, Decision } from '../decision.ts';
 import { desire, newTask } from '../new-task.ts';
 import { nodeFits } from '../placement/node-fits.ts';
 import { mayRestart } from '../restart/attempts.ts';
-import { isAtWork, isWanted, newestOf } from '../slot-tasks.ts';
+import { isAtWork, isOfIteration, isWanted, newestOf } from '../slot-tasks.ts';
 import type { Node, Service, Task } from '../state/entries.ts';
 import { isGone, losesTasks, observedState, takesTasks } from '../state/observed.ts';
 import { decideSlot, orphan } from './slot.ts';
@@ -23,7 +23,9 @@ export function decideGlobalOn(
   nodeId: string,
 ): Decision {
   const node = circumstances.state.nodes.get(nodeId);
-  const tasks = service.slots.get(nodeId) ?? new Set<Task>();
+  const all = service.slots.get(nodeId) ?? new Set<Task>();
+  // Those of a job's older iteration are on their way out.
+  const tasks = new Set([...all].filter((task) => isOfIteration(task, record)));
   if (losesTasks(node) || !nodeFits(record, node)) {
     const stops = [...tasks]
       .filter((task) => isWanted(task) && !isDone(task))
@@ -33,7 +35,7 @@ export function decideGlobalOn(
   if ([...tasks].some(isWanted)) {
     return decideSlot(circumstances, record, tasks);
   }
-  return takesTasks(node) ? beginOn(circumstances, record, nodeId, tasks, node) : { writes: [] };
+  return takesTasks(node) ? beginOn(circumstances, record, nodeId, all, node) : { writes: [] };
 }
 
 function beginOn(

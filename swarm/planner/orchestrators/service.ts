@@ -1,7 +1,9 @@
 import { unreachable } from '../../../daemon/base/errors.ts';
 import type { Write } from '../../objects/parts.ts';
+import type { ServiceRecord } from '../../objects/service.ts';
 import type { Circumstances, Decision } from '../decision.ts';
 import { isGlobal, modeOf } from '../service-mode.ts';
+import { isOfIteration } from '../slot-tasks.ts';
 import type { Service, SlotKey, Task } from '../state/entries.ts';
 import { decideGlobalOn } from './global.ts';
 import { decideReplicatedJob } from './replicated-job.ts';
@@ -40,5 +42,10 @@ export function decideSlotOf(circumstances: Circumstances, service: Service, slo
   }
   return isGlobal(modeOf(record.spec)) && typeof slot === 'string'
     ? decideGlobalOn(circumstances, service, record, slot)
-    : decideSlot(circumstances, record, service.slots.get(slot) ?? NO_TASKS);
+    : decideSlot(circumstances, record, ofIteration(service.slots.get(slot) ?? NO_TASKS, record));
+}
+
+/** Tasks of a job's older iteration are not followed by others. */
+function ofIteration(tasks: ReadonlySet<Task>, record: ServiceRecord): ReadonlySet<Task> {
+  return record.job === undefined ? tasks : new Set([...tasks].filter((task) => isOfIteration(task, record)));
 }

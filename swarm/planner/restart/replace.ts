@@ -26,7 +26,7 @@ export function replaceTask(
   }
   const node = state.nodes.get(task.record.node ?? '');
   const stop = desire(task, TaskState.shutdown, now);
-  if (!mayRestart(service, task, slot)) {
+  if (!mayRestart(service, task, slot, now)) {
     return { writes: stop };
   }
   const isDrained = node?.record?.spec.Availability === 'drain';

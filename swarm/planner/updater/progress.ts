@@ -1,7 +1,7 @@
 import type { ServiceRecord, UpdateRecord } from '../../objects/service.ts';
 import { TaskState } from '../../objects/task-state.ts';
 import { modeOf } from '../service-mode.ts';
-import { hasEnded } from '../slot-tasks.ts';
+import { hasEnded, newestOf } from '../slot-tasks.ts';
 import { holdersOf } from '../orchestrators/replicated.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
 import type { Node, Service, SlotKey, Task } from '../state/entries.ts';
@@ -30,7 +30,10 @@ export function dirtySlots(state: ClusterState, service: Service, record: Servic
   for (const [slot, tasks] of service.slots) {
     const holders = holdersOf(tasks, service, record);
     const isLeft = kind === 'global' && isLeftAlone(state.nodes.get(String(slot)));
-    if (holders.length > 0 && !isLeft && holders.every((task) => isDirty(state, service, record, task))) {
+    // The youngest counts too: where one of the wanted kind failed for good, the restart rules have decided.
+    const tasksThatCount = [...holders, newestOf(tasks, record)].filter((task) => task !== undefined);
+    const isAllOld = tasksThatCount.every((task) => isDirty(state, service, record, task));
+    if (holders.length > 0 && !isLeft && isAllOld) {
       dirty.push(slot);
     }
   }

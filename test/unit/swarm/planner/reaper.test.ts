@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { put, type Write } from '../../../../swarm/objects/parts.ts';
 import { TaskState } from '../../../../swarm/objects/task-state.ts';
 import { observedState } from '../../../../swarm/planner/state/observed.ts';
-import { nodeState, nodeWrites, serviceWrites } from '../../../support/swarm/builders.ts';
-import { PlannedCluster } from '../../../support/swarm/planned-cluster.ts';
+import { nodeState, nodeWrites, serviceWrites, taskRecord } from '../../../support/swarm/builders.ts';
+import { PlannedCluster, wellBehaved } from '../../../support/swarm/planned-cluster.ts';
 
 const limit = (TaskHistoryRetentionLimit: number): Write =>
   put('cluster', { id: 'c', created: 0, updated: 0, spec: { Orchestration: { TaskHistoryRetentionLimit } } });
@@ -40,6 +40,30 @@ describe('reaper', () => {
     );
     expect(cluster.tasks('s')).toHaveLength(8);
     expect(cluster.running('s')).toEqual([]);
+  });
+
+  test('79: attempts are kept also while older tasks that have not stopped make the history long', () => {
+    const spec = { ...one, TaskTemplate: { RestartPolicy: { MaxAttempts: 1, Delay: 0 } } };
+    const cluster = new PlannedCluster(nodeWrites('n'), [limit(2)], serviceWrites('s', spec)).settle();
+    const [first] = cluster.tasks('s');
+    const stopping = ['x', 'y', 'z'].map((id) =>
+      put('task', {
+        ...first?.record,
+        ...taskRecord(id, 's', { slot: 1, node: 'n', template: 0, desired: TaskState.shutdown }),
+      }),
+    );
+    cluster.behaviour = (task) => (stopping.some(({ id }) => id === task.id) ? undefined : wellBehaved(task));
+    cluster.change(...stopping);
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      cluster.report(cluster.tasks('s').at(-1)?.id ?? '', TaskState.failed);
+      cluster.advance(10_000).lead();
+    }
+    expect(
+      cluster
+        .advance(10_000)
+        .tasks('s')
+        .filter(({ record }) => record.created > 0),
+    ).toHaveLength(2);
   });
 
   test('80: what still runs is never deleted, also on a node that is away', () => {

@@ -81,6 +81,22 @@ describe('jobs', () => {
     ]);
   });
 
+  test('20: also of a global job, whose tasks were done', () => {
+    const cluster = new PlannedCluster(nodes, globalJob()).settle();
+    const again = serviceWrites(
+      's',
+      { Mode: { GlobalJob: {} } },
+      { job: { iteration: 1, lastExecution: 0 } },
+    );
+    cluster.change(...again);
+    expect(
+      cluster
+        .settle()
+        .tasks('s')
+        .map(({ record }) => record.iteration),
+    ).toEqual([1, 1]);
+  });
+
   test('21: a global job waits for nodes to be ready, and runs once on each', () => {
     const cluster = new PlannedCluster(
       nodes,
