@@ -56,7 +56,7 @@ function slotsAreThere(service: Service, record: ServiceRecord, waits: boolean):
   const mode = modeOf(record.spec);
   const { id, slots } = service;
   if (mode.kind === 'replicated') {
-    const held = [...slots.values()].filter((tasks) => holdersOf(tasks, service, record).length > 0).length;
+    const held = [...slots.values()].filter((tasks) => holdersOf(tasks, record).length > 0).length;
     return held === mode.replicas ? [] : [`${id} wants ${mode.replicas} slots and has ${held}`];
   }
   if (mode.kind === 'replicatedJob') {

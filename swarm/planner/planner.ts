@@ -120,7 +120,6 @@ export class Planner {
           this.#decide(pass, momentKey('slot', id, slot), decision);
           if (decision.writes.length > 0 && ![...(service.slots.get(slot) ?? [])].some(isWanted)) {
             // Given up, as the restart rules say. An update or a rollback may see that otherwise.
-            this.#attention.services.add(id);
             this.#attention.updates.add(id);
           }
         }
@@ -216,9 +215,6 @@ export class Planner {
   #follow(write: Write): void {
     if (write.part === 'service') {
       this.#keepGlobal(write.id);
-    }
-    if (write.part === 'serviceRun' && write.value?.update?.state === 'rollback_started') {
-      this.#attention.services.add(write.id);
     }
     if (write.part === 'serviceRun' || (write.part === 'service' && write.value === null)) {
       this.#retryPorts(write.id);

@@ -30,17 +30,16 @@ export function decideReplicated(
 }
 
 /**
- * Whether a slot counts as there: a task is wanted in it, or its last one ended and the restart rules leave it so. A
- * rollback begins those anew.
+ * Whether a slot counts as there: a task is wanted in it, or its last one ended and the restart rules leave it so. An
+ * update, or a rollback, begins those anew whose last task is not of the wanted kind.
  */
-export function holdersOf(tasks: ReadonlySet<Task>, service: Service, record: ServiceRecord): Task[] {
+export function holdersOf(tasks: ReadonlySet<Task>, record: ServiceRecord): Task[] {
   const wanted = [...tasks].filter(isWanted).toSorted(byAge);
   if (wanted.length > 0) {
     return wanted;
   }
   const newest = newestOf(tasks, record);
-  const isForgotten = newest === undefined || newest.record.desired === TaskState.remove;
-  if (isForgotten || service.run?.update?.state === 'rollback_started') {
+  if (newest === undefined || newest.record.desired === TaskState.remove) {
     return [];
   }
   return mayRestart(record, newest, tasks) ? [] : [newest];
@@ -50,7 +49,7 @@ function heldSlots(service: Service, record: ServiceRecord): Slot[] {
   const slots: Slot[] = [];
   for (const [number, tasks] of service.slots) {
     if (typeof number === 'number') {
-      const holders = holdersOf(tasks, service, record);
+      const holders = holdersOf(tasks, record);
       if (holders.length > 0) {
         slots.push({ number, holders });
       }

@@ -28,7 +28,7 @@ export function dirtySlots(state: ClusterState, service: Service, record: Servic
   const dirty: SlotKey[] = [];
   const { kind } = modeOf(record.spec);
   for (const [slot, tasks] of service.slots) {
-    const holders = holdersOf(tasks, service, record);
+    const holders = holdersOf(tasks, record);
     const isLeft = kind === 'global' && isLeftAlone(state.nodes.get(String(slot)));
     // The youngest counts too: where one of the wanted kind failed for good, the restart rules have decided.
     const tasksThatCount = [...holders, newestOf(tasks, record)].filter((task) => task !== undefined);
