@@ -28,7 +28,7 @@ async function start(body: string): Promise<ChildProcess> {
   const script = join(folder, 'daemon.mts');
   writeFileSync(
     script,
-    `import { createLogger } from '${repository}/daemon/base/log.ts';
+    `import { createLogger } from '${repository}/daemon/base/logger.ts';
      import { loadConfig } from '${repository}/daemon/boot/config/config.ts';
      import { readFlags } from '${repository}/daemon/boot/config/flags.ts';
      import { run } from '${repository}/daemon/boot/run.ts';

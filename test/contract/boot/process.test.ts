@@ -65,7 +65,7 @@ test('a data root in use is one line with the pid of its daemon, and free again 
   const script = join(folder, 'holder.mts');
   writeFileSync(
     script,
-    `import { lockDataRoot } from '${repository}/daemon/boot/lock.ts';
+    `import { lockDataRoot } from '${repository}/daemon/boot/host/lock.ts';
      lockDataRoot('${root}');
      console.log('held');
      setInterval(() => {}, 1000);`,

@@ -35,7 +35,7 @@ test('R38: a database that is open is opened by nobody else, to read or to write
 /** A daemon that commits the same number in two places, and brings its log into the file again and again. */
 const writerOf = (database: string): string => `
   import { openDatabase } from '${ROOT}/storage/database/index.ts';
-  import { silentLogger } from '${ROOT}/daemon/base/log.ts';
+  import { silentLogger } from '${ROOT}/daemon/base/logger.ts';
   import { setImmediate } from 'node:timers/promises';
   const opened = openDatabase('${database}', silentLogger);
   const text = 'x'.repeat(20_000);

@@ -131,7 +131,7 @@ test.each([
     script,
     `import { LocalVolumes } from '${repository}/storage/volumes/local-volumes.ts';
      import { rm } from 'node:fs/promises';
-     import { silentLogger } from '${repository}/daemon/base/log.ts';
+     import { silentLogger } from '${repository}/daemon/base/logger.ts';
      import { ProjectQuotas } from '${repository}/storage/quotas/project-quotas.ts';
      const volumes = new LocalVolumes({
        root: '${folder}/volumes',
@@ -218,7 +218,7 @@ test.each([
     script,
     `import { LocalVolumes } from '${repository}/storage/volumes/local-volumes.ts';
      import { rm } from 'node:fs/promises';
-     import { silentLogger } from '${repository}/daemon/base/log.ts';
+     import { silentLogger } from '${repository}/daemon/base/logger.ts';
      import { ProjectQuotas } from '${repository}/storage/quotas/project-quotas.ts';
      const volumes = new LocalVolumes({
        root: '${folder}/volumes',
