@@ -1,5 +1,6 @@
 /** What a service's task runs: `ContainerSpec` of the wire at API 1.44. Types only. */
 
+import type { HealthConfig } from '../container.ts';
 import type { MountRequest, Ulimit } from '../host-config.ts';
 import type { StringMap } from '../maps.ts';
 
@@ -24,16 +25,6 @@ export interface ConfigReference {
   Runtime?: Record<string, never>;
   ConfigID: string;
   ConfigName: string;
-}
-
-/** Durations in nanoseconds; `StartInterval` from API 1.44. */
-interface HealthcheckSpec {
-  Test?: string[];
-  Interval?: number;
-  Timeout?: number;
-  StartPeriod?: number;
-  StartInterval?: number;
-  Retries?: number;
 }
 
 interface PrivilegesSpec {
@@ -63,7 +54,7 @@ export interface ContainerSpec {
   ReadOnly?: boolean;
   Mounts?: MountRequest[] | null;
   StopGracePeriod?: number | null;
-  Healthcheck?: HealthcheckSpec | null;
+  Healthcheck?: HealthConfig | null;
   /** `IP name aliases`, as a line of a hosts file. */
   Hosts?: string[] | null;
   DNSConfig?: { Nameservers?: string[]; Search?: string[]; Options?: string[] } | null;
