@@ -1,0 +1,49 @@
+import type { NodeDescription } from '../../api/types/swarm/node.ts';
+import type { PortConfig } from '../../api/types/swarm/service.ts';
+import type { AssignedTask, LogLine, LogSubscription } from '../protocol/session.ts';
+
+/**
+ * What the agent needs of the engine that it runs tasks with. Every step is idempotent: after a crash the agent calls
+ * it again. A step that throws `unavailable` or `deadline_exceeded` is tried again with a back-off, anything else ends
+ * the task with the error's message.
+ */
+export interface Executor {
+  /** The node as it is now. Cheap: it is asked every 20 s. */
+  describe(): Promise<NodeDescription>;
+  /** Pulls and creates: after it the container is there, not started. Answers its id. */
+  prepare(task: TaskToRun, signal: AbortSignal): Promise<string>;
+  /** Starts it and, with a health check, waits until it is healthy for the first time. */
+  start(task: TaskToRun, signal: AbortSignal): Promise<RunningTask>;
+  /** Resolves when the container has ended or has become unhealthy (then it is stopped first). */
+  wait(task: TaskToRun, signal: AbortSignal): Promise<TaskEnd>;
+  /** Stops with the service's grace period, then kills. Nothing there is no error. */
+  stop(task: TaskToRun): Promise<TaskEnd | undefined>;
+  /** Removes the container with its anonymous volumes. Nothing there is no error. */
+  remove(taskId: string): Promise<void>;
+  /** Tasks whose containers are there, whatever their state: what is left of an earlier life of the daemon. */
+  leftovers(): Promise<string[]>;
+  /** Lines of the tasks' containers; ends when they have ended or, without follow, at the end of what is there. */
+  logs(subscription: LogSubscription, signal: AbortSignal): AsyncIterable<LogLine>;
+}
+
+/** A task with what it needs at hand: data of secrets and configs as they go into its files, values expanded. */
+export interface TaskToRun extends AssignedTask {
+  node: { id: string; hostname: string };
+  /** By id. */
+  secrets: ReadonlyMap<string, Buffer>;
+  configs: ReadonlyMap<string, Buffer>;
+}
+
+export interface RunningTask {
+  container: string;
+  pid: number;
+  /** Host ports as they came out, those that the node chose included. */
+  ports: PortConfig[];
+}
+
+export interface TaskEnd {
+  container: string;
+  exitCode: number;
+  /** Why it failed, beyond its exit code: `dockerexec: unhealthy container`. */
+  cause?: string;
+}

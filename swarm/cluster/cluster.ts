@@ -1,0 +1,154 @@
+import type { Clock } from '../../daemon/base/clock.ts';
+import { errorText } from '../../daemon/base/errors.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
+import { decodePart, encodePart } from '../objects/codec.ts';
+import { keyOf, partOf } from '../objects/keys.ts';
+import { put, remove, type PartName, type Parts, type Write } from '../objects/parts.ts';
+import { ClusterState } from '../planner/state/cluster-state.ts';
+import { StoreCache } from '../store/cache/store-cache.ts';
+import type { Change, Commit, Entry, Store, Write as StoreWrite } from '../store/port.ts';
+
+interface Deps {
+  clock: Clock;
+  logger: Logger;
+  store: Store;
+}
+
+/** A part as it was changed, with the revision of that change. */
+export interface ChangedPart {
+  write: Write;
+  revision: number;
+}
+
+/** Called with the parts of each change in order, after `state` has them. */
+export type ClusterListener = (changed: readonly ChangedPart[]) => void;
+
+/** What is written in one transaction: parts of objects, and values that are no part (names, sealed data). */
+export interface ClusterCommit extends Omit<Commit, 'writes'> {
+  parts?: readonly Write[];
+  values?: readonly StoreWrite[];
+}
+
+/**
+ * The cluster as one manager knows it: what the store keeps, decoded and indexed, at most as old as the watch. Every
+ * manager answers its clients from here and writes through it. The planner has a state of its own, which it changes
+ * ahead of the store.
+ */
+export class Cluster implements AsyncDisposable {
+  readonly #deps: Deps;
+  readonly #listeners = new Set<ClusterListener>();
+  #cache: StoreCache | undefined;
+  /** Read only. */
+  readonly state = new ClusterState();
+
+  private constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves when everything is here; until then the store is asked again for as long as it does not answer. */
+  static async open(deps: Deps): Promise<Cluster> {
+    const cluster = new Cluster(deps);
+    cluster.#cache = await StoreCache.open(deps, (changes) => cluster.#take(changes));
+    return cluster;
+  }
+
+  get store(): Store {
+    return this.#deps.store;
+  }
+
+  /** All up to it is here. */
+  get revision(): number {
+    return this.#opened.revision;
+  }
+
+  /** At which revision a part was written last; 0 where it is not there. What a commit's condition asks for. */
+  revisionOf(part: PartName, id: string): number {
+    return this.#opened.get(keyOf(part, id))?.revision ?? 0;
+  }
+
+  /** A value by its key, part or not. */
+  value(key: string): Entry | undefined {
+    return this.#opened.get(key);
+  }
+
+  /** A part as the store has it; undefined where it is not there. */
+  part<P extends PartName>(part: P, id: string): Parts[P] | undefined {
+    const entry = this.#opened.get(keyOf(part, id));
+    return entry && decodePart(part, id, entry.value);
+  }
+
+  /** Everything that is a part, as puts: to fill another state from. */
+  *parts(): Iterable<ChangedPart> {
+    for (const entry of this.#opened.entries()) {
+      const changed = this.#decode({ kind: 'put', entry });
+      if (changed !== undefined) {
+        yield changed;
+      }
+    }
+  }
+
+  subscribe(listener: ClusterListener): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => this.#listeners.delete(listener) };
+  }
+
+  /**
+   * Writes all or nothing, and waits until it can be read here. Answers the revision. Throws `StoreError`: on
+   * `conflict` decide again with what is here now.
+   */
+  async commit({ parts = [], values = [], ...rest }: ClusterCommit): Promise<number> {
+    const revision = await this.#deps.store.commit({ ...rest, writes: [...parts.map(encoded), ...values] });
+    await this.#opened.reached(revision);
+    return revision;
+  }
+
+  /** Resolves when what was written at a revision can be read here. Throws `unavailable` when that takes too long. */
+  reached(revision: number): Promise<void> {
+    return this.#opened.reached(revision);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#listeners.clear();
+    await this.#cache?.[Symbol.asyncDispose]();
+  }
+
+  get #opened(): StoreCache {
+    // `open` hands no cluster out without its cache.
+    return this.#cache as StoreCache;
+  }
+
+  #take(changes: readonly Change[]): void {
+    const changed = changes.flatMap((change) => this.#decode(change) ?? []);
+    for (const { write } of changed) {
+      this.state.apply(write);
+    }
+    for (const listener of this.#listeners) {
+      listener(changed);
+    }
+  }
+
+  /** A value that this version cannot read is left out: the others must not be lost with it. */
+  #decode(change: Change): ChangedPart | undefined {
+    const { key, revision } = change.kind === 'put' ? change.entry : change;
+    const named = partOf(key);
+    if (named === undefined) {
+      return undefined;
+    }
+    if (change.kind === 'delete') {
+      return { write: remove(named.part, named.id), revision };
+    }
+    try {
+      return { write: put(named.part, decodePart(named.part, named.id, change.entry.value)), revision };
+    } catch (error) {
+      this.#deps.logger.error({ key, error: errorText(error) }, 'a value of the swarm is left out');
+      return undefined;
+    }
+  }
+}
+
+function encoded(write: Write): StoreWrite {
+  const key = keyOf(write.part, write.id);
+  return write.value === null
+    ? { kind: 'delete', key }
+    : { kind: 'put', key, value: Buffer.from(encodePart(write.part, write.value)) };
+}
