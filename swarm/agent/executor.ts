@@ -12,8 +12,11 @@ export interface Executor {
   describe(): Promise<NodeDescription>;
   /** Pulls and creates: after it the container is there, not started. Answers its id. */
   prepare(task: TaskToRun, signal: AbortSignal): Promise<string>;
-  /** Starts it and, with a health check, waits until it is healthy for the first time. */
-  start(task: TaskToRun, signal: AbortSignal): Promise<RunningTask>;
+  /**
+   * Starts it and, with a health check, waits until it is healthy for the first time. One that has been started is not
+   * started again. Answers its end where it ended meanwhile, or became unhealthy (then it is stopped first).
+   */
+  start(task: TaskToRun, signal: AbortSignal): Promise<RunningTask | TaskEnd>;
   /** Resolves when the container has ended or has become unhealthy (then it is stopped first). */
   wait(task: TaskToRun, signal: AbortSignal): Promise<TaskEnd>;
   /** Stops with the service's grace period, then kills. Nothing there is no error. */

@@ -83,6 +83,11 @@ export interface StatusReport {
   statuses: Omit<TaskStatus, 'at' | 'running'>[];
 }
 
+/** `session.heartbeat`: the node lives. */
+export interface Heartbeat {
+  session: string;
+}
+
 /** What of a session's node is described anew: `session.describe`. */
 export interface DescriptionReport {
   session: string;
@@ -101,6 +106,13 @@ export interface LogSubscription {
   until?: string;
   /** Lines from the end; absent = all. */
   tail?: number;
+}
+
+/** First value of the upload `logs.publish`: whose lines follow, as `LogLine`. */
+export interface LogHead {
+  session: string;
+  /** Its id. */
+  subscription: string;
 }
 
 /** `logs.publish`: lines of one subscription, as they come; the end of the stream is the end of the node's lines. */
