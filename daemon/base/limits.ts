@@ -8,6 +8,8 @@ export const limits = {
   registryResponseTimeoutMs: 30_000,
   /** A client that got no message for so long is told which server the engine waits for. */
   waitingToldMs: 800,
+  /** A client that cannot be told of waiting gets its answer when a name is not resolved by then. */
+  lookupWaitMs: 800,
   /** A proxy that does not pass a connection on is given up; it has to look up a name and connect itself. */
   proxyConnectTimeoutMs: 30_000,
   /** Idle connections to registries kept for the requests of one pull or push. */

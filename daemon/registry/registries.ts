@@ -2,7 +2,6 @@ import type { DistributionInspect, ImageSearchItem, RegistryAuth } from '../../a
 import type { SearchOptions } from '../../api/types/ports.ts';
 import type { AuthRequest, AuthResponse } from '../../api/types/system.ts';
 import { login } from '../../storage/registry/login.ts';
-import type { LoginDeps } from '../../storage/registry/login.ts';
 import {
   isRegistryName,
   parseReference,
@@ -10,6 +9,7 @@ import {
   type Reference,
 } from '../../storage/references/reference.ts';
 import { invalidArgument } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import type { RegistrySettings } from '../../storage/registry/hosts.ts';
 import { searchRegistry } from './search.ts';
 import { askRegistries, type RegistryAccess } from '../../storage/registry/connect.ts';
@@ -21,7 +21,7 @@ import type { Platform } from '../../storage/image/platform.ts';
 export interface RegistriesDeps {
   /** As configured now: reloadable. */
   settings: () => RegistrySettings;
-  certificateRoots: LoginDeps['certificateRoots'];
+  certificateRoots: RegistryAccess['certificateRoots'];
 }
 
 /** Docker Hub, as clients write it since before there was a second version of its API. */
@@ -59,7 +59,8 @@ export class Registries {
 
   #access(): RegistryAccess {
     const { settings, certificateRoots } = this.#deps;
-    return { settings: settings(), certificateRoots };
+    // These answer at once or not at all: unlike pull and push they cannot tell their client that they wait.
+    return { settings: settings(), certificateRoots, lookupWaitMs: limits.lookupWaitMs };
   }
 }
 

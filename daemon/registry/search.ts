@@ -1,5 +1,6 @@
 import type { ImageSearchItem } from '../../api/types/image.ts';
 import type { Filters, SearchOptions } from '../../api/types/ports.ts';
+import { expectAddresses } from '../../storage/registry/addresses.ts';
 import { connectRegistry, type RegistryAccess } from '../../storage/registry/connect.ts';
 import { bytesOf } from '../../storage/registry/http.ts';
 import { pages } from '../../storage/registry/repository.ts';
@@ -35,7 +36,8 @@ export async function searchRegistry(
           options.auth,
         )
       : await connectRegistry(access, domain, options.auth, options.signal);
-  const found = await ask(session, { domain, word, limit, signal: options.signal });
+  const { lookupWaitMs } = access;
+  const found = await ask(session, { domain, word, limit, signal: options.signal, lookupWaitMs });
   return found.filter((item) => matches(item)).slice(0, limit);
 }
 
@@ -88,11 +90,13 @@ interface Question {
   word: string;
   limit: number;
   signal: AbortSignal;
+  lookupWaitMs: RegistryAccess['lookupWaitMs'];
 }
 
 async function ask(session: RegistrySession, question: Question): Promise<ImageSearchItem[]> {
-  const { word, limit, signal } = question;
+  const { word, limit, signal, lookupWaitMs } = question;
   const url = session.url('/v1/search');
+  await expectAddresses(url, lookupWaitMs);
   url.searchParams.set('q', word);
   url.searchParams.set('n', String(limit));
   try {

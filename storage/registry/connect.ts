@@ -13,6 +13,8 @@ export interface RegistryAccess {
   settings: RegistrySettings;
   /** Directories like /etc/docker/certs.d. */
   certificateRoots: readonly string[];
+  /** Longest wait for the address of a name; without it as long as the resolver takes. */
+  lookupWaitMs?: number;
 }
 
 /** Failures that may be over in a moment; a refused connection or a name that does not resolve is final. */
@@ -30,7 +32,7 @@ export async function connectRegistry(
 ): Promise<RegistrySession> {
   const attempts = new Attempts(signal);
   for (;;) {
-    const endpoints = endpointsOf(domain, await addressesOf(domain), access.settings);
+    const endpoints = endpointsOf(domain, await addressesOf(domain, access.lookupWaitMs), access.settings);
     const failures: unknown[] = [];
     for (const endpoint of endpoints) {
       try {
@@ -59,7 +61,7 @@ async function* connectMirrors(
     const { host, protocol } = new URL(base);
     let session: RegistrySession;
     try {
-      const [first] = endpointsOf(host, await addressesOf(host), access.settings);
+      const [first] = endpointsOf(host, await addressesOf(host, access.lookupWaitMs), access.settings);
       const endpoint = { base, verified: protocol === 'https:' && first?.verified !== false };
       session = await open(access, endpoint, { domain: host, credentials: {}, signal });
     } catch {

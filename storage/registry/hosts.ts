@@ -40,9 +40,9 @@ export function endpointsOf(
   ];
 }
 
-/** True when what `domain` resolves to decides how it is reached. Pure. */
-export function needsAddresses(domain: string): boolean {
-  return !HUB_DOMAINS.has(domain);
+/** Where Docker Hub is, when `domain` is a name of it: it is reached the same way whatever that resolves to. Pure. */
+export function hubBase(domain: string): string | undefined {
+  return HUB_DOMAINS.has(domain) ? HUB : undefined;
 }
 
 /** The mirrors of a domain, in the order of the configuration. Only Docker Hub has any. Pure. */

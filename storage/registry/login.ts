@@ -3,18 +3,13 @@ import { limits } from '../../daemon/base/limits.ts';
 import { addressesOf } from './addresses.ts';
 import { registryCertificates } from './certificates.ts';
 import { parseChallenges } from './challenge.ts';
+import type { RegistryAccess } from './connect.ts';
 import { endpointsOf } from './hosts.ts';
-import type { RegistryEndpoint, RegistrySettings } from './hosts.ts';
+import type { RegistryEndpoint } from './hosts.ts';
 import { httpRequest, textOf } from './http.ts';
 import type { HttpResponse, Trust } from './http.ts';
 import { basic, fetchToken } from './token.ts';
 import type { Credentials, Token, TokenRequest } from './token.ts';
-
-export interface LoginDeps {
-  settings: RegistrySettings;
-  /** Directories like /etc/docker/certs.d. */
-  certificateRoots: readonly string[];
-}
 
 /**
  * Tries credentials at a registry (`host[:port]`) by its base endpoint. Resolves with the token that may replace the
@@ -22,13 +17,13 @@ export interface LoginDeps {
  * remote when the registry does or no way to it answers.
  */
 export async function login(
-  deps: LoginDeps,
+  access: RegistryAccess,
   domain: string,
   credentials: Credentials,
   signal: AbortSignal,
 ): Promise<{ identityToken: string }> {
-  const endpoints = endpointsOf(domain, await addressesOf(domain), deps.settings);
-  const certificates = registryCertificates(deps.certificateRoots, domain);
+  const endpoints = endpointsOf(domain, await addressesOf(domain, access.lookupWaitMs), access.settings);
+  const certificates = registryCertificates(access.certificateRoots, domain);
   let failure: unknown;
   for (const endpoint of endpoints) {
     try {

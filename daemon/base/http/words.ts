@@ -13,6 +13,7 @@ const WORDS: Readonly<Record<string, string>> = {
 const LOOKUP_WORDS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'no such host',
   EAI_AGAIN: 'temporary failure in name resolution',
+  ETIMEDOUT: 'i/o timeout',
 };
 
 /**
