@@ -1,4 +1,4 @@
-import { put } from '../../swarm/objects/parts.ts';
+import { clusterWrite } from '../../test/support/swarm/builders.ts';
 import { SeededRandom } from '../../test/support/swarm/seeded-random.ts';
 import { brokenInvariants } from './invariants.ts';
 import { SimulatedLeader } from './leader.ts';
@@ -36,7 +36,7 @@ export function simulate(options: SimulationOptions, steps = stepsOf(options)): 
   const world = new World(options.seed);
   const { queue } = world;
   const begin = queue.now;
-  world.store.commit([put('cluster', { id: 'c', created: 0, updated: 0, spec: {} })]);
+  world.store.commit([clusterWrite()]);
   elect(world);
   const random = new SeededRandom(options.seed + 1);
   for (let node = 0; node < options.nodes; node += 1) {

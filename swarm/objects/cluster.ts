@@ -7,4 +7,9 @@ export interface ClusterRecord {
   created: number;
   updated: number;
   spec: SwarmSpec;
+  /** Given at init, and the same for ever: pools that overlay networks get their subnets from, of this many bits. */
+  addressPools: string[];
+  subnetSize: number;
+  /** UDP port of overlay networks between nodes. */
+  dataPathPort: number;
 }

@@ -19,7 +19,7 @@ const OWNED = { created: whole, updated: whole };
 
 /** What each part must have to be used at all. What lies deeper was checked before it was first stored. */
 const SHAPES: { [P in PartName]: { [F in Exclude<keyof Parts[P], 'id'>]-?: Check } } = {
-  cluster: { ...OWNED, spec: object },
+  cluster: { ...OWNED, spec: object, addressPools: list, subnetSize: whole, dataPathPort: whole },
   node: { ...OWNED, spec: object },
   nodeState: { role: text, state: text, message: text, addr: text, since: whole },
   nodeDescription: { description: object },

@@ -1,7 +1,5 @@
 import type { PartName } from './parts.ts';
 
-const PREFIX = '/berth/1/';
-
 /** Where parts stand: `TYPE/ID`, and what follows the id where an object has several parts. */
 const PLACES: Readonly<Record<PartName, readonly [type: string, suffix: string]>> = {
   cluster: ['cluster', '/spec'],
@@ -22,13 +20,13 @@ const PLACES: Readonly<Record<PartName, readonly [type: string, suffix: string]>
 const PATTERNS = Object.entries(PLACES).map(([part, [type, suffix]]) => {
   const id = type === 'spec' ? '([0-9a-z]+/[0-9]+)' : '([0-9a-z]+)';
   // The names are those of the table.
-  return [part as PartName, new RegExp(`^${PREFIX}${type}/${id}${suffix}$`)] as const;
+  return [part as PartName, new RegExp(`^${type}/${id}${suffix}$`)] as const;
 });
 
 /** The store's key of a part. */
 export function keyOf(part: PartName, id: string): string {
   const [type, suffix] = PLACES[part];
-  return `${PREFIX}${type}/${id}${suffix}`;
+  return `${type}/${id}${suffix}`;
 }
 
 /** The part that a key names; undefined for keys that hold something else (names, data, leases). */

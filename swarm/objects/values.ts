@@ -1,5 +1,3 @@
-const PREFIX = '/berth/1/';
-
 /** Kinds of objects whose names are unique among their kind. */
 export type NamedKind = 'service' | 'secret' | 'config' | 'network';
 
@@ -8,7 +6,7 @@ export type NamedKind = 'service' | 'secret' | 'config' | 'network';
  * it is not there (revision 0).
  */
 export function nameKey(kind: NamedKind, name: string): string {
-  return `${PREFIX}name/${kind}/${Buffer.from(name).toString('base64url')}`;
+  return `name/${kind}/${Buffer.from(name).toString('base64url')}`;
 }
 
 /**
@@ -16,26 +14,34 @@ export function nameKey(kind: NamedKind, name: string): string {
  * service's images are pulled with (the text of `X-Registry-Auth`), and those that it had before its last update.
  */
 export const sealedKey = {
-  secret: (id: string): string => `${PREFIX}secret/${id}/data`,
-  config: (id: string): string => `${PREFIX}config/${id}/data`,
-  registryAuth: (service: string): string => `${PREFIX}service/${service}/auth`,
-  previousRegistryAuth: (service: string): string => `${PREFIX}service/${service}/prev-auth`,
+  secret: (id: string): string => `secret/${id}/data`,
+  config: (id: string): string => `config/${id}/data`,
+  registryAuth: (service: string): string => `service/${service}/auth`,
+  previousRegistryAuth: (service: string): string => `service/${service}/prev-auth`,
   /** The swarm's root, `RootState` as JSON. */
-  root: (): string => `${PREFIX}cluster/ca`,
+  root: (): string => 'cluster/ca',
   /** The authority of the store's own connections: `{certPem, keyPem}` as JSON. */
-  storeAuthority: (): string => `${PREFIX}cluster/etcd-ca`,
-  unlockKey: (): string => `${PREFIX}cluster/unlock-key`,
+  storeAuthority: (): string => 'cluster/etcd-ca',
+  unlockKey: (): string => 'cluster/unlock-key',
 };
 
 /** The manager that leads, as long as it does. */
-export const LEADER_KEY = `${PREFIX}lease/leader`;
+export const LEADER_KEY = 'lease/leader';
 
 /** A manager's address for nodes, as `{addr}`; written by itself. */
 export function managerKey(node: string): string {
-  return `${PREFIX}manager/${node}`;
+  return `manager/${node}`;
 }
 
 /** Certificates of removed nodes: the node's id, until when (milliseconds since 1970 UTC) nobody takes them. */
 export function blockedKey(node: string): string {
-  return `${PREFIX}blocked/${node}`;
+  return `blocked/${node}`;
 }
+
+/** The issuer of a node's last certificate, and whether the node shall renew it; written by managers that issue. */
+export function certificateKey(node: string): string {
+  return `node/${node}/cert`;
+}
+
+/** How often the store was taken back to an earlier state or to one member: caches list anew when it changes. */
+export const EPOCH_KEY = 'cluster/epoch';

@@ -21,6 +21,14 @@ export interface NodeDescription {
     Labels?: StringMap | null;
     Plugins?: { Type: string; Name: string }[] | null;
   };
+  TLSInfo?: TlsInfo;
+}
+
+/** Which root a node trusts (PEM), and the issuer of its certificate (base64 of DER of name and public key). */
+export interface TlsInfo {
+  TrustRoot?: string;
+  CertIssuerSubject?: string;
+  CertIssuerPublicKey?: string;
 }
 
 export type NodeState = 'unknown' | 'down' | 'ready' | 'disconnected';

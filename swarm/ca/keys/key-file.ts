@@ -1,6 +1,6 @@
 import { EngineError, internal, isEngineError } from '../../../daemon/base/errors.ts';
+import { Keyring } from '../../store/sealed.ts';
 import { readPem, writePem } from '../x509/pem.ts';
-import { open, seal, type Keyring } from './seal.ts';
 
 /** What only this node has: the key of its certificate and, on managers, the keys of sealed values. */
 export interface KeyFile {
@@ -15,7 +15,7 @@ const KEYRING = 'BERTH KEYRING';
 const SEALED_KEY = `SEALED ${KEY}`;
 const SEALED_KEYRING = `SEALED ${KEYRING}`;
 /** The unlock key seals nothing else than key files. */
-const UNLOCK_KEY_NUMBER = 0;
+const UNLOCK_KEY_NUMBER = 1;
 
 /** The file's text. With an unlock key nothing in it can be read without that key. */
 export function writeKeyFile({ keyPem, keyring }: KeyFile, unlockKey?: Buffer): string {
@@ -31,7 +31,7 @@ export function writeKeyFile({ keyPem, keyring }: KeyFile, unlockKey?: Buffer): 
     .map(([label, bytes]) =>
       unlockKey === undefined
         ? writePem(label, bytes)
-        : writePem(`SEALED ${label}`, seal(unlocking(unlockKey), label, bytes)),
+        : writePem(`SEALED ${label}`, unlocking(unlockKey).seal(label, bytes)),
     )
     .join('');
 }
@@ -72,9 +72,9 @@ function unseal(label: string, sealed: Buffer, unlockKey: Buffer | undefined): B
     );
   }
   try {
-    return open(unlocking(unlockKey), label, sealed);
+    return unlocking(unlockKey).open(label, sealed);
   } catch (error) {
-    if (isEngineError(error, 'unauthorized')) {
+    if (isEngineError(error)) {
       throw new EngineError('unauthorized', 'swarm could not be unlocked: invalid key provided', {
         cause: error,
       });
@@ -84,16 +84,16 @@ function unseal(label: string, sealed: Buffer, unlockKey: Buffer | undefined): B
 }
 
 function unlocking(unlockKey: Buffer): Keyring {
-  return { primary: UNLOCK_KEY_NUMBER, keys: new Map([[UNLOCK_KEY_NUMBER, unlockKey]]) };
+  return new Keyring([{ id: UNLOCK_KEY_NUMBER, secret: unlockKey }]);
 }
 
-function encodeKeyring({ primary, keys }: Keyring): Buffer {
-  const entries = [...keys].map(([number, key]) => [number, key.toString('base64')]);
-  return Buffer.from(JSON.stringify({ primary, keys: entries }));
+/** The keyring as bytes: to be sealed, or sent to a manager. */
+export function encodeKeyring({ keys }: Keyring): Buffer {
+  return Buffer.from(JSON.stringify(keys.map(({ id, secret }) => [id, secret.toString('base64')])));
 }
 
-function decodeKeyring(bytes: Buffer): Keyring {
-  // Sealed or private to the daemon: only `encodeKeyring` has written it.
-  const { primary, keys } = JSON.parse(bytes.toString()) as { primary: number; keys: [number, string][] };
-  return { primary, keys: new Map(keys.map(([number, key]) => [number, Buffer.from(key, 'base64')])) };
+export function decodeKeyring(bytes: Buffer): Keyring {
+  // Sealed, private to the daemon, or from a manager: only `encodeKeyring` has written it.
+  const keys = JSON.parse(bytes.toString()) as [number, string][];
+  return new Keyring(keys.map(([id, secret]) => ({ id, secret: Buffer.from(secret, 'base64') })));
 }

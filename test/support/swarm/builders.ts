@@ -1,5 +1,6 @@
 import type { NodeDescription, NodeSpec } from '../../../api/types/swarm/node.ts';
 import type { ServiceSpec } from '../../../api/types/swarm/service.ts';
+import type { SwarmSpec } from '../../../api/types/swarm/swarm.ts';
 import { put, type Write } from '../../../swarm/objects/parts.ts';
 import { templateId, type ServiceRecord } from '../../../swarm/objects/service.ts';
 import { TaskState } from '../../../swarm/objects/task-state.ts';
@@ -16,6 +17,19 @@ export function nodeWrites(
     nodeState(id, 'ready'),
     put('nodeDescription', { id, description: { Hostname: id, ...description } }),
   ];
+}
+
+/** The swarm's own record, with defaults but for what is given. */
+export function clusterWrite(spec: SwarmSpec = {}): Write {
+  return put('cluster', {
+    id: 'c',
+    created: 0,
+    updated: 0,
+    spec,
+    addressPools: ['10.0.0.0/8'],
+    subnetSize: 24,
+    dataPathPort: 4789,
+  });
 }
 
 export function nodeState(id: string, state: 'ready' | 'down' | 'unknown', since = 0): Write {

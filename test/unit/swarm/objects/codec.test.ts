@@ -8,7 +8,13 @@ import { taskRecord, taskStatus } from '../../../support/swarm/builders.ts';
 const id = 'a'.repeat(25);
 const owned = { id, created: 1, updated: 2 };
 const samples: Parts = {
-  cluster: { ...owned, spec: { Name: 'default' } },
+  cluster: {
+    ...owned,
+    spec: { Name: 'default' },
+    addressPools: ['10.0.0.0/8'],
+    subnetSize: 24,
+    dataPathPort: 4789,
+  },
   node: { ...owned, spec: { Role: 'worker', Availability: 'active' } },
   nodeState: { id, role: 'worker', state: 'ready', message: '', addr: '10.0.0.1', since: 5 },
   nodeDescription: { id, description: { Hostname: 'h' } },
@@ -56,7 +62,7 @@ describe('codec', () => {
     ['a field of another kind', '{"state":512,"at":"1","message":""}'],
     ['a field of the prototype', '{"state":512,"at":1,"__proto__":{"message":""}}'],
   ])('what is no such part is refused, naming the key: %s', (_, text) => {
-    expect(() => decodePart('status', id, Buffer.from(text))).toThrow(`/berth/1/status/${id}`);
+    expect(() => decodePart('status', id, Buffer.from(text))).toThrow(`status/${id}`);
   });
 
   test('fields of later versions are kept', () => {
@@ -65,7 +71,7 @@ describe('codec', () => {
   });
 
   test('keys of other things are no parts', () => {
-    const others = ['/berth/1/lease/leader', `/berth/1/secret/${id}/data`, '/berth/1/name/service/a', '/x'];
+    const others = ['lease/leader', `secret/${id}/data`, 'name/service/a', '/x'];
     expect(others.map(partOf)).toEqual(others.map(() => undefined));
   });
 

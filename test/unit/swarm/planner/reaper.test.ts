@@ -2,11 +2,17 @@ import { describe, expect, test } from 'vitest';
 import { put, type Write } from '../../../../swarm/objects/parts.ts';
 import { TaskState } from '../../../../swarm/objects/task-state.ts';
 import { observedState } from '../../../../swarm/planner/state/observed.ts';
-import { nodeState, nodeWrites, serviceWrites, taskRecord } from '../../../support/swarm/builders.ts';
+import {
+  clusterWrite,
+  nodeState,
+  nodeWrites,
+  serviceWrites,
+  taskRecord,
+} from '../../../support/swarm/builders.ts';
 import { PlannedCluster, wellBehaved } from '../../../support/swarm/planned-cluster.ts';
 
 const limit = (TaskHistoryRetentionLimit: number): Write =>
-  put('cluster', { id: 'c', created: 0, updated: 0, spec: { Orchestration: { TaskHistoryRetentionLimit } } });
+  clusterWrite({ Orchestration: { TaskHistoryRetentionLimit } });
 const one = { Mode: { Replicated: { Replicas: 1 } } };
 
 function failTimes(cluster: PlannedCluster, times: number): PlannedCluster {

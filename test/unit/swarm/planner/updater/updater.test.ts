@@ -5,7 +5,7 @@ import { put, type Write } from '../../../../../swarm/objects/parts.ts';
 import { TaskState } from '../../../../../swarm/objects/task-state.ts';
 import type { Task } from '../../../../../swarm/planner/state/entries.ts';
 import { observedState } from '../../../../../swarm/planner/state/observed.ts';
-import { nodeWrites, serviceWrites } from '../../../../support/swarm/builders.ts';
+import { clusterWrite, nodeWrites, serviceWrites } from '../../../../support/swarm/builders.ts';
 import { PlannedCluster, wellBehaved } from '../../../../support/swarm/planned-cluster.ts';
 
 const SECOND = 1e9;
@@ -323,14 +323,7 @@ describe('updater', () => {
 
   test('templates that nothing names any more are deleted', () => {
     const cluster = create();
-    cluster.change(
-      put('cluster', {
-        id: 'c',
-        created: 0,
-        updated: 0,
-        spec: { Orchestration: { TaskHistoryRetentionLimit: 0 } },
-      }),
-    );
+    cluster.change(clusterWrite({ Orchestration: { TaskHistoryRetentionLimit: 0 } }));
     for (const revision of [2, 3, 4]) {
       update(cluster, revision, spec(revision));
       cluster.advance(60_000);
