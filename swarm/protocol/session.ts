@@ -35,9 +35,30 @@ export type SessionMessage =
   | { kind: 'logs'; subscription: LogSubscription }
   | { kind: 'endLogs'; id: string };
 
+/** The answer to `session.open` and others of a session that another one of the same node has ended: open a new one. */
+export const SESSION_INVALID = 'session invalid';
+
+/** `session.heartbeat`: the node lives. `revision`: of a manager, up to which it knows the store. */
+export interface Heartbeat {
+  session: string;
+  revision?: number;
+}
+
+/** When the next one is to come: the period may have changed. */
+export interface HeartbeatAnswer {
+  heartbeatMs: number;
+}
+
+/** `session.leave`: the node leaves the swarm for good and is down from now on. */
+export interface Leave {
+  session: string;
+}
+
 /** `full`: everything, what is not named is gone. Later ones say what is different, each on the one before. */
 export interface Assignments {
   full: boolean;
+  /** Large ones come in parts: the next message has more of the same, and is acted on with the last part only. */
+  more?: true;
   tasks: AssignedTask[];
   /** Ids. The node removes what is left of these tasks. */
   removedTasks: string[];
@@ -83,11 +104,6 @@ export interface StatusReport {
   statuses: Omit<TaskStatus, 'at' | 'running'>[];
 }
 
-/** `session.heartbeat`: the node lives. */
-export interface Heartbeat {
-  session: string;
-}
-
 /** What of a session's node is described anew: `session.describe`. */
 export interface DescriptionReport {
   session: string;
@@ -108,14 +124,19 @@ export interface LogSubscription {
   tail?: number;
 }
 
-/** First value of the upload `logs.publish`: whose lines follow, as `LogLine`. */
+/** First value of the upload `logs.publish`; then come lines, as `LogLine`, and where these are not all a `LogFailure`. */
 export interface LogHead {
   session: string;
   /** Its id. */
   subscription: string;
 }
 
-/** `logs.publish`: lines of one subscription, as they come; the end of the stream is the end of the node's lines. */
+/** Why lines are missing, as a sentence for the user. The last value. */
+export interface LogFailure {
+  error: string;
+}
+
+/** A line of one subscription, sent as it comes; the end of the stream is the end of the node's lines. */
 export interface LogLine {
   task: string;
   stream: 'stdout' | 'stderr';
