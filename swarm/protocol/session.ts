@@ -124,7 +124,7 @@ export interface LogSubscription {
   tail?: number;
 }
 
-/** First value of the upload `logs.publish`; then come lines, as `LogLine`, and where these are not all a `LogFailure`. */
+/** First value of the upload `logs.publish`; then come lines, and where these are not all a `LogFailure`. */
 export interface LogHead {
   session: string;
   /** Its id. */
