@@ -113,7 +113,7 @@ async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain
     switchOnForwarding(log);
   }
   const host = await readHost(config, instance, log);
-  const database = openDatabase(instance.paths.database, log);
+  const database = openDatabase(instance.paths.database, log, instance.paths.execRoot);
   parts.defer('close database', () => database.close());
   const events = new EventLog({ database, clock: systemClock, log });
   parts.defer('end event streams', () => events[Symbol.dispose]());

@@ -27,6 +27,13 @@ function translate(operation: string, error: InstanceType<typeof Sqlite.SqliteEr
       );
     case 'SQLITE_FULL':
       return new EngineError('resource_exhausted', `${operation}: no space left on device`, options);
+    case 'SQLITE_READONLY':
+      // Only a copy is opened so (`open-copy.ts`).
+      return new EngineError(
+        'internal',
+        `${operation}: the database takes no changes: its disk was full or read-only when berthd started`,
+        options,
+      );
     default:
       return new EngineError('internal', `${operation}: ${error.message}`, options);
   }

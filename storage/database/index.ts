@@ -1,10 +1,12 @@
+import { dirname } from 'node:path';
 import type Sqlite from 'better-sqlite3';
 import { InvariantError, invariant } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import { named } from './errors.ts';
 import { BackgroundSync } from './background-sync.ts';
-import { openFile, pragmaTexts } from './open-file.ts';
+import { openWritableOrCopy } from './open-copy.ts';
+import { pragmaTexts } from './open-file.ts';
 import { Reserve } from './reserve.ts';
 import { Quarantine } from './quarantine.ts';
 import type { QuarantinedRow } from './quarantine.ts';
@@ -30,14 +32,16 @@ export interface SqliteDatabase extends Database {
 
 /**
  * Opens the database of one data root and brings its schema up to date. `:memory:` gives a private one for tests.
+ * On a disk that takes no changes it is a copy in `copyFolder`, which takes none either (`open-copy.ts`).
  * Throws internal with one sentence when the file is damaged beyond its indexes or written by a newer program.
  */
-export function openDatabase(path: string, log: Logger): SqliteDatabase {
-  const connection = openFile(path, log);
-  const sync = path === ':memory:' ? undefined : new BackgroundSync(path, log);
+export function openDatabase(path: string, log: Logger, copyFolder = dirname(path)): SqliteDatabase {
+  const { connection, isCopy } = openWritableOrCopy(path, copyFolder, log);
+  const isFile = path !== ':memory:' && !isCopy;
+  const sync = isFile ? new BackgroundSync(path, log) : undefined;
   const transactions = new Transactions(connection, sync);
   const quarantine = new Quarantine(connection, log);
-  const reserve = path === ':memory:' ? undefined : new Reserve(connection, path, log);
+  const reserve = isFile ? new Reserve(connection, path, log) : undefined;
   reserve?.fill();
   const events = eventTable(connection, quarantine);
   const atomically = (change: () => void): void => transactions.run(change, false);

@@ -43,12 +43,7 @@ export function holdPidfile(path: string): HeldFile {
 }
 
 function hold(path: string, inUse: (pid: string) => string, mode = 0o600): HeldFile {
-  let fd: number;
-  try {
-    fd = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, mode);
-  } catch (error) {
-    throw new EngineError('internal', `open ${path}: ${errnoOf(error) ?? 'failed'}`, { cause: error });
-  }
+  const fd = open(path, mode);
   if (!tryLock(fd, path)) {
     const [pid = ''] = readFileSync(fd, 'utf8').split('\n');
     closeSync(fd);
@@ -56,6 +51,22 @@ function hold(path: string, inUse: (pid: string) => string, mode = 0o600): HeldF
   }
   notePid(fd);
   return { path, [Symbol.dispose]: () => closeSync(fd) };
+}
+
+/** On a read-only disk as it is: an earlier daemon has made it, and its lock needs no writing. */
+function open(path: string, mode: number): number {
+  try {
+    try {
+      return openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, mode);
+    } catch (error) {
+      if (errnoOf(error) !== 'EROFS') {
+        throw error;
+      }
+      return openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    }
+  } catch (error) {
+    throw new EngineError('internal', `open ${path}: ${errnoOf(error) ?? 'failed'}`, { cause: error });
+  }
 }
 
 /**
@@ -68,7 +79,8 @@ function notePid(fd: number): void {
     writeSync(fd, text, 0);
     ftruncateSync(fd, text.length);
   } catch (error) {
-    if (errnoOf(error) !== 'ENOSPC') {
+    // Full, or open for reading only.
+    if (!['ENOSPC', 'EBADF', 'EROFS', 'EIO'].includes(errnoOf(error) ?? '')) {
       throw error;
     }
   }
