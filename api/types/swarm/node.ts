@@ -1,6 +1,7 @@
 /** A node as its user wants it and as it describes itself, at API 1.44. Types only. */
 
 import type { StringMap } from '../maps.ts';
+import type { ObjectHead } from './meta.ts';
 import type { Platform, ResourceAmounts } from './task.ts';
 
 /** `Role` is the wish; the role of the node's certificate follows it. */
@@ -32,3 +33,14 @@ export interface TlsInfo {
 }
 
 export type NodeState = 'unknown' | 'down' | 'ready' | 'disconnected';
+
+export type Reachability = 'unknown' | 'unreachable' | 'reachable';
+
+/** A node of `GET /nodes`. */
+export interface NodeInspect extends ObjectHead {
+  Spec: NodeSpec;
+  Description: NodeDescription;
+  Status: { State: NodeState; Message?: string; Addr?: string };
+  /** Of managers only. */
+  ManagerStatus?: { Leader?: true; Reachability: Reachability; Addr: string };
+}

@@ -1,6 +1,7 @@
 /** What a user wants of a service: `ServiceSpec` of the wire at API 1.44. Types only. */
 
 import type { StringMap } from '../maps.ts';
+import type { ObjectHead, ObjectVersion } from './meta.ts';
 import type { TaskSpec } from './task.ts';
 
 /** Exactly one is given. A job counts `TotalCompletions` tasks done, at most `MaxConcurrent` at a time. */
@@ -53,3 +54,26 @@ export type UpdateState =
   | 'rollback_started'
   | 'rollback_paused'
   | 'rollback_completed';
+
+/** A service of `GET /services`. */
+export interface ServiceInspect extends ObjectHead {
+  Spec: ServiceSpec;
+  PreviousSpec?: ServiceSpec;
+  /** `Ports` as they came out, those that were allocated included. */
+  Endpoint: {
+    Spec: EndpointSpec;
+    Ports?: PortConfig[];
+    VirtualIPs?: { NetworkID: string; Addr?: string }[];
+  };
+  UpdateStatus?: { State: UpdateState; StartedAt?: string; CompletedAt?: string; Message: string };
+  /** Only where a list was asked for it. */
+  ServiceStatus?: ServiceStatus;
+  JobStatus?: { JobIteration: ObjectVersion; LastExecution: string };
+}
+
+/** `CompletedTasks` counts those of a job's present iteration. */
+export interface ServiceStatus {
+  RunningTasks: number;
+  DesiredTasks: number;
+  CompletedTasks: number;
+}

@@ -1,9 +1,11 @@
-/** Settings of a swarm: `SwarmSpec` of the wire at API 1.44. Types only. */
+/** A swarm: `SwarmSpec`, and what is told of it, at API 1.44. Types only. */
 
 import type { StringMap } from '../maps.ts';
+import type { ObjectHead } from './meta.ts';
+import type { TlsInfo } from './node.ts';
 import type { LogDriverSpec } from './task.ts';
 
-interface ExternalCa {
+export interface ExternalCa {
   Protocol?: string;
   URL?: string;
   Options?: StringMap | null;
@@ -24,7 +26,76 @@ export interface SwarmSpec {
     HeartbeatTick?: number;
   };
   Dispatcher?: { HeartbeatPeriod?: number };
-  CAConfig?: { NodeCertExpiry?: number; ExternalCAs?: ExternalCa[] | null; ForceRotate?: number };
+  CAConfig?: {
+    NodeCertExpiry?: number;
+    ExternalCAs?: ExternalCa[] | null;
+    /** PEM. Only given, never shown or stored here. */
+    SigningCACert?: string;
+    SigningCAKey?: string;
+    /** Raised by clients that want a new root. */
+    ForceRotate?: number;
+  };
   TaskDefaults?: { LogDriver?: LogDriverSpec | null };
   EncryptionConfig?: { AutoLockManagers?: boolean };
+}
+
+/** The swarm as `/info` shows it on managers. */
+export interface ClusterInfo extends ObjectHead {
+  Spec: SwarmSpec;
+  TLSInfo: TlsInfo;
+  RootRotationInProgress: boolean;
+  DefaultAddrPool: string[];
+  SubnetSize: number;
+  DataPathPort: number;
+}
+
+/** `GET /swarm`. */
+export interface SwarmInspect extends ClusterInfo {
+  JoinTokens: { Worker: string; Manager: string };
+}
+
+/** Body of POST /swarm/init. */
+export interface SwarmInitRequest {
+  ListenAddr?: string;
+  AdvertiseAddr?: string;
+  DataPathAddr?: string;
+  DataPathPort?: number;
+  ForceNewCluster?: boolean;
+  Spec?: SwarmSpec;
+  AutoLockManagers?: boolean;
+  Availability?: string;
+  DefaultAddrPool?: string[] | null;
+  SubnetSize?: number;
+}
+
+/** Body of POST /swarm/join. */
+export interface SwarmJoinRequest {
+  ListenAddr?: string;
+  AdvertiseAddr?: string;
+  DataPathAddr?: string;
+  RemoteAddrs?: string[] | null;
+  JoinToken?: string;
+  Availability?: string;
+}
+
+/** What `POST /swarm/update` does beside storing the specification. */
+export interface SwarmUpdateFlags {
+  rotateWorkerToken: boolean;
+  rotateManagerToken: boolean;
+  rotateManagerUnlockKey: boolean;
+}
+
+/** The block `Swarm` of `/info`. */
+export interface SwarmInfo {
+  NodeID: string;
+  NodeAddr: string;
+  LocalNodeState: 'inactive' | 'pending' | 'active' | 'error' | 'locked';
+  ControlAvailable: boolean;
+  Error: string;
+  RemoteManagers: { NodeID: string; Addr: string }[] | null;
+  /** Of managers only, as the rest. */
+  Nodes?: number;
+  Managers?: number;
+  Cluster?: ClusterInfo;
+  Warnings?: string[];
 }

@@ -1,7 +1,8 @@
-/** A service's task template: `TaskSpec` of the wire at API 1.44. Types only. */
+/** A service's task template, `TaskSpec`, and a task, of the wire at API 1.44. Types only. */
 
 import type { StringMap } from '../maps.ts';
 import type { ContainerSpec } from './container-spec.ts';
+import type { ObjectHead, ObjectVersion } from './meta.ts';
 
 /** A resource that only a name and a count (discrete) or a name and a value (named) describe. */
 export interface GenericResource {
@@ -65,4 +66,34 @@ export interface TaskSpec {
   /** Raised by clients that want every task replaced though nothing else differs. */
   ForceUpdate?: number;
   Runtime?: string;
+}
+
+/** A task of `GET /tasks`. `Slot` is absent for global services. */
+export interface TaskInspect extends ObjectHead {
+  Labels: StringMap;
+  Spec: TaskSpec;
+  ServiceID?: string;
+  Slot?: number;
+  NodeID?: string;
+  Status: {
+    Timestamp: string;
+    State: string;
+    Message?: string;
+    Err?: string;
+    ContainerStatus?: { ContainerID: string; PID: number; ExitCode: number };
+    PortStatus: { Ports?: TaskPort[] };
+  };
+  DesiredState: string;
+  GenericResources?: GenericResource[];
+  JobIteration?: ObjectVersion;
+  Volumes: null;
+}
+
+/** A port that a node has published for a task: as `PortConfig`. */
+interface TaskPort {
+  Name?: string;
+  Protocol?: string;
+  TargetPort?: number;
+  PublishedPort?: number;
+  PublishMode?: string;
 }
