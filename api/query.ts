@@ -2,7 +2,7 @@ import { formatNano } from '../daemon/base/clock.ts';
 import { invalidArgument } from '../daemon/base/errors.ts';
 import { tryParseMoment } from '../daemon/base/go/moment.ts';
 import { jsonProblem } from './pipeline/json-body.ts';
-import type { Filters } from './types/ports.ts';
+import type { Filters } from './types/requests.ts';
 
 const NO_FILTERS: Filters = new Map();
 const TERMINAL_SIDE_MAX = 65_535;

@@ -17,8 +17,6 @@ import type { Reply } from './reply.ts';
 const PING_HEADERS = [
   'Builder-Version',
   '1',
-  'Swarm',
-  'inactive',
   'Cache-Control',
   'no-cache, no-store, must-revalidate',
   'Pragma',
@@ -45,7 +43,7 @@ export async function send(result: Result, sending: Sending): Promise<void> {
       reply.empty(result.status, result.headers);
       return;
     case 'pong':
-      reply.text(200, 'OK', PING_HEADERS);
+      reply.text(200, 'OK', [...PING_HEADERS, 'Swarm', result.swarm]);
       return;
     case 'failure':
       reply.json(result.status, jsonLine({ message: result.message }));

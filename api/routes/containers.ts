@@ -1,5 +1,6 @@
 import { invalidArgument } from '../../daemon/base/errors.ts';
-import type { AttachOptions, LogsOptions, WaitCondition } from '../types/ports.ts';
+import type { AttachOptions, WaitCondition } from '../types/ports.ts';
+import type { LogsOptions } from '../types/requests.ts';
 import type { Query } from '../query.ts';
 import { containerControlRoutes } from './container-control.ts';
 import { containerCreateAccepts, containerCreateSchema } from '../schemas/container-create.ts';

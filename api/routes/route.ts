@@ -1,5 +1,7 @@
 import type { Readable } from 'node:stream';
-import type { ByteStream, Conversation, EnginePorts } from '../types/ports.ts';
+import type { Conversation, EnginePorts } from '../types/ports.ts';
+import type { ByteStream } from '../types/requests.ts';
+import type { SwarmRole } from '../types/swarm/ports.ts';
 import type { FlatHeaders } from '../pipeline/reply.ts';
 import type { Query } from '../query.ts';
 import type { Schema } from '../schemas/schema.ts';
@@ -39,7 +41,7 @@ export type Result =
   /** `binary`: messages are bytes, else text. */
   | { kind: 'websocket'; conversation: Conversation; binary: boolean }
   | { kind: 'failure'; status: number; message: string }
-  | { kind: 'pong' };
+  | { kind: 'pong'; swarm: SwarmRole };
 
 /**
  * What body a route takes. `none`: a body is not read. `bytes`: the handler reads it. `must-be-empty`: more than an

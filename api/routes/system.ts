@@ -4,7 +4,7 @@ import type { AuthRequest } from '../types/system.ts';
 import { ok, route } from './route.ts';
 import type { ServedRoute } from './route.ts';
 import type { Query } from '../query.ts';
-import type { DiskUsageType } from '../types/system.ts';
+import type { DiskUsageType, SystemInfo } from '../types/system.ts';
 import { defined, wallNano } from './values.ts';
 
 /** The daemon itself (docs: api/docs/v1.24.md section 3.3). */
@@ -13,19 +13,22 @@ export const systemRoutes: readonly ServedRoute[] = [
     id: 'system.ping',
     method: 'GET',
     path: '/_ping',
-    handler: () => Promise.resolve({ kind: 'pong' }),
+    handler: (_request, { swarm }) => Promise.resolve({ kind: 'pong', swarm: swarm.role }),
   }),
   route({
     id: 'system.pingHead',
     method: 'HEAD',
     path: '/_ping',
-    handler: () => Promise.resolve({ kind: 'pong' }),
+    handler: (_request, { swarm }) => Promise.resolve({ kind: 'pong', swarm: swarm.role }),
   }),
   route({
     id: 'system.info',
     method: 'GET',
     path: '/info',
-    handler: async (_request, { system }) => ok(await system.info()),
+    handler: async (_request, { system, swarm }) => {
+      const [engine, Swarm] = await Promise.all([system.info(), swarm.info()]);
+      return ok({ ...engine, Swarm } satisfies SystemInfo);
+    },
   }),
   route({
     id: 'system.version',

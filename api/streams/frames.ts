@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises';
 import type { Logger } from '../../daemon/base/logger.ts';
 import type { Reply } from '../pipeline/reply.ts';
-import type { ByteStream } from '../types/ports.ts';
+import type { ByteStream } from '../types/requests.ts';
 import type { Dialect } from '../versions/dialect.ts';
 
 const RAW = 'application/vnd.docker.raw-stream';

@@ -22,6 +22,8 @@ import type {
 import type { ExecCreateRequest, ExecInspect } from './exec.ts';
 import type { EndpointSettings } from './endpoint.ts';
 import type { HostConfig } from './host-config.ts';
+import type { ByteStream, Filters, LogsOptions } from './requests.ts';
+import type { SwarmPort } from './swarm/ports.ts';
 import type { ContainerStats, ContainerTop } from './container-stats.ts';
 import type {
   DistributionInspect,
@@ -59,9 +61,6 @@ export interface MetricsPort {
   text(): Promise<string>;
 }
 
-/** A parsed `filters` parameter: key -> values, both client forms folded into one. Keys are not yet checked. */
-export type Filters = ReadonlyMap<string, readonly string[]>;
-
 export interface ListContainersOptions {
   all: boolean;
   limit: number;
@@ -69,26 +68,6 @@ export interface ListContainersOptions {
   before?: string;
   size: boolean;
   filters: Filters;
-}
-
-export interface LogsOptions {
-  follow: boolean;
-  stdout: boolean;
-  stderr: boolean;
-  /** UNIX time in nanoseconds; undefined = unfiltered. */
-  since?: bigint;
-  until?: bigint;
-  timestamps: boolean;
-  details: boolean;
-  /** Lines from the end; undefined = all. */
-  tail?: number;
-  signal: AbortSignal;
-}
-
-/** Bytes ready for the client: raw when `tty`, else 8-byte frames (stream type, 0, 0, 0, length as uint32 BE). */
-export interface ByteStream {
-  tty: boolean;
-  bytes: Readable;
 }
 
 export interface AttachOptions {
@@ -325,7 +304,8 @@ export interface EventPort {
 }
 
 export interface SystemPort {
-  info(): Promise<SystemInfo>;
+  /** Without what `SwarmPort` tells. */
+  info(): Promise<Omit<SystemInfo, 'Swarm'>>;
   version(): Promise<VersionResponse>;
   diskUsage(types: ReadonlySet<DiskUsageType>): Promise<DiskUsage>;
 }
@@ -357,4 +337,5 @@ export interface EnginePorts {
   events: EventPort;
   system: SystemPort;
   registries: RegistryPort;
+  swarm: SwarmPort;
 }

@@ -2,6 +2,7 @@
 import type { ContainerSummary } from './container.ts';
 import type { EndpointSettings } from './endpoint.ts';
 import type { StringMap } from './maps.ts';
+import type { SwarmInfo } from './swarm/swarm.ts';
 import type { ImageSummary } from './image.ts';
 
 export interface VersionResponse {
@@ -83,14 +84,7 @@ export interface SystemInfo {
   ServerVersion: string;
   Runtimes: Record<string, { path: string; runtimeArgs?: string[] }>;
   DefaultRuntime: string;
-  Swarm: {
-    NodeID: string;
-    NodeAddr: string;
-    LocalNodeState: 'inactive' | 'pending' | 'active' | 'error' | 'locked';
-    ControlAvailable: boolean;
-    Error: string;
-    RemoteManagers: null;
-  };
+  Swarm: SwarmInfo;
   LiveRestoreEnabled: boolean;
   Isolation: string;
   InitBinary: string;

@@ -4,6 +4,7 @@ import type { Address, Listener } from '../../api/listen.ts';
 import type { EnginePorts, MetricsPort } from '../../api/types/ports.ts';
 import { createApi } from '../../api/server.ts';
 import type { HostFacts } from '../../runtime/host/facts.ts';
+import { noSwarm } from '../../swarm/no-swarm.ts';
 import { switchOnForwarding } from '../../runtime/network/firewall/forwarding.ts';
 import { openDatabase } from '../../storage/database/index.ts';
 import { systemClock } from '../base/clock.ts';
@@ -166,7 +167,18 @@ async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain
   });
   const { networks } = network;
   const builds = composeBuilds(base, { images, containers, ...files });
-  const ports = { containers, execs, images, builds, networks, volumes, events, system, registries };
+  const ports = {
+    containers,
+    execs,
+    images,
+    builds,
+    networks,
+    volumes,
+    events,
+    system,
+    registries,
+    swarm: noSwarm,
+  };
   return {
     facts: host.facts,
     metrics,

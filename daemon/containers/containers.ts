@@ -1,17 +1,15 @@
 import type { Readable } from 'node:stream';
 import type {
   AttachOptions,
-  ByteStream,
   CommitContainerRequest,
   ContainerPort,
   Conversation,
-  Filters,
   ListContainersOptions,
-  LogsOptions,
   PutArchiveOptions,
   StopOptions,
   WaitCondition,
 } from '../../api/types/ports.ts';
+import type { ByteStream, Filters, LogsOptions } from '../../api/types/requests.ts';
 import type {
   ContainerChange,
   ContainerCreateRequest,

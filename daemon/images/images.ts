@@ -8,7 +8,8 @@ import type {
   ImageSummary,
   ProgressMessage,
 } from '../../api/types/image.ts';
-import type { BuildPort, Filters, ImportOptions, PullOptions, PushOptions } from '../../api/types/ports.ts';
+import type { BuildPort, ImportOptions, PullOptions, PushOptions } from '../../api/types/ports.ts';
+import type { Filters } from '../../api/types/requests.ts';
 import { buildImage } from './build/build.ts';
 import type { BuildDeps } from './build/ports.ts';
 import { pruneBuilds } from './build/prune.ts';

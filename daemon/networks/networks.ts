@@ -1,4 +1,4 @@
-import type { Filters } from '../../api/types/ports.ts';
+import type { Filters } from '../../api/types/requests.ts';
 import type {
   NetworkCreateRequest,
   NetworkCreateResponse,

@@ -1,4 +1,4 @@
-import type { Filters } from '../../api/types/ports.ts';
+import type { Filters } from '../../api/types/requests.ts';
 import { invalidArgument } from '../base/errors.ts';
 import { hasLabel } from '../base/filters.ts';
 import { parseUntil } from '../base/go/moment.ts';

@@ -1,5 +1,6 @@
 import type { ImageSearchItem } from '../../api/types/image.ts';
-import type { Filters, SearchOptions } from '../../api/types/ports.ts';
+import type { SearchOptions } from '../../api/types/ports.ts';
+import type { Filters } from '../../api/types/requests.ts';
 import { expectAddresses } from '../../storage/registry/addresses.ts';
 import { connectRegistry, type RegistryAccess } from '../../storage/registry/connect.ts';
 import { bytesOf } from '../../storage/registry/http.ts';

@@ -35,7 +35,7 @@ export class System {
     this.#deps = deps;
   }
 
-  async info(): Promise<SystemInfo> {
+  async info(): Promise<Omit<SystemInfo, 'Swarm'>> {
     const settings = this.#deps.settings();
     const volumeDrivers = await this.#deps.volumeDrivers();
     return {
@@ -47,14 +47,6 @@ export class System {
       ...this.#programs(settings),
       RegistryConfig: registryConfig(settings.insecureRegistries, settings.registryMirrors),
       SecurityOptions: this.#securityOptions(settings),
-      Swarm: {
-        NodeID: '',
-        NodeAddr: '',
-        LocalNodeState: 'inactive',
-        ControlAvailable: false,
-        Error: '',
-        RemoteManagers: null,
-      },
       Warnings: this.#warnings(settings),
       ...(settings.addressPools.length > 0 && {
         DefaultAddressPools: settings.addressPools.map(({ base, size }) => ({ Base: base, Size: size })),

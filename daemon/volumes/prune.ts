@@ -1,4 +1,4 @@
-import type { Filters } from '../../api/types/ports.ts';
+import type { Filters } from '../../api/types/requests.ts';
 import type { VolumeRow } from '../../storage/database/rows.ts';
 import { invalidArgument } from '../base/errors.ts';
 import { filterBool, hasLabel } from '../base/filters.ts';

@@ -1,4 +1,4 @@
-import type { Filters } from '../../api/types/ports.ts';
+import type { Filters } from '../../api/types/requests.ts';
 import type { VolumePruneReport } from '../../api/types/system.ts';
 import type { VolumeRow } from '../../storage/database/rows.ts';
 import { conflict, EngineError, errorText, isEngineError } from '../base/errors.ts';

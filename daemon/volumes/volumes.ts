@@ -1,4 +1,4 @@
-import type { Filters } from '../../api/types/ports.ts';
+import type { Filters } from '../../api/types/requests.ts';
 import type { VolumeCreateRequest, VolumePruneReport, VolumeView } from '../../api/types/system.ts';
 import type { VolumeRow } from '../../storage/database/rows.ts';
 import { newId } from '../base/ids.ts';

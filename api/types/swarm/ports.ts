@@ -5,7 +5,7 @@
  * `ref` is a full id, a name or a unique id prefix. `version` is the `Index` that the client has read: an update on
  * another one throws internal `update out of sequence`, as dockerd does.
  */
-import type { ByteStream, Filters, LogsOptions } from '../ports.ts';
+import type { ByteStream, Filters, LogsOptions } from '../requests.ts';
 import type { ConfigInspect, ConfigRequest } from './config.ts';
 import type { NodeInspect, NodeSpec } from './node.ts';
 import type { SecretInspect, SecretRequest } from './secret.ts';

@@ -1,4 +1,4 @@
-import type { ByteStream, LogsOptions } from '../../../api/types/ports.ts';
+import type { ByteStream, LogsOptions } from '../../../api/types/requests.ts';
 import { detailsText, fileAttributes } from '../../../runtime/log-drivers/attributes.ts';
 import { isReadable } from '../../../runtime/log-drivers/drivers.ts';
 import { openLog } from '../../../storage/logs/reader.ts';

@@ -1,4 +1,4 @@
-import type { Filters } from '../../../api/types/ports.ts';
+import type { Filters } from '../../../api/types/requests.ts';
 import type { ContainerPruneReport } from '../../../api/types/container.ts';
 import { invalidArgument, isEngineError } from '../../base/errors.ts';
 import type { Container } from '../state/container.ts';

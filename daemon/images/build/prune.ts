@@ -1,5 +1,5 @@
 import type { BuildPruneReport } from '../../../api/types/image.ts';
-import type { Filters } from '../../../api/types/ports.ts';
+import type { Filters } from '../../../api/types/requests.ts';
 import { invalidArgument, isEngineError } from '../../base/errors.ts';
 import { parseUntil } from '../../base/go/moment.ts';
 import type { ImageRecord } from '../image-index.ts';

@@ -16,6 +16,7 @@ import type {
   VersionResponse,
   VolumeView,
 } from '../../../api/types/system.ts';
+import { noSwarm } from '../../../swarm/no-swarm.ts';
 import { STATS } from './fake-stats.ts';
 
 const ID = 'a1b2'.repeat(16);
@@ -394,6 +395,7 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
       version: () => Promise.resolve(VERSION),
       diskUsage: () => Promise.resolve(DISK_USAGE),
     },
+    swarm: noSwarm,
   };
   return {
     containers: { ...base.containers, ...overrides.containers },
@@ -405,6 +407,7 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
     events: { ...base.events, ...overrides.events },
     system: { ...base.system, ...overrides.system },
     registries: { ...base.registries, ...overrides.registries },
+    swarm: { ...base.swarm, ...overrides.swarm },
   };
 }
 

@@ -250,14 +250,6 @@ test('info: tells the truth in every field', async () => {
       ],
       "ServerVersion": "0.1.0",
       "SwapLimit": false,
-      "Swarm": {
-        "ControlAvailable": false,
-        "Error": "",
-        "LocalNodeState": "inactive",
-        "NodeAddr": "",
-        "NodeID": "",
-        "RemoteManagers": null,
-      },
       "SystemStatus": null,
       "SystemTime": "2023-11-14T22:13:20.123456789Z",
       "Warnings": [
