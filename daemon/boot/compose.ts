@@ -167,22 +167,11 @@ async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain
   });
   const { networks } = network;
   const builds = composeBuilds(base, { images, containers, ...files });
-  const ports = {
-    containers,
-    execs,
-    images,
-    builds,
-    networks,
-    volumes,
-    events,
-    system,
-    registries,
-    swarm: noSwarm,
-  };
+  const ports = { containers, execs, images, builds, networks, volumes, events, system, registries };
   return {
     facts: host.facts,
     metrics,
-    ports: ports satisfies EnginePorts,
+    ports: { ...ports, swarm: noSwarm } satisfies EnginePorts,
     reload,
   };
 }
