@@ -348,6 +348,14 @@ export const limits = {
   swarmExternalCaBytesMax: 256 * 1024,
   /** Nodes that are told at a time to renew their certificates under a new root. */
   swarmRotatingNodesMax: 30,
+  /** What a template of a task may make: as much as a config, the largest thing that is one. */
+  swarmTemplateOutputBytesMax: 1_024_000,
+  /** Actions and turns of `range` of one template: a loop in a loop over labels is far below. */
+  swarmTemplateStepsMax: 100_000,
+  /** Blocks within blocks, parentheses within parentheses. */
+  swarmTemplateDepthMax: 50,
+  /** `printf "%100s"`: a width makes text that nobody wrote. */
+  swarmTemplateWidthMax: 100,
   /** Time for the last answers to clients at shutdown. */
   shutdownGraceMs: 1_000,
 } as const;
