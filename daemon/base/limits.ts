@@ -356,6 +356,22 @@ export const limits = {
   swarmTemplateDepthMax: 50,
   /** `printf "%100s"`: a width makes text that nobody wrote. */
   swarmTemplateWidthMax: 100,
+  /** A call between nodes of a swarm, and the TLS handshake before the first one. */
+  swarmCallMs: 5_000,
+  swarmConnectMs: 5_000,
+  /** One value between nodes: the largest are assignments with configs of a megabyte in base64. */
+  swarmMessageBytesMax: 4 * 1024 * 1024,
+  /** From a caller without a certificate of the swarm: a request for one, and a token. */
+  swarmStrangerBytesMax: 128 * 1024,
+  /** A connection between nodes is asked so often whether it is alive, and given up after so long a silence. */
+  swarmPingMs: 4_000,
+  swarmPingSilenceMs: 12_000,
+  /** Connections to a manager: 4,700 nodes are the most that a swarm was seen with. */
+  swarmConnectionsMax: 10_000,
+  /** Calls of one node at a time. */
+  swarmStreamsMax: 250,
+  /** A node's certificate is looked at again after so long, as certificates expire. */
+  swarmIdentityMs: 10_000,
   /** Time for the last answers to clients at shutdown. */
   shutdownGraceMs: 1_000,
 } as const;
