@@ -2,27 +2,42 @@
  * What membership gives to the parts of the swarm that run on a node, and asks of them. A node has an agent for as long
  * as it belongs to a swarm, and a manager part for as long as its certificate is a manager's.
  */
+import type { SwarmSpec } from '../../api/types/swarm/swarm.ts';
 import type { TlsInfo } from '../../api/types/swarm/node.ts';
 import type { Clock } from '../../daemon/base/clock.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
-import type { RootState } from '../ca/roots/root.ts';
+import type { AgentDeps, AgentPart } from '../agent/ports.ts';
 import type { Cluster } from '../cluster/cluster.ts';
+import type { Managers, RootAuthority } from '../control/ports.ts';
+import type { SwarmFacts } from '../dispatcher/ports.ts';
+import type { LeaderLoop } from '../leader/ports.ts';
 import type { Random } from '../objects/random.ts';
-import type { ManagerAddress, SessionMessage } from '../protocol/session.ts';
 import type { Dial, Method } from '../rpc/port.ts';
 import type { EtcdChannel } from '../store/etcd/channel.ts';
 import type { EtcdMembers } from '../store/etcd/members.ts';
-import type { Fence, Write } from '../store/port.ts';
 
-interface Tools {
+export interface Tools {
   clock: Clock;
   logger: Logger;
   random: Random;
 }
 
-/** Makes what a manager consists of beside its store and its trust. */
-export type StartManager<P extends AsyncDisposable> = (context: ManagerContext) => Promise<P>;
+/** What a node is made with. */
+export interface NodeDeps<P extends AsyncDisposable> extends Tools {
+  /** Of this node: certificates, keys, the store's data. Kept over daemons until the node leaves. */
+  dataDirectory: string;
+  /** Root's alone, short (paths of sockets), on a tmpfs. */
+  runDirectory: string;
+  /** The program of the store. */
+  etcd: string;
+  hostname: string;
+  /** A specification with all that was not said. Throws invalid_argument. */
+  completeSpec(spec: SwarmSpec): SwarmSpec;
+  startManager(context: ManagerContext): Promise<P>;
+  startAgent(context: AgentContext): Promise<AgentPart>;
+}
 
+/** What a manager is made with beside what only its composition knows. */
 export interface ManagerContext extends Tools {
   nodeId: string;
   clusterId: string;
@@ -37,9 +52,11 @@ export interface ManagerContext extends Tools {
   dial: Dial;
   /** Methods are answered from then on until it is disposed of. */
   serve(methods: readonly Method[]): Disposable;
-  authority: Authority;
-  /** Starts what membership does while this manager leads: roles of nodes, and the change of a root. */
-  lead(fence: Fence): AsyncDisposable;
+  authority: RootAuthority;
+  managers: Managers;
+  facts: SwarmFacts;
+  /** What membership does while this manager leads: roles of nodes, the change of a root. */
+  loops: readonly LeaderLoop[];
 }
 
 export interface Sealer {
@@ -47,39 +64,9 @@ export interface Sealer {
   open(name: string, sealed: Buffer): Buffer;
 }
 
-/** The swarm's root as this manager knows it, from memory. */
-export interface Authority {
-  /** Tokens included; the key as well, so nothing of it is for clients as it is. */
-  root(): RootState;
-  tlsInfo(): TlsInfo;
-  /** What a node is told of the root: while it changes, nodes are asked to renew their certificates some at a time. */
-  rootFor(node: string): Extract<SessionMessage, { kind: 'root' }>;
-  /** To be written where a node is removed, with it: its certificate is not taken any more. */
-  removalOf(node: string): readonly Write[];
-  /** Called when any of these may answer differently. */
-  subscribe(listener: () => void): Disposable;
-}
-
-export type StartAgent = (context: AgentContext) => Promise<AgentPart>;
-
-export interface AgentContext extends Tools {
-  node: { id: string; hostname: string };
+/** What an agent is made with beside what only its composition knows. */
+export interface AgentContext extends Omit<AgentDeps, 'executor' | 'stateDirectory'> {
   clusterId: string;
-  /** Where other nodes reach this one: an address without port. */
-  addr: string;
-  dial: Dial;
-  /** Managers as last told, also before a restart. Never empty. */
-  managers(): readonly ManagerAddress[];
-  /** For the node's description. */
+  /** For the node's description. The agent is told to reconnect when it changes. */
   tlsInfo(): TlsInfo;
-  onManagers(managers: readonly ManagerAddress[]): void;
-  onRole(role: 'worker' | 'manager'): void;
-  onRoot(root: Extract<SessionMessage, { kind: 'root' }>): void;
-}
-
-export interface AgentPart extends AsyncDisposable {
-  /** `tlsInfo` has changed: the managers wait for a node to say so. */
-  describe(): void;
-  /** The node leaves the swarm: stops and removes all of its tasks. Disposed of after it. */
-  removeTasks(): Promise<void>;
 }

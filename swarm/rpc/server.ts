@@ -62,7 +62,7 @@ export class RpcServer implements AsyncDisposable {
     }
   }
 
-  /** Throws failed_precondition where the address cannot be listened on: `listen tcp A: bind: address already in use`. */
+  /** Throws failed_precondition `listen tcp ADDRESS: bind: address already in use` where it cannot listen. */
   static async listen(deps: Deps, { address, port }: { address: string; port: number }): Promise<RpcServer> {
     const server = new RpcServer(deps);
     const listening = once(server.#server, 'listening');
