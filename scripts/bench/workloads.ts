@@ -8,6 +8,7 @@ import { engineProcesses, pssKb } from './memory.ts';
 import { imageWorkloads } from './images.ts';
 import { networkWorkloads } from './networks.ts';
 import { fullRegistry, pull, push, registryBeside, removePulled, tagFor } from './registries.ts';
+import { swarmWorkloads } from './swarm.ts';
 import type { Prepared, Workload } from './workload.ts';
 
 const FILES = manyFiles();
@@ -22,6 +23,7 @@ export const workloads: readonly Workload[] = [
   ...registryWorkloads(),
   ...networkWorkloads,
   ...buildWorkloads,
+  ...swarmWorkloads,
   {
     name: 'run-none',
     what: 'create+start+wait+remove, no network',

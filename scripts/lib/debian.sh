@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 # What the engine calls, or links to.
-readonly engine_packages=(ca-certificates runc conmon nftables iproute2 procps tini xz-utils bzip2 zstd)
+readonly engine_packages=(ca-certificates runc conmon nftables iproute2 procps tini xz-utils bzip2 zstd etcd-server)
 
 say() { printf '\n==> %s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
@@ -31,6 +31,10 @@ ensure_packages() {
   apt_install "${missing[@]}" || status=$?
   [ -z "$ours" ] || rm -f "$policy"
   [ "$status" = 0 ] || die "apt-get could not install: ${missing[*]}"
+  case " ${missing[*]} " in
+    # The engine runs the program itself, for a swarm. Debian's own service, open to all users of the host, is not wanted.
+    *' etcd-server '*) DPKG_MAINTSCRIPT_PACKAGE=etcd-server deb-systemd-helper disable etcd.service >/dev/null || true ;;
+  esac
 }
 
 apt_install() {
