@@ -47,7 +47,9 @@ interface Watched extends LocalLog {
 /**
  * Keeps logs in bounds: looks at their sizes, more often while they grow, and rotates. Nothing is done per line, and a
  * monitor writes on meanwhile; a log may overrun its size by what is written between two looks, up to `stopAtBytes`.
- * There the kernel refuses the monitor's writes, also while no daemon runs, and the next rotation marks the place.
+ * There the kernel refuses the monitor's writes, also while no daemon runs, and the next rotation marks the place. So
+ * the newest output is lost. conmon could lose the oldest instead (--log-size-max): but it empties the whole file under
+ * its readers, leaves no mark, and its size cannot be changed while the container runs.
  */
 export class Rotation implements Disposable {
   readonly #monitors: LogMonitors;

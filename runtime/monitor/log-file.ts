@@ -4,9 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { internal, isEngineError } from '../../daemon/base/errors.ts';
 import { limitFileSize } from '../../daemon/base/kernel/file-size-limit.ts';
 import { limits } from '../../daemon/base/limits.ts';
+import type { ProcessIdentity } from '../../daemon/base/kernel/process.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import type { Bundle } from '../runc/exec-root.ts';
-import { writesToOld } from './monitor-control.ts';
+import { controlOf, writesToOld } from './monitor-control.ts';
 import type { MonitorControl } from './monitor-control.ts';
 import { monitorOf } from './monitor-pid.ts';
 
@@ -14,37 +15,48 @@ const POLL_MS = 5;
 /** A monitor that has read its request acts on it at once; one that has done nothing for so long never got it. */
 const RESEND_MS = 500;
 
+/** A container and its first process, by which its conmon is found when `bundle` was cleaned away. */
+export interface Monitored {
+  bundle: Bundle;
+  init: ProcessIdentity | undefined;
+}
+
 /**
  * Makes the conmon of `bundle` go on in a new file at `logPath`. Resolves when the file is there or conmon has ended.
  * Throws EngineError internal when neither happens in time: a stopped monitor, say. Calling it again goes on waiting.
  */
-export async function reopenLog(control: MonitorControl, bundle: Bundle, logPath: string): Promise<void> {
+export async function reopenLog(
+  control: MonitorControl,
+  { bundle, init }: Monitored,
+  logPath: string,
+): Promise<void> {
   const deadline = performance.now() + limits.logReopenTimeoutMs;
   let askedAt = Number.NEGATIVE_INFINITY;
   while (!existsSync(logPath)) {
-    const monitor = monitorOf(bundle);
+    const monitor = monitorOf(bundle, init);
     if (monitor === undefined) {
       return;
     }
+    const fifo = controlOf(monitor.pid, bundle.control);
     const now = performance.now();
     if (now > deadline) {
       throw internal(
         `rotate log ${logPath}: monitor ${monitor.pid} did not reopen it in ${limits.logReopenTimeoutMs} ms`,
       );
     }
-    const isAsked = control.isPending(bundle.control) || now - askedAt < RESEND_MS;
+    const isAsked = control.isPending(fifo) || now - askedAt < RESEND_MS;
     // By what it has open, not by what we remember: a daemon that died here may have asked already.
     if (!isAsked && writesToOld(monitor.pid, realPath(logPath))) {
-      ask(control, bundle);
+      ask(control, fifo);
       askedAt = now;
     }
     await sleep(POLL_MS);
   }
 }
 
-function ask(control: MonitorControl, bundle: Bundle): void {
+function ask(control: MonitorControl, fifo: string): void {
   try {
-    control.reopenLog(bundle.control);
+    control.reopenLog(fifo);
   } catch (error) {
     if (!isEngineError(error, 'conflict')) {
       throw error;
@@ -60,11 +72,11 @@ function realPath(logPath: string): string {
 
 /** Bounds each file that the conmon of `bundle` writes, for as long as it lives. Nothing happens when it has ended. */
 export function limitLog(
-  bundle: Bundle,
+  { bundle, init }: Monitored,
   bytesMax: number | null,
   { id, log }: { id: string; log: Logger },
 ): void {
-  const monitor = monitorOf(bundle);
+  const monitor = monitorOf(bundle, init);
   if (monitor === undefined) {
     return;
   }

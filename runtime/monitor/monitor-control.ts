@@ -116,6 +116,17 @@ function openControl(control: string, mode: number): number | undefined {
   }
 }
 
+/** Where the control FIFO of this conmon can be opened: at `control`, or as conmon has it open, without its name. */
+export function controlOf(pid: number, control: string): string {
+  if (existsSync(control)) {
+    return control;
+  }
+  const folder = `/proc/${pid}/fd`;
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  const fd = names.find((name) => linkOrEmpty(`${folder}/${name}`) === `${control} (deleted)`);
+  return fd === undefined ? control : `${folder}/${fd}`;
+}
+
 /** True while this conmon has a rotated file of the log open: it has not gone on to the new one. */
 export function writesToOld(pid: number, logPath: string): boolean {
   const folder = `/proc/${pid}/fd`;

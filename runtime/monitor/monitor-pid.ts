@@ -2,17 +2,22 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ifThere, internal } from '../../daemon/base/errors.ts';
 import { sendSignal } from '../../daemon/base/kernel/pidfd.ts';
-import { identify, isAlive } from '../../daemon/base/kernel/process.ts';
+import { identify, isAlive, statFields } from '../../daemon/base/kernel/process.ts';
 import type { ProcessIdentity } from '../../daemon/base/kernel/process.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { Bundle } from '../runc/exec-root.ts';
 
 /**
  * The live conmon that was started for `bundle`; undefined when it has ended. conmon records its number only, so the
- * process must also carry the path of the bundle among its arguments: no other process does.
+ * process must also carry the path of the bundle among its arguments: no other process does. Where the record was
+ * cleaned away it is the parent of `init`, the container's first process, for as long as that lives.
  */
-export function monitorOf(bundle: Bundle): ProcessIdentity | undefined {
-  const pid = Number(readIfThere(bundle.monitorPidFile));
+export function monitorOf(bundle: Bundle, init?: ProcessIdentity): ProcessIdentity | undefined {
+  const recorded = readIfThere(bundle.monitorPidFile);
+  // proc(5): the parent is the second of these.
+  const parent =
+    recorded === '' && init !== undefined && isAlive(init) ? statFields(init.pid)?.[1] : undefined;
+  const pid = Number(parent ?? recorded);
   if (!Number.isInteger(pid) || pid <= 1) {
     return undefined;
   }

@@ -14,6 +14,7 @@ import { ExecSession } from '../exec/exec-session.ts';
 import type { ExecRequest } from '../exec/exec-session.ts';
 import type { ContainerExit } from '../monitor/exit-watch.ts';
 import { limitLog, reopenLog } from '../monitor/log-file.ts';
+import type { Monitored } from '../monitor/log-file.ts';
 import { monitorOf } from '../monitor/monitor-pid.ts';
 import type { OomListener } from '../monitor/oom-watch.ts';
 import { connectStdio } from '../monitor/conmon-stdio.ts';
@@ -105,7 +106,7 @@ export class ConmonRuntime implements Disposable {
   }
 
   isMonitored(id: string): boolean {
-    return monitorOf(this.#root.bundle(id)) !== undefined;
+    return monitorOf(this.#root.bundle(id), this.#launched.init(id)) !== undefined;
   }
 
   signal(process: ProcessIdentity, signal: number): void {
@@ -183,7 +184,7 @@ export class ConmonRuntime implements Disposable {
    * when it has, or has ended. Idempotent.
    */
   reopenLog(id: string, logPath: string): Promise<void> {
-    return reopenLog(this.#parts.control, this.#root.bundle(id), logPath);
+    return reopenLog(this.#parts.control, this.#monitored(id), logPath);
   }
 
   /**
@@ -191,7 +192,7 @@ export class ConmonRuntime implements Disposable {
    * fit is lost until the log is rotated. Nothing happens when the monitor has ended.
    */
   limitLog(id: string, bytesMax: number | null): void {
-    limitLog(this.#root.bundle(id), bytesMax, { id, log: this.#log });
+    limitLog(this.#monitored(id), bytesMax, { id, log: this.#log });
   }
 
   expectExec(): void {
@@ -202,7 +203,7 @@ export class ConmonRuntime implements Disposable {
     invariant(FULL_ID.test(request.execId), `not an exec id: ${request.execId}`);
     const container = this.#root.bundle(request.containerId);
     if (!existsSync(container.path)) {
-      throw conflict(`container ${request.containerId} is not running`);
+      throw conflict(this.#noState(request.containerId));
     }
     using _quickMoves = this.#parts.quickMoves.hold();
     const runtime = this.#launched.record(request.containerId)?.runtime;
@@ -221,6 +222,18 @@ export class ConmonRuntime implements Disposable {
       },
       request,
     );
+  }
+
+  /** What a cleaner took with it cannot be made again: runc's state says how the container is entered. */
+  #noState(id: string): string {
+    const init = this.#launched.init(id);
+    return init !== undefined && isAlive(init)
+      ? `container ${id} takes no exec until it is started again: ${this.#root.bundle(id).path} was removed`
+      : `container ${id} is not running`;
+  }
+
+  #monitored(id: string): Monitored {
+    return { bundle: this.#root.bundle(id), init: this.#launched.init(id) };
   }
 
   leftovers(): Promise<string[]> {

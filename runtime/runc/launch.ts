@@ -74,7 +74,7 @@ export async function launch(parts: RuntimeParts, request: LaunchRequest): Promi
   if (runtime !== undefined) {
     writeInit(bundle.init, init);
   }
-  limitLog(bundle, request.logBytesMax, { id, log: deps.log });
+  limitLog({ bundle, init }, request.logBytesMax, { id, log: deps.log });
   failpoint('runtime.launch.created');
   launched.note(id, { record, init });
   exits.expect(id, init);

@@ -1,5 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { describeEngine, onReference } from '../../support/engine/engine.ts';
@@ -127,6 +135,36 @@ describeEngine('a daemon that starts', (engine) => {
       await engine.http.ok('POST', `/containers/${killed}/start`);
       await engine.removeAll();
       await engine.http.ok('DELETE', '/volumes/gate');
+      await expect.poll(() => differences(daemon)).toEqual([]);
+    },
+  );
+
+  suite.each([false, true])(
+    'R72: exec root wiped while a container runs (daemon started again: %s): its log is rotated, exec says why not',
+    async (isRestarted) => {
+      const { daemon } = engine;
+      const Config = { 'max-size': '40k', 'max-file': '3' };
+      const id = await engine.start(['sh', '-c', 'while :; do seq 100; usleep 20000; done'], {
+        LogConfig: { Type: 'json-file', Config },
+      });
+      spawnSync('find', [daemon.paths.execRoot, '-mindepth', '1', '-delete']);
+      if (isRestarted) {
+        await daemon.restart();
+      }
+      const folder = path.join(daemon.paths.dataRoot, 'containers', id);
+      const generations = (): number[] =>
+        readdirSync(folder).flatMap(
+          (name) => /^container\.log\.(\d+)$/.exec(name)?.slice(1).map(Number) ?? [],
+        );
+      const newest = Math.max(0, ...generations());
+      await until('two rotations', () => Math.max(0, ...generations()) >= newest + 2);
+      const refused = await engine.http.request('POST', `/containers/${id}/exec`, {
+        body: { Cmd: ['true'] },
+      });
+      const { Id } = refused.json as { Id: string };
+      const started = await engine.http.request('POST', `/exec/${Id}/start`, { body: { Detach: true } });
+      expect([started.status, started.text]).toEqual([409, expect.stringContaining(daemon.paths.execRoot)]);
+      await engine.remove(id);
       await expect.poll(() => differences(daemon)).toEqual([]);
     },
   );
