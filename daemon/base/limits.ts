@@ -333,6 +333,13 @@ export const limits = {
   /** Time for a member to rewrite its file, or to send it: 2.9 s for 227 MB, and 2 GB is the quota. */
   swarmStoreDefragmentMs: 60_000,
   swarmStoreBackupMs: 120_000,
+  /** A leader of the swarm that is not heard of for so long is followed by another. */
+  swarmLeaderTtlMs: 4_000,
+  /** The leader decides on changes together: so long after the last, and at most so long after the first. */
+  swarmDecisionDelayMs: 50,
+  swarmDecisionDelayMaxMs: 1_000,
+  /** States of a task on its way to running are stored only when they last longer: mostly they are three writes saved. */
+  swarmPassingStateMs: 5_000,
   /** Failures of one service on one node that the swarm's scheduler counts: more say no more. */
   swarmNodeFailuresRemembered: 64,
   /** Sets of constraints for which the scheduler knows which nodes fit; others are judged anew. */

@@ -17,13 +17,16 @@ export interface Leading {
    * Takes what became of a task, at once, and stores what has to be stored. Answers false for what is no news: the
    * task is not known, or was known to be further.
    */
-  report(status: TaskStatus): boolean;
+  report(status: ReportedStatus): boolean;
   /** What was reported last of a task and is not stored. */
   statusOf(task: string): TaskStatus | undefined;
   /** A state of a node that is known and not stored; undefined: the stored one counts again. */
   markNode(node: string, mark: NodeMark | undefined): void;
   markOf(node: string): NodeMark | undefined;
 }
+
+/** A status without its times, which are the leader's. */
+export type ReportedStatus = Omit<TaskStatus, 'at' | 'running'>;
 
 export interface NodeMark {
   state: NodeState;

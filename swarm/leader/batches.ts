@@ -1,0 +1,34 @@
+import { limits } from '../../daemon/base/limits.ts';
+import type { Write } from '../objects/parts.ts';
+
+/** A write with the revision at which what it replaces was known; 0 = it was not there. */
+export interface PlannedWrite {
+  write: Write;
+  revision: number;
+}
+
+/** Of so many conditions one is the fence. */
+export const BATCH_WRITES_MAX = limits.swarmStoreCommitOperationsMax - 1;
+/** What a task or status takes at most, with what the store's request has around it. */
+const SMALL_BYTES = 8 * 1024;
+
+/** How many of the first writes one transaction takes: at least one. */
+export function batchLength(writes: readonly PlannedWrite[], count: number): number {
+  let bytes = 0;
+  let length = 0;
+  for (const { write } of writes.slice(0, count)) {
+    bytes += bytesOf(write);
+    if (length > 0 && bytes > limits.swarmStoreCommitBytesMax) {
+      break;
+    }
+    length += 1;
+  }
+  return length;
+}
+
+/** An estimate from above; only specifications are large. */
+function bytesOf({ part, value }: Write): number {
+  return value === null || part === 'task' || part === 'status'
+    ? SMALL_BYTES
+    : SMALL_BYTES + Buffer.byteLength(JSON.stringify(value));
+}
