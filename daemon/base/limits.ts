@@ -335,10 +335,10 @@ export const limits = {
   swarmStoreBackupMs: 120_000,
   /** A leader of the swarm that is not heard of for so long is followed by another. */
   swarmLeaderTtlMs: 4_000,
-  /** The leader decides on changes together: so long after the last, and at most so long after the first. */
+  /** The swarm's leader decides on changes together: so long after the last, at most so long after the first. */
   swarmDecisionDelayMs: 50,
   swarmDecisionDelayMaxMs: 1_000,
-  /** States of a task on its way to running are stored only when they last longer: mostly they are three writes saved. */
+  /** States of a task on its way to running are stored only when they last longer: most do not. */
   swarmPassingStateMs: 5_000,
   /** Failures of one service on one node that the swarm's scheduler counts: more say no more. */
   swarmNodeFailuresRemembered: 64,

@@ -133,14 +133,15 @@ class Candidate implements Leadership {
 
   /** Whether everything is here that earlier leaders wrote: the fence came after it. False where the lead was lost. */
   async #isCaughtUp({ fence }: Elected, ended: Promise<string>): Promise<boolean> {
-    let isLost = false;
-    void ended.then(() => (isLost = true));
-    while (!isLost) {
-      const reached = this.#deps.cluster.reached(fence.created).then(
+    const { cluster } = this.#deps;
+    const isOver = ended.then(() => true);
+    while (!(await Promise.race([isOver, false]))) {
+      // It throws when that takes too long: then it is waited for again.
+      const isReached = cluster.reached(fence.created).then(
         () => true,
         () => false,
       );
-      if (await Promise.race([reached, ended.then(() => false)])) {
+      if (await Promise.race([isReached, isOver.then(() => false)])) {
         return true;
       }
     }
