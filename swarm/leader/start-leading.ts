@@ -135,7 +135,7 @@ class Candidate implements Leadership {
   async #isCaughtUp({ fence }: Elected, ended: Promise<string>): Promise<boolean> {
     const { cluster } = this.#deps;
     const isOver = ended.then(() => true);
-    while (!(await Promise.race([isOver, false]))) {
+    while (!(await Promise.race([isOver, Promise.resolve(false)]))) {
       // It throws when that takes too long: then it is waited for again.
       const isReached = cluster.reached(fence.created).then(
         () => true,
