@@ -22,6 +22,8 @@ export class PendingAttach {
   readonly stdin: boolean;
   /** Where its output begins in the log; undefined = at the oldest that is kept. */
   readonly logFrom: LogPosition | undefined;
+  /** The client has gone: its slot stays to bring the run the end of its input. */
+  outlivesClient = false;
   #settle!: (run: AttachedRun | undefined) => void;
   #leave!: () => void;
   #isOver = false;

@@ -109,7 +109,7 @@ class Attachment {
   /** Gives back the slot and the run. Safe to call more than once. */
   leave(): void {
     this.#over.abort();
-    if (this.#slot !== undefined) {
+    if (this.#slot !== undefined && !this.#slot.outlivesClient) {
       closeAttachSlot(this.#container, this.#slot);
       void this.#leaveRun(this.#slot).catch(this.#endedEarly);
     }
@@ -202,9 +202,11 @@ class Attachment {
 
   /** Resolves when the client has ended its input, detached or gone. Never rejects. */
   async #input(socket: Duplex, slot: PendingAttach): Promise<void> {
+    let hasWritten = false;
     const end = await pumpClientInput(socket, {
       // Before the start it waits, and the client with it.
       write: async (data) => {
+        hasWritten = true;
         const run = await slot.run;
         await run?.channel?.write(data);
       },
@@ -216,8 +218,21 @@ class Attachment {
     } else if (end === 'end' && !this.#endsItsInput()) {
       this.leave();
     } else if (end === 'end') {
-      const run = await slot.run;
-      run?.channel?.endInput();
+      const isServed = !hasWritten && !this.#options.stdout && !this.#options.stderr;
+      const ended = this.#endInput(slot, isServed && !this.#joinedRunning);
+      await (slot.outlivesClient ? undefined : ended);
+    }
+  }
+
+  /** A client that is served before the run comes is let go, as with dockerd: one slot waits in its place. */
+  async #endInput(slot: PendingAttach, isServed: boolean): Promise<void> {
+    const others = [...this.#container.pendingAttaches];
+    slot.outlivesClient = isServed && !others.some(({ outlivesClient }) => outlivesClient);
+    const run = await slot.run;
+    run?.channel?.endInput();
+    if (slot.outlivesClient) {
+      slot.outlivesClient = false;
+      this.leave();
     }
   }
 

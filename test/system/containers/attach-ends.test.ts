@@ -48,6 +48,7 @@ describeEngine('the end of an attach', (engine) => {
   test.each([
     ['input', OPEN, 'stream=1&stdin=1&stdout=1', true],
     ['input that is read to its end', ONCE, 'stream=1&stdin=1&stdout=1', false],
+    ['input alone that is read to its end', ONCE, 'stream=1&stdin=1', true],
     ['no input asked for', OPEN, 'stream=1&stdout=1', false],
     ['nothing asked for', OPEN, 'stream=1', true],
   ])('attach: %s: the same before the start', async (_what, config, query, isEnd) => {
@@ -56,19 +57,26 @@ describeEngine('the end of an attach', (engine) => {
     stream.socket.end();
     expect(await ends(stream)).toBe(isEnd);
     await engine.http.ok('POST', `/containers/${id}/start`);
-    if (!isEnd && 'StdinOnce' in config) {
-      expect((await stream.output()).stdout).toBe('end\n');
+    if ('StdinOnce' in config) {
+      expect((await stream.output()).stdout).toBe(isEnd ? '' : 'end\n');
+      expect(await engine.wait(id)).toBe(0);
     }
     stream.socket.destroy();
   });
 
-  test('attach: what was written before the start and before the end of input arrives', async () => {
-    const id = await engine.create(['sh', '-c', 'cat; echo end'], {}, ONCE);
-    const stream = await attach(id, 'stream=1&stdin=1&stdout=1');
-    stream.socket.end('early\n');
-    await engine.http.ok('POST', `/containers/${id}/start`);
-    expect((await stream.output()).stdout).toBe('early\nend\n');
-  });
+  test.each(['stream=1&stdin=1&stdout=1', 'stream=1&stdin=1'])(
+    'attach: %s: what was written before the start and before the end of input arrives',
+    async (query) => {
+      const id = await engine.create(['sh', '-c', 'cat; echo end'], {}, ONCE);
+      const stream = await attach(id, query);
+      stream.socket.end('early\n');
+      expect(await ends(stream)).toBe(false);
+      await engine.http.ok('POST', `/containers/${id}/start`);
+      await stream.output();
+      expect(await engine.wait(id)).toBe(0);
+      expect((await engine.logs(id)).stdout).toBe('early\nend\n');
+    },
+  );
 
   test('attach: the past of an ended container comes at once, then its next run, and with that the end', async () => {
     const { id } = await engine.run(['sh', '-c', 'echo run']);
