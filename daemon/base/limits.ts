@@ -379,6 +379,14 @@ export const limits = {
   swarmStreamsMax: 250,
   /** A node's certificate is looked at again after so long, as certificates expire. */
   swarmIdentityMs: 10_000,
+  /** Times that a change of the swarm is decided anew because another one came first; then its client may try again. */
+  swarmWriteAttempts: 5,
+  /** Time for a manager to hear what the store already has, and how often it looks. */
+  swarmCatchUpMs: 1_000,
+  swarmCatchUpStepMs: 5,
+  /** Data of a secret and of a config has less bytes than this (as swarmkit). */
+  swarmSecretBytesMax: 512_000,
+  swarmConfigBytesMax: 1_024_000,
   /** Time for the last answers to clients at shutdown. */
   shutdownGraceMs: 1_000,
 } as const;

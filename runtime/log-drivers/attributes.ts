@@ -49,21 +49,8 @@ export function compileExpression(pattern: string): (text: string) => boolean {
   }
 }
 
-/** What `logs` shows before a line with `details`: `key=value,...`, encoded as dockerd does it. Pure. */
-export function detailsText(attributes: Readonly<Record<string, string>>): string {
-  return Object.entries(attributes)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, value]) => `${queryEscape(key)}=${queryEscape(value)}`)
-    .join(',');
-}
-
 /** Attributes of a line in a log file: those asked for, and the tag if one was. */
 export function fileAttributes(container: LoggedContainer, options: LogOptions): Record<string, string> {
   const tag = options['tag'] ? renderTag(options['tag'], container) : '';
   return { ...extraAttributes(container, options), ...(tag !== '' && { tag }) };
-}
-
-/** As Go's url.QueryEscape. */
-function queryEscape(text: string): string {
-  return new URLSearchParams([['', text]]).toString().slice(1).replaceAll('*', '%2A');
 }

@@ -1,5 +1,5 @@
 /** What `Control` needs of the other parts of a manager. `swarm/manager.ts` fills it. */
-import type { Reachability, TlsInfo } from '../../api/types/swarm/node.ts';
+import type { NodeState, Reachability, TlsInfo } from '../../api/types/swarm/node.ts';
 import type { Platform, TaskSpec } from '../../api/types/swarm/task.ts';
 import type { RootWish } from '../ca/roots/decision.ts';
 import type { TaskStatus } from '../objects/task.ts';
@@ -60,12 +60,22 @@ export type StatusOf = (task: string) => TaskStatus | undefined;
 /** Lines of tasks wherever they run; ends as was asked for, or when `signal` comes (implemented by the dispatcher). */
 export type ReadLogs = (request: LogsRequest, signal: AbortSignal) => AsyncIterable<LogsItem>;
 
-/** What a registry says of an image. `registryAuth` as the client sent it. Throws where it cannot be had. */
-export type LookUpImage = (
-  reference: string,
-  registryAuth: string | undefined,
-  signal: AbortSignal,
-) => Promise<{ digest: string; platforms: readonly Platform[] }>;
+/** What the manager's own engine knows of images. */
+export interface ImageNames {
+  isReference(text: string): boolean;
+  /**
+   * The reference with the digest that its registry has for it (`name:tag@sha256:...`), and the platforms of the image.
+   * One with a digest stays as it is. `registryAuth` as the client sent it. Throws where the registry does not tell.
+   */
+  pin(
+    reference: string,
+    registryAuth: string | undefined,
+    signal: AbortSignal,
+  ): Promise<{ image: string; platforms: readonly Platform[] }>;
+}
+
+/** A state of a node that the leader knows and does not store; undefined: the stored one counts. */
+export type MarkOf = (node: string) => { state: NodeState; message: string } | undefined;
 
 /** A network of this host by name or id; undefined where there is none. */
 export type LocalNetwork = (ref: string) => { name: string; isPredefined: boolean } | undefined;

@@ -2,7 +2,7 @@
 export const FRAME_HEADER_BYTES = 8;
 
 /** Number of a stream in a frame's first byte. */
-export const STREAM_NUMBER = { stdout: 1, stderr: 2 } as const;
+export const STREAM_NUMBER = { stdout: 1, stderr: 2, systemerr: 3 } as const;
 
 /** Writes a frame header, stream number, three zeros and the payload length as uint32 BE, at `offset`. */
 export function writeFrameHeader(target: Buffer, offset: number, stream: number, length: number): void {
@@ -18,7 +18,7 @@ export function writeFrameHeader(target: Buffer, offset: number, stream: number,
 }
 
 /** A frame header of its own, for payloads that are written as they came. */
-export function frameHeader(stream: 'stdout' | 'stderr', length: number): Buffer {
+export function frameHeader(stream: keyof typeof STREAM_NUMBER, length: number): Buffer {
   const header = Buffer.allocUnsafe(FRAME_HEADER_BYTES);
   writeFrameHeader(header, 0, STREAM_NUMBER[stream], length);
   return header;

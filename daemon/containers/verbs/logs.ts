@@ -1,8 +1,9 @@
 import type { ByteStream, LogsOptions } from '../../../api/types/requests.ts';
-import { detailsText, fileAttributes } from '../../../runtime/log-drivers/attributes.ts';
+import { fileAttributes } from '../../../runtime/log-drivers/attributes.ts';
 import { isReadable } from '../../../runtime/log-drivers/drivers.ts';
 import { openLog } from '../../../storage/logs/reader.ts';
 import { conflict, invalidArgument, notImplemented } from '../../base/errors.ts';
+import { detailsText } from '../../base/stdio/log-details.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { loggedRun } from '../stdio/logged-run.ts';

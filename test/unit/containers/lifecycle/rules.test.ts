@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { DetachScanner, parseDetachKeys } from '../../../../daemon/base/stdio/detach-keys.ts';
-import { checkName, generateName } from '../../../../daemon/containers/state/names.ts';
+import { generateName } from '../../../../daemon/base/made-up-name.ts';
+import { checkName } from '../../../../daemon/containers/state/names.ts';
 import {
   nextRestartDelayMs,
   startsWithDaemon,
