@@ -340,6 +340,24 @@ export const limits = {
   swarmDecisionDelayMaxMs: 1_000,
   /** States of a task on its way to running are stored only when they last longer: most do not. */
   swarmPassingStateMs: 5_000,
+  /** A node's sessions within this time: a node in a circle of errors must not keep the leader busy (as swarmkit). */
+  swarmSessionsMax: 3,
+  swarmSessionsWithinMs: 8_000,
+  /** Nodes say that they live at times that differ, so that not all come at once. */
+  swarmHeartbeatSpreadMs: 500,
+  /** A node that is down for so long does not come back with the results of its tasks. */
+  swarmOrphanAfterMs: 24 * 3_600_000,
+  /** What a node says of itself. 300 labels and plugins are 16 kB. */
+  swarmDescriptionBytesMax: 64 * 1024,
+  /** What a node says of one task: characters of message and error, and its ports. */
+  swarmStatusTextMax: 1024,
+  swarmStatusPortsMax: 256,
+  /** Changes for a node are told together: after so many, or at intervals of so long. The first one waits hardly. */
+  swarmAssignmentsMax: 100,
+  swarmAssignmentsMs: 100,
+  swarmAssignmentsFirstMs: 5,
+  /** A message of assignments: larger sets come in several. One secret or config is at most 1.4 MB. */
+  swarmAssignmentsBytesMax: 1024 * 1024,
   /** Failures of one service on one node that the swarm's scheduler counts: more say no more. */
   swarmNodeFailuresRemembered: 64,
   /** Sets of constraints for which the scheduler knows which nodes fit; others are judged anew. */

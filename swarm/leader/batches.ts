@@ -26,9 +26,8 @@ export function batchLength(writes: readonly PlannedWrite[], count: number): num
   return length;
 }
 
-/** An estimate from above; only specifications are large. */
+/** An estimate from above; specifications and lists of ports are large, the rest is bounded where it came in. */
 function bytesOf({ part, value }: Write): number {
-  return value === null || part === 'task' || part === 'status'
-    ? SMALL_BYTES
-    : SMALL_BYTES + Buffer.byteLength(JSON.stringify(value));
+  const isSmall = value === null || part === 'task' || (part === 'status' && value.ports === undefined);
+  return isSmall ? SMALL_BYTES : SMALL_BYTES + Buffer.byteLength(JSON.stringify(value));
 }

@@ -80,13 +80,16 @@ export class ManagerRig {
 
   /** As a user's call on this manager writes. */
   async write(...writes: Write[]): Promise<void> {
-    await this.cluster.commit({ conditions: [], parts: writes });
+    for (let from = 0; from < writes.length; from += 100) {
+      await this.cluster.commit({ conditions: [], parts: writes.slice(from, from + 100) });
+    }
     await this.rig.clock.advance(0);
   }
 
   /** The swarm's own record and what is given. */
   async begin(...writes: Write[][]): Promise<this> {
-    await this.write(clusterWrite(), ...writes.flat());
+    await this.write(clusterWrite());
+    await this.write(...writes.flat());
     return this;
   }
 

@@ -1,0 +1,224 @@
+import { EngineError, failedPrecondition, notFound } from '../../daemon/base/errors.ts';
+import { failpoint } from '../../daemon/base/failpoint.ts';
+import { limits } from '../../daemon/base/limits.ts';
+import type { ChangedPart } from '../cluster/cluster.ts';
+import type { Leading } from '../leader/ports.ts';
+import { newSwarmId } from '../objects/ids.ts';
+import { isTerminal } from '../objects/task-state.ts';
+import { SESSION_INVALID, type SessionMessage } from '../protocol/session.ts';
+import type { Caller } from '../rpc/port.ts';
+import { AssignedObjects } from './assignments/assigned.ts';
+import { AssignmentSet } from './assignments/assignment-set.ts';
+import { descriptionOf, fieldsOf, statusesOf, textOf } from './check.ts';
+import type { DispatcherDeps } from './ports.ts';
+import { Presence } from './presence/presence.ts';
+import { SessionRate } from './presence/session-rate.ts';
+import { Session, type Topic } from './session.ts';
+
+/** The dispatcher's work during one leadership: sessions of nodes, and what comes in by them. */
+export class Term implements AsyncDisposable {
+  readonly leading: Leading;
+  readonly #deps: DispatcherDeps;
+  readonly #objects: AssignedObjects;
+  readonly #presence: Presence;
+  readonly #rate = new SessionRate();
+  /** By node. */
+  readonly #sessions = new Map<string, Session>();
+  /** Where each task was assigned to, for its deletion. */
+  readonly #nodeOf = new Map<string, string>();
+  readonly #subscriptions: Disposable[];
+
+  constructor(deps: DispatcherDeps, leading: Leading) {
+    this.#deps = deps;
+    this.leading = leading;
+    const { cluster } = leading;
+    this.#objects = new AssignedObjects({
+      ...deps,
+      cluster,
+      statusOf: (task) => leading.statusOf(task),
+    });
+    for (const { id, record } of cluster.state.tasks.values()) {
+      this.#place(id, record.node);
+    }
+    this.#presence = new Presence({
+      ...deps,
+      leading,
+      onDown: (node) => this.#sessions.get(node)?.end(),
+    });
+    this.#subscriptions = [
+      cluster.subscribe((changed) => changed.forEach((part) => this.#hear(part))),
+      deps.facts.subscribe(() => this.#touchAll(['managers', 'root'])),
+    ];
+  }
+
+  sessionOf(node: string): Session | undefined {
+    return this.#sessions.get(node);
+  }
+
+  /** `session.open`. */
+  async *open(body: unknown, caller: Caller, signal: AbortSignal): AsyncGenerator<SessionMessage> {
+    const node = nodeOf(caller);
+    const fields = fieldsOf(body, 'a session');
+    const description = descriptionOf(fields);
+    const addr = textOf(fields, 'addr') || caller.address;
+    this.#admit(node);
+    failpoint('swarm.session.open');
+    const session = this.#newSession(node);
+    this.#sessions.get(node)?.end();
+    this.#sessions.set(node, session);
+    this.#presence.arrive(node, addr, description);
+    try {
+      yield* session.messages(signal);
+    } finally {
+      session.end();
+      if (this.#sessions.get(node) === session) {
+        // No heartbeat for a while, and the node is down; its connection alone decides nothing.
+        this.#sessions.delete(node);
+      }
+    }
+  }
+
+  /** `session.heartbeat`. */
+  heartbeat(body: unknown, caller: Caller): { heartbeatMs: number } {
+    this.#presence.beat(this.#own(body, caller).node);
+    return { heartbeatMs: this.#heartbeatMs() };
+  }
+
+  /** `session.report`: all of it, or nothing where a task is another node's. */
+  report(body: unknown, caller: Caller): void {
+    const { node } = this.#own(body, caller);
+    const statuses = statusesOf(fieldsOf(body, 'a report'));
+    for (const { id } of statuses) {
+      const task = this.leading.state.tasks.get(id);
+      if (task !== undefined && task.record.node !== node) {
+        throw new EngineError('forbidden', 'cannot update a task not assigned this node');
+      }
+    }
+    statuses.forEach((status) => this.leading.report(status));
+  }
+
+  /** `session.describe`. */
+  describe(body: unknown, caller: Caller): void {
+    const { node } = this.#own(body, caller);
+    this.#presence.describe(node, descriptionOf(fieldsOf(body, 'a description')));
+  }
+
+  /** `session.leave`. */
+  leave(body: unknown, caller: Caller): void {
+    this.#presence.leave(this.#own(body, caller).node);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#subscriptions.forEach((subscription) => subscription[Symbol.dispose]());
+    this.#presence[Symbol.dispose]();
+    for (const session of this.#sessions.values()) {
+      session.end(failedPrecondition('this manager leads the swarm no more'));
+    }
+  }
+
+  #admit(node: string): void {
+    if (this.leading.cluster.state.nodes.get(node)?.record === undefined) {
+      throw notFound(`node ${node} not found`);
+    }
+    if (!this.#rate.admit(node, this.#deps.clock.monotonicMs())) {
+      throw new EngineError(
+        'unavailable',
+        `node ${node} exceeded rate limit count of ${limits.swarmSessionsMax} sessions`,
+      );
+    }
+  }
+
+  #newSession(node: string): Session {
+    const { clock, random } = this.#deps;
+    const set = new AssignmentSet({ node, cluster: this.leading.cluster, objects: this.#objects });
+    return new Session({
+      clock,
+      id: newSwarmId(random),
+      node,
+      set,
+      heartbeatMs: this.#heartbeatMs(),
+      tell: (topic) => this.#tell(node, topic),
+    });
+  }
+
+  /** The session that a node's call names: its own, and its present one. */
+  #own(body: unknown, caller: Caller): Session {
+    const session = this.#sessions.get(nodeOf(caller));
+    const named = textOf(fieldsOf(body, 'a call'), 'session');
+    if (session === undefined || session.hasEnded || named !== session.id) {
+      throw failedPrecondition(SESSION_INVALID);
+    }
+    return session;
+  }
+
+  #heartbeatMs(): number {
+    const spread = Buffer.from(this.#deps.random.bytes(2)).readUInt16BE() / 0xffff;
+    const { periodMs } = this.#presence;
+    const differenceMs = Math.min(limits.swarmHeartbeatSpreadMs, periodMs / 2) * (2 * spread - 1);
+    return Math.round(periodMs + differenceMs);
+  }
+
+  #tell(node: string, topic: Topic): SessionMessage | undefined {
+    const { facts } = this.#deps;
+    switch (topic) {
+      case 'managers':
+        return { kind: 'managers', managers: [...facts.managers()] };
+      case 'root':
+        return facts.rootFor(node);
+      case 'node': {
+        const { record, state } = this.leading.cluster.state.nodes.get(node) ?? {};
+        return record && state && { kind: 'node', spec: record.spec, role: state.role };
+      }
+    }
+  }
+
+  #hear({ write }: ChangedPart): void {
+    switch (write.part) {
+      case 'task': {
+        const before = this.#nodeOf.get(write.id);
+        this.#place(write.id, write.value?.node);
+        this.#sessions.get(write.value?.node ?? before ?? '')?.touchTask(write.id);
+        return;
+      }
+      case 'status':
+        if (write.value !== null && isTerminal(write.value.state)) {
+          // Its secrets go.
+          this.#sessions.get(this.#nodeOf.get(write.id) ?? '')?.touchTask(write.id);
+        }
+        return;
+      case 'node':
+      case 'nodeState':
+        this.#presence.notice(write.id);
+        if (write.part === 'node' && write.value === null) {
+          this.#rate.forget(write.id);
+          this.#sessions.get(write.id)?.end(notFound(`node ${write.id} not found`));
+        } else {
+          this.#sessions.get(write.id)?.touch('node');
+        }
+        return;
+      default:
+    }
+  }
+
+  #place(task: string, node: string | undefined): void {
+    if (node === undefined) {
+      this.#nodeOf.delete(task);
+    } else {
+      this.#nodeOf.set(task, node);
+    }
+  }
+
+  #touchAll(topics: readonly Topic[]): void {
+    for (const session of this.#sessions.values()) {
+      topics.forEach((topic) => session.touch(topic));
+    }
+  }
+}
+
+/** Methods are for nodes: the caller has a certificate. */
+function nodeOf({ identity }: Caller): string {
+  if (identity === undefined) {
+    throw new EngineError('unauthorized', 'a node of the swarm shows its certificate');
+  }
+  return identity.node;
+}
