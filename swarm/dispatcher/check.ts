@@ -5,7 +5,7 @@ import { limits } from '../../daemon/base/limits.ts';
 import { isTaskState, TaskState } from '../objects/task-state.ts';
 import type { ReportedStatus } from '../leader/ports.ts';
 
-/** What nodes send, taken apart: they are other hosts, and one of them may be an attacker's. Throws invalid_argument. */
+/** What nodes send, taken apart: one of them may be in other hands. Throws invalid_argument. */
 
 type Fields = Record<string, unknown>;
 
@@ -34,7 +34,7 @@ export function descriptionOf(fields: Fields): NodeDescription {
     );
   }
   // What of it is used is read with care: it was checked to be an object of bounded size.
-  return description as NodeDescription;
+  return description;
 }
 
 export function statusesOf(fields: Fields): ReportedStatus[] {

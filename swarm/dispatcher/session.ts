@@ -18,8 +18,8 @@ interface Deps {
 }
 
 /**
- * What a node is told, made when its stream takes it: of what changed meanwhile only that it did is kept, so that a slow
- * node costs no more than its tasks.
+ * What a node is told, made when its stream takes it. Of what changed meanwhile only that it did is kept: a slow node
+ * costs no more than its tasks.
  */
 export class Session {
   readonly id: string;

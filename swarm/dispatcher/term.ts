@@ -1,4 +1,4 @@
-import { EngineError, failedPrecondition, notFound } from '../../daemon/base/errors.ts';
+import { EngineError, failedPrecondition, notFound, unreachable } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { ChangedPart } from '../cluster/cluster.ts';
@@ -169,34 +169,27 @@ export class Term implements AsyncDisposable {
         const { record, state } = this.leading.cluster.state.nodes.get(node) ?? {};
         return record && state && { kind: 'node', spec: record.spec, role: state.role };
       }
+      default:
+        return unreachable(topic);
     }
   }
 
   #hear({ write }: ChangedPart): void {
-    switch (write.part) {
-      case 'task': {
-        const before = this.#nodeOf.get(write.id);
-        this.#place(write.id, write.value?.node);
-        this.#sessions.get(write.value?.node ?? before ?? '')?.touchTask(write.id);
-        return;
-      }
-      case 'status':
-        if (write.value !== null && isTerminal(write.value.state)) {
-          // Its secrets go.
-          this.#sessions.get(this.#nodeOf.get(write.id) ?? '')?.touchTask(write.id);
-        }
-        return;
-      case 'node':
-      case 'nodeState':
-        this.#presence.notice(write.id);
-        if (write.part === 'node' && write.value === null) {
-          this.#rate.forget(write.id);
-          this.#sessions.get(write.id)?.end(notFound(`node ${write.id} not found`));
-        } else {
-          this.#sessions.get(write.id)?.touch('node');
-        }
-        return;
-      default:
+    const { part, id } = write;
+    if (part === 'task') {
+      const before = this.#nodeOf.get(id);
+      this.#place(id, write.value?.node);
+      this.#sessions.get(write.value?.node ?? before ?? '')?.touchTask(id);
+    } else if (part === 'status' && write.value !== null && isTerminal(write.value.state)) {
+      // Its secrets go.
+      this.#sessions.get(this.#nodeOf.get(id) ?? '')?.touchTask(id);
+    } else if (part === 'node' || part === 'nodeState') {
+      this.#presence.notice(id);
+      this.#sessions.get(id)?.touch('node');
+    }
+    if (part === 'node' && write.value === null) {
+      this.#rate.forget(id);
+      this.#sessions.get(id)?.end(notFound(`node ${id} not found`));
     }
   }
 

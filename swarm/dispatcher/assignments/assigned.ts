@@ -27,13 +27,13 @@ export class AssignedObjects {
   }
 
   task({ id, record, status }: Task): AssignedTask {
-    const { cluster, statusOf } = this.#source;
+    const { cluster } = this.#source;
     const { state } = cluster;
     const { task: spec = {}, endpoint } = state.templateOf(record) ?? {};
     const service = state.services.get(record.service)?.record?.spec;
     const registryAuth = this.#registryAuth(record.service);
     const logDriver = state.cluster?.spec.TaskDefaults?.LogDriver;
-    const known = statusOf(id) ?? status;
+    const known = this.#source.statusOf(id) ?? status;
     return {
       id,
       desired: record.desired,
@@ -68,10 +68,10 @@ export class AssignedObjects {
   }
 
   #open(key: string): Buffer | undefined {
-    const { cluster, unseal, logger } = this.#source;
+    const { cluster, logger } = this.#source;
     const entry = cluster.value(key);
     try {
-      return entry && unseal(key, entry.value);
+      return entry && this.#source.unseal(key, entry.value);
     } catch (error) {
       logger.error({ key, error: errorText(error) }, 'a sealed value of the swarm does not open');
       return undefined;

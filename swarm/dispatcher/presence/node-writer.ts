@@ -29,7 +29,7 @@ export class NodeWriter {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #waiting = new Map<string, NodeNews>();
-  #loop: Promise<void> | undefined;
+  #isWriting = false;
 
   constructor({ leading, clock, logger }: { leading: Leading; clock: Clock; logger: Logger }) {
     this.#leading = leading;
@@ -39,10 +39,15 @@ export class NodeWriter {
 
   write(node: string, news: NodeNews): void {
     this.#waiting.set(node, { ...this.#waiting.get(node), ...news });
-    this.#loop ??= this.#run().finally(() => (this.#loop = undefined));
+    if (!this.#isWriting) {
+      this.#isWriting = true;
+      void this.#run().catch((error: unknown) => {
+        this.#logger.error({ error: errorText(error) }, 'the states of nodes are written no more');
+      });
+    }
   }
 
-  /** Until nothing waits, or the leadership ends. Never rejects. */
+  /** Until nothing waits, or the leadership ends. */
   async #run(): Promise<void> {
     const { signal } = this.#leading;
     let retryMs: number = limits.swarmStoreRetryMs;
@@ -63,6 +68,7 @@ export class NodeWriter {
         retryMs = Math.min(retryMs * 2, limits.swarmStoreRetryMaxMs);
       }
     }
+    this.#isWriting = false;
   }
 
   async #commit(parts: Write[]): Promise<void> {

@@ -96,11 +96,11 @@ export class Presence implements Disposable {
   }
 
   #fail(node: string, message: string): void {
-    const { leading, onDown } = this.#deps;
+    const { leading } = this.#deps;
     this.#writer.write(node, { state: 'down', message });
     leading.markNode(node, { state: 'down', message });
     this.#awaitEnd(node, this.#now());
-    onDown(node);
+    this.#deps.onDown(node);
   }
 
   /** @param since In milliseconds since 1970 UTC, by the clock of the manager that led then. */
