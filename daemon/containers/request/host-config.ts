@@ -26,7 +26,10 @@ const RUNC = new Set(['runc', 'io.containerd.runc.v2']);
 const OOM_SCORE_MAX = 1000;
 const CONSOLE_SIDE_MAX = 65_535;
 
-/** Checks a HostConfig and fills in its defaults. Pure. Throws invalid_argument. */
+/**
+ * Checks a HostConfig and fills in its defaults: null where a list was not given, as with dockerd, for clients that
+ * compare. Pure. Throws invalid_argument.
+ */
 export function normaliseHostConfig(
   asked: HostConfig,
   world: { facts: HostFacts; defaults: EngineDefaults; modes: NamespaceModes },
@@ -39,21 +42,21 @@ export function normaliseHostConfig(
   const privileged = asked.Privileged ?? false;
   const hidesPaths = !privileged && !security.unmaskSystemPaths;
   const hostConfig: NormalHostConfig = {
-    Binds: asked.Binds?.length ? asked.Binds : null,
+    Binds: asked.Binds ?? null,
     ContainerIDFile: asked.ContainerIDFile ?? '',
     LogConfig: normaliseLogConfig(asked.LogConfig, defaults.log),
     NetworkMode: modes.NetworkMode,
-    PortBindings: normalisePortBindings(asked.PortBindings),
+    PortBindings: asked.PortBindings ? normalisePortBindings(asked.PortBindings) : null,
     RestartPolicy: checkRestartPolicy(asked.RestartPolicy, { autoRemove: asked.AutoRemove ?? false }),
     AutoRemove: asked.AutoRemove ?? false,
     VolumeDriver: asked.VolumeDriver ?? '',
-    VolumesFrom: asked.VolumesFrom?.length ? asked.VolumesFrom : null,
+    VolumesFrom: asked.VolumesFrom ?? null,
     ConsoleSize: consoleSize(asked.ConsoleSize),
-    CapAdd: asked.CapAdd?.length ? asked.CapAdd : null,
-    CapDrop: asked.CapDrop?.length ? asked.CapDrop : null,
+    CapAdd: asked.CapAdd ?? null,
+    CapDrop: asked.CapDrop ?? null,
     CgroupnsMode: modes.CgroupnsMode,
     ...nameResolution(asked),
-    GroupAdd: asked.GroupAdd?.length ? asked.GroupAdd : null,
+    GroupAdd: asked.GroupAdd ?? null,
     IpcMode: modes.IpcMode,
     Cgroup: '',
     // Kept as ids in the specification; inspect shows the names of then.
@@ -63,7 +66,7 @@ export function normaliseHostConfig(
     Privileged: privileged,
     PublishAllPorts: asked.PublishAllPorts ?? false,
     ReadonlyRootfs: asked.ReadonlyRootfs ?? false,
-    SecurityOpt: asked.SecurityOpt?.length ? asked.SecurityOpt : null,
+    SecurityOpt: asked.SecurityOpt ?? null,
     UTSMode: modes.UTSMode,
     UsernsMode: modes.UsernsMode,
     ShmSize: shmSize(asked, defaults),
@@ -72,8 +75,8 @@ export function normaliseHostConfig(
     ...resources,
     CgroupParent: checkCgroupParent(asked.CgroupParent ?? '', facts.cgroup.driver, 'CgroupParent'),
     ...checkDevices(asked),
-    DeviceRequests: null,
-    Ulimits: checkUlimits(asked.Ulimits ?? []),
+    DeviceRequests: asked.DeviceRequests ?? null,
+    Ulimits: asked.Ulimits ? checkUlimits(asked.Ulimits) : null,
     MaskedPaths: asked.MaskedPaths ?? (hidesPaths ? maskedPaths(facts) : nothing(privileged)),
     ReadonlyPaths: asked.ReadonlyPaths ?? (hidesPaths ? READONLY_PATHS : nothing(privileged)),
     ...omittable(asked, modes),

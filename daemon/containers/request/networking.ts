@@ -24,9 +24,9 @@ export function normalisePort(text: string): string {
 }
 
 /** PortBindings with complete keys. Which host ports are free is decided at start. */
-export function normalisePortBindings(bindings: PortMap | null | undefined): PortMap {
+export function normalisePortBindings(bindings: PortMap): PortMap {
   return Object.fromEntries(
-    Object.entries(bindings ?? {}).map(([key, values]) => {
+    Object.entries(bindings).map(([key, values]) => {
       const port = normalisePort(key);
       return [
         port,
@@ -59,9 +59,9 @@ export function refuseBadMac(address: string): string {
 
 /** The settings of resolv.conf(5) and hosts(5), checked: they end up in files line by line. */
 export function nameResolution(host: HostConfig): {
-  Dns: string[];
-  DnsOptions: string[];
-  DnsSearch: string[];
+  Dns: string[] | null;
+  DnsOptions: string[] | null;
+  DnsSearch: string[] | null;
   ExtraHosts: string[] | null;
 } {
   const dns = firstBad(host.Dns, (value) => isIP(value) !== 0);
@@ -80,10 +80,10 @@ export function nameResolution(host: HostConfig): {
     checkExtraHost(entry);
   }
   return {
-    Dns: host.Dns ?? [],
-    DnsOptions: host.DnsOptions ?? [],
-    DnsSearch: host.DnsSearch ?? [],
-    ExtraHosts: host.ExtraHosts?.length ? host.ExtraHosts : null,
+    Dns: host.Dns ?? null,
+    DnsOptions: host.DnsOptions ?? null,
+    DnsSearch: host.DnsSearch ?? null,
+    ExtraHosts: host.ExtraHosts ?? null,
   };
 }
 

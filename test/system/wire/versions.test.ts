@@ -1,7 +1,34 @@
 import { expect, test } from 'vitest';
 import type { ContainerInspect } from '../../../api/types/container.ts';
+import type { HostConfig } from '../../../api/types/host-config.ts';
 import { describeEngine, onReference } from '../../support/engine/engine.ts';
 import { jsonLines } from '../../support/engine/http.ts';
+
+/** What clients compare with what they asked for. */
+const LISTS = [
+  'Binds',
+  'VolumesFrom',
+  'CapAdd',
+  'CapDrop',
+  'GroupAdd',
+  'SecurityOpt',
+  'Devices',
+  'Ulimits',
+  'PortBindings',
+  'Dns',
+  'DnsOptions',
+  'DnsSearch',
+  'ExtraHosts',
+  'BlkioWeightDevice',
+  'BlkioDeviceReadBps',
+  'BlkioDeviceWriteBps',
+  'BlkioDeviceReadIOps',
+  'BlkioDeviceWriteIOps',
+] as const satisfies readonly (keyof HostConfig)[];
+
+function valuesOf(host: HostConfig): [string, unknown][] {
+  return LISTS.map((name) => [name, host[name]]);
+}
 
 /** What clients of old versions meet that send, or ask for, what came later. */
 describeEngine('versions', (engine) => {
@@ -51,6 +78,19 @@ describeEngine('versions', (engine) => {
     });
     expect(beside.HostConfig).toMatchObject({ Memory: 8e6, MemorySwap: 16e6, CpuShares: 8 });
     expect(beside.HostConfig.Dns ?? []).toEqual([]);
+  });
+
+  test('create: lists of HostConfig that are not given are null in every version, empty ones stay empty', async () => {
+    for (const version of ['1.24', '1.41']) {
+      const bare = await createAt(version, { HostConfig: {} });
+      expect(valuesOf(bare.HostConfig)).toEqual(LISTS.map((name) => [name, null]));
+      const empty = await createAt(version, {
+        HostConfig: Object.fromEntries(LISTS.map((name) => [name, name === 'PortBindings' ? {} : []])),
+      });
+      expect(valuesOf(empty.HostConfig)).toEqual(
+        LISTS.map((name) => [name, name === 'PortBindings' ? {} : []]),
+      );
+    }
   });
 
   test('exec: Env and WorkingDir count at 1.24, the answer is the id', async () => {

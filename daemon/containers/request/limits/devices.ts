@@ -8,17 +8,16 @@ const PERMISSIONS = /^(?!.*(.).*\1)[rwm]{1,3}$/;
 
 /** Checks what a container may do with devices. Whether they exist is seen at start, as with dockerd. */
 export function checkDevices(asked: HostConfig): {
-  Devices: DeviceMapping[];
+  Devices: DeviceMapping[] | null;
   DeviceCgroupRules: string[] | null;
 } {
-  const rules = asked.DeviceCgroupRules ?? [];
-  const wrong = rules.find((rule) => !DEVICE_RULE.test(rule));
+  const wrong = asked.DeviceCgroupRules?.find((rule) => !DEVICE_RULE.test(rule));
   if (wrong !== undefined) {
     throw invalidArgument(`invalid device cgroup rule format: '${wrong}'`);
   }
   return {
-    Devices: (asked.Devices ?? []).map(checkDevice),
-    DeviceCgroupRules: rules.length > 0 ? rules : null,
+    Devices: asked.Devices?.map(checkDevice) ?? null,
+    DeviceCgroupRules: asked.DeviceCgroupRules ?? null,
   };
 }
 

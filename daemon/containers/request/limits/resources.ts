@@ -314,9 +314,9 @@ function normaliseBlkio(
     devices: T[] | null | undefined,
     isSupported: boolean,
     [capability, what]: readonly [string, string],
-  ): T[] => {
-    const checked = (devices ?? []).map((device) => checkBlockDevice(field, device));
-    if (checked.length > 0 && !isSupported) {
+  ): T[] | null => {
+    const checked = devices?.map((device) => checkBlockDevice(field, device)) ?? null;
+    if (checked?.length && !isSupported) {
       warnings.push(discarded(`${capability} or the cgroup is not mounted`, what));
       return [];
     }
