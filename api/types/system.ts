@@ -3,6 +3,7 @@ import type { ContainerSummary } from './container.ts';
 import type { EndpointSettings } from './endpoint.ts';
 import type { StringMap } from './maps.ts';
 import type { SwarmInfo } from './swarm/swarm.ts';
+import type { GenericResource } from './swarm/task.ts';
 import type { ImageSummary } from './image.ts';
 
 export interface VersionResponse {
@@ -74,7 +75,7 @@ export interface SystemInfo {
   };
   NCPU: number;
   MemTotal: number;
-  GenericResources: null;
+  GenericResources: GenericResource[] | null;
   HttpProxy: string;
   HttpsProxy: string;
   NoProxy: string;

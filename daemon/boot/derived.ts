@@ -8,6 +8,7 @@ import type { EngineDefaults } from '../containers/request/engine-defaults.ts';
 import { BUILT_IN_SUPPLIES } from '../networks/ipam/ipam.ts';
 import type { NetworkOptions } from '../networks/options.ts';
 import type { RegistrySettings } from '../../storage/registry/hosts.ts';
+import { parseGenericResources } from '../system/generic-resources.ts';
 import type { Build, SystemSettings } from '../system/ports.ts';
 import type { Config } from './config/settings.ts';
 import type { Instance } from './instance.ts';
@@ -94,6 +95,7 @@ export function systemSettingsOf(config: Config, facts: HostFacts): SystemSettin
     insecureRegistries: config.insecureRegistries,
     registryMirrors: config.registryMirrors,
     addressPools: config.defaultAddressPools,
+    genericResources: parseGenericResources(config.nodeGenericResources),
     warnings: [],
   };
 }

@@ -1,3 +1,4 @@
+import type { GenericResource } from '../../api/types/swarm/task.ts';
 import type { HostFacts } from '../../runtime/host/facts.ts';
 
 /** What `/info` and `/version` tell of the machine. */
@@ -40,6 +41,8 @@ export interface SystemSettings {
   registryMirrors: readonly string[];
   /** As configured; empty = the built-in ones. */
   addressPools: readonly { base: string; size: number }[];
+  /** What this node offers to services besides processors and memory. */
+  genericResources: readonly GenericResource[];
   /** Further sentences about the configuration that clients should show. */
   warnings: readonly string[];
 }

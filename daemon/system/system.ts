@@ -169,7 +169,7 @@ export class System {
     };
   }
 
-  #programs({ defaultRuntime, runtimes, liveRestore }: SystemSettings) {
+  #programs({ defaultRuntime, runtimes, liveRestore, genericResources }: SystemSettings) {
     const { runc, init } = this.#deps.facts.components;
     return {
       Runtimes: {
@@ -189,7 +189,7 @@ export class System {
       ContainerdCommit: { ID: '', Expected: '' },
       RuncCommit: commitOf(runc),
       InitCommit: commitOf(init),
-      GenericResources: null,
+      GenericResources: genericResources.length > 0 ? [...genericResources] : null,
       CDISpecDirs: [],
     };
   }

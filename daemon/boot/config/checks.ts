@@ -6,6 +6,7 @@ import { isSubnet4, parseAnyCidr } from '../../base/addresses/ip.ts';
 import { bridgeOptions } from '../../networks/drivers/bridge-options.ts';
 import { parentOptions } from '../../networks/drivers/parent-options.ts';
 import { parseHost, parseMetricsAddress } from './hosts.ts';
+import { parseGenericResources } from '../../system/generic-resources.ts';
 import type { Config } from './settings.ts';
 
 interface Rule {
@@ -88,6 +89,10 @@ const RULES: readonly Rule[] = [
     problem: (config) => `log-opts: ${logProblem(config)}`,
   },
   {
+    isBroken: (config) => genericResourcesProblem(config) !== undefined,
+    problem: (config) => `node-generic-resources: ${genericResourcesProblem(config)}`,
+  },
+  {
     isBroken: (config) => proxyProblem(config) !== undefined,
     problem: (config) => proxyProblem(config) ?? '',
   },
@@ -107,6 +112,15 @@ const RULES: readonly Rule[] = [
 function logProblem({ logDriver, logOpts }: Config): string | undefined {
   try {
     normaliseLogConfig({ Type: logDriver, Config: logOpts }, { driver: 'json-file', options: {} });
+    return undefined;
+  } catch (error) {
+    return errorText(error);
+  }
+}
+
+function genericResourcesProblem({ nodeGenericResources }: Config): string | undefined {
+  try {
+    parseGenericResources(nodeGenericResources);
     return undefined;
   } catch (error) {
     return errorText(error);

@@ -120,6 +120,14 @@ export const settings = {
     isReloadable: true,
     help: 'label of this engine, shown by docker info',
   }),
+  nodeGenericResources: list({
+    key: 'node-generic-resources',
+    flag: 'node-generic-resource',
+    default: [],
+    placeholder: 'kind=value',
+    isReloadable: true,
+    help: 'what this node offers to services of a swarm: a count, gpu=2, or gpu=NAME once for each',
+  }),
   shutdownTimeout: integer({
     key: 'shutdown-timeout',
     default: 2,

@@ -26,7 +26,6 @@ export const unsupportedKeys: ReadonlySet<string> = new Set([
   'min-api-version',
   'network-control-plane-mtu',
   'network-diagnostic-port',
-  'node-generic-resources',
   'nri-opts',
   'oom-score-adjust',
   'raw-logs',

@@ -25,6 +25,7 @@ const SETTINGS: SystemSettings = {
   privateCgroupNamespaces: true,
   insecureRegistries: ['10.0.0.0/8', 'registry.example.org:5000'],
   addressPools: [{ base: '10.10.0.0/16', size: 24 }],
+  genericResources: [{ NamedResourceSpec: { Kind: 'gpu', Value: 'UUID1' } }],
   registryMirrors: ['https://mirror.example.org'],
   warnings: ['WARNING: of the configuration'],
 };
@@ -142,7 +143,14 @@ test('info: tells the truth in every field', async () => {
         ],
       ],
       "ExperimentalBuild": false,
-      "GenericResources": null,
+      "GenericResources": [
+        {
+          "NamedResourceSpec": {
+            "Kind": "gpu",
+            "Value": "UUID1",
+          },
+        },
+      ],
       "HttpProxy": "",
       "HttpsProxy": "http://xxxxx:xxxxx@proxy:3128/",
       "ID": "ID-1",
