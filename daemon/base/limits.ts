@@ -358,6 +358,10 @@ export const limits = {
   swarmAssignmentsFirstMs: 5,
   /** A message of assignments: larger sets come in several. One secret or config is at most 1.4 MB. */
   swarmAssignmentsBytesMax: 1024 * 1024,
+  /** Lines of logs that wait for a slow client; nodes wait meanwhile. One line is at most a message. */
+  swarmLogsBytesMax: 1024 * 1024,
+  /** A node that does not begin to send its lines by then counts as not available. */
+  swarmLogsOpenMs: 10_000,
   /** Failures of one service on one node that the swarm's scheduler counts: more say no more. */
   swarmNodeFailuresRemembered: 64,
   /** Sets of constraints for which the scheduler knows which nodes fit; others are judged anew. */

@@ -1,7 +1,9 @@
 import type { Leading, LeaderLoop } from '../leader/ports.ts';
 import { leaderOf } from '../leader/start-leading.ts';
+import type { LogsItem, LogsRequest } from '../protocol/logs.ts';
 import { notLeader } from '../protocol/not-leader.ts';
 import type { Caller, Method } from '../rpc/port.ts';
+import { logsRequestOf } from './logs/check.ts';
 import type { DispatcherDeps } from './ports.ts';
 import { Term } from './term.ts';
 
@@ -30,7 +32,43 @@ export class Dispatcher implements LeaderLoop {
       this.#call('session.report', (term, body, caller) => term.report(body, caller)),
       this.#call('session.describe', (term, body, caller) => term.describe(body, caller)),
       this.#call('session.leave', (term, body, caller) => term.leave(body, caller)),
+      {
+        name: 'logs.publish',
+        allowed: 'node',
+        kind: 'upload',
+        handle: async (values, caller) => {
+          await this.#leading.publish(values, caller);
+          return {};
+        },
+      },
+      {
+        name: 'logs.subscribe',
+        allowed: 'manager',
+        kind: 'stream',
+        handle: (body, _caller, signal) => this.#leading.logs.read(logsRequestOf(body), signal),
+      },
     ];
+  }
+
+  /**
+   * Lines of tasks wherever they run, until all have come, or with `follow` until the signal. Where this manager does
+   * not lead they come by way of the leader. Throws failed_precondition where there is none, unavailable where it does
+   * not answer.
+   */
+  async *logs(request: LogsRequest, signal: AbortSignal): AsyncGenerator<LogsItem> {
+    if (this.#term !== undefined) {
+      yield* this.#term.logs.read(request, signal);
+      return;
+    }
+    const leader = leaderOf(this.#deps.cluster);
+    if (leader === undefined) {
+      throw notLeader(undefined);
+    }
+    using client = this.#deps.dial(leader.addr);
+    for await (const item of client.stream('logs.subscribe', request, signal)) {
+      // Another manager's `LogBroker` has made it.
+      yield item as LogsItem;
+    }
   }
 
   start(leading: Leading): AsyncDisposable {

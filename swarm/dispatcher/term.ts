@@ -10,6 +10,7 @@ import type { Caller } from '../rpc/port.ts';
 import { AssignedObjects } from './assignments/assigned.ts';
 import { AssignmentSet } from './assignments/assignment-set.ts';
 import { descriptionOf, fieldsOf, statusesOf, textOf } from './check.ts';
+import { LogBroker } from './logs/broker.ts';
 import type { DispatcherDeps } from './ports.ts';
 import { Presence } from './presence/presence.ts';
 import { SessionRate } from './presence/session-rate.ts';
@@ -21,6 +22,7 @@ export class Term implements AsyncDisposable {
   readonly #deps: DispatcherDeps;
   readonly #objects: AssignedObjects;
   readonly #presence: Presence;
+  readonly logs: LogBroker;
   readonly #rate = new SessionRate();
   /** By node. */
   readonly #sessions = new Map<string, Session>();
@@ -45,14 +47,15 @@ export class Term implements AsyncDisposable {
       leading,
       onDown: (node) => this.#sessions.get(node)?.end(),
     });
+    this.logs = new LogBroker({
+      ...deps,
+      cluster,
+      send: (node, message) => this.#send(node, message),
+    });
     this.#subscriptions = [
       cluster.subscribe((changed) => changed.forEach((part) => this.#hear(part))),
       deps.facts.subscribe(() => this.#touchAll(['managers', 'root'])),
     ];
-  }
-
-  sessionOf(node: string): Session | undefined {
-    return this.#sessions.get(node);
   }
 
   /** `session.open`. */
@@ -67,6 +70,7 @@ export class Term implements AsyncDisposable {
     this.#sessions.get(node)?.end();
     this.#sessions.set(node, session);
     this.#presence.arrive(node, addr, description);
+    this.logs.resume(node);
     try {
       yield* session.messages(signal);
     } finally {
@@ -108,9 +112,18 @@ export class Term implements AsyncDisposable {
     this.#presence.leave(this.#own(body, caller).node);
   }
 
+  /** `logs.publish`: the first value says whose lines follow. */
+  async publish(values: AsyncIterable<unknown>, caller: Caller): Promise<void> {
+    const iterator = values[Symbol.asyncIterator]();
+    const { value: head } = await iterator.next();
+    const { node } = this.#own(head, caller);
+    await this.logs.publish(node, textOf(fieldsOf(head, 'the head of lines'), 'subscription'), iterator);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#subscriptions.forEach((subscription) => subscription[Symbol.dispose]());
     this.#presence[Symbol.dispose]();
+    this.logs[Symbol.dispose]();
     for (const session of this.#sessions.values()) {
       session.end(failedPrecondition('this manager leads the swarm no more'));
     }
@@ -174,8 +187,19 @@ export class Term implements AsyncDisposable {
     }
   }
 
-  #hear({ write }: ChangedPart): void {
+  #send(node: string, message: SessionMessage): boolean {
+    const session = this.#sessions.get(node);
+    if (session === undefined || session.hasEnded) {
+      return false;
+    }
+    session.send(message);
+    return true;
+  }
+
+  #hear(changed: ChangedPart): void {
+    const { write } = changed;
     const { part, id } = write;
+    this.logs.hear(changed);
     if (part === 'task') {
       const before = this.#nodeOf.get(id);
       this.#place(id, write.value?.node);
