@@ -377,6 +377,23 @@ export const limits = {
   swarmExternalCaBytesMax: 256 * 1024,
   /** Nodes that are told at a time to renew their certificates under a new root. */
   swarmRotatingNodesMax: 30,
+  /** Pauses before a node asks for a session again: doubling from first to longest. */
+  swarmSessionRetryMs: 100,
+  swarmSessionRetryMaxMs: 8_000,
+  /** How often a node looks whether it has changed, to tell so. */
+  swarmDescribeMs: 20_000,
+  /** Statuses of tasks are gathered for so long, and so many are told at a time: 300 bytes each, of 4 MB. */
+  swarmReportDelayMs: 100,
+  swarmReportStatusesMax: 2_000,
+  /** Pauses before a step of a task that failed for the moment is taken again: doubling from first to longest. */
+  swarmTaskRetryMs: 200,
+  swarmTaskRetryMaxMs: 10_000,
+  /** Readers of tasks' logs that a node serves at a time, each with a stream. */
+  swarmLogStreamsMax: 128,
+  /** All secrets and configs of a node's tasks, in memory. */
+  taskFilesBytesMax: 512 * 1024 * 1024,
+  /** A pull that has just ended is not made again: fifty tasks of one service come within this time. */
+  taskPullFreshMs: 3_000,
   /** What a template of a task may make: as much as a config, the largest thing that is one. */
   swarmTemplateOutputBytesMax: 1_024_000,
   /** Actions and turns of `range` of one template: a loop in a loop over labels is far below. */

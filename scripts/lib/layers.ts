@@ -12,7 +12,7 @@ interface Layer {
 const DOMAINS = 'daemon/<domain>';
 
 /** Folders of `daemon` that are no domain: layers with rows of their own. */
-const NO_DOMAINS = new Set(['base', 'boot', 'hub', 'cluster']);
+const NO_DOMAINS = new Set(['base', 'boot', 'hub', 'cluster', 'tasks']);
 
 /** The parts of the swarm that decide only. They run in a simulation: clock, random, store and network are ports. */
 const PLANNERS = ['swarm/objects', 'swarm/planner'];
@@ -27,6 +27,7 @@ export const layers: readonly Layer[] = [
   { prefix: 'runtime', mayImport: ['daemon/base'] },
   { prefix: 'storage', mayImport: ['daemon/base'] },
   { prefix: 'swarm', mayImport: ['daemon/base', 'api/types'] },
+  { prefix: 'daemon/tasks', mayImport: ['daemon/base', 'api/types'], typesOnly: ['swarm'] },
   { prefix: 'daemon/hub', mayImport: ['daemon/base', 'api/types'] },
   { prefix: 'daemon/cluster', mayImport: ['daemon/base', 'api/types'] },
   {

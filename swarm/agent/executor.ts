@@ -18,9 +18,9 @@ export interface Executor {
    */
   start(task: TaskToRun, signal: AbortSignal): Promise<RunningTask | TaskEnd>;
   /** Resolves when the container has ended or has become unhealthy (then it is stopped first). */
-  wait(task: TaskToRun, signal: AbortSignal): Promise<TaskEnd>;
+  wait(task: AssignedTask, signal: AbortSignal): Promise<TaskEnd>;
   /** Stops with the service's grace period, then kills. Nothing there is no error. */
-  stop(task: TaskToRun): Promise<TaskEnd | undefined>;
+  stop(task: AssignedTask): Promise<TaskEnd | undefined>;
   /** Removes the container with its anonymous volumes. Nothing there is no error. */
   remove(taskId: string): Promise<void>;
   /** Tasks whose containers are there, whatever their state: what is left of an earlier life of the daemon. */
@@ -29,10 +29,12 @@ export interface Executor {
   logs(subscription: LogSubscription, signal: AbortSignal): AsyncIterable<LogLine>;
 }
 
-/** A task with what it needs at hand: data of secrets and configs as they go into its files, values expanded. */
+/** A task with what it needs at hand: its specification and the data of secrets and configs, templates expanded. */
 export interface TaskToRun extends AssignedTask {
-  node: { id: string; hostname: string };
-  /** By id. */
+  /** `SERVICE.SLOT.TASK`, or with the node's id where it has no slot. */
+  name: string;
+  node: string;
+  /** As they go into the files, by id. */
   secrets: ReadonlyMap<string, Buffer>;
   configs: ReadonlyMap<string, Buffer>;
 }

@@ -1,4 +1,4 @@
-import type { NodeSpec } from '../../api/types/swarm/node.ts';
+import type { NodeSpec, TlsInfo } from '../../api/types/swarm/node.ts';
 import type { Clock } from '../../daemon/base/clock.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import type { Random } from '../objects/random.ts';
@@ -21,6 +21,8 @@ export interface AgentDeps {
   node: { id: string; hostname: string };
   /** Where other nodes reach this one; empty: where its calls come from. */
   addr: string;
+  /** For the node's description. */
+  tlsInfo(): TlsInfo;
   /** The user's wish for this node and the role that its certificate shall have, at each session and each change. */
   onNode(message: NodeWish): void;
   /** What nodes trust, at each session and each change. */

@@ -154,7 +154,9 @@ function mountPoint(
   const { destination: Destination, mode: Mode, rw: RW } = mount;
   switch (mount.type) {
     case 'bind':
-      return { Type: 'bind', Source: mount.source, Destination, Mode, RW, Propagation: mount.propagation };
+      return mount.isHidden
+        ? undefined
+        : { Type: 'bind', Source: mount.source, Destination, Mode, RW, Propagation: mount.propagation };
     case 'volume':
       return {
         Type: 'volume',

@@ -18,6 +18,8 @@ import { namingFields } from '../request/faulty-fields.ts';
 import { buildSpec } from '../request/build-spec.ts';
 import type { ContainerSpec } from '../request/container-spec.ts';
 import { containerOfMode } from '../request/namespaces.ts';
+import type { HiddenFile } from '../request/mounts/hidden-files.ts';
+import { withHiddenFiles } from '../request/mounts/hidden-files.ts';
 import { refuseOtherPlatform } from '../request/platform.ts';
 import { makeVolumes } from '../resources/volumes.ts';
 import { fillSourceVolumes, refuseRemovedSources, volumeSources } from '../resources/volumes-from.ts';
@@ -28,6 +30,8 @@ export interface CreateOptions {
   /** Until this fires no prune takes the container. */
   keepUntil?: AbortSignal;
   ofBuild?: ContainerSpec['ofBuild'];
+  /** Files of the host that it sees read-only and that nothing shows: secrets of a task. No client can ask for them. */
+  hiddenFiles?: readonly HiddenFile[];
 }
 
 /** Makes a container that can be started. Throws not_found for its image, conflict for its name. */
@@ -48,7 +52,7 @@ export async function createContainer(
   refuseOtherPlatform(image, request.Image, options.platform);
   const id = newId();
   const { spec, warnings } = namingFields(request, (asked) =>
-    specify(context, { id, request: asked, image }),
+    specify(context, { id, request: asked, image, hiddenFiles: options.hiddenFiles ?? [] }),
   );
   const sources = volumeSources(context, spec.hostConfig.VolumesFrom ?? []);
 
@@ -90,7 +94,12 @@ export async function createContainer(
 
 function specify(
   context: ContainerContext,
-  from: { id: string; request: ContainerCreateRequest; image: ResolvedImage },
+  from: {
+    id: string;
+    request: ContainerCreateRequest;
+    image: ResolvedImage;
+    hiddenFiles: readonly HiddenFile[];
+  },
 ): { spec: ContainerSpec; warnings: string[] } {
   const { registry, facts, defaults, networks } = context;
   const built = buildSpec({
@@ -116,7 +125,8 @@ function specify(
   if (containerOfMode(built.spec.hostConfig.NetworkMode) === undefined) {
     networks.validate(sandboxRequest(built.spec));
   }
-  return built;
+  const { spec, warnings } = built;
+  return { spec: { ...spec, mounts: withHiddenFiles(spec.mounts, from.hiddenFiles) }, warnings };
 }
 
 /** The last moment before the container is stored: a client that is gone by now gets none. */

@@ -19,6 +19,8 @@ export interface BindMount extends MountBase {
   nonRecursive: boolean;
   /** How far read-only reaches: all mounts below, if this kernel can; only the top; or all of them in any case. */
   readOnlyDepth: 'recursive-if-possible' | 'top' | 'recursive';
+  /** Of the engine's own: inspection does not list it, and no other container gets it with this one's volumes. */
+  isHidden?: true;
 }
 
 export interface VolumeMount extends MountBase {

@@ -44,7 +44,7 @@ export function inheritedMounts(
       throw invalidArgument(`No such container: ${ref} (VolumesFrom ${text})`);
     }
     for (const mount of mounts) {
-      if (mount.type !== 'tmpfs' || !mount.isHidden) {
+      if (mount.type === 'volume' || mount.isHidden !== true) {
         taken.set(mount.destination, inherited(mount, readOnly));
       }
     }

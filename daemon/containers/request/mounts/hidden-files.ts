@@ -1,0 +1,37 @@
+import { invalidArgument } from '../../../base/errors.ts';
+import { sortByDepth } from './mount-points.ts';
+import type { BindMount, ResolvedMount } from './resolved-mount.ts';
+
+/** A file of the host that a container sees read-only, and that its inspection does not show. */
+export interface HiddenFile {
+  source: string;
+  /** Absolute, in the container. */
+  target: string;
+}
+
+/** Throws invalid_argument where two things are to be at one place. Pure. */
+export function withHiddenFiles(
+  mounts: readonly ResolvedMount[],
+  files: readonly HiddenFile[],
+): ResolvedMount[] {
+  const taken = new Set(mounts.map(({ destination }) => destination));
+  const hidden = files.map(({ source, target }): BindMount => {
+    if (taken.has(target)) {
+      throw invalidArgument(`Duplicate mount point: ${target}`);
+    }
+    taken.add(target);
+    return {
+      type: 'bind',
+      source,
+      destination: target,
+      mode: '',
+      rw: false,
+      propagation: 'rprivate',
+      createMountpoint: false,
+      nonRecursive: true,
+      readOnlyDepth: 'top',
+      isHidden: true,
+    };
+  });
+  return sortByDepth([...mounts, ...hidden]);
+}

@@ -1,0 +1,119 @@
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { NodeDescription } from '../../api/types/swarm/node.ts';
+import { unreachable } from '../../daemon/base/errors.ts';
+import type { SessionMessage, StatusReport } from '../protocol/session.ts';
+import { Describer } from './describer.ts';
+import { LogPublisher } from './log-publisher.ts';
+import type { AgentDeps, AgentPart } from './ports.ts';
+import { Reporter } from './reporter.ts';
+import { SessionClient, type OpenSession } from './session-client.ts';
+import { Tasks } from './tasks.ts';
+
+/**
+ * The node's side of a swarm: holds a session with the leader, runs the tasks that it is given, tells what becomes of
+ * them. Tasks go on whether or not there is a session.
+ */
+export class Agent implements AgentPart {
+  readonly #deps: AgentDeps;
+  readonly #tasks: Tasks;
+  readonly #reporter: Reporter;
+  readonly #describer: Describer;
+  readonly #logs: LogPublisher;
+  readonly #session: SessionClient;
+
+  private constructor(deps: AgentDeps, tasks: Tasks, reporter: Reporter) {
+    this.#deps = deps;
+    this.#tasks = tasks;
+    this.#reporter = reporter;
+    this.#describer = new Describer({ ...deps, describe: () => this.#describe() });
+    this.#logs = new LogPublisher(deps.executor, deps.logger);
+    this.#session = new SessionClient({
+      ...deps,
+      describe: () => this.#describe(),
+      opened: (session, description) => this.#opened(session, description),
+      message: (session, message) => this.#message(session, message),
+    });
+  }
+
+  /** Resolves when the tasks of an earlier daemon are looked after again. */
+  static async start(deps: AgentDeps): Promise<Agent> {
+    const { executor, stateDirectory, node } = deps;
+    const { Platform } = await executor.describe();
+    const reporter = new Reporter({ ...deps, all: () => tasks.statuses() });
+    const tasks: Tasks = await Tasks.open({
+      ...deps,
+      directory: path.join(stateDirectory, 'tasks'),
+      node: { ...node, ...(Platform && { platform: Platform }) },
+      changed: (status) => reporter.changed(status),
+    });
+    return new Agent(deps, tasks, reporter);
+  }
+
+  /** Why there is no session with the leader now; undefined while there is one. */
+  get trouble(): string | undefined {
+    return this.#session.trouble;
+  }
+
+  reconnect(): void {
+    this.#session.reconnect();
+  }
+
+  async leave(): Promise<void> {
+    await this.#session[Symbol.asyncDispose]();
+    await this.#tasks.removeAll();
+    await rm(this.#deps.stateDirectory, { recursive: true, force: true });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#session[Symbol.asyncDispose]();
+    await this.#tasks[Symbol.asyncDispose]();
+  }
+
+  async #describe(): Promise<NodeDescription> {
+    return { ...(await this.#deps.executor.describe()), TLSInfo: this.#deps.tlsInfo() };
+  }
+
+  #opened(session: OpenSession, description: NodeDescription): Disposable {
+    const reports = this.#reporter.attach(async (statuses) => {
+      const report: StatusReport = { session: session.id, statuses: [...statuses] };
+      await session.client.call('session.report', report, { signal: session.signal });
+    });
+    const descriptions = this.#describer.attach(session, description);
+    return {
+      [Symbol.dispose]: () => {
+        reports[Symbol.dispose]();
+        descriptions[Symbol.dispose]();
+      },
+    };
+  }
+
+  #message(
+    session: OpenSession,
+    message: Exclude<SessionMessage, { kind: 'welcome' }>,
+  ): Promise<void> | undefined {
+    switch (message.kind) {
+      case 'managers':
+        this.#deps.onManagers(message.managers);
+        return undefined;
+      case 'node':
+        this.#deps.onNode({ spec: message.spec, role: message.role });
+        return undefined;
+      case 'root': {
+        const { kind: _kind, ...root } = message;
+        this.#deps.onRoot(root);
+        return undefined;
+      }
+      case 'assignments':
+        return this.#tasks.apply(message.assignments);
+      case 'logs':
+        this.#logs.begin(session, message.subscription);
+        return undefined;
+      case 'endLogs':
+        this.#logs.end(message.id);
+        return undefined;
+      default:
+        return unreachable(message);
+    }
+  }
+}

@@ -1,0 +1,205 @@
+import type { NodeDescription } from '../../api/types/swarm/node.ts';
+import type { Clock } from '../../daemon/base/clock.ts';
+import { EngineError, errorText, isEngineError } from '../../daemon/base/errors.ts';
+import { failpoint } from '../../daemon/base/failpoint.ts';
+import { limits } from '../../daemon/base/limits.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
+import type { Random } from '../objects/random.ts';
+import type { ManagerAddress, SessionMessage, SessionRequest } from '../protocol/session.ts';
+import type { Dial, RpcClient } from '../rpc/port.ts';
+import { ManagerWeights } from './manager-weights.ts';
+
+/** A session that is open: calls go to the leader that it is with. */
+export interface OpenSession {
+  id: string;
+  client: RpcClient;
+  /** Fires when the session is over. */
+  signal: AbortSignal;
+}
+
+interface Deps {
+  dial: Dial;
+  managers(): readonly ManagerAddress[];
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  addr: string;
+  describe(): Promise<NodeDescription>;
+  /** A session has begun; what is returned is disposed of when it is over. */
+  opened(session: OpenSession, description: NodeDescription): Disposable;
+  /** Messages come one at a time: the next one when this has resolved. */
+  message(session: OpenSession, message: Exclude<SessionMessage, { kind: 'welcome' }>): Promise<void> | void;
+}
+
+/**
+ * Keeps a session with the leader for as long as the node belongs to the swarm: one after the other, from whichever
+ * manager answers. A manager that does not lead says who does.
+ */
+export class SessionClient implements AsyncDisposable {
+  readonly #deps: Deps;
+  readonly #weights: ManagerWeights;
+  readonly #closed = new AbortController();
+  readonly #over: Promise<void>;
+  /** Ends the session that is open, or the pause before the next. */
+  #again = new AbortController();
+  #trouble: string | undefined = 'no session yet';
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.#weights = new ManagerWeights(deps.random);
+    this.#over = this.#live();
+  }
+
+  /** Why there is no session now; undefined while there is one. */
+  get trouble(): string | undefined {
+    return this.#trouble;
+  }
+
+  /** Makes another session, at once. */
+  reconnect(): void {
+    this.#again.abort(new EngineError('canceled', 'the session is made anew'));
+    this.#again = new AbortController();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed.abort();
+    await this.#over;
+  }
+
+  async #live(): Promise<void> {
+    const { clock, logger } = this.#deps;
+    const { signal } = this.#closed;
+    let pauseMs: number = limits.swarmSessionRetryMs;
+    let leader: string | undefined;
+    while (!signal.aborted) {
+      const addr = leader ?? this.#weights.pick(this.#deps.managers());
+      const known = leader;
+      leader = undefined;
+      const again = this.#again.signal;
+      let hadSession = false;
+      try {
+        if (addr === undefined) {
+          throw new EngineError('unavailable', 'no manager of the swarm is known');
+        }
+        await this.#hold(addr, again, () => {
+          hadSession = true;
+        });
+        this.#trouble = 'the session has ended';
+      } catch (error) {
+        this.#trouble = errorText(error);
+        // Followed once: two managers that take each other for the leader are no way to it.
+        leader = known === undefined ? leaderNamedBy(error) : undefined;
+      }
+      if (signal.aborted) {
+        return;
+      }
+      logger.debug({ manager: addr, error: this.#trouble }, 'no session with a manager');
+      pauseMs = hadSession ? limits.swarmSessionRetryMs : pauseMs;
+      if (leader === undefined || leader === addr) {
+        await pause(clock, pauseMs, AbortSignal.any([signal, again]));
+        pauseMs = Math.min(pauseMs * 2, limits.swarmSessionRetryMaxMs);
+      }
+    }
+  }
+
+  /** One session, from its first word to its last. */
+  async #hold(addr: string, again: AbortSignal, begun: () => void): Promise<void> {
+    const request: SessionRequest = {
+      description: await this.#deps.describe(),
+      addr: this.#deps.addr,
+    };
+    const over = new AbortController();
+    const signal = AbortSignal.any([over.signal, again, this.#closed.signal]);
+    let attached: Disposable | undefined;
+    try {
+      failpoint('swarm.agent.session.open');
+      using client = this.#deps.dial(addr);
+      let session: OpenSession | undefined;
+      for await (const value of client.stream('session.open', request, signal)) {
+        // The leader, whose certificate was checked, says nothing else in this stream.
+        const message = value as SessionMessage;
+        if (message.kind !== 'welcome') {
+          if (session !== undefined) {
+            await this.#deps.message(session, message);
+          }
+          continue;
+        }
+        if (session === undefined) {
+          session = { id: message.session, client, signal };
+          this.#weights.answered(addr);
+          this.#trouble = undefined;
+          begun();
+          attached = this.#deps.opened(session, request.description);
+          void this.#heartbeats(session, message.heartbeatMs, over).catch(() => over.abort());
+        }
+      }
+      over.signal.throwIfAborted();
+    } catch (error) {
+      this.#weights.failed(addr);
+      // A heartbeat that was not answered has ended the stream, and says why.
+      throw over.signal.aborted ? over.signal.reason : error;
+    } finally {
+      over.abort();
+      attached?.[Symbol.dispose]();
+    }
+  }
+
+  /** Ends the session with the first heartbeat that is not taken. */
+  async #heartbeats(session: OpenSession, firstMs: number, over: AbortController): Promise<void> {
+    const { clock, random, logger } = this.#deps;
+    let periodMs = firstMs;
+    while (!session.signal.aborted) {
+      // Not all nodes at the same moment.
+      const [chance = 0] = random.bytes(1);
+      await pause(clock, periodMs * (1 - chance / 2560), session.signal);
+      if (session.signal.aborted) {
+        return;
+      }
+      try {
+        const answer = await session.client.call(
+          'session.heartbeat',
+          { session: session.id },
+          { signal: session.signal },
+        );
+        periodMs = periodOf(answer) ?? periodMs;
+      } catch (error) {
+        if (!session.signal.aborted) {
+          logger.info({ error: errorText(error) }, 'a heartbeat was not taken');
+          over.abort(error);
+        }
+      }
+    }
+  }
+}
+
+/** A heartbeat's answer may say that the next ones come at another pace. */
+function periodOf(answer: unknown): number | undefined {
+  const isObject = typeof answer === 'object' && answer !== null;
+  const period = isObject && 'heartbeatMs' in answer ? answer.heartbeatMs : undefined;
+  return typeof period === 'number' && period > 0 ? period : undefined;
+}
+
+/** `HOST:PORT` of the leader, as a manager that does not lead has it in its refusal. */
+function leaderNamedBy(error: unknown): string | undefined {
+  if (!isEngineError(error, 'failed_precondition')) {
+    return undefined;
+  }
+  const { leader } = error.details;
+  const named = typeof leader === 'string' ? leader : error.message;
+  return /(?:\[[0-9a-fA-F:.]+\]|[\w.-]+):\d{1,5}(?=\s*$)/.exec(named)?.[0];
+}
+
+function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = clock.setTimeout(done, delayMs);
+    function done(): void {
+      signal.removeEventListener('abort', done);
+      timer[Symbol.dispose]();
+      resolve();
+    }
+    signal.addEventListener('abort', done, { once: true });
+    if (signal.aborted) {
+      done();
+    }
+  });
+}
