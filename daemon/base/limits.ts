@@ -388,6 +388,8 @@ export const limits = {
   /** Pauses before a step of a task that failed for the moment is taken again: doubling from first to longest. */
   swarmTaskRetryMs: 200,
   swarmTaskRetryMaxMs: 10_000,
+  /** Files of tasks written at a time: each is a descriptor and a sync. */
+  swarmTaskFileWrites: 16,
   /** Readers of tasks' logs that a node serves at a time, each with a stream. */
   swarmLogStreamsMax: 128,
   /** All secrets and configs of a node's tasks, in memory. */

@@ -30,6 +30,8 @@ import {
   composeSystem,
   composeVolumes,
 } from './parts.ts';
+import { composeTasks } from './tasks.ts';
+import type { TaskExecutor } from '../tasks/executor.ts';
 import { ENGINE_VERSION } from './version.ts';
 
 /** What `run` hands over once this process has the data root for itself. */
@@ -75,8 +77,10 @@ export async function compose(deps: ComposeDeps): Promise<Engine> {
   }
 }
 
-interface Domain {
+export interface Domain {
   ports: EnginePorts;
+  /** Runs tasks of a swarm. */
+  tasks: TaskExecutor;
   facts: HostFacts;
   /** Undefined = not asked for. */
   metrics: MetricsPort | undefined;
@@ -106,7 +110,7 @@ async function serve(deps: ComposeDeps, domain: Domain, parts: Rollback): Promis
 }
 
 /** Everything behind the API, each part made of those before it. */
-async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain> {
+export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain> {
   const { config, instance, log } = deps;
   prepareDirectories(instance);
   if (config.ipForward) {
@@ -166,12 +170,9 @@ async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain
     layers: () => images.layers,
   });
   const { networks } = network;
+  const tasks = composeTasks(base, parts, { containers, images, networks, events, system, ...files });
   const builds = composeBuilds(base, { images, containers, ...files });
   const ports = { containers, execs, images, builds, networks, volumes, events, system, registries };
-  return {
-    facts: host.facts,
-    metrics,
-    ports: { ...ports, swarm: noSwarm } satisfies EnginePorts,
-    reload,
-  };
+  const allPorts = { ...ports, swarm: noSwarm } satisfies EnginePorts;
+  return { facts: host.facts, metrics, tasks, ports: allPorts, reload };
 }

@@ -8,7 +8,11 @@ export function nodeDescription(info: Omit<SystemInfo, 'Swarm'>): NodeDescriptio
   return {
     Hostname: info.Name,
     Platform: { Architecture: info.Architecture, OS: info.OSType },
-    Resources: { NanoCPUs: info.NCPU * 1_000_000_000, MemoryBytes: info.MemTotal },
+    Resources: {
+      NanoCPUs: info.NCPU * 1_000_000_000,
+      MemoryBytes: info.MemTotal,
+      ...(info.GenericResources && { GenericResources: info.GenericResources }),
+    },
     Engine: {
       EngineVersion: info.ServerVersion,
       Labels: Object.fromEntries(info.Labels.map((label) => keyAndValue(label))),

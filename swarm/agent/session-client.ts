@@ -1,12 +1,13 @@
 import type { NodeDescription } from '../../api/types/swarm/node.ts';
 import type { Clock } from '../../daemon/base/clock.ts';
-import { EngineError, errorText, isEngineError } from '../../daemon/base/errors.ts';
+import { EngineError, errorText } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import type { Random } from '../objects/random.ts';
 import type { ManagerAddress, SessionMessage, SessionRequest } from '../protocol/session.ts';
 import type { Dial, RpcClient } from '../rpc/port.ts';
+import { leaderIn } from '../protocol/not-leader.ts';
 import { ManagerWeights } from './manager-weights.ts';
 
 /** A session that is open: calls go to the leader that it is with. */
@@ -88,7 +89,7 @@ export class SessionClient implements AsyncDisposable {
       } catch (error) {
         this.#trouble = errorText(error);
         // Followed once: two managers that take each other for the leader are no way to it.
-        leader = known === undefined ? leaderNamedBy(error) : undefined;
+        leader = known === undefined ? leaderIn(error) : undefined;
       }
       if (signal.aborted) {
         return;
@@ -177,16 +178,6 @@ function periodOf(answer: unknown): number | undefined {
   const isObject = typeof answer === 'object' && answer !== null;
   const period = isObject && 'heartbeatMs' in answer ? answer.heartbeatMs : undefined;
   return typeof period === 'number' && period > 0 ? period : undefined;
-}
-
-/** `HOST:PORT` of the leader, as a manager that does not lead has it in its refusal. */
-function leaderNamedBy(error: unknown): string | undefined {
-  if (!isEngineError(error, 'failed_precondition')) {
-    return undefined;
-  }
-  const { leader } = error.details;
-  const named = typeof leader === 'string' ? leader : error.message;
-  return /(?:\[[0-9a-fA-F:.]+\]|[\w.-]+):\d{1,5}(?=\s*$)/.exec(named)?.[0];
 }
 
 function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {

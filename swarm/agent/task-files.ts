@@ -1,7 +1,9 @@
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { errorText } from '../../daemon/base/errors.ts';
+import { Semaphore } from '../../daemon/base/concurrency/semaphore.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
+import { limits } from '../../daemon/base/limits.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import { SWARM_ID } from '../objects/ids.ts';
 import { isTaskState } from '../objects/task-state.ts';
@@ -25,6 +27,7 @@ const SUFFIX = '.json';
 export class TaskFiles {
   readonly #directory: string;
   readonly #logger: Logger;
+  readonly #turns = new Semaphore(limits.swarmTaskFileWrites);
   /** What is to be written; null = the file goes. */
   readonly #waiting = new Map<string, StoredTask | null>();
   #writing: Promise<void> | undefined;
@@ -87,7 +90,7 @@ export class TaskFiles {
         return;
       }
       this.#waiting.clear();
-      await Promise.all(batch.map(([id, task]) => this.#write(id, task)));
+      await Promise.all(batch.map(([id, task]) => this.#turns.run(() => this.#write(id, task))));
     }
   }
 

@@ -1,4 +1,3 @@
-import { EngineError } from '../../../daemon/base/errors.ts';
 import type {
   Assignments,
   AssignedTask,
@@ -153,10 +152,6 @@ export class FakeLeader {
     yield { kind: 'welcome', session: session.id, heartbeatMs: this.heartbeatMs };
     yield* session.messages(signal);
   }
-}
-
-export function notLeading(leader: string): EngineError {
-  return new EngineError('failed_precondition', `this manager does not lead: ask ${leader}`);
 }
 
 /** A task of service `web`, desired to run. */

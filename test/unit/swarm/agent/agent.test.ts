@@ -6,10 +6,11 @@ import { EngineError, notFound } from '../../../../daemon/base/errors.ts';
 import { silentLogger } from '../../../../daemon/base/logger.ts';
 import { Agent } from '../../../../swarm/agent/agent.ts';
 import { ManagerWeights } from '../../../../swarm/agent/manager-weights.ts';
+import { notLeader } from '../../../../swarm/protocol/not-leader.ts';
 import { TaskState } from '../../../../swarm/objects/task-state.ts';
 import { ManualClock, settled } from '../../../support/fakes/manual-clock.ts';
 import { FakeExecutor } from '../../../support/swarm/fake-executor.ts';
-import { assignedTask, FakeLeader, notLeading, taskId } from '../../../support/swarm/fake-leader.ts';
+import { assignedTask, FakeLeader, taskId } from '../../../support/swarm/fake-leader.ts';
 
 const [ONE, TWO] = [taskId(1), taskId(2)];
 
@@ -99,18 +100,18 @@ test('a session is opened with a description, and says what the node shall know'
 });
 
 test('a manager that does not lead says who does, and that one is asked at once', async () => {
-  leader.refusals.set('m1:2377', notLeading('m2:2377'));
+  leader.refusals.set('m1:2377', notLeader('m2:2377'));
   await withSession();
   expect(leader.dialled).toEqual(['m1:2377', 'm2:2377']);
 });
 
 test('two managers that take each other for the leader are asked with pauses', async () => {
-  leader.refusals.set('m1:2377', notLeading('m2:2377'));
-  leader.refusals.set('m2:2377', notLeading('m1:2377'));
+  leader.refusals.set('m1:2377', notLeader('m2:2377'));
+  leader.refusals.set('m2:2377', notLeader('m1:2377'));
   const agent = await startAgent();
   await settled();
   expect(leader.dialled).toEqual(['m1:2377', 'm2:2377']);
-  expect(agent.trouble).toBe('this manager does not lead: ask m1:2377');
+  expect(agent.trouble).toBe('this manager does not lead the swarm, the leader is at m1:2377');
   await pass(100);
   expect(leader.dialled).toHaveLength(4);
 });

@@ -1,0 +1,36 @@
+import { join } from 'node:path';
+import { registryAuth } from '../../api/routes/registry-auth.ts';
+import type { KernelMounts } from '../../runtime/mounts/kernel-mounts.ts';
+import { systemClock } from '../base/clock.ts';
+import type { Rollback } from '../base/rollback.ts';
+import type { Containers } from '../containers/containers.ts';
+import type { EventLog } from '../events/event-log.ts';
+import type { Images } from '../images/images.ts';
+import type { Networks } from '../networks/networks.ts';
+import type { System } from '../system/system.ts';
+import { TaskExecutor } from '../tasks/executor.ts';
+import type { Base } from './parts.ts';
+
+/** What runs a swarm's tasks. It makes nothing before the first one. */
+export function composeTasks(
+  { deps: { instance, log } }: Pick<Base, 'deps'>,
+  parts: Rollback,
+  engine: {
+    containers: Containers;
+    images: Images;
+    networks: Networks;
+    events: EventLog;
+    system: System;
+    mounts: KernelMounts;
+  },
+): TaskExecutor {
+  const tasks = new TaskExecutor({
+    ...engine,
+    clock: systemClock,
+    logger: log,
+    filesDirectory: join(instance.paths.execRoot, 'tasks'),
+    registryAuth,
+  });
+  parts.defer('stop watching tasks', () => tasks[Symbol.dispose]());
+  return tasks;
+}
