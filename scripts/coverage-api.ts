@@ -1,5 +1,5 @@
 /**
- * `npm run coverage:api`: which operations of the published API documents are served, refused (501, or "no swarm") or
+ * `npm run coverage:api`: which operations of the published API documents are served, refused (501) or
  * missing, and API.md written anew from the route table and the version changes. Exits 1 when something is missing.
  */
 import { writeFile } from 'node:fs/promises';
@@ -32,7 +32,7 @@ function describe(operation: string, route: Route | undefined): Covered {
     return { operation, state: 'missing', note: '' };
   }
   if ('refused' in route) {
-    return { operation, state: 'refused', note: route.noSwarm ? 'no swarm' : '501' };
+    return { operation, state: 'refused', note: '501' };
   }
   return { operation, state: route.partly === undefined ? 'served' : 'partly', note: route.partly ?? '' };
 }
@@ -83,8 +83,8 @@ edge, one entry of \`api/versions/changes\` each.
 
 ${counts}
 
-A refused operation answers 501 with a message that names it, or, where the API asks for a swarm manager, what any
-engine outside a swarm answers: 503, under 1.24 406.
+A refused operation answers 501 with a message that names it. An operation of the swarm on a node that cannot serve it,
+because it is in no swarm or no manager, say, answers 503, under 1.24 406.
 
 ${renderTable()}
 

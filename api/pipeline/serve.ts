@@ -5,7 +5,8 @@ import { EngineError, invalidArgument } from '../../daemon/base/errors.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import type { EnginePorts } from '../types/ports.ts';
 import { Query } from '../query.ts';
-import type { ApiRequest, RefusedRoute, Result, Route, ServedRoute } from '../routes/route.ts';
+import type { ApiRequest, Route, ServedRoute } from '../routes/route.ts';
+import { conform } from '../schemas/conform.ts';
 import type { Validator } from '../schemas/validator.ts';
 import type { ChangeableRequest } from '../versions/change.ts';
 import type { Dialect, Dialects } from '../versions/dialect.ts';
@@ -42,7 +43,7 @@ export async function serve(route: Route, incoming: Incoming, deps: ServeDeps): 
   const dialect = deps.dialects.of(incoming.version, route.id);
   const sending = { reply: incoming.reply, dialect, log: deps.log, hijacked: deps.hijacked };
   if ('refused' in route) {
-    return send(refuse(route, dialect), sending);
+    throw new EngineError('not_implemented', route.refused);
   }
   const changeable: ChangeableRequest = {
     query: incoming.query,
@@ -50,21 +51,14 @@ export async function serve(route: Route, incoming: Incoming, deps: ServeDeps): 
   };
   dialect.upgrade(changeable);
   if (route.body.kind === 'json') {
+    if (route.body.accepts !== undefined) {
+      // What only older versions know has been made newest by now, or is unknown to this one.
+      changeable.body = conform(route.body.schema, changeable.body);
+    }
     deps.validator.check(route.body.schema, changeable.body);
   }
   const request = new HandledRequest(route, changeable, { incoming, dialect, running: deps.running });
   return send(await route.handler(request, deps.ports), sending);
-}
-
-function refuse(route: RefusedRoute, dialect: Dialect): Result {
-  if (route.noSwarm) {
-    return {
-      kind: 'failure',
-      status: dialect.speaks('no-swarm-is-503') ? 503 : 406,
-      message: route.refused,
-    };
-  }
-  throw new EngineError('not_implemented', route.refused);
 }
 
 /** What a handler sees. The signal is made when a handler first asks for it: most never do. */

@@ -1,14 +1,16 @@
 import { invalidArgument } from '../../daemon/base/errors.ts';
 import type { AttachOptions, WaitCondition } from '../types/ports.ts';
-import type { LogsOptions } from '../types/requests.ts';
 import type { Query } from '../query.ts';
 import { containerControlRoutes } from './container-control.ts';
 import { containerCreateAccepts, containerCreateSchema } from '../schemas/container-create.ts';
 import { prepareContainerCreate } from '../schemas/prepare.ts';
 import type { ContainerCreateRequest } from '../types/container.ts';
+import { logsOptions } from './logs-options.ts';
 import { created, empty, ok, route } from './route.ts';
 import type { ServedRoute } from './route.ts';
-import { defined, wallNano } from './values.ts';
+import { defined } from './values.ts';
+
+const NO_STREAM = 'Bad parameters: you must choose at least one stream';
 
 /** Container operations (docs: api/docs/v1.24.md section 3.1). */
 export const containerRoutes: readonly ServedRoute[] = [
@@ -144,7 +146,7 @@ export const containerRoutes: readonly ServedRoute[] = [
     path: '/containers/:id/logs',
     handler: async ({ params, query, signal }, { containers }) => ({
       kind: 'frames',
-      stream: await containers.logs(ref(params), logsOptions(query, signal)),
+      stream: await containers.logs(ref(params), logsOptions(query, signal, NO_STREAM)),
     }),
   }),
   route({
@@ -219,28 +221,4 @@ function attachOptions(query: Query): AttachOptions {
     stderr: query.bool('stderr'),
     ...defined({ detachKeys: query.text('detachKeys') }),
   };
-}
-
-function logsOptions(query: Query, signal: AbortSignal): LogsOptions {
-  const stdout = query.bool('stdout');
-  const stderr = query.bool('stderr');
-  if (!stdout && !stderr) {
-    throw invalidArgument('Bad parameters: you must choose at least one stream');
-  }
-  const now = wallNano();
-  return {
-    follow: query.bool('follow'),
-    stdout,
-    stderr,
-    timestamps: query.bool('timestamps'),
-    details: query.bool('details'),
-    ...defined({ since: query.time('since', now), until: query.time('until', now), tail: tail(query) }),
-    signal,
-  };
-}
-
-/** undefined = all, which clients also write as `all` or a negative number. */
-function tail(query: Query): number | undefined {
-  const lines = query.text('tail') === 'all' ? undefined : query.int('tail');
-  return lines === undefined || lines < 0 ? undefined : lines;
 }

@@ -8,6 +8,11 @@ import { networkRoutes } from './networks.ts';
 import { refusedRoutes } from './refused.ts';
 import { registryRoutes } from './registries.ts';
 import type { Route } from './route.ts';
+import { clusterRoutes } from './swarm/cluster.ts';
+import { dataRoutes } from './swarm/data.ts';
+import { nodeRoutes } from './swarm/nodes.ts';
+import { serviceRoutes } from './swarm/services.ts';
+import { taskRoutes } from './swarm/tasks.ts';
 import { systemRoutes } from './system.ts';
 import { volumeRoutes } from './volumes.ts';
 
@@ -23,5 +28,10 @@ export const ROUTES: readonly Route[] = [
   ...imageRoutes,
   ...networkRoutes,
   ...volumeRoutes,
+  ...clusterRoutes,
+  ...nodeRoutes,
+  ...serviceRoutes,
+  ...taskRoutes,
+  ...dataRoutes,
   ...refusedRoutes,
 ];

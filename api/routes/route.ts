@@ -45,8 +45,8 @@ export type Result =
 
 /**
  * What body a route takes. `none`: a body is not read. `bytes`: the handler reads it. `must-be-empty`: more than an
- * empty object is refused with `message`. `json`: `empty` says what no body at all means, `accepts` what `prepare`
- * understands beyond `schema`.
+ * empty object is refused with `message`. `json`: `empty` says what no body at all means, `accepts` what `prepare` and
+ * the changes between versions understand beyond `schema`.
  */
 export type BodyRule =
   | { kind: 'none' }
@@ -79,15 +79,14 @@ export interface ServedRoute extends RouteHead {
   handler: (request: ApiRequest<unknown>, ports: EnginePorts) => Promise<Result>;
 }
 
-/** Known to the API, not to this engine. `noSwarm`: the true answer is that this node is no swarm manager. */
+/** Known to the API, not to this engine. */
 export interface RefusedRoute extends RouteHead {
   refused: string;
-  noSwarm?: true;
 }
 
 export type Route = ServedRoute | RefusedRoute;
 
-interface RouteDefinition<Body> extends RouteHead {
+export interface RouteDefinition<Body> extends RouteHead {
   partly?: string;
   body?: BodyRule;
   handler: (request: ApiRequest<Body>, ports: EnginePorts) => Promise<Result>;

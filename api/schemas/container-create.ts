@@ -21,7 +21,8 @@ const throttleDevices = listOf(struct({ Path: text, Rate: unsigned }));
 /** Height and width of the client's terminal. */
 export const consoleSize: Schema = { type: 'array', items: unsigned, minItems: 2, maxItems: 2 };
 
-const mount = struct({
+/** A mount of a container or of a service's tasks (`MountRequest`). */
+export const mount = struct({
   Type: oneOf('bind', 'volume', 'tmpfs', 'npipe', 'cluster', 'image'),
   Source: text,
   Target: text,
@@ -42,6 +43,8 @@ const mount = struct({
   }),
   TmpfsOptions: struct({ SizeBytes: integer, Mode: unsigned }),
 });
+
+export const ulimits = listOf(struct({ Name: text, Soft: integer, Hard: integer }));
 
 /** What is limited; the body of an update has nothing else but the restart policy. */
 export const resources = {
@@ -73,7 +76,7 @@ export const resources = {
   NanoCpus: integer,
   OomKillDisable: flag,
   PidsLimit: integer,
-  Ulimits: listOf(struct({ Name: text, Soft: integer, Hard: integer })),
+  Ulimits: ulimits,
   CpuCount: integer,
   CpuPercent: integer,
   IOMaximumIOps: unsigned,
@@ -145,6 +148,15 @@ export const endpoint: Schema = struct({
   GwPriority: integer,
 });
 
+export const healthcheck = struct({
+  Test: secret(texts),
+  Interval: integer,
+  Timeout: integer,
+  StartPeriod: integer,
+  StartInterval: integer,
+  Retries: integer,
+});
+
 const containerConfig = {
   Hostname: text,
   Domainname: text,
@@ -158,14 +170,7 @@ const containerConfig = {
   StdinOnce: flag,
   Env: secret(texts),
   Cmd: secret(texts),
-  Healthcheck: struct({
-    Test: secret(texts),
-    Interval: integer,
-    Timeout: integer,
-    StartPeriod: integer,
-    StartInterval: integer,
-    Retries: integer,
-  }),
+  Healthcheck: healthcheck,
   ArgsEscaped: flag,
   Image: text,
   Volumes: emptyObjects,

@@ -4,7 +4,7 @@
  * validation.
  */
 export interface Schema {
-  type: 'object' | 'array' | 'string' | 'integer' | 'boolean';
+  type: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
   nullable?: boolean;
   properties?: Readonly<Record<string, Schema>>;
   additionalProperties?: Schema;
@@ -24,6 +24,8 @@ export const NO_NUL = '^[^\\u0000]*$';
 
 export const text: Schema = { type: 'string', pattern: NO_NUL };
 export const flag: Schema = { type: 'boolean' };
+/** With a fraction. */
+export const ratio: Schema = { type: 'number' };
 
 /** int64 on the wire; what a JSON number cannot carry exactly is refused rather than rounded. */
 export const integer: Schema = {

@@ -11,6 +11,8 @@ export type Quirk =
   | 'websocket-sends-binary'
   | 'websocket-selects-streams'
   | 'no-swarm-is-503'
+  | 'service-update-answers'
+  | 'client-pins-images'
   | 'kernel-memory-is-ignored';
 
 /** What a change may edit of an older request. `body` is JSON as it arrived, not validated yet. */

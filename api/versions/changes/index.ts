@@ -1,4 +1,6 @@
 import type { VersionChange } from '../change.ts';
+import { changes as swarm25 } from './swarm/v1_25.ts';
+import { changes as swarm30 } from './swarm/v1_30.ts';
 import { changes as v25 } from './v1_25.ts';
 import { changes as v27 } from './v1_27.ts';
 import { changes as v28 } from './v1_28.ts';
@@ -22,10 +24,12 @@ import { changes as v44 } from './v1_44.ts';
  */
 export const CHANGES: readonly VersionChange[] = [
   ...v25,
+  ...swarm25,
   ...v27,
   ...v28,
   ...v29,
   ...v30,
+  ...swarm30,
   ...v31,
   ...v32,
   ...v34,

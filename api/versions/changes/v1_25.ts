@@ -84,7 +84,7 @@ const noSwarm = change({
   id: 'no-swarm-status',
   since: 25,
   routes: [],
-  description: 'Swarm operations on a node that is no swarm manager answer 503 (406 before).',
+  description: 'Operations of the swarm answer 503 on a node that cannot serve them (406 before).',
   quirk: 'no-swarm-is-503',
 });
 

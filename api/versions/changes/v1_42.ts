@@ -4,7 +4,7 @@ import { editAt, objectAt, objectsAt, withFilter } from '../json.ts';
 const multiplexed = change({
   id: 'multiplexed-content-type',
   since: 42,
-  routes: ['container.attach', 'container.logs', 'exec.start'],
+  routes: ['container.attach', 'container.logs', 'exec.start', 'service.logs', 'task.logs'],
   description:
     'Streams of 8-byte frames (no TTY) are application/vnd.docker.multiplexed-stream (raw-stream before, whether ' +
     'framed or not).',

@@ -66,28 +66,40 @@ const PAYLOADS: readonly string[] = [
 
 const isServed = (route: Route): boolean => !('refused' in route);
 
+const SOURCES = routeSources(path.resolve(import.meta.dirname, '../../../api/routes'));
+
+function routeSources(folder: string): string[] {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  return files
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => readFileSync(path.join(folder, file), 'utf8'));
+}
+
 /** The query parameters that a route reads, from its source: a new one is tried as soon as it is written. */
 function queryNames(route: Route): string[] {
   const names: string[] = [];
-  const folder = path.resolve(import.meta.dirname, '../../../api/routes');
-  for (const file of readdirSync(folder)) {
-    const source = readFileSync(path.join(folder, file), 'utf8');
+  for (const source of SOURCES) {
     const from = source.indexOf(`id: '${route.id}'`);
     if (from === -1) {
       continue;
     }
     const next = source.indexOf("    id: '", from + 1);
     const block = source.slice(from, next === -1 ? undefined : next);
-    const helpers = [...block.matchAll(/(\w+)\(query\b/g)].map(([, name = '']) => {
-      const at = source.indexOf(`function ${name}(`);
-      return at === -1 ? '' : source.slice(at, source.indexOf('\n}', at));
-    });
+    const helpers = [...block.matchAll(/(\w+)\((?:request\.)?query\b/g)].map(([, name = '']) =>
+      functionText(name),
+    );
     for (const text of [block, ...helpers]) {
-      names.push(...[...text.matchAll(/query\s*\.\w+\('([^']+)'/g)].map(([, name = '']) => name));
+      names.push(...[...text.matchAll(/query\s*(?:\.\w+\(|, )'([^']+)'/g)].map(([, name = '']) => name));
       names.push(...(text.includes('query.filters(') ? ['filters'] : []));
     }
   }
   return [...new Set(names)];
+}
+
+function functionText(name: string): string {
+  const source = SOURCES.find((text) => text.includes(`function ${name}(`)) ?? '';
+  const at = source.indexOf(`function ${name}(`);
+  return at === -1 ? '' : source.slice(at, source.indexOf('\n}', at));
 }
 
 /** A value for each string of a body, by what has to stand around it. */
@@ -112,6 +124,7 @@ function bodies(schema: Schema, payload: string, depth = 0): unknown[] {
             ]),
       ];
     case 'integer':
+    case 'number':
     case 'boolean':
     default:
       return [];
@@ -119,7 +132,7 @@ function bodies(schema: Schema, payload: string, depth = 0): unknown[] {
 }
 
 function aValueOf(schema: Schema): unknown {
-  return { object: {}, array: [], string: 'x', integer: 1, boolean: true }[schema.type];
+  return { object: {}, array: [], string: 'x', integer: 1, number: 1, boolean: true }[schema.type];
 }
 
 /** Something that exists for a route to work on, and that it cannot take away. */
@@ -176,7 +189,11 @@ function asksRegistry({ path: pattern }: Route): boolean {
 
 /** No swarm, no registry, and more networks than there are address ranges. */
 function mayBeUnavailable(route: Route): boolean {
-  return !isServed(route) || asksRegistry(route) || route.path === '/networks/create';
+  return !isServed(route) || asksRegistry(route) || isOfSwarm(route) || route.path === '/networks/create';
+}
+
+function isOfSwarm({ path: pattern }: Route): boolean {
+  return /^\/(swarm|nodes|services|tasks|secrets|configs)\b/.test(pattern);
 }
 
 /** Makes all attempts, several at a time; answers those that got a 500 or no answer. */
