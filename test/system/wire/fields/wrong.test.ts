@@ -16,6 +16,8 @@ function wrongValues({ type }: Schema): unknown[] {
       return [{ wrong: 1 }, ['a', 'b'], true];
     case 'integer':
       return ['a lot', {}, 1.5, true, 2 ** 53 + 2, 1e300];
+    case 'number':
+      return ['a lot', {}, true];
     case 'boolean':
       return ['maybe', 7, {}];
     case 'array':

@@ -11,6 +11,7 @@ function* partsOf(schema: Schema): Generator {
     case 'boolean':
       yield true;
       return;
+    case 'number':
     case 'integer':
       yield* [1, schema.minimum === 0 ? 7 : -7];
       return;
