@@ -38,10 +38,9 @@ export type SessionMessage =
 /** The answer to `session.open` and others of a session that another one of the same node has ended: open a new one. */
 export const SESSION_INVALID = 'session invalid';
 
-/** `session.heartbeat`: the node lives. `revision`: of a manager, up to which it knows the store. */
+/** `session.heartbeat`: the node lives. */
 export interface Heartbeat {
   session: string;
-  revision?: number;
 }
 
 /** When the next one is to come: the period may have changed. */
