@@ -16,8 +16,8 @@ interface Deps {
 }
 
 /**
- * Lets the store forget what it was: the leader alone, as all managers share it. A manager that was away for longer than
- * what is kept lists everything anew.
+ * Lets the store forget what it was: the leader alone, as all managers share it. A manager that was away for longer
+ * than what is kept lists everything anew.
  */
 export class Compaction implements LeaderLoop {
   readonly #deps: Deps;

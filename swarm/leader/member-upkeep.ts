@@ -41,9 +41,10 @@ export function startMemberUpkeep(deps: Deps): AsyncDisposable {
 }
 
 /** Never rejects. */
-async function run({ clock, logger, member, turn }: Deps, signal: AbortSignal): Promise<void> {
+async function run(deps: Deps, signal: AbortSignal): Promise<void> {
+  const { clock, logger, member } = deps;
   while (!signal.aborted) {
-    await pause(clock, untilTurnMs(clock, turn()), signal);
+    await pause(clock, untilTurnMs(clock, deps.turn()), signal);
     if (signal.aborted) {
       return;
     }
