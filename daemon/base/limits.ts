@@ -416,6 +416,10 @@ export const limits = {
   swarmPingSilenceMs: 12_000,
   /** Connections to a manager: 4,700 nodes are the most that a swarm was seen with. */
   swarmConnectionsMax: 10_000,
+  /** A client waits so long for a node to join, or for a swarm to begin; a join goes on after it. */
+  swarmJoinMs: 20_000,
+  /** A manager that leaves waits so long for the others to let its member of the store go. */
+  swarmLeaveMs: 5_000,
   /** Calls of one node at a time. */
   swarmStreamsMax: 250,
   /** A node's certificate is looked at again after so long, as certificates expire. */

@@ -8,6 +8,9 @@ import { ClusterState } from '../planner/state/cluster-state.ts';
 import { StoreCache } from '../store/cache/store-cache.ts';
 import type { Change, Commit, Entry, Store, Write as StoreWrite } from '../store/port.ts';
 
+/** Called with changes of keys that are no parts, in order. */
+export type ValueListener = (changes: readonly Change[]) => void;
+
 interface Deps {
   clock: Clock;
   logger: Logger;
@@ -37,6 +40,7 @@ export interface ClusterCommit extends Omit<Commit, 'writes'> {
 export class Cluster implements AsyncDisposable {
   readonly #deps: Deps;
   readonly #listeners = new Set<ClusterListener>();
+  readonly #valueListeners = new Set<ValueListener>();
   #cache: StoreCache | undefined;
   /** Read only. */
   readonly state = new ClusterState();
@@ -71,6 +75,15 @@ export class Cluster implements AsyncDisposable {
     return this.#opened.get(key);
   }
 
+  /** Values below a prefix, which are no parts: looks at everything that there is. */
+  *values(prefix: string): Iterable<Entry> {
+    for (const entry of this.#opened.entries()) {
+      if (entry.key.startsWith(prefix)) {
+        yield entry;
+      }
+    }
+  }
+
   /** A part as the store has it; undefined where it is not there. */
   part<P extends PartName>(part: P, id: string): Parts[P] | undefined {
     const entry = this.#opened.get(keyOf(part, id));
@@ -92,6 +105,11 @@ export class Cluster implements AsyncDisposable {
     return { [Symbol.dispose]: () => this.#listeners.delete(listener) };
   }
 
+  subscribeValues(listener: ValueListener): Disposable {
+    this.#valueListeners.add(listener);
+    return { [Symbol.dispose]: () => this.#valueListeners.delete(listener) };
+  }
+
   /**
    * Writes all or nothing, and waits until it can be read here. Answers the revision. Throws `StoreError`: on
    * `conflict` decide again with what is here now.
@@ -109,6 +127,7 @@ export class Cluster implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listeners.clear();
+    this.#valueListeners.clear();
     await this.#cache?.[Symbol.asyncDispose]();
   }
 
@@ -124,6 +143,12 @@ export class Cluster implements AsyncDisposable {
     }
     for (const listener of this.#listeners) {
       listener(changed);
+    }
+    const values = changes.filter((change) => partOf(keyChanged(change)) === undefined);
+    if (values.length > 0) {
+      for (const listener of this.#valueListeners) {
+        listener(values);
+      }
     }
   }
 
@@ -146,7 +171,13 @@ export class Cluster implements AsyncDisposable {
   }
 }
 
-function encoded(write: Write): StoreWrite {
+/** The key of a change. */
+export function keyChanged(change: Change): string {
+  return change.kind === 'put' ? change.entry.key : change.key;
+}
+
+/** A part's write as the store takes it. */
+export function encoded(write: Write): StoreWrite {
   const key = keyOf(write.part, write.id);
   return write.value === null
     ? { kind: 'delete', key }

@@ -23,7 +23,7 @@ export interface Tools {
 }
 
 /** What a node is made with. */
-export interface NodeDeps<P extends AsyncDisposable> extends Tools {
+export interface NodeDeps<P extends ManagerPart> extends Tools {
   /** Of this node: certificates, keys, the store's data. Kept over daemons until the node leaves. */
   dataDirectory: string;
   /** Root's alone, short (paths of sockets), on a tmpfs. */
@@ -32,9 +32,15 @@ export interface NodeDeps<P extends AsyncDisposable> extends Tools {
   etcd: string;
   hostname: string;
   /** A specification with all that was not said. Throws invalid_argument. */
-  completeSpec(spec: SwarmSpec): SwarmSpec;
-  startManager(context: ManagerContext): Promise<P>;
-  startAgent(context: AgentContext): Promise<AgentPart>;
+  completeSpec: (spec: SwarmSpec) => SwarmSpec;
+  startManager: (context: ManagerContext) => Promise<P>;
+  startAgent: (context: AgentContext) => Promise<AgentPart>;
+}
+
+/** What runs while this node is a manager. Disposal ends it. */
+export interface ManagerPart extends AsyncDisposable {
+  /** Lets another manager lead, and resolves when this one does not any more. */
+  resign(): Promise<void>;
 }
 
 /** What a manager is made with beside what only its composition knows. */

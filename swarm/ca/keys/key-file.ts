@@ -8,17 +8,27 @@ export interface KeyFile {
   keyPem: string;
   /** Of managers alone. */
   keyring?: Keyring;
+  /** Of managers alone: what they show each other's store. */
+  store?: StoreIdentity;
+}
+
+/** For the connections between the members of the store, under an authority that certifies managers alone. PEM. */
+export interface StoreIdentity {
+  authorityPem: string;
+  certPem: string;
+  keyPem: string;
 }
 
 const KEY = 'PRIVATE KEY';
 const KEYRING = 'BERTH KEYRING';
+const STORE = 'BERTH STORE IDENTITY';
 const SEALED_KEY = `SEALED ${KEY}`;
 const SEALED_KEYRING = `SEALED ${KEYRING}`;
 /** The unlock key seals nothing else than key files. */
 const UNLOCK_KEY_NUMBER = 1;
 
 /** The file's text. With an unlock key nothing in it can be read without that key. */
-export function writeKeyFile({ keyPem, keyring }: KeyFile, unlockKey?: Buffer): string {
+export function writeKeyFile({ keyPem, keyring, store }: KeyFile, unlockKey?: Buffer): string {
   const key = readPem(keyPem).find(({ label }) => label === KEY);
   if (key === undefined) {
     throw internal('write the key file: the key is not in PKCS #8');
@@ -26,6 +36,9 @@ export function writeKeyFile({ keyPem, keyring }: KeyFile, unlockKey?: Buffer): 
   const blocks: [string, Buffer][] = [[KEY, key.bytes]];
   if (keyring !== undefined) {
     blocks.push([KEYRING, encodeKeyring(keyring)]);
+  }
+  if (store !== undefined) {
+    blocks.push([STORE, Buffer.from(JSON.stringify(store))]);
   }
   return blocks
     .map(([label, bytes]) =>
@@ -57,9 +70,12 @@ export function readKeyFile(text: string, unlockKey?: Buffer): KeyFile {
     throw internal('read the key file of this node: it holds no private key');
   }
   const keyring = find(KEYRING);
+  const store = find(STORE);
   return {
     keyPem: writePem(KEY, key),
     ...(keyring === undefined ? {} : { keyring: decodeKeyring(keyring) }),
+    // Only `writeKeyFile` has written it.
+    ...(store === undefined ? {} : { store: JSON.parse(store.toString()) as StoreIdentity }),
   };
 }
 

@@ -1,0 +1,122 @@
+import type { Reachability } from '../../../api/types/swarm/node.ts';
+import type { Clock } from '../../../daemon/base/clock.ts';
+import { failpoint } from '../../../daemon/base/failpoint.ts';
+import { keyChanged, type Cluster } from '../../cluster/cluster.ts';
+import type { ManagerMember, Managers } from '../../control/ports.ts';
+import { leaderOf } from '../../leader/start-leading.ts';
+import { managerKey } from '../../objects/values.ts';
+import type { ManagerAddress } from '../../protocol/session.ts';
+import type { Dial } from '../../rpc/port.ts';
+import type { Entry } from '../../store/port.ts';
+
+const PREFIX = 'manager/';
+const LOOK_MS = 3_000;
+const ANSWER_MS = 2_000;
+
+interface Deps {
+  clock: Clock;
+  cluster: Cluster;
+  dial: Dial;
+  node: string;
+  addr: string;
+}
+
+/** The managers as they have made themselves known, and whether they answer this one. */
+export class ManagerTable implements Managers, Disposable {
+  readonly #deps: Deps;
+  readonly #addrs = new Map<string, string>();
+  readonly #reachable = new Map<string, Reachability>();
+  readonly #listeners = new Set<() => void>();
+  readonly #subscription: Disposable;
+  #timer: Disposable | undefined;
+  #isClosed = false;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    for (const entry of deps.cluster.values(PREFIX)) {
+      this.#addrs.set(entry.key.slice(PREFIX.length), addrOf(entry));
+    }
+    this.#subscription = deps.cluster.subscribeValues((changes) => {
+      const mine = changes.filter((change) => keyChanged(change).startsWith(PREFIX));
+      for (const change of mine) {
+        const node = keyChanged(change).slice(PREFIX.length);
+        if (change.kind === 'put') {
+          this.#addrs.set(node, addrOf(change.entry));
+        } else {
+          this.#addrs.delete(node);
+        }
+      }
+      if (mine.length > 0) {
+        this.#tell();
+      }
+    });
+    this.#look();
+  }
+
+  list(): readonly ManagerMember[] {
+    const leader = leaderOf(this.#deps.cluster)?.node;
+    return [...this.#addrs].map(([node, addr]) => ({
+      node,
+      addr,
+      isLeader: node === leader,
+      reachability: node === this.#deps.node ? 'reachable' : (this.#reachable.get(node) ?? 'unknown'),
+    }));
+  }
+
+  addresses(): readonly ManagerAddress[] {
+    return [...this.#addrs].map(([node, addr]) => ({ node, addr }));
+  }
+
+  /** Called when a manager has come, gone or moved. */
+  subscribe(listener: () => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => this.#listeners.delete(listener) };
+  }
+
+  /** Makes this manager known to nodes. */
+  async announce(): Promise<void> {
+    const { cluster, node, addr } = this.#deps;
+    if (this.#addrs.get(node) !== addr) {
+      const value = Buffer.from(JSON.stringify({ addr }));
+      await cluster.commit({ conditions: [], values: [{ kind: 'put', key: managerKey(node), value }] });
+      failpoint('swarm.membership.announced');
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+    this.#timer?.[Symbol.dispose]();
+    this.#subscription[Symbol.dispose]();
+    this.#listeners.clear();
+  }
+
+  #look(): void {
+    const { clock, node } = this.#deps;
+    const others = [...this.#addrs].filter(([id]) => id !== node);
+    void Promise.all(others.map(([id, addr]) => this.#ask(id, addr))).finally(() => {
+      if (!this.#isClosed) {
+        this.#timer = clock.setTimeout(() => this.#look(), LOOK_MS);
+      }
+    });
+  }
+
+  async #ask(node: string, addr: string): Promise<void> {
+    using client = this.#deps.dial(addr);
+    const answers = await client.call('manager.ping', undefined, { timeoutMs: ANSWER_MS }).then(
+      () => true,
+      () => false,
+    );
+    this.#reachable.set(node, answers ? 'reachable' : 'unreachable');
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) {
+      listener();
+    }
+  }
+}
+
+function addrOf({ value }: Entry): string {
+  // Written by managers, in `announce`.
+  return (JSON.parse(value.toString()) as { addr: string }).addr;
+}
