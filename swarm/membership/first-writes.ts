@@ -25,6 +25,8 @@ export interface NewSwarm {
   addressPools: string[];
   subnetSize: number;
   dataPathPort: number;
+  /** Of this manager's member of the store. */
+  peerUrl: string;
 }
 
 /** What the first manager of a swarm has, and what it writes into the store. */
@@ -63,7 +65,11 @@ export function firstThings(swarm: NewSwarm, { now, random }: { now: number; ran
   return {
     certPem: certificate.pem,
     rootsPem: state.certPem,
-    keys: { keyPem, keyring, store: newStoreIdentity(storeAuthority, identity, now) },
+    keys: {
+      keyPem,
+      keyring,
+      store: newStoreIdentity(storeAuthority, { identity, now, peerUrl: swarm.peerUrl }),
+    },
     unlockKey,
     writes: [
       ...parts.map(encoded),

@@ -216,11 +216,17 @@ export class SwarmNode<P extends ManagerPart> implements AsyncDisposable {
     const availability = availabilityOf(request.Availability);
     const addresses = chooseAddresses(request, hostInterfaces(), { isJoining: false });
     const [node, cluster] = [newSwarmId(random), newSwarmId(random)];
+    const urls = peerUrls(addresses);
     const { writes, ...held } = firstThings(
-      { identity: { node, cluster, role: 'swarm-manager' }, spec, availability, ...options },
+      {
+        identity: { node, cluster, role: 'swarm-manager' },
+        spec,
+        availability,
+        ...options,
+        peerUrl: urls.peerUrl,
+      },
       { now: nowMs(clock), random },
     );
-    const urls = peerUrls(addresses);
     const file: NodeFile = {
       node,
       cluster,

@@ -1,40 +1,23 @@
 /** What clients are told about a node's place in a swarm, in dockerd's words. */
 import { conflict, EngineError } from '../../daemon/base/errors.ts';
-
-const NOT_MANAGER = 'This node is not a swarm manager.';
-const LOCKED =
-  'Swarm is encrypted and needs to be unlocked before it can be used. ' +
-  'Please use "docker swarm unlock" to unlock it.';
-const EXPIRED = 'Swarm certificates have expired. To replace them, leave the swarm and join again.';
+import { swarmRefusal } from '../refusals.ts';
 
 const unavailable = (message: string): EngineError => new EngineError('unavailable', message);
 
 export const refusals = {
-  noSwarm: () =>
-    unavailable(
-      `${NOT_MANAGER} Use "docker swarm init" or "docker swarm join" to connect this node to swarm and try again.`,
-    ),
-  worker: () =>
-    unavailable(
-      `${NOT_MANAGER} Worker nodes can't be used to view or modify cluster state. ` +
-        'Please run this command on a manager node or promote the current node to a manager.',
-    ),
-  notReady: () =>
-    unavailable(`${NOT_MANAGER} Manager is being prepared or has trouble connecting to the cluster.`),
-  notPartOfSwarm: () => unavailable('This node is not part of a swarm'),
-  alreadyPart: () =>
-    unavailable(
-      'This node is already part of a swarm. ' +
-        'Use "docker swarm leave" to leave this swarm and join another one.',
-    ),
+  noSwarm: () => swarmRefusal('noSwarm'),
+  worker: () => swarmRefusal('worker'),
+  notReady: () => swarmRefusal('starting'),
+  notPartOfSwarm: () => swarmRefusal('notPart'),
+  alreadyPart: () => swarmRefusal('alreadyPart'),
+  locked: () => swarmRefusal('locked'),
+  expired: () => swarmRefusal('certificatesExpired'),
   joinTimeout: () =>
     unavailable(
       'Timeout was reached before node joined. The attempt to join the swarm will continue in the background. ' +
         'Use the "docker info" command to see the current swarm status of your node.',
     ),
-  locked: () => unavailable(LOCKED),
   notLocked: () => conflict('swarm is not locked'),
-  expired: () => unavailable(EXPIRED),
   leaveLocked: () =>
     unavailable(
       'Swarm is encrypted and locked. Please unlock it first or use `--force` to ignore this message.',

@@ -16,6 +16,7 @@ export const EXTENSION = {
 const USAGE = { certificates: [0x06, 1], handshakes: [0xa0, 5] } as const;
 const SERVER_AND_CLIENT = ['1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2'];
 const DNS_NAME = 2;
+const IP_ADDRESS = 7;
 
 export function encodeExtension(name: keyof typeof EXTENSION, value: Uint8Array, isCritical = false): Buffer {
   return sequence(oid(EXTENSION[name]), ...(isCritical ? [boolean(true)] : []), octetString(value));
@@ -40,8 +41,11 @@ export function authorityExtensions(ids: KeyIds): Buffer[] {
   ];
 }
 
-/** A node: client and server of TLS under these DNS names, never an authority. */
-export function nodeExtensions(names: readonly string[], ids: KeyIds): Buffer[] {
+/** A node: client and server of TLS under these DNS names and addresses, never an authority. */
+export function nodeExtensions(
+  { names, addresses }: { names: readonly string[]; addresses: readonly Uint8Array[] },
+  ids: KeyIds,
+): Buffer[] {
   return [
     encodeExtension('keyUsage', usage('handshakes'), true),
     encodeExtension('extendedKeyUsage', sequence(...SERVER_AND_CLIENT.map(oid))),
@@ -50,7 +54,10 @@ export function nodeExtensions(names: readonly string[], ids: KeyIds): Buffer[] 
     encodeExtension('authorityKeyId', authorityKeyId(ids.issuer)),
     encodeExtension(
       'alternativeNames',
-      sequence(...names.map((name) => context(DNS_NAME, Buffer.from(name), 'primitive'))),
+      sequence(
+        ...names.map((name) => context(DNS_NAME, Buffer.from(name), 'primitive')),
+        ...addresses.map((address) => context(IP_ADDRESS, address, 'primitive')),
+      ),
     ),
   ];
 }

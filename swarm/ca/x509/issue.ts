@@ -35,13 +35,14 @@ export function createRoot(now: number): Signer {
 
 /**
  * A node's certificate. Of the request only the public key is taken: whatever else it asks for (names, an authority, a
- * life) changes nothing. Throws invalid_argument for a request that is none, or not signed by its own key.
+ * life) changes nothing. `addresses` (bytes of IP addresses) are names too: the store's members look for them. Throws
+ * invalid_argument for a request that is none, or not signed by its own key.
  */
 export function issueNodeCertificate(
   signer: Signer,
   requestPem: string,
   identity: Identity,
-  life: { now: number; expiryMs: number },
+  life: { now: number; expiryMs: number; addresses?: readonly Uint8Array[] },
 ): Certificate {
   const publicKey = readRequest(requestPem);
   const { rawSubject, keyId } = signer.certificate;
@@ -55,7 +56,10 @@ export function issueNodeCertificate(
     publicKey,
     validFrom: life.now - BACKDATE_MS,
     validUntil: life.now + life.expiryMs,
-    extensions: nodeExtensions(alternativeNames(identity), { own: keyIdOf(publicKey), issuer: keyId }),
+    extensions: nodeExtensions(
+      { names: alternativeNames(identity), addresses: life.addresses ?? [] },
+      { own: keyIdOf(publicKey), issuer: keyId },
+    ),
   });
   return readCertificate(der);
 }

@@ -55,6 +55,7 @@ export class Admission {
   /** One at a time: etcd has one learner. */
   join(request: JoinStoreRequest, identity: Identity, signal: AbortSignal): Promise<JoinStoreAnswer> {
     const turn = this.#turn.then(() => this.#join(request, identity, signal));
+    // Its caller is told; the next one only waits for its end.
     this.#turn = turn.catch(() => undefined);
     return turn;
   }
@@ -97,7 +98,7 @@ export class Admission {
     return {
       keyring: encodeKeyring(this.#deps.keyring()).toString('base64'),
       unlockKey: authority.unlockKeyBytes()?.toString('base64') ?? '',
-      ...certifyMember(storeAuthority, { requestPem, identity, now: nowMs(clock) }),
+      ...certifyMember(storeAuthority, { requestPem, identity, now: nowMs(clock), peerUrl }),
       memberId: id,
       cluster: {
         state: 'existing',

@@ -15,7 +15,7 @@ import { newStoreAuthority, newStoreIdentity } from './store-identity.ts';
  */
 export function takeOver(
   cluster: Cluster,
-  { own, keyring, clock }: { own: Identity; keyring: Keyring; clock: Clock },
+  { own, keyring, clock, peerUrl }: { own: Identity; keyring: Keyring; clock: Clock; peerUrl: string },
 ): { writes: ClusterCommit[]; identity: StoreIdentity } {
   const now = nowMs(clock);
   const authority = newStoreAuthority(now);
@@ -43,5 +43,5 @@ export function takeOver(
       { kind: 'put', key: EPOCH_KEY, value: Buffer.from(String(epoch)) },
     ],
   });
-  return { writes, identity: newStoreIdentity(authority, own, now) };
+  return { writes, identity: newStoreIdentity(authority, { identity: own, now, peerUrl }) };
 }

@@ -4,53 +4,20 @@ import { EngineError, errorText, invariant } from '../../../daemon/base/errors.t
 import { failpoint } from '../../../daemon/base/failpoint.ts';
 import { Rollback } from '../../../daemon/base/rollback.ts';
 import { Cluster } from '../../cluster/cluster.ts';
-import { keyChanged } from '../../cluster/cluster.ts';
-import { sealedKey } from '../../objects/values.ts';
-import type { ManagerAddress } from '../../protocol/session.ts';
-import type { Dial } from '../../rpc/port.ts';
-import type { RpcServer } from '../../rpc/server.ts';
 import { isStoreError } from '../../store/errors.ts';
 import { pause } from '../../store/election.ts';
 import type { Keyring } from '../../store/sealed.ts';
 import type { Write } from '../../store/port.ts';
-import type { NodeCertificates } from '../certificates.ts';
-import type { NodeFile, NodeFiles } from '../files.ts';
-import type { ManagerPart, NodeDeps } from '../ports.ts';
-import { Admission } from './admission.ts';
-import { Authority } from './authority.ts';
-import { BlockedNodes } from './blocked-nodes.ts';
+import type { ManagerPart } from '../ports.ts';
+import type { BlockedNodes } from './blocked-nodes.ts';
 import { takeOver } from './force-new-cluster.ts';
-import { Issuing } from './issuing.ts';
+import type { Issuing } from './issuing.ts';
 import { joinStore, promoteSelf } from './join-store.ts';
-import { ManagerTable } from './manager-table.ts';
-import { membershipMethods } from './methods.ts';
-import { roleLoop } from './role-loop.ts';
-import { rotationLoop } from './rotation-loop.ts';
-import { SealedValues } from './sealed-values.ts';
+import { openParts, type ManagerLifeDeps, type Opened } from './open-parts.ts';
 import { StoreMember } from './store-member.ts';
 
 const RETRY_FIRST_MS = 200;
 const RETRY_MAX_MS = 8_000;
-
-export interface ManagerLifeDeps<P extends ManagerPart> extends NodeDeps<P> {
-  files: NodeFiles;
-  certificates: NodeCertificates;
-  file: () => NodeFile;
-  writeFile: (changes: Partial<NodeFile>) => Promise<void>;
-  /** Other managers first. */
-  managers: () => readonly ManagerAddress[];
-  dial: Dial;
-  server: RpcServer;
-  onBlocked: () => void;
-}
-
-/** What is there of a manager once its store answers. */
-interface Opened<P> {
-  parts: P;
-  issuing: Issuing;
-  table: ManagerTable;
-  blocked: BlockedNodes;
-}
 
 /** A node as a manager: its member of the store, what membership does with it, and the parts that build on these. */
 export class ManagerLife<P extends ManagerPart> {
@@ -85,7 +52,7 @@ export class ManagerLife<P extends ManagerPart> {
     return this.#opened?.issuing;
   }
 
-  get table(): ManagerTable | undefined {
+  get table(): Opened<P>['table'] | undefined {
     return this.#opened?.table;
   }
 
@@ -217,6 +184,7 @@ export class ManagerLife<P extends ManagerPart> {
     }
     const { writes, identity } = takeOver(cluster, {
       own: certificates.identity,
+      peerUrl: file().member?.peerUrl ?? '',
       keyring: this.#keyring(),
       clock,
     });
@@ -232,94 +200,17 @@ export class ManagerLife<P extends ManagerPart> {
   }
 
   async #serve(cluster: Cluster, member: StoreMember): Promise<void> {
-    const { clock, logger, random, certificates, dial, server, file, startManager, onBlocked } = this.#deps;
-    const end = this.#end;
-    const sealer = {
-      seal: (...of: [string, Buffer]) => this.#keyring().seal(...of),
-      open: (...of: [string, Buffer]) => this.#keyring().open(...of),
-    };
-    const sealed = new SealedValues(cluster, sealer);
-    const authority = new Authority({
-      clock,
-      random,
+    this.#opened = await openParts(this.#deps, {
       cluster,
-      sealed,
-      credentials: () => certificates.credentials,
-      relock: () => relock(),
-    });
-    const relock = async (): Promise<void> => {
-      const wanted = authority.unlockKeyBytes();
-      if ((wanted?.toString('base64') ?? '') !== (certificates.unlockKey?.toString('base64') ?? '')) {
-        await certificates.change({ unlockKey: wanted ?? null });
-        logger.info({ locked: wanted !== undefined }, 'the keys of this manager are sealed anew');
-      }
-    };
-    const { members, channel } = member;
-    const { node, cluster: clusterId, advertiseAddr: addr } = file();
-    const issuing = new Issuing({ clock, random, cluster, authority });
-    const admission = new Admission({
-      clock,
-      cluster,
-      members,
-      authority,
-      sealed,
+      member,
       keyring: () => this.#keyring(),
-      clusterToken: clusterId,
-    });
-    const table = new ManagerTable({ clock, cluster, dial, node, addr });
-    end.defer('close the table of managers', () => table[Symbol.dispose]());
-    const blocked = new BlockedNodes(cluster, onBlocked);
-    end.defer('close the list of blocked nodes', () => blocked[Symbol.dispose]());
-    this.#blocked = blocked;
-    onBlocked();
-    await relock();
-    const values = cluster.subscribeValues((changes) => {
-      if (changes.some((change) => keyChanged(change) === sealedKey.unlockKey())) {
-        void relock().catch((error: unknown) => {
-          logger.error({ error: errorText(error) }, 'the keys of this manager could not be sealed anew');
-        });
-      }
-    });
-    end.defer('end watching the unlock key', () => values[Symbol.dispose]());
-    const methods = server.add(membershipMethods({ authority, issuing, admission }));
-    end.defer('end serving', () => methods[Symbol.dispose]());
-    await table.announce();
-    const tools = { clock, logger, random };
-    const parts = await startManager({
-      ...tools,
-      nodeId: node,
-      clusterId,
-      addr,
-      cluster,
-      sealer,
-      members,
-      channel,
-      dial,
-      serve: (more) => server.add(more),
-      authority,
-      managers: table,
-      facts: {
-        managers: () => table.addresses(),
-        rootFor: (id) => authority.rootFor(id),
-        subscribe: (listener) =>
-          bothOf(
-            table.subscribe(listener),
-            cluster.subscribeValues((changes) => {
-              if (changes.some((change) => isAboutRoot(keyChanged(change)))) {
-                listener();
-              }
-            }),
-          ),
+      end: this.#end,
+      onBlockedNodes: (blocked) => {
+        this.#blocked = blocked;
       },
-      loops: [
-        roleLoop({ clock, logger, members, node, resign: () => this.parts?.resign() ?? Promise.resolve() }),
-        rotationLoop({ clock, logger, random, authority, sealed }),
-      ],
+      resign: () => this.parts?.resign() ?? Promise.resolve(),
     });
-    end.defer('end the parts of the manager', async () => parts[Symbol.asyncDispose]());
-    this.#opened = { parts, issuing, table, blocked };
-    this.#ready.resolve(parts);
-    logger.info({ node, addr }, 'this node is a manager of the swarm');
+    this.#ready.resolve(this.#opened.parts);
   }
 
   #keyring(): Keyring {
@@ -327,17 +218,4 @@ export class ManagerLife<P extends ManagerPart> {
     invariant(keyring !== undefined, 'a manager has the keys of the store');
     return keyring;
   }
-}
-
-function isAboutRoot(key: string): boolean {
-  return key === sealedKey.root() || /^node\/[^/]+\/cert$/.test(key);
-}
-
-function bothOf(one: Disposable, two: Disposable): Disposable {
-  return {
-    [Symbol.dispose]: () => {
-      one[Symbol.dispose]();
-      two[Symbol.dispose]();
-    },
-  };
 }

@@ -1,6 +1,8 @@
 import type { Reachability } from '../../../api/types/swarm/node.ts';
 import type { Clock } from '../../../daemon/base/clock.ts';
+import { errorText } from '../../../daemon/base/errors.ts';
 import { failpoint } from '../../../daemon/base/failpoint.ts';
+import type { Logger } from '../../../daemon/base/logger.ts';
 import { keyChanged, type Cluster } from '../../cluster/cluster.ts';
 import type { ManagerMember, Managers } from '../../control/ports.ts';
 import { leaderOf } from '../../leader/start-leading.ts';
@@ -15,6 +17,7 @@ const ANSWER_MS = 2_000;
 
 interface Deps {
   clock: Clock;
+  logger: Logger;
   cluster: Cluster;
   dial: Dial;
   node: string;
@@ -93,10 +96,16 @@ export class ManagerTable implements Managers, Disposable {
   #look(): void {
     const { clock, node } = this.#deps;
     const others = [...this.#addrs].filter(([id]) => id !== node);
-    void Promise.all(others.map(([id, addr]) => this.#ask(id, addr))).finally(() => {
+    const asked = Promise.all(others.map(([id, addr]) => this.#ask(id, addr))).finally(() => {
       if (!this.#isClosed) {
         this.#timer = clock.setTimeout(() => this.#look(), LOOK_MS);
       }
+    });
+    void asked.catch((error: unknown) => {
+      this.#deps.logger.error(
+        { error: errorText(error) },
+        'whether managers answer is not looked at any more',
+      );
     });
   }
 

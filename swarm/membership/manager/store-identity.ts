@@ -4,6 +4,7 @@ import { readCertificate, readCertificates } from '../../ca/x509/certificate.ts'
 import { createRoot, issueNodeCertificate } from '../../ca/x509/issue.ts';
 import { createRequest } from '../../ca/x509/request.ts';
 import { signerOf } from '../../ca/x509/signer.ts';
+import { addressBytes, parseIp } from '../../../daemon/base/addresses/ip.ts';
 import { invariant } from '../../../daemon/base/errors.ts';
 
 /** The authority of the store's own connections, as it is stored sealed. PEM. */
@@ -26,7 +27,12 @@ export function newStoreAuthority(now: number): StoreAuthority {
 /** A manager's certificate for the store, by its own request: the key stays where it was made. */
 export function certifyMember(
   { certPem, keyPem }: StoreAuthority,
-  { requestPem, identity, now }: { requestPem: string; identity: Identity; now: number },
+  {
+    requestPem,
+    identity,
+    now,
+    peerUrl,
+  }: { requestPem: string; identity: Identity; now: number; peerUrl: string },
 ): Omit<StoreIdentity, 'keyPem'> {
   const [authority] = readCertificates(certPem);
   invariant(authority !== undefined, 'an authority has a certificate');
@@ -35,13 +41,22 @@ export function certifyMember(
     signer,
     requestPem,
     { ...identity, role: 'swarm-manager' },
-    { now, expiryMs: LIFE_MS },
+    { now, expiryMs: LIFE_MS, addresses: addressesOf(peerUrl) },
   );
   return { authorityPem: certPem, certPem: certificate.pem };
 }
 
 /** For the manager that has the authority. */
-export function newStoreIdentity(authority: StoreAuthority, identity: Identity, now: number): StoreIdentity {
+export function newStoreIdentity(
+  authority: StoreAuthority,
+  of: { identity: Identity; now: number; peerUrl: string },
+): StoreIdentity {
   const { requestPem, keyPem } = createRequest();
-  return { ...certifyMember(authority, { requestPem, identity, now }), keyPem };
+  return { ...certifyMember(authority, { ...of, requestPem }), keyPem };
+}
+
+/** Members look for the address of those that they dial. */
+function addressesOf(peerUrl: string): Buffer[] {
+  const address = parseIp(new URL(peerUrl).hostname.replaceAll(/[[\]]/g, ''));
+  return address === undefined ? [] : [addressBytes(address)];
 }

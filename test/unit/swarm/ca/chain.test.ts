@@ -90,7 +90,11 @@ describe('verifyChain()', () => {
       sequence(time(NOW - DAY_MS), time(NOW + DAY_MS)),
       encodeSubject({ commonName: 'node1', unit: 'swarm-manager', organization: 'cluster1' }),
       publicKey,
-      context(3, sequence(...nodeExtensions(['node1'], { own: keyId, issuer: keyId })), 'constructed'),
+      context(
+        3,
+        sequence(...nodeExtensions({ names: ['node1'], addresses: [] }, { own: keyId, issuer: keyId })),
+        'constructed',
+      ),
     );
     const weak = readCertificate(sequence(body, algorithm, bitString(sign('sha1', body, ROOT.key))));
     expect(weak.isStronglySigned).toBe(false);

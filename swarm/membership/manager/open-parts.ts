@@ -1,0 +1,163 @@
+import { errorText } from '../../../daemon/base/errors.ts';
+import type { Rollback } from '../../../daemon/base/rollback.ts';
+import { keyChanged, type Cluster } from '../../cluster/cluster.ts';
+import type { SwarmFacts } from '../../dispatcher/ports.ts';
+import { sealedKey } from '../../objects/values.ts';
+import type { ManagerAddress } from '../../protocol/session.ts';
+import type { Dial } from '../../rpc/port.ts';
+import type { RpcServer } from '../../rpc/server.ts';
+import type { Keyring } from '../../store/sealed.ts';
+import type { NodeCertificates } from '../certificates.ts';
+import type { NodeFile, NodeFiles } from '../files.ts';
+import type { ManagerPart, NodeDeps, Sealer } from '../ports.ts';
+import { Admission } from './admission.ts';
+import { Authority } from './authority.ts';
+import { BlockedNodes } from './blocked-nodes.ts';
+import { Issuing } from './issuing.ts';
+import { ManagerTable } from './manager-table.ts';
+import { membershipMethods } from './methods.ts';
+import { roleLoop } from './role-loop.ts';
+import { rotationLoop } from './rotation-loop.ts';
+import { SealedValues } from './sealed-values.ts';
+import type { StoreMember } from './store-member.ts';
+
+export interface ManagerLifeDeps<P extends ManagerPart> extends NodeDeps<P> {
+  files: NodeFiles;
+  certificates: NodeCertificates;
+  file: () => NodeFile;
+  writeFile: (changes: Partial<NodeFile>) => Promise<void>;
+  managers: () => readonly ManagerAddress[];
+  dial: Dial;
+  server: RpcServer;
+  /** The list of blocked nodes has changed. */
+  onBlocked: () => void;
+}
+
+/** What there is of a manager once its store answers. */
+export interface Opened<P> {
+  parts: P;
+  issuing: Issuing;
+  table: ManagerTable;
+}
+
+interface Given {
+  cluster: Cluster;
+  member: StoreMember;
+  keyring: () => Keyring;
+  /** Takes the ends of what is begun here. */
+  end: Rollback;
+  onBlockedNodes: (blocked: BlockedNodes) => void;
+  resign: () => Promise<void>;
+}
+
+/** Begins what membership does on a manager, and then the parts that build on it. */
+export async function openParts<P extends ManagerPart>(
+  deps: ManagerLifeDeps<P>,
+  given: Given,
+): Promise<Opened<P>> {
+  const { clock, logger, random, dial, server } = deps;
+  const { cluster, end, keyring } = given;
+  const { members, channel } = given.member;
+  const { node, cluster: clusterId, advertiseAddr: addr } = deps.file();
+  const sealer: Sealer = {
+    seal: (name, value) => keyring().seal(name, value),
+    open: (name, sealed) => keyring().open(name, sealed),
+  };
+  const sealed = new SealedValues(cluster, sealer);
+  const authority = await openAuthority(deps, given, sealed);
+  const table = new ManagerTable({ clock, logger, cluster, dial, node, addr });
+  end.defer('close the table of managers', () => table[Symbol.dispose]());
+  const blocked = new BlockedNodes(cluster, deps.onBlocked);
+  end.defer('close the list of blocked nodes', () => blocked[Symbol.dispose]());
+  given.onBlockedNodes(blocked);
+  deps.onBlocked();
+  const issuing = new Issuing({ clock, random, cluster, authority });
+  const admission = new Admission({
+    clock,
+    cluster,
+    members,
+    authority,
+    sealed,
+    keyring,
+    clusterToken: clusterId,
+  });
+  const methods = server.add(membershipMethods({ authority, issuing, admission }));
+  end.defer('end serving', () => methods[Symbol.dispose]());
+  await table.announce();
+  const parts = await deps.startManager({
+    clock,
+    logger,
+    random,
+    nodeId: node,
+    clusterId,
+    addr,
+    cluster,
+    sealer,
+    members,
+    channel,
+    dial,
+    serve: (more) => server.add(more),
+    authority,
+    managers: table,
+    facts: factsOf(cluster, authority, table),
+    loops: [
+      roleLoop({ clock, logger, members, node, resign: given.resign }),
+      rotationLoop({ clock, logger, random, authority, sealed }),
+    ],
+  });
+  end.defer('end the parts of the manager', async () => parts[Symbol.asyncDispose]());
+  logger.info({ node, addr }, 'this node is a manager of the swarm');
+  return { parts, issuing, table };
+}
+
+/** With the keys of this node sealed as the swarm says, now and whenever that changes. */
+async function openAuthority<P extends ManagerPart>(
+  { clock, random, logger, certificates }: ManagerLifeDeps<P>,
+  { cluster, end }: Given,
+  sealed: SealedValues,
+): Promise<Authority> {
+  const relock = async (): Promise<void> => {
+    const wanted = authority.unlockKeyBytes();
+    if ((wanted?.toString('base64') ?? '') !== (certificates.unlockKey?.toString('base64') ?? '')) {
+      await certificates.change({ unlockKey: wanted ?? null });
+      logger.info({ locked: wanted !== undefined }, 'the keys of this manager are sealed anew');
+    }
+  };
+  const credentials = (): NodeCertificates['credentials'] => certificates.credentials;
+  const authority = new Authority({ clock, random, cluster, sealed, credentials, relock });
+  await relock();
+  const subscription = cluster.subscribeValues((changes) => {
+    if (changes.some((change) => keyChanged(change) === sealedKey.unlockKey())) {
+      void relock().catch((error: unknown) => {
+        logger.error({ error: errorText(error) }, 'the keys of this manager could not be sealed anew');
+      });
+    }
+  });
+  end.defer('end watching the unlock key', () => subscription[Symbol.dispose]());
+  return authority;
+}
+
+function factsOf(cluster: Cluster, authority: Authority, table: ManagerTable): SwarmFacts {
+  return {
+    managers: () => table.addresses(),
+    rootFor: (node) => authority.rootFor(node),
+    subscribe: (listener) => {
+      const managers = table.subscribe(listener);
+      const root = cluster.subscribeValues((changes) => {
+        if (changes.some((change) => isAboutRoot(keyChanged(change)))) {
+          listener();
+        }
+      });
+      return {
+        [Symbol.dispose]: () => {
+          managers[Symbol.dispose]();
+          root[Symbol.dispose]();
+        },
+      };
+    },
+  };
+}
+
+function isAboutRoot(key: string): boolean {
+  return key === sealedKey.root() || /^node\/[^/]+\/cert$/.test(key);
+}
