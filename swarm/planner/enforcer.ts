@@ -1,6 +1,7 @@
 import { put, type Write } from '../objects/parts.ts';
 import { TaskState } from '../objects/task-state.ts';
 import type { Circumstances } from './decision.ts';
+import { GenericSupply } from './placement/generic-supply.ts';
 import { nodeFits } from './placement/node-fits.ts';
 import { byAge, isAtWork, isWanted } from './slot-tasks.ts';
 import type { ClusterState } from './state/cluster-state.ts';
@@ -15,7 +16,12 @@ export function enforceOn({ state, now }: Circumstances, node: Node): Write[] {
   if (node.record?.spec.Availability !== 'active') {
     return [];
   }
-  const left = { ...node.description?.Resources };
+  const resources = node.description?.Resources;
+  const left: Left = {
+    NanoCPUs: resources?.NanoCPUs ?? Number.POSITIVE_INFINITY,
+    MemoryBytes: resources?.MemoryBytes ?? Number.POSITIVE_INFINITY,
+    generic: resources && new GenericSupply(resources.GenericResources ?? []),
+  };
   return [...node.tasks]
     .filter((task) => isWanted(task) && isAtWork(task))
     .toSorted(byAge)
@@ -32,27 +38,26 @@ export function enforceOn({ state, now }: Circumstances, node: Node): Write[] {
     );
 }
 
-/** Takes what the task reserves from what is left. A node that does not tell its resources has enough. */
-function mayStay(
-  state: ClusterState,
-  node: Node,
-  task: Task,
-  left: { NanoCPUs?: number; MemoryBytes?: number },
-): boolean {
+/** A node that does not tell its resources has enough. */
+interface Left {
+  NanoCPUs: number;
+  MemoryBytes: number;
+  generic: GenericSupply | undefined;
+}
+
+/** Takes what the task reserves from what is left. */
+function mayStay(state: ClusterState, node: Node, task: Task, left: Left): boolean {
   const service = state.services.get(task.record.service)?.record;
   if (service !== undefined && !nodeFits(service, node)) {
     return false;
   }
-  const reserved = state.templateOf(task.record)?.task.Resources?.Reservations ?? {};
-  const amounts = ['NanoCPUs', 'MemoryBytes'] as const;
-  if (amounts.some((amount) => (reserved[amount] ?? 0) > (left[amount] ?? Number.POSITIVE_INFINITY))) {
+  const { NanoCPUs = 0, MemoryBytes = 0 } = state.templateOf(task.record)?.task.Resources?.Reservations ?? {};
+  const generic = task.record.generic ?? [];
+  if (NanoCPUs > left.NanoCPUs || MemoryBytes > left.MemoryBytes || left.generic?.holds(generic) === false) {
     return false;
   }
-  for (const amount of amounts) {
-    const before = left[amount];
-    if (before !== undefined) {
-      left[amount] = before - (reserved[amount] ?? 0);
-    }
-  }
+  left.NanoCPUs -= NanoCPUs;
+  left.MemoryBytes -= MemoryBytes;
+  left.generic?.take(generic);
   return true;
 }

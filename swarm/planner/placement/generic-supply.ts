@@ -60,6 +60,16 @@ export class GenericSupply {
       : [{ DiscreteResourceSpec: { Kind: kind, Value: count } }];
   }
 
+  /** Whether all that a task was given before is there. */
+  holds(assigned: readonly GenericResource[]): boolean {
+    return assigned.every(({ NamedResourceSpec: named, DiscreteResourceSpec: discrete }) => {
+      const shelf = this.#shelves.get(named?.Kind ?? discrete?.Kind ?? '');
+      return shelf !== undefined && 'names' in shelf
+        ? named !== undefined && shelf.names.includes(named.Value)
+        : discrete !== undefined && (shelf?.count ?? 0) >= discrete.Value;
+    });
+  }
+
   /**
    * Takes what a task was given before. False when it was not all there: the node's operator has taken it away. A
    * count may go below zero then, so that nothing more is given until as much is back.

@@ -64,6 +64,40 @@ describe('enforcer', () => {
     expect(new Set(nodesOf(cluster.advance(10_000)))).toEqual(new Set(['n1', 'n2']));
   });
 
+  test.each([
+    [
+      'counted',
+      [{ DiscreteResourceSpec: { Kind: 'gpu', Value: 2 } }],
+      [{ DiscreteResourceSpec: { Kind: 'gpu', Value: 1 } }],
+    ],
+    [
+      'named',
+      [
+        { NamedResourceSpec: { Kind: 'gpu', Value: 'a' } },
+        { NamedResourceSpec: { Kind: 'gpu', Value: 'b' } },
+      ],
+      [{ NamedResourceSpec: { Kind: 'gpu', Value: 'b' } }],
+    ],
+  ])('76: generic resources taken away, %s: the task that had them goes', (_what, both, left) => {
+    const cluster = new PlannedCluster(
+      nodeWrites('n1', {}, { Resources: { GenericResources: both } }),
+      serviceWrites('s', {
+        Mode: { Replicated: { Replicas: 2 } },
+        TaskTemplate: {
+          Resources: {
+            Reservations: { GenericResources: [{ DiscreteResourceSpec: { Kind: 'gpu', Value: 1 } }] },
+          },
+        },
+      }),
+    ).settle();
+    expect(nodesOf(cluster)).toEqual(['n1', 'n1']);
+    cluster.change(...nodeWrites('n1', {}, { Resources: { GenericResources: left } }));
+    expect(cluster.tasks('s').filter(({ status }) => status?.state === 768)).toHaveLength(1);
+    expect(nodesOf(cluster.advance(10_000))).toEqual(['n1']);
+    const waiting = cluster.wanted('s').find(({ record }) => record.node === undefined);
+    expect(waiting?.record.refusal?.error).toBe('no suitable node (insufficient resources on 1 node)');
+  });
+
   test('on a paused node everything stays', () => {
     const cluster = new PlannedCluster(
       node('n1', 'east'),
