@@ -31,6 +31,8 @@ export interface TestDaemonOptions {
   watchLoop?: boolean;
   /** Shows the daemon's log on this terminal instead of keeping it in a file. */
   terminal?: boolean;
+  /** A program in TypeScript to run instead of dist/, with the command line of berthd. */
+  program?: string;
   /** Gives its network namespace a way to the host and back (10.N.0.1 and .2). */
   uplink?: number;
 }
@@ -88,6 +90,7 @@ export class TestDaemon implements AsyncDisposable {
   readonly http: HttpClient;
   readonly #env: Record<string, string>;
   readonly #terminal: boolean;
+  readonly #program: string | undefined;
   #child: ChildProcess | undefined;
   #armings = 0;
   /** Length of the trace, in bytes, when failpoints were armed last. */
@@ -110,6 +113,7 @@ export class TestDaemon implements AsyncDisposable {
       this.arm('');
     }
     this.#terminal = options.terminal === true;
+    this.#program = options.program;
     this.http = new HttpClient(this.paths.socket);
     this.configure(options.config ?? {});
   }
@@ -176,7 +180,8 @@ export class TestDaemon implements AsyncDisposable {
     try {
       // A session of its own, as under systemd: a signal to the test's group is not meant for the daemon.
       this.#child = spawn(file, args, {
-        cwd: '/',
+        // Threads of a program in TypeScript look for their loader from here.
+        cwd: this.#program === undefined ? '/' : import.meta.dirname,
         detached: true,
         stdio: this.#terminal ? ['ignore', 'inherit', 'inherit'] : ['ignore', log, log],
         env: {
@@ -268,6 +273,9 @@ export class TestDaemon implements AsyncDisposable {
     const options = ['--config-file', this.paths.config];
     if (this.engine === 'dockerd26') {
       return inTrixie('dockerd', ...options);
+    }
+    if (this.#program !== undefined) {
+      return [process.execPath, '--import', import.meta.resolve('tsx'), this.#program, ...options];
     }
     return [this.engine === 'dockerd' ? 'dockerd' : MAIN, ...options];
   }
