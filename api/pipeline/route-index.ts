@@ -12,12 +12,22 @@ export interface RequestState {
 export type ApiContext = ParameterizedContext<RequestState>;
 export type RouteMiddleware = Middleware<RequestState>;
 
+/** `/containers/:id/json`, the shape of most requests. */
+const ONE_PARAMETER = /^(\/[^/:*]+\/):(\w+)(\/[^/:*]+)$/;
+
+/** A route of that shape. */
+interface OneParameter {
+  name: string;
+  serve: RouteMiddleware;
+}
+
 /**
- * Finds the routes of a request without trying a hundred patterns: paths without parameters by one look-up, the others
- * by a small @koa/router for their method and first segment (at most a dozen patterns each).
+ * Finds the routes of a request without trying a hundred patterns: paths without parameters or with one in the middle
+ * by one look-up, the others by a small @koa/router for their method and first segment (at most a dozen patterns each).
  */
 export class RouteIndex {
   readonly #static = new Map<string, RouteMiddleware>();
+  readonly #oneParameter = new Map<string, OneParameter>();
   readonly #buckets = new Map<string, RouteMiddleware>();
 
   constructor(routes: readonly Route[], serve: (route: Route) => RouteMiddleware) {
@@ -30,6 +40,11 @@ export class RouteIndex {
         for (const path of [route.path, route.alsoAt ?? route.path]) {
           this.#static.set(`${route.method} ${path}`, serve(route));
         }
+        continue;
+      }
+      const [, first, name, last] = ONE_PARAMETER.exec(route.path) ?? [];
+      if (name !== undefined) {
+        this.#oneParameter.set(`${route.method} ${first}*${last}`, { name, serve: serve(route) });
         continue;
       }
       const key = bucketKey(route.method, route.path);
@@ -51,12 +66,38 @@ export class RouteIndex {
 
   /** The middlewares that may serve `path` (without version), in order. Usually one; empty where there is none. */
   find(method: string, path: string): readonly RouteMiddleware[] {
-    const exact = this.#static.get(`${method} ${path}`);
+    const exact = this.#static.get(`${method} ${path}`) ?? this.#withOneParameter(method, path);
     const bucket = this.#buckets.get(bucketKey(method, path));
     if (exact === undefined) {
       return bucket === undefined ? [] : [bucket];
     }
     return bucket === undefined ? [exact] : [exact, bucket];
+  }
+
+  #withOneParameter(method: string, path: string): RouteMiddleware | undefined {
+    const from = path.indexOf('/', 1) + 1;
+    const to = path.indexOf('/', from);
+    const found =
+      to > from && from > 0
+        ? this.#oneParameter.get(`${method} ${path.slice(0, from)}*${path.slice(to)}`)
+        : undefined;
+    return (
+      found &&
+      ((ctx, next) => {
+        ctx.state.params = { [found.name]: decoded(path.slice(from, to)) };
+        return found.serve(ctx, next);
+      })
+    );
+  }
+}
+
+/** As @koa/router does it: what is no encoding stays as it is. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // URIError, the only one.
+    return text;
   }
 }
 
