@@ -396,6 +396,10 @@ export const limits = {
   taskFilesBytesMax: 512 * 1024 * 1024,
   /** A pull that has just ended is not made again: fifty tasks of one service come within this time. */
   taskPullFreshMs: 3_000,
+  /** A registry that does not answer for so long keeps no task waiting whose image is here. */
+  taskPullPatienceMs: 10_000,
+  /** How often it is looked for a task's container whose log has a reader already. */
+  taskLogPollMs: 500,
   /** What a template of a task may make: as much as a config, the largest thing that is one. */
   swarmTemplateOutputBytesMax: 1_024_000,
   /** Actions and turns of `range` of one template: a loop in a loop over labels is far below. */

@@ -4,6 +4,7 @@ import type { Address, Listener } from '../../api/listen.ts';
 import type { EnginePorts, MetricsPort } from '../../api/types/ports.ts';
 import { createApi } from '../../api/server.ts';
 import type { HostFacts } from '../../runtime/host/facts.ts';
+import type { Executor } from '../../swarm/agent/executor.ts';
 import { noSwarm } from '../../swarm/no-swarm.ts';
 import { switchOnForwarding } from '../../runtime/network/firewall/forwarding.ts';
 import { openDatabase } from '../../storage/database/index.ts';
@@ -31,7 +32,6 @@ import {
   composeVolumes,
 } from './parts.ts';
 import { composeTasks } from './tasks.ts';
-import type { TaskExecutor } from '../tasks/executor.ts';
 import { ENGINE_VERSION } from './version.ts';
 
 /** What `run` hands over once this process has the data root for itself. */
@@ -80,7 +80,7 @@ export async function compose(deps: ComposeDeps): Promise<Engine> {
 export interface Domain {
   ports: EnginePorts;
   /** Runs tasks of a swarm. */
-  tasks: TaskExecutor;
+  tasks: Executor;
   facts: HostFacts;
   /** Undefined = not asked for. */
   metrics: MetricsPort | undefined;

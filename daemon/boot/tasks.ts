@@ -8,7 +8,8 @@ import type { EventLog } from '../events/event-log.ts';
 import type { Images } from '../images/images.ts';
 import type { Networks } from '../networks/networks.ts';
 import type { System } from '../system/system.ts';
-import { TaskExecutor } from '../tasks/executor.ts';
+import { createExecutor } from '../tasks/executor.ts';
+import type { Executor } from '../../swarm/agent/executor.ts';
 import type { Base } from './parts.ts';
 
 /** What runs a swarm's tasks. It makes nothing before the first one. */
@@ -23,8 +24,8 @@ export function composeTasks(
     system: System;
     mounts: KernelMounts;
   },
-): TaskExecutor {
-  const tasks = new TaskExecutor({
+): Executor {
+  const tasks = createExecutor({
     ...engine,
     clock: systemClock,
     logger: log,

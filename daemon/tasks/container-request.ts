@@ -11,18 +11,19 @@ import { securityOptions } from './security.ts';
 
 const SECOND_NANO = 1_000_000_000;
 
-/** What a task's container is to be. `networks`: those of the task by name, in its order. Pure. */
+/** Networks without names of their own: containers there have no aliases. */
+const NAMELESS = new Set(['bridge', 'host', 'none']);
+
+/**
+ * What a task's container is to be. `networks`: names of the task's networks, in its order; without any it is on the
+ * default bridge. Throws invalid_argument for what Linux does not have. Pure.
+ */
 export function containerRequest(task: TaskToRun, networks: readonly string[]): ContainerCreateRequest {
   const spec = task.spec.ContainerSpec ?? {};
   refuseUnsupported(spec);
   const grace = graceSeconds(spec);
   const ports = task.hostPorts.map((port) => portKey(port));
-  const endpoints = (task.spec.Networks ?? []).map(
-    ({ Aliases, DriverOpts }, at): [string, EndpointSettings] => [
-      networks[at] ?? '',
-      { ...(Aliases && { Aliases: [...Aliases] }), ...(DriverOpts && { DriverOpts }) },
-    ],
-  );
+  const endpoints = networks.map((name, at) => [name, endpoint(task, name, at)]);
   return {
     Image: spec.Image ?? '',
     Labels: taskLabels(task),
@@ -41,6 +42,16 @@ export function containerRequest(task: TaskToRun, networks: readonly string[]): 
     ...(endpoints.length > 0 && {
       NetworkingConfig: { EndpointsConfig: Object.fromEntries(endpoints) },
     }),
+  };
+}
+
+/** In networks with names the service's is one of all its tasks. */
+function endpoint({ spec, service }: TaskToRun, network: string, at: number): EndpointSettings {
+  const { Aliases, DriverOpts } = spec.Networks?.[at] ?? {};
+  const names = NAMELESS.has(network) ? [] : [...new Set([...(Aliases ?? []), service.name])];
+  return {
+    ...(names.length > 0 && { Aliases: names }),
+    ...(DriverOpts && { DriverOpts }),
   };
 }
 

@@ -75,7 +75,7 @@ export class MemoryFiles {
     if (!this.#isMounted()) {
       failpoint('tasks.files.mount');
       const sizeBytes = limits.taskFilesBytesMax;
-      await this.#mounts.tmpfs(this.#directory, { source: 'tasks', sizeBytes, mode: 0o700 });
+      await this.#mounts.secretTmpfs(this.#directory, { source: 'tasks', sizeBytes, mode: 0o700 });
     }
   }
 
@@ -134,7 +134,8 @@ function fileOf(
     target: path.posix.resolve(HOMES[kind], Name || name),
     uid: numeric(UID, `UID of ${kind} ${name}`),
     gid: numeric(GID, `GID of ${kind} ${name}`),
-    mode: Mode & 0o7777,
+    // As in Go's os.FileMode: what else is in the number are no bits of chmod(2).
+    mode: Mode & 0o777,
     data,
   };
 }

@@ -20,18 +20,22 @@ export interface TaskContainers extends Pick<
   create(
     name: string,
     body: ContainerCreateRequest,
-    options: { signal: AbortSignal; hiddenFiles: readonly HiddenFile[] },
+    options: { signal: AbortSignal; task: { files: readonly HiddenFile[] } },
   ): Promise<ContainerCreateResponse>;
 }
 
-/** Mounts, as the kernel's are made elsewhere. */
+/** Mounts of this daemon's own. */
 export interface TaskMounts {
-  tmpfs(target: string, options: { source: string; sizeBytes: number; mode: number }): Promise<void>;
+  /** An empty file system in memory, which is not swapped out where the kernel can do that. */
+  secretTmpfs(target: string, options: { source: string; sizeBytes: number; mode: number }): Promise<void>;
+  /** Nothing mounted is not an error. */
   unmount(path: string): Promise<void>;
+  /** Mount points at or below a directory. */
   below(path: string): string[];
 }
 
-export interface TaskExecutorDeps {
+/** What tasks are run with. */
+export interface TaskDeps {
   containers: TaskContainers;
   images: Pick<ImagePort, 'inspect' | 'pull'>;
   networks: Pick<NetworkPort, 'inspect'>;
@@ -41,7 +45,7 @@ export interface TaskExecutorDeps {
   mounts: TaskMounts;
   clock: Clock;
   logger: Logger;
-  /** Where files of tasks are kept in memory: an own directory below the exec root. */
+  /** Where files of tasks are kept in memory: a directory of its own below the exec root. */
   filesDirectory: string;
   /** Credentials of a header `X-Registry-Auth`. */
   registryAuth(header: string): RegistryAuth;

@@ -3,11 +3,11 @@ import { EngineError, errorText, isEngineError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
-import type { TaskExecutorDeps } from './ports.ts';
+import type { TaskDeps } from './ports.ts';
 
 interface Deps {
   images: Pick<ImagePort, 'inspect' | 'pull'>;
-  registryAuth: TaskExecutorDeps['registryAuth'];
+  registryAuth: TaskDeps['registryAuth'];
   clock: Clock;
   logger: Logger;
 }
@@ -76,11 +76,12 @@ export class TaskImages {
         pull.abort.abort();
       }
     };
-    signal.addEventListener('abort', leave, { once: true });
+    const over = new AbortController();
+    signal.addEventListener('abort', leave, { once: true, signal: over.signal });
     try {
-      return await Promise.race([pull.done, aborted(signal)]);
+      return await Promise.race([pull.done, aborted(signal, over)]);
     } finally {
-      signal.removeEventListener('abort', leave);
+      over.abort();
     }
   }
 
@@ -144,12 +145,13 @@ function asLasting(failure: unknown): unknown {
   return isPassing ? new EngineError('remote', failure.message, { cause: failure }) : failure;
 }
 
-function aborted(signal: AbortSignal): Promise<unknown> {
+/** The reason of the signal, unless it is over before. */
+function aborted(signal: AbortSignal, over: AbortController): Promise<unknown> {
   return new Promise((resolve) => {
     const end = (): void => resolve(signal.reason);
     if (signal.aborted) {
       end();
     }
-    signal.addEventListener('abort', end, { once: true });
+    signal.addEventListener('abort', end, { once: true, signal: over.signal });
   });
 }

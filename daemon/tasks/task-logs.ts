@@ -2,18 +2,48 @@ import type { Readable } from 'node:stream';
 import type { StringMap } from '../../api/types/maps.ts';
 import type { LogLine, LogSubscription } from '../../swarm/protocol/session.ts';
 import { parseRfc3339Nano } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
+import { merged } from '../base/concurrency/merged.ts';
+import { limits } from '../base/limits.ts';
 import { FRAME_HEADER_BYTES, STREAM_NUMBER } from '../base/stdio/frames.ts';
-import type { TaskContainers } from './ports.ts';
+import type { TaskContext } from './context.ts';
+import { containersOf } from './task-containers.ts';
 
-/** Lines of one task's container. It ends with it or, without `follow`, at the end of what is there. */
-export async function* taskLogs(
-  containers: Pick<TaskContainers, 'logs'>,
-  { task, container }: { task: string; container: string },
+/**
+ * Lines of the containers of tasks, in no order between tasks. It ends with them or, without `follow`, at the end of
+ * what is there. A log that cannot be read does not keep others from being read: it is thrown at the end.
+ */
+export async function* logsOfTasks(
+  context: TaskContext,
+  subscription: LogSubscription,
+  signal: AbortSignal,
+): AsyncIterable<LogLine> {
+  const failures: unknown[] = [];
+  const each = async function* (task: string): AsyncIterable<LogLine> {
+    try {
+      yield* taskLogs(context, task, subscription, signal);
+    } catch (error) {
+      failures.push(error);
+    }
+  };
+  yield* merged(subscription.tasks.map(each), signal);
+  if (failures.length > 0 && !signal.aborted) {
+    throw failures[0];
+  }
+}
+
+async function* taskLogs(
+  context: TaskContext,
+  task: string,
   subscription: LogSubscription,
   signal: AbortSignal,
 ): AsyncIterable<LogLine> {
   const { follow, stdout, stderr, since, until, tail } = subscription;
-  const { tty, bytes } = await containers.logs(container, {
+  const container = await madeContainer(context, task, { follow, signal });
+  if (container === undefined) {
+    return;
+  }
+  const { tty, bytes } = await context.containers.logs(container, {
     follow,
     stdout,
     stderr,
@@ -31,6 +61,34 @@ export async function* taskLogs(
       yield read;
     }
   }
+}
+
+/** A task that is still being prepared has none: with `follow` it is waited for. */
+async function madeContainer(
+  context: TaskContext,
+  task: string,
+  { follow, signal }: { follow: boolean; signal: AbortSignal },
+): Promise<string | undefined> {
+  for (;;) {
+    const [container] = await containersOf(context, task);
+    if (container !== undefined || !follow || signal.aborted) {
+      return container;
+    }
+    await passed(context.clock, limits.taskLogPollMs, signal);
+  }
+}
+
+/** Resolves after this time, or when the signal fires. */
+function passed(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      timer[Symbol.dispose]();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = clock.setTimeout(end, ms);
+    signal.addEventListener('abort', end, { once: true });
+  });
 }
 
 interface Piece {

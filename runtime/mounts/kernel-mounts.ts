@@ -25,6 +25,13 @@ export interface OverlayLayout extends OverlayDirectories {
   merged: string;
 }
 
+interface TmpfsOptions {
+  /** The name that it shows. */
+  source: string;
+  sizeBytes: number;
+  mode: number;
+}
+
 /** How long a busy mount is given before it is taken out of the tree lazily. */
 const BUSY_RETRIES_MS = [2, 10, 50, 100];
 
@@ -77,12 +84,22 @@ export class KernelMounts {
   }
 
   /** An empty file system in memory, without devices, set-user-id and programs. Throws EngineError internal. */
-  async tmpfs(target: string, options: { source: string; sizeBytes: number; mode: number }): Promise<void> {
-    const { source, sizeBytes, mode } = options;
+  async tmpfs(target: string, options: TmpfsOptions): Promise<void> {
     failpoint('mounts.tmpfs');
     const { nosuid, nodev, noexec } = MOUNT_FLAGS;
-    const data = `mode=${mode.toString(8)},size=${sizeBytes}`;
-    mountOrExplain({ source, target, type: 'tmpfs', flags: nosuid | nodev | noexec, data });
+    mountOrExplain(tmpfsCall(target, options, nosuid | nodev | noexec));
+  }
+
+  /** The same for secrets, and for programs too: where the kernel can (6.4), it is never swapped out to a disk. */
+  async secretTmpfs(target: string, options: TmpfsOptions): Promise<void> {
+    failpoint('mounts.secrets');
+    const call = tmpfsCall(target, options, MOUNT_FLAGS.nosuid | MOUNT_FLAGS.nodev);
+    try {
+      mount({ ...call, data: `${call.data},noswap` });
+    } catch {
+      // An option that the kernel does not know, or whatever fails without it too, and then says why.
+      mountOrExplain(call);
+    }
   }
 
   /** Shows what is mounted at `source` at `target` too, with its flags. Throws EngineError internal. */
@@ -171,6 +188,10 @@ export class KernelMounts {
   below(path: string): string[] {
     return mountPointsBelow(parseMountInfo(readFileSync('/proc/self/mountinfo', 'utf8')), path);
   }
+}
+
+function tmpfsCall(target: string, { source, sizeBytes, mode }: TmpfsOptions, flags: number): MountCall {
+  return { source, target, type: 'tmpfs', flags, data: `mode=${mode.toString(8)},size=${sizeBytes}` };
 }
 
 function mountOrExplain(call: MountCall): void {

@@ -194,12 +194,18 @@ function containerMounts(
   const { dataRoot, volumePaths, facts } = context;
   // With another container's network its names come too.
   const files = containerFiles(dataRoot, networkOwnerId(context, container));
-  return ownMounts(container.spec, {
-    files,
-    volumePaths,
-    subpaths,
-    recursiveReadOnly: facts.recursiveReadOnly,
-  });
+  const { spec } = container;
+  // What nothing shows is in memory for the container's processes alone: a copy finds empty places.
+  const mounts = spec.mounts.filter((mount) => mount.type !== 'bind' || mount.isHidden !== true);
+  return ownMounts(
+    { ...spec, mounts },
+    {
+      files,
+      volumePaths,
+      subpaths,
+      recursiveReadOnly: facts.recursiveReadOnly,
+    },
+  );
 }
 
 /** Throws dockerd's texts when the configuration says that nothing may be written at `path` (without links, bytes). */

@@ -25,6 +25,8 @@ export interface ContainerSpec {
   mounts: ResolvedMount[];
   /** Made by a build, for one step; after it has ended well it is removed, or kept (`rm=0`). */
   ofBuild?: 'removed' | 'kept';
+  /** Made for a task of the swarm. Labels do not tell: an image that is made of such a container has them too. */
+  ofTask?: true;
   /** Of the default bridge; absent = none. */
   links?: Link[];
   platform: string;

@@ -30,8 +30,8 @@ export interface CreateOptions {
   /** Until this fires no prune takes the container. */
   keepUntil?: AbortSignal;
   ofBuild?: ContainerSpec['ofBuild'];
-  /** Files of the host that it sees read-only and that nothing shows: secrets of a task. No client can ask for them. */
-  hiddenFiles?: readonly HiddenFile[];
+  /** For a task of the swarm, with files that nothing shows: its secrets. No client can ask for it. */
+  task?: { files: readonly HiddenFile[] };
 }
 
 /** Makes a container that can be started. Throws not_found for its image, conflict for its name. */
@@ -52,7 +52,7 @@ export async function createContainer(
   refuseOtherPlatform(image, request.Image, options.platform);
   const id = newId();
   const { spec, warnings } = namingFields(request, (asked) =>
-    specify(context, { id, request: asked, image, hiddenFiles: options.hiddenFiles ?? [] }),
+    specify(context, { id, request: asked, image, hiddenFiles: options.task?.files ?? [] }),
   );
   const sources = volumeSources(context, spec.hostConfig.VolumesFrom ?? []);
 
@@ -79,7 +79,11 @@ export async function createContainer(
     imageId: image.id,
     layerIds: image.layerIds,
     createdNano: clock.nowNano(),
-    spec: { ...spec, ...(options.ofBuild && { ofBuild: options.ofBuild }) },
+    spec: {
+      ...spec,
+      ...(options.ofBuild && { ofBuild: options.ofBuild }),
+      ...(options.task && { ofTask: true }),
+    },
     state: { status: 'created', exitCode: 0, error: '' },
   });
   container.neededUntil = options.keepUntil;

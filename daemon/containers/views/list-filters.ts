@@ -51,8 +51,7 @@ const builders: Readonly<Record<string, TestBuilder>> = {
   },
   'is-task': (values) => {
     const wanted = filterBool('is-task', values);
-    // Tasks of a swarm carry this label.
-    return ({ spec }) => wanted === Object.hasOwn(spec.config.Labels ?? {}, 'com.docker.swarm.task.id');
+    return ({ spec }) => wanted === (spec.ofTask === true);
   },
   isolation: (values) => {
     // A matter of Windows; elsewhere there is the default only.
@@ -85,7 +84,7 @@ const builders: Readonly<Record<string, TestBuilder>> = {
         (mount) =>
           wanted.has(mount.destination) ||
           (mount.type === 'volume' && wanted.has(mount.name)) ||
-          (mount.type === 'bind' && wanted.has(mount.source)),
+          (mount.type === 'bind' && mount.isHidden !== true && wanted.has(mount.source)),
       );
   },
 };

@@ -14,7 +14,7 @@ import { composeDomain, type ComposeDeps, type Engine } from '../../../daemon/bo
 import { loadConfig } from '../../../daemon/boot/config/config.ts';
 import { readFlags } from '../../../daemon/boot/config/flags.ts';
 import { run } from '../../../daemon/boot/run.ts';
-import type { TaskExecutor } from '../../../daemon/tasks/executor.ts';
+import type { Executor } from '../../../swarm/agent/executor.ts';
 import { readFileSync } from 'node:fs';
 import { reviveMaps } from './remote-executor.ts';
 
@@ -31,13 +31,13 @@ async function compose(deps: ComposeDeps): Promise<Engine> {
   return { reload: () => Promise.resolve(), stop: () => parts[Symbol.asyncDispose]() };
 }
 
-function serveTasks(executor: TaskExecutor): void {
+function serveTasks(executor: Executor): void {
   const path = process.env['TASK_SOCKET'] ?? '';
   rmSync(path, { force: true });
   createServer((socket) => serve(executor, socket)).listen(path);
 }
 
-function serve(executor: TaskExecutor, socket: Socket): void {
+function serve(executor: Executor, socket: Socket): void {
   const calls = new Map<number, AbortController>();
   socket.on('error', () => socket.destroy());
   socket.on('close', () => calls.forEach((call) => call.abort()));
@@ -45,7 +45,7 @@ function serve(executor: TaskExecutor, socket: Socket): void {
     const call = JSON.parse(line, reviveMaps) as {
       id: number;
       abort?: true;
-      method: keyof TaskExecutor;
+      method: keyof Executor;
       arguments: unknown[];
     };
     if (call.abort === true) {
@@ -61,8 +61,8 @@ function serve(executor: TaskExecutor, socket: Socket): void {
 }
 
 async function answer(
-  executor: TaskExecutor,
-  method: keyof TaskExecutor,
+  executor: Executor,
+  method: keyof Executor,
   given: unknown[],
   send: (answer: object) => void,
 ): Promise<void> {

@@ -1,0 +1,167 @@
+import { join } from 'node:path';
+import type { EventMessage } from '../../../api/types/system.ts';
+import type { NetworkInspect, SystemInfo } from '../../../api/types/system.ts';
+import type { ImageInspect } from '../../../api/types/image.ts';
+import type { PullOptions } from '../../../api/types/ports.ts';
+import type { TaskSpec } from '../../../api/types/swarm/task.ts';
+import { EngineError, notFound } from '../../../daemon/base/errors.ts';
+import { silentLogger } from '../../../daemon/base/logger.ts';
+import { createExecutor } from '../../../daemon/tasks/executor.ts';
+import type { TaskDeps } from '../../../daemon/tasks/ports.ts';
+import type { Executor, TaskToRun } from '../../../swarm/agent/executor.ts';
+import { TaskState } from '../../../swarm/objects/task-state.ts';
+import { ContainerRig } from './container-rig.ts';
+import { settled } from './manual-clock.ts';
+
+export const never = new AbortController().signal;
+
+/** A task of service `web`, slot 1. */
+export function taskToRun(spec: TaskSpec, more: Partial<TaskToRun> = {}): TaskToRun {
+  const id = more.id ?? 't'.padEnd(25, '0');
+  return {
+    id,
+    desired: TaskState.running,
+    service: { id: 's'.padEnd(25, '0'), name: 'web', labels: {} },
+    slot: 1,
+    spec: { ...spec, ContainerSpec: { Image: 'busybox', ...spec.ContainerSpec } },
+    hostPorts: [],
+    generic: [],
+    name: `web.1.${id}`,
+    node: 'n'.padEnd(25, '0'),
+    secrets: new Map(),
+    configs: new Map(),
+    ...more,
+  };
+}
+
+/** Tasks over the real container domain, with fakes of the kernel and of images. */
+export class TaskRig implements Disposable {
+  readonly engine: ContainerRig;
+  readonly executor: Executor & Disposable;
+  /** Images that are here, and how each pull ends: with an error, or the image is here. */
+  readonly images = new Set(['busybox']);
+  readonly pulls: { options: PullOptions; end(error?: Error): void }[] = [];
+  readonly #listeners = new Set<(message: EventMessage) => void>();
+
+  private constructor(engine: ContainerRig) {
+    this.engine = engine;
+    this.executor = createExecutor(this.#deps());
+    // A registry that knows all.
+    this.#pullsEnd = true;
+  }
+
+  static async make(): Promise<TaskRig> {
+    return new TaskRig(await ContainerRig.make());
+  }
+
+  /** Whether pulls end by themselves, well. */
+  #pullsEnd = true;
+
+  holdPulls(): void {
+    this.#pullsEnd = false;
+  }
+
+  /** Containers of this daemon have changed. */
+  async changed(): Promise<void> {
+    for (const { Id } of await this.engine.containers.list({
+      all: true,
+      limit: 0,
+      size: false,
+      filters: new Map(),
+    })) {
+      // Only this is read of an event.
+      this.#listeners.forEach((tell) => tell({ Actor: { ID: Id, Attributes: {} } } as EventMessage));
+    }
+    await settled();
+  }
+
+  [Symbol.dispose](): void {
+    this.executor[Symbol.dispose]();
+    this.engine[Symbol.dispose]();
+  }
+
+  #deps(): TaskDeps {
+    const { engine } = this;
+    return {
+      containers: engine.containers,
+      images: {
+        inspect: async (ref) => {
+          if (!this.images.has(ref)) {
+            throw notFound(`No such image: ${ref}`);
+          }
+          // Nothing of it is read.
+          return {} as ImageInspect;
+        },
+        pull: (options) => this.#pull(options),
+      },
+      networks: {
+        inspect: async (ref) => {
+          if (!['bridge', 'host', 'none', 'lan', 'lan-id'].includes(ref)) {
+            throw notFound(`network ${ref} not found`);
+          }
+          return { Name: ref === 'lan-id' ? 'lan' : ref } as NetworkInspect;
+        },
+      },
+      events: { stream: ({ signal }) => this.#events(signal) },
+      system: { info: async () => ({}) as Omit<SystemInfo, 'Swarm'> },
+      mounts: {
+        secretTmpfs: (target, options) => engine.world.mounts.tmpfs(target, options),
+        unmount: (path) => engine.world.mounts.unmount(path),
+        below: (path) => engine.world.mounts.below(path),
+      },
+      clock: engine.clock,
+      logger: silentLogger,
+      filesDirectory: this.filesDirectory,
+      registryAuth: (header) => ({ username: header }),
+    };
+  }
+
+  get filesDirectory(): string {
+    return join(this.engine.directory, 'tasks');
+  }
+
+  async *#pull(options: PullOptions): AsyncGenerator<{ status: string; id?: string }> {
+    yield { status: 'Waiting for registry' };
+    await new Promise<void>((resolve, reject) => {
+      const end = (error?: Error): void => {
+        if (error !== undefined) {
+          reject(error);
+          return;
+        }
+        this.images.add(nameOf(options));
+        resolve();
+      };
+      this.pulls.push({ options, end });
+      options.signal.addEventListener('abort', () => end(new EngineError('canceled', 'canceled')));
+      if (this.#pullsEnd) {
+        end();
+      }
+    });
+    yield { status: 'Pulling from library/busybox', id: 'latest' };
+  }
+
+  async *#events(signal: AbortSignal): AsyncGenerator<EventMessage> {
+    const waiting: EventMessage[] = [];
+    let wake: (() => void) | undefined;
+    const tell = (message: EventMessage): void => {
+      waiting.push(message);
+      wake?.();
+    };
+    this.#listeners.add(tell);
+    signal.addEventListener('abort', () => wake?.());
+    while (!signal.aborted) {
+      yield* waiting.splice(0);
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+    this.#listeners.delete(tell);
+  }
+}
+
+function nameOf({ name, tag = 'latest' }: PullOptions): string {
+  if (tag.startsWith('sha256:')) {
+    return `${name}@${tag}`;
+  }
+  return tag === 'latest' ? name : `${name}:${tag}`;
+}
