@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { NodeDescription } from '../../api/types/swarm/node.ts';
 import { unreachable } from '../../daemon/base/errors.ts';
+import { AssignmentParts } from '../protocol/assignment-parts.ts';
 import type { SessionMessage, StatusReport } from '../protocol/session.ts';
 import { Describer } from './describer.ts';
 import { LogPublisher } from './log-publisher.ts';
@@ -21,6 +22,7 @@ export class Agent implements AgentPart {
   readonly #describer: Describer;
   readonly #logs: LogPublisher;
   readonly #session: SessionClient;
+  #assignments = new AssignmentParts();
 
   private constructor(deps: AgentDeps, tasks: Tasks, reporter: Reporter) {
     this.#deps = deps;
@@ -75,6 +77,7 @@ export class Agent implements AgentPart {
   }
 
   #opened(session: OpenSession, description: NodeDescription): Disposable {
+    this.#assignments = new AssignmentParts();
     const reports = this.#reporter.attach(async (statuses) => {
       const report: StatusReport = { session: session.id, statuses: [...statuses] };
       await session.client.call('session.report', report, { signal: session.signal });
@@ -104,8 +107,10 @@ export class Agent implements AgentPart {
         this.#deps.onRoot(root);
         return undefined;
       }
-      case 'assignments':
-        return this.#tasks.apply(message.assignments);
+      case 'assignments': {
+        const whole = this.#assignments.take(message.assignments);
+        return whole && this.#tasks.apply(whole);
+      }
       case 'logs':
         this.#logs.begin(session, message.subscription);
         return undefined;

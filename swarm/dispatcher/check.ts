@@ -48,7 +48,7 @@ export function statusesOf(fields: Fields): ReportedStatus[] {
 /** Only states that are a node's to report; only fields that are known. */
 function statusOf(fields: Fields): ReportedStatus {
   const state = own(fields, 'state');
-  if (!isTaskState(state) || state < TaskState.accepted || state > TaskState.rejected) {
+  if (!isTaskState(state) || state < TaskState.assigned || state > TaskState.rejected) {
     throw invalidArgument('the state of a task is none that a node reports');
   }
   const error = own(fields, 'error');

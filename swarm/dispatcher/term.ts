@@ -92,10 +92,15 @@ export class Term implements AsyncDisposable {
   report(body: unknown, caller: Caller): void {
     const { node } = this.#own(body, caller);
     const statuses = statusesOf(fieldsOf(body, 'a report'));
+    const { state, cluster } = this.leading;
     for (const { id } of statuses) {
-      const task = this.leading.state.tasks.get(id);
+      const task = state.tasks.get(id);
       if (task !== undefined && task.record.node !== node) {
         throw new EngineError('forbidden', 'cannot update a task not assigned this node');
+      }
+      if (task === undefined && cluster.state.tasks.get(id)?.record.node === node) {
+        // Its write was held for refused. The leader learns of it with the end of the one that is under way.
+        throw new EngineError('unavailable', `task ${id} is not known to the leader yet`);
       }
     }
     statuses.forEach((status) => this.leading.report(status));

@@ -269,7 +269,8 @@ export class Leader implements Leading, AsyncDisposable {
 function isNews(task: Task, reported: ReportedStatus): boolean {
   const known = observedState(task);
   if (reported.state !== known || task.status === undefined) {
-    return reported.state > known || (reported.state === known && !isTerminal(known));
+    // That a node has what it was given says no more than that it was.
+    return reported.state > known;
   }
   const { at: _at, running: _running, ...said } = task.status;
   return !isTerminal(known) && !isDeepStrictEqual(said, reported);
