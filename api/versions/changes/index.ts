@@ -1,6 +1,17 @@
 import type { VersionChange } from '../change.ts';
 import { changes as swarm25 } from './swarm/v1_25.ts';
+import { changes as swarm28 } from './swarm/v1_28.ts';
+import { changes as swarm29 } from './swarm/v1_29.ts';
 import { changes as swarm30 } from './swarm/v1_30.ts';
+import { changes as swarm31 } from './swarm/v1_31.ts';
+import { changes as swarm32 } from './swarm/v1_32.ts';
+import { changes as swarm35 } from './swarm/v1_35.ts';
+import { changes as swarm37 } from './swarm/v1_37.ts';
+import { changes as swarm39 } from './swarm/v1_39.ts';
+import { changes as swarm40 } from './swarm/v1_40.ts';
+import { changes as swarm41 } from './swarm/v1_41.ts';
+import { changes as swarm42 } from './swarm/v1_42.ts';
+import { changes as swarm44 } from './swarm/v1_44.ts';
 import { changes as v25 } from './v1_25.ts';
 import { changes as v27 } from './v1_27.ts';
 import { changes as v28 } from './v1_28.ts';
@@ -27,18 +38,29 @@ export const CHANGES: readonly VersionChange[] = [
   ...swarm25,
   ...v27,
   ...v28,
+  ...swarm28,
   ...v29,
+  ...swarm29,
   ...v30,
   ...swarm30,
   ...v31,
+  ...swarm31,
   ...v32,
+  ...swarm32,
   ...v34,
   ...v35,
+  ...swarm35,
   ...v36,
+  ...swarm37,
   ...v39,
+  ...swarm39,
   ...v40,
+  ...swarm40,
   ...v41,
+  ...swarm41,
   ...v42,
+  ...swarm42,
   ...v43,
   ...v44,
+  ...swarm44,
 ];

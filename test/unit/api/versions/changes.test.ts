@@ -5,8 +5,11 @@ import { isObject } from '../../../../api/versions/json.ts';
 import { Dialects } from '../../../../api/versions/dialect.ts';
 import { NEWEST, OLDEST } from '../../../../api/versions/version.ts';
 import { ROUTES } from '../../../../api/routes/index.ts';
-import { FIXTURES } from './fixtures.ts';
+import { FIXTURES as FIXTURES_OF_ENGINE } from './fixtures.ts';
 import type { Fixture } from './fixtures.ts';
+import { SWARM_FIXTURES } from './swarm-fixtures.ts';
+
+const FIXTURES: Readonly<Record<string, readonly Fixture[]>> = { ...FIXTURES_OF_ENGINE, ...SWARM_FIXTURES };
 
 const facts = { cgroupVersion: 1 } as const;
 
@@ -35,6 +38,8 @@ describe.each(CHANGES.map((change) => [`1.${change.since} ${change.id}`, change]
         {},
         { HostConfig: 1 },
         { HostConfig: null },
+        { TaskTemplate: 1, Spec: [1, null], CAConfig: 'a', Networks: 1, Mode: [] },
+        { TaskTemplate: { ContainerSpec: [], Resources: { Limits: 1 } }, Spec: { TaskTemplate: null } },
       ]) {
         change.request?.({ query: new URLSearchParams(), body: structuredClone(nonsense) }, facts);
         change.response?.(nonsense, nonsense);
