@@ -130,7 +130,8 @@ export class NodeLife<P extends ManagerPart> {
       certificates: this.certificates,
       dial: this.#dialer.dial,
       managers: () => this.#file.managers,
-      local: () => this.#manager?.issuing,
+      // One that is to be no manager any more is cut off from the store.
+      local: () => (this.#wish?.role === 'worker' ? undefined : this.#manager?.issuing),
       isWanted: () => this.#isOtherCertificateWanted(),
     });
     await this.#startAgent();

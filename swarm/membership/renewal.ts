@@ -106,11 +106,15 @@ export class Renewal implements AsyncDisposable {
 
   async #ask(requestPem: string): Promise<string> {
     const { local, managers, dial, certificates } = this.#deps;
+    let failure: unknown = new EngineError('unavailable', 'no manager is known');
     const own = local();
     if (own !== undefined) {
-      return (await own.renew(requestPem, certificates.identity)).certPem;
+      try {
+        return (await own.renew(requestPem, certificates.identity)).certPem;
+      } catch (error) {
+        failure = error;
+      }
     }
-    let failure: unknown = new EngineError('unavailable', 'no manager is known');
     for (const { addr } of managers()) {
       using client = dial(addr);
       try {

@@ -66,7 +66,11 @@ async function followWishes(deps: Deps, leading: Leading): Promise<void> {
 async function demote(deps: Deps, leading: Leading, node: Node): Promise<void> {
   if (node.id === deps.node) {
     deps.logger.info({ node: node.id }, 'this manager is demoted: another one is to lead');
-    await deps.resign();
+    await handOver(deps.members, node.id);
+    // Not waited for: it ends this loop, and waits for its end.
+    void deps.resign().catch((error: unknown) => {
+      deps.logger.warn({ error: errorText(error) }, 'this manager could not resign');
+    });
     return;
   }
   const member = (await deps.members.list()).find(({ name }) => name === node.id);
@@ -75,6 +79,17 @@ async function demote(deps: Deps, leading: Leading, node: Node): Promise<void> {
     failpoint('swarm.membership.member-removed');
   }
   await storeRole(leading, node, 'worker');
+}
+
+/** Where the own member leads the store: its removal would cost an election. */
+async function handOver(members: EtcdMembers, node: string): Promise<void> {
+  const listed = await members.list();
+  const own = listed.find(({ name }) => name === node);
+  const other = listed.find(({ name, learner }) => name !== node && name !== '' && !learner);
+  if (other !== undefined && own?.id === (await members.status()).leader) {
+    await members.moveLeader(other.id);
+    failpoint('swarm.membership.store-handed-over');
+  }
 }
 
 async function storeRole(leading: Leading, { id }: Node, role: NodeStateRecord['role']): Promise<void> {

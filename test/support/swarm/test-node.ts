@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../../../daemon/base/clock.ts';
+import { failedPrecondition } from '../../../daemon/base/errors.ts';
 import { silentLogger, type Logger } from '../../../daemon/base/logger.ts';
 import type { AgentPart } from '../../../swarm/agent/ports.ts';
 import { startLeading } from '../../../swarm/leader/start-leading.ts';
@@ -115,6 +116,9 @@ export class TestNode implements AsyncDisposable {
         allowed: 'node',
         kind: 'call',
         handle: async (body, { identity }) => {
+          if (leadership.leading === undefined) {
+            throw failedPrecondition('another manager leads');
+          }
           const id = identity?.node ?? '';
           // What `#startAgent` sends.
           const { TLSInfo } = body as { TLSInfo: AgentContext['tlsInfo'] };
