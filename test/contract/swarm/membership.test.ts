@@ -1,59 +1,13 @@
-import { afterEach, expect, test } from 'vitest';
-import type { EngineError } from '../../../daemon/base/errors.ts';
-import { put } from '../../../swarm/objects/parts.ts';
-import { keyOf } from '../../../swarm/objects/keys.ts';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { needs } from '../../support/needs.ts';
-import { TestNode } from '../../support/swarm/test-node.ts';
+import { failed, NodeHosts, roleOf, settled, SLOW, wish } from '../../support/swarm/node-hosts.ts';
+import type { TestNode } from '../../support/swarm/test-node.ts';
 
-const nodes: TestNode[] = [];
-let next = 1;
-afterEach(async () => {
-  for (const node of nodes.splice(0).toReversed()) {
-    await node[Symbol.asyncDispose]();
-  }
+let hosts: NodeHosts;
+beforeEach(() => {
+  hosts = new NodeHosts();
 });
-
-function host(): TestNode {
-  const node = new TestNode(next);
-  next += 1;
-  nodes.push(node);
-  return node;
-}
-
-/** A host that has begun a swarm. */
-async function first(): Promise<TestNode> {
-  const node = host();
-  await node.node.init(node.addresses);
-  return node;
-}
-
-async function joined(to: TestNode, role: 'worker' | 'manager'): Promise<TestNode> {
-  const node = host();
-  const tokens = await to.manager.context.authority.tokens();
-  await node.node.join({ ...node.addresses, RemoteAddrs: [to.addr], JoinToken: tokens[role] });
-  return node;
-}
-
-const failed = async (work: Promise<unknown>): Promise<string> =>
-  work.then(
-    () => 'answered',
-    ({ code, message }: EngineError) => `${code}: ${message}`,
-  );
-
-/** The user's wish for a node's role. */
-async function wish(by: TestNode, node: string, Role: 'worker' | 'manager'): Promise<void> {
-  const { cluster } = by.manager.context;
-  const record = cluster.part('node', node)!;
-  await cluster.commit({
-    conditions: [{ key: keyOf('node', node), revision: cluster.revisionOf('node', node) }],
-    parts: [put('node', { ...record, spec: { ...record.spec, Role } })],
-  });
-}
-
-const roleOf = (node: TestNode): string => {
-  const { LocalNodeState, ControlAvailable } = node.node.info();
-  return `${LocalNodeState} ${ControlAvailable ? 'manager' : 'worker'}`;
-};
+afterEach(() => hosts[Symbol.asyncDispose]());
 
 const managersOf = (node: TestNode): string[] =>
   node.manager.context.managers
@@ -61,12 +15,9 @@ const managersOf = (node: TestNode): string[] =>
     .map(({ node: id, reachability }) => `${id} ${reachability}`)
     .toSorted();
 
-const SLOW = { timeout: 60_000 };
-const settled = { timeout: 40_000, interval: 100 };
-
 needs('root', 'etcd')('membership', () => {
   test('a swarm begins with one manager, and is there again after a restart', SLOW, async () => {
-    const one = await first();
+    const one = await hosts.first();
     const { id } = one;
     expect(one.node.info()).toMatchObject({
       NodeID: expect.stringMatching(/^[0-9a-z]{25}$/),
@@ -93,7 +44,7 @@ needs('root', 'etcd')('membership', () => {
   });
 
   test('leaving: the last manager is warned, and with force nothing is left', SLOW, async () => {
-    const one = await first();
+    const one = await hosts.first();
     expect(await failed(one.node.leave({ force: false }))).toMatch(
       /participating as a manager. Removing the last manager erases all current state of the swarm. Use `--force`/,
     );
@@ -109,8 +60,8 @@ needs('root', 'etcd')('membership', () => {
   });
 
   test('106, 110: a node joins by token as worker, and is none of the managers', SLOW, async () => {
-    const one = await first();
-    const worker = await joined(one, 'worker');
+    const one = await hosts.first();
+    const worker = await hosts.joined(one, 'worker');
     expect(roleOf(worker)).toBe('active worker');
     expect(() => worker.manager).toThrow(/Worker nodes can't be used to view or modify cluster state/);
     expect(one.manager.context.cluster.part('nodeState', worker.id)).toMatchObject({ role: 'worker' });
@@ -125,9 +76,9 @@ needs('root', 'etcd')('membership', () => {
   });
 
   test('106: tokens that are wrong in every way; many of them are slowed down', SLOW, async () => {
-    const one = await first();
+    const one = await hosts.first();
     const { worker } = await one.manager.context.authority.tokens();
-    const node = host();
+    const node = hosts.make();
     const tryTo = (JoinToken: string, RemoteAddrs = [one.addr]): Promise<string> =>
       failed(node.node.join({ ...node.addresses, RemoteAddrs, JoinToken }));
     expect(await tryTo('SWMTKN-1-x')).toBe('invalid_argument: invalid join token');
@@ -148,37 +99,33 @@ needs('root', 'etcd')('membership', () => {
     expect(roleOf(node)).toBe('active worker');
   });
 
-  test(
-    '115: one to three managers, promoted and demoted; the leader is demoted too',
-    { timeout: 120_000 },
-    async () => {
-      const one = await first();
-      const two = await joined(one, 'manager');
-      expect(roleOf(two)).toBe('active manager');
-      const three = await joined(one, 'worker');
-      await wish(one, three.id, 'manager');
-      await expect.poll(() => roleOf(three), settled).toBe('active manager');
-      const all = [one, two, three].map(({ id }) => `${id} reachable`).toSorted();
-      await expect.poll(() => managersOf(one), settled).toEqual(all);
-      await expect.poll(() => managersOf(three), settled).toEqual(all);
-      await expect
-        .poll(async () => (await one.manager.context.members.list()).map(({ learner }) => learner))
-        .toEqual([false, false, false]);
-      const leader = [one, two, three].find((node) => node.manager.leadership.leading !== undefined)!;
-      const by = [one, two, three].find((node) => node !== leader)!;
-      await wish(by, leader.id, 'worker');
-      await expect.poll(() => roleOf(leader), settled).toBe('active worker');
-      expect(await by.manager.context.members.list()).toHaveLength(2);
-      await expect
-        .poll(() => by.manager.context.managers.list().map(({ node }) => node))
-        .not.toContain(leader.id);
-      // What it knew of the store is gone.
-      await expect.poll(() => leader.has('etcd')).toBe(false);
-      expect(leader.text('node.pem')).not.toContain('KEYRING');
-      await wish(by, leader.id, 'manager');
-      await expect.poll(() => roleOf(leader), settled).toBe('active manager');
-      await leader.restart();
-      await expect.poll(() => roleOf(leader), settled).toBe('active manager');
-    },
-  );
+  test('115: one to three managers, promoted and demoted; the leader is demoted too', SLOW, async () => {
+    const one = await hosts.first();
+    const two = await hosts.joined(one, 'manager');
+    expect(roleOf(two)).toBe('active manager');
+    const three = await hosts.joined(one, 'worker');
+    await wish(one, three.id, 'manager');
+    await expect.poll(() => roleOf(three), settled).toBe('active manager');
+    const all = [one, two, three].map(({ id }) => `${id} reachable`).toSorted();
+    await expect.poll(() => managersOf(one), settled).toEqual(all);
+    await expect.poll(() => managersOf(three), settled).toEqual(all);
+    await expect
+      .poll(async () => (await one.manager.context.members.list()).map(({ learner }) => learner))
+      .toEqual([false, false, false]);
+    const leader = [one, two, three].find((node) => node.manager.leadership.leading !== undefined)!;
+    const by = [one, two, three].find((node) => node !== leader)!;
+    await wish(by, leader.id, 'worker');
+    await expect.poll(() => roleOf(leader), settled).toBe('active worker');
+    expect(await by.manager.context.members.list()).toHaveLength(2);
+    await expect
+      .poll(() => by.manager.context.managers.list().map(({ node }) => node))
+      .not.toContain(leader.id);
+    // What it knew of the store is gone.
+    await expect.poll(() => leader.has('etcd')).toBe(false);
+    expect(leader.text('node.pem')).not.toContain('KEYRING');
+    await wish(by, leader.id, 'manager');
+    await expect.poll(() => roleOf(leader), settled).toBe('active manager');
+    await leader.restart();
+    await expect.poll(() => roleOf(leader), settled).toBe('active manager');
+  });
 });

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../../../daemon/base/clock.ts';
-import { failedPrecondition } from '../../../daemon/base/errors.ts';
+import { EngineError, failedPrecondition } from '../../../daemon/base/errors.ts';
 import { silentLogger, type Logger } from '../../../daemon/base/logger.ts';
 import type { AgentPart } from '../../../swarm/agent/ports.ts';
 import { startLeading } from '../../../swarm/leader/start-leading.ts';
@@ -117,7 +117,9 @@ export class TestNode implements AsyncDisposable {
         kind: 'call',
         handle: async (body, { identity }) => {
           if (leadership.leading === undefined) {
-            throw failedPrecondition('another manager leads');
+            throw failedPrecondition('another manager leads', {
+              details: { leader: leadership.leader?.addr },
+            });
           }
           const id = identity?.node ?? '';
           // What `#startAgent` sends.
@@ -152,7 +154,8 @@ export class TestNode implements AsyncDisposable {
   async #startAgent(context: AgentContext): Promise<AgentPart> {
     const closed = new AbortController();
     const ask = async (): Promise<void> => {
-      for (const { addr } of this.isCut ? [] : context.managers()) {
+      const addrs = this.isCut ? [] : context.managers().map(({ addr }) => addr);
+      for (const addr of addrs) {
         using client = context.dial(addr);
         try {
           // What `#startManager` answers.
@@ -167,7 +170,10 @@ export class TestNode implements AsyncDisposable {
           context.onManagers(told.managers);
           return;
         } catch (error) {
-          context.logger.debug({ error }, 'a test agent had no answer');
+          const leader = error instanceof EngineError ? error.details['leader'] : undefined;
+          if (typeof leader === 'string' && !addrs.includes(leader)) {
+            addrs.push(leader);
+          }
         }
       }
     };
