@@ -4,7 +4,8 @@ import { Cluster } from '../../../swarm/cluster/cluster.ts';
 import type { ControlContext } from '../../../swarm/control/context.ts';
 import { Control } from '../../../swarm/control/control.ts';
 import type { RootChange } from '../../../swarm/control/ports.ts';
-import { newClusterRecord } from '../../../swarm/control/swarm/new-cluster.ts';
+import { completeSwarmSpec } from '../../../swarm/control/swarm/spec.ts';
+import { initOptions } from '../../../swarm/membership/init-options.ts';
 import { put } from '../../../swarm/objects/parts.ts';
 import { MemoryCluster } from '../../../swarm/store/memory/memory-cluster.ts';
 import { MemoryStore } from '../../../swarm/store/memory/memory-store.ts';
@@ -27,7 +28,18 @@ export async function controlRig(more: Partial<ControlContext> = {}): Promise<Co
   const clock = systemClock;
   const store = new MemoryStore({ clock, cluster: new MemoryCluster(clock) });
   const cluster = await Cluster.open({ clock, logger: silentLogger, store });
-  await cluster.commit({ conditions: [], parts: [put('cluster', newClusterRecord({}, CLUSTER_ID, 1))] });
+  await cluster.commit({
+    conditions: [],
+    parts: [
+      put('cluster', {
+        id: CLUSTER_ID,
+        created: 1,
+        updated: 1,
+        spec: completeSwarmSpec({}),
+        ...initOptions({}),
+      }),
+    ],
+  });
   const rootChanges: RootChange[] = [];
   const context: ControlContext = {
     cluster,
