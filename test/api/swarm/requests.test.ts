@@ -238,7 +238,7 @@ test.each(['services', 'tasks'] as const)(
 );
 
 test.each([
-  ['/v1.24', [{ Target: 'beside' }]],
+  ['/v1.24', [{ Target: 'within' }]],
   ['/v1.25', [{ Target: 'within' }]],
   ['/v1.43', [{ Target: 'within' }]],
   ['/v1.44', [{ Target: 'within' }]],
@@ -254,6 +254,7 @@ test.each([
 });
 
 test.each([
+  ['/v1.24', { TaskTemplate: { Networks: [{ Target: 'beside' }] } }],
   ['/v1.43', { TaskTemplate: { Networks: [{ Target: 'beside' }] } }],
   ['/v1.44', {}],
 ])('networks beside the template at %s: %j is what arrives', async (version, spec) => {

@@ -107,7 +107,6 @@ export const SERVICE: ServiceInspect = {
     VirtualIPs: [{ NetworkID: 'n', Addr: '10.255.0.2/16' }],
   },
   UpdateStatus: { State: 'completed', Message: 'update completed' },
-  ServiceStatus: { RunningTasks: 1, DesiredTasks: 1, CompletedTasks: 0 },
 };
 
 /** Of a job. */

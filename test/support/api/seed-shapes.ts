@@ -19,7 +19,7 @@ interface MapShape {
   readonly orNull: boolean;
 }
 
-const map = (mapOf: Shape): MapShape => ({ mapOf, orNull: false });
+export const map = (mapOf: Shape): MapShape => ({ mapOf, orNull: false });
 const mapOrNull = (mapOf: Shape): MapShape => ({ mapOf, orNull: true });
 
 function isMapShape(shape: Shape): shape is MapShape {
@@ -27,7 +27,7 @@ function isMapShape(shape: Shape): shape is MapShape {
 }
 
 /** Field names that share a type: `all('string', 'Id Name')`. */
-function all(type: Shape, names: string): Record<string, Shape> {
+export function all(type: Shape, names: string): Record<string, Shape> {
   return Object.fromEntries(names.split(' ').map((name) => [name, type]));
 }
 

@@ -3,6 +3,7 @@ import { editAt, editEach, isObject, objectAt, withoutFields } from '../../json.
 import type { JsonObject } from '../../json.ts';
 import {
   CLUSTER_READS,
+  SERVICE_READS,
   SERVICE_ROUTES,
   SERVICE_WRITES,
   TASK_SPEC_ROUTES,
@@ -40,24 +41,18 @@ const serviceSpec = change({
 });
 
 const networks = change({
-  id: 'task-networks',
+  id: 'service-networks-beside',
   since: 25,
-  routes: SERVICE_ROUTES,
-  description: 'The networks of a service stand in TaskTemplate.Networks (in Networks beside it before).',
-  request: (request) => {
-    request.body = withoutFields(request.body, ['TaskTemplate.Networks']);
-  },
+  routes: SERVICE_READS,
+  description:
+    'Services no longer tell their networks beside TaskTemplate, where 1.12 had them, but in it alone.',
   response: (body) =>
-    Array.isArray(body) ? editEach(body, withOwnNetworks) : editAt(body, [], withOwnNetworks),
+    Array.isArray(body) ? editEach(body, withNetworksBeside) : editAt(body, [], withNetworksBeside),
 });
 
-function withOwnNetworks(service: JsonObject): JsonObject {
+function withNetworksBeside(service: JsonObject): JsonObject {
   const Networks = objectAt(service, 'Spec', 'TaskTemplate')?.['Networks'];
-  if (Networks === undefined) {
-    return service;
-  }
-  const Spec = withoutFields(service['Spec'], ['TaskTemplate.Networks']);
-  return { ...service, Spec: { ...(isObject(Spec) ? Spec : {}), Networks } };
+  return Networks === undefined ? service : { ...service, Spec: { ...objectAt(service, 'Spec'), Networks } };
 }
 
 const resourceNames = change({

@@ -115,22 +115,17 @@ export const SWARM_FIXTURES: Readonly<Record<string, readonly Fixture[]>> = {
       },
     },
   ],
-  'task-networks': [
-    {
-      kind: 'request',
-      older: { body: { TaskTemplate: { Networks: [{ Target: 'a' }] }, Networks: [{ Target: 'b' }] } },
-      newest: { body: { TaskTemplate: {}, Networks: [{ Target: 'b' }] } },
-    },
+  'service-networks-beside': [
     {
       kind: 'response',
       newest: SERVICE,
-      older: { Spec: { Networks: [{ Target: 'n' }], TaskTemplate: { Networks: undefined } } },
+      older: { Spec: { Networks: [{ Target: 'n' }], TaskTemplate: { Networks: [{ Target: 'n' }] } } },
     },
     {
       kind: 'response',
       newest: [SERVICE, { Spec: { TaskTemplate: {} } }],
       older: [
-        { Spec: { Networks: [{ Target: 'n' }], TaskTemplate: { Networks: undefined } } },
+        { Spec: { Name: 'web', Networks: [{ Target: 'n' }] } },
         { Spec: { TaskTemplate: {}, Networks: undefined } },
       ],
     },
