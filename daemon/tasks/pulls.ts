@@ -1,5 +1,5 @@
 import type { ImagePort, PullOptions } from '../../api/types/ports.ts';
-import { EngineError, errorText, isEngineError } from '../base/errors.ts';
+import { EngineError, errorText, isEngineError, notFound } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
@@ -18,8 +18,13 @@ interface Pull {
   /** How many tasks wait for it. */
   waiting: number;
   abort: AbortController;
+  /** The registry has said something. */
+  isAnswered: boolean;
   endedMs?: number;
 }
+
+/** References that say which bytes are meant. */
+const CONTENT = /@sha256:|^(?:sha256:)?[0-9a-f]{64}$/;
 
 /**
  * Images of tasks. One that is named by its digest or id is pulled when it is not here; a tag is pulled each time, and
@@ -33,19 +38,25 @@ export class TaskImages {
     this.#deps = deps;
   }
 
-  /** Resolves when the image is here. Throws what the pull threw. */
+  /** Resolves when the image is here. Throws `No such image`, with what the pull said. */
   async ensure(image: string, registryAuth: string | undefined, signal: AbortSignal): Promise<void> {
     const isHere = await this.#isHere(image);
-    if (isHere && /@sha256:|^(?:sha256:)?[0-9a-f]{64}$/.test(image)) {
+    if (isHere && CONTENT.test(image)) {
       return;
     }
-    const failure = await this.#pull(image, registryAuth ?? '', signal);
+    const auth = registryAuth ?? '';
+    const failure = await this.#pull(image, auth, {
+      signal,
+      patienceMs: isHere ? limits.taskPullPatienceMs : -1,
+    });
     if (failure === undefined) {
       return;
     }
-    signal.throwIfAborted();
+    if (signal.aborted) {
+      throw new EngineError('canceled', `pull ${image}: canceled`);
+    }
     if (!(await this.#isHere(image))) {
-      throw asLasting(failure);
+      throw missing(image, failure);
     }
     this.#deps.logger.warn(
       { image, error: errorText(failure) },
@@ -65,23 +76,45 @@ export class TaskImages {
     }
   }
 
-  /** What went wrong; undefined where nothing did. */
-  async #pull(image: string, registryAuth: string, signal: AbortSignal): Promise<unknown> {
+  /** What went wrong; undefined where nothing did. A negative patience is endless. */
+  async #pull(
+    image: string,
+    registryAuth: string,
+    { signal, patienceMs }: { signal: AbortSignal; patienceMs: number },
+  ): Promise<unknown> {
     const key = `${image}\n${registryAuth}`;
     const pull = this.#current(key) ?? this.#begin(key, image, registryAuth);
     pull.waiting += 1;
-    const leave = (): void => {
+    try {
+      return await this.#outcome(pull, signal, patienceMs);
+    } finally {
       pull.waiting -= 1;
-      if (pull.waiting === 0) {
+      if (pull.waiting === 0 && pull.endedMs === undefined) {
         pull.abort.abort();
       }
-    };
-    const over = new AbortController();
-    signal.addEventListener('abort', leave, { once: true, signal: over.signal });
+    }
+  }
+
+  /** Of the pull, or why it is waited for no more. */
+  async #outcome(pull: Pull, signal: AbortSignal, patienceMs: number): Promise<unknown> {
+    let leave!: (why: EngineError) => void;
+    const left = new Promise<EngineError>((resolve) => {
+      leave = resolve;
+    });
+    const cancel = (): void => leave(new EngineError('canceled', 'canceled'));
+    signal.addEventListener('abort', cancel, { once: true });
+    if (signal.aborted) {
+      cancel();
+    }
+    const timer =
+      patienceMs < 0
+        ? undefined
+        : this.#deps.clock.setTimeout(() => giveUp(pull, patienceMs, leave), patienceMs);
     try {
-      return await Promise.race([pull.done, aborted(signal, over)]);
+      return await Promise.race([pull.done, left]);
     } finally {
-      over.abort();
+      timer?.[Symbol.dispose]();
+      signal.removeEventListener('abort', cancel);
     }
   }
 
@@ -94,29 +127,32 @@ export class TaskImages {
 
   #begin(key: string, image: string, registryAuth: string): Pull {
     const abort = new AbortController();
-    const ended = (failure: unknown): unknown => {
+    const pull: Pull = { done: Promise.resolve(), waiting: 0, abort, isAnswered: false };
+    pull.done = this.#run(pull, image, registryAuth).finally(() => {
       pull.endedMs = this.#deps.clock.monotonicMs();
-      this.#deps.clock.setTimeout(() => {
-        if (this.#pulls.get(key) === pull) {
-          this.#pulls.delete(key);
-        }
-      }, limits.taskPullFreshMs);
-      return failure;
-    };
-    const done = this.#run(image, registryAuth, abort.signal).then(ended, ended);
-    const pull: Pull = { done, waiting: 0, abort };
+      this.#deps.clock.setTimeout(() => this.#forget(key, pull), limits.taskPullFreshMs);
+    });
     this.#pulls.set(key, pull);
     return pull;
   }
 
-  async #run(image: string, registryAuth: string, signal: AbortSignal): Promise<unknown> {
+  #forget(key: string, pull: Pull): void {
+    if (this.#pulls.get(key) === pull) {
+      this.#pulls.delete(key);
+    }
+  }
+
+  /** Never rejects. */
+  async #run(pull: Pull, image: string, registryAuth: string): Promise<unknown> {
     const options: PullOptions = {
       ...nameAndTag(image),
       auth: registryAuth === '' ? {} : this.#deps.registryAuth(registryAuth),
-      signal,
+      signal: pull.abort.signal,
     };
     try {
-      for await (const { error } of this.#deps.images.pull(options)) {
+      for await (const { error, id } of this.#deps.images.pull(options)) {
+        // What is said while a registry is waited for is of nothing.
+        pull.isAnswered ||= id !== undefined;
         if (error !== undefined) {
           return new EngineError('remote', error);
         }
@@ -125,6 +161,12 @@ export class TaskImages {
     } catch (error) {
       return error;
     }
+  }
+}
+
+function giveUp(pull: Pull, afterMs: number, leave: (why: EngineError) => void): void {
+  if (!pull.isAnswered) {
+    leave(new EngineError('remote', `the registry has not answered within ${afterMs / 1000} s`));
   }
 }
 
@@ -139,19 +181,12 @@ function nameAndTag(image: string): { name: string; tag: string } {
   return { name, tag: at === -1 ? tag : image.slice(at + 1) };
 }
 
-/** A registry that does not answer is no reason to wait here: the service's restart policy says when to try again. */
-function asLasting(failure: unknown): unknown {
-  const isPassing = isEngineError(failure, 'unavailable') || isEngineError(failure, 'deadline_exceeded');
-  return isPassing ? new EngineError('remote', failure.message, { cause: failure }) : failure;
-}
-
-/** The reason of the signal, unless it is over before. */
-function aborted(signal: AbortSignal, over: AbortController): Promise<unknown> {
-  return new Promise((resolve) => {
-    const end = (): void => resolve(signal.reason);
-    if (signal.aborted) {
-      end();
-    }
-    signal.addEventListener('abort', end, { once: true, signal: over.signal });
-  });
+/**
+ * The beginning is what clients know, the rest what the pull said. A registry that does not answer is no reason to wait
+ * here: the service's restart policy says when to try again, and on which node.
+ */
+function missing(image: string, failure: unknown): unknown {
+  return isEngineError(failure, 'invalid_argument')
+    ? failure
+    : notFound(`No such image: ${image}: ${errorText(failure)}`, { cause: failure });
 }

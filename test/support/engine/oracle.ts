@@ -90,7 +90,9 @@ type Observed = Record<
   | 'volume mounts'
   | 'shared memories'
   | 'namespaces'
-  | 'views',
+  | 'views'
+  | 'task files'
+  | 'task mounts',
   string[]
 >;
 
@@ -128,6 +130,8 @@ function observe(daemon: TestDaemon): Observed {
     namespaces: ids(mounts.filter((mount) => mount.includes('/netns/'))),
     // Where overlays out of sight are mounted for a moment.
     views: mounts.filter((mount) => mount === `${execRoot}/view`),
+    'task files': entries(path.join(execRoot, 'tasks')),
+    'task mounts': mounts.filter((mount) => mount === `${execRoot}/tasks`),
   };
 }
 
@@ -151,6 +155,19 @@ function compareRuntime(view: ApiView, found: Observed): string[] {
     ...compare('shared memory', sharesMemory, found['shared memories']),
     ...compare('network namespace', ownNamespace, found.namespaces),
     ...compare('hidden mount', [], found.views),
+    ...compareTaskFiles(view, found),
+  ];
+}
+
+/** Secrets and configs are there for containers of tasks, and their file system for as long as there are any. */
+function compareTaskFiles(view: ApiView, found: Observed): string[] {
+  const tasks = new Set(view.all.map(({ Config }) => Config.Labels?.['com.docker.swarm.task.id']));
+  const files = found['task files'];
+  return [
+    ...files.filter((id) => !tasks.has(id)).map((id) => `files of task ${id} have no owner`),
+    ...(found['task mounts'].length === Math.min(files.length, 1)
+      ? []
+      : [`${found['task mounts'].length} file systems for the files of ${files.length} tasks`]),
   ];
 }
 
