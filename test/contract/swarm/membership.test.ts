@@ -1,19 +1,20 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { needs } from '../../support/needs.ts';
-import { failed, NodeHosts, roleOf, settled, SLOW, wish } from '../../support/swarm/node-hosts.ts';
-import type { TestNode } from '../../support/swarm/test-node.ts';
+import {
+  failed,
+  managersOf,
+  NodeHosts,
+  roleOf,
+  settled,
+  SLOW,
+  wish,
+} from '../../support/swarm/node-hosts.ts';
 
 let hosts: NodeHosts;
 beforeEach(() => {
   hosts = new NodeHosts();
 });
 afterEach(() => hosts[Symbol.asyncDispose]());
-
-const managersOf = (node: TestNode): string[] =>
-  node.manager.context.managers
-    .list()
-    .map(({ node: id, reachability }) => `${id} ${reachability}`)
-    .toSorted();
 
 needs('root', 'etcd')('membership', () => {
   test('a swarm begins with one manager, and is there again after a restart', SLOW, async () => {

@@ -50,6 +50,13 @@ export function roleOf(node: TestNode): string {
   return `${LocalNodeState} ${ControlAvailable ? 'manager' : 'worker'}`;
 }
 
+/** Managers as one of them sees them, with their reachability. */
+export const managersOf = (node: TestNode): string[] =>
+  node.manager.context.managers
+    .list()
+    .map(({ node: id, reachability }) => `${id} ${reachability}`)
+    .toSorted();
+
 /** The user's wish for a node's role. */
 export async function wish(by: TestNode, node: string, Role: 'worker' | 'manager'): Promise<void> {
   const { cluster } = by.manager.context;

@@ -35,6 +35,8 @@ export class TestNode implements AsyncDisposable {
   tasksEnded = 0;
   /** No agent answers or asks: as if the host were cut off from the leader. */
   isCut = false;
+  /** How far its clock goes before ours. */
+  skewMs = 0;
   node: SwarmNode<TestManager>;
 
   readonly index: number;
@@ -75,6 +77,23 @@ export class TestNode implements AsyncDisposable {
     return readFileSync(this.file(name), 'utf8');
   }
 
+  /** kill -9 of its member of the store. */
+  killStore(): void {
+    // As the engine has written it.
+    const { process: member } = JSON.parse(
+      readFileSync(path.join(this.directory, 'run/etcd.pid'), 'utf8'),
+    ) as {
+      process: { pid: number };
+    };
+    process.kill(member.pid, 'SIGKILL');
+  }
+
+  /** The host loses its power: neither daemon nor store is left. */
+  async stop(): Promise<void> {
+    await this.node[Symbol.asyncDispose]();
+    this.killStore();
+  }
+
   /** Another daemon takes the place of this one; `between` happens while there is none. */
   async restart(between: () => void | Promise<void> = () => undefined): Promise<void> {
     await this.node[Symbol.asyncDispose]();
@@ -94,7 +113,11 @@ export class TestNode implements AsyncDisposable {
 
   #make(): SwarmNode<TestManager> {
     return new SwarmNode({
-      clock: systemClock,
+      clock: {
+        nowNano: () => systemClock.nowNano() + BigInt(this.skewMs) * 1_000_000n,
+        monotonicMs: () => systemClock.monotonicMs(),
+        setTimeout: (...of) => systemClock.setTimeout(...of),
+      },
       logger: this.logger,
       random: new SeededRandom(process.pid * 100 + this.index + Date.now()),
       dataDirectory: path.join(this.directory, 'swarm'),
