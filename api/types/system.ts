@@ -99,7 +99,17 @@ export interface SystemInfo {
   Warnings: string[] | null;
 }
 
-export type EventType = 'container' | 'image' | 'volume' | 'network' | 'daemon' | 'builder';
+export type EventType =
+  | 'container'
+  | 'image'
+  | 'volume'
+  | 'network'
+  | 'daemon'
+  | 'builder'
+  | 'node'
+  | 'service'
+  | 'secret'
+  | 'config';
 
 export interface EventMessage {
   status?: string;

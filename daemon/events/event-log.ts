@@ -250,7 +250,7 @@ export class EventLog implements Journal, Disposable {
   }
 
   #timed(draft: EventDraft): TimedEvent {
-    return { ...draft, timeNano: this.#clock.nowNano() };
+    return { ...draft, timeNano: draft.timeNano ?? this.#clock.nowNano() };
   }
 
   #publish(events: readonly TimedEvent[]): void {

@@ -10,8 +10,8 @@ type Matcher = (event: EventMessage, values: Values) => boolean;
 
 /**
  * What each key of the `filters` parameter of `GET /events` looks at. Values of one key are alternatives (all labels
- * must hold, though); keys must all match. `plugin`, `node`, `service`, `secret` and `config` are kinds of objects
- * that this engine has no events of yet, so they match nothing.
+ * must hold, though); keys must all match. `plugin` is a kind of object that this engine has no events of, so it
+ * matches nothing.
  */
 const MATCHERS: ReadonlyMap<string, Matcher> = new Map<string, Matcher>([
   ['type', (event, values) => values.includes(event.Type)],
@@ -23,7 +23,11 @@ const MATCHERS: ReadonlyMap<string, Matcher> = new Map<string, Matcher>([
   ['volume', matchActor('volume')],
   ['network', matchActor('network')],
   ['daemon', matchActor('daemon')],
-  ...['plugin', 'node', 'service', 'secret', 'config'].map((key): [string, Matcher] => [key, () => false]),
+  ...(['node', 'service', 'secret', 'config'] as const).map((key): [string, Matcher] => [
+    key,
+    matchActor(key),
+  ]),
+  ['plugin', () => false],
 ]);
 
 /** Makes one test of a `filters` parameter. Throws invalid_argument that names an unknown key. */

@@ -7,6 +7,8 @@ export interface EventDraft {
   action: string;
   actorId: string;
   attributes: Record<string, string>;
+  /** When it happened, where that is not now: UNIX nanoseconds. */
+  timeNano?: bigint;
 }
 
 /** The row that a fact changes. */

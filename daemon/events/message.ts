@@ -1,10 +1,13 @@
-import type { EventMessage } from '../../api/types/system.ts';
+import type { EventMessage, EventType } from '../../api/types/system.ts';
 import type { EventDraft } from './journal-types.ts';
 
 /** An event with its time, as stored. */
 export interface TimedEvent extends EventDraft {
   timeNano: bigint;
 }
+
+/** Objects that only a swarm has: their events are told by every manager. */
+const SWARM_TYPES: ReadonlySet<EventType> = new Set<EventType>(['node', 'service', 'secret', 'config']);
 
 /** The wire shape; the keys stand in the order dockerd writes them. */
 export function toMessage(event: TimedEvent): EventMessage {
@@ -14,7 +17,7 @@ export function toMessage(event: TimedEvent): EventMessage {
     Type: type,
     Action: action,
     Actor: { ID: actorId, Attributes: attributes },
-    scope: 'local',
+    scope: SWARM_TYPES.has(type) ? 'swarm' : 'local',
     time: Number(timeNano / 1_000_000_000n),
     timeNano,
   };
@@ -37,6 +40,10 @@ function legacyFields({ type, action, actorId, attributes }: TimedEvent): {
     case 'network':
     case 'daemon':
     case 'builder':
+    case 'node':
+    case 'service':
+    case 'secret':
+    case 'config':
       return {};
     default:
       // Rows of a newer program, or damaged ones: shown as they are.

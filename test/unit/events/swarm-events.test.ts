@@ -1,0 +1,79 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { EventMessage } from '../../../api/types/system.ts';
+import { systemClock } from '../../../daemon/base/clock.ts';
+import { silentLogger } from '../../../daemon/base/logger.ts';
+import { EventLog } from '../../../daemon/events/event-log.ts';
+import { SwarmEventLog } from '../../../daemon/events/swarm-events.ts';
+import { openDatabase } from '../../../storage/database/index.ts';
+
+const AT = 1_767_225_600_123;
+const CREATED = { type: 'service' as const, action: 'create', id: 's', attributes: { name: 'web' }, at: AT };
+
+let directory: string;
+
+beforeEach(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), 'berth-test-events-'));
+});
+
+afterEach(() => rm(directory, { recursive: true }));
+
+function daemon() {
+  const database = openDatabase(path.join(directory, 'db'), silentLogger);
+  const journal = new EventLog({ database, clock: systemClock, log: silentLogger });
+  return { database, journal, log: new SwarmEventLog({ database, journal }) };
+}
+
+async function since(journal: EventLog, filters: Record<string, string[]>): Promise<EventMessage[]> {
+  const options = { since: 1n, until: systemClock.nowNano() };
+  const told: EventMessage[] = [];
+  const signal = new AbortController().signal;
+  for await (const event of journal.stream({
+    ...options,
+    filters: new Map(Object.entries(filters)),
+    signal,
+  })) {
+    told.push(event);
+  }
+  return told;
+}
+
+test('events of the swarm and their place outlive the daemon', async () => {
+  const first = daemon();
+  expect(first.log.notedUpTo('c')).toBeUndefined();
+  first.log.note('c', [CREATED], 7);
+  first.journal[Symbol.dispose]();
+  first.database.close();
+
+  const second = daemon();
+  expect(second.log.notedUpTo('c')).toBe(7);
+  expect(second.log.notedUpTo('another swarm')).toBeUndefined();
+  expect(await since(second.journal, { scope: ['swarm'] })).toEqual([
+    {
+      Type: 'service',
+      Action: 'create',
+      Actor: { ID: 's', Attributes: { name: 'web' } },
+      scope: 'swarm',
+      time: Math.floor(AT / 1000),
+      timeNano: BigInt(AT) * 1_000_000n,
+    },
+  ]);
+  second.journal[Symbol.dispose]();
+  second.database.close();
+});
+
+test.each([
+  [{ service: ['web'] }, 1],
+  [{ service: ['s'] }, 1],
+  [{ type: ['service'] }, 1],
+  [{ node: ['web'] }, 0],
+  [{ scope: ['local'] }, 0],
+])('events: %j', async (filters, count) => {
+  const { database, journal, log } = daemon();
+  log.note('c', [CREATED], 1);
+  expect(await since(journal, filters)).toHaveLength(count);
+  journal[Symbol.dispose]();
+  database.close();
+});
