@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { Semaphore } from '../../../daemon/base/concurrency/semaphore.ts';
 import { internal } from '../../../daemon/base/errors.ts';
+import { returnFreeMemory } from '../../../daemon/base/kernel/malloc.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import { toError, type LayerJob, type LayerReply } from './worker-protocol.ts';
 
@@ -56,7 +57,11 @@ export class IdleThreads {
     const idle = this.#threads.splice(0);
     const kept = idle.find((thread) => thread.isFresh && !thread.ended) ?? new LayerThread();
     this.#threads.push(kept);
-    await Promise.all(idle.filter((thread) => thread !== kept).map((thread) => thread.end()));
+    const ending = idle.filter((thread) => thread !== kept);
+    await Promise.all(ending.map((thread) => thread.end()));
+    if (ending.length > 0) {
+      returnFreeMemory();
+    }
   }
 }
 

@@ -1,0 +1,34 @@
+import { randomBytes } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { limits } from '../../../daemon/base/limits.ts';
+import { describeEngine, onReference } from '../../support/engine/engine.ts';
+import { sleep } from '../../support/engine/http.ts';
+import { busyboxImageTar } from '../../support/images/images.ts';
+import type { TarEntry } from '../../support/images/tar.ts';
+import { residentBytes } from '../../support/process.ts';
+
+const MIB = 1024 * 1024;
+const FILES = 2_500;
+
+function layer(name: string): TarEntry[] {
+  const content = randomBytes(8 * 1024);
+  return Array.from({ length: FILES }, (_, index) => ({ name: `${name}/file-${index}`, content }));
+}
+
+describeEngine('memory', (engine) => {
+  // The reference has it in several processes.
+  test.skipIf(onReference)('load: the memory that its threads took is given back when they end', async () => {
+    const { http, daemon } = engine;
+    await sleep(limits.layerWorkerIdleMs + 1_000);
+    const before = residentBytes(daemon.pid);
+    await http.ok(
+      'POST',
+      '/images/load?quiet=1',
+      busyboxImageTar({ tags: ['large:1'], extraLayers: ['a', 'b', 'c', 'd'].map(layer) }),
+    );
+    await sleep(limits.layerWorkerIdleMs + 1_000);
+    const grown = residentBytes(daemon.pid) - before;
+    expect(grown).toBeLessThan(15 * MIB);
+    await engine.removeImages();
+  });
+});
