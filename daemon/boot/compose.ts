@@ -5,7 +5,6 @@ import type { EnginePorts, MetricsPort } from '../../api/types/ports.ts';
 import { createApi } from '../../api/server.ts';
 import type { HostFacts } from '../../runtime/host/facts.ts';
 import type { Executor } from '../../swarm/agent/executor.ts';
-import { noSwarm } from '../../swarm/no-swarm.ts';
 import { switchOnForwarding } from '../../runtime/network/firewall/forwarding.ts';
 import { openDatabase } from '../../storage/database/index.ts';
 import { systemClock } from '../base/clock.ts';
@@ -31,6 +30,7 @@ import {
   composeSystem,
   composeVolumes,
 } from './parts.ts';
+import { composeSwarm } from './swarm.ts';
 import { composeTasks } from './tasks.ts';
 import { ENGINE_VERSION } from './version.ts';
 
@@ -173,6 +173,8 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   const tasks = composeTasks(base, parts, { containers, images, networks, events, system, ...files });
   const builds = composeBuilds(base, { images, containers, ...files });
   const ports = { containers, execs, images, builds, networks, volumes, events, system, registries };
-  const allPorts = { ...ports, swarm: noSwarm } satisfies EnginePorts;
+  const swarm = composeSwarm(base, parts, { tasks, registries, networks });
+  await swarm.start();
+  const allPorts = { ...ports, swarm } satisfies EnginePorts;
   return { facts: host.facts, metrics, tasks, ports: allPorts, reload };
 }

@@ -69,6 +69,12 @@ export class Networks {
       .map((network) => this.#view(network));
   }
 
+  /** From memory. By id, name or unique id prefix, in this order; undefined where there is none. */
+  lookUp(ref: string): { name: string; driver: string } | undefined {
+    const network = this.#deps.registry.lookUp(ref);
+    return network && { name: network.name, driver: network.driver };
+  }
+
   /** By id, name or unique id prefix, in this order. */
   async inspect(ref: string, options: { scope?: string } = {}): Promise<NetworkInspect> {
     const network = this.#deps.registry.find(ref);

@@ -78,7 +78,7 @@ export interface ImageNames {
 export type MarkOf = (node: string) => { state: NodeState; message: string } | undefined;
 
 /** A network of this host by name or id; undefined where there is none. */
-export type LocalNetwork = (ref: string) => { name: string; isPredefined: boolean } | undefined;
+export type LocalNetwork = (ref: string) => { name: string; driver: string } | undefined;
 
 /** Throws invalid_argument for templates in values of a task that never expand. */
 export type CheckTemplates = (task: TaskSpec) => void;

@@ -1,17 +1,36 @@
 /** What clients are told about a node's place in a swarm, in dockerd's words. */
 import { conflict, EngineError } from '../../daemon/base/errors.ts';
-import { swarmRefusal } from '../refusals.ts';
 
 const unavailable = (message: string): EngineError => new EngineError('unavailable', message);
 
 export const refusals = {
-  noSwarm: () => swarmRefusal('noSwarm'),
-  worker: () => swarmRefusal('worker'),
-  notReady: () => swarmRefusal('starting'),
-  notPartOfSwarm: () => swarmRefusal('notPart'),
-  alreadyPart: () => swarmRefusal('alreadyPart'),
-  locked: () => swarmRefusal('locked'),
-  expired: () => swarmRefusal('certificatesExpired'),
+  noSwarm: () =>
+    unavailable(
+      'This node is not a swarm manager. Use "docker swarm init" or "docker swarm join" to connect this node to ' +
+        'swarm and try again.',
+    ),
+  worker: () =>
+    unavailable(
+      "This node is not a swarm manager. Worker nodes can't be used to view or modify cluster state. Please run this " +
+        'command on a manager node or promote the current node to a manager.',
+    ),
+  notReady: () =>
+    unavailable(
+      'This node is not a swarm manager. Manager is being prepared or has trouble connecting to the cluster.',
+    ),
+  notPartOfSwarm: () => unavailable('This node is not part of a swarm'),
+  alreadyPart: () =>
+    unavailable(
+      'This node is already part of a swarm. Use "docker swarm leave" to leave this swarm and ' +
+        'join another one.',
+    ),
+  locked: () =>
+    unavailable(
+      'Swarm is encrypted and needs to be unlocked before it can be used. ' +
+        'Please use "docker swarm unlock" to unlock it.',
+    ),
+  expired: () =>
+    unavailable('Swarm certificates have expired. To replace them, leave the swarm and join again.'),
   joinTimeout: () =>
     unavailable(
       'Timeout was reached before node joined. The attempt to join the swarm will continue in the background. ' +

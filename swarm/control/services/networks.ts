@@ -5,6 +5,8 @@ import type { ControlContext } from '../context.ts';
 
 /** Networks that every node has by itself; tasks name them by these words. */
 const ON_EVERY_NODE = ['bridge', 'host', 'none'];
+/** A user makes them on each node under one name, as they name the node's own interface: tasks name them too. */
+const DRIVERS_OF_NODES = ['macvlan', 'ipvlan'];
 
 /**
  * A task with its networks by id; those that every node has stay names. Throws not_found for one that is not there, and
@@ -37,7 +39,7 @@ function resolve(
   }
   const local = localNetwork(target);
   const name = local?.name ?? target;
-  if (ON_EVERY_NODE.includes(name)) {
+  if (ON_EVERY_NODE.includes(name) || DRIVERS_OF_NODES.includes(local?.driver ?? '')) {
     return { ...network, Target: name };
   }
   if (local === undefined) {

@@ -16,7 +16,7 @@ import type {
   VersionResponse,
   VolumeView,
 } from '../../../api/types/system.ts';
-import { noSwarm } from '../../../swarm/no-swarm.ts';
+import { noSwarm } from './no-swarm.ts';
 import { STATS } from './fake-stats.ts';
 
 const ID = 'a1b2'.repeat(16);

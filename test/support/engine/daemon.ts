@@ -35,6 +35,8 @@ export interface TestDaemonOptions {
   program?: string;
   /** Gives its network namespace a way to the host and back (10.N.0.1 and .2). */
   uplink?: number;
+  /** What its host is called; this machine's name otherwise. */
+  hostname?: string;
 }
 
 /**
@@ -91,6 +93,7 @@ export class TestDaemon implements AsyncDisposable {
   readonly #env: Record<string, string>;
   readonly #terminal: boolean;
   readonly #program: string | undefined;
+  readonly #hostname: string | undefined;
   #child: ChildProcess | undefined;
   #armings = 0;
   /** Length of the trace, in bytes, when failpoints were armed last. */
@@ -114,6 +117,7 @@ export class TestDaemon implements AsyncDisposable {
     }
     this.#terminal = options.terminal === true;
     this.#program = options.program;
+    this.#hostname = options.hostname;
     this.http = new HttpClient(this.paths.socket);
     this.configure(options.config ?? {});
   }
@@ -175,7 +179,7 @@ export class TestDaemon implements AsyncDisposable {
 
   /** Starts the process without waiting: for daemons that are to die or to refuse. */
   launch(env: Record<string, string> = {}): ChildProcess {
-    const [file, ...args] = this.netns.enter(...this.#commandLine());
+    const [file, ...args] = this.netns.enter(...this.#named(this.#commandLine()));
     const log = openSync(this.paths.log, 'a');
     try {
       // A session of its own, as under systemd: a signal to the test's group is not meant for the daemon.
@@ -278,6 +282,12 @@ export class TestDaemon implements AsyncDisposable {
       return [process.execPath, '--import', import.meta.resolve('tsx'), this.#program, ...options];
     }
     return [this.engine === 'dockerd' ? 'dockerd' : MAIN, ...options];
+  }
+
+  #named(commandLine: string[]): string[] {
+    return this.#hostname === undefined
+      ? commandLine
+      : ['unshare', '--uts', 'sh', '-c', 'hostname "$0" && exec "$@"', this.#hostname, ...commandLine];
   }
 
   async #answers(): Promise<boolean> {

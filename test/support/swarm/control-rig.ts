@@ -70,8 +70,8 @@ export async function controlRig(more: Partial<ControlContext> = {}): Promise<Co
     },
     localNetwork: (ref) =>
       ({
-        bridge: { name: 'bridge', isPredefined: true },
-        blue: { name: 'blue', isPredefined: false },
+        bridge: { name: 'bridge', driver: 'bridge' },
+        blue: { name: 'blue', driver: 'bridge' },
       })[ref],
     checkTemplates: () => undefined,
     ...more,

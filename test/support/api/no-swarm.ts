@@ -5,12 +5,12 @@ import type {
   ServicePort,
   SwarmPort,
   TaskPort,
-} from '../api/types/swarm/ports.ts';
-import { notImplemented } from '../daemon/base/errors.ts';
-import { swarmRefusal } from './refusals.ts';
+} from '../../../api/types/swarm/ports.ts';
+import { notImplemented } from '../../../daemon/base/errors.ts';
+import { refusals } from '../../../swarm/membership/refusals.ts';
 
-const refuse = (): Promise<never> => Promise.reject(swarmRefusal('noSwarm'));
-const refuseAsNoPart = (): Promise<never> => Promise.reject(swarmRefusal('notPart'));
+const refuse = (): Promise<never> => Promise.reject(refusals.noSwarm());
+const refuseAsNoPart = (): Promise<never> => Promise.reject(refusals.notPartOfSwarm());
 const notYet = (what: string) => (): Promise<never> =>
   Promise.reject(notImplemented(`${what} is not supported yet`));
 

@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { registryAuth } from '../../api/routes/registry-auth.ts';
+import type { RegistryPort } from '../../api/types/ports.ts';
+import { familiarName, tryParseReference, withDefaultTag } from '../../storage/references/reference.ts';
+import type { ImageNames } from '../../swarm/control/ports.ts';
+import type { Executor } from '../../swarm/agent/executor.ts';
+import { Swarm } from '../../swarm/swarm.ts';
+import { systemClock } from '../base/clock.ts';
+import type { Rollback } from '../base/rollback.ts';
+import type { Networks } from '../networks/networks.ts';
+import type { Base } from './parts.ts';
+
+/** Of Debian's package etcd-server; found by the daemon's PATH. */
+const ETCD = 'etcd';
+
+/** This host's part in a swarm, with the engine as what its tasks run on. What it was before is taken up by `start`. */
+export function composeSwarm(
+  { deps: { instance, log }, host: { facts } }: Base,
+  parts: Rollback,
+  engine: { tasks: Executor; registries: RegistryPort; networks: Networks },
+): Swarm {
+  const { dataRoot, execRoot } = instance.paths;
+  const directory = join(dataRoot, 'swarm');
+  const swarm = new Swarm({
+    clock: systemClock,
+    logger: log,
+    random: { bytes: randomBytes },
+    hostname: facts.hostname,
+    dataDirectory: directory,
+    agentDirectory: join(directory, 'agent'),
+    runDirectory: join(execRoot, 'swarm'),
+    etcd: ETCD,
+    executor: engine.tasks,
+    engine: {
+      images: imageNames(engine.registries),
+      localNetwork: (ref) => engine.networks.lookUp(ref),
+    },
+  });
+  parts.defer('end the part in the swarm', () => swarm[Symbol.asyncDispose]());
+  return swarm;
+}
+
+function imageNames(registries: Pick<RegistryPort, 'distribution'>): ImageNames {
+  return {
+    isReference: (text) => tryParseReference(text) !== undefined,
+    pin: async (text, auth, signal) => {
+      const reference = tryParseReference(text);
+      if (reference === undefined || reference.digest !== undefined) {
+        return { image: text, platforms: [] };
+      }
+      const { Descriptor, Platforms } = await registries.distribution(text, registryAuth(auth), signal);
+      return {
+        image: `${familiarName(withDefaultTag(reference))}@${Descriptor.digest}`,
+        platforms: Platforms.map(({ architecture, os }) => ({ Architecture: architecture, OS: os })),
+      };
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import { Control, type ManagerFacts } from './control/control.ts';
+import type { ImageNames, LocalNetwork } from './control/ports.ts';
+import { Dispatcher } from './dispatcher/dispatcher.ts';
+import { Compaction } from './leader/compaction.ts';
+import { startMemberUpkeep } from './leader/member-upkeep.ts';
+import type { Leadership } from './leader/ports.ts';
+import { startLeading } from './leader/start-leading.ts';
+import { storeMemberOf } from './leader/store-member.ts';
+import type { ManagerContext, ManagerPart } from './membership/ports.ts';
+import { validateTemplates } from './templates/container-spec.ts';
+
+/** What a manager asks the engine of its own host. */
+export interface ManagerEngine {
+  images: ImageNames;
+  localNetwork: LocalNetwork;
+}
+
+/** The parts of a manager, put together: it answers clients and nodes, and leads when it is elected. */
+export class Manager implements ManagerPart {
+  readonly control: Control;
+  readonly #leadership: Leadership;
+  readonly #served: Disposable;
+  readonly #upkeep: AsyncDisposable;
+
+  constructor(context: ManagerContext, engine: ManagerEngine) {
+    const { clock, random, logger, cluster, dial, facts, sealer } = context;
+    const dispatcher = new Dispatcher({
+      clock,
+      random,
+      logger,
+      cluster,
+      facts,
+      dial,
+      unseal: (key, sealed) => sealer.open(key, sealed),
+    });
+    const member = storeMemberOf(context);
+    this.#served = context.serve(dispatcher.methods);
+    this.#leadership = startLeading({
+      clock,
+      random,
+      logger,
+      cluster,
+      nodeId: context.nodeId,
+      addr: context.addr,
+      loops: [dispatcher, ...context.loops, new Compaction({ clock, logger, isFull: () => member.isFull() })],
+    });
+    this.#upkeep = startMemberUpkeep({ clock, logger, member, turn: () => turnOf(context) });
+    this.control = new Control({
+      ...engine,
+      cluster,
+      sealer,
+      clock,
+      random,
+      root: context.authority,
+      managers: context.managers,
+      statusOf: (task) => this.#leadership.leading?.statusOf(task),
+      markOf: (node) => this.#leadership.leading?.markOf(node),
+      checkTemplates: ({ ContainerSpec }) => ContainerSpec && validateTemplates(ContainerSpec),
+      readLogs: (request, signal) => dispatcher.logs(request, signal),
+    });
+  }
+
+  get facts(): ManagerFacts {
+    return this.control.facts();
+  }
+
+  resign(): Promise<void> {
+    return this.#leadership.resign();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#upkeep[Symbol.asyncDispose]();
+    await this.#leadership[Symbol.asyncDispose]();
+    this.#served[Symbol.dispose]();
+  }
+}
+
+/** Managers take turns by the order of their ids. */
+function turnOf({ nodeId, managers }: ManagerContext): { place: number; of: number } {
+  const ids = managers
+    .list()
+    .map(({ node }) => node)
+    .toSorted();
+  return { place: Math.max(ids.indexOf(nodeId), 0), of: Math.max(ids.length, 1) };
+}

@@ -1,0 +1,115 @@
+import type {
+  ConfigPort,
+  NodePort,
+  SecretPort,
+  ServicePort,
+  SwarmPort,
+  SwarmRole,
+  TaskPort,
+} from '../api/types/swarm/ports.ts';
+import type {
+  SwarmInfo,
+  SwarmInitRequest,
+  SwarmInspect,
+  SwarmJoinRequest,
+  SwarmSpec,
+  SwarmUpdateFlags,
+} from '../api/types/swarm/swarm.ts';
+import { Agent } from './agent/agent.ts';
+import type { Executor } from './agent/executor.ts';
+import { completeSwarmSpec } from './control/swarm/spec.ts';
+import { Manager, type ManagerEngine } from './manager.ts';
+import { SwarmNode } from './membership/node.ts';
+import type { NodeDeps } from './membership/ports.ts';
+
+export interface SwarmDeps extends Omit<NodeDeps<Manager>, 'completeSpec' | 'startManager' | 'startAgent'> {
+  /** Of the agent: tasks that this node was given. Kept over daemons until the node leaves. */
+  agentDirectory: string;
+  executor: Executor;
+  engine: ManagerEngine;
+}
+
+/**
+ * What the API sees of the swarm: the membership of this node, and its manager part where it has one. Outside of a
+ * swarm, on workers, and while a manager is not ready, what needs a manager throws unavailable in dockerd's words.
+ */
+export class Swarm implements SwarmPort, AsyncDisposable {
+  readonly #node: SwarmNode<Manager>;
+
+  constructor({ agentDirectory, executor, engine, ...deps }: SwarmDeps) {
+    this.#node = new SwarmNode({
+      ...deps,
+      completeSpec: completeSwarmSpec,
+      startManager: (context) => Promise.resolve(new Manager(context, engine)),
+      startAgent: (context) => Agent.start({ ...context, executor, stateDirectory: agentDirectory }),
+    });
+  }
+
+  /** Takes up again what this node was to its swarm. What fails is told by `info`: the engine works without. */
+  start(): Promise<void> {
+    return this.#node.start();
+  }
+
+  get role(): SwarmRole {
+    const { LocalNodeState: state, ControlAvailable: isManager } = this.#node.info();
+    return state === 'active' ? (isManager ? 'active/manager' : 'active/worker') : state;
+  }
+
+  async info(): Promise<SwarmInfo> {
+    const info = this.#node.info();
+    return info.ControlAvailable ? { ...info, ...this.#node.manager().facts } : info;
+  }
+
+  init(request: SwarmInitRequest): Promise<string> {
+    return this.#node.init(request);
+  }
+
+  join(request: SwarmJoinRequest): Promise<void> {
+    return this.#node.join(request);
+  }
+
+  leave(options: { force: boolean }): Promise<void> {
+    return this.#node.leave(options);
+  }
+
+  unlock(unlockKey: string): Promise<void> {
+    return this.#node.unlock(unlockKey);
+  }
+
+  async inspect(): Promise<SwarmInspect> {
+    return await this.#node.manager().control.inspect();
+  }
+
+  async update(version: number, spec: SwarmSpec, flags: SwarmUpdateFlags): Promise<void> {
+    await this.#node.manager().control.update(version, spec, flags);
+  }
+
+  async unlockKey(): Promise<string> {
+    return await this.#node.manager().control.unlockKey();
+  }
+
+  get nodes(): NodePort {
+    return this.#node.manager().control.nodes;
+  }
+
+  get services(): ServicePort {
+    return this.#node.manager().control.services;
+  }
+
+  get tasks(): TaskPort {
+    return this.#node.manager().control.tasks;
+  }
+
+  get secrets(): SecretPort {
+    return this.#node.manager().control.secrets;
+  }
+
+  get configs(): ConfigPort {
+    return this.#node.manager().control.configs;
+  }
+
+  /** The daemon ends: tasks run on, and so does the member of the store. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#node[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,110 @@
+import { execFile } from 'node:child_process';
+import { expect } from 'vitest';
+import type { SwarmInspect } from '../../../../api/types/swarm/swarm.ts';
+import { TestDaemon, type TestDaemonOptions } from '../../engine/daemon.ts';
+import { TestLan } from './test-lan.ts';
+
+export interface Said {
+  code: number;
+  out: string;
+  err: string;
+}
+
+/** A daemon on the network of its swarm. */
+export interface TestNode {
+  readonly daemon: TestDaemon;
+  readonly hostname: string;
+  readonly addr: string;
+}
+
+/**
+ * Hosts on one network, each a berthd with a busybox image, a network namespace and a host name of its own (`n1`,
+ * `n2`, ...). None is in a swarm before `init` and `join`.
+ */
+export class TestSwarm implements AsyncDisposable {
+  readonly lan = new TestLan();
+  readonly nodes: TestNode[] = [];
+
+  static async start(count: number, options: TestDaemonOptions = {}): Promise<TestSwarm> {
+    const swarm = new TestSwarm();
+    try {
+      for (let number = 1; number <= count; number += 1) {
+        await swarm.add(options);
+      }
+      return swarm;
+    } catch (error) {
+      await swarm[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** One more host. */
+  async add(options: TestDaemonOptions = {}): Promise<TestNode> {
+    const hostname = `n${this.nodes.length + 1}`;
+    const daemon = await TestDaemon.start({ ...options, hostname });
+    const node = { daemon, hostname, addr: this.lan.attach(daemon.netns) };
+    this.nodes.push(node);
+    await daemon.loadBusybox();
+    return node;
+  }
+
+  /** The node by its number, from 1. */
+  node(number: number): TestNode {
+    const node = this.nodes[number - 1];
+    if (node === undefined) {
+      throw new Error(`there is no node ${number}`);
+    }
+    return node;
+  }
+
+  /** The first node begins a swarm; answers its id. */
+  async init(...options: string[]): Promise<string> {
+    await this.must(1, 'swarm', 'init', '--advertise-addr', this.node(1).addr, ...options);
+    return await this.must(1, 'info', '--format', '{{.Swarm.NodeID}}');
+  }
+
+  async join(number: number, role: 'worker' | 'manager', through = 1): Promise<void> {
+    const { JoinTokens } = await this.node(through).daemon.http.ok<SwarmInspect>('GET', '/swarm');
+    const token = role === 'worker' ? JoinTokens.Worker : JoinTokens.Manager;
+    const { addr } = this.node(number);
+    await this.must(
+      number,
+      'swarm',
+      'join',
+      '--token',
+      token,
+      '--advertise-addr',
+      addr,
+      `${this.node(through).addr}:2377`,
+    );
+  }
+
+  /** The docker CLI against a node. */
+  docker(number: number, ...args: string[]): Promise<Said> {
+    const { daemon } = this.node(number);
+    const env = {
+      PATH: process.env['PATH'] ?? '',
+      HOME: daemon.paths.root,
+      DOCKER_HOST: `unix://${daemon.paths.socket}`,
+      DOCKER_BUILDKIT: '0',
+    };
+    return new Promise((resolve) => {
+      const child = execFile('docker', args, { env, timeout: 90_000 }, (error, out, err) => {
+        resolve({ code: error === null ? 0 : (child.exitCode ?? 1), out, err });
+      });
+      child.stdin?.end();
+    });
+  }
+
+  /** Succeeds or fails the test with what the CLI said; answers standard output without its last newline. */
+  async must(number: number, ...args: string[]): Promise<string> {
+    const { code, out, err } = await this.docker(number, ...args);
+    expect({ args, code, err: code === 0 ? '' : err }).toEqual({ args, code: 0, err: '' });
+    return out.trimEnd();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.nodes.map(({ daemon }) => daemon[Symbol.asyncDispose]()));
+    this.lan[Symbol.dispose]();
+  }
+}
