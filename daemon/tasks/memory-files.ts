@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { ConfigReference, SecretReference } from '../../api/types/swarm/container-spec.ts';
 import type { TaskToRun } from '../../swarm/agent/executor.ts';
 import { KeyedMutex } from '../base/concurrency/mutex.ts';
-import { errnoOf, invalidArgument } from '../base/errors.ts';
+import { errnoOf, errorText, internal, invalidArgument } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { limits } from '../base/limits.ts';
 import type { HiddenFile, TaskMounts } from './ports.ts';
@@ -98,11 +98,15 @@ export class MemoryFiles {
 }
 
 async function write(source: string, { data, uid, gid, mode, target }: File): Promise<HiddenFile> {
-  // A container that was made with the old one keeps it: what a task sees never changes.
-  await rm(source, { force: true });
-  await writeFile(source, data, { mode: 0o600 });
-  await chown(source, uid, gid);
-  await chmod(source, mode);
+  try {
+    // A container that was made with the old one keeps it: what a task sees never changes.
+    await rm(source, { force: true });
+    await writeFile(source, data, { mode: 0o600 });
+    await chown(source, uid, gid);
+    await chmod(source, mode);
+  } catch (error) {
+    throw internal(`keep ${target} in memory: ${errorText(error)}`, { cause: error });
+  }
   return { source, target };
 }
 

@@ -31,8 +31,9 @@ export async function pruneContainers(
   return { ContainersDeleted: deleted.length === 0 ? null : deleted, SpaceReclaimed: reclaimed };
 }
 
-function isPrunable({ state, neededUntil }: Container): boolean {
-  const isNeeded = neededUntil?.aborted === false;
+function isPrunable({ state, neededUntil, spec }: Container): boolean {
+  // One that was made for a task is about to be started: its swarm takes it away otherwise.
+  const isNeeded = neededUntil?.aborted === false || (spec.ofTask === true && state.status === 'created');
   return !isNeeded && isAtRest(state) && state.status !== 'removing';
 }
 

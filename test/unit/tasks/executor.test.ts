@@ -90,6 +90,16 @@ test('task: a start that fails says so in the words that clients know', async ()
   await expect(rig.executor.start(task, never)).rejects.toThrow('starting container failed: open failed');
 });
 
+test('task: prune leaves what is about to be started', async () => {
+  const task = taskToRun(NONE);
+  const id = await rig.executor.prepare(task, never);
+  const left = await rig.engine.create({}, 'left');
+  expect((await rig.engine.containers.prune(new Map())).ContainersDeleted).toEqual([left]);
+  await rig.executor.start(task, never);
+  await rig.engine.exit(id, 0);
+  expect((await rig.engine.containers.prune(new Map())).ContainersDeleted).toEqual([id]);
+});
+
 test('task: what a client did to its container ends it', async () => {
   const task = taskToRun(NONE);
   const id = await rig.executor.prepare(task, never);

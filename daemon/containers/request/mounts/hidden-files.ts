@@ -1,4 +1,5 @@
 import { invalidArgument } from '../../../base/errors.ts';
+import { problemOfDestination } from '../container-path.ts';
 import { sortByDepth } from './mount-points.ts';
 import type { BindMount, ResolvedMount } from './resolved-mount.ts';
 
@@ -9,13 +10,17 @@ export interface HiddenFile {
   target: string;
 }
 
-/** Throws invalid_argument where two things are to be at one place. Pure. */
+/** Throws invalid_argument where two things are to be at one place, or something where nothing can be. Pure. */
 export function withHiddenFiles(
   mounts: readonly ResolvedMount[],
   files: readonly HiddenFile[],
 ): ResolvedMount[] {
   const taken = new Set(mounts.map(({ destination }) => destination));
   const hidden = files.map(({ source, target }): BindMount => {
+    const problem = problemOfDestination(target);
+    if (problem !== undefined) {
+      throw invalidArgument(problem);
+    }
     if (taken.has(target)) {
       throw invalidArgument(`Duplicate mount point: ${target}`);
     }
