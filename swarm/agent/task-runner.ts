@@ -101,7 +101,6 @@ export class TaskRunner implements Disposable {
       this.#step = step;
     }
     try {
-      failpoint(`swarm.agent.task.${kind}`);
       const result = await this.#take(kind, step.signal);
       if (result === undefined) {
         await this.#changed();
@@ -122,18 +121,23 @@ export class TaskRunner implements Disposable {
   async #take(kind: Work, signal: AbortSignal): Promise<TaskResult | undefined> {
     const { executor } = this.#deps;
     if (kind === 'stop') {
+      failpoint('swarm.agent.task.stop');
       return { kind: 'stopped', end: await executor.stop(this.#assigned) };
     }
     if (kind === 'wait') {
+      failpoint('swarm.agent.task.wait');
       return { kind: 'ended', end: await executor.wait(this.#assigned, signal) };
     }
     const task = this.#deps.toRun(this.#assigned, kind);
     if (task === undefined) {
       return undefined;
     }
-    return kind === 'prepare'
-      ? { kind: 'prepared', container: await executor.prepare(task, signal) }
-      : { kind: 'started', started: await executor.start(task, signal) };
+    if (kind === 'prepare') {
+      failpoint('swarm.agent.task.prepare');
+      return { kind: 'prepared', container: await executor.prepare(task, signal) };
+    }
+    failpoint('swarm.agent.task.start');
+    return { kind: 'started', started: await executor.start(task, signal) };
   }
 
   async #failed(kind: Work, error: unknown): Promise<void> {

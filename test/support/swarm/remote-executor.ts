@@ -12,7 +12,10 @@ interface Answer {
   error?: { code: ErrorCode; message: string };
 }
 
-/** The executor of a daemon made by `task-daemon.ts`. Calls that a daemon's death cuts off throw canceled. */
+/**
+ * The executor of a daemon made by `task-daemon.ts`. Calls that a daemon's death cuts off are never answered: an agent
+ * dies with its daemon.
+ */
 export class RemoteExecutor implements Executor, Disposable {
   readonly #socket: Socket;
   readonly #calls = new Map<number, (answer: Answer) => void>();
@@ -21,10 +24,6 @@ export class RemoteExecutor implements Executor, Disposable {
   constructor(path: string) {
     this.#socket = connect(path);
     this.#socket.on('error', () => this.#socket.destroy());
-    this.#socket.on('close', () => {
-      const error = { code: 'canceled', message: 'the daemon is gone' } as const;
-      this.#calls.forEach((take, id) => take({ id, error }));
-    });
     createInterface(this.#socket).on('line', (line) => {
       const answer = JSON.parse(line) as Answer;
       this.#calls.get(answer.id)?.(answer);
