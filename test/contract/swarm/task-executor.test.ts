@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest';
-import { describeExecutor } from '../../support/swarm/executor-contract.ts';
-import { TaskDaemon } from '../../support/swarm/task-daemon-client.ts';
+import { describeExecutor } from '../../support/tasks/executor-contract.ts';
+import { TaskDaemon } from '../../support/tasks/task-daemon-client.ts';
 
 describe('tasks as containers of this engine', () => {
   let daemon: TaskDaemon;

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { ContainerInspect } from '../../../api/types/container.ts';
 import type { ContainerSpec } from '../../../api/types/swarm/container-spec.ts';
-import { ID, inspected, said, started, taskOf, type Rest } from '../../support/swarm/single-task.ts';
-import { TaskDaemon } from '../../support/swarm/task-daemon-client.ts';
+import { ID, inspected, said, started, taskOf, type Rest } from '../../support/tasks/single-task.ts';
+import { TaskDaemon } from '../../support/tasks/task-daemon-client.ts';
 
 const { signal } = new AbortController();
 let tasks: TaskDaemon;

@@ -6,9 +6,9 @@ import { Agent } from '../../../swarm/agent/agent.ts';
 import { TaskState } from '../../../swarm/objects/task-state.ts';
 import type { AssignedTask } from '../../../swarm/protocol/session.ts';
 import { differences } from '../../support/engine/oracle.ts';
-import { taskToRun } from '../../support/swarm/executor-contract.ts';
+import { taskToRun } from '../../support/tasks/executor-contract.ts';
 import { FakeLeader, taskId } from '../../support/swarm/fake-leader.ts';
-import { TaskDaemon } from '../../support/swarm/task-daemon-client.ts';
+import { TaskDaemon } from '../../support/tasks/task-daemon-client.ts';
 
 let tasks: TaskDaemon;
 let directory: string;

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { ContainerSpec } from '../../../api/types/swarm/container-spec.ts';
-import { ID, inspected, said, started, taskOf } from '../../support/swarm/single-task.ts';
-import { TaskDaemon } from '../../support/swarm/task-daemon-client.ts';
+import { ID, inspected, said, started, taskOf } from '../../support/tasks/single-task.ts';
+import { TaskDaemon } from '../../support/tasks/task-daemon-client.ts';
 
 const { signal } = new AbortController();
 let tasks: TaskDaemon;

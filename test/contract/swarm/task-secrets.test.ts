@@ -7,9 +7,9 @@ import type { ContainerSpec } from '../../../api/types/swarm/container-spec.ts';
 import type { TaskToRun } from '../../../swarm/agent/executor.ts';
 import { differences } from '../../support/engine/oracle.ts';
 import { until } from '../../support/engine/http.ts';
-import { taskToRun } from '../../support/swarm/executor-contract.ts';
+import { taskToRun } from '../../support/tasks/executor-contract.ts';
 import { taskId } from '../../support/swarm/fake-leader.ts';
-import { TaskDaemon } from '../../support/swarm/task-daemon-client.ts';
+import { TaskDaemon } from '../../support/tasks/task-daemon-client.ts';
 
 const { signal } = new AbortController();
 function isAtLeast(wanted: number, wantedMinor: number): boolean {

@@ -1,5 +1,5 @@
 import { beforeEach, describe } from 'vitest';
-import { describeExecutor } from '../../../support/swarm/executor-contract.ts';
+import { describeExecutor } from '../../../support/tasks/executor-contract.ts';
 import { FakeExecutor } from '../../../support/swarm/fake-executor.ts';
 
 describe('the fake executor', () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Executor, TaskToRun } from '../../../swarm/agent/executor.ts';
 import type { AssignedTask } from '../../../swarm/protocol/session.ts';
-import { assignedTask, taskId } from './fake-leader.ts';
+import { assignedTask, taskId } from '../swarm/fake-leader.ts';
 
 export interface ExecutorRig {
   executor: Executor;

@@ -4,7 +4,7 @@ import type { TaskSpec } from '../../../api/types/swarm/task.ts';
 import type { TaskToRun } from '../../../swarm/agent/executor.ts';
 import type { AssignedTask } from '../../../swarm/protocol/session.ts';
 import { taskToRun } from './executor-contract.ts';
-import { taskId } from './fake-leader.ts';
+import { taskId } from '../swarm/fake-leader.ts';
 import type { TaskDaemon } from './task-daemon-client.ts';
 
 /** The one task of a test. */
