@@ -428,6 +428,8 @@ export const limits = {
   swarmStreamsMax: 250,
   /** A node's certificate is looked at again after so long, as certificates expire. */
   swarmIdentityMs: 10_000,
+  /** Times of the swarm's objects whose text is kept: about 100 bytes each. */
+  swarmTimesRemembered: 10_000,
   /** Times that a change of the swarm is decided anew because another one came first; then its client may try again. */
   swarmWriteAttempts: 5,
   /** Time for a manager to hear what the store already has, and how often it looks. */

@@ -1,4 +1,5 @@
-import type { TaskInspect } from '../../../api/types/swarm/task.ts';
+import type { TaskInspect, TaskSpec } from '../../../api/types/swarm/task.ts';
+import type { TemplateRecord } from '../../objects/service.ts';
 import { TaskState, taskStateName } from '../../objects/task-state.ts';
 import type { TaskRecord, TaskStatus } from '../../objects/task.ts';
 import type { Task } from '../../planner/state/entries.ts';
@@ -29,7 +30,7 @@ export function taskView(context: Pick<ControlContext, 'cluster' | 'statusOf'>, 
       Math.max(cluster.revisionOf('task', id), cluster.revisionOf('status', id)),
     ),
     Labels: {},
-    Spec: taskSpecView(cluster.state.templateOf(record)?.task ?? {}),
+    Spec: specOf(cluster.state.templateOf(record)),
     ServiceID: record.service,
     ...(record.slot ? { Slot: record.slot } : {}),
     ...(node === undefined ? {} : { NodeID: node }),
@@ -39,6 +40,21 @@ export function taskView(context: Pick<ControlContext, 'cluster' | 'statusOf'>, 
     ...(record.iteration === undefined ? {} : { JobIteration: versionOf(record.iteration) }),
     Volumes: null,
   };
+}
+
+/** A service's tasks run few templates, whose view is made once. */
+const specs = new WeakMap<TemplateRecord, TaskSpec>();
+
+function specOf(template: TemplateRecord | undefined): TaskSpec {
+  const known = template && specs.get(template);
+  if (known !== undefined) {
+    return known;
+  }
+  const spec = taskSpecView(template?.task ?? {});
+  if (template !== undefined) {
+    specs.set(template, spec);
+  }
+  return spec;
 }
 
 function statusView(task: Task, status: TaskStatus | undefined): TaskInspect['Status'] {
