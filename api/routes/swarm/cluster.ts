@@ -9,7 +9,7 @@ import {
 import type { SwarmInitRequest, SwarmJoinRequest, SwarmSpec } from '../../types/swarm/swarm.ts';
 import { empty, ok } from '../route.ts';
 import type { ServedRoute } from '../route.ts';
-import { flagOf, versionOf } from './parameters.ts';
+import { rotationOf, versionOf } from './parameters.ts';
 import { swarmRoute } from './swarm-route.ts';
 
 /** The swarm itself, and what a node is to it. */
@@ -54,9 +54,9 @@ export const clusterRoutes: readonly ServedRoute[] = [
     body: { kind: 'json', schema: swarmSpecSchema, accepts: swarmSpecAccepts, empty: 'refused' },
     handler: async ({ body, query }, swarm) => {
       await swarm.update(versionOf(query, 'swarm'), body, {
-        rotateWorkerToken: flagOf(query, 'rotateWorkerToken'),
-        rotateManagerToken: flagOf(query, 'rotateManagerToken'),
-        rotateManagerUnlockKey: flagOf(query, 'rotateManagerUnlockKey'),
+        rotateWorkerToken: rotationOf(query, 'rotateWorkerToken'),
+        rotateManagerToken: rotationOf(query, 'rotateManagerToken'),
+        rotateManagerUnlockKey: rotationOf(query, 'rotateManagerUnlockKey'),
       });
       return empty(200);
     },

@@ -23,13 +23,29 @@ export function versionOf(query: Query, kind: 'swarm' | 'node' | 'service' | 'se
   );
 }
 
-/** A parameter that is true or false; false where it is absent or empty. Throws invalid_argument. */
+/** A parameter that is true or false; false where it is absent or empty. Throws invalid_argument in dockerd's words. */
 export function flagOf(query: Query, name: string): boolean {
   const value = query.text(name) ?? '0';
-  if (!TRUE.has(value) && !FALSE.has(value)) {
-    throw invalidArgument(`invalid value for ${name}: ${value}`);
-  }
-  return TRUE.has(value);
+  return (
+    truthOf(value) ??
+    refuse(
+      `invalid value for ${name}: ${value}: strconv.ParseBool: parsing ${JSON.stringify(value)}: invalid syntax`,
+    )
+  );
+}
+
+/** As `flagOf`, of what is to be made anew: dockerd's words are short there. */
+export function rotationOf(query: Query, name: string): boolean {
+  const value = query.text(name) ?? '0';
+  return truthOf(value) ?? refuse(`invalid value for ${name}: ${value}`);
+}
+
+function truthOf(value: string): boolean | undefined {
+  return TRUE.has(value) ? true : FALSE.has(value) ? false : undefined;
+}
+
+function refuse(message: string): never {
+  throw invalidArgument(message);
 }
 
 /** What Go's strconv says of it, or undefined. */

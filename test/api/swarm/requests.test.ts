@@ -44,8 +44,14 @@ test.each([
 });
 
 test.each([
-  ['/services?status=maybe', 'invalid value for status: maybe'],
-  ['/services/x?insertDefaults=maybe', 'invalid value for insertDefaults: maybe'],
+  [
+    '/services?status=maybe',
+    'invalid value for status: maybe: strconv.ParseBool: parsing "maybe": invalid syntax',
+  ],
+  [
+    '/services/x?insertDefaults=maybe',
+    'invalid value for insertDefaults: maybe: strconv.ParseBool: parsing "maybe": invalid syntax',
+  ],
   ['/services?filters=nonsense', /^invalid filters: /],
   ['/services/x/logs', "must specify at least one of 'stdout' or 'stderr'"],
   ['/tasks/x/logs?stdout=0', "must specify at least one of 'stdout' or 'stderr'"],
