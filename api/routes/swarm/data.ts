@@ -15,7 +15,10 @@ function secretRoutes(): ServedRoute[] {
       id: 'secret.list',
       method: 'GET',
       path: '/secrets',
-      handler: async ({ query }, { secrets }) => ok(await secrets.list(query.filters())),
+      handler: async ({ query }, swarm) => {
+        const filters = query.filters();
+        return ok(await swarm.secrets.list(filters));
+      },
     }),
     swarmRoute<SecretRequest>({
       id: 'secret.create',
@@ -35,8 +38,9 @@ function secretRoutes(): ServedRoute[] {
       method: 'POST',
       path: '/secrets/:id/update',
       body: { kind: 'json', schema: secretSchema, empty: 'refused' },
-      handler: async (request, { secrets }) => {
-        await secrets.update(refOf(request), versionOf(request.query, 'secret'), request.body);
+      handler: async (request, swarm) => {
+        const version = versionOf(request.query, 'secret');
+        await swarm.secrets.update(refOf(request), version, request.body);
         return empty(200);
       },
     }),
@@ -58,7 +62,10 @@ function configRoutes(): ServedRoute[] {
       id: 'config.list',
       method: 'GET',
       path: '/configs',
-      handler: async ({ query }, { configs }) => ok(await configs.list(query.filters())),
+      handler: async ({ query }, swarm) => {
+        const filters = query.filters();
+        return ok(await swarm.configs.list(filters));
+      },
     }),
     swarmRoute<ConfigRequest>({
       id: 'config.create',
@@ -78,8 +85,9 @@ function configRoutes(): ServedRoute[] {
       method: 'POST',
       path: '/configs/:id/update',
       body: { kind: 'json', schema: configSchema, empty: 'refused' },
-      handler: async (request, { configs }) => {
-        await configs.update(refOf(request), versionOf(request.query, 'config'), request.body);
+      handler: async (request, swarm) => {
+        const version = versionOf(request.query, 'config');
+        await swarm.configs.update(refOf(request), version, request.body);
         return empty(200);
       },
     }),

@@ -11,7 +11,10 @@ export const nodeRoutes: readonly ServedRoute[] = [
     id: 'node.list',
     method: 'GET',
     path: '/nodes',
-    handler: async ({ query }, { nodes }) => ok(await nodes.list(query.filters())),
+    handler: async ({ query }, swarm) => {
+      const filters = query.filters();
+      return ok(await swarm.nodes.list(filters));
+    },
   }),
   swarmRoute({
     id: 'node.inspect',
@@ -24,8 +27,9 @@ export const nodeRoutes: readonly ServedRoute[] = [
     method: 'POST',
     path: '/nodes/:id/update',
     body: { kind: 'json', schema: nodeSchema, empty: 'refused' },
-    handler: async (request, { nodes }) => {
-      await nodes.update(refOf(request), versionOf(request.query, 'node'), request.body);
+    handler: async (request, swarm) => {
+      const version = versionOf(request.query, 'node');
+      await swarm.nodes.update(refOf(request), version, request.body);
       return empty(200);
     },
   }),

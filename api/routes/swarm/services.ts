@@ -17,8 +17,11 @@ export const serviceRoutes: readonly ServedRoute[] = [
     id: 'service.list',
     method: 'GET',
     path: '/services',
-    handler: async ({ query }, { services }) =>
-      ok(await services.list(query.filters(), { status: flagOf(query, 'status') })),
+    handler: async ({ query }, swarm) => {
+      const filters = query.filters();
+      const status = flagOf(query, 'status');
+      return ok(await swarm.services.list(filters, { status }));
+    },
   }),
   swarmRoute<ServiceSpec>({
     id: 'service.create',
@@ -33,9 +36,9 @@ export const serviceRoutes: readonly ServedRoute[] = [
     id: 'service.inspect',
     method: 'GET',
     path: '/services/:id',
-    handler: async (request, { services }) => {
+    handler: async (request, swarm) => {
       const insertDefaults = flagOf(request.query, 'insertDefaults');
-      return ok(await services.inspect(refOf(request), { insertDefaults }));
+      return ok(await swarm.services.inspect(refOf(request), { insertDefaults }));
     },
   }),
   swarmRoute<ServiceSpec>({
@@ -44,14 +47,15 @@ export const serviceRoutes: readonly ServedRoute[] = [
     path: '/services/:id/update',
     partly: PARTLY,
     body: BODY,
-    handler: async (request, { services }) => {
+    handler: async (request, swarm) => {
       const { query } = request;
-      const { Warnings = null } = await services.update(refOf(request), request.body, {
+      const options = {
         ...writeOptions(request),
         version: versionOf(query, 'service'),
         registryAuthFrom: query.text('registryAuthFrom') ?? '',
         rollback: query.text('rollback') ?? '',
-      });
+      };
+      const { Warnings = null } = await swarm.services.update(refOf(request), request.body, options);
       return request.speaks('service-update-answers') ? ok({ Warnings }) : empty(200);
     },
   }),
@@ -68,9 +72,9 @@ export const serviceRoutes: readonly ServedRoute[] = [
     id: 'service.logs',
     method: 'GET',
     path: '/services/:id/logs',
-    handler: async (request, { services }) => {
+    handler: async (request, swarm) => {
       const options = logsOptions(request.query, request.signal, NO_STREAM);
-      return { kind: 'frames', stream: await services.logs(refOf(request), options) };
+      return { kind: 'frames', stream: await swarm.services.logs(refOf(request), options) };
     },
   }),
 ];

@@ -10,7 +10,11 @@ interface SwarmRouteDefinition<Body> extends Omit<RouteDefinition<Body>, 'handle
   handler: (request: ApiRequest<Body>, swarm: SwarmPort) => Promise<Result>;
 }
 
-/** A route of the swarm. Where this node cannot serve it (it is in no swarm, say), clients of 1.24 know 406 alone. */
+/**
+ * A route of the swarm. What is wrong with a request is looked for before a manager's port (`swarm.nodes`, say) is
+ * taken, which throws where this node is none. Where this node cannot serve it (it is in no swarm, say), clients of
+ * 1.24 know 406 alone.
+ */
 export function swarmRoute<Body = undefined>(definition: SwarmRouteDefinition<Body>): ServedRoute {
   const { handler } = definition;
   return route<Body>({

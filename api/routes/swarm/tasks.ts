@@ -9,7 +9,10 @@ export const taskRoutes: readonly ServedRoute[] = [
     id: 'task.list',
     method: 'GET',
     path: '/tasks',
-    handler: async ({ query }, { tasks }) => ok(await tasks.list(query.filters())),
+    handler: async ({ query }, swarm) => {
+      const filters = query.filters();
+      return ok(await swarm.tasks.list(filters));
+    },
   }),
   swarmRoute({
     id: 'task.inspect',
@@ -21,9 +24,9 @@ export const taskRoutes: readonly ServedRoute[] = [
     id: 'task.logs',
     method: 'GET',
     path: '/tasks/:id/logs',
-    handler: async (request, { tasks }) => {
+    handler: async (request, swarm) => {
       const options = logsOptions(request.query, request.signal, NO_STREAM);
-      return { kind: 'frames', stream: await tasks.logs(refOf(request), options) };
+      return { kind: 'frames', stream: await swarm.tasks.logs(refOf(request), options) };
     },
   }),
 ];

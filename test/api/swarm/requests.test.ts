@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import type { SwarmPort } from '../../../api/types/swarm/ports.ts';
 import type { ServiceSpec } from '../../../api/types/swarm/service.ts';
+import { EngineError } from '../../../daemon/base/errors.ts';
 import { startServer } from '../../support/api/api-server.ts';
 import { fakePorts } from '../../support/api/fake-ports.ts';
 import { fakeSwarm } from '../../support/api/fake-swarm.ts';
@@ -117,6 +118,39 @@ test.each([
     body: { message: `invalid value for ${message}` },
   });
 });
+
+test.each([
+  ['POST', '/nodes/x/update'],
+  ['POST', '/services/x/update'],
+  ['POST', '/secrets/x/update'],
+  ['POST', '/configs/x/update'],
+  ['GET', '/nodes?filters=a'],
+  ['GET', '/services?filters=a'],
+  ['GET', '/services?status=a'],
+  ['GET', '/services/x?insertDefaults=a'],
+  ['GET', '/services/x/logs'],
+  ['GET', '/tasks?filters=a'],
+  ['GET', '/tasks/x/logs'],
+  ['GET', '/secrets?filters=a'],
+  ['GET', '/configs?filters=a'],
+])('%s %s: is refused as it is before this node is', async (method, path) => {
+  await using server = await startServer({ ...fakePorts(), swarm: unpreparedSwarm() });
+  expect((await server.request(method, path, method === 'POST' ? json({}) : {})).status).toBe(400);
+  expect((await server.request('GET', '/nodes')).status).toBe(503);
+});
+
+function unprepared(): never {
+  throw new EngineError('unavailable', 'This node is not a swarm manager.');
+}
+
+/** Its ports cannot even be taken. */
+function unpreparedSwarm(): SwarmPort {
+  const swarm = fakeSwarm();
+  for (const port of ['nodes', 'services', 'tasks', 'secrets', 'configs']) {
+    Object.defineProperty(swarm, port, { get: unprepared, enumerable: true });
+  }
+  return swarm;
+}
 
 test.each(['/swarm/init', '/services/create', '/secrets/create', '/nodes/x/update?version=1'])(
   'POST %s: needs a body',
