@@ -1,8 +1,8 @@
 /**
- * `npm run simulate -- --seed 1 --nodes 1000 --tasks 30000 --steps 200 --runs 1`: the swarm's planner in one process
- * with simulated nodes, managers and store, virtual time and faults. The same seed gives the same run. When something
- * goes wrong it prints the last 50 events, the seed, the fewest steps that were found to do, and what is wrong.
- * `--time` measures the planner alone instead.
+ * `npm run simulate -- --seed 1 --nodes 1000 --tasks 30000 --steps 200 --runs 1`: managers of a swarm as they are
+ * (leader, dispatcher, planner) in one process, with simulated nodes, a store in memory, virtual time and faults. The
+ * same seed gives the same run. When something goes wrong it prints the last 50 events, the seed, the fewest steps that
+ * were found to do, and what is wrong. `--time` measures the planner alone instead.
  */
 import { parseArgs } from 'node:util';
 import { simulate } from './simulate/run.ts';
@@ -26,11 +26,11 @@ if (values.time) {
   timePlanner({ nodes: 1000, services: 30, tasks: 1000 }).forEach((line) => console.log(line));
 } else {
   for (let run = 0; run < Number(values.runs) && process.exitCode === undefined; run += 1) {
-    runOnce(Number(values.seed) + run);
+    await runOnce(Number(values.seed) + run);
   }
 }
 
-function runOnce(seed: number): void {
+async function runOnce(seed: number): Promise<void> {
   const options = {
     seed,
     nodes: Number(values.nodes),
@@ -38,7 +38,7 @@ function runOnce(seed: number): void {
     steps: Number(values.steps),
   };
   const start = performance.now();
-  const outcome = simulate(options);
+  const outcome = await simulate(options);
   console.log(
     `seed ${seed}: ${outcome.events} events in ${Math.round(performance.now() - start)} ms, ` +
       `${outcome.tasksMade} tasks made, ${outcome.transactions} transactions, ` +
@@ -47,9 +47,10 @@ function runOnce(seed: number): void {
   if (outcome.broken.length === 0) {
     return;
   }
-  const isBroken = (fewer: typeof outcome.steps): boolean => simulate(options, fewer).broken.length > 0;
-  const steps = shrink(outcome.steps, isBroken, SHRINKING_RUNS_MAX);
-  const smallest = simulate(options, steps);
+  const isBroken = async (fewer: typeof outcome.steps): Promise<boolean> =>
+    (await simulate(options, fewer)).broken.length > 0;
+  const steps = await shrink(outcome.steps, isBroken, SHRINKING_RUNS_MAX);
+  const smallest = await simulate(options, steps);
   console.log(smallest.trace.join('\n'));
   console.log(`seed ${seed}, steps:\n${steps.map((step) => JSON.stringify(step)).join('\n')}`);
   console.log(smallest.broken.slice(0, 20).join('\n'));

@@ -19,18 +19,26 @@ export class EventQueue {
     this.#heap.push({ at: this.now + Math.max(0, Math.round(delayMs)), order: this.#made, run });
   }
 
-  /** Runs what is due until `end`, or until nothing is left. False when something was left at `end`. */
-  runUntil(end: number): boolean {
-    for (let next = this.#heap.peek(); next !== undefined; next = this.#heap.peek()) {
-      if (next.at > end) {
-        this.now = end;
-        return false;
+  /** Runs what is due until `end`. Whatever waits for promises alone goes on before time does. */
+  async runUntil(end: number): Promise<void> {
+    await settled();
+    for (let next = this.#heap.peek(); next !== undefined && next.at <= end; next = this.#heap.peek()) {
+      const { at } = next;
+      this.now = at;
+      for (; next !== undefined && next.at === at; next = this.#heap.peek()) {
+        this.#heap.pop();
+        this.events += 1;
+        next.run();
       }
-      this.#heap.pop();
-      this.now = next.at;
-      this.events += 1;
-      next.run();
+      await settled();
     }
-    return true;
+    this.now = end;
   }
+}
+
+/** Promises that wait for nothing else are settled before the next turn of the event loop. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 }

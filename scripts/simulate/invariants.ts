@@ -10,6 +10,7 @@ import type { Service, Task } from '../../swarm/planner/state/entries.ts';
 import { observedState } from '../../swarm/planner/state/observed.ts';
 import { portClaimsOf } from '../../swarm/planner/state/port-claim.ts';
 import { SeededRandom } from '../../test/support/swarm/seeded-random.ts';
+import type { Write } from '../../swarm/objects/parts.ts';
 import type { World } from './world.ts';
 
 /** Everything that does not hold after a time without faults. Empty when all is well. */
@@ -26,6 +27,8 @@ export function brokenInvariants(world: World): string[] {
     ...portsAreUnique(state),
     ...leaderKnowsTheStore(world, state),
     ...anotherLeaderWouldDoNothing(world, state),
+    ...[...state.looseStatuses.keys()].map((id) => `the status of task ${id} is left without it`),
+    ...managersKnowTheStore(world),
   ];
 }
 
@@ -107,7 +110,7 @@ function portsAreUnique(state: ClusterState): string[] {
 
 /** The picture that the leader has kept up to date is that of one who reads the store now. */
 function leaderKnowsTheStore(world: World, state: ClusterState): string[] {
-  const known = world.leader?.state;
+  const known = world.leader?.leading?.state;
   const ids = new Set([...state.tasks.keys(), ...(known?.tasks.keys() ?? [])]);
   return [...ids].flatMap((id) => {
     const [kept, stored] = [known?.tasks.get(id), state.tasks.get(id)].map(pictureOf);
@@ -119,6 +122,20 @@ function leaderKnowsTheStore(world: World, state: ClusterState): string[] {
   });
 }
 
+/** Every manager has what the store has. */
+function managersKnowTheStore(world: World): string[] {
+  const stored = fingerprintOf(world.store.read());
+  return world.managers.flatMap(({ cluster }, index) =>
+    cluster !== undefined && fingerprintOf([...cluster.parts()].map(({ write }) => write)) === stored
+      ? []
+      : [`manager ${index} does not know what is stored`],
+  );
+}
+
+function fingerprintOf(writes: Iterable<Write>): string {
+  return JSON.stringify([...writes].map((write) => JSON.stringify(write)).toSorted());
+}
+
 /** States on the way to running are known to the leader alone. */
 function pictureOf(task: Task | undefined): unknown {
   return task && [task.record, Math.max(observedState(task), TaskState.starting)];
@@ -128,7 +145,7 @@ function anotherLeaderWouldDoNothing(world: World, state: ClusterState): string[
   const planner = new Planner(state, new SeededRandom(1), new Scheduler(1));
   planner.begin();
   return planner
-    .plan(world.leader?.now ?? world.queue.now)
+    .plan(world.leader?.clock.now ?? world.queue.now)
     .writes.slice(0, 5)
     .map((write) => `another leader would write ${JSON.stringify(write)}`);
 }

@@ -1,6 +1,8 @@
 import { TaskState } from '../../swarm/objects/task-state.ts';
-import type { TaskRecord } from '../../swarm/objects/task.ts';
-import type { Leader, Member, World } from './world.ts';
+import type { AssignedTask, Assignments, SessionMessage } from '../../swarm/protocol/session.ts';
+import type { SimulatedManager } from './manager.ts';
+import { NodeSession } from './node-session.ts';
+import type { Member, World } from './world.ts';
 
 interface RunningTask {
   id: string;
@@ -33,7 +35,7 @@ export class SimulatedNode implements Member {
   /** How many times slower than others. */
   slowness = 1;
   readonly #world: World;
-  #session: Leader | undefined;
+  #session: NodeSession | undefined;
   #isDialling = false;
 
   constructor(world: World, id: string) {
@@ -50,68 +52,77 @@ export class SimulatedNode implements Member {
 
   /** Looks for the leader until it is found, or the node is gone. */
   dial(withinMs: number): void {
-    this.#leave();
+    this.#session?.end();
+    this.#session = undefined;
     if (this.#isDialling || !this.isUp) {
       return;
     }
     this.#isDialling = true;
     this.#world.queue.after(this.#world.between(0, withinMs), () => {
       this.#isDialling = false;
-      const { leader } = this.#world;
       if (!this.isUp || this.#world.nodes.get(this.id) !== this) {
         return;
       }
-      if (leader === undefined) {
+      const { managers, leader } = this.#world;
+      const manager = this.#world.happens(0.1) ? managers[this.#world.random.below(managers.length)] : leader;
+      if (manager === undefined) {
         this.dial(3_000);
         return;
       }
-      this.#session = leader;
-      const wanted = leader.register(this.id);
-      const ids = new Set(wanted.map(({ id }) => id));
-      for (const task of this.tasks.values()) {
-        if (!ids.has(task.id)) {
-          this.#forget(task);
-        }
-        task.told = TaskState.new;
-        this.#report(task);
-      }
-      wanted.forEach((record) => this.#take(record, leader.imageOf(record)));
+      this.#open(manager);
     });
   }
 
-  #leave(): void {
-    this.#session?.lose(this.id);
-    this.#session = undefined;
+  #open(manager: SimulatedManager): void {
+    const session: NodeSession = new NodeSession(this.#world, this.id, manager, {
+      hear: (message) => this.#hear(session, message),
+      over: () => {
+        if (this.#session === session) {
+          this.dial(2_000);
+        }
+      },
+    });
+    this.#session = session;
+    session.begin();
   }
 
-  /** A message of the leader: a task as it is wanted now, or that it is no longer known. */
-  send(leader: Leader, id: string, record: TaskRecord | undefined): void {
+  #hear(session: NodeSession, message: SessionMessage): void {
+    if (message.kind === 'welcome') {
+      for (const task of this.tasks.values()) {
+        task.told = TaskState.new;
+        this.#report(task);
+      }
+    }
+    if (message.kind !== 'assignments') {
+      return;
+    }
     if (this.#world.happens(0.002)) {
       this.#world.note(`node ${this.id}: a message is lost, the session begins anew`);
       this.dial(5_000);
       return;
     }
-    const image = record === undefined ? '' : leader.imageOf(record);
-    const copies = this.#world.happens(0.01) ? 2 : 1;
-    for (let copy = 0; copy < copies; copy += 1) {
-      this.#world.queue.after(this.#world.between(1, 40) * this.slowness, () => {
-        const known = this.tasks.get(id);
-        if (!this.isUp || this.#session !== leader) {
-          return;
-        }
-        if (record !== undefined) {
-          this.#take(record, image);
-        } else if (known !== undefined) {
-          this.#forget(known);
-        }
-      });
+    session.inOrder(this.#world.between(1, 40) * this.slowness, () => {
+      if (this.isUp && this.#session === session) {
+        this.#apply(message.assignments);
+      }
+    });
+  }
+
+  #apply({ full, tasks, removedTasks }: Assignments): void {
+    const named = new Set(tasks.map(({ id }) => id));
+    for (const task of this.tasks.values()) {
+      if (full ? !named.has(task.id) : removedTasks.includes(task.id)) {
+        this.#forget(task);
+      }
     }
+    tasks.forEach((task) => this.#take(task));
   }
 
   /** Off, with all that runs. */
   crash(): void {
     this.isUp = false;
-    this.#leave();
+    this.#session?.end();
+    this.#session = undefined;
     for (const task of this.tasks.values()) {
       if (task.state >= TaskState.starting && task.state <= TaskState.running) {
         task.state = TaskState.failed;
@@ -127,7 +138,7 @@ export class SimulatedNode implements Member {
     }
   }
 
-  #take(record: TaskRecord, image: string): void {
+  #take(record: AssignedTask): void {
     let task = this.tasks.get(record.id);
     if (task === undefined) {
       task = {
@@ -135,7 +146,7 @@ export class SimulatedNode implements Member {
         desired: record.desired,
         state: TaskState.assigned,
         told: TaskState.assigned,
-        image,
+        image: record.spec.ContainerSpec?.Image ?? '',
         isStepping: false,
         isReporting: false,
         isForgotten: false,
@@ -223,20 +234,34 @@ export class SimulatedNode implements Member {
     }
     task.isReporting = true;
     this.#world.queue.after(this.#world.between(1, 100) * this.slowness, () => {
-      task.isReporting = false;
-      const reported = task.state;
-      const isHeard =
-        this.isUp && !this.#world.happens(0.01) && this.#session?.report(this.id, task.id, reported) === true;
-      if (isHeard) {
-        task.told = reported > task.told ? reported : task.told;
-        this.#report(task);
-      } else if (this.isUp && this.#session !== undefined) {
-        task.isReporting = true;
-        this.#world.queue.after(REPORT_RETRY_MS, () => {
-          task.isReporting = false;
-          this.#report(task);
-        });
+      const { state } = task;
+      const session = this.#session;
+      const isLost = !this.isUp || session === undefined || this.#world.happens(0.01);
+      const said = isLost
+        ? Promise.resolve(false)
+        : session.report([{ id: task.id, state, message: '', ...reasonOf(state) }]);
+      if (!isLost && this.#world.happens(0.01)) {
+        void session.report([{ id: task.id, state, message: '', ...reasonOf(state) }]);
       }
+      void said.then((isHeard) => this.#reported(task, isHeard ? state : undefined));
     });
   }
+
+  #reported(task: RunningTask, state: TaskState | undefined): void {
+    task.isReporting = false;
+    if (state !== undefined) {
+      task.told = state > task.told ? state : task.told;
+      this.#report(task);
+    } else if (this.isUp && this.#session !== undefined) {
+      task.isReporting = true;
+      this.#world.queue.after(REPORT_RETRY_MS, () => {
+        task.isReporting = false;
+        this.#report(task);
+      });
+    }
+  }
+}
+
+function reasonOf(state: TaskState): { error?: string } {
+  return state >= TaskState.failed ? { error: 'task: non-zero exit (1)' } : {};
 }

@@ -1,7 +1,7 @@
 import { clusterWrite } from '../../test/support/swarm/builders.ts';
 import { SeededRandom } from '../../test/support/swarm/seeded-random.ts';
 import { brokenInvariants } from './invariants.ts';
-import { SimulatedLeader } from './leader.ts';
+import { SimulatedManager } from './manager.ts';
 import { addNode, addService, drawSteps, perform, type Step } from './steps.ts';
 import { World } from './world.ts';
 
@@ -24,20 +24,26 @@ interface Outcome {
   writesPerTask: number;
 }
 
+const MANAGERS = 3;
+const ELECTION_MS = 1_000;
 const BEGIN_MS = 60_000;
 const FAULTS_MS = 240_000;
-/** The longest that something waits by itself is a minute; some things wait for others. */
-const QUIET_MS = 1_800_000;
+/** The longest that something waits by itself is a minute; some things wait for others. Then nothing is written. */
+const QUIET_MS = 1_200_000;
+const IDLE_MS = 300_000;
 const TASKS_PER_SERVICE = 100;
-const CLOCK_SKEW_MS = 5_000;
 
 /** One run: a cluster is built, then come steps with their faults, then quiet, then the invariants are looked at. */
-export function simulate(options: SimulationOptions, steps = stepsOf(options)): Outcome {
+export async function simulate(options: SimulationOptions, steps = stepsOf(options)): Promise<Outcome> {
   const world = new World(options.seed);
-  const { queue } = world;
+  const { queue, store } = world;
+  await store.open(queue);
+  store.write([clusterWrite()]);
+  for (let index = 0; index < MANAGERS; index += 1) {
+    startManager(world, index);
+  }
+  await queue.runUntil(queue.now + ELECTION_MS);
   const begin = queue.now;
-  world.store.commit([clusterWrite()]);
-  elect(world);
   const random = new SeededRandom(options.seed + 1);
   for (let node = 0; node < options.nodes; node += 1) {
     addNode(world, random, `n${node}`);
@@ -46,20 +52,26 @@ export function simulate(options: SimulationOptions, steps = stepsOf(options)): 
     addService(world, random, `first${left}`, Math.min(left, TASKS_PER_SERVICE));
   }
   for (const step of steps) {
-    queue.after(BEGIN_MS + step.atMs, () => perform(world, step, () => elect(world)));
+    queue.after(BEGIN_MS + step.atMs, () => perform(world, step));
   }
-  watchLeader(world);
-  queue.runUntil(begin + BEGIN_MS + FAULTS_MS);
+  watchManagers(world);
+  await queue.runUntil(begin + BEGIN_MS + FAULTS_MS);
   calm(world);
-  const isIdle = queue.runUntil(queue.now + QUIET_MS);
-  const broken = brokenInvariants(world);
-  const puts = [...world.store.putsOfTask.values()];
+  await queue.runUntil(queue.now + QUIET_MS);
+  const { transactions } = store;
+  await queue.runUntil(queue.now + IDLE_MS);
+  const puts = [...store.putsOfTask.values()];
   return {
-    broken: isIdle ? broken : [...broken, 'there is no end of events'],
+    broken: [
+      ...brokenInvariants(world),
+      ...(transactions === store.transactions
+        ? []
+        : [`${store.transactions - transactions} transactions though nothing happens`]),
+    ],
     steps,
     trace: world.trace,
     events: queue.events,
-    transactions: world.store.transactions,
+    transactions,
     tasksMade: puts.length,
     writesPerTask: puts.reduce((sum, count) => sum + count, 0) / Math.max(1, puts.length),
   };
@@ -69,34 +81,28 @@ function stepsOf({ seed, steps }: SimulationOptions): Step[] {
   return drawSteps(new SeededRandom(seed + 2), steps, FAULTS_MS);
 }
 
-/** Another manager, whose clock is another, becomes leader after a while. Nodes find it. */
-function elect(world: World): void {
-  world.leader?.stop();
-  const isFirst = world.leader === undefined;
-  world.leader = undefined;
-  const takeOffice = (): void => {
-    if (world.leader !== undefined) {
-      return;
-    }
-    world.leader = new SimulatedLeader(world, world.between(-CLOCK_SKEW_MS, CLOCK_SKEW_MS));
-    world.note('a leader is elected');
-    world.nodes.forEach((node) => node.dial(5_000));
-  };
-  if (isFirst) {
-    takeOffice();
-  } else {
-    world.queue.after(world.between(500, 3_000), takeOffice);
-  }
+function startManager(world: World, index: number): void {
+  const manager = new SimulatedManager(world, `m${index}`);
+  world.managers[index] = manager;
+  void manager
+    .start()
+    .catch((error: unknown) => world.failures.push(`m${index} does not start: ${String(error)}`));
 }
 
-/** A leader that died in its work is followed by another. */
-function watchLeader(world: World): void {
-  world.queue.after(1_000, () => {
-    if (world.leader?.isAlive === false) {
-      elect(world);
+function startDead(world: World): void {
+  world.managers.forEach(({ isDead }, index) => {
+    if (isDead) {
+      startManager(world, index);
     }
+  });
+}
+
+/** A manager that died is started again after a while. */
+function watchManagers(world: World): void {
+  world.queue.after(world.between(2_000, 20_000), () => {
+    startDead(world);
     if (!world.isCalm) {
-      watchLeader(world);
+      watchManagers(world);
     }
   });
 }
@@ -110,13 +116,11 @@ function calm(world: World): void {
     node.slowness = 1;
     node.boot();
   });
-  if (world.leader !== undefined) {
-    world.leader.diesAfterTransactions = Number.POSITIVE_INFINITY;
-  }
-  if (world.leader?.isAlive === false) {
-    elect(world);
-  } else if (world.random.below(2) === 0) {
+  world.managers.forEach((manager) => (manager.commitsLeft = Number.POSITIVE_INFINITY));
+  startDead(world);
+  if (world.random.below(2) === 0) {
     // The last leader has to find out by itself what was left to do.
-    world.queue.after(world.between(0, 10_000), () => elect(world));
+    world.queue.after(world.between(0, 10_000), () => world.leader?.kill());
+    world.queue.after(20_000, () => startDead(world));
   }
 }

@@ -16,7 +16,7 @@ export interface Step {
 
 export type StepKind = keyof typeof STEPS;
 
-type Act = (world: World, random: SeededRandom, elect: () => void) => void;
+type Act = (world: World, random: SeededRandom) => void;
 
 const SECOND = 1e9;
 const CONSTRAINTS = ['node.labels.zone==east', 'node.labels.zone!=west', 'node.role==worker'];
@@ -48,10 +48,12 @@ const STEPS = {
   }),
   changeAvailability: act(6, changeAvailability),
   changeLabel: act(4, changeLabel),
-  killLeader: act(2, (_world, _random, elect) => elect()),
+  killLeader: act(2, (world) => world.leader?.kill()),
+  resign: act(1, (world) => world.leader?.resign()),
+  killFollower: act(1, (world) => world.managers.find(({ leading }) => leading === undefined)?.kill()),
   killLeaderInPass: act(3, (world, random) => {
     if (world.leader !== undefined) {
-      world.leader.diesAfterTransactions = 1 + random.below(3);
+      world.leader.commitsLeft = 1 + random.below(3);
     }
   }),
   fillStore: act(4, (world, random) => {
@@ -77,16 +79,14 @@ export function drawSteps(random: SeededRandom, count: number, withinMs: number)
   })).toSorted((a, b) => a.atMs - b.atMs);
 }
 
-export function perform(world: World, step: Step, elect: () => void): void {
+export function perform(world: World, step: Step): void {
   world.note(`step ${step.kind} (${step.seed})`);
-  STEPS[step.kind].act(world, new SeededRandom(step.seed), elect);
+  STEPS[step.kind].act(world, new SeededRandom(step.seed));
 }
 
-/** A user's transaction: stored, then seen by the leader. Without a leader, or on a full disk, the user gives up. */
-function store(world: World, writes: readonly Write[]): void {
-  if (world.leader !== undefined && world.store.commit(writes)) {
-    writes.forEach((write) => world.leader?.observe(write));
-  }
+/** A user's transaction. On a full disk the user gives up. */
+function store(world: World, writes: readonly Write[]): boolean {
+  return world.store.write(writes);
 }
 
 function createService(world: World, random: SeededRandom): void {
@@ -215,20 +215,23 @@ export function addNode(world: World, random: SeededRandom, id: string): void {
     put('nodeState', { id, role: 'worker', state: 'ready', message: '', addr: '', since: now }),
     put('nodeDescription', { id, description: { Hostname: id } }),
   ];
-  if (world.leader === undefined || world.store.isFull) {
-    return;
+  if (store(world, writes)) {
+    const node = new SimulatedNode(world, id);
+    world.nodes.set(id, node);
+    node.dial(100);
   }
-  store(world, writes);
-  const node = new SimulatedNode(world, id);
-  world.nodes.set(id, node);
-  node.dial(100);
 }
 
 function removeNode(world: World, random: SeededRandom): void {
   const node = pick(random, downNodes(world));
   if (node !== undefined && world.store.get('nodeState', node.id)?.state === 'down') {
-    store(world, [remove('node', node.id), remove('nodeState', node.id), remove('nodeDescription', node.id)]);
-    if (world.store.get('node', node.id) === undefined) {
+    const parts = ['node', 'nodeState', 'nodeDescription'] as const;
+    if (
+      store(
+        world,
+        parts.map((part) => remove(part, node.id)),
+      )
+    ) {
       world.nodes.delete(node.id);
     }
   }

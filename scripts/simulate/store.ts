@@ -1,72 +1,90 @@
-import { decodePart, encodePart } from '../../swarm/objects/codec.ts';
-import { put, type PartName, type Parts, type Write } from '../../swarm/objects/parts.ts';
+import { Cluster } from '../../swarm/cluster/cluster.ts';
+import { silentLogger } from '../../daemon/base/logger.ts';
+import { keyOf } from '../../swarm/objects/keys.ts';
+import type { PartName, Parts, Write } from '../../swarm/objects/parts.ts';
+import { LEADER_KEY } from '../../swarm/objects/values.ts';
+import { MemoryCluster } from '../../swarm/store/memory/memory-cluster.ts';
+import { MemoryStore } from '../../swarm/store/memory/memory-store.ts';
+import type { HistoryWrite } from '../../swarm/store/memory/history.ts';
+import type { EventQueue } from './event-queue.ts';
+import { VirtualClock } from './virtual-clock.ts';
 
-interface Stored {
-  write: Write;
-  revision: number;
-}
+const TASK_KEY = /^(?:task|status)\/(.+)$/;
 
-export function keyOf(write: { part: PartName; id: string }): string {
-  return `${write.part}/${write.id}`;
-}
-
-/** The store of a simulation: transactions with checks of revisions, and a disk that may be full. */
+/** The store that the managers of a simulation share, with a disk that may be full; and as users see and change it. */
 export class SimulatedStore {
   isFull = false;
+  /** But for those of elections. */
   transactions = 0;
   /** How often each task and its status were put. */
   readonly putsOfTask = new Map<string, number>();
-  readonly #parts = new Map<string, Stored>();
-  #revision = 0;
+  readonly memory: MemoryCluster;
+  #users: Cluster | undefined;
 
-  /**
-   * Writes all or nothing. `seen` says at which revision the writer knows what it overwrites; parts that it does not
-   * name are not checked.
-   */
-  commit(writes: readonly Write[], seen?: ReadonlyMap<string, number>): boolean {
-    const isOutdated = writes.some((write) => {
-      const known = seen?.get(keyOf(write));
-      return known !== undefined && known !== this.revisionOf(write);
-    });
-    if (this.isFull || isOutdated) {
+  constructor(queue: EventQueue) {
+    this.memory = new MemoryCluster(new VirtualClock(queue, 0));
+    const apply = this.memory.apply.bind(this.memory);
+    this.memory.apply = (writes) => {
+      this.#count(writes);
+      return apply(writes);
+    };
+  }
+
+  async open(queue: EventQueue): Promise<void> {
+    const clock = new VirtualClock(queue, 0);
+    const store = new MemoryStore({ clock, cluster: this.memory });
+    this.#users = await Cluster.open({ clock, logger: silentLogger, store });
+  }
+
+  /** What is stored, as all managers know it soon. */
+  get cluster(): Cluster {
+    if (this.#users === undefined) {
+      throw new Error('the store was not opened');
+    }
+    return this.#users;
+  }
+
+  /** A user's transaction, on the condition of what the user has seen. False where the disk is full. */
+  write(parts: readonly Write[]): boolean {
+    if (this.isFull) {
       return false;
     }
-    this.transactions += 1;
-    this.#revision += 1;
-    for (const write of writes) {
-      if (write.value === null) {
-        this.#parts.delete(keyOf(write));
-      } else {
-        this.#parts.set(keyOf(write), { write, revision: this.#revision });
-      }
-      if (write.value !== null && (write.part === 'task' || write.part === 'status')) {
-        this.putsOfTask.set(write.id, (this.putsOfTask.get(write.id) ?? 0) + 1);
-      }
-    }
+    const conditions = parts.map(({ part, id }) => ({
+      key: keyOf(part, id),
+      revision: this.cluster.revisionOf(part, id),
+    }));
+    // A user who came too late gives up.
+    void this.cluster.commit({ parts, conditions }).catch(() => undefined);
     return true;
   }
 
-  /** 0 for a part that is not there. */
-  revisionOf(write: { part: PartName; id: string }): number {
-    return this.#parts.get(keyOf(write))?.revision ?? 0;
-  }
-
   get<P extends PartName>(part: P, id: string): Parts[P] | undefined {
-    return this.#parts.get(keyOf({ part, id }))?.write.value as Parts[P] | undefined;
+    return this.cluster.part(part, id);
   }
 
   all<P extends PartName>(part: P): Parts[P][] {
-    return [...this.#parts.values()].flatMap(({ write }) =>
-      write.part === part ? [write.value as Parts[P]] : [],
+    return [...this.cluster.parts()].flatMap(({ write }) =>
+      // A value has the type of its part.
+      write.part === part && write.value !== null ? [write.value as Parts[P]] : [],
     );
   }
 
-  /** Everything, as a manager reads it that knew nothing: bytes and back. */
+  /** Everything, as a manager reads it that knew nothing. */
   *read(): Iterable<Write> {
-    for (const { write } of this.#parts.values()) {
-      const { part, id, value } = write;
-      if (value !== null) {
-        yield put(part, decodePart(part, id, encodePart(part, value as never)) as never);
+    for (const { write } of this.cluster.parts()) {
+      yield write;
+    }
+  }
+
+  #count(writes: readonly HistoryWrite[]): void {
+    if (writes.every(({ key }) => key === LEADER_KEY)) {
+      return;
+    }
+    this.transactions += 1;
+    for (const { kind, key } of writes) {
+      const task = kind === 'put' ? TASK_KEY.exec(key)?.[1] : undefined;
+      if (task !== undefined) {
+        this.putsOfTask.set(task, (this.putsOfTask.get(task) ?? 0) + 1);
       }
     }
   }

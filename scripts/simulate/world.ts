@@ -1,53 +1,30 @@
-import type { Write } from '../../swarm/objects/parts.ts';
-import type { TaskState } from '../../swarm/objects/task-state.ts';
-import type { TaskRecord } from '../../swarm/objects/task.ts';
-import type { ClusterState } from '../../swarm/planner/state/cluster-state.ts';
 import { SeededRandom } from '../../test/support/swarm/seeded-random.ts';
 import { EventQueue } from './event-queue.ts';
+import type { SimulatedManager } from './manager.ts';
 import { SimulatedStore } from './store.ts';
 
 const TRACE_LINES = 50;
 
-/** The manager that leads, as nodes, users and fate see it. */
-export interface Leader {
-  readonly state: ClusterState;
-  readonly now: number;
-  readonly isAlive: boolean;
-  diesAfterTransactions: number;
-  stop(): void;
-  /** A change that somebody has stored. */
-  observe(write: Write): void;
-  /** A node begins a session. Returns all its tasks. */
-  register(node: string): TaskRecord[];
-  /** A session has ended. */
-  lose(node: string): void;
-  /** True when a report need not be repeated. */
-  report(node: string, task: string, reported: TaskState): boolean;
-  /** What a task runs. */
-  imageOf(record: TaskRecord): string;
-}
-
-/** A node, as the leader, users and fate see it. */
+/** A node, as users and fate see it. */
 export interface Member {
   readonly id: string;
   readonly isUp: boolean;
   /** Ids of the tasks that really run. */
   readonly running: string[];
   slowness: number;
+  /** Ends the session, if there is one, and begins another within so long. */
   dial(withinMs: number): void;
   crash(): void;
   boot(): void;
-  /** A task as it is wanted now, or that it is no longer known. */
-  send(leader: Leader, task: string, record: TaskRecord | undefined): void;
 }
 
 /** What all parts of a simulation share. */
 export class World {
   readonly queue = new EventQueue();
   readonly random: SeededRandom;
-  readonly store = new SimulatedStore();
+  readonly store = new SimulatedStore(this.queue);
   readonly nodes = new Map<string, Member>();
-  leader: Leader | undefined;
+  readonly managers: SimulatedManager[] = [];
   /** No more faults: messages arrive, tasks run. */
   isCalm = false;
   /** What went wrong on the way. */
@@ -56,6 +33,11 @@ export class World {
 
   constructor(seed: number) {
     this.random = new SeededRandom(seed);
+  }
+
+  /** The manager that leads; undefined while none does. */
+  get leader(): SimulatedManager | undefined {
+    return this.managers.find(({ leading }) => leading !== undefined);
   }
 
   /** A whole number of milliseconds between two. */

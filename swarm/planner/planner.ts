@@ -9,7 +9,7 @@ import { Moments } from './moments.ts';
 import { notice, noticeService } from './notice.ts';
 import { decideService, decideSlotOf } from './orchestrators/service.ts';
 import { refuseForPorts } from './allocator/refusals.ts';
-import { reapSlot, reapTemplates } from './reaper.ts';
+import { reapSlot, reapStatuses, reapTemplates } from './reaper.ts';
 import { isGlobal, isJob, modeOf } from './service-mode.ts';
 import { isWanted } from './slot-tasks.ts';
 import type { ClusterState } from './state/cluster-state.ts';
@@ -100,6 +100,7 @@ export class Planner {
       this.#round(pass, this.#attention.take());
     }
     this.#reap(pass);
+    this.#take(pass, reapStatuses(this.#state));
     this.#take(pass, refuseForPorts(this.#state, now));
     this.#take(pass, this.#placer.plan(this.#state, now));
     const again = this.#attention.isEmpty ? this.#moments.next : now;

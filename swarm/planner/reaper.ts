@@ -22,6 +22,11 @@ export function reapSlot(state: ClusterState, service: Service, tasks: ReadonlyS
   return gone.flatMap(forget);
 }
 
+/** Statuses whose tasks are gone: a leader was stopped between the two deletions. */
+export function reapStatuses(state: ClusterState): Write[] {
+  return [...state.looseStatuses.keys()].map((id) => remove('status', id));
+}
+
 /** Templates that no task, and neither the service nor its previous specification names any more. */
 export function reapTemplates({ id, record, previous, templates, templateUses }: Service): Write[] {
   return [...templates.keys()]

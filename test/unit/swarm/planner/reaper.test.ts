@@ -8,6 +8,7 @@ import {
   nodeWrites,
   serviceWrites,
   taskRecord,
+  taskStatus,
 } from '../../../support/swarm/builders.ts';
 import { PlannedCluster, wellBehaved } from '../../../support/swarm/planned-cluster.ts';
 
@@ -82,6 +83,14 @@ describe('reaper', () => {
     ]);
     cluster.change(nodeState('n', 'ready'));
     expect(cluster.settle().tasks('s')).toEqual([]);
+  });
+
+  test('a status that a leader has left behind as it deleted its task goes', () => {
+    const cluster = new PlannedCluster(nodeWrites('n'), serviceWrites('s', one)).settle();
+    cluster.stored.set('status/gone', put('status', taskStatus('gone', TaskState.shutdown)));
+    cluster.lead();
+    cluster.pass();
+    expect([...cluster.stored.keys()].filter((key) => key.startsWith('status/'))).toHaveLength(1);
   });
 
   test('81: scaled down before they had a node, tasks are gone at once', () => {
