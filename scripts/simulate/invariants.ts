@@ -145,7 +145,7 @@ function anotherLeaderWouldDoNothing(world: World, state: ClusterState): string[
   const planner = new Planner(state, new SeededRandom(1), new Scheduler(1));
   planner.begin();
   return planner
-    .plan(world.leader?.clock.now ?? world.queue.now)
+    .plan(world.leader?.now ?? world.queue.now)
     .writes.slice(0, 5)
     .map((write) => `another leader would write ${JSON.stringify(write)}`);
 }

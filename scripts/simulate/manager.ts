@@ -10,7 +10,7 @@ import type { Caller, Method } from '../../swarm/rpc/port.ts';
 import type { MemoryCall, MemoryFault } from '../../swarm/store/memory/faults.ts';
 import { MemoryStore } from '../../swarm/store/memory/memory-store.ts';
 import { VirtualClock } from './virtual-clock.ts';
-import type { World } from './world.ts';
+import type { Manager, World } from './world.ts';
 
 const CLOCK_SKEW_MS = 5_000;
 const FACTS = {
@@ -20,9 +20,8 @@ const FACTS = {
 };
 
 /** A manager as it is, leader and dispatcher, on a clock, a store and a network that are none. */
-export class SimulatedManager {
-  readonly clock: VirtualClock;
-  /** It dies with the transaction after so many. */
+export class SimulatedManager implements Manager {
+  readonly #clock: VirtualClock;
   commitsLeft = Number.POSITIVE_INFINITY;
   isDead = false;
   readonly #world: World;
@@ -34,11 +33,11 @@ export class SimulatedManager {
   constructor(world: World, name: string) {
     this.#world = world;
     this.#name = name;
-    this.clock = new VirtualClock(world.queue, world.between(-CLOCK_SKEW_MS, CLOCK_SKEW_MS));
+    this.#clock = new VirtualClock(world.queue, world.between(-CLOCK_SKEW_MS, CLOCK_SKEW_MS));
   }
 
   async start(): Promise<void> {
-    const { clock } = this;
+    const clock = this.#clock;
     const { random, store } = this.#world;
     const logger = this.#logger();
     const way = new MemoryStore({ clock, cluster: store.memory, faults: (call) => this.#fault(call) });
@@ -68,7 +67,10 @@ export class SimulatedManager {
     });
   }
 
-  /** Undefined while it does not lead. */
+  get now(): number {
+    return this.#clock.now;
+  }
+
   get leading(): Leading | undefined {
     return this.isDead ? undefined : this.#leadership?.leading;
   }
@@ -81,7 +83,6 @@ export class SimulatedManager {
     void this.#leadership?.resign().catch((error: unknown) => this.#fail(error));
   }
 
-  /** As with SIGKILL: the store does not hear of it, and nodes lose their connections. */
   kill(): void {
     if (this.isDead) {
       return;
@@ -95,7 +96,6 @@ export class SimulatedManager {
     void end().catch((error: unknown) => this.#fail(error));
   }
 
-  /** A method as nodes call it; it throws where nobody answers. */
   method<K extends Method['kind']>(name: string, kind: K): Extract<Method, { kind: K }> {
     const method = this.isDead ? undefined : this.#dispatcher?.methods.find((each) => each.name === name);
     if (method?.kind !== kind) {

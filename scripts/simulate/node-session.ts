@@ -1,7 +1,6 @@
 import type { ReportedStatus } from '../../swarm/leader/ports.ts';
 import type { SessionMessage } from '../../swarm/protocol/session.ts';
-import type { SimulatedManager } from './manager.ts';
-import type { World } from './world.ts';
+import type { Manager, World } from './world.ts';
 
 interface Listener {
   hear(message: SessionMessage): void;
@@ -13,13 +12,13 @@ interface Listener {
 export class NodeSession {
   readonly #world: World;
   readonly #node: string;
-  readonly #manager: SimulatedManager;
+  readonly #manager: Manager;
   readonly #listener: Listener;
   readonly #gone = new AbortController();
   #id = '';
   #deliveredAt = 0;
 
-  constructor(world: World, node: string, manager: SimulatedManager, listener: Listener) {
+  constructor(world: World, node: string, manager: Manager, listener: Listener) {
     this.#world = world;
     this.#node = node;
     this.#manager = manager;

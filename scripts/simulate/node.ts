@@ -1,8 +1,7 @@
 import { TaskState } from '../../swarm/objects/task-state.ts';
 import type { AssignedTask, Assignments, SessionMessage } from '../../swarm/protocol/session.ts';
-import type { SimulatedManager } from './manager.ts';
 import { NodeSession } from './node-session.ts';
-import type { Member, World } from './world.ts';
+import type { Manager, Member, World } from './world.ts';
 
 interface RunningTask {
   id: string;
@@ -73,7 +72,7 @@ export class SimulatedNode implements Member {
     });
   }
 
-  #open(manager: SimulatedManager): void {
+  #open(manager: Manager): void {
     const session: NodeSession = new NodeSession(this.#world, this.id, manager, {
       hear: (message) => this.#hear(session, message),
       over: () => {

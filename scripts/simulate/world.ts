@@ -1,6 +1,8 @@
 import { SeededRandom } from '../../test/support/swarm/seeded-random.ts';
+import type { Cluster } from '../../swarm/cluster/cluster.ts';
+import type { Leading } from '../../swarm/leader/ports.ts';
+import type { Caller, Method } from '../../swarm/rpc/port.ts';
 import { EventQueue } from './event-queue.ts';
-import type { SimulatedManager } from './manager.ts';
 import { SimulatedStore } from './store.ts';
 
 const TRACE_LINES = 50;
@@ -18,13 +20,32 @@ export interface Member {
   boot(): void;
 }
 
+/** A manager, as nodes, users and fate see it. */
+export interface Manager {
+  /** Milliseconds since 1970 UTC by its clock. */
+  readonly now: number;
+  /** Undefined while it does not lead. */
+  readonly leading: Leading | undefined;
+  readonly cluster: Cluster | undefined;
+  readonly isDead: boolean;
+  /** It dies with the transaction after so many. */
+  commitsLeft: number;
+  /** As with SIGKILL: the store does not hear of it, and nodes lose their connections. */
+  kill(): void;
+  /** Lets another one lead. */
+  resign(): void;
+  /** A method as nodes call it; it throws where nobody answers. */
+  method<K extends Method['kind']>(name: string, kind: K): Extract<Method, { kind: K }>;
+  callerOf(node: string): Caller;
+}
+
 /** What all parts of a simulation share. */
 export class World {
   readonly queue = new EventQueue();
   readonly random: SeededRandom;
   readonly store = new SimulatedStore(this.queue);
   readonly nodes = new Map<string, Member>();
-  readonly managers: SimulatedManager[] = [];
+  readonly managers: Manager[] = [];
   /** No more faults: messages arrive, tasks run. */
   isCalm = false;
   /** What went wrong on the way. */
@@ -36,7 +57,7 @@ export class World {
   }
 
   /** The manager that leads; undefined while none does. */
-  get leader(): SimulatedManager | undefined {
+  get leader(): Manager | undefined {
     return this.managers.find(({ leading }) => leading !== undefined);
   }
 
