@@ -46,6 +46,10 @@ export function joinAddr({ host, port }: HostPort): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
+export function isAnyAddress(host: string): boolean {
+  return ANY.has(host);
+}
+
 /** Of an address that `chooseAddresses` made. */
 export function splitAddr(addr: string): HostPort {
   const at = addr.lastIndexOf(':');

@@ -147,7 +147,8 @@ export class NodeLife<P extends ManagerPart> {
       dial: this.#dialer.dial,
       node: { id: node, hostname },
       clusterId: cluster,
-      addr: this.address,
+      // A worker whose address nobody named is where its calls come from.
+      addr: this.#file.followsHost === true && !this.isManager ? '' : this.address,
       managers: () => this.#managers(),
       tlsInfo: () => this.certificates.tlsInfo(),
       onNode: (wish) => {

@@ -8,7 +8,8 @@ import { parseUnlockKey } from '../ca/keys/unlock-key.ts';
 import { parseJoinToken } from '../ca/tokens.ts';
 import { newSwarmId } from '../objects/ids.ts';
 import { EtcdProcess } from '../store/etcd-process/etcd-process.ts';
-import { chooseAddresses, hostInterfaces, splitAddr } from './addresses.ts';
+import { chooseAddresses, hostInterfaces, isAnyAddress, splitAddr } from './addresses.ts';
+import type { Addresses, AddressRequest, HostInterface } from './addresses.ts';
 import { NodeCertificates } from './certificates.ts';
 import { NodeFiles, type NodeFile } from './files.ts';
 import { firstThings } from './first-writes.ts';
@@ -19,6 +20,7 @@ import { NodeLife } from './life.ts';
 import { nowMs } from './manager/authority.ts';
 import { peerUrls } from './manager/join-store.ts';
 import { raftOf } from './manager/admission.ts';
+import { movedWithHost } from './moving.ts';
 import type { ManagerPart, NodeDeps } from './ports.ts';
 import { refusals } from './refusals.ts';
 
@@ -144,7 +146,7 @@ export class SwarmNode<P extends ManagerPart> implements AsyncDisposable {
       const file: NodeFile = {
         node: '',
         cluster: '',
-        ...chooseAddresses(request, hostInterfaces(), { isJoining: true }),
+        ...this.#addressesOf(request, { isJoining: true }),
         managers: [],
         joining: { RemoteAddrs, JoinToken, Availability },
       };
@@ -214,7 +216,7 @@ export class SwarmNode<P extends ManagerPart> implements AsyncDisposable {
     );
     const options = initOptions(request);
     const availability = availabilityOf(request.Availability);
-    const addresses = chooseAddresses(request, hostInterfaces(), { isJoining: false });
+    const addresses = this.#addressesOf(request, { isJoining: false });
     const [node, cluster] = [newSwarmId(random), newSwarmId(random)];
     const urls = peerUrls(addresses);
     const { writes, ...held } = firstThings(
@@ -289,7 +291,26 @@ export class SwarmNode<P extends ManagerPart> implements AsyncDisposable {
     return node;
   }
 
-  async #resume(file: NodeFile, certificates: NodeCertificates): Promise<void> {
+  #interfaces(): readonly HostInterface[] {
+    return (this.#deps.interfaces ?? hostInterfaces)();
+  }
+
+  #addressesOf(request: AddressRequest, how: { isJoining: boolean }): Addresses & { followsHost: boolean } {
+    const addresses = chooseAddresses(request, this.#interfaces(), how);
+    const { host } = splitAddr(addresses.listenAddr);
+    return { ...addresses, followsHost: !request.AdvertiseAddr && isAnyAddress(host) };
+  }
+
+  async #resume(stored: NodeFile, certificates: NodeCertificates): Promise<void> {
+    const file = movedWithHost(stored, this.#interfaces());
+    if (file !== stored) {
+      const { advertiseAddr } = file;
+      this.#deps.logger.warn(
+        { from: stored.advertiseAddr, to: advertiseAddr },
+        'this node has another address',
+      );
+      await this.#files.writeNode(file);
+    }
     const begin = { files: this.#files, file, certificates };
     this.#state = { kind: 'active', life: await NodeLife.start(this.#deps, begin, { isAgain: true }) };
   }
@@ -343,7 +364,7 @@ export class SwarmNode<P extends ManagerPart> implements AsyncDisposable {
       const managers = life.manager?.table?.list();
       throw refusals.leaveManager(
         managers && {
-          reachable: managers.filter(({ reachability }) => reachability === 'reachable').length,
+          reachable: managers.filter(({ reachability }) => reachability !== 'unreachable').length,
           all: managers.length,
         },
       );

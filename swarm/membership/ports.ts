@@ -15,6 +15,7 @@ import type { Random } from '../objects/random.ts';
 import type { Dial, Method } from '../rpc/port.ts';
 import type { EtcdChannel } from '../store/etcd/channel.ts';
 import type { EtcdMembers } from '../store/etcd/members.ts';
+import type { HostInterface } from './addresses.ts';
 
 export interface Tools {
   clock: Clock;
@@ -31,6 +32,8 @@ export interface NodeDeps<P extends ManagerPart> extends Tools {
   /** The program of the store. */
   etcd: string;
   hostname: string;
+  /** Of this host, for addresses that nobody named; those of the kernel where it is left out. */
+  interfaces?: () => readonly HostInterface[];
   /** A specification with all that was not said. Throws invalid_argument. */
   completeSpec: (spec: SwarmSpec) => SwarmSpec;
   startManager: (context: ManagerContext) => Promise<P>;

@@ -70,6 +70,15 @@ export class Admission {
     failpoint('swarm.membership.promoted');
   }
 
+  /** A manager counts where its store does. Throws unavailable. */
+  async checkStore(): Promise<true> {
+    const { leader } = await this.#deps.members.status();
+    if (leader === '0') {
+      throw new EngineError('unavailable', 'the member of the store has no leader');
+    }
+    return true;
+  }
+
   async #join(
     { peerUrl, requestPem }: JoinStoreRequest,
     identity: Identity,

@@ -14,6 +14,9 @@ import { takeOver } from './force-new-cluster.ts';
 import type { Issuing } from './issuing.ts';
 import { joinStore, promoteSelf } from './join-store.ts';
 import { openParts, type ManagerLifeDeps, type Opened } from './open-parts.ts';
+import { nowMs } from './authority.ts';
+import { SealedValues } from './sealed-values.ts';
+import { newStoreIdentity } from './store-identity.ts';
 import { StoreMember } from './store-member.ts';
 
 const RETRY_FIRST_MS = 200;
@@ -129,6 +132,7 @@ export class ManagerLife<P extends ManagerPart> {
     const cluster = await Cluster.open({ clock, logger, store: member.store });
     this.#end.defer('close the cluster', () => cluster[Symbol.asyncDispose]());
     await this.#takeOver(cluster);
+    await this.#moveMember(cluster, member);
     await this.#serve(cluster, this.#member ?? member);
   }
 
@@ -197,6 +201,25 @@ export class ManagerLife<P extends ManagerPart> {
     await this.#member?.stop();
     this.#member = undefined;
     throw new EngineError('unavailable', 'the store is started anew, as this manager is alone now');
+  }
+
+  /** The others reach this member where the host is now. */
+  async #moveMember(cluster: Cluster, member: StoreMember): Promise<void> {
+    const { file, certificates, clock } = this.#deps;
+    const { node, member: stored } = file();
+    const own = (await member.members.list()).find(({ name }) => name === node);
+    if (own === undefined || stored === undefined || own.peerUrls.includes(stored.peerUrl)) {
+      return;
+    }
+    const keyring = this.#keyring();
+    const authority = new SealedValues(cluster, keyring).read('storeAuthority');
+    invariant(authority !== undefined, 'a swarm has an authority of its store');
+    const { identity } = certificates;
+    const store = newStoreIdentity(authority, { identity, now: nowMs(clock), peerUrl: stored.peerUrl });
+    await certificates.change({ manager: { keyring, store } });
+    await member.show(store);
+    await member.members.update(own.id, stored.peerUrl);
+    failpoint('swarm.membership.member-moved');
   }
 
   async #serve(cluster: Cluster, member: StoreMember): Promise<void> {

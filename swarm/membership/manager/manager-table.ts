@@ -50,6 +50,7 @@ export class ManagerTable implements Managers, Disposable {
         }
       }
       if (mine.length > 0) {
+        this.#look();
         this.#tell();
       }
     });
@@ -93,11 +94,15 @@ export class ManagerTable implements Managers, Disposable {
     this.#listeners.clear();
   }
 
+  /** Asks all at once, now and after each `LOOK_MS`. */
   #look(): void {
     const { clock, node } = this.#deps;
+    this.#timer?.[Symbol.dispose]();
     const others = [...this.#addrs].filter(([id]) => id !== node);
     const asked = Promise.all(others.map(([id, addr]) => this.#ask(id, addr))).finally(() => {
       if (!this.#isClosed) {
+        // Another look may have begun meanwhile.
+        this.#timer?.[Symbol.dispose]();
         this.#timer = clock.setTimeout(() => this.#look(), LOOK_MS);
       }
     });

@@ -40,7 +40,7 @@ export function membershipMethods({
         );
       },
     },
-    { name: 'manager.ping', allowed: 'manager', kind: 'call', handle: async () => true },
+    { name: 'manager.ping', allowed: 'manager', kind: 'call', handle: () => admission.checkStore() },
     {
       name: 'manager.join',
       allowed: 'manager',

@@ -10,7 +10,7 @@ import type { Keyring } from '../../store/sealed.ts';
 import type { NodeCertificates } from '../certificates.ts';
 import type { NodeFile, NodeFiles } from '../files.ts';
 import type { ManagerPart, NodeDeps, Sealer } from '../ports.ts';
-import { Admission } from './admission.ts';
+import { Admission, raftOf } from './admission.ts';
 import { Authority } from './authority.ts';
 import { BlockedNodes } from './blocked-nodes.ts';
 import { Issuing } from './issuing.ts';
@@ -81,6 +81,8 @@ export async function openParts<P extends ManagerPart>(
     keyring,
     clusterToken: clusterId,
   });
+  const followed = followRaft(deps, cluster);
+  end.defer('end following the settings of the store', () => followed[Symbol.dispose]());
   const methods = server.add(membershipMethods({ authority, issuing, admission }));
   end.defer('end serving', () => methods[Symbol.dispose]());
   await table.announce();
@@ -135,6 +137,28 @@ async function openAuthority<P extends ManagerPart>(
   });
   end.defer('end watching the unlock key', () => subscription[Symbol.dispose]());
   return authority;
+}
+
+/** Kept for the member's next start: etcd takes these settings at no other time. */
+function followRaft<P extends ManagerPart>(
+  { file, writeFile, logger }: ManagerLifeDeps<P>,
+  cluster: Cluster,
+): Disposable {
+  const look = (): void => {
+    const raft = raftOf(cluster.state.cluster?.spec.Raft ?? {});
+    const { member } = file();
+    if (member !== undefined && JSON.stringify(raft) !== JSON.stringify(member.raft)) {
+      void writeFile({ member: { ...member, raft } }).catch((error: unknown) => {
+        logger.error({ error: errorText(error) }, 'the settings of the store could not be kept');
+      });
+    }
+  };
+  look();
+  return cluster.subscribe((changed) => {
+    if (changed.some(({ write }) => write.part === 'cluster')) {
+      look();
+    }
+  });
 }
 
 function factsOf(cluster: Cluster, authority: Authority, table: ManagerTable): SwarmFacts {

@@ -72,6 +72,11 @@ export class StoreMember implements AsyncDisposable {
     return new StoreMember(deps, process, settings);
   }
 
+  /** What it shows the others, from its next connection on. */
+  async show(identity: StoreIdentity): Promise<void> {
+    await writePeerTls(this.#deps.runDirectory, identity);
+  }
+
   /** Ends the member for good: its data may be removed after it. */
   async stop(): Promise<void> {
     await this[Symbol.asyncDispose]();

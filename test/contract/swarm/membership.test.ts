@@ -129,4 +129,35 @@ needs('root', 'etcd')('membership', () => {
     await leader.restart();
     await expect.poll(() => roleOf(leader), settled).toBe('active manager');
   });
+
+  test('115: a manager that is away is demoted, then the last but one', SLOW, async () => {
+    const one = await hosts.first();
+    const [two, three] = [await hosts.joined(one, 'manager'), await hosts.joined(one, 'manager')];
+    const away = three.id;
+    await three.stop();
+    await wish(one, away, 'worker');
+    await expect
+      .poll(() => one.manager.context.cluster.part('nodeState', away)?.role, settled)
+      .toBe('worker');
+    await three.restart();
+    await expect.poll(() => three.has('etcd'), settled).toBe(false);
+    expect(roleOf(three)).toBe('active worker');
+    await wish(one, two.id, 'worker');
+    await expect.poll(() => roleOf(two), settled).toBe('active worker');
+    expect(managersOf(one)).toEqual([`${one.id} reachable`]);
+    expect(await one.manager.context.members.list()).toHaveLength(1);
+  });
+
+  test('a manager that leaves takes its member along: the others keep their majority', SLOW, async () => {
+    const one = await hosts.first();
+    const two = await hosts.joined(one, 'manager');
+    expect(await failed(two.node.leave({ force: false }))).toMatch(
+      /Removing this node leaves 1 managers out of 2/,
+    );
+    await two.node.leave({ force: true });
+    await expect.poll(() => managersOf(one), settled).toEqual([`${one.id} reachable`]);
+    await expect.poll(async () => (await one.manager.context.members.list()).length, settled).toBe(1);
+    const again = await hosts.joined(one, 'manager');
+    expect(roleOf(again)).toBe('active manager');
+  });
 });

@@ -177,4 +177,29 @@ needs('root', 'etcd')('managers that fail', () => {
     await node.node.init(node.addresses);
     expect(roleOf(node)).toBe('active manager');
   });
+
+  test('a manager whose host has another address is found there', SLOW, async () => {
+    const one = await hosts.first();
+    const two = hosts.make();
+    const elsewhere = hosts.make().ip;
+    two.hostAddresses = [two.ip];
+    const port = 20_000 + (process.pid % 10_000);
+    const ListenAddr = `0.0.0.0:${port}`;
+    const { manager: JoinToken } = await one.manager.context.authority.tokens();
+    await two.node.join({ ListenAddr, AdvertiseAddr: '', RemoteAddrs: [one.addr], JoinToken });
+    const addrOf = (): string | undefined =>
+      one.manager.context.managers.list().find(({ node }) => node === two.id)?.addr;
+    const urlOf = async (): Promise<string | undefined> =>
+      (await one.manager.context.members.list()).find(({ name }) => name === two.id)?.peerUrls[0];
+    expect(await urlOf()).toMatch(new RegExp(`:${port + 1}$`));
+    await two.stop();
+    two.hostAddresses = [elsewhere];
+    await two.restart();
+    await expect.poll(() => roleOf(two), settled).toBe('active manager');
+    await expect.poll(addrOf, settled).toBe(`${elsewhere}:${port}`);
+    expect(await urlOf()).toBe(`https://${elsewhere}:${port + 1}`);
+    await note(two, 'moved');
+    await expect.poll(() => noted(one), settled).toBe('moved');
+    expect(two.node.info().NodeAddr).toBe(elsewhere);
+  });
 });

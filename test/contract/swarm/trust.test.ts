@@ -72,6 +72,22 @@ needs('root', 'etcd')('trust', () => {
     },
   );
 
+  test('a clock that is a day off: joining tells both times; a day forward is no matter', SLOW, async () => {
+    const one = await hosts.first();
+    const node = hosts.make();
+    node.skewMs = -86_400_000;
+    const { worker: JoinToken } = await one.manager.context.authority.tokens();
+    const joining = failed(node.node.join({ ...node.addresses, RemoteAddrs: [one.addr], JoinToken }));
+    await expect
+      .poll(() => node.node.info().Error, settled)
+      .toMatch(/not valid before .* and it is currently /);
+    node.skewMs = 86_400_000;
+    expect(await joining).toBe('answered');
+    await expect
+      .poll(() => one.manager.context.cluster.part('nodeDescription', node.id), settled)
+      .toBeDefined();
+  });
+
   test('many wrong tokens of one address are slowed down', SLOW, async () => {
     const one = await hosts.first();
     using dialer = new Dialer({ clock: systemClock, credentials: () => undefined });

@@ -35,6 +35,8 @@ export class TestNode implements AsyncDisposable {
   tasksEnded = 0;
   /** No agent answers or asks: as if the host were cut off from the leader. */
   isCut = false;
+  /** What its host has, for addresses that nobody names. */
+  hostAddresses: string[] = [];
   /** How far its clock goes before ours. */
   skewMs = 0;
   node: SwarmNode<TestManager>;
@@ -124,6 +126,7 @@ export class TestNode implements AsyncDisposable {
       runDirectory: path.join(this.directory, 'run'),
       etcd: ETCD,
       hostname: `host${this.index}`,
+      interfaces: () => [{ name: 'eth0', addresses: this.hostAddresses }],
       completeSpec: (spec) => ({ Name: 'default', ...spec }),
       startManager: (context) => this.#startManager(context),
       startAgent: (context) => this.#startAgent(context),
