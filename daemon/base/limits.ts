@@ -398,6 +398,8 @@ export const limits = {
   taskPullFreshMs: 3_000,
   /** A registry that does not answer for so long keeps no task waiting whose image is here. */
   taskPullPatienceMs: 10_000,
+  /** So long it is not asked again for that image: each task of a service would wait anew. */
+  taskPullSilenceMs: 60_000,
   /** How often it is looked for a task's container whose log has a reader already. */
   taskLogPollMs: 500,
   /** What a template of a task may make: as much as a config, the largest thing that is one. */

@@ -33,6 +33,8 @@ const CONTENT = /@sha256:|^(?:sha256:)?[0-9a-f]{64}$/;
 export class TaskImages {
   readonly #deps: Deps;
   readonly #pulls = new Map<string, Pull>();
+  /** Pulls that no registry answered a while ago: the image that is here is used without asking again. */
+  readonly #unanswered = new Set<string>();
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -40,11 +42,11 @@ export class TaskImages {
 
   /** Resolves when the image is here. Throws `No such image`, with what the pull said. */
   async ensure(image: string, registryAuth: string | undefined, signal: AbortSignal): Promise<void> {
+    const auth = registryAuth ?? '';
     const isHere = await this.#isHere(image);
-    if (isHere && CONTENT.test(image)) {
+    if (isHere && (CONTENT.test(image) || this.#unanswered.has(keyOf(image, auth)))) {
       return;
     }
-    const auth = registryAuth ?? '';
     const failure = await this.#pull(image, auth, {
       signal,
       patienceMs: isHere ? limits.taskPullPatienceMs : -1,
@@ -82,11 +84,15 @@ export class TaskImages {
     registryAuth: string,
     { signal, patienceMs }: { signal: AbortSignal; patienceMs: number },
   ): Promise<unknown> {
-    const key = `${image}\n${registryAuth}`;
+    const key = keyOf(image, registryAuth);
     const pull = this.#current(key) ?? this.#begin(key, image, registryAuth);
     pull.waiting += 1;
     try {
-      return await this.#outcome(pull, signal, patienceMs);
+      const failure = await this.#outcome(pull, signal, patienceMs);
+      if (!pull.isAnswered && isSilence(failure)) {
+        this.#noteUnanswered(key);
+      }
+      return failure;
     } finally {
       pull.waiting -= 1;
       if (pull.waiting === 0 && pull.endedMs === undefined) {
@@ -115,6 +121,13 @@ export class TaskImages {
     } finally {
       timer?.[Symbol.dispose]();
       signal.removeEventListener('abort', cancel);
+    }
+  }
+
+  #noteUnanswered(key: string): void {
+    if (!this.#unanswered.has(key)) {
+      this.#unanswered.add(key);
+      this.#deps.clock.setTimeout(() => this.#unanswered.delete(key), limits.taskPullSilenceMs);
     }
   }
 
@@ -162,6 +175,15 @@ export class TaskImages {
       return error;
     }
   }
+}
+
+function keyOf(image: string, registryAuth: string): string {
+  return `${image}\n${registryAuth}`;
+}
+
+/** Of a registry that could not be reached, unlike one that has said no. */
+function isSilence(failure: unknown): boolean {
+  return isEngineError(failure, 'unavailable') || isEngineError(failure, 'remote');
 }
 
 function giveUp(pull: Pull, afterMs: number, leave: (why: EngineError) => void): void {

@@ -86,6 +86,15 @@ test('pull: a registry that does not answer keeps nobody waiting whose image is 
   await rig.engine.clock.advance(10_000);
   expect(await prepared).toMatch(/^[0-9a-f]{64}$/);
   expect(rig.pulls[0]?.options.signal.aborted).toBe(true);
+  // Nor those that come after it.
+  await prepare('busybox');
+  expect(rig.pulls.length).toBe(1);
+  await rig.engine.clock.advance(60_000);
+  const later = prepare('busybox');
+  await settled();
+  expect(rig.pulls.length).toBe(2);
+  rig.pulls[1]?.end();
+  await later;
 });
 
 test('pull: without the image a registry is waited for until the task is to end', async () => {
