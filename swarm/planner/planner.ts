@@ -119,8 +119,13 @@ export class Planner {
           addTo(pass.touched, id, slot);
           const decision = decideSlotOf(circumstances, service, slot);
           this.#decide(pass, momentKey('slot', id, slot), decision);
-          if (decision.writes.length > 0 && ![...(service.slots.get(slot) ?? [])].some(isWanted)) {
-            // Given up, as the restart rules say. An update or a rollback may see that otherwise.
+          const wanted = [...(service.slots.get(slot) ?? [])].filter(isWanted);
+          if (
+            decision.writes.length > 0 &&
+            wanted.every(({ record }) => record.template !== service.record?.template)
+          ) {
+            // Given up, as the restart rules say, or all that is left in it is of an update that was taken back. An
+            // update or a rollback may see that otherwise.
             this.#attention.updates.add(id);
           }
         }
