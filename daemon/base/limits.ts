@@ -380,6 +380,8 @@ export const limits = {
   /** Pauses before a node asks for a session again: doubling from first to longest. */
   swarmSessionRetryMs: 100,
   swarmSessionRetryMaxMs: 8_000,
+  /** Time for the leader to hear that a node leaves; it finds out by itself too. */
+  swarmFarewellMs: 2_000,
   /** How often a node looks whether it has changed, to tell so. */
   swarmDescribeMs: 20_000,
   /** Statuses of tasks are gathered for so long, and so many are told at a time: 300 bytes each, of 4 MB. */

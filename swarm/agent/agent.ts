@@ -62,7 +62,7 @@ export class Agent implements AgentPart {
   }
 
   async leave(): Promise<void> {
-    await this.#session[Symbol.asyncDispose]();
+    await this.#session.leave();
     await this.#tasks.removeAll();
     await rm(this.#deps.stateDirectory, { recursive: true, force: true });
   }

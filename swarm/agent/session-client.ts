@@ -5,7 +5,7 @@ import { failpoint } from '../../daemon/base/failpoint.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import type { Random } from '../objects/random.ts';
-import type { ManagerAddress, SessionMessage, SessionRequest } from '../protocol/session.ts';
+import type { Leave, ManagerAddress, SessionMessage, SessionRequest } from '../protocol/session.ts';
 import type { Dial, RpcClient } from '../rpc/port.ts';
 import { leaderIn } from '../protocol/not-leader.ts';
 import { ManagerWeights } from './manager-weights.ts';
@@ -43,6 +43,7 @@ export class SessionClient implements AsyncDisposable {
   readonly #over: Promise<void>;
   /** Ends the session that is open, or the pause before the next. */
   #again = new AbortController();
+  #open: OpenSession | undefined;
   #trouble: string | undefined = 'no session yet';
 
   constructor(deps: Deps) {
@@ -60,6 +61,20 @@ export class SessionClient implements AsyncDisposable {
   reconnect(): void {
     this.#again.abort(new EngineError('canceled', 'the session is made anew'));
     this.#again = new AbortController();
+  }
+
+  /** Ends it for good: a leader that hears of it counts the node as down at once. */
+  async leave(): Promise<void> {
+    const session = this.#open;
+    if (session !== undefined) {
+      const body: Leave = { session: session.id };
+      try {
+        await session.client.call('session.leave', body, { timeoutMs: limits.swarmFarewellMs });
+      } catch (error) {
+        this.#deps.logger.info({ error: errorText(error) }, 'the leader was not told that this node leaves');
+      }
+    }
+    await this[Symbol.asyncDispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -127,6 +142,7 @@ export class SessionClient implements AsyncDisposable {
         }
         if (session === undefined) {
           session = { id: message.session, client, signal };
+          this.#open = session;
           this.#weights.answered(addr);
           this.#trouble = undefined;
           begun();
@@ -140,6 +156,7 @@ export class SessionClient implements AsyncDisposable {
       // A heartbeat that was not answered has ended the stream, and says why.
       throw over.signal.aborted ? over.signal.reason : error;
     } finally {
+      this.#open = undefined;
       over.abort();
       attached?.[Symbol.dispose]();
     }

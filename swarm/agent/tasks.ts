@@ -1,4 +1,6 @@
 import type { Clock } from '../../daemon/base/clock.ts';
+import { persistently } from '../../daemon/base/concurrency/retry.ts';
+import { together } from '../../daemon/base/concurrency/timeout.ts';
 import { errorText } from '../../daemon/base/errors.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import { isTerminal, TaskState } from '../objects/task-state.ts';
@@ -77,10 +79,13 @@ export class Tasks implements AsyncDisposable {
     }
   }
 
-  /** Ends and removes all of them. */
+  /** Takes all of them away at once, without the patience that a service asks for. */
   async removeAll(): Promise<void> {
     const runners = [...this.#runners.values()];
-    runners.forEach((runner) => runner.remove());
+    runners.forEach((runner) => runner[Symbol.dispose]());
+    this.#runners.clear();
+    await this.#removeLeftovers();
+    // A step that went on meanwhile may have made a container.
     await Promise.all(runners.map(({ over }) => over));
     await this.#removeLeftovers();
     await this.#files.flush();
@@ -163,10 +168,10 @@ export class Tasks implements AsyncDisposable {
 
   /** Containers of tasks that nobody knows any more. */
   async #removeLeftovers(): Promise<void> {
-    const { executor, logger } = this.#deps;
+    const { executor, logger, clock } = this.#deps;
     try {
       const left = (await executor.leftovers()).filter((id) => !this.#runners.has(id));
-      await Promise.all(left.map((id) => executor.remove(id)));
+      await together(...left.map((id) => persistently(clock, () => executor.remove(id))));
     } catch (error) {
       logger.error({ error: errorText(error) }, 'containers of tasks that are gone are left');
     }

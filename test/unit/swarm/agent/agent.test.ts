@@ -427,8 +427,18 @@ test('104: a node that leaves ends its tasks, removes their containers and forge
   leader.session.assign([assignedTask(ONE)]);
   await until(ONE, 'running | started');
   await agent.leave();
+  expect(leader.bodies('session.leave')).toEqual([{ session: 'session1' }]);
   expect(executor.containers.size).toBe(0);
   expect(() => readdirSync(directory)).toThrow('ENOENT');
+});
+
+test('104: leaving waits for no service to end in its own time', async () => {
+  executor.before = (step) => (step === 'stop' ? new Promise(() => undefined) : undefined);
+  const agent = await withSession();
+  leader.session.assign([assignedTask(ONE)]);
+  await until(ONE, 'running | started');
+  await agent.leave();
+  expect(executor.log.slice(-2)).toEqual([`wait ${ONE}`, `remove ${ONE}`]);
 });
 
 test('what is left of tasks that nobody knows is removed once a manager has said everything', async () => {
