@@ -61,29 +61,6 @@ export function without(object: JsonObject, ...keys: string[]): JsonObject {
   return copy;
 }
 
-/**
- * A copy of `value` without the fields at these paths (`ContainerSpec.Mounts.BindOptions`); of a list, in each of its
- * elements. What does not have them is the same, not a copy.
- */
-export function withoutFields(value: unknown, paths: readonly string[]): unknown {
-  return paths.reduce((lowered, path) => withoutField(lowered, path.split('.')), value);
-}
-
-function withoutField(value: unknown, [key = '', ...rest]: readonly string[]): unknown {
-  if (Array.isArray(value)) {
-    const items = value.map((item: unknown) => withoutField(item, [key, ...rest]));
-    return items.some((item, index) => item !== value[index]) ? items : value;
-  }
-  if (!isObject(value) || !Object.hasOwn(value, key)) {
-    return value;
-  }
-  if (rest.length === 0) {
-    return without(value, key);
-  }
-  const inner = withoutField(value[key], rest);
-  return inner === value[key] ? value : { ...value, [key]: inner };
-}
-
 /** Exactly the keys of `zero`, each from `object` or, where that has none or null, from `zero`. */
 export function shaped(object: JsonObject, zero: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(zero).map(([key, value]) => [key, object[key] ?? value]));

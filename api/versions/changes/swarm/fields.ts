@@ -1,5 +1,5 @@
-import { withoutFields } from '../../json.ts';
 import type { VersionChange } from '../../change.ts';
+import { fieldCut } from '../../field-cut.ts';
 
 /** Paths of fields in what clients send, and in what they get: of one object, and of each in a list. */
 interface Fields {
@@ -48,12 +48,13 @@ export function toldOfCluster(...fields: readonly string[]): Fields {
 export function newFields(...fields: readonly Fields[]): Pick<VersionChange, 'request' | 'response'> {
   const sent = fields.flatMap((each) => each.sent);
   const answered = fields.flatMap((each) => each.answered);
+  const cutSent = fieldCut(sent);
   return {
     ...(sent.length > 0 && {
       request: (request) => {
-        request.body = withoutFields(request.body, sent);
+        request.body = cutSent(request.body);
       },
     }),
-    ...(answered.length > 0 && { response: (body) => withoutFields(body, answered) }),
+    ...(answered.length > 0 && { response: fieldCut(answered) }),
   };
 }

@@ -1,5 +1,6 @@
 import { change } from '../../change.ts';
-import { editAt, editEach, isObject, objectAt, withoutFields } from '../../json.ts';
+import { withoutFields } from '../../field-cut.ts';
+import { editAt, editEach, isObject, objectAt } from '../../json.ts';
 import type { JsonObject } from '../../json.ts';
 import {
   CLUSTER_READS,

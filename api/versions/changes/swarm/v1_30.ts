@@ -1,5 +1,6 @@
 import { change } from '../../change.ts';
-import { isObject, withoutFields } from '../../json.ts';
+import { withoutFields } from '../../field-cut.ts';
+import { isObject } from '../../json.ts';
 import {
   CLUSTER_READS,
   SERVICE_WRITES,
