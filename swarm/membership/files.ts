@@ -24,8 +24,8 @@ export interface NodeFile {
   joining?: Pick<SwarmJoinRequest, 'JoinToken' | 'RemoteAddrs' | 'Availability'>;
   /** Of managers: their member of the store. */
   member?: StoredMember;
-  /** Of a swarm that has just been begun: nothing of it is in the store yet. */
-  isNew?: boolean;
+  /** Nothing of it counts: a swarm that is not in its store yet, or one that the node is about to leave. */
+  isVoid?: boolean;
   /** The member is to start with `--force-new-cluster`, and the other managers are to be none any more. */
   isForced?: boolean;
 }

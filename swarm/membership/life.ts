@@ -5,6 +5,7 @@ import type { ManagerAddress } from '../protocol/session.ts';
 import { Dialer } from '../rpc/dialer.ts';
 import { RpcServer } from '../rpc/server.ts';
 import { pause } from '../store/election.ts';
+import { EtcdProcess } from '../store/etcd-process/etcd-process.ts';
 import type { Write } from '../store/port.ts';
 import { splitAddr } from './addresses.ts';
 import type { NodeCertificates } from './certificates.ts';
@@ -122,6 +123,9 @@ export class NodeLife<P extends ManagerPart> {
     if (this.isManager && !isAgain) {
       await this.#listen();
     }
+    if (!this.isManager) {
+      await this.#finishDemotion();
+    }
     await this.#adjust(first);
     this.#subscription = this.certificates.subscribe(() => this.#onCertificates());
     this.#renewal = new Renewal({
@@ -135,6 +139,16 @@ export class NodeLife<P extends ManagerPart> {
       isWanted: () => this.#isOtherCertificateWanted(),
     });
     await this.#startAgent();
+  }
+
+  /** An earlier daemon died while it became a worker. */
+  async #finishDemotion(): Promise<void> {
+    if (this.#file.member !== undefined || this.certificates.keys.keyring !== undefined) {
+      const running = await EtcdProcess.adopt(this.#deps);
+      await running?.stop();
+      await this.#files.wipeStore();
+      await this.#forgetManager();
+    }
   }
 
   async #startAgent(): Promise<void> {
@@ -256,11 +270,15 @@ export class NodeLife<P extends ManagerPart> {
     this.#manager = undefined;
     await this.#server?.[Symbol.asyncDispose]();
     this.#server = undefined;
+    await this.#forgetManager();
+    this.#deps.logger.info('this node is a worker of the swarm');
+  }
+
+  async #forgetManager(): Promise<void> {
     const { member: _member, ...file } = this.#file;
     this.#file = file;
     await this.#files.writeNode(file);
     await this.certificates.change({ manager: {}, unlockKey: null });
-    this.#deps.logger.info('this node is a worker of the swarm');
   }
 
   async #listen(): Promise<void> {
@@ -272,6 +290,7 @@ export class NodeLife<P extends ManagerPart> {
         logger,
         credentials: () => this.certificates.credentials,
         blocked: () => this.#manager?.blocked ?? new Map(),
+        isManager: (node) => this.#manager?.isManager(node) ?? true,
       },
       { address: host, port: Number(port) },
     );

@@ -51,7 +51,7 @@ export class SwarmNode<P extends ManagerPart> implements AsyncDisposable {
       let file: NodeFile | undefined;
       try {
         file = await this.#files.readNode();
-        if (file === undefined || file.isNew === true) {
+        if (file === undefined || file.isVoid === true) {
           // An init or a leave that was killed.
           await this.#wipe();
         } else if (file.joining !== undefined) {
@@ -234,7 +234,7 @@ export class SwarmNode<P extends ManagerPart> implements AsyncDisposable {
       cluster,
       ...addresses,
       managers: [{ node, addr: addresses.advertiseAddr }],
-      isNew: true,
+      isVoid: true,
       member: {
         ...urls,
         raft: raftOf(spec.Raft ?? {}),
@@ -371,6 +371,7 @@ export class SwarmNode<P extends ManagerPart> implements AsyncDisposable {
     }
     await life.endTasks();
     await leaveStore(this.#deps, life);
+    await this.#files.writeNode({ ...life.file, isVoid: true });
     await life.stop({ wipe: true });
   }
 

@@ -20,6 +20,8 @@ interface Deps {
   credentials: () => Credentials;
   /** Removed nodes, with until when (milliseconds since 1970) they are refused. */
   blocked: () => ReadonlyMap<string, number>;
+  /** Whether a node that shows a manager's certificate is one yet: it may have been demoted since. */
+  isManager: (node: string) => boolean;
 }
 
 interface Open {
@@ -194,7 +196,8 @@ export class RpcServer implements AsyncDisposable {
     const trust = this.#trust();
     try {
       const identity = peer.identity(trust);
-      if (allowed === 'manager' && identity.role !== 'swarm-manager') {
+      const isManager = identity.role === 'swarm-manager' && this.#deps.isManager(identity.node);
+      if (allowed === 'manager' && !isManager) {
         throw new EngineError(
           'forbidden',
           'Permission denied: remote certificate not part of OUs: [swarm-manager]',

@@ -63,6 +63,11 @@ export class ManagerLife<P extends ManagerPart> {
     return this.#blocked?.all ?? new Map();
   }
 
+  /** False for a node that the store knows as a worker. */
+  isManager(node: string): boolean {
+    return this.#opened?.isManager(node) ?? true;
+  }
+
   /** Why it is not ready; `''` where nothing went wrong. */
   get trouble(): string {
     return this.#trouble;
@@ -125,7 +130,7 @@ export class ManagerLife<P extends ManagerPart> {
     const member = await this.#begin();
     if (first !== undefined) {
       await this.#commitFirst(member, first);
-      await this.#deps.writeFile({ isNew: false });
+      await this.#deps.writeFile({ isVoid: false });
     } else {
       await promoteSelf(this.#deps, member.members, signal);
     }

@@ -38,6 +38,8 @@ export interface Opened<P> {
   parts: P;
   issuing: Issuing;
   table: ManagerTable;
+  /** By the role in the store. */
+  isManager: (node: string) => boolean;
 }
 
 interface Given {
@@ -109,7 +111,8 @@ export async function openParts<P extends ManagerPart>(
   });
   end.defer('end the parts of the manager', async () => parts[Symbol.asyncDispose]());
   logger.info({ node, addr }, 'this node is a manager of the swarm');
-  return { parts, issuing, table };
+  const isManager = (id: string): boolean => cluster.state.nodes.get(id)?.state?.role === 'manager';
+  return { parts, issuing, table, isManager };
 }
 
 /** With the keys of this node sealed as the swarm says, now and whenever that changes. */

@@ -123,7 +123,7 @@ needs('root', 'etcd')('membership', () => {
       .not.toContain(leader.id);
     // What it knew of the store is gone.
     await expect.poll(() => leader.has('etcd')).toBe(false);
-    expect(leader.text('node.pem')).not.toContain('KEYRING');
+    await expect.poll(() => leader.text('node.pem').includes('KEYRING')).toBe(false);
     await wish(by, leader.id, 'manager');
     await expect.poll(() => roleOf(leader), settled).toBe('active manager');
     await leader.restart();

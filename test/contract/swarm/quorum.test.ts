@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { needs } from '../../support/needs.ts';
 import {
@@ -201,5 +201,34 @@ needs('root', 'etcd')('managers that fail', () => {
     await note(two, 'moved');
     await expect.poll(() => noted(one), settled).toBe('moved');
     expect(two.node.info().NodeAddr).toBe(elsewhere);
+  });
+
+  test('a daemon that died within a demotion, a leave or an init leaves nothing of them', SLOW, async () => {
+    const one = await hosts.first();
+    const two = await hosts.joined(one, 'manager');
+    const manager = JSON.parse(two.text('node.json')) as object;
+    await wish(one, two.id, 'worker');
+    await expect.poll(() => two.text('node.json').includes('"member"'), settled).toBe(false);
+    await two.restart(() => {
+      mkdirSync(two.file('etcd/member'), { recursive: true });
+      writeFileSync(two.file('node.json'), JSON.stringify(manager));
+    });
+    expect([roleOf(two), two.has('etcd')]).toEqual(['active worker', false]);
+    expect(two.text('node.json')).not.toContain('"member"');
+    await two.restart(() =>
+      writeFileSync(two.file('node.json'), JSON.stringify({ ...manager, isVoid: true })),
+    );
+    expect([roleOf(two), two.has('node.json'), two.has('node.pem')]).toEqual([
+      'inactive worker',
+      false,
+      false,
+    ]);
+    await one.restart(() => {
+      const file = JSON.parse(one.text('node.json')) as object;
+      writeFileSync(one.file('node.json'), JSON.stringify({ ...file, isVoid: true }));
+    });
+    expect([roleOf(one), one.has('etcd')]).toEqual(['inactive worker', false]);
+    await one.node.init(one.addresses);
+    expect(roleOf(one)).toBe('active manager');
   });
 });

@@ -75,6 +75,7 @@ const METHODS: Method[] = [
 
 class Pair implements AsyncDisposable {
   readonly blocked = new Map<string, number>();
+  readonly demoted = new Set<string>();
   server!: RpcServer;
   readonly #dialers: Dialer[] = [];
   own = manager;
@@ -83,7 +84,12 @@ class Pair implements AsyncDisposable {
     const pair = new Pair();
     const deps = { clock: systemClock, logger: silentLogger };
     pair.server = await RpcServer.listen(
-      { ...deps, credentials: () => pair.own, blocked: () => pair.blocked },
+      {
+        ...deps,
+        credentials: () => pair.own,
+        blocked: () => pair.blocked,
+        isManager: (node) => !pair.demoted.has(node),
+      },
       { address: '127.0.0.1', port: 0 },
     );
     pair.server.add(METHODS);
@@ -204,6 +210,15 @@ describe('calls between nodes', () => {
     expect(await client.call('open', 0)).toBe('stranger');
   });
 
+  test('115: a manager that was demoted is none any more, whatever its certificate says', async () => {
+    pair = await Pair.open();
+    const client = pair.client(manager);
+    expect(await client.call('manager', 0)).toBe('yes');
+    pair.demoted.add('node1');
+    expect(await failed(client.call('manager', 0))).toMatch(/^forbidden.*OUs: \[swarm-manager\]/);
+    expect(await client.call('node', 0)).toEqual([0, 'node1']);
+  });
+
   test('112: while a root changes both sides of it meet', async () => {
     pair = await Pair.open();
     const next = createRoot(NOW);
@@ -305,6 +320,7 @@ describe('calls between nodes', () => {
       logger: silentLogger,
       credentials: () => manager,
       blocked: () => new Map(),
+      isManager: () => true,
     };
     await expect(RpcServer.listen(deps, { address: '127.0.0.1', port })).rejects.toThrow(
       `listen tcp 127.0.0.1:${port}: bind: address already in use`,
