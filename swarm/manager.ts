@@ -1,4 +1,5 @@
 import { Control, type ManagerFacts } from './control/control.ts';
+import { SwarmEvents, type SwarmEventLog } from './control/events/swarm-events.ts';
 import type { ImageNames, LocalNetwork } from './control/ports.ts';
 import { Dispatcher } from './dispatcher/dispatcher.ts';
 import { Compaction } from './leader/compaction.ts';
@@ -13,12 +14,15 @@ import { validateTemplates } from './templates/container-spec.ts';
 export interface ManagerEngine {
   images: ImageNames;
   localNetwork: LocalNetwork;
+  /** Where clients of this host hear of the swarm's objects. */
+  events: SwarmEventLog;
 }
 
 /** The parts of a manager, put together: it answers clients and nodes, and leads when it is elected. */
 export class Manager implements ManagerPart {
   readonly control: Control;
   readonly #leadership: Leadership;
+  readonly #events: SwarmEvents;
   readonly #served: Disposable;
   readonly #upkeep: AsyncDisposable;
 
@@ -45,16 +49,21 @@ export class Manager implements ManagerPart {
       loops: [dispatcher, ...context.loops, new Compaction({ clock, logger, isFull: () => member.isFull() })],
     });
     this.#upkeep = startMemberUpkeep({ clock, logger, member, turn: () => turnOf(context) });
-    this.control = new Control({
-      ...engine,
+    const managed = {
       cluster,
-      sealer,
       clock,
+      managers: context.managers,
+      markOf: (node: string) => this.#leadership.leading?.markOf(node),
+    };
+    this.#events = new SwarmEvents({ ...managed, clusterId: context.clusterId, log: engine.events });
+    this.control = new Control({
+      ...managed,
+      images: engine.images,
+      localNetwork: engine.localNetwork,
+      sealer,
       random,
       root: context.authority,
-      managers: context.managers,
       statusOf: (task) => this.#leadership.leading?.statusOf(task),
-      markOf: (node) => this.#leadership.leading?.markOf(node),
       checkTemplates: ({ ContainerSpec }) => ContainerSpec && validateTemplates(ContainerSpec),
       readLogs: (request, signal) => dispatcher.logs(request, signal),
     });
@@ -69,6 +78,7 @@ export class Manager implements ManagerPart {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#events[Symbol.dispose]();
     await this.#upkeep[Symbol.asyncDispose]();
     await this.#leadership[Symbol.asyncDispose]();
     this.#served[Symbol.dispose]();

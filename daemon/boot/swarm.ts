@@ -8,6 +8,7 @@ import type { Executor } from '../../swarm/agent/executor.ts';
 import { Swarm } from '../../swarm/swarm.ts';
 import { systemClock } from '../base/clock.ts';
 import type { Rollback } from '../base/rollback.ts';
+import { SwarmEventLog } from '../events/swarm-events.ts';
 import type { Networks } from '../networks/networks.ts';
 import type { Base } from './parts.ts';
 
@@ -16,7 +17,7 @@ const ETCD = 'etcd';
 
 /** This host's part in a swarm, with the engine as what its tasks run on. What it was before is taken up by `start`. */
 export function composeSwarm(
-  { deps: { instance, log }, host: { facts } }: Base,
+  { deps: { instance, log }, host: { facts }, database, events }: Base,
   parts: Rollback,
   engine: { tasks: Executor; registries: RegistryPort; networks: Networks },
 ): Swarm {
@@ -35,6 +36,7 @@ export function composeSwarm(
     engine: {
       images: imageNames(engine.registries),
       localNetwork: (ref) => engine.networks.lookUp(ref),
+      events: new SwarmEventLog({ database, journal: events }),
     },
   });
   parts.defer('end the part in the swarm', () => swarm[Symbol.asyncDispose]());

@@ -35,7 +35,8 @@ import { taskView } from './tasks/view.ts';
 export interface ManagerFacts {
   Nodes: number;
   Managers: number;
-  Cluster: ClusterInfo;
+  /** Not there until the store has it. */
+  Cluster?: ClusterInfo;
   Warnings?: string[];
 }
 
@@ -82,7 +83,7 @@ export class Control implements Pick<
     return {
       Nodes: [...knownNodes(cluster)].length,
       Managers: count,
-      Cluster: clusterInfo(this.#context),
+      ...(cluster.state.cluster && { Cluster: clusterInfo(this.#context) }),
       ...(count === 2 ? { Warnings: [TWO_MANAGERS] } : {}),
     };
   }

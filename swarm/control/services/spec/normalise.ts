@@ -1,3 +1,4 @@
+import type { ContainerSpec } from '../../../../api/types/swarm/container-spec.ts';
 import type {
   EndpointSpec,
   PortConfig,
@@ -8,11 +9,12 @@ import type {
 import type { TaskSpec } from '../../../../api/types/swarm/task.ts';
 import { invalidArgument } from '../../../../daemon/base/errors.ts';
 import { rpcError } from '../../base/rpc-error.ts';
+import { pruned } from './prune.ts';
 
 /**
- * A specification as it is stored: as it was sent, with a mode, and with the words for what counts wherever a choice is
- * begun and not made. Throws invalid_argument for words that are none, in the words of dockerd's own reading, which
- * have no prefix. Pure.
+ * A specification as it is stored: as it was sent, without what says nothing, with a mode, and with the words for what
+ * counts wherever a choice is begun and not made. Throws invalid_argument for words that are none, in the words of
+ * dockerd's own reading, which have no prefix. Pure.
  */
 export function normaliseSpec(spec: ServiceSpec): ServiceSpec {
   const { UpdateConfig: update, RollbackConfig: rollback, EndpointSpec: endpoint, ...rest } = spec;
@@ -35,10 +37,12 @@ export function normaliseSpec(spec: ServiceSpec): ServiceSpec {
   };
 }
 
-function normaliseTask({ Runtime: _runtime, ...task }: TaskSpec): TaskSpec {
-  const { RestartPolicy: restart } = task;
+function normaliseTask({ Runtime: _runtime, ...sent }: TaskSpec): TaskSpec {
+  const task = pruned(sent);
+  const { RestartPolicy: restart, ContainerSpec: container } = task;
   return {
     ...task,
+    ...(container ? { ContainerSpec: normaliseContainer(container) } : {}),
     ...(restart
       ? {
           RestartPolicy: {
@@ -50,6 +54,13 @@ function normaliseTask({ Runtime: _runtime, ...task }: TaskSpec): TaskSpec {
         }
       : {}),
   };
+}
+
+/** What is shown for no isolation at all is none. */
+function normaliseContainer({ Isolation: isolation, ...container }: ContainerSpec): ContainerSpec {
+  return isolation === undefined || isolation === 'default'
+    ? container
+    : { ...container, Isolation: isolation };
 }
 
 function normaliseMode(mode: ServiceMode): ServiceMode {
@@ -102,7 +113,7 @@ function normaliseEndpoint(endpoint: EndpointSpec): EndpointSpec {
 
 function normalisePort(port: PortConfig): PortConfig {
   return {
-    ...port,
+    ...pruned(port),
     Protocol: oneOf(port.Protocol, 'tcp', ['tcp', 'udp', 'sctp'], (word) =>
       invalidArgument(`invalid protocol of a published port: ${JSON.stringify(word)}`),
     ),

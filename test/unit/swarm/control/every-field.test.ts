@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ServiceSpec } from '../../../../api/types/swarm/service.ts';
+import { put } from '../../../../swarm/objects/parts.ts';
+import { taskRecord } from '../../../support/swarm/builders.ts';
 import { controlRig, NOBODY } from '../../../support/swarm/control-rig.ts';
 
 /** Every field of the newest API that a service of this engine can have, none at its default. */
@@ -36,7 +38,11 @@ function everything(secret: string, config: string): ServiceSpec {
             Source: 'v',
             Target: '/v',
             ReadOnly: true,
-            VolumeOptions: { NoCopy: true, Labels: { e: 'f' }, DriverConfig: { Name: 'local', Options: {} } },
+            VolumeOptions: {
+              NoCopy: true,
+              Labels: { e: 'f' },
+              DriverConfig: { Name: 'local', Options: { i: '' } },
+            },
           },
           { Type: 'bind', Source: '/s', Target: '/b', BindOptions: { Propagation: 'rprivate' } },
         ],
@@ -98,6 +104,35 @@ function everything(secret: string, config: string): ServiceSpec {
     },
   };
 }
+
+test('44: what was read and is written again changes nothing, whatever the client leaves out of it', async () => {
+  const { control, context } = await controlRig();
+  const { cluster } = context;
+  const options = { pinImage: false, signal: NOBODY };
+  const { ID } = await control.services.create(
+    {
+      Name: 'web',
+      TaskTemplate: {
+        ContainerSpec: { Image: 'busybox', Env: [], Labels: {}, TTY: false, Mounts: null, Dir: '' },
+        Resources: { Limits: { NanoCPUs: 0 } },
+        RestartPolicy: {},
+      },
+      EndpointSpec: { Ports: [{ TargetPort: 80, PublishMode: 'host', PublishedPort: 0, Name: '' }] },
+    },
+    options,
+  );
+  await cluster.commit({ conditions: [], parts: [put('task', taskRecord('t', ID, { slot: 1 }))] });
+  for (const replicas of [2, 3]) {
+    const { Spec, Version } = await control.services.inspect(ID, { insertDefaults: false });
+    await control.services.update(
+      ID,
+      { ...Spec, Mode: { Replicated: { Replicas: replicas } } },
+      { ...options, version: Version.Index ?? 0, registryAuthFrom: '', rollback: '' },
+    );
+    const filters = new Map([['_up-to-date', ['true']]]);
+    expect((await control.tasks.list(filters)).map((task) => task.ID)).toEqual(['t']);
+  }
+});
 
 test('create and inspect: every field of a service is kept as it was sent', async () => {
   const { control } = await controlRig();
