@@ -48,6 +48,7 @@ export class Agent implements AgentPart {
       directory: path.join(stateDirectory, 'tasks'),
       node: { ...node, ...(Platform && { platform: Platform }) },
       changed: (status) => reporter.changed(status),
+      removed: (task) => reporter.forget(task),
     });
     return new Agent(deps, tasks, reporter);
   }

@@ -1,7 +1,8 @@
 import type { Clock } from '../../daemon/base/clock.ts';
-import { errorText } from '../../daemon/base/errors.ts';
+import { errorText, isEngineError } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
+import { TaskState } from '../objects/task-state.ts';
 import type { OwnStatus } from './task-step.ts';
 
 /** Takes statuses; resolves when the manager has them. */
@@ -26,23 +27,27 @@ export class Reporter {
   #timer: Disposable | undefined;
   #isSending = false;
   #pauseMs: number = limits.swarmReportDelayMs;
+  #batchMax: number = limits.swarmReportStatusesMax;
 
   constructor(deps: Deps) {
     this.#deps = deps;
   }
 
   changed(status: OwnStatus): void {
-    this.#waiting.set(status.id, status);
+    this.#add(status);
     this.#sendLater(limits.swarmReportDelayMs);
+  }
+
+  /** The task is gone from this node: nothing of it is told any more. */
+  forget(task: string): void {
+    this.#waiting.delete(task);
   }
 
   /** A session has begun; it ends with the disposal of what is returned. */
   attach(send: SendStatuses): Disposable {
     this.#send = send;
     this.#pauseMs = limits.swarmReportDelayMs;
-    for (const status of this.#deps.all()) {
-      this.#waiting.set(status.id, status);
-    }
+    this.#deps.all().forEach((status) => this.#add(status));
     this.#timer?.[Symbol.dispose]();
     this.#timer = undefined;
     this.#sendLater(0);
@@ -55,6 +60,13 @@ export class Reporter {
         }
       },
     };
+  }
+
+  #add(status: OwnStatus): void {
+    // That a task was orphaned is known from the managers, who take it from no node.
+    if (status.state <= TaskState.rejected) {
+      this.#waiting.set(status.id, status);
+    }
   }
 
   #sendLater(delayMs: number): void {
@@ -74,7 +86,7 @@ export class Reporter {
     if (send === undefined || this.#isSending) {
       return;
     }
-    const batch = [...this.#waiting.values()].slice(0, limits.swarmReportStatusesMax);
+    const batch = [...this.#waiting.values()].slice(0, this.#batchMax);
     this.#isSending = true;
     try {
       await send(batch);
@@ -85,12 +97,36 @@ export class Reporter {
         }
       }
       this.#pauseMs = limits.swarmReportDelayMs;
+      this.#batchMax = Math.min(this.#batchMax * 2, limits.swarmReportStatusesMax);
     } catch (error) {
-      this.#deps.logger.debug({ error: errorText(error) }, 'a report was not taken');
-      this.#pauseMs = Math.min(this.#pauseMs * 2, limits.swarmSessionRetryMaxMs);
+      this.#refused(batch, error);
     } finally {
       this.#isSending = false;
     }
     this.#sendLater(this.#pauseMs);
   }
+
+  /** A report is taken whole or not at all: one status that is refused for good must not keep the others back. */
+  #refused(batch: readonly OwnStatus[], error: unknown): void {
+    const { logger } = this.#deps;
+    const [first] = batch;
+    if (!isLasting(error)) {
+      logger.debug({ error: errorText(error) }, 'a report was not taken yet');
+      this.#pauseMs = Math.min(this.#pauseMs * 2, limits.swarmSessionRetryMaxMs);
+    } else if (batch.length > 1) {
+      this.#batchMax = Math.ceil(batch.length / 2);
+      this.#pauseMs = 0;
+    } else if (first !== undefined) {
+      logger.error({ task: first.id, error: errorText(error) }, 'the status of a task is not taken');
+      if (this.#waiting.get(first.id) === first) {
+        this.#waiting.delete(first.id);
+      }
+      this.#pauseMs = 0;
+    }
+  }
+}
+
+/** Whether the same report is refused again, by whatever manager. */
+function isLasting(error: unknown): boolean {
+  return isEngineError(error) && ['forbidden', 'invalid_argument', 'resource_exhausted'].includes(error.code);
 }

@@ -20,6 +20,8 @@ interface Deps {
   node: OwnNode;
   /** A task's status has changed. */
   changed(status: OwnStatus): void;
+  /** Nothing is left of a task. */
+  removed(task: string): void;
 }
 
 /** This node's tasks: each has a runner, and a file that the next daemon finds it by. */
@@ -53,7 +55,7 @@ export class Tasks implements AsyncDisposable {
     return [...this.#runners.values()].map(({ status }) => status);
   }
 
-  /** Takes what a manager says. Resolves when what is left of unknown tasks is gone, where it said everything. */
+  /** Takes what a manager says. Where it said everything, what is left of unknown tasks is removed. */
   async apply(assignments: Assignments): Promise<void> {
     const { full, tasks, removedTasks } = assignments;
     this.#data.apply(assignments);
@@ -75,7 +77,8 @@ export class Tasks implements AsyncDisposable {
       runner.look();
     }
     if (full) {
-      await this.#removeLeftovers();
+      // Not waited for: it may take a while, and the next assignments are waiting.
+      void this.#removeLeftovers().catch(this.#left);
     }
   }
 
@@ -84,10 +87,10 @@ export class Tasks implements AsyncDisposable {
     const runners = [...this.#runners.values()];
     runners.forEach((runner) => runner[Symbol.dispose]());
     this.#runners.clear();
-    await this.#removeLeftovers();
+    await this.#removeLeftovers().catch(this.#left);
     // A step that went on meanwhile may have made a container.
     await Promise.all(runners.map(({ over }) => over));
-    await this.#removeLeftovers();
+    await this.#removeLeftovers().catch(this.#left);
     await this.#files.flush();
   }
 
@@ -122,6 +125,7 @@ export class Tasks implements AsyncDisposable {
     const { id } = runner.assigned;
     if (runner.assigned.desired === TaskState.remove && this.#runners.get(id) === runner) {
       this.#runners.delete(id);
+      this.#deps.removed(id);
       await this.#files.remove(id);
     }
   }
@@ -168,12 +172,12 @@ export class Tasks implements AsyncDisposable {
 
   /** Containers of tasks that nobody knows any more. */
   async #removeLeftovers(): Promise<void> {
-    const { executor, logger, clock } = this.#deps;
-    try {
-      const left = (await executor.leftovers()).filter((id) => !this.#runners.has(id));
-      await together(...left.map((id) => persistently(clock, () => executor.remove(id))));
-    } catch (error) {
-      logger.error({ error: errorText(error) }, 'containers of tasks that are gone are left');
-    }
+    const { executor, clock } = this.#deps;
+    const left = (await executor.leftovers()).filter((id) => !this.#runners.has(id));
+    await together(...left.map((id) => persistently(clock, () => executor.remove(id))));
   }
+
+  readonly #left = (error: unknown): void => {
+    this.#deps.logger.error({ error: errorText(error) }, 'containers of tasks that are gone are left');
+  };
 }

@@ -81,6 +81,8 @@ export class FakeLeader {
   readonly reports: number[] = [];
   /** What a call is refused with. */
   failing: ((method: string) => Error | undefined) | undefined;
+  /** What a report is refused with. */
+  refused: ((statuses: readonly OwnStatus[]) => Error | undefined) | undefined;
   heartbeatMs = 5000;
   heartbeatAnswer: unknown;
 
@@ -136,6 +138,10 @@ export class FakeLeader {
     this.calls.push({ method, body });
     if (method === 'session.report') {
       const { statuses } = body as StatusReport;
+      const refusal = this.refused?.(statuses);
+      if (refusal !== undefined) {
+        throw refusal;
+      }
       this.reports.push(statuses.length);
       statuses.forEach((status) => this.statuses.set(status.id, status));
     }

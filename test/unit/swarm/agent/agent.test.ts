@@ -422,6 +422,21 @@ test('103: 10,000 statuses go in batches, the newest of each task, and again unt
   expect(leader.reports.length).toBeLessThan(30);
 }, 30_000);
 
+test('98: a status that is refused for good keeps no other back, and one of an orphaned task is not told', async () => {
+  const [bad] = [taskId(3)];
+  leader.refused = (statuses) =>
+    statuses.some(({ id }) => id === bad)
+      ? new EngineError('forbidden', 'cannot update a task not assigned this node')
+      : undefined;
+  await withSession();
+  const known = { id: TWO, state: TaskState.orphaned, at: 1, message: 'orphaned' } as const;
+  const others = [4, 5, 6, 7].map((number) => assignedTask(taskId(number)));
+  leader.session.assign([assignedTask(ONE), assignedTask(TWO, { known }), assignedTask(bad), ...others]);
+  await until(ONE, 'running | started');
+  await until(taskId(7), 'running | started');
+  expect([...leader.statuses.keys()].toSorted()).toEqual([ONE, ...others.map(({ id }) => id)]);
+});
+
 test('104: a node that leaves ends its tasks, removes their containers and forgets them', async () => {
   const agent = await withSession();
   leader.session.assign([assignedTask(ONE)]);
