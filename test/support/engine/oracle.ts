@@ -318,7 +318,7 @@ function concatenation(value: unknown): string[] {
   return [String(value)];
 }
 
-const DATA_ROOT_ENTRIES = /^(berth\.(lock|db|db-wal)|layers|containers|volumes|tmp)$/;
+const DATA_ROOT_ENTRIES = /^(berth\.(lock|db|db-wal)|layers|containers|volumes|swarm|tmp)$/;
 
 function compareDisk(daemon: TestDaemon, view: ApiView): string[] {
   const { dataRoot, execRoot } = daemon.paths;
