@@ -14,6 +14,7 @@ import { nowMs } from './manager/authority.ts';
 import { ManagerLife } from './manager/manager-life.ts';
 import type { ManagerPart, NodeDeps } from './ports.ts';
 import { Renewal } from './renewal.ts';
+import { WantedIssuer } from './wanted-issuer.ts';
 
 const LISTEN_RETRY_MS = 2_000;
 
@@ -42,7 +43,7 @@ export class NodeLife<P extends ManagerPart> {
   #subscription: Disposable | undefined;
   /** As the leader told last. */
   #wish: NodeWish | undefined;
-  #root: TrustedRoot | undefined;
+  readonly #issuers = new WantedIssuer();
 
   private constructor(deps: NodeDeps<P>, { files, file, certificates }: Begin) {
     this.#deps = deps;
@@ -187,15 +188,11 @@ export class NodeLife<P extends ManagerPart> {
     if (this.#wish !== undefined && this.#wish.role !== role) {
       return true;
     }
-    return (
-      this.#root !== undefined &&
-      (issuer?.subject.toString('base64') !== this.#root.issuerSubject ||
-        issuer.publicKey.toString('base64') !== this.#root.issuerPublicKey)
-    );
+    return this.#issuers.isOtherWanted(issuer);
   }
 
   #onRoot(root: TrustedRoot): void {
-    this.#root = root;
+    this.#issuers.told(root);
     const isNew = root.trustPem !== this.certificates.rootsPem;
     const trusted = isNew ? this.certificates.trust(root.trustPem) : Promise.resolve();
     void trusted
@@ -214,6 +211,8 @@ export class NodeLife<P extends ManagerPart> {
   }
 
   #onCertificates(): void {
+    const { certificate, issuer } = this.certificates;
+    this.#issuers.renewed(certificate.pem, issuer);
     this.#dialer.refresh();
     this.#server?.refresh();
     this.#agent?.reconnect();
