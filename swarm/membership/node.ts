@@ -186,10 +186,10 @@ export class SwarmNode<P extends ManagerPart> implements AsyncDisposable {
   /** Throws conflict where this node is not locked, unauthorized for a wrong key. */
   unlock(text: string): Promise<void> {
     return this.#mutex.run('', async () => {
-      const key = parseUnlockKey(text);
       if (this.#state.kind !== 'locked') {
         throw this.#state.kind === 'inactive' ? refusals.noSwarm() : refusals.notLocked();
       }
+      const key = parseUnlockKey(text);
       const { file } = this.#state;
       await this.#resume(file, await NodeCertificates.read(this.#files, key));
     });
