@@ -320,6 +320,12 @@ function concatenation(value: unknown): string[] {
 
 const DATA_ROOT_ENTRIES = /^(berth\.(lock|db|db-wal)|layers|containers|volumes|swarm|tmp)$/;
 
+/** What a node that is in no swarm has of one. */
+function swarmRemains(directory: string): string[] {
+  const names = entries(directory);
+  return names.includes('node.json') ? [] : names.map((name) => `${name} is left of a swarm`);
+}
+
 function compareDisk(daemon: TestDaemon, view: ApiView): string[] {
   const { dataRoot, execRoot } = daemon.paths;
   const all = view.all.map(({ Id }) => Id);
@@ -331,6 +337,7 @@ function compareDisk(daemon: TestDaemon, view: ApiView): string[] {
     ...compare('directory', all, ids(entries(path.join(dataRoot, 'containers')))),
     ...compare('volume directory', view.volumes, volumeDirectories(dataRoot)),
     ...odd.map((name) => `the data root holds ${name}`),
+    ...swarmRemains(path.join(dataRoot, 'swarm')),
     ...temporary.map((file) => `left behind: ${file}`),
     ...view.running
       .filter(({ LogPath }) => LogPath !== '' && !existsSync(LogPath))
