@@ -2,11 +2,13 @@
  * `npm run simulate -- --seed 1 --nodes 1000 --tasks 30000 --steps 200 --runs 1`: managers of a swarm as they are
  * (leader, dispatcher, planner) in one process, with simulated nodes, a store in memory, virtual time and faults. The
  * same seed gives the same run. When something goes wrong it prints the last 50 events, the seed, the fewest steps that
- * were found to do, and what is wrong. `--time` measures the planner alone instead.
+ * were found to do, and what is wrong. `--time` measures the planner alone instead, with `--etcd`
+ * the leader and the dispatcher on a real store.
  */
 import { parseArgs } from 'node:util';
 import { simulate } from './simulate/run.ts';
 import { shrink } from './simulate/shrink.ts';
+import { timeWithEtcd } from './simulate/time-etcd.ts';
 import { timePlanner } from './simulate/time.ts';
 
 const { values } = parseArgs({
@@ -17,13 +19,17 @@ const { values } = parseArgs({
     steps: { type: 'string', default: '200' },
     runs: { type: 'string', default: '1' },
     time: { type: 'boolean', default: false },
+    etcd: { type: 'boolean', default: false },
   },
 });
 
 const SHRINKING_RUNS_MAX = 200;
 
+const FULL_SIZE = { nodes: 1000, services: 30, tasks: 1000 };
+
 if (values.time) {
-  timePlanner({ nodes: 1000, services: 30, tasks: 1000 }).forEach((line) => console.log(line));
+  const lines = values.etcd ? await timeWithEtcd(FULL_SIZE) : timePlanner(FULL_SIZE);
+  lines.forEach((line) => console.log(line));
 } else {
   for (let run = 0; run < Number(values.runs) && process.exitCode === undefined; run += 1) {
     await runOnce(Number(values.seed) + run);

@@ -335,7 +335,11 @@ export const limits = {
   swarmStoreBackupMs: 120_000,
   /** A leader of the swarm that is not heard of for so long is followed by another. */
   swarmLeaderTtlMs: 4_000,
-  /** The swarm's leader decides on changes together: so long after the last, at most so long after the first. */
+  /**
+   * The swarm's leader decides on changes together: soon after the first one, then so long after the last, at most so
+   * long after the first that waits.
+   */
+  swarmDecisionFirstMs: 5,
   swarmDecisionDelayMs: 50,
   swarmDecisionDelayMaxMs: 1_000,
   /** States of a task on its way to running are stored only when they last longer: most do not. */

@@ -4,7 +4,10 @@ import { limits } from '../../daemon/base/limits.ts';
 /** When the next pass is due: shortly after some changes, so that these are decided on together, or at a set time. */
 export class Due implements Disposable {
   readonly #clock: Clock;
+  /** The first of the changes that wait, and whether it came after a quiet time. */
   #firstMs: number | undefined;
+  #isAfterQuiet = true;
+  #lastMs = Number.NEGATIVE_INFINITY;
   #changesMs = Number.POSITIVE_INFINITY;
   #alarmMs = Number.POSITIVE_INFINITY;
   #timer: { atMs: number; handle: Disposable } | undefined;
@@ -17,11 +20,13 @@ export class Due implements Disposable {
   /** Something has changed. */
   request(): void {
     const now = this.#clock.monotonicMs();
-    this.#firstMs ??= now;
-    this.#changesMs = Math.min(
-      now + limits.swarmDecisionDelayMs,
-      this.#firstMs + limits.swarmDecisionDelayMaxMs,
-    );
+    if (this.#firstMs === undefined) {
+      this.#firstMs = now;
+      this.#isAfterQuiet = now - this.#lastMs > limits.swarmDecisionDelayMs;
+    }
+    this.#changesMs = this.#isAfterQuiet
+      ? this.#firstMs + limits.swarmDecisionFirstMs
+      : Math.min(now + limits.swarmDecisionDelayMs, this.#firstMs + limits.swarmDecisionDelayMaxMs);
     this.#arm();
   }
 
@@ -35,6 +40,7 @@ export class Due implements Disposable {
   wait(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
+      this.#lastMs = this.#clock.monotonicMs();
       this.#arm();
     });
   }
