@@ -1,7 +1,7 @@
 import { errorText } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
-import type { LogHead, LogLine, LogSubscription } from '../protocol/session.ts';
+import type { LogFailure, LogHead, LogLine, LogSubscription } from '../protocol/session.ts';
 import type { Executor } from './executor.ts';
 import type { OpenSession } from './session-client.ts';
 
@@ -44,8 +44,14 @@ export class LogPublisher {
     session: OpenSession,
     subscription: LogSubscription,
     signal: AbortSignal,
-  ): AsyncIterable<LogHead | LogLine> {
+  ): AsyncIterable<LogHead | LogLine | LogFailure> {
     yield { session: session.id, subscription: subscription.id };
-    yield* this.#executor.logs(subscription, signal);
+    try {
+      yield* this.#executor.logs(subscription, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      // What there was has been sent; the reader is told why it is not all.
+      yield { error: errorText(error) };
+    }
   }
 }

@@ -123,6 +123,36 @@ needsEngine('docker-cli', 'etcd')('docker CLI on a swarm of one: what tasks get'
     await docker('service', 'rm', 'bad');
   });
 
+  test('service logs: of all its tasks; a log that cannot be read is said to be', async () => {
+    await create(
+      'talks',
+      '--replicas',
+      '2',
+      'busybox',
+      'sh',
+      '-c',
+      'echo out; echo err >&2; exec sleep 3600',
+    );
+    await until(
+      'four lines',
+      async () => (await swarm.docker(1, 'service', 'logs', 'talks')).out !== '',
+      30_000,
+    );
+    const { out, err } = await swarm.docker(1, 'service', 'logs', '--raw', 'talks');
+    expect([out, err]).toEqual(['out\nout\n', 'err\nerr\n']);
+    // The last line of each was an error.
+    const last = await swarm.docker(1, 'service', 'logs', '--tail', '1', '--timestamps', 'talks');
+    expect([last.out, last.err]).toEqual([
+      '',
+      expect.stringMatching(/^(?:\d{4}-\d\d-\d\dT\S+ talks\.[12]\.\w{12}@n1 +\| err\n){2}$/),
+    ]);
+    await docker('service', 'rm', 'talks');
+    await create('mute', '--log-driver', 'none', 'busybox', 'sleep', '3600');
+    const { err: why } = await swarm.docker(1, 'service', 'logs', 'mute');
+    expect(why).toContain('configured logging driver does not support reading');
+    await docker('service', 'rm', 'mute');
+  });
+
   test('a container that is removed by hand is replaced', async () => {
     await create('kept', '--restart-delay', '100ms', 'busybox', 'sleep', '3600');
     const first = await containerOf('kept');

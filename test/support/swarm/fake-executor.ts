@@ -92,6 +92,7 @@ export class FakeExecutor implements Executor {
     for (const task of tasks) {
       yield { task, stream: 'stdout', at: '1', line: Buffer.from(`line of ${task}\n`).toString('base64') };
     }
+    await this.before('logs', tasks[0] ?? '', signal);
     await new Promise((resolve) => {
       signal.addEventListener('abort', resolve);
     });
