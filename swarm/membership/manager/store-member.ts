@@ -34,6 +34,7 @@ export class StoreMember implements AsyncDisposable {
   readonly #deps: Deps;
   readonly #closed = new AbortController();
   #process: EtcdProcess;
+  #starting: Promise<EtcdProcess> | undefined;
   readonly channel: EtcdChannel;
   readonly members: EtcdMembers;
   readonly store: EtcdStore;
@@ -80,6 +81,12 @@ export class StoreMember implements AsyncDisposable {
   /** Ends the member for good: its data may be removed after it. */
   async stop(): Promise<void> {
     await this[Symbol.asyncDispose]();
+    // One that is being started again would outlive its data.
+    await this.#starting
+      ?.then((process) => process.stop())
+      .catch((error: unknown) => {
+        this.#deps.logger.debug({ error: errorText(error) }, 'the member of the store did not start');
+      });
     await this.#process.stop();
   }
 
@@ -109,7 +116,8 @@ export class StoreMember implements AsyncDisposable {
         return;
       }
       try {
-        this.#process = await EtcdProcess.start(this.#deps, settings);
+        this.#starting = EtcdProcess.start(this.#deps, settings);
+        this.#process = await this.#starting;
       } catch (error) {
         logger.error({ error: errorText(error) }, 'the member of the store does not start');
       }
