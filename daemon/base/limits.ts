@@ -440,6 +440,10 @@ export const limits = {
   swarmTimesRemembered: 10_000,
   /** Times that a change of the swarm is decided anew because another one came first; then its client may try again. */
   swarmWriteAttempts: 5,
+  /** Time for the managers to elect, so that a client does not hear of it. */
+  swarmWritePatienceMs: 4_500,
+  /** One attempt of it: what a member was told before it lost its leader it never answers. */
+  swarmWriteAnswerMs: 2_000,
   /** Time for a manager to hear what the store already has, and how often it looks. */
   swarmCatchUpMs: 1_000,
   swarmCatchUpStepMs: 5,

@@ -74,6 +74,8 @@ export interface Commit {
   conditions: readonly Condition[];
   writes: readonly Write[];
   fence?: Fence;
+  /** Time to wait for the answer, `limits.swarmStoreCallMs` by default: then it ends in `unknown`. */
+  timeoutMs?: number;
 }
 
 export type Change = { kind: 'put'; entry: Entry } | { kind: 'delete'; key: string; revision: number };

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../../daemon/base/clock.ts';
 import { failpoint } from '../../../daemon/base/failpoint.ts';
 import { limits } from '../../../daemon/base/limits.ts';
@@ -20,37 +21,61 @@ interface Deps {
 interface Operation<T> {
   /** Decides on what is here, without a change of it. Called anew where something changed meanwhile. */
   decide(): Promise<Decision<T>> | Decision<T>;
-  /** Whether it can be seen that the write was taken, for one whose answer was lost. */
-  isWritten?(): boolean;
 }
 
 /**
  * Decides and writes in one transaction. Where something else changed what was decided on it is decided anew, at most
- * `limits.swarmWriteAttempts` times. Throws what `decide` throws, `update out of sequence`, and where there is no
- * majority the words for that.
+ * `limits.swarmWriteAttempts` times; while the managers elect, for `limits.swarmWritePatienceMs`. Throws what `decide`
+ * throws, `update out of sequence`, and where there is no majority the words for that.
  */
 export async function write<T>(deps: Deps, operation: Operation<T>): Promise<T> {
-  for (let attempt = 0; attempt < limits.swarmWriteAttempts; attempt += 1) {
+  const endMs = deps.clock.monotonicMs() + limits.swarmWritePatienceMs;
+  let conflicts = 0;
+  /** What was written, or not: its answer was lost. The conditions keep it from being written twice. */
+  let lost: { answer: T; isWritten: () => boolean } | undefined;
+  while (conflicts < limits.swarmWriteAttempts) {
+    if (lost?.isWritten() === true) {
+      return lost.answer;
+    }
     const { answer, ...commit } = await operation.decide();
     failpoint('swarm.control.commit');
     try {
-      await deps.cluster.commit(commit);
+      await deps.cluster.commit({ ...commit, timeoutMs: limits.swarmWriteAnswerMs });
       return answer;
     } catch (error) {
       if (isStoreError(error, 'conflict')) {
+        conflicts += 1;
         await caughtUp(deps, commit);
-        continue;
+      } else if (isStoreError(error, 'unavailable')) {
+        await waitUntil(deps, endMs, error);
+      } else if (isStoreError(error, 'unknown')) {
+        lost = { answer, isWritten: () => isThere(deps.cluster, commit) };
+        await becomesTrue(deps, lost.isWritten);
+        await waitUntil(deps, endMs, error);
+      } else {
+        throw error;
       }
-      if (
-        isStoreError(error, 'unknown') &&
-        (await becomesTrue(deps, () => operation.isWritten?.() ?? false))
-      ) {
-        return answer;
-      }
-      throw isStoreError(error, 'unavailable') || isStoreError(error, 'unknown') ? noLeader(error) : error;
     }
   }
   throw outOfSequence();
+}
+
+/** Whether the parts are as they were to be written; they name the moment, so that no other write is like it. */
+function isThere(cluster: Cluster, { parts = [] }: Pick<ClusterCommit, 'parts'>): boolean {
+  return (
+    parts.length > 0 &&
+    parts.every(({ part, id, value }) => isDeepStrictEqual(cluster.part(part, id) ?? null, value))
+  );
+}
+
+/** There may be a majority again soon. Throws where that was waited for long enough. */
+async function waitUntil({ clock }: Deps, endMs: number, error: unknown): Promise<void> {
+  if (clock.monotonicMs() >= endMs) {
+    throw noLeader(error);
+  }
+  await new Promise<void>((resolve) => {
+    clock.setTimeout(resolve, limits.swarmStoreRetryMs);
+  });
 }
 
 /** The condition that a part is as it is here. */

@@ -45,7 +45,6 @@ export async function createData(
         answer: undefined,
       };
     },
-    isWritten: () => cluster.revisionOf(kind, id) > 0,
   });
   return id;
 }

@@ -33,7 +33,6 @@ export async function createService(
   const id = newSwarmId(random);
   await write(context, {
     decide: () => decideCreation(context, { id, spec, registryAuth: options.registryAuth }),
-    isWritten: () => cluster.revisionOf('service', id) > 0,
   });
   return { ID: id, ...(warnings.length > 0 ? { Warnings: warnings } : {}) };
 }

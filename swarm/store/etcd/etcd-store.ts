@@ -72,7 +72,7 @@ export class EtcdStore implements Store {
     this.#checkOpen('commit');
     checkCommit(commit);
     const compared = [...(fence === undefined ? [] : [fence.key]), ...conditions.map(({ key }) => key)];
-    const answer = await this.#channel.ask(calls.transaction, {
+    const request = {
       compare: [
         ...(fence === undefined
           ? []
@@ -85,7 +85,8 @@ export class EtcdStore implements Store {
           : { delete: { key: ROOT + write.key } },
       ),
       failure: compared.map((key) => ({ range: { key: ROOT + key, keysOnly: true } })),
-    });
+    };
+    const answer = await this.#channel.ask(calls.transaction, request, commit.timeoutMs);
     if (!answer.succeeded) {
       throw refusal(commit, answer);
     }

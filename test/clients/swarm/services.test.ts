@@ -31,7 +31,17 @@ needsEngine('docker-cli', 'etcd')('docker CLI on a swarm of five', () => {
       .map((line) => line.split(' ')[0] ?? '')
       .toSorted();
   };
-  const sleeper = ['--detach=false', '--network', 'none', 'busybox', 'sleep', '3600'];
+  /** What ignores SIGTERM, as sleep does as process 1, is killed after a second. */
+  const soon = [
+    '--detach=false',
+    '--network',
+    'none',
+    '--stop-grace-period',
+    '1s',
+    '--restart-delay',
+    '100ms',
+  ];
+  const sleeper = [...soon, 'busybox', 'sleep', '3600'];
 
   test('swarm init, join, promote: three managers and two workers are ready', async () => {
     await swarm.init();
@@ -225,9 +235,7 @@ needsEngine('docker-cli', 'etcd')('docker CLI on a swarm of five', () => {
       'talk',
       '--replicas',
       '2',
-      '--network',
-      'none',
-      '--detach=false',
+      ...soon,
       '--env',
       'SLOT={{.Task.Slot}}',
       'busybox',

@@ -29,6 +29,8 @@ needsEngine('docker-cli', 'etcd')('a swarm of five under faults', () => {
       '10',
       '--network',
       'none',
+      '--stop-grace-period',
+      '1s',
       '--restart-delay',
       '100ms',
       '--detach=false',
