@@ -24,7 +24,10 @@ export class RemoteExecutor implements Executor, Disposable {
   constructor(path: string) {
     this.#socket = connect(path);
     this.#socket.on('error', () => this.#socket.destroy());
-    createInterface(this.#socket).on('line', (line) => {
+    const lines = createInterface(this.#socket);
+    // It tells the socket's errors again.
+    lines.on('error', () => this.#socket.destroy());
+    lines.on('line', (line) => {
       const answer = JSON.parse(line) as Answer;
       this.#calls.get(answer.id)?.(answer);
     });
