@@ -91,6 +91,10 @@ export class ManagerLife<P extends ManagerPart> {
   async stop({ wipe }: { wipe: boolean }): Promise<void> {
     this.#closed.abort();
     await this.#end[Symbol.asyncDispose]();
+    await this.#member?.[Symbol.asyncDispose]();
+    await this.#running;
+    // A try that was under way may have left something, a member among it.
+    await this.#end[Symbol.asyncDispose]();
     if (wipe) {
       await this.#member?.stop();
       failpoint('swarm.membership.store-stopped');
@@ -98,9 +102,6 @@ export class ManagerLife<P extends ManagerPart> {
     } else {
       await this.#member?.[Symbol.asyncDispose]();
     }
-    await this.#running;
-    // A try that was under way may have left something.
-    await this.#end[Symbol.asyncDispose]();
     this.#opened = undefined;
   }
 

@@ -92,6 +92,9 @@ export class StoreMember implements AsyncDisposable {
 
   /** The member runs on: the next daemon adopts it. */
   async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closed.signal.aborted) {
+      return;
+    }
     this.#closed.abort();
     await this.store[Symbol.asyncDispose]();
     this.channel[Symbol.dispose]();
