@@ -11,7 +11,6 @@ export type Quirk =
   | 'websocket-sends-binary'
   | 'websocket-selects-streams'
   | 'no-swarm-is-503'
-  | 'service-update-answers'
   | 'client-pins-images'
   | 'kernel-memory-is-ignored';
 

@@ -219,13 +219,13 @@ test('what a client says beside the body reaches the manager', async () => {
   ]);
 });
 
-test('update of a service: answers its warnings, and nothing to clients of 1.24', async () => {
+test('update of a service: answers its warnings, at 1.24 too, whose docker-py reads them', async () => {
   await using warning = await startServer(fakePorts({ swarm: warningSwarm() }));
   await using silent = await startServer(fakePorts({ swarm: fakeSwarm() }));
   const path = '/services/x/update?version=1';
   expect((await warning.request('POST', path, json({}))).body).toBe('{"Warnings":["w"]}\n');
   expect((await silent.request('POST', path, json({}))).body).toBe('{"Warnings":null}\n');
-  expect((await warning.request('POST', `/v1.24${path}`, json({}))).body).toBe('');
+  expect((await warning.request('POST', `/v1.24${path}`, json({}))).body).toBe('{"Warnings":["w"]}\n');
 });
 
 function warningSwarm(): SwarmPort {

@@ -188,7 +188,8 @@ export const SEED_REQUESTS: readonly SeedRequest[] = [
     path: '/v1.24/services/web/update?version=23',
     sent: serviceOf({ Limits: called, Reservation: called }),
     status: 200,
-    answer: '',
+    // The document shows an empty answer; dockerd sends this, and docker-py reads it.
+    answer: '{"Warnings":null}\n',
     taken: serviceOf({ Limits: limits, Reservations: limits }),
   },
 ];

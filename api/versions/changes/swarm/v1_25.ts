@@ -135,9 +135,8 @@ const authSource = change({
   id: 'service-registry-auth-from',
   since: 25,
   routes: ['service.update'],
-  description: 'POST /services/{id}/update takes registryAuthFrom, and answers Warnings (nothing before).',
+  description: 'POST /services/{id}/update takes registryAuthFrom.',
   request: ({ query }) => query.delete('registryAuthFrom'),
-  quirk: 'service-update-answers',
 });
 
 const createWarnings = change({
