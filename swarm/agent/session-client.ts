@@ -5,7 +5,13 @@ import { failpoint } from '../../daemon/base/failpoint.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import type { Random } from '../objects/random.ts';
-import type { Leave, ManagerAddress, SessionMessage, SessionRequest } from '../protocol/session.ts';
+import type {
+  Heartbeat,
+  Leave,
+  ManagerAddress,
+  SessionMessage,
+  SessionRequest,
+} from '../protocol/session.ts';
 import type { Dial, RpcClient } from '../rpc/port.ts';
 import { leaderIn } from '../protocol/not-leader.ts';
 import { ManagerWeights } from './manager-weights.ts';
@@ -174,11 +180,8 @@ export class SessionClient implements AsyncDisposable {
         return;
       }
       try {
-        const answer = await session.client.call(
-          'session.heartbeat',
-          { session: session.id },
-          { signal: session.signal },
-        );
+        const beat: Heartbeat = { session: session.id };
+        const answer = await session.client.call('session.heartbeat', beat, { signal: session.signal });
         periodMs = periodOf(answer) ?? periodMs;
       } catch (error) {
         if (!session.signal.aborted) {

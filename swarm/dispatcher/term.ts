@@ -5,7 +5,7 @@ import type { ChangedPart } from '../cluster/cluster.ts';
 import type { Leading } from '../leader/ports.ts';
 import { newSwarmId } from '../objects/ids.ts';
 import { isTerminal } from '../objects/task-state.ts';
-import { SESSION_INVALID, type SessionMessage } from '../protocol/session.ts';
+import { type HeartbeatAnswer, SESSION_INVALID, type SessionMessage } from '../protocol/session.ts';
 import type { Caller } from '../rpc/port.ts';
 import { AssignedObjects } from './assignments/assigned.ts';
 import { AssignmentSet } from './assignments/assignment-set.ts';
@@ -83,7 +83,7 @@ export class Term implements AsyncDisposable {
   }
 
   /** `session.heartbeat`. */
-  heartbeat(body: unknown, caller: Caller): { heartbeatMs: number } {
+  heartbeat(body: unknown, caller: Caller): HeartbeatAnswer {
     this.#presence.beat(this.#own(body, caller).node);
     return { heartbeatMs: this.#heartbeatMs() };
   }
