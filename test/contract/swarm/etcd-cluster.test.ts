@@ -165,7 +165,12 @@ needs(
     const members = await next.members.list();
     expect(members.find((member) => member.id === id)?.peerUrls).toEqual(['http://127.0.0.2:2390']);
     await leading.process.stop();
-    await leading.start({ peerUrl: 'http://127.0.0.2:2390', listenPeerUrl: 'http://0.0.0.0:2390' });
+    // From now on, also where a later test starts it again.
+    Object.assign(leading.settings, {
+      peerUrl: 'http://127.0.0.2:2390',
+      listenPeerUrl: 'http://0.0.0.0:2390',
+    });
+    await leading.start();
     await expectWhole('moved');
   });
 

@@ -80,6 +80,10 @@ export class SmallDisk {
     if (spawnSync('umount', ['--recursive', this.path]).status !== 0) {
       return false;
     }
+    // Mount namespaces of processes that are ending have it for a moment longer, and must not see it repaired.
+    while (execFileSync('losetup', ['--associated', this.#file], { encoding: 'utf8' }) !== '') {
+      spawnSync('sleep', ['0.05']);
+    }
     // 1 = errors were corrected.
     const { status } = spawnSync('e2fsck', ['-f', '-y', this.#file], { stdio: 'ignore' });
     if (status !== 0 && status !== 1) {

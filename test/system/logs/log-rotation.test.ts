@@ -103,6 +103,9 @@ describeEngine('log rotation', (engine) => {
         await until(what, () => {
           most = Math.max(most, bytes(id));
           return done();
+        }).catch((error: unknown) => {
+          const sizes = files(id).map((name) => `${name} ${statSync(path.join(directory(id), name)).size}`);
+          throw new Error(`${String(error)}; there are ${sizes.join(', ')}`, { cause: error });
         });
       };
       const id = await engine.start(['yes'], json({ 'max-size': '1m', 'max-file': '2' }));
