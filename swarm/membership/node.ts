@@ -7,7 +7,7 @@ import { isLocked } from '../ca/keys/key-file.ts';
 import { parseUnlockKey } from '../ca/keys/unlock-key.ts';
 import { parseJoinToken } from '../ca/tokens.ts';
 import { newSwarmId } from '../objects/ids.ts';
-import { EtcdProcess } from '../store/etcd-process/etcd-process.ts';
+import { checkInstalled, EtcdProcess } from '../store/etcd-process/etcd-process.ts';
 import { chooseAddresses, hostInterfaces, isAnyAddress, splitAddr } from './addresses.ts';
 import type { Addresses, AddressRequest, HostInterface } from './addresses.ts';
 import { NodeCertificates } from './certificates.ts';
@@ -207,7 +207,8 @@ export class SwarmNode<P extends ManagerPart> implements AsyncDisposable {
   }
 
   async #begin(request: SwarmInitRequest): Promise<string> {
-    const { clock, random, completeSpec, logger } = this.#deps;
+    const { clock, random, completeSpec, logger, etcd } = this.#deps;
+    checkInstalled(etcd);
     const asked = request.Spec ?? {};
     const spec = completeSpec(
       request.AutoLockManagers === true

@@ -5,7 +5,7 @@ import { constants } from 'node:os';
 import path from 'node:path';
 import type { Clock } from '../../../daemon/base/clock.ts';
 import { withTimeout } from '../../../daemon/base/concurrency/timeout.ts';
-import { EngineError, invariant } from '../../../daemon/base/errors.ts';
+import { failedPrecondition, invariant } from '../../../daemon/base/errors.ts';
 import { claimChild } from '../../../daemon/base/kernel/children.ts';
 import { sendSignal } from '../../../daemon/base/kernel/pidfd.ts';
 import { identify, isAlive } from '../../../daemon/base/kernel/process.ts';
@@ -126,7 +126,7 @@ export class EtcdProcess {
       const identity = child.pid === undefined ? undefined : identify(child.pid);
       if (child.pid === undefined || identity === undefined) {
         await ended;
-        throw new EngineError('failed_precondition', `start ${file}: it is not installed, or ended at once`);
+        throw failedPrecondition(`start ${file}: it is not installed, or ended at once`);
       }
       const claimed = claimChild(child.pid);
       child.unref();
@@ -171,6 +171,16 @@ export class EtcdProcess {
   }
 }
 
+/** Throws failed_precondition where the program is not to be found. */
+export function checkInstalled(etcd: string): void {
+  const folders = path.isAbsolute(etcd) ? [''] : (process.env['PATH'] ?? '').split(':');
+  if (!folders.some((folder) => existsSync(path.join(folder, etcd)))) {
+    throw failedPrecondition(
+      `a manager of a swarm needs ${etcd}, which is not installed (Debian: etcd-server)`,
+    );
+  }
+}
+
 /** Removes what a member knew. A member that lost its data must come back as another one, under a new id. */
 export async function wipeMember(settings: Pick<MemberSettings, 'dataDirectory'>): Promise<void> {
   invariant(path.isAbsolute(settings.dataDirectory), 'the data directory is an absolute path');
@@ -185,7 +195,11 @@ async function cutFile(file: string): Promise<void> {
 
 /** etcd takes settings from variables too: it gets none of the daemon's. 3.4 wants to be asked twice on arm64. */
 function environment(): Record<string, string> {
-  return process.arch === 'arm64' ? { ETCD_UNSUPPORTED_ARCH: 'arm64' } : {};
+  return {
+    // By which the program is found.
+    PATH: process.env['PATH'] ?? '',
+    ...(process.arch === 'arm64' && { ETCD_UNSUPPORTED_ARCH: 'arm64' }),
+  };
 }
 
 function withResolvers(): { promise: Promise<void>; resolve: () => void } {
