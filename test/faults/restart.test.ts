@@ -102,7 +102,7 @@ describeEngine('a start of the daemon', (engine) => {
       rmSync(trace, { force: true });
       await daemon.restart({
         gracefully: true,
-        env: { BERTH_FAILPOINTS: `${step}=delay(1000)`, BERTH_FAILPOINT_TRACE: trace },
+        env: { BERTH_FAILPOINTS: `${step}=delay(4000)`, BERTH_FAILPOINT_TRACE: trace },
       });
       // The daemon is killed before it answers.
       const started = http.request('POST', `/containers/${id}/start`).catch(() => undefined);

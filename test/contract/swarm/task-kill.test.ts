@@ -88,6 +88,7 @@ function assigned(): {
 
 test.each([
   'tasks.files.mount',
+  'mounts.secrets',
   'tasks.files.write',
   'tasks.prepare.create',
   'containers.create.rootfs',
