@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../daemon/base/clock.ts';
+import { pause } from '../../daemon/base/concurrency/pause.ts';
 import { errorText } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { limits } from '../../daemon/base/limits.ts';
@@ -15,7 +16,6 @@ import { Scheduler } from '../planner/scheduler/scheduler.ts';
 import { ClusterState } from '../planner/state/cluster-state.ts';
 import type { Task } from '../planner/state/entries.ts';
 import { observedState } from '../planner/state/observed.ts';
-import { pause } from '../store/election.ts';
 import { isStoreError } from '../store/errors.ts';
 import type { Fence } from '../store/port.ts';
 import { BATCH_WRITES_MAX, batchLength, type PlannedWrite } from './batches.ts';

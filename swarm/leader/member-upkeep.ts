@@ -1,8 +1,8 @@
 import type { Clock } from '../../daemon/base/clock.ts';
+import { pause } from '../../daemon/base/concurrency/pause.ts';
 import { errorText } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
-import { pause } from '../store/election.ts';
 import { isWorthDefragmenting } from '../store/upkeep.ts';
 
 /** Each manager has its own of these intervals, so that never two members are deaf at a time. */

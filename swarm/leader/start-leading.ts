@@ -1,4 +1,5 @@
 import type { Clock } from '../../daemon/base/clock.ts';
+import { pause } from '../../daemon/base/concurrency/pause.ts';
 import { errorText } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { limits } from '../../daemon/base/limits.ts';
@@ -7,7 +8,6 @@ import { Rollback } from '../../daemon/base/rollback.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Random } from '../objects/random.ts';
 import { LEADER_KEY } from '../objects/values.ts';
-import { pause } from '../store/election.ts';
 import type { Leadership as Elected } from '../store/port.ts';
 import { Leader } from './leader.ts';
 import type { LeaderLoop, Leadership, Leading } from './ports.ts';

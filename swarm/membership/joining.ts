@@ -1,3 +1,4 @@
+import { pause } from '../../daemon/base/concurrency/pause.ts';
 import { EngineError, errorText, invalidArgument, isEngineError } from '../../daemon/base/errors.ts';
 import { verifyChain } from '../ca/chain.ts';
 import { identityOf } from '../ca/identity.ts';
@@ -5,7 +6,6 @@ import { checkRootDigest, parseJoinToken } from '../ca/tokens.ts';
 import { readCertificates } from '../ca/x509/certificate.ts';
 import { createRequest } from '../ca/x509/request.ts';
 import { Dialer } from '../rpc/dialer.ts';
-import { pause } from '../store/election.ts';
 import { joinAddr, splitAddr } from './addresses.ts';
 import { NodeCertificates } from './certificates.ts';
 import type { NodeFile, NodeFiles } from './files.ts';

@@ -1,10 +1,10 @@
 import { KeyedMutex } from '../../daemon/base/concurrency/mutex.ts';
+import { pause } from '../../daemon/base/concurrency/pause.ts';
 import { errorText } from '../../daemon/base/errors.ts';
 import type { AgentPart, NodeWish, TrustedRoot } from '../agent/ports.ts';
 import type { ManagerAddress } from '../protocol/session.ts';
 import { Dialer } from '../rpc/dialer.ts';
 import { RpcServer } from '../rpc/server.ts';
-import { pause } from '../store/election.ts';
 import { EtcdProcess } from '../store/etcd-process/etcd-process.ts';
 import type { Write } from '../store/port.ts';
 import { splitAddr } from './addresses.ts';

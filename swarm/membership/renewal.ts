@@ -1,4 +1,5 @@
 import type { Clock } from '../../daemon/base/clock.ts';
+import { pause } from '../../daemon/base/concurrency/pause.ts';
 import { EngineError, errorText } from '../../daemon/base/errors.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import { verifyChain } from '../ca/chain.ts';
@@ -8,7 +9,6 @@ import { readCertificates } from '../ca/x509/certificate.ts';
 import { createRequest } from '../ca/x509/request.ts';
 import type { ManagerAddress } from '../protocol/session.ts';
 import type { Dial } from '../rpc/port.ts';
-import { pause } from '../store/election.ts';
 import type { NodeCertificates } from './certificates.ts';
 import type { Issuing } from './manager/issuing.ts';
 import { nowMs } from './manager/authority.ts';

@@ -1,4 +1,5 @@
 import type { Clock } from '../../daemon/base/clock.ts';
+import { pause } from '../../daemon/base/concurrency/pause.ts';
 import { errorText } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { isStoreError } from './errors.ts';
@@ -152,22 +153,6 @@ class KeptLeadership implements Leadership {
 
 function isPassing(error: unknown): boolean {
   return isStoreError(error, 'unavailable') || isStoreError(error, 'unknown');
-}
-
-/** Resolves after a time, or when the signal comes. */
-export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      timer[Symbol.dispose]();
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = clock.setTimeout(done, delayMs);
-    signal.addEventListener('abort', done);
-    if (signal.aborted) {
-      done();
-    }
-  });
 }
 
 function ignored(): void {

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { NodeDescription, NodeState } from '../../../api/types/swarm/node.ts';
 import type { Clock } from '../../../daemon/base/clock.ts';
+import { pause } from '../../../daemon/base/concurrency/pause.ts';
 import { errorText } from '../../../daemon/base/errors.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
 import type { Leading } from '../../leader/ports.ts';
 import { keyOf } from '../../objects/keys.ts';
 import { put, type Write } from '../../objects/parts.ts';
-import { pause } from '../../store/election.ts';
 
 /** What is to be stored of a node. */
 export interface NodeNews {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../daemon/base/clock.ts';
+import { pause } from '../../../daemon/base/concurrency/pause.ts';
 import { EngineError, errorText } from '../../../daemon/base/errors.ts';
 import { failpoint } from '../../../daemon/base/failpoint.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
@@ -6,7 +7,6 @@ import { decodeKeyring } from '../../ca/keys/key-file.ts';
 import { createRequest } from '../../ca/x509/request.ts';
 import type { ManagerAddress } from '../../protocol/session.ts';
 import type { Dial } from '../../rpc/port.ts';
-import { pause } from '../../store/election.ts';
 import type { EtcdMembers } from '../../store/etcd/members.ts';
 import { joinAddr, splitAddr } from '../addresses.ts';
 import type { NodeCertificates } from '../certificates.ts';

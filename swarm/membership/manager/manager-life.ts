@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { pause } from '../../../daemon/base/concurrency/pause.ts';
 import { EngineError, errorText, invariant } from '../../../daemon/base/errors.ts';
 import { failpoint } from '../../../daemon/base/failpoint.ts';
 import { Rollback } from '../../../daemon/base/rollback.ts';
 import { Cluster } from '../../cluster/cluster.ts';
 import { isStoreError } from '../../store/errors.ts';
-import { pause } from '../../store/election.ts';
 import type { Keyring } from '../../store/sealed.ts';
 import type { Write } from '../../store/port.ts';
 import type { ManagerPart } from '../ports.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../daemon/base/clock.ts';
+import { pause } from '../../../daemon/base/concurrency/pause.ts';
 import { errorText } from '../../../daemon/base/errors.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
-import { pause } from '../../store/election.ts';
 
 const RETRY_FIRST_MS = 50;
 const RETRY_MAX_MS = 5_000;

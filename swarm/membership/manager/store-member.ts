@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Clock } from '../../../daemon/base/clock.ts';
+import { pause } from '../../../daemon/base/concurrency/pause.ts';
 import { errorText } from '../../../daemon/base/errors.ts';
 import { failpoint } from '../../../daemon/base/failpoint.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
@@ -10,7 +11,6 @@ import { EtcdMembers } from '../../store/etcd/members.ts';
 import { EtcdStore } from '../../store/etcd/etcd-store.ts';
 import { EtcdProcess } from '../../store/etcd-process/etcd-process.ts';
 import type { MemberSettings, PeerTls } from '../../store/etcd-process/settings.ts';
-import { pause } from '../../store/election.ts';
 import type { StoredMember } from '../files.ts';
 
 /** The DNS name that certificates of the store's authority have. */

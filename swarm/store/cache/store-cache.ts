@@ -1,8 +1,8 @@
 import type { Clock } from '../../../daemon/base/clock.ts';
+import { pause } from '../../../daemon/base/concurrency/pause.ts';
 import { errorText } from '../../../daemon/base/errors.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
-import { pause } from '../election.ts';
 import { isStoreError, StoreError } from '../errors.ts';
 import type { Change, Entry, RelistReason, Store } from '../port.ts';
 import { differencesOf } from './differences.ts';

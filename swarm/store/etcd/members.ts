@@ -1,7 +1,7 @@
 import type { Clock } from '../../../daemon/base/clock.ts';
+import { pause } from '../../../daemon/base/concurrency/pause.ts';
 import { invariant, isEngineError } from '../../../daemon/base/errors.ts';
 import { limits } from '../../../daemon/base/limits.ts';
-import { pause } from '../election.ts';
 import { isStoreError } from '../errors.ts';
 import type { EtcdChannel } from './channel.ts';
 import type { ValueOf } from './codec.ts';
