@@ -108,6 +108,8 @@ export class Agent implements AgentPart {
         this.#deps.onRoot(root);
         return undefined;
       }
+      case 'networks':
+        return this.#deps.executor.networks(message.change);
       case 'assignments': {
         const whole = this.#assignments.take(message.assignments);
         return whole && this.#tasks.apply(whole);

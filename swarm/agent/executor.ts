@@ -1,5 +1,6 @@
 import type { NodeDescription } from '../../api/types/swarm/node.ts';
 import type { PortConfig } from '../../api/types/swarm/service.ts';
+import type { NetworksChange } from '../protocol/networks.ts';
 import type { AssignedTask, LogLine, LogSubscription } from '../protocol/session.ts';
 
 /**
@@ -10,6 +11,11 @@ import type { AssignedTask, LogLine, LogSubscription } from '../protocol/session
 export interface Executor {
   /** The node as it is now. Cheap: it is asked every 20 s. */
   describe(): Promise<NodeDescription>;
+  /**
+   * Networks of swarm scope as they are from now on; called in order, and again with all after each new session. What
+   * fails in the kernel is told by the steps of the tasks that need it.
+   */
+  networks(change: NetworksChange): Promise<void>;
   /** Pulls and creates: after it the container is there, not started. Answers its id. */
   prepare(task: TaskToRun, signal: AbortSignal): Promise<string>;
   /**

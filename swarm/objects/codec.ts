@@ -21,7 +21,7 @@ const OWNED = { created: whole, updated: whole };
 const SHAPES: { [P in PartName]: { [F in Exclude<keyof Parts[P], 'id'>]-?: Check } } = {
   cluster: { ...OWNED, spec: object, addressPools: list, subnetSize: whole, dataPathPort: whole },
   node: { ...OWNED, spec: object },
-  nodeState: { role: text, state: text, message: text, addr: text, since: whole },
+  nodeState: { role: text, state: text, message: text, addr: text, dataAddr: maybe(text), since: whole },
   nodeDescription: { description: object },
   service: {
     ...OWNED,
@@ -36,6 +36,7 @@ const SHAPES: { [P in PartName]: { [F in Exclude<keyof Parts[P], 'id'>]-?: Check
     ports: maybe(list),
     portsOf: maybe(whole),
     portsError: maybe(text),
+    vips: maybe(list),
     update: maybe(object),
   },
   template: { task: object, endpoint: maybe(object) },
@@ -52,6 +53,7 @@ const SHAPES: { [P in PartName]: { [F in Exclude<keyof Parts[P], 'id'>]-?: Check
     byUpdate: maybe(flag),
     refusal: maybe(object),
     generic: maybe(list),
+    networks: maybe(list),
   },
   status: {
     state: isTaskState,
@@ -62,7 +64,17 @@ const SHAPES: { [P in PartName]: { [F in Exclude<keyof Parts[P], 'id'>]-?: Check
     container: maybe(object),
     ports: maybe(list),
   },
-  network: { ...OWNED, name: text, labels: object, driver: text, ingress: flag, attachable: flag },
+  network: {
+    ...OWNED,
+    name: text,
+    labels: object,
+    driver: text,
+    ingress: flag,
+    attachable: flag,
+    overlay: maybe(object),
+  },
+  attachment: { created: whole, network: text, node: text, container: text, names: list, addresses: list },
+  nodeAddresses: { networks: list },
   secret: { ...OWNED, spec: object },
   config: { ...OWNED, spec: object },
 };

@@ -13,6 +13,8 @@ const PLACES: Readonly<Record<PartName, readonly [type: string, suffix: string]>
   task: ['task', ''],
   status: ['status', ''],
   network: ['network', '/spec'],
+  attachment: ['attachment', ''],
+  nodeAddresses: ['node', '/addresses'],
   secret: ['secret', '/meta'],
   config: ['config', '/meta'],
 };

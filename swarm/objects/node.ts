@@ -1,4 +1,5 @@
 import type { NodeDescription, NodeSpec, NodeState } from '../../api/types/swarm/node.ts';
+import type { NetworkAddresses } from './network.ts';
 
 /** The user's part of a node. */
 export interface NodeRecord {
@@ -17,6 +18,8 @@ export interface NodeStateRecord {
   state: NodeState;
   message: string;
   addr: string;
+  /** Where overlay traffic reaches it; absent = `addr`. */
+  dataAddr?: string;
   /** Since when it is in this state, in milliseconds since 1970 UTC. */
   since: number;
 }
@@ -25,4 +28,10 @@ export interface NodeStateRecord {
 export interface NodeDescriptionRecord {
   id: string;
   description: NodeDescription;
+}
+
+/** Addresses of a node itself, in the ingress network; written by the planner. */
+export interface NodeAddressesRecord {
+  id: string;
+  networks: NetworkAddresses[];
 }

@@ -1,7 +1,8 @@
 import type { ClusterRecord } from './cluster.ts';
 import type { ConfigRecord } from './config.ts';
+import type { AttachmentRecord } from './attachment.ts';
 import type { NetworkRecord } from './network.ts';
-import type { NodeDescriptionRecord, NodeRecord, NodeStateRecord } from './node.ts';
+import type { NodeAddressesRecord, NodeDescriptionRecord, NodeRecord, NodeStateRecord } from './node.ts';
 import type { SecretRecord } from './secret.ts';
 import type { PreviousServiceRecord, ServiceRecord, ServiceRunRecord, TemplateRecord } from './service.ts';
 import type { TaskRecord, TaskStatus } from './task.ts';
@@ -22,6 +23,8 @@ export interface Parts {
   task: TaskRecord;
   status: TaskStatus;
   network: NetworkRecord;
+  attachment: AttachmentRecord;
+  nodeAddresses: NodeAddressesRecord;
   secret: SecretRecord;
   config: ConfigRecord;
 }

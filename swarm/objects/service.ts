@@ -1,5 +1,6 @@
 import type { EndpointSpec, PortConfig, ServiceSpec, UpdateState } from '../../api/types/swarm/service.ts';
 import type { TaskSpec } from '../../api/types/swarm/task.ts';
+import type { NetworkAddresses } from './network.ts';
 
 /** The user's part of a service, written by the API, and by the updater only where it rolls back. */
 export interface ServiceRecord {
@@ -43,6 +44,8 @@ export interface ServiceRunRecord {
   portsOf?: number;
   /** Why ports could not be given; told in the status of each task that waits for them. */
   portsError?: string;
+  /** One for each network of an endpoint mode vip, the ingress network among them. */
+  vips?: NetworkAddresses[];
   update?: UpdateRecord;
 }
 

@@ -1,5 +1,6 @@
 import type { PortConfig } from '../../api/types/swarm/service.ts';
 import type { GenericResource } from '../../api/types/swarm/task.ts';
+import type { NetworkAddresses } from './network.ts';
 import type { TaskState } from './task-state.ts';
 
 /**
@@ -28,6 +29,8 @@ export interface TaskRecord {
   byUpdate?: true;
   refusal?: TaskRefusal;
   generic?: GenericResource[];
+  /** Given with its node, and its own until it is gone. */
+  networks?: NetworkAddresses[];
 }
 
 /** A task desired `ready` is let through to `running` once both hold. In the store, so that a new leader knows it. */

@@ -4,6 +4,8 @@ import type { GenericResource, TaskSpec } from '../../api/types/swarm/task.ts';
 import type { StringMap } from '../../api/types/maps.ts';
 import type { TaskState } from '../objects/task-state.ts';
 import type { TaskStatus } from '../objects/task.ts';
+import type { NetworkAddresses } from '../objects/network.ts';
+import type { NetworksChange } from './networks.ts';
 
 /** A manager that a node may call: `HOST:PORT`. */
 export interface ManagerAddress {
@@ -16,6 +18,8 @@ export interface SessionRequest {
   description: NodeDescription;
   /** Where other nodes reach it; empty: where the call came from. */
   addr: string;
+  /** Where overlay traffic reaches it, where that is another address. */
+  dataAddr?: string;
 }
 
 /** What a manager tells a node, in order, for as long as the session's stream is open. */
@@ -30,6 +34,7 @@ export type SessionMessage =
    * key. A node whose certificate has another issuer renews it.
    */
   | { kind: 'root'; trustPem: string; issuerSubject: string; issuerPublicKey: string }
+  | { kind: 'networks'; change: NetworksChange }
   | { kind: 'assignments'; assignments: Assignments }
   /** Send the log of these tasks; ends with `endLogs`. */
   | { kind: 'logs'; subscription: LogSubscription }
@@ -80,6 +85,7 @@ export interface AssignedTask {
   /** Published on the node itself: those of mode `host`. */
   hostPorts: PortConfig[];
   generic: GenericResource[];
+  networks: NetworkAddresses[];
   /** `X-Registry-Auth` of the service. */
   registryAuth?: string;
   /** The swarm's default, where `spec` names none. */

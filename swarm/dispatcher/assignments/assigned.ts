@@ -42,6 +42,7 @@ export class AssignedObjects {
       spec,
       hostPorts: (endpoint?.Ports ?? []).filter(({ PublishMode }) => PublishMode === 'host'),
       generic: record.generic ?? [],
+      networks: record.networks ?? [],
       ...(registryAuth === undefined ? {} : { registryAuth }),
       ...(logDriver ? { logDriver } : {}),
       ...(known ? { known } : {}),

@@ -26,6 +26,7 @@ export function taskToRun(spec: TaskSpec, more: Partial<TaskToRun> = {}): TaskTo
     spec: { ...spec, ContainerSpec: { Image: 'busybox', ...spec.ContainerSpec } },
     hostPorts: [],
     generic: [],
+    networks: [],
     name: `web.1.${id}`,
     node: 'n'.padEnd(25, '0'),
     secrets: new Map(),

@@ -1,6 +1,7 @@
 import type { NodeDescription } from '../../../api/types/swarm/node.ts';
 import { EngineError, notFound } from '../../../daemon/base/errors.ts';
 import type { Executor, RunningTask, TaskEnd, TaskToRun } from '../../../swarm/agent/executor.ts';
+import type { NetworksChange } from '../../../swarm/protocol/networks.ts';
 import type { AssignedTask, LogLine, LogSubscription } from '../../../swarm/protocol/session.ts';
 
 interface FakeContainer {
@@ -24,6 +25,14 @@ export class FakeExecutor implements Executor {
 
   describe(): Promise<NodeDescription> {
     return Promise.resolve(this.description);
+  }
+
+  /** What it was told of networks. */
+  readonly networkChanges: NetworksChange[] = [];
+
+  networks(change: NetworksChange): Promise<void> {
+    this.networkChanges.push(change);
+    return Promise.resolve();
   }
 
   async prepare(task: TaskToRun, signal: AbortSignal): Promise<string> {

@@ -170,6 +170,7 @@ export function assignedTask(id: string, given: Partial<AssignedTask> = {}): Ass
     spec: { ContainerSpec: { Image: 'busybox' } },
     hostPorts: [],
     generic: [],
+    networks: [],
     ...given,
   };
 }

@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline';
 import type { NodeDescription } from '../../../api/types/swarm/node.ts';
 import { EngineError, type ErrorCode } from '../../../daemon/base/errors.ts';
 import type { Executor, RunningTask, TaskEnd, TaskToRun } from '../../../swarm/agent/executor.ts';
+import type { NetworksChange } from '../../../swarm/protocol/networks.ts';
 import type { AssignedTask, LogLine, LogSubscription } from '../../../swarm/protocol/session.ts';
 
 interface Answer {
@@ -39,6 +40,10 @@ export class RemoteExecutor implements Executor, Disposable {
 
   describe(): Promise<NodeDescription> {
     return this.#call('describe', []);
+  }
+
+  networks(change: NetworksChange): Promise<void> {
+    return this.#call('networks', [change]);
   }
 
   prepare(task: TaskToRun, signal: AbortSignal): Promise<string> {

@@ -96,6 +96,7 @@ describe('assignments', () => {
                 : 0,
             hostPorts: [{ TargetPort: 80, PublishedPort: 8080, PublishMode: 'host' }],
             generic: [],
+            networks: [],
             registryAuth: 'token',
             logDriver: { Name: 'local' },
           },

@@ -25,6 +25,16 @@ const samples: Parts = {
   task: taskRecord(id, 's', { slot: 1, node: 'n' }),
   status: taskStatus(id, TaskState.failed, 3, { error: 'task: non-zero exit (1)' }),
   network: { ...owned, name: 'n', labels: {}, driver: 'bridge', ingress: false, attachable: false },
+  attachment: {
+    id,
+    created: 1,
+    network: 'n',
+    node: 'm',
+    container: 'c',
+    names: ['web'],
+    addresses: ['10.0.1.5'],
+  },
+  nodeAddresses: { id, networks: [{ network: 'n', addresses: ['10.0.0.2'] }] },
   secret: { ...owned, spec: { Name: 's' } },
   config: { ...owned, spec: { Name: 'c' } },
 };

@@ -1,0 +1,39 @@
+/** What overlay networks need of the kernel. Satisfied by `runtime/network/overlay`. */
+import type { IpAddress } from '../../base/addresses/ip.ts';
+import type {
+  BalancedAddress,
+  IngressSettings,
+  MeshPort,
+  OverlayPeer,
+  OverlaySettings,
+} from '../../../runtime/network/overlay/settings.ts';
+
+export interface OverlayKernel {
+  /**
+   * Makes the network's namespace, bridge and VXLAN device, or mends what is there. Idempotent. Throws what the kernel
+   * lacks or refuses, as a sentence for the task's error. Leaves nothing when it throws.
+   */
+  openOverlay(settings: OverlaySettings): void;
+  /** Idempotent. Containers in it keep their interfaces, which lead nowhere. */
+  closeOverlay(networkId: string): Promise<void>;
+  /** Ids of the networks that have a namespace on this host. */
+  overlays(): string[];
+  /** Adds and removes what other hosts have in a network, in one batch. */
+  changePeers(
+    networkId: string,
+    change: { add: readonly OverlayPeer[]; remove: readonly OverlayPeer[] },
+  ): void;
+  /** Compares the kernel's peers with these and mends them. Answers how many entries were wrong. */
+  mendPeers(networkId: string, peers: readonly OverlayPeer[]): number;
+  /** Sets what answers at these virtual addresses; `backends` undefined: the address is gone. */
+  balance(networkId: string, changed: readonly BalancedAddress[], gone: readonly IpAddress[]): void;
+  /** Compares all virtual addresses with these and mends them. Answers how many were wrong. */
+  mendBalance(networkId: string, all: readonly BalancedAddress[]): number;
+  /** Ends flows through virtual addresses to a backend that is gone: TCP gets a reset, UDP goes elsewhere. */
+  forgetBackend(networkId: string, backend: IpAddress): void;
+  /** The ingress network and this host's way into it. Idempotent; leaves nothing when it throws. */
+  openIngress(settings: IngressSettings): void;
+  closeIngress(): Promise<void>;
+  /** Exactly these ports from now on. In one transaction on each side. */
+  mesh(ports: readonly MeshPort[]): void;
+}

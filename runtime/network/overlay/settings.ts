@@ -1,0 +1,52 @@
+import type { InterfaceAddress, IpAddress } from '../../../daemon/base/addresses/ip.ts';
+import type { SandboxInterface } from '../attachment.ts';
+
+/** An overlay network on this host: a network namespace of its own with a bridge and a VXLAN device. */
+export interface OverlaySettings {
+  networkId: string;
+  /** 24 bits. */
+  vni: number;
+  /** UDP port between nodes. */
+  port: number;
+  /** This host's address for it. */
+  local: IpAddress;
+  /** Of containers' interfaces. 0 = what the link with `local` leaves. */
+  mtu: number;
+  /** Subnets of the network, with the address of its gateway. */
+  gateways: readonly InterfaceAddress[];
+}
+
+/** What has an address in an overlay network on another host. */
+export interface OverlayPeer {
+  mac: Buffer;
+  addresses: readonly IpAddress[];
+  /** That host's address. */
+  host: IpAddress;
+}
+
+/** How a container is in an overlay network. */
+export interface OverlayAttachment {
+  overlay: { networkId: string };
+  iface: SandboxInterface;
+}
+
+/** A virtual address, and what answers at it. Without backends connections are refused at once. */
+export interface BalancedAddress {
+  vip: IpAddress;
+  backends: readonly IpAddress[];
+}
+
+/** The ingress network on this host. */
+export interface IngressSettings extends OverlaySettings {
+  /** Of this host in the network: what comes from outside reaches tasks from here. */
+  nodeAddresses: readonly InterfaceAddress[];
+}
+
+/** A port that every host of the swarm answers at. */
+export interface MeshPort {
+  protocol: 'tcp' | 'udp' | 'sctp';
+  published: number;
+  target: number;
+  /** Addresses in the ingress network. */
+  backends: readonly IpAddress[];
+}
