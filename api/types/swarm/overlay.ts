@@ -1,0 +1,80 @@
+import type { IpamConfig } from '../system.ts';
+import type { StringMap } from '../maps.ts';
+
+/**
+ * What a node has to know of networks of swarm scope: all networks that a task or a container of its own is in, and
+ * the ingress network. `full`: what is not named is gone. Later ones say what is different, each on the one before.
+ * Comes before the tasks that need it.
+ */
+export interface NetworksChange {
+  full: boolean;
+  /** Large ones come in parts: acted on with the last part only. */
+  more?: true;
+  /** The node's own address for overlay traffic, and the UDP port of it in this swarm. */
+  dataPath: { addr: string; port: number };
+  networks: AssignedNetwork[];
+  /** Ids. */
+  removedNetworks: string[];
+  endpoints: NetworkEndpoint[];
+  removedEndpoints: { network: string; id: string }[];
+  services: NetworkService[];
+  removedServices: { network: string; id: string }[];
+}
+
+/** A network of swarm scope, as it is for as long as it lives. */
+export interface AssignedNetwork {
+  id: string;
+  name: string;
+  /** Milliseconds since 1970 UTC. */
+  created: number;
+  driver: string;
+  labels: StringMap;
+  options: StringMap;
+  ingress: boolean;
+  attachable: boolean;
+  internal: boolean;
+  ipv6: boolean;
+  /** Each with its subnet and gateway. */
+  ipam: { driver: string; options: StringMap | null; config: IpamConfig[] };
+  vni: number;
+  /** The ingress network only: addresses of this node in it, without prefix. */
+  nodeAddresses: string[];
+}
+
+/** Who has an address in a network: a task, a container that was attached, or a node (in the ingress network). */
+export interface NetworkEndpoint {
+  network: string;
+  /** Of the task, the attachment or the node. */
+  id: string;
+  /** Where it is. */
+  node: string;
+  /** That node's address for overlay traffic. */
+  nodeAddr: string;
+  /** Without prefix, IPv4 first. */
+  addresses: string[];
+  /** Names that lead to it alone: its container's name, short id and host name. Lower case. */
+  names: string[];
+  /** The service that it is a task of. */
+  service?: string;
+  /** Takes new connections of its service. */
+  isReady: boolean;
+}
+
+/** A service as one network sees it. Its backends are the endpoints that name it. */
+export interface NetworkService {
+  network: string;
+  id: string;
+  name: string;
+  /** Without prefix, IPv4 first; none with endpoint mode dnsrr. */
+  vips: string[];
+  /** Other names of it in this network. Lower case. */
+  aliases: string[];
+  /** The ingress network only: what each node of the swarm answers at. */
+  ports: IngressPort[];
+}
+
+export interface IngressPort {
+  protocol: 'tcp' | 'udp' | 'sctp';
+  published: number;
+  target: number;
+}
