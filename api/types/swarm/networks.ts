@@ -13,7 +13,8 @@ export interface SwarmNetworks {
   remove(networkId: string): Promise<void>;
   /**
    * Lets a container of this host into an attachable network, and answers its addresses (IPv4 first, without prefix).
-   * Resolves when this node knows of the network. Throws what the leader refuses, and after 20 s that no manager answers.
+   * Resolves when this node knows of the network. Throws what the leader refuses, and after 20 s that no manager
+   * answers.
    */
   attach(request: AttachContainer, signal: AbortSignal): Promise<{ addresses: string[] }>;
   /** Idempotent. A manager that is not there is told later. */
