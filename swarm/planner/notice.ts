@@ -35,6 +35,8 @@ export function notice(state: ClusterState, attention: Attention, write: Write):
       }
       return undefined;
     case 'network':
+    case 'attachment':
+    case 'nodeAddresses':
     case 'secret':
     case 'config':
       return state.apply(write);

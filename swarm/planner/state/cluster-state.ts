@@ -1,6 +1,8 @@
+import type { AttachmentRecord } from '../../objects/attachment.ts';
 import type { ClusterRecord } from '../../objects/cluster.ts';
 import type { ConfigRecord } from '../../objects/config.ts';
 import type { NetworkRecord } from '../../objects/network.ts';
+import type { NodeAddressesRecord } from '../../objects/node.ts';
 import type { Write } from '../../objects/parts.ts';
 import type { SecretRecord } from '../../objects/secret.ts';
 import type { ServiceRecord, ServiceRunRecord, TemplateRecord } from '../../objects/service.ts';
@@ -25,6 +27,9 @@ export class ClusterState {
   readonly services = new Map<string, Service>();
   readonly tasks = new Map<string, Task>();
   readonly networks = new Map<string, NetworkRecord>();
+  readonly attachments = new Map<string, AttachmentRecord>();
+  /** By node. */
+  readonly nodeAddresses = new Map<string, NodeAddressesRecord>();
   readonly secrets = new Map<string, SecretRecord>();
   readonly configs = new Map<string, ConfigRecord>();
   /** Tasks that want a node: none chosen yet, and not to be shut down. Global ones say which by `pinned`. */
@@ -66,6 +71,10 @@ export class ClusterState {
         return undefined;
       case 'network':
         return setOrDelete(this.networks, write.id, write.value);
+      case 'attachment':
+        return setOrDelete(this.attachments, write.id, write.value);
+      case 'nodeAddresses':
+        return setOrDelete(this.nodeAddresses, write.id, write.value);
       case 'secret':
         return setOrDelete(this.secrets, write.id, write.value);
       case 'config':
