@@ -19,6 +19,7 @@ import { layerTable } from './tables/layers.ts';
 import { metaTable } from './tables/meta.ts';
 import { networkTable } from './tables/networks.ts';
 import { imageDigestTable, layerBlobTable } from './tables/registries.ts';
+import { swarmObjectTable } from './tables/swarm-objects.ts';
 import { tagTable } from './tables/tags.ts';
 import { volumeHoldTable } from './tables/volume-holds.ts';
 import { volumeMakingTable } from './tables/volume-makings.ts';
@@ -57,6 +58,7 @@ export function openDatabase(path: string, log: Logger, copyFolder = dirname(pat
     volumeHolds: volumeHoldTable(connection),
     volumeMakings: volumeMakingTable(connection),
     networks: networkTable(connection, quarantine),
+    swarmObjects: swarmObjectTable(connection),
     events: {
       ...events,
       prune: (keep) => {

@@ -96,6 +96,13 @@ export interface VolumeMakingRow {
   driver: string;
 }
 
+/** An object of the swarm, by the name that its last event had. */
+export interface SwarmObjectRow {
+  type: string;
+  id: string;
+  name: string;
+}
+
 /** A network that a user made. */
 export interface NetworkRow {
   id: string;
@@ -191,6 +198,13 @@ export interface VolumeMakingTable {
   all(): VolumeMakingRow[];
 }
 
+export interface SwarmObjectTable {
+  put(row: SwarmObjectRow): void;
+  /** One that is not there is no error. */
+  remove(row: Pick<SwarmObjectRow, 'type' | 'id'>): void;
+  all(): SwarmObjectRow[];
+}
+
 export interface NetworkTable {
   insert(row: NetworkRow): void;
   remove(id: string): void;
@@ -235,6 +249,7 @@ export interface Database {
   readonly volumeHolds: VolumeHoldTable;
   readonly volumeMakings: VolumeMakingTable;
   readonly networks: NetworkTable;
+  readonly swarmObjects: SwarmObjectTable;
   readonly events: EventTable;
   readonly meta: MetaTable;
   /**

@@ -5,6 +5,7 @@ import { registries } from './0003-registries.ts';
 import { imageParents } from './0004-image-parents.ts';
 import { volumeHolds } from './0005-volume-holds.ts';
 import { volumeMakings } from './0006-volume-makings.ts';
+import { swarmObjects } from './0007-swarm-objects.ts';
 
 /** Every schema change in order. Add at the end, number by number; never edit one that was released. */
 export const migrations: readonly Migration[] = [
@@ -14,4 +15,5 @@ export const migrations: readonly Migration[] = [
   imageParents,
   volumeHolds,
   volumeMakings,
+  swarmObjects,
 ];

@@ -21,12 +21,32 @@ export interface SwarmEvent {
   at: number;
 }
 
+/** An object that clients can know of. */
+export interface ToldObject {
+  type: Kind;
+  id: string;
+  name: string;
+}
+
+/** Up to where a swarm's events have been noted: a revision of its store, and the objects that were there then. */
+export interface Noted {
+  revision: number;
+  objects: readonly ToldObject[];
+}
+
 /** Keeps events, so that clients can ask for past ones, and tells them to those that listen. */
 export interface SwarmEventLog {
-  /** Up to which revision of its store a swarm's events have been noted, also before a restart; undefined: never. */
-  notedUpTo(cluster: string): number | undefined;
-  /** Must not throw. */
-  note(cluster: string, events: readonly SwarmEvent[], revision: number): void;
+  /** What was noted of a swarm, also before a restart; undefined: nothing, never. */
+  noted(cluster: string): Noted | undefined;
+  /**
+   * Keeps of the objects those that the events make, and forgets those that they remove; those that are `there` as
+   * well. Must not throw.
+   */
+  note(
+    cluster: string,
+    events: readonly SwarmEvent[],
+    place: { revision: number; there?: readonly ToldObject[] },
+  ): void;
 }
 
 interface Deps extends Pick<ControlContext, 'cluster' | 'clock' | 'managers' | 'markOf'> {
@@ -51,8 +71,8 @@ const LOOK_MS = 1_000;
 /**
  * Events of the swarm's objects, from what changes in this manager's view of the store: what was there before is known
  * here, and a change that is heard of late, after the store was listed anew, is told with it. Told are changes by
- * users, and what the system changes of the facts that events have. What was made or changed while this manager was
- * away is told when it is back; what was removed then is not.
+ * users, and what the system changes of the facts that events have. What was made, changed or removed while this
+ * manager was away is told when it is back, with what it has become in the end.
  */
 export class SwarmEvents implements Disposable {
   readonly #deps: Deps;
@@ -67,9 +87,13 @@ export class SwarmEvents implements Disposable {
 
   constructor(deps: Deps) {
     this.#deps = deps;
-    const missed = this.#missed(deps.log.notedUpTo(deps.clusterId));
-    // Without events too: from here on they are noted.
-    deps.log.note(deps.clusterId, missed, deps.cluster.revision);
+    const noted = deps.log.noted(deps.clusterId);
+    const appeared = this.#appeared(noted?.revision);
+    // Without events too: from here on they are noted. What is gone comes first: its name may be another object's now.
+    deps.log.note(deps.clusterId, [...this.#gone(noted), ...appeared], {
+      revision: deps.cluster.revision,
+      there: this.#there(),
+    });
     this.#subscription = deps.cluster.subscribe((changed) => this.#onChanges(changed));
     this.#lookLater();
   }
@@ -80,7 +104,7 @@ export class SwarmEvents implements Disposable {
   }
 
   /** Takes everything that is there, and answers what of it is newer than a revision: none where there is no such. */
-  #missed(noted: number | undefined): SwarmEvent[] {
+  #appeared(noted: number | undefined): SwarmEvent[] {
     const { cluster } = this.#deps;
     return KIND_NAMES.flatMap((kind) =>
       [...cluster.state[`${kind}s`].keys()].flatMap((id) => {
@@ -94,6 +118,17 @@ export class SwarmEvents implements Disposable {
         return [this.#event({ kind, id, action, name, isByUser: true })];
       }),
     );
+  }
+
+  /** What was noted and is not there any more. */
+  #gone(noted: Noted | undefined): SwarmEvent[] {
+    return (noted?.objects ?? [])
+      .filter(({ type, id }) => !this.#known[type].has(id))
+      .map(({ type: kind, id, name }) => this.#event({ kind, id, action: 'remove', name, isByUser: false }));
+  }
+
+  #there(): ToldObject[] {
+    return KIND_NAMES.flatMap((type) => [...this.#known[type]].map(([id, { name }]) => ({ type, id, name })));
   }
 
   #onChanges(changed: readonly ChangedPart[]): void {
@@ -194,7 +229,7 @@ export class SwarmEvents implements Disposable {
   #note(events: readonly SwarmEvent[]): void {
     if (events.length > 0) {
       const { log, clusterId, cluster } = this.#deps;
-      log.note(clusterId, events, cluster.revision);
+      log.note(clusterId, events, { revision: cluster.revision });
     }
   }
 }

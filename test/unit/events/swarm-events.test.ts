@@ -42,14 +42,20 @@ async function since(journal: EventLog, filters: Record<string, string[]>): Prom
 
 test('events of the swarm and their place outlive the daemon', async () => {
   const first = daemon();
-  expect(first.log.notedUpTo('c')).toBeUndefined();
-  first.log.note('c', [CREATED], 7);
+  expect(first.log.noted('c')).toBeUndefined();
+  first.log.note('c', [CREATED], { revision: 7, there: [{ type: 'node', id: 'n', name: 'one' }] });
   first.journal[Symbol.dispose]();
   first.database.close();
 
   const second = daemon();
-  expect(second.log.notedUpTo('c')).toBe(7);
-  expect(second.log.notedUpTo('another swarm')).toBeUndefined();
+  expect(second.log.noted('c')).toEqual({
+    revision: 7,
+    objects: [
+      { type: 'node', id: 'n', name: 'one' },
+      { type: 'service', id: 's', name: 'web' },
+    ],
+  });
+  expect(second.log.noted('another swarm')).toBeUndefined();
   expect(await since(second.journal, { scope: ['swarm'] })).toEqual([
     {
       Type: 'service',
@@ -72,8 +78,51 @@ test.each([
   [{ scope: ['local'] }, 0],
 ])('events: %j', async (filters, count) => {
   const { database, journal, log } = daemon();
-  log.note('c', [CREATED], 1);
+  log.note('c', [CREATED], { revision: 1 });
   expect(await since(journal, filters)).toHaveLength(count);
+  journal[Symbol.dispose]();
+  database.close();
+});
+
+test('objects that were removed, and those of another swarm, are forgotten', () => {
+  const first = daemon();
+  first.log.note('c', [CREATED, { ...CREATED, id: 't' }], { revision: 1 });
+  first.log.note('c', [{ ...CREATED, action: 'remove' }], { revision: 2 });
+  first.journal[Symbol.dispose]();
+  first.database.close();
+
+  const second = daemon();
+  expect(second.log.noted('c')).toEqual({
+    revision: 2,
+    objects: [{ type: 'service', id: 't', name: 'web' }],
+  });
+  second.log.note('d', [], { revision: 1 });
+  expect(second.database.swarmObjects.all()).toEqual([]);
+  expect(second.log.noted('d')).toEqual({ revision: 1, objects: [] });
+  second.journal[Symbol.dispose]();
+  second.database.close();
+});
+
+test('objects that the disk refused are written with the next', () => {
+  const { database, journal } = daemon();
+  let isFull = true;
+  const swarmObjects: typeof database.swarmObjects = {
+    ...database.swarmObjects,
+    put: (row) => {
+      if (isFull) {
+        throw new Error('the disk is full');
+      }
+      database.swarmObjects.put(row);
+    },
+  };
+  const log = new SwarmEventLog({ database: { meta: database.meta, swarmObjects }, journal });
+  log.note('c', [CREATED], { revision: 1 });
+  expect(database.swarmObjects.all()).toEqual([]);
+  expect(log.noted('c')?.objects).toHaveLength(1);
+  isFull = false;
+  journal.settle();
+  expect(database.swarmObjects.all()).toEqual([{ type: 'service', id: 's', name: 'web' }]);
+  expect(database.meta.get('swarmEvents')).toBe('c 1');
   journal[Symbol.dispose]();
   database.close();
 });

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { SwarmEvents, type SwarmEvent } from '../../../../swarm/control/events/swarm-events.ts';
+import { SwarmEvents, type Noted, type SwarmEvent } from '../../../../swarm/control/events/swarm-events.ts';
 import type { ManagerMember } from '../../../../swarm/control/ports.ts';
 import { put } from '../../../../swarm/objects/parts.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
@@ -11,7 +11,7 @@ const SPEC = { Name: 'web', TaskTemplate: { ContainerSpec: { Image: 'busybox:1' 
 
 let rig: ControlRig;
 let told: SwarmEvent[];
-let noted: number | undefined;
+let noted: Noted | undefined;
 let members: ManagerMember[];
 let clock: ManualClock;
 
@@ -31,10 +31,10 @@ function watch(): SwarmEvents {
     managers: { list: () => members },
     markOf: () => undefined,
     log: {
-      notedUpTo: () => noted,
-      note: (_cluster, events, revision) => {
+      noted: () => noted,
+      note: (_cluster, events, { revision, there = [] }) => {
         told.push(...events);
-        noted = revision;
+        noted = { revision, objects: [...(noted?.objects ?? []), ...there] };
       },
     },
   });
@@ -136,7 +136,7 @@ test('secrets and configs: made, relabelled, removed', async () => {
   );
 });
 
-test('a manager that was away tells what was made and changed meanwhile, once', async () => {
+test('a manager that was away tells what was made, changed and removed meanwhile, once', async () => {
   await rig.control.services.create({ ...SPEC, Name: 'old' }, OPTIONS);
   await rig.control.services.create(SPEC, OPTIONS);
   watch()[Symbol.dispose]();
@@ -144,8 +144,19 @@ test('a manager that was away tells what was made and changed meanwhile, once', 
   expect(lines()).toEqual([]);
   await update({ Labels: { a: 'b' } });
   await rig.control.services.create({ ...SPEC, Name: 'new' }, OPTIONS);
+  await rig.control.services.remove('old');
+  await rig.control.services.create({ ...SPEC, Name: 'old' }, OPTIONS);
+  // Nobody was told of it, so nobody is told of its end.
+  await rig.control.services.create({ ...SPEC, Name: 'short' }, OPTIONS);
+  await rig.control.services.remove('short');
   watch()[Symbol.dispose]();
-  expect(lines()).toEqual(['service update {"name":"web"}', 'service create {"name":"new"}']);
+  expect(lines()).toEqual([
+    'service remove {"name":"old"}',
+    'service update {"name":"web"}',
+    'service create {"name":"new"}',
+    'service create {"name":"old"}',
+  ]);
+  noted = { revision: rig.context.cluster.revision, objects: [] };
   watch()[Symbol.dispose]();
   expect(lines()).toEqual([]);
 });
