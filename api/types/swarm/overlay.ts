@@ -4,7 +4,8 @@ import type { StringMap } from '../maps.ts';
 /**
  * What a node has to know of networks of swarm scope: all networks that a task or a container of its own is in, and
  * the ingress network. `full`: what is not named is gone. Later ones say what is different, each on the one before.
- * Comes before the tasks that need it.
+ * Comes before the tasks that need it; a network goes after its tasks, in a message of its own, and with it all its
+ * endpoints and services, which are not named once more.
  */
 export interface NetworksChange {
   full: boolean;
@@ -12,6 +13,7 @@ export interface NetworksChange {
   more?: true;
   /** The node's own address for overlay traffic, and the UDP port of it in this swarm. */
   dataPath: { addr: string; port: number };
+  /** New ones. Told again only where `nodeAddresses` are others. */
   networks: AssignedNetwork[];
   /** Ids. */
   removedNetworks: string[];
@@ -44,7 +46,7 @@ export interface AssignedNetwork {
 /** Who has an address in a network: a task, a container that was attached, or a node (in the ingress network). */
 export interface NetworkEndpoint {
   network: string;
-  /** Of the task, the attachment or the node. */
+  /** Of the task or the attachment; `node-ID` for a node. */
   id: string;
   /** Where it is. */
   node: string;
@@ -56,7 +58,7 @@ export interface NetworkEndpoint {
   names: string[];
   /** The service that it is a task of. */
   service?: string;
-  /** Takes new connections of its service. */
+  /** Takes new connections of its service: false for tasks of jobs and for nodes, true for attachments. */
   isReady: boolean;
 }
 
