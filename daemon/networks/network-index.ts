@@ -70,6 +70,8 @@ export class NetworkIndex {
   delete(network: Network): void {
     this.#byId.delete(network.id);
     this.#byName.delete(network.name);
+    // A container that still has it among its networks is not to find names of it.
+    network.swarmNames = undefined;
   }
 
   has(name: string): boolean {

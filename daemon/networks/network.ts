@@ -30,6 +30,20 @@ export interface NetworkMember {
   endpoint: EndpointSettings;
 }
 
+/** What the swarm knows of names in a network. */
+export interface SwarmNames {
+  /** `name` is in lower case. undefined = the swarm knows no such name there; no address = it has none now. */
+  find(name: string): FoundName | undefined;
+  /** The container or the service that has an address. */
+  nameAt(address: IpAddress): string | undefined;
+}
+
+export interface FoundName {
+  addresses: readonly IpAddress[];
+  /** They are those of tasks, which come and go. */
+  changesOften: boolean;
+}
+
 /** A network in memory: its row or built-in facts, and its endpoints. */
 export interface Network {
   readonly id: string;
@@ -47,6 +61,8 @@ export interface Network {
   readonly names: Map<string, Set<NetworkMember>>;
   /** Allocated address -> container. */
   readonly addresses: Map<IpAddress, string>;
+  /** Of networks of swarm scope: what was told last, for as long as the network is there. */
+  swarmNames: SwarmNames | undefined;
 }
 
 /** A network without endpoints. */
@@ -63,6 +79,7 @@ export function newNetwork(
     members: new Map(),
     names: new Map(),
     addresses: new Map(),
+    swarmNames: undefined,
   };
 }
 
