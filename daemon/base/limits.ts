@@ -258,6 +258,8 @@ export const limits = {
   flowsLookedThroughMax: 512,
   /** How long containers may keep a name of their network: replaced containers are found again soon. */
   dnsLocalTtlS: 60,
+  /** The same of names that lead to tasks themselves: these come and go with each update of their service. */
+  dnsTasksTtlS: 5,
   /** A name server that has not answered for so long gets company by the next one. */
   dnsNextServerMs: 400,
   /** A forwarded question without an answer by then fails; C libraries wait 5 s. */

@@ -1,7 +1,8 @@
 import type { EndpointSettings } from '../../../api/types/endpoint.ts';
 import { isIpv4, parseIp } from '../../base/addresses/ip.ts';
 import type { IpAddress } from '../../base/addresses/ip.ts';
-import type { Network } from '../network.ts';
+import { limits } from '../../base/limits.ts';
+import type { FoundName, Network } from '../network.ts';
 import { addressesOf } from '../sandbox/stored-endpoint.ts';
 import { TYPE, addressOfPointer } from './message.ts';
 import type { RecordData } from './message.ts';
@@ -13,35 +14,59 @@ export interface VisibleNetwork {
   links: ReadonlyMap<string, string>;
 }
 
+export interface LocalAnswer {
+  /** None: the name is known, but has no address of that kind. */
+  records: RecordData[];
+  ttlS: number;
+}
+
 /**
- * What the networks of a container know of a name: its records, none when it is known but has no address of that kind,
- * undefined when no network knows it. `name` is in lower case. Pure.
+ * What the networks of a container know of a name, undefined when no network knows it. `name` is in lower case. Several
+ * addresses come in another order each time. Pure but for `random`, which answers 0 to less than 1.
  */
-export function localRecords(
+export function localAnswer(
   networks: readonly VisibleNetwork[],
-  name: string,
-  type: number,
-): RecordData[] | undefined {
+  { name, type }: { name: string; type: number },
+  random: () => number,
+): LocalAnswer | undefined {
   if (type === TYPE.ptr) {
-    return pointers(networks, name);
+    return pointer(networks, name);
   }
-  const found = networks.flatMap((visible) => addressesOfName(visible, name));
+  const found = networks.flatMap((visible) => foundIn(visible, name) ?? []);
   if (found.length === 0) {
     return undefined;
   }
-  const wanted = found.filter(
-    (address) => (type === TYPE.a && isIpv4(address)) || (type === TYPE.aaaa && !isIpv4(address)),
-  );
-  return wanted.map((address) => ({ kind: 'address', address }));
+  const wanted = found
+    .flatMap(({ addresses }) => addresses)
+    .filter((address) => (type === TYPE.a && isIpv4(address)) || (type === TYPE.aaaa && !isIpv4(address)));
+  return {
+    records: shuffled([...new Set(wanted)], random).map((address) => ({ kind: 'address', address })),
+    ttlS: found.some(({ changesOften }) => changesOften) ? limits.dnsTasksTtlS : limits.dnsLocalTtlS,
+  };
 }
 
 /** Of `web`, and of `web.blue` in the network `blue`. */
-function addressesOfName({ network, links }: VisibleNetwork, name: string): IpAddress[] {
+function foundIn({ network, links }: VisibleNetwork, name: string): FoundName | undefined {
   const suffix = `.${network.name.toLowerCase()}`;
   const bare = name.endsWith(suffix) ? name.slice(0, -suffix.length) : name;
   const target = links.get(bare) ?? bare;
-  const members = network.names.get(target) ?? [];
-  return [...members].flatMap(({ endpoint }) => parsedAddresses(endpoint));
+  // What the swarm says comes first: tasks of this host have the name of their service, which leads elsewhere.
+  return network.swarmNames?.find(target) ?? foundHere(network, target);
+}
+
+function foundHere(network: Network, name: string): FoundName | undefined {
+  const members = [...(network.names.get(name) ?? [])];
+  return members.length === 0
+    ? undefined
+    : { addresses: members.flatMap(({ endpoint }) => parsedAddresses(endpoint)), changesOften: false };
+}
+
+function shuffled(addresses: IpAddress[], random: () => number): IpAddress[] {
+  for (let last = addresses.length - 1; last > 0; last -= 1) {
+    const other = Math.floor(random() * (last + 1));
+    [addresses[last], addresses[other]] = [addresses[other] as IpAddress, addresses[last] as IpAddress];
+  }
+  return addresses;
 }
 
 /** Endpoints are never changed in place, and their addresses are asked for over and over. */
@@ -53,15 +78,16 @@ function parsedAddresses(endpoint: EndpointSettings): IpAddress[] {
   return known;
 }
 
-function pointers(networks: readonly VisibleNetwork[], name: string): RecordData[] | undefined {
+function pointer(networks: readonly VisibleNetwork[], name: string): LocalAnswer | undefined {
   const address = parseIp(addressOfPointer(name) ?? '');
   if (address === undefined) {
     return undefined;
   }
   for (const { network } of networks) {
     const member = network.members.get(network.addresses.get(address) ?? '');
-    if (member !== undefined) {
-      return [{ kind: 'pointer', name: `${member.containerName}.${network.name}` }];
+    const known = member?.containerName ?? network.swarmNames?.nameAt(address);
+    if (known !== undefined) {
+      return { records: [{ kind: 'pointer', name: `${known}.${network.name}` }], ttlS: limits.dnsLocalTtlS };
     }
   }
   return undefined;

@@ -33,6 +33,11 @@ export interface Query {
 
 export type RecordData = { kind: 'address'; address: IpAddress } | { kind: 'pointer'; name: string };
 
+interface EncodedData {
+  type: number;
+  data: Buffer;
+}
+
 /** undefined for anything that is not a query with one readable question of class IN. */
 export function parseQuery(message: Buffer): Query | undefined {
   if (message.length < HEADER_BYTES || message.readUInt16BE(4) !== 1) {
@@ -59,30 +64,41 @@ export function parseQuery(message: Buffer): Query | undefined {
   };
 }
 
-/** An answer with these records; only the question and the mark "truncated" when it would be longer than `bytesMax`. */
+/**
+ * An answer with these records; those of them that fit into `bytesMax`, and the mark "truncated", when there are more: a
+ * resolver that knows no TCP takes these.
+ */
 export function encodeAnswer(
   query: Query,
   rcode: number,
   answer: { records: readonly RecordData[]; ttlS: number; bytesMax: number },
 ): Buffer {
-  const records = answer.records.map(encodeData);
   const bare = HEADER_BYTES + query.question.length;
-  const size = records.reduce((sum, { data }) => sum + RECORD_BYTES + data.length, bare);
-  const isTooLong = size > answer.bytesMax;
+  const records: EncodedData[] = [];
+  let size = bare;
+  for (const record of answer.records) {
+    const encoded = encodeData(record);
+    if (size + RECORD_BYTES + encoded.data.length > answer.bytesMax) {
+      break;
+    }
+    size += RECORD_BYTES + encoded.data.length;
+    records.push(encoded);
+  }
+  const isTooLong = records.length < answer.records.length;
   const copied = query.flags & FLAG.recursionDesired;
   // One buffer, every byte of it written: this is the path that containers ask on thousands of times a second.
-  const bytes = Buffer.allocUnsafe(isTooLong ? bare : size);
+  const bytes = Buffer.allocUnsafe(size);
   bytes.writeUInt16BE(query.id, 0);
   bytes.writeUInt16BE(
     FLAG.response | copied | RECURSION_AVAILABLE | (isTooLong ? FLAG.truncated : 0) | rcode,
     2,
   );
   bytes.writeUInt16BE(1, 4);
-  bytes.writeUInt16BE(isTooLong ? 0 : records.length, 6);
+  bytes.writeUInt16BE(records.length, 6);
   bytes.writeUInt32BE(0, 8);
   query.question.copy(bytes, HEADER_BYTES);
   let at = bare;
-  for (const record of isTooLong ? [] : records) {
+  for (const record of records) {
     at = writeRecord(bytes, at, record, answer.ttlS);
   }
   return bytes;
@@ -158,12 +174,7 @@ function readName(message: Buffer, start: number): { name: string; end: number }
 }
 
 /** Returns where the next one begins. */
-function writeRecord(
-  bytes: Buffer,
-  at: number,
-  { type, data }: { type: number; data: Buffer },
-  ttlS: number,
-): number {
+function writeRecord(bytes: Buffer, at: number, { type, data }: EncodedData, ttlS: number): number {
   bytes.writeUInt16BE(QUESTION_NAME, at);
   bytes.writeUInt16BE(type, at + 2);
   bytes.writeUInt16BE(CLASS_IN, at + 4);
@@ -173,7 +184,7 @@ function writeRecord(
   return at + RECORD_BYTES + data.length;
 }
 
-function encodeData(record: RecordData): { type: number; data: Buffer } {
+function encodeData(record: RecordData): EncodedData {
   if (record.kind === 'pointer') {
     const labels = record.name.split('.').map((label) => {
       const bytes = Buffer.from(label, 'latin1').subarray(0, LABEL_BYTES_MAX);

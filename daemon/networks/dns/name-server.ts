@@ -2,7 +2,7 @@ import type { NameProtocol, Upstream } from '../../../runtime/network/dns/dns-so
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { UpstreamSockets } from '../ports.ts';
-import { localRecords } from './local-names.ts';
+import { localAnswer } from './local-names.ts';
 import type { VisibleNetwork } from './local-names.ts';
 import { RCODE, encodeAnswer, formatError, parseQuery } from './message.ts';
 import { askUpstreams } from './upstream.ts';
@@ -48,11 +48,11 @@ export class NameServer {
       return;
     }
     const bytesMax = protocol === 'udp' ? UDP_ANSWER_BYTES : TCP_ANSWER_BYTES;
-    const records = localRecords(scope.networks, query.name, query.type);
+    const local = localAnswer(scope.networks, query, Math.random);
     const refuse = (rcode: number): void =>
       reply(encodeAnswer(query, rcode, { records: [], ttlS: 0, bytesMax }));
-    if (records !== undefined) {
-      reply(encodeAnswer(query, RCODE.noError, { records, ttlS: limits.dnsLocalTtlS, bytesMax }));
+    if (local !== undefined) {
+      reply(encodeAnswer(query, RCODE.noError, { ...local, bytesMax }));
       return;
     }
     const servers = scope.upstreams();

@@ -70,13 +70,13 @@ describe('encodeAnswer()', () => {
     );
   });
 
-  it('marks what does not fit as truncated', () => {
+  it('has what fits, and is marked as truncated', () => {
     const records = Array.from({ length: 40 }, () => ({ kind: 'address' as const, address: 1 }));
     const answer = encodeAnswer(query, 0, { records, ttlS: 60, bytesMax: 512 });
     expect([answer.length, answer.readUInt16BE(2) & 0x0200, answer.readUInt16BE(6)]).toEqual([
-      web.length,
+      web.length + 30 * 16,
       0x0200,
-      0,
+      30,
     ]);
   });
 });
