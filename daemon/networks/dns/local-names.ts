@@ -62,11 +62,10 @@ function foundHere(network: Network, name: string): FoundName | undefined {
 }
 
 function shuffled(addresses: IpAddress[], random: () => number): IpAddress[] {
-  for (let last = addresses.length - 1; last > 0; last -= 1) {
-    const other = Math.floor(random() * (last + 1));
-    [addresses[last], addresses[other]] = [addresses[other] as IpAddress, addresses[last] as IpAddress];
-  }
-  return addresses;
+  return addresses
+    .map((address) => ({ address, at: random() }))
+    .toSorted((one, other) => one.at - other.at)
+    .map(({ address }) => address);
 }
 
 /** Endpoints are never changed in place, and their addresses are asked for over and over. */

@@ -65,8 +65,8 @@ export function parseQuery(message: Buffer): Query | undefined {
 }
 
 /**
- * An answer with these records; those of them that fit into `bytesMax`, and the mark "truncated", when there are more: a
- * resolver that knows no TCP takes these.
+ * An answer with these records; those of them that fit into `bytesMax`, and the mark "truncated", when there are more:
+ * a resolver that knows no TCP takes these.
  */
 export function encodeAnswer(
   query: Query,

@@ -4,6 +4,7 @@ import { checkRequest } from '../../../daemon/networks/sandbox/check-request.ts'
 import { parseMac } from '../../../daemon/networks/ipam/mac.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
 import { Networks } from '../../../daemon/networks/networks.ts';
+import { newNetwork } from '../../../daemon/networks/network.ts';
 import { defaultNetworkOptions } from '../../../daemon/networks/options.ts';
 import { NetworkIndex } from '../../../daemon/networks/network-index.ts';
 import { portMap, publishedPorts } from '../../../daemon/networks/sandbox/port-map.ts';
@@ -179,5 +180,24 @@ describe('publishedPorts()', () => {
         (a, b) => b.hostPort - a.hostPort,
       ),
     ).toEqual(ports);
+  });
+});
+
+describe('NetworkIndex', () => {
+  it('names of a network that is removed are not known any more, also to who still sees it', () => {
+    const registry = startRegistry();
+    const { builtIn } = registry;
+    const network = newNetwork({
+      ...builtIn.host,
+      id: 'o1',
+      name: 'blue',
+      driver: 'overlay',
+      isBuiltIn: false,
+    });
+    network.swarmNames = { find: () => ({ addresses: [1], changesOften: false }), nameAt: () => 'web' };
+    registry.add(network);
+    expect(registry.lookUp('blue')).toBe(network);
+    registry.delete(network);
+    expect(network.swarmNames).toBeUndefined();
   });
 });
