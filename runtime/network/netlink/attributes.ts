@@ -52,17 +52,22 @@ export function encodeAttributes(attributes: readonly Attribute[]): Buffer {
  * Type (without its flag bits) -> value; the last one wins where a type repeats. Stops at a malformed length.
  */
 export function decodeAttributes(bytes: Buffer): Map<number, Buffer> {
-  const attributes = new Map<number, Buffer>();
+  return new Map(decodeList(bytes).map(({ type, value }) => [type & TYPE_MASK, value]));
+}
+
+/** All of them in their order, with the flag bits of their types. Stops at a malformed length. */
+export function decodeList(bytes: Buffer): Attribute[] {
+  const attributes: Attribute[] = [];
   let offset = 0;
   while (offset + HEADER_BYTES <= bytes.length) {
     const length = bytes.readUInt16LE(offset);
     if (length < HEADER_BYTES || offset + length > bytes.length) {
       break;
     }
-    attributes.set(
-      bytes.readUInt16LE(offset + 2) & TYPE_MASK,
-      bytes.subarray(offset + HEADER_BYTES, offset + length),
-    );
+    attributes.push({
+      type: bytes.readUInt16LE(offset + 2),
+      value: bytes.subarray(offset + HEADER_BYTES, offset + length),
+    });
     offset += align(length);
   }
   return attributes;
