@@ -2,8 +2,9 @@ import type { IpamConfig, NetworkCreateRequest } from '../../api/types/system.ts
 import { EngineError, internal, invalidArgument, notFound, notImplemented } from '../base/errors.ts';
 import { parseIpv4 } from '../base/addresses/ipv4.ts';
 import { parseIpv6 } from '../base/addresses/ipv6.ts';
+import { subnetConfigs } from '../base/addresses/subnet-config.ts';
 import { refuseOperatorFields } from './config-networks.ts';
-import { ROUTER_KEYS, ipamConfigs, poolOf, pool6Of } from './ipam/ipam-config.ts';
+import { ROUTER_KEYS, poolOf, pool6Of } from './ipam/ipam-config.ts';
 import type { AddressPool, AddressPool6 } from './ipam/ipam.ts';
 import type { NetworkSpec } from './network.ts';
 
@@ -54,7 +55,7 @@ export function networkSpec(request: NetworkCreateRequest): NetworkSpec {
     ipam: {
       driver: ipamDriver,
       options: request.IPAM?.Options ?? null,
-      config: ipamConfigs(request.IPAM?.Config ?? [], { ipv6: request.EnableIPv6 ?? false }),
+      config: subnetConfigs(request.IPAM?.Config ?? [], { ipv6: request.EnableIPv6 ?? false }),
     },
     options: request.Options ?? {},
     labels: request.Labels ?? {},

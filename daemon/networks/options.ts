@@ -1,5 +1,5 @@
 import { BUILT_IN_SUPPLIES } from './ipam/ipam.ts';
-import type { SubnetSupply, SubnetSupply6 } from './ipam/ipam.ts';
+import type { SubnetSupply, SubnetSupply6 } from '../base/addresses/free-subnet.ts';
 
 /** What the configuration says about networks; names of keys as dockerd's where it has them. */
 export interface NetworkOptions {

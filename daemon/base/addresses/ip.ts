@@ -1,5 +1,14 @@
-import { formatIpv4, formatSubnet, parseCidr, parseIpv4 } from './ipv4.ts';
-import { formatIpv6, formatSubnet6, ipv6Bytes, parseCidr6, parseIpv6, subnet6Of } from './ipv6.ts';
+import { contains, formatIpv4, formatSubnet, overlaps, parseCidr, parseIpv4 } from './ipv4.ts';
+import {
+  contains6,
+  formatIpv6,
+  formatSubnet6,
+  ipv6Bytes,
+  overlaps6,
+  parseCidr6,
+  parseIpv6,
+  subnet6Of,
+} from './ipv6.ts';
 import type { Subnet6 } from './ipv6.ts';
 import { subnetOf } from './ipv4.ts';
 import type { Subnet } from './ipv4.ts';
@@ -57,4 +66,23 @@ export function isSubnet4(subnet: AnySubnet): subnet is Subnet {
 /** The network that an interface with this address is in. */
 export function subnetOfInterface({ address, prefixLength }: InterfaceAddress): AnySubnet {
   return typeof address === 'number' ? subnetOf(address, prefixLength) : subnet6Of(address, prefixLength);
+}
+
+export function overlapsAny(a: AnySubnet, b: AnySubnet): boolean {
+  if (isSubnet4(a)) {
+    return isSubnet4(b) && overlaps(a, b);
+  }
+  return !isSubnet4(b) && overlaps6(a, b);
+}
+
+export function containsAny(subnet: AnySubnet, address: IpAddress): boolean {
+  if (isSubnet4(subnet)) {
+    return isIpv4(address) && contains(subnet, address);
+  }
+  return !isIpv4(address) && contains6(subnet, address);
+}
+
+/** The first address that a host may have: a network's gateway where nobody says another. */
+export function firstHost(subnet: AnySubnet): IpAddress {
+  return isSubnet4(subnet) ? subnet.base + 1 : subnet.base + 1n;
 }

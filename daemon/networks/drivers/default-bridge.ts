@@ -1,14 +1,15 @@
 import type { BridgeSettings } from '../../../runtime/network/links/bridge.ts';
 import { EngineError, invalidArgument, isEngineError } from '../../base/errors.ts';
-import { formatAnySubnet, isIpv4, isSubnet4, parseIp } from '../../base/addresses/ip.ts';
+import { containsAny, formatAnySubnet, isIpv4, isSubnet4, parseIp } from '../../base/addresses/ip.ts';
 import type { AnySubnet, IpAddress } from '../../base/addresses/ip.ts';
 import { contains, formatSubnet, overlaps, parseCidr, subnetSize } from '../../base/addresses/ipv4.ts';
 import type { Subnet } from '../../base/addresses/ipv4.ts';
 import { overlaps6, parseCidr6 } from '../../base/addresses/ipv6.ts';
 import type { Subnet6 } from '../../base/addresses/ipv6.ts';
-import { containsAny } from '../ipam/ipam-config.ts';
-import { BUILT_IN_SUPPLIES, freeSubnet, freeSubnet6 } from '../ipam/ipam.ts';
-import type { AddressPool, AddressPool6, SubnetSupply, SubnetSupply6 } from '../ipam/ipam.ts';
+import { freeSubnet, freeSubnet6 } from '../../base/addresses/free-subnet.ts';
+import type { SubnetSupply, SubnetSupply6 } from '../../base/addresses/free-subnet.ts';
+import { BUILT_IN_SUPPLIES } from '../ipam/ipam.ts';
+import type { AddressPool, AddressPool6 } from '../ipam/ipam.ts';
 import type { NetworkOptions } from '../options.ts';
 
 /** The default network: its addresses come from the configuration, not from a row. Pure. */

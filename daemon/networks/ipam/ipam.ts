@@ -1,9 +1,10 @@
 import { EngineError } from '../../base/errors.ts';
 import { formatAnySubnet, formatIp } from '../../base/addresses/ip.ts';
+import type { SubnetSupply } from '../../base/addresses/free-subnet.ts';
 import type { IpAddress } from '../../base/addresses/ip.ts';
-import { formatSubnet, overlaps, subnetOf, subnetSize } from '../../base/addresses/ipv4.ts';
+import { subnetOf, subnetSize } from '../../base/addresses/ipv4.ts';
 import type { Subnet } from '../../base/addresses/ipv4.ts';
-import { overlaps6, subnet6Size } from '../../base/addresses/ipv6.ts';
+import { subnet6Size } from '../../base/addresses/ipv6.ts';
 import type { Subnet6 } from '../../base/addresses/ipv6.ts';
 
 /** Which IPv4 addresses a network may allocate. Pure. */
@@ -28,18 +29,6 @@ export interface AddressPool6 {
   reserved?: ReadonlySet<bigint>;
 }
 
-/** Subnets for networks that are created without one: pieces of `base`, each with this prefix length. */
-export interface SubnetSupply {
-  base: Subnet;
-  size: number;
-}
-
-/** The same for IPv6. */
-export interface SubnetSupply6 {
-  base: Subnet6;
-  size: number;
-}
-
 /** dockerd's local pools: 172.17-31.0.0/16, then 192.168.0.0/16 in pieces of /20. */
 export const BUILT_IN_SUPPLIES: readonly SubnetSupply[] = [
   ...Array.from({ length: 15 }, (_, index) => ({
@@ -48,55 +37,6 @@ export const BUILT_IN_SUPPLIES: readonly SubnetSupply[] = [
   })),
   { base: subnetOf((192 * 256 + 168) * 65_536, 16), size: 20 },
 ];
-
-/** The first subnet of the supplies that overlaps none of `used`. Throws resource_exhausted in dockerd's words. */
-export function freeSubnet(supplies: readonly SubnetSupply[], used: readonly Subnet[]): Subnet {
-  for (const { base, size } of supplies) {
-    const near = used.filter((subnet) => overlaps(subnet, base));
-    const step = 2 ** (32 - size);
-    for (let start = base.base; start < base.base + subnetSize(base); start += step) {
-      const candidate = subnetOf(start, size);
-      if (!near.some((subnet) => overlaps(subnet, candidate))) {
-        return candidate;
-      }
-    }
-  }
-  throw new EngineError(
-    'resource_exhausted',
-    'could not find an available, non-overlapping IPv4 address pool among the defaults to assign to the network: ' +
-      supplies.map(({ base, size }) => `${formatSubnet(base)} in pieces of /${size}`).join(', '),
-  );
-}
-
-/**
- * The engine's own /48 of unique local addresses (RFC 4193), which is derived from its id: two hosts in one network
- * have different ones. Pure.
- */
-export function uniqueLocalSupply(globalId: string): SubnetSupply6 {
-  const base = (0xfdn << 120n) | (BigInt(`0x${globalId.slice(0, 10)}`) << 80n);
-  return { base: { base, prefixLength: 48 }, size: 64 };
-}
-
-/** As `freeSubnet`. There may be 2^100 pieces: what is used is jumped over. */
-export function freeSubnet6(supplies: readonly SubnetSupply6[], used: readonly Subnet6[]): Subnet6 {
-  for (const { base, size } of supplies) {
-    const end = base.base + subnet6Size(base);
-    let candidate = { base: base.base, prefixLength: size };
-    while (candidate.base < end) {
-      const obstacle = used.find((subnet) => overlaps6(subnet, candidate));
-      if (obstacle === undefined) {
-        return candidate;
-      }
-      const past = [obstacle, candidate].map((each) => each.base + subnet6Size(each));
-      candidate = { base: past.reduce((a, b) => (a > b ? a : b)), prefixLength: size };
-    }
-  }
-  throw new EngineError(
-    'resource_exhausted',
-    'could not find an available, non-overlapping IPv6 address pool among the defaults to assign to the network: ' +
-      supplies.map(({ base, size }) => `${formatAnySubnet(base)} in pieces of /${size}`).join(', '),
-  );
-}
 
 /** The lowest free address: neither used, reserved, nor the gateway, nor the subnet's first or last. */
 export function lowestFree(

@@ -1,8 +1,8 @@
 import { isSubnet4 } from '../../base/addresses/ip.ts';
 import type { Subnet } from '../../base/addresses/ipv4.ts';
 import type { Subnet6 } from '../../base/addresses/ipv6.ts';
-import { uniqueLocalSupply } from './ipam.ts';
-import type { SubnetSupply6 } from './ipam.ts';
+import { uniqueLocalSupply } from '../../base/addresses/free-subnet.ts';
+import type { SubnetSupply6 } from '../../base/addresses/free-subnet.ts';
 import type { NetworkOptions } from '../options.ts';
 import type { NetworkDriver } from '../drivers/driver.ts';
 import type { NetworkKernel } from '../ports.ts';

@@ -1,13 +1,12 @@
 import type { EndpointSettings } from '../../../api/types/endpoint.ts';
 import { EngineError, invalidArgument } from '../../base/errors.ts';
-import { parseIp } from '../../base/addresses/ip.ts';
+import { containsAny, parseIp } from '../../base/addresses/ip.ts';
 import type { IpAddress } from '../../base/addresses/ip.ts';
 import { endpointOptions, isPlain } from './endpoint-options.ts';
 import type { EndpointOptions } from './endpoint-options.ts';
 import { gatewayOf } from './gateway.ts';
 import { parseExtraHosts } from '../files/hosts.ts';
 import type { ExtraHost } from '../files/hosts.ts';
-import { containsAny } from '../ipam/ipam-config.ts';
 import { parseMac } from '../ipam/mac.ts';
 import { hasMacs, isUserDefined } from '../network.ts';
 import type { Network } from '../network.ts';

@@ -8,14 +8,8 @@ import {
   chooseBridgePool6,
   routerIn,
 } from '../../../../daemon/networks/drivers/default-bridge.ts';
-import {
-  BUILT_IN_SUPPLIES,
-  freeSubnet,
-  freeSubnet6,
-  lowestFree,
-  lowestFree6,
-  uniqueLocalSupply,
-} from '../../../../daemon/networks/ipam/ipam.ts';
+import { BUILT_IN_SUPPLIES, lowestFree, lowestFree6 } from '../../../../daemon/networks/ipam/ipam.ts';
+import { freeSubnet, freeSubnet6, uniqueLocalSupply } from '../../../../daemon/base/addresses/free-subnet.ts';
 
 const subnet = (text: string): Subnet => parseCidr(text)?.subnet ?? { base: 0, prefixLength: 0 };
 const subnet6 = (text: string): Subnet6 => parseCidr6(text)?.subnet ?? { base: 0n, prefixLength: 0 };
