@@ -21,6 +21,7 @@ import { completeSwarmSpec } from './control/swarm/spec.ts';
 import { Manager, type ManagerEngine } from './manager.ts';
 import { SwarmNode } from './membership/node.ts';
 import type { NodeDeps } from './membership/ports.ts';
+import { managerNetworks, type ManagerNetworks } from './networks.ts';
 
 export interface SwarmDeps extends Omit<NodeDeps<Manager>, 'completeSpec' | 'startManager' | 'startAgent'> {
   /** Of the agent: tasks that this node was given. Kept over daemons until the node leaves. */
@@ -35,6 +36,8 @@ export interface SwarmDeps extends Omit<NodeDeps<Manager>, 'completeSpec' | 'sta
  */
 export class Swarm implements SwarmPort, AsyncDisposable {
   readonly #node: SwarmNode<Manager>;
+  /** Of the swarm, for the engine of this host. */
+  readonly networks: ManagerNetworks;
 
   constructor({ agentDirectory, executor, engine, ...deps }: SwarmDeps) {
     this.#node = new SwarmNode({
@@ -42,6 +45,11 @@ export class Swarm implements SwarmPort, AsyncDisposable {
       completeSpec: completeSwarmSpec,
       startManager: (context) => Promise.resolve(new Manager(context, engine)),
       startAgent: (context) => Agent.start({ ...context, executor, stateDirectory: agentDirectory }),
+    });
+    const node = this.#node;
+    this.networks = managerNetworks({
+      role: () => this.role,
+      manager: () => node.manager().control.networks,
     });
   }
 

@@ -442,6 +442,8 @@ export const limits = {
   swarmTimesRemembered: 10_000,
   /** Times that a change of the swarm is decided anew because another one came first; then its client may try again. */
   swarmWriteAttempts: 5,
+  /** The same of a network, whose subnets all managers choose from the same pools: each makes one at a time. */
+  swarmNetworkAttempts: 50,
   /** Time for the managers to elect, so that a client does not hear of it. */
   swarmWritePatienceMs: 4_500,
   /** One attempt of it: what a member was told before it lost its leader it never answers. */

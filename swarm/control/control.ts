@@ -7,6 +7,8 @@ import type {
   TaskPort,
 } from '../../api/types/swarm/ports.ts';
 import type { ClusterInfo, SwarmInspect, SwarmSpec, SwarmUpdateFlags } from '../../api/types/swarm/swarm.ts';
+import { KeyedMutex } from '../../daemon/base/concurrency/mutex.ts';
+import type { ManagerNetworks } from '../networks.ts';
 import type { ControlContext } from './context.ts';
 import { createData } from './data/create.ts';
 import { findData } from './data/kinds.ts';
@@ -14,6 +16,11 @@ import { removeData } from './data/remove.ts';
 import { updateData } from './data/update.ts';
 import { configView, filteredData, secretView } from './data/view.ts';
 import { serviceLogs, taskLogs } from './logs/read.ts';
+import { createNetwork } from './networks/create.ts';
+import { isOverlay } from './networks/find.ts';
+import { removeNetwork } from './networks/remove.ts';
+import { servicesOf as servicesOfNetwork } from './networks/services-of.ts';
+import { networkInspect } from './networks/view.ts';
 import { findNode, knownNodes } from './nodes/find.ts';
 import { listNodes } from './nodes/list.ts';
 import { removeNode } from './nodes/remove.ts';
@@ -54,6 +61,7 @@ export class Control implements Pick<
   readonly tasks: TaskPort;
   readonly secrets: SecretPort;
   readonly configs: ConfigPort;
+  readonly networks: ManagerNetworks;
 
   constructor(context: ControlContext) {
     this.#context = context;
@@ -62,6 +70,7 @@ export class Control implements Pick<
     this.tasks = tasksOf(context);
     this.secrets = secretsOf(context);
     this.configs = configsOf(context);
+    this.networks = networksOf(context);
   }
 
   inspect(): Promise<SwarmInspect> {
@@ -144,5 +153,16 @@ function configsOf(context: ControlContext): ConfigPort {
     create: async (request) => ({ ID: await createData(context, 'config', request) }),
     update: (ref, version, request) => updateData(context, 'config', { ref, version }, request),
     remove: (ref) => removeData(context, 'config', ref),
+  };
+}
+
+function networksOf(context: ControlContext): ManagerNetworks {
+  const turns = new KeyedMutex();
+  return {
+    list: () => [...context.cluster.state.networks.values()].filter(isOverlay).map(networkInspect),
+    servicesOf: (network) => servicesOfNetwork(context, network),
+    // One after the other: they would only decide anew for each other.
+    create: (request) => turns.run('', () => createNetwork(context, request)),
+    remove: (network) => removeNetwork(context, network),
   };
 }

@@ -43,5 +43,14 @@ export function certificateKey(node: string): string {
   return `node/${node}/cert`;
 }
 
+/**
+ * Written anew with every network, on the condition that it is as it was: subnets and VNIs are chosen on what a manager
+ * knows, and no two of them choose at the same time. Its value: `{lastVni}` as JSON.
+ */
+export const NETWORK_ALLOCATION_KEY = 'allocation/network';
+
+/** There as long as a user wants no ingress network. */
+export const NO_INGRESS_KEY = 'allocation/no-ingress';
+
 /** How often the store was taken back to an earlier state or to one member: caches list anew when it changes. */
 export const EPOCH_KEY = 'cluster/epoch';

@@ -1,19 +1,19 @@
 import { rpcError } from './rpc-error.ts';
 
-/** A label of a domain name, with `_` inside. */
-const SERVICE_NAME = /^[a-zA-Z0-9](?:[-_]*[A-Za-z0-9]+)*$/;
-const SERVICE_NAME_LENGTH_MAX = 63;
+/** Of services and networks: a label of a domain name, with `_` inside. */
+const OBJECT_NAME = /^[a-zA-Z0-9](?:[-_]*[A-Za-z0-9]+)*$/;
+const OBJECT_NAME_LENGTH_MAX = 63;
 const DATA_NAME = /^[a-zA-Z0-9](?:[a-zA-Z0-9-_.]{0,62}[a-zA-Z0-9])?$/;
 
 /** Throws in swarmkit's words. Pure. */
-export function checkServiceName(name: string): void {
+export function checkObjectName(name: string): void {
   if (name === '') {
     throw rpcError('InvalidArgument', 'meta: name must be provided');
   }
-  if (name.length > SERVICE_NAME_LENGTH_MAX) {
-    throw rpcError('InvalidArgument', `name must be ${SERVICE_NAME_LENGTH_MAX} characters or fewer`);
+  if (name.length > OBJECT_NAME_LENGTH_MAX) {
+    throw rpcError('InvalidArgument', `name must be ${OBJECT_NAME_LENGTH_MAX} characters or fewer`);
   }
-  if (!SERVICE_NAME.test(name)) {
+  if (!OBJECT_NAME.test(name)) {
     throw rpcError('InvalidArgument', 'name must be valid as a DNS name component');
   }
 }

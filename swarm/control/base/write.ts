@@ -21,11 +21,13 @@ interface Deps {
 interface Operation<T> {
   /** Decides on what is here, without a change of it. Called anew where something changed meanwhile. */
   decide(): Promise<Decision<T>> | Decision<T>;
+  /** Times that it is decided; `limits.swarmWriteAttempts` where nothing is said. */
+  attempts?: number;
 }
 
 /**
  * Decides and writes in one transaction. Where something else changed what was decided on it is decided anew, at most
- * `limits.swarmWriteAttempts` times; while the managers elect, for `limits.swarmWritePatienceMs`. Throws what `decide`
+ * `attempts` times; while the managers elect, for `limits.swarmWritePatienceMs`. Throws what `decide`
  * throws, `update out of sequence`, and where there is no majority the words for that.
  */
 export async function write<T>(deps: Deps, operation: Operation<T>): Promise<T> {
@@ -33,7 +35,7 @@ export async function write<T>(deps: Deps, operation: Operation<T>): Promise<T> 
   let conflicts = 0;
   /** What was written, or not: its answer was lost. The conditions keep it from being written twice. */
   let lost: { answer: T; isWritten: () => boolean } | undefined;
-  while (conflicts < limits.swarmWriteAttempts) {
+  while (conflicts < (operation.attempts ?? limits.swarmWriteAttempts)) {
     if (lost?.isWritten() === true) {
       return lost.answer;
     }

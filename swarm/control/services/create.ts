@@ -12,6 +12,7 @@ import { nowMs, type ControlContext } from '../context.ts';
 import { writeCredentials } from './credentials.ts';
 import { useData } from './data-use.ts';
 import { knownServices } from './find.ts';
+import { useNetworks } from './networks.ts';
 import { prepareSpec } from './prepare.ts';
 import { refuseUnsupported } from './unsupported.ts';
 import { checkPortConflicts } from './validate/endpoint.ts';
@@ -44,7 +45,7 @@ function decideCreation(
   const { cluster } = context;
   checkPortConflicts(spec.EndpointSpec?.Ports ?? [], knownServices(cluster));
   refuseUnsupported(spec);
-  const use = useData(cluster, spec);
+  const uses = [useData(cluster, spec), useNetworks(cluster, spec)];
   const name = nameKey('service', spec.Name ?? '');
   if (cluster.value(name) !== undefined) {
     throw rpcError(
@@ -63,11 +64,11 @@ function decideCreation(
     ...(isJob(modeOf(spec)) ? { job: { iteration: 0, lastExecution: now } } : {}),
   };
   return {
-    conditions: [{ key: name, revision: 0 }, ...use.conditions],
+    conditions: [{ key: name, revision: 0 }, ...uses.flatMap(({ conditions }) => conditions)],
     parts: [put('service', record), put('template', templateOf(record))],
     values: [
       { kind: 'put', key: name, value: Buffer.from(id) },
-      ...use.values,
+      ...uses.flatMap(({ values }) => values),
       ...writeCredentials(context, id, { current: registryAuth, previous: undefined }),
     ],
     answer: undefined,

@@ -11,8 +11,8 @@ interface Named {
   name: string;
 }
 
-/** What a service's transaction has to hold for the secrets and configs that it names. */
-export interface DataUse {
+/** What a service's transaction has to hold for what it names. */
+export interface Use {
   conditions: Condition[];
   values: Write[];
 }
@@ -22,8 +22,8 @@ export interface DataUse {
  * not use before are held by writing their names anew, on which their removal depends: of a removal and a use at the
  * same time one is decided anew.
  */
-export function useData(cluster: Cluster, spec: ServiceSpec, before?: ServiceSpec): DataUse {
-  const use: DataUse = { conditions: [], values: [] };
+export function useData(cluster: Cluster, spec: ServiceSpec, before?: ServiceSpec): Use {
+  const use: Use = { conditions: [], values: [] };
   for (const kind of ['secret', 'config'] as const) {
     const named = unique(namedBy(kind, spec));
     const records = kind === 'secret' ? cluster.state.secrets : cluster.state.configs;

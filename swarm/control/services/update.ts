@@ -11,6 +11,7 @@ import { templateOf, type ServiceAnswer } from './create.ts';
 import { readCredentials, writeCredentials, type Credentials } from './credentials.ts';
 import { useData } from './data-use.ts';
 import { findService, knownServices } from './find.ts';
+import { useNetworks } from './networks.ts';
 import { prepareSpec } from './prepare.ts';
 import { refuseUnsupported } from './unsupported.ts';
 import { checkPortConflicts } from './validate/endpoint.ts';
@@ -60,16 +61,19 @@ async function decideUpdate(
   const now = nowMs(context);
   const next = isRollback ? rolledBack(service, now) : updated(record, spec, now);
   refuseUnsupported(next.spec);
-  const use = useData(cluster, next.spec, record.spec);
+  const uses = [useData(cluster, next.spec, record.spec), useNetworks(cluster, next.spec, record.spec)];
   const credentials = isRollback ? swapped : chosen(options);
   return {
-    conditions: [unchanged(cluster, 'service', id), ...use.conditions],
+    conditions: [unchanged(cluster, 'service', id), ...uses.flatMap(({ conditions }) => conditions)],
     parts: [
       put('service', next),
       put('previousService', { id, spec: record.spec, template: record.template }),
       ...(isRollback ? [] : templateWrites(next)),
     ],
-    values: [...use.values, ...writeCredentials(context, id, credentials(readCredentials(context, id)))],
+    values: [
+      ...uses.flatMap(({ values }) => values),
+      ...writeCredentials(context, id, credentials(readCredentials(context, id))),
+    ],
     answer: undefined,
   };
 }

@@ -1,6 +1,6 @@
 import type { ServiceSpec } from '../../../../api/types/swarm/service.ts';
 import { errorText } from '../../../../daemon/base/errors.ts';
-import { checkServiceName } from '../../base/names.ts';
+import { checkObjectName } from '../../base/names.ts';
 import { rpcError } from '../../base/rpc-error.ts';
 import type { ControlContext } from '../../context.ts';
 import { checkContainer } from './container.ts';
@@ -17,7 +17,7 @@ export function checkSpec(
   context: Pick<ControlContext, 'images' | 'checkTemplates'>,
   spec: ServiceSpec,
 ): void {
-  checkServiceName(spec.Name ?? '');
+  checkObjectName(spec.Name ?? '');
   const { TaskTemplate: task = {} } = spec;
   checkResources(task);
   checkRestartPolicy(task.RestartPolicy ?? {});

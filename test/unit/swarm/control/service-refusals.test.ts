@@ -211,10 +211,10 @@ describe('create: refuses in the words of dockerd and its managers', () => {
       `${INVALID}EndpointSpec: duplicate published ports provided`,
     ],
     [
-      'a port of the routing mesh',
+      'a port of a routing mesh that is not there',
       ports([{ TargetPort: 80, PublishedPort: 80 }]),
-      'not_implemented',
-      'EndpointSpec.Ports: publishing a port in ingress mode is not supported yet; PublishMode host is',
+      'invalid_argument',
+      'rpc error: code = FailedPrecondition desc = service needs ingress network, but no ingress network is present',
     ],
     ['a network of this host alone', task({ Networks: [{ Target: 'blue' }] }), 'forbidden', LOCAL_NETWORK],
     [
@@ -289,21 +289,11 @@ describe('create: refuses in the words of dockerd and its managers', () => {
 });
 
 test('create: networks that every node has are taken, by name or id; the ingress network is not', async () => {
-  const { control, context } = rig;
+  const { control } = rig;
   const { ID } = await control.services.create(task({ Networks: [{ Target: 'bridge' }] }), OPTIONS);
   const { Spec } = await control.services.inspect(ID, { insertDefaults: false });
   expect(Spec.TaskTemplate?.Networks).toEqual([{ Target: 'bridge' }]);
-  const ingress = {
-    id: 'n'.repeat(25),
-    created: 1,
-    updated: 1,
-    name: 'ingress',
-    labels: {},
-    driver: 'overlay',
-    ingress: true,
-    attachable: false,
-  };
-  await context.cluster.commit({ conditions: [], parts: [put('network', ingress)] });
+  await control.networks.create({ Name: 'ingress', Driver: 'overlay', Ingress: true });
   await expect(
     control.services.create({ ...task({ Networks: [{ Target: 'ingress' }] }), Name: 'b' }, OPTIONS),
   ).rejects.toThrow(`${INVALID}Service cannot be explicitly attached to the ingress network "ingress"`);
