@@ -34,6 +34,8 @@ export interface InstancePaths {
   temporary: string;
   /** Where network namespaces are pinned. */
   networkNamespaces: string;
+  /** Where those of overlay networks are pinned. */
+  overlayNamespaces: string;
 }
 
 /** Characters of an interface name, by the kernel (IFNAMSIZ without its NUL). */
@@ -63,6 +65,7 @@ export function instanceOf(config: Config): Instance {
       volumes: join(dataRoot, 'volumes'),
       temporary: join(dataRoot, 'tmp'),
       networkNamespaces: join(execRoot, 'netns'),
+      overlayNamespaces: join(execRoot, 'overlays'),
     },
   };
 }

@@ -279,6 +279,7 @@ export function composeNetwork(
   const options = networkOptionsOf(config, instance);
   const settings = {
     namespaceDirectory: instance.paths.networkNamespaces,
+    overlayDirectory: instance.paths.overlayNamespaces,
     interfacePrefix: instance.interfacePrefix,
     table: instance.nftTable,
     ipForward: config.ipForward,

@@ -13,7 +13,7 @@ export interface SandboxInterface {
   linkLocal: readonly InterfaceAddress[];
   settings: readonly InterfaceSetting[];
   mac: Buffer;
-  /** 0 = as the parent has it. */
+  /** 0 = as the parent, or the overlay network, has it. */
   mtu: number;
 }
 
@@ -44,8 +44,14 @@ export interface ChildAttachment {
   iface: SandboxInterface;
 }
 
+/** How a container is in an overlay network. */
+export interface OverlayAttachment {
+  overlay: { networkId: string };
+  iface: SandboxInterface;
+}
+
 /** How a sandbox is in a network. */
-export type Attachment = BridgeAttachment | ChildAttachment;
+export type Attachment = BridgeAttachment | ChildAttachment | OverlayAttachment;
 
 /** A default route: to a router, or out of the interface of an endpoint whose parent routes. */
 export type DefaultRoute = { router: IpAddress } | { endpointId: string; family: 'ipv4' | 'ipv6' };
@@ -62,6 +68,8 @@ export interface KeptSandbox {
   id: string;
   /** On bridges. */
   endpoints: readonly { endpointId: string; bridge: BridgeSettings }[];
+  /** In overlay networks. */
+  overlays?: readonly { endpointId: string; networkId: string }[];
   /** Endpoints of macvlans and ipvlans; undefined = there are no such networks, and nothing to look for. */
   children: readonly string[] | undefined;
 }

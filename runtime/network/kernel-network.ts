@@ -12,7 +12,7 @@ import type {
   DefaultRoute,
   KeptSandbox,
 } from './attachment.ts';
-import { addressesOf as linkAddresses, findLink, linkNamed } from './links/bridge.ts';
+import { addressesOf as linkAddresses, findLink } from './links/bridge.ts';
 import type { BridgeSettings } from './links/bridge.ts';
 import { Bridges } from './links/bridges.ts';
 import { ChildLinks } from './links/child-links.ts';
@@ -33,11 +33,16 @@ import type { HostPort } from './port-reservations.ts';
 import { LOOPBACK_INDEX, getLink, readLink, setLinkUp } from './netlink/links.ts';
 import { deleteDefaultRoute, newAddress, setDefaultRoute, setDefaultRouteOut } from './netlink/routes.ts';
 import type { PublishedPort } from './firewall/ruleset.ts';
+import { OverlayLinks } from './overlay/overlay-links.ts';
+import { OverlayNetworks } from './overlay/overlay-networks.ts';
+import { SandboxLinks } from './sandbox-links.ts';
 import { Veths } from './links/veths.ts';
 
 export interface KernelNetworkSettings {
   /** Where namespaces are pinned: `<exec root>/netns`. */
   namespaceDirectory: string;
+  /** Where those of overlay networks are: `<exec root>/overlays`. */
+  overlayDirectory: string;
   /**
    * Starts the name of every interface of this instance, so that a sweep knows its own. At most 5 characters.
    */
@@ -64,11 +69,13 @@ export class KernelNetwork {
   readonly #reservations = new PortReservations();
   readonly #bridges: Bridges;
   readonly #keeper: FirewallReconciler;
-  readonly #veths: Veths;
+  readonly #links: SandboxLinks;
   readonly #children: ChildLinks;
   readonly #conntrack: ConntrackCleaner;
   /** Name servers of sandboxes, and their questions to others. */
   readonly names: DnsSockets;
+  /** Overlay networks on this host. */
+  readonly overlays: OverlayNetworks;
 
   constructor(deps: { settings: KernelNetworkSettings; log: Logger; clock: Clock }) {
     const { settings, log } = deps;
@@ -88,14 +95,28 @@ export class KernelNetwork {
     const host = this.#host;
     this.#bridges = new Bridges({ host, instance: settings.table, remover, log });
     this.names = new DnsSockets({ namespaces: this.#namespaces, log });
-    this.#veths = new Veths({ host, prefix: settings.interfacePrefix, remover });
-    const namespaces = this.#namespaces;
+    const prefix = settings.interfacePrefix;
     this.#children = new ChildLinks({
       host,
-      namespaces,
+      namespaces: this.#namespaces,
       instance: settings.table,
-      prefix: settings.interfacePrefix,
+      prefix,
       remover,
+    });
+    const overlays = new OverlayLinks({
+      host,
+      namespaces: new NamespaceDirectory(settings.overlayDirectory),
+      prefix,
+      remover,
+      log,
+    });
+    this.overlays = new OverlayNetworks(overlays);
+    this.#links = new SandboxLinks({
+      bridges: this.#bridges,
+      veths: new Veths({ host, prefix, remover }),
+      children: this.#children,
+      overlays,
+      log,
     });
   }
 
@@ -115,7 +136,7 @@ export class KernelNetwork {
   prepare(bridges: readonly BridgeSettings[], ports: readonly PublishedPort[]): void {
     this.#forward(bridges);
     for (const bridge of bridges) {
-      this.#mend(bridge);
+      this.#links.mend(bridge);
     }
     failpoint('network.prepare.firewall');
     this.#firewall.rebuild(bridges, ports);
@@ -154,7 +175,7 @@ export class KernelNetwork {
   /** A namespace with these interfaces, and a loopback that is up. Returns its path. Leaves nothing when it throws. */
   open(id: string, plan: SandboxPlan): string {
     this.#conntrack.allocated(plan.attachments.flatMap(addressesOf));
-    const masters = plan.attachments.map((attachment) => this.#masterIndex(attachment));
+    const masters = plan.attachments.map((attachment) => this.#links.master(attachment));
     failpoint('network.open.netns');
     using inside = this.#namespaces.create(id);
     try {
@@ -166,10 +187,10 @@ export class KernelNetwork {
       failpoint('network.open.veth');
       this.#namespaces.withDescriptor(id, (namespaceFd) => {
         plan.attachments.forEach((attachment, place) => {
-          this.#attachInterface(attachment, masters[place] ?? 0, namespaceFd);
+          this.#links.attach(attachment, masters[place] ?? 0, namespaceFd);
         });
       });
-      const indexes = plan.attachments.map((attachment) => this.#settle(inside, attachment));
+      const indexes = plan.attachments.map((attachment) => this.#links.settle(inside, attachment));
       this.#tune(id, plan.attachments);
       failpoint('network.open.address');
       inside.request(id, [
@@ -191,26 +212,23 @@ export class KernelNetwork {
    * Takes a sandbox off the network at once; its interfaces go soon after, with its namespace. Idempotent.
    */
   close(id: string, endpointIds: readonly string[]): void {
-    const others = endpointIds.filter((endpointId) => !this.#veths.detachInterface(endpointId));
-    if (others.length > 0) {
-      this.#children.pull(id, others);
-    }
+    this.#links.cut(id, endpointIds);
     failpoint('network.close.netns');
     this.#namespaces.remove(id);
   }
 
   /** One more interface for an open sandbox. Leaves nothing when it throws. */
   async attachInterface(id: string, attachment: Attachment): Promise<void> {
-    const master = this.#masterIndex(attachment);
+    const master = this.#links.master(attachment);
     const { iface } = attachment;
     this.#conntrack.allocated(addressesOf(attachment));
     failpoint('network.connect.veth');
     this.#namespaces.withDescriptor(id, (namespaceFd) => {
-      this.#attachInterface(attachment, master, namespaceFd);
+      this.#links.attach(attachment, master, namespaceFd);
     });
     try {
       using inside = this.#namespaces.open(id);
-      const index = this.#settle(inside, attachment);
+      const index = this.#links.settle(inside, attachment);
       this.#tune(id, [attachment]);
       failpoint('network.connect.address');
       inside.request(id, configure(index, iface));
@@ -222,9 +240,7 @@ export class KernelNetwork {
 
   /** Takes an interface from an open sandbox; it is gone when the promise resolves. Idempotent. */
   async detachInterface(id: string, endpointId: string): Promise<void> {
-    if (!(await this.#veths.pull(endpointId))) {
-      this.#children.pull(id, [endpointId]);
-    }
+    await this.#links.pull(id, endpointId);
   }
 
   /** From here on an open sandbox has these ways out, or none. */
@@ -295,20 +311,7 @@ export class KernelNetwork {
       this.#namespaces.remove(orphan);
       this.#log.info({ namespace: orphan }, 'orphaned network namespace removed');
     }
-    for (const endpoint of live.flatMap(({ endpoints }) => endpoints)) {
-      this.#veths.adopt(endpoint);
-    }
-    for (const name of this.#veths.sweep()) {
-      this.#log.info({ link: name }, 'orphaned interface taken away');
-    }
-    for (const { id, children } of live) {
-      for (const name of children === undefined ? [] : this.#children.keep(id, children)) {
-        this.#log.info({ sandbox: id, link: name }, 'orphaned interface taken away');
-      }
-    }
-    for (const bridge of bridges) {
-      this.#veths.replug(bridge.name, this.#bridgeIndex(bridge));
-    }
+    this.#links.sweep(bridges, live);
     await this.#bridges.sweep(networkIds);
   }
 
@@ -317,39 +320,10 @@ export class KernelNetwork {
     this.#keeper[Symbol.dispose]();
   }
 
-  #masterIndex(attachment: Attachment): number {
-    return 'bridge' in attachment
-      ? this.#bridgeIndex(attachment.bridge)
-      : this.#children.ensureParent(attachment.parent);
-  }
-
-  #attachInterface(attachment: Attachment, master: number, namespaceFd: number): void {
-    if ('bridge' in attachment) {
-      this.#veths.attachInterface(attachment, master, namespaceFd);
-    } else {
-      this.#children.attachInterface(attachment, master, namespaceFd);
-    }
-  }
-
-  /** A new interface has its name; returns its index. */
-  #settle(inside: NetlinkSocket, attachment: Attachment): number {
-    return 'bridge' in attachment
-      ? linkNamed(inside, attachment.iface.name).index
-      : this.#children.settle(inside, attachment);
-  }
-
   #defaultRoute(inside: NetlinkSocket, defaultRoute: DefaultRoute): NetlinkRequest {
     return 'router' in defaultRoute
       ? setDefaultRoute(defaultRoute.router)
       : setDefaultRouteOut(defaultRoute.family, this.#children.index(inside, defaultRoute.endpointId));
-  }
-
-  #bridgeIndex(bridge: BridgeSettings): number {
-    return this.#bridges.index(bridge, (index) => this.#veths.replug(bridge.name, index));
-  }
-
-  #mend(bridge: BridgeSettings): void {
-    this.#veths.replug(bridge.name, this.#bridges.ensure(bridge));
   }
 
   #forward(bridges: readonly BridgeSettings[]): void {

@@ -5,6 +5,12 @@ import type { Logger } from '../../../daemon/base/logger.ts';
 import { NetlinkSocket } from '../netlink/netlink-socket.ts';
 import { deleteLink } from '../netlink/links.ts';
 
+/** Opens a socket in the namespace that has a link. */
+type Place = () => NetlinkSocket;
+
+/** Of a removal that has nothing to do: the link, or its namespace, is gone. */
+const GONE: ReadonlySet<string | undefined> = new Set(['ENODEV', 'ENOENT', 'EINVAL']);
+
 /**
  * Removes interfaces without holding up a request. Removal makes the kernel sleep 25 ms and more, so it happens on
  * a pool thread, one at a time, and only for what did not vanish by itself with its network namespace.
@@ -20,25 +26,33 @@ export class LinkRemover {
     this.#clock = deps.clock;
   }
 
-  /** Removes the link after `delayMs`, in which it mostly goes with its namespace. A failure is logged. */
-  removeLater(name: string, delayMs: number): void {
+  /**
+   * Removes the link, of the host or of another `place`, after `delayMs`, in which it mostly goes with its namespace. A
+   * failure is logged.
+   */
+  removeLater(name: string, delayMs: number, place?: Place): void {
     this.#clock.setTimeout(() => {
       // One after the other: they share the socket.
-      this.#tail = this.#tail.then(() => this.#remove(name));
+      this.#tail = this.#tail.then(() => this.#remove(name, place));
     }, delayMs);
   }
 
   /** Removes the link; resolves when it is gone. A failure is logged. */
-  removeNow(name: string): Promise<void> {
-    this.#tail = this.#tail.then(() => this.#remove(name));
+  removeNow(name: string, place?: Place): Promise<void> {
+    this.#tail = this.#tail.then(() => this.#remove(name, place));
     return this.#tail;
   }
 
-  async #remove(name: string): Promise<void> {
+  async #remove(name: string, place?: Place): Promise<void> {
     try {
-      await this.#socket.requestSlowly(name, deleteLink(name));
+      if (place === undefined) {
+        await this.#socket.requestSlowly(name, deleteLink(name));
+        return;
+      }
+      using inside = place();
+      await inside.requestSlowly(name, deleteLink(name));
     } catch (error) {
-      if (errnoOf(error) !== 'ENODEV') {
+      if (!GONE.has(errnoOf(error))) {
         this.#log.error({ link: name, err: error }, 'interface could not be removed');
       }
     }

@@ -4,11 +4,20 @@ import { FLAG } from './netlink.ts';
 import type { NetlinkMessage, NetlinkRequest } from './netlink.ts';
 
 /** Links as rtnetlink messages (rtnetlink(7), linux/if_link.h). Pure: builders of requests and readers of answers. */
-const RTM = { newLink: 16, deleteLink: 17, getLink: 18 };
-const IFLA = { address: 1, name: 3, mtu: 4, link: 5, master: 10, linkInfo: 18, alias: 20, namespaceFd: 28 };
-const IFLA_INFO = { kind: 1, data: 2, portKind: 4, portData: 5 };
+export const RTM = { newLink: 16, deleteLink: 17, getLink: 18 };
+export const IFLA = {
+  address: 1,
+  name: 3,
+  mtu: 4,
+  link: 5,
+  master: 10,
+  linkInfo: 18,
+  alias: 20,
+  namespaceFd: 28,
+};
+export const IFLA_INFO = { kind: 1, data: 2, portKind: 4, portData: 5 };
 const IFLA_BRIDGE_PORT = { hairpin: 4, isolated: 33 };
-const IFLA_BRIDGE_STP = 5;
+const IFLA_BRIDGE = { stp: 5, snooping: 23 };
 const IFLA_MACVLAN_MODE = 1;
 const IFLA_IPVLAN = { mode: 1, flags: 2 };
 const IFLA_VLAN_ID = 1;
@@ -56,7 +65,13 @@ export function newVethPair(pair: VethPair): NetlinkRequest {
 }
 
 /** Without spanning tree: a port forwards from its first packet on. */
-export function newBridge(bridge: { name: string; mtu: number; mac: Buffer }): NetlinkRequest {
+export function newBridge(bridge: {
+  name: string;
+  mtu: number;
+  mac: Buffer;
+  /** false = multicast goes to all, without listening who wants it. */
+  snooping?: boolean;
+}): NetlinkRequest {
   return {
     type: RTM.newLink,
     flags: FLAG.create | FLAG.exclusive,
@@ -65,7 +80,10 @@ export function newBridge(bridge: { name: string; mtu: number; mac: Buffer }): N
       attribute.text(IFLA.name, bridge.name),
       attribute.u32(IFLA.mtu, bridge.mtu),
       attribute.bytes(IFLA.address, bridge.mac),
-      linkInfo('bridge', [attribute.u32(IFLA_BRIDGE_STP, 0)]),
+      linkInfo('bridge', [
+        attribute.u32(IFLA_BRIDGE.stp, 0),
+        ...(bridge.snooping === false ? [attribute.u8(IFLA_BRIDGE.snooping, 0)] : []),
+      ]),
     ],
   };
 }
@@ -182,6 +200,11 @@ export function setBridgePort(name: string, port: BridgePort): NetlinkRequest {
   };
 }
 
+export function setLinkMtu(index: number, mtu: number): NetlinkRequest {
+  const attributes = [attribute.u32(IFLA.mtu, mtu)];
+  return { type: RTM.newLink, flags: 0, header: interfaceHeader({ index }), attributes };
+}
+
 /** Of a link that is down. */
 export function setLinkName(index: number, name: string): NetlinkRequest {
   const attributes = [attribute.text(IFLA.name, name)];
@@ -209,6 +232,7 @@ export interface Link {
   index: number;
   name: string;
   up: boolean;
+  mtu: number;
   /** 0 = in no bridge. */
   master: number;
   /** `bridge`, `veth`, ...; empty for hardware. */
@@ -224,13 +248,15 @@ export function readLink(message: NetlinkMessage): Link {
     index: message.payload.readInt32LE(4),
     name: attributeText(attributes.get(IFLA.name)),
     up: (message.payload.readUInt32LE(8) & INTERFACE_UP) !== 0,
+    mtu: attributes.get(IFLA.mtu)?.readUInt32LE(0) ?? 0,
     master: attributes.get(IFLA.master)?.readUInt32LE(0) ?? 0,
     kind: attributeText(info.get(IFLA_INFO.kind)),
     alias: attributeText(attributes.get(IFLA.alias)),
   };
 }
 
-function linkInfo(kind: string, data: readonly Attribute[]): Attribute {
+/** What a link is, and its settings as such. */
+export function linkInfo(kind: string, data: readonly Attribute[]): Attribute {
   return attribute.nested(IFLA.linkInfo, [
     attribute.text(IFLA_INFO.kind, kind),
     attribute.nested(IFLA_INFO.data, data),
@@ -238,7 +264,7 @@ function linkInfo(kind: string, data: readonly Attribute[]): Attribute {
 }
 
 /** `struct ifinfomsg`. */
-function interfaceHeader(options: { index?: number; up?: boolean }): Buffer {
+export function interfaceHeader(options: { index?: number; up?: boolean }): Buffer {
   const header = Buffer.alloc(16);
   header.writeInt32LE(options.index ?? 0, 4);
   header.writeUInt32LE(options.up === true ? INTERFACE_UP : 0, 8);

@@ -14,6 +14,11 @@ import type { NetlinkMessage, NetlinkRequest } from './netlink.ts';
 const BATCH = { begin: 0x10, end: 0x11 } as const;
 const NFNL_SUBSYS_NFTABLES = 10;
 
+/** Requests of one datagram. Each may be answered by an error, and all of these find room in the socket. */
+const BATCH_REQUESTS = 64;
+
+const NOTHING: ReadonlySet<string> = new Set();
+
 /** Large enough for any datagram of a dump (the kernel packs at most 32 KiB). */
 const RECEIVE_BYTES = 64 * 1024;
 
@@ -38,6 +43,14 @@ export class NetlinkSocket {
    * `object`).
    */
   request(object: string, requests: readonly NetlinkRequest[]): NetlinkMessage[] {
+    return this.#send(object, requests, NOTHING);
+  }
+
+  #send(
+    object: string,
+    requests: readonly NetlinkRequest[],
+    expected: ReadonlySet<string>,
+  ): NetlinkMessage[] {
     const first = this.#sequence + 1;
     const last = this.#sequence + requests.length;
     this.#sequence = last;
@@ -51,7 +64,29 @@ export class NetlinkSocket {
       ),
     );
     sendDatagram(object, this.#fd, datagram);
-    return this.#collect(object, first, last);
+    return this.#collect(object, first, last, expected);
+  }
+
+  /**
+   * As `request`, for requests of any number that do not depend on each other. All are carried out, also past failing
+   * ones; failures with these codes are none.
+   */
+  requestAll(
+    object: string,
+    requests: readonly NetlinkRequest[],
+    expected: ReadonlySet<string> = NOTHING,
+  ): void {
+    const failures: unknown[] = [];
+    for (let start = 0; start < requests.length; start += BATCH_REQUESTS) {
+      try {
+        this.#send(object, requests.slice(start, start + BATCH_REQUESTS), expected);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) {
+      throw failures[0];
+    }
   }
 
   /**
@@ -117,7 +152,12 @@ export class NetlinkSocket {
     this.close();
   }
 
-  #collect(object: string, first: number, last: number): NetlinkMessage[] {
+  #collect(
+    object: string,
+    first: number,
+    last: number,
+    expected: ReadonlySet<string> = NOTHING,
+  ): NetlinkMessage[] {
     const answers: NetlinkMessage[] = [];
     let failure: KernelError | undefined;
     for (;;) {
@@ -127,7 +167,8 @@ export class NetlinkSocket {
           continue;
         }
         if (message.type === MESSAGE.error || message.type === MESSAGE.done) {
-          failure ??= toError(object, message);
+          const error = toError(object, message);
+          failure ??= error !== undefined && expected.has(error.code) ? undefined : error;
           if (message.sequence === last) {
             if (failure) {
               throw failure;

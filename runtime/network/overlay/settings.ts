@@ -1,5 +1,4 @@
 import type { InterfaceAddress, IpAddress } from '../../../daemon/base/addresses/ip.ts';
-import type { SandboxInterface } from '../attachment.ts';
 
 /** An overlay network on this host: a network namespace of its own with a bridge and a VXLAN device. */
 export interface OverlaySettings {
@@ -22,12 +21,6 @@ export interface OverlayPeer {
   addresses: readonly IpAddress[];
   /** That host's address. */
   host: IpAddress;
-}
-
-/** How a container is in an overlay network. */
-export interface OverlayAttachment {
-  overlay: { networkId: string };
-  iface: SandboxInterface;
 }
 
 /** A virtual address, and what answers at it. Without backends connections are refused at once. */

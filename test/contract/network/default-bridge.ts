@@ -60,6 +60,7 @@ export class DefaultBridge {
     const kernel = new KernelNetwork({
       settings: {
         namespaceDirectory: path.join(this.host.directory, 'netns'),
+        overlayDirectory: path.join(this.host.directory, 'overlays'),
         interfacePrefix: 'btt',
         table: 'berthtest',
         ipForward: true,

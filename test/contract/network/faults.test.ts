@@ -27,6 +27,7 @@ needs(
     const kernel = new KernelNetwork({
       settings: {
         namespaceDirectory: path.join(host.directory, 'netns'),
+        overlayDirectory: path.join(host.directory, 'overlays'),
         interfacePrefix: 'btf',
         table: 'berthfault',
         ipForward: false,

@@ -67,6 +67,7 @@ needs(
     using kernel = new KernelNetwork({
       settings: {
         namespaceDirectory: path.join(directory, 'netns'),
+        overlayDirectory: path.join(directory, 'overlays'),
         interfacePrefix: 'btr',
         table: 'berthwatch',
         ipForward: false,

@@ -28,6 +28,7 @@ test('instanceOf: the only daemon of a host has the plain names', () => {
       volumes: '/var/lib/berth/volumes',
       temporary: '/var/lib/berth/tmp',
       networkNamespaces: '/run/berth/netns',
+      overlayNamespaces: '/run/berth/overlays',
     },
   });
 });
