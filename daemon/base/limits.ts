@@ -362,6 +362,11 @@ export const limits = {
   swarmAssignmentsMax: 100,
   swarmAssignmentsMs: 100,
   swarmAssignmentsFirstMs: 5,
+  /**
+   * From when a task is to end until it is told so: twice the time that another node's changes wait at the leader, for
+   * the way there and for the rules in that node's kernel. dockerd waits 2 s for its gossip.
+   */
+  swarmDrainMs: 300,
   /** A message of assignments: larger sets come in several. One secret or config is at most 1.4 MB. */
   swarmAssignmentsBytesMax: 1024 * 1024,
   /** Lines of logs that wait for a slow client; nodes wait meanwhile. One line is at most a message. */

@@ -1,8 +1,11 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { NodeDescription } from '../../api/types/swarm/node.ts';
-import { unreachable } from '../../daemon/base/errors.ts';
+import { errorText, unreachable } from '../../daemon/base/errors.ts';
+import { failpoint } from '../../daemon/base/failpoint.ts';
 import { AssignmentParts } from '../protocol/assignment-parts.ts';
+import type { NetworksChange } from '../protocol/networks.ts';
+import { NetworksParts } from '../protocol/networks-parts.ts';
 import type { SessionMessage, StatusReport } from '../protocol/session.ts';
 import { Describer } from './describer.ts';
 import { LogPublisher } from './log-publisher.ts';
@@ -23,6 +26,7 @@ export class Agent implements AgentPart {
   readonly #logs: LogPublisher;
   readonly #session: SessionClient;
   #assignments = new AssignmentParts();
+  #networks = new NetworksParts();
 
   private constructor(deps: AgentDeps, tasks: Tasks, reporter: Reporter) {
     this.#deps = deps;
@@ -79,6 +83,7 @@ export class Agent implements AgentPart {
 
   #opened(session: OpenSession, description: NodeDescription): Disposable {
     this.#assignments = new AssignmentParts();
+    this.#networks = new NetworksParts();
     const reports = this.#reporter.attach(async (statuses) => {
       const report: StatusReport = { session: session.id, statuses: [...statuses] };
       await session.client.call('session.report', report, { signal: session.signal });
@@ -109,7 +114,7 @@ export class Agent implements AgentPart {
         return undefined;
       }
       case 'networks':
-        return this.#deps.executor.networks(message.change);
+        return this.#applyNetworks(message.change);
       case 'assignments': {
         const whole = this.#assignments.take(message.assignments);
         return whole && this.#tasks.apply(whole);
@@ -122,6 +127,17 @@ export class Agent implements AgentPart {
         return undefined;
       default:
         return unreachable(message);
+    }
+  }
+
+  /** What fails is told by the steps of the tasks that need it: the session goes on. */
+  async #applyNetworks(part: NetworksChange): Promise<void> {
+    const whole = this.#networks.take(part);
+    try {
+      failpoint('swarm.agent.networks.apply');
+      await (whole && this.#deps.executor.networks(whole));
+    } catch (error) {
+      this.#deps.logger.error({ error: errorText(error) }, 'networks of the swarm could not be followed');
     }
   }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../daemon/base/clock.ts';
+import { pause } from '../../daemon/base/concurrency/pause.ts';
 import { errorText } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { limits } from '../../daemon/base/limits.ts';
@@ -29,7 +30,8 @@ export class TaskRunner implements Disposable {
   readonly #deps: TaskRunnerDeps;
   #assigned: AssignedTask;
   #status: OwnStatus;
-  #isClosed = false;
+  readonly #closed = new AbortController();
+  #isDrained = false;
   /** Set while a step runs that ends early when the task is to end. */
   #step: AbortController | undefined;
   #wake: (() => void) | undefined;
@@ -43,6 +45,10 @@ export class TaskRunner implements Disposable {
     this.#assigned = assigned;
     this.#status = status;
     this.over = this.#live();
+  }
+
+  get #isClosed(): boolean {
+    return this.#closed.signal.aborted;
   }
 
   get status(): OwnStatus {
@@ -75,7 +81,7 @@ export class TaskRunner implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#isClosed = true;
+    this.#closed.abort();
     this.#step?.abort();
     this.#wake?.();
   }
@@ -121,6 +127,10 @@ export class TaskRunner implements Disposable {
   async #take(kind: Work, signal: AbortSignal): Promise<TaskResult | undefined> {
     const { executor } = this.#deps;
     if (kind === 'stop') {
+      await this.#drain();
+      if (this.#isClosed) {
+        return undefined;
+      }
       failpoint('swarm.agent.task.stop');
       return { kind: 'stopped', end: await executor.stop(this.#assigned) };
     }
@@ -138,6 +148,18 @@ export class TaskRunner implements Disposable {
     }
     failpoint('swarm.agent.task.start');
     return { kind: 'started', started: await executor.start(task, signal) };
+  }
+
+  /**
+   * Other nodes send connections to a task that runs in networks of the swarm until they have heard that it is to end:
+   * they have by then. Whoever takes it away at once (`leave`) does not wait for it.
+   */
+  async #drain(): Promise<void> {
+    const { state } = this.#status;
+    if (!this.#isDrained && state === TaskState.running && this.#assigned.networks.length > 0) {
+      await pause(this.#deps.clock, limits.swarmDrainMs, this.#closed.signal);
+    }
+    this.#isDrained = true;
   }
 
   async #failed(kind: Work, error: unknown): Promise<void> {

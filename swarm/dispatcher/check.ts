@@ -25,6 +25,11 @@ export function textOf(fields: Fields, name: string): string {
   return value;
 }
 
+/** Undefined where it is left out or empty. */
+export function maybeTextOf(fields: Fields, name: string): string | undefined {
+  return own(fields, name) === undefined ? undefined : textOf(fields, name) || undefined;
+}
+
 export function descriptionOf(fields: Fields): NodeDescription {
   const description = fieldsOf(own(fields, 'description'), 'the description of a node');
   const bytes = Buffer.byteLength(JSON.stringify(description));

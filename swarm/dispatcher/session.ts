@@ -1,8 +1,10 @@
 import type { Clock } from '../../daemon/base/clock.ts';
 import { failedPrecondition, type EngineError } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
+import type { NetworksChange } from '../protocol/networks.ts';
 import { SESSION_INVALID, type Assignments, type SessionMessage } from '../protocol/session.ts';
 import type { AssignmentSet } from './assignments/assignment-set.ts';
+import type { NetworkSet } from './assignments/networks/network-set.ts';
 
 /** What of a session's node may be told anew. */
 export type Topic = 'managers' | 'node' | 'root';
@@ -12,6 +14,7 @@ interface Deps {
   id: string;
   node: string;
   set: AssignmentSet;
+  networks: NetworkSet;
   heartbeatMs: number;
   /** As it is now; undefined where there is nothing to tell. */
   tell(topic: Topic): SessionMessage | undefined;
@@ -32,7 +35,8 @@ export class Session {
   #logs: SessionMessage[] = [];
   #toldMs = Number.NEGATIVE_INFINITY;
   #timer: Disposable | undefined;
-  #areTasksDue = false;
+  /** Tasks and networks are to be told, together. */
+  #isDue = false;
   #ended: EngineError | undefined;
   #wake: (() => void) | undefined;
 
@@ -55,13 +59,17 @@ export class Session {
   /** A task may be another than it was told. */
   touchTask(id: string): void {
     this.#tasks.add(id);
-    const { clock } = this.#deps;
     if (this.#tasks.size >= limits.swarmAssignmentsMax) {
-      this.#tasksAreDue();
-    } else if (this.#timer === undefined) {
-      const sinceMs = clock.monotonicMs() - this.#toldMs;
-      const delayMs = Math.max(limits.swarmAssignmentsFirstMs, limits.swarmAssignmentsMs - sinceMs);
-      this.#timer = clock.setTimeout(() => this.#tasksAreDue(), delayMs);
+      this.#due();
+    } else {
+      this.#dueSoon();
+    }
+  }
+
+  /** Its networks may be others than it was told. */
+  touchNetworks(): void {
+    if (!this.hasEnded) {
+      this.#dueSoon();
     }
   }
 
@@ -75,15 +83,17 @@ export class Session {
   end(error: EngineError = failedPrecondition(SESSION_INVALID)): void {
     this.#ended ??= error;
     this.#timer?.[Symbol.dispose]();
+    this.#deps.networks[Symbol.dispose]();
     this.#wake?.();
   }
 
   /** All that the node is told, until the session ends or the signal comes. */
   async *messages(signal: AbortSignal): AsyncGenerator<SessionMessage> {
-    const { id, heartbeatMs, set } = this.#deps;
+    const { id, heartbeatMs, set, networks } = this.#deps;
     signal.addEventListener('abort', () => this.#wake?.(), { once: true });
     yield { kind: 'welcome', session: id, heartbeatMs };
     yield* this.#topical(['managers', 'node', 'root']);
+    yield* this.#networks(networks.full());
     this.#tasks.clear();
     yield* this.#assignments(set.full());
     for (;;) {
@@ -102,12 +112,17 @@ export class Session {
     const topics = [...this.#topics];
     this.#topics.clear();
     yield* this.#topical(topics);
-    if (this.#areTasksDue) {
-      const tasks = [...this.#tasks];
+    if (this.#isDue) {
+      const { set, networks, clock } = this.#deps;
+      const tasks = set.changes([...this.#tasks]);
+      const { before, after } = networks.changes();
       this.#tasks.clear();
-      this.#areTasksDue = false;
-      this.#toldMs = this.#deps.clock.monotonicMs();
-      yield* this.#assignments(this.#deps.set.changes(tasks));
+      this.#isDue = false;
+      this.#toldMs = clock.monotonicMs();
+      // Tasks find their networks there, and are told to go before these do.
+      yield* this.#networks(before);
+      yield* this.#assignments(tasks);
+      yield* this.#networks(after);
     }
     // After the tasks whose logs are asked for.
     const logs = this.#logs;
@@ -132,10 +147,16 @@ export class Session {
     }
   }
 
+  *#networks(parts: readonly NetworksChange[]): Generator<SessionMessage> {
+    for (const change of parts) {
+      yield { kind: 'networks', change };
+    }
+  }
+
   #news(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const isNews =
-        this.#topics.size > 0 || this.#areTasksDue || this.#logs.length > 0 || this.#ended !== undefined;
+        this.#topics.size > 0 || this.#isDue || this.#logs.length > 0 || this.#ended !== undefined;
       if (isNews || signal.aborted) {
         resolve();
         return;
@@ -147,10 +168,19 @@ export class Session {
     });
   }
 
-  #tasksAreDue(): void {
+  #dueSoon(): void {
+    const { clock } = this.#deps;
+    if (this.#timer === undefined) {
+      const sinceMs = clock.monotonicMs() - this.#toldMs;
+      const delayMs = Math.max(limits.swarmAssignmentsFirstMs, limits.swarmAssignmentsMs - sinceMs);
+      this.#timer = clock.setTimeout(() => this.#due(), delayMs);
+    }
+  }
+
+  #due(): void {
     this.#timer?.[Symbol.dispose]();
     this.#timer = undefined;
-    this.#areTasksDue = true;
+    this.#isDue = true;
     this.#wake?.();
   }
 }

@@ -9,18 +9,24 @@ import { type HeartbeatAnswer, SESSION_INVALID, type SessionMessage } from '../p
 import type { Caller } from '../rpc/port.ts';
 import { AssignedObjects } from './assignments/assigned.ts';
 import { AssignmentSet } from './assignments/assignment-set.ts';
-import { descriptionOf, fieldsOf, statusesOf, textOf } from './check.ts';
+import { NetworkIndex } from './assignments/networks/network-index.ts';
+import { NetworkSet } from './assignments/networks/network-set.ts';
+import { descriptionOf, fieldsOf, maybeTextOf, statusesOf, textOf } from './check.ts';
 import { LogBroker } from './logs/broker.ts';
 import type { DispatcherDeps } from './ports.ts';
 import { Presence } from './presence/presence.ts';
 import { SessionRate } from './presence/session-rate.ts';
 import { Session, type Topic } from './session.ts';
 
+/** Of a swarm whose record is not there yet. */
+const DATA_PATH_PORT = 4789;
+
 /** The dispatcher's work during one leadership: sessions of nodes, and what comes in by them. */
 export class Term implements AsyncDisposable {
   readonly leading: Leading;
   readonly #deps: DispatcherDeps;
   readonly #objects: AssignedObjects;
+  readonly #networks: NetworkIndex;
   readonly #presence: Presence;
   readonly logs: LogBroker;
   readonly #rate = new SessionRate();
@@ -39,13 +45,21 @@ export class Term implements AsyncDisposable {
       cluster,
       statusOf: (task) => leading.statusOf(task),
     });
+    this.#networks = new NetworkIndex({
+      state: cluster.state,
+      statusOf: (task) => leading.statusOf(task),
+      isKnownDown: (node) => leading.markOf(node)?.state === 'down',
+    });
     for (const { id, record } of cluster.state.tasks.values()) {
       this.#place(id, record.node);
     }
     this.#presence = new Presence({
       ...deps,
       leading,
-      onDown: (node) => this.#sessions.get(node)?.end(),
+      onDown: (node) => {
+        this.#sessions.get(node)?.end();
+        this.#networks.touchNode(node);
+      },
     });
     this.logs = new LogBroker({
       ...deps,
@@ -63,13 +77,15 @@ export class Term implements AsyncDisposable {
     const node = nodeOf(caller);
     const fields = fieldsOf(body, 'a session');
     const description = descriptionOf(fields);
-    const addr = textOf(fields, 'addr') || caller.address;
+    const addr = textOf(fields, 'addr') || addressOf(caller);
+    const dataAddr = maybeTextOf(fields, 'dataAddr');
     this.#admit(node);
     failpoint('swarm.session.open');
-    const session = this.#newSession(node);
+    const session = this.#newSession(node, dataAddr ?? addr);
     this.#sessions.get(node)?.end();
     this.#sessions.set(node, session);
-    this.#presence.arrive(node, addr, description);
+    this.#presence.arrive(node, { addr, dataAddr, description });
+    this.#networks.touchNode(node);
     this.logs.resume(node);
     try {
       yield* session.messages(signal);
@@ -103,7 +119,11 @@ export class Term implements AsyncDisposable {
         throw new EngineError('unavailable', `task ${id} is not known to the leader yet`);
       }
     }
-    statuses.forEach((status) => this.leading.report(status));
+    for (const status of statuses) {
+      if (this.leading.report(status)) {
+        this.#networks.touchTask(status.id);
+      }
+    }
   }
 
   /** `session.describe`. */
@@ -146,17 +166,26 @@ export class Term implements AsyncDisposable {
     }
   }
 
-  #newSession(node: string): Session {
+  #newSession(node: string, dataAddr: string): Session {
     const { clock, random } = this.#deps;
-    const set = new AssignmentSet({ node, cluster: this.leading.cluster, objects: this.#objects });
-    return new Session({
+    const { cluster } = this.leading;
+    const set = new AssignmentSet({ node, cluster, objects: this.#objects });
+    const networks = new NetworkSet({
+      node,
+      index: this.#networks,
+      dataPath: () => ({ addr: dataAddr, port: cluster.state.cluster?.dataPathPort ?? DATA_PATH_PORT }),
+      touched: () => session.touchNetworks(),
+    });
+    const session = new Session({
       clock,
       id: newSwarmId(random),
       node,
       set,
+      networks,
       heartbeatMs: this.#heartbeatMs(),
       tell: (topic) => this.#tell(node, topic),
     });
+    return session;
   }
 
   /** The session that a node's call names: its own, and its present one. */
@@ -205,6 +234,7 @@ export class Term implements AsyncDisposable {
     const { write } = changed;
     const { part, id } = write;
     this.logs.hear(changed);
+    this.#networks.hear(write);
     if (part === 'task') {
       const before = this.#nodeOf.get(id);
       this.#place(id, write.value?.node);
@@ -243,4 +273,9 @@ function nodeOf({ identity }: Caller): string {
     throw new EngineError('unauthorized', 'a node of the swarm shows its certificate');
   }
   return identity.node;
+}
+
+/** Where a call comes from. A socket of both families shows IPv4 within IPv6. */
+function addressOf({ address }: Caller): string {
+  return address.replace(/^::ffff:(?=\d+\.)/, '');
 }

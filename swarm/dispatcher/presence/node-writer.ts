@@ -14,6 +14,8 @@ export interface NodeNews {
   state?: NodeState;
   message?: string;
   addr?: string;
+  /** Null: it has no other address for overlay traffic. */
+  dataAddr?: string | null;
   description?: NodeDescription;
 }
 
@@ -82,7 +84,7 @@ export class NodeWriter {
     }
   }
 
-  #writesOf(node: string, { description, ...news }: NodeNews): Write[] {
+  #writesOf(node: string, { description, dataAddr, ...news }: NodeNews): Write[] {
     const { cluster } = this.#leading;
     const stored = cluster.part('nodeState', node);
     if (stored === undefined) {
@@ -90,13 +92,15 @@ export class NodeWriter {
       return [];
     }
     const writes: Write[] = [];
-    const state = { ...stored, ...news };
+    const { dataAddr: known, ...rest } = stored;
+    const reached = dataAddr === undefined ? known : (dataAddr ?? undefined);
+    const state = { ...rest, ...(reached && { dataAddr: reached }), ...news };
     if (!isDeepStrictEqual(state, stored)) {
       const since = state.state === stored.state ? stored.since : this.#now();
       writes.push(put('nodeState', { ...state, since }));
     }
-    const known = cluster.part('nodeDescription', node)?.description;
-    if (description !== undefined && !isDeepStrictEqual(description, known)) {
+    const described = cluster.part('nodeDescription', node)?.description;
+    if (description !== undefined && !isDeepStrictEqual(description, described)) {
       writes.push(put('nodeDescription', { id: node, description }));
     }
     return writes;

@@ -26,6 +26,13 @@ interface Deps {
   onDown(node: string): void;
 }
 
+/** What a node says of itself with a session's first words. */
+interface Arrival {
+  addr: string;
+  dataAddr: string | undefined;
+  description: NodeDescription;
+}
+
 /** Which nodes are there: only heartbeats decide that, whatever becomes of their connections. */
 export class Presence implements Disposable {
   readonly #deps: Deps;
@@ -68,9 +75,9 @@ export class Presence implements Disposable {
   }
 
   /** A session begins. */
-  arrive(node: string, addr: string, description: NodeDescription): void {
+  arrive(node: string, { addr, dataAddr, description }: Arrival): void {
     this.beat(node);
-    const state = { state: 'ready' as const, message: '', addr };
+    const state = { state: 'ready' as const, message: '', addr, dataAddr: dataAddr ?? null };
     this.#writer.write(node, { ...state, description });
     this.#deps.leading.markNode(node, undefined);
   }

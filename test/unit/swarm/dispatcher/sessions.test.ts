@@ -3,6 +3,7 @@ import { put, remove } from '../../../../swarm/objects/parts.ts';
 import { leaderIn } from '../../../../swarm/protocol/not-leader.ts';
 import { clusterWrite, nodeWrites } from '../../../support/swarm/builders.ts';
 import { DispatchedNode, dispatching, leadingDispatcher } from '../../../support/swarm/dispatched-node.ts';
+import { networksChange } from '../../../support/swarm/networks.ts';
 import type { ManagerRig } from '../../../support/swarm/manager-rig.ts';
 import { SwarmRig } from '../../../support/swarm/manager-rig.ts';
 
@@ -22,7 +23,7 @@ async function beat(
 }
 
 describe('sessions', () => {
-  test('the first messages: session, managers, the wish for the node, the root, its assignments', async () => {
+  test('the first messages: session, managers, the wish for the node, the root, its networks and tasks', async () => {
     const { dispatcher } = await leadingDispatcher(nodeWrites('n1', { Role: 'manager' }));
     const node = await DispatchedNode.open(dispatcher, 'n1');
     expect(node.session).toMatch(/^[0-9a-z]{25}$/);
@@ -30,6 +31,7 @@ describe('sessions', () => {
       { kind: 'managers', managers: [{ node: 'm1', addr: 'm1:2377' }] },
       { kind: 'node', spec: { Role: 'manager', Availability: 'active' }, role: 'worker' },
       { kind: 'root', trustPem: 'PEM', issuerSubject: 'subject', issuerPublicKey: 'key' },
+      { kind: 'networks', change: networksChange({ full: true }) },
       {
         kind: 'assignments',
         assignments: {
