@@ -118,23 +118,18 @@ export class NetworkIndex {
 
   /** A part of the cluster's state has changed. */
   hear({ part, id }: Write): void {
-    switch (part) {
-      case 'task':
-      case 'status':
-        return this.touchTask(id);
-      case 'service':
-      case 'serviceRun':
-        return this.#takeService(id);
-      case 'nodeState':
-        return this.touchNode(id);
-      case 'nodeAddresses':
-        return this.#takeNodeAddresses(id);
-      case 'attachment':
-        return this.#takeAttachment(id);
-      case 'network':
-        return this.#takeNetwork(id);
-      default:
-        return undefined;
+    if (part === 'task' || part === 'status') {
+      this.touchTask(id);
+    } else if (part === 'service' || part === 'serviceRun') {
+      this.#takeService(id);
+    } else if (part === 'nodeState') {
+      this.touchNode(id);
+    } else if (part === 'nodeAddresses') {
+      this.#takeNodeAddresses(id);
+    } else if (part === 'attachment') {
+      this.#takeAttachment(id);
+    } else if (part === 'network') {
+      this.#takeNetwork(id);
     }
   }
 
@@ -224,7 +219,7 @@ export class NetworkIndex {
   #place<T extends { network: string }>(
     id: string,
     now: readonly T[],
-    { put, remove, content }: { put(item: T): boolean; remove(network: string): void; content: Content },
+    { put, remove, content }: { put: (item: T) => boolean; remove: (network: string) => void; content: Content },
   ): void {
     const left = new Set(this.#placesOf.get(id) ?? []);
     for (const item of now) {
