@@ -12,9 +12,9 @@ import { expand } from '../../../templates/execute.ts';
 export interface EndpointSource {
   state: ClusterState;
   /** What is known of a task and not stored. */
-  statusOf(task: string): TaskStatus | undefined;
+  statusOf: (task: string) => TaskStatus | undefined;
   /** Whether a node is down that is not so in the store yet. */
-  isKnownDown(node: string): boolean;
+  isKnownDown: (node: string) => boolean;
 }
 
 /** How a node is reached by overlay traffic; undefined where nothing is known of it yet. */

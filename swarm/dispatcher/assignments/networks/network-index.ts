@@ -219,7 +219,11 @@ export class NetworkIndex {
   #place<T extends { network: string }>(
     id: string,
     now: readonly T[],
-    { put, remove, content }: { put: (item: T) => boolean; remove: (network: string) => void; content: Content },
+    {
+      put,
+      remove,
+      content,
+    }: { put: (item: T) => boolean; remove: (network: string) => void; content: Content },
   ): void {
     const left = new Set(this.#placesOf.get(id) ?? []);
     for (const item of now) {
@@ -293,8 +297,6 @@ function assignedNetwork(record: NetworkRecord, nodeAddresses: string[]): Assign
     return undefined;
   }
   const { options, internal, ipv6, ipam, vni } = overlay;
-  return {
-    ...{ id, name, created, driver, labels, options, ingress, attachable, internal, ipv6, ipam, vni },
-    nodeAddresses,
-  };
+  const shown = { id, name, created, driver, labels, ingress, attachable };
+  return { ...shown, options, internal, ipv6, ipam, vni, nodeAddresses };
 }
