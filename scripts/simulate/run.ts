@@ -1,4 +1,4 @@
-import { clusterWrite } from '../../test/support/swarm/builders.ts';
+import { clusterWrite, networkWrite } from '../../test/support/swarm/builders.ts';
 import { SeededRandom } from '../../test/support/swarm/seeded-random.ts';
 import { brokenInvariants } from './invariants.ts';
 import { SimulatedManager } from './manager.ts';
@@ -38,7 +38,7 @@ export async function simulate(options: SimulationOptions, steps = stepsOf(optio
   const world = new World(options.seed);
   const { queue, store } = world;
   await store.open(queue);
-  store.write([clusterWrite()]);
+  store.write([clusterWrite(), networkWrite('ingress', ['10.0.0.0/16'])]);
   for (let index = 0; index < MANAGERS; index += 1) {
     startManager(world, index);
   }

@@ -8,6 +8,8 @@ export class Attention {
   readonly services = new Set<string>();
   /** Services whose update may go on. */
   readonly updates = new Set<string>();
+  /** Networks that were changed or removed. */
+  readonly networks = new Set<string>();
   readonly slots = new Map<string, Set<SlotKey>>();
 
   slot(service: string, slot: SlotKey): void {
@@ -15,13 +17,15 @@ export class Attention {
   }
 
   get isEmpty(): boolean {
-    return this.nodes.size + this.services.size + this.updates.size + this.slots.size === 0;
+    return (
+      this.nodes.size + this.services.size + this.updates.size + this.networks.size + this.slots.size === 0
+    );
   }
 
   /** All of it, and nothing is left. */
   take(): Attention {
     const taken = new Attention();
-    for (const name of ['nodes', 'services', 'updates'] as const) {
+    for (const name of ['nodes', 'services', 'updates', 'networks'] as const) {
       this[name].forEach((id) => taken[name].add(id));
       this[name].clear();
     }

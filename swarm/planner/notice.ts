@@ -1,5 +1,7 @@
 import type { Write } from '../objects/parts.ts';
 import { TaskState } from '../objects/task-state.ts';
+import { publishesIngress } from './allocator/network-use.ts';
+import { hasSpareVip } from './allocator/vips.ts';
 import type { Attention } from './attention.ts';
 import { modeOf } from './service-mode.ts';
 import type { ClusterState } from './state/cluster-state.ts';
@@ -35,8 +37,19 @@ export function notice(state: ClusterState, attention: Attention, write: Write):
       }
       return undefined;
     case 'network':
+      return noticeNetwork(state, attention, write);
     case 'attachment':
+      state.apply(write);
+      if (write.value !== null) {
+        // Its network or its node may have gone meanwhile.
+        attention.networks.add(write.value.network);
+        attention.nodes.add(write.value.node);
+      }
+      return undefined;
     case 'nodeAddresses':
+      state.apply(write);
+      attention.nodes.add(write.id);
+      return undefined;
     case 'secret':
     case 'config':
       return state.apply(write);
@@ -49,6 +62,27 @@ export function noticeService(state: ClusterState, attention: Attention, id: str
   attention.updates.add(id);
   for (const slot of state.services.get(id)?.slots.keys() ?? []) {
     attention.slot(id, slot);
+  }
+}
+
+/** Services that are in it, and those that publish ports where it is the ingress network, which every node is in. */
+function noticeNetwork(state: ClusterState, attention: Attention, write: Write & { part: 'network' }): void {
+  const wasIngress = state.networks.get(write.id)?.ingress === true;
+  state.apply(write);
+  attention.networks.add(write.id);
+  for (const { id } of state.usersOf(write.id)) {
+    attention.services.add(id);
+  }
+  if (!wasIngress && write.value?.ingress !== true) {
+    return;
+  }
+  for (const { id, record } of state.services.values()) {
+    if (publishesIngress(record?.spec.EndpointSpec ?? undefined)) {
+      attention.services.add(id);
+    }
+  }
+  for (const id of state.nodes.keys()) {
+    attention.nodes.add(id);
   }
 }
 
@@ -77,6 +111,9 @@ function noticeStatus(state: ClusterState, attention: Attention, write: Write & 
   }
   if (isUpdating(service)) {
     attention.updates.add(service.id);
+  }
+  if (after > TaskState.running && hasSpareVip(state, service)) {
+    attention.services.add(service.id);
   }
   if (after > TaskState.running || hasOthers(service, task)) {
     attention.slot(service.id, slotOf(task.record));

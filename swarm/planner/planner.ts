@@ -1,14 +1,13 @@
 import { errorText } from '../../daemon/base/errors.ts';
 import type { Write } from '../objects/parts.ts';
 import type { Random } from '../objects/random.ts';
-import { allocatePorts } from './allocator/ports.ts';
+import { Allocator } from './allocator/allocator.ts';
 import { Attention } from './attention.ts';
 import type { Circumstances, Decision } from './decision.ts';
 import { enforceOn } from './enforcer.ts';
 import { Moments } from './moments.ts';
 import { notice, noticeService } from './notice.ts';
 import { decideService, decideSlotOf } from './orchestrators/service.ts';
-import { refuseForPorts } from './allocator/refusals.ts';
 import { reapSlot, reapStatuses, reapTemplates } from './reaper.ts';
 import { isGlobal, isJob, modeOf } from './service-mode.ts';
 import { isWanted } from './slot-tasks.ts';
@@ -21,7 +20,8 @@ import { WriteBatch } from './write-batch.ts';
 
 /** Chooses nodes for tasks that have none, and tells why others still wait. */
 export interface Placer {
-  plan(state: ClusterState, now: number): Write[];
+  /** @param held Tasks that something else is missing for. */
+  plan(state: ClusterState, now: number, held: ReadonlySet<string>): Write[];
 }
 
 export interface Plan {
@@ -59,25 +59,25 @@ export class Planner {
   readonly #moments = new Moments();
   /** Services that have something to do on every node. */
   readonly #globals = new Set<string>();
-  /** Services that have not been given their ports. */
-  readonly #withoutPorts = new Set<string>();
+  readonly #allocator: Allocator;
 
   constructor(state: ClusterState, random: Random, placer: Placer) {
     this.#state = state;
     this.#random = random;
     this.#placer = placer;
+    this.#allocator = new Allocator(state);
   }
 
   /** Looks at everything in the next pass: the last leader may have stopped between any two writes. */
   begin(): void {
     for (const id of this.#state.services.keys()) {
       this.#keepGlobal(id);
-      this.#retryPorts(id);
       noticeService(this.#state, this.#attention, id);
     }
     for (const id of this.#state.nodes.keys()) {
       this.#attention.nodes.add(id);
     }
+    this.#allocator.begin(this.#attention);
   }
 
   /** Takes a change that somebody else made. */
@@ -96,19 +96,34 @@ export class Planner {
     for (const key of this.#moments.takeDue(now)) {
       this.#wake(key);
     }
+    this.#allocator.wake(this.#attention);
     for (let round = 0; round < ROUNDS_MAX && !this.#attention.isEmpty; round += 1) {
       this.#round(pass, this.#attention.take());
+      this.#allocator.wake(this.#attention);
     }
     this.#reap(pass);
     this.#take(pass, reapStatuses(this.#state));
-    this.#take(pass, refuseForPorts(this.#state, now));
-    this.#take(pass, this.#placer.plan(this.#state, now));
+    this.#place(pass);
+    this.#allocator.wake(this.#attention);
     const again = this.#attention.isEmpty ? this.#moments.next : now;
     return { writes: pass.batch.writes, again, errors: pass.errors };
   }
 
+  /** One after another, as each takes addresses that the next one is not to have. */
+  #place(pass: Pass): void {
+    const { now } = pass.circumstances;
+    const { writes, waiting } = this.#allocator.hold(now);
+    this.#take(pass, writes);
+    for (const placed of this.#placer.plan(this.#state, now, waiting)) {
+      this.#take(pass, this.#allocator.withAddresses(placed, now));
+    }
+  }
+
   #round(pass: Pass, attention: Attention): void {
     const { circumstances } = pass;
+    for (const id of attention.networks) {
+      this.#take(pass, this.#allocator.lookAtNetwork(id));
+    }
     for (const id of attention.nodes) {
       this.#lookAtNode(pass, id);
     }
@@ -133,7 +148,9 @@ export class Planner {
     }
     for (const id of attention.services) {
       this.#guard(pass, id, (service) => {
-        this.#take(pass, service.record ? allocatePorts(this.#state, service, service.record) : []);
+        for (const write of this.#allocator.endpointOf(service)) {
+          this.#take(pass, [write]);
+        }
         this.#take(pass, decideService(circumstances, service));
       });
     }
@@ -165,6 +182,7 @@ export class Planner {
     if (node !== undefined) {
       this.#take(pass, enforceOn(pass.circumstances, node));
     }
+    this.#take(pass, this.#allocator.lookAtNode(id));
     if (node !== undefined && losesTasks(node)) {
       for (const { record } of node.tasks) {
         this.#attention.slot(record.service, slotOf(record));
@@ -207,6 +225,7 @@ export class Planner {
         this.#state.apply(write);
         if (record !== undefined) {
           addTo(pass.touched, record.service, slotOf(record));
+          this.#allocator.followTask(record.service, this.#attention);
         }
       } else if (write.part === 'status' || write.part === 'service') {
         notice(this.#state, this.#attention, write);
@@ -222,19 +241,7 @@ export class Planner {
     if (write.part === 'service') {
       this.#keepGlobal(write.id);
     }
-    if (write.part === 'serviceRun' || (write.part === 'service' && write.value === null)) {
-      this.#retryPorts(write.id);
-    }
-  }
-
-  /** Ports may have become free. */
-  #retryPorts(changed: string): void {
-    if (this.#state.services.get(changed)?.run?.portsError === undefined) {
-      this.#withoutPorts.delete(changed);
-      this.#withoutPorts.forEach((id) => this.#attention.services.add(id));
-    } else {
-      this.#withoutPorts.add(changed);
-    }
+    this.#allocator.follow(write, this.#attention);
   }
 
   #keepGlobal(id: string): void {

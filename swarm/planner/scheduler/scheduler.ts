@@ -46,15 +46,14 @@ export class Scheduler {
    * before they had a node. The caller applies the writes to the state, or drops all of them.
    *
    * @param now Milliseconds since 1970 UTC.
+   * @param held Tasks that something else is missing for: they are left as they are.
    */
-  plan(state: ClusterState, now: number): Write[] {
+  plan(state: ClusterState, now: number, held: ReadonlySet<string> = NONE): Write[] {
     const ended = this.#view.catchUp(state);
     const writes = ended.map((id) =>
       put('status', { id, state: TaskState.shutdown, at: now, message: 'shutdown' }),
     );
-    const waiting = inTurn(
-      [...state.unassigned].filter(({ record }) => record.refusal?.state !== TaskState.new),
-    );
+    const waiting = inTurn([...state.unassigned].filter(({ id }) => !held.has(id)));
     // Pinned ones first, as there is no other node for them.
     for (const task of waiting.filter(({ record }) => record.pinned !== undefined)) {
       writes.push(...this.#placePinned(state, task, now));
@@ -149,6 +148,7 @@ export class Scheduler {
   }
 }
 
+const NONE: ReadonlySet<string> = new Set();
 const NOT_AVAILABLE = '1 node not available for new tasks';
 
 /** Why a task has no node, written once per reason. */

@@ -8,9 +8,20 @@ import type { SecretRecord } from '../../objects/secret.ts';
 import type { ServiceRecord, ServiceRunRecord, TemplateRecord } from '../../objects/service.ts';
 import { TaskState } from '../../objects/task-state.ts';
 import type { TaskRecord, TaskStatus } from '../../objects/task.ts';
-import { newNode, newService, slotOf, type Node, type Service, type SlotKey, type Task } from './entries.ts';
+import { AddressBook } from './address-book.ts';
+import {
+  attachmentKey,
+  newNode,
+  newService,
+  slotOf,
+  type Node,
+  type Service,
+  type SlotKey,
+  type Task,
+} from './entries.ts';
 import { addTo, deleteFrom } from './multi-map.ts';
 import { Journal } from './journal.ts';
+import { isAlive } from './observed.ts';
 import { portClaimsOf } from './port-claim.ts';
 import { referencesOf } from './references.ts';
 
@@ -30,6 +41,8 @@ export class ClusterState {
   readonly attachments = new Map<string, AttachmentRecord>();
   /** By node. */
   readonly nodeAddresses = new Map<string, NodeAddressesRecord>();
+  /** Addresses that somebody has. */
+  readonly addresses = new AddressBook();
   readonly secrets = new Map<string, SecretRecord>();
   readonly configs = new Map<string, ConfigRecord>();
   /** Tasks that want a node: none chosen yet, and not to be shut down. Global ones say which by `pinned`. */
@@ -44,6 +57,8 @@ export class ClusterState {
   /** Services by what they refer to: ids of secrets, configs and networks. */
   readonly #users = new Map<string, Set<Service>>();
   readonly #portUsers = new Map<string, Set<Service>>();
+  /** One, unless the store was tampered with. */
+  readonly #ingress = new Set<string>();
 
   /** Takes one part as it is now. A part of an unknown object makes the object. */
   apply(write: Write): void {
@@ -66,15 +81,16 @@ export class ClusterState {
         return this.#changeNodePart(write.id, (node) => (node.state = write.value ?? undefined));
       case 'nodeDescription':
         return this.#changeNodePart(write.id, (node) => (node.description = write.value?.description));
+      case 'nodeAddresses':
+        this.addresses.change(this.nodeAddresses.get(write.id)?.networks, write.value?.networks);
+        return setOrDelete(this.nodeAddresses, write.id, write.value);
+      case 'attachment':
+        return this.#applyAttachment(write.id, write.value);
       case 'cluster':
         this.cluster = write.value ?? undefined;
         return undefined;
       case 'network':
-        return setOrDelete(this.networks, write.id, write.value);
-      case 'attachment':
-        return setOrDelete(this.attachments, write.id, write.value);
-      case 'nodeAddresses':
-        return setOrDelete(this.nodeAddresses, write.id, write.value);
+        return this.#applyNetwork(write.id, write.value);
       case 'secret':
         return setOrDelete(this.secrets, write.id, write.value);
       case 'config':
@@ -107,6 +123,12 @@ export class ClusterState {
     return this.#portUsers.get(claim) ?? [];
   }
 
+  /** The network of published ports; undefined where there is none. */
+  get ingress(): NetworkRecord | undefined {
+    const [first] = this.#ingress;
+    return first === undefined ? undefined : this.networks.get(first);
+  }
+
   /** What a task runs; undefined where the template is not known, as while the cluster is being read. */
   templateOf(task: TaskRecord): TemplateRecord | undefined {
     return this.services.get(task.service)?.templates.get(task.template);
@@ -117,6 +139,7 @@ export class ClusterState {
     const before = this.tasks.get(id);
     if (before !== undefined && record !== null && standsAlike(before.record, record)) {
       before.record = record;
+      this.#hold(before, isAlive(before));
       return;
     }
     if (before !== undefined) {
@@ -124,6 +147,9 @@ export class ClusterState {
     }
     if (record === null) {
       this.tasks.delete(id);
+      if (before !== undefined) {
+        this.#hold(before, false);
+      }
       if (before?.status !== undefined) {
         this.looseStatuses.set(id, before.status);
       }
@@ -134,6 +160,7 @@ export class ClusterState {
     task.record = record;
     this.tasks.set(id, task);
     this.#index(task);
+    this.#hold(task, isAlive(task));
   }
 
   #applyStatus(id: string, status: TaskStatus | null): void {
@@ -144,6 +171,50 @@ export class ClusterState {
     }
     task.status = status ?? undefined;
     this.changedTasks.note(id);
+    this.#hold(task, isAlive(task));
+  }
+
+  /** Counts what a task has for as long as it is on a node and has not ended. */
+  #hold(task: Task, isHolding: boolean): void {
+    const { service, template, networks, node } = task.record;
+    const before = task.held;
+    const held = isHolding && node !== undefined ? { template, networks } : undefined;
+    task.held = held;
+    this.addresses.change(before?.networks, held?.networks);
+    if (before?.template !== held?.template) {
+      this.#changeService(service, ({ liveUses }) => {
+        if (before !== undefined) {
+          countUse(liveUses, before.template, -1);
+        }
+        if (held !== undefined) {
+          countUse(liveUses, held.template, 1);
+        }
+      });
+    }
+  }
+
+  #applyNetwork(id: string, record: NetworkRecord | null): void {
+    setOrDelete(this.networks, id, record);
+    if (record?.ingress === true) {
+      this.#ingress.add(id);
+    } else {
+      this.#ingress.delete(id);
+    }
+    if (record === null) {
+      this.addresses.forget(id);
+    }
+  }
+
+  #applyAttachment(id: string, record: AttachmentRecord | null): void {
+    const before = this.attachments.get(id);
+    this.addresses.change(before && [before], record === null ? undefined : [record]);
+    setOrDelete(this.attachments, id, record);
+    if (before !== undefined) {
+      this.#changeNode(before.node, ({ attachments }) => attachments.delete(attachmentKey(before)));
+    }
+    if (record !== null) {
+      this.#changeNode(record.node, ({ attachments }) => attachments.set(attachmentKey(record), record));
+    }
   }
 
   #applyService(id: string, record: ServiceRecord | null): void {
@@ -163,6 +234,7 @@ export class ClusterState {
       for (const claim of portClaimsOf(service.run?.ports)) {
         deleteFrom(this.#portUsers, claim, service);
       }
+      this.addresses.change(service.run?.vips, run?.vips);
       service.run = run ?? undefined;
       for (const claim of portClaimsOf(run?.ports)) {
         addTo(this.#portUsers, claim, service);
@@ -257,6 +329,7 @@ function isEmptyService(service: Service): boolean {
     service.previous === undefined &&
     service.run === undefined &&
     service.templates.size === 0 &&
+    service.liveUses.size === 0 &&
     service.tasks.size === 0
   );
 }
@@ -266,6 +339,7 @@ function isEmptyNode(node: Node): boolean {
     node.record === undefined &&
     node.state === undefined &&
     node.description === undefined &&
+    node.attachments.size === 0 &&
     node.tasks.size === 0
   );
 }

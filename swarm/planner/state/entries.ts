@@ -1,4 +1,6 @@
 import type { NodeDescription } from '../../../api/types/swarm/node.ts';
+import type { AttachmentRecord } from '../../objects/attachment.ts';
+import type { NetworkAddresses } from '../../objects/network.ts';
 import type { NodeRecord, NodeStateRecord } from '../../objects/node.ts';
 import type {
   PreviousServiceRecord,
@@ -16,6 +18,8 @@ export interface Task {
   readonly id: string;
   record: TaskRecord;
   status: TaskStatus | undefined;
+  /** What of it counts as long as it is on a node and has not ended: by this it is taken back. */
+  held?: { template: number; networks: readonly NetworkAddresses[] | undefined } | undefined;
 }
 
 /** A service in memory with its tasks. `record` is undefined once it is removed, until its last task has gone. */
@@ -28,6 +32,8 @@ export interface Service {
   readonly templates: Map<number, TemplateRecord>;
   /** How many tasks name each revision. */
   readonly templateUses: Map<number, number>;
+  /** The same of tasks that are on a node and have not ended. */
+  readonly liveUses: Map<number, number>;
   readonly tasks: Set<Task>;
   readonly slots: Map<SlotKey, Set<Task>>;
 }
@@ -38,6 +44,8 @@ export interface Node {
   record: NodeRecord | undefined;
   state: NodeStateRecord | undefined;
   description: NodeDescription | undefined;
+  /** By `attachmentKey`. */
+  readonly attachments: Map<string, AttachmentRecord>;
   readonly tasks: Set<Task>;
   readonly tasksByService: Map<string, Set<Task>>;
 }
@@ -50,6 +58,7 @@ export function newService(id: string): Service {
     run: undefined,
     templates: new Map(),
     templateUses: new Map(),
+    liveUses: new Map(),
     tasks: new Set(),
     slots: new Map(),
   };
@@ -61,9 +70,15 @@ export function newNode(id: string): Node {
     record: undefined,
     state: undefined,
     description: undefined,
+    attachments: new Map(),
     tasks: new Set(),
     tasksByService: new Map(),
   };
+}
+
+/** A container is in a network once. */
+export function attachmentKey({ network, container }: { network: string; container: string }): string {
+  return `${network}/${container}`;
 }
 
 /** The slot of a task within its service. */

@@ -1,6 +1,9 @@
 import type { NodeDescription, NodeSpec } from '../../../api/types/swarm/node.ts';
 import type { ServiceSpec } from '../../../api/types/swarm/service.ts';
 import type { SwarmSpec } from '../../../api/types/swarm/swarm.ts';
+import type { IpamConfig } from '../../../api/types/system.ts';
+import { formatIp, parseAnyCidr } from '../../../daemon/base/addresses/ip.ts';
+import type { NetworkRecord } from '../../../swarm/objects/network.ts';
 import { put, type Write } from '../../../swarm/objects/parts.ts';
 import { templateId, type ServiceRecord } from '../../../swarm/objects/service.ts';
 import { TaskState } from '../../../swarm/objects/task-state.ts';
@@ -17,6 +20,37 @@ export function nodeWrites(
     nodeState(id, 'ready'),
     put('nodeDescription', { id, description: { Hostname: id, ...description } }),
   ];
+}
+
+/** An overlay network with these subnets; `ingress` by its name. Gateways are the first addresses. */
+export function networkWrite(
+  id: string,
+  subnets: readonly string[] = ['10.1.0.0/16'],
+  more: Partial<NetworkRecord> = {},
+): Write {
+  return put('network', {
+    id,
+    created: 0,
+    updated: 0,
+    name: id,
+    labels: {},
+    driver: 'overlay',
+    ingress: id === 'ingress',
+    attachable: true,
+    overlay: {
+      options: {},
+      internal: false,
+      ipv6: subnets.some((subnet) => subnet.includes(':')),
+      ipam: { driver: 'default', options: null, config: subnets.map(ipamConfig) },
+      vni: 4097,
+    },
+    ...more,
+  });
+}
+
+function ipamConfig(subnet: string): IpamConfig {
+  const base = parseAnyCidr(subnet)?.subnet.base ?? 0;
+  return { Subnet: subnet, Gateway: formatIp(typeof base === 'number' ? base + 1 : base + 1n) };
 }
 
 /** The swarm's own record, with defaults but for what is given. */

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { PortConfig } from '../../../../../api/types/swarm/service.ts';
 import { put, remove, type Write } from '../../../../../swarm/objects/parts.ts';
-import { nodeWrites, serviceWrites } from '../../../../support/swarm/builders.ts';
+import { networkWrite, nodeWrites, serviceWrites } from '../../../../support/swarm/builders.ts';
 import { PlannedCluster } from '../../../../support/swarm/planned-cluster.ts';
 
+const ingress = networkWrite('ingress');
 const service = (id: string, ports: PortConfig[], template = 1): Write[] =>
   serviceWrites(
     id,
@@ -18,6 +19,7 @@ const refusals = (cluster: PlannedCluster, id: string): (string | undefined)[] =
 describe('ports', () => {
   test('83: named and free ones, each protocol by itself, host mode as asked', () => {
     const cluster = new PlannedCluster(
+      [ingress],
       nodeWrites('n'),
       service('a', [
         { TargetPort: 80 },
@@ -35,7 +37,7 @@ describe('ports', () => {
 
   test('84: none is free: the task says so, and runs when one is', () => {
     const all = Array.from({ length: 2768 }, (_, index) => ({ TargetPort: index + 1 }));
-    const cluster = new PlannedCluster(nodeWrites('n'), service('a', all));
+    const cluster = new PlannedCluster([ingress], nodeWrites('n'), service('a', all));
     cluster.change(...service('b', [{ TargetPort: 80 }]));
     expect(refusals(cluster, 'b')).toEqual(['no ingress port is free between 30000 and 32767']);
     expect(cluster.settle().running('b')).toEqual([]);
@@ -46,7 +48,7 @@ describe('ports', () => {
 
   test('a port of another service: the task says whose, and runs when it is given up', () => {
     const port = [{ TargetPort: 80, PublishedPort: 8080 }];
-    const cluster = new PlannedCluster(nodeWrites('n'), service('a', port), service('b', port));
+    const cluster = new PlannedCluster([ingress], nodeWrites('n'), service('a', port), service('b', port));
     expect(refusals(cluster, 'b')).toEqual([
       "port '8080' is already in use by service 'a' (a) as an ingress port",
     ]);
@@ -57,6 +59,7 @@ describe('ports', () => {
 
   test('85: an update keeps the port that was given, whatever else comes and goes', () => {
     const cluster = new PlannedCluster(
+      [ingress],
       nodeWrites('n'),
       service('a', [{ TargetPort: 80 }]),
       service('b', [{ TargetPort: 80 }]),
@@ -67,7 +70,7 @@ describe('ports', () => {
   });
 
   test('88: a new leader gives no port twice', () => {
-    const cluster = new PlannedCluster(nodeWrites('n'), service('a', [{ TargetPort: 80 }]));
+    const cluster = new PlannedCluster([ingress], nodeWrites('n'), service('a', [{ TargetPort: 80 }]));
     cluster.lead();
     cluster.change(
       ...service('b', [{ TargetPort: 80 }]),
