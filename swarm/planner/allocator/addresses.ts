@@ -48,7 +48,7 @@ export class Addresses {
     this.#shortages.delete(network);
   }
 
-  /** How many who ask now may get one: as many as were freed since none was left; without end where none was missing. */
+  /** How many who ask now may get one: as many as were freed since none was left. */
   room(network: string): number {
     const shortage = this.#shortages.get(network);
     return shortage === undefined

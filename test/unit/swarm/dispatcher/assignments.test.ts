@@ -5,6 +5,7 @@ import { TaskState } from '../../../../swarm/objects/task-state.ts';
 import { sealedKey } from '../../../../swarm/objects/values.ts';
 import {
   clusterWrite,
+  networkWrite,
   nodeWrites,
   serviceWrites,
   taskRecord,
@@ -67,7 +68,7 @@ describe('assignments', () => {
   test('a task comes with all that running it needs', async () => {
     const made = await withSecrets(
       nodeWrites('n1'),
-      [clusterWrite({ TaskDefaults: { LogDriver: { Name: 'local' } } })],
+      [clusterWrite({ TaskDefaults: { LogDriver: { Name: 'local' } } }), networkWrite('ingress')],
       withData({
         Labels: { a: 'b' },
         EndpointSpec: {
@@ -96,7 +97,8 @@ describe('assignments', () => {
                 : 0,
             hostPorts: [{ TargetPort: 80, PublishedPort: 8080, PublishMode: 'host' }],
             generic: [],
-            networks: [],
+            // The node itself and the service have one each, too.
+            networks: stored?.record.networks,
             registryAuth: 'token',
             logDriver: { Name: 'local' },
           },
