@@ -106,18 +106,10 @@ export class Allocator {
 
   /** What a change leads to, after the state has it. */
   follow(write: Write, attention: Attention): void {
-    switch (write.part) {
-      case 'network':
-        this.addresses.forget(write.id);
-        return;
-      case 'service':
-        if (write.value === null) {
-          this.#portsChanged(write.id, attention);
-        }
-        return;
-      case 'serviceRun':
-        this.#portsChanged(write.id, attention);
-        return;
+    if (write.part === 'network') {
+      this.addresses.forget(write.id);
+    } else if (write.part === 'serviceRun' || (write.part === 'service' && write.value === null)) {
+      this.#portsChanged(write.id, attention);
     }
   }
 

@@ -42,6 +42,24 @@ const full = (name: string, family = 'IPv4'): string =>
   `no available ${family} addresses on this network's address pools: ${name} (${name})`;
 const published: EndpointSpec = { Ports: [{ TargetPort: 80 }] };
 
+/** Six addresses: the gateway, a VIP, and four tasks. */
+const crowded = (): PlannedCluster =>
+  new PlannedCluster(
+    [networkWrite('a', ['10.1.0.0/29'])],
+    nodeWrites('n'),
+    service('s', ['a'], { replicas: 6 }),
+  ).settle();
+
+const inNetworks = (endpoint?: EndpointSpec): PlannedCluster =>
+  new PlannedCluster(
+    [networkWrite('a'), networkWrite('b', ['10.2.0.0/16']), networkWrite('ingress', ['10.0.0.0/24'])],
+    nodeWrites('n'),
+    service('s', ['a'], endpoint ? { endpoint } : {}),
+  ).settle();
+
+const attachment = (id: string, network: string, node: string): Write =>
+  put('attachment', { id, created: 0, network, node, container: id, names: [], addresses: [`10.1.0.9`] });
+
 describe('what services and tasks are given', () => {
   test.each<
     [what: string, networks: string[], endpoint: EndpointSpec | undefined, vip: string, task: string]
@@ -122,14 +140,6 @@ function rangeNetwork(): Write {
 }
 
 describe('87: networks that are full', () => {
-  // Six addresses: the gateway, a VIP, and four tasks.
-  const crowded = (): PlannedCluster =>
-    new PlannedCluster(
-      [networkWrite('a', ['10.1.0.0/29'])],
-      nodeWrites('n'),
-      service('s', ['a'], { replicas: 6 }),
-    ).settle();
-
   test('tasks say so, once, and are not placed', () => {
     const cluster = crowded();
     expect(cluster.running('s')).toHaveLength(4);
@@ -212,13 +222,6 @@ describe('networks that are not there', () => {
 });
 
 describe('VIPs over updates', () => {
-  const cluster = (endpoint?: EndpointSpec): PlannedCluster =>
-    new PlannedCluster(
-      [networkWrite('a'), networkWrite('b', ['10.2.0.0/16']), networkWrite('ingress', ['10.0.0.0/24'])],
-      nodeWrites('n'),
-      service('s', ['a'], endpoint ? { endpoint } : {}),
-    ).settle();
-
   test.each<
     [
       what: string,
@@ -237,7 +240,7 @@ describe('VIPs over updates', () => {
     ['no ports', published, ['a'], undefined, 'ingress:10.0.0.3 a:10.1.0.2', 'a:10.1.0.2'],
     ['85: nothing of networks', undefined, ['a'], { Mode: 'vip' }, 'a:10.1.0.2', 'a:10.1.0.2'],
   ])('%s: at the beginning and at the end', (_what, before, to, after, first, last) => {
-    const updated = cluster(before);
+    const updated = inNetworks(before);
     updated.change(...service('s', to, { template: 2, ...(after ? { endpoint: after } : {}) }));
     expect(vips(updated, 's')).toBe(first);
     updated.advance(60_000);
@@ -245,7 +248,7 @@ describe('VIPs over updates', () => {
   });
 
   test('all is free when the service is gone', () => {
-    const removed = cluster(published);
+    const removed = inNetworks(published);
     removed.change(remove('service', 's'));
     removed.settle();
     expect([...removed.state.addresses.entries()].map(({ address }) => address)).toEqual(['10.0.0.2']);
@@ -291,8 +294,6 @@ describe('nodes', () => {
   });
 
   test('attachments of a node or a network that is gone go with it', () => {
-    const attachment = (id: string, network: string, node: string): Write =>
-      put('attachment', { id, created: 0, network, node, container: id, names: [], addresses: [`10.1.0.9`] });
     const cluster = new PlannedCluster(
       [networkWrite('a'), networkWrite('b')],
       nodeWrites('n'),
