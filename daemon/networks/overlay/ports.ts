@@ -11,10 +11,11 @@ import type {
 export interface OverlayKernel {
   /**
    * Makes the network's namespace, bridge and VXLAN device, or mends what is there. Idempotent. Throws what the kernel
-   * lacks or refuses, as a sentence for the task's error. Leaves nothing when it throws.
+   * lacks or refuses, as a sentence for the task's error. Leaves nothing when it throws. Not while it is being closed.
+   * What had to be made again has no peers: `mendPeers` is to follow.
    */
   openOverlay(settings: OverlaySettings): void;
-  /** Idempotent. Containers in it keep their interfaces, which lead nowhere. */
+  /** Idempotent. Interfaces of containers in it go with it. */
   closeOverlay(networkId: string): Promise<void>;
   /** Ids of the networks that have a namespace on this host. */
   overlays(): string[];

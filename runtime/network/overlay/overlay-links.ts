@@ -20,7 +20,7 @@ import { getForwarding, getNeighbours } from '../netlink/neighbours.ts';
 import type { NetlinkSocket } from '../netlink/netlink-socket.ts';
 import { OVERLAY_BRIDGE, OverlayDevices } from './overlay-devices.ts';
 import { changeRequests, mendRequests } from './peers.ts';
-import { allowIpv6, raiseNeighbourLimits, tuneOverlay } from './sandbox-settings.ts';
+import { allowIpv6, allowNeighbours6, raiseNeighbourLimits, tuneOverlay } from './sandbox-settings.ts';
 import type { OverlayBalance } from './sandbox-settings.ts';
 import type { OverlayPeer, OverlaySettings } from './settings.ts';
 
@@ -45,6 +45,7 @@ export class OverlayLinks {
   readonly #attached = new Map<string, string>();
   readonly #closing = new Map<string, Promise<void>>();
   #hasLimits = false;
+  #hasWarned = false;
 
   constructor(deps: {
     host: NetlinkSocket;
@@ -189,12 +190,17 @@ export class OverlayLinks {
     const { networkId, gateways } = settings;
     failpoint('overlay.open.settings');
     const balance = this.#namespaces.enter(networkId, tuneOverlay);
+    if (balance === 'none' && !this.#hasWarned) {
+      this.#hasWarned = true;
+      this.#log.warn({}, 'the kernel has no br_netfilter: virtual addresses of services cannot be balanced');
+    }
     const bridge = this.#namespaces.withDescriptor(networkId, (namespaceFd) =>
       this.#devices.ensure(inside, namespaceFd, settings),
     );
     if (gateways.some(({ address }) => !isIpv4(address))) {
       this.#namespaces.enter(networkId, () => {
         allowIpv6(OVERLAY_BRIDGE);
+        allowNeighbours6(this.#devices.vxlanName(networkId));
       });
     }
     this.#devices.address(inside, bridge, settings);

@@ -1,4 +1,5 @@
 import type { OverlayLinks } from './overlay-links.ts';
+import type { OverlayBalance } from './sandbox-settings.ts';
 import type { OverlayPeer, OverlaySettings } from './settings.ts';
 
 /** Overlay networks of this host in the kernel: namespaces and links. */
@@ -11,10 +12,11 @@ export class OverlayNetworks {
 
   /**
    * Makes the network's namespace, bridge and VXLAN device, or mends what is there. Idempotent. Throws what the kernel
-   * lacks or refuses, as a sentence. Leaves nothing when it throws.
+   * lacks or refuses, as a sentence. Leaves nothing when it throws. Says how
+   * virtual addresses can be balanced in it. A VXLAN device that had to be made again has no peers.
    */
-  openOverlay(settings: OverlaySettings): void {
-    this.#links.open(settings);
+  openOverlay(settings: OverlaySettings): OverlayBalance {
+    return this.#links.open(settings);
   }
 
   /** Idempotent. Interfaces of containers in it go with it. */

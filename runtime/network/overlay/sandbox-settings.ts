@@ -27,6 +27,15 @@ export function allowIpv6(link: string): void {
   write(`ipv6/conf/${link}/disable_ipv6`, '0');
 }
 
+/** A table of IPv6 neighbours for a link that gets no address, also none of the link alone. */
+export function allowNeighbours6(link: string): void {
+  write(`ipv6/conf/${link}/addr_gen_mode`, ADDRESSES_NONE);
+  allowIpv6(link);
+}
+
+/** IN6_ADDR_GEN_MODE_NONE */
+const ADDRESSES_NONE = '1';
+
 /** False where the kernel has no such setting. */
 function write(setting: string, value: string): boolean {
   try {

@@ -206,6 +206,9 @@ async function compareNetwork(daemon: TestDaemon, view: ApiView): Promise<string
   const [links, ruleset] = await Promise.all([readLinks(daemon), readRuleset(daemon)]);
   return [
     ...compareLinks(links, ruleset, view, plugged.length),
+    ...entries(path.join(daemon.paths.execRoot, 'overlays'))
+      .filter((id) => view.networks.every(({ Id }) => Id !== id))
+      .map((id) => `overlay namespace ${id} has no network`),
     ...compare('nftables element', view.running.flatMap(publishedPorts), portElements(ruleset)),
     ...addresses
       .filter((address, index) => addresses.indexOf(address) !== index)

@@ -13,6 +13,9 @@ import { NamespaceDirectory } from '../../../../runtime/network/namespace-direct
 import type { OverlayPeer, OverlaySettings } from '../../../../runtime/network/overlay/settings.ts';
 import { command } from '../host-namespace.ts';
 
+// Each engine of a test listens for the end of the process.
+process.setMaxListeners(0);
+
 export const NETWORK = 'ov0000000000000000000000n';
 export const UNDERLAY_MTU = 1500;
 
@@ -53,6 +56,12 @@ export class OverlayHost {
   /** Does something in the host's namespace; synchronous, up to its first await. */
   on<T>(work: (kernel: KernelNetwork) => T): T {
     return inNetworkNamespace(this.netns, () => work(this.kernel));
+  }
+
+  open(settings: OverlaySettings): void {
+    this.on((kernel) => {
+      kernel.overlays.openOverlay(settings);
+    });
   }
 
   /** Output of a command on the host. */
