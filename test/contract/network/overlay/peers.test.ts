@@ -4,7 +4,7 @@ import { needs } from '../../../support/needs.ts';
 import { NETWORK, TwoHosts, ip, macOf, overlay, peer, pings } from './two-hosts.ts';
 
 const MANY = 10_000;
-/** Some 0.6 s are usual. */
+/** 0.1 to 0.3 s are usual. */
 const BATCH_MS = 10_000;
 
 needs(
