@@ -1,0 +1,199 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ServiceInspect } from '../../../api/types/swarm/service.ts';
+import { until } from '../../support/engine/http.ts';
+import { needsEngine } from '../../support/needs.ts';
+import { byHost, pages, SERVICE_MOUNTS, tasksOf } from '../../support/swarm/hosts/pages.ts';
+import { TestSwarm } from '../../support/swarm/hosts/test-swarm.ts';
+
+/** One manager and two workers, driven by the docker CLI as people do. The tests build on each other. */
+needsEngine('docker-cli', 'etcd')('the routing mesh of a swarm of three', () => {
+  let swarm: TestSwarm;
+
+  beforeAll(async () => {
+    swarm = await TestSwarm.start(3);
+    await swarm.init();
+    await swarm.join(2, 'worker');
+    await swarm.join(3, 'worker');
+  });
+  afterAll(() => swarm[Symbol.asyncDispose]());
+
+  const create = (name: string, ...options: string[]): Promise<string> =>
+    swarm.must(
+      1,
+      'service',
+      'create',
+      '--name',
+      name,
+      '--detach=false',
+      '--stop-grace-period',
+      '2s',
+      ...options,
+      ...SERVICE_MOUNTS,
+      'busybox',
+      ...pages('serve', '80'),
+    );
+  /** What a URL answers to a program of a node; `failed` where nothing does. */
+  const fetched = async (node: number, url: string): Promise<string> =>
+    (await swarm.node(node).daemon.fetch(url)).trim() || 'failed';
+  const answers = async (node: number, url: string, count: number): Promise<string[]> => {
+    const lines = [];
+    for (let at = 0; at < count; at += 1) {
+      lines.push(await fetched(node, url));
+    }
+    return lines;
+  };
+  const addr = (node: number): string => swarm.node(node).addr;
+  const answered = (node: number, url: string): Promise<void> =>
+    until(`${url} to answer`, async () => !(await fetched(node, url)).startsWith('failed'));
+  const refused = (node: number, url: string): Promise<void> =>
+    until(`${url} to be refused`, async () => (await fetched(node, url)).startsWith('failed'));
+
+  test('a published port: every node answers, at its address and to itself at 127.0.0.1', async () => {
+    await create('web', '--publish', '8080:80', '--replicas', '2', '--constraint', 'node.hostname!=n3');
+    const { Endpoint } = await swarm.node(1).daemon.http.ok<ServiceInspect>('GET', '/services/web');
+    expect(Endpoint?.Ports).toEqual([
+      { Protocol: 'tcp', TargetPort: 80, PublishedPort: 8080, PublishMode: 'ingress' },
+    ]);
+    for (const node of [1, 2, 3]) {
+      await answered(1, `http://${addr(node)}:8080/`);
+      await answered(node, 'http://127.0.0.1:8080/');
+      await until(
+        'both tasks to answer',
+        async () => byHost(await answers(1, `http://${addr(node)}:8080/`, 4)).size === 2,
+      );
+    }
+    expect(await swarm.must(1, 'service', 'ls', '--format', '{{.Ports}}')).toBe('*:8080->80/tcp');
+  });
+
+  test('a port that names no number gets one from 30000 on, and keeps it over updates', async () => {
+    await create('any', '--publish', 'target=80');
+    const port = async (): Promise<number> => {
+      const { Endpoint } = await swarm.node(1).daemon.http.ok<ServiceInspect>('GET', '/services/any');
+      return Endpoint?.Ports?.[0]?.PublishedPort ?? 0;
+    };
+    const first = await port();
+    expect(first).toBeGreaterThanOrEqual(30_000);
+    await swarm.must(1, 'service', 'update', '--detach=false', '--env-add', 'A=1', 'any');
+    expect(await port()).toBe(first);
+    await answered(3, `http://${addr(3)}:${first}/`);
+    await swarm.must(1, 'service', 'rm', 'any');
+    await refused(3, `http://${addr(3)}:${first}/`);
+  });
+
+  test('update: a port is added and another one removed while requests go on', async () => {
+    await swarm.must(1, 'service', 'update', '--detach=false', '--publish-add', '8081:80', 'web');
+    for (const node of [1, 2, 3]) {
+      await answered(1, `http://${addr(node)}:8081/`);
+    }
+    expect(byHost(await answers(1, `http://${addr(3)}:8080/`, 10)).size).toBe(2);
+    await swarm.must(1, 'service', 'update', '--detach=false', '--publish-rm', '8080:80', 'web');
+    for (const node of [1, 2, 3]) {
+      await refused(1, `http://${addr(node)}:8080/`);
+    }
+    await answered(2, `http://${addr(2)}:8081/`);
+  });
+
+  test('the same port of a second service is refused, and given when the first one goes', async () => {
+    const second = await swarm.docker(
+      1,
+      'service',
+      'create',
+      '--name',
+      'second',
+      '--publish',
+      '8081:80',
+      'busybox',
+    );
+    expect(second.err).toContain("port '8081' is already in use by service 'web'");
+  });
+
+  test('rolling update under load through the mesh: no request is lost', async () => {
+    let isOver = false;
+    const failures: string[] = [];
+    let good = 0;
+    const load = (async (): Promise<void> => {
+      for (let at = 0; !isOver; at += 1) {
+        const url = `http://${addr((at % 3) + 1)}:8081/`;
+        const answer = await fetched(1, url);
+        if (answer.startsWith('failed')) {
+          failures.push(url);
+        } else {
+          good += 1;
+        }
+      }
+    })();
+    await swarm.must(
+      1,
+      'service',
+      'update',
+      '--detach=false',
+      '--env-add',
+      'B=1',
+      '--update-order',
+      'start-first',
+      '--update-monitor',
+      '500ms',
+      'web',
+    );
+    isOver = true;
+    await load;
+    expect(failures).toEqual([]);
+    expect(good).toBeGreaterThan(10);
+  });
+
+  test('a port that a program of a host has stays its own; the other nodes answer', async () => {
+    const [file, ...args] = swarm
+      .node(3)
+      .daemon.netns.enter(
+        'python3',
+        '-c',
+        'import socket,time\ns=socket.create_server(("",8090))\nprint("up",flush=True)\ntime.sleep(3600)',
+      );
+    const program = spawn(file, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(program.stdout, 'data');
+    try {
+      await create('taken', '--publish', '8090:80', '--constraint', 'node.hostname==n1');
+      await answered(1, `http://${addr(2)}:8090/`);
+      expect(await fetched(1, `http://${addr(3)}:8090/`)).toMatch(/^failed/);
+    } finally {
+      program.kill('SIGKILL');
+    }
+    await answered(1, `http://${addr(3)}:8090/`);
+    expect((await swarm.docker(2, 'run', '--rm', '--publish', '8090:80', 'busybox', 'true')).err).toContain(
+      'port is already allocated',
+    );
+    await swarm.must(1, 'service', 'rm', 'taken');
+  });
+
+  test('nft flush ruleset, a kill -9 of a node and of the manager: the port is back', async () => {
+    const url = `http://${addr(3)}:8081/`;
+    await swarm.node(3).daemon.netns.run('nft', 'flush', 'ruleset');
+    await answered(1, url);
+    await swarm.node(3).daemon.kill9();
+    await answered(1, url);
+    await swarm.node(3).daemon.up();
+    await answered(1, url);
+    await swarm.node(1).daemon.kill9();
+    await answered(2, url);
+    await swarm.node(1).daemon.up();
+    await until('the manager', async () => (await swarm.docker(1, 'service', 'ls')).code === 0);
+    await answered(1, url);
+    expect(await tasksOf(swarm, 'web')).toHaveLength(2);
+  });
+
+  test('ports of mode host and UDP stand beside the mesh', async () => {
+    await create(
+      'beside',
+      '--publish',
+      'mode=host,target=80,published=8100',
+      '--constraint',
+      'node.hostname==n2',
+    );
+    await answered(1, `http://${addr(2)}:8100/`);
+    expect(await fetched(1, `http://${addr(3)}:8100/`)).toMatch(/^failed/);
+    await swarm.must(1, 'service', 'rm', 'beside', 'web');
+    await refused(1, `http://${addr(2)}:8081/`);
+  });
+});
