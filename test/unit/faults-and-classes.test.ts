@@ -23,6 +23,22 @@ test('every fault case and security class that must hold has a test with its num
   expect(REQUIRED.filter((number) => !covered.has(number))).toEqual([]);
 });
 
+/** Behaviours of a swarm that a user counts on: `48: ...`, or several, `35 and 43: ...`. */
+test('each of the 120 behaviours of a swarm has a test with its number', () => {
+  const titles = new Set(
+    readdirSync(ROOT, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.test.ts') && /swarm|network/.test(file))
+      .flatMap((file) => behavioursOf(readFileSync(path.join(ROOT, file), 'utf8'))),
+  );
+  expect(numbered('', [1, 120]).filter((number) => !titles.has(number))).toEqual([]);
+});
+
+function behavioursOf(source: string): string[] {
+  return [...source.matchAll(/['"`](\d+(?:(?:, | and )\d+)*): /g)].flatMap(([, numbers = '']) =>
+    numbers.split(/, | and /),
+  );
+}
+
 /** Titles are strings that begin with one number or several: `R11: stop`, `R1, R7: kill`, `class 5: root`. */
 function numbersOf(source: string): string[] {
   return [...source.matchAll(/['"`]((?:R\d+|class \d+)(?:, (?:R\d+|class \d+))*): /g)].flatMap(

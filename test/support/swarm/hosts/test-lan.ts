@@ -3,38 +3,71 @@ import type { DaemonNetwork } from '../../engine/netns.ts';
 
 let lans = 0;
 
-/** A switch in a network namespace of its own: hosts get a cable to it, `eth0`, and an address of 10.77.0.0/24. */
-export class TestLan implements Disposable {
-  readonly #name: string;
-  #hosts = 0;
+/** What connects the hosts of a swarm: each gets a cable, `eth0`, and an address of 10.77.0.0/24. */
+export interface Lan extends AsyncDisposable {
+  /** Connects a host; answers its address. */
+  attach(host: DaemonNetwork): Promise<string>;
+  /** Pulls a host's cable, or puts it back: numbers count from 1 in the order of `attach`. */
+  plug(host: number, state: 'in' | 'out'): void;
+}
+
+/** A network namespace with the ends of the hosts' cables: `port1`, `port2`, ... */
+export class Cables implements Disposable {
+  readonly name: string;
+  count = 0;
 
   constructor() {
     lans += 1;
-    this.#name = `btl${process.pid}-${lans}`;
-    ip('netns', 'add', this.#name);
-    ip('-n', this.#name, 'link', 'add', 'switch', 'type', 'bridge');
-    ip('-n', this.#name, 'link', 'set', 'switch', 'up');
+    this.name = `btl${process.pid}-${lans}`;
+    ip('netns', 'add', this.name);
   }
 
-  /** Connects a host; answers its address. */
-  attach({ name }: DaemonNetwork): string {
-    this.#hosts += 1;
-    const port = `port${this.#hosts}`;
-    const addr = `10.77.0.${this.#hosts}`;
-    ip('-n', this.#name, 'link', 'add', port, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name);
-    ip('-n', this.#name, 'link', 'set', port, 'master', 'switch', 'up');
+  /** One more; answers the host's address. */
+  lay({ name }: DaemonNetwork): { port: string; addr: string } {
+    this.count += 1;
+    const port = `port${this.count}`;
+    const addr = `10.77.0.${this.count}`;
+    this.ip('link', 'add', port, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name);
+    this.ip('link', 'set', port, 'up');
     ip('-n', name, 'addr', 'add', `${addr}/24`, 'dev', 'eth0');
     ip('-n', name, 'link', 'set', 'eth0', 'up');
-    return addr;
+    return { port, addr };
   }
 
-  /** Pulls a host's cable, or puts it back: numbers count from 1 in the order of `attach`. */
   plug(host: number, state: 'in' | 'out'): void {
-    ip('-n', this.#name, 'link', 'set', `port${host}`, state === 'in' ? 'up' : 'down');
+    this.ip('link', 'set', `port${host}`, state === 'in' ? 'up' : 'down');
+  }
+
+  ip(...args: string[]): void {
+    ip('-n', this.name, ...args);
   }
 
   [Symbol.dispose](): void {
-    ip('netns', 'del', this.#name);
+    ip('netns', 'del', this.name);
+  }
+}
+
+/** A switch of the kernel, which loses nothing. */
+export class TestLan implements Lan {
+  readonly #cables = new Cables();
+
+  constructor() {
+    this.#cables.ip('link', 'add', 'switch', 'type', 'bridge');
+    this.#cables.ip('link', 'set', 'switch', 'up');
+  }
+
+  async attach(host: DaemonNetwork): Promise<string> {
+    const { port, addr } = this.#cables.lay(host);
+    this.#cables.ip('link', 'set', port, 'master', 'switch');
+    return addr;
+  }
+
+  plug(host: number, state: 'in' | 'out'): void {
+    this.#cables.plug(host, state);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#cables[Symbol.dispose]();
   }
 }
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { expect } from 'vitest';
 import type { SwarmInspect } from '../../../../api/types/swarm/swarm.ts';
 import { TestDaemon, type TestDaemonOptions } from '../../engine/daemon.ts';
-import { TestLan } from './test-lan.ts';
+import { TestLan, type Lan } from './test-lan.ts';
 
 export interface Said {
   code: number;
@@ -22,11 +22,15 @@ export interface TestNode {
  * `n2`, ...). None is in a swarm before `init` and `join`.
  */
 export class TestSwarm implements AsyncDisposable {
-  readonly lan = new TestLan();
+  readonly lan: Lan;
   readonly nodes: TestNode[] = [];
 
-  static async start(count: number, options: TestDaemonOptions = {}): Promise<TestSwarm> {
-    const swarm = new TestSwarm();
+  constructor(lan: Lan = new TestLan()) {
+    this.lan = lan;
+  }
+
+  static async start(count: number, options: TestDaemonOptions = {}, lan?: Lan): Promise<TestSwarm> {
+    const swarm = new TestSwarm(lan);
     try {
       for (let number = 1; number <= count; number += 1) {
         await swarm.add(options);
@@ -42,7 +46,7 @@ export class TestSwarm implements AsyncDisposable {
   async add(options: TestDaemonOptions = {}): Promise<TestNode> {
     const hostname = `n${this.nodes.length + 1}`;
     const daemon = await TestDaemon.start({ ...options, hostname });
-    const node = { daemon, hostname, addr: this.lan.attach(daemon.netns) };
+    const node = { daemon, hostname, addr: await this.lan.attach(daemon.netns) };
     this.nodes.push(node);
     await daemon.loadBusybox();
     return node;
@@ -105,6 +109,6 @@ export class TestSwarm implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.nodes.map(({ daemon }) => daemon[Symbol.asyncDispose]()));
-    this.lan[Symbol.dispose]();
+    await this.lan[Symbol.asyncDispose]();
   }
 }
