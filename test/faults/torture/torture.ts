@@ -1,0 +1,66 @@
+import { differences } from '../../support/engine/oracle.ts';
+import { Dice, type StormReport } from '../storm/dice.ts';
+import { look } from './look.ts';
+import { drawRound, told, type Step } from './steps.ts';
+import { VictimSwarm } from './victim-swarm.ts';
+
+export interface TortureOptions {
+  seed: number;
+  /** Rounds are begun until then. */
+  minutes: number;
+  /** Instead of random rounds: these steps, as one round. */
+  steps?: readonly Step[];
+  /** Progress, a line at a time. */
+  say: (line: string) => void;
+}
+
+export interface TortureReport extends StormReport {
+  /** The steps of the round after which something was wrong. */
+  failed: readonly Step[] | undefined;
+}
+
+/** Does random things to a swarm of five, round by round, until the time is over or something is wrong after one. */
+export async function torture({ seed, minutes, steps, say }: TortureOptions): Promise<TortureReport> {
+  await using victim = await VictimSwarm.start(seed);
+  const dice = new Dice(seed);
+  const until = Date.now() + minutes * 60_000;
+  let rounds = 0;
+  let done = 0;
+  let failed: readonly Step[] | undefined;
+  let problems = await look(victim);
+  while (problems.length === 0 && (rounds === 0 || (steps === undefined && Date.now() < until))) {
+    const round = steps ?? drawRound(dice);
+    rounds += 1;
+    say(`round ${rounds}: ${round.map(told).join(' ')}`);
+    for (const step of round) {
+      await victim.act(step);
+      done += 1;
+    }
+    await victim.heal();
+    problems = await look(victim);
+    failed = problems.length > 0 ? round : undefined;
+  }
+  if (problems.length === 0) {
+    for (const { daemon, hostname } of victim.swarm.nodes) {
+      problems.push(...(await differences(daemon)).map((difference) => `${hostname}: ${difference}`));
+    }
+  }
+  return { summary: `seed ${seed}: ${rounds} rounds of ${done} steps`, problems, failed };
+}
+
+/** The shortest part of a failed round that still fails on a new swarm: one step less as long as that is so. */
+export async function shrink(
+  round: readonly Step[],
+  options: Omit<TortureOptions, 'steps'>,
+): Promise<readonly Step[]> {
+  for (const left of round) {
+    const steps = round.filter((step) => step !== left);
+    if (steps.length > 0) {
+      const { problems } = await torture({ ...options, steps });
+      if (problems.length > 0) {
+        return await shrink(steps, options);
+      }
+    }
+  }
+  return round;
+}
