@@ -1,6 +1,6 @@
 /**
- * `npm run torture`: five daemons from dist/ on a switch that loses frames, in a swarm with services on an overlay
- * network, to which random things are done (test/faults/torture). Needs root.
+ * `npm run torture`: five daemons from dist/ on a switch that loses frames, in a swarm with services, to
+ * which random things are done (test/faults/torture). Needs root.
  *
  *   --seed N      the random numbers of an earlier run
  *   --minutes N   60 when left out

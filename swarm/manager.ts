@@ -14,6 +14,8 @@ import { validateTemplates } from './templates/container-spec.ts';
 export interface ManagerEngine {
   images: ImageNames;
   localNetwork: LocalNetwork;
+  /** Whether it puts overlay networks and the routing mesh in force. */
+  hasOverlays: boolean;
   /** Where clients of this host hear of the swarm's objects. */
   events: SwarmEventLog;
 }
@@ -60,6 +62,7 @@ export class Manager implements ManagerPart {
       ...managed,
       images: engine.images,
       localNetwork: engine.localNetwork,
+      hasOverlays: engine.hasOverlays,
       sealer,
       random,
       root: context.authority,

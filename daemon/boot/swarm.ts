@@ -36,6 +36,7 @@ export function composeSwarm(
     engine: {
       images: imageNames(engine.registries),
       localNetwork: (ref) => engine.networks.lookUp(ref),
+      hasOverlays: false,
       events: new SwarmEventLog({ database, journal: events }),
     },
   });

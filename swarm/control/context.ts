@@ -26,6 +26,8 @@ export interface ControlContext {
   readLogs: ReadLogs;
   images: ImageNames;
   localNetwork: LocalNetwork;
+  /** Whether nodes of this engine put overlay networks and the routing mesh in force. */
+  hasOverlays: boolean;
   checkTemplates: CheckTemplates;
 }
 

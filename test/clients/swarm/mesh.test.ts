@@ -8,7 +8,11 @@ import { byHost, pages, SERVICE_MOUNTS, tasksOf } from '../../support/swarm/host
 import { TestSwarm } from '../../support/swarm/hosts/test-swarm.ts';
 
 /** One manager and two workers, driven by the docker CLI as people do. The tests build on each other. */
-needsEngine('docker-cli', 'etcd')('the routing mesh of a swarm of three', () => {
+needsEngine(
+  'docker-cli',
+  'etcd',
+  'overlay networks',
+)('the routing mesh of a swarm of three', () => {
   let swarm: TestSwarm;
 
   beforeAll(async () => {

@@ -15,7 +15,11 @@ import {
 import { TestSwarm } from '../../support/swarm/hosts/test-swarm.ts';
 
 /** One manager and two workers, driven by the docker CLI as people do. The tests build on each other. */
-needsEngine('docker-cli', 'etcd')('overlay networks on a swarm of three', () => {
+needsEngine(
+  'docker-cli',
+  'etcd',
+  'overlay networks',
+)('overlay networks on a swarm of three', () => {
   let swarm: TestSwarm;
   let client: FoundTask;
 

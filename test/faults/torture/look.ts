@@ -1,7 +1,7 @@
 import type { ServiceInspect } from '../../../api/types/swarm/service.ts';
 import type { TaskInspect } from '../../../api/types/swarm/task.ts';
 import { until } from '../../support/engine/http.ts';
-import { WEB_PORT, type VictimSwarm } from './victim-swarm.ts';
+import type { VictimSwarm } from './victim-swarm.ts';
 
 /** A lost node is replaced after three heartbeats, a lost leader within seconds; all of it beside load. */
 const QUIET_MS = 150_000;
@@ -48,9 +48,7 @@ async function differencesOf(victim: VictimSwarm): Promise<string[]> {
     if (strange.length > 0 || told.length !== containers.size) {
       differences.push(`n${manager} tells of ${told.length} containers, there are ${containers.size}`);
     }
-    differences.push(...givenTwice(services, tasks));
   }
-  differences.push(...(await silentNodes(victim)));
   return differences;
 }
 
@@ -62,45 +60,4 @@ async function containersOf({ swarm }: VictimSwarm): Promise<string[]> {
     ),
   );
   return lists.flatMap((list) => list.split('\n')).filter((id) => id !== '');
-}
-
-/** Addresses that two tasks or services have, whichever of them. */
-function givenTwice(services: readonly ServiceInspect[], tasks: readonly TaskInspect[]): string[] {
-  const owners = new Map<string, string>();
-  const twice: string[] = [];
-  const give = (network: string, address: string, owner: string): void => {
-    const key = `${network} ${address}`;
-    const other = owners.get(key);
-    if (other !== undefined && other !== owner) {
-      twice.push(`${address} of network ${network} was given to ${other} and to ${owner}`);
-    }
-    owners.set(key, owner);
-  };
-  for (const { ID, Endpoint } of services) {
-    for (const { NetworkID = '', Addr = '' } of Endpoint?.VirtualIPs ?? []) {
-      give(NetworkID, Addr, `service ${ID}`);
-    }
-  }
-  for (const { ID, NetworksAttachments } of tasks) {
-    for (const { Network, Addresses } of NetworksAttachments ?? []) {
-      for (const address of Addresses ?? []) {
-        give(Network?.ID ?? '', address, `task ${ID}`);
-      }
-    }
-  }
-  return twice;
-}
-
-/** Nodes at which the published port answers nothing, asked from the first. */
-async function silentNodes({ swarm, wanted }: VictimSwarm): Promise<string[]> {
-  if (!wanted.has('web')) {
-    return [];
-  }
-  const silent = await Promise.all(
-    swarm.nodes.map(async ({ addr, hostname }) => {
-      const answer = await swarm.node(1).daemon.fetch(`http://${addr}:${WEB_PORT}/`);
-      return answer === '' ? [`${hostname} does not answer at port ${WEB_PORT}`] : [];
-    }),
-  );
-  return silent.flat();
 }

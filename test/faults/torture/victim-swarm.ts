@@ -5,8 +5,6 @@ import { FaultyLan } from '../../support/swarm/hosts/faulty-lan.ts';
 import { TestSwarm } from '../../support/swarm/hosts/test-swarm.ts';
 import { pairsBetween, SPARE_SERVICES, type Step } from './steps.ts';
 
-/** Published by `web` on every node. */
-export const WEB_PORT = 8080;
 const MANAGERS = [1, 2, 3];
 const SERVICES = ['web', ...SPARE_SERVICES];
 /** A lost leader, a lost node and a store without a majority have to be over in this time, beside load. */
@@ -15,7 +13,7 @@ const HEALED_MS = 120_000;
 /** What users want of each service, so that the swarm's own word is not taken for it. */
 export type Wanted = Map<string, number>;
 
-/** Three managers and two workers on a switch that does what it is told, with services on an overlay network. */
+/** Three managers and two workers on a switch that does what it is told, with services. */
 export class VictimSwarm implements AsyncDisposable {
   readonly lan: FaultyLan;
   readonly swarm: TestSwarm;
@@ -37,7 +35,6 @@ export class VictimSwarm implements AsyncDisposable {
     await swarm.join(3, 'manager');
     await swarm.join(4, 'worker');
     await swarm.join(5, 'worker');
-    await swarm.must(1, 'network', 'create', '--driver', 'overlay', '--attachable', 'shop');
     victim.wanted.set('web', 4);
     await victim.#create('web', 4);
     return victim;
@@ -139,12 +136,10 @@ export class VictimSwarm implements AsyncDisposable {
   }
 
   #create(service: string, count: number): Promise<boolean> {
-    const page = 'mkdir /www; hostname >/www/index.html; exec httpd -f -p 80 -h /www';
     return this.#tried(
       ...['service', 'create', '--name', service, '--detach', '--replicas', String(count)],
-      ...['--network', 'shop', '--stop-grace-period', '1s', '--restart-delay', '100ms'],
-      ...(service === 'web' ? ['--publish', `${WEB_PORT}:80`] : []),
-      ...['busybox', 'sh', '-c', page],
+      ...['--network', 'none', '--stop-grace-period', '1s', '--restart-delay', '100ms'],
+      ...['busybox', 'sleep', '100000'],
     );
   }
 

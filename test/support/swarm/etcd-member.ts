@@ -70,7 +70,12 @@ export class TestMember implements AsyncDisposable {
     const died = this.process.ended.then(async () => {
       throw new Error(await this.process.lastWords());
     });
-    await Promise.race([died, persistent(() => this.channel.ask(calls.range, { key: 'x' }))]);
+    const answered = persistent(() => this.channel.ask(calls.range, { key: 'x' })).catch(
+      async (error: unknown) => {
+        throw new Error(`${String(error)}\n${await this.process.lastWords()}`, { cause: error });
+      },
+    );
+    await Promise.race([died, answered]);
     // Its end is expected from here on.
     died.catch(() => undefined);
   }
