@@ -316,7 +316,7 @@ test('create: a subnet with the address of a node is nobody else’s', async () 
   expect(subnets()).toEqual(['10.0.2.0/24']);
 });
 
-test('create: pools are used one after the other, and told when none has a subnet left', async () => {
+test('86: pools are used one after the other, and told when none has a subnet left', async () => {
   await pools({ DefaultAddrPool: ['10.1.0.0/23', '10.2.0.0/24'], SubnetSize: 24 });
   for (const Name of ['a', 'b', 'c']) {
     await create({ Name });
