@@ -28,7 +28,8 @@ export async function torture({ seed, minutes, steps, say }: TortureOptions): Pr
   let done = 0;
   let failed: readonly Step[] | undefined;
   let problems = await look(victim);
-  while (problems.length === 0 && (rounds === 0 || (steps === undefined && Date.now() < until))) {
+  const isTimeLeft = (): boolean => rounds === 0 || (steps === undefined && Date.now() < until);
+  while (problems.length === 0 && isTimeLeft()) {
     const round = steps ?? drawRound(dice);
     rounds += 1;
     say(`round ${rounds}: ${round.map(told).join(' ')}`);

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { unreachable } from '../../../daemon/base/errors.ts';
 import { processes } from '../../support/engine/cleanup.ts';
 import { until } from '../../support/engine/http.ts';
 import { FaultyLan } from '../../support/swarm/hosts/faulty-lan.ts';
@@ -70,8 +71,14 @@ export class VictimSwarm implements AsyncDisposable {
           this.#drained.add(step.node);
         }
         return;
-      default:
+      case 'create':
+      case 'remove':
+      case 'scale':
+      case 'update':
         await this.#want(step);
+        return;
+      default:
+        unreachable(step);
     }
   }
 
@@ -136,11 +143,9 @@ export class VictimSwarm implements AsyncDisposable {
   }
 
   #create(service: string, count: number): Promise<boolean> {
-    return this.#tried(
-      ...['service', 'create', '--name', service, '--detach', '--replicas', String(count)],
-      ...['--network', 'none', '--stop-grace-period', '1s', '--restart-delay', '100ms'],
-      ...['busybox', 'sleep', '100000'],
-    );
+    const words = ['--name', service, '--detach', '--replicas', String(count), '--network', 'none'];
+    const haste = ['--stop-grace-period', '1s', '--restart-delay', '100ms'];
+    return this.#tried('service', 'create', ...words, ...haste, 'busybox', 'sleep', '100000');
   }
 
   /** By the first manager that takes it; what is so already is taken. */
