@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import type { SwarmInfo, SwarmInitRequest, SwarmJoinRequest } from '../../api/types/swarm/swarm.ts';
 import { KeyedMutex } from '../../daemon/base/concurrency/mutex.ts';
 import { withTimeout } from '../../daemon/base/concurrency/timeout.ts';
@@ -381,6 +382,7 @@ export class SwarmNode<P extends ManagerPart> implements AsyncDisposable {
     const { clock, etcd, runDirectory } = this.#deps;
     const running = await EtcdProcess.adopt({ clock, etcd, runDirectory });
     await running?.stop();
+    await rm(runDirectory, { recursive: true, force: true });
     await this.#files.wipe();
   }
 }

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { pause } from '../../../daemon/base/concurrency/pause.ts';
 import { EngineError, errorText, invariant } from '../../../daemon/base/errors.ts';
@@ -97,6 +98,8 @@ export class ManagerLife<P extends ManagerPart> {
     await this.#end[Symbol.asyncDispose]();
     if (wipe) {
       await this.#member?.stop();
+      // Keys among it, in clear.
+      await rm(this.#deps.runDirectory, { recursive: true, force: true });
       failpoint('swarm.membership.store-stopped');
       await this.#deps.files.wipeStore();
     } else {
