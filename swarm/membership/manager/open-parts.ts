@@ -151,6 +151,10 @@ function followRaft<P extends ManagerPart>(
     const raft = raftOf(cluster.state.cluster?.spec.Raft ?? {});
     const { member } = file();
     if (member !== undefined && JSON.stringify(raft) !== JSON.stringify(member.raft)) {
+      logger.warn(
+        { raft },
+        'the settings of the store have changed: they count from the next start of its member',
+      );
       void writeFile({ member: { ...member, raft } }).catch((error: unknown) => {
         logger.error({ error: errorText(error) }, 'the settings of the store could not be kept');
       });

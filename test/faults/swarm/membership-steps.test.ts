@@ -72,8 +72,15 @@ needsEngine('docker-cli', 'etcd')('a swarm whose daemons die at a step', () => {
     const create = (): ReturnType<TestSwarm['docker']> =>
       swarm.docker(
         1,
-        ...['service', 'create', '--detach', '--name', 'web', '--network', 'none'],
-        ...['--stop-grace-period', '1s', 'busybox', 'sleep', '3600'],
+        'service',
+        'create',
+        '--detach',
+        '--name=web',
+        '--network=none',
+        '--stop-grace-period=1s',
+        'busybox',
+        'sleep',
+        '3600',
       );
     const remove = (): ReturnType<TestSwarm['docker']> => swarm.docker(1, 'service', 'rm', 'web');
     const runs = (count: number): Promise<void> =>
