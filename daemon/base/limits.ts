@@ -256,6 +256,8 @@ export const limits = {
   firewallRestFactor: 9,
   /** Connections that are looked through here; of more the kernel sorts out those of one address, in two walks. */
   flowsLookedThroughMax: 512,
+  /** Until a published port of a swarm that another program has is tried again. */
+  meshPortAgainMs: 2_000,
   /** How long containers may keep a name of their network: replaced containers are found again soon. */
   dnsLocalTtlS: 60,
   /** The same of names that lead to tasks themselves: these come and go with each update of their service. */

@@ -13,6 +13,7 @@ import { ParentDriver } from './drivers/parent-driver.ts';
 import type { NetworkOptions } from './options.ts';
 import type { NetworkKernel } from './ports.ts';
 import { NetworkIndex } from './network-index.ts';
+import { PortAllocator } from './sandbox/port-allocator.ts';
 import { Sandboxes } from './sandbox/sandboxes.ts';
 
 export interface NetworkParts {
@@ -41,8 +42,9 @@ export function assembleNetworks(parts: NetworkParts): { networks: Networks; san
   const server = new NameServer({ sockets: parts.kernel.names, clock: parts.clock });
   const names = new ContainerNames({ ...parts, listener: parts.kernel.names, server, registry });
   const defaultNetwork = new DefaultNetwork({ ...parts, registry, bridgeDriver });
+  const ports = new PortAllocator(parts);
   return {
     networks: new Networks({ ...parts, registry, drivers }),
-    sandboxes: new Sandboxes({ ...parts, registry, drivers, defaultNetwork, names }),
+    sandboxes: new Sandboxes({ ...parts, registry, drivers, defaultNetwork, names, ports }),
   };
 }

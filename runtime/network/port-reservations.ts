@@ -42,10 +42,11 @@ export class PortReservations {
     try {
       this.#sockets.set(key, bound(key, port));
     } catch (error) {
-      if (port.protocol !== 'sctp' || errnoOf(error) !== 'EPROTONOSUPPORT') {
+      const errno = errnoOf(error);
+      if (errno !== 'EAFNOSUPPORT' && (port.protocol !== 'sctp' || errno !== 'EPROTONOSUPPORT')) {
         throw error;
       }
-      // A host without SCTP: no process of it can have the port either.
+      // A host without SCTP, or without IPv6: no process of it can have the port either.
     }
   }
 

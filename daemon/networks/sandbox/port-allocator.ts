@@ -75,6 +75,11 @@ export class PortAllocator {
     }
   }
 
+  /** For the host itself rather than for a container: all of them, or none. Then why. */
+  hold(ports: readonly HostPort[]): EngineError | undefined {
+    return this.#tryTakeAll(ports);
+  }
+
   /** After a restart of the daemon: these ports are in use, even if a process of the host took one in between. */
   retake(ports: readonly PublishedPort[]): void {
     for (const port of ports) {

@@ -7,7 +7,6 @@ import { Turns } from '../../base/concurrency/turns.ts';
 import { connectSandbox, disconnectSandbox, renameSandbox } from './change-sandbox.ts';
 import { releaseAddresses } from './endpoints.ts';
 import { openSandbox } from './open-sandbox.ts';
-import { PortAllocator } from './port-allocator.ts';
 import { publishedPorts } from './port-map.ts';
 import { isParentKind } from '../drivers/parent-options.ts';
 import { check, driverOf, isDefaultName, register, defaultRoutesOf } from './sandbox-context.ts';
@@ -19,8 +18,8 @@ import { addressesOf } from './stored-endpoint.ts';
 export class Sandboxes implements NetworkSandboxes {
   readonly #context: SandboxContext;
 
-  constructor(deps: Omit<SandboxContext, 'ports' | 'live' | 'turns'>) {
-    this.#context = { ...deps, ports: new PortAllocator(deps), live: new Map(), turns: new Turns() };
+  constructor(deps: Omit<SandboxContext, 'live' | 'turns'>) {
+    this.#context = { ...deps, live: new Map(), turns: new Turns() };
   }
 
   find(ref: string): { id: string; name: string } | undefined {

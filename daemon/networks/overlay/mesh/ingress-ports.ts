@@ -1,0 +1,113 @@
+import type { IngressPort, NetworkEndpoint, NetworkService } from '../../../../api/types/swarm/overlay.ts';
+import type { MeshPort } from '../../../../runtime/network/overlay/settings.ts';
+import { parseIp } from '../../../base/addresses/ip.ts';
+import type { IpAddress } from '../../../base/addresses/ip.ts';
+
+/** What is different in the ingress network. */
+export interface IngressChange {
+  /** What is not named is gone. */
+  full: boolean;
+  endpoints: readonly Pick<NetworkEndpoint, 'id' | 'addresses' | 'service' | 'isReady'>[];
+  /** Ids. */
+  removedEndpoints: readonly string[];
+  services: readonly Pick<NetworkService, 'id' | 'name' | 'ports'>[];
+  removedServices: readonly string[];
+}
+
+/** A port of the mesh, and whose it is. */
+export interface ServicePort extends MeshPort {
+  /** Its name. */
+  service: string;
+}
+
+interface Published {
+  name: string;
+  ports: readonly IngressPort[];
+}
+
+/**
+ * The ports that every node of the swarm answers at, and the tasks behind them, from what the swarm tells of the
+ * ingress network. A change costs what the changed services have. Pure.
+ */
+export class IngressPorts {
+  readonly #services = new Map<string, Published>();
+  /** Ready tasks with their addresses, by service. */
+  readonly #backends = new Map<string, Map<string, readonly IpAddress[]>>();
+  /** Endpoint -> service, of those that are ready. */
+  readonly #serviceOf = new Map<string, string>();
+  /** Ports by service; what has changed is missing until it is asked for. */
+  readonly #made = new Map<string, readonly ServicePort[]>();
+
+  apply(change: IngressChange): void {
+    if (change.full) {
+      this.#services.clear();
+      this.#backends.clear();
+      this.#serviceOf.clear();
+      this.#made.clear();
+    }
+    for (const id of change.removedEndpoints) {
+      this.#dropBackend(id);
+    }
+    for (const id of change.removedServices) {
+      this.#services.delete(id);
+      this.#made.delete(id);
+    }
+    for (const { id, addresses, service, isReady } of change.endpoints) {
+      this.#dropBackend(id);
+      if (service !== undefined && isReady) {
+        this.#addBackend(id, service, addresses);
+      }
+    }
+    for (const { id, name, ports } of change.services) {
+      this.#services.set(id, { name, ports });
+      this.#made.delete(id);
+    }
+  }
+
+  /** By `tcp/80`. A port without backends is one that refuses connections. */
+  all(): Map<string, ServicePort> {
+    const all = new Map<string, ServicePort>();
+    for (const [id, service] of this.#services) {
+      const ports = this.#made.get(id) ?? this.#make(id, service);
+      this.#made.set(id, ports);
+      ports.forEach((port) => all.set(`${port.protocol}/${port.published}`, port));
+    }
+    return all;
+  }
+
+  #make(id: string, { name, ports }: Published): ServicePort[] {
+    const backends = [...(this.#backends.get(id)?.values() ?? [])].flat();
+    return ports.map(({ protocol, published, target }) => ({
+      protocol,
+      published,
+      target,
+      backends,
+      service: name,
+    }));
+  }
+
+  #addBackend(id: string, service: string, addresses: readonly string[]): void {
+    const backends = this.#backends.get(service) ?? new Map<string, readonly IpAddress[]>();
+    backends.set(
+      id,
+      addresses.flatMap((address) => parseIp(address) ?? []),
+    );
+    this.#backends.set(service, backends);
+    this.#serviceOf.set(id, service);
+    this.#made.delete(service);
+  }
+
+  #dropBackend(id: string): void {
+    const service = this.#serviceOf.get(id);
+    if (service === undefined) {
+      return;
+    }
+    this.#serviceOf.delete(id);
+    this.#made.delete(service);
+    const backends = this.#backends.get(service);
+    backends?.delete(id);
+    if (backends?.size === 0) {
+      this.#backends.delete(service);
+    }
+  }
+}
