@@ -167,6 +167,7 @@ describe('readers', () => {
     ]);
     const message = { type: 16, flags: 0, sequence: 1, payload: Buffer.concat([header, attributes]) };
     expect(readLink(message)).toEqual({
+      mtu: 0,
       index: 7,
       name: 'bth12',
       up: true,
