@@ -163,6 +163,13 @@ export class NetworkIndex {
 
   #takeNodeAddresses(node: string): void {
     this.#placeEndpoints(nodeEndpoint(node), endpointsOfNode(this.#source, node));
+    // They are a part of the ingress network as it is told: its tasks may have been there before them.
+    const watchers = this.#watchers.get(node);
+    if (watchers !== undefined) {
+      for (const network of this.#networksOn.get(node) ?? []) {
+        watchers.forEach((watcher) => watcher.mayNeed(network));
+      }
+    }
   }
 
   #takeNetwork(id: string): void {
@@ -202,7 +209,6 @@ export class NetworkIndex {
         endpoints.set(id, endpoint);
         this.#count(endpoint, 1);
         this.#count(before, -1);
-        this.#noteNodeAddresses(before, endpoint);
         return true;
       },
       remove: (network) => {
@@ -244,13 +250,6 @@ export class NetworkIndex {
 
   #tell(content: Content, network: string, id: string): void {
     this.#networks.get(network)?.followers.forEach((watcher) => watcher.changed(content, network, id));
-  }
-
-  /** A node's own addresses are a part of its network, as that is told it. */
-  #noteNodeAddresses(before: NetworkEndpoint | undefined, { id, node, network }: NetworkEndpoint): void {
-    if (before !== undefined && id === nodeEndpoint(node)) {
-      this.#watchers.get(node)?.forEach((watcher) => watcher.mayNeed(network));
-    }
   }
 
   #count(endpoint: NetworkEndpoint | undefined, by: 1 | -1): void {
