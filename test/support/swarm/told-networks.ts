@@ -60,8 +60,6 @@ export class ToldNode {
   }
 
   get known(): { networks: unknown[]; endpoints: unknown[]; services: unknown[] } {
-    const sorted = (map: ReadonlyMap<string, unknown>): unknown[] =>
-      [...map].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
     return {
       networks: sorted(this.#networks),
       endpoints: sorted(this.#endpoints),
@@ -104,6 +102,10 @@ export class ToldNode {
       }
     }
   }
+}
+
+function sorted(map: ReadonlyMap<string, unknown>): unknown[] {
+  return [...map].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
 }
 
 /** A node's state with its own address, `down` where it says so. */

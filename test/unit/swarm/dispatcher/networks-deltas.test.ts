@@ -16,7 +16,7 @@ const SERVICES = ['s1', 's2'];
 const TASKS = ['t1', 't2', 't3', 't4', 't5', 't6'];
 const ATTACHMENTS = ['x1', 'x2', 'x3'];
 
-const network = (id: string): Write =>
+const newNetwork = (id: string): Write =>
   networkWrite(id, ['10.1.0.0/16'], { ingress: id.startsWith('ingress') });
 
 /** Any change of anything, sensible or not: what nodes are told is made of whatever the store has. */
@@ -79,9 +79,9 @@ function change(random: SeededRandom, networks: string[]): Write[] {
       if (isGone) {
         // The one that is made instead has another id.
         networks[index] = `${id}+`;
-        return [remove('network', id), network(`${id}+`)];
+        return [remove('network', id), newNetwork(`${id}+`)];
       }
-      return network(id);
+      return newNetwork(id);
     },
     () => {
       const Networks = some(networks).map((Target) => ({ Target, Aliases: some(['web', 'db']) }));
@@ -98,7 +98,7 @@ describe('changes one after another say what everything at once says', () => {
     const random = new SeededRandom(seed);
     const networks = ['a', 'b', 'ingress'];
     const cluster = new ToldCluster(
-      networks.map(network),
+      networks.map(newNetwork),
       NODES.flatMap((id) => [...nodeWrites(id), nodeAt(id, '192.168.0.1')]),
       SERVICES.flatMap((id) => serviceWrites(id)),
     );
@@ -107,7 +107,9 @@ describe('changes one after another say what everything at once says', () => {
       cluster.write(...Array.from({ length: 1 + random.below(4) }, () => change(random, networks)).flat());
       if (random.below(6) === 0) {
         const id = NODES[random.below(NODES.length)] ?? '';
-        cluster.down.has(id) ? cluster.down.delete(id) : cluster.down.add(id);
+        if (!cluster.down.delete(id)) {
+          cluster.down.add(id);
+        }
         cluster.index.touchNode(id);
       }
       for (const [index, id] of NODES.entries()) {

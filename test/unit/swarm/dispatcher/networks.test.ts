@@ -145,10 +145,10 @@ describe('which node is told of what', () => {
   });
 });
 
-describe('who takes new connections', () => {
-  const ready = (cluster: ToldCluster): boolean[] =>
-    (cluster.node('n1').known.endpoints as { isReady: boolean }[]).map(({ isReady }) => isReady);
+const ready = (cluster: ToldCluster): boolean[] =>
+  (cluster.node('n1').known.endpoints as { isReady: boolean }[]).map(({ isReady }) => isReady);
 
+describe('who takes new connections', () => {
   test.each<[what: string, more: Write[], expected: boolean[]]>([
     ['a task that runs', [], [true]],
     ['not one that starts', [put('status', taskStatus('t1', TaskState.starting))], [false]],
