@@ -1,5 +1,6 @@
 import { Control, type ManagerFacts } from './control/control.ts';
 import { SwarmEvents, type SwarmEventLog } from './control/events/swarm-events.ts';
+import { IngressNetwork } from './control/networks/ingress.ts';
 import type { ImageNames, LocalNetwork } from './control/ports.ts';
 import { Dispatcher } from './dispatcher/dispatcher.ts';
 import { Compaction } from './leader/compaction.ts';
@@ -48,7 +49,12 @@ export class Manager implements ManagerPart {
       cluster,
       nodeId: context.nodeId,
       addr: context.addr,
-      loops: [dispatcher, ...context.loops, new Compaction({ clock, logger, isFull: () => member.isFull() })],
+      loops: [
+        dispatcher,
+        ...context.loops,
+        new IngressNetwork({ clock, random, logger, cluster, localNetwork: engine.localNetwork }),
+        new Compaction({ clock, logger, isFull: () => member.isFull() }),
+      ],
     });
     this.#upkeep = startMemberUpkeep({ clock, logger, member, turn: () => turnOf(context) });
     const managed = {

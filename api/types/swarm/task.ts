@@ -3,6 +3,7 @@
 import type { StringMap } from '../maps.ts';
 import type { ContainerSpec } from './container-spec.ts';
 import type { ObjectHead, ObjectVersion } from './meta.ts';
+import type { NetworkAttachment } from './network.ts';
 
 /** A resource that only a name and a count (discrete) or a name and a value (named) describe. */
 export interface GenericResource {
@@ -84,6 +85,7 @@ export interface TaskInspect extends ObjectHead {
     PortStatus: { Ports?: TaskPort[] };
   };
   DesiredState: string;
+  NetworksAttachments?: NetworkAttachment[];
   GenericResources?: GenericResource[];
   JobIteration?: ObjectVersion;
   Volumes: null;

@@ -1,8 +1,11 @@
+import type { NetworkAttachment, NetworkObject } from '../../../api/types/swarm/network.ts';
 import type { NetworkInspect } from '../../../api/types/system.ts';
 import { containsAny, parseAnyCidr, parseIp } from '../../../daemon/base/addresses/ip.ts';
-import type { NetworkRecord } from '../../objects/network.ts';
-import { timeText } from '../base/head.ts';
-import type { KnownNetwork } from './find.ts';
+import type { Cluster } from '../../cluster/cluster.ts';
+import type { NetworkAddresses, NetworkRecord } from '../../objects/network.ts';
+import { headOf, timeText } from '../base/head.ts';
+import { isOverlay, type KnownNetwork } from './find.ts';
+import { VNI_OPTION } from './options.ts';
 
 /** A network as clients see it beside those of their host. Pure. */
 export function networkInspect({ overlay, ...record }: KnownNetwork): NetworkInspect {
@@ -36,4 +39,63 @@ export function withPrefix(network: NetworkRecord | undefined, address: string):
     }
   }
   return address;
+}
+
+/** A network as tasks tell it. Pure. */
+export function networkObject({ overlay, ...record }: KnownNetwork, revision: number): NetworkObject {
+  const { [VNI_OPTION]: _vni, ...options } = overlay.options;
+  const configs = overlay.ipam.config.map(({ Subnet, IPRange, Gateway }) => ({
+    ...(Subnet === undefined ? {} : { Subnet }),
+    ...(IPRange === undefined ? {} : { Range: IPRange }),
+    ...(Gateway === undefined ? {} : { Gateway }),
+  }));
+  const ipam = { Driver: { Name: overlay.ipam.driver }, Configs: configs };
+  return {
+    ...headOf(record, revision),
+    Spec: {
+      Name: record.name,
+      Labels: record.labels,
+      DriverConfiguration: {
+        Name: record.driver,
+        ...(Object.keys(options).length > 0 ? { Options: options } : {}),
+      },
+      ...(overlay.ipv6 ? { IPv6Enabled: true as const } : {}),
+      ...(overlay.internal ? { Internal: true as const } : {}),
+      ...(record.attachable ? { Attachable: true as const } : {}),
+      ...(record.ingress ? { Ingress: true as const } : {}),
+      IPAMOptions: ipam,
+      Scope: 'swarm',
+    },
+    DriverState: { Name: record.driver, Options: overlay.options },
+    IPAMOptions: ipam,
+  };
+}
+
+/** Networks change never, and many tasks are in each. */
+const objects = new WeakMap<NetworkRecord, NetworkObject>();
+
+/** What a task has in the networks that are still there, the ingress network first. From memory. */
+export function attachmentsOf(
+  cluster: Cluster,
+  given: readonly NetworkAddresses[] | undefined,
+): NetworkAttachment[] {
+  const attachments = (given ?? []).flatMap(({ network, addresses }) => {
+    const record = cluster.state.networks.get(network);
+    return isOverlay(record) ? [attachmentOf(cluster, record, addresses)] : [];
+  });
+  const isIngress = ({ Network }: NetworkAttachment): number => (Network.Spec.Ingress === true ? 0 : 1);
+  return attachments.toSorted((a, b) => isIngress(a) - isIngress(b));
+}
+
+function attachmentOf(
+  cluster: Cluster,
+  record: KnownNetwork,
+  addresses: readonly string[],
+): NetworkAttachment {
+  const known = objects.get(record);
+  const network = known ?? networkObject(record, cluster.revisionOf('network', record.id));
+  if (known === undefined) {
+    objects.set(record, network);
+  }
+  return { Network: network, Addresses: addresses.map((address) => withPrefix(record, address)) };
 }

@@ -1,6 +1,9 @@
 import type { ServiceInspect } from '../../../api/types/swarm/service.ts';
 import type { ServiceRecord, UpdateRecord } from '../../objects/service.ts';
 import type { Service } from '../../planner/state/entries.ts';
+import type { Cluster } from '../../cluster/cluster.ts';
+import type { NetworkAddresses } from '../../objects/network.ts';
+import { withPrefix } from '../networks/view.ts';
 import type { ControlContext } from '../context.ts';
 import { headOf, timeText, versionOf } from '../base/head.ts';
 import { withDefaults } from './spec/defaults.ts';
@@ -22,6 +25,7 @@ export function serviceView(
   const { record, run, previous } = service;
   const spec = insertDefaults ? withDefaults(record.spec) : record.spec;
   const update = currentUpdate(service);
+  const vips = virtualIps(cluster, run?.vips);
   return {
     ...headOf(record, cluster.revisionOf('service', service.id)),
     Spec: serviceSpecView(spec),
@@ -29,6 +33,7 @@ export function serviceView(
     Endpoint: {
       Spec: record.spec.EndpointSpec ?? {},
       ...(run?.ports && run.ports.length > 0 ? { Ports: run.ports } : {}),
+      ...(vips.length > 0 ? { VirtualIPs: vips } : {}),
     },
     ...(update && { UpdateStatus: updateView(update) }),
     ...(record.job && {
@@ -38,6 +43,19 @@ export function serviceView(
       },
     }),
   };
+}
+
+/** Those of networks that are still there. */
+function virtualIps(
+  { state }: Pick<Cluster, 'state'>,
+  vips: readonly NetworkAddresses[] = [],
+): { NetworkID: string; Addr: string }[] {
+  return vips.flatMap(({ network, addresses }) => {
+    const record = state.networks.get(network);
+    return record === undefined
+      ? []
+      : addresses.map((address) => ({ NetworkID: network, Addr: withPrefix(record, address) }));
+  });
 }
 
 /** An update to another specification than the present one is none of this. */

@@ -6,6 +6,7 @@ import type { Task } from '../../planner/state/entries.ts';
 import { observedState } from '../../planner/state/observed.ts';
 import { headOf, timeText, versionOf } from '../base/head.ts';
 import type { ControlContext } from '../context.ts';
+import { attachmentsOf } from '../networks/view.ts';
 import { taskSpecView } from '../services/spec/view.ts';
 import { statusOf } from './state.ts';
 
@@ -24,6 +25,7 @@ export function taskView(context: Pick<ControlContext, 'cluster' | 'statusOf'>, 
   const status = statusOf(context, task);
   const updated = Math.max(record.updated, status?.at ?? 0, record.refusal?.at ?? 0);
   const node = record.node ?? record.pinned;
+  const attachments = attachmentsOf(cluster, record.networks);
   return {
     ...headOf(
       { id, created: record.created, updated },
@@ -36,6 +38,7 @@ export function taskView(context: Pick<ControlContext, 'cluster' | 'statusOf'>, 
     ...(node === undefined ? {} : { NodeID: node }),
     Status: statusView(task, status),
     DesiredState: taskStateName(record.desired),
+    ...(attachments.length > 0 ? { NetworksAttachments: attachments } : {}),
     ...(record.generic && record.generic.length > 0 ? { GenericResources: record.generic } : {}),
     ...(record.iteration === undefined ? {} : { JobIteration: versionOf(record.iteration) }),
     Volumes: null,
