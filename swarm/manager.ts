@@ -52,7 +52,9 @@ export class Manager implements ManagerPart {
       loops: [
         dispatcher,
         ...context.loops,
-        new IngressNetwork({ clock, random, logger, cluster, localNetwork: engine.localNetwork }),
+        ...(engine.hasOverlays
+          ? [new IngressNetwork({ clock, random, logger, cluster, localNetwork: engine.localNetwork })]
+          : []),
         new Compaction({ clock, logger, isFull: () => member.isFull() }),
       ],
     });
