@@ -83,8 +83,11 @@ export function attachmentsOf(
     const record = cluster.state.networks.get(network);
     return isOverlay(record) ? [attachmentOf(cluster, record, addresses)] : [];
   });
-  const isIngress = ({ Network }: NetworkAttachment): number => (Network.Spec.Ingress === true ? 0 : 1);
-  return attachments.toSorted((a, b) => isIngress(a) - isIngress(b));
+  return attachments.toSorted((a, b) => placeOf(a) - placeOf(b));
+}
+
+function placeOf({ Network }: NetworkAttachment): number {
+  return Network.Spec.Ingress === true ? 0 : 1;
 }
 
 function attachmentOf(
