@@ -1,0 +1,159 @@
+import type {
+  AssignedNetwork,
+  NetworkEndpoint,
+  NetworkService,
+  NetworksChange,
+} from '../../../api/types/swarm/overlay.ts';
+
+/** What is different of one network of swarm scope. `network`: absent where only its parts changed. */
+export interface NetworkPart {
+  network?: AssignedNetwork;
+  endpoints: readonly NetworkEndpoint[];
+  removedEndpoints: readonly string[];
+  services: readonly NetworkService[];
+  removedServices: readonly string[];
+}
+
+/** One that was there before, is there now, or both. */
+export interface Changed<T> {
+  before: T | undefined;
+  after: T | undefined;
+}
+
+/** What a change has changed. */
+export interface NetworkDifference {
+  endpoints: Changed<NetworkEndpoint>[];
+  services: Changed<NetworkService>[];
+}
+
+/**
+ * A network of swarm scope as managers told it last: who has an address in it, and its services. What a change costs
+ * depends on the change, not on the network's size. Pure.
+ */
+export class NetworkState {
+  network: AssignedNetwork;
+  readonly endpoints = new Map<string, NetworkEndpoint>();
+  readonly services = new Map<string, NetworkService>();
+  readonly #ofService = new Map<string, Set<string>>();
+  readonly #holders = new Map<string, Set<string>>();
+
+  constructor(network: AssignedNetwork) {
+    this.network = network;
+  }
+
+  apply(part: NetworkPart): NetworkDifference {
+    this.network = part.network ?? this.network;
+    const named = new Set([...part.endpoints, ...part.services].map(({ id }) => id));
+    const isGone = (id: string): boolean => !named.has(id);
+    const endpoints = [
+      ...part.removedEndpoints.filter(isGone).map((id) => this.#setEndpoint(id, undefined)),
+      ...part.endpoints.map((endpoint) => this.#setEndpoint(endpoint.id, endpoint)),
+    ];
+    const services = [
+      ...part.removedServices.filter(isGone).map((id) => this.#setService(id, undefined)),
+      ...part.services.map((service) => this.#setService(service.id, service)),
+    ];
+    return { endpoints, services };
+  }
+
+  /** The endpoints of a service that take new connections. */
+  readyOf(service: string): NetworkEndpoint[] {
+    return [...(this.#ofService.get(service) ?? [])].flatMap((id) => {
+      const endpoint = this.endpoints.get(id);
+      return endpoint?.isReady === true ? [endpoint] : [];
+    });
+  }
+
+  /** Who has an address; the one that was told last, for the moment in which it goes from one to the next. */
+  holder(address: string): NetworkEndpoint | undefined {
+    const id = [...(this.#holders.get(address) ?? [])].at(-1);
+    return id === undefined ? undefined : this.endpoints.get(id);
+  }
+
+  #setEndpoint(id: string, after: NetworkEndpoint | undefined): Changed<NetworkEndpoint> {
+    const before = this.endpoints.get(id);
+    if (before !== undefined) {
+      this.endpoints.delete(id);
+      takeFrom(this.#ofService, before.service, id);
+      takeFrom(this.#holders, before.addresses[0], id);
+    }
+    if (after !== undefined) {
+      this.endpoints.set(id, after);
+      addTo(this.#ofService, after.service, id);
+      addTo(this.#holders, after.addresses[0], id);
+    }
+    return { before, after };
+  }
+
+  #setService(id: string, after: NetworkService | undefined): Changed<NetworkService> {
+    const before = this.services.get(id);
+    if (after === undefined) {
+      this.services.delete(id);
+    } else {
+      this.services.set(id, after);
+    }
+    return { before, after };
+  }
+}
+
+/**
+ * A change of many networks as the changes of each. What names none of `known`, nor of the networks that come with it,
+ * is left out: its network is gone.
+ */
+export function partsOf(change: NetworksChange): Map<string, NetworkPart> {
+  const parts = new Map<string, Required<Mutable>>();
+  const part = (network: string): Required<Mutable> => {
+    const known = parts.get(network) ?? {
+      endpoints: [],
+      removedEndpoints: [],
+      services: [],
+      removedServices: [],
+    };
+    parts.set(network, known);
+    return known;
+  };
+  const networks = new Map(change.networks.map((network) => [network.id, network]));
+  networks.forEach((_network, id) => part(id));
+  change.endpoints.forEach((endpoint) => part(endpoint.network).endpoints.push(endpoint));
+  change.removedEndpoints.forEach(({ network, id }) => part(network).removedEndpoints.push(id));
+  change.services.forEach((service) => part(service.network).services.push(service));
+  change.removedServices.forEach(({ network, id }) => part(network).removedServices.push(id));
+  return new Map(
+    [...parts].map(([id, own]) => {
+      const network = networks.get(id);
+      return [id, { ...own, ...(network && { network }) }];
+    }),
+  );
+}
+
+interface Mutable {
+  endpoints: NetworkEndpoint[];
+  removedEndpoints: string[];
+  services: NetworkService[];
+  removedServices: string[];
+}
+
+/** Ids of endpoints and services that a part, being all there is, no longer names. */
+export function completed(state: NetworkState, part: NetworkPart): NetworkPart {
+  const endpoints = new Set(part.endpoints.map(({ id }) => id));
+  const services = new Set(part.services.map(({ id }) => id));
+  return {
+    ...part,
+    removedEndpoints: [...state.endpoints.keys()].filter((id) => !endpoints.has(id)),
+    removedServices: [...state.services.keys()].filter((id) => !services.has(id)),
+  };
+}
+
+function addTo(index: Map<string, Set<string>>, key: string | undefined, id: string): void {
+  if (key !== undefined) {
+    index.set(key, (index.get(key) ?? new Set()).add(id));
+  }
+}
+
+function takeFrom(index: Map<string, Set<string>>, key: string | undefined, id: string): void {
+  const ids = index.get(key ?? '');
+  ids?.delete(id);
+  if (ids?.size === 0) {
+    index.delete(key ?? '');
+  }
+}
