@@ -413,6 +413,11 @@ export const limits = {
   taskPullFreshMs: 3_000,
   /** A registry that does not answer for so long keeps no task waiting whose image is here. */
   taskPullPatienceMs: 10_000,
+  /** Pauses before an overlay network that failed in the kernel is made again: doubling from first to longest. */
+  overlayRetryMs: 500,
+  overlayRetryMaxMs: 30_000,
+  /** How often the kernel's entries of overlay networks are compared: 10,000 peers are some 0.1 s. */
+  overlayReconcileMs: 600_000,
   /** So long it is not asked again for that image: each task of a service would wait anew. */
   taskPullSilenceMs: 60_000,
   /** How often it is looked for a task's container whose log has a reader already. */

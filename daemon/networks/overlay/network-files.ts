@@ -47,8 +47,11 @@ export class NetworkFiles {
         }
         loaded.push(read(await readFile(file, 'utf8'), name.slice(0, -SUFFIX.length)));
       } catch (error) {
-        this.#log.error({ file, err: errorText(error) }, 'a network of the swarm is left out and its file removed');
-        await rm(file, { recursive: true, force: true });
+        this.#log.error(
+          { file, err: errorText(error) },
+          'a network of the swarm is left out and its file removed',
+        );
+        await this.#discard(file);
       }
     }
     return loaded;
@@ -77,9 +80,16 @@ export class NetworkFiles {
 
   #put(id: string, network: (() => StoredNetwork) | null): void {
     this.#waiting.set(id, network);
-    this.#writing ??= this.#writeAll().finally(() => {
-      this.#writing = undefined;
-    });
+    this.#writing ??= this.#writeAll();
+  }
+
+  async #discard(file: string): Promise<void> {
+    try {
+      await rm(file, { recursive: true, force: true });
+    } catch (error) {
+      // It is left out again at the next start.
+      this.#log.error({ file, err: errorText(error) }, 'the file could not be removed');
+    }
   }
 
   async #writeAll(): Promise<void> {
@@ -88,6 +98,8 @@ export class NetworkFiles {
     for (;;) {
       const [next] = this.#waiting;
       if (next === undefined) {
+        // In the same turn: what is put from here on begins anew.
+        this.#writing = undefined;
         return;
       }
       const [id, network] = next;
@@ -103,7 +115,10 @@ export class NetworkFiles {
       await (network === null ? rm(file, { force: true }) : replace(file, JSON.stringify(network())));
     } catch (error) {
       // It is in force all the same; the managers tell of it after a restart.
-      this.#log.error({ network: id, err: errorText(error) }, 'what is known of a network could not be written');
+      this.#log.error(
+        { network: id, err: errorText(error) },
+        'what is known of a network could not be written',
+      );
     }
   }
 }

@@ -43,14 +43,12 @@ export class NetworkState {
 
   apply(part: NetworkPart): NetworkDifference {
     this.network = part.network ?? this.network;
-    const named = new Set([...part.endpoints, ...part.services].map(({ id }) => id));
-    const isGone = (id: string): boolean => !named.has(id);
     const endpoints = [
-      ...part.removedEndpoints.filter(isGone).map((id) => this.#setEndpoint(id, undefined)),
+      ...gone(part.removedEndpoints, part.endpoints).map((id) => this.#setEndpoint(id, undefined)),
       ...part.endpoints.map((endpoint) => this.#setEndpoint(endpoint.id, endpoint)),
     ];
     const services = [
-      ...part.removedServices.filter(isGone).map((id) => this.#setService(id, undefined)),
+      ...gone(part.removedServices, part.services).map((id) => this.#setService(id, undefined)),
       ...part.services.map((service) => this.#setService(service.id, service)),
     ];
     return { endpoints, services };
@@ -96,13 +94,10 @@ export class NetworkState {
   }
 }
 
-/**
- * A change of many networks as the changes of each. What names none of `known`, nor of the networks that come with it,
- * is left out: its network is gone.
- */
+/** A change of many networks as the changes of each. One without `network` may be of a network that is gone. */
 export function partsOf(change: NetworksChange): Map<string, NetworkPart> {
-  const parts = new Map<string, Required<Mutable>>();
-  const part = (network: string): Required<Mutable> => {
+  const parts = new Map<string, MutablePart>();
+  const part = (network: string): MutablePart => {
     const known = parts.get(network) ?? {
       endpoints: [],
       removedEndpoints: [],
@@ -126,7 +121,7 @@ export function partsOf(change: NetworksChange): Map<string, NetworkPart> {
   );
 }
 
-interface Mutable {
+interface MutablePart {
   endpoints: NetworkEndpoint[];
   removedEndpoints: string[];
   services: NetworkService[];
@@ -142,6 +137,12 @@ export function completed(state: NetworkState, part: NetworkPart): NetworkPart {
     removedEndpoints: [...state.endpoints.keys()].filter((id) => !endpoints.has(id)),
     removedServices: [...state.services.keys()].filter((id) => !services.has(id)),
   };
+}
+
+/** What is removed and named in one change is there. */
+function gone(removed: readonly string[], named: readonly { id: string }[]): string[] {
+  const ids = new Set(named.map(({ id }) => id));
+  return removed.filter((id) => !ids.has(id));
 }
 
 function addTo(index: Map<string, Set<string>>, key: string | undefined, id: string): void {

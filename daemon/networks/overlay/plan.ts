@@ -6,11 +6,10 @@ import type {
   OverlayPeer,
   OverlaySettings,
 } from '../../../runtime/network/overlay/settings.ts';
-import { isIpv4, parseAnyCidr, parseIp } from '../../base/addresses/ip.ts';
+import { containsAny, isIpv4, parseAnyCidr, parseIp } from '../../base/addresses/ip.ts';
 import type { InterfaceAddress, IpAddress } from '../../base/addresses/ip.ts';
 import { macOfAddress } from '../../base/addresses/ipv4.ts';
 import { internal, notImplemented } from '../../base/errors.ts';
-import { containsAny } from '../ipam/ipam-config.ts';
 import type { Changed, NetworkDifference, NetworkState } from './network-state.ts';
 
 /** What an overlay network needs of the kernel, decided from what managers told. Pure. */
@@ -42,7 +41,9 @@ export function overlaySettings(network: AssignedNetwork, dataPath: DataPath): O
   }
   if (isEncrypted(network)) {
     // Without encryption its traffic would be readable on the way: never open it.
-    throw notImplemented(`network ${network.name}: option "encrypted": this node cannot encrypt overlay traffic`);
+    throw notImplemented(
+      `network ${network.name}: option "encrypted": this node cannot encrypt overlay traffic`,
+    );
   }
   return {
     networkId: network.id,
@@ -64,7 +65,7 @@ export function ingressSettings(network: AssignedNetwork, dataPath: DataPath): I
 }
 
 /** 0 = what the underlay leaves. */
-export function mtuOf(options: Readonly<Record<string, string>>): number {
+function mtuOf(options: Readonly<Record<string, string>>): number {
   const mtu = Number(options[MTU_OPTION] ?? 0);
   return Number.isInteger(mtu) && mtu > 0 ? mtu : 0;
 }
@@ -81,9 +82,13 @@ export function kernelSteps(
       [before?.service, after?.service].forEach((id) => id !== undefined && touched.add(id));
     }
   }
-  services.forEach(({ before, after }) => touched.add((after ?? before)?.id ?? ''));
+  for (const { before, after } of services) {
+    if (!isSameList(before?.vips ?? [], after?.vips ?? [])) {
+      [before?.id, after?.id].forEach((id) => id !== undefined && touched.add(id));
+    }
+  }
   const changed = [...touched].flatMap((id) => balancedOf(state, id));
-  const vips = new Set(changed.map(({ vip }) => vip));
+  const vips = new Set(services.flatMap(({ after }) => addressesOf(after?.vips ?? [])));
   const gone = services.flatMap(({ before }) => addressesOf(before?.vips ?? []));
   return {
     peers: changedPeers(state, endpoints, dataPath),
@@ -95,7 +100,9 @@ export function kernelSteps(
 /** The whole of a network: what a repair compares the kernel with. */
 export function kernelTarget(state: NetworkState, dataPath: DataPath): KernelTarget {
   return {
-    peers: [...state.endpoints.values()].flatMap((endpoint) => peerOf(endpoint, dataPath)),
+    peers: [...state.endpoints.values()]
+      .filter((endpoint) => state.holder(endpoint.addresses[0] ?? '') === endpoint)
+      .flatMap((endpoint) => peerOf(endpoint, dataPath)),
     balance: [...state.services.keys()].flatMap((id) => balancedOf(state, id)),
   };
 }
@@ -103,7 +110,8 @@ export function kernelTarget(state: NetworkState, dataPath: DataPath): KernelTar
 /** The ports that every node answers at, with the backends of their services. */
 export function meshPorts(state: NetworkState): MeshPort[] {
   return [...state.services.values()].flatMap(({ id, ports }) => {
-    const backends = ports.length === 0 ? [] : state.readyOf(id).flatMap(({ addresses }) => addressesOf(addresses));
+    const backends =
+      ports.length === 0 ? [] : state.readyOf(id).flatMap(({ addresses }) => addressesOf(addresses));
     return ports.map(({ protocol, published, target }) => ({ protocol, published, target, backends }));
   });
 }
@@ -132,7 +140,8 @@ function withPrefix({ ipam }: AssignedNetwork, address: IpAddress | undefined): 
 /** Each virtual address of a service with what is behind it now; none when the service is gone. */
 function balancedOf(state: NetworkState, service: string): BalancedAddress[] {
   const vips = addressesOf(state.services.get(service)?.vips ?? []);
-  const ready = vips.length === 0 ? [] : state.readyOf(service).flatMap(({ addresses }) => addressesOf(addresses));
+  const ready =
+    vips.length === 0 ? [] : state.readyOf(service).flatMap(({ addresses }) => addressesOf(addresses));
   return vips.map((vip) => ({ vip, backends: ready.filter((each) => isIpv4(each) === isIpv4(vip)) }));
 }
 
@@ -188,7 +197,9 @@ function isSamePeer(a: OverlayPeer | undefined, b: OverlayPeer | undefined): boo
 
 function isSameBackend(a: NetworkEndpoint | undefined, b: NetworkEndpoint | undefined): boolean {
   return (
-    a?.service === b?.service && a?.isReady === b?.isReady && isSameList(a?.addresses ?? [], b?.addresses ?? [])
+    a?.service === b?.service &&
+    a?.isReady === b?.isReady &&
+    isSameList(a?.addresses ?? [], b?.addresses ?? [])
   );
 }
 

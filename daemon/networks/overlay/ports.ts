@@ -17,9 +17,12 @@ export interface OverlayKernel {
   openOverlay(settings: OverlaySettings): void;
   /** Idempotent. Interfaces of containers in it go with it. */
   closeOverlay(networkId: string): Promise<void>;
-  /** Ids of the networks that have a namespace on this host. */
+  /** Ids of the networks that have a namespace on this host, the ingress network's too. */
   overlays(): string[];
-  /** Adds and removes what other hosts have in a network, in one batch. */
+  /**
+   * Adds and removes what other hosts have in a network, in one batch. Removes first: an address may go from one host
+   * to the next.
+   */
   changePeers(
     networkId: string,
     change: { add: readonly OverlayPeer[]; remove: readonly OverlayPeer[] },
@@ -34,6 +37,7 @@ export interface OverlayKernel {
   forgetBackend(networkId: string, backend: IpAddress): void;
   /** The ingress network and this host's way into it. Idempotent; leaves nothing when it throws. */
   openIngress(settings: IngressSettings): void;
+  /** Idempotent. */
   closeIngress(): Promise<void>;
   /** Exactly these ports from now on. In one transaction on each side. */
   mesh(ports: readonly MeshPort[]): void;

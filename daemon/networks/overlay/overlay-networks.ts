@@ -1,0 +1,323 @@
+import type { AssignedNetwork, NetworksChange } from '../../../api/types/swarm/overlay.ts';
+import type { IpAddress } from '../../base/addresses/ip.ts';
+import type { Clock } from '../../base/clock.ts';
+import { KeyedMutex } from '../../base/concurrency/mutex.ts';
+import { errorText } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { NetworkFiles } from './network-files.ts';
+import { completed, NetworkState, partsOf } from './network-state.ts';
+import type { NetworkPart } from './network-state.ts';
+import { ingressSettings, kernelSteps, kernelTarget, meshPorts, overlaySettings } from './plan.ts';
+import type { DataPath } from './plan.ts';
+import type { OverlayKernel } from './ports.ts';
+import { Retries } from './retries.ts';
+
+/** A network that managers told this node of. */
+interface Known {
+  readonly state: NetworkState;
+  /** The kernel has it as it is here; otherwise it is made whole, not step by step. */
+  isWhole: boolean;
+  trouble: string | undefined;
+  /** Addresses of backends that are gone, until flows to them are cut. */
+  readonly forget: Set<IpAddress>;
+}
+
+interface Deps {
+  kernel: OverlayKernel;
+  files: NetworkFiles;
+  clock: Clock;
+  log: Logger;
+}
+
+/** The one key: changes are acted on in the order in which they come. */
+const ALL = 'networks';
+
+/**
+ * The swarm's networks on this node: what managers tell is brought into the kernel and kept in files, so that it holds
+ * while no manager answers. What fails of one network concerns that one only, and is tried again.
+ */
+export class OverlayNetworks implements AsyncDisposable {
+  readonly #deps: Deps;
+  readonly #known = new Map<string, Known>();
+  /** Networks that are gone but not yet in the kernel, and whether each was the ingress network. */
+  readonly #leaving = new Map<string, boolean>();
+  readonly #turn = new KeyedMutex();
+  readonly #retries: Retries;
+  #dataPath: DataPath = { addr: '', port: 0 };
+  #repairs = 0;
+  #timer: Disposable | undefined;
+  #isOver = false;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.#retries = new Retries(deps.clock, (id) => void this.#turn.run(ALL, () => this.#retry(id)));
+  }
+
+  /** Brings back what the node knew when its daemon ended, and removes what it does not know. */
+  async start(): Promise<void> {
+    await this.#turn.run(ALL, async () => {
+      for (const { state, dataPath } of await this.#deps.files.load()) {
+        this.#dataPath = dataPath;
+        this.#known.set(state.network.id, newlyKnown(state));
+      }
+      await this.#sweep();
+      this.#known.forEach((known) => this.#make(known));
+    });
+    this.#reconcileLater();
+  }
+
+  /**
+   * Returns when it is in force. What fails in the kernel is no failure of this: `trouble` tells of it. New networks
+   * are in their files by then, since the tasks in them survive this daemon.
+   */
+  apply(change: NetworksChange): Promise<void> {
+    return this.#turn.run(ALL, () => this.#apply(change));
+  }
+
+  /** Why a network is not in force on this node, as a sentence. */
+  trouble(networkId: string): string | undefined {
+    return this.#known.get(networkId)?.trouble;
+  }
+
+  /** Entries of the kernel that were not as they had been made, and have been mended. */
+  get repairs(): number {
+    return this.#repairs;
+  }
+
+  /** The kernel keeps everything: containers go on without a daemon. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
+    this.#timer?.[Symbol.dispose]();
+    this.#retries[Symbol.dispose]();
+    await this.#turn.run(ALL, () => this.#deps.files.flush());
+  }
+
+  async #apply(change: NetworksChange): Promise<void> {
+    const stale = new Set(this.#move(change.dataPath) ? this.#known.values() : []);
+    const gone = this.#goneIn(change);
+    for (const id of gone) {
+      await this.#remove(id);
+    }
+    let hasNew = false;
+    for (const [id, part] of partsOf(change)) {
+      const isNew = !this.#known.has(id);
+      const isKnown = this.#applyPart(id, change.full, part, stale);
+      hasNew ||= isNew && isKnown;
+    }
+    [...this.#known.values()].filter((known) => stale.has(known)).forEach((known) => this.#make(known));
+    if (hasNew || gone.length > 0) {
+      await this.#deps.files.flush();
+    }
+  }
+
+  /** True when overlay traffic takes another way from now on: all networks are to be made again. */
+  #move(dataPath: DataPath): boolean {
+    if (dataPath.addr === this.#dataPath.addr && dataPath.port === this.#dataPath.port) {
+      return false;
+    }
+    this.#dataPath = dataPath;
+    for (const known of this.#known.values()) {
+      known.isWhole = false;
+      this.#save(known);
+    }
+    return true;
+  }
+
+  #goneIn(change: NetworksChange): string[] {
+    const named = new Set(change.networks.map(({ id }) => id));
+    return change.full
+      ? [...this.#known.keys()].filter((id) => !named.has(id))
+      : change.removedNetworks.filter((id) => this.#known.has(id));
+  }
+
+  /** False when the network is not known. One that is to be made whole is put into `stale`. */
+  #applyPart(id: string, isFull: boolean, part: NetworkPart, stale: Set<Known>): boolean {
+    const known = this.#known.get(id) ?? this.#begin(part.network, stale);
+    if (known === undefined) {
+      this.#deps.log.warn({ network: id }, 'a change of a network that this node does not know is left out');
+      return false;
+    }
+    const { state } = known;
+    if (part.network !== undefined && JSON.stringify(part.network) !== JSON.stringify(state.network)) {
+      stale.add(known);
+    }
+    const difference = state.apply(isFull ? completed(state, part) : part);
+    this.#save(known);
+    const steps = kernelSteps(state, difference, this.#dataPath);
+    steps.forget.forEach((address) => known.forget.add(address));
+    if (known.isWhole && !stale.has(known)) {
+      this.#attempt(known, () => {
+        const { peers, balance } = steps;
+        if (peers.add.length > 0 || peers.remove.length > 0) {
+          this.#deps.kernel.changePeers(id, peers);
+        }
+        if (balance.changed.length > 0 || balance.gone.length > 0) {
+          this.#deps.kernel.balance(id, balance.changed, balance.gone);
+        }
+        this.#finish(known);
+      });
+    }
+    return true;
+  }
+
+  #begin(network: AssignedNetwork | undefined, stale: Set<Known>): Known | undefined {
+    if (network === undefined) {
+      return undefined;
+    }
+    const known = newlyKnown(new NetworkState(network));
+    this.#known.set(network.id, known);
+    // It may have come back before it could be removed.
+    this.#leaving.delete(network.id);
+    this.#retries.settled(network.id);
+    stale.add(known);
+    return known;
+  }
+
+  /** The whole network, whatever the kernel has of it. */
+  #make(known: Known): void {
+    this.#attempt(known, () => {
+      this.#mend(known);
+      this.#finish(known);
+    });
+  }
+
+  /** Answers how many entries were wrong. */
+  #mend({ state }: Known): number {
+    const { kernel } = this.#deps;
+    const { network } = state;
+    if (network.ingress) {
+      kernel.openIngress(ingressSettings(network, this.#dataPath));
+    } else {
+      kernel.openOverlay(overlaySettings(network, this.#dataPath));
+    }
+    const { peers, balance } = kernelTarget(state, this.#dataPath);
+    return kernel.mendPeers(network.id, peers) + kernel.mendBalance(network.id, balance);
+  }
+
+  /** What comes last: new connections go elsewhere by now. */
+  #finish({ state, forget }: Known): void {
+    const { kernel } = this.#deps;
+    if (state.network.ingress) {
+      kernel.mesh(meshPorts(state));
+    }
+    for (const address of forget) {
+      kernel.forgetBackend(state.network.id, address);
+      forget.delete(address);
+    }
+  }
+
+  #attempt(known: Known, steps: () => void): void {
+    const { id, name } = known.state.network;
+    try {
+      steps();
+    } catch (error) {
+      const trouble = errorText(error);
+      if (trouble !== known.trouble) {
+        this.#deps.log.error(
+          { network: id, name, err: trouble },
+          'a network of the swarm is not in force here',
+        );
+      }
+      Object.assign(known, { isWhole: false, trouble });
+      this.#retries.failed(id);
+      return;
+    }
+    Object.assign(known, { isWhole: true, trouble: undefined });
+    this.#retries.settled(id);
+  }
+
+  /** Its file first: a daemon that dies before the rest finds a network that nobody knows. */
+  async #remove(id: string): Promise<void> {
+    const isIngress = this.#known.get(id)?.state.network.ingress === true;
+    this.#known.delete(id);
+    this.#retries.settled(id);
+    this.#deps.files.remove(id);
+    await this.#close(id, isIngress);
+  }
+
+  /** False when it failed, and is tried again. */
+  async #close(id: string, isIngress: boolean): Promise<boolean> {
+    this.#leaving.set(id, isIngress);
+    try {
+      await (isIngress ? this.#deps.kernel.closeIngress() : this.#deps.kernel.closeOverlay(id));
+    } catch (error) {
+      this.#deps.log.error(
+        { network: id, err: errorText(error) },
+        'a network could not be removed from this host',
+      );
+      this.#retries.failed(id);
+      return false;
+    }
+    this.#leaving.delete(id);
+    this.#retries.settled(id);
+    return true;
+  }
+
+  async #retry(id: string): Promise<void> {
+    const isIngress = this.#leaving.get(id);
+    const known = this.#known.get(id);
+    if (isIngress !== undefined) {
+      await this.#close(id, isIngress);
+    } else if (known?.isWhole === false) {
+      this.#make(known);
+    }
+  }
+
+  /** Networks of this host that nobody knows: what a daemon that died was about to remove. */
+  async #sweep(): Promise<void> {
+    const orphans = this.#orphans();
+    const hasIngress = [...this.#known.values()].some(({ state }) => state.network.ingress);
+    for (const id of orphans) {
+      // Which of them was the ingress network is not known any more.
+      if (hasIngress || (await this.#close(id, true))) {
+        await this.#close(id, false);
+      }
+    }
+  }
+
+  #orphans(): string[] {
+    try {
+      return this.#deps.kernel.overlays().filter((id) => !this.#known.has(id) && !this.#leaving.has(id));
+    } catch (error) {
+      this.#deps.log.error({ err: errorText(error) }, 'networks that nobody knows could not be looked for');
+      return [];
+    }
+  }
+
+  #reconcileLater(): void {
+    if (!this.#isOver) {
+      this.#timer = this.#deps.clock.setTimeout(() => void this.#reconcile(), limits.overlayReconcileMs);
+    }
+  }
+
+  async #reconcile(): Promise<void> {
+    await this.#turn.run(ALL, async () => {
+      await this.#sweep();
+      [...this.#known.values()].filter(({ isWhole }) => isWhole).forEach((known) => this.#repair(known));
+    });
+    this.#reconcileLater();
+  }
+
+  #repair(known: Known): void {
+    this.#attempt(known, () => {
+      const wrong = this.#mend(known);
+      if (wrong > 0) {
+        this.#repairs += wrong;
+        this.#deps.log.warn(
+          { network: known.state.network.id, wrong },
+          'entries of a network had been changed',
+        );
+      }
+      this.#finish(known);
+    });
+  }
+
+  #save({ state }: Known): void {
+    this.#deps.files.save(state, () => this.#dataPath);
+  }
+}
+
+function newlyKnown(state: NetworkState): Known {
+  return { state, isWhole: false, trouble: undefined, forget: new Set() };
+}
