@@ -51,7 +51,7 @@ export class OverlayNetworks implements AsyncDisposable {
 
   constructor(deps: Deps) {
     this.#deps = deps;
-    this.#retries = new Retries(deps.clock, (id) => void this.#turn.run(ALL, () => this.#retry(id)));
+    this.#retries = new Retries(deps.clock, (id) => this.#later(() => this.#retry(id)));
   }
 
   /** Brings back what the node knew when its daemon ended, and removes what it does not know. */
@@ -287,16 +287,24 @@ export class OverlayNetworks implements AsyncDisposable {
 
   #reconcileLater(): void {
     if (!this.#isOver) {
-      this.#timer = this.#deps.clock.setTimeout(() => void this.#reconcile(), limits.overlayReconcileMs);
+      this.#timer = this.#deps.clock.setTimeout(
+        () => this.#later(() => this.#reconcile()),
+        limits.overlayReconcileMs,
+      );
     }
   }
 
   async #reconcile(): Promise<void> {
-    await this.#turn.run(ALL, async () => {
-      await this.#sweep();
-      [...this.#known.values()].filter(({ isWhole }) => isWhole).forEach((known) => this.#repair(known));
-    });
     this.#reconcileLater();
+    await this.#sweep();
+    [...this.#known.values()].filter(({ isWhole }) => isWhole).forEach((known) => this.#repair(known));
+  }
+
+  /** In its turn. */
+  #later(step: () => Promise<void>): void {
+    void this.#turn.run(ALL, step).catch((error: unknown) => {
+      this.#deps.log.error({ err: errorText(error) }, 'networks of the swarm could not be looked after');
+    });
   }
 
   #repair(known: Known): void {
