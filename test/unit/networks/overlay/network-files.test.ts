@@ -23,10 +23,11 @@ beforeEach(() => {
 
 afterEach(() => rmSync(join(directory, '..'), { recursive: true, force: true }));
 
+function write(line: string): void {
+  logged.push((JSON.parse(line) as { msg: string }).msg);
+}
+
 function files(): NetworkFiles {
-  const write = (line: string): void => {
-    logged.push((JSON.parse(line) as { msg: string }).msg);
-  };
   return new NetworkFiles({ directory, log: pino({ level: 'warn' }, { write }) });
 }
 

@@ -13,6 +13,10 @@ function part(given: Partial<NetworkPart>): NetworkPart {
   return { endpoints: [], removedEndpoints: [], services: [], removedServices: [], ...given };
 }
 
+function pair([before, after]: unknown[]): unknown {
+  return { before, after };
+}
+
 function filled(): NetworkState {
   const state = new NetworkState(NETWORK);
   state.apply(part({ endpoints: [T1, T2], services: [S1] }));
@@ -40,7 +44,6 @@ describe('apply()', () => {
       [[S1, undefined]],
     ],
   ])('%s', (_title, given, endpoints, services) => {
-    const pair = ([before, after]: unknown[]): unknown => ({ before, after });
     expect(filled().apply(part(given))).toEqual({
       endpoints: endpoints.map(pair),
       services: services.map(pair),

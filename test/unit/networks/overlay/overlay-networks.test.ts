@@ -58,8 +58,8 @@ async function start(...changes: ReturnType<typeof networksChange>[]): Promise<O
   const networks = new OverlayNetworks({ kernel, files, clock, log: silentLogger });
   started.push(networks);
   await networks.start();
-  for (const change of changes) {
-    await networks.apply(change);
+  for (const each of changes) {
+    await networks.apply(each);
   }
   return networks;
 }
