@@ -27,9 +27,11 @@ export class Agent implements AgentPart {
   readonly #session: SessionClient;
   #assignments = new AssignmentParts();
   #networks = new NetworksParts();
+  #dataPath: NetworksChange['dataPath'];
 
   private constructor(deps: AgentDeps, tasks: Tasks, reporter: Reporter) {
     this.#deps = deps;
+    this.#dataPath = { addr: deps.addr, port: 0 };
     this.#tasks = tasks;
     this.#reporter = reporter;
     this.#describer = new Describer({ ...deps, describe: () => this.#describe() });
@@ -69,6 +71,7 @@ export class Agent implements AgentPart {
   async leave(): Promise<void> {
     await this.#session.leave();
     await this.#tasks.removeAll();
+    await this.#leaveNetworks();
     await rm(this.#deps.stateDirectory, { recursive: true, force: true });
   }
 
@@ -130,8 +133,24 @@ export class Agent implements AgentPart {
     }
   }
 
+  /** Nothing is left of the swarm's networks, after its tasks: those that an earlier session told of included. */
+  async #leaveNetworks(): Promise<void> {
+    this.#networks = new NetworksParts();
+    await this.#applyNetworks({
+      full: true,
+      dataPath: this.#dataPath,
+      networks: [],
+      removedNetworks: [],
+      endpoints: [],
+      removedEndpoints: [],
+      services: [],
+      removedServices: [],
+    });
+  }
+
   /** What fails is told by the steps of the tasks that need it: the session goes on. */
   async #applyNetworks(part: NetworksChange): Promise<void> {
+    this.#dataPath = part.dataPath;
     const whole = this.#networks.take(part);
     try {
       failpoint('swarm.agent.networks.apply');

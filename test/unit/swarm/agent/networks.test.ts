@@ -178,3 +178,13 @@ describe('a task that is to end', () => {
     expect(executor.containers.size).toBe(0);
   });
 });
+
+test('a node that leaves follows no network any more, after its tasks', async () => {
+  const agent = await withSession();
+  leader.session.tell({ kind: 'networks', change: networksChange({ full: true }) });
+  leader.session.assign([assignedTask(ONE, IN_NETWORK)]);
+  await settled();
+  await agent.leave();
+  expect(executor.networkChanges.at(-1)).toEqual(networksChange({ full: true }));
+  expect(order.at(-1)).toBe('networks');
+});
