@@ -7,6 +7,7 @@ const SOL_NETLINK = 270;
 const NETLINK_ADD_MEMBERSHIP = 1;
 const SOL_SOCKET = 1;
 const SO_RCVBUF = 8;
+const SO_SNDBUFFORCE = 32;
 /** Answers carry the kernel's own sentence about what was wrong. */
 const NETLINK_EXT_ACK = 11;
 /** An error answer need not repeat the request. */
@@ -25,6 +26,11 @@ export function openNetlinkSocket(family: number): number {
   setSocketOption(object, fd, SOL_NETLINK, NETLINK_CAP_ACK, 1);
   setSocketOption(object, fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, 1);
   return fd;
+}
+
+/** Lets a socket send datagrams of so many bytes, past the limit of the host: a transaction is one datagram. */
+export function allowLargeDatagrams(object: string, fd: number, bytes: number): void {
+  setSocketOption(object, fd, SOL_SOCKET, SO_SNDBUFFORCE, bytes);
 }
 
 /** What a listener keeps of what it has not read: past this the kernel only says that there was more (ENOBUFS). */

@@ -24,7 +24,7 @@ const TUPLE_IP = { source4: 1, destination4: 2, source6: 3, destination6: 4 };
 const TUPLE_PROTOCOL = { number: 1, destinationPort: 3 };
 const FILTER = { original: 1, reply: 2 };
 const FILTER_BY = { ipSource: 1 << 0, ipDestination: 1 << 1, protocol: 1 << 3, destinationPort: 1 << 5 };
-const UDP = 17;
+export const UDP = 17;
 const AF = { inet: 2, inet6: 10 };
 
 type End = 'source' | 'destination';
@@ -66,6 +66,43 @@ export async function forgetFlowsOf(
     }
     forgetFound(walker, object, { request, ends, found });
   }
+}
+
+/**
+ * Forgets flows whose destination was changed to an address that `isMeant` says, of one family. One walk over the table
+ * on a pool thread; nothing else may use `walker` meanwhile.
+ */
+export async function forgetRedirected(
+  walker: NetlinkSocket,
+  family: 'ip' | 'ip6',
+  isMeant: (target: Buffer, protocol: number) => boolean,
+): Promise<void> {
+  const object = 'flows to virtual addresses';
+  const header = Buffer.from([family === 'ip' ? AF.inet : AF.inet6, 0, 0, 0]);
+  const found = await walker.dumpSlowly(object, { type: CT.get, flags: 0, header, attributes: [] });
+  const suffix = family === 'ip' ? 4 : 6;
+  for (const message of found) {
+    const flow = decodeAttributes(message.payload.subarray(4));
+    const [original, id] = [flow.get(CTA.original), flow.get(CTA.id)];
+    const called = addressOf(original, TUPLE_IP[`destination${suffix}`]);
+    const target = addressOf(flow.get(CTA.reply), TUPLE_IP[`source${suffix}`]);
+    if (original === undefined || id === undefined || called === undefined || target === undefined) {
+      continue;
+    }
+    if (!called.equals(target) && isMeant(target, protocolOf(original))) {
+      forget(walker, object, header, { original, id });
+    }
+  }
+}
+
+function addressOf(tuple: Buffer | undefined, place: number): Buffer | undefined {
+  const ip = decodeAttributes(tuple ?? Buffer.alloc(0)).get(TUPLE.ip);
+  return decodeAttributes(ip ?? Buffer.alloc(0)).get(place);
+}
+
+function protocolOf(tuple: Buffer): number {
+  const protocol = decodeAttributes(tuple).get(TUPLE.protocol) ?? Buffer.alloc(0);
+  return decodeAttributes(protocol).get(TUPLE_PROTOCOL.number)?.readUInt8(0) ?? 0;
 }
 
 interface Question {

@@ -1,6 +1,6 @@
 import { errnoOf } from '../../../daemon/base/errors.ts';
 import { KernelError } from '../../../daemon/base/kernel/libc.ts';
-import { openNetlinkSocket } from '../../../daemon/base/kernel/netlink.ts';
+import { allowLargeDatagrams, openNetlinkSocket } from '../../../daemon/base/kernel/netlink.ts';
 import {
   closeSocket,
   receiveDatagram,
@@ -18,6 +18,9 @@ const NFNL_SUBSYS_NFTABLES = 10;
 const BATCH_REQUESTS = 64;
 
 const NOTHING: ReadonlySet<string> = new Set();
+
+/** A datagram that every socket takes; what it may keep for sending is 208 KiB unless it is told otherwise. */
+const SEND_BYTES = 64 * 1024;
 
 /** Large enough for any datagram of a dump (the kernel packs at most 32 KiB). */
 const RECEIVE_BYTES = 64 * 1024;
@@ -110,7 +113,11 @@ export class NetlinkSocket {
       const flags = first + index === last ? request.flags | FLAG.acknowledge : request.flags;
       return encodeMessage({ ...request, flags }, first + index);
     });
-    sendDatagram(object, this.#fd, Buffer.concat(datagram));
+    const bytes = Buffer.concat(datagram);
+    if (bytes.length > SEND_BYTES) {
+      allowLargeDatagrams(object, this.#fd, bytes.length + SEND_BYTES);
+    }
+    sendDatagram(object, this.#fd, bytes);
     this.#collect(object, first, last);
   }
 

@@ -42,7 +42,10 @@ export function newAddress(index: number, { address, prefixLength }: InterfaceAd
       ? [
           attribute.u32be(IFA.local, address),
           attribute.u32be(IFA.address, address),
-          attribute.u32be(IFA.broadcast, broadcastOf(address, prefixLength)),
+          // The kernel would take an address that is alone in its network for the one of all in there.
+          ...(prefixLength > 30
+            ? []
+            : [attribute.u32be(IFA.broadcast, broadcastOf(address, prefixLength))]),
         ]
       : [
           attribute.bytes(IFA.local, ipv6Bytes(address)),

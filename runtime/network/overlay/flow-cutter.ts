@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs';
+import { addressBytes } from '../../../daemon/base/addresses/ip.ts';
+import type { IpAddress } from '../../../daemon/base/addresses/ip.ts';
+import { ifThere } from '../../../daemon/base/errors.ts';
+import { failpoint } from '../../../daemon/base/failpoint.ts';
+import { NETLINK } from '../../../daemon/base/kernel/netlink.ts';
+import type { Logger } from '../../../daemon/base/logger.ts';
+import { UDP, forgetRedirected } from '../conntrack/conntrack.ts';
+import type { NamespaceDirectory } from '../namespace-directory.ts';
+import { NetlinkSocket } from '../netlink/netlink-socket.ts';
+
+/** Of the namespace of the thread that reads it. */
+const COUNT = '/proc/sys/net/netfilter/nf_conntrack_count';
+
+/** `udp`: it is alive and takes no new flows. All: it is gone. */
+export type Cut = 'udp' | 'all';
+
+/**
+ * Forgets flows through virtual addresses and published ports to targets that are no longer among them. UDP flows
+ * always: a client that goes on sending would stay with such a target for ever (moby#8795, moby#36878). TCP connections
+ * once the target is gone: the next packet then gets a reset. One walk over the kernel's table, on a pool thread, serves
+ * all that wait in a network.
+ */
+export class FlowCutter {
+  readonly #namespaces: NamespaceDirectory;
+  readonly #log: Logger;
+  /** Network -> target as hexadecimal digits -> what. */
+  readonly #waiting = new Map<string, Map<string, Cut>>();
+  /** What the walk that is under way looks for. */
+  #taken: { networkId: string; targets: Map<string, Cut> } | undefined;
+  #isUnderWay = false;
+
+  constructor(deps: { namespaces: NamespaceDirectory; log: Logger }) {
+    this.#namespaces = deps.namespaces;
+    this.#log = deps.log;
+  }
+
+  /** Soon. */
+  cut(networkId: string, targets: readonly IpAddress[], what: Cut): void {
+    const waiting = this.#waiting.get(networkId) ?? new Map<string, Cut>();
+    for (const target of targets.map(digits)) {
+      waiting.set(target, waiting.get(target) === 'all' ? 'all' : what);
+    }
+    if (waiting.size > 0) {
+      this.#waiting.set(networkId, waiting);
+    }
+    if (!this.#isUnderWay && this.#waiting.size > 0) {
+      this.#isUnderWay = true;
+      void this.#cutWaiting().finally(() => (this.#isUnderWay = false));
+    }
+  }
+
+  /** These take flows again: none of theirs can be told from those of before. */
+  keep(networkId: string, targets: readonly IpAddress[]): void {
+    const waiting = this.#waiting.get(networkId);
+    const taken = this.#taken?.networkId === networkId ? this.#taken.targets : undefined;
+    for (const target of targets.map(digits)) {
+      waiting?.delete(target);
+      taken?.delete(target);
+    }
+  }
+
+  /** Never rejects. */
+  async #cutWaiting(): Promise<void> {
+    for (;;) {
+      // What came in the same turn of the event loop shares the walk.
+      await Promise.resolve();
+      const [next] = this.#waiting;
+      if (next === undefined) {
+        return;
+      }
+      const [networkId, targets] = next;
+      this.#waiting.delete(networkId);
+      this.#taken = { networkId, targets };
+      try {
+        await this.#cutIn(networkId, targets);
+      } catch (error) {
+        this.#log.error({ network: networkId, err: error }, 'flows to targets that are gone stay');
+      }
+    }
+  }
+
+  async #cutIn(networkId: string, taken: ReadonlyMap<string, Cut>): Promise<void> {
+    failpoint('overlay.flows.cut');
+    // A namespace that is gone took its flows with it.
+    const walker = ifThere(
+      () =>
+        this.#namespaces.enter(networkId, () =>
+          flowCount() === 0 ? undefined : new NetlinkSocket(NETLINK.netfilter),
+        ),
+      ['ENOENT', 'EINVAL'],
+    );
+    if (walker === undefined) {
+      return;
+    }
+    using socket = walker;
+    for (const family of familiesOf(taken)) {
+      await forgetRedirected(socket, family, (target, protocol) => {
+        const what = taken.get(target.toString('hex'));
+        return what === 'all' || (what === 'udp' && protocol === UDP);
+      });
+    }
+  }
+}
+
+function familiesOf(targets: ReadonlyMap<string, Cut>): ('ip' | 'ip6')[] {
+  const families = [...targets.keys()].map((target) => (target.length === 8 ? 'ip' : 'ip6'));
+  return [...new Set(families)];
+}
+
+function digits(target: IpAddress): string {
+  return addressBytes(target).toString('hex');
+}
+
+/** 1 where the kernel does not say: the walk finds out. */
+function flowCount(): number {
+  return Number(ifThere(() => readFileSync(COUNT, 'utf8')) ?? 1);
+}
