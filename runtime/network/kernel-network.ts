@@ -33,6 +33,8 @@ import type { HostPort } from './port-reservations.ts';
 import { LOOPBACK_INDEX, getLink, readLink, setLinkUp } from './netlink/links.ts';
 import { deleteDefaultRoute, newAddress, setDefaultRoute, setDefaultRouteOut } from './netlink/routes.ts';
 import type { PublishedPort } from './firewall/ruleset.ts';
+import { Balancer } from './overlay/balancer.ts';
+import { FlowCutter } from './overlay/flow-cutter.ts';
 import { OverlayLinks } from './overlay/overlay-links.ts';
 import { OverlayNetworks } from './overlay/overlay-networks.ts';
 import { SandboxLinks } from './sandbox-links.ts';
@@ -103,14 +105,17 @@ export class KernelNetwork {
       prefix,
       remover,
     });
+    const overlayNamespaces = new NamespaceDirectory(settings.overlayDirectory);
     const overlays = new OverlayLinks({
       host,
-      namespaces: new NamespaceDirectory(settings.overlayDirectory),
+      namespaces: overlayNamespaces,
       prefix,
       remover,
       log,
     });
-    this.overlays = new OverlayNetworks(overlays);
+    const places = { namespaces: overlayNamespaces, log };
+    const balancer = new Balancer({ ...places, flows: new FlowCutter(places) });
+    this.overlays = new OverlayNetworks({ links: overlays, balancer });
     this.#links = new SandboxLinks({
       bridges: this.#bridges,
       veths: new Veths({ host, prefix, remover }),

@@ -12,12 +12,11 @@ import { NetlinkSocket } from '../netlink/netlink-socket.ts';
 import { deleteAddress, getAddresses, newAddress, readAddress } from '../netlink/routes.ts';
 import type { Family } from '../nftables/expressions.ts';
 import type { FlowCutter } from './flow-cutter.ts';
+import { OVERLAY_BRIDGE } from './overlay-devices.ts';
 import { addressForm, digitsOf, familyOf } from './overlay-rules.ts';
 import type { BalancedAddress } from './settings.ts';
 import { SpreadTable } from './spread-table.ts';
 
-/** The bridge of a network's namespace. */
-const BRIDGE = 'br0';
 const FAMILIES = ['ip', 'ip6'] as const satisfies readonly Family[];
 
 /** Sockets in a network's namespace. */
@@ -186,7 +185,7 @@ export class Balancer {
     ]);
     using first = route;
     using second = netfilter;
-    return work({ route: first, netfilter: second, bridge: linkNamed(first, BRIDGE).index });
+    return work({ route: first, netfilter: second, bridge: linkNamed(first, OVERLAY_BRIDGE).index });
   }
 }
 

@@ -1,13 +1,17 @@
+import type { IpAddress } from '../../../daemon/base/addresses/ip.ts';
+import type { Balancer } from './balancer.ts';
 import type { OverlayLinks } from './overlay-links.ts';
 import type { OverlayBalance } from './sandbox-settings.ts';
-import type { OverlayPeer, OverlaySettings } from './settings.ts';
+import type { BalancedAddress, OverlayPeer, OverlaySettings } from './settings.ts';
 
 /** Overlay networks of this host in the kernel: namespaces and links. */
 export class OverlayNetworks {
   readonly #links: OverlayLinks;
+  readonly #balancer: Balancer;
 
-  constructor(links: OverlayLinks) {
-    this.#links = links;
+  constructor(deps: { links: OverlayLinks; balancer: Balancer }) {
+    this.#links = deps.links;
+    this.#balancer = deps.balancer;
   }
 
   /**
@@ -21,6 +25,7 @@ export class OverlayNetworks {
 
   /** Idempotent. Interfaces of containers in it go with it. */
   closeOverlay(networkId: string): Promise<void> {
+    this.#balancer.closed(networkId);
     return this.#links.close(networkId);
   }
 
@@ -40,5 +45,20 @@ export class OverlayNetworks {
   /** Compares the kernel's peers with these and mends them. Answers how many entries were wrong. */
   mendPeers(networkId: string, peers: readonly OverlayPeer[]): number {
     return this.#links.mendPeers(networkId, peers);
+  }
+
+  /** Sets what answers at these virtual addresses; of `gone` nothing answers any more. */
+  balance(networkId: string, changed: readonly BalancedAddress[], gone: readonly IpAddress[]): void {
+    this.#balancer.balance(networkId, changed, gone);
+  }
+
+  /** Compares all virtual addresses with these and mends them. Answers how many were wrong. */
+  mendBalance(networkId: string, all: readonly BalancedAddress[]): number {
+    return this.#balancer.mendBalance(networkId, all);
+  }
+
+  /** Ends flows through virtual addresses to a backend that is gone: TCP gets a reset, UDP goes elsewhere. */
+  forgetBackend(networkId: string, backend: IpAddress): void {
+    this.#balancer.forgetBackend(networkId, backend);
   }
 }

@@ -49,7 +49,8 @@ export class OverlayBed {
     const inside = (...argv: string[]): string => this.in(file, ...argv);
     const outside = (...argv: string[]): string => this.in(this.namespaces.path(networkId), ...argv);
     outside('ip', 'link', 'add', 'name', name, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', file);
-    outside('ip', 'link', 'set', 'dev', name, 'master', 'br0', 'type', 'bridge_slave', 'hairpin', 'on');
+    outside('ip', 'link', 'set', 'dev', name, 'master', 'br0');
+    outside('bridge', 'link', 'set', 'dev', name, 'hairpin', 'on');
     outside('ip', 'link', 'set', 'dev', name, 'up');
     inside('sysctl', '-qw', 'net.ipv6.conf.eth0.disable_ipv6=0');
     inside('ip', 'link', 'set', 'lo', 'up');
