@@ -83,7 +83,6 @@ export class OverlayBed {
     const udp = dgram.createSocket(family === 4 ? 'udp4' : 'udp6');
     udp.on('message', (_message, from) => udp.send(`${tag} ${from.address}`, from.port, from.address));
     udp.bind({ fd: udpFd });
-    await once(udp, 'listening');
     this.#closing.push(() => {
       sockets.forEach((socket) => socket.destroy());
       tcp.close();
@@ -116,7 +115,6 @@ export class OverlayBed {
     const open = (): number => bound(4, SOCK.datagram, 0);
     const socket = dgram.createSocket('udp4');
     socket.bind({ fd: file === null ? open() : inNetworkNamespace(file, open) });
-    await once(socket, 'listening');
     socket.connect(port, address);
     await once(socket, 'connect');
     this.#closing.push(() => socket.close());
