@@ -43,9 +43,7 @@ export function newAddress(index: number, { address, prefixLength }: InterfaceAd
           attribute.u32be(IFA.local, address),
           attribute.u32be(IFA.address, address),
           // The kernel would take an address that is alone in its network for the one of all in there.
-          ...(prefixLength > 30
-            ? []
-            : [attribute.u32be(IFA.broadcast, broadcastOf(address, prefixLength))]),
+          ...(prefixLength > 30 ? [] : [attribute.u32be(IFA.broadcast, broadcastOf(address, prefixLength))]),
         ]
       : [
           attribute.bytes(IFA.local, ipv6Bytes(address)),

@@ -69,7 +69,10 @@ export class Balancer {
         }
       }
       failpoint('overlay.balance.address');
-      place.route.requestAll(networkId, changed.map(({ vip }) => newAddress(place.bridge, alone(vip))));
+      place.route.requestAll(
+        networkId,
+        changed.map(({ vip }) => newAddress(place.bridge, alone(vip))),
+      );
       place.route.requestAll(
         networkId,
         gone.map((vip) => deleteAddress(place.bridge, alone(vip))),
@@ -82,7 +85,12 @@ export class Balancer {
   mendBalance(networkId: string, all: readonly BalancedAddress[]): number {
     return this.#in(networkId, (place) => {
       const wrong = FAMILIES.flatMap((family) => [
-        ...this.#mendRules(networkId, place, family, all.filter(({ vip }) => isOf(family)(vip))),
+        ...this.#mendRules(
+          networkId,
+          place,
+          family,
+          all.filter(({ vip }) => isOf(family)(vip)),
+        ),
       ]);
       const addresses = this.#mendAddresses(networkId, place, all);
       return new Set([...wrong, ...addresses]).size;
@@ -99,9 +107,16 @@ export class Balancer {
     const before = this.#own.get(networkId) ?? [];
     this.#own.set(networkId, addresses);
     this.#in(networkId, ({ route, bridge }) => {
-      route.requestAll(networkId, addresses.map((address) => newAddress(bridge, alone(address))));
+      route.requestAll(
+        networkId,
+        addresses.map((address) => newAddress(bridge, alone(address))),
+      );
       const gone = before.filter((address) => !addresses.includes(address));
-      route.requestAll(networkId, gone.map((address) => deleteAddress(bridge, alone(address))), NOT_THERE);
+      route.requestAll(
+        networkId,
+        gone.map((address) => deleteAddress(bridge, alone(address))),
+        NOT_THERE,
+      );
     });
   }
 
@@ -126,9 +141,7 @@ export class Balancer {
       networkId,
       own.flatMap(({ backends }) => backends),
     );
-    const spreads = new Map(
-      own.map(({ vip, backends }) => [digitsOf(vip), backends.map(digitsOf)] as const),
-    );
+    const spreads = new Map(own.map(({ vip, backends }) => [digitsOf(vip), backends.map(digitsOf)] as const));
     const { wrong, lost } = table.mend(netfilter, spreads);
     this.#cutUdp(networkId, lost);
     return wrong;
@@ -148,7 +161,10 @@ export class Balancer {
     const there = new Set(found);
     const missing = [...wanted].filter((vip) => !there.has(vip));
     const foreign = found.filter((address) => !wanted.has(address));
-    place.route.requestAll(networkId, missing.map((vip) => newAddress(place.bridge, alone(vip))));
+    place.route.requestAll(
+      networkId,
+      missing.map((vip) => newAddress(place.bridge, alone(vip))),
+    );
     place.route.requestAll(
       networkId,
       foreign.map((vip) => deleteAddress(place.bridge, alone(vip))),

@@ -73,4 +73,3 @@ export function familyOf(address: IpAddress): Family {
 export function digitsOf(address: IpAddress): string {
   return addressBytes(address).toString('hex');
 }
-

@@ -157,7 +157,9 @@ export class SpreadTable {
     try {
       return {
         spreads: elements(SPREADS),
-        targets: new Map(elements(TARGETS).map(({ key, data }) => [key.toString('hex'), data.toString('hex')])),
+        targets: new Map(
+          elements(TARGETS).map(({ key, data }) => [key.toString('hex'), data.toString('hex')]),
+        ),
         own: new Set(elements(OWN).map(({ key }) => key.toString('hex'))),
         rules: byChain(readRules(netfilter.dump(this.#object, getRules(table)))),
       };

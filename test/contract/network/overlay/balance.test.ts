@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { disarm, failingAt } from './arm-file.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { declare } from '../../../../daemon/base/kernel/libc.ts';
 import { silentLogger } from '../../../../daemon/base/logger.ts';
@@ -56,7 +57,10 @@ needs(
     }
     balancer = newBalancer();
   });
-  afterAll(() => bed[Symbol.dispose]());
+  afterAll(() => {
+    bed[Symbol.dispose]();
+    disarm();
+  });
 
   test('new connections go to backends in turn, and these see the client', async () => {
     set(a, b, c);
@@ -74,6 +78,34 @@ needs(
     balancer.balance(NETWORK, [], [ip('10.9.0.3')]);
     expect(found.size).toBe(4);
     expect(bed.in(bed.namespaces.path(NETWORK), 'ip', 'address', 'show', 'br0')).not.toContain('10.9.0.3');
+  });
+
+  test.each(['overlay.balance.rules', 'overlay.balance.address'])(
+    'a change that fails at %s is made by the next attempt, of the next engine too',
+    async (step) => {
+      balancer.balance(NETWORK, [], [ip(VIP)]);
+      balancer = newBalancer();
+      await expect(failingAt(step, () => set(a, b, c))).rejects.toThrow(step);
+      set(a, b, c);
+      expect(Object.keys(await answers(6))).toHaveLength(3);
+    },
+  );
+
+  test('a look that fails at overlay.balance.mend is taken by the next attempt', async () => {
+    set(a, b, c);
+    const all = [{ vip: ip(VIP), backends: [a, b, c] }];
+    await expect(failingAt('overlay.balance.mend', () => balancer.mendBalance(NETWORK, all))).rejects.toThrow(
+      'overlay.balance.mend',
+    );
+    expect(balancer.mendBalance(NETWORK, all)).toBe(0);
+  });
+
+  test('flows that cannot be cut, at overlay.flows.cut, keep nobody from a change', async () => {
+    await failingAt('overlay.flows.cut', () => {
+      balancer.forgetBackend(NETWORK, ip('10.9.0.99'));
+    });
+    set(a, b, c);
+    expect(Object.keys(await answers(6))).toHaveLength(3);
   });
 
   test('addresses of IPv6 are balanced too', async () => {
@@ -132,10 +164,7 @@ needs(
 
     test('once forgotten resets its connections; those of others and direct ones stay', async () => {
       set(a);
-      const [gone, direct] = [
-        bed.connect(member('client'), VIP),
-        bed.connect(member('client'), addresses.a),
-      ];
+      const [gone, direct] = [bed.connect(member('client'), VIP), bed.connect(member('client'), addresses.a)];
       expect([await gone.next(), await direct.next()]).toEqual(['a 10.9.0.20', 'a 10.9.0.20']);
       set(b);
       const other = bed.connect(member('client'), VIP);
