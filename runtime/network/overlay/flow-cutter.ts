@@ -18,8 +18,8 @@ export type Cut = 'udp' | 'all';
 /**
  * Forgets flows through virtual addresses and published ports to targets that are no longer among them. UDP flows
  * always: a client that goes on sending would stay with such a target for ever (moby#8795, moby#36878). TCP connections
- * once the target is gone: the next packet then gets a reset. One walk over the kernel's table, on a pool thread, serves
- * all that wait in a network.
+ * once the target is gone: the next packet then gets a reset. One walk over the kernel's table, on a pool thread,
+ * serves all that wait in a network.
  */
 export class FlowCutter {
   readonly #namespaces: NamespaceDirectory;
@@ -46,7 +46,9 @@ export class FlowCutter {
     }
     if (!this.#isUnderWay && this.#waiting.size > 0) {
       this.#isUnderWay = true;
-      void this.#cutWaiting().finally(() => (this.#isUnderWay = false));
+      void this.#cutWaiting()
+        .finally(() => (this.#isUnderWay = false))
+        .catch((error: unknown) => this.#log.error({ err: error }, 'flows to targets that are gone stay'));
     }
   }
 
