@@ -101,7 +101,6 @@ export function changeRequests(
   own: { add: readonly string[]; remove: readonly string[] },
 ): NetlinkRequest[] {
   const { table } = form;
-  const pair = (target: string): Buffer => Buffer.from(target + target, 'hex');
   return [
     ...changes.flatMap((change) => oneChange(form, change)),
     ...deleteElements(table, OWN, own.remove.map(pair)),
@@ -169,4 +168,9 @@ function setForms({ key, target }: SpreadForm): SetForm[] {
     },
     { name: OWN, keyBytes: 2 * target.bytes, keyType: [...target.type, ...target.type] },
   ];
+}
+
+/** An element of a map from an address to itself. */
+function pair(target: string): Buffer {
+  return Buffer.from(target + target, 'hex');
 }

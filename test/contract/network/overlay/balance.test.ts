@@ -29,6 +29,13 @@ function set(...backends: number[]): void {
   balancer.balance(NETWORK, [{ vip: ip(VIP), backends }], []);
 }
 
+/** Milliseconds that it takes. */
+function timed(work: () => void): number {
+  const began = performance.now();
+  work();
+  return performance.now() - began;
+}
+
 async function answers(count: number, from = 'client'): Promise<Record<string, number>> {
   const found: Record<string, number> = {};
   for (let round = 0; round < count; round += 1) {
@@ -222,11 +229,6 @@ needs(
       vip: ip('10.9.64.0') + service,
       backends: Array.from({ length: 5 }, (__, task) => ip('10.9.128.0') + 5 * service + task),
     }));
-    const timed = (work: () => void): number => {
-      const began = performance.now();
-      work();
-      return performance.now() - began;
-    };
     const load = timed(() => balancer.balance(NETWORK, all, []));
     const mend = timed(() =>
       expect(balancer.mendBalance(NETWORK, [...all, { vip: ip(VIP), backends: [a] }])).toBe(0),

@@ -75,7 +75,7 @@ export class OverlayBed {
     const tcp = net.createServer((socket) => {
       sockets.add(socket);
       socket.on('error', () => sockets.delete(socket));
-      socket.write(`${tag} ${socket.remoteAddress}`);
+      socket.write(`${tag} ${socket.remoteAddress ?? ''}`);
       socket.on('data', (data) => socket.write(`${tag}:${data}`));
     });
     tcp.listen({ fd: tcpFd });
@@ -95,7 +95,7 @@ export class OverlayBed {
     const family = address.includes(':') ? AF.inet6 : AF.inet;
     const open = (): number => openSocket('client', family, SOCK.stream, 0);
     const connection = new Connection(
-      new net.Socket({ fd: file === null ? open() : inNetworkNamespace(file, open) }),
+      new net.Socket({ fd: file === null ? openDatagram() : inNetworkNamespace(file, openDatagram) }),
     );
     connection.socket.connect({ host: address, port });
     this.#closing.push(() => connection.socket.destroy());
@@ -112,9 +112,8 @@ export class OverlayBed {
 
   /** A UDP client that keeps its port. */
   async chatter(file: string | null, address: string, port = 80): Promise<Chatter> {
-    const open = (): number => bound(4, SOCK.datagram, 0);
     const socket = dgram.createSocket('udp4');
-    socket.bind({ fd: file === null ? open() : inNetworkNamespace(file, open) });
+    socket.bind({ fd: file === null ? openDatagram() : inNetworkNamespace(file, openDatagram) });
     socket.connect(port, address);
     await once(socket, 'connect');
     this.#closing.push(() => socket.close());
@@ -204,4 +203,9 @@ export function ip(text: string): number {
 
 export function ip6(text: string): bigint {
   return parseIpv6(text) ?? 0n;
+}
+
+/** A socket at any port. */
+function openDatagram(): number {
+  return bound(4, SOCK.datagram, 0);
 }
