@@ -95,7 +95,7 @@ export class OverlayBed {
     const family = address.includes(':') ? AF.inet6 : AF.inet;
     const open = (): number => openSocket('client', family, SOCK.stream, 0);
     const connection = new Connection(
-      new net.Socket({ fd: file === null ? openDatagram() : inNetworkNamespace(file, openDatagram) }),
+      new net.Socket({ fd: file === null ? open() : inNetworkNamespace(file, open) }),
     );
     connection.socket.connect({ host: address, port });
     this.#closing.push(() => connection.socket.destroy());
