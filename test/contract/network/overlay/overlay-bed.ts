@@ -76,7 +76,7 @@ export class OverlayBed {
       sockets.add(socket);
       socket.on('error', () => sockets.delete(socket));
       socket.write(`${tag} ${socket.remoteAddress ?? ''}`);
-      socket.on('data', (data) => socket.write(`${tag}:${data}`));
+      socket.on('data', (data: Buffer) => socket.write(`${tag}:${data.toString()}`));
     });
     tcp.listen({ fd: tcpFd });
     await once(tcp, 'listening');
@@ -141,7 +141,7 @@ export class Connection {
 
   constructor(socket: net.Socket) {
     this.socket = socket;
-    socket.on('data', (data) => this.#events.push(String(data)));
+    socket.on('data', (data: Buffer) => this.#events.push(String(data)));
     socket.on('error', (error: NodeJS.ErrnoException) => this.#events.push(error.code ?? error.message));
     socket.on('end', () => this.#events.push('end'));
   }
