@@ -14,6 +14,9 @@ const expect = { poll: { timeout: WAIT_MS } };
 const system =
   process.env['BERTH_TEST_ENGINE'] === 'service' ? alone : ({ pool: 'forks', maxWorkers: 2 } as const);
 
+/** Daemons of a swarm killed at each step: six minutes, and a command of their own. */
+const STEPS_OF_A_SWARM = 'test/faults/swarm/*-steps.test.ts';
+
 export default defineConfig({
   test: {
     projects: [
@@ -63,6 +66,17 @@ export default defineConfig({
         test: {
           name: 'faults',
           include: ['test/faults/**/*.test.ts'],
+          exclude: [STEPS_OF_A_SWARM],
+          ...alone,
+          expect,
+          testTimeout: 900_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'steps',
+          include: [STEPS_OF_A_SWARM],
           ...alone,
           expect,
           testTimeout: 900_000,
