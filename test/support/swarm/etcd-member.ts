@@ -70,14 +70,17 @@ export class TestMember implements AsyncDisposable {
     const died = this.process.ended.then(async () => {
       throw new Error(await this.process.lastWords());
     });
-    const answered = persistent(() => this.channel.ask(calls.range, { key: 'x' })).catch(
-      async (error: unknown) => {
-        throw new Error(`${String(error)}\n${await this.process.lastWords()}`, { cause: error });
-      },
-    );
+    const answered = this.answers().catch(async (error: unknown) => {
+      throw new Error(`${String(error)}\n${await this.process.lastWords()}`, { cause: error });
+    });
     await Promise.race([died, answered]);
     // Its end is expected from here on.
     died.catch(() => undefined);
+  }
+
+  /** Until somebody answers at its socket. */
+  async answers(): Promise<void> {
+    await persistent(() => this.channel.ask(calls.range, { key: 'x' }));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
