@@ -18,12 +18,16 @@ import type {
 import { Agent } from './agent/agent.ts';
 import type { Executor } from './agent/executor.ts';
 import { completeSwarmSpec } from './control/swarm/spec.ts';
+import { dropTasks } from './drop-tasks.ts';
 import { Manager, type ManagerEngine } from './manager.ts';
 import { SwarmNode } from './membership/node.ts';
 import type { NodeDeps } from './membership/ports.ts';
 import { managerNetworks, type ManagerNetworks } from './networks.ts';
 
-export interface SwarmDeps extends Omit<NodeDeps<Manager>, 'completeSpec' | 'startManager' | 'startAgent'> {
+export interface SwarmDeps extends Omit<
+  NodeDeps<Manager>,
+  'completeSpec' | 'startManager' | 'startAgent' | 'dropTasks'
+> {
   /** Of the agent: tasks that this node was given. Kept over daemons until the node leaves. */
   agentDirectory: string;
   executor: Executor;
@@ -45,6 +49,7 @@ export class Swarm implements SwarmPort, AsyncDisposable {
       completeSpec: completeSwarmSpec,
       startManager: (context) => Promise.resolve(new Manager(context, engine)),
       startAgent: (context) => Agent.start({ ...context, executor, stateDirectory: agentDirectory }),
+      dropTasks: () => dropTasks({ agentDirectory, executor, logger: deps.logger }),
     });
     const node = this.#node;
     this.networks = managerNetworks({

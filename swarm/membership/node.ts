@@ -379,7 +379,8 @@ export class SwarmNode<P extends ManagerPart> implements AsyncDisposable {
 
   /** Nothing of a swarm is left on this node. */
   async #wipe(): Promise<void> {
-    const { clock, etcd, runDirectory } = this.#deps;
+    const { clock, etcd, runDirectory, dropTasks } = this.#deps;
+    await dropTasks();
     const running = await EtcdProcess.adopt({ clock, etcd, runDirectory });
     await running?.stop();
     await rm(runDirectory, { recursive: true, force: true });

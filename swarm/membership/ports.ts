@@ -38,6 +38,8 @@ export interface NodeDeps<P extends ManagerPart> extends Tools {
   completeSpec: (spec: SwarmSpec) => SwarmSpec;
   startManager: (context: ManagerContext) => Promise<P>;
   startAgent: (context: AgentContext) => Promise<AgentPart>;
+  /** Ends what an agent has left on this host, where none runs. What fails is logged, not thrown. */
+  dropTasks: () => Promise<void>;
 }
 
 /** What runs while this node is a manager. Disposal ends it. */

@@ -1,3 +1,4 @@
+import { existsSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../../support/engine/http.ts';
 import { needsEngine } from '../../support/needs.ts';
@@ -67,6 +68,47 @@ needsEngine('docker-cli', 'etcd')('docker CLI on a swarm with autolock', () => {
     await swarm.must(1, 'swarm', 'leave', '--force');
     expect(await swarm.must(1, 'ps', '--all', '--quiet')).toBe('');
     expect((await swarm.docker(1, 'node', 'ls')).err).toContain('This node is not a swarm manager.');
+    await swarm.init();
+  });
+
+  test('114: leave --force of a locked manager takes its tasks and files away too', async () => {
+    await swarm.must(1, 'swarm', 'update', '--autolock=true');
+    const sleeper = ['busybox', 'sleep', '3600'];
+    await swarm.must(
+      1,
+      'service',
+      'create',
+      '--name',
+      'web',
+      '--network',
+      'none',
+      '--detach=false',
+      ...sleeper,
+    );
+    await swarm.node(1).daemon.stop();
+    await swarm.node(1).daemon.up();
+    expect(await swarm.must(1, 'info', '--format', '{{.Swarm.LocalNodeState}}')).toBe('locked');
+    expect(await swarm.must(1, 'ps', '--quiet')).not.toBe('');
+    expect((await swarm.docker(1, 'swarm', 'leave')).code).toBe(1);
+    await swarm.must(1, 'swarm', 'leave', '--force');
+    expect(await swarm.must(1, 'ps', '--all', '--quiet')).toBe('');
+    expect(existsSync(`${swarm.node(1).daemon.paths.dataRoot}/swarm/agent`)).toBe(false);
+    await swarm.init();
+    expect(await swarm.must(1, 'service', 'ls', '--quiet')).toBe('');
+  });
+
+  test('leave: a node that could not be taken up again leaves no task behind', async () => {
+    const sleeper = ['busybox', 'sleep', '3600'];
+    await swarm.must(1, 'service', 'create', '--network', 'none', '--detach=false', ...sleeper);
+    const { daemon } = swarm.node(1);
+    await daemon.stop();
+    writeFileSync(`${daemon.paths.dataRoot}/swarm/node.json`, '{"node');
+    await daemon.up();
+    expect(await swarm.must(1, 'info', '--format', '{{.Swarm.LocalNodeState}}')).toBe('error');
+    expect(await swarm.must(1, 'ps', '--quiet')).not.toBe('');
+    await swarm.must(1, 'swarm', 'leave', '--force');
+    expect(await swarm.must(1, 'ps', '--all', '--quiet')).toBe('');
+    expect(existsSync(`${daemon.paths.dataRoot}/swarm/agent`)).toBe(false);
     await swarm.init();
   });
 });

@@ -130,6 +130,7 @@ export class TestNode implements AsyncDisposable {
       completeSpec: (spec) => ({ Name: 'default', ...spec }),
       startManager: (context) => this.#startManager(context),
       startAgent: (context) => this.#startAgent(context),
+      dropTasks: () => Promise.resolve(),
     });
   }
 
