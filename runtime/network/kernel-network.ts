@@ -35,6 +35,7 @@ import { deleteDefaultRoute, newAddress, setDefaultRoute, setDefaultRouteOut } f
 import type { PublishedPort } from './firewall/ruleset.ts';
 import { Balancer } from './overlay/balancer.ts';
 import { FlowCutter } from './overlay/flow-cutter.ts';
+import { Ingress } from './overlay/ingress/ingress.ts';
 import { OverlayLinks } from './overlay/overlay-links.ts';
 import { OverlayNetworks } from './overlay/overlay-networks.ts';
 import { SandboxLinks } from './sandbox-links.ts';
@@ -114,8 +115,21 @@ export class KernelNetwork {
       log,
     });
     const places = { namespaces: overlayNamespaces, log };
-    const balancer = new Balancer({ ...places, flows: new FlowCutter(places) });
-    this.overlays = new OverlayNetworks({ links: overlays, balancer });
+    const flows = new FlowCutter(places);
+    const balancer = new Balancer({ ...places, flows });
+    const ingress = new Ingress({
+      ...places,
+      host,
+      prefix,
+      remover,
+      flows,
+      balancer,
+      links: overlays,
+      firewall: this.#firewall,
+      conntrack: this.#conntrack,
+      forward: (wanted) => settings.ipForward && switchOnForwarding(log, wanted),
+    });
+    this.overlays = new OverlayNetworks({ links: overlays, balancer, ingress });
     this.#links = new SandboxLinks({
       bridges: this.#bridges,
       veths: new Veths({ host, prefix, remover }),

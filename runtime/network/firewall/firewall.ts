@@ -9,14 +9,16 @@ import { readListing } from './listing.ts';
 import type { Listing } from './listing.ts';
 import {
   FAMILIES,
+  MESH_SETS,
   bridgeCommands,
   elementKey,
   expectedElements,
   familyOf,
+  meshChangeCommands,
   portCommands,
   rebuildCommands,
 } from './ruleset.ts';
-import type { PublishedPort } from './ruleset.ts';
+import type { MeshEntry, PublishedPort } from './ruleset.ts';
 
 /**
  * The instance's own nftables tables. Remembers what is in them, so that a table that another program flushed or
@@ -32,6 +34,8 @@ export class Firewall {
   readonly #nft = new NftContext();
   readonly #published = new Map<string, PublishedPort>();
   readonly #bridges = new Map<string, BridgeSettings>();
+  /** Undefined = not told yet: what an earlier daemon left works on. */
+  #mesh: MeshEntry | undefined;
   readonly #generation: () => number;
   /** Of all tables of the host, when they were last found whole. */
   #seen = 0;
@@ -114,6 +118,30 @@ export class Firewall {
     this.#change(portCommands('delete', this.#table, known));
   }
 
+  /** From here on exactly these ports lead this way into the swarm's ingress network. */
+  setMesh(mesh: MeshEntry): void {
+    const before = this.#mesh;
+    this.#mesh = mesh;
+    const hasIpv6 = mesh.way?.addresses.some((address) => !isIpv4(address)) === true;
+    const isLeft = before === undefined && this.#isBuilt && this.#nft.run(`list table ip6 ${this.#table}`).ok;
+    try {
+      if ((hasIpv6 || isLeft) && !this.#ipv6) {
+        this.#ipv6 = true;
+        this.#rebuild();
+      } else if (!this.#isBuilt && mesh.way !== undefined) {
+        this.#rebuild();
+      } else if (this.#isBuilt) {
+        const commands = meshChangeCommands(this.#table, before, mesh, this.#families).trim();
+        if (commands !== '') {
+          this.#change(commands);
+        }
+      }
+    } catch (error) {
+      this.#mesh = before;
+      throw error;
+    }
+  }
+
   /** Makes the tables whole again when another program has changed or deleted them. Nearly free otherwise. */
   mend(): void {
     const generation = this.#generation();
@@ -129,9 +157,13 @@ export class Firewall {
   }
 
   #isWhole(): boolean {
-    const contents = { bridges: [...this.#bridges.values()], ports: [...this.#published.values()] };
+    const mesh = this.#mesh;
+    const contents = { bridges: [...this.#bridges.values()], ports: [...this.#published.values()], mesh };
     return this.#families.every((family) => {
       const { rules, elements } = this.#read(family);
+      if (mesh === undefined) {
+        MESH_SETS.forEach((set) => elements.delete(set));
+      }
       const expected = expectedElements(family, contents).filter(({ members }) => members.length > 0);
       return (
         rules === this.#rules.get(family) &&
@@ -177,6 +209,7 @@ export class Firewall {
     const commands = rebuildCommands(this.#table, {
       bridges: this.#bridges.values(),
       ports: this.#published.values(),
+      mesh: this.#mesh,
       ipv6: this.#ipv6,
     });
     const before = this.#generation();

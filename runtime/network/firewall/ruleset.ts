@@ -11,7 +11,7 @@ import type { HostPort } from '../port-reservations.ts';
  *   nat prerouting   inbound   \
  *   nat output       local     /  published ports: destination rewritten by look-up in two maps
  *   input            input        internal networks do not call the host
- *   forward          forward      nothing out of internal networks, then `user`, then what may pass a bridge
+ *   forward          forward      nothing out of internal networks, then `user`, then what may pass a bridge or a way
  *   nat postrouting  outbound     source NAT of what leaves the bridge
  *
  * A bridge, its subnet and a published port are elements of sets and maps, never rules: 10 000 of them cost a packet as
@@ -21,6 +21,19 @@ export interface PublishedPort extends HostPort {
   /** Of the container; of the same family. */
   address: IpAddress;
   containerPort: number;
+}
+
+/** The way into the swarm's ingress network, and the ports of all the host's addresses that lead there. */
+export interface MeshEntry {
+  way: MeshWay | undefined;
+  ports: readonly Pick<HostPort, 'protocol' | 'hostPort'>[];
+}
+
+export interface MeshWay {
+  /** Name of the host's end of the link. */
+  link: string;
+  /** Of the other end; at most one of each family. */
+  addresses: readonly IpAddress[];
 }
 
 type Family = 'ip' | 'ip6';
@@ -40,11 +53,15 @@ const SETS = [
   'closed',
   'together',
 ] as const;
+/** Where the published ports of a swarm lead, and the link that leads there. */
+const MESH = { map: 'mesh', set: 'ways' } as const;
 
 /** Everything that is to be in the tables. */
 export interface Contents {
   bridges: Iterable<BridgeSettings>;
   ports: Iterable<PublishedPort>;
+  /** Undefined = what is in the tables stays: the daemon has not been told yet. */
+  mesh?: MeshEntry | undefined;
   /** Whether there is to be an IPv6 table. */
   ipv6: boolean;
 }
@@ -65,8 +82,10 @@ export function rebuildCommands(table: string, contents: Contents): string {
       ...CHAINS.map((chain) => `flush chain ${family} ${table} ${chain}`),
       ...MAPS.map((map) => `flush map ${family} ${table} ${map}`),
       ...SETS.map((set) => `flush set ${family} ${table} ${set}`),
+      ...(contents.mesh === undefined ? [] : flushedMesh(family, table)),
       rules(family, table),
     ]),
+    ...(contents.mesh === undefined ? [] : [meshCommands(table, contents.mesh, families)]),
     ...bridges.map((bridge) => bridgeCommands('add', table, bridge, families)),
     ...(ports.length === 0 ? [] : [portCommands('add', table, ports)]),
   ].join('\n');
@@ -101,15 +120,98 @@ export function portCommands(verb: 'add' | 'delete', table: string, ports: reado
   ).join('\n');
 }
 
+/** One transaction from one mesh to another; from undefined: from whatever is there. */
+export function meshChangeCommands(
+  table: string,
+  before: MeshEntry | undefined,
+  after: MeshEntry,
+  families: readonly Family[],
+): string {
+  if (before === undefined || !isSameWay(before.way, after.way)) {
+    return [
+      ...families.flatMap((family) => flushedMesh(family, table)),
+      meshCommands(table, after, families),
+    ].join('\n');
+  }
+  const [old, now] = [before, after].map(({ ports }) => new Set(ports.map(meshKey)));
+  const gone = before.ports.filter((port) => now?.has(meshKey(port)) !== true);
+  const fresh = after.ports.filter((port) => old?.has(meshKey(port)) !== true);
+  const { way } = after;
+  return [
+    meshPortCommands('delete', table, { way, ports: gone }, families),
+    meshPortCommands('add', table, { way, ports: fresh }, families),
+  ].join('\n');
+}
+
+/** Sets whose elements are not known as long as the mesh is not. */
+export const MESH_SETS: readonly string[] = [MESH.map, MESH.set];
+
+function isSameWay(one: MeshWay | undefined, other: MeshWay | undefined): boolean {
+  const [a, b] = [one, other].map((way) => [way?.link, ...(way?.addresses ?? [])].join(' '));
+  return a === b;
+}
+
+function flushedMesh(family: Family, table: string): string[] {
+  return [`flush map ${family} ${table} ${MESH.map}`, `flush set ${family} ${table} ${MESH.set}`];
+}
+
+function meshCommands(table: string, mesh: MeshEntry, families: readonly Family[]): string {
+  const ways = families.flatMap((family) =>
+    elementCommands(`add element ${family} ${table}`, wayMembers(mesh)),
+  );
+  return [...ways, meshPortCommands('add', table, mesh, families)].join('\n');
+}
+
+function meshPortCommands(
+  verb: 'add' | 'delete',
+  table: string,
+  mesh: MeshEntry,
+  families: readonly Family[],
+): string {
+  return families
+    .flatMap((family) =>
+      elementCommands(`${verb} element ${family} ${table}`, meshPortMembers(family, mesh, verb === 'add')),
+    )
+    .join('\n');
+}
+
+/** Of each family: what has no addresses of one is closed in it all the same. */
+function wayMembers({ way }: MeshEntry): Members[] {
+  return way === undefined ? [] : [{ set: MESH.set, members: [`"${way.link}"`] }];
+}
+
+function meshPortMembers(family: Family, { way, ports }: MeshEntry, areMappings: boolean): Members[] {
+  const address = way?.addresses.find((each) => familyOf(each) === family);
+  if (address === undefined) {
+    return [];
+  }
+  const target = formatIp(address);
+  const members = ports.map((port) =>
+    areMappings ? `${meshKey(port)} : ${target} . ${port.hostPort}` : meshKey(port),
+  );
+  return [{ set: MESH.map, members }];
+}
+
+function meshKey({ protocol, hostPort }: MeshEntry['ports'][0]): string {
+  return `${protocol} . ${hostPort}`;
+}
+
 /** All elements that a table of this family is to have. */
 export function expectedElements(
   family: Family,
-  contents: { bridges: readonly BridgeSettings[]; ports: readonly PublishedPort[] },
+  contents: {
+    bridges: readonly BridgeSettings[];
+    ports: readonly PublishedPort[];
+    mesh?: MeshEntry | undefined;
+  },
 ): Members[] {
   const all = new Map<string, string[]>();
   const parts = [
     ...contents.bridges.flatMap((bridge) => bridgeMembers(family, bridge)),
     ...portMembers(family, contents.ports, mapping),
+    ...(contents.mesh === undefined
+      ? []
+      : [...wayMembers(contents.mesh), ...meshPortMembers(family, contents.mesh, true)]),
   ];
   for (const { set, members } of parts) {
     all.set(set, [...(all.get(set) ?? []), ...members]);
@@ -183,6 +285,7 @@ function declarations(family: Family, table: string): string {
   return `table ${family} ${table} {
   map published_any { type inet_proto . inet_service : ${address} . inet_service; }
   map published_at { type inet_proto . ${address} . inet_service : ${address} . inet_service; }
+  map mesh { type inet_proto . inet_service : ${address} . inet_service; }
   map sources { type ${address} : ${address}; flags interval; }
   set bridges { type ifname; }
   set internal { type ifname; }
@@ -192,6 +295,7 @@ function declarations(family: Family, table: string): string {
   set masqueraded { type ${address}; flags interval; }
   set closed { type ${address}; flags interval; }
   set together { type ifname . ifname; }
+  set ways { type ifname; }
   chain user { }
   chain inside { }
   chain guard { type filter hook prerouting priority raw; policy accept; }
@@ -215,6 +319,7 @@ function rules(family: Family, table: string): string {
   chain guard {
     iifname @bridges goto inside
     iifname != "lo" ${family} daddr @closed drop comment "published ports only"
+    iifname @ways ${family} daddr ${loopback} drop comment "not for a swarm's networks"
   }
   chain inside {
     iifname . ${family} daddr @homes accept comment "its own bridge, by far the most"
@@ -235,15 +340,21 @@ function rules(family: Family, table: string): string {
   chain publish {
     dnat ${family} to meta l4proto . ${family} daddr . th dport map @published_at
     dnat ${family} to meta l4proto . th dport map @published_any
+    dnat ${family} to meta l4proto . th dport map @mesh comment "the swarm's, after those of containers"
   }
   chain input {
     iifname @internal ct state established,related accept
-${NEIGHBOUR_DISCOVERY[family]}    iifname @internal drop comment "internal: the host is called by nobody in there"
+${neighbourDiscovery(family, 'internal')}    iifname @internal drop comment "internal: the host is called by nobody in there"
+    iifname @ways ct state established,related accept
+${neighbourDiscovery(family, 'ways')}    iifname @ways drop comment "nor by a swarm's networks"
   }
   chain forward {
     iifname @internal iifname . oifname != @enclosed drop comment "internal: before anybody accepts it"
     jump user
     ct state established,related accept
+    iifname @ways drop comment "answers only"
+    oifname @ways ct status dnat accept comment "published ports of the swarm"
+    oifname @ways drop
     oifname @bridges ct status dnat accept comment "published ports"
     iifname . oifname @together accept comment "containers of one bridge"
     oifname @bridges drop
@@ -253,6 +364,7 @@ ${NEIGHBOUR_DISCOVERY[family]}    iifname @internal drop comment "internal: the 
     ${family} saddr @masqueraded oifname . ${family} saddr != @homes masquerade
     oifname . ${family} saddr @homes ct status dnat masquerade comment "hairpin"
     ${family} saddr ${loopback} oifname @bridges masquerade comment "from the host itself"
+    oifname @ways fib saddr type local masquerade comment "from the host itself"
   }
 }`;
 }
@@ -266,8 +378,9 @@ const OF_THE_LINK = {
   ip6: 'ip6 daddr { fe80::/10, ff00::/8 }',
 } as const;
 
-/** How the host and members of an internal network find each other's MAC. ARP passes no such table. */
-const NEIGHBOUR_DISCOVERY = {
-  ip: '',
-  ip6: '    iifname @internal icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept\n',
-} as const;
+/** How the host and what is behind these links find each other's MAC. ARP passes no such table. */
+function neighbourDiscovery(family: Family, links: string): string {
+  return family === 'ip'
+    ? ''
+    : `    iifname @${links} icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept\n`;
+}

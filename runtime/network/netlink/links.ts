@@ -30,7 +30,7 @@ export const LOOPBACK_INDEX = 1;
 /** A veth pair: our end here, the other end born in another network namespace. */
 export interface VethPair {
   name: string;
-  /** Index of the bridge that our end joins. */
+  /** Index of the bridge that our end joins; 0 = none. */
   master: number;
   mtu: number;
   peer: { name: string; mac: Buffer; namespaceFd: number };
@@ -198,6 +198,11 @@ export function setBridgePort(name: string, port: BridgePort): NetlinkRequest {
       ]),
     ],
   };
+}
+
+export function setLinkMac(index: number, mac: Buffer): NetlinkRequest {
+  const attributes = [attribute.bytes(IFLA.address, mac)];
+  return { type: RTM.newLink, flags: 0, header: interfaceHeader({ index }), attributes };
 }
 
 export function setLinkMtu(index: number, mtu: number): NetlinkRequest {

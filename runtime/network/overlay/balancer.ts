@@ -216,7 +216,7 @@ function alone(address: IpAddress): { address: IpAddress; prefixLength: number }
   return { address, prefixLength: 8 * addressBytes(address).length };
 }
 
-function addressOfDigits(digits: string): IpAddress {
+export function addressOfDigits(digits: string): IpAddress {
   const bytes = Buffer.from(digits, 'hex');
   return bytes.length === 4 ? bytes.readUInt32BE(0) : ipv6OfBytes(bytes);
 }

@@ -10,6 +10,7 @@ import {
   getLink,
   newBridge,
   readLink,
+  setLinkMac,
   setLinkMaster,
   setLinkMtu,
   setLinkUp,
@@ -74,6 +75,7 @@ export class OverlayDevices {
       inside.request(settings.networkId, [
         setLinkUp(LOOPBACK_INDEX),
         ...(vxlan.master === bridge.index ? [] : [setLinkMaster(vxlan.index, bridge.index)]),
+        ...(settings.mac === undefined ? [] : [setLinkMac(bridge.index, settings.mac)]),
         ...[vxlan, bridge].flatMap(({ index, mtu }) =>
           mtu === settings.mtu ? [] : [setLinkMtu(index, settings.mtu)],
         ),
@@ -100,7 +102,12 @@ export class OverlayDevices {
     failpoint('overlay.open.bridge');
     inside.request(settings.networkId, [
       ...(found === undefined ? [] : [deleteLink(OVERLAY_BRIDGE)]),
-      newBridge({ name: OVERLAY_BRIDGE, mtu: settings.mtu, mac: bridgeMac(settings), snooping: false }),
+      newBridge({
+        name: OVERLAY_BRIDGE,
+        mtu: settings.mtu,
+        mac: settings.mac ?? bridgeMac(settings),
+        snooping: false,
+      }),
     ]);
     return linkNamed(inside, OVERLAY_BRIDGE);
   }

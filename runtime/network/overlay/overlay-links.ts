@@ -100,6 +100,12 @@ export class OverlayLinks {
     return closing;
   }
 
+  /** What was just opened, on the way back from a failure: at once. */
+  discard(networkId: string): void {
+    using inside = this.#open(networkId);
+    this.#discard(inside, networkId);
+  }
+
   /** Ids of the networks that have a namespace. */
   list(): string[] {
     return this.#namespaces.list();

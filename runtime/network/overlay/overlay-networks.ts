@@ -1,17 +1,20 @@
 import type { IpAddress } from '../../../daemon/base/addresses/ip.ts';
 import type { Balancer } from './balancer.ts';
+import type { Ingress } from './ingress/ingress.ts';
 import type { OverlayLinks } from './overlay-links.ts';
 import type { OverlayBalance } from './sandbox-settings.ts';
-import type { BalancedAddress, OverlayPeer, OverlaySettings } from './settings.ts';
+import type { BalancedAddress, IngressSettings, MeshPort, OverlayPeer, OverlaySettings } from './settings.ts';
 
 /** Overlay networks of this host in the kernel: namespaces and links. */
 export class OverlayNetworks {
   readonly #links: OverlayLinks;
   readonly #balancer: Balancer;
+  readonly #ingress: Ingress;
 
-  constructor(deps: { links: OverlayLinks; balancer: Balancer }) {
+  constructor(deps: { links: OverlayLinks; balancer: Balancer; ingress: Ingress }) {
     this.#links = deps.links;
     this.#balancer = deps.balancer;
+    this.#ingress = deps.ingress;
   }
 
   /**
@@ -60,5 +63,23 @@ export class OverlayNetworks {
   /** Ends flows through virtual addresses to a backend that is gone: TCP gets a reset, UDP goes elsewhere. */
   forgetBackend(networkId: string, backend: IpAddress): void {
     this.#balancer.forgetBackend(networkId, backend);
+  }
+
+  /**
+   * The ingress network, and this host's way into it, made or mended. Idempotent; leaves nothing when it throws. Ports
+   * that were published in it before, by this daemon or an earlier one, are answered again.
+   */
+  openIngress(settings: IngressSettings): void {
+    this.#ingress.open(settings);
+  }
+
+  /** Idempotent. Finds what an earlier daemon left, too. */
+  closeIngress(): Promise<void> {
+    return this.#ingress.close();
+  }
+
+  /** This host answers at exactly these ports from now on. In one transaction on each side and of each family. */
+  mesh(ports: readonly MeshPort[]): void {
+    this.#ingress.mesh(ports);
   }
 }

@@ -13,6 +13,8 @@ export interface OverlaySettings {
   mtu: number;
   /** Subnets of the network, with the address of its gateway. */
   gateways: readonly InterfaceAddress[];
+  /** Of the bridge, by which other hosts find this one in the network; undefined = nobody is to find it. */
+  mac?: Buffer;
 }
 
 /** What has an address in an overlay network on another host. */
@@ -30,7 +32,7 @@ export interface BalancedAddress {
 }
 
 /** The ingress network on this host. */
-export interface IngressSettings extends OverlaySettings {
+export interface IngressSettings extends Omit<OverlaySettings, 'mac'> {
   /** Of this host in the network: what comes from outside reaches tasks from here. */
   nodeAddresses: readonly InterfaceAddress[];
 }

@@ -1,0 +1,256 @@
+import { formatIp, isIpv4 } from '../../../../daemon/base/addresses/ip.ts';
+import type { IpAddress } from '../../../../daemon/base/addresses/ip.ts';
+import { macOfAddress } from '../../../../daemon/base/addresses/ipv4.ts';
+import { internal } from '../../../../daemon/base/errors.ts';
+import { failpoint } from '../../../../daemon/base/failpoint.ts';
+import { NETLINK } from '../../../../daemon/base/kernel/netlink.ts';
+import type { Logger } from '../../../../daemon/base/logger.ts';
+import type { ConntrackCleaner } from '../../conntrack/conntrack-cleaner.ts';
+import type { Firewall } from '../../firewall/firewall.ts';
+import type { MeshEntry, MeshWay } from '../../firewall/ruleset.ts';
+import { linkNamed } from '../../links/bridge.ts';
+import type { LinkRemover } from '../../links/link-remover.ts';
+import type { NamespaceDirectory } from '../../namespace-directory.ts';
+import { NetlinkSocket } from '../../netlink/netlink-socket.ts';
+import type { Family } from '../../nftables/expressions.ts';
+import type { Balancer } from '../balancer.ts';
+import { addressOfDigits, answerAlways } from '../balancer.ts';
+import type { FlowCutter } from '../flow-cutter.ts';
+import { OVERLAY_BRIDGE } from '../overlay-devices.ts';
+import type { OverlayLinks } from '../overlay-links.ts';
+import { familyOf } from '../overlay-rules.ts';
+import type { IngressSettings, MeshPort } from '../settings.ts';
+import { SpreadTable } from '../spread-table.ts';
+import { IngressLink } from './ingress-link.ts';
+import { addressOfTarget, meshForm, meshKey, meshTarget, portOfKey } from './mesh-rules.ts';
+
+type Spreads = ReadonlyMap<string, readonly string[]>;
+type HostPorts = MeshEntry['ports'];
+
+/** The ingress network while it is open. */
+interface Open {
+  networkId: string;
+  nodes: readonly IpAddress[];
+  tables: Partial<Record<Family, SpreadTable>>;
+  way: MeshWay;
+  /** What the host leads there. */
+  ports: HostPorts;
+}
+
+interface Deps {
+  host: NetlinkSocket;
+  namespaces: NamespaceDirectory;
+  prefix: string;
+  remover: LinkRemover;
+  flows: FlowCutter;
+  balancer: Balancer;
+  links: OverlayLinks;
+  firewall: Pick<Firewall, 'setMesh'>;
+  conntrack: Pick<ConntrackCleaner, 'forgetFlowsTo'>;
+  /** Lets the host pass packets on, where the engine is to see to that. */
+  forward: (wanted: { ipv6: boolean }) => void;
+  log: Logger;
+}
+
+/**
+ * The ingress network on this host: an overlay network, a link into it from the host, and the published ports of the
+ * swarm, which the host's firewall leads there and a table in there spreads over tasks.
+ */
+export class Ingress {
+  readonly #deps: Deps;
+  readonly #link: IngressLink;
+  #open: Open | undefined;
+  /** What was asked for last; undefined = nothing since the daemon's start. */
+  #spreads: Record<Family, Spreads> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.#link = new IngressLink(deps);
+  }
+
+  /** Makes or mends it. Idempotent; leaves nothing when it throws. */
+  open(settings: IngressSettings): void {
+    const { links, balancer, firewall } = this.#deps;
+    const { networkId, nodeAddresses } = settings;
+    if (this.#closing !== undefined) {
+      throw internal(`ingress network ${networkId}: the one before is being removed from this host`);
+    }
+    const isNew = !links.list().includes(networkId);
+    const four = nodeAddresses.map(({ address }) => address).find(isIpv4);
+    links.open({ ...settings, ...(four === undefined ? {} : { mac: macOfAddress(four) }) });
+    try {
+      this.#open = this.#furnish(settings);
+    } catch (error) {
+      if (isNew) {
+        this.#open = undefined;
+        this.#link.discard();
+        balancer.closed(networkId);
+        links.discard(networkId);
+        firewall.setMesh(NO_MESH);
+      }
+      throw error;
+    }
+  }
+
+  /** Idempotent. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close().finally(() => (this.#closing = undefined));
+    return this.#closing;
+  }
+
+  /** Exactly these ports from now on: in the namespace first, so that the host leads nobody to a port that is not. */
+  mesh(ports: readonly MeshPort[]): void {
+    const open = this.#open;
+    if (open === undefined) {
+      throw internal('published ports of the swarm: there is no ingress network on this host');
+    }
+    failpoint('overlay.mesh.inside');
+    const wanted = { ip: spreadsOf('ip', ports), ip6: spreadsOf('ip6', ports) };
+    using netfilter = this.#netfilter(open.networkId);
+    for (const [family, table] of tablesOf(open)) {
+      this.#spread(open.networkId, { table, netfilter, wanted: wanted[family] });
+    }
+    this.#spreads = wanted;
+    failpoint('overlay.mesh.host');
+    this.#lead(
+      open,
+      ports.map(({ protocol, published }) => ({ protocol, hostPort: published })),
+    );
+  }
+
+  #furnish(settings: IngressSettings): Open {
+    const { namespaces, balancer, firewall, forward } = this.#deps;
+    const { networkId } = settings;
+    const nodes = settings.nodeAddresses.map(({ address }) => address);
+    const ipv6 = nodes.some((address) => !isIpv4(address));
+    forward({ ipv6 });
+    failpoint('overlay.ingress.rules');
+    const before = this.#open?.networkId === networkId ? this.#open : undefined;
+    const tables = isSameList(before?.nodes, nodes) ? (before?.tables ?? {}) : this.#tables(networkId, nodes);
+    this.#mend(networkId, tables);
+    using inside = namespaces.open(networkId);
+    const { mtu } = linkNamed(inside, OVERLAY_BRIDGE);
+    const place = {
+      networkId,
+      inside,
+      enter: (work: () => void) => {
+        namespaces.enter(networkId, work);
+      },
+      withDescriptor: (work: (fd: number) => void) => {
+        namespaces.withDescriptor(networkId, work);
+      },
+    };
+    const way = this.#link.ensure(place, { mtu, ipv6 });
+    failpoint('overlay.ingress.own');
+    balancer.keepAddresses(networkId, nodes);
+    failpoint('overlay.ingress.firewall');
+    const ports = (tables.ip ?? tables.ip6)?.keys.flatMap(portOfKey) ?? [];
+    firewall.setMesh({ way, ports });
+    return { networkId, nodes, tables, way, ports };
+  }
+
+  #tables(networkId: string, nodes: readonly IpAddress[]): Open['tables'] {
+    const { log } = this.#deps;
+    const table = (family: Family): SpreadTable =>
+      new SpreadTable({
+        form: meshForm(
+          family,
+          nodes.find((address) => familyOf(address) === family),
+        ),
+        object: `published ports of ingress network ${networkId}, ${family}`,
+        log,
+      });
+    return { ip: table('ip'), ...(nodes.some((address) => !isIpv4(address)) ? { ip6: table('ip6') } : {}) };
+  }
+
+  /** What an earlier daemon published stays published until it is told what is. */
+  #mend(networkId: string, tables: Open['tables']): void {
+    this.#deps.namespaces.enter(networkId, answerAlways);
+    using netfilter = this.#netfilter(networkId);
+    for (const [family, table] of tablesOf({ tables })) {
+      if (this.#spreads === undefined) {
+        table.open(netfilter);
+      } else {
+        this.#cutUdp(networkId, table.mend(netfilter, this.#spreads[family]).lost);
+      }
+    }
+  }
+
+  #spread(
+    networkId: string,
+    { table, netfilter, wanted }: { table: SpreadTable; netfilter: NetlinkSocket; wanted: Spreads },
+  ): void {
+    const gone = table.keys.filter((key) => !wanted.has(key)).map((key) => [key, undefined] as const);
+    const lost = table.change(netfilter, new Map([...gone, ...wanted]));
+    const targets = new Set([...wanted.values()].flat().map(addressOfTarget));
+    this.#deps.flows.keep(networkId, [...targets].map(addressOfDigits));
+    this.#cutUdp(networkId, lost);
+  }
+
+  #lead(open: Open, ports: HostPorts): void {
+    const { firewall, conntrack } = this.#deps;
+    firewall.setMesh({ way: open.way, ports });
+    const changed = [...without(ports, open.ports), ...without(open.ports, ports)];
+    open.ports = ports;
+    conntrack.forgetFlowsTo(
+      changed.flatMap((port) => open.way.addresses.map((each) => ({ ...port, hostAddress: anyOf(each) }))),
+    );
+  }
+
+  #cutUdp(networkId: string, lost: readonly string[]): void {
+    this.#deps.flows.cut(networkId, lost.map(addressOfTarget).map(addressOfDigits), 'udp');
+  }
+
+  /** What is left by an earlier daemon is found by the link. */
+  async #close(): Promise<void> {
+    const { firewall, balancer, links } = this.#deps;
+    const networkId = this.#open?.networkId ?? this.#link.networkId();
+    failpoint('overlay.ingress.unpublish');
+    firewall.setMesh(NO_MESH);
+    this.#open = undefined;
+    this.#spreads = undefined;
+    if (networkId !== undefined && networkId !== '') {
+      failpoint('overlay.ingress.close');
+      balancer.closed(networkId);
+      await links.close(networkId);
+    }
+    failpoint('overlay.ingress.unlink');
+    await this.#link.remove();
+  }
+
+  #netfilter(networkId: string): NetlinkSocket {
+    return this.#deps.namespaces.enter(networkId, () => new NetlinkSocket(NETLINK.netfilter));
+  }
+}
+
+const NO_MESH: MeshEntry = { way: undefined, ports: [] };
+
+function tablesOf({ tables }: Pick<Open, 'tables'>): [Family, SpreadTable][] {
+  return (['ip', 'ip6'] as const).flatMap((family): [Family, SpreadTable][] => {
+    const table = tables[family];
+    return table === undefined ? [] : [[family, table]];
+  });
+}
+
+function spreadsOf(family: Family, ports: readonly MeshPort[]): Spreads {
+  return new Map(
+    ports.map(({ protocol, published, target, backends }) => [
+      meshKey({ protocol, hostPort: published }),
+      backends.filter((each) => familyOf(each) === family).map((each) => meshTarget(each, target)),
+    ]),
+  );
+}
+
+function without(ports: HostPorts, others: HostPorts): HostPorts {
+  const there = new Set(others.map(meshKey));
+  return ports.filter((port) => !there.has(meshKey(port)));
+}
+
+function anyOf(address: IpAddress): IpAddress {
+  return isIpv4(address) ? 0 : 0n;
+}
+
+function isSameList(one: readonly IpAddress[] | undefined, other: readonly IpAddress[]): boolean {
+  return one?.map(formatIp).join() === other.map(formatIp).join();
+}

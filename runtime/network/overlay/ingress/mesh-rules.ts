@@ -1,0 +1,111 @@
+import { addressBytes } from '../../../../daemon/base/addresses/ip.ts';
+import type { IpAddress } from '../../../../daemon/base/addresses/ip.ts';
+import { act, load, match, portBytes } from '../../nftables/expressions.ts';
+import type { Family } from '../../nftables/expressions.ts';
+import type { Protocol } from '../../port-reservations.ts';
+import { OVERLAY_BRIDGE } from '../overlay-devices.ts';
+import { digitsOf, refusal } from '../overlay-rules.ts';
+import type { SpreadForm } from '../spread-rules.ts';
+
+/** The ingress namespace's end of the link to the host. */
+export const WAY_INSIDE = 'host0';
+
+const PROTOCOLS = { tcp: 6, udp: 17, sctp: 132 } as const satisfies Record<Protocol, number>;
+const PRIORITY = { filter: 0, destination: -100, source: 100 } as const;
+const ADDRESS_BYTES = { ip: 4, ip6: 16 } as const;
+/** Registers have four bytes; what is shorter is followed by zeros. */
+const REGISTER_BYTES = 4;
+
+/** A port that the host answers at. */
+interface Published {
+  protocol: Protocol;
+  hostPort: number;
+}
+
+/**
+ * The table of published ports in the ingress network's namespace. In the terms of nft(8):
+ *
+ *   prerouting   iifname host0  meta l4proto . th dport vmap @spreads, to an address and a port of a task
+ *   forward      answers; what stays on the bridge; from the host what was sent to a task; all else is dropped
+ *   postrouting  oifname br0 ct status dnat snat to <this host's address in the network>: the answer comes back here
+ *   input        everything but ICMP is refused: a port without tasks, and one that nobody published
+ *
+ * `node`: this host's address in the network; without one of the family nothing goes out of the bridge.
+ */
+export function meshForm(family: Family, node: IpAddress | undefined): SpreadForm {
+  const bytes = ADDRESS_BYTES[family];
+  const key = [load.transport(), load.port('destination', 1)];
+  return {
+    table: { family, name: 'berth_mesh' },
+    chains: [
+      {
+        name: 'mesh',
+        hook: { type: 'nat', at: 'prerouting', priority: PRIORITY.destination },
+        rules: [[...match.input(WAY_INSIDE), ...key, act.byMap('spreads')]],
+      },
+      {
+        name: 'pass',
+        hook: { type: 'filter', at: 'forward', priority: PRIORITY.filter },
+        rules: [
+          [...match.ofKnownFlow(), act.verdict('accept')],
+          [...match.input(OVERLAY_BRIDGE), ...match.output(OVERLAY_BRIDGE), act.verdict('accept')],
+          [
+            ...match.input(WAY_INSIDE),
+            ...match.output(OVERLAY_BRIDGE),
+            ...match.redirected(),
+            act.verdict('accept'),
+          ],
+          [act.verdict('drop')],
+        ],
+      },
+      {
+        name: 'source',
+        hook: { type: 'nat', at: 'postrouting', priority: PRIORITY.source },
+        // What goes from one member of the bridge to another keeps its address.
+        rules:
+          node === undefined
+            ? []
+            : [
+                [
+                  ...match.input(WAY_INSIDE),
+                  ...match.output(OVERLAY_BRIDGE),
+                  ...match.redirected(),
+                  load.value(addressBytes(node)),
+                  act.changeSource(family),
+                ],
+              ],
+      },
+      refusal(family),
+    ],
+    key: { load: key, bytes: 2 * REGISTER_BYTES, type: ['protocol', 'port'] },
+    target: { bytes: bytes + REGISTER_BYTES, type: ['address', 'port'], port: bytes / REGISTER_BYTES },
+  };
+}
+
+/** A published port as the key of a spread, in hexadecimal digits. */
+export function meshKey({ protocol, hostPort }: Published): string {
+  return padded(Buffer.of(PROTOCOLS[protocol])) + padded(portBytes(hostPort));
+}
+
+/** The port of a key; none where it is no protocol that can be published. */
+export function portOfKey(key: string): Published[] {
+  const bytes = Buffer.from(key, 'hex');
+  const hostPort = bytes.readUInt16BE(REGISTER_BYTES);
+  const number = bytes.readUInt8(0);
+  return (['tcp', 'udp', 'sctp'] as const)
+    .filter((protocol) => PROTOCOLS[protocol] === number)
+    .map((protocol) => ({ protocol, hostPort }));
+}
+
+export function meshTarget(address: IpAddress, port: number): string {
+  return digitsOf(address) + padded(portBytes(port));
+}
+
+/** Hexadecimal digits of a target's address. */
+export function addressOfTarget(target: string): string {
+  return target.slice(0, -2 * REGISTER_BYTES);
+}
+
+function padded(value: Buffer): string {
+  return value.toString('hex').padEnd(2 * REGISTER_BYTES, '0');
+}

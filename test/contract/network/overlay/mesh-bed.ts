@@ -1,0 +1,161 @@
+import type { OverlayKernel } from '../../../../daemon/networks/overlay/ports.ts';
+import type { KernelNetwork } from '../../../../runtime/network/kernel-network.ts';
+import type { IngressSettings, MeshPort } from '../../../../runtime/network/overlay/settings.ts';
+import { OverlayBed } from './overlay-bed.ts';
+import { TwoHosts, ip, macOf, overlay, peer } from './two-hosts.ts';
+import type { OverlayContainer, OverlayHost } from './two-hosts.ts';
+
+/** Both hosts' addresses on the link between them and a client, and in the ingress network. */
+const HOSTS = {
+  a: { outside: '198.51.100.1', outside6: '2001:db8:1::1', node: '10.30.0.2', node6: 'fd30::2' },
+  b: { outside: '198.51.101.1', outside6: '2001:db8:2::1', node: '10.30.0.3', node6: 'fd30::3' },
+} as const;
+type HostName = keyof typeof HOSTS;
+
+export const INGRESS = 'in0000000000000000000000g';
+const LOCAL = { a: '192.0.2.1', b: '192.0.2.2' } as const;
+
+/** Two hosts of a swarm with its ingress network, and a client on another link of each. */
+export class MeshBed {
+  readonly hosts = new TwoHosts();
+  readonly tools = new OverlayBed();
+  readonly #backends: { host: HostName; container: OverlayContainer }[] = [];
+
+  constructor() {
+    this.hosts.namespaces.create('client').close();
+    const { a, b } = this.hosts;
+    for (const host of [a, b]) {
+      const name = host === a ? 'a' : 'b';
+      const wire = `to-${name}`;
+      const { outside, outside6 } = HOSTS[name];
+      host.run('sysctl', '-qw', 'net.ipv4.ip_forward=1', 'net.ipv6.conf.all.forwarding=1');
+      host.run('ip', 'link', 'add', 'lan', 'type', 'veth', 'peer', 'name', wire, 'netns', this.client);
+      host.run('sysctl', '-qw', 'net.ipv6.conf.lan.disable_ipv6=0');
+      this.tools.in(this.client, 'sysctl', '-qw', `net.ipv6.conf.${wire}.disable_ipv6=0`);
+      host.run('ip', 'address', 'add', `${outside}/24`, 'dev', 'lan');
+      host.run('ip', 'address', 'add', `${outside6}/64`, 'dev', 'lan', 'nodad');
+      host.run('ip', 'link', 'set', 'lan', 'up');
+      const there = [outside, outside6].map((address) => address.replace(/1$/, '9'));
+      this.tools.in(this.client, 'ip', 'address', 'add', `${there[0]}/24`, 'dev', wire);
+      this.tools.in(this.client, 'ip', 'address', 'add', `${there[1]}/64`, 'dev', wire, 'nodad');
+      this.tools.in(this.client, 'ip', 'link', 'set', wire, 'up');
+      host.on((kernel) => {
+        kernel.prepare([], []);
+      });
+    }
+  }
+
+  get client(): string {
+    return this.hosts.namespaces.path('client');
+  }
+
+  static address(host: HostName, family: 4 | 6 = 4): string {
+    return HOSTS[host][family === 4 ? 'outside' : 'outside6'];
+  }
+
+  /** As the domain sees the kernel. */
+  static overlays(kernel: KernelNetwork): OverlayKernel {
+    return kernel.overlays;
+  }
+
+  settings(name: HostName, changes: Partial<IngressSettings> = {}): IngressSettings {
+    const { node, node6 } = HOSTS[name];
+    return {
+      ...overlay(LOCAL[name], {
+        networkId: INGRESS,
+        vni: 4096,
+        gateways: [
+          { address: ip('10.30.0.1'), prefixLength: 16 },
+          { address: ip('fd30::1'), prefixLength: 64 },
+        ],
+      }),
+      nodeAddresses: [
+        { address: ip(node), prefixLength: 16 },
+        { address: ip(node6), prefixLength: 64 },
+      ],
+      ...changes,
+    };
+  }
+
+  host(name: HostName): OverlayHost {
+    return this.hosts[name];
+  }
+
+  /** Opens it on both, and tells each what the other has. */
+  open(changes: Partial<IngressSettings> = {}): void {
+    for (const name of ['a', 'b'] as const) {
+      this.on(name, (overlays) => {
+        overlays.openIngress(this.settings(name, changes));
+      });
+    }
+    this.#tellPeers();
+  }
+
+  /** A task in the ingress network that answers with its tag. */
+  async backend(host: HostName, tag: string, last: number, port = 80): Promise<void> {
+    const container = this.host(host).container(INGRESS, `10.30.0.${last}`, `fd30::${last}`);
+    this.#backends.push({ host, container });
+    this.#tellPeers();
+    await this.tools.serve(container.netns, tag, port, 4);
+    await this.tools.serve(container.netns, tag, port + 1, 6);
+  }
+
+  /** On both hosts. */
+  mesh(...ports: MeshPort[]): void {
+    for (const name of ['a', 'b'] as const) {
+      this.on(name, (overlays) => {
+        overlays.mesh(ports);
+      });
+    }
+  }
+
+  on<T>(name: HostName, work: (overlays: OverlayKernel) => T): T {
+    return this.host(name).on((kernel) => work(MeshBed.overlays(kernel)));
+  }
+
+  /** What a host still has of it: links, networks, and elements of its firewall. */
+  left(name: HostName): string {
+    const host = this.host(name);
+    const links = host.run('ip', '-o', 'link').match(new RegExp(`${host.prefix}\\S+`, 'g')) ?? [];
+    const tables = host.run('nft', 'list', 'ruleset');
+    const elements = tables.match(/(?:map mesh|set ways) \{[^}]*elements = .*/g) ?? [];
+    return [...links, ...this.on(name, (overlays) => overlays.overlays()), ...elements].join(', ');
+  }
+
+  /** How often each of them answered. */
+  async answers(count: number, from: string, address: string, port: number): Promise<Record<string, number>> {
+    const found: Record<string, number> = {};
+    for (let round = 0; round < count; round += 1) {
+      const answer = await this.tools.ask(from, address, port);
+      found[answer] = (found[answer] ?? 0) + 1;
+    }
+    return found;
+  }
+
+  [Symbol.dispose](): void {
+    this.tools[Symbol.dispose]();
+    this.hosts[Symbol.dispose]();
+  }
+
+  #tellPeers(): void {
+    for (const name of ['a', 'b'] as const) {
+      const other = name === 'a' ? 'b' : 'a';
+      const { node, node6 } = HOSTS[other];
+      const addresses = [ip(node), ip(node6)];
+      const peers = [
+        { mac: macOf(addresses), addresses },
+        ...this.#backends.filter(({ host }) => host === other).map(({ container }) => container),
+      ].map((each) => peer(LOCAL[other], each));
+      this.on(name, (overlays) => overlays.mendPeers(INGRESS, peers));
+    }
+  }
+}
+
+export function published(
+  port: number,
+  target: number,
+  backends: readonly string[],
+  protocol: MeshPort['protocol'] = 'tcp',
+): MeshPort {
+  return { protocol, published: port, target, backends: backends.map(ip) };
+}
