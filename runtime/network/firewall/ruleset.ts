@@ -344,7 +344,7 @@ function rules(family: Family, table: string): string {
   }
   chain input {
     iifname @internal ct state established,related accept
-${neighbourDiscovery(family, 'internal')}    iifname @internal drop comment "internal: the host is called by nobody in there"
+${neighbourDiscovery(family, 'internal')}    iifname @internal drop comment "internal: nobody there calls the host"
     iifname @ways ct state established,related accept
 ${neighbourDiscovery(family, 'ways')}    iifname @ways drop comment "nor by a swarm's networks"
   }
