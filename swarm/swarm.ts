@@ -22,7 +22,7 @@ import { dropTasks } from './drop-tasks.ts';
 import { Manager, type ManagerEngine } from './manager.ts';
 import { SwarmNode } from './membership/node.ts';
 import type { NodeDeps } from './membership/ports.ts';
-import { managerNetworks, type ManagerNetworks } from './networks.ts';
+import { nodeNetworks } from './networks.ts';
 
 export interface SwarmDeps extends Omit<
   NodeDeps<Manager>,
@@ -41,7 +41,7 @@ export interface SwarmDeps extends Omit<
 export class Swarm implements SwarmPort, AsyncDisposable {
   readonly #node: SwarmNode<Manager>;
   /** Of the swarm, for the engine of this host. */
-  readonly networks: ManagerNetworks;
+  readonly networks: ReturnType<typeof nodeNetworks>;
 
   constructor({ agentDirectory, executor, engine, ...deps }: SwarmDeps) {
     this.#node = new SwarmNode({
@@ -52,7 +52,7 @@ export class Swarm implements SwarmPort, AsyncDisposable {
       dropTasks: () => dropTasks({ agentDirectory, executor, logger: deps.logger }),
     });
     const node = this.#node;
-    this.networks = managerNetworks({
+    this.networks = nodeNetworks({
       role: () => this.role,
       manager: () => node.manager().control.networks,
     });

@@ -1,10 +1,9 @@
-import { invalidArgument, notFound } from '../../daemon/base/errors.ts';
+import { invalidArgument } from '../../daemon/base/errors.ts';
 import { networkConnectSchema, networkCreateSchema, networkDisconnectSchema } from '../schemas/others.ts';
 import type {
   NetworkConnectRequest,
   NetworkCreateRequest,
   NetworkDisconnectRequest,
-  NetworkInspect,
 } from '../types/system.ts';
 import { created, empty, ok, route } from './route.ts';
 import type { ServedRoute } from './route.ts';
@@ -29,17 +28,18 @@ export const networkRoutes: readonly ServedRoute[] = [
     id: 'network.inspect',
     method: 'GET',
     path: '/networks/:id',
-    handler: async ({ params, query }, { networks, swarm }) => {
-      // `verbose` adds a swarm's services. A network of one host has none, so the answer is the same.
+    handler: async ({ params, query }, { networks }) => {
       const verbose = query.text('verbose') ?? '';
       if (verbose !== '' && !/^(?:1|0|t|f|true|false)$/i.test(verbose)) {
         throw invalidArgument(`invalid value for verbose: ${verbose}`);
       }
       const scope = query.text('scope');
-      if (scope === 'swarm' && swarm.role === 'active/manager') {
-        return ok(forServices(await networks.inspect(params['id'] ?? '', {})));
-      }
-      return ok(await networks.inspect(params['id'] ?? '', scope === undefined ? {} : { scope }));
+      return ok(
+        await networks.inspect(params['id'] ?? '', {
+          verbose: /^(?:1|t|true)$/i.test(verbose),
+          ...(scope !== undefined && { scope }),
+        }),
+      );
     },
   }),
   route<NetworkCreateRequest>({
@@ -86,16 +86,3 @@ export const networkRoutes: readonly ServedRoute[] = [
     handler: async ({ query }, { networks }) => ok(await networks.prune(query.filters())),
   }),
 ];
-
-/**
- * Networks of each node that services can name, as dockerd shows them to clients that look for a network of the swarm.
- * Throws not_found for others.
- */
-function forServices(network: NetworkInspect): NetworkInspect {
-  const isPredefined = ['bridge', 'host', 'none'].includes(network.Name);
-  if (!isPredefined && !['macvlan', 'ipvlan'].includes(network.Driver)) {
-    throw notFound(`network ${network.Name} not found`);
-  }
-  const labels = isPredefined ? { 'com.docker.swarm.predefined': 'true' } : {};
-  return { ...network, Scope: 'swarm', Labels: { ...network.Labels, ...labels } };
-}

@@ -271,9 +271,10 @@ export interface BuildPort {
   prune(filters: Filters): Promise<BuildPruneReport>;
 }
 
+/** Networks of this host and of its swarm. */
 export interface NetworkPort {
   list(filters: Filters): Promise<NetworkInspect[]>;
-  inspect(ref: string, options: { scope?: string }): Promise<NetworkInspect>;
+  inspect(ref: string, options: { scope?: string; verbose?: boolean }): Promise<NetworkInspect>;
   create(body: NetworkCreateRequest): Promise<NetworkCreateResponse>;
   remove(ref: string): Promise<void>;
   prune(filters: Filters): Promise<NetworkPruneReport>;

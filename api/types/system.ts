@@ -191,7 +191,29 @@ export interface NetworkInspect {
   >;
   Options: StringMap;
   Labels: StringMap;
+  /** Of the swarm's networks, on nodes that are in one: the nodes that are in it. */
+  Peers?: NetworkPeer[];
+  /** Of the swarm's networks, on managers, when asked for by `verbose=true`. */
+  Services?: NetworkServices;
 }
+
+/** A node that is in a network. */
+export interface NetworkPeer {
+  Name: string;
+  /** Its address for overlay traffic. */
+  IP: string;
+}
+
+/** What runs in a network on all nodes, by the service's name. */
+export type NetworkServices = Record<
+  string,
+  {
+    VIP: string;
+    Ports: string[];
+    LocalLBIndex: number;
+    Tasks: { Name: string; EndpointID: string; EndpointIP: string; Info: Record<string, string> }[];
+  }
+>;
 
 export interface VolumeCreateRequest {
   Name?: string;

@@ -30,7 +30,7 @@ import {
   composeSystem,
   composeVolumes,
 } from './parts.ts';
-import { composeSwarm } from './swarm.ts';
+import { composeScopes, composeSwarm } from './swarm.ts';
 import { composeTasks } from './tasks.ts';
 import { ENGINE_VERSION } from './version.ts';
 
@@ -172,9 +172,9 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   const { networks } = network;
   const tasks = composeTasks(base, parts, { containers, images, networks, events, system, ...files });
   const builds = composeBuilds(base, { images, containers, ...files });
-  const ports = { containers, execs, images, builds, networks, volumes, events, system, registries };
+  const ports = { containers, execs, images, builds, volumes, events, system, registries };
   const swarm = composeSwarm(base, parts, { tasks, registries, networks });
   await swarm.start();
-  const allPorts = { ...ports, swarm } satisfies EnginePorts;
+  const allPorts = { ...ports, networks: composeScopes(networks, swarm, log), swarm } satisfies EnginePorts;
   return { facts: host.facts, metrics, tasks, ports: allPorts, reload };
 }

@@ -7,9 +7,11 @@ import type { ImageNames } from '../../swarm/control/ports.ts';
 import type { Executor } from '../../swarm/agent/executor.ts';
 import { Swarm } from '../../swarm/swarm.ts';
 import { systemClock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
 import type { Rollback } from '../base/rollback.ts';
 import { SwarmEventLog } from '../events/swarm-events.ts';
 import type { Networks } from '../networks/networks.ts';
+import { ScopedNetworks } from '../networks/scopes/scoped-networks.ts';
 import type { Base } from './parts.ts';
 
 /** Of Debian's package etcd-server; found by the daemon's PATH. */
@@ -42,6 +44,19 @@ export function composeSwarm(
   });
   parts.defer('end the part in the swarm', () => swarm[Symbol.asyncDispose]());
   return swarm;
+}
+
+/** Networks of this host and of its swarm, for the API. */
+export function composeScopes(local: Networks, swarm: Swarm, log: Logger): ScopedNetworks {
+  return new ScopedNetworks({
+    local,
+    swarm: swarm.networks,
+    role: () => swarm.role,
+    // This daemon puts no network of the swarm in force yet.
+    peersOf: () => [],
+    clock: systemClock,
+    log,
+  });
 }
 
 function imageNames(registries: Pick<RegistryPort, 'distribution'>): ImageNames {

@@ -9,6 +9,16 @@ export interface TimedEvent extends EventDraft {
 /** Objects that only a swarm has: their events are told by every manager. */
 const SWARM_TYPES: ReadonlySet<EventType> = new Set<EventType>(['node', 'service', 'secret', 'config']);
 
+/** What managers tell of networks. */
+const NETWORK_ACTIONS: ReadonlySet<string> = new Set(['create', 'update', 'remove']);
+
+/** A host tells the driver (`type`) of what becomes of its networks, also of those of the swarm; managers do not. */
+function isOfSwarm({ type, action, attributes }: EventDraft): boolean {
+  return type === 'network'
+    ? NETWORK_ACTIONS.has(action) && attributes['type'] === undefined
+    : SWARM_TYPES.has(type);
+}
+
 /** The wire shape; the keys stand in the order dockerd writes them. */
 export function toMessage(event: TimedEvent): EventMessage {
   const { type, action, actorId, attributes, timeNano } = event;
@@ -17,7 +27,7 @@ export function toMessage(event: TimedEvent): EventMessage {
     Type: type,
     Action: action,
     Actor: { ID: actorId, Attributes: attributes },
-    scope: SWARM_TYPES.has(type) ? 'swarm' : 'local',
+    scope: isOfSwarm(event) ? 'swarm' : 'local',
     time: Number(timeNano / 1_000_000_000n),
     timeNano,
   };

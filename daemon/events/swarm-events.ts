@@ -4,7 +4,7 @@ import type { Journal } from './journal-types.ts';
 
 /** An object of a swarm that has events. */
 interface SwarmObject {
-  type: 'node' | 'service' | 'secret' | 'config';
+  type: 'node' | 'service' | 'network' | 'secret' | 'config';
   id: string;
   name: string;
 }

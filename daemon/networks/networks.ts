@@ -69,10 +69,31 @@ export class Networks {
       .map((network) => this.#view(network));
   }
 
-  /** From memory. By id, name or unique id prefix, in this order; undefined where there is none. */
+  /**
+   * A network of this host alone. From memory. By id, name or unique id prefix, in this order; undefined where there is
+   * none.
+   */
   lookUp(ref: string): { name: string; driver: string } | undefined {
     const network = this.#deps.registry.lookUp(ref);
-    return network && { name: network.name, driver: network.driver };
+    return network === undefined || this.#scope(network) !== 'local'
+      ? undefined
+      : { name: network.name, driver: network.driver };
+  }
+
+  /** From memory: all networks that this host has, those of the swarm that it was told of among them. */
+  known(): { id: string; name: string; driver: string; scope: 'local' | 'swarm' }[] {
+    return this.#deps.registry.all().map((network) => ({
+      id: network.id,
+      name: network.name,
+      driver: network.driver,
+      scope: this.#scope(network),
+    }));
+  }
+
+  /** From memory; undefined where no network has this id. */
+  viewOf(id: string): NetworkInspect | undefined {
+    const network = this.#deps.registry.lookUp(id);
+    return network?.id === id ? this.#view(network) : undefined;
   }
 
   /** By id, name or unique id prefix, in this order. */
@@ -142,14 +163,14 @@ export class Networks {
     await this.#remove(network);
   }
 
-  /** Removes the user-defined networks that no container is in or is to be in. */
+  /** Removes the user-defined networks of this host that no container is in or is to be in. */
   async prune(filters: Filters): Promise<NetworkPruneReport> {
     const { registry, isWanted, clock } = this.#deps;
     const passes = pruneTest(filters, clock.nowNano());
     const deleted: string[] = [];
     for (const network of registry.all()) {
-      const isUseless = !network.isBuiltIn && !isInUse(network) && !isWanted(network.name);
-      if (isUseless && network.spec.configOnly !== true && passes(network)) {
+      const isUseless = this.#isDangling(network) && !isWanted(network.name);
+      if (isUseless && network.spec.configOnly !== true && passes(this.#view(network))) {
         await this.#remove(network);
         deleted.push(network.name);
       }
@@ -215,7 +236,7 @@ export class Networks {
     return driver;
   }
 
-  #scope(network: Network): string {
+  #scope(network: Network): 'local' | 'swarm' {
     return this.#deps.drivers.get(network.driver)?.scope ?? 'local';
   }
 
@@ -235,8 +256,13 @@ export class Networks {
       Scope: this.#scope(network),
       Labels: network.spec.labels,
       isBuiltIn: network.isBuiltIn,
-      isDangling: !network.isBuiltIn && !isInUse(network),
+      isDangling: this.#isDangling(network),
     };
+  }
+
+  /** What others of the swarm have in its networks is not known here. */
+  #isDangling(network: Network): boolean {
+    return !network.isBuiltIn && !isInUse(network) && this.#scope(network) === 'local';
   }
 }
 

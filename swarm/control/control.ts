@@ -18,7 +18,7 @@ import { configView, filteredData, secretView } from './data/view.ts';
 import { serviceLogs, taskLogs } from './logs/read.ts';
 import { createNetwork } from './networks/create.ts';
 import { isOverlay } from './networks/find.ts';
-import { removeNetwork } from './networks/remove.ts';
+import { isNetworkInUse, removeNetwork } from './networks/remove.ts';
 import { servicesOf as servicesOfNetwork } from './networks/services-of.ts';
 import { networkInspect } from './networks/view.ts';
 import { findNode, knownNodes } from './nodes/find.ts';
@@ -160,6 +160,7 @@ function networksOf(context: ControlContext): ManagerNetworks {
   const turns = new KeyedMutex();
   return {
     list: () => [...context.cluster.state.networks.values()].filter(isOverlay).map(networkInspect),
+    isInUse: (network) => isNetworkInUse(context.cluster, network),
     servicesOf: (network) => servicesOfNetwork(context, network),
     // One after the other: they would only decide anew for each other.
     create: (request) => turns.run('', () => createNetwork(context, request)),

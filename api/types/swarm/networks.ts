@@ -2,11 +2,21 @@
  * What the engine's networks need of the swarm, so that clients see networks of both scopes. `swarm/swarm.ts` satisfies
  * it; outside of a swarm and on workers there are none here, and what a manager decides is refused in dockerd's words.
  */
-import type { NetworkCreateRequest, NetworkCreateResponse, NetworkInspect } from '../system.ts';
+import type {
+  NetworkCreateRequest,
+  NetworkCreateResponse,
+  NetworkInspect,
+  NetworkServices,
+} from '../system.ts';
 
 export interface SwarmNetworks {
-  /** Networks of the swarm as managers know them, `Containers` empty. From memory; none on workers. */
-  list(): NetworkInspect[];
+  /**
+   * Networks of the swarm as managers know them, `Containers` empty. From memory. undefined: this node is no manager,
+   * or cannot answer as one.
+   */
+  list(): NetworkInspect[] | undefined;
+  /** Whether something keeps the network from being removed. From memory; only managers know it. */
+  isInUse(networkId: string): boolean;
   /** For `inspect?verbose=true`: tasks of the whole network by service name; undefined on workers. */
   servicesOf(networkId: string): NetworkServices | undefined;
   create(request: NetworkCreateRequest): Promise<NetworkCreateResponse>;
@@ -28,14 +38,3 @@ export interface AttachContainer {
   names: string[];
   addresses: string[];
 }
-
-/** `Services` of a network's inspection. */
-export type NetworkServices = Record<
-  string,
-  {
-    VIP: string;
-    Ports: string[];
-    LocalLBIndex: number;
-    Tasks: { Name: string; EndpointID: string; EndpointIP: string; Info: Record<string, string> }[];
-  }
->;

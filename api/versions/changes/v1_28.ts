@@ -13,6 +13,14 @@ const networkListContainers = change({
     })),
 });
 
+const networkServices = change({
+  id: 'network-verbose',
+  since: 28,
+  routes: ['network.inspect'],
+  description: 'GET /networks/{id} takes verbose, and tells the Services of a network of the swarm.',
+  request: ({ query }) => query.delete('verbose'),
+});
+
 const websocketBinary = change({
   id: 'websocket-binary-messages',
   since: 28,
@@ -21,4 +29,4 @@ const websocketBinary = change({
   quirk: 'websocket-sends-binary',
 });
 
-export const changes = [networkListContainers, websocketBinary];
+export const changes = [networkListContainers, networkServices, websocketBinary];

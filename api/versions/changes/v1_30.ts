@@ -31,6 +31,15 @@ const networkConfig = change({
       : editAt(body, [], (network) => without(network, 'ConfigFrom', 'ConfigOnly')),
 });
 
+const networkScope = change({
+  id: 'network-scope',
+  since: 30,
+  routes: ['network.inspect'],
+  description:
+    'GET /networks/{id} takes scope, where a name is that of a network of this host and of one of the swarm.',
+  request: ({ query }) => query.delete('scope'),
+});
+
 const imageMetadata = change({
   id: 'image-last-tag-time',
   since: 30,
@@ -39,4 +48,4 @@ const imageMetadata = change({
   response: (body) => editAt(body, [], (image) => without(image, 'Metadata')),
 });
 
-export const changes = [wait, eventScope, networkConfig, imageMetadata];
+export const changes = [wait, eventScope, networkConfig, networkScope, imageMetadata];

@@ -1,4 +1,5 @@
 import type { AssignedNetwork, NetworksChange } from '../../../api/types/swarm/overlay.ts';
+import type { NetworkPeer } from '../../../api/types/system.ts';
 import type { IpAddress } from '../../base/addresses/ip.ts';
 import type { Clock } from '../../base/clock.ts';
 import { KeyedMutex } from '../../base/concurrency/mutex.ts';
@@ -29,6 +30,9 @@ interface Deps {
   clock: Clock;
   log: Logger;
 }
+
+/** Of ids of nodes, as people see them. */
+const SHORT_ID_LENGTH = 12;
 
 /** The one key: changes are acted on in the order in which they come. */
 const ALL = 'networks';
@@ -78,6 +82,15 @@ export class OverlayNetworks implements AsyncDisposable {
   /** Why a network is not in force on this node, as a sentence. */
   trouble(networkId: string): string | undefined {
     return this.#known.get(networkId)?.trouble;
+  }
+
+  /** The nodes that have something in a network, this one among them, by name; none of one that is not known here. */
+  peers(networkId: string): NetworkPeer[] {
+    const endpoints = this.#known.get(networkId)?.state.endpoints.values() ?? [];
+    const addresses = new Map([...endpoints].map(({ node, nodeAddr }) => [node, nodeAddr]));
+    return [...addresses]
+      .map(([node, IP]) => ({ Name: node.slice(0, SHORT_ID_LENGTH), IP }))
+      .toSorted((a, b) => (a.Name < b.Name ? -1 : 1));
   }
 
   /** Entries of the kernel that were not as they had been made, and have been mended. */

@@ -3,12 +3,13 @@ import type { ChangedPart } from '../../cluster/cluster.ts';
 import { keyOf } from '../../objects/keys.ts';
 import type { PartName } from '../../objects/parts.ts';
 import { nowMs, type ControlContext } from '../context.ts';
+import { isOverlay } from '../networks/find.ts';
 import { isKnown as isKnownNode, type KnownNode } from '../nodes/find.ts';
 import { membersOf, stateOfNode } from '../nodes/view.ts';
 import { isKnown as isKnownService } from '../services/view.ts';
 import { changesOf, nodeFacts, serviceFacts, type Facts } from './facts.ts';
 
-const KIND_NAMES = ['node', 'service', 'secret', 'config'] as const;
+const KIND_NAMES = ['node', 'service', 'network', 'secret', 'config'] as const;
 type Kind = (typeof KIND_NAMES)[number];
 
 /** What has become of an object of the swarm. Every manager tells it to its own clients. */
@@ -61,6 +62,7 @@ const KINDS: Readonly<Partial<Record<PartName, Kind>>> = {
   nodeDescription: 'node',
   service: 'service',
   serviceRun: 'service',
+  network: 'network',
   secret: 'secret',
   config: 'config',
 };
@@ -79,6 +81,7 @@ export class SwarmEvents implements Disposable {
   readonly #known: Readonly<Record<Kind, Map<string, Facts>>> = {
     node: new Map(),
     service: new Map(),
+    network: new Map(),
     secret: new Map(),
     config: new Map(),
   };
@@ -185,12 +188,14 @@ export class SwarmEvents implements Disposable {
   }
 
   #updatedAt(kind: Kind, id: string): number | undefined {
-    const { nodes, services, secrets, configs } = this.#deps.cluster.state;
+    const { nodes, services, networks, secrets, configs } = this.#deps.cluster.state;
     switch (kind) {
       case 'node':
         return nodes.get(id)?.record?.updated;
       case 'service':
         return services.get(id)?.record?.updated;
+      case 'network':
+        return networks.get(id)?.updated;
       case 'secret':
         return secrets.get(id)?.updated;
       case 'config':
@@ -209,6 +214,10 @@ export class SwarmEvents implements Disposable {
     if (kind === 'service') {
       const service = state.services.get(id);
       return isKnownService(service) ? serviceFacts(service) : undefined;
+    }
+    if (kind === 'network') {
+      const network = state.networks.get(id);
+      return isOverlay(network) ? { name: network.name, changing: {} } : undefined;
     }
     const record = state[`${kind}s`].get(id);
     return record && { name: record.spec.Name ?? '', changing: {} };

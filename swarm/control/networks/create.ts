@@ -1,5 +1,5 @@
 import type { NetworkCreateRequest, NetworkCreateResponse } from '../../../api/types/system.ts';
-import { conflict } from '../../../daemon/base/errors.ts';
+import { conflict, notImplemented } from '../../../daemon/base/errors.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import type { Cluster } from '../../cluster/cluster.ts';
 import { newSwarmId } from '../../objects/ids.ts';
@@ -21,9 +21,12 @@ export type CreateContext = Pick<ControlContext, 'cluster' | 'clock' | 'random' 
  * something of theirs is in it.
  */
 export async function createNetwork(
-  context: CreateContext,
+  context: CreateContext & Pick<ControlContext, 'hasOverlays'>,
   request: NetworkCreateRequest,
 ): Promise<NetworkCreateResponse> {
+  if (!context.hasOverlays) {
+    throw notImplemented(`network ${request.Name}: networks of driver overlay are not supported yet`);
+  }
   const wish = networkWish(request);
   const id = newSwarmId(context.random);
   await write(context, {

@@ -9,7 +9,7 @@ import { rpcError } from '../base/rpc-error.ts';
 import { unchanged, write } from '../base/write.ts';
 import type { ControlContext } from '../context.ts';
 import { knownServices } from '../services/find.ts';
-import { findNetwork, knownNetwork, type KnownNetwork } from './find.ts';
+import { findNetwork, isOverlay, knownNetwork, type KnownNetwork } from './find.ts';
 
 /**
  * Removes a network that nothing uses. Tasks that are being stopped do not keep it: its name and subnets are free at
@@ -43,30 +43,37 @@ export async function removeNetwork(
   });
 }
 
+/** Whether something keeps a network from being removed. From memory. */
+export function isNetworkInUse(cluster: Cluster, id: string): boolean {
+  const network = cluster.state.networks.get(id);
+  return isOverlay(network) && useOf(cluster, network) !== undefined;
+}
+
 /** Throws in swarmkit's words. */
-function refuseInUse(cluster: Cluster, { id, ingress }: KnownNetwork): void {
+function refuseInUse(cluster: Cluster, network: KnownNetwork): void {
+  const use = useOf(cluster, network);
+  if (use !== undefined) {
+    throw rpcError('FailedPrecondition', use);
+  }
+}
+
+/** Why a network cannot be removed. */
+function useOf(cluster: Cluster, { id, ingress }: KnownNetwork): string | undefined {
   const { state } = cluster;
   if (ingress) {
-    for (const { id: service, record } of knownServices(cluster)) {
-      if (record.spec.EndpointSpec?.Ports?.some(isIngress) === true) {
-        throw rpcError(
-          'FailedPrecondition',
-          `ingress network cannot be removed because service ${service} depends on it`,
-        );
-      }
-    }
-    return;
+    const published = [...knownServices(cluster)].find(
+      ({ record }) => record.spec.EndpointSpec?.Ports?.some(isIngress) === true,
+    );
+    return published && `ingress network cannot be removed because service ${published.id} depends on it`;
   }
-  const [service] = [...state.usersOf(id)].filter(({ record }) => record !== undefined);
+  const service = [...state.usersOf(id)].find(({ record }) => record !== undefined);
   if (service !== undefined) {
-    throw rpcError('FailedPrecondition', `network ${id} is in use by service ${service.id}`);
+    return `network ${id} is in use by service ${service.id}`;
   }
   const user =
     [...state.tasks.values()].find((task) => isUsedBy(cluster, id, task))?.id ??
     [...state.attachments.values()].find(({ network }) => network === id)?.id;
-  if (user !== undefined) {
-    throw rpcError('FailedPrecondition', `network ${id} is in use by task ${user}`);
-  }
+  return user === undefined ? undefined : `network ${id} is in use by task ${user}`;
 }
 
 /** Whether a task is in it that nobody has ended: an update has not come to it yet. */

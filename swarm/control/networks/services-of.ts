@@ -1,5 +1,5 @@
-import type { NetworkServices } from '../../../api/types/swarm/networks.ts';
 import type { PortConfig } from '../../../api/types/swarm/service.ts';
+import type { NetworkServices } from '../../../api/types/system.ts';
 import { TaskState } from '../../objects/task-state.ts';
 import type { Task } from '../../planner/state/entries.ts';
 import { isIngress } from '../../planner/state/port-claim.ts';

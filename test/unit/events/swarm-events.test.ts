@@ -84,6 +84,24 @@ test.each([
   database.close();
 });
 
+test('networks of the swarm are told apart from what becomes of them on this host', async () => {
+  const { database, journal, log } = daemon();
+  log.note('c', [{ ...CREATED, type: 'network', id: 'n' }], { revision: 1 });
+  const attributes = { name: 'web', type: 'overlay' };
+  journal.note([
+    { type: 'network', action: 'create', actorId: 'n', attributes },
+    { type: 'network', action: 'prune', actorId: '', attributes: { reclaimed: '0' } },
+  ]);
+  const told = await since(journal, { type: ['network'] });
+  expect(told.map(({ scope, Action }) => `${scope} ${Action}`).toSorted()).toEqual([
+    'local create',
+    'local prune',
+    'swarm create',
+  ]);
+  journal[Symbol.dispose]();
+  database.close();
+});
+
 test('objects that were removed, and those of another swarm, are forgotten', () => {
   const first = daemon();
   first.log.note('c', [CREATED, { ...CREATED, id: 't' }], { revision: 1 });

@@ -179,6 +179,12 @@ export const FIXTURES: Readonly<Record<string, readonly Fixture[]>> = {
     },
     { kind: 'response', newest: [NETWORK], older: [{ ConfigFrom: undefined, ConfigOnly: undefined }] },
   ],
+  'network-verbose': [
+    { kind: 'request', older: { query: 'verbose=1&scope=local' }, newest: { query: 'scope=local' } },
+  ],
+  'network-scope': [
+    { kind: 'request', older: { query: 'verbose=1&scope=local' }, newest: { query: 'verbose=1' } },
+  ],
   'image-last-tag-time': [{ kind: 'response', newest: IMAGE, older: { Metadata: undefined, Os: 'linux' } }],
   'volume-created-at': [
     { kind: 'response', newest: VOLUME, older: { CreatedAt: undefined, Name: 'data' } },

@@ -172,6 +172,25 @@ describe('apply()', () => {
   });
 });
 
+describe('peers()', () => {
+  it('names each node that has something in a network once, by name', async () => {
+    const networks = await start(
+      FIRST,
+      change({
+        endpoints: [
+          endpointOf('t2', 4),
+          endpointOf('t3', 5, { node: '0v8k7xq1m2n3p4r5s6t7u8w9y', nodeAddr: '192.0.2.1' }),
+        ],
+      }),
+    );
+    expect(networks.peers('net1')).toEqual([
+      { Name: '0v8k7xq1m2n3', IP: '192.0.2.1' },
+      { Name: 'node2', IP: '192.0.2.2' },
+    ]);
+    expect(networks.peers('nosuch')).toEqual([]);
+  });
+});
+
 describe('what fails', () => {
   it.each(['open net1', 'mend peers net1', 'mend balance net1'])(
     'at "%s": a sentence, of that network only, until an attempt succeeds',

@@ -136,6 +136,22 @@ test('secrets and configs: made, relabelled, removed', async () => {
   );
 });
 
+test('networks: made and removed, also while the manager was away', async () => {
+  const { networks } = rig.control;
+  await networks.create({ Name: 'old', Driver: 'overlay' });
+  {
+    using _events = watch();
+    const { Id } = await networks.create({ Name: 'front', Driver: 'overlay' });
+    expect(told.map(({ id, at }) => [id, at > 0])).toEqual([[Id, true]]);
+    await networks.remove(Id);
+  }
+  expect(lines()).toEqual(['network create {"name":"front"}', 'network remove {"name":"front"}']);
+  await networks.remove('old');
+  await networks.create({ Name: 'new', Driver: 'overlay' });
+  watch()[Symbol.dispose]();
+  expect(lines()).toEqual(['network remove {"name":"old"}', 'network create {"name":"new"}']);
+});
+
 test('a manager that was away tells what was made, changed and removed meanwhile, once', async () => {
   await rig.control.services.create({ ...SPEC, Name: 'old' }, OPTIONS);
   await rig.control.services.create(SPEC, OPTIONS);

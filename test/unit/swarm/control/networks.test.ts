@@ -424,3 +424,29 @@ test('remove: refused while a container is attached', async () => {
     message: `${RPC}FailedPrecondition desc = network ${id} is in use by task x`,
   });
 });
+
+test('create: refused where nodes do not put overlay networks in force', async () => {
+  await using other = await controlRig({ hasOverlays: false });
+  await expect(other.control.networks.create({ Name: 'front', Driver: 'overlay' })).rejects.toThrow(
+    'network front: networks of driver overlay are not supported yet',
+  );
+});
+
+test('isInUse: by services, and the ingress network by published ports', async () => {
+  const front = await create({ Name: 'front' });
+  const ingress = await create({ Name: 'mesh', Ingress: true });
+  const inUse = (): boolean[] => [front, ingress].map((id) => rig.control.networks.isInUse(id));
+  expect(inUse()).toEqual([false, false]);
+  expect(rig.control.networks.isInUse('nosuch')).toBe(false);
+  await rig.control.services.create(
+    {
+      Name: 'web',
+      TaskTemplate: { ContainerSpec: { Image: 'busybox' }, Networks: [{ Target: 'front' }] },
+      EndpointSpec: { Ports: [{ TargetPort: 80 }] },
+    },
+    OPTIONS,
+  );
+  expect(inUse()).toEqual([true, true]);
+  await rig.control.services.remove('web');
+  expect(inUse()).toEqual([false, false]);
+});
