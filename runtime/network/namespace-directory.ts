@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { errnoOf, ifThere } from '../../daemon/base/errors.ts';
 import {
@@ -52,6 +52,12 @@ export class NamespaceDirectory {
   /** Runs `work`, which must be synchronous, inside the namespace. About 10 microseconds. */
   enter<T>(id: string, work: () => T): T {
     return inNetworkNamespace(this.path(id), work);
+  }
+
+  /** Differs when another namespace is pinned there than before, while anything keeps that one alive. */
+  identity(id: string): string {
+    const { dev, ino } = statSync(this.path(id));
+    return `${dev}:${ino}`;
   }
 
   /** Runs `work` with a descriptor of the namespace. */

@@ -1,4 +1,4 @@
-import { closeSync } from 'node:fs';
+import { close, closeSync } from 'node:fs';
 import { declare } from './libc.ts';
 
 /** Sockets that Node.js does not offer: netlink, and ones that are bound but never listen. */
@@ -76,6 +76,11 @@ export function receiveDatagram(object: string, fd: number, into: Buffer): numbe
 
 export function closeSocket(fd: number): void {
   closeSync(fd);
+}
+
+/** As `closeSocket`, on a pool thread: for those over which the kernel sleeps. Never rejects; it is closed anyway. */
+export function closeSocketSlowly(fd: number): Promise<void> {
+  return new Promise((resolve) => close(fd, () => resolve()));
 }
 
 /** `struct sockaddr_in`. `address` is the IPv4 address as a 32-bit number. */

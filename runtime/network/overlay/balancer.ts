@@ -4,14 +4,14 @@ import type { IpAddress } from '../../../daemon/base/addresses/ip.ts';
 import { ipv6OfBytes } from '../../../daemon/base/addresses/ipv6.ts';
 import { ifThere } from '../../../daemon/base/errors.ts';
 import { failpoint } from '../../../daemon/base/failpoint.ts';
-import { NETLINK } from '../../../daemon/base/kernel/netlink.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
 import { linkNamed } from '../links/bridge.ts';
 import type { NamespaceDirectory } from '../namespace-directory.ts';
-import { NetlinkSocket } from '../netlink/netlink-socket.ts';
+import type { NetlinkSocket } from '../netlink/netlink-socket.ts';
 import { deleteAddress, getAddresses, newAddress, readAddress } from '../netlink/routes.ts';
 import type { Family } from '../nftables/expressions.ts';
 import type { FlowCutter } from './flow-cutter.ts';
+import { KeptSockets } from './kept-sockets.ts';
 import { OVERLAY_BRIDGE } from './overlay-devices.ts';
 import { addressForm, digitsOf, familyOf } from './overlay-rules.ts';
 import type { BalancedAddress } from './settings.ts';
@@ -38,6 +38,7 @@ type Wanted = Map<string, readonly string[] | undefined>;
 export class Balancer {
   readonly #namespaces: NamespaceDirectory;
   readonly #flows: FlowCutter;
+  readonly #sockets: KeptSockets;
   readonly #log: Logger;
   readonly #networks = new Map<string, Record<Family, SpreadTable>>();
   /** Addresses of the bridge that are of the host, not virtual. */
@@ -46,6 +47,7 @@ export class Balancer {
   constructor(deps: { namespaces: NamespaceDirectory; flows: FlowCutter; log: Logger }) {
     this.#namespaces = deps.namespaces;
     this.#flows = deps.flows;
+    this.#sockets = new KeptSockets(deps.namespaces);
     this.#log = deps.log;
   }
 
@@ -120,10 +122,11 @@ export class Balancer {
     });
   }
 
-  /** The network's namespace is gone, with all that was in it. */
-  closed(networkId: string): void {
+  /** The network's namespace is gone, with all that was in it. Never rejects. */
+  async closed(networkId: string): Promise<void> {
     this.#networks.delete(networkId);
     this.#own.delete(networkId);
+    await Promise.all([this.#sockets.close(networkId), this.#flows.closed(networkId)]);
   }
 
   #mendRules(
@@ -195,13 +198,9 @@ export class Balancer {
   }
 
   #in<T>(networkId: string, work: (place: Place) => T): T {
-    const [route, netfilter] = this.#namespaces.enter(networkId, () => [
-      new NetlinkSocket(NETLINK.route),
-      new NetlinkSocket(NETLINK.netfilter),
-    ]);
-    using first = route;
-    using second = netfilter;
-    return work({ route: first, netfilter: second, bridge: linkNamed(first, OVERLAY_BRIDGE).index });
+    using route = this.#namespaces.open(networkId);
+    const bridge = linkNamed(route, OVERLAY_BRIDGE).index;
+    return work({ route, netfilter: this.#sockets.of(networkId), bridge });
   }
 }
 

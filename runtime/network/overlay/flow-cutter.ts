@@ -3,11 +3,10 @@ import { addressBytes } from '../../../daemon/base/addresses/ip.ts';
 import type { IpAddress } from '../../../daemon/base/addresses/ip.ts';
 import { ifThere } from '../../../daemon/base/errors.ts';
 import { failpoint } from '../../../daemon/base/failpoint.ts';
-import { NETLINK } from '../../../daemon/base/kernel/netlink.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
 import { UDP, forgetRedirected } from '../conntrack/conntrack.ts';
 import type { NamespaceDirectory } from '../namespace-directory.ts';
-import { NetlinkSocket } from '../netlink/netlink-socket.ts';
+import { KeptSockets } from './kept-sockets.ts';
 
 /** Of the namespace of the thread that reads it. */
 const COUNT = '/proc/sys/net/netfilter/nf_conntrack_count';
@@ -23,15 +22,18 @@ export type Cut = 'udp' | 'all';
  */
 export class FlowCutter {
   readonly #namespaces: NamespaceDirectory;
+  readonly #sockets: KeptSockets;
   readonly #log: Logger;
   /** Network -> target as hexadecimal digits -> what. */
   readonly #waiting = new Map<string, Map<string, Cut>>();
   /** What the walk that is under way looks for. */
   #taken: { networkId: string; targets: Map<string, Cut> } | undefined;
   #isUnderWay = false;
+  #walk = Promise.resolve();
 
   constructor(deps: { namespaces: NamespaceDirectory; log: Logger }) {
     this.#namespaces = deps.namespaces;
+    this.#sockets = new KeptSockets(deps.namespaces);
     this.#log = deps.log;
   }
 
@@ -62,6 +64,14 @@ export class FlowCutter {
     }
   }
 
+  /** The network's namespace is gone, with its flows. Never rejects. */
+  async closed(networkId: string): Promise<void> {
+    this.#waiting.delete(networkId);
+    // It may be talking to the kernel.
+    await this.#walk;
+    await this.#sockets.close(networkId);
+  }
+
   /** Never rejects. */
   async #cutWaiting(): Promise<void> {
     for (;;) {
@@ -74,28 +84,23 @@ export class FlowCutter {
       const [networkId, targets] = next;
       this.#waiting.delete(networkId);
       this.#taken = { networkId, targets };
-      try {
-        await this.#cutIn(networkId, targets);
-      } catch (error) {
+      this.#walk = this.#cutIn(networkId, targets).catch((error: unknown) => {
         this.#log.error({ network: networkId, err: error }, 'flows to targets that are gone stay');
-      }
+      });
+      await this.#walk;
     }
   }
 
   async #cutIn(networkId: string, taken: ReadonlyMap<string, Cut>): Promise<void> {
     failpoint('overlay.flows.cut');
     // A namespace that is gone took its flows with it.
-    const walker = ifThere(
-      () =>
-        this.#namespaces.enter(networkId, () =>
-          flowCount() === 0 ? undefined : new NetlinkSocket(NETLINK.netfilter),
-        ),
+    const socket = ifThere(
+      () => (this.#namespaces.enter(networkId, flowCount) === 0 ? undefined : this.#sockets.of(networkId)),
       ['ENOENT', 'EINVAL'],
     );
-    if (walker === undefined) {
+    if (socket === undefined) {
       return;
     }
-    using socket = walker;
     for (const family of familiesOf(taken)) {
       await forgetRedirected(socket, family, (target, protocol) => {
         const what = taken.get(target.toString('hex'));

@@ -27,9 +27,9 @@ export class OverlayNetworks {
   }
 
   /** Idempotent. Interfaces of containers in it go with it. */
-  closeOverlay(networkId: string): Promise<void> {
-    this.#balancer.closed(networkId);
-    return this.#links.close(networkId);
+  async closeOverlay(networkId: string): Promise<void> {
+    await this.#links.close(networkId);
+    await this.#balancer.closed(networkId);
   }
 
   /** Ids of the networks that have a namespace on this host. */
