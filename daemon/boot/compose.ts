@@ -6,6 +6,7 @@ import { createApi } from '../../api/server.ts';
 import type { HostFacts } from '../../runtime/host/facts.ts';
 import type { Executor } from '../../swarm/agent/executor.ts';
 import { switchOnForwarding } from '../../runtime/network/firewall/forwarding.ts';
+import type { Archives } from '../../storage/files/archives.ts';
 import { openDatabase } from '../../storage/database/index.ts';
 import { systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
@@ -13,6 +14,8 @@ import { Rollback } from '../base/rollback.ts';
 import type { Containers } from '../containers/containers.ts';
 import { EventLog } from '../events/event-log.ts';
 import { Execs } from '../execs/execs.ts';
+import type { Images } from '../images/images.ts';
+import type { Volumes } from '../volumes/volumes.ts';
 import { DiskUsages } from '../system/disk-usage.ts';
 import { parseMetricsAddress } from './config/hosts.ts';
 import type { Config } from './config/settings.ts';
@@ -151,15 +154,7 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   await volumes.settle();
   parts.defer('stop watching containers', () => containers.close());
   const execs = new Execs({ targets: containers, runtime, clock: systemClock, log });
-  const usages = new DiskUsages({
-    layersBytes: () => images.layers.bytes,
-    images: () => images.list({ all: false, filters: new Map(), sharedSize: true, digests: false }),
-    containersOfImage: (id) => containers.imageUsers(id).length,
-    containers: () => containers.list({ all: true, limit: 0, size: true, filters: new Map() }),
-    volumes: async () => (await volumes.list(new Map())).Volumes,
-    containersOfVolume: (name) => containers.volumeUsers(name).length,
-    sizes: (directories) => archives.sizes(directories),
-  });
+  const usages = diskUsages({ images, containers, volumes, archives });
   const { system, registries, reload } = composeSystem(base, {
     diskUsage: (types) => usages.read(types),
     counts: () => ({ ...containers.counts(), images: images.count }),
@@ -169,12 +164,42 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
     counts: () => ({ ...containers.counts(), images: images.count }),
     layers: () => images.layers,
   });
-  const { networks } = network;
-  const tasks = composeTasks(base, parts, { containers, images, networks, events, system, ...files });
+  const { networks, overlays } = network;
+  const tasks = composeTasks(base, parts, {
+    containers,
+    images,
+    networks,
+    overlays,
+    events,
+    system,
+    ...files,
+  });
   const builds = composeBuilds(base, { images, containers, ...files });
   const ports = { containers, execs, images, builds, volumes, events, system, registries };
   const swarm = composeSwarm(base, parts, { tasks, registries, networks });
   await swarm.start();
-  const allPorts = { ...ports, networks: composeScopes(networks, swarm, log), swarm } satisfies EnginePorts;
+  const allPorts = { ...ports, networks: composeScopes(network, swarm, log), swarm } satisfies EnginePorts;
   return { facts: host.facts, metrics, tasks, ports: allPorts, reload };
+}
+
+function diskUsages({
+  images,
+  containers,
+  volumes,
+  archives,
+}: {
+  images: Images;
+  containers: Containers;
+  volumes: Volumes;
+  archives: Archives;
+}): DiskUsages {
+  return new DiskUsages({
+    layersBytes: () => images.layers.bytes,
+    images: () => images.list({ all: false, filters: new Map(), sharedSize: true, digests: false }),
+    containersOfImage: (id) => containers.imageUsers(id).length,
+    containers: () => containers.list({ all: true, limit: 0, size: true, filters: new Map() }),
+    volumes: async () => (await volumes.list(new Map())).Volumes,
+    containersOfVolume: (name) => containers.volumeUsers(name).length,
+    sizes: (directories) => archives.sizes(directories),
+  });
 }

@@ -36,6 +36,8 @@ export interface InstancePaths {
   networkNamespaces: string;
   /** Where those of overlay networks are pinned. */
   overlayNamespaces: string;
+  /** What is known of a swarm's networks. */
+  overlayFiles: string;
 }
 
 /** Characters of an interface name, by the kernel (IFNAMSIZ without its NUL). */
@@ -66,6 +68,7 @@ export function instanceOf(config: Config): Instance {
       temporary: join(dataRoot, 'tmp'),
       networkNamespaces: join(execRoot, 'netns'),
       overlayNamespaces: join(execRoot, 'overlays'),
+      overlayFiles: join(dataRoot, 'overlays'),
     },
   };
 }

@@ -27,8 +27,7 @@ import { ContainerLogs } from '../logs/container-logs.ts';
 import type { MetricsDeps } from '../metrics/metrics.ts';
 import { hostFiles } from '../networks/files/host-files.ts';
 import { assembleNetworks } from '../networks/assemble.ts';
-import type { NetworkParts } from '../networks/assemble.ts';
-import type { Networks } from '../networks/networks.ts';
+import type { AssembledNetworks, NetworkParts } from '../networks/assemble.ts';
 import type { Sandboxes } from '../networks/sandbox/sandboxes.ts';
 import { engineId } from '../system/engine-id.ts';
 import { liveFacts } from '../system/live-facts.ts';
@@ -274,7 +273,7 @@ export function composeNetwork(
   { deps: { config, instance, log }, database: { meta, networks: table }, events: journal }: Base,
   parts: Rollback,
   questions: Pick<NetworkParts, 'containerName' | 'isWanted'>,
-): { sandboxes: Sandboxes; networks: Networks } {
+): AssembledNetworks {
   const clock = systemClock;
   const options = networkOptionsOf(config, instance);
   const settings = {
@@ -286,8 +285,10 @@ export function composeNetwork(
   };
   const kernel = new KernelNetwork({ settings, log, clock });
   parts.defer('stop looking after the firewall', () => kernel[Symbol.dispose]());
-  return assembleNetworks({
+  const assembled = assembleNetworks({
     kernel,
+    overlayKernel: kernel.overlays,
+    overlayFiles: instance.paths.overlayFiles,
     meta,
     table,
     journal,
@@ -297,6 +298,8 @@ export function composeNetwork(
     clock,
     log,
   });
+  parts.defer('end the part in networks of the swarm', () => assembled.overlays[Symbol.asyncDispose]());
+  return assembled;
 }
 
 export function composeRuntime(host: Host, instance: Instance, log: Logger): ConmonRuntime {

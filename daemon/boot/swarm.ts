@@ -10,6 +10,7 @@ import { systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Rollback } from '../base/rollback.ts';
 import { SwarmEventLog } from '../events/swarm-events.ts';
+import type { AssembledNetworks } from '../networks/assemble.ts';
 import type { Networks } from '../networks/networks.ts';
 import { ScopedNetworks } from '../networks/scopes/scoped-networks.ts';
 import type { Base } from './parts.ts';
@@ -37,7 +38,11 @@ export function composeSwarm(
     executor: engine.tasks,
     engine: {
       images: imageNames(engine.registries),
-      localNetwork: (ref) => engine.networks.lookUp(ref),
+      localNetwork: (ref) => {
+        const found = engine.networks.lookUp(ref);
+        // Of the swarm's own the managers know more.
+        return found?.driver === 'overlay' ? undefined : found;
+      },
       hasOverlays: false,
       events: new SwarmEventLog({ database, journal: events }),
     },
@@ -47,13 +52,16 @@ export function composeSwarm(
 }
 
 /** Networks of this host and of its swarm, for the API. */
-export function composeScopes(local: Networks, swarm: Swarm, log: Logger): ScopedNetworks {
+export function composeScopes(
+  { networks: local, overlays }: Pick<AssembledNetworks, 'networks' | 'overlays'>,
+  swarm: Swarm,
+  log: Logger,
+): ScopedNetworks {
   return new ScopedNetworks({
     local,
     swarm: swarm.networks,
     role: () => swarm.role,
-    // This daemon puts no network of the swarm in force yet.
-    peersOf: () => [],
+    peersOf: (id) => overlays.peers(id),
     clock: systemClock,
     log,
   });

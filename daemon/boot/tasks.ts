@@ -7,6 +7,7 @@ import type { Containers } from '../containers/containers.ts';
 import type { EventLog } from '../events/event-log.ts';
 import type { Images } from '../images/images.ts';
 import type { Networks } from '../networks/networks.ts';
+import type { OverlayNetworks } from '../networks/overlay/overlay-networks.ts';
 import type { System } from '../system/system.ts';
 import { createExecutor } from '../tasks/executor.ts';
 import type { Executor } from '../../swarm/agent/executor.ts';
@@ -20,6 +21,7 @@ export function composeTasks(
     containers: Containers;
     images: Images;
     networks: Networks;
+    overlays: OverlayNetworks;
     events: EventLog;
     system: System;
     mounts: KernelMounts;

@@ -207,7 +207,7 @@ export interface NetworkSandboxes {
     live: Sandbox,
     request: SandboxRequest,
     networkName: string,
-  ): { sandbox: Sandbox; undo: () => void; finish: () => Promise<void> };
+  ): Promise<{ sandbox: Sandbox; undo: () => void | Promise<void>; finish: () => Promise<void> }>;
   /** From here on the container is known in its networks by this name; returns its sandbox as it is now. */
   renamed(live: Sandbox, request: SandboxRequest): Sandbox;
   /** Undoes `open`; idempotent, also for a sandbox of which only parts exist. */

@@ -9,8 +9,15 @@ import { NameServer } from './dns/name-server.ts';
 import type { NetworkDriver } from './drivers/driver.ts';
 import type { HostFiles } from './files/host-files.ts';
 import { Networks } from './networks.ts';
+import { OutletNetwork } from './drivers/outlet-network.ts';
+import { OverlayDriver } from './drivers/overlay-driver.ts';
 import { ParentDriver } from './drivers/parent-driver.ts';
 import type { NetworkOptions } from './options.ts';
+import { Mesh } from './overlay/mesh/mesh.ts';
+import { NetworkFiles } from './overlay/network-files.ts';
+import { OverlayNetworks } from './overlay/overlay-networks.ts';
+import type { OverlayKernel } from './overlay/ports.ts';
+import { SwarmEntries } from './overlay/swarm-entries.ts';
 import type { NetworkKernel } from './ports.ts';
 import { NetworkIndex } from './network-index.ts';
 import { PortAllocator } from './sandbox/port-allocator.ts';
@@ -18,6 +25,7 @@ import { Sandboxes } from './sandbox/sandboxes.ts';
 
 export interface NetworkParts {
   kernel: NetworkKernel;
+  overlayKernel: OverlayKernel;
   meta: MetaTable;
   table: NetworkTable;
   journal: Journal;
@@ -25,26 +33,52 @@ export interface NetworkParts {
   files: HostFiles;
   containerName: (containerId: string) => string | undefined;
   isWanted: (networkName: string) => boolean;
+  /** Where what is known of the swarm's networks is kept. */
+  overlayFiles: string;
   clock: Clock;
   log: Logger;
 }
 
-/** The domain of networks, put together: `networks` for the API, `sandboxes` for containers. */
-export function assembleNetworks(parts: NetworkParts): { networks: Networks; sandboxes: Sandboxes } {
+/** The domain of networks, put together. */
+export interface AssembledNetworks {
+  /** For the API. */
+  networks: Networks;
+  /** For containers. */
+  sandboxes: Sandboxes;
+  /** For what managers of a swarm tell. Disposal leaves the kernel as it is. */
+  overlays: OverlayNetworks;
+}
+
+export function assembleNetworks(parts: NetworkParts): AssembledNetworks {
+  const { kernel, overlayKernel, clock, log } = parts;
   const registry = new NetworkIndex(parts);
   const bridgeDriver = new BridgeDriver(parts);
   const drivers = new Map<string, NetworkDriver>(
-    [bridgeDriver, new ParentDriver('macvlan', parts), new ParentDriver('ipvlan', parts)].map((driver) => [
-      driver.name,
-      driver,
-    ]),
+    [
+      bridgeDriver,
+      new ParentDriver('macvlan', parts),
+      new ParentDriver('ipvlan', parts),
+      new OverlayDriver(),
+    ].map((driver) => [driver.name, driver]),
   );
   const server = new NameServer({ sockets: parts.kernel.names, clock: parts.clock });
   const names = new ContainerNames({ ...parts, listener: parts.kernel.names, server, registry });
   const defaultNetwork = new DefaultNetwork({ ...parts, registry, bridgeDriver });
   const ports = new PortAllocator(parts);
-  return {
-    networks: new Networks({ ...parts, registry, drivers }),
-    sandboxes: new Sandboxes({ ...parts, registry, drivers, defaultNetwork, names, ports }),
-  };
+  const networks = new Networks({ ...parts, registry, drivers });
+  const outlet = new OutletNetwork({
+    has: (name) => registry.has(name),
+    create: (request) => networks.create(request),
+    isTaken: (link) => kernel.linkAddresses(link).length > 0,
+  });
+  const overlays = new OverlayNetworks({
+    kernel: overlayKernel,
+    files: new NetworkFiles({ directory: parts.overlayFiles, log }),
+    entries: new SwarmEntries(registry),
+    mesh: new Mesh({ kernel: overlayKernel, hostPorts: ports, clock, log }),
+    clock,
+    log,
+  });
+  const shared = { ...parts, registry, drivers, defaultNetwork, names, ports, outlet, overlays };
+  return { networks, sandboxes: new Sandboxes(shared), overlays };
 }

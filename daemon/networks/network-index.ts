@@ -1,3 +1,4 @@
+import type { EndpointSettings } from '../../api/types/endpoint.ts';
 import type { MetaTable, NetworkTable } from '../../storage/database/rows.ts';
 import type { Clock } from '../base/clock.ts';
 import { conflict, errorText, invalidArgument, notFound } from '../base/errors.ts';
@@ -81,6 +82,14 @@ export class NetworkIndex {
   /** By id, name or unique id prefix, in this order. */
   lookUp(ref: string): Network | undefined {
     return this.#byId.get(ref) ?? this.#byName.get(ref) ?? this.#byPrefix(ref);
+  }
+
+  /**
+   * The network that an endpoint is in: by its id, since another network may have the name by now. Endpoints stored
+   * without an id are of the network of that name.
+   */
+  ofEndpoint(name: string, { NetworkID: id }: EndpointSettings): Network | undefined {
+    return id ? this.#byId.get(id) : this.#byName.get(name);
   }
 
   /** As `lookUp`. Throws not_found. */

@@ -29,7 +29,7 @@ export function networkView(
     },
     Internal: spec.internal,
     Attachable: spec.attachable,
-    Ingress: false,
+    Ingress: spec.ingress ?? false,
     ConfigFrom: { Network: spec.configFrom ?? '' },
     ConfigOnly: spec.configOnly ?? false,
     Containers: Object.fromEntries(

@@ -4,6 +4,8 @@ import type { IpamConfig } from '../../api/types/system.ts';
 import type { IpAddress } from '../base/addresses/ip.ts';
 import type { AddressPool, AddressPool6 } from './ipam/ipam.ts';
 
+export const OVERLAY_DRIVER = 'overlay';
+
 export const BUILT_IN_NETWORKS = ['bridge', 'host', 'none'] as const;
 export type BuiltInName = (typeof BUILT_IN_NETWORKS)[number];
 
@@ -19,6 +21,8 @@ export interface NetworkSpec {
   configOnly?: boolean;
   /** Name of the network that this was taken from. */
   configFrom?: string;
+  /** It is the one of the swarm through which published ports come. */
+  ingress?: boolean;
   /** Addresses, `10.0.0.1/24`, that a bridge of the administrator had before it was this network's: they stay. */
   found?: string[];
 }
@@ -86,6 +90,11 @@ export function newNetwork(
 /** A network that a user made: names are resolved in it, addresses and aliases may be chosen. */
 export function isUserDefined(network: Network): boolean {
   return !network.isBuiltIn;
+}
+
+/** Known in the whole swarm: its managers choose what is in it, and it leads nowhere else. */
+export function isOfSwarm({ driver }: Pick<Network, 'driver'>): boolean {
+  return driver === OVERLAY_DRIVER;
 }
 
 /** Whether its containers have MAC addresses of their own. */

@@ -20,7 +20,7 @@ import type { EventDraft, Journal } from '../events/journal-types.ts';
 import { CONFIG_DRIVER, dependents, withConfigFrom } from './config-networks.ts';
 import { defaultBridgeOptions } from './drivers/default-bridge.ts';
 import type { NetworkDriver } from './drivers/driver.ts';
-import { isInUse, newNetwork } from './network.ts';
+import { isInUse, isOfSwarm, newNetwork } from './network.ts';
 import type { Network, NetworkSpec } from './network.ts';
 import { matchesFilters } from './network-filters.ts';
 import { checkNetworkName, networkSpec, poolsOf } from './network-spec.ts';
@@ -151,6 +151,9 @@ export class Networks {
     if (network.isBuiltIn) {
       throw new EngineError('forbidden', `${network.name} is a pre-defined network and cannot be removed`);
     }
+    if (isOfSwarm(network)) {
+      throw new EngineError('forbidden', `network ${network.name} is of the swarm: its managers remove it`);
+    }
     if (isInUse(network)) {
       throw new EngineError(
         'forbidden',
@@ -210,6 +213,7 @@ export class Networks {
     const { registry, kernel, drivers, options } = this.#deps;
     const others = registry
       .all()
+      .filter((network) => !isOfSwarm(network))
       .flatMap(({ name, pool, pool6 }) =>
         [pool, pool6].flatMap((each) => (each === undefined ? [] : [{ name, subnet: each.subnet }])),
       );

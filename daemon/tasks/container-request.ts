@@ -8,6 +8,7 @@ import type { TaskToRun } from '../../swarm/agent/executor.ts';
 import { invalidArgument } from '../base/errors.ts';
 import { taskLabels } from './labels.ts';
 import { securityOptions } from './security.ts';
+import type { TaskNetwork } from './task-networks.ts';
 
 const SECOND_NANO = 1_000_000_000;
 
@@ -15,15 +16,15 @@ const SECOND_NANO = 1_000_000_000;
 const NAMELESS = new Set(['bridge', 'host', 'none']);
 
 /**
- * What a task's container is to be. `networks`: names of the task's networks, in its order; without any it is on the
- * default bridge. Throws invalid_argument for what Linux does not have. Pure.
+ * What a task's container is to be. Without networks it is on the default bridge. Throws invalid_argument for what
+ * Linux does not have. Pure.
  */
-export function containerRequest(task: TaskToRun, networks: readonly string[]): ContainerCreateRequest {
+export function containerRequest(task: TaskToRun, networks: readonly TaskNetwork[]): ContainerCreateRequest {
   const spec = task.spec.ContainerSpec ?? {};
   refuseUnsupported(spec);
   const grace = graceSeconds(spec);
   const ports = task.hostPorts.map((port) => portKey(port));
-  const endpoints = networks.map((name, at) => [name, endpoint(task, name, at)]);
+  const endpoints = networks.map((network) => [network.name, endpoint(task, network)]);
   return {
     Image: spec.Image ?? '',
     Labels: taskLabels(task),
@@ -38,21 +39,29 @@ export function containerRequest(task: TaskToRun, networks: readonly string[]): 
     Tty: spec.TTY ?? false,
     OpenStdin: spec.OpenStdin ?? false,
     ...(ports.length > 0 && { ExposedPorts: Object.fromEntries(ports.map((key) => [key, {}])) }),
-    HostConfig: hostConfig(task, spec, networks[0]),
+    HostConfig: hostConfig(task, spec, networks.find(({ isIngress }) => !isIngress)?.name),
     ...(endpoints.length > 0 && {
       NetworkingConfig: { EndpointsConfig: Object.fromEntries(endpoints) },
     }),
   };
 }
 
-/** In networks with names the service's is one of all its tasks. */
-function endpoint({ spec, service }: TaskToRun, network: string, at: number): EndpointSettings {
-  const { Aliases, DriverOpts } = spec.Networks?.[at] ?? {};
-  const names = NAMELESS.has(network) ? [] : [...new Set([...(Aliases ?? []), service.name])];
+/** In networks of this node with names the service's is one of all its tasks; the swarm's know them by themselves. */
+function endpoint({ service }: TaskToRun, { name, config, addresses }: TaskNetwork): EndpointSettings {
+  const { Aliases, DriverOpts } = config;
+  const isNameless = NAMELESS.has(name) || addresses !== undefined;
+  const names = isNameless ? [] : [...new Set([...(Aliases ?? []), service.name])];
   return {
+    ...(addresses && { IPAMConfig: addressConfig(addresses) }),
     ...(names.length > 0 && { Aliases: names }),
     ...(DriverOpts && { DriverOpts }),
   };
+}
+
+function addressConfig(addresses: readonly string[]): NonNullable<EndpointSettings['IPAMConfig']> {
+  const six = addresses.find((address) => address.includes(':'));
+  const four = addresses.find((address) => !address.includes(':'));
+  return { ...(four && { IPv4Address: four }), ...(six && { IPv6Address: six }) };
 }
 
 /** Seconds between the stop signal and SIGKILL; undefined = the engine's default. */

@@ -22,7 +22,7 @@ export function createExecutor(deps: TaskDeps): Executor & Disposable {
   };
   return {
     describe: async () => nodeDescription(await deps.system.info()),
-    networks: () => Promise.resolve(),
+    networks: (change) => deps.overlays.apply(change),
     prepare: (task, signal) => prepareTask(context, task, signal),
     start: (task, signal) => startTask(context, task, signal),
     wait: (task, signal) => waitForEnd(context, task, signal),

@@ -1,6 +1,7 @@
 import type { ContainerCreateRequest, ContainerCreateResponse } from '../../api/types/container.ts';
 import type { RegistryAuth } from '../../api/types/image.ts';
 import type { ContainerPort, EventPort, ImagePort, NetworkPort } from '../../api/types/ports.ts';
+import type { NetworksChange } from '../../api/types/swarm/overlay.ts';
 import type { SystemInfo } from '../../api/types/system.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
@@ -34,11 +35,20 @@ export interface TaskMounts {
   below(path: string): string[];
 }
 
+/** Networks of the swarm on this node. */
+export interface TaskOverlays {
+  /** Returns when it is in force, or `trouble` tells why not. */
+  apply(change: NetworksChange): Promise<void>;
+  /** Why a network is not in force, as a sentence. */
+  trouble(networkId: string): string | undefined;
+}
+
 /** What tasks are run with. */
 export interface TaskDeps {
   containers: TaskContainers;
   images: Pick<ImagePort, 'inspect' | 'pull'>;
   networks: Pick<NetworkPort, 'inspect'>;
+  overlays: TaskOverlays;
   events: EventPort;
   /** Of the node itself; what it is in a swarm is not asked. */
   system: { info(): Promise<Omit<SystemInfo, 'Swarm'>> };

@@ -7,10 +7,12 @@ import { Rollback } from '../base/rollback.ts';
 import { containerRequest } from './container-request.ts';
 import type { TaskContext } from './context.ts';
 import { findContainer } from './task-containers.ts';
+import { taskNetworks } from './task-networks.ts';
 
 /**
  * Makes a task's container, with its image and its files, unless an earlier try has. Answers its id. Throws
- * invalid_argument for what this node cannot do, not_found for a network or an image, and canceled.
+ * invalid_argument for what this node cannot do, not_found for a network or an image, internal for a network that is
+ * not in force, and canceled.
  */
 export async function prepareTask(
   context: TaskContext,
@@ -24,7 +26,7 @@ export async function prepareTask(
   }
   const spec = task.spec.ContainerSpec ?? {};
   refuseMissingSources(spec);
-  const request = containerRequest(task, await networkNames(context, task));
+  const request = containerRequest(task, await taskNetworks(context, task));
   await pulls.ensure(spec.Image ?? '', task.registryAuth, signal);
   await using rollback = new Rollback(logger, { task: task.id });
   rollback.defer('remove files', () => files.remove(task.id));
@@ -43,11 +45,4 @@ function refuseMissingSources({ Mounts }: ContainerSpec): void {
       throw invalidArgument(`invalid bind mount source, source path not found: ${Source}`);
     }
   }
-}
-
-/** By name or id they are given. Throws not_found for one that this node does not have. */
-async function networkNames({ networks }: TaskContext, { spec }: TaskToRun): Promise<string[]> {
-  return await Promise.all(
-    (spec.Networks ?? []).map(async ({ Target }) => (await networks.inspect(Target, {})).Name),
-  );
 }

@@ -2,6 +2,7 @@ import type { EndpointSettings } from '../../../api/types/endpoint.ts';
 import type { EventDraft } from '../../events/journal-types.ts';
 import type { Sandbox } from '../../networks/sandbox/sandbox.ts';
 import type { NetworkSandboxes } from '../ports.ts';
+import { shownEndpoints } from './shown-endpoints.ts';
 import type { ContainerSpec } from '../request/container-spec.ts';
 
 /** What an event says of its container. */
@@ -34,10 +35,10 @@ export function containerEvent(
 export function networkEvents(
   networks: Pick<NetworkSandboxes, 'driverOf'>,
   subject: EventSubject,
-  sandbox: Pick<Sandbox, 'endpoints'>,
+  sandbox: Pick<Sandbox, 'endpoints' | 'outlet'>,
   action: 'connect' | 'disconnect',
 ): EventDraft[] {
-  return Object.entries(sandbox.endpoints).map(([name, endpoint]) =>
+  return Object.entries(shownEndpoints(sandbox)).map(([name, endpoint]) =>
     endpointEvent(networks, subject, { name, endpoint }, action),
   );
 }

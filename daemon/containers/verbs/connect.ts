@@ -13,6 +13,7 @@ import { updateLinkedHosts } from '../resources/links.ts';
 import type { ContainerSpec } from '../request/container-spec.ts';
 import { containerOfMode } from '../request/namespaces.ts';
 import { normaliseEndpoint } from '../request/networking.ts';
+import { shownEndpoints } from '../state/shown-endpoints.ts';
 import { liveRun } from '../state/state-facts.ts';
 
 /** Puts a container into a network: at once when it runs, and at each start from now on. */
@@ -40,7 +41,7 @@ export async function connectNetwork(
     await using rollback = new Rollback(log, { container: container.id, network: network.name });
     const sandbox = await networks.connect(live, request, network.name);
     rollback.defer('disconnect', async () => {
-      const undone = networks.disconnect(sandbox, requestOf(container, container.spec), network.name);
+      const undone = await networks.disconnect(sandbox, requestOf(container, container.spec), network.name);
       await persistently(clock, undone.finish);
     });
     failpoint('containers.connect.commit');
@@ -76,7 +77,8 @@ export async function disconnectNetwork(
     }
     const name = found?.name ?? networkRef;
     const live = liveRun(container.state)?.sandbox;
-    if (!Object.hasOwn(live?.endpoints ?? container.spec.networking, name)) {
+    const endpoints = live === undefined ? container.spec.networking : shownEndpoints(live);
+    if (!Object.hasOwn(endpoints, name)) {
       throw new EngineError('forbidden', `container ${container.id} is not connected to the network ${name}`);
     }
     const spec = withoutEndpoint(container.spec, name);
@@ -85,8 +87,8 @@ export async function disconnectNetwork(
       return;
     }
     await using rollback = new Rollback(log, { container: container.id, network: name });
-    const { sandbox, undo, finish } = networks.disconnect(live, requestOf(container, spec), name);
-    rollback.defer('connect', () => persistently(clock, undo));
+    const { sandbox, undo, finish } = await networks.disconnect(live, requestOf(container, spec), name);
+    rollback.defer('connect', () => persistently(clock, async () => undo()));
     failpoint('containers.disconnect.commit');
     // Before its interface goes: a daemon that dies in between finds an interface without an endpoint, and removes it.
     machine.rewire(container, spec, sandbox, [

@@ -3,6 +3,7 @@ import type { EndpointSettings } from '../../../api/types/endpoint.ts';
 import type { PortMap } from '../../../api/types/host-config.ts';
 import { shortId } from '../../base/ids.ts';
 import type { Container } from '../state/container.ts';
+import { shownEndpoints } from '../state/shown-endpoints.ts';
 import { lastRun, liveRun } from '../state/state-facts.ts';
 
 /** Networks without names. */
@@ -15,7 +16,7 @@ export type EndpointView = Required<Omit<EndpointSettings, 'DNSNames' | 'GwPrior
 /** Endpoints by network name, as both list and inspect show them. */
 export function endpointViews(container: Container): Record<string, EndpointView> {
   const live = liveRun(container.state);
-  const endpoints = live?.sandbox.endpoints ?? container.spec.networking;
+  const endpoints = live === undefined ? container.spec.networking : shownEndpoints(live.sandbox);
   return Object.fromEntries(
     Object.entries(endpoints).map(([name, endpoint]) => [
       name,

@@ -83,11 +83,11 @@ export class ContainerNames {
   #visible({ endpoints }: Sandbox): VisibleNetwork[] {
     return Object.entries(endpoints)
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .flatMap(([name, { Links }]) => {
-        const network = this.#registry.lookUp(name);
+      .flatMap(([name, endpoint]) => {
+        const network = this.#registry.ofEndpoint(name, endpoint);
         return network === undefined || !isUserDefined(network)
           ? []
-          : [{ network, links: linksOf(Links ?? []) }];
+          : [{ network, links: linksOf(endpoint.Links ?? []) }];
       });
   }
 

@@ -94,6 +94,17 @@ export class NetworkState {
   }
 }
 
+/** All that is known of a network, as a part. */
+export function wholeOf({ network, endpoints, services }: NetworkState): NetworkPart {
+  return {
+    network,
+    endpoints: [...endpoints.values()],
+    removedEndpoints: [],
+    services: [...services.values()],
+    removedServices: [],
+  };
+}
+
 /** A change of many networks as the changes of each. One without `network` may be of a network that is gone. */
 export function partsOf(change: NetworksChange): Map<string, NetworkPart> {
   const parts = new Map<string, MutablePart>();

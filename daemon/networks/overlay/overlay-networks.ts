@@ -7,12 +7,16 @@ import { errorText } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { NetworkFiles } from './network-files.ts';
-import { completed, NetworkState, partsOf } from './network-state.ts';
+import { NetworkNames } from './network-names.ts';
+import { completed, NetworkState, partsOf, wholeOf } from './network-state.ts';
 import type { NetworkPart } from './network-state.ts';
-import { ingressSettings, kernelSteps, kernelTarget, meshPorts, overlaySettings } from './plan.ts';
+import type { IngressChange } from './mesh/ingress-ports.ts';
+import type { Mesh } from './mesh/mesh.ts';
+import { ingressSettings, kernelSteps, kernelTarget, overlaySettings } from './plan.ts';
 import type { DataPath } from './plan.ts';
 import type { OverlayKernel } from './ports.ts';
 import { Retries } from './retries.ts';
+import type { SwarmEntries } from './swarm-entries.ts';
 
 /** A network that managers told this node of. */
 interface Known {
@@ -22,11 +26,15 @@ interface Known {
   trouble: string | undefined;
   /** Addresses of backends that are gone, until flows to them are cut. */
   readonly forget: Set<IpAddress>;
+  readonly names: NetworkNames;
 }
 
 interface Deps {
-  kernel: OverlayKernel;
+  kernel: Omit<OverlayKernel, 'mesh'>;
   files: NetworkFiles;
+  /** The networks of this host. */
+  entries: Pick<SwarmEntries, 'enter' | 'leave'>;
+  mesh: Pick<Mesh, 'apply' | 'close'>;
   clock: Clock;
   log: Logger;
 }
@@ -52,19 +60,36 @@ export class OverlayNetworks implements AsyncDisposable {
   #repairs = 0;
   #timer: Disposable | undefined;
   #isOver = false;
+  /** What is not known here is nobody's. False where files could not be read, until managers have told of all. */
+  #knowsAll = false;
 
   constructor(deps: Deps) {
     this.#deps = deps;
     this.#retries = new Retries(deps.clock, (id) => this.#later(() => this.#retry(id)));
   }
 
-  /** Brings back what the node knew when its daemon ended, and removes what it does not know. */
-  async start(): Promise<void> {
-    await this.#turn.run(ALL, async () => {
+  /**
+   * Reads what the node knew when its daemon ended: containers that run are in these networks. What cannot be read is
+   * logged; managers tell of it again.
+   */
+  async load(): Promise<void> {
+    try {
       for (const { state, dataPath } of await this.#deps.files.load()) {
         this.#dataPath = dataPath;
-        this.#known.set(state.network.id, newlyKnown(state));
+        const known = newlyKnown(state);
+        known.names.apply({ full: true, ...wholeOf(state) });
+        this.#known.set(state.network.id, known);
+        this.#enter(known);
       }
+      this.#knowsAll = true;
+    } catch (error) {
+      this.#deps.log.error({ err: errorText(error) }, 'networks of the swarm could not be read');
+    }
+  }
+
+  /** Brings into the kernel what was loaded, and removes what is not known. */
+  async start(): Promise<void> {
+    await this.#turn.run(ALL, async () => {
       await this.#sweep();
       this.#known.forEach((known) => this.#make(known));
     });
@@ -109,6 +134,7 @@ export class OverlayNetworks implements AsyncDisposable {
   async #apply(change: NetworksChange): Promise<void> {
     const stale = new Set(this.#move(change.dataPath) ? this.#known.values() : []);
     const gone = this.#goneIn(change);
+    this.#knowsAll ||= change.full;
     for (const id of gone) {
       await this.#remove(id);
     }
@@ -156,6 +182,7 @@ export class OverlayNetworks implements AsyncDisposable {
       stale.add(known);
     }
     const difference = state.apply(isFull ? completed(state, part) : part);
+    known.names.apply({ full: isFull, ...part });
     this.#save(known);
     const steps = kernelSteps(state, difference, this.#dataPath);
     steps.forget.forEach((address) => known.forget.add(address));
@@ -168,7 +195,7 @@ export class OverlayNetworks implements AsyncDisposable {
         if (balance.changed.length > 0 || balance.gone.length > 0) {
           this.#deps.kernel.balance(id, balance.changed, balance.gone);
         }
-        this.#finish(known);
+        this.#finish(known, { full: isFull, ...part });
       });
     }
     return true;
@@ -191,14 +218,15 @@ export class OverlayNetworks implements AsyncDisposable {
   #make(known: Known): void {
     this.#attempt(known, () => {
       this.#mend(known);
-      this.#finish(known);
+      this.#finish(known, { full: true, ...wholeOf(known.state) });
     });
   }
 
   /** Answers how many entries were wrong. */
-  #mend({ state }: Known): number {
-    const { kernel } = this.#deps;
+  #mend({ state, names }: Known): number {
+    const { kernel, entries } = this.#deps;
     const { network } = state;
+    entries.enter(network, names);
     if (network.ingress) {
       kernel.openIngress(ingressSettings(network, this.#dataPath));
     } else {
@@ -209,10 +237,10 @@ export class OverlayNetworks implements AsyncDisposable {
   }
 
   /** What comes last: new connections go elsewhere by now. */
-  #finish({ state, forget }: Known): void {
-    const { kernel } = this.#deps;
+  #finish({ state, forget }: Known, change: IngressChange): void {
+    const { kernel, mesh } = this.#deps;
     if (state.network.ingress) {
-      kernel.mesh(meshPorts(state));
+      mesh.apply(change);
     }
     for (const address of forget) {
       kernel.forgetBackend(state.network.id, address);
@@ -245,6 +273,7 @@ export class OverlayNetworks implements AsyncDisposable {
     const isIngress = this.#known.get(id)?.state.network.ingress === true;
     this.#known.delete(id);
     this.#retries.settled(id);
+    this.#deps.entries.leave(id);
     this.#deps.files.remove(id);
     await this.#close(id, isIngress);
   }
@@ -252,6 +281,9 @@ export class OverlayNetworks implements AsyncDisposable {
   /** False when it failed, and is tried again. */
   async #close(id: string, isIngress: boolean): Promise<boolean> {
     this.#leaving.set(id, isIngress);
+    if (isIngress) {
+      this.#deps.mesh.close();
+    }
     try {
       await (isIngress ? this.#deps.kernel.closeIngress() : this.#deps.kernel.closeOverlay(id));
     } catch (error) {
@@ -290,6 +322,9 @@ export class OverlayNetworks implements AsyncDisposable {
   }
 
   #orphans(): string[] {
+    if (!this.#knowsAll) {
+      return [];
+    }
     try {
       return this.#deps.kernel.overlays().filter((id) => !this.#known.has(id) && !this.#leaving.has(id));
     } catch (error) {
@@ -330,8 +365,20 @@ export class OverlayNetworks implements AsyncDisposable {
           'entries of a network had been changed',
         );
       }
-      this.#finish(known);
+      this.#finish(known, { full: true, ...wholeOf(known.state) });
     });
+  }
+
+  /** A name that is taken is told by `trouble`, once the kernel is to have the network. */
+  #enter({ state, names }: Known): void {
+    try {
+      this.#deps.entries.enter(state.network, names);
+    } catch (error) {
+      this.#deps.log.warn(
+        { network: state.network.id, err: errorText(error) },
+        'a network is left out for now',
+      );
+    }
   }
 
   #save({ state }: Known): void {
@@ -340,5 +387,5 @@ export class OverlayNetworks implements AsyncDisposable {
 }
 
 function newlyKnown(state: NetworkState): Known {
-  return { state, isWhole: false, trouble: undefined, forget: new Set() };
+  return { state, isWhole: false, trouble: undefined, forget: new Set(), names: new NetworkNames() };
 }

@@ -2,7 +2,6 @@ import type { AssignedNetwork, NetworkEndpoint, NetworksChange } from '../../../
 import type {
   BalancedAddress,
   IngressSettings,
-  MeshPort,
   OverlayPeer,
   OverlaySettings,
 } from '../../../runtime/network/overlay/settings.ts';
@@ -105,15 +104,6 @@ export function kernelTarget(state: NetworkState, dataPath: DataPath): KernelTar
       .flatMap((endpoint) => peerOf(endpoint, dataPath)),
     balance: [...state.services.keys()].flatMap((id) => balancedOf(state, id)),
   };
-}
-
-/** The ports that every node answers at, with the backends of their services. */
-export function meshPorts(state: NetworkState): MeshPort[] {
-  return [...state.services.values()].flatMap(({ id, ports }) => {
-    const backends =
-      ports.length === 0 ? [] : state.readyOf(id).flatMap(({ addresses }) => addressesOf(addresses));
-    return ports.map(({ protocol, published, target }) => ({ protocol, published, target, backends }));
-  });
 }
 
 function isEncrypted({ options }: AssignedNetwork): boolean {

@@ -60,7 +60,8 @@ export async function connectSandbox(
   rollback.defer('interface', () => kernel.detachInterface(containerId, endpoint.id));
 
   const endpoints = { ...live.endpoints, [networkName]: endpoint.settings };
-  const sandbox = rewired(context, request, checked, { before: live, endpoints });
+  const before = endpoint.isOutlet ? { ...live, outlet: networkName } : live;
+  const sandbox = rewired(context, request, checked, { before, endpoints });
   rollback.defer('host ports', () => context.ports.release(portsGained(context, live, sandbox)));
   rollback.defer('change of the sandbox', () => applyChange(context, request, sandbox, live));
   inKernel(request, networkName, () => applyChange(context, request, live, sandbox));
@@ -68,22 +69,27 @@ export async function connectSandbox(
   return sandbox;
 }
 
+/** A sandbox without one of its networks, until that is stored. */
+export type Disconnected = Awaited<ReturnType<NetworkSandboxes['disconnect']>>;
+
 /** Disconnects a sandbox from a network; its default route moves to another one, where there is one. */
 export function disconnectSandbox(
   context: SandboxContext,
   live: Sandbox,
   request: SandboxRequest,
   networkName: string,
-): ReturnType<NetworkSandboxes['disconnect']> {
+): Disconnected {
   const { kernel, registry, ports } = context;
   const endpoint = live.endpoints[networkName];
-  const network = registry.lookUp(networkName);
   if (endpoint === undefined) {
     return { sandbox: live, undo: nothing, finish: () => Promise.resolve() };
   }
+  const network = registry.ofEndpoint(networkName, endpoint);
   const endpoints = { ...live.endpoints };
   delete endpoints[networkName];
-  const sandbox = rewired(context, request, check(context, request), { before: live, endpoints });
+  const { outlet, ...others } = live;
+  const before = outlet === networkName ? others : live;
+  const sandbox = rewired(context, request, check(context, request), { before, endpoints });
   const gained = portsGained(context, live, sandbox);
   const undo = (): void => {
     applyChange(context, request, sandbox, live);
@@ -116,8 +122,8 @@ export function renameSandbox(context: SandboxContext, live: Sandbox, request: S
   const { registry } = context;
   const endpoints = Object.fromEntries(
     Object.entries(live.endpoints).map(([name, endpoint]) => {
-      const network = registry.lookUp(name);
-      return network !== undefined && isUserDefined(network)
+      const network = registry.ofEndpoint(name, endpoint);
+      return network !== undefined && isUserDefined(network) && name !== live.outlet
         ? [name, { ...endpoint, DNSNames: dnsNames(endpoint, ownerOf(request)) }]
         : [name, endpoint];
     }),
@@ -138,7 +144,7 @@ function rewired(
   const { names: _names, ...changed } = { ...before, endpoints };
   const gateway = gatewayNetwork(context, changed);
   const hasMoved = (gateway?.name ?? null) !== gatewayName(before);
-  const files = nameFiles(context, request, checked, endpoints);
+  const files = nameFiles(context, request, checked, changed);
   // Last: what fails before has taken no port.
   const ports = hasMoved ? movePorts(context, request, checked, { changed, gateway }) : changed.ports;
   return { ...changed, gateway: gateway?.name ?? null, ports, ...files };
@@ -162,8 +168,8 @@ function applyChange(context: SandboxContext, request: SandboxRequest, from: San
     names.close(containerId);
   }
   names.open(containerId, to);
-  for (const name of Object.keys(from.endpoints).filter((each) => to.endpoints[each] === undefined)) {
-    const network = registry.lookUp(name);
+  for (const [name, endpoint] of Object.entries(from.endpoints)) {
+    const network = to.endpoints[name] === undefined ? registry.ofEndpoint(name, endpoint) : undefined;
     if (network !== undefined) {
       registry.leave(network, containerId);
     }
@@ -183,7 +189,12 @@ function portsGained(context: SandboxContext, without: Sandbox, having: Sandbox)
 
 function hasPublishingGateway(context: SandboxContext, sandbox: Sandbox): boolean {
   const name = gatewayName(sandbox);
-  return name !== null && canPublishPorts(context, context.registry.lookUp(name));
+  const endpoint = sandbox.endpoints[name ?? ''];
+  return (
+    name !== null &&
+    endpoint !== undefined &&
+    canPublishPorts(context, context.registry.ofEndpoint(name, endpoint))
+  );
 }
 
 function nothing(): void {
@@ -192,7 +203,7 @@ function nothing(): void {
 
 function gatewayNetwork({ registry }: SandboxContext, { endpoints }: Sandbox): Network | undefined {
   const candidates = Object.entries(endpoints).flatMap(([name, settings]) => {
-    const network = registry.lookUp(name);
+    const network = registry.ofEndpoint(name, settings);
     return network === undefined ? [] : [{ network, settings }];
   });
   return gatewayOf(candidates)?.network;

@@ -8,8 +8,9 @@ import { gatewayOf } from './gateway.ts';
 import { parseExtraHosts } from '../files/hosts.ts';
 import type { ExtraHost } from '../files/hosts.ts';
 import { parseMac } from '../ipam/mac.ts';
-import { hasMacs, isUserDefined } from '../network.ts';
+import { hasMacs, isOfSwarm, isUserDefined } from '../network.ts';
 import type { Network } from '../network.ts';
+import { OUTLET } from './outlet.ts';
 import { planPorts } from './port-plan.ts';
 import type { PortPlan } from './port-plan.ts';
 import type { SandboxRequest } from './sandbox.ts';
@@ -24,11 +25,13 @@ export interface WantedEndpoint {
   /** Asked for; at most one of each family. */
   addresses: IpAddress[];
   options: EndpointOptions;
+  /** Nobody asked for it: it is the way out, and is not shown. */
+  isOutlet?: true;
 }
 
 /** A request that makes sense, in the engine's terms. */
 export interface CheckedRequest {
-  /** The network of its mode first; with `host` or `none` the only one. */
+  /** The network of its mode first, the outlet last; with `host` or `none` the only one. */
   endpoints: WantedEndpoint[];
   ports: PortPlan;
   resolver: ResolverSettings;
@@ -53,7 +56,8 @@ export function checkRequest(
   request: Omit<SandboxRequest, 'containerId' | 'containerName'>,
   context: CheckContext,
 ): CheckedRequest {
-  const endpoints = wantedEndpoints(request, context);
+  const asked = wantedEndpoints(request, context);
+  const endpoints = [...asked, ...outletOf(asked, context)];
   if (/[\s#]/.test(request.hostname + request.domainname)) {
     throw invalidArgument(`invalid hostname "${request.hostname}" or domainname "${request.domainname}"`);
   }
@@ -67,6 +71,23 @@ export function checkRequest(
     ),
     extraHosts: parseExtraHosts(request.extraHosts),
   };
+}
+
+/** Networks of the swarm lead nowhere but to each other: what has no other way out needs the outlet. Pure. */
+export function needsOutlet(endpoints: readonly WantedEndpoint[]): boolean {
+  return (
+    gatewayOf(endpoints) === undefined &&
+    endpoints.some(({ network }) => isOfSwarm(network) && !network.spec.internal)
+  );
+}
+
+/** None where it is not needed, and none where it is not there yet. */
+function outletOf(
+  endpoints: readonly WantedEndpoint[],
+  { lookUp }: Pick<CheckContext, 'lookUp'>,
+): WantedEndpoint[] {
+  const outlet = needsOutlet(endpoints) ? lookUp(OUTLET) : undefined;
+  return outlet === undefined ? [] : [{ ...wantedEndpoint(outlet, {}), isOutlet: true }];
 }
 
 /** One endpoint, as it is asked for in a network. Throws invalid_argument. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { EndpointSettings } from '../../../api/types/endpoint.ts';
-import { EngineError } from '../../base/errors.ts';
+import { EngineError, internal } from '../../base/errors.ts';
 import { newId, shortId } from '../../base/ids.ts';
 import { formatIp, isIpv4 } from '../../base/addresses/ip.ts';
 import type { InterfaceAddress, IpAddress } from '../../base/addresses/ip.ts';
@@ -10,7 +10,7 @@ import type { EndpointOptions } from './endpoint-options.ts';
 import { bareEndpoint } from './stored-endpoint.ts';
 import { lowestFree, lowestFree6 } from '../ipam/ipam.ts';
 import { formatMac } from '../ipam/mac.ts';
-import { hasMacs, hasRouters, isUserDefined } from '../network.ts';
+import { hasMacs, hasRouters, isOfSwarm, isUserDefined } from '../network.ts';
 import type { Network } from '../network.ts';
 
 /** An endpoint with its addresses allocated. */
@@ -20,6 +20,7 @@ export interface Endpoint {
   addresses: InterfaceAddress[];
   mac: Buffer;
   options: EndpointOptions;
+  isOutlet: boolean;
   /** As stored and shown. */
   settings: EndpointSettings;
 }
@@ -55,17 +56,19 @@ export function allocateEndpoint(wanted: WantedEndpoint, owner: EndpointOwner): 
     addresses: taken,
     mac,
     options: wanted.options,
+    isOutlet: wanted.isOutlet === true,
     settings: {
       ...bareEndpoint(network.id, id),
       ...shownAddresses(network, taken),
       MacAddress: hasMacs(network) ? formatMac(mac) : '',
       DriverOpts: settings.DriverOpts ?? null,
       IPAMConfig: settings.IPAMConfig ?? null,
-      ...(isUserDefined(network) && {
-        Links: settings.Links ?? null,
-        Aliases: settings.Aliases ?? null,
-        DNSNames: dnsNames(settings, owner),
-      }),
+      ...(isUserDefined(network) &&
+        wanted.isOutlet !== true && {
+          Links: settings.Links ?? null,
+          Aliases: settings.Aliases ?? null,
+          DNSNames: dnsNames(settings, owner),
+        }),
       ...(settings.GwPriority !== undefined && { GwPriority: settings.GwPriority }),
     },
   };
@@ -86,6 +89,10 @@ export function dnsNames({ Aliases }: Pick<EndpointSettings, 'Aliases'>, owner: 
 
 function* chooseAddresses({ network, addresses }: WantedEndpoint): Generator<InterfaceAddress> {
   const { pool, pool6, addresses: used, name } = network;
+  if (isOfSwarm(network) && addresses.length === 0) {
+    // Only its managers know which ones are free.
+    throw internal(`network ${name}: the swarm gave the container no address`);
+  }
   if (pool !== undefined) {
     const asked = addresses.find(isIpv4);
     const address = asked === undefined ? lowestFree(pool, name, used) : freeOrRefused(network, asked);
@@ -117,7 +124,7 @@ function freeOrRefused(network: Network, address: IpAddress): IpAddress {
 
 function shownAddresses(network: Network, addresses: readonly InterfaceAddress[]): EndpointSettings {
   const { pool, pool6, spec } = network;
-  const isRouted = !spec.internal && hasRouters(network);
+  const isRouted = !spec.internal && !isOfSwarm(network) && hasRouters(network);
   const shown: EndpointSettings = {};
   for (const { address, prefixLength } of addresses) {
     if (isIpv4(address)) {

@@ -66,7 +66,7 @@ function openIsolated(context: SandboxContext, request: SandboxRequest, checked:
     endpoints,
     gateway: null,
     ports: {},
-    ...nameFiles(context, request, checked, endpoints),
+    ...nameFiles(context, request, checked, { endpoints }),
   };
 }
 
@@ -118,13 +118,15 @@ async function openNetworks(
 
   failpoint('network.open.files');
   const endpoints = Object.fromEntries(taken.map(({ network, settings }) => [network.name, settings]));
+  const outlet = taken.find((endpoint) => endpoint.isOutlet)?.network.name;
+  const wiring = { endpoints, ...(outlet !== undefined && { outlet }) };
   const sandbox: Sandbox = {
     netnsPath,
     ownerId: containerId,
-    endpoints,
+    ...wiring,
     gateway: gateway?.network.name ?? null,
     ports: portMap(checked.ports.ports, ports),
-    ...nameFiles(context, request, checked, endpoints),
+    ...nameFiles(context, request, checked, wiring),
   };
   names.open(containerId, sandbox);
   rollback.commit();

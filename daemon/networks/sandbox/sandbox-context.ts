@@ -8,6 +8,7 @@ import type { Turns } from '../../base/concurrency/turns.ts';
 import { checkRequest } from './check-request.ts';
 import type { CheckedRequest } from './check-request.ts';
 import type { DefaultNetwork } from '../drivers/default-network.ts';
+import type { OutletNetwork } from '../drivers/outlet-network.ts';
 import type { ContainerNames } from '../dns/container-names.ts';
 import type { NetworkDriver } from '../drivers/driver.ts';
 import type { Endpoint, EndpointOwner } from './endpoints.ts';
@@ -23,6 +24,14 @@ import type { NetworkKernel } from '../ports.ts';
 import type { NetworkIndex } from '../network-index.ts';
 import { containerResolver, embeddedResolver, formatResolvConf } from '../files/resolv.ts';
 
+/** The swarm's networks on this host. */
+export interface Overlays {
+  /** Those that the node knew when its daemon ended are among the others from here on. */
+  load(): Promise<void>;
+  /** From here on they are in the kernel. */
+  start(): Promise<void>;
+}
+
 /** What the verbs of sandboxes share. */
 export interface SandboxContext {
   kernel: NetworkKernel;
@@ -35,6 +44,8 @@ export interface SandboxContext {
   files: HostFiles;
   log: Logger;
   ports: PortAllocator;
+  overlays: Overlays;
+  outlet: OutletNetwork;
   /** Taken between pieces of work on many ports. */
   turns: Turns;
   /** By container; those of `container:` networks are their owner's. */
@@ -128,16 +139,17 @@ export function nameFiles(
   context: SandboxContext,
   request: SandboxRequest,
   checked: CheckedRequest,
-  endpoints: Sandbox['endpoints'],
+  sandbox: Pick<Sandbox, 'endpoints' | 'outlet'>,
 ): Pick<Sandbox, 'hosts' | 'resolvConf' | 'names'> {
   const { registry, files, defaultNetwork } = context;
+  const endpoints = Object.entries(sandbox.endpoints).filter(([name]) => name !== sandbox.outlet);
   const { hostname, domainname } = request;
   const extraHosts = resolveHostGateway(checked.extraHosts, () => defaultNetwork.hostGateway());
-  const addresses = Object.values(endpoints)
-    .flatMap(addressesOf)
+  const addresses = endpoints
+    .flatMap(([, endpoint]) => addressesOf(endpoint))
     .map(({ address }) => formatIp(address));
-  const hasNames = Object.keys(endpoints).some((name) => {
-    const network = registry.lookUp(name);
+  const hasNames = endpoints.some(([name, endpoint]) => {
+    const network = registry.ofEndpoint(name, endpoint);
     return network !== undefined && isUserDefined(network);
   });
   const ipv6 = addresses.some((address) => address.includes(':'));
@@ -181,7 +193,10 @@ export function defaultRoutesOf(
   sandbox: Sandbox,
   name: string | null,
 ): DefaultRoute[] {
-  return name === null ? [] : defaultRoutesThrough(registry.lookUp(name), sandbox.endpoints[name]);
+  const endpoint = sandbox.endpoints[name ?? ''];
+  return name === null || endpoint === undefined
+    ? []
+    : defaultRoutesThrough(registry.ofEndpoint(name, endpoint), endpoint);
 }
 
 /** A failure of the kernel in words that name container and network. */
@@ -225,7 +240,7 @@ export function register(
 ): void {
   live.set(containerId, sandbox);
   for (const [name, endpoint] of Object.entries(sandbox.endpoints)) {
-    const network = registry.lookUp(name);
+    const network = registry.ofEndpoint(name, endpoint);
     if (network !== undefined) {
       registry.join(network, { containerId, containerName: containerName.replace(/^\//, ''), endpoint });
       for (const { address } of addressesOf(endpoint)) {

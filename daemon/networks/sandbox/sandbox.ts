@@ -30,6 +30,8 @@ export interface Sandbox {
   endpoints: Record<string, EndpointSettings>;
   /** Name of the network through which it reaches other hosts and is reached; undefined = `bridge`, null = none. */
   gateway?: string | null;
+  /** Name of the network among `endpoints` that nobody asked for and that is not shown: its way to other hosts. */
+  outlet?: string;
   /**
    * The container uses the engine's name server, which forwards to these servers (none = the host's); undefined = it
    * does not.

@@ -5,10 +5,14 @@ import { limits } from '../../base/limits.ts';
 import { measured } from '../../base/measured.ts';
 import { Turns } from '../../base/concurrency/turns.ts';
 import { connectSandbox, disconnectSandbox, renameSandbox } from './change-sandbox.ts';
+import type { Disconnected } from './change-sandbox.ts';
 import { releaseAddresses } from './endpoints.ts';
 import { openSandbox } from './open-sandbox.ts';
 import { publishedPorts } from './port-map.ts';
 import { isParentKind } from '../drivers/parent-options.ts';
+import { needsOutlet } from './check-request.ts';
+import type { CheckedRequest } from './check-request.ts';
+import { OUTLET } from './outlet.ts';
 import { check, driverOf, isDefaultName, register, defaultRoutesOf } from './sandbox-context.ts';
 import type { SandboxContext } from './sandbox-context.ts';
 import type { LiveSandbox, Sandbox, SandboxRequest } from './sandbox.ts';
@@ -43,7 +47,7 @@ export class Sandboxes implements NetworkSandboxes {
   async #open(request: SandboxRequest): Promise<Sandbox> {
     const { containerId, containerName } = request;
     const { live, log } = this.#context;
-    const checked = check(this.#context, request);
+    const checked = await this.#checked(request);
     if (live.has(containerId)) {
       log.error({ container: containerId }, 'sandbox was still open; closing it first');
       await this.close(containerId, undefined);
@@ -54,15 +58,47 @@ export class Sandboxes implements NetworkSandboxes {
   }
 
   connect(live: Sandbox, request: SandboxRequest, networkName: string): Promise<Sandbox> {
-    return measured('network', 'connect', () => connectSandbox(this.#context, live, request, networkName));
+    return measured('network', 'connect', () => this.#connect(live, request, networkName));
   }
 
-  disconnect(
+  async #connect(live: Sandbox, request: SandboxRequest, networkName: string): Promise<Sandbox> {
+    const checked = await this.#checked(request);
+    const connected = await connectSandbox(this.#context, live, request, networkName);
+    if (!lacksOutlet(checked, connected)) {
+      return connected;
+    }
+    try {
+      return await connectSandbox(this.#context, connected, request, OUTLET);
+    } catch (error) {
+      await disconnectSandbox(this.#context, connected, request, networkName).finish();
+      throw error;
+    }
+  }
+
+  /** With the last network that leads elsewhere the outlet comes, with the last one of the swarm it goes. */
+  async disconnect(
     live: Sandbox,
     request: SandboxRequest,
     networkName: string,
   ): ReturnType<NetworkSandboxes['disconnect']> {
-    return disconnectSandbox(this.#context, live, request, networkName);
+    const context = this.#context;
+    const checked = await this.#checked(request);
+    const before = lacksOutlet(checked, live) ? await connectSandbox(context, live, request, OUTLET) : live;
+    const added = before === live ? undefined : OUTLET;
+    const first = disconnectSandbox(context, before, request, networkName);
+    const hasUseless = before.outlet !== undefined && !checked.endpoints.some(({ isOutlet }) => isOutlet);
+    const all = hasUseless
+      ? await both(first, () => disconnectSandbox(context, first.sandbox, request, OUTLET))
+      : first;
+    return {
+      ...all,
+      undo: async () => {
+        await all.undo();
+        if (added !== undefined) {
+          await disconnectSandbox(context, before, request, added).finish();
+        }
+      },
+    };
   }
 
   renamed(live: Sandbox, request: SandboxRequest): Sandbox {
@@ -95,7 +131,7 @@ export class Sandboxes implements NetworkSandboxes {
     await turns.inPieces(ports, limits.portsPerTurn, (piece) => allocator.release(piece));
     failpoint('network.close.address');
     for (const [name, endpoint] of known === undefined ? [] : endpoints) {
-      const network = registry.lookUp(name);
+      const network = registry.ofEndpoint(name, endpoint);
       if (network !== undefined) {
         releaseAddresses(network, addressesOf(endpoint));
         registry.leave(network, containerId);
@@ -105,14 +141,15 @@ export class Sandboxes implements NetworkSandboxes {
     const left = endpoints.flatMap(([name, endpoint]) =>
       addressesOf(endpoint)
         .map(({ address }) => address)
-        .filter((address) => registry.lookUp(name)?.addresses.has(address) !== true),
+        .filter((address) => registry.ofEndpoint(name, endpoint)?.addresses.has(address) !== true),
     );
     kernel.forgetFlows(left);
     live.delete(containerId);
   }
 
   async restore(live: readonly LiveSandbox[]): Promise<void> {
-    const { kernel, registry, defaultNetwork, names, ports: allocator } = this.#context;
+    const { kernel, registry, defaultNetwork, names, ports: allocator, overlays } = this.#context;
+    await overlays.load();
     const owners = live.filter(({ containerId, sandbox }) => sandbox.ownerId === containerId);
     const ports = owners.flatMap(({ sandbox }) => publishedPorts(sandbox));
     defaultNetwork.choosePool(owners.map(({ sandbox }) => sandbox));
@@ -135,10 +172,22 @@ export class Sandboxes implements NetworkSandboxes {
         .filter(({ sandbox }) => sandbox.netnsPath !== null)
         .map(({ containerId, sandbox }) => ({
           id: containerId,
-          endpoints: this.#attached(sandbox),
+          ...this.#attached(sandbox),
           children: hasChildren ? endpointIds(sandbox) : undefined,
         })),
     );
+    // After containers that run have their ports again, and before others are started.
+    await overlays.start();
+  }
+
+  /** With the outlet where it is needed. */
+  async #checked(request: SandboxRequest): Promise<CheckedRequest> {
+    const checked = check(this.#context, request);
+    if (!needsOutlet(checked.endpoints)) {
+      return checked;
+    }
+    await this.#context.outlet.ensure();
+    return check(this.#context, request);
   }
 
   /** A daemon that died while it connected may have set other routes than the row says. */
@@ -155,9 +204,9 @@ export class Sandboxes implements NetworkSandboxes {
   }
 
   /** The interfaces of a stored sandbox, by network. */
-  #attached(sandbox: Sandbox): KeptSandbox['endpoints'] {
-    return Object.entries(sandbox.endpoints).flatMap(([name, endpoint]) => {
-      const network = this.#context.registry.lookUp(name);
+  #attached(sandbox: Sandbox): Pick<KeptSandbox, 'endpoints' | 'overlays'> {
+    const attachments = Object.entries(sandbox.endpoints).flatMap(([name, endpoint]) => {
+      const network = this.#context.registry.ofEndpoint(name, endpoint);
       if (network === undefined || addressesOf(endpoint).length === 0) {
         return [];
       }
@@ -171,9 +220,41 @@ export class Sandboxes implements NetworkSandboxes {
         mac: Buffer.alloc(6),
         mtu: 0,
       };
-      const attachment = driverOf(this.#context, network).attachment(network, iface);
-      return 'bridge' in attachment ? [{ endpointId, bridge: attachment.bridge }] : [];
+      return [{ endpointId, attachment: driverOf(this.#context, network).attachment(network, iface) }];
     });
+    return {
+      endpoints: attachments.flatMap(({ endpointId, attachment }) =>
+        'bridge' in attachment ? [{ endpointId, bridge: attachment.bridge }] : [],
+      ),
+      overlays: attachments.flatMap(({ endpointId, attachment }) =>
+        'overlay' in attachment ? [{ endpointId, networkId: attachment.overlay.networkId }] : [],
+      ),
+    };
+  }
+}
+
+function lacksOutlet({ endpoints }: CheckedRequest, sandbox: Sandbox): boolean {
+  return endpoints.some(({ isOutlet }) => isOutlet) && sandbox.endpoints[OUTLET] === undefined;
+}
+
+/** One change after the other; both or none. */
+async function both(first: Disconnected, make: () => Disconnected): Promise<Disconnected> {
+  try {
+    const second = make();
+    return {
+      sandbox: second.sandbox,
+      undo: async () => {
+        await second.undo();
+        await first.undo();
+      },
+      finish: async () => {
+        await first.finish();
+        await second.finish();
+      },
+    };
+  } catch (error) {
+    await first.undo();
+    throw error;
   }
 }
 

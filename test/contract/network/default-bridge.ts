@@ -1,8 +1,12 @@
+import { join } from 'node:path';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../../../daemon/base/clock.ts';
 import { newId } from '../../../daemon/base/ids.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
+import { FakeOverlayKernel } from '../../support/fakes/overlay-kernel.ts';
 import { hostFiles } from '../../../daemon/networks/files/host-files.ts';
 import { assembleNetworks } from '../../../daemon/networks/assemble.ts';
 import type { Networks } from '../../../daemon/networks/networks.ts';
@@ -91,6 +95,8 @@ export class DefaultBridge {
         },
         options,
         files: hostFiles(),
+        overlayKernel: new FakeOverlayKernel(),
+        overlayFiles: mkdtempSync(join(tmpdir(), 'berth-test-overlays-')),
         containerName: () => 'web',
         isWanted: () => false,
         clock: systemClock,

@@ -1,3 +1,6 @@
+import { join } from 'node:path';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -5,6 +8,7 @@ import { OPEN_STEPS } from './arm-open-failpoints.ts';
 import { systemClock } from '../../../daemon/base/clock.ts';
 import { newId } from '../../../daemon/base/ids.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
+import { FakeOverlayKernel } from '../../support/fakes/overlay-kernel.ts';
 import { hostFiles } from '../../../daemon/networks/files/host-files.ts';
 import { assembleNetworks } from '../../../daemon/networks/assemble.ts';
 import { defaultNetworkOptions } from '../../../daemon/networks/options.ts';
@@ -58,6 +62,8 @@ needs(
       },
       options,
       files: hostFiles(),
+      overlayKernel: new FakeOverlayKernel(),
+      overlayFiles: mkdtempSync(join(tmpdir(), 'berth-test-overlays-')),
       containerName: () => 'web',
       isWanted: () => false,
       clock: systemClock,

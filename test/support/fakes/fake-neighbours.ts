@@ -153,7 +153,7 @@ export class FakeNeighbours {
         this.#called('connect');
         return live;
       },
-      disconnect: (live) => {
+      disconnect: async (live) => {
         this.#called('disconnect');
         return { sandbox: live, undo: () => undefined, finish: () => Promise.resolve() };
       },

@@ -3,6 +3,7 @@ import type { EventMessage } from '../../../api/types/system.ts';
 import type { NetworkInspect, SystemInfo } from '../../../api/types/system.ts';
 import type { ImageInspect } from '../../../api/types/image.ts';
 import type { PullOptions } from '../../../api/types/ports.ts';
+import type { NetworksChange } from '../../../api/types/swarm/overlay.ts';
 import type { TaskSpec } from '../../../api/types/swarm/task.ts';
 import { EngineError, notFound } from '../../../daemon/base/errors.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
@@ -42,6 +43,10 @@ export class TaskRig implements Disposable {
   /** Images that are here, and how each pull ends: with an error, or the image is here. */
   readonly images = new Set(['busybox']);
   readonly pulls: { options: PullOptions; end(error?: Error): void }[] = [];
+  /** What managers told of networks. */
+  readonly networkChanges: NetworksChange[] = [];
+  /** Why networks are not in force. */
+  readonly troubles = new Map<string, string>();
   readonly #listeners = new Set<(message: EventMessage) => void>();
 
   private constructor(engine: ContainerRig) {
@@ -97,11 +102,17 @@ export class TaskRig implements Disposable {
       },
       networks: {
         inspect: async (ref) => {
-          if (!['bridge', 'host', 'none', 'lan', 'lan-id'].includes(ref)) {
+          if (!['bridge', 'host', 'none', 'lan', 'lan-id', 'far-id'].includes(ref)) {
             throw notFound(`network ${ref} not found`);
           }
-          return { Name: ref === 'lan-id' ? 'lan' : ref } as NetworkInspect;
+          const name = ref.replace(/-id$/, '');
+          const Scope = name === 'far' ? 'swarm' : 'local';
+          return { Name: name, Id: `${name}-id`, Scope, Ingress: false } as NetworkInspect;
         },
+      },
+      overlays: {
+        apply: async (change) => void this.networkChanges.push(change),
+        trouble: (id) => this.troubles.get(id),
       },
       events: { stream: ({ signal }) => this.#events(signal) },
       system: { info: async () => ({}) as Omit<SystemInfo, 'Swarm'> },

@@ -6,7 +6,7 @@ import { silentLogger } from '../../../daemon/base/logger.ts';
 import { Networks } from '../../../daemon/networks/networks.ts';
 import { newNetwork } from '../../../daemon/networks/network.ts';
 import { defaultNetworkOptions } from '../../../daemon/networks/options.ts';
-import { NetworkIndex } from '../../../daemon/networks/network-index.ts';
+import { networkIndex } from '../../support/fakes/network-index.ts';
 import { portMap, publishedPorts } from '../../../daemon/networks/sandbox/port-map.ts';
 
 function unused(): never {
@@ -14,7 +14,7 @@ function unused(): never {
 }
 
 function startNetworks(meta = new Map<string, string>()) {
-  const registry = startRegistry(meta);
+  const registry = networkIndex(meta);
   return new Networks({
     registry,
     journal: { commit: unused, note: unused, settle: unused, tell: unused },
@@ -24,20 +24,6 @@ function startNetworks(meta = new Map<string, string>()) {
     options: defaultNetworkOptions,
     containerName: () => undefined,
     isWanted: () => false,
-    clock: systemClock,
-    log: silentLogger,
-  });
-}
-
-function startRegistry(meta = new Map<string, string>()) {
-  const table = {
-    get: (key: string) => meta.get(key),
-    set: (key: string, value: string) => void meta.set(key, value),
-  };
-  return new NetworkIndex({
-    meta: table,
-    table: { all: () => [] },
-    options: defaultNetworkOptions,
     clock: systemClock,
     log: silentLogger,
   });
@@ -105,7 +91,7 @@ describe('checkRequest()', () => {
     dnsOptions: [],
     extraHosts: [],
   };
-  const registry = startRegistry();
+  const registry = networkIndex();
   const context = {
     find: (ref: string) => registry.find(ref),
     lookUp: (ref: string) => registry.lookUp(ref),
@@ -185,7 +171,7 @@ describe('publishedPorts()', () => {
 
 describe('NetworkIndex', () => {
   it('names of a network that is removed are not known any more, also to who still sees it', () => {
-    const registry = startRegistry();
+    const registry = networkIndex();
     const { builtIn } = registry;
     const network = newNetwork({
       ...builtIn.host,

@@ -180,11 +180,11 @@ test.each<[string, TaskSpec, Partial<TaskToRun>, ContainerCreateRequest]>([
 });
 
 test('container of a task: networks with names have its service as an alias, the first one is its main one', () => {
-  const Networks = [
-    { Target: 'a', Aliases: ['x', 'web'] },
-    { Target: 'b', DriverOpts: { o: '1' } },
+  const networks = [
+    { name: 'lan', config: { Aliases: ['x', 'web'] }, isIngress: false },
+    { name: 'host', config: { DriverOpts: { o: '1' } }, isIngress: false },
   ];
-  expect(containerRequest(taskToRun({ Networks }), ['lan', 'host'])).toEqual(
+  expect(containerRequest(taskToRun({}), networks)).toEqual(
     withPlain({
       HostConfig: { NetworkMode: 'lan' },
       NetworkingConfig: {
@@ -202,5 +202,23 @@ test.each<[string, ContainerSpec]>([
 ])('container of a task: refuses %s', (_title, ContainerSpec) => {
   expect(() => containerRequest(taskToRun({ ContainerSpec }), [])).toThrow(
     expect.objectContaining({ code: 'invalid_argument' }),
+  );
+});
+
+test('container of a task: in networks of the swarm it has the addresses that it was given, and no alias', () => {
+  const networks = [
+    { name: 'ingress', config: {}, addresses: ['10.0.0.7'], isIngress: true },
+    { name: 'back', config: { Aliases: ['x'] }, addresses: ['10.0.1.3', 'fd00::3'], isIngress: false },
+  ];
+  expect(containerRequest(taskToRun({}), networks)).toEqual(
+    withPlain({
+      HostConfig: { NetworkMode: 'back' },
+      NetworkingConfig: {
+        EndpointsConfig: {
+          ingress: { IPAMConfig: { IPv4Address: '10.0.0.7' } },
+          back: { IPAMConfig: { IPv4Address: '10.0.1.3', IPv6Address: 'fd00::3' } },
+        },
+      },
+    }),
   );
 });

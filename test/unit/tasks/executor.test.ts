@@ -177,3 +177,17 @@ test('task: published ports are told as they came out', async () => {
     ports: [{ Name: 'http', Protocol: 'tcp', TargetPort: 80, PublishedPort: 8080, PublishMode: 'host' }],
   });
 });
+
+test('task: in a network of the swarm it has its addresses; one that is not in force is its error', async () => {
+  const addresses = ['10.0.1.3'];
+  const task = taskToRun(
+    { Networks: [{ Target: 'far-id' }] },
+    { networks: [{ network: 'far-id', addresses }] },
+  );
+  rig.troubles.set('far-id', 'network far: no VXLAN');
+  await expect(rig.executor.prepare(task, never)).rejects.toThrow('network far: no VXLAN');
+  rig.troubles.clear();
+  const made = await rig.engine.containers.inspect(await rig.executor.prepare(task, never), { size: false });
+  expect(made.HostConfig.NetworkMode).toBe('far');
+  expect(made.NetworkSettings.Networks['far']?.IPAMConfig).toEqual({ IPv4Address: '10.0.1.3' });
+});

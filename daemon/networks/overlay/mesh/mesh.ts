@@ -31,7 +31,6 @@ export class Mesh implements Disposable {
   readonly #held = new Map<string, readonly HostPort[]>();
   /** Why not, by port. */
   readonly #missing = new Map<string, string>();
-  #mayTake = false;
   #isOpen = false;
   #again: Disposable | undefined;
 
@@ -45,15 +44,6 @@ export class Mesh implements Disposable {
     this.#hostPorts = deps.hostPorts;
     this.#clock = deps.clock;
     this.#log = deps.log;
-  }
-
-  /**
-   * From here on ports are taken: after the start of the daemon those of running containers come first, then these,
-   * then those of containers that are started again.
-   */
-  begin(): void {
-    this.#mayTake = true;
-    this.#settle();
   }
 
   /** The ingress network is there, and this is different in it. */
@@ -85,7 +75,7 @@ export class Mesh implements Disposable {
 
   /** What fails is tried again later: the other ports, and the tasks, are none the worse for it. */
   #settle(): void {
-    if (!this.#isOpen || !this.#mayTake) {
+    if (!this.#isOpen) {
       return;
     }
     this.#again?.[Symbol.dispose]();

@@ -1,10 +1,15 @@
 import { armHere } from '../../../support/fakes/failpoints.ts';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { formatIp, parseIp } from '../../../../daemon/base/addresses/ip.ts';
 import { silentLogger } from '../../../../daemon/base/logger.ts';
 import { NetworkFiles } from '../../../../daemon/networks/overlay/network-files.ts';
+import { Mesh } from '../../../../daemon/networks/overlay/mesh/mesh.ts';
+import { SwarmEntries } from '../../../../daemon/networks/overlay/swarm-entries.ts';
+import type { NetworkIndex } from '../../../../daemon/networks/network-index.ts';
+import { networkIndex } from '../../../support/fakes/network-index.ts';
 import { OverlayNetworks } from '../../../../daemon/networks/overlay/overlay-networks.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 import { FakeOverlayKernel } from '../../../support/fakes/overlay-kernel.ts';
@@ -38,6 +43,8 @@ let directory: string;
 let clock: ManualClock;
 let kernel: FakeOverlayKernel;
 let started: OverlayNetworks[];
+/** The networks of the host, of the daemon that was started last. */
+let index: NetworkIndex;
 
 beforeEach(() => {
   armHere('');
@@ -55,8 +62,13 @@ afterEach(async () => {
 /** A daemon's start, with the kernel as it is. */
 async function start(...changes: ReturnType<typeof networksChange>[]): Promise<OverlayNetworks> {
   const files = new NetworkFiles({ directory, log: silentLogger });
-  const networks = new OverlayNetworks({ kernel, files, clock, log: silentLogger });
+  const hostPorts = { hold: () => undefined, release: () => undefined };
+  const mesh = new Mesh({ kernel, hostPorts, clock, log: silentLogger });
+  index = networkIndex();
+  const entries = new SwarmEntries(index);
+  const networks = new OverlayNetworks({ kernel, files, entries, mesh, clock, log: silentLogger });
   started.push(networks);
+  await networks.load();
   await networks.start();
   for (const each of changes) {
     await networks.apply(each);
@@ -127,7 +139,7 @@ describe('apply()', () => {
   it('a full one drops what it does not name: networks, endpoints and services', async () => {
     await start(
       FIRST,
-      change({ networks: [assignedNetwork({ id: 'net2', vni: 4098 })] }),
+      change({ networks: [assignedNetwork({ id: 'net2', name: 'front', vni: 4098 })] }),
       change({ full: true, networks: [BACK] }),
     );
     expect([kernel.networks, readdirSync(directory)]).toEqual([
@@ -191,12 +203,56 @@ describe('peers()', () => {
   });
 });
 
+describe('networks of the host', () => {
+  it('the swarm’s are among them with their names, until they are gone, also over a daemon’s end', async () => {
+    const find = () => index.lookUp('back')?.swarmNames?.find('s1')?.addresses.map(formatIp);
+    await start(FIRST);
+    const first = find();
+    const networks = await start();
+    const second = find();
+    const entry = index.lookUp('net1');
+    await networks.apply(change({ removedNetworks: ['net1'] }));
+    expect([first, second, entry?.pool?.subnet, entry?.swarmNames, index.lookUp('back')]).toEqual([
+      ['10.0.1.2'],
+      ['10.0.1.2'],
+      { base: parseIp('10.0.1.0'), prefixLength: 24 },
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it('one whose name a network of the host has waits until that is gone', async () => {
+    const networks = await start(change({ networks: [{ ...BACK, name: 'host' }] }));
+    expect(networks.trouble('net1')).toBe('network host of the swarm: a network of this host has that name');
+    const local = index.lookUp('host');
+    if (local !== undefined) {
+      index.delete(local);
+    }
+    await clock.advance(500);
+    expect([networks.trouble('net1'), index.lookUp('host')?.id]).toEqual([undefined, 'net1']);
+  });
+
+  it('files that cannot be read: nothing of the kernel is taken for nobody’s, until managers tell', async () => {
+    kernel.openOverlay({ networkId: 'net9', vni: 1, port: 1, local: 1, mtu: 0, gateways: [] });
+    writeFileSync(join(directory, 'file'), '');
+    directory = join(directory, 'file');
+    const networks = await start();
+    const before = kernel.overlays();
+    await networks.apply(change({ full: true }));
+    await clock.advance(TEN_MINUTES);
+    expect([before, kernel.overlays()]).toEqual([['net9'], []]);
+  });
+});
+
 describe('what fails', () => {
   it.each(['open net1', 'mend peers net1', 'mend balance net1'])(
     'at "%s": a sentence, of that network only, until an attempt succeeds',
     async (call) => {
       kernel.failures.set(call, 'the kernel has no VXLAN');
-      const networks = await start(FIRST, change({ networks: [assignedNetwork({ id: 'net2', vni: 4098 })] }));
+      const networks = await start(
+        FIRST,
+        change({ networks: [assignedNetwork({ id: 'net2', name: 'front', vni: 4098 })] }),
+      );
       const before = [networks.trouble('net1'), networks.trouble('net2')];
       kernel.failures.clear();
       await clock.advance(500);

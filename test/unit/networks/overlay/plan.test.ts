@@ -7,7 +7,6 @@ import {
   ingressSettings,
   kernelSteps,
   kernelTarget,
-  meshPorts,
   overlaySettings,
 } from '../../../../daemon/networks/overlay/plan.ts';
 import type { BalancedAddress, OverlayPeer } from '../../../../runtime/network/overlay/settings.ts';
@@ -209,18 +208,5 @@ describe('settings', () => {
     expect(() => ingressSettings(assignedNetwork({ ingress: true }), DATA_PATH)).toThrow(
       'network back: this node has no address in it yet',
     );
-  });
-});
-
-describe('meshPorts()', () => {
-  it('each port with the backends of its service that are ready', () => {
-    const state = filled();
-    const ports = [
-      { protocol: 'tcp' as const, published: 8080, target: 80 },
-      { protocol: 'udp' as const, published: 53, target: 5353 },
-    ];
-    state.apply(part({ services: [{ ...S1, ports }, serviceOf('s2', 9)] }));
-    const backends = [address('10.0.1.3'), address('10.0.1.5')];
-    expect(meshPorts(state)).toEqual(ports.map((port) => ({ ...port, backends })));
   });
 });

@@ -1,8 +1,12 @@
+import { join } from 'node:path';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { beforeEach, expect, test } from 'vitest';
 import type { HostPort } from '../../../../runtime/network/port-reservations.ts';
 import { systemClock } from '../../../../daemon/base/clock.ts';
 import { newId } from '../../../../daemon/base/ids.ts';
 import { silentLogger } from '../../../../daemon/base/logger.ts';
+import { FakeOverlayKernel } from '../../../support/fakes/overlay-kernel.ts';
 import { assembleNetworks } from '../../../../daemon/networks/assemble.ts';
 import { hostFiles } from '../../../../daemon/networks/files/host-files.ts';
 import { defaultNetworkOptions } from '../../../../daemon/networks/options.ts';
@@ -80,6 +84,8 @@ async function inNetworks(...names: string[]) {
     },
     options: defaultNetworkOptions,
     files: hostFiles(),
+    overlayKernel: new FakeOverlayKernel(),
+    overlayFiles: mkdtempSync(join(tmpdir(), 'berth-test-overlays-')),
     containerName: () => 'web',
     isWanted: () => false,
     clock: systemClock,
@@ -132,10 +138,10 @@ test('disconnect: host ports that it brings are given back when it fails, and wh
   const { sandboxes, sandbox, left } = await inNetworks('a-lan', 'z-blue');
   expect([...held]).toEqual([]);
   failing.route = new Error('EIO');
-  expect(() => sandboxes.disconnect(sandbox, left('a-lan'), 'a-lan')).toThrow('EIO');
+  await expect(sandboxes.disconnect(sandbox, left('a-lan'), 'a-lan')).rejects.toThrow('EIO');
   expect([...held]).toEqual([]);
-  const done = sandboxes.disconnect(sandbox, left('a-lan'), 'a-lan');
+  const done = await sandboxes.disconnect(sandbox, left('a-lan'), 'a-lan');
   expect([...held]).toEqual(['tcp 2130706433 8080']);
-  done.undo();
+  await done.undo();
   expect([...held]).toEqual([]);
 });

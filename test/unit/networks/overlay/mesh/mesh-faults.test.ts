@@ -6,7 +6,6 @@ import { MeshRig } from './mesh-rig.ts';
 test('a port that cannot be held, and a kernel that refuses, are tried again', async () => {
   expect(MESH_STEPS).toEqual(['network.mesh.hold', 'network.mesh.set']);
   const rig = new MeshRig();
-  rig.mesh.begin();
   rig.publish(8080, 9000);
   // The first port was not held; and nothing was set.
   expect([rig.held(), rig.set()]).toEqual([['9000'], []]);

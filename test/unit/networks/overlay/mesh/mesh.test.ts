@@ -9,7 +9,6 @@ function bindings(hostPort: string) {
 
 function begun(...published: number[]): MeshRig {
   const rig = new MeshRig();
-  rig.mesh.begin();
   rig.publish(...published);
   return rig;
 }
@@ -19,14 +18,6 @@ describe('ports of the mesh', () => {
     const rig = begun(8080);
     rig.publish(9000);
     expect(rig.done).toEqual(['hold 8080', 'set 8080', 'hold 9000', 'set 9000', 'release 8080']);
-  });
-
-  it('are taken only from begin() on', () => {
-    const rig = new MeshRig();
-    rig.publish(8080);
-    expect(rig.done).toEqual([]);
-    rig.mesh.begin();
-    expect(rig.done).toEqual(['hold 8080', 'set 8080']);
   });
 
   it('a container gets none of them, in dockerd’s words, and gets it when it is free', () => {
@@ -40,7 +31,6 @@ describe('ports of the mesh', () => {
   it('one that a container has stays its own, and is answered when the container is gone', async () => {
     const rig = new MeshRig();
     const taken = rig.allocator.allocate(bindings('8080'), [1], 'web');
-    rig.mesh.begin();
     rig.publish(8080, 9000);
     expect([rig.set(), rig.mesh.missing()]).toEqual([
       ['9000'],
@@ -57,7 +47,6 @@ describe('ports of the mesh', () => {
   it('one that a program has is tried again until it is free', async () => {
     const rig = new MeshRig();
     rig.foreign.add(8080);
-    rig.mesh.begin();
     rig.publish(8080);
     await rig.clock.advance(10_000);
     expect([rig.set(), rig.mesh.missing()]).toEqual([
@@ -75,7 +64,6 @@ describe('ports of the mesh', () => {
   it('one that is no longer published is not missing', () => {
     const rig = new MeshRig();
     rig.foreign.add(8080);
-    rig.mesh.begin();
     rig.publish(8080);
     rig.publish();
     expect([rig.mesh.missing(), rig.clock.pendingMs]).toEqual([[], []]);
@@ -95,7 +83,6 @@ describe('ports of the mesh', () => {
     const rig = begun(8080);
     rig.mesh.close();
     rig.mesh.close();
-    rig.mesh.begin();
     expect([rig.held(), rig.mesh.missing(), rig.clock.pendingMs]).toEqual([[], [], []]);
     rig.publish(8080);
     expect(rig.held()).toEqual(['8080']);
@@ -104,7 +91,6 @@ describe('ports of the mesh', () => {
   it('no timer is left when the daemon ends, and the kernel goes on', () => {
     const rig = new MeshRig();
     rig.foreign.add(8080);
-    rig.mesh.begin();
     rig.publish(8080, 9000);
     rig.mesh[Symbol.dispose]();
     expect([rig.clock.pendingMs, rig.set()]).toEqual([[], ['9000']]);
