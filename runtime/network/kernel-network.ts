@@ -35,6 +35,7 @@ import { deleteDefaultRoute, newAddress, setDefaultRoute, setDefaultRouteOut } f
 import type { PublishedPort } from './firewall/ruleset.ts';
 import { Balancer } from './overlay/balancer.ts';
 import { FlowCutter } from './overlay/flow-cutter.ts';
+import { KeptSockets } from './overlay/kept-sockets.ts';
 import { Ingress } from './overlay/ingress/ingress.ts';
 import { OverlayLinks } from './overlay/overlay-links.ts';
 import { OverlayNetworks } from './overlay/overlay-networks.ts';
@@ -115,10 +116,12 @@ export class KernelNetwork {
       log,
     });
     const places = { namespaces: overlayNamespaces, log };
+    const sockets = new KeptSockets(overlayNamespaces);
     const flows = new FlowCutter(places);
-    const balancer = new Balancer({ ...places, flows });
+    const balancer = new Balancer({ ...places, sockets, flows });
     const ingress = new Ingress({
       ...places,
+      sockets,
       host,
       prefix,
       remover,

@@ -11,7 +11,7 @@ import type { NetlinkSocket } from '../netlink/netlink-socket.ts';
 import { deleteAddress, getAddresses, newAddress, readAddress } from '../netlink/routes.ts';
 import type { Family } from '../nftables/expressions.ts';
 import type { FlowCutter } from './flow-cutter.ts';
-import { KeptSockets } from './kept-sockets.ts';
+import type { KeptSockets } from './kept-sockets.ts';
 import { OVERLAY_BRIDGE } from './overlay-devices.ts';
 import { addressForm, digitsOf, familyOf } from './overlay-rules.ts';
 import type { BalancedAddress } from './settings.ts';
@@ -44,10 +44,15 @@ export class Balancer {
   /** Addresses of the bridge that are of the host, not virtual. */
   readonly #own = new Map<string, readonly IpAddress[]>();
 
-  constructor(deps: { namespaces: NamespaceDirectory; flows: FlowCutter; log: Logger }) {
+  constructor(deps: {
+    namespaces: NamespaceDirectory;
+    sockets: KeptSockets;
+    flows: FlowCutter;
+    log: Logger;
+  }) {
     this.#namespaces = deps.namespaces;
     this.#flows = deps.flows;
-    this.#sockets = new KeptSockets(deps.namespaces);
+    this.#sockets = deps.sockets;
     this.#log = deps.log;
   }
 

@@ -3,7 +3,6 @@ import type { IpAddress } from '../../../../daemon/base/addresses/ip.ts';
 import { macOfAddress } from '../../../../daemon/base/addresses/ipv4.ts';
 import { internal } from '../../../../daemon/base/errors.ts';
 import { failpoint } from '../../../../daemon/base/failpoint.ts';
-import { NETLINK } from '../../../../daemon/base/kernel/netlink.ts';
 import type { Logger } from '../../../../daemon/base/logger.ts';
 import type { ConntrackCleaner } from '../../conntrack/conntrack-cleaner.ts';
 import type { Firewall } from '../../firewall/firewall.ts';
@@ -11,11 +10,12 @@ import type { MeshEntry, MeshWay } from '../../firewall/ruleset.ts';
 import { linkNamed } from '../../links/bridge.ts';
 import type { LinkRemover } from '../../links/link-remover.ts';
 import type { NamespaceDirectory } from '../../namespace-directory.ts';
-import { NetlinkSocket } from '../../netlink/netlink-socket.ts';
+import type { NetlinkSocket } from '../../netlink/netlink-socket.ts';
 import type { Family } from '../../nftables/expressions.ts';
 import type { Balancer } from '../balancer.ts';
 import { addressOfDigits, answerAlways } from '../balancer.ts';
 import type { FlowCutter } from '../flow-cutter.ts';
+import type { KeptSockets } from '../kept-sockets.ts';
 import { OVERLAY_BRIDGE } from '../overlay-devices.ts';
 import type { OverlayLinks } from '../overlay-links.ts';
 import { familyOf } from '../overlay-rules.ts';
@@ -40,6 +40,7 @@ interface Open {
 interface Deps {
   host: NetlinkSocket;
   namespaces: NamespaceDirectory;
+  sockets: KeptSockets;
   prefix: string;
   remover: LinkRemover;
   flows: FlowCutter;
@@ -71,7 +72,7 @@ export class Ingress {
 
   /** Makes or mends it. Idempotent; leaves nothing when it throws. */
   open(settings: IngressSettings): void {
-    const { links, balancer, firewall } = this.#deps;
+    const { links, firewall } = this.#deps;
     const { networkId, nodeAddresses } = settings;
     if (this.#closing !== undefined) {
       throw internal(`ingress network ${networkId}: the one before is being removed from this host`);
@@ -85,7 +86,7 @@ export class Ingress {
       if (isNew) {
         this.#open = undefined;
         this.#link.discard();
-        balancer.closed(networkId);
+        this.#forget(networkId);
         links.discard(networkId);
         firewall.setMesh(NO_MESH);
       }
@@ -101,13 +102,14 @@ export class Ingress {
 
   /** Exactly these ports from now on: in the namespace first, so that the host leads nobody to a port that is not. */
   mesh(ports: readonly MeshPort[]): void {
+    const { sockets } = this.#deps;
     const open = this.#open;
     if (open === undefined) {
       throw internal('published ports of the swarm: there is no ingress network on this host');
     }
     failpoint('overlay.mesh.inside');
     const wanted = { ip: spreadsOf('ip', ports), ip6: spreadsOf('ip6', ports) };
-    using netfilter = this.#netfilter(open.networkId);
+    const netfilter = sockets.of(open.networkId);
     for (const [family, table] of tablesOf(open)) {
       this.#spread(open.networkId, { table, netfilter, wanted: wanted[family] });
     }
@@ -166,8 +168,9 @@ export class Ingress {
 
   /** What an earlier daemon published stays published until it is told what is. */
   #mend(networkId: string, tables: Open['tables']): void {
-    this.#deps.namespaces.enter(networkId, answerAlways);
-    using netfilter = this.#netfilter(networkId);
+    const { namespaces, sockets } = this.#deps;
+    namespaces.enter(networkId, answerAlways);
+    const netfilter = sockets.of(networkId);
     for (const [family, table] of tablesOf({ tables })) {
       if (this.#spreads === undefined) {
         table.open(netfilter);
@@ -212,15 +215,18 @@ export class Ingress {
     this.#spreads = undefined;
     if (networkId !== undefined && networkId !== '') {
       failpoint('overlay.ingress.close');
-      balancer.closed(networkId);
       await links.close(networkId);
+      await balancer.closed(networkId);
     }
     failpoint('overlay.ingress.unlink');
     await this.#link.remove();
   }
 
-  #netfilter(networkId: string): NetlinkSocket {
-    return this.#deps.namespaces.enter(networkId, () => new NetlinkSocket(NETLINK.netfilter));
+  #forget(networkId: string): void {
+    const { balancer, log } = this.#deps;
+    balancer.closed(networkId).catch((err: unknown) => {
+      log.warn({ network: networkId, err }, 'sockets in a discarded ingress network');
+    });
   }
 }
 

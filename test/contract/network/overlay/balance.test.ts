@@ -7,6 +7,7 @@ import { declare } from '../../../../daemon/base/kernel/libc.ts';
 import { silentLogger } from '../../../../daemon/base/logger.ts';
 import { Balancer } from '../../../../runtime/network/overlay/balancer.ts';
 import { FlowCutter } from '../../../../runtime/network/overlay/flow-cutter.ts';
+import { KeptSockets } from '../../../../runtime/network/overlay/kept-sockets.ts';
 import { needs } from '../../../support/needs.ts';
 import { OverlayBed, ip, ip6 } from './overlay-bed.ts';
 
@@ -24,7 +25,7 @@ const { a, b, c } = { a: ip(addresses.a), b: ip(addresses.b), c: ip(addresses.c)
 
 function newBalancer(): Balancer {
   const deps = { namespaces: bed.namespaces, log: silentLogger };
-  return new Balancer({ ...deps, flows: new FlowCutter(deps) });
+  return new Balancer({ ...deps, sockets: new KeptSockets(bed.namespaces), flows: new FlowCutter(deps) });
 }
 
 function set(...backends: number[]): void {
