@@ -31,6 +31,14 @@ export async function main(argv: readonly string[]): Promise<number | undefined>
         return 0;
       case 'check':
         return await check(load(), commandLine.check);
+      case 'backup': {
+        const { backUpSwarm } = await import('./swarm-copies.ts');
+        return await backUpSwarm(load(), commandLine.swarm, (text) => process.stdout.write(text));
+      }
+      case 'restore': {
+        const { putBackSwarm } = await import('./swarm-copies.ts');
+        return await putBackSwarm(load(), commandLine.swarm, (text) => process.stdout.write(text));
+      }
       case 'run':
         await start(load);
         return undefined;

@@ -14,9 +14,7 @@ import type { AssembledNetworks } from '../networks/assemble.ts';
 import type { Networks } from '../networks/networks.ts';
 import { ScopedNetworks } from '../networks/scopes/scoped-networks.ts';
 import type { Base } from './parts.ts';
-
-/** Of Debian's package etcd-server; found by the daemon's PATH. */
-const ETCD = 'etcd';
+import { ETCD, swarmPaths } from './swarm-paths.ts';
 
 /** This host's part in a swarm, with the engine as what its tasks run on. What it was before is taken up by `start`. */
 export function composeSwarm(
@@ -24,16 +22,14 @@ export function composeSwarm(
   parts: Rollback,
   engine: { tasks: Executor; registries: RegistryPort; networks: Networks },
 ): Swarm {
-  const { dataRoot, execRoot } = instance.paths;
-  const directory = join(dataRoot, 'swarm');
+  const directories = swarmPaths(instance.paths);
   const swarm = new Swarm({
     clock: systemClock,
     logger: log,
     random: { bytes: randomBytes },
     hostname: facts.hostname,
-    dataDirectory: directory,
-    agentDirectory: join(directory, 'agent'),
-    runDirectory: join(execRoot, 'swarm'),
+    ...directories,
+    agentDirectory: join(directories.dataDirectory, 'agent'),
     etcd: ETCD,
     executor: engine.tasks,
     engine: {

@@ -1,5 +1,5 @@
-import { isEngineError } from '../../daemon/base/errors.ts';
-import { chooseAddresses, splitAddr, type HostInterface } from './addresses.ts';
+import { failedPrecondition, isEngineError } from '../../daemon/base/errors.ts';
+import { chooseAddresses, isAnyAddress, splitAddr, type HostInterface } from './addresses.ts';
 import type { NodeFile } from './files.ts';
 import { peerUrls } from './manager/join-store.ts';
 
@@ -8,12 +8,55 @@ import { peerUrls } from './manager/join-store.ts';
  * now. The same file where there is nothing to change, or nothing to choose.
  */
 export function movedWithHost(file: NodeFile, interfaces: readonly HostInterface[]): NodeFile {
-  const { host } = splitAddr(file.advertiseAddr);
-  const isHere = interfaces.some(({ addresses }) => addresses.includes(host));
-  const advertiseAddr = file.followsHost === true && !isHere ? found(file.listenAddr, interfaces) : undefined;
-  if (advertiseAddr === undefined) {
+  const advertiseAddr =
+    file.followsHost === true && !isHere(file.advertiseAddr, interfaces)
+      ? found(file.listenAddr, interfaces)
+      : undefined;
+  return advertiseAddr === undefined ? file : movedTo(file, advertiseAddr);
+}
+
+/**
+ * A node whose files have come to this host, which may be another one: at the address that its user names, else at its
+ * own. Throws failed_precondition where this host does not have that one, invalid_argument for a wrong address.
+ */
+export function placedHere(
+  file: NodeFile,
+  { interfaces, advertiseAddr }: { interfaces: readonly HostInterface[]; advertiseAddr: string },
+): NodeFile {
+  if (advertiseAddr === '') {
+    if (file.followsHost !== true && !isHere(file.advertiseAddr, interfaces)) {
+      const { host } = splitAddr(file.advertiseAddr);
+      throw failedPrecondition(
+        `the manager was at ${host}, which this host does not have: name this host's address (--advertise-addr)`,
+      );
+    }
     return file;
   }
+  const { host, port } = splitAddr(file.listenAddr);
+  const isListening = isAnyAddress(host) || isHere(file.listenAddr, interfaces);
+  const chosen = chooseAddresses(
+    { ListenAddr: isListening ? file.listenAddr : `0.0.0.0:${port}`, AdvertiseAddr: advertiseAddr },
+    interfaces,
+    { isJoining: false },
+  );
+  const hasDataPath = interfaces.some(({ addresses }) => addresses.includes(file.dataPathAddr));
+  return movedTo(
+    {
+      ...file,
+      listenAddr: chosen.listenAddr,
+      dataPathAddr: hasDataPath ? file.dataPathAddr : '',
+      followsHost: false,
+    },
+    chosen.advertiseAddr,
+  );
+}
+
+function isHere(addr: string, interfaces: readonly HostInterface[]): boolean {
+  const { host } = splitAddr(addr);
+  return interfaces.some(({ addresses }) => addresses.includes(host));
+}
+
+function movedTo(file: NodeFile, advertiseAddr: string): NodeFile {
   const { node, member, managers } = file;
   return {
     ...file,

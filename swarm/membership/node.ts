@@ -11,6 +11,7 @@ import { newSwarmId } from '../objects/ids.ts';
 import { checkInstalled, EtcdProcess } from '../store/etcd-process/etcd-process.ts';
 import { chooseAddresses, hostInterfaces, isAnyAddress, splitAddr } from './addresses.ts';
 import type { Addresses, AddressRequest, HostInterface } from './addresses.ts';
+import { alone } from './alone.ts';
 import { NodeCertificates } from './certificates.ts';
 import { NodeFiles, type NodeFile } from './files.ts';
 import { firstThings } from './first-writes.ts';
@@ -281,16 +282,13 @@ export class SwarmNode<P extends ManagerPart> implements AsyncDisposable {
       throw refusals.worker();
     }
     await life.stop({ wipe: false });
-    const { member, node, advertiseAddr } = file;
-    const cluster = { ...member.cluster, peers: [{ name: node, peerUrl: member.peerUrl }] };
-    const managers = [{ node, addr: advertiseAddr }];
-    const alone: NodeFile = { ...file, managers, member: { ...member, cluster }, isForced: true };
-    await this.#files.writeNode(alone);
-    await this.#resume(alone, certificates);
+    const forced = alone(file, file.member);
+    await this.#files.writeNode(forced);
+    await this.#resume(forced, certificates);
     if (this.#state.kind === 'active') {
       await this.#untilReady(this.#state.life);
     }
-    return node;
+    return file.node;
   }
 
   #interfaces(): readonly HostInterface[] {

@@ -3,9 +3,11 @@ import { settingEntries } from './settings.ts';
 
 /** What the command line says. */
 export interface CommandLine {
-  action: 'run' | 'help' | 'version' | 'validate' | 'check';
+  action: 'run' | 'help' | 'version' | 'validate' | 'check' | 'backup' | 'restore';
   /** Of `system check`. */
   check: { repair: boolean; json: boolean };
+  /** Of `swarm backup` and `swarm restore`. */
+  swarm: { directory: string; force: boolean; advertiseAddr: string };
   configFile: string | undefined;
   /** Values by key, in words as given. */
   words: ReadonlyMap<string, readonly string[]>;
@@ -18,6 +20,30 @@ const ACTIONS: ReadonlyMap<string, CommandLine['action']> = new Map([
   ['-v', 'version'],
   ['--validate', 'validate'],
 ]);
+
+/** What there is beside the daemon, by its first two words. */
+const COMMANDS: ReadonlyMap<string, ReadonlyMap<string, Command>> = new Map([
+  ['system', new Map([['check', { action: 'check', flags: ['--repair', '--json'] }]])],
+  [
+    'swarm',
+    new Map<string, Command>([
+      ['backup', { action: 'backup', flags: [], operand: 'DIRECTORY' }],
+      [
+        'restore',
+        { action: 'restore', flags: ['--force'], valued: '--advertise-addr', operand: 'DIRECTORY' },
+      ],
+    ]),
+  ],
+]);
+
+interface Command {
+  action: CommandLine['action'];
+  /** Switches that only it takes, and a flag with a value. */
+  flags: readonly string[];
+  valued?: string;
+  /** What the one word is that it needs. */
+  operand?: string;
+}
 
 interface Flag {
   key: string;
@@ -33,16 +59,12 @@ const CONFIG_FILE = 'config-file';
 export function readFlags(argv: readonly string[]): CommandLine {
   const flags = flagTable();
   const words = new Map<string, string[]>();
-  let action: CommandLine['action'] = 'run';
   const rest = [...argv];
-  const check = { repair: false, json: false };
-  if (rest[0] === 'system') {
-    readSystemCommand(rest);
-    action = 'check';
-  }
+  const command = takeCommand(rest);
+  const own = { switches: new Set<string>(), value: '', operand: '' };
+  let action: CommandLine['action'] = command?.action ?? 'run';
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
-    if (action === 'check' && (word === '--repair' || word === '--json')) {
-      check[word === '--repair' ? 'repair' : 'json'] = true;
+    if (command !== undefined && takeOwn(command, own, word, rest)) {
       continue;
     }
     const asked = ACTIONS.get(word);
@@ -65,17 +87,62 @@ export function readFlags(argv: readonly string[]): CommandLine {
     }
     words.set(flag.key, [...(words.get(flag.key) ?? []), value]);
   }
+  if (command?.operand !== undefined && own.operand === '' && action === command.action) {
+    throw invalidArgument(`${argv.slice(0, 2).join(' ')}: needs a ${command.operand}`);
+  }
   const configFile = words.get(CONFIG_FILE)?.at(-1);
   words.delete(CONFIG_FILE);
-  return { action, check, configFile, words };
+  return {
+    action,
+    check: { repair: own.switches.has('--repair'), json: own.switches.has('--json') },
+    swarm: { directory: own.operand, force: own.switches.has('--force'), advertiseAddr: own.value },
+    configFile,
+    words,
+  };
 }
 
-/** Takes the words of the one command that there is beside the daemon. */
-function readSystemCommand(rest: string[]): void {
-  const [, command] = rest.splice(0, 2);
-  if (command !== 'check') {
-    throw invalidArgument(`unknown command: system ${command ?? ''}; there is "system check"`);
+/** Takes the two words of a command off the rest. */
+function takeCommand(rest: string[]): Command | undefined {
+  const [group = ''] = rest;
+  const commands = COMMANDS.get(group);
+  if (commands === undefined) {
+    return undefined;
   }
+  const [, name = ''] = rest.splice(0, 2);
+  const command = commands.get(name);
+  if (command === undefined) {
+    const known = [...commands.keys()].map((one) => `"${group} ${one}"`);
+    throw invalidArgument(
+      `unknown command: ${group} ${name}; there ${known.length === 1 ? 'is' : 'are'} ${known.join(' and ')}`,
+    );
+  }
+  return command;
+}
+
+/** Takes a word that only this command knows; answers whether it was one. */
+function takeOwn(
+  { flags, valued, operand }: Command,
+  own: { switches: Set<string>; value: string; operand: string },
+  word: string,
+  rest: string[],
+): boolean {
+  if (flags.includes(word)) {
+    own.switches.add(word);
+    return true;
+  }
+  if (valued !== undefined && (word === valued || word.startsWith(`${valued}=`))) {
+    const value = word === valued ? rest.shift() : word.slice(valued.length + 1);
+    if (value === undefined || value === '') {
+      throw invalidArgument(`flag ${valued}: needs a value`);
+    }
+    own.value = value;
+    return true;
+  }
+  if (operand !== undefined && own.operand === '' && word !== '' && !word.startsWith('-')) {
+    own.operand = word;
+    return true;
+  }
+  return false;
 }
 
 /** Settings from the environment: `BERTH_DATA_ROOT`; lists and pairs are separated by commas. */

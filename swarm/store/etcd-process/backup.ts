@@ -16,7 +16,8 @@ const COPY_BYTES = 1024 * 1024;
 /**
  * Copies a running member into `target`, which must not exist. The order makes it what a crash would have left: etcd's
  * own snapshots, then the database (by etcd, at one moment), then the log, which reaches past both. So nothing but etcd
- * is needed to restore it, and revisions go on where they were.
+ * is needed to restore it: a member that is started on it with `forceNewCluster` is the only one. Its revisions are those
+ * of the copy, so the cluster's epoch is to be raised then.
  */
 export async function saveMember(channel: EtcdChannel, dataDirectory: string, target: string): Promise<void> {
   await mkdir(target, { mode: 0o700 });
@@ -42,14 +43,6 @@ export async function saveMember(channel: EtcdChannel, dataDirectory: string, ta
     }
   }
   throw new EngineError('unavailable', `back up ${dataDirectory}: it changes faster than it can be copied`);
-}
-
-/**
- * Puts a copy in place as a member's data. Start the member with `forceNewCluster` then: it is the only one. Revisions
- * are those of the copy, so raise the cluster's epoch.
- */
-export async function restoreMember(copy: string, dataDirectory: string): Promise<void> {
-  await cp(copy, dataDirectory, { recursive: true, errorOnExist: true, force: false });
 }
 
 async function snapshots(member: string): Promise<string[]> {

@@ -1,9 +1,10 @@
+import { cpSync } from 'node:fs';
 import { constants } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { sendSignal } from '../../../daemon/base/kernel/pidfd.ts';
 import { defragment, disarmFull } from '../../../swarm/store/etcd/maintenance.ts';
-import { restoreMember, saveMember } from '../../../swarm/store/etcd-process/backup.ts';
+import { saveMember } from '../../../swarm/store/etcd-process/backup.ts';
 import { wipeMember } from '../../../swarm/store/etcd-process/etcd-process.ts';
 import type { Store } from '../../../swarm/store/port.ts';
 import { TestNetns } from '../../support/engine/netns.ts';
@@ -212,7 +213,7 @@ needs(
     await writer;
     await at(one).commit({ conditions: [], writes: [put('backup/a', 'after')] });
     await using restored = new TestMember('one', { port: 2384, network });
-    await restoreMember(copy, restored.settings.dataDirectory);
+    cpSync(copy, restored.settings.dataDirectory, { recursive: true });
     await restored.start({ forceNewCluster: true });
     await restored.ready();
     const store = at(restored);
