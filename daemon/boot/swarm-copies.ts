@@ -45,7 +45,9 @@ export async function backUpSwarm(
   return 0;
 }
 
-/** `berthd swarm restore`, with a stopped daemon. Answers the exit code; throws EngineError where nothing was put back. */
+/**
+ * `berthd swarm restore`, with a stopped daemon. Answers the exit code; throws EngineError where nothing was put back.
+ */
 export async function putBackSwarm(
   config: Config,
   { directory, force, advertiseAddr }: Asked,

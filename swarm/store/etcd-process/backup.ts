@@ -16,8 +16,8 @@ const COPY_BYTES = 1024 * 1024;
 /**
  * Copies a running member into `target`, which must not exist. The order makes it what a crash would have left: etcd's
  * own snapshots, then the database (by etcd, at one moment), then the log, which reaches past both. So nothing but etcd
- * is needed to restore it: a member that is started on it with `forceNewCluster` is the only one. Its revisions are those
- * of the copy, so the cluster's epoch is to be raised then.
+ * is needed to restore it: a member that is started on it with `forceNewCluster` is the only one. Its revisions are
+ * those of the copy, so the cluster's epoch is to be raised then.
  */
 export async function saveMember(channel: EtcdChannel, dataDirectory: string, target: string): Promise<void> {
   await mkdir(target, { mode: 0o700 });

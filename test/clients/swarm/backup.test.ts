@@ -177,7 +177,9 @@ needsEngine('docker-cli', 'etcd')('backup and restore of a swarm', () => {
     expect(berthd(1, ['restore', backup])).toEqual({
       code: 1,
       out: '',
-      err: `berthd: restore the swarm: data root ${daemon.paths.dataRoot} is in use by another berthd (pid ${daemon.pid}): stop it first\n`,
+      err:
+        `berthd: restore the swarm: data root ${daemon.paths.dataRoot} is in use by another berthd ` +
+        `(pid ${daemon.pid}): stop it first\n`,
     });
     await daemon.stop();
     expect(berthd(1, ['restore', backup])).toEqual({
