@@ -20,6 +20,7 @@ import { limits } from '../../../daemon/base/limits.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
 import { NAME_SERVER_NUMBER, dnsRules } from './dns-rules.ts';
 import { DnsConnection } from './dns-connection.ts';
+import type { NetlinkRequest } from '../netlink/netlink.ts';
 import { NetlinkSocket } from '../netlink/netlink-socket.ts';
 import type { NamespaceDirectory } from '../namespace-directory.ts';
 
@@ -59,7 +60,7 @@ export class DnsSockets {
 
   /** Listens in the sandbox until disposed. Leaves no socket when it throws. */
   listen(id: string, handle: NameHandler): Disposable {
-    const [udpFd, tcpFd] = this.#namespaces.enter(id, () => openListeners(id));
+    const [udpFd, tcpFd] = this.#namespaces.enter(id, () => openListeners(id, this.#log));
     const udp = dgram.createSocket({ type: 'udp4', lookup: asItIs });
     udp.on('message', (message, { address, port }) => {
       handle(message, 'udp', (answer) => {
@@ -141,7 +142,7 @@ export class DnsSockets {
   }
 }
 
-function openListeners(id: string): [udp: number, tcp: number] {
+function openListeners(id: string, log: Logger): [udp: number, tcp: number] {
   const opened: number[] = [];
   try {
     for (const type of [SOCK.datagram, SOCK.stream]) {
@@ -150,15 +151,23 @@ function openListeners(id: string): [udp: number, tcp: number] {
       bindSocket(id, fd, ipv4SocketAddress(NAME_SERVER_NUMBER, 0));
     }
     const [udp = -1, tcp = -1] = opened;
-    using netfilter = new NetlinkSocket(NETLINK.netfilter);
-    netfilter.transact(
-      `name server of container ${id}`,
-      dnsRules({ udp: portOfSocket(id, udp), tcp: portOfSocket(id, tcp) }),
-    );
+    setRules(id, dnsRules({ udp: portOfSocket(id, udp), tcp: portOfSocket(id, tcp) }), log);
     return [udp, tcp];
   } catch (error) {
     opened.forEach(closeSocket);
     throw error;
+  }
+}
+
+/** What is in place of an earlier daemon's rules makes the kernel wait at the socket's end: not on this thread. */
+function setRules(id: string, rules: readonly NetlinkRequest[], log: Logger): void {
+  const netfilter = new NetlinkSocket(NETLINK.netfilter);
+  try {
+    netfilter.transact(`name server of container ${id}`, rules);
+  } finally {
+    netfilter.closeSlowly().catch((err: unknown) => {
+      log.warn({ container: id, err }, 'socket for rules of a name server');
+    });
   }
 }
 

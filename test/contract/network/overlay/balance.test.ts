@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { disarm, failingAt } from './arm-file.ts';
@@ -9,6 +8,7 @@ import { Balancer } from '../../../../runtime/network/overlay/balancer.ts';
 import { FlowCutter } from '../../../../runtime/network/overlay/flow-cutter.ts';
 import { KeptSockets } from '../../../../runtime/network/overlay/kept-sockets.ts';
 import { needs } from '../../../support/needs.ts';
+import { sleeps } from '../../../support/sleeps.ts';
 import { OverlayBed, ip, ip6 } from './overlay-bed.ts';
 
 const unshare = declare('int unshare(int flags)');
@@ -64,13 +64,6 @@ async function costsOf(work: (round: number) => void): Promise<Costs> {
     processor: median('processor'),
     waits: found.reduce((sum, { waits }) => sum + waits, 0),
   };
-}
-
-/** How often the thread gave the processor away, so far; when it was taken from it does not count. */
-function sleeps(): number {
-  const [, count] =
-    /^voluntary_ctxt_switches:\s+(\d+)$/m.exec(readFileSync('/proc/thread-self/status', 'utf8')) ?? [];
-  return Number(count);
 }
 
 async function answers(count: number, from = 'client'): Promise<Record<string, number>> {
