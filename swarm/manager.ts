@@ -3,6 +3,8 @@ import { SwarmEvents, type SwarmEventLog } from './control/events/swarm-events.t
 import { IngressNetwork } from './control/networks/ingress.ts';
 import type { ImageNames, LocalNetwork } from './control/ports.ts';
 import { Dispatcher } from './dispatcher/dispatcher.ts';
+import { ImageServer } from './images/image-server.ts';
+import type { ImageStore } from './images/ports.ts';
 import { Compaction } from './leader/compaction.ts';
 import { startMemberUpkeep } from './leader/member-upkeep.ts';
 import type { Leadership } from './leader/ports.ts';
@@ -14,6 +16,7 @@ import { validateTemplates } from './templates/container-spec.ts';
 /** What a manager asks the engine of its own host. */
 export interface ManagerEngine {
   images: ImageNames;
+  imageStore: ImageStore;
   localNetwork: LocalNetwork;
   /** Whether it puts overlay networks and the routing mesh in force. */
   hasOverlays: boolean;
@@ -41,7 +44,8 @@ export class Manager implements ManagerPart {
       unseal: (key, sealed) => sealer.open(key, sealed),
     });
     const member = storeMemberOf(context);
-    this.#served = context.serve(dispatcher.methods);
+    const images = new ImageServer({ clock, cluster, store: engine.imageStore });
+    this.#served = context.serve([...dispatcher.methods, ...images.methods]);
     this.#leadership = startLeading({
       clock,
       random,

@@ -19,6 +19,8 @@ import { Agent } from './agent/agent.ts';
 import type { Executor } from './agent/executor.ts';
 import { completeSwarmSpec } from './control/swarm/spec.ts';
 import { dropTasks } from './drop-tasks.ts';
+import { ImagesOfManagers } from './images/images-of-managers.ts';
+import type { ManagerImages } from './images/ports.ts';
 import { Manager, type ManagerEngine } from './manager.ts';
 import { SwarmNode } from './membership/node.ts';
 import type { NodeDeps } from './membership/ports.ts';
@@ -42,13 +44,21 @@ export class Swarm implements SwarmPort, AsyncDisposable {
   readonly #node: SwarmNode<Manager>;
   /** Of the swarm, for the engine of this host. */
   readonly networks: ReturnType<typeof nodeNetworks>;
+  /** What managers have, for the tasks of this node. */
+  readonly images: ManagerImages;
 
   constructor({ agentDirectory, executor, engine, ...deps }: SwarmDeps) {
+    const { clock, logger } = deps;
+    const images = new ImagesOfManagers({ clock, logger, platform: engine.imageStore.platform });
+    this.images = images;
     this.#node = new SwarmNode({
       ...deps,
       completeSpec: completeSwarmSpec,
       startManager: (context) => Promise.resolve(new Manager(context, engine)),
-      startAgent: (context) => Agent.start({ ...context, executor, stateDirectory: agentDirectory }),
+      startAgent: (context) => {
+        images.join(context);
+        return Agent.start({ ...context, executor, stateDirectory: agentDirectory });
+      },
       dropTasks: () => dropTasks({ agentDirectory, executor, logger: deps.logger }),
     });
     const node = this.#node;

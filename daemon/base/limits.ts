@@ -411,15 +411,25 @@ export const limits = {
   taskFilesBytesMax: 512 * 1024 * 1024,
   /** A pull that has just ended is not made again: fifty tasks of one service come within this time. */
   taskPullFreshMs: 3_000,
-  /** A registry that does not answer for so long keeps no task waiting whose image is here. */
+  /** A registry that does not answer for so long keeps no task waiting whose image is here, or with a manager. */
   taskPullPatienceMs: 10_000,
+  /** So long it is not asked again for that image: each task of a service would wait anew. */
+  taskPullSilenceMs: 60_000,
   /** Pauses before an overlay network that failed in the kernel is made again: doubling from first to longest. */
   overlayRetryMs: 500,
   overlayRetryMaxMs: 30_000,
   /** How often the kernel's entries of overlay networks are compared: 10,000 peers are some 0.1 s. */
   overlayReconcileMs: 600_000,
-  /** So long it is not asked again for that image: each task of a service would wait anew. */
-  taskPullSilenceMs: 60_000,
+  /** A manager that does not say within it whether it has an image has none: tasks wait for the answer. */
+  swarmImageFindMs: 2_000,
+  /** Layers that a manager sends to nodes at a time, of those that it may read (`layerReadersMax`); and to one node. */
+  swarmImageReadsMax: 3,
+  swarmImageReadsOfNodeMax: 2,
+  /** A piece of a layer on its way; and how long one may take, as a slow node keeps others waiting. */
+  swarmImagePieceBytes: 512 * 1024,
+  swarmImagePieceMs: 30_000,
+  /** A manager that has sent nothing of a layer for so long is given up: it may have others to serve first. */
+  swarmImageSilenceMs: 300_000,
   /** How often it is looked for a task's container whose log has a reader already. */
   taskLogPollMs: 500,
   /** What a template of a task may make: as much as a config, the largest thing that is one. */

@@ -5,6 +5,7 @@ import type { EnginePorts, MetricsPort } from '../../api/types/ports.ts';
 import { createApi } from '../../api/server.ts';
 import type { HostFacts } from '../../runtime/host/facts.ts';
 import type { Executor } from '../../swarm/agent/executor.ts';
+import type { Swarm } from '../../swarm/swarm.ts';
 import { switchOnForwarding } from '../../runtime/network/firewall/forwarding.ts';
 import type { Archives } from '../../storage/files/archives.ts';
 import { openDatabase } from '../../storage/database/index.ts';
@@ -129,7 +130,7 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   const base = { deps, host, database, events, live };
 
   // Images, volumes and networks ask about containers, which are made of them: answered once the registry is there.
-  const late: { containers?: Containers } = {};
+  const late: { containers?: Containers; swarm?: Swarm } = {};
   const files = await composeFiles(base, parts);
   const { archives, threads } = files;
   const { images, layers } = await composeImages(
@@ -165,18 +166,13 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
     layers: () => images.layers,
   });
   const { networks, overlays } = network;
-  const tasks = composeTasks(base, parts, {
-    containers,
-    images,
-    networks,
-    overlays,
-    events,
-    system,
-    ...files,
-  });
+  const swarmOf = (): Swarm | undefined => late.swarm;
+  const engine = { containers, images, networks, overlays, events, system, swarm: swarmOf, ...files };
+  const tasks = composeTasks(base, parts, engine);
   const builds = composeBuilds(base, { images, containers, ...files });
   const ports = { containers, execs, images, builds, volumes, events, system, registries };
-  const swarm = composeSwarm(base, parts, { tasks, registries, networks });
+  const swarm = composeSwarm(base, parts, { tasks, registries, images, networks });
+  late.swarm = swarm;
   await swarm.start();
   const allPorts = { ...ports, networks: composeScopes(network, swarm, log), swarm } satisfies EnginePorts;
   return { facts: host.facts, metrics, tasks, ports: allPorts, reload };

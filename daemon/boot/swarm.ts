@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { registryAuth } from '../../api/routes/registry-auth.ts';
 import type { RegistryPort } from '../../api/types/ports.ts';
+import { hostPlatform } from '../../storage/image/platform.ts';
 import { familiarName, tryParseReference, withDefaultTag } from '../../storage/references/reference.ts';
 import type { ImageNames } from '../../swarm/control/ports.ts';
 import type { Executor } from '../../swarm/agent/executor.ts';
@@ -11,6 +12,7 @@ import type { Logger } from '../base/logger.ts';
 import type { Rollback } from '../base/rollback.ts';
 import { SwarmEventLog } from '../events/swarm-events.ts';
 import type { AssembledNetworks } from '../networks/assemble.ts';
+import type { Images } from '../images/images.ts';
 import type { Networks } from '../networks/networks.ts';
 import { ScopedNetworks } from '../networks/scopes/scoped-networks.ts';
 import type { Base } from './parts.ts';
@@ -20,7 +22,7 @@ import { ETCD, swarmPaths } from './swarm-paths.ts';
 export function composeSwarm(
   { deps: { instance, log }, host: { facts }, database, events }: Base,
   parts: Rollback,
-  engine: { tasks: Executor; registries: RegistryPort; networks: Networks },
+  engine: { tasks: Executor; registries: RegistryPort; images: Images; networks: Networks },
 ): Swarm {
   const directories = swarmPaths(instance.paths);
   const swarm = new Swarm({
@@ -34,6 +36,7 @@ export function composeSwarm(
     executor: engine.tasks,
     engine: {
       images: imageNames(engine.registries),
+      imageStore: { platform: hostPlatform(), find: (image) => engine.images.share(image) },
       localNetwork: (ref) => {
         const found = engine.networks.lookUp(ref);
         // Of the swarm's own the managers know more.

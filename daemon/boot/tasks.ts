@@ -11,6 +11,7 @@ import type { OverlayNetworks } from '../networks/overlay/overlay-networks.ts';
 import type { System } from '../system/system.ts';
 import { createExecutor } from '../tasks/executor.ts';
 import type { Executor } from '../../swarm/agent/executor.ts';
+import type { Swarm } from '../../swarm/swarm.ts';
 import type { Base } from './parts.ts';
 
 /** What runs a swarm's tasks. It makes nothing before the first one. */
@@ -25,6 +26,8 @@ export function composeTasks(
     events: EventLog;
     system: System;
     mounts: KernelMounts;
+    /** Undefined before this node's part in a swarm is taken up. */
+    swarm: () => Swarm | undefined;
   },
 ): Executor {
   const tasks = createExecutor({
@@ -33,6 +36,9 @@ export function composeTasks(
     logger: log,
     filesDirectory: join(instance.paths.execRoot, 'tasks'),
     registryAuth,
+    managers: {
+      find: async (image, signal) => (await engine.swarm()?.images.find(image, signal)) ?? [],
+    },
   });
   parts.defer('stop watching tasks', () => tasks[Symbol.dispose]());
   return tasks;

@@ -33,12 +33,15 @@ import { LayerPins } from './layer-pins.ts';
 import { listImages } from './list.ts';
 import type { ImageContext } from './context.ts';
 import { loadImages } from './load/load.ts';
+import type { PullContext } from './pull/fetched-layers.ts';
 import { LayerFetches } from './pull/layer-fetches.ts';
 import { pullImages } from './pull/pull.ts';
+import { receiveImage, type ReceivableImage } from './pull/receive.ts';
 import { pushImages } from './push/push.ts';
 import { pruneImages } from './remove/prune.ts';
 import { removeImage } from './remove/removal.ts';
 import { nameImage, parseTarget } from './naming.ts';
+import { sharedImage, type SharedImage } from './shared-image.ts';
 import { Semaphore } from '../base/concurrency/semaphore.ts';
 import { runConfig, toHistory, toInspect } from './wire.ts';
 
@@ -167,8 +170,19 @@ export class Images {
   }
 
   pull(options: PullOptions): AsyncIterable<ProgressMessage> {
-    const context = { ...this.#context(), fetches: this.#fetches, commits: this.#commits };
-    return timed('pull', pullImages(context, options));
+    return timed('pull', pullImages(this.#pullContext(), options));
+  }
+
+  /** For other engines. Undefined where there is none of that name or id, or not all of it. */
+  share(ref: string): SharedImage | undefined {
+    return sharedImage(this.#context(), ref);
+  }
+
+  /** Brings an image that other engines have, as a pull of that name would. */
+  receive(name: string, image: ReceivableImage, options: { signal: AbortSignal }): Promise<void> {
+    return measured('image', 'pull', () =>
+      receiveImage(this.#pullContext(), { name, image }, options.signal),
+    );
   }
 
   push(name: string, options: PushOptions): AsyncIterable<ProgressMessage> {
@@ -279,6 +293,10 @@ export class Images {
 
   #context(): ImageContext {
     return { ...this.#deps, index: this.#index, pins: this.#pins, collector: this.#collector };
+  }
+
+  #pullContext(): PullContext {
+    return { ...this.#context(), fetches: this.#fetches, commits: this.#commits };
   }
 
   #layersOf(image: ImageRecord): LayerRow[] {

@@ -3,6 +3,7 @@ import type { RegistryAuth } from '../../api/types/image.ts';
 import type { ContainerPort, EventPort, ImagePort, NetworkPort } from '../../api/types/ports.ts';
 import type { NetworksChange } from '../../api/types/swarm/overlay.ts';
 import type { SystemInfo } from '../../api/types/system.ts';
+import type { ManagerImages, OfferedImage } from '../../swarm/images/ports.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 
@@ -43,10 +44,20 @@ export interface TaskOverlays {
   trouble(networkId: string): string | undefined;
 }
 
+/** Images of this engine. */
+export interface TaskImageStore extends Pick<ImagePort, 'pull'> {
+  /** Undefined where there is none of that name or id, or not all of it. */
+  share(image: string): { id: string; taggedNano: bigint } | undefined;
+  /** Brings an image from managers, as a pull of that name would. */
+  receive(name: string, image: OfferedImage, options: { signal: AbortSignal }): Promise<void>;
+}
+
 /** What tasks are run with. */
 export interface TaskDeps {
   containers: TaskContainers;
-  images: Pick<ImagePort, 'inspect' | 'pull'>;
+  images: TaskImageStore;
+  /** Who is asked for images that no registry has. */
+  managers: ManagerImages;
   networks: Pick<NetworkPort, 'inspect'>;
   overlays: TaskOverlays;
   events: EventPort;

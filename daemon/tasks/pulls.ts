@@ -1,63 +1,63 @@
-import type { ImagePort, PullOptions } from '../../api/types/ports.ts';
-import { EngineError, errorText, isEngineError, notFound } from '../base/errors.ts';
-import type { Clock } from '../base/clock.ts';
+import type { PullOptions } from '../../api/types/ports.ts';
+import { EngineError, errorText, isEngineError, notFound, type ErrorCode } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
-import type { Logger } from '../base/logger.ts';
+import { FromManagers } from './from-managers.ts';
 import type { TaskDeps } from './ports.ts';
+import { SharedWork, type Joined } from './shared-work.ts';
 
-interface Deps {
-  images: Pick<ImagePort, 'inspect' | 'pull'>;
-  registryAuth: TaskDeps['registryAuth'];
-  clock: Clock;
-  logger: Logger;
-}
+type Deps = Pick<TaskDeps, 'images' | 'managers' | 'registryAuth' | 'clock' | 'logger'>;
 
 interface Pull {
-  /** Never rejects: what went wrong. */
-  done: Promise<unknown>;
-  /** How many tasks wait for it. */
-  waiting: number;
-  abort: AbortController;
   /** The registry has said something. */
   isAnswered: boolean;
-  endedMs?: number;
 }
 
 /** References that say which bytes are meant. */
 const CONTENT = /@sha256:|^(?:sha256:)?[0-9a-f]{64}$/;
+/** These name no registry. */
+const ID = /^(?:sha256:)?[0-9a-f]{64}$/;
+/** Of a registry that does not have it, does not give it, or is not there. */
+const NOT_GIVEN: readonly ErrorCode[] = [
+  'not_found',
+  'unauthorized',
+  'forbidden',
+  'unavailable',
+  'remote',
+  'deadline_exceeded',
+];
 
 /**
- * Images of tasks. One that is named by its digest or id is pulled when it is not here; a tag is pulled each time, and
- * where that fails the image that is here will do. Tasks that want the same at the same time share one pull.
+ * Images of tasks. One that is named by its digest or id is pulled when it is not here; a tag is pulled each time. What
+ * no registry gives comes from the managers, and where that fails the image that is here will do. Tasks that want the
+ * same at the same time share one pull.
  */
 export class TaskImages {
   readonly #deps: Deps;
-  readonly #pulls = new Map<string, Pull>();
-  /** Pulls that no registry answered a while ago: the image that is here is used without asking again. */
+  readonly #pulls: SharedWork<Pull>;
+  readonly #fromManagers: FromManagers;
+  /** Pulls that no registry answered a while ago: it is not asked again where the image is here. */
   readonly #unanswered = new Set<string>();
 
   constructor(deps: Deps) {
     this.#deps = deps;
+    this.#pulls = new SharedWork(deps.clock, limits.taskPullFreshMs);
+    this.#fromManagers = new FromManagers(deps);
   }
 
   /** Resolves when the image is here. Throws `No such image`, with what the pull said. */
   async ensure(image: string, registryAuth: string | undefined, signal: AbortSignal): Promise<void> {
-    const auth = registryAuth ?? '';
-    const isHere = await this.#isHere(image);
-    if (isHere && (CONTENT.test(image) || this.#unanswered.has(keyOf(image, auth)))) {
+    const isHere = this.#isHere(image);
+    if (isHere && CONTENT.test(image)) {
       return;
     }
-    const failure = await this.#pull(image, auth, {
-      signal,
-      patienceMs: isHere ? limits.taskPullPatienceMs : -1,
-    });
+    const failure = await this.#failureOf(image, { auth: registryAuth ?? '', isHere, signal });
     if (failure === undefined) {
       return;
     }
     if (signal.aborted) {
       throw new EngineError('canceled', `pull ${image}: canceled`);
     }
-    if (!(await this.#isHere(image))) {
+    if (!this.#isHere(image)) {
       throw missing(image, failure);
     }
     this.#deps.logger.warn(
@@ -66,61 +66,49 @@ export class TaskImages {
     );
   }
 
-  async #isHere(image: string): Promise<boolean> {
-    try {
-      await this.#deps.images.inspect(image);
-      return true;
-    } catch (error) {
-      if (isEngineError(error, 'not_found')) {
-        return false;
-      }
-      throw error;
-    }
+  #isHere(image: string): boolean {
+    return this.#deps.images.share(image) !== undefined;
   }
 
-  /** What went wrong; undefined where nothing did. A negative patience is endless. */
-  async #pull(
+  /** What went wrong; undefined where the image is here as a registry or the managers have it. */
+  async #failureOf(
     image: string,
-    registryAuth: string,
-    { signal, patienceMs }: { signal: AbortSignal; patienceMs: number },
+    { auth, isHere, signal }: { auth: string; isHere: boolean; signal: AbortSignal },
   ): Promise<unknown> {
-    const key = keyOf(image, registryAuth);
-    const pull = this.#current(key) ?? this.#begin(key, image, registryAuth);
-    pull.waiting += 1;
-    try {
-      const failure = await this.#outcome(pull, signal, patienceMs);
-      if (!pull.isAnswered && isSilence(failure)) {
-        this.#noteUnanswered(key);
-      }
-      return failure;
-    } finally {
-      pull.waiting -= 1;
-      if (pull.waiting === 0 && pull.endedMs === undefined) {
-        pull.abort.abort();
-      }
+    const key = keyOf(image, auth);
+    if (isHere && this.#unanswered.has(key)) {
+      return await this.#fromManagers.bring(image, { registry: silence(), signal });
     }
+    using pull = this.#pulls.join(key, { isAnswered: false }, (state, stop) =>
+      this.#pull(state, { image, auth, signal: stop }),
+    );
+    const registry = await this.#patiently(pull, signal);
+    if (!pull.state.isAnswered && isSilence(registry)) {
+      this.#noteUnanswered(key);
+    }
+    const mayAsk = ID.test(image) || NOT_GIVEN.some((code) => isEngineError(registry, code));
+    if (registry === undefined || signal.aborted || !mayAsk) {
+      return registry;
+    }
+    const failure = await this.#fromManagers.bring(image, { registry, signal });
+    // Nobody else has it: the registry may have it yet.
+    const isWaitedFor = registry === WAITING && failure === registry && !isHere;
+    return isWaitedFor ? await pull.outcome(signal) : failure;
   }
 
-  /** Of the pull, or why it is waited for no more. */
-  async #outcome(pull: Pull, signal: AbortSignal, patienceMs: number): Promise<unknown> {
-    let leave!: (why: EngineError) => void;
-    const left = new Promise<EngineError>((resolve) => {
-      leave = resolve;
+  /** `WAITING` where the registry does not answer within `limits.taskPullPatienceMs`. */
+  async #patiently(pull: Joined<Pull>, signal: AbortSignal): Promise<unknown> {
+    const { clock } = this.#deps;
+    let timer: Disposable | undefined;
+    const late = new Promise<unknown>((resolve) => {
+      timer = clock.setTimeout(() => {
+        resolve(pull.state.isAnswered ? pull.outcome(signal) : WAITING);
+      }, limits.taskPullPatienceMs);
     });
-    const cancel = (): void => leave(new EngineError('canceled', 'canceled'));
-    signal.addEventListener('abort', cancel, { once: true });
-    if (signal.aborted) {
-      cancel();
-    }
-    const timer =
-      patienceMs < 0
-        ? undefined
-        : this.#deps.clock.setTimeout(() => giveUp(pull, patienceMs, leave), patienceMs);
     try {
-      return await Promise.race([pull.done, left]);
+      return await Promise.race([pull.outcome(signal), late]);
     } finally {
       timer?.[Symbol.dispose]();
-      signal.removeEventListener('abort', cancel);
     }
   }
 
@@ -131,41 +119,20 @@ export class TaskImages {
     }
   }
 
-  /** One that goes on, or has just ended. */
-  #current(key: string): Pull | undefined {
-    const pull = this.#pulls.get(key);
-    const ageMs = this.#deps.clock.monotonicMs() - (pull?.endedMs ?? Number.POSITIVE_INFINITY);
-    return pull?.abort.signal.aborted === true || ageMs > limits.taskPullFreshMs ? undefined : pull;
-  }
-
-  #begin(key: string, image: string, registryAuth: string): Pull {
-    const abort = new AbortController();
-    const pull: Pull = { done: Promise.resolve(), waiting: 0, abort, isAnswered: false };
-    pull.done = this.#run(pull, image, registryAuth).finally(() => {
-      pull.endedMs = this.#deps.clock.monotonicMs();
-      this.#deps.clock.setTimeout(() => this.#forget(key, pull), limits.taskPullFreshMs);
-    });
-    this.#pulls.set(key, pull);
-    return pull;
-  }
-
-  #forget(key: string, pull: Pull): void {
-    if (this.#pulls.get(key) === pull) {
-      this.#pulls.delete(key);
-    }
-  }
-
   /** Never rejects. */
-  async #run(pull: Pull, image: string, registryAuth: string): Promise<unknown> {
-    const options: PullOptions = {
-      ...nameAndTag(image),
-      auth: registryAuth === '' ? {} : this.#deps.registryAuth(registryAuth),
-      signal: pull.abort.signal,
-    };
+  async #pull(
+    state: Pull,
+    { image, auth, signal }: { image: string; auth: string; signal: AbortSignal },
+  ): Promise<unknown> {
     try {
+      const options: PullOptions = {
+        ...nameAndTag(image),
+        auth: auth === '' ? {} : this.#deps.registryAuth(auth),
+        signal,
+      };
       for await (const { error, id } of this.#deps.images.pull(options)) {
         // What is said while a registry is waited for is of nothing.
-        pull.isAnswered ||= id !== undefined;
+        state.isAnswered ||= id !== undefined;
         if (error !== undefined) {
           return new EngineError('remote', error);
         }
@@ -177,6 +144,15 @@ export class TaskImages {
   }
 }
 
+function silence(): EngineError {
+  return new EngineError(
+    'remote',
+    `the registry has not answered within ${limits.taskPullPatienceMs / 1000} s`,
+  );
+}
+
+const WAITING = silence();
+
 function keyOf(image: string, registryAuth: string): string {
   return `${image}\n${registryAuth}`;
 }
@@ -184,12 +160,6 @@ function keyOf(image: string, registryAuth: string): string {
 /** Of a registry that could not be reached, unlike one that has said no. */
 function isSilence(failure: unknown): boolean {
   return isEngineError(failure, 'unavailable') || isEngineError(failure, 'remote');
-}
-
-function giveUp(pull: Pull, afterMs: number, leave: (why: EngineError) => void): void {
-  if (!pull.isAnswered) {
-    leave(new EngineError('remote', `the registry has not answered within ${afterMs / 1000} s`));
-  }
 }
 
 /** As the API takes them: a digest stands in for the tag. */

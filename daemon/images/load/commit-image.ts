@@ -33,6 +33,8 @@ export interface NewImage {
   blobs?: readonly (Omit<LayerBlobRow, 'layerId'> & { position: number })[];
   /** `make`: there is no event of the image itself, only of its names. */
   action: 'load' | 'import' | 'pull' | 'make';
+  /** When it was given its names, where that was on another engine; else now. */
+  taggedNano?: bigint;
   /** What the event is about, where that is not the image's id. */
   event?: { actorId: string; name: string };
   /** What it was made from on this engine. */
@@ -142,8 +144,9 @@ function commitRows(
       for (const tag of tags) {
         database.tags.set(tag);
       }
+      const taggedNano = image.taggedNano ?? now;
       if (tags.length > 0) {
-        database.images.setLastTagged(image.id, now);
+        database.images.setLastTagged(image.id, taggedNano);
       }
       const digests = (image.digests ?? []).map((digest) => ({ ...digest, imageId: image.id }));
       for (const digest of digests) {
@@ -159,7 +162,7 @@ function commitRows(
         database.parents.set(parent);
       }
       eventsOf(image, row, tags).forEach((draft) => emit(draft));
-      const lastTaggedNano = tags.length > 0 ? now : row.lastTaggedNano;
+      const lastTaggedNano = tags.length > 0 ? taggedNano : row.lastTaggedNano;
       return { row: { ...row, lastTaggedNano }, parent, tags, digests, added, unused };
     },
     { durable: true },

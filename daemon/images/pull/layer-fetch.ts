@@ -1,12 +1,11 @@
 import type { LayerRow } from '../../../storage/database/rows.ts';
 import type { UnpackedLayer } from '../../../storage/layers/store.ts';
-import { downloadBlob } from '../../../storage/registry/download.ts';
-import type { RemoteRepository } from '../../../storage/registry/repository.ts';
 import type { Descriptor } from '../../../storage/image/descriptor.ts';
 import { internal, unreachable } from '../../base/errors.ts';
 import type { ImagesDeps } from '../deps.ts';
 import type { LayerPins } from '../layer-pins.ts';
 import type { Semaphore } from '../../base/concurrency/semaphore.ts';
+import type { LayerSource } from './layer-source.ts';
 
 /** A layer that is to be fetched. */
 export interface WantedLayer {
@@ -40,11 +39,11 @@ export class LayerFetch {
   /** Rejects with the reason why there is no layer. */
   readonly result: Promise<void>;
 
-  constructor(deps: ImagesDeps, slots: Semaphore, wanted: WantedLayer, repository: RemoteRepository) {
+  constructor(deps: ImagesDeps, slots: Semaphore, wanted: WantedLayer, source: LayerSource) {
     this.#deps = deps;
     this.#slots = slots;
     this.wanted = wanted;
-    this.result = this.#fetch(repository);
+    this.result = this.#fetch(source);
     // The pulls that want the layer await it; a failure before that is not unhandled.
     this.result.catch(() => {});
   }
@@ -95,15 +94,15 @@ export class LayerFetch {
     }
   }
 
-  async #fetch(repository: RemoteRepository): Promise<void> {
+  async #fetch(source: LayerSource): Promise<void> {
     const { descriptor, diffId } = this.wanted;
     const { digest, size } = descriptor;
     const { signal } = this.#stop;
-    using _session = repository.session.hold();
+    using _held = source.hold();
     await using file = await this.#slots.run(async () => {
       const spool = await this.#deps.spools.open(`layer ${digest}`);
       try {
-        await this.#download(repository, spool);
+        await this.#download(source, spool);
         return spool;
       } catch (error) {
         await spool[Symbol.asyncDispose]();
@@ -130,7 +129,7 @@ export class LayerFetch {
   }
 
   async #download(
-    repository: RemoteRepository,
+    source: LayerSource,
     spool: Awaited<ReturnType<ImagesDeps['spools']['open']>>,
   ): Promise<void> {
     let retryAt = 0;
@@ -142,7 +141,7 @@ export class LayerFetch {
         retryInMs: retryInMs > 0 ? retryInMs : undefined,
       };
     };
-    await downloadBlob(repository, this.wanted.descriptor, spool, {
+    await source.download(spool, {
       signal: this.#stop.signal,
       onRetry: (delayMs) => {
         retryAt = performance.now() + delayMs;

@@ -1,7 +1,7 @@
-import type { RemoteRepository } from '../../../storage/registry/repository.ts';
 import type { ImagesDeps } from '../deps.ts';
 import { Semaphore } from '../../base/concurrency/semaphore.ts';
 import { LayerFetch, type WantedLayer } from './layer-fetch.ts';
+import type { LayerSource } from './layer-source.ts';
 
 /** A pull's share in a fetch. Disposing releases it; with the last share the fetch ends. */
 export interface LayerShare extends AsyncDisposable {
@@ -19,9 +19,9 @@ export class LayerFetches {
     this.#slots = new Semaphore(() => deps.registry().downloadsMax);
   }
 
-  join(wanted: WantedLayer, repository: RemoteRepository): LayerShare {
+  join(wanted: WantedLayer, source: LayerSource): LayerShare {
     const { chainId } = wanted;
-    const entry = this.#running.get(chainId) ?? this.#start(wanted, repository);
+    const entry = this.#running.get(chainId) ?? this.#start(wanted, source);
     entry.shares += 1;
     let held = true;
     return {
@@ -41,8 +41,8 @@ export class LayerFetches {
     };
   }
 
-  #start(wanted: WantedLayer, repository: RemoteRepository): { fetch: LayerFetch; shares: number } {
-    const fetch = new LayerFetch(this.#deps, this.#slots, wanted, repository);
+  #start(wanted: WantedLayer, source: LayerSource): { fetch: LayerFetch; shares: number } {
+    const fetch = new LayerFetch(this.#deps, this.#slots, wanted, source);
     const entry = { fetch, shares: 0 };
     this.#running.set(wanted.chainId, entry);
     // A failure is for the pulls that share it; the next one tries anew.

@@ -1,6 +1,5 @@
 import type { ProgressMessage, RegistryAuth } from '../../../api/types/image.ts';
 import type { PullOptions } from '../../../api/types/ports.ts';
-import type { LayerRow } from '../../../storage/database/rows.ts';
 import { chainIds } from '../../../storage/layers/chain.ts';
 import {
   canonicalRepository,
@@ -17,19 +16,13 @@ import { formatPlatform, parsePlatform, type Platform } from '../../../storage/i
 import { EngineError, invalidArgument, notFound } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { shortId } from '../../base/ids.ts';
-import type { KeyedMutex } from '../../base/concurrency/mutex.ts';
-import { commitImage, type NewImage } from '../load/commit-image.ts';
-import type { ImageContext } from '../context.ts';
-import type { LayerFetches, LayerShare } from './layer-fetches.ts';
+import type { NewImage } from '../load/commit-image.ts';
+import { commitFetched, existingLayers, Shares, type PullContext } from './fetched-layers.ts';
+import type { LayerShare } from './layer-fetches.ts';
+import { registrySource } from './layer-source.ts';
 import { waitingFor } from '../watch.ts';
 import { PullProgress } from './pull-progress.ts';
 import { listTags, resolveImage, type Resolved } from './resolve.ts';
-
-export interface PullContext extends ImageContext {
-  fetches: LayerFetches;
-  /** One commit at a time: pulls that share a layer must not move it at once. */
-  commits: KeyedMutex;
-}
 
 interface OnePull {
   reference: Reference;
@@ -138,7 +131,7 @@ async function* fetchAndCommit(
   const { index, pins, fetches } = context;
   const { layers } = resolved.manifest;
   const chain = chainIds(config.diffIds);
-  const existing = existingLayers(context, chain);
+  const existing = existingLayers(index, chain);
   using _pin = pins.pin(existing.map(({ id }) => id));
   const isKnown = index.get(resolved.manifest.config.digest) !== undefined;
   for (const descriptor of isKnown ? [] : layers.slice(0, existing.length)) {
@@ -149,80 +142,27 @@ async function* fetchAndCommit(
     const isMissing = position >= existing.length && chainId !== undefined && diffId !== undefined;
     return isMissing ? [{ chainId, diffId, descriptor }] : [];
   });
-  await using shares = new Shares(missing.map((wanted) => fetches.join(wanted, resolved.repository)));
+  await using shares = new Shares(
+    missing.map((wanted) => fetches.join(wanted, registrySource(resolved.repository, wanted.descriptor))),
+  );
   for (const { descriptor } of missing) {
     yield { status: 'Pulling fs layer', progressDetail: {}, id: shortId(descriptor.digest) };
   }
   const fetched = shares.all(pull.signal);
   yield* new PullProgress(shares.list.map(({ fetch }) => fetch)).during(fetched);
   await fetched;
-  await context.commits.run('commit', () =>
-    commitPulled(context, { pull, resolved, config, configBytes }, { existing, shares: shares.list }),
-  );
-}
-
-/** Shares of one pull; all are released when it ends, also by a failure. */
-class Shares implements AsyncDisposable {
-  readonly list: readonly LayerShare[];
-
-  constructor(list: readonly LayerShare[]) {
-    this.list = list;
-  }
-
-  /** Resolves when all are fetched; rejects with the first failure, or as soon as the signal fires. */
-  async all(signal: AbortSignal): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      const abort = (): void => reject(signal.reason);
-      signal.addEventListener('abort', abort, { once: true });
-      if (signal.aborted) {
-        abort();
-      }
-      Promise.all(this.list.map(({ fetch }) => fetch.result))
-        .then(() => resolve(), reject)
-        .finally(() => signal.removeEventListener('abort', abort));
-    });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.list.map((share) => share[Symbol.asyncDispose]()));
-  }
-}
-
-async function commitPulled(
-  context: PullContext,
-  { pull, resolved, config, configBytes }: Fetching,
-  { existing, shares }: { existing: readonly LayerRow[]; shares: readonly LayerShare[] },
-): Promise<void> {
-  const { index, pins } = context;
   const { reference } = pull;
   const repository = canonicalRepository(reference);
-  // Another pull, or a load, may have brought a layer meanwhile.
-  const taken = shares.map(({ fetch }) => index.layerByChainId(fetch.wanted.chainId) ?? fetch.take());
-  using _pin = pins.pin(taken.flatMap((layer) => ('id' in layer ? [layer.id] : [])));
-  const image: NewImage = {
+  const image = {
     configBytes,
     config,
-    layers: [...existing, ...taken],
     names: reference.digest === undefined ? [reference] : [],
     digests: [{ repository, digest: resolved.digest }],
-    blobs: verifiedBlobs(resolved, shares, existing.length, repository),
+    blobs: verifiedBlobs(resolved, shares.list, existing.length, repository),
     action: 'pull',
     event: { actorId: familiarName(reference), name: familiarRepository(repository) },
-  };
-  try {
-    await commitImage(context, image);
-  } catch (error) {
-    for (const { fetch } of shares) {
-      fetch.lost();
-    }
-    throw error;
-  }
-  for (const { fetch } of shares) {
-    const row = index.layerByChainId(fetch.wanted.chainId);
-    if (row !== undefined) {
-      fetch.placed(row, pins);
-    }
-  }
+  } as const;
+  await commitFetched(context, image, { existing, shares: shares.list });
 }
 
 /** Blobs that were seen to hold their layer; one that another pull has brought from elsewhere was not. */
@@ -240,12 +180,6 @@ function verifiedBlobs(
       ? [{ position, repository, digest, sizeBytes: size }]
       : [];
   });
-}
-
-function existingLayers({ index }: PullContext, chain: readonly string[]): LayerRow[] {
-  const rows = chain.map((chainId) => index.layerByChainId(chainId));
-  const end = rows.indexOf(undefined);
-  return rows.slice(0, end === -1 ? rows.length : end).filter((row) => row !== undefined);
 }
 
 function checkImage({ reference, asked }: OnePull, { manifest }: Resolved, config: ImageConfig): void {

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../../daemon/base/clock.ts';
 import { failpoint } from '../../../daemon/base/failpoint.ts';
 import { limits } from '../../../daemon/base/limits.ts';
+import { becomesTrue } from '../../cluster/becomes-true.ts';
 import type { Cluster, ClusterCommit } from '../../cluster/cluster.ts';
 import { keyOf } from '../../objects/keys.ts';
 import type { PartName } from '../../objects/parts.ts';
@@ -52,7 +53,7 @@ export async function write<T>(deps: Deps, operation: Operation<T>): Promise<T> 
         await waitUntil(deps, endMs, error);
       } else if (isStoreError(error, 'unknown')) {
         lost = { answer, isWritten: () => isThere(deps.cluster, commit) };
-        await becomesTrue(deps, lost.isWritten);
+        await becomesTrue(deps.clock, lost.isWritten);
         await waitUntil(deps, endMs, error);
       } else {
         throw error;
@@ -92,7 +93,7 @@ export function unchanged(cluster: Cluster, part: PartName, id: string): { key: 
 export async function checkVersion(deps: Deps, version: number, part: PartName, id: string): Promise<void> {
   const { cluster } = deps;
   if (version > cluster.revision) {
-    await becomesTrue(deps, () => cluster.revision >= version);
+    await becomesTrue(deps.clock, () => cluster.revision >= version);
   }
   if (cluster.revisionOf(part, id) !== version) {
     throw outOfSequence();
@@ -102,21 +103,7 @@ export async function checkVersion(deps: Deps, version: number, part: PartName, 
 /** The store has changed under the decision: the change is waited for, as this manager may hear of it later. */
 async function caughtUp(deps: Deps, { conditions }: Pick<ClusterCommit, 'conditions'>): Promise<void> {
   const { cluster } = deps;
-  await becomesTrue(deps, () =>
+  await becomesTrue(deps.clock, () =>
     conditions.some(({ key, revision }) => (cluster.value(key)?.revision ?? 0) !== revision),
   );
-}
-
-/** Whether it became true in `limits.swarmCatchUpMs`. */
-async function becomesTrue({ clock }: Deps, holds: () => boolean): Promise<boolean> {
-  const endMs = clock.monotonicMs() + limits.swarmCatchUpMs;
-  while (!holds()) {
-    if (clock.monotonicMs() >= endMs) {
-      return false;
-    }
-    await new Promise<void>((resolve) => {
-      clock.setTimeout(resolve, limits.swarmCatchUpStepMs);
-    });
-  }
-  return true;
 }

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { EventMessage } from '../../../api/types/system.ts';
 import type { NetworkInspect, SystemInfo } from '../../../api/types/system.ts';
-import type { ImageInspect } from '../../../api/types/image.ts';
 import type { PullOptions } from '../../../api/types/ports.ts';
 import type { NetworksChange } from '../../../api/types/swarm/overlay.ts';
 import type { TaskSpec } from '../../../api/types/swarm/task.ts';
@@ -10,6 +9,7 @@ import { silentLogger } from '../../../daemon/base/logger.ts';
 import { createExecutor } from '../../../daemon/tasks/executor.ts';
 import type { TaskDeps } from '../../../daemon/tasks/ports.ts';
 import type { Executor, TaskToRun } from '../../../swarm/agent/executor.ts';
+import type { OfferedImage } from '../../../swarm/images/ports.ts';
 import { TaskState } from '../../../swarm/objects/task-state.ts';
 import { ContainerRig } from './container-rig.ts';
 import { settled } from './manual-clock.ts';
@@ -42,6 +42,13 @@ export class TaskRig implements Disposable {
   readonly executor: Executor & Disposable;
   /** Images that are here, and how each pull ends: with an error, or the image is here. */
   readonly images = new Set(['busybox']);
+  readonly ids = new Map<string, string>();
+  /** When those that are here were named. */
+  taggedNano = 0n;
+  /** What managers have, whatever they are asked for; what they were asked for, and what came of it. */
+  offers: OfferedImage[] = [];
+  readonly asked: string[] = [];
+  readonly received: string[] = [];
   readonly pulls: { options: PullOptions; end(error?: Error): void }[] = [];
   /** What managers told of networks. */
   readonly networkChanges: NetworksChange[] = [];
@@ -91,14 +98,23 @@ export class TaskRig implements Disposable {
     return {
       containers: engine.containers,
       images: {
-        inspect: async (ref) => {
-          if (!this.images.has(ref)) {
-            throw notFound(`No such image: ${ref}`);
-          }
-          // Nothing of it is read.
-          return {} as ImageInspect;
+        share: (ref) =>
+          this.images.has(ref)
+            ? { id: this.ids.get(ref) ?? 'sha256:own', taggedNano: this.taggedNano }
+            : undefined,
+        receive: async (name, image, { signal }) => {
+          await image.describe(signal);
+          this.received.push(`${name} ${image.id}`);
+          this.images.add(name);
+          this.ids.set(name, image.id);
         },
         pull: (options) => this.#pull(options),
+      },
+      managers: {
+        find: async (image) => {
+          this.asked.push(image);
+          return this.offers;
+        },
       },
       networks: {
         inspect: async (ref) => {
