@@ -84,22 +84,14 @@ export class ScopedNetworks implements NetworkPort {
 
   async create(request: NetworkCreateRequest): Promise<NetworkCreateResponse> {
     const { local, swarm, role } = this.#deps;
-    const { Name: name = '', Driver: driver = '', Scope: scope } = request;
+    const { Name: name = '' } = request;
     if (swarm.list()?.some(({ Name }) => Name === name) === true) {
       throw conflict(`network with name ${name} already exists`);
     }
     if (!isForSwarm(request)) {
       return await local.create(request);
     }
-    if (scope === 'local') {
-      throw new EngineError(
-        'forbidden',
-        `cannot downgrade network scope for ${driver || 'overlay'} networks`,
-      );
-    }
-    if (driver !== 'overlay' && scope === 'swarm' && role() === 'inactive') {
-      throw new EngineError('forbidden', 'cannot create a swarm scoped network when swarm is not active');
-    }
+    refuseScope(request, role());
     return await swarm.create(request);
   }
 
@@ -189,4 +181,20 @@ export class ScopedNetworks implements NetworkPort {
 /** Settings that networks are taken from are each host's own. */
 function isForSwarm({ ConfigOnly, Driver, Scope, Ingress }: NetworkCreateRequest): boolean {
   return ConfigOnly !== true && (Driver === 'overlay' || Scope === 'swarm' || Ingress === true);
+}
+
+/** Throws forbidden in the words of dockerd's hosts, which look at the scope before their managers are asked. */
+function refuseScope({ Driver: driver, Scope: scope, Ingress }: NetworkCreateRequest, role: SwarmRole): void {
+  if (driver === 'overlay') {
+    if (scope === 'local') {
+      throw new EngineError('forbidden', 'cannot downgrade network scope for overlay networks');
+    }
+    return;
+  }
+  if (Ingress === true) {
+    throw new EngineError('forbidden', 'Ingress network can only be global scope network');
+  }
+  if (role === 'inactive') {
+    throw new EngineError('forbidden', 'cannot create a swarm scoped network when swarm is not active');
+  }
 }

@@ -5,6 +5,9 @@ const NO_MANAGER =
   'This node is not a swarm manager. Use "docker swarm init" or "docker swarm join" to connect this node to swarm ' +
   'and try again.';
 const NO_PART = 'This node is not part of a swarm';
+const DOWNGRADE = 'cannot downgrade network scope for overlay networks';
+const LOCAL_INGRESS = 'Ingress network can only be global scope network';
+const NO_SWARM_SCOPE = 'cannot create a swarm scoped network when swarm is not active';
 const noNumber = (text: string): string =>
   `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`;
 const NO_BOOL = 'maybe: strconv.ParseBool: parsing "maybe": invalid syntax';
@@ -49,6 +52,9 @@ const REFUSALS: readonly [method: string, path: string, body: unknown, status: n
   ['POST', '/configs/create', { Name: 'a', Data: 'YQ==' }, 503, NO_MANAGER],
   ['POST', '/configs/x/update', {}, 400, 'invalid config version'],
   ['DELETE', '/configs/x', undefined, 503, NO_MANAGER],
+  ['POST', '/networks/create', { Name: 'x', Driver: 'overlay', Scope: 'local' }, 403, DOWNGRADE],
+  ['POST', '/networks/create', { Name: 'x', Scope: 'swarm' }, 403, NO_SWARM_SCOPE],
+  ['POST', '/networks/create', { Name: 'x', Ingress: true }, 403, LOCAL_INGRESS],
 ];
 
 describeEngine('operations of the swarm on a node that is in none', (engine) => {
@@ -56,6 +62,16 @@ describeEngine('operations of the swarm on a node that is in none', (engine) => 
     const answer = await engine.http.request(method, path, body === undefined ? {} : { body });
     // Every error body is {message}.
     expect([answer.status, (answer.json as { message: string }).message]).toEqual([status, message]);
+  });
+
+  test('an overlay network needs a manager', async () => {
+    const answer = await engine.http.request('POST', '/networks/create', {
+      body: { Name: 'x', Driver: 'overlay' },
+    });
+    // Every error body is {message}.
+    expect((answer.json as { message: string }).message).toBe(NO_MANAGER);
+    // dockerd of that time says 500, here alone.
+    expect(answer.status).toBe(onReference ? 500 : 503);
   });
 
   // 500 in dockerd of that time.

@@ -327,6 +327,8 @@ describe('create', () => {
     ],
     ['active/worker', { Driver: 'overlay' }, FROM_WORKER],
     ['inactive', { Driver: 'overlay' }, NO_MANAGER],
+    ['active/manager', { Ingress: true }, 'Ingress network can only be global scope network'],
+    ['inactive', { Driver: 'bridge', Ingress: true }, 'Ingress network can only be global scope network'],
     [
       'inactive',
       { Driver: 'bridge', Scope: 'swarm' },
