@@ -21,9 +21,13 @@ export function tuneOverlay(): OverlayBalance {
   return ipv4 && ipv6 ? 'bridge' : 'none';
 }
 
-/** IPv6 for the bridge of a network that has it: namespaces are born without. */
+/**
+ * IPv6 for a link of a network that has it: namespaces are born without. Nobody else can have its addresses, also its
+ * link-local one, without which it asks for no neighbours: nothing is to wait two seconds for that.
+ */
 export function allowIpv6(link: string): void {
   write(`ipv6/conf/${link}/accept_ra`, '0');
+  write(`ipv6/conf/${link}/accept_dad`, '0');
   write(`ipv6/conf/${link}/disable_ipv6`, '0');
 }
 

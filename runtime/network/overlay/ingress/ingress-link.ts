@@ -187,7 +187,9 @@ function endsOf(subnet: AnySubnet): { here: InterfaceAddress; there: InterfaceAd
 function setHostLink(name: string, ipv6: boolean): void {
   writeFileSync(`/proc/sys/net/ipv4/conf/${name}/route_localnet`, '1');
   try {
+    // As `allowIpv6`.
     writeFileSync(`/proc/sys/net/ipv6/conf/${name}/accept_ra`, '0');
+    writeFileSync(`/proc/sys/net/ipv6/conf/${name}/accept_dad`, '0');
     writeFileSync(`/proc/sys/net/ipv6/conf/${name}/disable_ipv6`, ipv6 ? '0' : '1');
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT' || ipv6) {

@@ -61,8 +61,10 @@ export class Ingress {
   readonly #deps: Deps;
   readonly #link: IngressLink;
   #open: Open | undefined;
-  /** What was asked for last; undefined = nothing since the daemon's start. */
-  #spreads: Record<Family, Spreads> | undefined;
+  /** What was asked for last, by the key of its spread; undefined = nothing since the daemon's start. */
+  #asked: ReadonlyMap<string, MeshPort> | undefined;
+  /** The namespace has what was asked for last, unless another program changed it. */
+  #isSpread = false;
   #closing: Promise<void> | undefined;
 
   constructor(deps: Deps) {
@@ -100,24 +102,30 @@ export class Ingress {
     return this.#closing;
   }
 
-  /** Exactly these ports from now on: in the namespace first, so that the host leads nobody to a port that is not. */
+  /**
+   * Exactly these ports from now on: in the namespace first, so that the host leads nobody to a port that is not. Only
+   * what is not as it was asked for last is looked at.
+   */
   mesh(ports: readonly MeshPort[]): void {
-    const { sockets } = this.#deps;
     const open = this.#open;
     if (open === undefined) {
       throw internal('published ports of the swarm: there is no ingress network on this host');
     }
     failpoint('overlay.mesh.inside');
-    const wanted = { ip: spreadsOf('ip', ports), ip6: spreadsOf('ip6', ports) };
-    const netfilter = sockets.of(open.networkId);
-    for (const [family, table] of tablesOf(open)) {
-      this.#spread(open.networkId, { table, netfilter, wanted: wanted[family] });
+    const wanted = byKey(ports);
+    const before = this.#isSpread ? this.#asked : undefined;
+    const changed = [...wanted].filter(([key, port]) => !isSamePort(before?.get(key), port));
+    const gone = tablesOf(open).map(([, table]) => table.keys.filter((key) => !wanted.has(key)));
+    this.#isSpread = false;
+    if (changed.length > 0 || gone.some((keys) => keys.length > 0)) {
+      this.#spread(open, changed, gone);
     }
-    this.#spreads = wanted;
+    this.#asked = wanted;
+    this.#isSpread = true;
     failpoint('overlay.mesh.host');
     this.#lead(
       open,
-      ports.map(({ protocol, published }) => ({ protocol, hostPort: published })),
+      [...wanted.values()].map(({ protocol, published }) => ({ protocol, hostPort: published })),
     );
   }
 
@@ -172,29 +180,38 @@ export class Ingress {
     namespaces.enter(networkId, answerAlways);
     const netfilter = sockets.of(networkId);
     for (const [family, table] of tablesOf({ tables })) {
-      if (this.#spreads === undefined) {
+      if (this.#asked === undefined) {
         table.open(netfilter);
       } else {
-        this.#cutUdp(networkId, table.mend(netfilter, this.#spreads[family]).lost);
+        this.#cutUdp(networkId, table.mend(netfilter, spreadsOf(family, this.#asked)).lost);
       }
     }
   }
 
+  /** `gone`: keys for each of the tables. */
   #spread(
-    networkId: string,
-    { table, netfilter, wanted }: { table: SpreadTable; netfilter: NetlinkSocket; wanted: Spreads },
+    open: Open,
+    changed: readonly (readonly [string, MeshPort])[],
+    gone: readonly (readonly string[])[],
   ): void {
-    const gone = table.keys.filter((key) => !wanted.has(key)).map((key) => [key, undefined] as const);
-    const lost = table.change(netfilter, new Map([...gone, ...wanted]));
-    const targets = new Set([...wanted.values()].flat().map(addressOfTarget));
-    this.#deps.flows.keep(networkId, [...targets].map(addressOfDigits));
-    this.#cutUdp(networkId, lost);
+    const { networkId } = open;
+    const { flows, sockets } = this.#deps;
+    const netfilter = sockets.of(networkId);
+    flows.keep(networkId, [...new Set(changed.flatMap(([, { backends }]) => backends))]);
+    tablesOf(open).forEach(([family, table], index) => {
+      const none = (gone[index] ?? []).map((key) => [key, undefined] as const);
+      const lost = table.change(netfilter, new Map([...none, ...spreadsOf(family, changed)]));
+      this.#cutUdp(networkId, lost);
+    });
   }
 
   #lead(open: Open, ports: HostPorts): void {
     const { firewall, conntrack } = this.#deps;
-    firewall.setMesh({ way: open.way, ports });
     const changed = [...without(ports, open.ports), ...without(open.ports, ports)];
+    if (changed.length === 0) {
+      return;
+    }
+    firewall.setMesh({ way: open.way, ports });
     open.ports = ports;
     conntrack.forgetFlowsTo(
       changed.flatMap((port) => open.way.addresses.map((each) => ({ ...port, hostAddress: anyOf(each) }))),
@@ -212,7 +229,7 @@ export class Ingress {
     failpoint('overlay.ingress.unpublish');
     firewall.setMesh(NO_MESH);
     this.#open = undefined;
-    this.#spreads = undefined;
+    this.#asked = undefined;
     if (networkId !== undefined && networkId !== '') {
       failpoint('overlay.ingress.close');
       await links.close(networkId);
@@ -239,12 +256,26 @@ function tablesOf({ tables }: Pick<Open, 'tables'>): [Family, SpreadTable][] {
   });
 }
 
-function spreadsOf(family: Family, ports: readonly MeshPort[]): Spreads {
+function byKey(ports: readonly MeshPort[]): Map<string, MeshPort> {
   return new Map(
-    ports.map(({ protocol, published, target, backends }) => [
-      meshKey({ protocol, hostPort: published }),
+    ports.map((port) => [meshKey({ protocol: port.protocol, hostPort: port.published }), port] as const),
+  );
+}
+
+function spreadsOf(family: Family, ports: Iterable<readonly [string, MeshPort]>): Spreads {
+  return new Map(
+    [...ports].map(([key, { target, backends }]) => [
+      key,
       backends.filter((each) => familyOf(each) === family).map((each) => meshTarget(each, target)),
     ]),
+  );
+}
+
+function isSamePort(one: MeshPort | undefined, other: MeshPort): boolean {
+  return (
+    one?.target === other.target &&
+    one.backends.length === other.backends.length &&
+    one.backends.every((backend, place) => backend === other.backends[place])
   );
 }
 

@@ -15,6 +15,7 @@ const PRIORITY = { filter: 0, destination: -100, source: 100 } as const;
 const ADDRESS_BYTES = { ip: 4, ip6: 16 } as const;
 /** Registers have four bytes; what is shorter is followed by zeros. */
 const REGISTER_BYTES = 4;
+const DIGITS = 2 * REGISTER_BYTES;
 
 /** A port that the host answers at. */
 interface Published {
@@ -84,7 +85,10 @@ export function meshForm(family: Family, node: IpAddress | undefined): SpreadFor
 
 /** A published port as the key of a spread, in hexadecimal digits. */
 export function meshKey({ protocol, hostPort }: Published): string {
-  return padded(Buffer.of(PROTOCOLS[protocol])) + padded(portBytes(hostPort));
+  return (
+    PROTOCOLS[protocol].toString(16).padStart(2, '0').padEnd(DIGITS, '0') +
+    hostPort.toString(16).padStart(4, '0').padEnd(DIGITS, '0')
+  );
 }
 
 /** The port of a key; none where it is no protocol that can be published. */
@@ -103,9 +107,9 @@ export function meshTarget(address: IpAddress, port: number): string {
 
 /** Hexadecimal digits of a target's address. */
 export function addressOfTarget(target: string): string {
-  return target.slice(0, -2 * REGISTER_BYTES);
+  return target.slice(0, -DIGITS);
 }
 
 function padded(value: Buffer): string {
-  return value.toString('hex').padEnd(2 * REGISTER_BYTES, '0');
+  return value.toString('hex').padEnd(DIGITS, '0');
 }

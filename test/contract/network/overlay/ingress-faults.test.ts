@@ -73,10 +73,7 @@ needs(
       expect(await bed.tools.ask(bed.client, MeshBed.address('a'), 8080)).toBe('a 10.30.0.2');
       ports.splice(0, 2, published(8082, 80, ['10.30.0.11']));
       await expect(failingAt(step, mesh)).rejects.toThrow(step);
-      bed.host('a').restart();
-      bed.host('a').on((kernel) => {
-        kernel.prepare([], []);
-      });
+      bed.restart('a');
       open();
       mesh();
       expect(await bed.tools.ask(bed.client, MeshBed.address('a'), 8082)).toBe('a 10.30.0.2');

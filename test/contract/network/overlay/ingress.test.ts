@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { needs } from '../../../support/needs.ts';
-import { MeshBed, published } from './mesh-bed.ts';
+import type { MeshPort } from '../../../../runtime/network/overlay/settings.ts';
+import { INGRESS, MeshBed, published } from './mesh-bed.ts';
+import { ip } from './two-hosts.ts';
 
 const A = '10.30.0.11';
 const B = '10.30.0.12';
@@ -54,5 +56,345 @@ needs(
       const found = await bed.answers(4, bed.host('a').netns, MeshBed.address('a', 6), 8086);
       expect(found).toEqual({ 'a fd30::2': 2, 'b fd30::2': 2 });
     });
+
+    test('from a container on a bridge of the host', async () => {
+      const container = await bed.neighbour(9);
+      for (const address of [MeshBed.address('a'), '192.0.2.1', '172.30.0.1', '192.0.2.2']) {
+        const found = await bed.answers(4, container, address, 8080);
+        const node = address === '192.0.2.2' ? '10.30.0.3' : '10.30.0.2';
+        expect(found, address).toEqual({ [`a ${node}`]: 2, [`b ${node}`]: 2 });
+      }
+    });
+
+    test('by udp', async () => {
+      const found = new Set<string>();
+      for (let round = 0; round < 4; round += 1) {
+        const chatter = await bed.tools.chatter(bed.client, MeshBed.address('a'), 8080);
+        found.add(await chatter.say());
+        found.add(await chatter.say());
+      }
+      const local = await bed.tools.chatter(bed.host('a').netns, '127.0.0.1', 8080);
+      found.add(await local.say());
+      expect(found).toEqual(new Set(['a 10.30.0.2', 'b 10.30.0.2']));
+    });
+  });
+
+  test('refuse at once without tasks, and serve a udp client that went on once there is one', async () => {
+    bed.mesh(published(8080, 80, []), published(8080, 80, [], 'udp'), published(8086, 81, []));
+    const began = performance.now();
+    for (const address of [MeshBed.address('a'), '192.0.2.1']) {
+      expect(await bed.tools.ask(bed.client, MeshBed.address('b'), 8080)).toBe('ECONNREFUSED');
+      expect(await bed.tools.ask(bed.host('a').netns, address, 8080)).toBe('ECONNREFUSED');
+    }
+    expect(await bed.tools.ask(bed.client, MeshBed.address('a', 6), 8086)).toBe('ECONNREFUSED');
+    const chatter = await bed.tools.chatter(bed.client, MeshBed.address('a'), 8080);
+    for (let round = 0; round < 10; round += 1) {
+      expect(await chatter.say()).toBe('ECONNREFUSED');
+    }
+    expect(performance.now() - began).toBeLessThan(3_000);
+    publishBoth();
+    expect(await chatter.say()).toMatch(/^[ab] 10\.30\.0\.2$/);
+  });
+
+  describe('a task that drains', () => {
+    test('keeps its connections, gets no new ones, and loses them once it is forgotten', async () => {
+      bed.mesh(published(8080, 80, [A, B]));
+      const kept = [1, 2].map(() => bed.tools.connect(bed.client, MeshBed.address('a'), 8080));
+      const first = [await kept[0]?.next(), await kept[1]?.next()];
+      expect(first.toSorted()).toEqual(['a 10.30.0.2', 'b 10.30.0.2']);
+      const gone = kept[first.indexOf('b 10.30.0.2')];
+      bed.mesh(published(8080, 80, [A]));
+      expect(await bed.answers(6, bed.client, MeshBed.address('a'), 8080)).toEqual({ 'a 10.30.0.2': 6 });
+      expect(await gone?.say('still')).toBe('b:still');
+      bed.on('a', (overlays) => {
+        overlays.forgetBackend(INGRESS, ip(B));
+      });
+      await expect.poll(() => gone?.say('on'), { timeout: 10_000 }).toBe('ECONNRESET');
+      expect(await kept[first.indexOf('a 10.30.0.2')]?.say('on')).toBe('a:on');
+    });
+
+    test('loses udp clients that go on sending to those who stay', async () => {
+      bed.mesh(published(8080, 80, [A], 'udp'));
+      const chatter = await bed.tools.chatter(bed.client, MeshBed.address('a'), 8080);
+      expect(await chatter.say()).toBe('a 10.30.0.2');
+      bed.mesh(published(8080, 80, [B], 'udp'));
+      await expect.poll(() => chatter.say(), { timeout: 10_000 }).toBe('b 10.30.0.2');
+    });
+  });
+
+  test('a port that is published no more is the host’s again; a udp client that goes on gets there', async () => {
+    bed.mesh(published(8090, 80, [A]), published(8090, 80, [A], 'udp'));
+    const chatter = await bed.tools.chatter(bed.client, MeshBed.address('a'), 8090);
+    expect(await chatter.say()).toBe('a 10.30.0.2');
+    await bed.tools.serve(bed.host('a').netns, 'host', 8090);
+    expect(await bed.tools.ask(bed.client, MeshBed.address('a'), 8090)).toBe('a 10.30.0.2');
+    bed.mesh();
+    expect(await bed.tools.ask(bed.client, MeshBed.address('a'), 8090)).toMatch(/^host /);
+    await expect.poll(() => chatter.say(), { timeout: 10_000 }).toMatch(/^host /);
+  });
+
+  test('a published port of a container is the container’s', async () => {
+    bed.mesh(published(8091, 80, [A]));
+    await bed.neighbour(10, 'plain');
+    const port = {
+      protocol: 'tcp' as const,
+      hostAddress: 0,
+      hostPort: 8091,
+      address: ip('172.30.0.10'),
+      containerPort: 80,
+    };
+    bed.host('a').on((kernel) => {
+      kernel.publish([port]);
+    });
+    expect(await bed.tools.ask(bed.client, MeshBed.address('a'), 8091)).toMatch(/^plain /);
+    bed.host('a').on((kernel) => {
+      kernel.unpublish([port]);
+    });
+    expect(await bed.tools.ask(bed.client, MeshBed.address('a'), 8091)).toBe('a 10.30.0.2');
+  });
+
+  test('sctp is published too', () => {
+    bed.mesh(published(8092, 80, [A, B], 'sctp'));
+    expect(bed.host('a').run('nft', 'list', 'map', 'ip', 'tboa', 'mesh')).toMatch(
+      /sctp \. 8092 : 169\.254\.64\.2/,
+    );
+    const inside = bed.host('a').inside(INGRESS, 'nft', 'list', 'table', 'ip', 'berth_mesh');
+    expect(inside).toMatch(/sctp \. 8092 : goto/);
+    expect(inside).toContain('10.30.0.12 . 80');
+  });
+
+  describe('open nothing else', () => {
+    test('for a neighbour who routes into them', async () => {
+      publishBoth();
+      const to = (subnet: string): string =>
+        bed.tools.in(bed.client, 'ip', 'route', 'replace', subnet, 'via', MeshBed.address('a'));
+      to('169.254.64.0/30');
+      to('10.30.0.0/16');
+      for (const [address, port] of [
+        ['169.254.64.2', 8080],
+        ['10.30.0.11', 80],
+        ['10.30.0.2', 80],
+        ['169.254.64.1', 8093],
+      ] as const) {
+        const connection = bed.tools.connect(bed.client, address, port);
+        const answer = await Promise.race([connection.next(), pause(300)]);
+        // The host's own end is an address of the host like any other.
+        expect(answer, address).toMatch(
+          address === '169.254.64.1' ? /^ECONNREFUSED$/ : /^(?:silence|ENETUNREACH)$/,
+        );
+        connection.socket.destroy();
+      }
+    });
+
+    test('for tasks: neither the host nor what is behind it', async () => {
+      await bed.tools.serve(bed.host('a').netns, 'host', 8094);
+      const task = bed.netnsOf(A);
+      bed.tools.in(task, 'ip', 'route', 'replace', 'default', 'via', '10.30.0.1');
+      for (const address of ['169.254.64.1', MeshBed.address('a'), '198.51.100.9']) {
+        for (const from of [task, bed.host('a').overlayNamespaces.path(INGRESS)]) {
+          const connection = bed.tools.connect(from, address, 8094);
+          const answer = await Promise.race([connection.next(), pause(300)]);
+          expect(answer, `${address} from ${from}`).toBe('silence');
+          connection.socket.destroy();
+        }
+      }
+    });
+
+    test('of what the administrator filters', async () => {
+      const { a } = bed.hosts;
+      a.run(
+        'nft',
+        'add',
+        'rule',
+        'ip',
+        'tboa',
+        'user',
+        'iifname',
+        'lan',
+        'meta',
+        'l4proto',
+        'tcp',
+        'ct',
+        'original',
+        'proto-dst',
+        '8080',
+        'reject',
+      );
+      try {
+        expect(await bed.tools.ask(bed.client, MeshBed.address('a'), 8080)).toBe('ECONNREFUSED');
+        expect(await bed.tools.ask(a.netns, MeshBed.address('a'), 8080)).toMatch(/^[ab] /);
+      } finally {
+        a.run('nft', 'flush', 'chain', 'ip', 'tboa', 'user');
+      }
+      expect(await bed.tools.ask(bed.client, MeshBed.address('a'), 8080)).toMatch(/^[ab] /);
+    });
+  });
+
+  describe('that another program deletes', () => {
+    test('on the host, are back at once', async () => {
+      publishBoth();
+      for (const damage of [
+        ['nft', 'flush', 'ruleset'],
+        ['nft', 'flush', 'map', 'ip', 'tboa', 'mesh'],
+        ['nft', 'flush', 'set', 'ip', 'tboa', 'ways'],
+      ]) {
+        bed.host('a').run(...damage);
+        await expect
+          .poll(() => bed.tools.ask(bed.client, MeshBed.address('a'), 8080), { message: damage.join(' ') })
+          .toMatch(/^[ab] 10\.30\.0\.2$/);
+        await expect
+          .poll(() => bed.host('a').run('nft', 'list', 'set', 'ip', 'tboa', 'ways'))
+          .toContain('"boaingress"');
+      }
+      expect(await bed.tools.ask(bed.client, MeshBed.address('a', 6), 8086)).toMatch(/^[ab] /);
+    });
+
+    test('in the network’s namespace, and links and addresses, are back when it is opened again', async () => {
+      const open = (): void => {
+        bed.on('a', (overlays) => {
+          overlays.openIngress(bed.settings('a'));
+        });
+      };
+      const kept = bed.tools.connect(bed.client, MeshBed.address('a'), 8080);
+      const first = (await kept.next())[0];
+      const before = bed.host('a').run('ip', '-br', 'address');
+      open();
+      expect(bed.host('a').run('ip', '-br', 'address')).toBe(before);
+      const inside = bed.host('a').overlayNamespaces.path(INGRESS);
+      for (const damage of [
+        ['nsenter', `--net=${inside}`, 'nft', 'flush', 'ruleset'],
+        ['nsenter', `--net=${inside}`, 'ip', 'link', 'set', 'host0', 'down'],
+        ['nsenter', `--net=${inside}`, 'ip', 'address', 'flush', 'dev', 'host0'],
+        ['nsenter', `--net=${inside}`, 'ip', 'route', 'delete', 'default'],
+        ['nsenter', `--net=${inside}`, 'ip', 'address', 'delete', '10.30.0.2/32', 'dev', 'br0'],
+        ['ip', 'address', 'add', '169.254.99.1/30', 'dev', 'boaingress'],
+        ['ip', 'address', 'flush', 'dev', 'boaingress'],
+        ['ip', 'link', 'set', 'boaingress', 'down'],
+        ['ip', 'link', 'set', 'boaingress', 'mtu', '1300'],
+      ]) {
+        bed.host('a').run(...damage);
+        open();
+        expect(await bed.tools.ask(bed.client, MeshBed.address('a'), 8080), damage.join(' ')).toMatch(
+          /^[ab] 10\.30\.0\.2$/,
+        );
+        expect(await bed.tools.ask(bed.client, MeshBed.address('a', 6), 8086), damage.join(' ')).toMatch(
+          /^[ab] /,
+        );
+        expect(bed.host('a').run('ip', '-br', '-4', 'address', 'show', 'boaingress')).toContain(
+          '169.254.64.1/30',
+        );
+        expect(bed.host('a').run('ip', '-br', 'address')).not.toContain('169.254.99.1');
+      }
+      expect(await kept.say('still')).toBe(`${first}:still`);
+    });
+  });
+
+  test('are answered while the daemon restarts, and until it is told of others', async () => {
+    publishBoth();
+    const ask = (): Promise<string> => bed.tools.ask(bed.client, MeshBed.address('a'), 8080);
+    const kept = bed.tools.connect(bed.client, MeshBed.address('a'), 8080);
+    const first = (await kept.next())[0];
+    bed.restart('a');
+    expect(await ask()).toMatch(/^[ab] 10\.30\.0\.2$/);
+    bed.on('a', (overlays) => {
+      overlays.openIngress(bed.settings('a'));
+    });
+    expect(await ask()).toMatch(/^[ab] 10\.30\.0\.2$/);
+    expect(await bed.tools.ask(bed.client, MeshBed.address('a', 6), 8086)).toMatch(/^[ab] /);
+    bed.on('a', (overlays) => {
+      overlays.mesh([published(8081, 80, [A])]);
+    });
+    expect(await bed.tools.ask(bed.client, MeshBed.address('a'), 8081)).toBe('a 10.30.0.2');
+    expect(await ask()).toBe('ECONNREFUSED');
+    expect(await kept.say('still')).toBe(`${first}:still`);
+  });
+
+  test('go through another subnet where the host has this one', async () => {
+    const { a } = bed.hosts;
+    a.run('ip', 'address', 'add', '169.254.64.1/28', 'dev', 'lan');
+    bed.on('a', (overlays) => {
+      overlays.openIngress(bed.settings('a'));
+      overlays.mesh([published(8080, 80, [A])]);
+    });
+    expect(a.run('ip', '-br', '-4', 'address', 'show', 'boaingress')).toContain('169.254.64.17/30');
+    expect(await bed.tools.ask(bed.client, MeshBed.address('a'), 8080)).toBe('a 10.30.0.2');
+    a.run('ip', 'route', 'add', '169.254.0.0/16', 'dev', 'lan');
+    bed.on('a', (overlays) => {
+      overlays.openIngress(bed.settings('a'));
+    });
+    expect(a.run('ip', '-br', '-4', 'address', 'show', 'boaingress')).toContain('198.19.64.1/30');
+    expect(await bed.tools.ask(bed.client, MeshBed.address('a'), 8080)).toBe('a 10.30.0.2');
+  });
+
+  test('of a network without IPv6 leave the host without it there', async () => {
+    const nodeAddresses = bed.settings('a').nodeAddresses.slice(0, 1);
+    bed.on('a', (overlays) => {
+      overlays.openIngress(bed.settings('a', { nodeAddresses }));
+      overlays.mesh([published(8080, 80, [A])]);
+    });
+    expect(await bed.tools.ask(bed.client, MeshBed.address('a'), 8080)).toBe('a 10.30.0.2');
+    expect(bed.host('a').run('ip', '-br', '-6', 'address', 'show', 'boaingress')).toBe('');
+  });
+
+  test('a change costs little beside a thousand ports of five tasks', async () => {
+    const all = Array.from({ length: 1_000 }, (_, index) =>
+      published(
+        20_000 + index,
+        80,
+        Array.from(
+          { length: 5 },
+          (__, task) => `10.30.${100 + Math.floor(index / 250)}.${1 + ((5 * index + task) % 250)}`,
+        ),
+      ),
+    );
+    const timed = (work: () => void): number => {
+      const began = performance.now();
+      work();
+      return performance.now() - began;
+    };
+    const mesh = (...ports: MeshPort[]): number =>
+      bed.on('a', (overlays) => timed(() => overlays.mesh(ports)));
+    const load = mesh(...all);
+    const again = mesh(...all);
+    const median = (rounds: number[]): string =>
+      (rounds.toSorted((one, other) => one - other)[Math.floor(rounds.length / 2)] ?? 0).toFixed(2);
+    const backends = Array.from({ length: 40 }, (_, round) =>
+      mesh(...all, published(8080, 80, round % 2 === 0 ? [A] : [A, B])),
+    );
+    const ports = Array.from({ length: 40 }, (_, round) =>
+      mesh(...all, ...(round % 2 === 0 ? [] : [published(8080, 80, [A])])),
+    );
+    const mend = timed(() =>
+      bed.on('a', (overlays) => {
+        overlays.openIngress(bed.settings('a'));
+      }),
+    );
+    expect(await bed.tools.ask(bed.client, MeshBed.address('a'), 8080)).toBe('a 10.30.0.2');
+    process.stdout.write(
+      `1,000 published ports of 5 tasks: load ${load.toFixed(0)} ms, the same again ${again.toFixed(1)} ms, ` +
+        `a change of tasks ${median(backends)} ms, of a port ${median(ports)} ms, look ${mend.toFixed(0)} ms\n`,
+    );
+    expect(Number(median(backends))).toBeLessThan(200);
+    bed.mesh();
+  });
+
+  test('leave nothing when the network is closed, and are there again when it is opened', async () => {
+    publishBoth();
+    for (const isNext of [false, true]) {
+      if (isNext) {
+        bed.restart('a');
+      }
+      await bed.on('a', (overlays) => overlays.closeIngress());
+      await bed.on('a', (overlays) => overlays.closeIngress());
+      expect(bed.left('a')).toBe('');
+      bed.open();
+      bed.mesh(published(8080, 80, [B]));
+      expect(await bed.tools.ask(bed.client, MeshBed.address('a'), 8080)).toBe('b 10.30.0.2');
+    }
   });
 });
+
+/** Of a packet that is dropped. */
+function pause(ms: number): Promise<string> {
+  return new Promise((resolve) => void setTimeout(() => resolve('silence'), ms));
+}

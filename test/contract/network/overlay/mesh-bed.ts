@@ -1,4 +1,5 @@
 import type { OverlayKernel } from '../../../../daemon/networks/overlay/ports.ts';
+import { newId } from '../../../../daemon/base/ids.ts';
 import type { KernelNetwork } from '../../../../runtime/network/kernel-network.ts';
 import type { IngressSettings, MeshPort } from '../../../../runtime/network/overlay/settings.ts';
 import { OverlayBed } from './overlay-bed.ts';
@@ -11,6 +12,16 @@ const HOSTS = {
   b: { outside: '198.51.101.1', outside6: '2001:db8:2::1', node: '10.30.0.3', node6: 'fd30::3' },
 } as const;
 type HostName = keyof typeof HOSTS;
+
+const BRIDGE_ADDRESS = ip('172.30.0.1');
+const BRIDGE = {
+  name: 'boabridge',
+  addresses: [{ address: BRIDGE_ADDRESS, prefixLength: 16 }],
+  mtu: 1500,
+  internal: false,
+  icc: true,
+  masquerade: true,
+};
 
 export const INGRESS = 'in0000000000000000000000g';
 const LOCAL = { a: '192.0.2.1', b: '192.0.2.2' } as const;
@@ -100,6 +111,47 @@ export class MeshBed {
     await this.tools.serve(container.netns, tag, port + 1, 6);
   }
 
+  /** A container on a bridge of host a, which is not in the ingress network. Answers with its tag where it has one. */
+  async neighbour(last: number, tag?: string): Promise<string> {
+    const id = newId();
+    const address = ip(`172.30.0.${last}`);
+    const iface = {
+      endpointId: newId(),
+      name: 'eth0',
+      addresses: [{ address, prefixLength: 16 }],
+      linkLocal: [],
+      settings: [],
+      mac: macOf([address]),
+      mtu: 1500,
+    };
+    await this.hosts.a.on((kernel) => kernel.addBridge(BRIDGE));
+    this.hosts.a.on((kernel) =>
+      kernel.open(id, {
+        attachments: [{ bridge: BRIDGE, iface }],
+        defaultRoutes: [{ router: BRIDGE_ADDRESS }],
+      }),
+    );
+    const file = this.hosts.a.sandboxNamespaces.path(id);
+    if (tag !== undefined) {
+      await this.tools.serve(file, tag, 80);
+    }
+    return file;
+  }
+
+  /** An engine after kill -9, with the bridges that its store tells of. */
+  restart(name: HostName): void {
+    this.host(name).restart();
+    this.host(name).on((kernel) => {
+      kernel.prepare([], []);
+    });
+  }
+
+  /** Where a task is, by its address. */
+  netnsOf(address: string): string {
+    const task = this.#backends.find(({ container }) => container.addresses.includes(ip(address)));
+    return task?.container.netns ?? '';
+  }
+
   /** On both hosts. */
   mesh(...ports: MeshPort[]): void {
     for (const name of ['a', 'b'] as const) {
@@ -116,7 +168,7 @@ export class MeshBed {
   /** What a host still has of it: links, networks, and elements of its firewall. */
   left(name: HostName): string {
     const host = this.host(name);
-    const links = host.run('ip', '-o', 'link').match(new RegExp(`${host.prefix}\\S+`, 'g')) ?? [];
+    const links = host.run('ip', '-o', 'link').match(new RegExp(`${host.prefix}in\\S+`, 'g')) ?? [];
     const tables = host.run('nft', 'list', 'ruleset');
     const elements = tables.match(/(?:map mesh|set ways) \{[^}]*elements = .*/g) ?? [];
     return [...links, ...this.on(name, (overlays) => overlays.overlays()), ...elements].join(', ');
