@@ -101,7 +101,7 @@ needs(
       bed.mesh(published(8080, 80, [A, B]));
       const kept = [1, 2].map(() => bed.tools.connect(bed.client, MeshBed.address('a'), 8080));
       const first = [await kept[0]?.next(), await kept[1]?.next()];
-      expect(first.toSorted()).toEqual(['a 10.30.0.2', 'b 10.30.0.2']);
+      expect(new Set(first)).toEqual(new Set(['a 10.30.0.2', 'b 10.30.0.2']));
       const gone = kept[first.indexOf('b 10.30.0.2')];
       bed.mesh(published(8080, 80, [A]));
       expect(await bed.answers(6, bed.client, MeshBed.address('a'), 8080)).toEqual({ 'a 10.30.0.2': 6 });
@@ -166,10 +166,9 @@ needs(
   describe('open nothing else', () => {
     test('for a neighbour who routes into them', async () => {
       publishBoth();
-      const to = (subnet: string): string =>
+      for (const subnet of ['169.254.64.0/30', '10.30.0.0/16']) {
         bed.tools.in(bed.client, 'ip', 'route', 'replace', subnet, 'via', MeshBed.address('a'));
-      to('169.254.64.0/30');
-      to('10.30.0.0/16');
+      }
       for (const [address, port] of [
         ['169.254.64.2', 8080],
         ['10.30.0.11', 80],
@@ -347,17 +346,10 @@ needs(
         ),
       ),
     );
-    const timed = (work: () => void): number => {
-      const began = performance.now();
-      work();
-      return performance.now() - began;
-    };
     const mesh = (...ports: MeshPort[]): number =>
       bed.on('a', (overlays) => timed(() => overlays.mesh(ports)));
     const load = mesh(...all);
     const again = mesh(...all);
-    const median = (rounds: number[]): string =>
-      (rounds.toSorted((one, other) => one - other)[Math.floor(rounds.length / 2)] ?? 0).toFixed(2);
     const backends = Array.from({ length: 40 }, (_, round) =>
       mesh(...all, published(8080, 80, round % 2 === 0 ? [A] : [A, B])),
     );
@@ -397,4 +389,15 @@ needs(
 /** Of a packet that is dropped. */
 function pause(ms: number): Promise<string> {
   return new Promise((resolve) => void setTimeout(() => resolve('silence'), ms));
+}
+
+/** Milliseconds that it takes. */
+function timed(work: () => void): number {
+  const began = performance.now();
+  work();
+  return performance.now() - began;
+}
+
+function median(rounds: number[]): string {
+  return (rounds.toSorted((one, other) => one - other)[Math.floor(rounds.length / 2)] ?? 0).toFixed(2);
 }
