@@ -1,3 +1,4 @@
+import type { SwarmNetworks } from '../api/types/swarm/networks.ts';
 import type {
   ConfigPort,
   NodePort,
@@ -24,7 +25,7 @@ import type { ManagerImages } from './images/ports.ts';
 import { Manager, type ManagerEngine } from './manager.ts';
 import { SwarmNode } from './membership/node.ts';
 import type { NodeDeps } from './membership/ports.ts';
-import { nodeNetworks } from './networks.ts';
+import { swarmNetworks } from './networks.ts';
 
 export interface SwarmDeps extends Omit<
   NodeDeps<Manager>,
@@ -43,7 +44,7 @@ export interface SwarmDeps extends Omit<
 export class Swarm implements SwarmPort, AsyncDisposable {
   readonly #node: SwarmNode<Manager>;
   /** Of the swarm, for the engine of this host. */
-  readonly networks: ReturnType<typeof nodeNetworks>;
+  readonly networks: SwarmNetworks;
   /** What managers have, for the tasks of this node. */
   readonly images: ManagerImages;
 
@@ -62,9 +63,10 @@ export class Swarm implements SwarmPort, AsyncDisposable {
       dropTasks: () => dropTasks({ agentDirectory, executor, logger: deps.logger }),
     });
     const node = this.#node;
-    this.networks = nodeNetworks({
+    this.networks = swarmNetworks({
       role: () => this.role,
       manager: () => node.manager().control.networks,
+      agent: () => node.agent?.networks,
     });
   }
 

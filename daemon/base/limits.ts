@@ -395,6 +395,14 @@ export const limits = {
   swarmSessionRetryMaxMs: 8_000,
   /** Time for the leader to hear that a node leaves; it finds out by itself too. */
   swarmFarewellMs: 2_000,
+  /** A container waits so long to be let into a network of the swarm (as dockerd). */
+  swarmAttachMs: 20_000,
+  /** One that goes waits so long for a manager to hear of it; then it is told later. */
+  swarmDetachMs: 2_000,
+  /** Containers of one node in networks of the swarm, names of one, and characters of each: 2 MB of a message of 4. */
+  swarmAttachmentsMax: 8_192,
+  swarmAttachmentNamesMax: 64,
+  swarmAttachmentTextMax: 256,
   /** How often a node looks whether it has changed, to tell so. */
   swarmDescribeMs: 20_000,
   /** Statuses of tasks are gathered for so long, and so many are told at a time: 300 bytes each, of 4 MB. */

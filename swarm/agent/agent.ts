@@ -7,12 +7,14 @@ import { AssignmentParts } from '../protocol/assignment-parts.ts';
 import type { NetworksChange } from '../protocol/networks.ts';
 import { NetworksParts } from '../protocol/networks-parts.ts';
 import type { SessionMessage, StatusReport } from '../protocol/session.ts';
+import { Attachments } from './attachments.ts';
 import { Describer } from './describer.ts';
 import { LogPublisher } from './log-publisher.ts';
-import type { AgentDeps, AgentPart } from './ports.ts';
+import type { AgentDeps, AgentPart, NodeNetworks } from './ports.ts';
 import { Reporter } from './reporter.ts';
 import { SessionClient, type OpenSession } from './session-client.ts';
 import { Tasks } from './tasks.ts';
+import { ToldEndpoints } from './told-endpoints.ts';
 
 /**
  * The node's side of a swarm: holds a session with the leader, runs the tasks that it is given, tells what becomes of
@@ -25,6 +27,8 @@ export class Agent implements AgentPart {
   readonly #describer: Describer;
   readonly #logs: LogPublisher;
   readonly #session: SessionClient;
+  readonly #endpoints: ToldEndpoints;
+  readonly #attachments: Attachments;
   #assignments = new AssignmentParts();
   #networks = new NetworksParts();
   #dataPath: NetworksChange['dataPath'];
@@ -36,6 +40,8 @@ export class Agent implements AgentPart {
     this.#reporter = reporter;
     this.#describer = new Describer({ ...deps, describe: () => this.#describe() });
     this.#logs = new LogPublisher(deps.executor, deps.logger);
+    this.#endpoints = new ToldEndpoints(deps.node.id);
+    this.#attachments = new Attachments({ ...deps, endpoints: this.#endpoints });
     this.#session = new SessionClient({
       ...deps,
       describe: () => this.#describe(),
@@ -64,11 +70,16 @@ export class Agent implements AgentPart {
     return this.#session.trouble;
   }
 
+  get networks(): NodeNetworks {
+    return this.#attachments;
+  }
+
   reconnect(): void {
     this.#session.reconnect();
   }
 
   async leave(): Promise<void> {
+    this.#attachments[Symbol.dispose]();
     await this.#session.leave();
     await this.#tasks.removeAll();
     await this.#leaveNetworks();
@@ -76,6 +87,7 @@ export class Agent implements AgentPart {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#attachments[Symbol.dispose]();
     await this.#session[Symbol.asyncDispose]();
     await this.#tasks[Symbol.asyncDispose]();
   }
@@ -92,10 +104,12 @@ export class Agent implements AgentPart {
       await session.client.call('session.report', report, { signal: session.signal });
     });
     const descriptions = this.#describer.attach(session, description);
+    const attachments = this.#attachments.opened(session);
     return {
       [Symbol.dispose]: () => {
         reports[Symbol.dispose]();
         descriptions[Symbol.dispose]();
+        attachments[Symbol.dispose]();
       },
     };
   }
@@ -154,7 +168,10 @@ export class Agent implements AgentPart {
     const whole = this.#networks.take(part);
     try {
       failpoint('swarm.agent.networks.apply');
-      await (whole && this.#deps.executor.networks(whole));
+      if (whole !== undefined) {
+        await this.#deps.executor.networks(whole);
+        this.#endpoints.take(whole);
+      }
     } catch (error) {
       this.#deps.logger.error({ error: errorText(error) }, 'networks of the swarm could not be followed');
     }

@@ -1,5 +1,6 @@
 import type { NodeDescription } from '../../api/types/swarm/node.ts';
 import type { PortConfig } from '../../api/types/swarm/service.ts';
+import type { AttachedContainer } from '../protocol/attachments.ts';
 import type { NetworksChange } from '../protocol/networks.ts';
 import type { AssignedTask, LogLine, LogSubscription } from '../protocol/session.ts';
 
@@ -16,6 +17,11 @@ export interface Executor {
    * fails in the kernel is told by the steps of the tasks that need it.
    */
   networks(change: NetworksChange): Promise<void>;
+  /**
+   * Containers of this host that are no tasks, in networks of the swarm: all that were let in by `SwarmNetworks.attach`
+   * and not detached, those of an earlier daemon too. A container is none any more before `detach` is called for it.
+   */
+  attachments(): Promise<readonly AttachedContainer[]>;
   /** Pulls and creates: after it the container is there, not started. Answers its id. */
   prepare(task: TaskToRun, signal: AbortSignal): Promise<string>;
   /**

@@ -1,3 +1,4 @@
+import type { SwarmNetworks } from '../../api/types/swarm/networks.ts';
 import type { NodeSpec, TlsInfo } from '../../api/types/swarm/node.ts';
 import type { Clock } from '../../daemon/base/clock.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
@@ -21,6 +22,8 @@ export interface AgentDeps {
   node: { id: string; hostname: string };
   /** Where other nodes reach this one; empty: where its calls come from. */
   addr: string;
+  /** Where overlay traffic reaches it; empty: at `addr`. */
+  dataAddr: string;
   /** For the node's description. */
   tlsInfo(): TlsInfo;
   /** The user's wish for this node and the role that its certificate shall have, at each session and each change. */
@@ -38,10 +41,14 @@ export interface NodeWish {
 
 export type TrustedRoot = Omit<Extract<SessionMessage, { kind: 'root' }>, 'kind'>;
 
+/** Containers of this host, no tasks, in networks of the swarm. */
+export type NodeNetworks = Pick<SwarmNetworks, 'attach' | 'detach'>;
+
 /** The agent of a node that belongs to a swarm. Disposal ends the session; tasks run on. */
 export interface AgentPart extends AsyncDisposable {
   /** Why there is no session with a leader now; undefined while there is one. */
   readonly trouble: string | undefined;
+  readonly networks: NodeNetworks;
   /** Ends the session and makes another one at once: the certificate or the managers have changed. */
   reconnect(): void;
   /** The node leaves the swarm: ends the session and all tasks, removes their containers and the agent's directory. */

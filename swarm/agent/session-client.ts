@@ -31,6 +31,7 @@ interface Deps {
   random: Random;
   logger: Logger;
   addr: string;
+  dataAddr: string;
   describe(): Promise<NodeDescription>;
   /** A session has begun; what is returned is disposed of when it is over. */
   opened(session: OpenSession, description: NodeDescription): Disposable;
@@ -129,6 +130,7 @@ export class SessionClient implements AsyncDisposable {
     const request: SessionRequest = {
       description: await this.#deps.describe(),
       addr: this.#deps.addr,
+      ...(this.#deps.dataAddr && { dataAddr: this.#deps.dataAddr }),
     };
     const over = new AbortController();
     const signal = AbortSignal.any([over.signal, again, this.#closed.signal]);

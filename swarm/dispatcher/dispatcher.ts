@@ -8,7 +8,7 @@ import type { DispatcherDeps } from './ports.ts';
 import { Term } from './term.ts';
 
 /**
- * What nodes call on a manager: sessions, heartbeats, statuses, lines of logs. Served while this manager leads; else it
+ * What nodes call on a manager: sessions, heartbeats, statuses, containers in networks, lines of logs. Served while this manager leads; else it
  * names the one that does.
  */
 export class Dispatcher implements LeaderLoop {
@@ -32,6 +32,9 @@ export class Dispatcher implements LeaderLoop {
       this.#call('session.report', (term, body, caller) => term.report(body, caller)),
       this.#call('session.describe', (term, body, caller) => term.describe(body, caller)),
       this.#call('session.leave', (term, body, caller) => term.leave(body, caller)),
+      this.#call('networks.attach', (term, body, caller, signal) => term.attach(body, caller, signal)),
+      this.#call('networks.detach', (term, body, caller, signal) => term.detach(body, caller, signal)),
+      this.#call('networks.attached', (term, body, caller, signal) => term.attached(body, caller, signal)),
       {
         name: 'logs.publish',
         allowed: 'node',
@@ -90,12 +93,15 @@ export class Dispatcher implements LeaderLoop {
     return this.#term;
   }
 
-  #call(name: string, act: (term: Term, body: unknown, caller: Caller) => unknown): Method {
+  #call(
+    name: string,
+    act: (term: Term, body: unknown, caller: Caller, signal: AbortSignal) => unknown,
+  ): Method {
     return {
       name,
       allowed: 'node',
       kind: 'call',
-      handle: async (body, caller) => act(this.#leading, body, caller) ?? {},
+      handle: async (body, caller, signal) => (await act(this.#leading, body, caller, signal)) ?? {},
     };
   }
 }

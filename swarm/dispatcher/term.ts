@@ -5,12 +5,14 @@ import type { ChangedPart } from '../cluster/cluster.ts';
 import type { Leading } from '../leader/ports.ts';
 import { newSwarmId } from '../objects/ids.ts';
 import { isTerminal } from '../objects/task-state.ts';
+import type { AttachAnswer, AttachedAnswer } from '../protocol/attachments.ts';
 import { type HeartbeatAnswer, SESSION_INVALID, type SessionMessage } from '../protocol/session.ts';
 import type { Caller } from '../rpc/port.ts';
 import { AssignedObjects } from './assignments/assigned.ts';
 import { AssignmentSet } from './assignments/assignment-set.ts';
 import { NetworkIndex } from './assignments/networks/network-index.ts';
 import { NetworkSet } from './assignments/networks/network-set.ts';
+import { attach, attached, detach } from './attachments.ts';
 import { descriptionOf, fieldsOf, maybeTextOf, statusesOf, textOf } from './check.ts';
 import { LogBroker } from './logs/broker.ts';
 import type { DispatcherDeps } from './ports.ts';
@@ -143,6 +145,21 @@ export class Term implements AsyncDisposable {
     const { value: head } = await iterator.next();
     const { node } = this.#own(head, caller);
     await this.logs.publish(node, textOf(fieldsOf(head, 'the head of lines'), 'subscription'), iterator);
+  }
+
+  /** `networks.attach`. */
+  attach(body: unknown, caller: Caller, signal: AbortSignal): Promise<AttachAnswer> {
+    return attach(this.leading, this.#own(body, caller).node, body, signal);
+  }
+
+  /** `networks.detach`. */
+  detach(body: unknown, caller: Caller, signal: AbortSignal): Promise<void> {
+    return detach(this.leading, this.#own(body, caller).node, body, signal);
+  }
+
+  /** `networks.attached`. */
+  attached(body: unknown, caller: Caller, signal: AbortSignal): Promise<AttachedAnswer> {
+    return attached(this.leading, this.#own(body, caller).node, body, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

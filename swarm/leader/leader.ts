@@ -18,6 +18,7 @@ import type { Task } from '../planner/state/entries.ts';
 import { observedState } from '../planner/state/observed.ts';
 import { isStoreError } from '../store/errors.ts';
 import type { Fence } from '../store/port.ts';
+import { Attachments } from './attachments.ts';
 import { BATCH_WRITES_MAX, batchLength, type PlannedWrite } from './batches.ts';
 import { asKnown } from './beyond.ts';
 import { Due } from './due.ts';
@@ -49,6 +50,7 @@ export class Leader implements Leading, AsyncDisposable {
   readonly state = new ClusterState();
   /** Resolves when the store takes no write of this leader any more, with the reason. */
   readonly lost: Promise<string>;
+  readonly attachments: Attachments;
   readonly #deps: LeaderDeps;
   readonly #planner: Planner;
   readonly #reports = new Reports();
@@ -75,6 +77,14 @@ export class Leader implements Leading, AsyncDisposable {
     const seed = Buffer.from(deps.random.bytes(4)).readUInt32BE();
     this.#planner = new Planner(this.state, deps.random, new Scheduler(seed));
     this.#planner.begin();
+    this.attachments = new Attachments({
+      cluster: deps.cluster,
+      state: this.state,
+      planner: this.#planner,
+      now: () => this.#now(),
+      store: (commit) => this.#storeAlone(commit),
+      due: () => this.#due.request(),
+    });
     this.#subscription = deps.cluster.subscribe((changed) => this.#hear(changed));
     this.#due.request();
     this.#loop = this.#run();
@@ -135,6 +145,7 @@ export class Leader implements Leading, AsyncDisposable {
     this.#ended.abort();
     this.#subscription[Symbol.dispose]();
     this.#due[Symbol.dispose]();
+    this.attachments.end();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -163,6 +174,7 @@ export class Leader implements Leading, AsyncDisposable {
 
   async #pass(): Promise<void> {
     const { clock, logger } = this.#deps;
+    await this.attachments.decide();
     const plan = this.#planner.plan(this.#now());
     for (const { service, error } of plan.errors) {
       logger.error({ service, error }, 'a service of the swarm could not be planned');
@@ -200,7 +212,7 @@ export class Leader implements Leading, AsyncDisposable {
       try {
         await this.#commitBatch(batch.slice(0, length));
       } catch (error) {
-        this.#takeBack(left);
+        this.#takeBack(left.map(({ write }) => write));
         throw error;
       }
       left = left.slice(Math.max(0, length - statuses.length));
@@ -209,16 +221,52 @@ export class Leader implements Leading, AsyncDisposable {
 
   async #commitBatch(batch: readonly PlannedWrite[]): Promise<void> {
     failpoint('swarm.leader.commit');
+    await this.#commitOwn({
+      parts: batch.map(({ write }) => write),
+      conditions: batch.map(({ write, revision }) => ({ key: keyOf(write.part, write.id), revision })),
+    });
+  }
+
+  /**
+   * Until it is known what became of it: what this leader then gives to others must not be taken by a commit that comes
+   * to stand late. Tells the planner what is true where nothing was stored, and throws.
+   */
+  async #storeAlone(commit: Omit<ClusterCommit, 'fence'>): Promise<void> {
+    for (;;) {
+      try {
+        failpoint('swarm.leader.attach');
+        await this.#commitOwn(commit);
+        return;
+      } catch (error) {
+        const isOpen = isStoreError(error, 'unknown') || isStoreError(error, 'unavailable');
+        if (!isOpen || this.signal.aborted) {
+          await (isStoreError(error, 'conflict') ? this.#caughtUp(commit) : undefined);
+          this.#takeBack(commit.parts ?? []);
+          throw error;
+        }
+        await pause(this.#deps.clock, limits.swarmStoreRetryMs, this.signal);
+      }
+    }
+  }
+
+  /** What was changed is waited for: it may be the commit itself, whose answer was lost. */
+  async #caughtUp({ conditions }: Omit<ClusterCommit, 'fence'>): Promise<void> {
+    const { clock } = this.#deps;
+    const endMs = clock.monotonicMs() + limits.swarmCatchUpMs;
+    const isSame = (): boolean =>
+      conditions.every(({ key, revision }) => (this.cluster.value(key)?.revision ?? 0) === revision);
+    while (isSame() && clock.monotonicMs() < endMs && !this.signal.aborted) {
+      await pause(clock, limits.swarmCatchUpStepMs, this.signal);
+    }
+  }
+
+  /** What comes meanwhile is heard after it, but for what it wrote itself. */
+  async #commitOwn(commit: Omit<ClusterCommit, 'fence'>): Promise<void> {
     this.#isCommitting = true;
     let own: number | undefined;
     try {
-      own = await this.commit({
-        parts: batch.map(({ write }) => write),
-        conditions: batch.map(({ write, revision }) => ({ key: keyOf(write.part, write.id), revision })),
-      });
-      for (const { write } of batch) {
-        this.#settle(write);
-      }
+      own = await this.commit(commit);
+      commit.parts?.forEach((write) => this.#settle(write));
     } finally {
       this.#isCommitting = false;
       const held = this.#held;
@@ -251,9 +299,8 @@ export class Leader implements Leading, AsyncDisposable {
   }
 
   /** The store did not take these: what is true is told to the planner again. */
-  #takeBack(planned: readonly PlannedWrite[]): void {
-    for (const { write } of planned) {
-      const { part, id } = write;
+  #takeBack(writes: readonly Write[]): void {
+    for (const { part, id } of writes) {
       // The value has the part's own type, which TypeScript does not follow through the union.
       this.#observe({ part, id, value: this.cluster.part(part, id) ?? null } as Write);
     }

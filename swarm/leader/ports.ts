@@ -2,6 +2,7 @@ import type { NodeState } from '../../api/types/swarm/node.ts';
 import type { TaskStatus } from '../objects/task.ts';
 import type { Cluster, ClusterCommit } from '../cluster/cluster.ts';
 import type { ClusterState } from '../planner/state/cluster-state.ts';
+import type { AttachmentDesk } from './attachments.ts';
 
 /** What this manager has while it leads. All of it is thrown away with the leadership. */
 export interface Leading {
@@ -23,6 +24,8 @@ export interface Leading {
   /** A state of a node that is known and not stored; undefined: the stored one counts again. */
   markNode(node: string, mark: NodeMark | undefined): void;
   markOf(node: string): NodeMark | undefined;
+  /** Containers of nodes that are no tasks. */
+  readonly attachments: AttachmentDesk;
 }
 
 /** A status without its times, which are the leader's. */

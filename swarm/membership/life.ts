@@ -164,6 +164,7 @@ export class NodeLife<P extends ManagerPart> {
       clusterId: cluster,
       // A worker whose address nobody named is where its calls come from.
       addr: this.#file.followsHost === true && !this.isManager ? '' : this.address,
+      dataAddr: this.#file.dataPathAddr,
       managers: () => this.#managers(),
       tlsInfo: () => this.certificates.tlsInfo(),
       onNode: (wish) => {

@@ -4,6 +4,7 @@ import { KeyedMutex } from '../../daemon/base/concurrency/mutex.ts';
 import { withTimeout } from '../../daemon/base/concurrency/timeout.ts';
 import { errorText, invalidArgument } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
+import type { AgentPart } from '../agent/ports.ts';
 import { isLocked } from '../ca/keys/key-file.ts';
 import { parseUnlockKey } from '../ca/keys/unlock-key.ts';
 import { parseJoinToken } from '../ca/tokens.ts';
@@ -118,6 +119,11 @@ export class SwarmNode<P extends ManagerPart> implements AsyncDisposable {
       throw refusals.notReady();
     }
     return life.manager.parts;
+  }
+
+  /** Undefined where this node belongs to no swarm, or does not work as what it is to it. */
+  get agent(): AgentPart | undefined {
+    return this.#state.kind === 'active' ? this.#state.life.agent : undefined;
   }
 
   /** Begins a swarm with this node as its only manager. Answers the node's id. */

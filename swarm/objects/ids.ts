@@ -11,9 +11,13 @@ export const SWARM_ID = /^[0-9a-z]{25}$/;
  * evenly distributed.
  */
 export function newSwarmId(random: Random): string {
-  const bytes = random.bytes(ENTROPY_BYTES);
+  return swarmIdOf(random.bytes(ENTROPY_BYTES));
+}
+
+/** The id that is made of the first 17 of these bytes. Pure. */
+export function swarmIdOf(bytes: Uint8Array): string {
   let value = 0n;
-  bytes.forEach((byte, index) => {
+  bytes.subarray(0, ENTROPY_BYTES).forEach((byte, index) => {
     value = (value << 8n) | BigInt(index === 0 ? byte | 0x80 : byte);
   });
   return value.toString(36).slice(1, ID_LENGTH + 1);

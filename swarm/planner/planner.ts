@@ -1,7 +1,9 @@
 import { errorText } from '../../daemon/base/errors.ts';
-import type { Write } from '../objects/parts.ts';
+import type { AttachmentRecord } from '../objects/attachment.ts';
+import { put, type Write } from '../objects/parts.ts';
 import type { Random } from '../objects/random.ts';
 import { Allocator } from './allocator/allocator.ts';
+import type { AttachmentRefusal, AttachmentWish } from './allocator/attachments.ts';
 import { Attention } from './attention.ts';
 import type { Circumstances, Decision } from './decision.ts';
 import { enforceOn } from './enforcer.ts';
@@ -107,6 +109,18 @@ export class Planner {
     this.#allocator.wake(this.#attention);
     const again = this.#attention.isEmpty ? this.#moments.next : now;
     return { writes: pass.batch.writes, again, errors: pass.errors };
+  }
+
+  /**
+   * Lets a container of a node into a network, in the state that tasks get their addresses in: it has them at once. The
+   * caller stores the record, where it is another than was stored; where the store refuses it, `observe` what is true.
+   */
+  attach(wish: AttachmentWish, now: number): AttachmentRecord | AttachmentRefusal {
+    const decided = this.#allocator.attach(wish, now);
+    if ('id' in decided) {
+      this.#state.apply(put('attachment', decided));
+    }
+    return decided;
   }
 
   /** One after another, as each takes addresses that the next one is not to have. */

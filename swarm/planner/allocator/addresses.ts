@@ -1,5 +1,5 @@
 import { isSubnet4, parseIp } from '../../../daemon/base/addresses/ip.ts';
-import type { NetworkRecord } from '../../objects/network.ts';
+import type { NetworkAddresses, NetworkRecord } from '../../objects/network.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
 import { addressOf, isIn, poolsOf, type Pool } from './pools.ts';
 
@@ -24,21 +24,26 @@ export class Addresses {
   readonly #state: ClusterState;
   readonly #supplies = new Map<string, Supply>();
   readonly #shortages = new Map<string, Shortage>();
-  /** By network: what the youngest task was given before this manager led. */
+  /** By network: what was given last before this manager led. */
   readonly #youngest = new Map<string, { created: number; addresses: readonly string[] }>();
 
   constructor(state: ClusterState) {
     this.#state = state;
   }
 
-  /** Goes on where the last leader was, as far as tasks tell. */
+  /** Goes on where the last leader was, as far as tasks and attachments tell. */
   begin(): void {
     for (const { record } of this.#state.tasks.values()) {
-      for (const { network, addresses } of record.networks ?? []) {
-        if (record.created >= (this.#youngest.get(network)?.created ?? 0)) {
-          this.#youngest.set(network, { created: record.created, addresses });
-        }
-      }
+      record.networks?.forEach((given) => this.#wasGiven(record.created, given));
+    }
+    for (const attachment of this.#state.attachments.values()) {
+      this.#wasGiven(attachment.created, attachment);
+    }
+  }
+
+  #wasGiven(created: number, { network, addresses }: NetworkAddresses): void {
+    if (created >= (this.#youngest.get(network)?.created ?? 0)) {
+      this.#youngest.set(network, { created, addresses });
     }
   }
 
@@ -61,16 +66,23 @@ export class Addresses {
     return this.#shortages.get(network)?.error ?? '';
   }
 
-  /** One address of each family that the network has, IPv4 first; or why there is none. */
-  next(network: NetworkRecord): string[] | { error: string } {
+  /** One address of each family that the network has, but for some, IPv4 first; or why there is none. */
+  next(
+    network: NetworkRecord,
+    { without = [] }: { without?: readonly (4 | 6)[] } = {},
+  ): string[] | { error: string } {
+    const supply = this.#supplyOf(network);
+    const families = [true, false].filter((isFour) => supply.pools.some((pool) => isOfFamily(pool, isFour)));
+    const wanted = families.filter((isFour) => !without.includes(isFour ? 4 : 6));
+    if (wanted.length === 0 && families.length > 0) {
+      return [];
+    }
     const shortage = this.#shortages.get(network.id);
     if (shortage !== undefined && this.room(network.id) <= 0) {
       return { error: shortage.error };
     }
-    const supply = this.#supplyOf(network);
-    const families = [true, false].filter((isFour) => supply.pools.some((pool) => isOfFamily(pool, isFour)));
     const given: string[] = [];
-    for (const isFour of families) {
+    for (const isFour of wanted) {
       const address = this.#take(network.id, supply, isFour);
       if (address === undefined) {
         return this.#noneLeft(network, isFour);

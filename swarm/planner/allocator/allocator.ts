@@ -1,8 +1,10 @@
+import type { AttachmentRecord } from '../../objects/attachment.ts';
 import { remove, type Write } from '../../objects/parts.ts';
 import type { Attention } from '../attention.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
 import { newNode, type Service } from '../state/entries.ts';
 import { Addresses } from './addresses.ts';
+import { decideAttachment, type AttachmentRefusal, type AttachmentWish } from './attachments.ts';
 import { allocateNode, missesAddress } from './node-addresses.ts';
 import { allocatePorts } from './ports.ts';
 import { holdTasks, withAddresses, type Held } from './task-addresses.ts';
@@ -102,6 +104,11 @@ export class Allocator {
 
   withAddresses(write: Write, now: number): Write[] {
     return withAddresses(this.#state, this.addresses, write, now);
+  }
+
+  /** What lets a container of a node into a network, or why nothing does. */
+  attach(wish: AttachmentWish, now: number): AttachmentRecord | AttachmentRefusal {
+    return decideAttachment(this.#state, this.addresses, wish, now);
   }
 
   /** What a change leads to, after the state has it. */

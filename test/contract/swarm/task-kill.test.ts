@@ -34,6 +34,7 @@ async function startAgent(leader: FakeLeader): Promise<Agent> {
     stateDirectory: directory,
     node: { id: 'node1', hostname: 'host1' },
     addr: '',
+    dataAddr: '',
     tlsInfo: () => ({}),
     onNode: () => undefined,
     onRoot: () => undefined,

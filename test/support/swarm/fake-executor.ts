@@ -1,6 +1,7 @@
 import type { NodeDescription } from '../../../api/types/swarm/node.ts';
 import { EngineError, notFound } from '../../../daemon/base/errors.ts';
 import type { Executor, RunningTask, TaskEnd, TaskToRun } from '../../../swarm/agent/executor.ts';
+import type { AttachedContainer } from '../../../swarm/protocol/attachments.ts';
 import type { NetworksChange } from '../../../swarm/protocol/networks.ts';
 import type { AssignedTask, LogLine, LogSubscription } from '../../../swarm/protocol/session.ts';
 
@@ -33,6 +34,13 @@ export class FakeExecutor implements Executor {
   networks(change: NetworksChange): Promise<void> {
     this.networkChanges.push(change);
     return Promise.resolve();
+  }
+
+  /** Its containers that are no tasks. */
+  attached: AttachedContainer[] = [];
+
+  attachments(): Promise<AttachedContainer[]> {
+    return Promise.resolve(this.attached);
   }
 
   async prepare(task: TaskToRun, signal: AbortSignal): Promise<string> {

@@ -81,6 +81,10 @@ export class FakeLeader {
   readonly reports: number[] = [];
   /** What a call is refused with. */
   failing: ((method: string) => Error | undefined) | undefined;
+  /** What other calls are answered, by method. */
+  readonly answers = new Map<string, (body: unknown) => unknown>([
+    ['networks.attached', () => ({ refused: [] })],
+  ]);
   /** What a report is refused with. */
   refused: ((statuses: readonly OwnStatus[]) => Error | undefined) | undefined;
   heartbeatMs = 5000;
@@ -145,7 +149,10 @@ export class FakeLeader {
       this.reports.push(statuses.length);
       statuses.forEach((status) => this.statuses.set(status.id, status));
     }
-    return method === 'session.heartbeat' ? this.heartbeatAnswer : undefined;
+    if (method === 'session.heartbeat') {
+      return this.heartbeatAnswer;
+    }
+    return await this.answers.get(method)?.(body);
   }
 
   async *#open(addr: string, request: SessionRequest, signal: AbortSignal): AsyncIterable<SessionMessage> {

@@ -219,6 +219,10 @@ export class TestNode implements AsyncDisposable {
     };
     return {
       trouble: undefined,
+      networks: {
+        attach: () => Promise.reject(new Error('agents of this test are in no network')),
+        detach: () => Promise.resolve(),
+      },
       reconnect: () => undefined,
       leave: async () => {
         await close();

@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline';
 import type { NodeDescription } from '../../../api/types/swarm/node.ts';
 import { EngineError, type ErrorCode } from '../../../daemon/base/errors.ts';
 import type { Executor, RunningTask, TaskEnd, TaskToRun } from '../../../swarm/agent/executor.ts';
+import type { AttachedContainer } from '../../../swarm/protocol/attachments.ts';
 import type { NetworksChange } from '../../../swarm/protocol/networks.ts';
 import type { AssignedTask, LogLine, LogSubscription } from '../../../swarm/protocol/session.ts';
 
@@ -44,6 +45,10 @@ export class RemoteExecutor implements Executor, Disposable {
 
   networks(change: NetworksChange): Promise<void> {
     return this.#call('networks', [change]);
+  }
+
+  attachments(): Promise<AttachedContainer[]> {
+    return this.#call('attachments', []);
   }
 
   prepare(task: TaskToRun, signal: AbortSignal): Promise<string> {

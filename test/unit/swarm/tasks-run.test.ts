@@ -72,6 +72,7 @@ class Swarm {
       stateDirectory: this.directory,
       node: { id: 'n1', hostname: 'host1' },
       addr: '',
+      dataAddr: '',
       tlsInfo: () => ({}),
       onNode: () => undefined,
       onRoot: () => undefined,

@@ -48,6 +48,7 @@ async function startAgent(): Promise<Agent> {
     stateDirectory: directory,
     node: { id: 'node1', hostname: 'host1' },
     addr: '10.0.0.1',
+    dataAddr: '',
     tlsInfo: () => ({ TrustRoot: 'pem' }),
     onNode: (message) => told.push(message),
     onRoot: (message) => told.push(message),

@@ -55,6 +55,7 @@ async function withSession(): Promise<Agent> {
     stateDirectory: directory,
     node: { id: 'node1', hostname: 'host1' },
     addr: '10.0.0.1',
+    dataAddr: '',
     tlsInfo: () => ({}),
     onNode: () => undefined,
     onRoot: () => undefined,
