@@ -8,8 +8,8 @@ import type { DispatcherDeps } from './ports.ts';
 import { Term } from './term.ts';
 
 /**
- * What nodes call on a manager: sessions, heartbeats, statuses, containers in networks, lines of logs. Served while this
- * manager leads; else it names the one that does.
+ * What nodes call on a manager: sessions, heartbeats, statuses, containers in networks, lines of logs. Served while
+ * this manager leads; else it names the one that does.
  */
 export class Dispatcher implements LeaderLoop {
   readonly #deps: DispatcherDeps;
