@@ -39,7 +39,7 @@ interface Deps {
     observe(write: Write): void;
   };
   /** Milliseconds since 1970 UTC. */
-  now(): number;
+  now: () => number;
   /**
    * Stores all or nothing, and returns when it is known which. Where it is nothing the planner is told what is true,
    * and it throws.
@@ -54,7 +54,7 @@ type Steps<T> = () => Generator<readonly Write[], T, void>;
 
 interface Turn {
   run(): Promise<void>;
-  fail(error: unknown): void;
+  fail: (error: unknown) => void;
   signal: AbortSignal;
 }
 

@@ -245,9 +245,9 @@ describe('what it is in', () => {
     await attach('n1', wish('c1'));
     const { manager } = swarm.manager('m2');
     const context = { cluster: manager.cluster, clock: swarm.rig.clock };
-    const [{ id = '' } = {}] = swarm.attachments;
+    const [attachment] = swarm.attachments;
     await expect(removeNetwork(context, 'a')).rejects.toThrow(
-      `rpc error: code = FailedPrecondition desc = network a is in use by task ${id}`,
+      `rpc error: code = FailedPrecondition desc = network a is in use by task ${attachment?.id}`,
     );
     await detach('n1', 'c1');
     await removeNetwork(context, 'a');
