@@ -92,9 +92,11 @@ export class Attachments implements AttachmentDesk {
     const { state, planner, now } = this.#deps;
     return this.#turn(function* () {
       const kept = new Set(wishes.map((wish) => attachmentOf(state, node, wish)));
-      const over = [...(state.nodes.get(node)?.attachments.values() ?? [])].filter((each) => !kept.has(each));
-      for (let from = 0; from < over.length; from += AT_ONCE) {
-        yield drop(planner, over.slice(from, from + AT_ONCE));
+      const dropped = [...(state.nodes.get(node)?.attachments.values() ?? [])].filter(
+        (each) => !kept.has(each),
+      );
+      for (let from = 0; from < dropped.length; from += AT_ONCE) {
+        yield drop(planner, dropped.slice(from, from + AT_ONCE));
       }
       const granted: Granted[] = [];
       for (let from = 0; from < wishes.length; from += AT_ONCE) {
