@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import { conflict, errorText, invalidArgument, notFound } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
-import { BUILT_IN_NETWORKS, newNetwork } from './network.ts';
+import { BUILT_IN_NETWORKS, isOfSwarm, newNetwork } from './network.ts';
 import type { BuiltInName, Network, NetworkMember } from './network.ts';
 import { poolsOf, readSpec } from './network-spec.ts';
 import type { NetworkOptions } from './options.ts';
@@ -24,7 +24,8 @@ export class NetworkIndex {
   readonly builtIn: Readonly<Record<BuiltInName, Network>>;
   readonly #meta: MetaTable;
   readonly #byId = new Map<string, Network>();
-  readonly #byName = new Map<string, Network>();
+  /** One of this host, or those of the swarm, the newest first: tasks may still be leaving an older one. */
+  readonly #byName = new Map<string, Network[]>();
 
   constructor(deps: {
     meta: MetaTable;
@@ -60,17 +61,26 @@ export class NetworkIndex {
     return [...this.#byId.values()];
   }
 
+  /** Throws conflict for a name that is taken; those of the swarm take it from each other only. */
   add(network: Network): void {
-    if (this.#byName.has(network.name)) {
-      throw conflict(`network with name ${network.name} already exists`);
+    const { id, name } = network;
+    const named = this.#byName.get(name) ?? [];
+    if (named.length > 0 && ![network, ...named].every(isOfSwarm)) {
+      throw conflict(`network with name ${name} already exists`);
     }
-    this.#byId.set(network.id, network);
-    this.#byName.set(network.name, network);
+    this.#byId.set(id, network);
+    this.#byName.set(name, [network, ...named].toSorted(newestFirst));
   }
 
   delete(network: Network): void {
-    this.#byId.delete(network.id);
-    this.#byName.delete(network.name);
+    const { id, name } = network;
+    this.#byId.delete(id);
+    const named = (this.#byName.get(name) ?? []).filter((each) => each !== network);
+    if (named.length > 0) {
+      this.#byName.set(name, named);
+    } else {
+      this.#byName.delete(name);
+    }
     // A container that still has it among its networks is not to find names of it.
     network.swarmNames = undefined;
   }
@@ -79,9 +89,15 @@ export class NetworkIndex {
     return this.#byName.has(name);
   }
 
+  /** One of this host alone has the name. */
+  hasOfHost(name: string): boolean {
+    const named = this.#named(name);
+    return named !== undefined && !isOfSwarm(named);
+  }
+
   /** By id, name or unique id prefix, in this order. */
   lookUp(ref: string): Network | undefined {
-    return this.#byId.get(ref) ?? this.#byName.get(ref) ?? this.#byPrefix(ref);
+    return this.#byId.get(ref) ?? this.#named(ref) ?? this.#byPrefix(ref);
   }
 
   /**
@@ -89,7 +105,7 @@ export class NetworkIndex {
    * without an id are of the network of that name.
    */
   ofEndpoint(name: string, { NetworkID: id }: EndpointSettings): Network | undefined {
-    return id ? this.#byId.get(id) : this.#byName.get(name);
+    return id ? this.#byId.get(id) : this.#named(name);
   }
 
   /** As `lookUp`. Throws not_found. */
@@ -137,6 +153,10 @@ export class NetworkIndex {
     }
   }
 
+  #named(name: string): Network | undefined {
+    return this.#byName.get(name)?.[0];
+  }
+
   #byPrefix(ref: string): Network | undefined {
     const [found, ...more] = ref === '' ? [] : this.all().filter(({ id }) => id.startsWith(ref));
     if (more.length > 0) {
@@ -174,6 +194,10 @@ export class NetworkIndex {
     this.#meta.set(key, made);
     return made;
   }
+}
+
+function newestFirst(a: Network, b: Network): number {
+  return Number(b.createdNano - a.createdNano);
 }
 
 function namesOf({ endpoint }: NetworkMember): string[] {

@@ -21,7 +21,7 @@ export class SwarmEntries {
     if (this.#find(id) !== undefined) {
       return;
     }
-    if (this.#index.has(name)) {
+    if (this.#index.hasOfHost(name)) {
       throw conflict(`network ${name} of the swarm: a network of this host has that name`);
     }
     const spec = specOf(network);

@@ -184,6 +184,25 @@ describe('apply()', () => {
   });
 });
 
+describe('a network that is made anew under its name', () => {
+  it('is in force beside the one that tasks are still leaving, and has the name', async () => {
+    const again = assignedNetwork({ id: 'net2', vni: 4098, created: BACK.created + 1 });
+    const networks = await start(FIRST, change({ networks: [again] }));
+    expect([networks.trouble('net1'), networks.trouble('net2')]).toEqual([undefined, undefined]);
+    expect(index.lookUp('back')?.id).toBe('net2');
+    const next = await start();
+    expect([next.trouble('net1'), next.trouble('net2'), index.lookUp('back')?.id]).toEqual([
+      undefined,
+      undefined,
+      'net2',
+    ]);
+    await next.apply(change({ removedNetworks: ['net1'] }));
+    expect([index.lookUp('back')?.id, index.lookUp('net1')]).toEqual(['net2', undefined]);
+    await next.apply(change({ removedNetworks: ['net2'] }));
+    expect(index.has('back')).toBe(false);
+  });
+});
+
 describe('peers()', () => {
   it('names each node that has something in a network once, by name', async () => {
     const networks = await start(
