@@ -65,12 +65,16 @@ function expandMount(mount: MountRequest, data: Value): MountRequest {
     ...(VolumeOptions && {
       VolumeOptions: {
         ...VolumeOptions,
-        ...(Labels && { Labels: expandValues(Labels, (value) => text('volume label', value)) }),
+        ...(Labels && {
+          Labels: named('expanding volume labels', () => expandValues(Labels, data)),
+        }),
         ...(DriverConfig && {
           DriverConfig: {
             ...DriverConfig,
             ...(DriverConfig.Options && {
-              Options: expandValues(DriverConfig.Options, (value) => text('volume driver option', value)),
+              Options: named('expanding volume driver config', () =>
+                expandValues(DriverConfig.Options ?? {}, data),
+              ),
             }),
           },
         }),
@@ -79,8 +83,10 @@ function expandMount(mount: MountRequest, data: Value): MountRequest {
   };
 }
 
-function expandValues(values: StringMap, expandOne: (value: string) => string): StringMap {
-  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, expandOne(value)]));
+function expandValues(values: StringMap, data: Value): StringMap {
+  const expandOne = (key: string, value: string): string =>
+    named(`expanding map entry ${JSON.stringify(key)}=${JSON.stringify(value)}`, () => expand(value, data));
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, expandOne(key, value)]));
 }
 
 function named<T>(what: string, action: () => T): T {

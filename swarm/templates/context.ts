@@ -17,21 +17,21 @@ export function taskName({ service, node, task }: TemplateSubject): string {
 /** `.Service`, `.Node` and `.Task` of a template. */
 export function templateContext(subject: TemplateSubject): Value {
   const { service, node, task } = subject;
-  return new Struct({
-    Service: new Struct({
+  return new Struct('*template.Context', {
+    Service: new Struct('struct { ID string; Name string; Labels map[string]string }', {
       ID: service.id,
       Name: service.name,
       Labels: new Map(Object.entries(service.labels)),
     }),
-    Node: new Struct({
+    Node: new Struct('struct { ID string; Hostname string; Platform template.Platform }', {
       ID: node.id,
       Hostname: node.hostname,
-      Platform: new Struct({
+      Platform: new Struct('template.Platform', {
         Architecture: node.platform?.Architecture ?? '',
         OS: node.platform?.OS ?? '',
       }),
     }),
-    Task: new Struct({
+    Task: new Struct('struct { ID string; Name string; Slot string }', {
       ID: task.id,
       Name: taskName(subject),
       Slot: String(task.slot ?? node.id),

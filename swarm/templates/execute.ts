@@ -1,6 +1,6 @@
 import { errorText, unreachable } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
-import { templateError } from './errors.ts';
+import { executionError, templateError } from './errors.ts';
 import { FUNCTIONS, typeName, type Functions } from './functions.ts';
 import { parseTemplate } from './parse.ts';
 import type { Operand, Pipeline, TemplateNode } from './syntax.ts';
@@ -15,7 +15,7 @@ export function expand(template: string, data: Value, functions: Functions = new
   if (!template.includes('{{')) {
     return template;
   }
-  const execution = new Execution(data, functions);
+  const execution = new Execution(template, data, functions);
   execution.run(parseTemplate(template), data, []);
   return execution.output.join('');
 }
@@ -27,12 +27,14 @@ interface Variable {
 
 class Execution {
   readonly output: string[] = [];
+  readonly #template: string;
   readonly #data: Value;
   readonly #functions: Functions;
   #bytes = 0;
   #steps = 0;
 
-  constructor(data: Value, functions: Functions) {
+  constructor(template: string, data: Value, functions: Functions) {
+    this.#template = template;
     this.#data = data;
     this.#functions = functions;
   }
@@ -77,11 +79,13 @@ class Execution {
     scope: Variable[],
   ): void {
     const { pipeline, body, otherwise } = node;
-    const { variables, line } = pipeline;
+    const { variables, commands } = pipeline;
     const value = this.#pipeline({ ...pipeline, variables: [] }, dot, scope);
     const items = itemsOf(value);
     if (items === undefined) {
-      throw templateError(line, `range can't iterate over ${printed(value)}`);
+      const [[first] = []] = commands;
+      const place = { at: first?.at ?? 0, text: pipeline.text.replace(/^range\s+/, '') };
+      throw executionError(this.#template, place, `range can't iterate over ${printed(value)}`);
     }
     for (const [key, item] of items) {
       this.#count(pipeline);
@@ -123,7 +127,7 @@ class Execution {
     const values = rest.map((operand) => this.#operand(operand, dot, scope, pipeline));
     const given = last === undefined ? values : [...values, last];
     if (first?.base.kind === 'function') {
-      return this.#fields(first, this.#call(first, first.base.name, given, pipeline), pipeline);
+      return this.#fields(first, this.#call([first, ...rest], first.base.name, given, pipeline));
     }
     if (given.length > 0) {
       throw templateError(pipeline.line, `can't give argument to non-function ${first?.text ?? ''}`);
@@ -135,15 +139,15 @@ class Execution {
     const { base } = operand;
     switch (base.kind) {
       case 'literal':
-        return this.#fields(operand, base.value, pipeline);
+        return this.#fields(operand, base.value);
       case 'dot':
-        return this.#fields(operand, dot, pipeline);
+        return this.#fields(operand, dot);
       case 'variable':
-        return this.#fields(operand, this.#variable(base.name, scope, pipeline), pipeline);
+        return this.#fields(operand, this.#variable(base.name, scope, pipeline));
       case 'function':
-        return this.#fields(operand, this.#call(operand, base.name, [], pipeline), pipeline);
+        return this.#fields(operand, this.#call([operand], base.name, [], pipeline));
       case 'pipeline':
-        return this.#fields(operand, this.#pipeline(base.pipeline, dot, [...scope]), pipeline);
+        return this.#fields(operand, this.#pipeline(base.pipeline, dot, [...scope]));
       default:
         return unreachable(base);
     }
@@ -160,8 +164,8 @@ class Execution {
     return variable.value;
   }
 
-  #fields({ fields, text }: Operand, base: Value, { line }: Pipeline): Value {
-    return fields.reduce((value, field) => {
+  #fields(operand: Operand, base: Value): Value {
+    return operand.fields.reduce((value, field) => {
       if (value instanceof Struct || value instanceof Map) {
         const found = value instanceof Struct ? value.fields.get(field) : value.get(field);
         if (found !== undefined) {
@@ -172,11 +176,11 @@ class Execution {
         value instanceof Map
           ? `map has no entry for key "${field}"`
           : `can't evaluate field ${field} in type ${typeName(value)}`;
-      throw templateError(line, `executing "expansion" at <${text}>: ${why}`);
+      throw executionError(this.#template, operand, why);
     }, base);
   }
 
-  #call({ text }: Operand, name: string, values: Value[], { line }: Pipeline): Value {
+  #call(command: readonly [Operand, ...Operand[]], name: string, values: Value[], { line }: Pipeline): Value {
     const call = this.#functions.get(name) ?? FUNCTIONS.get(name);
     if (call === undefined) {
       throw templateError(line, `function "${name}" not defined`);
@@ -186,8 +190,9 @@ class Execution {
     try {
       return call(...values);
     } catch (error) {
+      const text = command.map((operand) => operand.text).join(' ');
       const why = `error calling ${name}: ${errorText(error)}`;
-      throw templateError(line, `executing "expansion" at <${text}>: ${why}`);
+      throw executionError(this.#template, { at: command[0].at, text }, why);
     }
   }
 

@@ -142,7 +142,7 @@ export function typeName(value: Value): string {
     return 'nil';
   }
   if (value instanceof Struct) {
-    return 'struct';
+    return value.type;
   }
   if (value instanceof Map) {
     return 'map[string]string';

@@ -172,12 +172,14 @@ class PipelineParser {
     this.#next += 1;
     const base = this.#base(token, depth);
     const fields = token.kind === 'field' ? [token.text.slice(1)] : [];
+    let place: number | undefined;
     for (let next = this.peek(); next?.kind === 'field' && !next.spaced; next = this.peek()) {
       fields.push(next.text.slice(1));
+      place ??= next.at;
       this.#next += 1;
     }
     const words = this.#tokens.slice(from, this.#next).map(({ text }) => text);
-    return { base, fields, text: words.join('') };
+    return { base, fields, text: words.join(''), at: place ?? token.at };
   }
 
   #base(token: Token, depth: number): Operand['base'] {

@@ -26,4 +26,6 @@ export interface Operand {
     | { kind: 'pipeline'; pipeline: Pipeline };
   fields: string[];
   text: string;
+  /** Where errors say that it stands in the template: of several fields the second, as in Go. */
+  at: number;
 }

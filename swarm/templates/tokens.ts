@@ -4,6 +4,8 @@ import { templateError } from './errors.ts';
 export interface Token {
   kind: 'string' | 'number' | 'name' | 'field' | 'variable' | 'dot' | 'sign';
   text: string;
+  /** Where it begins in the template. */
+  at: number;
   spaced: boolean;
 }
 
@@ -80,7 +82,7 @@ function readAction(template: string, start: number, line: number): Action {
       return { text, tokens, end: next + (isTrimmed ? 3 : 2), isTrimmed };
     }
     const token = readToken(template, next, line);
-    tokens.push({ ...token, spaced: spaces !== '' });
+    tokens.push({ ...token, at: next, spaced: spaces !== '' });
     at = next + token.text.length;
   }
 }

@@ -4,7 +4,11 @@ export type Value = string | number | boolean | null | readonly Value[] | Map<st
 export class Struct {
   readonly fields: ReadonlyMap<string, Value>;
 
-  constructor(fields: Readonly<Record<string, Value>>) {
+  /** As Go would call its type in errors. */
+  readonly type: string;
+
+  constructor(type: string, fields: Readonly<Record<string, Value>>) {
+    this.type = type;
     this.fields = new Map(Object.entries(fields));
   }
 }

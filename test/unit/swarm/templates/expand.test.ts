@@ -49,7 +49,7 @@ test.each<[string, string]>([
   ['{{.Service.Nope}}', "can't evaluate field Nope in type struct"],
   ['{{.Service.Name.X}}', "can't evaluate field X in type string"],
   ['{{.Service.Labels.__proto__}}', 'map has no entry for key "__proto__"'],
-  ['{{.constructor}}', "can't evaluate field constructor in type struct"],
+  ['{{.constructor}}', "can't evaluate field constructor in type *template.Context"],
   ['{{nope}}', 'function "nope" not defined'],
   ['{{env "HOME"}}', 'function "env" not defined'],
   ['{{.Service.ID', 'unclosed action'],
@@ -70,8 +70,8 @@ test.each<[string, string]>([
   ['{{range 5}}{{end}}', "range can't iterate over 5"],
   ['{{(.Service.ID}}', 'unclosed left paren'],
   ['{{"\\y"}}', 'invalid syntax in "\\y"'],
-  ['a\nb{{.X}}', 'template: expansion:2: '],
-  ['a\nb{{/* \n */}}{{1}}{{.X}}', 'template: expansion:3: '],
+  ['a\nb{{.X}}', 'template: expansion:2:3: '],
+  ['a\nb{{/* \n */}}{{1}}{{.X}}', 'template: expansion:3:12: '],
 ])('a template %j is refused: %s', (template, text) => {
   expect(() => expand(template, DATA)).toThrow(
     expect.objectContaining({ code: 'invalid_argument', message: expect.stringContaining(text) as string }),

@@ -56,8 +56,8 @@ test('a specification is checked with values that stand for the task', () => {
     { name: 'x', labels: { zone: 'a' } },
   );
   expect(() => validateTemplates({ Env: ['A={{.Nope}}'] })).toThrow(
-    'expanding env failed: expanding env "A={{.Nope}}": template: expansion:1: executing "expansion" at <.Nope>: ' +
-      "can't evaluate field Nope in type struct",
+    'expanding env failed: expanding env "A={{.Nope}}": template: expansion:1:2: executing "expansion" at <.Nope>: ' +
+      "can't evaluate field Nope in type *template.Context",
   );
   expect(() => validateTemplates({ Hostname: '{{' })).toThrow(
     'expanding hostname failed: template: expansion:1: ',
