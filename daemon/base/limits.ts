@@ -436,6 +436,8 @@ export const limits = {
   /** A piece of a layer on its way; and how long one may take, as a slow node keeps others waiting. */
   swarmImagePieceBytes: 512 * 1024,
   swarmImagePieceMs: 30_000,
+  /** All of a layer: a node that takes a piece now and then must not hold a reader for days. */
+  swarmImageLayerMs: 1_800_000,
   /** A manager that has sent nothing of a layer for so long is given up: it may have others to serve first. */
   swarmImageSilenceMs: 300_000,
   /** How often it is looked for a task's container whose log has a reader already. */

@@ -97,6 +97,7 @@ export class ImageServer {
       slot[Symbol.dispose]();
     };
     signal.addEventListener('abort', stop, { once: true });
+    using _whole = this.#deps.clock.setTimeout(tooSlow, limits.swarmImageLayerMs);
     try {
       for await (const chunk of source) {
         // The tar of a layer is never decoded to text.

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../../support/engine/http.ts';
 import { busyboxImageTar } from '../../support/images/images.ts';
+import { differences } from '../../support/engine/oracle.ts';
 import { needsEngine } from '../../support/needs.ts';
 import { TestSwarm } from '../../support/swarm/hosts/test-swarm.ts';
 
@@ -115,6 +116,58 @@ needsEngine('docker-cli', 'etcd')('images that only a manager has', () => {
       return out.includes('Running');
     });
     expect(await idOf(3, 'large:1')).toBe(await idOf(2, 'large:1'));
+  });
+
+  test('a node dies while it receives: when it is back the task comes up, and nothing is left', async () => {
+    const { daemon } = swarm.node(4);
+    daemon.arm('swarm.images.receive=sigkill@3');
+    await swarm.must(1, 'service', 'update', '--detach', '--constraint-rm', 'node.hostname==n3', 'large');
+    await swarm.must(1, 'service', 'update', '--detach', '--constraint-add', 'node.hostname==n4', 'large');
+    await daemon.ended();
+    daemon.arm('');
+    await daemon.restart();
+    await until('the task to run', async () => {
+      const out = await swarm.must(1, 'service', 'ps', '--format', '{{.Node}} {{.CurrentState}}', 'large');
+      return out.includes('n4 Running');
+    });
+    expect(await idOf(4, 'large:1')).toBe(await idOf(2, 'large:1'));
+    await swarm.must(1, 'service', 'rm', 'large');
+    await until('no container', async () => (await swarm.must(4, 'ps', '--all', '--quiet')) === '');
+    expect(await differences(daemon)).toEqual([]);
+  });
+
+  test('one of two managers that have it dies while it sends: the same task gets it from the other', async () => {
+    const tar = busyboxImageTar({
+      tags: ['two:1'],
+      extraLayers: [[{ name: 'y', content: randomBytes(8e6) }]],
+    });
+    // The one that named it last is asked first.
+    await swarm.node(1).daemon.http.ok('POST', '/images/load?quiet=1', tar);
+    const { daemon } = swarm.node(2);
+    await daemon.http.ok('POST', '/images/load?quiet=1', tar);
+    daemon.arm('swarm.images.piece=sigkill@5');
+    await swarm.must(
+      1,
+      'service',
+      'create',
+      '--name',
+      'two',
+      '--detach',
+      '--network',
+      'none',
+      '--constraint',
+      'node.hostname==n3',
+      'two:1',
+      'sleep',
+      '3600',
+    );
+    await daemon.ended();
+    daemon.arm('');
+    await daemon.restart();
+    await until('the task to run', async () => {
+      const out = await swarm.must(1, 'service', 'ps', '--format', '{{.CurrentState}}', 'two');
+      return /^Running [^\n]*$/.test(out);
+    });
   });
 
   test('an image that nobody has: the task tells what the registry said', async () => {
