@@ -321,7 +321,7 @@ function concatenation(value: unknown): string[] {
   return [String(value)];
 }
 
-const DATA_ROOT_ENTRIES = /^(berth\.(lock|db|db-wal)|layers|containers|volumes|swarm|tmp)$/;
+const DATA_ROOT_ENTRIES = /^(berth\.(lock|db|db-wal)|layers|containers|volumes|overlays|swarm|tmp)$/;
 
 /** What a node that is in no swarm has of one. */
 function swarmRemains(directory: string): string[] {
