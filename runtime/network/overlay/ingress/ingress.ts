@@ -25,7 +25,6 @@ import { IngressLink } from './ingress-link.ts';
 import { addressOfTarget, meshForm, meshKey, meshTarget, portOfKey } from './mesh-rules.ts';
 
 type Spreads = ReadonlyMap<string, readonly string[]>;
-type HostPorts = MeshEntry['ports'];
 
 /** The ingress network while it is open. */
 interface Open {
@@ -33,8 +32,8 @@ interface Open {
   nodes: readonly IpAddress[];
   tables: Partial<Record<Family, SpreadTable>>;
   way: MeshWay;
-  /** What the host leads there. */
-  ports: HostPorts;
+  /** Keys of the ports that the host leads there. */
+  led: ReadonlySet<string>;
 }
 
 interface Deps {
@@ -123,10 +122,7 @@ export class Ingress {
     this.#asked = wanted;
     this.#isSpread = true;
     failpoint('overlay.mesh.host');
-    this.#lead(
-      open,
-      [...wanted.values()].map(({ protocol, published }) => ({ protocol, hostPort: published })),
-    );
+    this.#lead(open, new Set(wanted.keys()));
   }
 
   #furnish(settings: IngressSettings): Open {
@@ -155,9 +151,9 @@ export class Ingress {
     failpoint('overlay.ingress.own');
     balancer.keepAddresses(networkId, nodes);
     failpoint('overlay.ingress.firewall');
-    const ports = (tables.ip ?? tables.ip6)?.keys.flatMap(portOfKey) ?? [];
-    firewall.setMesh({ way, ports });
-    return { networkId, nodes, tables, way, ports };
+    const led = new Set((tables.ip ?? tables.ip6)?.keys);
+    firewall.setMesh({ way, ports: [...led].flatMap(portOfKey) });
+    return { networkId, nodes, tables, way, led };
   }
 
   #tables(networkId: string, nodes: readonly IpAddress[]): Open['tables'] {
@@ -205,16 +201,18 @@ export class Ingress {
     });
   }
 
-  #lead(open: Open, ports: HostPorts): void {
+  #lead(open: Open, wanted: ReadonlySet<string>): void {
     const { firewall, conntrack } = this.#deps;
-    const changed = [...without(ports, open.ports), ...without(open.ports, ports)];
+    const changed = [...wanted].filter((key) => !open.led.has(key));
+    changed.push(...[...open.led].filter((key) => !wanted.has(key)));
     if (changed.length === 0) {
       return;
     }
-    firewall.setMesh({ way: open.way, ports });
-    open.ports = ports;
+    firewall.setMesh({ way: open.way, ports: [...wanted].flatMap(portOfKey) });
+    open.led = wanted;
+    const ports = changed.flatMap(portOfKey);
     conntrack.forgetFlowsTo(
-      changed.flatMap((port) => open.way.addresses.map((each) => ({ ...port, hostAddress: anyOf(each) }))),
+      ports.flatMap((port) => open.way.addresses.map((each) => ({ ...port, hostAddress: anyOf(each) }))),
     );
   }
 
@@ -273,15 +271,11 @@ function spreadsOf(family: Family, ports: Iterable<readonly [string, MeshPort]>)
 
 function isSamePort(one: MeshPort | undefined, other: MeshPort): boolean {
   return (
-    one?.target === other.target &&
-    one.backends.length === other.backends.length &&
-    one.backends.every((backend, place) => backend === other.backends[place])
+    one === other ||
+    (one?.target === other.target &&
+      one.backends.length === other.backends.length &&
+      one.backends.every((backend, place) => backend === other.backends[place]))
   );
-}
-
-function without(ports: HostPorts, others: HostPorts): HostPorts {
-  const there = new Set(others.map(meshKey));
-  return ports.filter((port) => !there.has(meshKey(port)));
 }
 
 function anyOf(address: IpAddress): IpAddress {

@@ -93,9 +93,8 @@ export function meshKey({ protocol, hostPort }: Published): string {
 
 /** The port of a key; none where it is no protocol that can be published. */
 export function portOfKey(key: string): Published[] {
-  const bytes = Buffer.from(key, 'hex');
-  const hostPort = bytes.readUInt16BE(REGISTER_BYTES);
-  const number = bytes.readUInt8(0);
+  const number = Number.parseInt(key.slice(0, 2), 16);
+  const hostPort = Number.parseInt(key.slice(DIGITS, DIGITS + 4), 16);
   return (['tcp', 'udp', 'sctp'] as const)
     .filter((protocol) => PROTOCOLS[protocol] === number)
     .map((protocol) => ({ protocol, hostPort }));

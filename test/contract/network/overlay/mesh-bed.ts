@@ -3,8 +3,8 @@ import { newId } from '../../../../daemon/base/ids.ts';
 import type { KernelNetwork } from '../../../../runtime/network/kernel-network.ts';
 import type { IngressSettings, MeshPort } from '../../../../runtime/network/overlay/settings.ts';
 import { OverlayBed } from './overlay-bed.ts';
-import { TwoHosts, ip, macOf, overlay, peer } from './two-hosts.ts';
-import type { OverlayContainer, OverlayHost } from './two-hosts.ts';
+import { OverlayHost, TwoHosts, ip, macOf, overlay, peer } from './two-hosts.ts';
+import type { OverlayContainer } from './two-hosts.ts';
 
 /** Both hosts' addresses on the link between them and a client, and in the ingress network. */
 const HOSTS = {
@@ -136,6 +136,12 @@ export class MeshBed {
       await this.tools.serve(file, tag, 80);
     }
     return file;
+  }
+
+  /** Another one on the same host. */
+  secondEngine(name: HostName): OverlayHost {
+    const { namespaces, directory } = this.hosts;
+    return new OverlayHost({ namespaces, directory, name, prefix: `bp${name}` });
   }
 
   /** An engine after kill -9, with the bridges that its store tells of. */

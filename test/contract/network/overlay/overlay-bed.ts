@@ -167,9 +167,9 @@ export class Chatter {
     socket.on('error', (error: NodeJS.ErrnoException) => this.#events.push(error.code ?? error.message));
   }
 
-  async say(): Promise<string> {
+  async say(text = 'ping'): Promise<string> {
     this.#events.length = 0;
-    this.#socket.send('ping');
+    this.#socket.send(text);
     return await nextOf(this.#events);
   }
 }

@@ -3,10 +3,12 @@ import { parseIpv4 } from '../../../../../daemon/base/addresses/ipv4.ts';
 import {
   bridgeCommands,
   elementKey,
+  expectedElements,
+  meshChangeCommands,
   portCommands,
   rebuildCommands,
 } from '../../../../../runtime/network/firewall/ruleset.ts';
-import type { PublishedPort } from '../../../../../runtime/network/firewall/ruleset.ts';
+import type { MeshEntry, PublishedPort } from '../../../../../runtime/network/firewall/ruleset.ts';
 
 const bridge = {
   name: 'berth0',
@@ -130,6 +132,52 @@ describe('bridgeCommands()', () => {
       'delete element ip t subnets { 172.17.0.0/16 }',
       'delete element ip t homes { "berth0" . 172.17.0.0/16 }',
       'delete element ip t closed { 172.17.0.0/16 }',
+    ]);
+  });
+});
+
+describe('meshChangeCommands()', () => {
+  const way = { link: 'bringress', addresses: [parseIpv4('169.254.64.2') ?? 0, 0xfdn << 120n] };
+  const mesh = (...hostPorts: number[]): MeshEntry => ({
+    way,
+    ports: hostPorts.map((hostPort) => ({ protocol: 'tcp', hostPort })),
+  });
+
+  it('lead ports to the end of the link that has the same family, at the same port', () => {
+    expect(meshChangeCommands('t', mesh(80, 81), mesh(81, 82), ['ip', 'ip6']).split('\n')).toEqual([
+      'delete element ip t mesh { tcp . 80 }',
+      'delete element ip6 t mesh { tcp . 80 }',
+      'add element ip t mesh { tcp . 82 : 169.254.64.2 . 82 }',
+      'add element ip6 t mesh { tcp . 82 : fd00:: . 82 }',
+    ]);
+    expect(meshChangeCommands('t', mesh(80), mesh(80), ['ip']).trim()).toBe('');
+  });
+
+  it('throw away what is there when that is not known, or leads another way', () => {
+    const other = { ...mesh(80), way: { ...way, link: 'other' } };
+    for (const before of [undefined, other]) {
+      expect(meshChangeCommands('t', before, mesh(80), ['ip']).split('\n')).toEqual([
+        'flush map ip t mesh',
+        'flush set ip t ways',
+        'add element ip t ways { "bringress" }',
+        'add element ip t mesh { tcp . 80 : 169.254.64.2 . 80 }',
+      ]);
+    }
+    const none = { way: undefined, ports: [] };
+    expect(meshChangeCommands('t', mesh(80), none, ['ip']).trim().split('\n')).toEqual([
+      'flush map ip t mesh',
+      'flush set ip t ways',
+    ]);
+  });
+
+  it('are part of the whole only where the mesh is known, and close the way in each family', () => {
+    const contents = { bridges: [], ports: [], ipv6: true };
+    expect(rebuildCommands('t', contents)).not.toMatch(/flush (?:map|set) \S+ t (?:mesh|ways)/);
+    expect(rebuildCommands('t', { ...contents, mesh: mesh(80) })).toMatch(/flush map ip6 t mesh/);
+    const four = { way: { ...way, addresses: way.addresses.slice(0, 1) }, ports: mesh(80).ports };
+    const members = expectedElements('ip6', { ...contents, mesh: four });
+    expect(members.filter(({ members: each }) => each.length > 0)).toEqual([
+      { set: 'ways', members: ['"bringress"'] },
     ]);
   });
 });
