@@ -137,7 +137,7 @@ export class System {
       LoggingDriver: logDriver,
       Plugins: {
         Volume: volumeDrivers,
-        Network: ['bridge', 'host', 'ipvlan', 'macvlan', 'null'],
+        Network: ['bridge', 'host', 'ipvlan', 'macvlan', 'null', 'overlay'],
         Authorization: null,
         Log: LOG_DRIVERS.filter((name) => name !== 'none').toSorted(),
       },
