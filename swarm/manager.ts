@@ -1,7 +1,7 @@
 import { Control, type ManagerFacts } from './control/control.ts';
 import { SwarmEvents, type SwarmEventLog } from './control/events/swarm-events.ts';
 import { IngressNetwork } from './control/networks/ingress.ts';
-import type { ImageNames, LocalNetwork } from './control/ports.ts';
+import type { HostSubnets, ImageNames, LocalNetwork } from './control/ports.ts';
 import { Dispatcher } from './dispatcher/dispatcher.ts';
 import { ImageServer } from './images/image-server.ts';
 import type { ImageStore } from './images/ports.ts';
@@ -18,6 +18,7 @@ export interface ManagerEngine {
   images: ImageNames;
   imageStore: ImageStore;
   localNetwork: LocalNetwork;
+  hostSubnets: HostSubnets;
   /** Whether it puts overlay networks and the routing mesh in force. */
   hasOverlays: boolean;
   /** Where clients of this host hear of the swarm's objects. */
@@ -56,9 +57,7 @@ export class Manager implements ManagerPart {
       loops: [
         dispatcher,
         ...context.loops,
-        ...(engine.hasOverlays
-          ? [new IngressNetwork({ clock, random, logger, cluster, localNetwork: engine.localNetwork })]
-          : []),
+        ...(engine.hasOverlays ? [new IngressNetwork({ clock, random, logger, cluster, ...engine })] : []),
         new Compaction({ clock, logger, isFull: () => member.isFull() }),
       ],
     });
@@ -74,6 +73,7 @@ export class Manager implements ManagerPart {
       ...managed,
       images: engine.images,
       localNetwork: engine.localNetwork,
+      hostSubnets: engine.hostSubnets,
       hasOverlays: engine.hasOverlays,
       sealer,
       random,

@@ -6,6 +6,7 @@ import { hostPlatform } from '../../storage/image/platform.ts';
 import { familiarName, tryParseReference, withDefaultTag } from '../../storage/references/reference.ts';
 import type { ImageNames } from '../../swarm/control/ports.ts';
 import type { Executor } from '../../swarm/agent/executor.ts';
+import { hostSubnets } from '../../swarm/membership/addresses.ts';
 import { Swarm } from '../../swarm/swarm.ts';
 import { systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
@@ -42,6 +43,7 @@ export function composeSwarm(
         // Of the swarm's own the managers know more.
         return found?.driver === 'overlay' ? undefined : found;
       },
+      hostSubnets,
       hasOverlays: false,
       events: new SwarmEventLog({ database, journal: events }),
     },

@@ -4,6 +4,7 @@ import type { Sealer } from '../membership/ports.ts';
 import type { Random } from '../objects/random.ts';
 import type {
   CheckTemplates,
+  HostSubnets,
   ImageNames,
   LocalNetwork,
   Managers,
@@ -26,6 +27,7 @@ export interface ControlContext {
   readLogs: ReadLogs;
   images: ImageNames;
   localNetwork: LocalNetwork;
+  hostSubnets: HostSubnets;
   /** Whether nodes of this engine put overlay networks and the routing mesh in force. */
   hasOverlays: boolean;
   checkTemplates: CheckTemplates;

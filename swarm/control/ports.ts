@@ -80,5 +80,8 @@ export type MarkOf = (node: string) => { state: NodeState; message: string } | u
 /** A network of this host by name or id; undefined where there is none. */
 export type LocalNetwork = (ref: string) => { name: string; driver: string } | undefined;
 
+/** What this host's interfaces are in, `ADDRESS/LENGTH`: new networks keep off it. */
+export type HostSubnets = () => readonly string[];
+
 /** Throws invalid_argument for templates in values of a task that never expand. */
 export type CheckTemplates = (task: TaskSpec) => void;

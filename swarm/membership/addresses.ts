@@ -71,6 +71,15 @@ export function hostInterfaces(): HostInterface[] {
     }));
 }
 
+/** What this host's interfaces are in, `ADDRESS/LENGTH`, but for loopback and link-local ones. */
+export function hostSubnets(): string[] {
+  return Object.values(networkInterfaces()).flatMap((addresses = []) =>
+    addresses.flatMap(({ internal, scopeid, cidr }) =>
+      internal || scopeid || cidr === null || cidr.startsWith('169.254.') ? [] : [cidr],
+    ),
+  );
+}
+
 interface HostPort {
   host: string;
   port: string;

@@ -26,7 +26,7 @@ export function initOptions(request: SwarmInitRequest): InitOptions {
   for (const pool of addressPools) {
     const [address = '', length] = pool.split('/');
     if (parseCidr(pool) === undefined || parseIpv4(address) === undefined) {
-      throw invalidArgument(`invalid CIDR: ${pool}`);
+      throw invalidArgument(`invalid base pool ${pool}: invalid CIDR address: ${pool}`);
     }
     if (subnetSize < Number(length)) {
       throw invalidArgument(`invalid CIDR: "${pool}". Subnet size is too small for pool: ${subnetSize}`);

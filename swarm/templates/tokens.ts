@@ -1,3 +1,4 @@
+import { limits } from '../../daemon/base/limits.ts';
 import { templateError } from './errors.ts';
 
 /** A word of an action. `spaced`: blanks came before it, which end the fields of the word before. */
@@ -30,6 +31,7 @@ export function tokenize(template: string): Piece[] {
   let at = 0;
   let isTrimmed = false;
   let line = 1;
+  let actions = 0;
   for (;;) {
     const open = template.indexOf('{{', at);
     const raw = template.slice(at, open === -1 ? undefined : open);
@@ -44,6 +46,11 @@ export function tokenize(template: string): Piece[] {
     line += newlines(raw);
     const action = readAction(template, open + (trimsBefore ? 3 : 2), line);
     if (action.tokens !== undefined) {
+      actions += 1;
+      // Each takes two, of a pipeline and of its command: such a template is not read to its end.
+      if (2 * actions > limits.swarmTemplateStepsMax) {
+        throw templateError(line, `the template takes more than ${limits.swarmTemplateStepsMax} steps`);
+      }
       pieces.push({ kind: 'action', text: action.text, tokens: action.tokens, line });
     }
     line += newlines(template.slice(open, action.end));

@@ -10,9 +10,9 @@ import {
   parseIp,
 } from '../../../daemon/base/addresses/ip.ts';
 import type { AnySubnet } from '../../../daemon/base/addresses/ip.ts';
-import { parseCidr } from '../../../daemon/base/addresses/ipv4.ts';
+import { parseCidr, type Subnet } from '../../../daemon/base/addresses/ipv4.ts';
 import { configOf, refuseOverlap } from '../../../daemon/base/addresses/subnet-config.ts';
-import { EngineError } from '../../../daemon/base/errors.ts';
+import { EngineError, isEngineError } from '../../../daemon/base/errors.ts';
 import type { ClusterRecord } from '../../objects/cluster.ts';
 import type { NetworkRecord } from '../../objects/network.ts';
 import { rpcError } from '../base/rpc-error.ts';
@@ -25,6 +25,8 @@ export interface Taken {
   networks: Iterable<NetworkRecord>;
   /** Of nodes, as hosts reach each other: containers of a network that has such an address would not reach them. */
   hosts: readonly string[];
+  /** Of this manager's own host, `ADDRESS/LENGTH`: nodes of the swarm are in them too, as a rule. */
+  hostSubnets: readonly string[];
   /** The VNI that was chosen last. */
   lastVni: number;
 }
@@ -36,7 +38,7 @@ export interface Taken {
  */
 export function chooseSubnets(
   { config, ipv6 }: Pick<NetworkWish, 'config' | 'ipv6'>,
-  { cluster, networks, hosts }: Taken,
+  { cluster, networks, hosts, hostSubnets }: Taken,
 ): IpamConfig[] {
   const others = [...networks].flatMap(({ name, overlay }) =>
     subnetsOf(overlay?.ipam.config ?? []).map((subnet) => ({ name, subnet })),
@@ -44,7 +46,8 @@ export function chooseSubnets(
   const asked = subnetsOf(config);
   asked.forEach((subnet) => refuseOverlap(subnet, others));
   const taken = [...others.map(({ subnet }) => subnet), ...asked];
-  const addresses = hosts.flatMap((host) => parseIp(host) ?? []);
+  const own = hostSubnets.flatMap((text) => parseAnyCidr(text) ?? []);
+  const addresses = [...hosts.flatMap((host) => parseIp(host) ?? []), ...own.map(({ address }) => address)];
   const chosen = config.map(withGateway);
   if (!asked.some(isSubnet4)) {
     const supplies = cluster.addressPools.flatMap((pool) => {
@@ -55,7 +58,8 @@ export function chooseSubnets(
       ...taken.filter(isSubnet4),
       ...addresses.filter(isIpv4).map((base) => ({ base, prefixLength: 32 })),
     ];
-    chosen.unshift(configOf(freeSubnet(supplies, used)));
+    const near = own.flatMap(({ subnet }) => (isSubnet4(subnet) ? [subnet] : []));
+    chosen.unshift(configOf(freeSubnetBeside(supplies, used, near)));
   }
   if (ipv6 && asked.every(isSubnet4)) {
     const used = taken.flatMap((subnet) => (isSubnet4(subnet) ? [] : [subnet]));
@@ -99,6 +103,22 @@ export function chooseVni(
 /** Those of a network's configuration. Pure. */
 export function subnetsOf(config: readonly IpamConfig[]): AnySubnet[] {
   return config.flatMap(({ Subnet = '' }) => parseAnyCidr(Subnet)?.subnet ?? []);
+}
+
+/** One that overlaps none of `near`, or where all of the pools are within these, none of `used` at least. */
+function freeSubnetBeside(
+  supplies: Parameters<typeof freeSubnet>[0],
+  used: readonly Subnet[],
+  near: readonly Subnet[],
+): Subnet {
+  try {
+    return freeSubnet(supplies, [...used, ...near]);
+  } catch (error) {
+    if (near.length > 0 && isEngineError(error, 'resource_exhausted')) {
+      return freeSubnet(supplies, used);
+    }
+    throw error;
+  }
 }
 
 function withGateway(config: IpamConfig): IpamConfig {

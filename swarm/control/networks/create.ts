@@ -14,7 +14,10 @@ import { ingressOf } from './find.ts';
 import { VNI_OPTION } from './options.ts';
 import { networkWish, type NetworkWish } from './wish.ts';
 
-export type CreateContext = Pick<ControlContext, 'cluster' | 'clock' | 'random' | 'localNetwork'>;
+export type CreateContext = Pick<
+  ControlContext,
+  'cluster' | 'clock' | 'random' | 'localNetwork' | 'hostSubnets'
+>;
 
 /**
  * Makes an overlay network: a name, subnets and a VNI that no other network of the swarm has. Nodes make it when
@@ -38,7 +41,7 @@ export async function createNetwork(
 
 /** Throws conflict for a name that is taken, here on the manager's own host, too. */
 export function decideNetwork(context: CreateContext, id: string, wish: NetworkWish): Decision<void> {
-  const { cluster, localNetwork } = context;
+  const { cluster, localNetwork, hostSubnets } = context;
   const name = nameKey('network', wish.name);
   if (cluster.value(name) !== undefined || localNetwork(wish.name)?.name === wish.name) {
     throw conflict(`network with name ${wish.name} already exists`);
@@ -48,7 +51,7 @@ export function decideNetwork(context: CreateContext, id: string, wish: NetworkW
     throw rpcError('AlreadyExists', `ingress network (${present.id}) is already present`);
   }
   const allocation = cluster.value(NETWORK_ALLOCATION_KEY);
-  const taken = takenIn(cluster);
+  const taken = takenIn(cluster, hostSubnets());
   const record = networkRecord({ id, now: nowMs(context), wish, taken });
   const lastVni = wish.vni === undefined ? (record.overlay?.vni ?? 0) : taken.lastVni;
   return {
@@ -103,7 +106,7 @@ export function allocationWrite(lastVni: number): { kind: 'put'; key: string; va
   return { kind: 'put', key: NETWORK_ALLOCATION_KEY, value: Buffer.from(JSON.stringify({ lastVni })) };
 }
 
-function takenIn(cluster: Cluster): Taken {
+function takenIn(cluster: Cluster, hostSubnets: readonly string[]): Taken {
   const { state } = cluster;
   if (state.cluster === undefined) {
     // It is written with the first manager.
@@ -116,6 +119,7 @@ function takenIn(cluster: Cluster): Taken {
     cluster: state.cluster,
     networks: [...state.networks.values()],
     hosts: [...state.nodes.values()].flatMap(({ state: node }) => [node?.addr ?? '', node?.dataAddr ?? '']),
+    hostSubnets,
     lastVni,
   };
 }

@@ -39,12 +39,17 @@ export class IngressNetwork implements LeaderLoop {
   /** Never rejects. */
   async #run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
+    let told = '';
     while (!signal.aborted) {
       try {
         await ensureIngress(this.#deps);
         return;
       } catch (error) {
-        logger.warn({ error: errorText(error) }, 'the ingress network could not be made, it is tried again');
+        const text = errorText(error);
+        if (text !== told) {
+          logger.warn({ error: text }, 'the ingress network could not be made, it is tried again');
+        }
+        told = text;
         await pause(clock, limits.swarmStoreRetryMaxMs, signal);
       }
     }

@@ -74,6 +74,7 @@ export async function controlRig(more: Partial<ControlContext> = {}): Promise<Co
         bridge: { name: 'bridge', driver: 'bridge' },
         blue: { name: 'blue', driver: 'bridge' },
       })[ref],
+    hostSubnets: () => [],
     checkTemplates: () => undefined,
     ...more,
   };

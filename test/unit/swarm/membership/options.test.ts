@@ -15,7 +15,11 @@ test('what a swarm is given once: defaults', () => {
 
 test.each([
   [{ SubnetSize: 30 }, 'subnet size is out of range: 30'],
-  [{ DefaultAddrPool: ['x'] }, 'invalid CIDR: x'],
+  [{ DefaultAddrPool: ['x'] }, 'invalid base pool x: invalid CIDR address: x'],
+  [
+    { DefaultAddrPool: ['10.0.0.0/16', '300.0.0.0/16'] },
+    'invalid base pool 300.0.0.0/16: invalid CIDR address: 300.0.0.0/16',
+  ],
   [
     { DefaultAddrPool: ['10.0.0.0/25'] },
     'invalid CIDR: "10.0.0.0/25". Subnet size is too small for pool: 24',
