@@ -98,8 +98,9 @@ export class Attachments implements NodeNetworks, Disposable {
     }
     const key = this.#gone(place);
     using timer = new Late(this.#deps.clock, limits.swarmDetachMs);
-    while (this.#untold.has(key) && this.#session !== undefined && !timer.signal.aborted) {
-      await this.#change(timer.signal);
+    const ends = AbortSignal.any([timer.signal, this.#closed.signal]);
+    while (this.#untold.has(key) && this.#session !== undefined && !ends.aborted) {
+      await this.#change(ends);
     }
   }
 

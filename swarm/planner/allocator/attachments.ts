@@ -1,4 +1,5 @@
 import { formatIp, isIpv4, parseIp } from '../../../daemon/base/addresses/ip.ts';
+import { limits } from '../../../daemon/base/limits.ts';
 import { attachmentId, type AttachmentRecord } from '../../objects/attachment.ts';
 import type { NetworkRecord } from '../../objects/network.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
@@ -43,6 +44,10 @@ export function decideAttachment(
   }
   const id = attachmentId({ network: network.id, node, container });
   const before = attachmentOf(state, node, { network: network.id, container });
+  if (before === undefined && (state.nodes.get(node)?.attachments.size ?? 0) >= limits.swarmAttachmentsMax) {
+    const text = `node ${node} has ${limits.swarmAttachmentsMax} containers in networks, and no more are taken`;
+    return { code: 'ResourceExhausted', text };
+  }
   const given = addressesFor(addresses, network, wish.addresses, before);
   if (!Array.isArray(given)) {
     return given;

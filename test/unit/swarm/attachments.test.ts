@@ -6,6 +6,7 @@ import { remove } from '../../../swarm/objects/parts.ts';
 import { settled } from '../../support/fakes/manual-clock.ts';
 import { AttachedSwarm } from '../../support/swarm/attached-swarm.ts';
 import { networkWrite, nodeWrites } from '../../support/swarm/builders.ts';
+import { SeededRandom } from '../../support/swarm/seeded-random.ts';
 
 let swarm: AttachedSwarm;
 
@@ -282,4 +283,82 @@ test('another address of a node for overlay traffic reaches the others', async (
   await swarm.startNode('n1', { dataAddr: '172.16.0.1' });
   expect(reached()).toBe('172.16.0.1');
   expect(swarm.executor('n1').networkChanges.at(-1)?.dataPath.addr).toBe('172.16.0.1');
+});
+
+/** Engines that let containers in and out, as their daemons end, sessions break and managers change. */
+async function disturb(seed: number): Promise<void> {
+  const random = new SeededRandom(seed);
+  const number = { attach: 0 };
+  let leader = 'm1';
+  swarm.before = (method) => {
+    if (method.startsWith('networks.') && random.below(6) === 0) {
+      throw new EngineError('unavailable', 'connection lost');
+    }
+  };
+  const pick = (): string => `n${1 + random.below(2)}`;
+  const letIn = async (node: string, container: string): Promise<void> => {
+    const agent = swarm.hosts.get(node)?.agent;
+    const executor = swarm.executor(node);
+    if (executor.attached.some((each) => each.container === container)) {
+      return;
+    }
+    const asked = wish(container);
+    const done = agent?.networks.attach(asked, new AbortController().signal).then(
+      ({ addresses }) => {
+        // As an engine that stores it a moment later, unless its daemon has ended meanwhile.
+        if (swarm.hosts.get(node)?.agent === agent) {
+          executor.attached = [...executor.attached, { ...asked, addresses }];
+        }
+      },
+      () => undefined,
+    );
+    await swarm.pass(random.below(3) * 200);
+    void done;
+  };
+  const letOut = async (node: string): Promise<void> => {
+    const executor = swarm.executor(node);
+    const [first] = executor.attached;
+    if (first !== undefined) {
+      executor.attached = executor.attached.slice(1);
+      void swarm.hosts.get(node)?.agent.networks.detach(first);
+      await swarm.pass(random.below(3) * 200);
+    }
+  };
+  for (let step = 0; step < 30; step += 1) {
+    const dice = random.below(20);
+    if (dice < 9) {
+      await letIn(pick(), `c${(number.attach += 1)}`);
+    } else if (dice < 14) {
+      await letOut(pick());
+    } else if (dice < 17) {
+      swarm.hosts.get(pick())?.agent.reconnect();
+    } else if (dice < 18) {
+      await swarm.startNode(pick());
+    } else if (dice < 19) {
+      await swarm.end(leader);
+      leader = leader === 'm1' ? 'm2' : 'm1';
+      await swarm.lead(leader);
+    } else {
+      await swarm.pass(10_000);
+    }
+    const { addresses } = swarm.manager(leader).manager.cluster.state;
+    expect([...addresses.entries()].filter(({ holders }) => holders > 1)).toEqual([]);
+  }
+}
+
+describe('after quiet the managers know exactly what the engines have', () => {
+  test.each(Array.from({ length: 20 }, (_, index) => index + 1))('seed %i', async (seed) => {
+    await disturb(seed);
+    swarm.before = () => undefined;
+    for (let round = 0; round < 8; round += 1) {
+      await swarm.pass(10_000);
+    }
+    const known = ['n1', 'n2'].flatMap((node) =>
+      swarm
+        .executor(node)
+        .attached.map(({ container, addresses }) => `${container}@${node} ${addresses.join(' ')}`),
+    );
+    expect(stored()).toEqual(known.toSorted());
+    expect(known.length).toBeGreaterThan(0);
+  });
 });
