@@ -19,8 +19,8 @@ export interface Executor {
   networks(change: NetworksChange): Promise<void>;
   /**
    * Containers of this host that are no tasks, in networks of the swarm: all that were let in by `SwarmNetworks.attach`
-   * and not detached, those of an earlier daemon too, which are waited for. A container is none any more before `detach`
-   * is called for it.
+   * and not detached. Those of an earlier daemon are waited for. A container is none any more before `detach` is called
+   * for it.
    */
   attachments(): Promise<readonly AttachedContainer[]>;
   /** Pulls and creates: after it the container is there, not started. Answers its id. */
