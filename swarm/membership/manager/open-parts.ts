@@ -105,7 +105,7 @@ export async function openParts<P extends ManagerPart>(
     managers: table,
     facts: factsOf(cluster, authority, table),
     loops: [
-      roleLoop({ clock, logger, members, node, resign: given.resign }),
+      roleLoop({ clock, logger, members, node, resign: given.resign, authority }),
       rotationLoop({ clock, logger, random, authority, sealed }),
     ],
   });
