@@ -17,8 +17,8 @@ interface Deps {
 }
 
 /**
- * Removes nodes that were let in and never came: a node whose answer was lost has asked again, and is another one since.
- * Until then they are down, for a user to see.
+ * Removes nodes that were let in and never came: a node whose answer was lost has asked again, and is another one
+ * since. Until then they are down, for a user to see.
  */
 export async function forgetGhosts({ clock, logger, authority }: Deps, leading: Leading): Promise<void> {
   const { cluster, signal } = leading;

@@ -39,11 +39,16 @@ test('logs of tasks that cannot be read: the leader is told why, after the lines
 test('logs: one reader more than a node serves is told so at once, and is served when another has gone', async () => {
   const executor = new FakeExecutor();
   // Nothing is written, and the readers wait.
-  executor.logs = async function* (_subscription, signal) {
-    await new Promise((resolve) => {
-      signal.addEventListener('abort', resolve);
-    });
-  };
+  executor.logs = (_subscription, signal) => ({
+    [Symbol.asyncIterator]: () => ({
+      next: async () => {
+        await new Promise((resolve) => {
+          signal.addEventListener('abort', resolve);
+        });
+        return { done: true, value: undefined };
+      },
+    }),
+  });
   const sent = new Map<string, unknown[]>();
   const upload = async (_name: string, values: AsyncIterable<unknown>): Promise<void> => {
     const all: unknown[] = [];
