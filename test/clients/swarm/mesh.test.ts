@@ -87,14 +87,18 @@ needsEngine(
   });
 
   test('update: a port is added and another one removed while requests go on', async () => {
-    await swarm.must(1, 'service', 'update', '--detach=false', '--publish-add', '8081:80', 'web');
+    const update = (...options: string[]): Promise<string> =>
+      swarm.must(1, 'service', 'update', '--detach=false', ...options, 'web');
+    await update('--publish-add', '8082:80');
     for (const node of [1, 2, 3]) {
-      await answered(1, `http://${addr(node)}:8081/`);
+      await answered(1, `http://${addr(node)}:8082/`);
     }
     expect(byHost(await answers(1, `http://${addr(3)}:8080/`, 10)).size).toBe(2);
-    await swarm.must(1, 'service', 'update', '--detach=false', '--publish-rm', '8080:80', 'web');
+    // The CLI removes by the port of the task: both.
+    await update('--publish-rm', '80', '--publish-add', '8081:80');
     for (const node of [1, 2, 3]) {
       await refused(1, `http://${addr(node)}:8080/`);
+      await refused(1, `http://${addr(node)}:8082/`);
     }
     await answered(2, `http://${addr(2)}:8081/`);
   });
