@@ -87,15 +87,14 @@ needsEngine(
   });
 
   test('update: a port is added and another one removed while requests go on', async () => {
-    const update = (...options: string[]): Promise<string> =>
-      swarm.must(1, 'service', 'update', '--detach=false', ...options, 'web');
-    await update('--publish-add', '8082:80');
+    await swarm.must(1, 'service', 'update', '--detach=false', '--publish-add', '8082:80', 'web');
     for (const node of [1, 2, 3]) {
       await answered(1, `http://${addr(node)}:8082/`);
     }
     expect(byHost(await answers(1, `http://${addr(3)}:8080/`, 10)).size).toBe(2);
     // The CLI removes by the port of the task: both.
-    await update('--publish-rm', '80', '--publish-add', '8081:80');
+    const options = ['--publish-rm', '80', '--publish-add', '8081:80'];
+    await swarm.must(1, 'service', 'update', '--detach=false', ...options, 'web');
     for (const node of [1, 2, 3]) {
       await refused(1, `http://${addr(node)}:8080/`);
       await refused(1, `http://${addr(node)}:8082/`);
