@@ -470,6 +470,9 @@ export const limits = {
   swarmLeaveMs: 5_000,
   /** Calls of one node at a time. */
   swarmStreamsMax: 250,
+  /** On its way to a node at a time, of one stream and of all: 64 kB would be 3 MB/s between hosts 20 ms apart. */
+  swarmStreamWindowBytes: 1024 * 1024,
+  swarmConnectionWindowBytes: 4 * 1024 * 1024,
   /** A node's certificate is looked at again after so long, as certificates expire. */
   swarmIdentityMs: 10_000,
   /** Times of the swarm's objects whose text is kept: about 100 bytes each. */

@@ -77,7 +77,7 @@ export class ImageServer {
     return { config: config.toString('base64'), layerBytes };
   }
 
-  async *#layer(body: unknown, caller: Caller, signal: AbortSignal): AsyncGenerator<string> {
+  async *#layer(body: unknown, caller: Caller, signal: AbortSignal): AsyncGenerator<Buffer> {
     const position = Reflect.get(fieldsOf(body, 'a request'), 'layer');
     if (!Number.isSafeInteger(position)) {
       throw invalidArgument('layer is no number');
@@ -146,9 +146,9 @@ export class ImageServer {
   }
 }
 
-/** base64 of a chunk, in pieces that a message holds. */
-function* piecesOf(chunk: Buffer): Generator<string> {
+/** Of a size that a message holds. */
+function* piecesOf(chunk: Buffer): Generator<Buffer> {
   for (let at = 0; at < chunk.length; at += limits.swarmImagePieceBytes) {
-    yield chunk.subarray(at, at + limits.swarmImagePieceBytes).toString('base64');
+    yield chunk.subarray(at, at + limits.swarmImagePieceBytes);
   }
 }

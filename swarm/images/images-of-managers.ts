@@ -118,7 +118,10 @@ export class ImagesOfManagers implements ManagerImages {
       for await (const piece of client.stream('images.layer', request, ends)) {
         patience[Symbol.dispose]();
         failpoint('swarm.images.receive');
-        yield Buffer.from(String(piece), 'base64');
+        if (!Buffer.isBuffer(piece)) {
+          throw new EngineError('invalid_argument', `manager ${addr} sends no bytes of a layer`);
+        }
+        yield piece;
         patience = heard();
       }
     } finally {

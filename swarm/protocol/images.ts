@@ -31,7 +31,7 @@ export interface ImageDescribed {
   layerBytes: number[];
 }
 
-/** `images.layer`: the tar of one of its layers, as a stream of base64 pieces. */
+/** `images.layer`: the tar of one of its layers, as a stream of pieces: bytes. */
 export interface LayerRequest extends ImageRequest {
   /** From 0, bottom first. */
   layer: number;

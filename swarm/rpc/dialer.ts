@@ -92,7 +92,11 @@ export class Dialer implements Disposable {
   async #connect(addr: string): Promise<ClientHttp2Session> {
     const { clock } = this.#deps;
     const socket = await this.#secure(addr);
-    const session = connectHttp2(`https://${SERVER_NAME}`, { createConnection: () => socket });
+    const session = connectHttp2(`https://${SERVER_NAME}`, {
+      createConnection: () => socket,
+      settings: { initialWindowSize: limits.swarmStreamWindowBytes },
+    });
+    session.once('connect', () => session.setLocalWindowSize(limits.swarmConnectionWindowBytes));
     session.on('error', () => session.destroy());
     keepAlive(clock, session);
     return session;

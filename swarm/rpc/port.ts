@@ -1,6 +1,7 @@
 /**
  * Calls between nodes: HTTP/2 over TLS on one port (2377), each side known by its certificate. Bodies are JSON, one
- * value or a line each; errors carry the code of `EngineError`. Nothing here knows what is called.
+ * value or a line each, and bytes for a value that is a Buffer; errors carry the code of `EngineError`. Nothing here
+ * knows what is called.
  */
 import type { Identity } from '../ca/identity.ts';
 

@@ -222,9 +222,22 @@ export class RpcServer implements AsyncDisposable {
 /** What `values` brings, until `end` rejects: whoever makes the values may not look at its signal. */
 async function* until(end: Promise<never>, values: AsyncIterable<unknown>): AsyncGenerator {
   const iterator = values[Symbol.asyncIterator]();
+  let ended: { reason: unknown } | undefined;
+  let fail: ((reason: unknown) => void) | undefined;
+  end.catch((reason: unknown) => {
+    ended = { reason };
+    fail?.(reason);
+  });
   try {
     for (;;) {
-      const next = await Promise.race([end, iterator.next()]);
+      if (ended !== undefined) {
+        throw ended.reason;
+      }
+      // `Promise.race` would keep every value for as long as `end` is waited for.
+      const next = await new Promise<IteratorResult<unknown>>((resolve, reject) => {
+        fail = reject;
+        iterator.next().then(resolve, reject);
+      });
       if (next.done === true) {
         return;
       }

@@ -1,6 +1,7 @@
 /**
- * Bodies of both directions: a line of JSON each, `{"v": value}`, and one last `{"end": true}` or `{"error": ...}`.
- * A body without a last line was cut off.
+ * Bodies of both directions: a line of JSON for each value, `{"v": value}`, and one last `{"end": true}` or
+ * `{"error": ...}`. Bytes come as they are after a line that counts them, `{"b": 512}`. A body without a last line was
+ * cut off.
  */
 import type { Http2Stream } from 'node:http2';
 import { EngineError, errorText, isEngineError, type ErrorCode } from '../../daemon/base/errors.ts';
@@ -8,6 +9,7 @@ import { limits } from '../../daemon/base/limits.ts';
 
 interface Line {
   v?: unknown;
+  b?: number;
   end?: true;
   error?: { code: ErrorCode; message: string; details?: Record<string, unknown> };
 }
@@ -15,12 +17,15 @@ interface Line {
 const LINE_FEED = 0x0a;
 const END: Line = { end: true };
 
-/** Sends values and the last line; where `values` throws, its error. Resolves when all was handed to the connection. */
+/**
+ * Sends values, a Buffer as bytes, and the last line; where `values` throws, its error. Resolves when all was handed to
+ * the connection.
+ */
 export async function send(stream: Http2Stream, values: AsyncIterable<unknown>): Promise<void> {
   let last = END;
   try {
     for await (const value of values) {
-      await write(stream, lineOf(value));
+      await write(stream, Buffer.isBuffer(value) ? withCount(value) : [lineOf(value)]);
     }
   } catch (error) {
     last = { error: toWire(error) };
@@ -32,15 +37,18 @@ export async function send(stream: Http2Stream, values: AsyncIterable<unknown>):
 
 /** Values as they come. Throws what the other side sent as its error, and unavailable where the connection is lost. */
 export async function* receive(stream: Http2Stream, bytesMax: () => number): AsyncGenerator {
-  for await (const text of lines(stream, bytesMax)) {
-    const line = parse(text);
-    if (line.error !== undefined) {
-      throw fromWire(line.error);
+  for await (const item of items(stream, bytesMax)) {
+    if (Buffer.isBuffer(item)) {
+      yield item;
+      continue;
     }
-    if (line.end === true) {
+    if (item.error !== undefined) {
+      throw fromWire(item.error);
+    }
+    if (item.end === true) {
       return;
     }
-    yield line.v;
+    yield item.v;
   }
   throw lost();
 }
@@ -73,47 +81,112 @@ export function lost(cause?: unknown): EngineError {
   return new EngineError('unavailable', `the connection to the other node is lost${why}`, { cause });
 }
 
-async function* lines(stream: Http2Stream, bytesMax: () => number): AsyncGenerator<string> {
-  let pieces: Buffer[] = [];
-  let size = 0;
+/** Lines, and the bytes that some of them count. */
+async function* items(stream: Http2Stream, bytesMax: () => number): AsyncGenerator<Line | Buffer> {
+  const gathered = new Gathered(bytesMax);
   try {
     // What is left of the body is the caller's matter: the stream has an answer to carry yet.
     for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
       // A stream without an encoding gives buffers.
-      let rest = chunk as Buffer;
-      for (let at = rest.indexOf(LINE_FEED); at >= 0; at = rest.indexOf(LINE_FEED)) {
-        yield Buffer.concat([...pieces, rest.subarray(0, at)]).toString();
-        pieces = [];
-        size = 0;
-        rest = rest.subarray(at + 1);
-      }
-      pieces.push(rest);
-      size += rest.length;
-      if (size > bytesMax()) {
-        throw new EngineError('resource_exhausted', `a value of more than ${bytesMax()} bytes between nodes`);
-      }
+      yield* gathered.take(chunk as Buffer);
     }
   } catch (error) {
     throw isEngineError(error) ? error : lost(error);
   }
 }
 
+/** What has come of the next item. Throws resource_exhausted where that is too large. */
+class Gathered {
+  readonly #bytesMax: () => number;
+  #pieces: Buffer[] = [];
+  #size = 0;
+  /** How many bytes come now, in place of a line. */
+  #counted: number | undefined;
+
+  constructor(bytesMax: () => number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  *take(chunk: Buffer): Generator<Line | Buffer> {
+    let rest = chunk;
+    while (rest.length > 0) {
+      const end = this.#counted === undefined ? rest.indexOf(LINE_FEED) : this.#counted - this.#size;
+      const isWhole = end >= 0 && end <= rest.length;
+      this.#add(isWhole ? rest.subarray(0, end) : rest);
+      if (!isWhole) {
+        return;
+      }
+      rest = rest.subarray(this.#counted === undefined ? end + 1 : end);
+      const item = this.#whole();
+      if (item !== undefined) {
+        yield item;
+      }
+    }
+  }
+
+  #add(piece: Buffer): void {
+    this.#pieces.push(piece);
+    this.#size += piece.length;
+    this.#check(this.#size);
+  }
+
+  /** Undefined for a line that counts bytes. */
+  #whole(): Line | Buffer | undefined {
+    const bytes = Buffer.concat(this.#pieces);
+    this.#pieces = [];
+    this.#size = 0;
+    if (this.#counted !== undefined) {
+      this.#counted = undefined;
+      return bytes;
+    }
+    const line = parse(bytes.toString());
+    if (line.b === undefined) {
+      return line;
+    }
+    if (!Number.isSafeInteger(line.b) || line.b <= 0) {
+      throw new EngineError('invalid_argument', 'a line between nodes counts no bytes');
+    }
+    this.#check(line.b);
+    this.#counted = line.b;
+    return undefined;
+  }
+
+  #check(size: number): void {
+    if (size > this.#bytesMax()) {
+      throw tooLarge(this.#bytesMax());
+    }
+  }
+}
+
+/** Nothing for no bytes. */
+function withCount(bytes: Buffer): (string | Buffer)[] {
+  if (bytes.length > limits.swarmMessageBytesMax) {
+    throw tooLarge(limits.swarmMessageBytesMax);
+  }
+  return bytes.length === 0 ? [] : [`${JSON.stringify({ b: bytes.length } satisfies Line)}\n`, bytes];
+}
+
+function tooLarge(bytesMax: number): EngineError {
+  return new EngineError('resource_exhausted', `a value of more than ${bytesMax} bytes between nodes`);
+}
+
 function lineOf(value: unknown): string {
   const text = `${JSON.stringify({ v: value } satisfies Line)}\n`;
   if (text.length > limits.swarmMessageBytesMax) {
-    const { swarmMessageBytesMax: max } = limits;
-    throw new EngineError('resource_exhausted', `a value of more than ${max} bytes between nodes`);
+    throw tooLarge(limits.swarmMessageBytesMax);
   }
   return text;
 }
 
-function write(stream: Http2Stream, text: string): Promise<void> {
-  if (stream.destroyed || stream.writableEnded) {
-    throw lost();
+async function write(stream: Http2Stream, parts: readonly (string | Buffer)[]): Promise<void> {
+  for (const part of parts) {
+    if (stream.destroyed || stream.writableEnded) {
+      throw lost();
+    }
+    await new Promise<void>((resolve, reject) => {
+      stream.write(part, (error) => (error ? reject(lost(error)) : resolve()));
+    });
   }
-  return new Promise((resolve, reject) => {
-    stream.write(text, (error) => (error ? reject(lost(error)) : resolve()));
-  });
 }
 
 function parse(text: string): Line {

@@ -1,7 +1,11 @@
+import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../../daemon/base/clock.ts';
 import { silentLogger } from '../../../../daemon/base/logger.ts';
+import { limits } from '../../../../daemon/base/limits.ts';
 import type { EngineError } from '../../../../daemon/base/errors.ts';
 import type { Identity } from '../../../../swarm/ca/identity.ts';
 import { createRoot, crossSign } from '../../../../swarm/ca/x509/issue.ts';
@@ -60,6 +64,18 @@ const METHODS: Method[] = [
     },
   },
   {
+    name: 'bytes',
+    allowed: 'node',
+    kind: 'stream',
+    async *handle(body) {
+      yield 'first';
+      for (const size of Object.values(body ?? {})) {
+        yield Buffer.alloc(Number(size), '\n');
+      }
+      yield 'last';
+    },
+  },
+  {
     name: 'sum',
     allowed: 'node',
     kind: 'upload',
@@ -114,6 +130,23 @@ class Pair implements AsyncDisposable {
     this.#dialers.forEach((dialer) => dialer[Symbol.dispose]());
     await this.server[Symbol.asyncDispose]();
   }
+}
+
+/** What a stranger is answered to a body that no client sends. */
+async function answerTo({ addr }: Pair, body: string): Promise<string> {
+  const session = connectHttp2(`https://${addr}`, { rejectUnauthorized: false });
+  session.on('error', () => session.destroy());
+  const stream = session.request({ ':method': 'POST', ':path': '/open' });
+  const ended = new Promise<void>((resolve) => {
+    stream.once('close', () => resolve());
+  });
+  stream.on('error', () => stream.destroy());
+  let text = '';
+  stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  stream.write(body);
+  await Promise.race([ended, once(stream, 'end')]);
+  session.destroy();
+  return text;
 }
 
 async function* numbers(): AsyncGenerator<number> {
@@ -266,21 +299,66 @@ describe('calls between nodes', () => {
     expect(await pair.client(worker).call('node', 'x'.repeat(3_000_000))).toHaveLength(2);
   });
 
+  test('bytes come as they are, among values', async () => {
+    pair = await Pair.open();
+    const sizes = [1, 100_000, 0, limits.swarmMessageBytesMax];
+    const got: unknown[] = [];
+    for await (const value of pair.client(worker).stream('bytes', sizes, never)) {
+      got.push(Buffer.isBuffer(value) ? [value.length, value.every((byte) => byte === 10)] : value);
+    }
+    expect(got).toEqual(['first', [1, true], [100_000, true], [limits.swarmMessageBytesMax, true], 'last']);
+    const tooMany = pair.client(worker).call('bytes', [limits.swarmMessageBytesMax + 1]);
+    expect(await tooMany).toBe('first');
+    const values = pair.client(worker).stream('bytes', [limits.swarmMessageBytesMax + 1], never);
+    const rest = values[Symbol.asyncIterator]();
+    expect(await rest.next()).toMatchObject({ value: 'first' });
+    await expect(rest.next()).rejects.toMatchObject({ code: 'resource_exhausted' });
+  });
+
+  test('a stream keeps nothing of what it has sent', async () => {
+    pair = await Pair.open();
+    const made: WeakRef<Buffer>[] = [];
+    using _served = pair.server.add([
+      {
+        name: 'endless',
+        allowed: 'node',
+        kind: 'stream',
+        async *handle() {
+          for (;;) {
+            const bytes = Buffer.alloc(100_000);
+            made.push(new WeakRef(bytes));
+            yield bytes;
+          }
+        },
+      },
+    ]);
+    const stream = pair.client(worker).stream('endless', 0, never)[Symbol.asyncIterator]();
+    for (let count = 0; count < 200; count += 1) {
+      await stream.next();
+    }
+    setFlagsFromString('--expose-gc');
+    await expect
+      .poll(() => {
+        runInNewContext('gc()');
+        return made.filter((bytes) => bytes.deref() !== undefined).length;
+      })
+      .toBeLessThan(50);
+    await stream.return?.(undefined);
+  });
+
+  test.each([
+    ['{"b":0}\n', 'invalid_argument'],
+    ['{"b":-1}\n', 'invalid_argument'],
+    ['{"b":"7"}\n', 'invalid_argument'],
+    [`{"b":${limits.swarmMessageBytesMax + 1}}\n`, 'resource_exhausted'],
+  ])('a count of bytes that makes no sense is refused: %s', async (text, code) => {
+    pair = await Pair.open();
+    expect(await answerTo(pair, text)).toContain(code);
+  });
+
   test('a line without an end is not gathered beyond the bound', async () => {
     pair = await Pair.open();
-    const session = connectHttp2(`https://${pair.addr}`, { rejectUnauthorized: false });
-    session.on('error', () => session.destroy());
-    const stream = session.request({ ':method': 'POST', ':path': '/open' });
-    const ended = new Promise<void>((resolve) => {
-      stream.once('close', () => resolve());
-    });
-    stream.on('error', () => stream.destroy());
-    let text = '';
-    stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
-    stream.write('y'.repeat(300_000));
-    await ended;
-    session.destroy();
-    expect(text).toContain('resource_exhausted');
+    expect(await answerTo(pair, 'y'.repeat(300_000))).toContain('resource_exhausted');
   });
 
   test('a call ends in time, and a stream with its connection', async () => {
