@@ -29,6 +29,7 @@ test('instanceOf: the only daemon of a host has the plain names', () => {
       temporary: '/var/lib/berth/tmp',
       networkNamespaces: '/run/berth/netns',
       overlayNamespaces: '/run/berth/overlays',
+      overlayFiles: '/var/lib/berth/overlays',
     },
   });
 });
