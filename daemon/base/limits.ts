@@ -355,8 +355,6 @@ export const limits = {
   swarmHeartbeatSpreadMs: 500,
   /** A node that is down for so long does not come back with the results of its tasks. */
   swarmOrphanAfterMs: 24 * 3_600_000,
-  /** A node that was let in and has never had a session is forgotten after so long. */
-  swarmGhostNodeMs: 24 * 3_600_000,
   /** What a node says of itself. 300 labels and plugins are 16 kB. */
   swarmDescriptionBytesMax: 64 * 1024,
   /** What a node says of one task: characters of message and error, and its ports. */

@@ -34,6 +34,7 @@ import {
   composeSystem,
   composeVolumes,
 } from './parts.ts';
+import { SwarmDoor } from './swarm-door.ts';
 import { composeScopes, composeSwarm } from './swarm.ts';
 import { composeTasks } from './tasks.ts';
 import { ENGINE_VERSION } from './version.ts';
@@ -143,7 +144,9 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
     liveUsers: (name) => late.containers?.liveVolumeUsers(name) ?? [],
     archives,
   });
+  const door = new SwarmDoor();
   const network = composeNetwork(base, parts, {
+    swarm: door,
     containerName: (id) => late.containers?.nameOf(id),
     isWanted: (name) => (late.containers?.networkUsers(name) ?? []).length > 0,
   });
@@ -165,15 +168,16 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
     counts: () => ({ ...containers.counts(), images: images.count }),
     layers: () => images.layers,
   });
-  const { networks, overlays } = network;
+  const { networks, overlays, attachments } = network;
   const swarmOf = (): Swarm | undefined => late.swarm;
-  const engine = { containers, images, networks, overlays, events, system, swarm: swarmOf, ...files };
-  const tasks = composeTasks(base, parts, engine);
+  const engine = { containers, images, networks, overlays, attachments, events, system, swarm: swarmOf };
+  const tasks = composeTasks(base, parts, { ...engine, ...files });
   const builds = composeBuilds(base, { images, containers, ...files });
   const ports = { containers, execs, images, builds, volumes, events, system, registries };
   const swarm = composeSwarm(base, parts, { tasks, registries, images, networks });
   late.swarm = swarm;
   await swarm.start();
+  door.open(swarm);
   const allPorts = { ...ports, networks: composeScopes(network, swarm, log), swarm } satisfies EnginePorts;
   return { facts: host.facts, metrics, tasks, ports: allPorts, reload };
 }

@@ -272,7 +272,7 @@ export async function composeMetrics(
 export function composeNetwork(
   { deps: { config, instance, log }, database: { meta, networks: table }, events: journal }: Base,
   parts: Rollback,
-  questions: Pick<NetworkParts, 'containerName' | 'isWanted'>,
+  questions: Pick<NetworkParts, 'containerName' | 'isWanted' | 'swarm'>,
 ): AssembledNetworks {
   const clock = systemClock;
   const options = networkOptionsOf(config, instance);

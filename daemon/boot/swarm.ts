@@ -44,7 +44,7 @@ export function composeSwarm(
         return found?.driver === 'overlay' ? undefined : found;
       },
       hostSubnets,
-      hasOverlays: false,
+      hasOverlays: true,
       events: new SwarmEventLog({ database, journal: events }),
     },
   });

@@ -9,6 +9,7 @@ import type { Images } from '../images/images.ts';
 import type { Networks } from '../networks/networks.ts';
 import type { OverlayNetworks } from '../networks/overlay/overlay-networks.ts';
 import type { System } from '../system/system.ts';
+import type { TaskDeps } from '../tasks/ports.ts';
 import { createExecutor } from '../tasks/executor.ts';
 import type { Executor } from '../../swarm/agent/executor.ts';
 import type { Swarm } from '../../swarm/swarm.ts';
@@ -23,6 +24,7 @@ export function composeTasks(
     images: Images;
     networks: Networks;
     overlays: OverlayNetworks;
+    attachments: TaskDeps['attachments'];
     events: EventLog;
     system: System;
     mounts: KernelMounts;

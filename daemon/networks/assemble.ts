@@ -22,6 +22,8 @@ import type { NetworkKernel } from './ports.ts';
 import { NetworkIndex } from './network-index.ts';
 import { PortAllocator } from './sandbox/port-allocator.ts';
 import { Sandboxes } from './sandbox/sandboxes.ts';
+import { SwarmAttachments } from './sandbox/swarm-attachments.ts';
+import type { SwarmAccess } from './sandbox/swarm-attachments.ts';
 
 export interface NetworkParts {
   kernel: NetworkKernel;
@@ -35,6 +37,8 @@ export interface NetworkParts {
   isWanted: (networkName: string) => boolean;
   /** Where what is known of the swarm's networks is kept. */
   overlayFiles: string;
+  /** The swarm's door. */
+  swarm: SwarmAccess;
   clock: Clock;
   log: Logger;
 }
@@ -47,6 +51,8 @@ export interface AssembledNetworks {
   sandboxes: Sandboxes;
   /** For what managers of a swarm tell. Disposal leaves the kernel as it is. */
   overlays: OverlayNetworks;
+  /** Containers in networks of the swarm that are no tasks. */
+  attachments: SwarmAttachments;
 }
 
 export function assembleNetworks(parts: NetworkParts): AssembledNetworks {
@@ -79,6 +85,7 @@ export function assembleNetworks(parts: NetworkParts): AssembledNetworks {
     clock,
     log,
   });
-  const shared = { ...parts, registry, drivers, defaultNetwork, names, ports, outlet, overlays };
-  return { networks, sandboxes: new Sandboxes(shared), overlays };
+  const attachments = new SwarmAttachments({ access: parts.swarm, registry, log });
+  const shared = { ...parts, registry, drivers, defaultNetwork, names, ports, outlet, overlays, attachments };
+  return { networks, sandboxes: new Sandboxes(shared), overlays, attachments };
 }

@@ -23,7 +23,7 @@ export function createExecutor(deps: TaskDeps): Executor & Disposable {
   return {
     describe: async () => nodeDescription(await deps.system.info()),
     networks: (change) => deps.overlays.apply(change),
-    attachments: () => Promise.resolve([]),
+    attachments: () => Promise.resolve(deps.attachments.list()),
     prepare: (task, signal) => prepareTask(context, task, signal),
     start: (task, signal) => startTask(context, task, signal),
     wait: (task, signal) => waitForEnd(context, task, signal),

@@ -1,6 +1,7 @@
 import type { ContainerCreateRequest, ContainerCreateResponse } from '../../api/types/container.ts';
 import type { RegistryAuth } from '../../api/types/image.ts';
 import type { ContainerPort, EventPort, ImagePort, NetworkPort } from '../../api/types/ports.ts';
+import type { AttachContainer } from '../../api/types/swarm/networks.ts';
 import type { NetworksChange } from '../../api/types/swarm/overlay.ts';
 import type { SystemInfo } from '../../api/types/system.ts';
 import type { ManagerImages, OfferedImage } from '../../swarm/images/ports.ts';
@@ -60,6 +61,8 @@ export interface TaskDeps {
   managers: ManagerImages;
   networks: Pick<NetworkPort, 'inspect'>;
   overlays: TaskOverlays;
+  /** Containers in networks of the swarm that are no tasks. */
+  attachments: { list(): AttachContainer[] };
   events: EventPort;
   /** Of the node itself; what it is in a swarm is not asked. */
   system: { info(): Promise<Omit<SystemInfo, 'Swarm'>> };

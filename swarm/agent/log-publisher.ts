@@ -18,11 +18,8 @@ export class LogPublisher {
 
   begin(session: OpenSession, subscription: LogSubscription): void {
     const { id } = subscription;
-    if (this.#streams.has(id)) {
-      return;
-    }
-    if (this.#streams.size >= limits.swarmLogStreamsMax) {
-      this.#refuse(session, subscription);
+    if (this.#streams.has(id) || this.#streams.size >= limits.swarmLogStreamsMax) {
+      this.#logger.warn({ subscription: id }, 'a reader of logs is not served: there are too many');
       return;
     }
     const stream = new AbortController();
@@ -41,19 +38,6 @@ export class LogPublisher {
 
   end(id: string): void {
     this.#streams.get(id)?.abort();
-  }
-
-  /** The reader is told at once: a node that says nothing would be waited for. */
-  #refuse(session: OpenSession, { id }: LogSubscription): void {
-    const error = `the node of these tasks serves ${limits.swarmLogStreamsMax} readers of logs already`;
-    this.#logger.warn({ subscription: id }, 'a reader of logs is not served: there are too many');
-    async function* refusal(): AsyncIterable<LogHead | LogFailure> {
-      yield { session: session.id, subscription: id };
-      yield { error };
-    }
-    void session.client.upload('logs.publish', refusal(), session.signal).catch((reason: unknown) => {
-      this.#logger.debug({ subscription: id, error: errorText(reason) }, 'a refusal of logs was not heard');
-    });
   }
 
   async *#lines(

@@ -29,8 +29,7 @@ export type Requirement =
   | 'crun'
   | 'etcd'
   | 'built'
-  | 'guest'
-  | 'overlay networks';
+  | 'guest';
 
 const repositoryRoot = path.resolve(import.meta.dirname, '../..');
 
@@ -58,8 +57,6 @@ const probes = {
   dockerode: () => resolves('dockerode'),
   // Made by scripts/vm, and only there.
   guest: () => existsSync('/etc/berth-vm'),
-  // The engine refuses them until its side of them is there; these tests say when it is.
-  'overlay networks': () => process.env['BERTH_TEST_OVERLAYS'] === '1',
   built: () => existsSync(path.join(repositoryRoot, 'dist/daemon/main.js')),
 } satisfies Record<Requirement, () => boolean>;
 

@@ -18,7 +18,6 @@ export const clusterRoutes: readonly ServedRoute[] = [
     id: 'swarm.init',
     method: 'POST',
     path: '/swarm/init',
-    partly: 'without the network ingress',
     body: { kind: 'json', schema: swarmInitSchema, accepts: swarmInitAccepts, empty: 'refused' },
     handler: async ({ body }, swarm) => ok(await swarm.init(body)),
   }),

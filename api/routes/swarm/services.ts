@@ -8,7 +8,6 @@ import { defined } from '../values.ts';
 import { flagOf, versionOf } from './parameters.ts';
 import { NO_STREAM, refOf, swarmRoute } from './swarm-route.ts';
 
-const PARTLY = 'not with ports of mode ingress or overlay networks';
 const BODY: BodyRule = { kind: 'json', schema: serviceSchema, accepts: serviceAccepts, empty: 'refused' };
 
 /** Services of the swarm. */
@@ -27,7 +26,6 @@ export const serviceRoutes: readonly ServedRoute[] = [
     id: 'service.create',
     method: 'POST',
     path: '/services/create',
-    partly: PARTLY,
     body: BODY,
     handler: async (request, { services }) =>
       created(await services.create(request.body, writeOptions(request))),
@@ -45,7 +43,6 @@ export const serviceRoutes: readonly ServedRoute[] = [
     id: 'service.update',
     method: 'POST',
     path: '/services/:id/update',
-    partly: PARTLY,
     body: BODY,
     handler: async (request, swarm) => {
       const { query } = request;

@@ -64,6 +64,7 @@ export function sandboxRequest(spec: ContainerSpec): Omit<SandboxRequest, 'conta
     dnsSearch: hostConfig.DnsSearch ?? [],
     dnsOptions: hostConfig.DnsOptions ?? [],
     extraHosts: hostConfig.ExtraHosts ?? [],
+    ...(spec.ofTask && { ofTask: true }),
   };
 }
 

@@ -17,11 +17,11 @@ import {
   interfaceName,
   canPublishPorts,
   nameFiles,
-  ownerOf,
   register,
   defaultRoutesOf,
 } from './sandbox-context.ts';
 import type { SandboxContext } from './sandbox-context.ts';
+import { ownerOf } from './sandbox-owner.ts';
 import type { Sandbox, SandboxRequest } from './sandbox.ts';
 import { addressesOf } from './stored-endpoint.ts';
 
@@ -189,11 +189,10 @@ function portsGained(context: SandboxContext, without: Sandbox, having: Sandbox)
 
 function hasPublishingGateway(context: SandboxContext, sandbox: Sandbox): boolean {
   const name = gatewayName(sandbox);
-  const endpoint = sandbox.endpoints[name ?? ''];
+  // The endpoint may be the one that goes.
   return (
     name !== null &&
-    endpoint !== undefined &&
-    canPublishPorts(context, context.registry.ofEndpoint(name, endpoint))
+    canPublishPorts(context, context.registry.ofEndpoint(name, sandbox.endpoints[name] ?? {}))
   );
 }
 

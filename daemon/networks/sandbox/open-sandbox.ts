@@ -15,10 +15,10 @@ import {
   ipsOf,
   canPublishPorts,
   nameFiles,
-  ownerOf,
   defaultRoutesThrough,
 } from './sandbox-context.ts';
 import type { SandboxContext } from './sandbox-context.ts';
+import { ownerOf } from './sandbox-owner.ts';
 import type { Sandbox, SandboxRequest } from './sandbox.ts';
 import { bareEndpoint } from './stored-endpoint.ts';
 

@@ -11,7 +11,9 @@ import type { DefaultNetwork } from '../drivers/default-network.ts';
 import type { OutletNetwork } from '../drivers/outlet-network.ts';
 import type { ContainerNames } from '../dns/container-names.ts';
 import type { NetworkDriver } from '../drivers/driver.ts';
-import type { Endpoint, EndpointOwner } from './endpoints.ts';
+import type { Endpoint } from './endpoints.ts';
+import { ownerOf } from './sandbox-owner.ts';
+import type { SwarmAttachments } from './swarm-attachments.ts';
 import type { HostFiles } from '../files/host-files.ts';
 import { hostsFile, resolveHostGateway } from '../files/hosts.ts';
 import { hasRouters, isUserDefined } from '../network.ts';
@@ -46,6 +48,7 @@ export interface SandboxContext {
   ports: PortAllocator;
   overlays: Overlays;
   outlet: OutletNetwork;
+  attachments: SwarmAttachments;
   /** Taken between pieces of work on many ports. */
   turns: Turns;
   /** By container; those of `container:` networks are their owner's. */
@@ -161,11 +164,6 @@ export function nameFiles(
     resolvConf: formatResolvConf(resolver),
     ...(hasNames && { names: { servers: checked.resolver.nameservers } }),
   };
-}
-
-export function ownerOf(request: SandboxRequest): EndpointOwner {
-  const { containerId, containerName, hostname } = request;
-  return { containerId, containerName: containerName.replace(/^\//, ''), hostname };
 }
 
 export function ipsOf({ addresses }: Pick<Endpoint, 'addresses'>): IpAddress[] {

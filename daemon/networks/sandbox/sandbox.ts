@@ -19,6 +19,8 @@ export interface SandboxRequest {
   dnsSearch: string[];
   dnsOptions: string[];
   extraHosts: string[];
+  /** A task of the swarm's: its managers gave it its addresses already. */
+  ofTask?: boolean;
 }
 
 /** A container's network as it is in the kernel; stored with the running state so that a restart can take it over. */
@@ -32,6 +34,8 @@ export interface Sandbox {
   gateway?: string | null;
   /** Name of the network among `endpoints` that nobody asked for and that is not shown: its way to other hosts. */
   outlet?: string;
+  /** Names of networks of the swarm that it was let into; a task is in them by itself. */
+  attached?: string[];
   /**
    * The container uses the engine's name server, which forwards to these servers (none = the host's); undefined = it
    * does not.

@@ -29,7 +29,10 @@ export class Sandboxes implements NetworkSandboxes {
   find(ref: string): { id: string; name: string } | undefined {
     const name = ref === 'default' ? 'bridge' : ref;
     // Without a default network containers that ask for it have none, but the name still means it.
-    return this.#context.registry.lookUp(name) ?? (isDefaultName(ref) ? { id: '', name } : undefined);
+    return (
+      this.#context.registry.lookUp(name) ??
+      (isDefaultName(ref) ? { id: '', name } : this.#context.attachments.find(ref))
+    );
   }
 
   driverOf(networkName: string): string {
@@ -44,8 +47,21 @@ export class Sandboxes implements NetworkSandboxes {
     return measured('network', 'allocate', () => this.#open(request));
   }
 
-  async #open(request: SandboxRequest): Promise<Sandbox> {
-    const { containerId, containerName } = request;
+  async #open(asked: SandboxRequest): Promise<Sandbox> {
+    const { attachments } = this.#context;
+    const { request, names } = await attachments.enter(asked);
+    try {
+      const sandbox = await this.#openWith(request, names);
+      register(this.#context, request.containerId, request.containerName, sandbox);
+      return sandbox;
+    } catch (error) {
+      attachments.leave(request.containerId, names);
+      throw error;
+    }
+  }
+
+  async #openWith(request: SandboxRequest, attached: string[]): Promise<Sandbox> {
+    const { containerId } = request;
     const { live, log } = this.#context;
     const checked = await this.#checked(request);
     if (live.has(containerId)) {
@@ -53,15 +69,29 @@ export class Sandboxes implements NetworkSandboxes {
       await this.close(containerId, undefined);
     }
     const sandbox = await openSandbox(this.#context, request, checked);
-    register(this.#context, containerId, containerName, sandbox);
-    return sandbox;
+    return attached.length === 0 ? sandbox : { ...sandbox, attached };
   }
 
   connect(live: Sandbox, request: SandboxRequest, networkName: string): Promise<Sandbox> {
     return measured('network', 'connect', () => this.#connect(live, request, networkName));
   }
 
-  async #connect(live: Sandbox, request: SandboxRequest, networkName: string): Promise<Sandbox> {
+  async #connect(live: Sandbox, asked: SandboxRequest, ref: string): Promise<Sandbox> {
+    const { attachments, registry } = this.#context;
+    const { request, names } = await attachments.enter(asked, [ref]);
+    try {
+      // Known by its name from here on, by which the swarm may have found it.
+      const networkName = registry.find(ref).name;
+      const attached = [...(live.attached ?? []), ...names];
+      const before = attached.length === 0 ? live : { ...live, attached };
+      return await this.#connectWith(before, request, networkName);
+    } catch (error) {
+      attachments.leave(request.containerId, names);
+      throw error;
+    }
+  }
+
+  async #connectWith(live: Sandbox, request: SandboxRequest, networkName: string): Promise<Sandbox> {
     const checked = await this.#checked(request);
     const connected = await connectSandbox(this.#context, live, request, networkName);
     if (!lacksOutlet(checked, connected)) {
@@ -90,8 +120,14 @@ export class Sandboxes implements NetworkSandboxes {
     const all = hasUseless
       ? await both(first, () => disconnectSandbox(context, first.sandbox, request, OUTLET))
       : first;
+    const { attached, ...sandbox } = all.sandbox;
+    const rest = attached?.filter((name) => name !== networkName) ?? [];
     return {
-      ...all,
+      sandbox: rest.length === 0 ? sandbox : { ...sandbox, attached: rest },
+      finish: async () => {
+        await all.finish();
+        context.attachments.leave(request.containerId, [networkName]);
+      },
       undo: async () => {
         await all.undo();
         if (added !== undefined) {
@@ -110,7 +146,7 @@ export class Sandboxes implements NetworkSandboxes {
   }
 
   async #close(containerId: string, sandbox: Sandbox | undefined): Promise<void> {
-    const { live, kernel, registry, names, turns, ports: allocator } = this.#context;
+    const { live, kernel, registry, names, turns, ports: allocator, attachments } = this.#context;
     const known = live.get(containerId);
     if (sandbox !== undefined && sandbox.ownerId !== containerId) {
       return;
@@ -145,6 +181,7 @@ export class Sandboxes implements NetworkSandboxes {
     );
     kernel.forgetFlows(left);
     live.delete(containerId);
+    attachments.leave(containerId, (known ?? sandbox)?.attached ?? []);
   }
 
   async restore(live: readonly LiveSandbox[]): Promise<void> {
@@ -160,6 +197,7 @@ export class Sandboxes implements NetworkSandboxes {
     allocator.retake(ports);
     for (const { containerId, containerName, sandbox } of owners) {
       register(this.#context, containerId, containerName, sandbox);
+      this.#context.attachments.restore(containerId, sandbox);
       this.#mendRoutes(containerId, sandbox);
       failpoint('network.restore.names');
       names.reopen(containerId, sandbox);

@@ -105,7 +105,7 @@ export async function openParts<P extends ManagerPart>(
     managers: table,
     facts: factsOf(cluster, authority, table),
     loops: [
-      roleLoop({ clock, logger, members, node, resign: given.resign, authority }),
+      roleLoop({ clock, logger, members, node, resign: given.resign }),
       rotationLoop({ clock, logger, random, authority, sealed }),
     ],
   });

@@ -2,7 +2,6 @@ import { errorText } from '../../../daemon/base/errors.ts';
 import { failpoint } from '../../../daemon/base/failpoint.ts';
 import type { Clock } from '../../../daemon/base/clock.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
-import type { RootAuthority } from '../../control/ports.ts';
 import type { LeaderLoop, Leading } from '../../leader/ports.ts';
 import { put } from '../../objects/parts.ts';
 import { keyOf } from '../../objects/keys.ts';
@@ -11,7 +10,6 @@ import type { NodeStateRecord } from '../../objects/node.ts';
 import type { Node } from '../../planner/state/entries.ts';
 import type { EtcdMembers } from '../../store/etcd/members.ts';
 import { nowMs } from './authority.ts';
-import { forgetGhosts } from './ghosts.ts';
 import { repeatWhile } from './repeat.ts';
 
 interface Deps {
@@ -22,7 +20,6 @@ interface Deps {
   node: string;
   /** Lets another manager lead: it demotes this one. */
   resign: () => Promise<void>;
-  authority: Pick<RootAuthority, 'removalOf'>;
 }
 
 const SWEEP_MS = 5_000;
@@ -63,7 +60,6 @@ async function followWishes(deps: Deps, leading: Leading): Promise<void> {
     }
   }
   await removeForgotten(deps, leading);
-  await forgetGhosts(deps, leading);
   await unblockExpired(deps, leading);
 }
 

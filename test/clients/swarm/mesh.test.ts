@@ -4,15 +4,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ServiceInspect } from '../../../api/types/swarm/service.ts';
 import { until } from '../../support/engine/http.ts';
 import { needsEngine } from '../../support/needs.ts';
-import { byHost, pages, SERVICE_MOUNTS, tasksOf } from '../../support/swarm/hosts/pages.ts';
+import { byHost, HEALTH, pages, SERVICE_MOUNTS, tasksOf } from '../../support/swarm/hosts/pages.ts';
 import { TestSwarm } from '../../support/swarm/hosts/test-swarm.ts';
 
 /** One manager and two workers, driven by the docker CLI as people do. The tests build on each other. */
-needsEngine(
-  'docker-cli',
-  'etcd',
-  'overlay networks',
-)('the routing mesh of a swarm of three', () => {
+needsEngine('docker-cli', 'etcd')('the routing mesh of a swarm of three', () => {
   let swarm: TestSwarm;
 
   beforeAll(async () => {
@@ -55,7 +51,16 @@ needsEngine(
     until(`${url} to be refused`, async () => (await fetched(node, url)).startsWith('failed'));
 
   test('a published port: every node answers, at its address and to itself at 127.0.0.1', async () => {
-    await create('web', '--publish', '8080:80', '--replicas', '2', '--constraint', 'node.hostname!=n3');
+    await create(
+      'web',
+      ...HEALTH,
+      '--publish',
+      '8080:80',
+      '--replicas',
+      '2',
+      '--constraint',
+      'node.hostname!=n3',
+    );
     const { Endpoint } = await swarm.node(1).daemon.http.ok<ServiceInspect>('GET', '/services/web');
     expect(Endpoint?.Ports).toEqual([
       { Protocol: 'tcp', TargetPort: 80, PublishedPort: 8080, PublishMode: 'ingress' },

@@ -5,6 +5,7 @@ import { until } from '../../support/engine/http.ts';
 import { needsEngine } from '../../support/needs.ts';
 import {
   byHost,
+  HEALTH,
   pages,
   RUN_MOUNTS,
   said,
@@ -15,11 +16,7 @@ import {
 import { TestSwarm } from '../../support/swarm/hosts/test-swarm.ts';
 
 /** One manager and two workers, driven by the docker CLI as people do. The tests build on each other. */
-needsEngine(
-  'docker-cli',
-  'etcd',
-  'overlay networks',
-)('overlay networks on a swarm of three', () => {
+needsEngine('docker-cli', 'etcd')('overlay networks on a swarm of three', () => {
   let swarm: TestSwarm;
   let client: FoundTask;
 
@@ -104,6 +101,7 @@ needsEngine(
   test('service: its name is one address, behind which all tasks answer and see who asks', async () => {
     await create(
       'web',
+      ...HEALTH,
       '--network',
       'shop',
       '--replicas',

@@ -9,6 +9,7 @@ import { systemClock } from '../../../daemon/base/clock.ts';
 import { newId } from '../../../daemon/base/ids.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
 import { FakeOverlayKernel } from '../../support/fakes/overlay-kernel.ts';
+import { noSwarm } from '../../support/fakes/no-swarm.ts';
 import { hostFiles } from '../../../daemon/networks/files/host-files.ts';
 import { assembleNetworks } from '../../../daemon/networks/assemble.ts';
 import { defaultNetworkOptions } from '../../../daemon/networks/options.ts';
@@ -63,6 +64,7 @@ needs(
       options,
       files: hostFiles(),
       overlayKernel: new FakeOverlayKernel(),
+      swarm: noSwarm,
       overlayFiles: mkdtempSync(join(tmpdir(), 'berth-test-overlays-')),
       containerName: () => 'web',
       isWanted: () => false,

@@ -5,7 +5,6 @@ import { identityOf } from '../../../swarm/ca/identity.ts';
 import { createRequest } from '../../../swarm/ca/x509/request.ts';
 import { put, remove } from '../../../swarm/objects/parts.ts';
 import { Dialer } from '../../../swarm/rpc/dialer.ts';
-import type { Method } from '../../../swarm/rpc/port.ts';
 import { systemClock } from '../../../daemon/base/clock.ts';
 import { needs } from '../../support/needs.ts';
 import { changeRoot, failed, NodeHosts, roleOf, settled, SLOW } from '../../support/swarm/node-hosts.ts';
@@ -17,11 +16,6 @@ beforeEach(() => {
 });
 afterEach(() => hosts[Symbol.asyncDispose]());
 
-const never = new AbortController().signal;
-/** Values that do not come. */
-async function* silence(): AsyncGenerator {
-  yield await new Promise(() => undefined);
-}
 const trusted = (node: TestNode): string => node.text('ca.pem');
 const keysOf = (node: TestNode): string => node.text('node.pem');
 
@@ -33,18 +27,6 @@ function dialerOf(node: TestNode): Dialer {
     clock: systemClock,
     credentials: () => ({ rootsPem: trusted(node), own: { certPem, keyPem, cluster } }),
   });
-}
-
-/** An open stream of a node to a manager, and what ends it. */
-async function open(node: TestNode, manager: TestNode): Promise<{ ends: Promise<string>; isOver: boolean }> {
-  const client = dialerOf(node).dial(manager.addr);
-  const stream = client.stream('test.wait', {}, never)[Symbol.asyncIterator]();
-  expect((await stream.next()).value).toBe('begun');
-  const found = { ends: failed(stream.next()), isOver: false };
-  void found.ends.finally(() => {
-    found.isOver = true;
-  });
-  return found;
 }
 
 needs('root', 'etcd')('trust', () => {
@@ -146,53 +128,6 @@ needs('root', 'etcd')('trust', () => {
     await expect
       .poll(() => failed(dialerOf(worker).dial(one.addr).call('test.look', {})), settled)
       .toMatch(/was removed from swarm/);
-  });
-
-  test('111: open streams of a node that is removed end, on every manager', SLOW, async () => {
-    const one = await hosts.first();
-    const two = await hosts.joined(one, 'manager');
-    await expect.poll(() => roleOf(two), settled).toBe('active manager');
-    const worker = await hosts.joined(one, 'worker');
-    const other = await hosts.joined(one, 'worker');
-    const waits: Method[] = [
-      {
-        name: 'test.wait',
-        allowed: 'node',
-        kind: 'stream',
-        async *handle() {
-          yield 'begun';
-          // It does not look at its signal, and never ends by itself.
-          await new Promise(() => undefined);
-        },
-      },
-      {
-        name: 'test.take',
-        allowed: 'node',
-        kind: 'upload',
-        handle: () => new Promise(() => undefined),
-      },
-    ];
-    using _one = one.manager.context.serve(waits);
-    using _two = two.manager.context.serve(waits);
-    const removed = [await open(worker, one), await open(worker, two)];
-    const stays = [await open(other, one), await open(other, two)];
-    const uploads = [one, two].map((manager) =>
-      failed(dialerOf(worker).dial(manager.addr).upload('test.take', silence(), never)),
-    );
-    const { cluster, authority } = one.manager.context;
-    await cluster.commit({
-      conditions: [],
-      parts: [remove('node', worker.id), remove('nodeState', worker.id)],
-      values: authority.removalOf(worker.id),
-    });
-    const said = `forbidden: Permission denied: node ${worker.id} was removed from swarm`;
-    expect(await Promise.all([...removed.map(({ ends }) => ends), ...uploads])).toEqual([
-      said,
-      said,
-      said,
-      said,
-    ]);
-    expect(stays.map(({ isOver }) => isOver)).toEqual([false, false]);
   });
 
   test(

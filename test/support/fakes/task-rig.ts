@@ -130,6 +130,7 @@ export class TaskRig implements Disposable {
         apply: async (change) => void this.networkChanges.push(change),
         trouble: (id) => this.troubles.get(id),
       },
+      attachments: { list: () => [] },
       events: { stream: ({ signal }) => this.#events(signal) },
       system: { info: async () => ({}) as Omit<SystemInfo, 'Swarm'> },
       mounts: {

@@ -53,11 +53,6 @@ export function describeExecutor(rig: () => ExecutorRig): void {
     await executor.remove(task.id);
   });
 
-  test('attachments: no container of a task is one', async () => {
-    await executor.prepare(task, signal);
-    expect(await executor.attachments()).toEqual([]);
-  });
-
   test('prepare: makes a container, once, and starts nothing', async () => {
     const id = await executor.prepare(task, signal);
     expect(await executor.prepare(task, signal)).toBe(id);

@@ -65,5 +65,5 @@ describeEngine(
       await engine.http.ok('POST', '/swarm/leave?force=true');
     });
   },
-  { alsoNeeds: ['overlay networks'] },
+  {},
 );

@@ -64,3 +64,13 @@ export function byHost(lines: readonly string[]): Map<string, number> {
   }
   return counts;
 }
+
+/** A task is none before it answers. */
+export const HEALTH = [
+  '--health-cmd',
+  'wget -q -O /dev/null http://127.0.0.1:80/',
+  '--health-interval',
+  '200ms',
+  '--health-timeout',
+  '5s',
+];

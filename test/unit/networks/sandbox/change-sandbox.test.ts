@@ -7,6 +7,7 @@ import { systemClock } from '../../../../daemon/base/clock.ts';
 import { newId } from '../../../../daemon/base/ids.ts';
 import { silentLogger } from '../../../../daemon/base/logger.ts';
 import { FakeOverlayKernel } from '../../../support/fakes/overlay-kernel.ts';
+import { noSwarm } from '../../../support/fakes/no-swarm.ts';
 import { assembleNetworks } from '../../../../daemon/networks/assemble.ts';
 import { hostFiles } from '../../../../daemon/networks/files/host-files.ts';
 import { defaultNetworkOptions } from '../../../../daemon/networks/options.ts';
@@ -85,6 +86,7 @@ async function inNetworks(...names: string[]) {
     options: defaultNetworkOptions,
     files: hostFiles(),
     overlayKernel: new FakeOverlayKernel(),
+    swarm: noSwarm,
     overlayFiles: mkdtempSync(join(tmpdir(), 'berth-test-overlays-')),
     containerName: () => 'web',
     isWanted: () => false,
