@@ -31,7 +31,7 @@ export class Dispatcher implements LeaderLoop {
       this.#call('session.heartbeat', (term, body, caller) => term.heartbeat(body, caller)),
       this.#call('session.report', (term, body, caller) => term.report(body, caller)),
       this.#call('session.describe', (term, body, caller) => term.describe(body, caller)),
-      this.#call('session.leave', (term, body, caller) => term.leave(body, caller)),
+      this.#call('session.leave', (term, body, caller, signal) => term.leave(body, caller, signal)),
       this.#call('networks.attach', (term, body, caller, signal) => term.attach(body, caller, signal)),
       this.#call('networks.detach', (term, body, caller, signal) => term.detach(body, caller, signal)),
       this.#call('networks.attached', (term, body, caller, signal) => term.attached(body, caller, signal)),

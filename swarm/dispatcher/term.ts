@@ -134,9 +134,11 @@ export class Term implements AsyncDisposable {
     this.#presence.describe(node, descriptionOf(fieldsOf(body, 'a description')));
   }
 
-  /** `session.leave`. */
-  leave(body: unknown, caller: Caller): void {
-    this.#presence.leave(this.#own(body, caller).node);
+  /** `session.leave`: its containers are in no network of the swarm any more. */
+  async leave(body: unknown, caller: Caller, signal: AbortSignal): Promise<void> {
+    const { node } = this.#own(body, caller);
+    this.#presence.leave(node);
+    await this.leading.attachments.attached(node, [], signal);
   }
 
   /** `logs.publish`: the first value says whose lines follow. */

@@ -71,6 +71,14 @@ describe('a node asks for its own containers', () => {
   });
 });
 
+test('a node that leaves for good has nothing in networks any more', async () => {
+  const { made, n1, n2 } = await twoNodes();
+  await asked(made, n1, 'networks.attach', ASK);
+  await asked(made, n2, 'networks.attach', ASK);
+  await asked(made, n1, 'session.leave', {});
+  expect(stored(made)).toEqual(['c1@n2']);
+});
+
 test('a new session of the node may ask at once', async () => {
   const { made, n1 } = await twoNodes();
   await asked(made, n1, 'networks.attach', ASK);

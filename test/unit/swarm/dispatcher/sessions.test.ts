@@ -148,8 +148,9 @@ describe('sessions', () => {
   test('a node that leaves for good is down at once', async () => {
     const { dispatcher, manager } = await leadingDispatcher(nodeWrites('n1'));
     const node = await DispatchedNode.open(dispatcher, 'n1');
-    await node.call('session.leave', {});
+    const left = node.call('session.leave', {});
     await manager.rig.clock.advance(10);
+    await left;
     expect(manager.cluster.part('nodeState', 'n1')).toMatchObject({
       state: 'down',
       message: 'node has left the swarm',
