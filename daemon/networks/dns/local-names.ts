@@ -32,7 +32,7 @@ export function localAnswer(
   if (type === TYPE.ptr) {
     return pointer(networks, name);
   }
-  const found = networks.flatMap((visible) => foundIn(visible, name) ?? []);
+  const found = foundInAll(networks, name);
   if (found.length === 0) {
     return undefined;
   }
@@ -43,6 +43,19 @@ export function localAnswer(
     records: shuffled([...new Set(wanted)], random).map((address) => ({ kind: 'address', address })),
     ttlS: found.some(({ changesOften }) => changesOften) ? limits.dnsTasksTtlS : limits.dnsLocalTtlS,
   };
+}
+
+/**
+ * Tasks with published ports are in the ingress network too. A service's address there is for what comes from outside:
+ * it is an answer only where no other network knows the name.
+ */
+function foundInAll(networks: readonly VisibleNetwork[], name: string): FoundName[] {
+  const asked = (isIngress: boolean): FoundName[] =>
+    networks
+      .filter(({ network }) => (network.spec.ingress ?? false) === isIngress)
+      .flatMap((visible) => foundIn(visible, name) ?? []);
+  const found = asked(false);
+  return found.length > 0 ? found : asked(true);
 }
 
 /** Of `web`, and of `web.blue` in the network `blue`. */

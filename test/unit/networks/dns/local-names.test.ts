@@ -103,6 +103,18 @@ describe('localAnswer()', () => {
     expect(asked([seen(overlay()), seen(red, [['mine', 'two']])], name)).toBe(answer);
   });
 
+  it.each([
+    ['web', '60: 10.0.1.2'],
+    ['tasks.web', '5: 10.0.1.3 10.0.1.4'],
+    ['mail', '60: 10.0.0.4'],
+    ['nobody', 'nobody'],
+  ])('the ingress network answers what no other one knows: %s: %j', (name, answer) => {
+    const ingress = networkOf('ingress', 'web=10.0.0.5', 'tasks.web=10.0.0.5', 'mail=10.0.0.4');
+    const first: VisibleNetwork = seen({ ...ingress, spec: { ...SPEC, ingress: true } });
+    expect(asked([first, seen(overlay())], name)).toBe(answer);
+    expect(asked([seen(overlay()), first], name)).toBe(answer);
+  });
+
   it('a link leads to a service', () => {
     expect(asked([seen(overlay(), [['front', 'web']])], 'front')).toBe('60: 10.0.1.2');
   });
