@@ -222,6 +222,8 @@ export const limits = {
   execKeptMs: 60_000,
   /** At daemon start: how long the API waits for containers to be taken over, ended or removed before it listens. */
   restoreWaitMs: 2_000,
+  /** At daemon start: a container that needs what is away (managers of its network) is tried again after this. */
+  startAgainMs: 5_000,
   /** At daemon start: how long monitors that live are waited for to record the end of their processes. */
   exitRecordWaitMs: 10_000,
   /** A container at its memory limit is asked no more often than this for processes that were killed. */

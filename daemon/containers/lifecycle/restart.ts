@@ -1,4 +1,7 @@
+import { isEngineError } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
 import type { ContainerContext } from '../context.ts';
+import { startsWithDaemon } from './restart-policy.ts';
 import { cancelRestart } from '../state/container.ts';
 import type { Container } from '../state/container.ts';
 import { startLocked } from '../verbs/start.ts';
@@ -8,7 +11,7 @@ const NANOS_PER_MS = 1_000_000n;
 
 /** Plans the next attempt of the restart policy for the time in the container's state; nothing without one. */
 export function scheduleRestart(context: ContainerContext, container: Container): void {
-  const { clock, log } = context;
+  const { clock } = context;
   const { state } = container;
   if (state.status !== 'restarting') {
     return;
@@ -18,11 +21,32 @@ export function scheduleRestart(context: ContainerContext, container: Container)
   cancelRestart(container);
   // Never longer than the policy's own delay: the wall clock may have been set back meanwhile.
   const boundedMs = Math.min(Math.max(delayMs, 0), state.restartDelayMs);
-  container.restartTimer = clock.setTimeout(() => {
+  attemptIn(context, container, boundedMs);
+}
+
+/** Whether its policy wants it to run, though it has ended. */
+export function isToBeStarted({ state, spec }: Container): boolean {
+  return state.status === 'exited' && startsWithDaemon(spec.hostConfig.RestartPolicy, state.userStopped);
+}
+
+/**
+ * After an attempt to start it that failed: where what it needs is away (the managers of its network, after all hosts
+ * of a swarm were off), it is tried again until somebody stops or starts it.
+ */
+export function tryAgainLater(context: ContainerContext, container: Container, error: unknown): void {
+  if (isEngineError(error, 'unavailable') && isToBeStarted(container)) {
+    cancelRestart(container);
+    attemptIn(context, container, limits.startAgainMs);
+  }
+}
+
+function attemptIn(context: ContainerContext, container: Container, delayMs: number): void {
+  container.restartTimer = context.clock.setTimeout(() => {
     void restart(context, container).catch((error: unknown) => {
-      log.warn({ container: container.id, err: error }, 'restart policy could not start a container');
+      context.log.warn({ container: container.id, err: error }, 'restart policy could not start a container');
+      tryAgainLater(context, container, error);
     });
-  }, boundedMs);
+  }, delayMs);
 }
 
 async function restart(context: ContainerContext, container: Container): Promise<void> {

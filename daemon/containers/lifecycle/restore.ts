@@ -14,8 +14,7 @@ import { decideRecovery } from './recovery.ts';
 import { releaseContainer, releaseEnded } from './release.ts';
 import { finishRemoval, removeContainer, removeLocked } from '../verbs/remove.ts';
 import { takeOver } from './take-over.ts';
-import { startsWithDaemon } from './restart-policy.ts';
-import { scheduleRestart } from './restart.ts';
+import { isToBeStarted, scheduleRestart, tryAgainLater } from './restart.ts';
 import type { ContainerSpec } from '../request/container-spec.ts';
 import { startLocked } from '../verbs/start.ts';
 import { isAtRest, isLive, liveRun } from '../state/state-facts.ts';
@@ -311,10 +310,6 @@ function noteStart({ clock }: ContainerContext, container: Container): void {
   }
 }
 
-function isToBeStarted({ state, spec }: Container): boolean {
-  return state.status === 'exited' && startsWithDaemon(spec.hostConfig.RestartPolicy, state.userStopped);
-}
-
 /** In the background: clients are served meanwhile. */
 async function startWithDaemon(context: ContainerContext, container: Container): Promise<void> {
   try {
@@ -326,5 +321,6 @@ async function startWithDaemon(context: ContainerContext, container: Container):
       { container: container.id, err: error },
       'a container could not be started with the daemon',
     );
+    tryAgainLater(context, container, error);
   }
 }

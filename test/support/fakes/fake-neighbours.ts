@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RootfsLayout } from '../../../storage/layers/rootfs.ts';
-import { internal, notFound } from '../../../daemon/base/errors.ts';
+import { EngineError, internal, notFound } from '../../../daemon/base/errors.ts';
 import type {
   ImageCatalog,
   LogKeeper,
@@ -18,6 +18,8 @@ export class FakeNeighbours {
   readonly calls: string[] = [];
   /** Names of calls that fail: `overlay`, `open`, `rootfs.remove`, ... */
   readonly failing = new Set<string>();
+  /** Those that fail because others are away. */
+  readonly unavailable = new Set<string>();
   readonly mounted = new Set<string>();
   readonly openSandboxes = new Set<string>();
   readonly volumeNames = new Set<string>();
@@ -51,6 +53,9 @@ export class FakeNeighbours {
 
   #called(name: string): void {
     this.calls.push(name);
+    if (this.unavailable.has(name)) {
+      throw new EngineError('unavailable', `${name} is unavailable`);
+    }
     if (this.failing.has(name)) {
       throw internal(`${name} failed`);
     }

@@ -66,6 +66,23 @@ test('a --rm container that ended meanwhile is gone with everything', async () =
   expect([rig.table.rows.size, rig.world.rootfsIds.size]).toEqual([0, 0]);
 });
 
+test('one that starts with the daemon but needs who is away is tried again, unless it is stopped', async () => {
+  const ids = [await rig.run(policy('always')), await rig.run(policy('always'))];
+  rig.world.unavailable.add('open');
+  await rig.restartDaemon('boot-2');
+  await rig.clock.advance(1_000);
+  await settled();
+  expect(await rig.status(ids[0] ?? '')).toMatch(/^exited/);
+  await rig.containers.remove(ids[1] ?? '', { volumes: false, force: true, link: false });
+  await rig.clock.advance(5_000);
+  await settled();
+  expect(await rig.status(ids[0] ?? '')).toMatch(/^exited/);
+  rig.world.unavailable.clear();
+  await rig.clock.advance(5_000);
+  await rig.until(ids[0] ?? '', 'running 0');
+  expect(rig.table.rows.size).toBe(1);
+});
+
 test('a removal that was begun is finished', async () => {
   const id = await rig.create();
   const remove = rig.world.rootfs.remove.bind(rig.world.rootfs);
