@@ -2,6 +2,7 @@ import type { ServiceInspect } from '../../../api/types/swarm/service.ts';
 import type { TaskInspect } from '../../../api/types/swarm/task.ts';
 import { until } from '../../support/engine/http.ts';
 import type { VictimSwarm } from './victim-swarm.ts';
+import { waysOf } from './ways.ts';
 
 /** A lost node is replaced after three heartbeats, a lost leader within seconds; all of it beside load. */
 const QUIET_MS = 150_000;
@@ -49,7 +50,8 @@ async function differencesOf(victim: VictimSwarm): Promise<string[]> {
       differences.push(`n${manager} tells of ${told.length} containers, there are ${containers.size}`);
     }
   }
-  return differences;
+  // What answers is told only of a swarm that runs what it should.
+  return differences.length > 0 ? differences : await waysOf(victim);
 }
 
 /** Containers of tasks that run, on all nodes. */

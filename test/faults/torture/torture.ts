@@ -1,8 +1,11 @@
 import { differences } from '../../support/engine/oracle.ts';
+import { until } from '../../support/engine/http.ts';
 import { Dice, type StormReport } from '../storm/dice.ts';
 import { look } from './look.ts';
 import { drawRound, told, type Step } from './steps.ts';
 import { VictimSwarm } from './victim-swarm.ts';
+
+const REMAINS_MS = 30_000;
 
 export interface TortureOptions {
   seed: number;
@@ -23,12 +26,12 @@ export interface TortureReport extends StormReport {
 export async function torture({ seed, minutes, steps, say }: TortureOptions): Promise<TortureReport> {
   await using victim = await VictimSwarm.start(seed);
   const dice = new Dice(seed);
-  const until = Date.now() + minutes * 60_000;
+  const end = Date.now() + minutes * 60_000;
   let rounds = 0;
   let done = 0;
   let failed: readonly Step[] | undefined;
   let problems = await look(victim);
-  const isTimeLeft = (): boolean => rounds === 0 || (steps === undefined && Date.now() < until);
+  const isTimeLeft = (): boolean => rounds === 0 || (steps === undefined && Date.now() < end);
   while (problems.length === 0 && isTimeLeft()) {
     const round = steps ?? drawRound(dice);
     rounds += 1;
@@ -42,11 +45,28 @@ export async function torture({ seed, minutes, steps, say }: TortureOptions): Pr
     failed = problems.length > 0 ? round : undefined;
   }
   if (problems.length === 0) {
-    for (const { daemon, hostname } of victim.swarm.nodes) {
-      problems.push(...(await differences(daemon)).map((difference) => `${hostname}: ${difference}`));
-    }
+    problems = await remains(victim);
   }
   return { summary: `seed ${seed}: ${rounds} rounds of ${done} steps`, problems, failed };
+}
+
+/** What the oracle finds on the nodes; containers of tasks that ended go in the background. */
+async function remains({ swarm }: VictimSwarm): Promise<string[]> {
+  let last: string[] = [];
+  await until(
+    'the nodes to be as they say',
+    async () => {
+      const lists = await Promise.all(
+        swarm.nodes.map(async ({ daemon, hostname }) =>
+          (await differences(daemon)).map((difference) => `${hostname}: ${difference}`),
+        ),
+      );
+      last = lists.flat();
+      return last.length === 0;
+    },
+    REMAINS_MS,
+  ).catch(() => undefined);
+  return last;
 }
 
 /** The shortest part of a failed round that still fails on a new swarm: one step less as long as that is so. */

@@ -7,14 +7,22 @@ import { TestSwarm } from '../../support/swarm/hosts/test-swarm.ts';
 import { pairsBetween, SPARE_SERVICES, type Step } from './steps.ts';
 
 const MANAGERS = [1, 2, 3];
-const SERVICES = ['web', ...SPARE_SERVICES];
+/** All that may be wanted. */
+export const SERVICES = ['web', ...SPARE_SERVICES];
+/** The overlay network of all services. */
+export const NETWORK = 'shop';
 /** A lost leader, a lost node and a store without a majority have to be over in this time, beside load. */
 const HEALED_MS = 120_000;
+
+/** Published by every node. */
+export function portOf(service: string): number {
+  return 8080 + SERVICES.indexOf(service);
+}
 
 /** What users want of each service, so that the swarm's own word is not taken for it. */
 export type Wanted = Map<string, number>;
 
-/** Three managers and two workers on a switch that does what it is told, with services. */
+/** Three managers and two workers on a switch that does what it is told, with services in an overlay network. */
 export class VictimSwarm implements AsyncDisposable {
   readonly lan: FaultyLan;
   readonly swarm: TestSwarm;
@@ -36,6 +44,7 @@ export class VictimSwarm implements AsyncDisposable {
     await swarm.join(3, 'manager');
     await swarm.join(4, 'worker');
     await swarm.join(5, 'worker');
+    await swarm.must(1, 'network', 'create', '--driver', 'overlay', NETWORK);
     victim.wanted.set('web', 4);
     await victim.#create('web', 4);
     return victim;
@@ -143,9 +152,11 @@ export class VictimSwarm implements AsyncDisposable {
   }
 
   #create(service: string, count: number): Promise<boolean> {
-    const words = ['--name', service, '--detach', '--replicas', String(count), '--network', 'none'];
+    const words = ['--name', service, '--detach', '--replicas', String(count), '--network', NETWORK];
     const haste = ['--stop-grace-period', '1s', '--restart-delay', '100ms'];
-    return this.#tried('service', 'create', ...words, ...haste, 'busybox', 'sleep', '100000');
+    const port = ['--publish', `${portOf(service)}:80`];
+    const page = 'mkdir -p /www; hostname >/www/index.html; exec httpd -f -p 80 -h /www';
+    return this.#tried('service', 'create', ...words, ...haste, ...port, 'busybox', 'sh', '-c', page);
   }
 
   /** By the first manager that takes it; what is so already is taken. */

@@ -202,14 +202,20 @@ async function compareNetwork(daemon: TestDaemon, view: ApiView): Promise<string
   const addresses = plugged.flatMap(({ network, IPAddress, GlobalIPv6Address }) =>
     [IPAddress, GlobalIPv6Address].flatMap((address) => (address ? [`${network} ${address}`] : [])),
   );
+  const overlays = entries(path.join(daemon.paths.execRoot, 'overlays'));
   const shown = new Set(plugged.map(({ NetworkID }) => NetworkID));
   const [links, ruleset] = await Promise.all([readLinks(daemon), readRuleset(daemon)]);
   return [
-    ...compareLinks(links, ruleset, view, plugged.length),
-    ...entries(path.join(daemon.paths.execRoot, 'overlays'))
+    ...compareLinks(links, ruleset, view, cablesOf(view, plugged, overlays)),
+    ...overlays
       .filter((id) => view.networks.every(({ Id }) => Id !== id))
       .map((id) => `overlay namespace ${id} has no network`),
-    ...compare('nftables element', view.running.flatMap(publishedPorts), portElements(ruleset)),
+    ...compareMesh(links, ruleset, view, overlays),
+    ...compare(
+      'nftables element',
+      view.running.flatMap(publishedPorts),
+      portElements(ruleset, ({ name }) => name !== 'mesh'),
+    ),
     ...addresses
       .filter((address, index) => addresses.indexOf(address) !== index)
       .map((address) => `address "${address}" is given twice`),
@@ -224,6 +230,43 @@ async function compareNetwork(daemon: TestDaemon, view: ApiView): Promise<string
         ({ State, NetworkSettings }) => !State.Running && publishedPortsOf(NetworkSettings.Ports).length > 0,
       )
       .map(({ Id }) => `${short(Id)} does not run and shows published ports`),
+  ];
+}
+
+/**
+ * How many interfaces of the host lead to others: one per endpoint, but for those in overlay networks, whose ends are in
+ * the network's namespace. A container that is in such networks alone has one to the host, and the ingress network.
+ */
+function cablesOf(
+  { running, networks }: ApiView,
+  plugged: readonly { NetworkID?: string }[],
+  overlays: readonly string[],
+): number {
+  const overlayIds = networks.filter(({ Driver }) => Driver === 'overlay').map(({ Id }) => Id);
+  const isOverlay = ({ NetworkID = '' }: { NetworkID?: string }): boolean => overlayIds.includes(NetworkID);
+  const outlets = running.filter(({ NetworkSettings }) => {
+    const endpoints = Object.values(NetworkSettings.Networks);
+    return endpoints.length > 0 && endpoints.every(isOverlay);
+  });
+  const ways = networks.filter(({ Id, Ingress }) => Ingress && overlays.includes(Id));
+  return plugged.filter((endpoint) => !isOverlay(endpoint)).length + outlets.length + ways.length;
+}
+
+/** Published ports of a swarm lead to the namespace of its ingress network, where there is one. */
+function compareMesh(
+  links: Link[],
+  ruleset: Ruleset,
+  { networks }: ApiView,
+  overlays: readonly string[],
+): string[] {
+  const ways = links.filter(({ ifname }) => ifname.endsWith('ingress'));
+  const expected = networks.filter(({ Id, Ingress }) => Ingress && overlays.includes(Id)).length;
+  const targets = new Set(
+    portElements(ruleset, ({ name }) => name === 'mesh').map((element) => /->(.*):/.exec(element)?.[1]),
+  );
+  return [
+    ...(ways.length === expected ? [] : [`${ways.length} ways into ${expected} ingress networks`]),
+    ...(targets.size <= expected ? [] : [`ports of the mesh lead to ${[...targets].join(', ')}`]),
   ];
 }
 
@@ -296,10 +339,11 @@ function publishedPortsOf(
   });
 }
 
-/** Elements of all maps of the namespace, in the same form. */
-function portElements(ruleset: Ruleset): string[] {
+/** Elements of the maps of the namespace, in the same form. */
+function portElements(ruleset: Ruleset, isAsked: (map: Record<string, unknown>) => boolean): string[] {
   return ruleset.flatMap((object) => {
-    const elem = isObject(object['map']) ? object['map']['elem'] : undefined;
+    const { map } = object;
+    const elem = isObject(map) && isAsked(map) ? map['elem'] : undefined;
     return Array.isArray(elem) ? elem.map(describeElement) : [];
   });
 }
