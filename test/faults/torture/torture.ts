@@ -65,6 +65,7 @@ async function remains({ swarm }: VictimSwarm): Promise<string[]> {
       return last.length === 0;
     },
     REMAINS_MS,
+    // What did not come true is told by what was found last.
   ).catch(() => undefined);
   return last;
 }

@@ -234,8 +234,8 @@ async function compareNetwork(daemon: TestDaemon, view: ApiView): Promise<string
 }
 
 /**
- * How many interfaces of the host lead to others: one per endpoint, but for those in overlay networks, whose ends are in
- * the network's namespace. A container that is in such networks alone has one to the host, and the ingress network.
+ * How many interfaces of the host lead to others: one per endpoint, but for those in overlay networks, whose ends are
+ * in the network's namespace. A container that is in such networks alone has one to the host, as the ingress network.
  */
 function cablesOf(
   { running, networks }: ApiView,
