@@ -164,7 +164,7 @@ export class VictimSwarm implements AsyncDisposable {
     for (const manager of MANAGERS) {
       if (this.swarm.node(manager).daemon.isRunning() && !this.#frozen.has(manager)) {
         const { code, err } = await this.swarm.docker(manager, ...words);
-        if (code === 0 || err.includes('already exists') || err.includes('not found')) {
+        if (code === 0 || /already exists|already in use by service|not found/.test(err)) {
           return true;
         }
       }

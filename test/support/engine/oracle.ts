@@ -242,8 +242,8 @@ function cablesOf(
   plugged: readonly { NetworkID?: string }[],
   overlays: readonly string[],
 ): number {
-  const overlayIds = networks.filter(({ Driver }) => Driver === 'overlay').map(({ Id }) => Id);
-  const isOverlay = ({ NetworkID = '' }: { NetworkID?: string }): boolean => overlayIds.includes(NetworkID);
+  const overlayIds = new Set(networks.filter(({ Driver }) => Driver === 'overlay').map(({ Id }) => Id));
+  const isOverlay = ({ NetworkID = '' }: { NetworkID?: string }): boolean => overlayIds.has(NetworkID);
   const outlets = running.filter(({ NetworkSettings }) => {
     const endpoints = Object.values(NetworkSettings.Networks);
     return endpoints.length > 0 && endpoints.every(isOverlay);
