@@ -200,6 +200,7 @@ test('info: tells the truth in every field', async () => {
           "ipvlan",
           "macvlan",
           "null",
+          "overlay",
         ],
         "Volume": [
           "local",
