@@ -1,4 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import { NetworkIndex } from '../../swarm/dispatcher/assignments/networks/network-index.ts';
+import { NetworkSet } from '../../swarm/dispatcher/assignments/networks/network-set.ts';
 import type { ServiceRecord } from '../../swarm/objects/service.ts';
 import { isTerminal, TaskState } from '../../swarm/objects/task-state.ts';
 import { holdersOf } from '../../swarm/planner/orchestrators/replicated.ts';
@@ -10,6 +12,7 @@ import type { Service, Task } from '../../swarm/planner/state/entries.ts';
 import { observedState } from '../../swarm/planner/state/observed.ts';
 import { portClaimsOf } from '../../swarm/planner/state/port-claim.ts';
 import { SeededRandom } from '../../test/support/swarm/seeded-random.ts';
+import { KnownNetworks } from '../../test/support/swarm/known-networks.ts';
 import type { Write } from '../../swarm/objects/parts.ts';
 import type { World } from './world.ts';
 
@@ -25,6 +28,8 @@ export function brokenInvariants(world: World): string[] {
     ...[...state.tasks.values()].flatMap(reasonIsTold),
     ...nodesRunWhatIsStored(world, state),
     ...portsAreUnique(state),
+    ...nodesKnowTheirNetworks(world, state),
+    ...attachmentsAreThere(world, state),
     ...leaderKnowsTheStore(world, state),
     ...anotherLeaderWouldDoNothing(world, state),
     ...[...state.looseStatuses.keys()].map((id) => `the status of task ${id} is left without it`),
@@ -108,9 +113,59 @@ function portsAreUnique(state: ClusterState): string[] {
     .map((claim) => `port ${claim} is given twice`);
 }
 
+/** Each node has been told what one is told now that knows nothing. */
+function nodesKnowTheirNetworks(world: World, state: ClusterState): string[] {
+  const leading = world.leader?.leading;
+  const index = new NetworkIndex({
+    state,
+    statusOf: (task) => leading?.statusOf(task),
+    isKnownDown: (node) => leading?.markOf(node)?.state === 'down',
+  });
+  return [...world.nodes.values()].flatMap(({ id, isUp, networks }) => {
+    const dataPath = () => ({ addr: '', port: 0 });
+    const whole = new KnownNetworks();
+    const set = new NetworkSet({ node: id, index, dataPath, touched: () => undefined });
+    set.full().forEach((change) => whole.add(change));
+    return !isUp || isDeepStrictEqual(networks.known.all, whole.all)
+      ? []
+      : [`node ${id} knows ${JSON.stringify(networks.known.all)} and has to know ${JSON.stringify(whole.all)}`];
+  });
+}
+
+/** Containers of nodes have what the store says, and it says nothing of others. */
+function attachmentsAreThere(world: World, state: ClusterState): string[] {
+  const stored = [...state.attachments.values()].map(
+    ({ node, network, container, addresses }) => `${container} on ${node} in ${network}: ${addresses.join(' ')}`,
+  );
+  const real = [...world.nodes.values()].flatMap(({ id, networks }) =>
+    [...networks.containers.values()].map(
+      ({ network, container, addresses }) => `${container} on ${id} in ${network}: ${addresses.join(' ')}`,
+    ),
+  );
+  return [
+    ...stored.filter((each) => !real.includes(each)).map((each) => `${each} is in the store only`),
+    ...real.filter((each) => !stored.includes(each)).map((each) => `${each} is on its node only`),
+  ];
+}
+
+/** What services, attachments and nodes have. */
+function heldIn({ services, attachments, nodeAddresses }: ClusterState): unknown {
+  const byId = <T>(map: ReadonlyMap<string, T>): [string, T][] =>
+    [...map].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return [
+    byId(services).map(([id, { run }]) => [id, run?.vips, run?.ports]),
+    byId(attachments),
+    byId(nodeAddresses),
+  ];
+}
+
 /** The picture that the leader has kept up to date is that of one who reads the store now. */
 function leaderKnowsTheStore(world: World, state: ClusterState): string[] {
   const known = world.leader?.leading?.state;
+  const held = [state, known].map((each) => each && heldIn(each));
+  if (!isDeepStrictEqual(held[0], held[1])) {
+    return [`the store says ${JSON.stringify(held[0])}, the leader ${JSON.stringify(held[1])}`];
+  }
   const ids = new Set([...state.tasks.keys(), ...(known?.tasks.keys() ?? [])]);
   return [...ids].flatMap((id) => {
     const [kept, stored] = [known?.tasks.get(id), state.tasks.get(id)].map(pictureOf);
@@ -141,11 +196,22 @@ function pictureOf(task: Task | undefined): unknown {
   return task && [task.record, Math.max(observedState(task), TaskState.starting)];
 }
 
+/** Who finds neither a node nor an address tells of one of them. */
+function tellsAnotherReason(withoutAddress: ReadonlySet<string>, { part, id, value }: Write): boolean {
+  return part === 'task' && value !== null && value.node === undefined && withoutAddress.has(id);
+}
+
 function anotherLeaderWouldDoNothing(world: World, state: ClusterState): string[] {
+  const withoutAddress = new Set(
+    [...state.tasks.values()]
+      .filter(({ record }) => record.refusal?.error.startsWith('no available IP'))
+      .map(({ id }) => id),
+  );
   const planner = new Planner(state, new SeededRandom(1), new Scheduler(1));
   planner.begin();
   return planner
     .plan(world.leader?.now ?? world.queue.now)
-    .writes.slice(0, 5)
+    .writes.filter((write) => !tellsAnotherReason(withoutAddress, write))
+    .slice(0, 5)
     .map((write) => `another leader would write ${JSON.stringify(write)}`);
 }

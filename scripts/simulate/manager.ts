@@ -1,6 +1,4 @@
-import { pino } from 'pino';
 import { errorText } from '../../daemon/base/errors.ts';
-import type { Logger } from '../../daemon/base/logger.ts';
 import { Cluster } from '../../swarm/cluster/cluster.ts';
 import { Dispatcher } from '../../swarm/dispatcher/dispatcher.ts';
 import { Compaction } from '../../swarm/leader/compaction.ts';
@@ -9,6 +7,7 @@ import { startLeading } from '../../swarm/leader/start-leading.ts';
 import type { Caller, Method } from '../../swarm/rpc/port.ts';
 import type { MemoryCall, MemoryFault } from '../../swarm/store/memory/faults.ts';
 import { MemoryStore } from '../../swarm/store/memory/memory-store.ts';
+import { failureLogger } from './logger.ts';
 import { VirtualClock } from './virtual-clock.ts';
 import type { Manager, World } from './world.ts';
 
@@ -39,7 +38,7 @@ export class SimulatedManager implements Manager {
   async start(): Promise<void> {
     const clock = this.#clock;
     const { random, store } = this.#world;
-    const logger = this.#logger();
+    const logger = failureLogger(this.#world, this.#name);
     const way = new MemoryStore({ clock, cluster: store.memory, faults: (call) => this.#fault(call) });
     this.#cluster = await Cluster.open({ clock, logger, store: way });
     this.#dispatcher = new Dispatcher({
@@ -125,17 +124,15 @@ export class SimulatedManager implements Manager {
       return { kind: 'lost answer' };
     }
     if (call === 'commit' && world.happens(0.005)) {
+      world.note(`a commit of ${this.#name} comes to stand late`);
+      return { kind: 'late', ms: world.between(100, 10_000) };
+    }
+    if (call === 'commit' && world.happens(0.005)) {
       return { kind: 'conflict' };
     }
     return call === 'commit' || call === 'watch'
       ? { kind: 'delay', ms: world.happens(0.01) ? world.between(100, 6_000) : world.between(2, 10) }
       : undefined;
-  }
-
-  /** Errors are what must not happen. */
-  #logger(): Logger {
-    const write = (line: string): void => void this.#world.failures.push(`${this.#name} logs ${line.trim()}`);
-    return pino({ level: 'error', base: null, timestamp: false }, { write });
   }
 
   #fail(error: unknown): void {

@@ -1,6 +1,12 @@
+import { EngineError, errorText } from '../../daemon/base/errors.ts';
+import type { OpenSession } from '../../swarm/agent/session-client.ts';
 import type { ReportedStatus } from '../../swarm/leader/ports.ts';
 import type { SessionMessage } from '../../swarm/protocol/session.ts';
+import type { RpcClient } from '../../swarm/rpc/port.ts';
 import type { Manager, World } from './world.ts';
+
+/** A call that nobody answers ends then. */
+const LOST_MS = 10_000;
 
 interface Listener {
   hear(message: SessionMessage): void;
@@ -11,18 +17,25 @@ interface Listener {
 /** A node's session with a manager, over a network that loses and delays. */
 export class NodeSession {
   readonly #world: World;
-  readonly #node: string;
+  readonly #node: { id: string; addr: string };
   readonly #manager: Manager;
   readonly #listener: Listener;
   readonly #gone = new AbortController();
   #id = '';
   #deliveredAt = 0;
 
-  constructor(world: World, node: string, manager: Manager, listener: Listener) {
+  constructor(world: World, node: { id: string; addr: string }, manager: Manager, listener: Listener) {
     this.#world = world;
     this.#node = node;
     this.#manager = manager;
     this.#listener = listener;
+  }
+
+  /** As the agent's parts see it; after the welcome. */
+  get open(): OpenSession {
+    const client: Pick<RpcClient, 'call'> = { call: (name, body) => this.#callLossy(name, body) };
+    // What they use of it.
+    return { id: this.#id, client: client as RpcClient, signal: this.#gone.signal };
   }
 
   begin(): void {
@@ -55,8 +68,8 @@ export class NodeSession {
     const { signal } = this.#gone;
     try {
       const open = this.#manager.method('session.open', 'stream');
-      const body = { description: { Hostname: this.#node }, addr: '' };
-      for await (const value of open.handle(body, this.#manager.callerOf(this.#node), signal)) {
+      const body = { description: { Hostname: this.#node.id }, addr: this.#node.addr };
+      for await (const value of open.handle(body, this.#manager.callerOf(this.#node.id), signal)) {
         if (signal.aborted || this.#manager.isDead) {
           break;
         }
@@ -98,8 +111,39 @@ export class NodeSession {
     }
   }
 
+  /** A question or its answer may be lost, and the session may end before that comes. */
+  async #callLossy(name: string, body: unknown): Promise<unknown> {
+    const { signal } = this.#gone;
+    await this.#wait(this.#world.between(1, 40));
+    const isHeard = !this.#world.happens(0.02);
+    const asked = isHeard ? this.#answer(name, body) : this.#wait(LOST_MS);
+    const ended = new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    const answer = await Promise.race([asked, ended]);
+    await this.#wait(this.#world.between(1, 40));
+    if (signal.aborted || !isHeard || this.#manager.isDead || this.#world.happens(0.02)) {
+      throw new EngineError('unavailable', 'no answer');
+    }
+    return answer;
+  }
+
+  async #answer(name: string, body: unknown): Promise<unknown> {
+    try {
+      return await this.#call(name, body);
+    } catch (error) {
+      throw error instanceof EngineError ? error : new EngineError('unavailable', errorText(error));
+    }
+  }
+
+  #wait(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#world.queue.after(ms, resolve);
+    });
+  }
+
   async #call(name: string, body: unknown): Promise<unknown> {
     const method = this.#manager.method(name, 'call');
-    return await method.handle(body, this.#manager.callerOf(this.#node), this.#gone.signal);
+    return await method.handle(body, this.#manager.callerOf(this.#node.id), this.#gone.signal);
   }
 }

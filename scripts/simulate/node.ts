@@ -1,5 +1,6 @@
 import { TaskState } from '../../swarm/objects/task-state.ts';
 import type { AssignedTask, Assignments, SessionMessage } from '../../swarm/protocol/session.ts';
+import { NodeNetworks } from './node-networks.ts';
 import { NodeSession } from './node-session.ts';
 import type { Manager, Member, World } from './world.ts';
 
@@ -26,6 +27,11 @@ const DELAYS_MS = new Map<TaskState, readonly [from: number, to: number]>([
   [TaskState.failed, [1_000, 20_000]],
 ]);
 
+/** A node's address for others. */
+export function hostOf(node: string): string {
+  return `host-${node}`;
+}
+
 /** A node: does what it is told with delays, and reports what became of it. Its tasks outlive its sessions. */
 export class SimulatedNode implements Member {
   readonly id: string;
@@ -33,6 +39,7 @@ export class SimulatedNode implements Member {
   isUp = true;
   /** How many times slower than others. */
   slowness = 1;
+  readonly networks: NodeNetworks;
   readonly #world: World;
   #session: NodeSession | undefined;
   #isDialling = false;
@@ -40,6 +47,7 @@ export class SimulatedNode implements Member {
   constructor(world: World, id: string) {
     this.#world = world;
     this.id = id;
+    this.networks = new NodeNetworks(world, id);
   }
 
   /** Ids of the tasks that really run. */
@@ -47,6 +55,10 @@ export class SimulatedNode implements Member {
     return [...this.tasks.values()]
       .filter(({ state }) => state <= TaskState.running && state >= TaskState.starting)
       .map(({ id }) => id);
+  }
+
+  hasEnded(task: string): boolean {
+    return (this.tasks.get(task)?.state ?? TaskState.new) > TaskState.running;
   }
 
   /** Looks for the leader until it is found, or the node is gone. */
@@ -73,7 +85,8 @@ export class SimulatedNode implements Member {
   }
 
   #open(manager: Manager): void {
-    const session: NodeSession = new NodeSession(this.#world, this.id, manager, {
+    const node = { id: this.id, addr: hostOf(this.id) };
+    const session: NodeSession = new NodeSession(this.#world, node, manager, {
       hear: (message) => this.#hear(session, message),
       over: () => {
         if (this.#session === session) {
@@ -91,8 +104,9 @@ export class SimulatedNode implements Member {
         task.told = TaskState.new;
         this.#report(task);
       }
+      this.networks.opened(session.open);
     }
-    if (message.kind !== 'assignments') {
+    if (message.kind !== 'assignments' && message.kind !== 'networks') {
       return;
     }
     if (this.#world.happens(0.002)) {
@@ -102,7 +116,11 @@ export class SimulatedNode implements Member {
     }
     session.inOrder(this.#world.between(1, 40) * this.slowness, () => {
       if (this.isUp && this.#session === session) {
-        this.#apply(message.assignments);
+        if (message.kind === 'networks') {
+          this.networks.take(message.change);
+        } else {
+          this.#apply(message.assignments);
+        }
       }
     });
   }
@@ -120,6 +138,7 @@ export class SimulatedNode implements Member {
   /** Off, with all that runs. */
   crash(): void {
     this.isUp = false;
+    this.networks.crash();
     this.#session?.end();
     this.#session = undefined;
     for (const task of this.tasks.values()) {

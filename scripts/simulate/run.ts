@@ -1,6 +1,8 @@
 import { clusterWrite, networkWrite } from '../../test/support/swarm/builders.ts';
 import { SeededRandom } from '../../test/support/swarm/seeded-random.ts';
+import { AddressOracle } from './address-oracle.ts';
 import { brokenInvariants } from './invariants.ts';
+import { addNetwork } from './network-steps.ts';
 import { SimulatedManager } from './manager.ts';
 import { addNode, addService, drawSteps, perform, type Step } from './steps.ts';
 import { World } from './world.ts';
@@ -20,11 +22,14 @@ interface Outcome {
   events: number;
   transactions: number;
   tasksMade: number;
+  /** How often an address or a published port was given, and looked at. */
+  looks: number;
   /** Puts of tasks and statuses, per task made. */
   writesPerTask: number;
 }
 
 const MANAGERS = 3;
+const NETWORKS = 3;
 const ELECTION_MS = 1_000;
 const BEGIN_MS = 60_000;
 const FAULTS_MS = 240_000;
@@ -38,6 +43,7 @@ export async function simulate(options: SimulationOptions, steps = stepsOf(optio
   const world = new World(options.seed);
   const { queue, store } = world;
   await store.open(queue);
+  const oracle = new AddressOracle(world);
   store.write([clusterWrite(), networkWrite('ingress', ['10.0.0.0/16'])]);
   for (let index = 0; index < MANAGERS; index += 1) {
     startManager(world, index);
@@ -48,6 +54,10 @@ export async function simulate(options: SimulationOptions, steps = stepsOf(optio
   for (let node = 0; node < options.nodes; node += 1) {
     addNode(world, random, `n${node}`);
   }
+  for (let network = 0; network < NETWORKS; network += 1) {
+    addNetwork(world, random);
+  }
+  await queue.runUntil(queue.now);
   for (let left = options.tasks; left > 0; left -= TASKS_PER_SERVICE) {
     addService(world, random, `first${left}`, Math.min(left, TASKS_PER_SERVICE));
   }
@@ -73,6 +83,7 @@ export async function simulate(options: SimulationOptions, steps = stepsOf(optio
     events: queue.events,
     transactions,
     tasksMade: puts.length,
+    looks: oracle.checks,
     writesPerTask: puts.reduce((sum, count) => sum + count, 0) / Math.max(1, puts.length),
   };
 }

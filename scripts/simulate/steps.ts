@@ -1,10 +1,23 @@
 import type { ServiceMode, ServiceSpec, UpdateConfig } from '../../api/types/swarm/service.ts';
 import type { RestartPolicySpec } from '../../api/types/swarm/task.ts';
+import { EngineError } from '../../daemon/base/errors.ts';
+import type { Use } from '../../swarm/control/services/data-use.ts';
 import { put, remove, type Write } from '../../swarm/objects/parts.ts';
 import { templateId, type ServiceRecord } from '../../swarm/objects/service.ts';
 import { isJob, modeOf } from '../../swarm/planner/service-mode.ts';
 import { SeededRandom } from '../../test/support/swarm/seeded-random.ts';
-import { SimulatedNode } from './node.ts';
+import { useNetworks } from '../../swarm/control/services/networks.ts';
+import { pick } from './choose.ts';
+import {
+  addNetwork,
+  attachContainer,
+  detachContainer,
+  dropNetwork,
+  reconnected,
+  someEndpoint,
+  someNetworks,
+} from './network-steps.ts';
+import { hostOf, SimulatedNode } from './node.ts';
 import type { Member, World } from './world.ts';
 
 /** What a user, a disk or fate does at a moment. `seed` decides the details, so that a step means the same alone. */
@@ -26,6 +39,13 @@ const STEPS = {
   createService: act(3, createService),
   scaleService: act(6, scaleService),
   updateService: act(6, (world, random) => updateService(world, random, 'good')),
+  reconnectService: act(6, (world, random) =>
+    updateService(world, random, 'good', (spec) => reconnected(world, random, spec)),
+  ),
+  createNetwork: act(3, addNetwork),
+  removeNetwork: act(3, dropNetwork),
+  attachContainer: act(10, attachContainer),
+  detachContainer: act(6, detachContainer),
   updateBadly: act(3, (world, random) =>
     updateService(world, random, pick(random, ['bad', 'short']) ?? 'bad'),
   ),
@@ -85,8 +105,20 @@ export function perform(world: World, step: Step): void {
 }
 
 /** A user's transaction. On a full disk the user gives up. */
-function store(world: World, writes: readonly Write[]): boolean {
-  return world.store.write(writes);
+function store(world: World, writes: readonly Write[], use?: Use): boolean {
+  return world.store.write(writes, use);
+}
+
+/** Networks that a service comes into are held; undefined where one of them is gone: the user gives up. */
+function networksOf(world: World, spec: ServiceSpec, before?: ServiceSpec): Use | undefined {
+  try {
+    return useNetworks(world.store.cluster, spec, before);
+  } catch (error) {
+    if (error instanceof EngineError) {
+      return undefined;
+    }
+    throw error;
+  }
 }
 
 function createService(world: World, random: SeededRandom): void {
@@ -96,16 +128,18 @@ function createService(world: World, random: SeededRandom): void {
 export function addService(world: World, random: SeededRandom, id: string, replicas: number): void {
   const serviceMode = modeOfSize(random, replicas);
   const mode = modeOf({ Mode: serviceMode });
+  const endpoint = someEndpoint(random);
   const spec: ServiceSpec = {
     Name: id,
     TaskTemplate: {
+      Networks: someNetworks(world, random),
       ContainerSpec: { Image: 'good:1' },
       RestartPolicy: restartPolicy(random),
       ...(random.below(4) === 0 ? { Placement: { Constraints: [pick(random, CONSTRAINTS) ?? ''] } } : {}),
     },
     Mode: serviceMode,
     ...(isJob(mode) ? {} : { UpdateConfig: updateConfig(random) }),
-    ...(random.below(2) === 0 ? { EndpointSpec: { Ports: [{ TargetPort: 80 }] } } : {}),
+    ...(endpoint ? { EndpointSpec: endpoint } : {}),
   };
   const { now } = world.queue;
   const record: ServiceRecord = {
@@ -117,7 +151,10 @@ export function addService(world: World, random: SeededRandom, id: string, repli
     templatesIssued: 1,
     ...(isJob(mode) ? { job: { iteration: 0, lastExecution: now } } : {}),
   };
-  store(world, [put('service', record), template(record)]);
+  const use = networksOf(world, spec);
+  if (use !== undefined) {
+    store(world, [put('service', record), template(record)], use);
+  }
 }
 
 function modeOfSize(random: SeededRandom, replicas: number): ServiceMode {
@@ -174,30 +211,37 @@ function scaleService(world: World, random: SeededRandom): void {
   }
 }
 
-function updateService(world: World, random: SeededRandom, image: string): void {
+function updateService(
+  world: World,
+  random: SeededRandom,
+  image: string,
+  changed = (spec: ServiceSpec): ServiceSpec => spec,
+): void {
   const service = pick(random, world.store.all('service'));
   if (service === undefined) {
     return;
   }
   const { rollback: _rollback, ...before } = service;
   const revision = service.templatesIssued + 1;
+  const next = changed(service.spec);
+  const spec = {
+    ...next,
+    TaskTemplate: { ...next.TaskTemplate, ContainerSpec: { Image: `${image}:${revision}` } },
+    ...(service.job ? {} : { UpdateConfig: updateConfig(random) }),
+  };
   const record: ServiceRecord = {
     ...before,
     updated: world.queue.now,
     template: revision,
     templatesIssued: revision,
-    spec: {
-      ...service.spec,
-      TaskTemplate: {
-        ...service.spec.TaskTemplate,
-        ContainerSpec: { Image: `${image}:${revision}` },
-      },
-      ...(service.job ? {} : { UpdateConfig: updateConfig(random) }),
-    },
+    spec,
     ...(service.job ? { job: { iteration: service.job.iteration + 1, lastExecution: world.queue.now } } : {}),
   };
   const previous = put('previousService', { id: service.id, spec: service.spec, template: service.template });
-  store(world, [put('service', record), template(record), previous]);
+  const use = networksOf(world, spec, service.spec);
+  if (use !== undefined) {
+    store(world, [put('service', record), template(record), previous], use);
+  }
 }
 
 function removeService(world: World, random: SeededRandom): void {
@@ -212,7 +256,7 @@ export function addNode(world: World, random: SeededRandom, id: string): void {
   const Labels = { zone: pick(random, ['east', 'west', 'north']) ?? '' };
   const writes = [
     put('node', { id, created: now, updated: now, spec: { Role: 'worker', Availability: 'active', Labels } }),
-    put('nodeState', { id, role: 'worker', state: 'ready', message: '', addr: '', since: now }),
+    put('nodeState', { id, role: 'worker', state: 'ready', message: '', addr: hostOf(id), since: now }),
     put('nodeDescription', { id, description: { Hostname: id } }),
   ];
   if (store(world, writes)) {
@@ -259,8 +303,4 @@ function upNodes(world: World): Member[] {
 
 function downNodes(world: World): Member[] {
   return [...world.nodes.values()].filter(({ isUp }) => !isUp);
-}
-
-function pick<T>(random: SeededRandom, list: readonly T[]): T | undefined {
-  return list[random.below(Math.max(1, list.length))];
 }

@@ -1,5 +1,6 @@
 import { Cluster } from '../../swarm/cluster/cluster.ts';
 import { silentLogger } from '../../daemon/base/logger.ts';
+import type { Use } from '../../swarm/control/services/data-use.ts';
 import { keyOf } from '../../swarm/objects/keys.ts';
 import type { PartName, Parts, Write } from '../../swarm/objects/parts.ts';
 import { LEADER_KEY } from '../../swarm/objects/values.ts';
@@ -45,7 +46,7 @@ export class SimulatedStore {
   }
 
   /** A user's transaction, on the condition of what the user has seen. False where the disk is full. */
-  write(parts: readonly Write[]): boolean {
+  write(parts: readonly Write[], use: Use = { conditions: [], values: [] }): boolean {
     if (this.isFull) {
       return false;
     }
@@ -54,7 +55,8 @@ export class SimulatedStore {
       revision: this.cluster.revisionOf(part, id),
     }));
     // A user who came too late gives up.
-    void this.cluster.commit({ parts, conditions }).catch(() => undefined);
+    const { values } = use;
+    void this.cluster.commit({ parts, conditions: [...conditions, ...use.conditions], values }).catch(() => undefined);
     return true;
   }
 

@@ -3,6 +3,7 @@ import type { Cluster } from '../../swarm/cluster/cluster.ts';
 import type { Leading } from '../../swarm/leader/ports.ts';
 import type { Caller, Method } from '../../swarm/rpc/port.ts';
 import { EventQueue } from './event-queue.ts';
+import type { NodeNetworks } from './node-networks.ts';
 import { SimulatedStore } from './store.ts';
 
 const TRACE_LINES = 50;
@@ -13,7 +14,10 @@ export interface Member {
   readonly isUp: boolean;
   /** Ids of the tasks that really run. */
   readonly running: string[];
+  /** Whether a task was on it and is over, told to the leader or not. */
+  hasEnded(task: string): boolean;
   slowness: number;
+  readonly networks: NodeNetworks;
   /** Ends the session, if there is one, and begins another within so long. */
   dial(withinMs: number): void;
   crash(): void;
@@ -51,6 +55,7 @@ export class World {
   /** What went wrong on the way. */
   readonly failures: string[] = [];
   readonly #trace: string[] = [];
+  #traceOfFailure: readonly string[] | undefined;
 
   constructor(seed: number) {
     this.random = new SeededRandom(seed);
@@ -78,8 +83,15 @@ export class World {
     }
   }
 
-  /** The last events, oldest first. */
+  /** Something that must not be, at this moment: the trace ends with it. */
+  fail(text: string): void {
+    this.note(text);
+    this.#traceOfFailure ??= [...this.#trace];
+    this.failures.push(text);
+  }
+
+  /** The last events, oldest first: before the first failure, where one was seen. */
   get trace(): readonly string[] {
-    return this.#trace;
+    return this.#traceOfFailure ?? this.#trace;
   }
 }

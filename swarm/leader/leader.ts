@@ -220,28 +220,51 @@ export class Leader implements Leading, AsyncDisposable {
   }
 
   async #commitBatch(batch: readonly PlannedWrite[]): Promise<void> {
-    failpoint('swarm.leader.commit');
-    await this.#commitOwn({
+    const commit = {
       parts: batch.map(({ write }) => write),
       conditions: batch.map(({ write, revision }) => ({ key: keyOf(write.part, write.id), revision })),
+    };
+    await this.#commitUntilKnown(commit, { isOpen: false }, async () => {
+      failpoint('swarm.leader.commit');
+      await this.#commitOwn(commit);
     });
   }
 
-  /**
-   * Until it is known what became of it: what this leader then gives to others must not be taken by a commit that comes
-   * to stand late. Tells the planner what is true where nothing was stored, and throws.
-   */
+  /** An attachment's. Tells the planner what is true where nothing was stored, and throws. */
   async #storeAlone(commit: Omit<ClusterCommit, 'fence'>): Promise<void> {
-    for (;;) {
-      try {
+    try {
+      await this.#commitUntilKnown(commit, { isOpen: true }, async () => {
         failpoint('swarm.leader.attach');
         await this.#commitOwn(commit);
+      });
+    } catch (error) {
+      this.#takeBack(commit.parts ?? []);
+      throw error;
+    }
+  }
+
+  /**
+   * Until it is known what became of it: what this leader then gives to others (addresses, ports, slots) must not be
+   * taken by a commit that comes to stand late.
+   *
+   * @param isOpen Whether to go on also where nothing was surely written yet.
+   */
+  async #commitUntilKnown(
+    commit: Omit<ClusterCommit, 'fence'>,
+    { isOpen }: { isOpen: boolean },
+    act: () => Promise<void>,
+  ): Promise<void> {
+    let mayStand = isOpen;
+    for (;;) {
+      try {
+        await act();
         return;
       } catch (error) {
-        const isOpen = isStoreError(error, 'unknown') || isStoreError(error, 'unavailable');
-        if (!isOpen || this.signal.aborted) {
-          await (isStoreError(error, 'conflict') ? this.#caughtUp(commit) : undefined);
-          this.#takeBack(commit.parts ?? []);
+        const isLost = isStoreError(error, 'unknown');
+        mayStand ||= isLost;
+        const isRepeated = mayStand && (isLost || isStoreError(error, 'unavailable'));
+        if (!isRepeated || this.signal.aborted) {
+          await (mayStand && isStoreError(error, 'conflict') ? this.#caughtUp(commit) : undefined);
           throw error;
         }
         await pause(this.#deps.clock, limits.swarmStoreRetryMs, this.signal);

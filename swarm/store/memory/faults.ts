@@ -8,6 +8,8 @@ export type MemoryFault =
   | { kind: 'unavailable' }
   /** It is done, and the caller does not hear so. */
   | { kind: 'lost answer' }
+  /** The caller hears that the answer is lost; so much later it is done, where it then may. */
+  | { kind: 'late'; ms: number }
   /** Both ways take so long together; past `limits.swarmStoreCallMs` the answer is lost. */
   | { kind: 'delay'; ms: number };
 

@@ -140,6 +140,9 @@ export class MemoryStore implements Store {
       case 'lost answer':
         act();
         throw lostAnswer(call, what);
+      case 'late':
+        this.#clock.setTimeout(() => void done(act), fault.ms);
+        throw lostAnswer(call, what);
       case 'delay':
         return this.#late(call, what, { act, ms: fault.ms });
       default:
@@ -162,6 +165,17 @@ export class MemoryStore implements Store {
     return new Promise((resolve) => {
       this.#clock.setTimeout(resolve, ms);
     });
+  }
+}
+
+/** What became of it nobody hears. */
+function done(act: () => unknown): void {
+  try {
+    act();
+  } catch (error) {
+    if (!(error instanceof StoreError)) {
+      throw error;
+    }
   }
 }
 

@@ -4,6 +4,7 @@ import { put, type Write } from '../../../swarm/objects/parts.ts';
 import type { TaskStatus } from '../../../swarm/objects/task.ts';
 import { ClusterState } from '../../../swarm/planner/state/cluster-state.ts';
 import type { NetworksChange } from '../../../swarm/protocol/networks.ts';
+import { KnownNetworks } from './known-networks.ts';
 
 /** The store as a leader sees it, and the networks of it that nodes are told. */
 export class ToldCluster {
@@ -43,9 +44,7 @@ export class ToldNode {
   isTouched = false;
   readonly messages: NetworksChange[] = [];
   readonly set: NetworkSet;
-  readonly #networks = new Map<string, unknown>();
-  readonly #endpoints = new Map<string, unknown>();
-  readonly #services = new Map<string, unknown>();
+  readonly #known = new KnownNetworks();
 
   constructor(node: string, index: NetworkIndex) {
     this.set = new NetworkSet({
@@ -59,18 +58,12 @@ export class ToldNode {
     this.set.full().forEach((message) => this.#take(message));
   }
 
-  get known(): { networks: unknown[]; endpoints: unknown[]; services: unknown[] } {
-    return {
-      networks: sorted(this.#networks),
-      endpoints: sorted(this.#endpoints),
-      services: sorted(this.#services),
-    };
+  get known(): KnownNetworks['all'] {
+    return this.#known.all;
   }
 
   get ids(): string {
-    return [this.#networks, this.#services, this.#endpoints]
-      .map((map) => [...map.keys()].toSorted().join(' '))
-      .join(' | ');
+    return this.#known.ids;
   }
 
   /** As one turn of its session. */
@@ -84,28 +77,10 @@ export class ToldNode {
   #take(change: NetworksChange): void {
     this.messages.push(change);
     if (change.full && this.messages.length === 1) {
-      [this.#networks, this.#endpoints, this.#services].forEach((map) => map.clear());
+      this.#known.clear();
     }
-    change.networks.forEach((network) => this.#networks.set(network.id, network));
-    change.services.forEach((service) => this.#services.set(`${service.network}/${service.id}`, service));
-    change.endpoints.forEach((each) => this.#endpoints.set(`${each.network}/${each.id}`, each));
-    for (const { network, id } of change.removedEndpoints) {
-      this.#endpoints.delete(`${network}/${id}`);
-    }
-    for (const { network, id } of change.removedServices) {
-      this.#services.delete(`${network}/${id}`);
-    }
-    for (const gone of change.removedNetworks) {
-      this.#networks.delete(gone);
-      for (const map of [this.#endpoints, this.#services]) {
-        [...map.keys()].filter((key) => key.startsWith(`${gone}/`)).forEach((key) => map.delete(key));
-      }
-    }
+    this.#known.add(change);
   }
-}
-
-function sorted(map: ReadonlyMap<string, unknown>): unknown[] {
-  return [...map].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
 }
 
 /** A node's state with its own address, `down` where it says so. */

@@ -11,6 +11,15 @@ describe('simulation', () => {
     expect((await simulate({ ...size, seed, steps: 60 })).broken).toEqual([]);
   });
 
+  test.each(Array.from({ length: 40 }, (_, index) => 101 + index))(
+    'addresses and ports of a small swarm are given once: seed %i',
+    async (seed) => {
+      const { broken, looks } = await simulate({ seed, nodes: 3, tasks: 8, steps: 30 });
+      expect(broken).toEqual([]);
+      expect(looks).toBeGreaterThan(20);
+    },
+  );
+
   test('without faults a task is written at most three times, and mostly twice', async () => {
     const outcome = await simulate({ ...size, seed: 1, steps: 0 });
     expect(outcome.broken).toEqual([]);

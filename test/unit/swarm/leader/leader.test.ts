@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { put, remove } from '../../../../swarm/objects/parts.ts';
 import { TaskState } from '../../../../swarm/objects/task-state.ts';
-import { nodeState, nodeWrites, serviceWrites, taskStatus } from '../../../support/swarm/builders.ts';
+import {
+  networkWrite,
+  nodeState,
+  nodeWrites,
+  serviceWrites,
+  taskStatus,
+} from '../../../support/swarm/builders.ts';
 import { SwarmRig, type ManagerRig } from '../../../support/swarm/manager-rig.ts';
 
 async function leadingManager(replicas = 2): Promise<ManagerRig> {
@@ -103,6 +109,26 @@ describe('leader', () => {
     expect(manager.leading.state.tasks.get(id)?.status?.state).toBe(TaskState.running);
     await clock.advance(200);
     expect(manager.cluster.part('status', id)?.state).toBe(TaskState.running);
+  });
+
+  test('a commit that comes to stand late takes nothing that was given to others meanwhile', async () => {
+    const manager = await leadingManager(0);
+    const { clock } = manager.rig;
+    const other = await manager.rig.manager('m2');
+    // One address is left in it.
+    await other.write(networkWrite('a', ['10.1.0.0/30']));
+    manager.faults.add('commit', { kind: 'late', ms: 5_000 });
+    await other.write(
+      ...serviceWrites('t', {
+        Mode: { Replicated: { Replicas: 1 } },
+        TaskTemplate: { ContainerSpec: { Image: 'busybox' }, Networks: [{ Target: 'a' }] },
+        EndpointSpec: { Mode: 'dnsrr' },
+      }),
+    );
+    for (let second = 0; second < 10; second += 1) {
+      await clock.advance(1_000);
+      expect(manager.tasks('t').map(({ record }) => record.networks?.[0]?.addresses)).toEqual([['10.1.0.2']]);
+    }
   });
 
   test.each(['conflict', 'unavailable', 'lost answer'] as const)(

@@ -1,0 +1,6 @@
+import type { SeededRandom } from '../../test/support/swarm/seeded-random.ts';
+
+/** Any one; undefined where there is none. */
+export function pick<T>(random: SeededRandom, list: readonly T[]): T | undefined {
+  return list[random.below(Math.max(1, list.length))];
+}
