@@ -113,6 +113,11 @@ function portsAreUnique(state: ClusterState): string[] {
     .map((claim) => `port ${claim} is given twice`);
 }
 
+/** It is no part of what is compared. */
+function noDataPath(): { addr: string; port: number } {
+  return { addr: '', port: 0 };
+}
+
 /** Each node has been told what one is told now that knows nothing. */
 function nodesKnowTheirNetworks(world: World, state: ClusterState): string[] {
   const leading = world.leader?.leading;
@@ -122,20 +127,22 @@ function nodesKnowTheirNetworks(world: World, state: ClusterState): string[] {
     isKnownDown: (node) => leading?.markOf(node)?.state === 'down',
   });
   return [...world.nodes.values()].flatMap(({ id, isUp, networks }) => {
-    const dataPath = () => ({ addr: '', port: 0 });
     const whole = new KnownNetworks();
-    const set = new NetworkSet({ node: id, index, dataPath, touched: () => undefined });
+    const set = new NetworkSet({ node: id, index, dataPath: noDataPath, touched: () => undefined });
     set.full().forEach((change) => whole.add(change));
     return !isUp || isDeepStrictEqual(networks.known.all, whole.all)
       ? []
-      : [`node ${id} knows ${JSON.stringify(networks.known.all)} and has to know ${JSON.stringify(whole.all)}`];
+      : [
+          `node ${id} knows ${JSON.stringify(networks.known.all)} and has to know ${JSON.stringify(whole.all)}`,
+        ];
   });
 }
 
 /** Containers of nodes have what the store says, and it says nothing of others. */
 function attachmentsAreThere(world: World, state: ClusterState): string[] {
   const stored = [...state.attachments.values()].map(
-    ({ node, network, container, addresses }) => `${container} on ${node} in ${network}: ${addresses.join(' ')}`,
+    ({ node, network, container, addresses }) =>
+      `${container} on ${node} in ${network}: ${addresses.join(' ')}`,
   );
   const real = [...world.nodes.values()].flatMap(({ id, networks }) =>
     [...networks.containers.values()].map(
@@ -148,10 +155,12 @@ function attachmentsAreThere(world: World, state: ClusterState): string[] {
   ];
 }
 
+function byId<T>(map: ReadonlyMap<string, T>): [string, T][] {
+  return [...map].toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
 /** What services, attachments and nodes have. */
 function heldIn({ services, attachments, nodeAddresses }: ClusterState): unknown {
-  const byId = <T>(map: ReadonlyMap<string, T>): [string, T][] =>
-    [...map].toSorted(([a], [b]) => (a < b ? -1 : 1));
   return [
     byId(services).map(([id, { run }]) => [id, run?.vips, run?.ports]),
     byId(attachments),

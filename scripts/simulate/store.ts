@@ -56,7 +56,9 @@ export class SimulatedStore {
     }));
     // A user who came too late gives up.
     const { values } = use;
-    void this.cluster.commit({ parts, conditions: [...conditions, ...use.conditions], values }).catch(() => undefined);
+    void this.cluster
+      .commit({ parts, conditions: [...conditions, ...use.conditions], values })
+      .catch(() => undefined);
     return true;
   }
 
