@@ -1,12 +1,23 @@
 import { SeededRandom } from '../../test/support/swarm/seeded-random.ts';
 import type { Cluster } from '../../swarm/cluster/cluster.ts';
+import type { AttachedContainer } from '../../swarm/protocol/attachments.ts';
+import type { KnownNetworks } from '../../test/support/swarm/known-networks.ts';
 import type { Leading } from '../../swarm/leader/ports.ts';
 import type { Caller, Method } from '../../swarm/rpc/port.ts';
 import { EventQueue } from './event-queue.ts';
-import type { NodeNetworks } from './node-networks.ts';
 import { SimulatedStore } from './store.ts';
 
 const TRACE_LINES = 50;
+
+/** A node's part in networks of the swarm, as users see it. */
+export interface MemberNetworks {
+  /** What it was told. */
+  readonly known: KnownNetworks;
+  /** Containers that are no tasks and have been let in, by container. */
+  readonly containers: ReadonlyMap<string, AttachedContainer>;
+  attach(wish: AttachedContainer): void;
+  detach(container: AttachedContainer): void;
+}
 
 /** A node, as users and fate see it. */
 export interface Member {
@@ -17,7 +28,7 @@ export interface Member {
   /** Whether a task was on it and is over, told to the leader or not. */
   hasEnded(task: string): boolean;
   slowness: number;
-  readonly networks: NodeNetworks;
+  readonly networks: MemberNetworks;
   /** Ends the session, if there is one, and begins another within so long. */
   dial(withinMs: number): void;
   crash(): void;
