@@ -47,7 +47,8 @@ async function runOnce(seed: number): Promise<void> {
   const outcome = await simulate(options);
   console.log(
     `seed ${seed}: ${outcome.events} events in ${Math.round(performance.now() - start)} ms, ` +
-      `${outcome.tasksMade} tasks made, ${outcome.looks} addresses and ports given, ${outcome.transactions} transactions, ` +
+      `${outcome.tasksMade} tasks made, ` +
+      `${outcome.looks} addresses and ports given, ${outcome.transactions} transactions, ` +
       `${outcome.writesPerTask.toFixed(2)} writes per task, ${outcome.broken.length} wrong`,
   );
   if (outcome.broken.length === 0) {

@@ -12,7 +12,7 @@ import type { Service, Task } from '../../swarm/planner/state/entries.ts';
 import { observedState } from '../../swarm/planner/state/observed.ts';
 import { portClaimsOf } from '../../swarm/planner/state/port-claim.ts';
 import { SeededRandom } from '../../test/support/swarm/seeded-random.ts';
-import { KnownNetworks } from '../../test/support/swarm/known-networks.ts';
+import { KnownNetworks } from '../../test/support/swarm/told-networks.ts';
 import type { Write } from '../../swarm/objects/parts.ts';
 import type { World } from './world.ts';
 

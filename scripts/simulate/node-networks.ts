@@ -5,12 +5,15 @@ import { ToldEndpoints } from '../../swarm/agent/told-endpoints.ts';
 import type { AttachedContainer } from '../../swarm/protocol/attachments.ts';
 import { NetworksParts } from '../../swarm/protocol/networks-parts.ts';
 import type { NetworksChange } from '../../swarm/protocol/networks.ts';
-import { KnownNetworks } from '../../test/support/swarm/known-networks.ts';
+import { KnownNetworks } from '../../test/support/swarm/told-networks.ts';
 import { failureLogger } from './logger.ts';
 import { VirtualClock } from './virtual-clock.ts';
 import type { World } from './world.ts';
 
-/** A node's part in networks of the swarm: what it was told, and its containers that are no tasks. The agent's own code asks for them. */
+/**
+ * A node's part in networks of the swarm: what it was told, and its containers that are no tasks. The agent's own code
+ * asks for them.
+ */
 export class NodeNetworks {
   readonly known = new KnownNetworks();
   /** What its engine has, by container. */

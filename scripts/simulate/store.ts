@@ -54,11 +54,10 @@ export class SimulatedStore {
       key: keyOf(part, id),
       revision: this.cluster.revisionOf(part, id),
     }));
-    // A user who came too late gives up.
     const { values } = use;
-    void this.cluster
-      .commit({ parts, conditions: [...conditions, ...use.conditions], values })
-      .catch(() => undefined);
+    const written = this.cluster.commit({ parts, conditions: [...conditions, ...use.conditions], values });
+    // A user who came too late gives up.
+    void written.catch(() => undefined);
     return true;
   }
 

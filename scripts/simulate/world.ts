@@ -1,7 +1,7 @@
 import { SeededRandom } from '../../test/support/swarm/seeded-random.ts';
 import type { Cluster } from '../../swarm/cluster/cluster.ts';
 import type { AttachedContainer } from '../../swarm/protocol/attachments.ts';
-import type { KnownNetworks } from '../../test/support/swarm/known-networks.ts';
+import type { KnownNetworks } from '../../test/support/swarm/told-networks.ts';
 import type { Leading } from '../../swarm/leader/ports.ts';
 import type { Caller, Method } from '../../swarm/rpc/port.ts';
 import { EventQueue } from './event-queue.ts';

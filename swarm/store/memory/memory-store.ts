@@ -141,7 +141,7 @@ export class MemoryStore implements Store {
         act();
         throw lostAnswer(call, what);
       case 'late':
-        this.#clock.setTimeout(() => void done(act), fault.ms);
+        this.#clock.setTimeout(() => done(act), fault.ms);
         throw lostAnswer(call, what);
       case 'delay':
         return this.#late(call, what, { act, ms: fault.ms });
