@@ -42,41 +42,40 @@ export class AddressOracle {
   }
 
   #take({ write }: ChangedPart): readonly string[] {
-    const { part, id } = write;
-    switch (part) {
-      case 'network':
-        if (write.value !== null) {
-          this.#networks.set(id, write.value);
-        }
-        return [];
-      case 'task':
-        if (write.value === null) {
-          this.#tasks.delete(id);
-        } else {
-          this.#tasks.set(id, write.value);
-        }
-        return this.#holdTask(id);
-      case 'status':
-        if (write.value !== null && isTerminal(write.value.state)) {
-          this.#ended.add(id);
-        } else {
-          this.#ended.delete(id);
-        }
-        return this.#holdTask(id);
-      case 'attachment':
-        return this.#hold(`attachment ${id}`, this.#addresses(write.value === null ? [] : [write.value]));
-      case 'nodeAddresses':
-        return this.#hold(`node ${id}`, this.#addresses(write.value?.networks));
-      case 'serviceRun': {
-        const ports = (write.value?.ports ?? []).filter((port) => isIngress(port) && port.PublishedPort);
-        return this.#hold(`service ${id}`, [
-          ...this.#addresses(write.value?.vips),
-          ...ports.map(({ Protocol, PublishedPort }) => `port ${Protocol ?? 'tcp'}/${PublishedPort}`),
-        ]);
-      }
-      default:
-        return [];
+    const { id } = write;
+    if (write.part === 'network' && write.value !== null) {
+      this.#networks.set(id, write.value);
     }
+    if (write.part === 'task') {
+      if (write.value === null) {
+        this.#tasks.delete(id);
+      } else {
+        this.#tasks.set(id, write.value);
+      }
+      return this.#holdTask(id);
+    }
+    if (write.part === 'status') {
+      if (write.value !== null && isTerminal(write.value.state)) {
+        this.#ended.add(id);
+      } else {
+        this.#ended.delete(id);
+      }
+      return this.#holdTask(id);
+    }
+    if (write.part === 'attachment') {
+      return this.#hold(`attachment ${id}`, this.#addresses(write.value === null ? [] : [write.value]));
+    }
+    if (write.part === 'nodeAddresses') {
+      return this.#hold(`node ${id}`, this.#addresses(write.value?.networks));
+    }
+    if (write.part === 'serviceRun') {
+      const ports = (write.value?.ports ?? []).filter((port) => isIngress(port) && port.PublishedPort);
+      return this.#hold(`service ${id}`, [
+        ...this.#addresses(write.value?.vips),
+        ...ports.map(({ Protocol, PublishedPort }) => `port ${Protocol ?? 'tcp'}/${PublishedPort}`),
+      ]);
+    }
+    return [];
   }
 
   #holdTask(id: string): readonly string[] {
