@@ -48,7 +48,11 @@ export class Sandboxes implements NetworkSandboxes {
   }
 
   async #open(asked: SandboxRequest): Promise<Sandbox> {
-    const { attachments } = this.#context;
+    const { attachments, live, log } = this.#context;
+    if (live.has(asked.containerId)) {
+      log.error({ container: asked.containerId }, 'sandbox was still open; closing it first');
+      await this.close(asked.containerId, undefined);
+    }
     const { request, names } = await attachments.enter(asked);
     try {
       const sandbox = await this.#openWith(request, names);
@@ -61,13 +65,7 @@ export class Sandboxes implements NetworkSandboxes {
   }
 
   async #openWith(request: SandboxRequest, attached: string[]): Promise<Sandbox> {
-    const { containerId } = request;
-    const { live, log } = this.#context;
     const checked = await this.#checked(request);
-    if (live.has(containerId)) {
-      log.error({ container: containerId }, 'sandbox was still open; closing it first');
-      await this.close(containerId, undefined);
-    }
     const sandbox = await openSandbox(this.#context, request, checked);
     return attached.length === 0 ? sandbox : { ...sandbox, attached };
   }
@@ -78,7 +76,10 @@ export class Sandboxes implements NetworkSandboxes {
 
   async #connect(live: Sandbox, asked: SandboxRequest, ref: string): Promise<Sandbox> {
     const { attachments, registry } = this.#context;
-    const { request, names } = await attachments.enter(asked, [ref]);
+    const known = registry.lookUp(ref);
+    // One that it is in already is refused below, and it stays in it.
+    const isIn = known !== undefined && live.endpoints[known.name] !== undefined;
+    const { request, names } = await attachments.enter(asked, isIn ? [] : [ref]);
     try {
       // Known by its name from here on, by which the swarm may have found it.
       const networkName = registry.find(ref).name;

@@ -8,6 +8,8 @@ import { newId } from '../../../../daemon/base/ids.ts';
 import { silentLogger } from '../../../../daemon/base/logger.ts';
 import { FakeOverlayKernel } from '../../../support/fakes/overlay-kernel.ts';
 import { noSwarm } from '../../../support/fakes/no-swarm.ts';
+import { networksChange } from '../../../support/swarm/networks.ts';
+import { assignedNetwork } from '../../../support/swarm/overlay-objects.ts';
 import { assembleNetworks } from '../../../../daemon/networks/assemble.ts';
 import { hostFiles } from '../../../../daemon/networks/files/host-files.ts';
 import { defaultNetworkOptions } from '../../../../daemon/networks/options.ts';
@@ -70,10 +72,13 @@ function kernel(): NetworkKernel {
   };
 }
 
+/** One that lets everybody into its network, at one address. */
+const aSwarm = { ...noSwarm, attach: async () => ({ addresses: ['10.0.1.7'] }) };
+
 /** A container of these networks that publishes a port. */
 async function inNetworks(...names: string[]) {
   const meta = new Map<string, string>();
-  const { sandboxes, networks } = assembleNetworks({
+  const { sandboxes, networks, overlays, attachments } = assembleNetworks({
     kernel: kernel(),
     meta: { get: (key) => meta.get(key), set: (key, value) => void meta.set(key, value) },
     table: { insert: nothing, remove: nothing, all: () => [] },
@@ -86,7 +91,7 @@ async function inNetworks(...names: string[]) {
     options: defaultNetworkOptions,
     files: hostFiles(),
     overlayKernel: new FakeOverlayKernel(),
-    swarm: noSwarm,
+    swarm: aSwarm,
     overlayFiles: mkdtempSync(join(tmpdir(), 'berth-test-overlays-')),
     containerName: () => 'web',
     isWanted: () => false,
@@ -115,7 +120,7 @@ async function inNetworks(...names: string[]) {
     const { [name]: _left, ...endpoints } = request.endpoints;
     return { ...request, endpoints };
   };
-  return { sandboxes, sandbox, request, left };
+  return { sandboxes, sandbox, request, left, overlays, attachments };
 }
 
 beforeEach(() => {
@@ -146,4 +151,28 @@ test('disconnect: host ports that it brings are given back when it fails, and wh
   expect([...held]).toEqual(['tcp 2130706433 8080']);
   await done.undo();
   expect([...held]).toEqual([]);
+});
+
+test('connect: a container that is in a network of the swarm already is refused, and stays in it', async () => {
+  const { sandboxes, sandbox, request, overlays, attachments } = await inNetworks('z-blue');
+  const dataPath = { addr: '192.0.2.1', port: 4789 };
+  await overlays.apply(networksChange({ full: true, dataPath, networks: [assignedNetwork()] }));
+  const more = { ...request, endpoints: { ...request.endpoints, back: {} } };
+  const inside = await sandboxes.connect(sandbox, more, 'back');
+  expect([inside.attached, inside.endpoints['back']?.IPAddress]).toEqual([['back'], '10.0.1.7']);
+  await expect(sandboxes.connect(inside, more, 'back')).rejects.toThrow('already exists in network back');
+  expect(attachments.list().map(({ addresses }) => addresses)).toEqual([['10.0.1.7']]);
+  const { finish, sandbox: outside } = await sandboxes.disconnect(inside, request, 'back');
+  await finish();
+  expect([outside.attached, attachments.list()]).toEqual([undefined, []]);
+});
+
+test('connect: what fails in the kernel leaves the network of the swarm again', async () => {
+  const { sandboxes, sandbox, request, overlays, attachments } = await inNetworks('z-blue');
+  const dataPath = { addr: '192.0.2.1', port: 4789 };
+  await overlays.apply(networksChange({ full: true, dataPath, networks: [assignedNetwork()] }));
+  failing.plug = new Error('ENODEV: No such device');
+  const more = { ...request, endpoints: { ...request.endpoints, back: {} } };
+  await expect(sandboxes.connect(sandbox, more, 'back')).rejects.toThrow('ENODEV');
+  expect(attachments.list()).toEqual([]);
 });
