@@ -163,6 +163,7 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
     diskUsage: (types) => usages.read(types),
     counts: () => ({ ...containers.counts(), images: images.count }),
     volumeDrivers: () => volumes.drivers(),
+    warnings: () => network.overlays.troubles().map((each) => `WARNING: ${each}`),
   });
   const metrics = await composeMetrics(base, parts, {
     counts: () => ({ ...containers.counts(), images: images.count }),

@@ -211,7 +211,13 @@ export function composeContainers(
 
 export function composeSystem(
   { live, host: { facts }, database, events }: Base,
-  answers: Pick<SystemDeps, 'counts' | 'diskUsage' | 'volumeDrivers'>,
+  {
+    warnings,
+    ...answers
+  }: Pick<SystemDeps, 'counts' | 'diskUsage' | 'volumeDrivers'> & {
+    /** What is wrong at that moment, as sentences for `docker info`. */
+    warnings: () => string[];
+  },
 ): { system: System; registries: Registries; reload: (config: Config) => void } {
   const id = engineId(database);
   const system = new System({
@@ -219,7 +225,10 @@ export function composeSystem(
     build: buildOf(database.sqliteVersion, readBuildStamp()),
     facts,
     live: liveFacts,
-    settings: () => systemSettingsOf(live.config, facts),
+    settings: () => {
+      const settings = systemSettingsOf(live.config, facts);
+      return { ...settings, warnings: [...settings.warnings, ...warnings()] };
+    },
     ...answers,
     eventListeners: () => events.listeners,
     environment: process.env,

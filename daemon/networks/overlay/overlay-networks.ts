@@ -34,7 +34,7 @@ interface Deps {
   files: NetworkFiles;
   /** The networks of this host. */
   entries: Pick<SwarmEntries, 'enter' | 'leave'>;
-  mesh: Pick<Mesh, 'apply' | 'close'>;
+  mesh: Pick<Mesh, 'apply' | 'close' | 'missing'>;
   clock: Clock;
   log: Logger;
 }
@@ -116,6 +116,14 @@ export class OverlayNetworks implements AsyncDisposable {
     return [...addresses]
       .map(([node, IP]) => ({ Name: node.slice(0, SHORT_ID_LENGTH), IP }))
       .toSorted((a, b) => (a.Name < b.Name ? -1 : 1));
+  }
+
+  /** A sentence for each network that is not in force here, and for each published port that nobody answers at here. */
+  troubles(): string[] {
+    return [
+      ...[...this.#known.values()].flatMap(({ trouble }) => trouble ?? []),
+      ...this.#deps.mesh.missing(),
+    ];
   }
 
   /** Entries of the kernel that were not as they had been made, and have been mended. */

@@ -139,7 +139,9 @@ export class Sandboxes implements NetworkSandboxes {
   }
 
   renamed(live: Sandbox, request: SandboxRequest): Sandbox {
-    return renameSandbox(this.#context, live, request);
+    const sandbox = renameSandbox(this.#context, live, request);
+    this.#context.attachments.renamed(request.containerId, sandbox);
+    return sandbox;
   }
 
   close(containerId: string, sandbox: Sandbox | undefined): Promise<void> {

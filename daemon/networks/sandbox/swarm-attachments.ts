@@ -86,6 +86,23 @@ export class SwarmAttachments {
     }
   }
 
+  /** Its names from here on, which the swarm is told behind this. */
+  renamed(containerId: string, { endpoints, attached = [] }: Sandbox): void {
+    for (const name of attached) {
+      const place = this.#attached.get(containerId)?.get(name);
+      if (place !== undefined) {
+        const renamed = { ...place, names: lower(endpoints[name]?.DNSNames ?? []) };
+        this.#note(containerId, name, renamed);
+        void this.#access.attach(renamed, new AbortController().signal).catch((error: unknown) => {
+          this.#log.error(
+            { network: name, container: containerId, err: errorText(error) },
+            'the swarm was not told the new name of a container',
+          );
+        });
+      }
+    }
+  }
+
   /** After a restart of the daemon: this container runs. */
   restore(containerId: string, { endpoints, attached = [] }: Sandbox): void {
     for (const name of attached) {

@@ -169,6 +169,9 @@ needsEngine('docker-cli', 'etcd')('the routing mesh of a swarm of three', () => 
       await create('taken', '--publish', '8090:80', '--constraint', 'node.hostname==n1');
       await answered(1, `http://${addr(2)}:8090/`);
       expect(await fetched(1, `http://${addr(3)}:8090/`)).toMatch(/^failed/);
+      expect((await swarm.docker(3, 'info')).err).toContain(
+        'WARNING: port 8090/tcp of service taken is not answered on this node: ',
+      );
     } finally {
       program.kill('SIGKILL');
     }

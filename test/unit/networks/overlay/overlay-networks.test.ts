@@ -242,7 +242,8 @@ describe('networks of the host', () => {
 
   it('one whose name a network of the host has waits until that is gone', async () => {
     const networks = await start(change({ networks: [{ ...BACK, name: 'host' }] }));
-    expect(networks.trouble('net1')).toBe('network host of the swarm: a network of this host has that name');
+    const trouble = 'network host of the swarm: a network of this host has that name';
+    expect([networks.trouble('net1'), networks.troubles()]).toEqual([trouble, [trouble]]);
     const local = index.lookUp('host');
     if (local !== undefined) {
       index.delete(local);

@@ -111,6 +111,22 @@ test.each([
   expect([attachments.list(), asked.filter((each) => each.startsWith('detach'))]).toEqual([[], left]);
 });
 
+test('a container that is renamed is told by its new name, at the same address', async () => {
+  const { names } = await attachments.enter(request('back'));
+  const sandbox: Sandbox = {
+    netnsPath: '/x',
+    ownerId: 'c1',
+    endpoints: { back: { NetworkID: 'back-id', DNSNames: ['Shop', 'c1'] } },
+    attached: names,
+    ports: {},
+    hosts: '',
+    resolvConf: '',
+  };
+  attachments.renamed('c1', sandbox);
+  expect(attachments.list()).toMatchObject([{ names: ['shop', 'c1'], addresses: ['10.0.4.3', 'fd00::3'] }]);
+  expect(asked.at(-1)).toBe('attach c1 back-id shop,c1 10.0.4.3,fd00::3');
+});
+
 test('after a restart of the daemon those of running containers are told as they are', () => {
   const sandbox: Sandbox = {
     netnsPath: '/x',
