@@ -3,7 +3,7 @@ import type { NetworkPeer } from '../../../api/types/system.ts';
 import type { IpAddress } from '../../base/addresses/ip.ts';
 import type { Clock } from '../../base/clock.ts';
 import { KeyedMutex } from '../../base/concurrency/mutex.ts';
-import { errorText } from '../../base/errors.ts';
+import { errorText, internal } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { NetworkFiles } from './network-files.ts';
@@ -26,6 +26,8 @@ interface Known {
   trouble: string | undefined;
   /** Addresses of backends that are gone, until flows to them are cut. */
   readonly forget: Set<IpAddress>;
+  /** Whether the kernel can lead virtual addresses to tasks. */
+  canBalance: boolean;
   readonly names: NetworkNames;
 }
 
@@ -202,6 +204,7 @@ export class OverlayNetworks implements AsyncDisposable {
         }
         if (balance.changed.length > 0 || balance.gone.length > 0) {
           this.#deps.kernel.balance(id, balance.changed, balance.gone);
+          refuseUnbalanced(known, balance.changed);
         }
         this.#finish(known, { full: isFull, ...part });
       });
@@ -231,17 +234,21 @@ export class OverlayNetworks implements AsyncDisposable {
   }
 
   /** Answers how many entries were wrong. */
-  #mend({ state, names }: Known): number {
+  #mend(known: Known): number {
+    const { state, names } = known;
     const { kernel, entries } = this.#deps;
     const { network } = state;
     entries.enter(network, names);
+    known.canBalance = true;
     if (network.ingress) {
       kernel.openIngress(ingressSettings(network, this.#dataPath));
     } else {
-      kernel.openOverlay(overlaySettings(network, this.#dataPath));
+      known.canBalance = kernel.openOverlay(overlaySettings(network, this.#dataPath)) === 'bridge';
     }
     const { peers, balance } = kernelTarget(state, this.#dataPath);
-    return kernel.mendPeers(network.id, peers) + kernel.mendBalance(network.id, balance);
+    const wrong = kernel.mendPeers(network.id, peers) + kernel.mendBalance(network.id, balance);
+    refuseUnbalanced(known, balance);
+    return wrong;
   }
 
   /** What comes last: new connections go elsewhere by now. */
@@ -394,6 +401,23 @@ export class OverlayNetworks implements AsyncDisposable {
   }
 }
 
+/** Names and containers' own addresses work all the same. */
+function refuseUnbalanced({ state: { network }, canBalance }: Known, addresses: readonly unknown[]): void {
+  if (!canBalance && addresses.length > 0) {
+    throw internal(
+      `network ${network.name}: virtual addresses of services need br_netfilter, which the kernel of this node ` +
+        'does not have (endpoint mode dnsrr does without)',
+    );
+  }
+}
+
 function newlyKnown(state: NetworkState): Known {
-  return { state, isWhole: false, trouble: undefined, forget: new Set(), names: new NetworkNames() };
+  return {
+    state,
+    isWhole: false,
+    trouble: undefined,
+    forget: new Set(),
+    canBalance: true,
+    names: new NetworkNames(),
+  };
 }

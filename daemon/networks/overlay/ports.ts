@@ -12,9 +12,10 @@ export interface OverlayKernel {
   /**
    * Makes the network's namespace, bridge and VXLAN device, or mends what is there. Idempotent. Throws what the kernel
    * lacks or refuses, as a sentence for the task's error. Leaves nothing when it throws. Not while it is being closed.
-   * What had to be made again has no peers: `mendPeers` is to follow.
+   * What had to be made again has no peers: `mendPeers` is to follow. `none`: this kernel cannot balance virtual
+   * addresses.
    */
-  openOverlay(settings: OverlaySettings): void;
+  openOverlay(settings: OverlaySettings): 'bridge' | 'none';
   /** Idempotent. Interfaces of containers in it go with it. */
   closeOverlay(networkId: string): Promise<void>;
   /** Ids of the networks that have a namespace on this host, the ingress network's too. */

@@ -24,6 +24,8 @@ export interface FakeOverlay {
 /** A kernel in memory that refuses what the real one refuses. */
 export class FakeOverlayKernel implements OverlayKernel {
   readonly networks: Record<string, FakeOverlay> = {};
+  /** How it leads virtual addresses to tasks. */
+  balances: 'bridge' | 'none' = 'bridge';
   ingress: string | undefined;
   /** `tcp 8080 to 80: 10.0.0.4` */
   meshPorts: string[] = [];
@@ -32,9 +34,10 @@ export class FakeOverlayKernel implements OverlayKernel {
   /** By the call's text: what is thrown instead. */
   readonly failures = new Map<string, string>();
 
-  openOverlay(settings: OverlaySettings): void {
+  openOverlay(settings: OverlaySettings): 'bridge' | 'none' {
     this.#called(`open ${settings.networkId}`);
     this.#open(settings);
+    return this.balances;
   }
 
   async closeOverlay(networkId: string): Promise<void> {

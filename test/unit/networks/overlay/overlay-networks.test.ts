@@ -264,6 +264,21 @@ describe('networks of the host', () => {
   });
 });
 
+describe('a kernel without br_netfilter', () => {
+  const trouble = expect.stringContaining('network back: virtual addresses of services need br_netfilter');
+
+  it('a network with a virtual address says so, and works for the rest', async () => {
+    kernel.balances = 'none';
+    const networks = await start(FIRST);
+    expect([networks.trouble('net1'), kernel.networks]).toEqual([trouble, AFTER_FIRST]);
+    await networks.apply(change({ removedServices: [{ network: 'net1', id: 's1' }] }));
+    await clock.advance(500);
+    expect(networks.trouble('net1')).toBeUndefined();
+    await networks.apply(change({ services: [S1] }));
+    expect(networks.trouble('net1')).toEqual(trouble);
+  });
+});
+
 describe('what fails', () => {
   it.each(['open net1', 'mend peers net1', 'mend balance net1'])(
     'at "%s": a sentence, of that network only, until an attempt succeeds',
