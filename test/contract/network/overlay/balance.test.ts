@@ -300,9 +300,9 @@ needs(
     );
     const once = `load ${load.toFixed(0)} ms, mend ${mend.toFixed(0)} ms`;
     process.stdout.write(`1,000 services of 5 backends: ${once}, ${told.join(', ')}\n`);
-    // Not the time, which grows with what else runs on the machine.
+    // Not the time, which grows with what else runs on the machine; that of the processor has other threads in it.
     for (const [what, { processor, waits }] of Object.entries(changes)) {
-      expect(processor, what).toBeLessThan(4);
+      expect(processor, what).toBeLessThan(8);
       expect(waits, what).toBeLessThan(10);
     }
     expect((await answers(6))['a 10.9.0.20']).toBe(2);
