@@ -266,8 +266,8 @@ needsEngine('docker-cli', 'etcd')('backup and restore of a swarm', () => {
       (await swarm.docker(1, 'service', 'ls', '--quiet')).out.includes(later),
     );
     await daemon.stop();
-    for (const step of ['put-aside', 'placed']) {
-      berthd(1, ['restore', '--force', backup], { BERTH_FAILPOINTS: `swarm.restore.${step}=sigkill` });
+    for (const step of ['swarm.restore.put-aside', 'swarm.restore.placed']) {
+      berthd(1, ['restore', '--force', backup], { BERTH_FAILPOINTS: `${step}=sigkill` });
       const isPlaced = existsSync(path.join(dataRoot, 'swarm/node.json'));
       expect([step, isPlaced]).toEqual([step, step === 'placed']);
       expect(readdirSync(dataRoot).filter((name) => name.startsWith('swarm.before-'))).not.toEqual([]);
