@@ -269,7 +269,7 @@ needsEngine('docker-cli', 'etcd')('backup and restore of a swarm', () => {
     for (const step of ['swarm.restore.put-aside', 'swarm.restore.placed']) {
       berthd(1, ['restore', '--force', backup], { BERTH_FAILPOINTS: `${step}=sigkill` });
       const isPlaced = existsSync(path.join(dataRoot, 'swarm/node.json'));
-      expect([step, isPlaced]).toEqual([step, step === 'placed']);
+      expect([step, isPlaced]).toEqual([step, step === 'swarm.restore.placed']);
       expect(readdirSync(dataRoot).filter((name) => name.startsWith('swarm.before-'))).not.toEqual([]);
     }
     const { out } = berthd(1, ['restore', backup, '--force']);
