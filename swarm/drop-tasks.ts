@@ -4,6 +4,7 @@ import { errorText } from '../daemon/base/errors.ts';
 import { failpoint } from '../daemon/base/failpoint.ts';
 import type { Logger } from '../daemon/base/logger.ts';
 import type { Executor } from './agent/executor.ts';
+import { noNetworks } from './protocol/networks.ts';
 
 /**
  * Ends what an agent had on this host, where no agent runs: containers of tasks, networks, its files. A step that fails
@@ -33,18 +34,7 @@ export async function dropTasks({
     await Promise.all(tasks.map((task) => attempt(`task ${task}`, () => executor.remove(task))));
   });
   // After the tasks, which are in them.
-  await attempt('networks', () =>
-    executor.networks({
-      full: true,
-      dataPath: { addr: '', port: 0 },
-      networks: [],
-      removedNetworks: [],
-      endpoints: [],
-      removedEndpoints: [],
-      services: [],
-      removedServices: [],
-    }),
-  );
+  await attempt('networks', () => executor.networks(noNetworks({ addr: '', port: 0 })));
   await attempt('files of tasks', async () => {
     failpoint('swarm.leave.tasks-forgotten');
     await rm(agentDirectory, { recursive: true, force: true });

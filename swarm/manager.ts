@@ -19,8 +19,6 @@ export interface ManagerEngine {
   imageStore: ImageStore;
   localNetwork: LocalNetwork;
   hostSubnets: HostSubnets;
-  /** Whether it puts overlay networks and the routing mesh in force. */
-  hasOverlays: boolean;
   /** Where clients of this host hear of the swarm's objects. */
   events: SwarmEventLog;
 }
@@ -57,7 +55,7 @@ export class Manager implements ManagerPart {
       loops: [
         dispatcher,
         ...context.loops,
-        ...(engine.hasOverlays ? [new IngressNetwork({ clock, random, logger, cluster, ...engine })] : []),
+        new IngressNetwork({ clock, random, logger, cluster, ...engine }),
         new Compaction({ clock, logger, isFull: () => member.isFull() }),
       ],
     });
@@ -74,7 +72,6 @@ export class Manager implements ManagerPart {
       images: engine.images,
       localNetwork: engine.localNetwork,
       hostSubnets: engine.hostSubnets,
-      hasOverlays: engine.hasOverlays,
       sealer,
       random,
       root: context.authority,

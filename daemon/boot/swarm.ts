@@ -44,7 +44,6 @@ export function composeSwarm(
         return found?.driver === 'overlay' ? undefined : found;
       },
       hostSubnets,
-      hasOverlays: true,
       events: new SwarmEventLog({ database, journal: events }),
     },
   });

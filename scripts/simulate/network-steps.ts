@@ -41,7 +41,6 @@ export function addNetwork(world: World, random: SeededRandom): void {
     random,
     localNetwork: () => undefined,
     hostSubnets: () => [],
-    hasOverlays: true,
   };
   void call(world, () => createNetwork(context, request));
 }

@@ -4,7 +4,7 @@ import type { NodeDescription } from '../../api/types/swarm/node.ts';
 import { errorText, unreachable } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { AssignmentParts } from '../protocol/assignment-parts.ts';
-import type { NetworksChange } from '../protocol/networks.ts';
+import { noNetworks, type NetworksChange } from '../protocol/networks.ts';
 import { NetworksParts } from '../protocol/networks-parts.ts';
 import type { SessionMessage, StatusReport } from '../protocol/session.ts';
 import { Attachments } from './attachments.ts';
@@ -150,16 +150,7 @@ export class Agent implements AgentPart {
   /** Nothing is left of the swarm's networks, after its tasks: those that an earlier session told of included. */
   async #leaveNetworks(): Promise<void> {
     this.#networks = new NetworksParts();
-    await this.#applyNetworks({
-      full: true,
-      dataPath: this.#dataPath,
-      networks: [],
-      removedNetworks: [],
-      endpoints: [],
-      removedEndpoints: [],
-      services: [],
-      removedServices: [],
-    });
+    await this.#applyNetworks(noNetworks(this.#dataPath));
   }
 
   /** What fails is told by the steps of the tasks that need it: the session goes on. */

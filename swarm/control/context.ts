@@ -28,8 +28,6 @@ export interface ControlContext {
   images: ImageNames;
   localNetwork: LocalNetwork;
   hostSubnets: HostSubnets;
-  /** Whether nodes of this engine put overlay networks and the routing mesh in force. */
-  hasOverlays: boolean;
   checkTemplates: CheckTemplates;
 }
 

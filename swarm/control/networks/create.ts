@@ -1,5 +1,5 @@
 import type { NetworkCreateRequest, NetworkCreateResponse } from '../../../api/types/system.ts';
-import { conflict, notImplemented } from '../../../daemon/base/errors.ts';
+import { conflict } from '../../../daemon/base/errors.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import type { Cluster } from '../../cluster/cluster.ts';
 import { newSwarmId } from '../../objects/ids.ts';
@@ -24,12 +24,9 @@ export type CreateContext = Pick<
  * something of theirs is in it.
  */
 export async function createNetwork(
-  context: CreateContext & Pick<ControlContext, 'hasOverlays'>,
+  context: CreateContext,
   request: NetworkCreateRequest,
 ): Promise<NetworkCreateResponse> {
-  if (!context.hasOverlays) {
-    throw notImplemented(`network ${request.Name}: networks of driver overlay are not supported yet`);
-  }
   const wish = networkWish(request);
   const id = newSwarmId(context.random);
   await write(context, {

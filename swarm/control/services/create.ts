@@ -44,7 +44,7 @@ function decideCreation(
 ): Decision<void> {
   const { cluster } = context;
   checkPortConflicts(spec.EndpointSpec?.Ports ?? [], knownServices(cluster));
-  refuseUnsupported(spec, context);
+  refuseUnsupported(spec);
   const uses = [useData(cluster, spec), useNetworks(cluster, spec)];
   const name = nameKey('service', spec.Name ?? '');
   if (cluster.value(name) !== undefined) {

@@ -1,21 +1,11 @@
 import type { ServiceSpec } from '../../../api/types/swarm/service.ts';
 import { notImplemented } from '../../../daemon/base/errors.ts';
-import { isIngress } from '../../planner/state/port-claim.ts';
-import type { ControlContext } from '../context.ts';
 
 /**
  * Throws not_implemented, naming the field, for what no node of this engine can put in force: better than a service
  * that seems to have it. Pure.
  */
-export function refuseUnsupported(
-  { TaskTemplate: task, EndpointSpec: endpoint }: ServiceSpec,
-  { hasOverlays }: Pick<ControlContext, 'hasOverlays'>,
-): void {
-  if (!hasOverlays && endpoint?.Ports?.some(isIngress)) {
-    throw notImplemented(
-      'EndpointSpec.Ports: publishing a port in ingress mode is not supported yet; PublishMode host is',
-    );
-  }
+export function refuseUnsupported({ TaskTemplate: task }: ServiceSpec): void {
   const container = task?.ContainerSpec;
   if (container?.Privileges?.CredentialSpec) {
     throw notImplemented('ContainerSpec.Privileges.CredentialSpec is for Windows containers only');

@@ -60,7 +60,7 @@ async function decideUpdate(
   await checkVersion(context, options.version, 'service', id);
   const now = nowMs(context);
   const next = isRollback ? rolledBack(service, now) : updated(record, spec, now);
-  refuseUnsupported(next.spec, context);
+  refuseUnsupported(next.spec);
   const uses = [useData(cluster, next.spec, record.spec), useNetworks(cluster, next.spec, record.spec)];
   const credentials = isRollback ? swapped : chosen(options);
   return {

@@ -68,7 +68,6 @@ export async function controlRig(more: Partial<ControlContext> = {}): Promise<Co
       isReference: (text) => /^[a-z0-9./:@-]+$/.test(text),
       pin: async (image) => ({ image: `${image}@sha256:${'a'.repeat(64)}`, platforms: [] }),
     },
-    hasOverlays: true,
     localNetwork: (ref) =>
       ({
         bridge: { name: 'bridge', driver: 'bridge' },

@@ -425,13 +425,6 @@ test('remove: refused while a container is attached', async () => {
   });
 });
 
-test('create: refused where nodes do not put overlay networks in force', async () => {
-  await using other = await controlRig({ hasOverlays: false });
-  await expect(other.control.networks.create({ Name: 'front', Driver: 'overlay' })).rejects.toThrow(
-    'network front: networks of driver overlay are not supported yet',
-  );
-});
-
 test('isInUse: by services, and the ingress network by published ports', async () => {
   const front = await create({ Name: 'front' });
   const ingress = await create({ Name: 'mesh', Ingress: true });
