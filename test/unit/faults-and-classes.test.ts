@@ -33,8 +33,9 @@ test('each of the 120 behaviours of a swarm has a test with its number', () => {
   expect(numbered('', [1, 120]).filter((number) => !titles.has(number))).toEqual([]);
 });
 
+/** Titles come first in a call or in a row of a table; the answers of name servers look like them elsewhere. */
 function behavioursOf(source: string): string[] {
-  return [...source.matchAll(/['"`](\d+(?:(?:, | and )\d+)*): /g)].flatMap(([, numbers = '']) =>
+  return [...source.matchAll(/[([]\s*['"`](\d+(?:(?:, | and )\d+)*): /g)].flatMap(([, numbers = '']) =>
     numbers.split(/, | and /),
   );
 }
