@@ -18,6 +18,7 @@ import type { Link } from '../netlink/links.ts';
 import { getForwarding, getNeighbours } from '../netlink/neighbours.ts';
 
 import type { NetlinkSocket } from '../netlink/netlink-socket.ts';
+import { KernelModule } from './kernel-module.ts';
 import { OVERLAY_BRIDGE, OverlayDevices } from './overlay-devices.ts';
 import { changeRequests, mendRequests } from './peers.ts';
 import { allowIpv6, allowNeighbours6, raiseNeighbourLimits, tuneOverlay } from './sandbox-settings.ts';
@@ -41,6 +42,7 @@ export class OverlayLinks {
   readonly #prefix: string;
   readonly #remover: LinkRemover;
   readonly #log: Logger;
+  readonly #bridgeFilter: KernelModule;
   /** Endpoints of open sandboxes, and the networks that they are in. */
   readonly #attached = new Map<string, string>();
   readonly #closing = new Map<string, Promise<void>>();
@@ -59,6 +61,7 @@ export class OverlayLinks {
     this.#prefix = deps.prefix;
     this.#remover = deps.remover;
     this.#log = deps.log;
+    this.#bridgeFilter = new KernelModule('br_netfilter', deps);
   }
 
   /**
@@ -195,7 +198,7 @@ export class OverlayLinks {
   #furnish(inside: NetlinkSocket, settings: OverlaySettings): OverlayBalance {
     const { networkId, gateways } = settings;
     failpoint('overlay.open.settings');
-    const balance = this.#namespaces.enter(networkId, tuneOverlay);
+    const balance = this.#tune(networkId);
     if (balance === 'none' && !this.#hasWarned) {
       this.#hasWarned = true;
       this.#log.warn({}, 'the kernel has no br_netfilter: virtual addresses of services cannot be balanced');
@@ -212,6 +215,15 @@ export class OverlayLinks {
     this.#devices.address(inside, bridge, settings);
     this.#replug(inside, networkId, bridge);
     return balance;
+  }
+
+  /** The kernel loads br_netfilter for nobody: what a host's own programs did not load, this one has to. */
+  #tune(networkId: string): OverlayBalance {
+    const balance = this.#namespaces.enter(networkId, tuneOverlay);
+    if (balance === 'bridge' || !this.#bridgeFilter.load()) {
+      return balance;
+    }
+    return this.#namespaces.enter(networkId, tuneOverlay);
   }
 
   /** A file at which nothing is mounted is what a crash, or a restart of the host, left. */
