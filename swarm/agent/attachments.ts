@@ -170,7 +170,9 @@ export class Attachments implements NodeNetworks, Disposable {
     let pauseMs: number = limits.swarmSessionRetryMs;
     for (;;) {
       const session = this.#session;
-      const step = session && !this.#closed.signal.aborted ? this.#next(session) : undefined;
+      // One that is about to end refuses each call at once: asking it again would let nothing else happen.
+      const isOver = session?.signal.aborted === true || this.#closed.signal.aborted;
+      const step = session && !isOver ? this.#next(session) : undefined;
       if (session === undefined || step === undefined) {
         this.#isTelling = false;
         return;

@@ -130,6 +130,26 @@ describe('attach', () => {
     expect(calls()).toEqual(['attached', 'detach']);
   });
 
+  test('a session that is about to end is asked nothing more', async () => {
+    const gone = new AbortController();
+    const client = leader.dial('m1:2377');
+    let refused = 0;
+    leader.failing = () => {
+      gone.abort();
+      refused += 1;
+      // An agent that asks on and on lets nothing else happen: it must find an end here.
+      return refused < 1000
+        ? new EngineError('unavailable', 'this manager does not lead the swarm')
+        : undefined;
+    };
+    using _opened = attachments.opened({ id: 'session1', client, signal: gone.signal });
+    await settled();
+    expect(refused).toBe(1);
+    leader.failing = undefined;
+    await session();
+    expect(calls()).toEqual(['attached']);
+  });
+
   test('one that was never asked for needs no word', async () => {
     const stop = new AbortController();
     const outcome = watched(attachments.attach(WISH, stop.signal));
