@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Clock } from '../../../daemon/base/clock.ts';
 import { EngineError } from '../../../daemon/base/errors.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
 import { Agent } from '../../../swarm/agent/agent.ts';
@@ -80,7 +81,7 @@ export class AttachedSwarm implements AsyncDisposable {
   }
 
   /** A daemon of this node starts, where none was or the last one ended. */
-  async startNode(node: string, more: { dataAddr?: string } = {}): Promise<Agent> {
+  async startNode(node: string, more: { dataAddr?: string; clock?: Clock } = {}): Promise<Agent> {
     const host = this.hosts.get(node);
     await host?.agent[Symbol.asyncDispose]();
     const executor = host?.executor ?? new FakeExecutor();
@@ -89,7 +90,7 @@ export class AttachedSwarm implements AsyncDisposable {
       executor,
       dial: (addr) => this.#client(addr, node),
       managers: () => this.#addresses(),
-      clock: this.rig.clock,
+      clock: more.clock ?? this.rig.clock,
       logger: silentLogger,
       random: new SeededRandom(node.length),
       stateDirectory: directory,

@@ -150,9 +150,9 @@ test('94: heartbeats follow the period that the leader names, also when it chang
   leader.heartbeatMs = 1000;
   leader.heartbeatAnswer = { heartbeatMs: 3000 };
   await withSession();
-  await pass(1000);
+  await pass(800);
   expect(leader.bodies('session.heartbeat')).toHaveLength(1);
-  await pass(2999);
+  await pass(2399);
   expect(leader.bodies('session.heartbeat')).toHaveLength(1);
   await pass(1);
   expect(leader.bodies('session.heartbeat')).toEqual([{ session: 'session1' }, { session: 'session1' }]);
