@@ -55,7 +55,7 @@ export class Manager implements ManagerPart {
       loops: [
         dispatcher,
         ...context.loops,
-        new IngressNetwork({ clock, random, logger, cluster, ...engine }),
+        new IngressNetwork({ clock, random, logger, cluster, managers: context.managers, ...engine }),
         new Compaction({ clock, logger, isFull: () => member.isFull() }),
       ],
     });

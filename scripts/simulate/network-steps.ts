@@ -12,6 +12,7 @@ import type { Member, World } from './world.ts';
 /** Few numbers, so that services want the same. */
 const PORTS = 4;
 const SUBNETS = 6;
+const NO_MANAGERS = { list: () => [] };
 
 /** A user's call; what the managers refuse the user lives with. */
 async function call(world: World, act: () => Promise<unknown>): Promise<void> {
@@ -39,6 +40,7 @@ export function addNetwork(world: World, random: SeededRandom): void {
     cluster: world.store.cluster,
     clock: new VirtualClock(world.queue, 0),
     random,
+    managers: NO_MANAGERS,
     localNetwork: () => undefined,
     hostSubnets: () => [],
   };
@@ -48,7 +50,11 @@ export function addNetwork(world: World, random: SeededRandom): void {
 export function dropNetwork(world: World, random: SeededRandom): void {
   const network = pick(random, overlays(world));
   if (network !== undefined && !world.store.isFull) {
-    const context = { cluster: world.store.cluster, clock: new VirtualClock(world.queue, 0) };
+    const context = {
+      cluster: world.store.cluster,
+      clock: new VirtualClock(world.queue, 0),
+      managers: NO_MANAGERS,
+    };
     void call(world, () => removeNetwork(context, network.id));
   }
 }

@@ -32,11 +32,16 @@ export function outOfSequence(): EngineError {
   return rpcError('Unknown', 'update out of sequence');
 }
 
-export function noLeader(cause?: unknown): EngineError {
+/** @param seen The managers and whether they answer this one, for the user to see which are missing. */
+export function noLeader(
+  seen: readonly { name: string; addr: string; reachability: string }[],
+  cause?: unknown,
+): EngineError {
+  const managers = seen.map(({ name, addr, reachability }) => `${name} (${addr}) is ${reachability}`);
   return rpcError(
     'Unknown',
     "The swarm does not have a leader. It's possible that too few managers are online. Make sure more than half of " +
-      'the managers are online.',
+      `the managers are online.${managers.length === 0 ? '' : ` Seen from here: ${managers.join(', ')}.`}`,
     cause,
   );
 }

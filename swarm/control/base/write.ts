@@ -6,6 +6,7 @@ import { becomesTrue } from '../../cluster/becomes-true.ts';
 import type { Cluster, ClusterCommit } from '../../cluster/cluster.ts';
 import { keyOf } from '../../objects/keys.ts';
 import type { PartName } from '../../objects/parts.ts';
+import type { Managers } from '../ports.ts';
 import { isStoreError } from '../../store/errors.ts';
 import { noLeader, outOfSequence } from './rpc-error.ts';
 
@@ -14,9 +15,10 @@ export interface Decision<T> extends Omit<ClusterCommit, 'fence'> {
   answer: T;
 }
 
-interface Deps {
+interface WriteDeps {
   cluster: Cluster;
   clock: Clock;
+  managers: Managers;
 }
 
 interface Operation<T> {
@@ -31,7 +33,7 @@ interface Operation<T> {
  * `attempts` times; while the managers elect, for `limits.swarmWritePatienceMs`. Throws what `decide`
  * throws, `update out of sequence`, and where there is no majority the words for that.
  */
-export async function write<T>(deps: Deps, operation: Operation<T>): Promise<T> {
+export async function write<T>(deps: WriteDeps, operation: Operation<T>): Promise<T> {
   const endMs = deps.clock.monotonicMs() + limits.swarmWritePatienceMs;
   let conflicts = 0;
   /** What was written, or not: its answer was lost. The conditions keep it from being written twice. */
@@ -43,7 +45,8 @@ export async function write<T>(deps: Deps, operation: Operation<T>): Promise<T> 
     const { answer, ...commit } = await operation.decide();
     failpoint('swarm.control.commit');
     try {
-      await deps.cluster.commit({ ...commit, timeoutMs: limits.swarmWriteAnswerMs });
+      const leftMs = Math.max(endMs - deps.clock.monotonicMs(), limits.swarmStoreRetryMs);
+      await deps.cluster.commit({ ...commit, timeoutMs: Math.min(limits.swarmWriteAnswerMs, leftMs) });
       return answer;
     } catch (error) {
       if (isStoreError(error, 'conflict')) {
@@ -53,8 +56,9 @@ export async function write<T>(deps: Deps, operation: Operation<T>): Promise<T> 
         await waitUntil(deps, endMs, error);
       } else if (isStoreError(error, 'unknown')) {
         lost = { answer, isWritten: () => isThere(deps.cluster, commit) };
-        await becomesTrue(deps.clock, lost.isWritten);
-        await waitUntil(deps, endMs, error);
+        if (!(await becomesTrue(deps.clock, lost.isWritten))) {
+          await waitUntil(deps, endMs, error);
+        }
       } else {
         throw error;
       }
@@ -72,9 +76,17 @@ function isThere(cluster: Cluster, { parts = [] }: Pick<ClusterCommit, 'parts'>)
 }
 
 /** There may be a majority again soon. Throws where that was waited for long enough. */
-async function waitUntil({ clock }: Deps, endMs: number, error: unknown): Promise<void> {
+async function waitUntil(
+  { clock, cluster, managers }: WriteDeps,
+  endMs: number,
+  error: unknown,
+): Promise<void> {
   if (clock.monotonicMs() >= endMs) {
-    throw noLeader(error);
+    const seen = managers.list().map(({ node, addr, reachability }) => {
+      const name = cluster.state.nodes.get(node)?.description?.Hostname ?? node;
+      return { name, addr, reachability };
+    });
+    throw noLeader(seen, error);
   }
   await new Promise<void>((resolve) => {
     clock.setTimeout(resolve, limits.swarmStoreRetryMs);
@@ -90,7 +102,12 @@ export function unchanged(cluster: Cluster, part: PartName, id: string): { key: 
  * Throws `update out of sequence` unless `version` is that of the part. A client may have read it from a manager that
  * is ahead of this one, which then waits for it.
  */
-export async function checkVersion(deps: Deps, version: number, part: PartName, id: string): Promise<void> {
+export async function checkVersion(
+  deps: WriteDeps,
+  version: number,
+  part: PartName,
+  id: string,
+): Promise<void> {
   const { cluster } = deps;
   if (version > cluster.revision) {
     await becomesTrue(deps.clock, () => cluster.revision >= version);
@@ -101,7 +118,7 @@ export async function checkVersion(deps: Deps, version: number, part: PartName, 
 }
 
 /** The store has changed under the decision: the change is waited for, as this manager may hear of it later. */
-async function caughtUp(deps: Deps, { conditions }: Pick<ClusterCommit, 'conditions'>): Promise<void> {
+async function caughtUp(deps: WriteDeps, { conditions }: Pick<ClusterCommit, 'conditions'>): Promise<void> {
   const { cluster } = deps;
   await becomesTrue(deps.clock, () =>
     conditions.some(({ key, revision }) => (cluster.value(key)?.revision ?? 0) !== revision),

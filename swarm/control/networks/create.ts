@@ -16,7 +16,7 @@ import { networkWish, type NetworkWish } from './wish.ts';
 
 export type CreateContext = Pick<
   ControlContext,
-  'cluster' | 'clock' | 'random' | 'localNetwork' | 'hostSubnets'
+  'cluster' | 'clock' | 'random' | 'managers' | 'localNetwork' | 'hostSubnets'
 >;
 
 /**

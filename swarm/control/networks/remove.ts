@@ -16,7 +16,7 @@ import { findNetwork, isOverlay, knownNetwork, type KnownNetwork } from './find.
  * once, and the nodes take it down behind the last of them.
  */
 export async function removeNetwork(
-  context: Pick<ControlContext, 'cluster' | 'clock'>,
+  context: Pick<ControlContext, 'cluster' | 'clock' | 'managers'>,
   ref: string,
 ): Promise<void> {
   const { cluster } = context;

@@ -188,7 +188,9 @@ needsEngine('docker-cli', 'etcd')('a swarm of five under faults', () => {
       'the text',
       async () => {
         const said = await swarm.docker(1, 'service', 'scale', '--detach=true', 'web=13');
-        return said.err.includes('The swarm does not have a leader.');
+        return /The swarm does not have a leader\..* Seen from here: .*n2 \(.*:2377\) is unreachable/.test(
+          said.err,
+        );
       },
       LOST_MS,
     );

@@ -245,7 +245,7 @@ describe('what it is in', () => {
   test('a network with a container in it is not removed, and goes once it is out', async () => {
     await attach('n1', wish('c1'));
     const { manager } = swarm.manager('m2');
-    const context = { cluster: manager.cluster, clock: swarm.rig.clock };
+    const context = { cluster: manager.cluster, clock: swarm.rig.clock, managers: { list: () => [] } };
     const [attachment] = swarm.attachments;
     await expect(removeNetwork(context, 'a')).rejects.toThrow(
       `rpc error: code = FailedPrecondition desc = network a is in use by task ${attachment?.id}`,

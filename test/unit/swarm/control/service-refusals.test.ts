@@ -7,9 +7,12 @@ import type {
   UpdateConfig,
 } from '../../../../api/types/swarm/service.ts';
 import type { TaskSpec } from '../../../../api/types/swarm/task.ts';
+import { systemClock, type Clock } from '../../../../daemon/base/clock.ts';
 import { invalidArgument } from '../../../../daemon/base/errors.ts';
 import { put } from '../../../../swarm/objects/parts.ts';
 import { StoreError } from '../../../../swarm/store/errors.ts';
+import { sleep } from '../../../support/engine/http.ts';
+import { nodeWrites } from '../../../support/swarm/builders.ts';
 import { controlRig, NOBODY, type ControlRig } from '../../../support/swarm/control-rig.ts';
 
 const OPTIONS = { pinImage: false, signal: NOBODY };
@@ -377,16 +380,54 @@ test('look-up: an id, then a name, then the beginning of one id', async () => {
   await expect(found('x')).rejects.toMatchObject({ code: 'not_found', message: 'service x not found' });
 });
 
-test('writing: without a majority the words are those for no leader', async () => {
-  Object.assign(rig.context.cluster, {
-    commit: () => Promise.reject(new StoreError('unavailable', 'commit: no majority')),
-  });
-  await expect(rig.control.services.create(task({}), OPTIONS)).rejects.toMatchObject({
-    code: 'failed_precondition',
-    message:
-      "rpc error: code = Unknown desc = The swarm does not have a leader. It's possible that too few managers are " +
-      'online. Make sure more than half of the managers are online.',
-  });
+/** Time goes ten times as fast. */
+const hasty: Clock = {
+  nowNano: () => systemClock.nowNano(),
+  monotonicMs: () => systemClock.monotonicMs() * 10,
+  setTimeout: (callback, delayMs) => systemClock.setTimeout(callback, delayMs / 10),
+};
+const ANSWERED_MS = 5_000;
+/** A busy machine is late by 30 ms, which this clock makes ten times as many. */
+const LATE_MS = 300;
+
+describe('writing: without a majority', () => {
+  test.each<[what: string, refuse: (timeoutMs: number) => Promise<never>]>([
+    ['a store that says so', () => Promise.reject(new StoreError('unavailable', 'commit: no majority'))],
+    [
+      'a store that does not answer',
+      async (timeoutMs) => {
+        await sleep(timeoutMs / 10);
+        throw new StoreError('unknown', 'commit: no answer');
+      },
+    ],
+  ])(
+    '%s: within 5 s it is told that there is no leader, and which managers are seen',
+    async (_what, refuse) => {
+      const managers = (['reachable', 'unreachable', 'unknown'] as const).map((reachability, at) => ({
+        node: `node${at + 1}`,
+        addr: `10.0.0.${at + 1}:2377`,
+        isLeader: false,
+        reachability,
+      }));
+      await using there = await controlRig({ clock: hasty, managers: { list: () => managers } });
+      await there.context.cluster.commit({
+        conditions: [],
+        parts: nodeWrites('node2', { Role: 'manager' }, { Hostname: 'two' }),
+      });
+      Object.assign(there.context.cluster, {
+        commit: ({ timeoutMs = ANSWERED_MS }: { timeoutMs?: number }) => refuse(timeoutMs),
+      });
+      const begunMs = hasty.monotonicMs();
+      await expect(there.control.services.create(task({}), OPTIONS)).rejects.toMatchObject({
+        code: 'failed_precondition',
+        message:
+          "rpc error: code = Unknown desc = The swarm does not have a leader. It's possible that too few managers are " +
+          'online. Make sure more than half of the managers are online. Seen from here: node1 (10.0.0.1:2377) is ' +
+          'reachable, two (10.0.0.2:2377) is unreachable, node3 (10.0.0.3:2377) is unknown.',
+      });
+      expect(hasty.monotonicMs() - begunMs).toBeLessThan(ANSWERED_MS + LATE_MS);
+    },
+  );
 });
 
 test('writing: a service whose commit was taken and not answered is there', async () => {

@@ -5,7 +5,7 @@ import { put, type Write } from '../../../../../swarm/objects/parts.ts';
 import { TaskState } from '../../../../../swarm/objects/task-state.ts';
 import type { Task } from '../../../../../swarm/planner/state/entries.ts';
 import { observedState } from '../../../../../swarm/planner/state/observed.ts';
-import { clusterWrite, nodeWrites, serviceWrites } from '../../../../support/swarm/builders.ts';
+import { clusterWrite, nodeState, nodeWrites, serviceWrites } from '../../../../support/swarm/builders.ts';
 import { PlannedCluster, wellBehaved } from '../../../../support/swarm/planned-cluster.ts';
 
 const SECOND = 1e9;
@@ -333,5 +333,31 @@ describe('updater', () => {
       'template/s/4',
     ]);
     expect(cluster.tasks('s')).toHaveLength(4);
+  });
+
+  test('a node that is back gets nothing by itself; a forced update spreads the tasks again, some at a time', () => {
+    const more = { replicas: 6, update: { Parallelism: 2, Delay: 10 * SECOND } };
+    const cluster = create(more);
+    const spread = (): number[] =>
+      ['n1', 'n2', 'n3'].map(
+        (node) => cluster.running('s').filter((each) => each.endsWith(`@${node}`)).length,
+      );
+    cluster.change(nodeState('n3', 'down'));
+    cluster.advance(60_000);
+    cluster.change(nodeState('n3', 'ready'));
+    cluster.advance(3_600_000);
+    expect(spread()).toEqual([3, 3, 0]);
+    update(cluster, 2, spec(1, { ...more, task: { ForceUpdate: 1 } }));
+    const renewed: number[] = [];
+    while (renewed.at(-1) !== 6 && renewed.length < 10) {
+      cluster.settle();
+      renewed.push(revisions(cluster).filter((each) => each === 2).length);
+      // It goes on under another leader.
+      cluster.lead();
+      cluster.pass();
+      cluster.advance(10_000);
+    }
+    expect(renewed).toEqual([2, 4, 6]);
+    expect(spread()).toEqual([2, 2, 2]);
   });
 });
