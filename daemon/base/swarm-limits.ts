@@ -161,7 +161,7 @@ export const swarmLimits = {
   swarmWriteAttempts: 5,
   /** The same of a network, whose subnets all managers choose from the same pools: each makes one at a time. */
   swarmNetworkAttempts: 50,
-  /** Time for the managers to elect, so that a client does not hear of it; with the last look it is answered within 5 s. */
+  /** Time for the managers to elect, so that a client does not hear of it; with a last look it is answered in 5 s. */
   swarmWritePatienceMs: 3_900,
   /** One attempt of it: what a member was told before it lost its leader it never answers. */
   swarmWriteAnswerMs: 2_000,

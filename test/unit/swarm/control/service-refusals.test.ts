@@ -401,7 +401,7 @@ describe('writing: without a majority', () => {
       },
     ],
   ])(
-    '%s: within 5 s it is told that there is no leader, and which managers are seen',
+    '%s: within 5 s it is told that none leads, and which managers are seen',
     async (_what, refuse) => {
       const managers = (['reachable', 'unreachable', 'unknown'] as const).map((reachability, at) => ({
         node: `node${at + 1}`,
