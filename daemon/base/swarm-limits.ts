@@ -118,6 +118,14 @@ export const swarmLimits = {
   /** A piece of a layer on its way; and how long one may take, as a slow node keeps others waiting. */
   swarmImagePieceBytes: 512 * 1024,
   swarmImagePieceMs: 30_000,
+  /** Data keys that no value is sealed with yet: one of each manager that locks the swarm at the same time. */
+  swarmWaitingKeysMax: 16,
+  /** Time for another manager to take a new data key, or to tell it. */
+  swarmKeyCallMs: 2_000,
+  /** An old data key is dropped so long after its last value: a write that was on its way has ended by then. */
+  swarmKeyGraceMs: 10_000,
+  /** Managers rewrite the file of their store one after the other, so long apart: each is deaf meanwhile. */
+  swarmKeyTurnMs: 5_000,
   /** All of a layer: a node that takes a piece now and then must not hold a reader for days. */
   swarmImageLayerMs: 1_800_000,
   /** A manager that has sent nothing of a layer for so long is given up: it may have others to serve first. */

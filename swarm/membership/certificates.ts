@@ -8,6 +8,7 @@ import type { Issuer } from '../ca/roots/root.ts';
 import { readCertificates, type Certificate } from '../ca/x509/certificate.ts';
 import { normalisedCertificates } from '../ca/x509/pem.ts';
 import type { Credentials } from '../rpc/credentials.ts';
+import type { Keyring } from '../store/sealed.ts';
 import type { NodeFiles } from './files.ts';
 
 interface Held {
@@ -110,19 +111,22 @@ export class NodeCertificates {
   async change(changes: {
     certificate?: { certPem: string; keyPem: string };
     manager?: Omit<KeyFile, 'keyPem'>;
+    /** Of managers alone: what becomes of the keys of the store. */
+    keyring?: (held: Keyring) => Keyring;
     /** `null`: not locked any more. */
     unlockKey?: Buffer | null;
   }): Promise<void> {
     await this.#mutex.run('', async () => {
       const { keys } = this.#held;
       const { certificate, manager, unlockKey } = changes;
+      const keyring = keys.keyring && (changes.keyring?.(keys.keyring) ?? keys.keyring);
       const held: Held = {
         ...this.#held,
         ...(certificate === undefined ? {} : { certPem: certificate.certPem }),
         keys: {
           keyPem: certificate?.keyPem ?? keys.keyPem,
           ...(manager ?? {
-            ...(keys.keyring && { keyring: keys.keyring }),
+            ...(keyring && { keyring }),
             ...(keys.store && { store: keys.store }),
           }),
         },

@@ -25,10 +25,21 @@ export const sealedKey = {
   unlockKey: (): string => 'cluster/unlock-key',
 };
 
+const SEALED =
+  /^(?:(?:secret|config)\/[^/]+\/data|service\/[^/]+\/(?:prev-)?auth|cluster\/(?:ca|etcd-ca|unlock-key))$/;
+
+/** Whether it is one of `sealedKey`: these are sealed anew when managers get another data key. */
+export function isSealedKey(key: string): boolean {
+  return SEALED.test(key);
+}
+
+/** The id of the oldest data key that values are sealed with, as text: managers drop those before it. */
+export const OLDEST_DATA_KEY = 'cluster/oldest-data-key';
+
 /** The manager that leads, as long as it does. */
 export const LEADER_KEY = 'lease/leader';
 
-/** A manager's address for nodes, as `{addr}`; written by itself. */
+/** A manager's address for nodes and the newest data key that it has, as `{addr, dataKey}`; written by itself. */
 export function managerKey(node: string): string {
   return `manager/${node}`;
 }

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, randomBytes, randomInt } from 'node:crypto';
 import { EngineError, invariant } from '../../daemon/base/errors.ts';
 
 /**
@@ -21,6 +21,8 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const SECRET_BYTES = 32;
 const ID_MAX = 0xffff_ffff;
+/** Two managers that make a key at the same time must not give two keys one id. */
+const ID_STEP_MAX = 0x1_0000;
 
 /** The data keys of a cluster; the newest one seals, all open. Immutable. */
 export class Keyring {
@@ -46,14 +48,29 @@ export class Keyring {
     return [...this.#keys].map(([id, secret]) => ({ id, secret }));
   }
 
-  /** With a new key that seals from now on. The older ones stay until everything was resealed. */
-  rotated(): Keyring {
-    return new Keyring([...this.keys, { id: this.#current + 1, secret: randomBytes(SECRET_BYTES) }]);
+  /** The id of the key that seals. */
+  get newest(): number {
+    return this.#current;
   }
 
-  /** With the key that seals alone: whatever was not resealed is lost. */
-  pruned(): Keyring {
-    return new Keyring(this.keys.filter(({ id }) => id === this.#current));
+  get oldest(): number {
+    return Math.min(...this.#keys.keys());
+  }
+
+  has(id: number): boolean {
+    return this.#keys.has(id);
+  }
+
+  /** With more keys, of which the newest seals from now on. Of two with one id the own one counts. */
+  with(more: readonly DataKey[]): Keyring {
+    const others = more.filter(({ id }) => !this.has(id));
+    return others.length === 0 ? this : new Keyring([...others, ...this.keys]);
+  }
+
+  /** Without those older than `id`: whatever was not resealed is lost. One key stays in any case. */
+  from(id: number): Keyring {
+    const kept = this.keys.filter((key) => key.id >= id);
+    return kept.length === 0 ? this : new Keyring(kept);
   }
 
   seal(name: string, value: Buffer): Buffer {
@@ -69,7 +86,7 @@ export class Keyring {
 
   /** Throws `failed_precondition` for a key that this manager lacks, `internal` for what was changed or moved. */
   open(name: string, sealed: Buffer): Buffer {
-    const id = keyIdOf(name, sealed);
+    const id = sealedBy(name, sealed);
     const nonce = sealed.subarray(HEADER_BYTES, HEADER_BYTES + NONCE_BYTES);
     const tagAt = sealed.length - TAG_BYTES;
     const cipher = createDecipheriv('aes-256-gcm', this.#secret(name, id), nonce, {
@@ -91,7 +108,7 @@ export class Keyring {
 
   /** The value sealed with the newest key; undefined where it is already. */
   resealed(name: string, sealed: Buffer): Buffer | undefined {
-    return keyIdOf(name, sealed) === this.#current ? undefined : this.seal(name, this.open(name, sealed));
+    return sealedBy(name, sealed) === this.#current ? undefined : this.seal(name, this.open(name, sealed));
   }
 
   #secret(name: string, id: number): Buffer {
@@ -103,7 +120,13 @@ export class Keyring {
   }
 }
 
-function keyIdOf(name: string, sealed: Buffer): number {
+/** A new data key, newer than the one of id `above`. */
+export function newDataKey(above: number): DataKey {
+  return { id: above + 1 + randomInt(ID_STEP_MAX), secret: randomBytes(SECRET_BYTES) };
+}
+
+/** The id of the data key that a value is sealed with. Throws `internal` for what is not sealed. */
+export function sealedBy(name: string, sealed: Buffer): number {
   if (sealed.length < HEADER_BYTES + NONCE_BYTES + TAG_BYTES || sealed[0] !== FORMAT) {
     throw new EngineError('internal', `open ${name}: it is not sealed`);
   }

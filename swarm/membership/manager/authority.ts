@@ -1,6 +1,6 @@
 import type { TlsInfo } from '../../../api/types/swarm/node.ts';
 import type { Clock } from '../../../daemon/base/clock.ts';
-import { EngineError, internal } from '../../../daemon/base/errors.ts';
+import { EngineError, internal, isEngineError } from '../../../daemon/base/errors.ts';
 import { blockedUntil } from '../../ca/authorise.ts';
 import { formatUnlockKey, newUnlockKey } from '../../ca/keys/unlock-key.ts';
 import {
@@ -23,7 +23,8 @@ import type { SessionMessage } from '../../protocol/session.ts';
 import type { Credentials } from '../../rpc/credentials.ts';
 import type { Write } from '../../store/port.ts';
 import { isSameText, readRecord, textOf } from './certificate-record.ts';
-import type { SealedValues } from './sealed-values.ts';
+import type { DataKeys } from '../keys/data-keys.ts';
+import { sealedWrite, type SealedValues } from './sealed-values.ts';
 
 interface Deps {
   clock: Clock;
@@ -32,8 +33,7 @@ interface Deps {
   sealed: SealedValues;
   /** Of this node: authorities outside of the swarm are spoken to with them. */
   credentials: () => Credentials;
-  /** Seals this node's keys as the store says. */
-  relock: () => Promise<void>;
+  keys: Pick<DataKeys, 'follow' | 'propose'>;
 }
 
 /** The swarm's root, tokens and unlock key, as the store has them. */
@@ -73,6 +73,10 @@ export class Authority implements RootAuthority {
   }
 
   async unlockKey(): Promise<string> {
+    if (this.#isUnlockKeyHidden()) {
+      // Another manager has just locked the swarm.
+      await this.#deps.keys.follow();
+    }
     const key = this.unlockKeyBytes();
     return key === undefined ? '' : formatUnlockKey(key);
   }
@@ -128,22 +132,39 @@ export class Authority implements RootAuthority {
     const isSame = JSON.stringify(root) === JSON.stringify(current);
     return {
       conditions,
-      writes: [...(isSame ? [] : [sealed.write('root', root)]), ...this.#locking(change)],
+      writes: [...(isSame ? [] : [sealed.write('root', root)]), ...(await this.#locking(change))],
     };
   }
 
   async applied(): Promise<void> {
-    await this.#deps.relock();
+    await this.#deps.keys.follow();
   }
 
-  #locking({ autoLock, rotateUnlockKey }: RootChange): Write[] {
-    const { sealed, random } = this.#deps;
-    const isLocked = this.unlockKeyBytes() !== undefined;
+  async #locking({ autoLock, rotateUnlockKey }: RootChange): Promise<Write[]> {
+    const { sealed, random, keys } = this.#deps;
+    const isHidden = this.#isUnlockKeyHidden();
+    const isLocked = isHidden || this.unlockKeyBytes() !== undefined;
     if (autoLock === isLocked && !(autoLock && rotateUnlockKey)) {
       return [];
     }
     const key = autoLock ? newUnlockKey(random).toString('base64') : '';
-    return [sealed.write('unlockKey', { key })];
+    // What lay on the disks until now opens nothing that is sealed from here on. A key that is lost opens nothing either.
+    const isNewKeyDue = isHidden || (autoLock && !isLocked);
+    const sealer = isNewKeyDue ? await keys.propose() : undefined;
+    return [sealer ? sealedWrite(sealer, 'unlockKey', { key }) : sealed.write('unlockKey', { key })];
+  }
+
+  /** The swarm was locked by a manager whose new data key is not here. */
+  #isUnlockKeyHidden(): boolean {
+    try {
+      this.unlockKeyBytes();
+      return false;
+    } catch (error) {
+      if (isEngineError(error, 'failed_precondition')) {
+        return true;
+      }
+      throw error;
+    }
   }
 
   async #follow(current: RootState, { wish }: RootChange, decision: RootDecision): Promise<RootState> {

@@ -10,6 +10,8 @@ import { isStoreError } from '../../store/errors.ts';
 import type { Keyring } from '../../store/sealed.ts';
 import type { Write } from '../../store/port.ts';
 import type { ManagerPart } from '../ports.ts';
+import type { DataKeys } from '../keys/data-keys.ts';
+import { openKeys } from '../keys/open-keys.ts';
 import type { BlockedNodes } from './blocked-nodes.ts';
 import { takeOver } from './force-new-cluster.ts';
 import type { Issuing } from './issuing.ts';
@@ -141,8 +143,9 @@ export class ManagerLife<P extends ManagerPart> {
     const cluster = await Cluster.open({ clock, logger, store: member.store });
     this.#end.defer('close the cluster', () => cluster[Symbol.asyncDispose]());
     await this.#takeOver(cluster);
+    const keys = await openKeys(this.#deps, { cluster, channel: member.channel, end: this.#end });
     await this.#moveMember(cluster, member);
-    await this.#serve(cluster, this.#member ?? member);
+    await this.#serve(cluster, this.#member ?? member, keys);
   }
 
   /** Starts the member, after it was let into the store where it has to be. */
@@ -231,11 +234,11 @@ export class ManagerLife<P extends ManagerPart> {
     failpoint('swarm.membership.member-moved');
   }
 
-  async #serve(cluster: Cluster, member: StoreMember): Promise<void> {
+  async #serve(cluster: Cluster, member: StoreMember, keys: DataKeys): Promise<void> {
     this.#opened = await openParts(this.#deps, {
       cluster,
       member,
-      keyring: () => this.#keyring(),
+      keys,
       end: this.#end,
       onBlockedNodes: (blocked) => {
         this.#blocked = blocked;

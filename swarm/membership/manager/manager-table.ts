@@ -11,7 +11,7 @@ import type { ManagerAddress } from '../../protocol/session.ts';
 import type { Dial } from '../../rpc/port.ts';
 import type { Entry } from '../../store/port.ts';
 
-const PREFIX = 'manager/';
+const PREFIX = managerKey('');
 const LOOK_MS = 3_000;
 const ANSWER_MS = 2_000;
 
@@ -22,12 +22,20 @@ interface Deps {
   dial: Dial;
   node: string;
   addr: string;
+  /** The newest that this manager has, by its id. */
+  dataKey: () => number;
+}
+
+/** As each has made itself known. */
+interface Announced {
+  addr: string;
+  dataKey?: number;
 }
 
 /** The managers as they have made themselves known, and whether they answer this one. */
 export class ManagerTable implements Managers, Disposable {
   readonly #deps: Deps;
-  readonly #addrs = new Map<string, string>();
+  readonly #known = new Map<string, Announced>();
   readonly #reachable = new Map<string, Reachability>();
   readonly #listeners = new Set<() => void>();
   readonly #subscription: Disposable;
@@ -37,16 +45,16 @@ export class ManagerTable implements Managers, Disposable {
   constructor(deps: Deps) {
     this.#deps = deps;
     for (const entry of deps.cluster.values(PREFIX)) {
-      this.#addrs.set(entry.key.slice(PREFIX.length), addrOf(entry));
+      this.#known.set(entry.key.slice(PREFIX.length), announced(entry));
     }
     this.#subscription = deps.cluster.subscribeValues((changes) => {
       const mine = changes.filter((change) => keyChanged(change).startsWith(PREFIX));
       for (const change of mine) {
         const node = keyChanged(change).slice(PREFIX.length);
         if (change.kind === 'put') {
-          this.#addrs.set(node, addrOf(change.entry));
+          this.#known.set(node, announced(change.entry));
         } else {
-          this.#addrs.delete(node);
+          this.#known.delete(node);
         }
       }
       if (mine.length > 0) {
@@ -59,7 +67,7 @@ export class ManagerTable implements Managers, Disposable {
 
   list(): readonly ManagerMember[] {
     const leader = leaderOf(this.#deps.cluster)?.node;
-    return [...this.#addrs].map(([node, addr]) => ({
+    return [...this.#known].map(([node, { addr }]) => ({
       node,
       addr,
       isLeader: node === leader,
@@ -68,7 +76,16 @@ export class ManagerTable implements Managers, Disposable {
   }
 
   addresses(): readonly ManagerAddress[] {
-    return [...this.#addrs].map(([node, addr]) => ({ node, addr }));
+    return managersOf(this.#known);
+  }
+
+  /** With the newest data key of each; undefined where it has not said so. */
+  dataKeys(): { node: string; dataKey: number | undefined; reachability: Reachability }[] {
+    return this.list().map(({ node, reachability }) => ({
+      node,
+      reachability,
+      dataKey: this.#known.get(node)?.dataKey,
+    }));
   }
 
   /** Called when a manager has come, gone or moved. */
@@ -77,11 +94,13 @@ export class ManagerTable implements Managers, Disposable {
     return { [Symbol.dispose]: () => this.#listeners.delete(listener) };
   }
 
-  /** Makes this manager known to nodes. */
+  /** Makes this manager known to nodes, and its newest data key to the leader. */
   async announce(): Promise<void> {
     const { cluster, node, addr } = this.#deps;
-    if (this.#addrs.get(node) !== addr) {
-      const value = Buffer.from(JSON.stringify({ addr }));
+    const dataKey = this.#deps.dataKey();
+    const known = this.#known.get(node);
+    if (known?.addr !== addr || known.dataKey !== dataKey) {
+      const value = Buffer.from(JSON.stringify({ addr, dataKey }));
       await cluster.commit({ conditions: [], values: [{ kind: 'put', key: managerKey(node), value }] });
       failpoint('swarm.membership.announced');
     }
@@ -98,8 +117,8 @@ export class ManagerTable implements Managers, Disposable {
   #look(): void {
     const { clock, node } = this.#deps;
     this.#timer?.[Symbol.dispose]();
-    const others = [...this.#addrs].filter(([id]) => id !== node);
-    const asked = Promise.all(others.map(([id, addr]) => this.#ask(id, addr))).finally(() => {
+    const others = [...this.#known].filter(([id]) => id !== node);
+    const asked = Promise.all(others.map(([id, { addr }]) => this.#ask(id, addr))).finally(() => {
       if (!this.#isClosed) {
         // Another look may have begun meanwhile.
         this.#timer?.[Symbol.dispose]();
@@ -130,7 +149,17 @@ export class ManagerTable implements Managers, Disposable {
   }
 }
 
-function addrOf({ value }: Entry): string {
+/** As the store has them. */
+export function managersIn(cluster: Cluster): ManagerAddress[] {
+  const entries = [...cluster.values(PREFIX)];
+  return managersOf(entries.map((entry) => [entry.key.slice(PREFIX.length), announced(entry)]));
+}
+
+function managersOf(known: Iterable<[string, Announced]>): ManagerAddress[] {
+  return [...known].map(([node, { addr }]) => ({ node, addr }));
+}
+
+function announced({ value }: Entry): Announced {
   // Written by managers, in `announce`.
-  return (JSON.parse(value.toString()) as { addr: string }).addr;
+  return JSON.parse(value.toString()) as Announced;
 }

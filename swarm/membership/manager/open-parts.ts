@@ -6,8 +6,10 @@ import { sealedKey } from '../../objects/values.ts';
 import type { ManagerAddress } from '../../protocol/session.ts';
 import type { Dial } from '../../rpc/port.ts';
 import type { RpcServer } from '../../rpc/server.ts';
-import type { Keyring } from '../../store/sealed.ts';
 import type { NodeCertificates } from '../certificates.ts';
+import type { DataKeys } from '../keys/data-keys.ts';
+import { keyMethods } from '../keys/methods.ts';
+import { resealLoop } from '../keys/reseal-loop.ts';
 import type { NodeFile, NodeFiles } from '../files.ts';
 import type { ManagerPart, NodeDeps, Sealer } from '../ports.ts';
 import { Admission, raftOf } from './admission.ts';
@@ -45,7 +47,8 @@ export interface Opened<P> {
 interface Given {
   cluster: Cluster;
   member: StoreMember;
-  keyring: () => Keyring;
+  /** Of the store; the swarm's own are here. */
+  keys: DataKeys;
   /** Takes the ends of what is begun here. */
   end: Rollback;
   onBlockedNodes: (blocked: BlockedNodes) => void;
@@ -58,16 +61,18 @@ export async function openParts<P extends ManagerPart>(
   given: Given,
 ): Promise<Opened<P>> {
   const { clock, logger, random, dial, server } = deps;
-  const { cluster, end, keyring } = given;
+  const { cluster, end, keys } = given;
   const { members, channel } = given.member;
   const { node, cluster: clusterId, advertiseAddr: addr } = deps.file();
   const sealer: Sealer = {
-    seal: (name, value) => keyring().seal(name, value),
-    open: (name, sealed) => keyring().open(name, sealed),
+    seal: (name, value) => keys.held.seal(name, value),
+    open: (name, sealed) => keys.known.open(name, sealed),
   };
   const sealed = new SealedValues(cluster, sealer);
-  const authority = await openAuthority(deps, given, sealed);
-  const table = new ManagerTable({ clock, logger, cluster, dial, node, addr });
+  const credentials = (): NodeCertificates['credentials'] => deps.certificates.credentials;
+  const authority = new Authority({ clock, random, cluster, sealed, credentials, keys });
+  const dataKey = (): number => keys.held.newest;
+  const table = new ManagerTable({ clock, logger, cluster, dial, node, addr, dataKey });
   end.defer('close the table of managers', () => table[Symbol.dispose]());
   const blocked = new BlockedNodes(cluster, deps.onBlocked);
   end.defer('close the list of blocked nodes', () => blocked[Symbol.dispose]());
@@ -80,14 +85,15 @@ export async function openParts<P extends ManagerPart>(
     members,
     authority,
     sealed,
-    keyring,
+    keyring: () => keys.held,
     clusterToken: clusterId,
   });
   const followed = followRaft(deps, cluster);
   end.defer('end following the settings of the store', () => followed[Symbol.dispose]());
-  const methods = server.add(membershipMethods({ authority, issuing, admission }));
+  const methods = server.add([...membershipMethods({ authority, issuing, admission }), ...keyMethods(keys)]);
   end.defer('end serving', () => methods[Symbol.dispose]());
   await table.announce();
+  keys.begin(() => table.announce());
   const parts = await deps.startManager({
     clock,
     logger,
@@ -107,39 +113,13 @@ export async function openParts<P extends ManagerPart>(
     loops: [
       roleLoop({ clock, logger, members, node, resign: given.resign }),
       rotationLoop({ clock, logger, random, authority, sealed }),
+      resealLoop({ clock, logger, keyring: () => keys.held, managers: () => table.dataKeys() }),
     ],
   });
   end.defer('end the parts of the manager', async () => parts[Symbol.asyncDispose]());
   logger.info({ node, addr }, 'this node is a manager of the swarm');
   const isManager = (id: string): boolean => cluster.state.nodes.get(id)?.state?.role === 'manager';
   return { parts, issuing, table, isManager };
-}
-
-/** With the keys of this node sealed as the swarm says, now and whenever that changes. */
-async function openAuthority<P extends ManagerPart>(
-  { clock, random, logger, certificates }: ManagerLifeDeps<P>,
-  { cluster, end }: Given,
-  sealed: SealedValues,
-): Promise<Authority> {
-  const relock = async (): Promise<void> => {
-    const wanted = authority.unlockKeyBytes();
-    if ((wanted?.toString('base64') ?? '') !== (certificates.unlockKey?.toString('base64') ?? '')) {
-      await certificates.change({ unlockKey: wanted ?? null });
-      logger.info({ locked: wanted !== undefined }, 'the keys of this manager are sealed anew');
-    }
-  };
-  const credentials = (): NodeCertificates['credentials'] => certificates.credentials;
-  const authority = new Authority({ clock, random, cluster, sealed, credentials, relock });
-  await relock();
-  const subscription = cluster.subscribeValues((changes) => {
-    if (changes.some((change) => keyChanged(change) === sealedKey.unlockKey())) {
-      void relock().catch((error: unknown) => {
-        logger.error({ error: errorText(error) }, 'the keys of this manager could not be sealed anew');
-      });
-    }
-  });
-  end.defer('end watching the unlock key', () => subscription[Symbol.dispose]());
-  return authority;
 }
 
 /** Kept for the member's next start: etcd takes these settings at no other time. */

@@ -119,7 +119,12 @@ const alarm = message({ memberId: field(1, id), type: field(2, number) });
 export const calls = {
   range: call('KV/Range', rangeRequest, rangeAnswer),
   transaction: call('KV/Txn', transactionRequest, transactionAnswer, true),
-  compact: call('KV/Compact', message({ revision: field(1, number) }), onlyHeader, true),
+  compact: call(
+    'KV/Compact',
+    message({ revision: field(1, number), physical: field(2, flag) }),
+    onlyHeader,
+    true,
+  ),
   watch: call('Watch/Watch', watchRequest, watchAnswer),
   grant: call('Lease/LeaseGrant', message({ ttlS: field(1, number) }), leaseAnswer),
   revoke: call('Lease/LeaseRevoke', leaseId, onlyHeader, true),

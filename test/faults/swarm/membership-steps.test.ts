@@ -3,6 +3,7 @@ import type { TestDaemon } from '../../support/engine/daemon.ts';
 import { until } from '../../support/engine/http.ts';
 import { needsEngine } from '../../support/needs.ts';
 import { TestSwarm } from '../../support/swarm/hosts/test-swarm.ts';
+import { dataKeys } from '../../support/swarm/hosts/key-file.ts';
 import { becomes, dieAt, nothingLeft, partOf, SETTLE_MS } from './steps.ts';
 
 /**
@@ -150,6 +151,33 @@ needsEngine('docker-cli', 'etcd')('a swarm whose daemons die at a step', () => {
       await swarm.must(1, 'swarm', 'update', '--autolock=false');
       await daemon.restart();
       await becomes(daemon, 'active manager');
+    });
+
+    test.each([
+      'swarm.membership.key-kept',
+      'swarm.membership.key-told',
+      'swarm.control.commit',
+      'swarm.membership.key-take',
+      'swarm.membership.value-resealed',
+      'swarm.membership.key-retired',
+      'swarm.membership.key-purged',
+      'swarm.membership.key-dropped',
+    ])('locking, killed at %s: the swarm gets its new data key', async (point) => {
+      await active();
+      let key = '';
+      const lock = async (): Promise<void> => {
+        await swarm.must(1, 'swarm', 'update', '--autolock=true');
+        key = await swarm.must(1, 'swarm', 'unlock-key', '--quiet');
+      };
+      await dieAt(daemon, point, lock);
+      if ((await becomes(daemon, 'active manager', LOCKED)) === LOCKED) {
+        expect(await unlock(daemon, key)).toBe(true);
+        await becomes(daemon, 'active manager');
+      }
+      await lock();
+      await until('the old key to be dropped', async () => dataKeys(daemon, key).length === 1, SETTLE_MS);
+      expect(dataKeys(daemon, key)).not.toContain(1);
+      await leave();
     });
 
     const rotated = (): Promise<void> =>

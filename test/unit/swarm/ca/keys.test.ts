@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { isLocked, readKeyFile, writeKeyFile } from '../../../../swarm/ca/keys/key-file.ts';
 import { formatUnlockKey, newUnlockKey, parseUnlockKey } from '../../../../swarm/ca/keys/unlock-key.ts';
-import { Keyring } from '../../../../swarm/store/sealed.ts';
+import { Keyring, newDataKey } from '../../../../swarm/store/sealed.ts';
 import { nodeOf, ROOT, WORKER } from '../../../support/swarm/authority.ts';
 import { SeededRandom } from '../../../support/swarm/seeded-random.ts';
 
-const keyring = Keyring.generate().rotated();
+const keyring = Keyring.generate().with([newDataKey(1)]);
 const { keyPem } = nodeOf(ROOT, WORKER);
 const KEY = newUnlockKey(new SeededRandom(1));
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { InvariantError } from '../../../../daemon/base/errors.ts';
-import { Keyring } from '../../../../swarm/store/sealed.ts';
+import { Keyring, newDataKey } from '../../../../swarm/store/sealed.ts';
 
 const value = Buffer.from('the secret of a service');
 
@@ -35,15 +35,20 @@ test('sealed: another key of the same number opens nothing', () => {
 
 test('sealed: after a rotation the old opens, is resealed once, and then needs its key no more', () => {
   const first = Keyring.generate();
-  const second = first.rotated();
+  const key = newDataKey(first.newest);
+  const second = first.with([key]);
   const old = first.seal('a', value);
   expect(second.open('a', old)).toEqual(value);
   const resealed = second.resealed('a', old);
   expect(resealed && second.resealed('a', resealed)).toBeUndefined();
-  expect(resealed && second.pruned().open('a', resealed)).toEqual(value);
-  expect(() => second.pruned().open('a', old)).toThrow('this manager does not have data key 1');
-  expect(() => first.open('a', resealed ?? old)).toThrow('this manager does not have data key 2');
-  expect(second.keys.map(({ id }) => id)).toEqual([1, 2]);
+  expect(resealed && second.from(key.id).open('a', resealed)).toEqual(value);
+  expect(() => second.from(key.id).open('a', old)).toThrow('this manager does not have data key 1');
+  expect(() => first.open('a', resealed ?? old)).toThrow(`this manager does not have data key ${key.id}`);
+  expect(second.keys.map(({ id }) => id)).toEqual([key.id, 1]);
+  expect([second.oldest, second.newest, second.from(key.id).oldest]).toEqual([1, key.id, key.id]);
+  // The own one counts, and one stays.
+  expect(second.with([{ id: 1, secret: Buffer.alloc(32) }])).toBe(second);
+  expect(first.from(key.id)).toBe(first);
 });
 
 test('sealed: a keyring is not empty, and its keys have their size', () => {
