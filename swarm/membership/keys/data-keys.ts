@@ -67,8 +67,8 @@ export class DataKeys implements AsyncDisposable {
       { clock, logger, what: 'data keys of this manager', sweepMs: SWEEP_MS },
       (wake) =>
         cluster.subscribeValues((changes) => {
-          const keys = changes.map(keyChanged);
-          if (keys.includes(sealedKey.unlockKey()) || keys.includes(OLDEST_DATA_KEY)) {
+          const isMine = (key: string): boolean => key === sealedKey.unlockKey() || key === OLDEST_DATA_KEY;
+          if (changes.some((change) => isMine(keyChanged(change)))) {
             wake();
           }
         }),

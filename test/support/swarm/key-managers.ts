@@ -99,7 +99,7 @@ export class KeyManagers implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#loop?.[Symbol.asyncDispose]();
-    for (const id of [...this.all.keys()]) {
+    for (const id of this.all.keys()) {
       await this.down(id);
     }
     rmSync(this.directory, { recursive: true });
