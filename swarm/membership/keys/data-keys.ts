@@ -18,6 +18,7 @@ import { oldestKept, opens, sealedBefore, wantedKey } from './standing.ts';
 import type { WaitingKeys } from './waiting-keys.ts';
 
 const SWEEP_MS = 30_000;
+const FOLLOWED: readonly string[] = [sealedKey.unlockKey(), OLDEST_DATA_KEY];
 
 interface Deps {
   clock: Clock;
@@ -67,8 +68,7 @@ export class DataKeys implements AsyncDisposable {
       { clock, logger, what: 'data keys of this manager', sweepMs: SWEEP_MS },
       (wake) =>
         cluster.subscribeValues((changes) => {
-          const isMine = (key: string): boolean => key === sealedKey.unlockKey() || key === OLDEST_DATA_KEY;
-          if (changes.some((change) => isMine(keyChanged(change)))) {
+          if (changes.some((change) => FOLLOWED.includes(keyChanged(change)))) {
             wake();
           }
         }),
