@@ -69,7 +69,7 @@ export interface KeptSandbox {
   /** On bridges. */
   endpoints: readonly { endpointId: string; bridge: BridgeSettings }[];
   /** In overlay networks. */
-  overlays?: readonly { endpointId: string; networkId: string }[];
+  overlays?: readonly { endpointId: string; networkId: string; addresses: readonly IpAddress[] }[];
   /** Endpoints of macvlans and ipvlans; undefined = there are no such networks, and nothing to look for. */
   children: readonly string[] | undefined;
 }

@@ -37,6 +37,7 @@ import { Balancer } from './overlay/balancer.ts';
 import { FlowCutter } from './overlay/flow-cutter.ts';
 import { KeptSockets } from './overlay/kept-sockets.ts';
 import { Ingress } from './overlay/ingress/ingress.ts';
+import { ReturnRoutes } from './overlay/ingress/return-routes.ts';
 import { OverlayLinks } from './overlay/overlay-links.ts';
 import { OverlayNetworks } from './overlay/overlay-networks.ts';
 import { SandboxLinks } from './sandbox-links.ts';
@@ -76,6 +77,7 @@ export class KernelNetwork {
   readonly #links: SandboxLinks;
   readonly #children: ChildLinks;
   readonly #conntrack: ConntrackCleaner;
+  readonly #returns: ReturnRoutes;
   /** Name servers of sandboxes, and their questions to others. */
   readonly names: DnsSockets;
   /** Overlay networks on this host. */
@@ -119,8 +121,10 @@ export class KernelNetwork {
     const sockets = new KeptSockets(overlayNamespaces);
     const flows = new FlowCutter(places);
     const balancer = new Balancer({ ...places, sockets, flows });
+    this.#returns = new ReturnRoutes({ sandboxes: this.#namespaces, log });
     const ingress = new Ingress({
       ...places,
+      returns: this.#returns,
       sockets,
       host,
       prefix,
@@ -220,6 +224,7 @@ export class KernelNetwork {
         ...plan.attachments.flatMap(({ iface }, place) => configure(indexes[place] ?? 0, iface)),
         ...plan.defaultRoutes.map((defaultRoute) => this.#defaultRoute(inside, defaultRoute)),
       ]);
+      plan.attachments.forEach((attachment) => this.#remember(id, attachment));
       return this.#namespaces.path(id);
     } catch (error) {
       this.close(
@@ -235,6 +240,7 @@ export class KernelNetwork {
    */
   close(id: string, endpointIds: readonly string[]): void {
     this.#links.cut(id, endpointIds);
+    this.#returns.closed(id);
     failpoint('network.close.netns');
     this.#namespaces.remove(id);
   }
@@ -254,6 +260,7 @@ export class KernelNetwork {
       this.#tune(id, [attachment]);
       failpoint('network.connect.address');
       inside.request(id, configure(index, iface));
+      this.#remember(id, attachment);
     } catch (error) {
       await this.detachInterface(id, iface.endpointId);
       throw error;
@@ -334,6 +341,9 @@ export class KernelNetwork {
       this.#log.info({ namespace: orphan }, 'orphaned network namespace removed');
     }
     this.#links.sweep(bridges, live);
+    for (const { id, overlays = [] } of live) {
+      overlays.forEach(({ networkId, addresses }) => this.#returns.opened(networkId, id, addresses));
+    }
     await this.#bridges.sweep(networkIds);
   }
 
@@ -353,6 +363,12 @@ export class KernelNetwork {
       switchOnForwarding(this.#log, {
         ipv6: bridges.some(({ addresses }) => addresses.some(({ address }) => !isIpv4(address))),
       });
+    }
+  }
+
+  #remember(id: string, attachment: Attachment): void {
+    if ('overlay' in attachment) {
+      this.#returns.opened(attachment.overlay.networkId, id, addressesOf(attachment));
     }
   }
 

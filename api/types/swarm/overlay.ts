@@ -79,4 +79,6 @@ export interface IngressPort {
   protocol: 'tcp' | 'udp' | 'sctp';
   published: number;
   target: number;
+  /** A node with tasks of the service sends calls to these alone, and they see the client's address. */
+  preferLocal?: true;
 }

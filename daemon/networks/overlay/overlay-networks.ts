@@ -252,10 +252,10 @@ export class OverlayNetworks implements AsyncDisposable {
   }
 
   /** What comes last: new connections go elsewhere by now. */
-  #finish({ state, forget }: Known, change: IngressChange): void {
+  #finish({ state, forget }: Known, change: Omit<IngressChange, 'local'>): void {
     const { kernel, mesh } = this.#deps;
     if (state.network.ingress) {
-      mesh.apply(change);
+      mesh.apply({ ...change, local: this.#dataPath.addr });
     }
     for (const address of forget) {
       kernel.forgetBackend(state.network.id, address);

@@ -261,14 +261,15 @@ export class Sandboxes implements NetworkSandboxes {
         mac: Buffer.alloc(6),
         mtu: 0,
       };
-      return [{ endpointId, attachment: driverOf(this.#context, network).attachment(network, iface) }];
+      const attachment = driverOf(this.#context, network).attachment(network, iface);
+      return [{ endpointId, addresses: addressesOf(endpoint).map(({ address }) => address), attachment }];
     });
     return {
       endpoints: attachments.flatMap(({ endpointId, attachment }) =>
         'bridge' in attachment ? [{ endpointId, bridge: attachment.bridge }] : [],
       ),
-      overlays: attachments.flatMap(({ endpointId, attachment }) =>
-        'overlay' in attachment ? [{ endpointId, networkId: attachment.overlay.networkId }] : [],
+      overlays: attachments.flatMap(({ endpointId, addresses, attachment }) =>
+        'overlay' in attachment ? [{ endpointId, networkId: attachment.overlay.networkId, addresses }] : [],
       ),
     };
   }

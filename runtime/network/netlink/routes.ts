@@ -1,4 +1,4 @@
-import { addressBytes, isIpv4 } from '../../../daemon/base/addresses/ip.ts';
+import { addressBytes, isIpv4, subnetOfInterface } from '../../../daemon/base/addresses/ip.ts';
 import type { InterfaceAddress, IpAddress } from '../../../daemon/base/addresses/ip.ts';
 import { ipv6Bytes, ipv6OfBytes } from '../../../daemon/base/addresses/ipv6.ts';
 import { attribute, decodeAttributes } from './attributes.ts';
@@ -17,14 +17,21 @@ const RTM = {
   newRoute: 24,
   deleteRoute: 25,
   getRoute: 26,
+  newRule: 32,
 };
 const IFA = { address: 1, local: 2, broadcast: 4, flags: 8 };
 /** No duplicate address detection: the daemon assigns addresses, and nothing is to wait a second for them. */
 const IFA_FLAG_NODAD = 2;
-const RTA = { destination: 1, outLink: 4, gateway: 5, table: 15 };
+const RTA = { destination: 1, outLink: 4, gateway: 5, source: 7, table: 15 };
+const FRA = { source: 2, priority: 6, suppressPrefix: 14, table: 15, protocol: 22, sourcePorts: 23 };
 const AF = { unspecified: 0, inet: 2, inet6: 10 };
+/** FR_ACT_TO_TBL */
+const RULE_TO_TABLE = 1;
+/** Routes of a namespace that are in no other table. */
+export const MAIN_TABLE = 254;
+const UDP = 17;
 const ROUTE = {
-  tableMain: 254,
+  tableOther: 252,
   protocolBoot: 3,
   scopeUniverse: 0,
   scopeLink: 253,
@@ -69,6 +76,75 @@ export function getAddresses(): NetlinkRequest {
   return { type: RTM.getAddress, flags: 0, header: addressHeader(AF.unspecified, 0, 0), attributes: [] };
 }
 
+/**
+ * The routes of a table of their own, made or replaced: `from`'s subnet on this link, and all else by way of the
+ * router, both with this address where a socket has chosen none.
+ */
+export function setTableRoutes(
+  table: number,
+  index: number,
+  from: InterfaceAddress,
+  router: IpAddress,
+): NetlinkRequest[] {
+  const own = [
+    attribute.u32(RTA.table, table),
+    attribute.u32(RTA.outLink, index),
+    attribute.bytes(RTA.source, addressBytes(from.address)),
+  ];
+  const family = familyOf(from.address);
+  const subnet = subnetOfInterface(from);
+  const there = tableRoute(family, isIpv4(from.address) ? ROUTE.scopeLink : ROUTE.scopeUniverse, [
+    attribute.bytes(RTA.destination, addressBytes(subnet.base)),
+    ...own,
+  ]);
+  there.header.writeUInt8(subnet.prefixLength, 1);
+  const beyond = tableRoute(family, ROUTE.scopeUniverse, [
+    attribute.bytes(RTA.gateway, addressBytes(router)),
+    ...own,
+  ]);
+  return [there, beyond];
+}
+
+function tableRoute(family: number, scope: number, attributes: Attribute[]): NetlinkRequest {
+  const request = defaultRoute(family, scope, attributes);
+  // The attribute says which.
+  request.header.writeUInt8(ROUTE.tableOther, 4);
+  return request;
+}
+
+/** What a rule of routing holds for: packets from an address, or datagrams of a socket at a port. */
+export type RuleOf = { from: IpAddress } | { udpPort: number; family: 'ipv4' | 'ipv6' };
+
+/**
+ * Routes these by a table, before rules with a higher number. `suppressDefault`: its default route does not count. One
+ * that is there already fails with EEXIST.
+ */
+export function newRule(
+  of: RuleOf,
+  { table, priority, suppressDefault }: { table: number; priority: number; suppressDefault?: boolean },
+): NetlinkRequest {
+  const isIpv6 = 'from' in of ? !isIpv4(of.from) : of.family === 'ipv6';
+  const header = Buffer.alloc(12);
+  header.writeUInt8(isIpv6 ? AF.inet6 : AF.inet, 0);
+  header.writeUInt8(ROUTE.tableOther, 4);
+  header.writeUInt8(RULE_TO_TABLE, 7);
+  const attributes = [attribute.u32(FRA.table, table), attribute.u32(FRA.priority, priority)];
+  if (suppressDefault === true) {
+    attributes.push(attribute.u32(FRA.suppressPrefix, 0));
+  }
+  if ('from' in of) {
+    const bytes = addressBytes(of.from);
+    header.writeUInt8(8 * bytes.length, 2);
+    attributes.push(attribute.bytes(FRA.source, bytes));
+  } else {
+    const range = Buffer.alloc(4);
+    range.writeUInt16LE(of.udpPort, 0);
+    range.writeUInt16LE(of.udpPort, 2);
+    attributes.push(attribute.u8(FRA.protocol, UDP), attribute.bytes(FRA.sourcePorts, range));
+  }
+  return { type: RTM.newRule, flags: FLAG.create | FLAG.exclusive, header, attributes };
+}
+
 /** Replaces the default route of the gateway's family, or makes it. */
 export function setDefaultRoute(gateway: IpAddress): NetlinkRequest {
   const via = [attribute.bytes(RTA.gateway, addressBytes(gateway))];
@@ -85,7 +161,7 @@ export function setDefaultRouteOut(family: 'ipv4' | 'ipv6', index: number): Netl
 
 function defaultRoute(family: number, scope: number, attributes: Attribute[]): NetlinkRequest {
   const header = routeHeader(family);
-  header.writeUInt8(ROUTE.tableMain, 4);
+  header.writeUInt8(MAIN_TABLE, 4);
   header.writeUInt8(ROUTE.protocolBoot, 5);
   header.writeUInt8(scope, 6);
   header.writeUInt8(ROUTE.typeUnicast, 7);
@@ -95,7 +171,7 @@ function defaultRoute(family: number, scope: number, attributes: Attribute[]): N
 /** Fails with ESRCH when there is none. */
 export function deleteDefaultRoute(family: 'ipv4' | 'ipv6'): NetlinkRequest {
   const header = routeHeader(family === 'ipv4' ? AF.inet : AF.inet6);
-  header.writeUInt8(ROUTE.tableMain, 4);
+  header.writeUInt8(MAIN_TABLE, 4);
   header.writeUInt8(ROUTE.scopeNowhere, 6);
   return { type: RTM.deleteRoute, flags: 0, header, attributes: [] };
 }
@@ -126,7 +202,7 @@ export function readRoute(message: NetlinkMessage): { base: number; prefixLength
   const prefixLength = message.payload.readUInt8(1);
   const table = attributes.get(RTA.table)?.readUInt32LE(0) ?? message.payload.readUInt8(4);
   const base = attributes.get(RTA.destination)?.readUInt32BE(0);
-  if (base === undefined || table !== ROUTE.tableMain || message.payload.readUInt8(7) !== ROUTE.typeUnicast) {
+  if (base === undefined || table !== MAIN_TABLE || message.payload.readUInt8(7) !== ROUTE.typeUnicast) {
     return undefined;
   }
   return { base, prefixLength };

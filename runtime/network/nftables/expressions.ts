@@ -17,7 +17,7 @@ const EXPRESSION = { name: 1, data: 2 };
 const PAYLOAD = { to: 1, base: 2, offset: 3, length: 4, from: 5, sumType: 6, sumOffset: 7 };
 const COMPARE = { register: 1, operator: 2, data: 3 };
 const BITWISE = { from: 1, to: 2, length: 3, mask: 4, xor: 5 };
-const META = { to: 1, key: 2 };
+const META = { to: 1, key: 2, from: 3 };
 const TRACKED = { to: 1, key: 2 };
 const IMMEDIATE = { to: 1, data: 2 };
 const LOOKUP = { set: 1, from: 2, to: 3 };
@@ -36,7 +36,7 @@ const VERDICTS = { drop: 0, accept: 1, return: -5 } as const;
 const GOTO = -4;
 
 export const IP_FAMILIES = { ip: 2, ip6: 10 } as const;
-const META_KEYS = { inputName: 6, outputName: 7, transport: 16 } as const;
+const META_KEYS = { mark: 3, inputName: 6, outputName: 7, transport: 16 } as const;
 const TRACKED_KEYS = { state: 0, status: 2 } as const;
 /** Bits of `ct state` and `ct status`. */
 const TRACKED_BITS = { established: 1 << 1, related: 1 << 2, destinationChanged: 1 << 5 } as const;
@@ -90,6 +90,8 @@ export const match = {
     meta(META_KEYS.outputName, 0),
     compare(EQUAL, interfaceName(name)),
   ],
+  /** All packets but those with this mark. */
+  unmarked: (mark: number): Expression[] => [meta(META_KEYS.mark, 0), compare(NOT_EQUAL, hostOrder(mark))],
   /** Packets of flows that exist, and errors about them. */
   ofKnownFlow: (): Expression[] =>
     tracked(TRACKED_KEYS.state, TRACKED_BITS.established | TRACKED_BITS.related),
@@ -127,6 +129,14 @@ export const act = {
       attribute.u32be(NAT.addressMin, register(0)),
     ]),
   masquerade: (): Expression => expression('masq', []),
+  /** The packet has it until it leaves the namespace. */
+  mark: (mark: number): Expression[] => [
+    expression('immediate', [
+      attribute.u32be(IMMEDIATE.to, register(0)),
+      dataValue(IMMEDIATE.data, hostOrder(mark)),
+    ]),
+    expression('meta', [attribute.u32be(META.key, META_KEYS.mark), attribute.u32be(META.from, register(0))]),
+  ],
   reset: (): Expression => expression('reject', [attribute.u32be(REJECT.type, REJECTIONS.reset)]),
   refuse: (family: Family): Expression =>
     expression('reject', [
@@ -194,8 +204,7 @@ function compare(operator: number, value: Buffer): Expression {
 
 /** Any of these bits is set. */
 function tracked(key: number, bits: number): Expression[] {
-  const mask = Buffer.alloc(4);
-  mask.writeUInt32LE(bits);
+  const mask = hostOrder(bits);
   return [
     expression('ct', [attribute.u32be(TRACKED.to, register(0)), attribute.u32be(TRACKED.key, key)]),
     expression('bitwise', [
@@ -207,6 +216,12 @@ function tracked(key: number, bits: number): Expression[] {
     ]),
     compare(NOT_EQUAL, Buffer.alloc(mask.length)),
   ];
+}
+
+function hostOrder(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
 }
 
 function interfaceName(name: string): Buffer {

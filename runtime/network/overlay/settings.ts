@@ -44,4 +44,6 @@ export interface MeshPort {
   target: number;
   /** Addresses in the ingress network. */
   backends: readonly IpAddress[];
+  /** Those of them that take all calls to this host, with the clients' own addresses; none = all of them take calls. */
+  local?: readonly IpAddress[];
 }

@@ -33,6 +33,8 @@ export interface SpreadForm {
   key: { load: readonly Expression[]; bytes: number; type: readonly KeyType[] };
   /** An address, in mesh tables with a port in the register after it. */
   target: { bytes: number; type: readonly KeyType[]; port?: number };
+  /** Packets that are sent to a target get it. */
+  mark?: number;
 }
 
 /** Key -> targets in the order of their turns, as hexadecimal digits. */
@@ -86,6 +88,7 @@ export function spreadRules(form: SpreadForm, targets: number): Expression[][] {
   const { port } = form.target;
   return [
     [
+      ...(form.mark === undefined ? [] : act.mark(form.mark)),
       ...form.key.load,
       load.turn(targets, turn),
       load.fromMap(TARGETS),

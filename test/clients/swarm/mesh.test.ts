@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ServiceInspect } from '../../../api/types/swarm/service.ts';
 import { until } from '../../support/engine/http.ts';
 import { needsEngine } from '../../support/needs.ts';
-import { byHost, HEALTH, pages, SERVICE_MOUNTS, tasksOf } from '../../support/swarm/hosts/pages.ts';
+import { byHost, HEALTH, pages, PROGRAM, SERVICE_MOUNTS, tasksOf } from '../../support/swarm/hosts/pages.ts';
 import { TestSwarm } from '../../support/swarm/hosts/test-swarm.ts';
 
 /** One manager and two workers, driven by the docker CLI as people do. The tests build on each other. */
@@ -43,6 +43,11 @@ needsEngine('docker-cli', 'etcd')('the routing mesh of a swarm of three', () => 
       lines.push(await fetched(node, url));
     }
     return lines;
+  };
+  /** What a service's task of a node says that it is. */
+  const hostOf = async (node: number, service: string): Promise<string> => {
+    const task = (await tasksOf(swarm, service)).find((each) => each.node === node);
+    return task?.container.slice(0, 12) ?? '';
   };
   const addr = (node: number): string => swarm.node(node).addr;
   const answered = (node: number, url: string): Promise<void> =>
@@ -196,6 +201,48 @@ needsEngine('docker-cli', 'etcd')('the routing mesh of a swarm of three', () => 
     await until('the manager', async () => (await swarm.docker(1, 'service', 'ls')).code === 0);
     await answered(1, url);
     expect(await tasksOf(swarm, 'web')).toHaveLength(2);
+  });
+
+  test('a service that prefers local tasks: these see who calls, TCP and UDP; elsewhere all answer', async () => {
+    const label = 'berth.ingress.prefer-local';
+    const wrong = await swarm.docker(1, 'service', 'create', '--label', `${label}=yes`, 'busybox');
+    expect(wrong.err).toContain(`Labels: ${label}: "yes" is neither "true" nor "false"`);
+    const near = ['--label', `${label}=true`, '--mode', 'global', '--constraint', 'node.hostname!=n3'];
+    await create('near', ...near, '--publish', '8200:80');
+    const options = [...near, '--publish', '8201:53/udp', '--detach', ...SERVICE_MOUNTS];
+    await swarm.must(1, 'service', 'create', '--name', 'echo', ...options, 'busybox', ...pages('echo', '53'));
+    const shout = (node: number): Promise<string> =>
+      swarm.node(3).daemon.netns.run('python3', PROGRAM, 'shout', addr(node), '8201', '1');
+    const url = (node: number): string => `http://${addr(node)}:8200/`;
+    const near1 = `${await hostOf(1, 'near')} ${addr(3)}`;
+    const sees = (node: number, answer: string): Promise<void> =>
+      until(`${answer} at node ${node}`, async () => (await fetched(3, url(node))) === answer);
+
+    await sees(1, near1);
+    expect(new Set(await answers(3, url(1), 6))).toEqual(new Set([near1]));
+    await sees(2, `${await hostOf(2, 'near')} ${addr(3)}`);
+    await until('the answer of a datagram', async () => !(await shout(1)).startsWith('failed'));
+    await until('the answer of the other', async () => !(await shout(2)).startsWith('failed'));
+    expect(await shout(1)).toBe(`${await hostOf(1, 'echo')} ${addr(3)}\n`);
+    expect(await shout(2)).toBe(`${await hostOf(2, 'echo')} ${addr(3)}\n`);
+    await until('both at the third node', async () => byHost(await answers(1, url(3), 4)).size === 2);
+    expect((await answers(1, url(3), 2)).join(' ')).not.toContain(addr(1));
+    await answered(1, 'http://127.0.0.1:8200/');
+
+    await swarm.node(1).daemon.kill9();
+    expect(await fetched(3, url(1))).toBe(near1);
+    await swarm.node(1).daemon.up();
+    await until('the manager', async () => (await swarm.docker(1, 'service', 'ls')).code === 0);
+    await sees(1, near1);
+
+    await swarm.must(1, 'service', 'update', '--detach', '--constraint-add', 'node.hostname!=n1', 'near');
+    await until('the other task through node 1', async () => {
+      const [answer = ''] = await answers(3, url(1), 1);
+      return answer.startsWith(`${await hostOf(2, 'near')} `) && !answer.endsWith(addr(3));
+    });
+    await swarm.must(1, 'service', 'update', '--detach', '--label-rm', label, 'near');
+    await until('the ordinary way at node 2', async () => !(await fetched(3, url(2))).endsWith(addr(3)));
+    await swarm.must(1, 'service', 'rm', 'near', 'echo');
   });
 
   test('ports of mode host and UDP stand beside the mesh', async () => {

@@ -7,7 +7,9 @@ import type { IpAddress } from '../../../base/addresses/ip.ts';
 export interface IngressChange {
   /** What is not named is gone. */
   full: boolean;
-  endpoints: readonly Pick<NetworkEndpoint, 'id' | 'addresses' | 'service' | 'isReady'>[];
+  /** Of this node, for overlay traffic: what is there is here. */
+  local: string;
+  endpoints: readonly Pick<NetworkEndpoint, 'id' | 'nodeAddr' | 'addresses' | 'service' | 'isReady'>[];
   /** Ids. */
   removedEndpoints: readonly string[];
   services: readonly Pick<NetworkService, 'id' | 'name' | 'ports'>[];
@@ -18,6 +20,11 @@ export interface IngressChange {
 export interface ServicePort extends MeshPort {
   /** Its name. */
   service: string;
+}
+
+interface Backend {
+  addresses: readonly IpAddress[];
+  isLocal: boolean;
 }
 
 interface Published {
@@ -31,8 +38,8 @@ interface Published {
  */
 export class IngressPorts {
   readonly #services = new Map<string, Published>();
-  /** Ready tasks with their addresses, by service. */
-  readonly #backends = new Map<string, Map<string, readonly IpAddress[]>>();
+  /** Ready tasks, by service. */
+  readonly #backends = new Map<string, Map<string, Backend>>();
   /** Endpoint -> service, of those that are ready. */
   readonly #serviceOf = new Map<string, string>();
   /** Ports by service; what has changed is missing until it is asked for. */
@@ -52,10 +59,13 @@ export class IngressPorts {
       this.#services.delete(id);
       this.#made.delete(id);
     }
-    for (const { id, addresses, service, isReady } of change.endpoints) {
+    for (const { id, nodeAddr, addresses, service, isReady } of change.endpoints) {
       this.#dropBackend(id);
       if (service !== undefined && isReady) {
-        this.#addBackend(id, service, addresses);
+        this.#addBackend(id, service, {
+          addresses: addresses.flatMap((address) => parseIp(address) ?? []),
+          isLocal: nodeAddr === change.local,
+        });
       }
     }
     for (const { id, name, ports } of change.services) {
@@ -76,22 +86,22 @@ export class IngressPorts {
   }
 
   #make(id: string, { name, ports }: Published): ServicePort[] {
-    const backends = [...(this.#backends.get(id)?.values() ?? [])].flat();
-    return ports.map(({ protocol, published, target }) => ({
+    const all = [...(this.#backends.get(id)?.values() ?? [])];
+    const backends = all.flatMap(({ addresses }) => addresses);
+    const local = all.flatMap(({ addresses, isLocal }) => (isLocal ? addresses : []));
+    return ports.map(({ protocol, published, target, preferLocal }) => ({
       protocol,
       published,
       target,
       backends,
+      local: preferLocal === true ? local : [],
       service: name,
     }));
   }
 
-  #addBackend(id: string, service: string, addresses: readonly string[]): void {
-    const backends = this.#backends.get(service) ?? new Map<string, readonly IpAddress[]>();
-    backends.set(
-      id,
-      addresses.flatMap((address) => parseIp(address) ?? []),
-    );
+  #addBackend(id: string, service: string, backend: Backend): void {
+    const backends = this.#backends.get(service) ?? new Map<string, Backend>();
+    backends.set(id, backend);
     this.#backends.set(service, backends);
     this.#serviceOf.set(id, service);
     this.#made.delete(service);

@@ -11,26 +11,23 @@ import { linkNamed } from '../../links/bridge.ts';
 import type { LinkRemover } from '../../links/link-remover.ts';
 import type { NamespaceDirectory } from '../../namespace-directory.ts';
 import type { NetlinkSocket } from '../../netlink/netlink-socket.ts';
-import type { Family } from '../../nftables/expressions.ts';
 import type { Balancer } from '../balancer.ts';
-import { addressOfDigits, answerAlways } from '../balancer.ts';
+import { answerAlways } from '../balancer.ts';
 import type { FlowCutter } from '../flow-cutter.ts';
 import type { KeptSockets } from '../kept-sockets.ts';
 import { OVERLAY_BRIDGE } from '../overlay-devices.ts';
 import type { OverlayLinks } from '../overlay-links.ts';
-import { familyOf } from '../overlay-rules.ts';
 import type { IngressSettings, MeshPort } from '../settings.ts';
-import { SpreadTable } from '../spread-table.ts';
 import { IngressLink } from './ingress-link.ts';
-import { addressOfTarget, meshForm, meshKey, meshTarget, portOfKey } from './mesh-rules.ts';
-
-type Spreads = ReadonlyMap<string, readonly string[]>;
+import { meshKey, portOfKey } from './mesh-rules.ts';
+import { MeshTables } from './mesh-tables.ts';
+import type { ReturnRoutes } from './return-routes.ts';
 
 /** The ingress network while it is open. */
 interface Open {
   networkId: string;
   nodes: readonly IpAddress[];
-  tables: Partial<Record<Family, SpreadTable>>;
+  tables: MeshTables;
   way: MeshWay;
   /** Keys of the ports that the host leads there. */
   led: ReadonlySet<string>;
@@ -45,6 +42,7 @@ interface Deps {
   flows: FlowCutter;
   balancer: Balancer;
   links: OverlayLinks;
+  returns: ReturnRoutes;
   firewall: Pick<Firewall, 'setMesh'>;
   conntrack: Pick<ConntrackCleaner, 'forgetFlowsTo'>;
   /** Lets the host pass packets on, where the engine is to see to that. */
@@ -113,12 +111,8 @@ export class Ingress {
     failpoint('overlay.mesh.inside');
     const wanted = byKey(ports);
     const before = this.#isSpread ? this.#asked : undefined;
-    const changed = [...wanted].filter(([key, port]) => !isSamePort(before?.get(key), port));
-    const gone = tablesOf(open).map(([, table]) => table.keys.filter((key) => !wanted.has(key)));
     this.#isSpread = false;
-    if (changed.length > 0 || gone.some((keys) => keys.length > 0)) {
-      this.#spread(open, changed, gone);
-    }
+    open.tables.change(open.tables.changed(wanted, before), wanted);
     this.#asked = wanted;
     this.#isSpread = true;
     failpoint('overlay.mesh.host');
@@ -133,8 +127,10 @@ export class Ingress {
     forward({ ipv6 });
     failpoint('overlay.ingress.rules');
     const before = this.#open?.networkId === networkId ? this.#open : undefined;
-    const tables = isSameList(before?.nodes, nodes) ? (before?.tables ?? {}) : this.#tables(networkId, nodes);
-    this.#mend(networkId, tables);
+    const isSame = before !== undefined && isSameList(before.nodes, nodes);
+    const tables = isSame ? before.tables : new MeshTables({ ...this.#deps, networkId, nodes });
+    namespaces.enter(networkId, answerAlways);
+    tables.mend(this.#asked);
     using inside = namespaces.open(networkId);
     const { mtu } = linkNamed(inside, OVERLAY_BRIDGE);
     const place = {
@@ -151,54 +147,9 @@ export class Ingress {
     failpoint('overlay.ingress.own');
     balancer.keepAddresses(networkId, nodes);
     failpoint('overlay.ingress.firewall');
-    const led = new Set((tables.ip ?? tables.ip6)?.keys);
+    const led = new Set(tables.keys);
     firewall.setMesh({ way, ports: [...led].flatMap(portOfKey) });
     return { networkId, nodes, tables, way, led };
-  }
-
-  #tables(networkId: string, nodes: readonly IpAddress[]): Open['tables'] {
-    const { log } = this.#deps;
-    const table = (family: Family): SpreadTable =>
-      new SpreadTable({
-        form: meshForm(
-          family,
-          nodes.find((address) => familyOf(address) === family),
-        ),
-        object: `published ports of ingress network ${networkId}, ${family}`,
-        log,
-      });
-    return { ip: table('ip'), ...(nodes.some((address) => !isIpv4(address)) ? { ip6: table('ip6') } : {}) };
-  }
-
-  /** What an earlier daemon published stays published until it is told what is. */
-  #mend(networkId: string, tables: Open['tables']): void {
-    const { namespaces, sockets } = this.#deps;
-    namespaces.enter(networkId, answerAlways);
-    const netfilter = sockets.of(networkId);
-    for (const [family, table] of tablesOf({ tables })) {
-      if (this.#asked === undefined) {
-        table.open(netfilter);
-      } else {
-        this.#cutUdp(networkId, table.mend(netfilter, spreadsOf(family, this.#asked)).lost);
-      }
-    }
-  }
-
-  /** `gone`: keys for each of the tables. */
-  #spread(
-    open: Open,
-    changed: readonly (readonly [string, MeshPort])[],
-    gone: readonly (readonly string[])[],
-  ): void {
-    const { networkId } = open;
-    const { flows, sockets } = this.#deps;
-    const netfilter = sockets.of(networkId);
-    flows.keep(networkId, [...new Set(changed.flatMap(([, { backends }]) => backends))]);
-    tablesOf(open).forEach(([family, table], index) => {
-      const none = (gone[index] ?? []).map((key) => [key, undefined] as const);
-      const lost = table.change(netfilter, new Map([...none, ...spreadsOf(family, changed)]));
-      this.#cutUdp(networkId, lost);
-    });
   }
 
   #lead(open: Open, wanted: ReadonlySet<string>): void {
@@ -214,10 +165,6 @@ export class Ingress {
     conntrack.forgetFlowsTo(
       ports.flatMap((port) => open.way.addresses.map((each) => ({ ...port, hostAddress: anyOf(each) }))),
     );
-  }
-
-  #cutUdp(networkId: string, lost: readonly string[]): void {
-    this.#deps.flows.cut(networkId, lost.map(addressOfTarget).map(addressOfDigits), 'udp');
   }
 
   /** What is left by an earlier daemon is found by the link. */
@@ -247,34 +194,9 @@ export class Ingress {
 
 const NO_MESH: MeshEntry = { way: undefined, ports: [] };
 
-function tablesOf({ tables }: Pick<Open, 'tables'>): [Family, SpreadTable][] {
-  return (['ip', 'ip6'] as const).flatMap((family): [Family, SpreadTable][] => {
-    const table = tables[family];
-    return table === undefined ? [] : [[family, table]];
-  });
-}
-
 function byKey(ports: readonly MeshPort[]): Map<string, MeshPort> {
   return new Map(
     ports.map((port) => [meshKey({ protocol: port.protocol, hostPort: port.published }), port] as const),
-  );
-}
-
-function spreadsOf(family: Family, ports: Iterable<readonly [string, MeshPort]>): Spreads {
-  return new Map(
-    [...ports].map(([key, { target, backends }]) => [
-      key,
-      backends.filter((each) => familyOf(each) === family).map((each) => meshTarget(each, target)),
-    ]),
-  );
-}
-
-function isSamePort(one: MeshPort | undefined, other: MeshPort): boolean {
-  return (
-    one === other ||
-    (one?.target === other.target &&
-      one.backends.length === other.backends.length &&
-      one.backends.every((backend, place) => backend === other.backends[place]))
   );
 }
 

@@ -1,7 +1,7 @@
 import { addressBytes } from '../../../../daemon/base/addresses/ip.ts';
 import type { IpAddress } from '../../../../daemon/base/addresses/ip.ts';
 import { act, load, match, portBytes } from '../../nftables/expressions.ts';
-import type { Family } from '../../nftables/expressions.ts';
+import type { Expression, Family } from '../../nftables/expressions.ts';
 import type { Protocol } from '../../port-reservations.ts';
 import { OVERLAY_BRIDGE } from '../overlay-devices.ts';
 import { digitsOf, refusal } from '../overlay-rules.ts';
@@ -15,6 +15,8 @@ const PRIORITY = { filter: 0, destination: -100, source: 100 } as const;
 const ADDRESS_BYTES = { ip: 4, ip6: 16 } as const;
 /** Registers have four bytes; what is shorter is followed by zeros. */
 const REGISTER_BYTES = 4;
+/** Of packets to a task of this host that sees the client's address. Nothing else in the namespace marks packets. */
+const OPEN_CLIENT = 1;
 const DIGITS = 2 * REGISTER_BYTES;
 
 /** A port that the host answers at. */
@@ -28,21 +30,21 @@ interface Published {
  *
  *   prerouting   iifname host0  meta l4proto . th dport vmap @spreads, to an address and a port of a task
  *   forward      answers; what stays on the bridge; from the host what was sent to a task; all else is dropped
- *   postrouting  oifname br0 ct status dnat snat to <this host's address in the network>: the answer comes back here
+ *   postrouting  oifname br0 ct status dnat mark != 1 snat to <this host's address in the network>: the answer comes
+ *                back here
  *   input        everything but ICMP is refused: a port without tasks, and one that nobody published
  *
  * `node`: this host's address in the network; without one of the family nothing goes out of the bridge.
  */
 export function meshForm(family: Family, node: IpAddress | undefined): SpreadForm {
-  const bytes = ADDRESS_BYTES[family];
-  const key = [load.transport(), load.port('destination', 1)];
   return {
+    ...portForm(family),
     table: { family, name: 'berth_mesh' },
     chains: [
       {
         name: 'mesh',
         hook: { type: 'nat', at: 'prerouting', priority: PRIORITY.destination },
-        rules: [[...match.input(WAY_INSIDE), ...key, act.byMap('spreads')]],
+        rules: [spreadRule()],
       },
       {
         name: 'pass',
@@ -71,6 +73,7 @@ export function meshForm(family: Family, node: IpAddress | undefined): SpreadFor
                   ...match.input(WAY_INSIDE),
                   ...match.output(OVERLAY_BRIDGE),
                   ...match.redirected(),
+                  ...match.unmarked(OPEN_CLIENT),
                   load.value(addressBytes(node)),
                   act.changeSource(family),
                 ],
@@ -78,9 +81,45 @@ export function meshForm(family: Family, node: IpAddress | undefined): SpreadFor
       },
       refusal(family),
     ],
-    key: { load: key, bytes: 2 * REGISTER_BYTES, type: ['protocol', 'port'] },
+  };
+}
+
+/**
+ * The table of those published ports whose service prefers tasks of this host, while it has some: looked at before the
+ * other one. What is sent to these keeps the client's address.
+ *
+ *   prerouting   iifname host0  meta l4proto . th dport vmap @spreads, with mark 1 to an address and a port of a task
+ */
+export function localForm(family: Family): SpreadForm {
+  return {
+    ...portForm(family),
+    table: { family, name: 'berth_local' },
+    chains: [
+      {
+        name: 'local',
+        hook: { type: 'nat', at: 'prerouting', priority: PRIORITY.destination - 1 },
+        rules: [spreadRule()],
+      },
+    ],
+    mark: OPEN_CLIENT,
+  };
+}
+
+/** From a published port to an address and a port. */
+function portForm(family: Family): Pick<SpreadForm, 'key' | 'target'> {
+  const bytes = ADDRESS_BYTES[family];
+  return {
+    key: { load: loadPort(), bytes: 2 * REGISTER_BYTES, type: ['protocol', 'port'] },
     target: { bytes: bytes + REGISTER_BYTES, type: ['address', 'port'], port: bytes / REGISTER_BYTES },
   };
+}
+
+function loadPort(): Expression[] {
+  return [load.transport(), load.port('destination', 1)];
+}
+
+function spreadRule(): Expression[] {
+  return [...match.input(WAY_INSIDE), ...loadPort(), act.byMap('spreads')];
 }
 
 /** A published port as the key of a spread, in hexadecimal digits. */

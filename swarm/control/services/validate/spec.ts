@@ -1,5 +1,6 @@
 import type { ServiceSpec } from '../../../../api/types/swarm/service.ts';
 import { errorText } from '../../../../daemon/base/errors.ts';
+import { PREFER_LOCAL, wrongPreference } from '../../../objects/service-labels.ts';
 import { checkObjectName } from '../../base/names.ts';
 import { rpcError } from '../../base/rpc-error.ts';
 import type { ControlContext } from '../../context.ts';
@@ -32,6 +33,18 @@ export function checkSpec(
   checkUpdateConfig(spec.UpdateConfig ?? {});
   checkUpdateConfig(spec.RollbackConfig ?? {});
   checkEndpoint(spec.EndpointSpec ?? {});
+  checkLabels(spec);
+}
+
+/** Other labels are the users' own. */
+function checkLabels(spec: ServiceSpec): void {
+  const wrong = wrongPreference(spec);
+  if (wrong !== undefined) {
+    throw rpcError(
+      'InvalidArgument',
+      `Labels: ${PREFER_LOCAL}: ${JSON.stringify(wrong)} is neither "true" nor "false"`,
+    );
+  }
 }
 
 function checkExpansion(

@@ -1,5 +1,6 @@
 import type { IngressPort, NetworkService } from '../../../../api/types/swarm/overlay.ts';
 import type { PortConfig } from '../../../../api/types/swarm/service.ts';
+import { prefersLocal } from '../../../objects/service-labels.ts';
 import type { ClusterState } from '../../../planner/state/cluster-state.ts';
 
 /** A service as each of its networks sees it: those that it names, and those that it has virtual addresses in. Pure. */
@@ -24,15 +25,20 @@ export function networkServices(state: ClusterState, id: string): NetworkService
           name: Name,
           vips: vips.get(network) ?? [],
           aliases: [...new Set((named.get(network) ?? []).map((alias) => alias.toLowerCase()))],
-          ports: known.ingress ? ingressPorts(run?.ports ?? []) : [],
+          ports: known.ingress ? ingressPorts(run?.ports ?? [], prefersLocal(record.spec)) : [],
         };
   });
 }
 
-function ingressPorts(ports: readonly PortConfig[]): IngressPort[] {
+function ingressPorts(ports: readonly PortConfig[], preferLocal: boolean): IngressPort[] {
   return ports.flatMap(({ PublishMode, Protocol = 'tcp', PublishedPort = 0, TargetPort = 0 }) =>
     PublishMode === 'host' || PublishedPort === 0
       ? []
-      : { protocol: Protocol, published: PublishedPort, target: TargetPort },
+      : {
+          protocol: Protocol,
+          published: PublishedPort,
+          target: TargetPort,
+          ...(preferLocal ? { preferLocal } : {}),
+        },
   );
 }

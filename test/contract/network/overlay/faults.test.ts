@@ -116,7 +116,7 @@ needs(
     const kept = [live, other].map(({ id, endpointId }) => ({
       id,
       endpoints: [],
-      overlays: [{ endpointId, networkId: NETWORK }],
+      overlays: [{ endpointId, networkId: NETWORK, addresses: [] }],
       children: undefined,
     }));
     // A process still holds the dead one's namespace.

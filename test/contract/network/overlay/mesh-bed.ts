@@ -23,6 +23,15 @@ const BRIDGE = {
   masquerade: true,
 };
 
+const OUTLET = {
+  ...BRIDGE,
+  name: 'boaoutlet',
+  addresses: [
+    { address: ip('172.31.0.1'), prefixLength: 16 },
+    { address: ip('fd31::1'), prefixLength: 64 },
+  ],
+};
+
 export const INGRESS = 'in0000000000000000000000g';
 const LOCAL = { a: '192.0.2.1', b: '192.0.2.2' } as const;
 
@@ -109,6 +118,30 @@ export class MeshBed {
     this.#tellPeers();
     await this.tools.serve(container.netns, tag, port, 4);
     await this.tools.serve(container.netns, tag, port + 1, 6);
+  }
+
+  /** A task of host a gets another way out: a bridge of the host, to which its default routes lead. */
+  async outlet(address: string, last: number): Promise<void> {
+    const { id } =
+      this.#backends.find(({ container }) => container.addresses.includes(ip(address)))?.container ?? {};
+    const both = [ip(`172.31.0.${last}`), ip(`fd31::${last}`)];
+    const iface = {
+      endpointId: newId(),
+      name: 'eth1',
+      addresses: both.map((each) => ({ address: each, prefixLength: typeof each === 'number' ? 16 : 64 })),
+      linkLocal: [],
+      settings: [],
+      mac: macOf(both),
+      mtu: 1500,
+    };
+    await this.hosts.a.on((kernel) => kernel.addBridge(OUTLET));
+    await this.hosts.a.on((kernel) => kernel.attachInterface(id ?? '', { bridge: OUTLET, iface }));
+    this.hosts.a.on((kernel) => {
+      kernel.route(
+        id ?? '',
+        OUTLET.addresses.map((each) => ({ router: each.address })),
+      );
+    });
   }
 
   /** A container on a bridge of host a, which is not in the ingress network. Answers with its tag where it has one. */
@@ -214,6 +247,7 @@ export function published(
   target: number,
   backends: readonly string[],
   protocol: MeshPort['protocol'] = 'tcp',
+  local: readonly string[] = [],
 ): MeshPort {
-  return { protocol, published: port, target, backends: backends.map(ip) };
+  return { protocol, published: port, target, backends: backends.map(ip), local: local.map(ip) };
 }

@@ -112,8 +112,10 @@ export class OverlayBed {
 
   /** A UDP client that keeps its port. */
   async chatter(file: string | null, address: string, port = 80): Promise<Chatter> {
-    const socket = dgram.createSocket('udp4');
-    socket.bind({ fd: file === null ? openDatagram() : inNetworkNamespace(file, openDatagram) });
+    const family = address.includes(':') ? 6 : 4;
+    const socket = dgram.createSocket(family === 4 ? 'udp4' : 'udp6');
+    const open = (): number => bound(family, SOCK.datagram, 0);
+    socket.bind({ fd: file === null ? open() : inNetworkNamespace(file, open) });
     socket.connect(port, address);
     await once(socket, 'connect');
     this.#closing.push(() => socket.close());
@@ -203,9 +205,4 @@ export function ip(text: string): number {
 
 export function ip6(text: string): bigint {
   return parseIpv6(text) ?? 0n;
-}
-
-/** A socket at any port. */
-function openDatagram(): number {
-  return bound(4, SOCK.datagram, 0);
 }

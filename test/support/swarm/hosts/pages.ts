@@ -2,7 +2,8 @@ import path from 'node:path';
 import { expect } from 'vitest';
 import type { TestSwarm } from './test-swarm.ts';
 
-const PROGRAM = path.join(import.meta.dirname, 'pages.py');
+/** Also for tests themselves, with python3. */
+export const PROGRAM = path.join(import.meta.dirname, 'pages.py');
 /** The machine's own programs: a static busybox has no name services. */
 const SOURCES = ['/usr', '/lib', '/lib64', PROGRAM];
 

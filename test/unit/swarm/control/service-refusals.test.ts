@@ -67,6 +67,12 @@ describe('create: refuses in the words of dockerd and its managers', () => {
       'invalid_argument',
       `${INVALID}TaskSpec: missing runtime`,
     ],
+    ...['', 'yes', 'True', '1'].map((value): [string, ServiceSpec, string, string] => [
+      `${JSON.stringify(value)} for the preference of local tasks`,
+      { ...task({}), Labels: { 'berth.ingress.prefer-local': value } },
+      'invalid_argument',
+      `${INVALID}Labels: berth.ingress.prefer-local: ${JSON.stringify(value)} is neither "true" nor "false"`,
+    ]),
     [
       'no image',
       container({ Image: '' }),

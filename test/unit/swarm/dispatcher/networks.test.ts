@@ -16,8 +16,11 @@ import { nodeAt, ToldCluster } from '../../../support/swarm/told-networks.ts';
 const nodes = (...ids: string[]): Write[] =>
   ids.flatMap((id, index) => [...nodeWrites(id), nodeAt(id, `192.168.0.${index + 1}`)]);
 
-const service = (id: string, ...networks: string[]): Write[] =>
+const service = (id: string, ...networks: string[]): Write[] => labelled({}, id, ...networks);
+
+const labelled = (Labels: Record<string, string>, id: string, ...networks: string[]): Write[] =>
   serviceWrites(id, {
+    Labels,
     TaskTemplate: {
       ContainerSpec: { Image: 'busybox', Hostname: '{{.Node.Hostname}}-Box' },
       Networks: networks.map((Target) => ({ Target, Aliases: ['Alias'] })),
@@ -142,6 +145,24 @@ describe('which node is told of what', () => {
         ports: [{ protocol: 'udp', published: 8080, target: 80 }],
       },
     ]);
+  });
+
+  test.each([
+    ['true', { preferLocal: true }],
+    ['false', {}],
+  ])('a service whose label says of local tasks that they are preferred: %s', (value, expected) => {
+    const ports = [{ Protocol: 'tcp' as const, TargetPort: 80, PublishedPort: 8080 }];
+    const vips = [{ network: 'ingress', addresses: ['10.0.0.9'] }];
+    const cluster = straight([put('serviceRun', { id: 's', ports, vips }), ownAddress('n1', '10.0.0.2')]);
+    const node = cluster.node('n1');
+    cluster.write(...labelled({ 'berth.ingress.prefer-local': value }, 's', 'a'));
+    node.next();
+    expect(node.known.services).toContainEqual(
+      expect.objectContaining({
+        network: 'ingress',
+        ports: [{ protocol: 'tcp', published: 8080, target: 80, ...expected }],
+      }),
+    );
   });
 });
 

@@ -3,11 +3,14 @@ import { formatIp } from '../../../../../daemon/base/addresses/ip.ts';
 import { IngressPorts } from '../../../../../daemon/networks/overlay/mesh/ingress-ports.ts';
 import type { IngressChange } from '../../../../../daemon/networks/overlay/mesh/ingress-ports.ts';
 
+const HERE = '192.0.2.1';
+
 type Told = Partial<IngressChange>;
 
 function told(ports: IngressPorts, change: Told): void {
   ports.apply({
     full: false,
+    local: HERE,
     endpoints: [],
     removedEndpoints: [],
     services: [],
@@ -24,11 +27,23 @@ const service = (id: string, ...ports: string[]) => ({
     return { protocol: 'tcp' as const, published: published ?? 0, target: target ?? 0 };
   }),
 });
-const task = (id: string, of: string | undefined, last: number, isReady = true) => ({
+const task = (id: string, of: string | undefined, last: number, isReady = true, nodeAddr = HERE) => ({
   id,
+  nodeAddr,
   ...(of !== undefined && { service: of }),
   addresses: [`10.0.0.${last}`],
   isReady,
+});
+
+/** The first service prefers local tasks. */
+const prefer = (change: Told): Told => ({
+  ...change,
+  ...(change.services && {
+    services: change.services.map((each) => ({
+      ...each,
+      ports: each.ports.map((port) => (each.id === 's1' ? { ...port, preferLocal: true as const } : port)),
+    })),
+  }),
 });
 
 /** `8080 -> name-s1 80 10.0.0.3`, in order. */
@@ -92,6 +107,24 @@ describe('IngressPorts', () => {
       ports.all();
     }
     expect(texts(ports)).toEqual(expected.toSorted());
+  });
+
+  it.each<[string, Told[], string[]]>([
+    ['those of this node', [], ['10.0.0.3']],
+    ['one more gets ready', [{ endpoints: [task('t3', 's1', 5)] }], ['10.0.0.3', '10.0.0.5']],
+    ['the last one is drained', [{ endpoints: [task('t1', 's1', 3, false)] }], []],
+    ['all anew, from another address', [{ ...start, full: true, local: '192.0.2.2' }], ['10.0.0.4']],
+  ])('local tasks of a service that prefers them: %s', (_title, changes, expected) => {
+    const ports = new IngressPorts();
+    const away = task('t2', 's1', 4, true, '192.0.2.2');
+    for (const change of [start, { endpoints: [away] }, ...changes]) {
+      told(ports, prefer(change));
+      if (change.full === true) {
+        told(ports, { endpoints: [away], ...(change.local !== undefined && { local: change.local }) });
+      }
+    }
+    expect(ports.all().get('tcp/8080')?.local?.map(formatIp)).toEqual(expected);
+    expect(ports.all().get('tcp/9000')?.local).toEqual([]);
   });
 
   it('what did not change is made once', () => {

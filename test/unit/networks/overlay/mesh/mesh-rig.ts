@@ -53,7 +53,8 @@ export class MeshRig {
   publish(...published: number[]): void {
     const ports = published.map((port) => ({ protocol: 'tcp' as const, published: port, target: 80 }));
     const services = [{ id: 's1', name: 'web', ports }];
-    this.mesh.apply({ full: true, endpoints: [], removedEndpoints: [], services, removedServices: [] });
+    const none = { endpoints: [], removedEndpoints: [], removedServices: [] };
+    this.mesh.apply({ full: true, local: '', ...none, services });
   }
 
   held(): string[] {
