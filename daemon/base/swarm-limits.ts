@@ -39,6 +39,8 @@ export const swarmLimits = {
   swarmOrphanAfterMs: 24 * 3_600_000,
   /** What a node says of itself. 300 labels and plugins are 16 kB. */
   swarmDescriptionBytesMax: 64 * 1024,
+  /** Subnets that a node says it is in: its interfaces and its own networks. Only a few are of the swarm's pools. */
+  swarmNodeSubnetsMax: 256,
   /** What a node says of one task: characters of message and error, and its ports. */
   swarmStatusTextMax: 1024,
   swarmStatusPortsMax: 256,

@@ -6,7 +6,6 @@ import { hostPlatform } from '../../storage/image/platform.ts';
 import { familiarName, tryParseReference, withDefaultTag } from '../../storage/references/reference.ts';
 import type { ImageNames } from '../../swarm/control/ports.ts';
 import type { Executor } from '../../swarm/agent/executor.ts';
-import { hostSubnets } from '../../swarm/membership/addresses.ts';
 import { Swarm } from '../../swarm/swarm.ts';
 import { systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
@@ -17,6 +16,7 @@ import type { Images } from '../images/images.ts';
 import type { Networks } from '../networks/networks.ts';
 import { ScopedNetworks } from '../networks/scopes/scoped-networks.ts';
 import type { Base } from './parts.ts';
+import { subnetsOf } from './tasks.ts';
 import { ETCD, swarmPaths } from './swarm-paths.ts';
 
 /** This host's part in a swarm, with the engine as what its tasks run on. What it was before is taken up by `start`. */
@@ -43,7 +43,7 @@ export function composeSwarm(
         // Of the swarm's own the managers know more.
         return found?.driver === 'overlay' ? undefined : found;
       },
-      hostSubnets,
+      hostSubnets: () => subnetsOf(engine.networks),
       events: new SwarmEventLog({ database, journal: events }),
     },
   });

@@ -12,6 +12,7 @@ import type { System } from '../system/system.ts';
 import type { TaskDeps } from '../tasks/ports.ts';
 import { createExecutor } from '../tasks/executor.ts';
 import type { Executor } from '../../swarm/agent/executor.ts';
+import { hostSubnets } from '../../swarm/membership/addresses.ts';
 import type { Swarm } from '../../swarm/swarm.ts';
 import type { Base } from './parts.ts';
 
@@ -38,10 +39,16 @@ export function composeTasks(
     logger: log,
     filesDirectory: join(instance.paths.execRoot, 'tasks'),
     registryAuth,
+    subnets: () => subnetsOf(engine.networks),
     managers: {
       find: async (image, signal) => (await engine.swarm()?.images.find(image, signal)) ?? [],
     },
   });
   parts.defer('stop watching tasks', () => tasks[Symbol.dispose]());
   return tasks;
+}
+
+/** What this host's interfaces and its own networks are in, `ADDRESS/LENGTH`, each once and in order. */
+export function subnetsOf(networks: Pick<Networks, 'ownSubnets'>): string[] {
+  return [...new Set([...hostSubnets(), ...networks.ownSubnets()])].toSorted();
 }

@@ -11,7 +11,7 @@ import { EngineError, conflict, notFound } from '../base/errors.ts';
 import { failpoint } from '../base/failpoint.ts';
 import { newId } from '../base/ids.ts';
 import { freeSubnet, freeSubnet6 } from '../base/addresses/free-subnet.ts';
-import { isSubnet4, parseAnyCidr } from '../base/addresses/ip.ts';
+import { formatAnySubnet, isSubnet4, parseAnyCidr } from '../base/addresses/ip.ts';
 import { configOf, refuseOverlap } from '../base/addresses/subnet-config.ts';
 import type { Logger } from '../base/logger.ts';
 import { persistently } from '../base/concurrency/retry.ts';
@@ -88,6 +88,15 @@ export class Networks {
       driver: network.driver,
       scope: this.#scope(network),
     }));
+  }
+
+  /** From memory: of networks of this host alone, `ADDRESS/LENGTH`. */
+  ownSubnets(): string[] {
+    return this.#deps.registry
+      .all()
+      .filter((network) => this.#scope(network) === 'local')
+      .flatMap(({ pool, pool6 }) => [...(pool ? [pool.subnet] : []), ...(pool6 ? [pool6.subnet] : [])])
+      .map(formatAnySubnet);
   }
 
   /** From memory; undefined where no network has this id. */

@@ -22,6 +22,7 @@ export function createExecutor(deps: TaskDeps): Executor & Disposable {
   };
   return {
     describe: async () => nodeDescription(await deps.system.info()),
+    subnets: () => Promise.resolve(deps.subnets()),
     networks: (change) => deps.overlays.apply(change),
     attachments: () => Promise.resolve(deps.attachments.list()),
     prepare: (task, signal) => prepareTask(context, task, signal),

@@ -66,6 +66,8 @@ export interface TaskDeps {
   events: EventPort;
   /** Of the node itself; what it is in a swarm is not asked. */
   system: { info(): Promise<Omit<SystemInfo, 'Swarm'>> };
+  /** What this host's interfaces and its own networks are in, `ADDRESS/LENGTH`. */
+  subnets(): string[];
   mounts: TaskMounts;
   clock: Clock;
   logger: Logger;

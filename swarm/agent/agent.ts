@@ -1,6 +1,5 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import type { NodeDescription } from '../../api/types/swarm/node.ts';
 import { errorText, unreachable } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { AssignmentParts } from '../protocol/assignment-parts.ts';
@@ -11,6 +10,7 @@ import { Attachments } from './attachments.ts';
 import { Describer } from './describer.ts';
 import { LogPublisher } from './log-publisher.ts';
 import type { AgentDeps, AgentPart, NodeNetworks } from './ports.ts';
+import type { SaidOfNode } from './said-of-node.ts';
 import { Reporter } from './reporter.ts';
 import { SessionClient, type OpenSession } from './session-client.ts';
 import { Tasks } from './tasks.ts';
@@ -92,18 +92,23 @@ export class Agent implements AgentPart {
     await this.#tasks[Symbol.asyncDispose]();
   }
 
-  async #describe(): Promise<NodeDescription> {
-    return { ...(await this.#deps.executor.describe()), TLSInfo: this.#deps.tlsInfo() };
+  async #describe(): Promise<SaidOfNode> {
+    const { executor, tlsInfo } = this.#deps;
+    const subnets = await executor.subnets();
+    return {
+      description: { ...(await executor.describe()), TLSInfo: tlsInfo() },
+      ...(subnets.length > 0 && { subnets }),
+    };
   }
 
-  #opened(session: OpenSession, description: NodeDescription): Disposable {
+  #opened(session: OpenSession, said: SaidOfNode): Disposable {
     this.#assignments = new AssignmentParts();
     this.#networks = new NetworksParts();
     const reports = this.#reporter.attach(async (statuses) => {
       const report: StatusReport = { session: session.id, statuses: [...statuses] };
       await session.client.call('session.report', report, { signal: session.signal });
     });
-    const descriptions = this.#describer.attach(session, description);
+    const descriptions = this.#describer.attach(session, said);
     const attachments = this.#attachments.opened(session);
     return {
       [Symbol.dispose]: () => {

@@ -1,15 +1,15 @@
-import type { NodeDescription } from '../../api/types/swarm/node.ts';
 import type { Clock } from '../../daemon/base/clock.ts';
 import { errorText } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import type { DescriptionReport } from '../protocol/session.ts';
+import type { SaidOfNode } from './said-of-node.ts';
 import type { OpenSession } from './session-client.ts';
 
 interface Deps {
   clock: Clock;
   logger: Logger;
-  describe(): Promise<NodeDescription>;
+  describe(): Promise<SaidOfNode>;
 }
 
 /** Tells the leader when the node is not what it was: looks every 20 s. */
@@ -23,7 +23,7 @@ export class Describer {
   }
 
   /** A session has begun, in which this has been told. */
-  attach(session: OpenSession, told: NodeDescription): Disposable {
+  attach(session: OpenSession, told: SaidOfNode): Disposable {
     const current = { session, told: JSON.stringify(told) };
     this.#current = current;
     this.#lookLater();
@@ -56,11 +56,11 @@ export class Describer {
     if (current === undefined) {
       return;
     }
-    const description = await this.#deps.describe();
-    const text = JSON.stringify(description);
+    const said = await this.#deps.describe();
+    const text = JSON.stringify(said);
     const { session } = current;
     if (text !== current.told && !session.signal.aborted) {
-      const report: DescriptionReport = { session: session.id, description };
+      const report: DescriptionReport = { session: session.id, ...said };
       await session.client.call('session.describe', report, { signal: session.signal });
       current.told = text;
     }

@@ -12,6 +12,8 @@ import type { AssignedTask, LogLine, LogSubscription } from '../protocol/session
 export interface Executor {
   /** The node as it is now. Cheap: it is asked every 20 s. */
   describe(): Promise<NodeDescription>;
+  /** What this host's interfaces and its own networks are in, `ADDRESS/LENGTH`, in an order that stays. As cheap. */
+  subnets(): Promise<string[]>;
   /**
    * Networks of swarm scope as they are from now on; called in order, and again with all after each new session. What
    * fails in the kernel is told by the steps of the tasks that need it.

@@ -1,4 +1,3 @@
-import type { NodeDescription } from '../../api/types/swarm/node.ts';
 import type { Clock } from '../../daemon/base/clock.ts';
 import { EngineError, errorText } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
@@ -14,6 +13,7 @@ import type {
 } from '../protocol/session.ts';
 import type { Dial, RpcClient } from '../rpc/port.ts';
 import { leaderIn } from '../protocol/not-leader.ts';
+import type { SaidOfNode } from './said-of-node.ts';
 import { ManagerWeights } from './manager-weights.ts';
 
 /**
@@ -39,9 +39,9 @@ interface Deps {
   logger: Logger;
   addr: string;
   dataAddr: string;
-  describe(): Promise<NodeDescription>;
+  describe(): Promise<SaidOfNode>;
   /** A session has begun; what is returned is disposed of when it is over. */
-  opened(session: OpenSession, description: NodeDescription): Disposable;
+  opened(session: OpenSession, said: SaidOfNode): Disposable;
   /** Messages come one at a time: the next one when this has resolved. */
   message(session: OpenSession, message: Exclude<SessionMessage, { kind: 'welcome' }>): Promise<void> | void;
 }
@@ -134,8 +134,9 @@ export class SessionClient implements AsyncDisposable {
 
   /** One session, from its first word to its last. */
   async #hold(addr: string, again: AbortSignal, begun: () => void): Promise<void> {
+    const said = await this.#deps.describe();
     const request: SessionRequest = {
-      description: await this.#deps.describe(),
+      ...said,
       addr: this.#deps.addr,
       ...(this.#deps.dataAddr && { dataAddr: this.#deps.dataAddr }),
     };
@@ -161,7 +162,7 @@ export class SessionClient implements AsyncDisposable {
           this.#weights.answered(addr);
           this.#trouble = undefined;
           begun();
-          attached = this.#deps.opened(session, request.description);
+          attached = this.#deps.opened(session, said);
           void this.#heartbeats(session, message.heartbeatMs, over).catch(() => over.abort());
         }
       }

@@ -1,5 +1,6 @@
 import type { NodeDescription } from '../../api/types/swarm/node.ts';
 import type { PortConfig } from '../../api/types/swarm/service.ts';
+import { parseAnyCidr } from '../../daemon/base/addresses/ip.ts';
 import { invalidArgument } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { isTaskState, TaskState } from '../objects/task-state.ts';
@@ -40,6 +41,16 @@ export function descriptionOf(fields: Fields): NodeDescription {
   }
   // What of it is used is read with care: it was checked to be an object of bounded size.
   return description;
+}
+
+/** Those that are none are left out: they only say what to keep off. */
+export function subnetsOf(fields: Fields): string[] {
+  const subnets = own(fields, 'subnets');
+  return Array.isArray(subnets)
+    ? subnets
+        .slice(0, limits.swarmNodeSubnetsMax)
+        .filter((text) => typeof text === 'string' && parseAnyCidr(text) !== undefined)
+    : [];
 }
 
 export function statusesOf(fields: Fields): ReportedStatus[] {

@@ -13,7 +13,7 @@ import { AssignmentSet } from './assignments/assignment-set.ts';
 import { NetworkIndex } from './assignments/networks/network-index.ts';
 import { NetworkSet } from './assignments/networks/network-set.ts';
 import { attach, attached, detach } from './attachments.ts';
-import { descriptionOf, fieldsOf, maybeTextOf, statusesOf, textOf } from './check.ts';
+import { descriptionOf, fieldsOf, maybeTextOf, statusesOf, subnetsOf, textOf } from './check.ts';
 import { LogBroker } from './logs/broker.ts';
 import type { DispatcherDeps } from './ports.ts';
 import { Presence } from './presence/presence.ts';
@@ -86,7 +86,7 @@ export class Term implements AsyncDisposable {
     const session = this.#newSession(node, dataAddr ?? addr);
     this.#sessions.get(node)?.end();
     this.#sessions.set(node, session);
-    this.#presence.arrive(node, { addr, dataAddr, description });
+    this.#presence.arrive(node, { addr, dataAddr, description, subnets: subnetsOf(fields) });
     this.#networks.touchNode(node);
     this.logs.resume(node);
     try {
@@ -131,7 +131,8 @@ export class Term implements AsyncDisposable {
   /** `session.describe`. */
   describe(body: unknown, caller: Caller): void {
     const { node } = this.#own(body, caller);
-    this.#presence.describe(node, descriptionOf(fieldsOf(body, 'a description')));
+    const fields = fieldsOf(body, 'a description');
+    this.#presence.describe(node, { description: descriptionOf(fields), subnets: subnetsOf(fields) });
   }
 
   /** `session.leave`: its containers are in no network of the swarm any more. */

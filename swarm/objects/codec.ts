@@ -22,7 +22,7 @@ const SHAPES: { [P in PartName]: { [F in Exclude<keyof Parts[P], 'id'>]-?: Check
   cluster: { ...OWNED, spec: object, addressPools: list, subnetSize: whole, dataPathPort: whole },
   node: { ...OWNED, spec: object },
   nodeState: { role: text, state: text, message: text, addr: text, dataAddr: maybe(text), since: whole },
-  nodeDescription: { description: object },
+  nodeDescription: { description: object, subnets: maybe(list) },
   service: {
     ...OWNED,
     spec: object,

@@ -28,6 +28,8 @@ export interface NodeStateRecord {
 export interface NodeDescriptionRecord {
   id: string;
   description: NodeDescription;
+  /** What its interfaces and its own networks are in, `ADDRESS/LENGTH`: networks of the swarm keep off them. */
+  subnets?: string[];
 }
 
 /** Addresses of a node itself, in the ingress network; written by the planner. */

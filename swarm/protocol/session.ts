@@ -20,6 +20,8 @@ export interface SessionRequest {
   addr: string;
   /** Where overlay traffic reaches it, where that is another address. */
   dataAddr?: string;
+  /** What its interfaces and its own networks are in, `ADDRESS/LENGTH`; absent: nothing. */
+  subnets?: string[];
 }
 
 /** What a manager tells a node, in order, for as long as the session's stream is open. */
@@ -113,6 +115,8 @@ export interface StatusReport {
 export interface DescriptionReport {
   session: string;
   description: NodeDescription;
+  /** As at the beginning of the session. */
+  subnets?: string[];
 }
 
 export interface LogSubscription {

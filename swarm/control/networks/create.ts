@@ -10,6 +10,7 @@ import { rpcError } from '../base/rpc-error.ts';
 import { write, type Decision } from '../base/write.ts';
 import { nowMs, type ControlContext } from '../context.ts';
 import { chooseSubnets, chooseVni, type Taken } from './choose.ts';
+import { nodeSubnets, overlapWarning } from './near.ts';
 import { ingressOf } from './find.ts';
 import { VNI_OPTION } from './options.ts';
 import { networkWish, type NetworkWish } from './wish.ts';
@@ -33,7 +34,7 @@ export async function createNetwork(
     decide: () => decideNetwork(context, id, wish),
     attempts: limits.swarmNetworkAttempts,
   });
-  return { Id: id, Warning: '' };
+  return { Id: id, Warning: overlapWarning(wish, nodeSubnets(context.cluster)) };
 }
 
 /** Throws conflict for a name that is taken, here on the manager's own host, too. */
@@ -48,7 +49,8 @@ export function decideNetwork(context: CreateContext, id: string, wish: NetworkW
     throw rpcError('AlreadyExists', `ingress network (${present.id}) is already present`);
   }
   const allocation = cluster.value(NETWORK_ALLOCATION_KEY);
-  const taken = takenIn(cluster, hostSubnets());
+  const nodes = nodeSubnets(cluster).flatMap(({ subnets }) => subnets);
+  const taken = takenIn(cluster, [...hostSubnets(), ...nodes]);
   const record = networkRecord({ id, now: nowMs(context), wish, taken });
   const lastVni = wish.vni === undefined ? (record.overlay?.vni ?? 0) : taken.lastVni;
   return {

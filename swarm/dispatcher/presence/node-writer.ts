@@ -16,7 +16,9 @@ export interface NodeNews {
   addr?: string;
   /** Null: it has no other address for overlay traffic. */
   dataAddr?: string | null;
+  /** The two go together. */
   description?: NodeDescription;
+  subnets?: string[];
 }
 
 /** Nodes of one transaction: two parts each. */
@@ -84,7 +86,7 @@ export class NodeWriter {
     }
   }
 
-  #writesOf(node: string, { description, dataAddr, ...news }: NodeNews): Write[] {
+  #writesOf(node: string, { description, subnets = [], dataAddr, ...news }: NodeNews): Write[] {
     const { cluster } = this.#leading;
     const stored = cluster.part('nodeState', node);
     if (stored === undefined) {
@@ -99,9 +101,11 @@ export class NodeWriter {
       const since = state.state === stored.state ? stored.since : this.#now();
       writes.push(put('nodeState', { ...state, since }));
     }
-    const described = cluster.part('nodeDescription', node)?.description;
-    if (description !== undefined && !isDeepStrictEqual(description, described)) {
-      writes.push(put('nodeDescription', { id: node, description }));
+    if (description !== undefined) {
+      const said = { id: node, description, ...(subnets.length > 0 && { subnets }) };
+      if (!isDeepStrictEqual(said, cluster.part('nodeDescription', node))) {
+        writes.push(put('nodeDescription', said));
+      }
     }
     return writes;
   }

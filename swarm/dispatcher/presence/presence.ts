@@ -31,6 +31,7 @@ interface Arrival {
   addr: string;
   dataAddr: string | undefined;
   description: NodeDescription;
+  subnets: string[];
 }
 
 /** Which nodes are there: only heartbeats decide that, whatever becomes of their connections. */
@@ -75,10 +76,10 @@ export class Presence implements Disposable {
   }
 
   /** A session begins. */
-  arrive(node: string, { addr, dataAddr, description }: Arrival): void {
+  arrive(node: string, { addr, dataAddr, ...said }: Arrival): void {
     this.beat(node);
     const state = { state: 'ready' as const, message: '', addr, dataAddr: dataAddr ?? null };
-    this.#writer.write(node, { ...state, description });
+    this.#writer.write(node, { ...state, ...said });
     this.#deps.leading.markNode(node, undefined);
   }
 
@@ -86,8 +87,8 @@ export class Presence implements Disposable {
     this.#expect(node, PERIODS * this.periodMs, () => this.#fail(node, HEARTBEAT_FAILURE));
   }
 
-  describe(node: string, description: NodeDescription): void {
-    this.#writer.write(node, { description });
+  describe(node: string, said: Pick<Arrival, 'description' | 'subnets'>): void {
+    this.#writer.write(node, said);
   }
 
   /** The node says itself that it goes for good. */

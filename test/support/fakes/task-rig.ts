@@ -116,6 +116,7 @@ export class TaskRig implements Disposable {
           return this.offers;
         },
       },
+      subnets: () => ['192.168.0.7/24'],
       networks: {
         inspect: async (ref) => {
           if (!['bridge', 'host', 'none', 'lan', 'lan-id', 'far-id'].includes(ref)) {

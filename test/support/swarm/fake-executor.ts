@@ -28,6 +28,13 @@ export class FakeExecutor implements Executor {
     return Promise.resolve(this.description);
   }
 
+  /** What its host is in. */
+  hostSubnets: string[] = [];
+
+  subnets(): Promise<string[]> {
+    return Promise.resolve(this.hostSubnets);
+  }
+
   /** What it was told of networks. */
   readonly networkChanges: NetworksChange[] = [];
 

@@ -43,6 +43,10 @@ export class RemoteExecutor implements Executor, Disposable {
     return this.#call('describe', []);
   }
 
+  subnets(): Promise<string[]> {
+    return this.#call('subnets', []);
+  }
+
   networks(change: NetworksChange): Promise<void> {
     return this.#call('networks', [change]);
   }

@@ -115,6 +115,23 @@ describe('localAnswer()', () => {
     expect(asked([seen(overlay()), first], name)).toBe(answer);
   });
 
+  it.each([
+    ...['web', 'web.blue', 'tasks.web', 'tasks.web.blue', 'web.2.t2', 'db', 'late'].map((name) => [
+      name,
+      TYPE.a,
+    ]),
+    ...['2.1.0.10.in-addr.arpa', '3.1.0.10.in-addr.arpa', '9.1.0.10.in-addr.arpa'].map((name) => [
+      name,
+      TYPE.ptr,
+    ]),
+  ] as [string, number][])(
+    'a container that is not in a network hears nothing of it: %s, type %i',
+    (name, type) => {
+      expect(asked([seen(overlay())], name, type)).not.toBe('nobody');
+      expect(asked([seen(networkOf('red', 'mine=10.9.0.2'))], name, type)).toBe('nobody');
+    },
+  );
+
   it('a link leads to a service', () => {
     expect(asked([seen(overlay(), [['front', 'web']])], 'front')).toBe('60: 10.0.1.2');
   });
