@@ -37,6 +37,8 @@ export interface ApiDeps {
   facts: ApiFacts;
   /** The web site whose pages may use the API, `*` for all; empty or absent = none. */
   allowedOrigin?: string;
+  /** What answers the requests below a path (`/hub`), with their target without it. */
+  mounts?: ReadonlyMap<string, (req: IncomingMessage, res: ServerResponse, url: string) => void>;
 }
 
 /** The two events of a `node:http` server that the API answers (see listen.ts), and how to end it. */
@@ -91,6 +93,9 @@ export function createApi(deps: ApiDeps): Api {
       // It follows a request that was refused and closed: its answer would reach no client, so it is not served.
       return;
     }
+    if (isMounted(deps.mounts, req, res)) {
+      return;
+    }
     // Koa answers its own errors; ours are answered by the first middleware.
     void handle(req, res).catch((error: unknown) => {
       deps.log.error({ err: error }, 'a request was not answered');
@@ -116,6 +121,14 @@ export function createApi(deps: ApiDeps): Api {
       }
     },
   };
+}
+
+/** Hands a request to what is mounted at the first part of its path; answers whether anything is. */
+function isMounted(mounts: ApiDeps['mounts'], req: IncomingMessage, res: ServerResponse): boolean {
+  const [, prefix = '', below = ''] = /^(\/[a-z]+)(\/.*)$/.exec(req.url ?? '') ?? [];
+  const mount = mounts?.get(prefix);
+  mount?.(req, res, below);
+  return mount !== undefined;
 }
 
 /** Sent with every answer, refused versions included: clients negotiate by them. */

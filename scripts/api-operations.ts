@@ -196,3 +196,22 @@ export const OPERATIONS_1_44 = `
     POST /configs/{id}/update
     GET /distribution/{name}/json
     POST /session`;
+
+/** The 14 operations of the repository hosting document, and the old path of its rule 5. */
+export const OPERATIONS_HUB = `
+GET /repos/{owner}/{repo}/hooks
+POST /repos/{owner}/{repo}/hooks
+GET /repos/{owner}/{repo}/hooks/{hook_id}
+PATCH /repos/{owner}/{repo}/hooks/{hook_id}
+DELETE /repos/{owner}/{repo}/hooks/{hook_id}
+GET /repos/{owner}/{repo}/hooks/{hook_id}/config
+PATCH /repos/{owner}/{repo}/hooks/{hook_id}/config
+GET /repos/{owner}/{repo}/hooks/{hook_id}/deliveries
+GET /repos/{owner}/{repo}/hooks/{hook_id}/deliveries/{delivery_id}
+POST /repos/{owner}/{repo}/hooks/{hook_id}/deliveries/{delivery_id}/attempts
+POST /repos/{owner}/{repo}/hooks/{hook_id}/pings
+POST /repos/{owner}/{repo}/hooks/{hook_id}/tests
+POST /repos/{owner}/{repo}/hooks/{hook_id}/test
+POST /applications/{client_id}/token
+GET /rate_limit
+`;

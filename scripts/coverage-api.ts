@@ -4,11 +4,12 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
+import { HUB_ROUTES } from '../api/hub/routes/index.ts';
 import { ROUTES } from '../api/routes/index.ts';
 import type { Route } from '../api/routes/route.ts';
 import { CHANGES } from '../api/versions/changes/index.ts';
 import { NEWEST, OLDEST, formatVersion, isServedAt } from '../api/versions/version.ts';
-import { OPERATIONS_1_24, OPERATIONS_1_44 } from './api-operations.ts';
+import { OPERATIONS_1_24, OPERATIONS_1_44, OPERATIONS_HUB } from './api-operations.ts';
 
 interface Covered {
   operation: string;
@@ -68,7 +69,8 @@ export function renderApiDocument(): string {
   const counts = DOCUMENTS.map(
     ({ title, lines, version }) => `- ${title}: ${countOf(cover(lines, version))}`,
   ).join('\n');
-  return `# The API
+  return (
+    `# The API
 
 <!-- Written by \`npm run coverage:api\` from api/routes and api/versions. Do not edit. -->
 
@@ -88,11 +90,19 @@ because it is in no swarm or no manager, say, answers 503, under 1.24 406.
 
 ${renderTable()}
 
+## The hub
+
+Operations of the hub at its own address, and below \`/hub\` on the engine's socket. Of the published document:
+${countOf(hubDocument())}.
+
+${renderHub()}
+
 ## What each version changed
 
 Only what this engine serves. The newest first.
 
-${renderHistory()}`;
+${renderHistory()}`
+  );
 }
 
 function renderTable(): string {
@@ -110,6 +120,23 @@ function renderTable(): string {
     return `| \`${operation}\` | ${cell(oldest)} | ${cell(newest)} |`;
   });
   return ['| operation | 1.24 | 1.44 |', '|---|---|---|', ...rows].join('\n');
+}
+
+/** The operations of the hub's document. */
+function hubDocument(): Covered[] {
+  const routes = new Map(HUB_ROUTES.map((route) => [`${route.method} ${nameless(route.path)}`, route]));
+  return linesOf(OPERATIONS_HUB).map((operation) => {
+    const route = routes.get(nameless(operation));
+    const state = route === undefined ? 'missing' : 'refused' in route ? 'refused' : 'served';
+    return { operation, state, note: state === 'refused' ? '501' : '' };
+  });
+}
+
+function renderHub(): string {
+  const rows = HUB_ROUTES.map(
+    (route) => `| \`${route.method} ${route.path}\` | ${'refused' in route ? 'refused: 501' : 'served'} |`,
+  );
+  return ['| operation | |', '|---|---|', ...rows.toSorted(byPath)].join('\n');
 }
 
 function byPath(left: string, right: string): number {
@@ -140,7 +167,8 @@ function renderHistory(): string {
 }
 
 async function main(): Promise<void> {
-  let missing = 0;
+  let missing = hubDocument().filter((item) => item.state === 'missing').length;
+  console.log(`\nhub: ${countOf(hubDocument())}`);
   for (const { title, lines, version } of DOCUMENTS) {
     const covered = cover(lines, version);
     console.log(`\n${title}: ${countOf(covered)}`);

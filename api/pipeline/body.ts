@@ -82,7 +82,7 @@ async function readJsonBytes(source: BodySource): Promise<Buffer> {
     }
     return withTimeout(readExactly(upgraded, length));
   }
-  return withTimeout(collect(req));
+  return readBytes(req);
 }
 
 /** The texts are dockerd's (moby httputils.CheckForJSON). */
@@ -109,6 +109,14 @@ function tooLarge(): UnreadBodyError {
     'invalid_argument',
     `request body is larger than ${limits.requestBodyBytesMax} bytes`,
   );
+}
+
+/** All bytes of a body, within its bounds of size and time. */
+export async function readBytes(req: IncomingMessage): Promise<Buffer> {
+  if (contentLength(req) > limits.requestBodyBytesMax) {
+    throw tooLarge();
+  }
+  return withTimeout(collect(req));
 }
 
 function collect(req: IncomingMessage): Promise<Buffer> {

@@ -1,3 +1,4 @@
+import { hubLimits } from './hub-limits.ts';
 import { swarmLimits } from './swarm-limits.ts';
 
 /**
@@ -324,6 +325,8 @@ export const limits = {
   metricsRequestTimeoutMs: 10_000,
   /** What a swarm, its tasks and its networks make grow. */
   ...swarmLimits,
+  /** The same of the hub. */
+  ...hubLimits,
   /** Time for the last answers to clients at shutdown. */
   shutdownGraceMs: 1_000,
 } as const;

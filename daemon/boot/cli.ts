@@ -16,6 +16,9 @@ const NOT_CHECKED = 2;
  */
 export async function main(argv: readonly string[]): Promise<number | undefined> {
   try {
+    if (argv[0] === 'hub') {
+      return await hubCommand(argv.slice(1));
+    }
     const commandLine = readFlags(argv);
     const load = (): Config => loadConfig({ commandLine, environment: process.env, readFile });
     switch (commandLine.action) {
@@ -49,6 +52,19 @@ export async function main(argv: readonly string[]): Promise<number | undefined>
     process.stderr.write(`berthd: ${oneLine(error)}\n`);
     return argv[0] === 'system' ? NOT_CHECKED : 1;
   }
+}
+
+async function hubCommand(argv: readonly string[]): Promise<number> {
+  const { processIo, runHubCommand } = await import('./hub/run-command.ts');
+  return await runHubCommand(argv, {
+    ...processIo,
+    loadConfig: (file) =>
+      loadConfig({
+        commandLine: readFlags(file === undefined ? [] : ['--config-file', file]),
+        environment: process.env,
+        readFile,
+      }),
+  });
 }
 
 async function check(config: Config, options: { repair: boolean; json: boolean }): Promise<number> {

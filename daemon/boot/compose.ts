@@ -1,3 +1,4 @@
+import { listenHub } from '../../api/hub/listen.ts';
 import { listen } from '../../api/listen.ts';
 import { listenMetrics } from '../../api/metrics.ts';
 import type { Address, Listener } from '../../api/listen.ts';
@@ -18,10 +19,11 @@ import { Execs } from '../execs/execs.ts';
 import type { Images } from '../images/images.ts';
 import type { Volumes } from '../volumes/volumes.ts';
 import { DiskUsages } from '../system/disk-usage.ts';
-import { parseMetricsAddress } from './config/hosts.ts';
+import { parseListenAddress } from './config/hosts.ts';
 import type { Config } from './config/settings.ts';
 import { readHost } from './host/host.ts';
 import { prepareDirectories } from './host/instance-directories.ts';
+import { composeHub, type ComposedHub } from './hub/compose-hub.ts';
 import type { Instance } from './instance.ts';
 import {
   composeBuilds,
@@ -89,6 +91,8 @@ export interface Domain {
   facts: HostFacts;
   /** Undefined = not asked for. */
   metrics: MetricsPort | undefined;
+  /** The same. */
+  hub: ComposedHub | undefined;
   reload(config: Config): void;
 }
 
@@ -100,7 +104,14 @@ async function serve(deps: ComposeDeps, domain: Domain, parts: Rollback): Promis
     os: 'linux',
     cgroupVersion: domain.facts.cgroup.version,
   };
-  const api = createApi({ ports: domain.ports, log, facts, allowedOrigin: deps.config.apiCorsHeader });
+  const { hub } = domain;
+  const api = createApi({
+    ports: domain.ports,
+    log,
+    facts,
+    allowedOrigin: deps.config.apiCorsHeader,
+    ...(hub && { mounts: new Map([['/hub', (req, res, url) => hub.api.handle(req, res, 'engine', url)]]) }),
+  });
   const listeners: Listener[] = [];
   parts.defer('close listeners', async () => {
     await Promise.all(listeners.map((listener) => listener.close()));
@@ -108,9 +119,12 @@ async function serve(deps: ComposeDeps, domain: Domain, parts: Rollback): Promis
   for (const address of deps.addresses) {
     listeners.push(await listen(api, address, log));
   }
-  const metricsAddress = parseMetricsAddress(deps.config.metricsAddr);
+  const metricsAddress = parseListenAddress('metrics-addr', deps.config.metricsAddr);
   if (metricsAddress !== undefined && domain.metrics !== undefined) {
     listeners.push(await listenMetrics(domain.metrics, metricsAddress, log));
+  }
+  if (hub !== undefined) {
+    listeners.push(await listenHub(hub.api, hub.address, log));
   }
 }
 
@@ -180,7 +194,8 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   await swarm.start();
   door.open(swarm);
   const allPorts = { ...ports, networks: composeScopes(network, swarm, log), swarm } satisfies EnginePorts;
-  return { facts: host.facts, metrics, tasks, ports: allPorts, reload };
+  const hub = await composeHub({ config, database, log }, parts);
+  return { facts: host.facts, metrics, tasks, ports: allPorts, hub, reload };
 }
 
 function diskUsages({

@@ -15,6 +15,7 @@ export function helpText(): string {
     '       berthd swarm backup DIRECTORY [--data-root path] [--exec-root path] [--config-file path]',
     '       berthd swarm restore DIRECTORY [--force] [--advertise-addr address] [--data-root path]',
     '                            [--exec-root path] [--config-file path]',
+    '       berthd hub --help',
     '',
     'A container engine for Linux that speaks the Docker Engine API.',
     '',

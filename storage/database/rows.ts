@@ -237,6 +237,22 @@ export interface MetaTable {
   set(key: string, value: string): void;
 }
 
+/** A record of the hub: daemon/hub/records/port.ts. */
+export interface HubRecordRow {
+  key: string;
+  /** JSON. */
+  value: string;
+  revision: number;
+}
+
+export interface HubRecordTable {
+  get(key: string): HubRecordRow | undefined;
+  /** Rows whose keys begin with `prefix` and are longer, in order of keys, from behind `after` on. */
+  below(page: { prefix: string; after: string; limit: number }): HubRecordRow[];
+  put(row: HubRecordRow): void;
+  remove(key: string): void;
+}
+
 export interface Database {
   readonly containers: ContainerTable;
   readonly layers: LayerTable;
@@ -250,6 +266,7 @@ export interface Database {
   readonly volumeMakings: VolumeMakingTable;
   readonly networks: NetworkTable;
   readonly swarmObjects: SwarmObjectTable;
+  readonly hubRecords: HubRecordTable;
   readonly events: EventTable;
   readonly meta: MetaTable;
   /**

@@ -5,7 +5,7 @@ import { parseProxy, PROXY_FORM, withoutCredentials } from '../../base/http/prox
 import { isSubnet4, parseAnyCidr } from '../../base/addresses/ip.ts';
 import { bridgeOptions } from '../../networks/drivers/bridge-options.ts';
 import { parentOptions } from '../../networks/drivers/parent-options.ts';
-import { parseHost, parseMetricsAddress } from './hosts.ts';
+import { parseHost, parseListenAddress } from './hosts.ts';
 import { parseGenericResources } from '../../system/generic-resources.ts';
 import type { Config } from './settings.ts';
 
@@ -97,6 +97,20 @@ const RULES: readonly Rule[] = [
     problem: (config) => proxyProblem(config) ?? '',
   },
   {
+    isBroken: ({ hubTlsCert, hubTlsKey }) => (hubTlsCert === '') !== (hubTlsKey === ''),
+    problem: () => 'hub.tls-cert, hub.tls-key: neither goes without the other',
+  },
+  {
+    isBroken: (config) => config.hubAddress === '' && (config.hubUrl !== '' || config.hubTlsCert !== ''),
+    problem: () => 'hub.address: is missing: without it there is no hub',
+  },
+  {
+    isBroken: (config) => isOpenHub(config),
+    problem: ({ hubAddress }) =>
+      `hub.address: ${hubAddress} can be reached from other machines: it needs hub.tls-cert and hub.tls-key ` +
+      '(tokens go over it)',
+  },
+  {
     isBroken: (config) => config.dataRoot === '/' || config.execRoot === '/',
     problem: () => 'data-root, exec-root: cannot be /',
   },
@@ -180,7 +194,8 @@ export function checkConfig(config: Config): void {
   for (const host of config.hosts) {
     parseHost(host, { tls: usesTls(config) });
   }
-  parseMetricsAddress(config.metricsAddr);
+  parseListenAddress('metrics-addr', config.metricsAddr);
+  parseListenAddress('hub.address', config.hubAddress);
   const broken = RULES.find((rule) => rule.isBroken(config));
   if (broken !== undefined) {
     throw invalidArgument(broken.problem(config));
@@ -200,6 +215,11 @@ function openHost(config: Config): string | undefined {
         const host = parseHost(text, { tls: usesTls(config) });
         return host.kind === 'tcp' && !host.isLoopback;
       });
+}
+
+/** An address of the hub that other hosts reach without TLS. */
+function isOpenHub({ hubAddress, hubTlsCert }: Config): boolean {
+  return hubTlsCert === '' && parseListenAddress('hub.address', hubAddress)?.isLoopback === false;
 }
 
 function isBelow(path: string, parent: string): boolean {

@@ -36,20 +36,29 @@ export function parseHost(text: string, options: { tls: boolean }): HostAddress 
   return { kind: 'tcp', host, port, isLoopback: isLoopback(host) };
 }
 
+/** An address with a port to listen on. */
+export interface ListenAddress {
+  /** Undefined = all addresses of this host. */
+  host: string | undefined;
+  port: number;
+  isLoopback: boolean;
+}
+
+/** How `metrics-addr` and `hub-address` look. */
+export const LISTEN_ADDRESS = /^(?:|(?:\[[0-9a-fA-F:.]+\]|[^:\s/[\]]+)?:\d{1,5})$/;
+
 /**
- * Reads `metrics-addr`: `127.0.0.1:9323`, `[::1]:9323`, `name:9323`, or as with dockerd `:9323` for all addresses of
- * this host. Undefined when it is empty. Throws invalid_argument that names it.
+ * Reads `127.0.0.1:9323`, `[::1]:9323`, `name:9323`, or as with dockerd `:9323` for all addresses of this host.
+ * Undefined when it is empty. Throws invalid_argument that names the setting.
  */
-export function parseMetricsAddress(
-  text: string,
-): { host: string | undefined; port: number; isLoopback: boolean } | undefined {
+export function parseListenAddress(setting: string, text: string): ListenAddress | undefined {
   if (text === '') {
     return undefined;
   }
   const separator = text.lastIndexOf(':');
   const port = Number(text.slice(separator + 1));
   if (port < 1 || port > 65_535) {
-    throw invalidArgument(`metrics-addr: ${text}: the port must be from 1 to 65535`);
+    throw invalidArgument(`${setting}: ${text}: the port must be from 1 to 65535`);
   }
   const host = text.slice(0, separator).replaceAll(/[[\]]/g, '');
   return { host: host === '' ? undefined : host, port, isLoopback: isLoopback(host) };

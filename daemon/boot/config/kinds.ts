@@ -280,9 +280,11 @@ function named({ key, section, flag = key, short, help, isReloadable = false }: 
   };
 }
 
-/** A setting as daemon.json has it: `proxies.http-proxy`. */
+/** A setting as daemon.json has it: `proxies.http-proxy`, and `hub.address` for `hub-address`. */
 export function fileKey({ key, section }: Pick<Setting<unknown>, 'key' | 'section'>): string {
-  return section === undefined ? key : `${section}.${key}`;
+  return section === undefined
+    ? key
+    : `${section}.${key.startsWith(`${section}-`) ? key.slice(section.length + 1) : key}`;
 }
 
 function lastWord(words: readonly string[]): string {

@@ -1,6 +1,8 @@
 import { LOG_DRIVERS } from '../../../runtime/log-drivers/drivers.ts';
 import { bytes, integer, list, map, runtimes, text, toggle, ulimits } from './kinds.ts';
 import type { Setting } from './kinds.ts';
+import { LISTEN_ADDRESS } from './hosts.ts';
+import { hubSettings } from './hub-settings.ts';
 import { networkSettings } from './network-settings.ts';
 
 const ABSOLUTE = /^\//;
@@ -9,7 +11,8 @@ const INSTANCE = /^([a-z0-9][a-z0-9-]{0,30})?$/;
 
 /**
  * Every setting: the single source of keys, flags, environment variables, defaults, checks and `--help`. Names are
- * those of dockerd's daemon.json where it has one. Add one here, or among the networks', and nowhere else.
+ * those of dockerd's daemon.json where it has one. Add one here, or among those of the networks
+ * or the hub, and nowhere else.
  */
 export const settings = {
   // Where things are
@@ -56,7 +59,7 @@ export const settings = {
   metricsAddr: text({
     key: 'metrics-addr',
     default: '',
-    pattern: /^(?:|(?:\[[0-9a-fA-F:.]+\]|[^:\s/[\]]+)?:\d{1,5})$/,
+    pattern: LISTEN_ADDRESS,
     placeholder: 'address:port',
     help: 'address of metrics for Prometheus, plain HTTP without a password, path /metrics; empty for none',
   }),
@@ -306,6 +309,8 @@ export const settings = {
     isReloadable: true,
     help: 'layers uploaded at the same time for one push',
   }),
+
+  ...hubSettings,
 };
 
 export type Settings = typeof settings;

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { Address, TlsFiles } from '../../../api/listen.ts';
 import { errorText, invalidArgument, unreachable } from '../../base/errors.ts';
 import { usesTls } from '../config/checks.ts';
-import { parseHost, parseMetricsAddress } from '../config/hosts.ts';
+import { parseHost, parseListenAddress } from '../config/hosts.ts';
 import type { Config } from '../config/settings.ts';
 import type { PassedSocket } from '../listen-fds.ts';
 
@@ -43,7 +43,7 @@ export function addresses(config: Config, facts: AddressFacts): { addresses: Add
     addresses: found,
     warnings: [
       ...(isGroupMissing ? [`group ${config.group} does not exist: only root can use the Unix socket`] : []),
-      ...(parseMetricsAddress(config.metricsAddr)?.isLoopback === false
+      ...(parseListenAddress('metrics-addr', config.metricsAddr)?.isLoopback === false
         ? [
             `metrics-addr: ${config.metricsAddr} can be reached from other machines, without TLS or a password`,
           ]

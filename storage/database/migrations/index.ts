@@ -6,6 +6,7 @@ import { imageParents } from './0004-image-parents.ts';
 import { volumeHolds } from './0005-volume-holds.ts';
 import { volumeMakings } from './0006-volume-makings.ts';
 import { swarmObjects } from './0007-swarm-objects.ts';
+import { hubRecords } from './0008-hub-records.ts';
 
 /** Every schema change in order. Add at the end, number by number; never edit one that was released. */
 export const migrations: readonly Migration[] = [
@@ -16,4 +17,5 @@ export const migrations: readonly Migration[] = [
   volumeHolds,
   volumeMakings,
   swarmObjects,
+  hubRecords,
 ];

@@ -1,0 +1,169 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Router } from '@koa/router';
+import Koa from 'koa';
+import type { Context, Middleware } from 'koa';
+import { EngineError, notImplemented } from '../../daemon/base/errors.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
+import { UnreadBodyError } from '../pipeline/body.ts';
+import type { HubPort, HubSession } from '../types/hub/ports.ts';
+import { toHubFailure } from './errors.ts';
+import { BodyValidator, readObject } from './request/body.ts';
+import { pageOf, readPage } from './request/pages.ts';
+import { readVersion } from './request/version.ts';
+import { HUB_ROUTES } from './routes/index.ts';
+import type { HubResult, HubRoute } from './routes/route.ts';
+
+export interface HubApiDeps {
+  hub: HubPort;
+  log: Logger;
+  /** Where clients find the hub, without a slash at its end: links lead there. */
+  baseUrl: string;
+  /** Version of the engine, for the Server header. */
+  version: string;
+}
+
+/** Where a request came in: at the hub's own listener with credentials, or at the engine's socket as root. */
+export type Entrance = 'listener' | 'engine';
+
+export interface HubApi {
+  /** `url`: the target without the prefix of the entrance. */
+  handle(req: IncomingMessage, res: ServerResponse, entrance: Entrance, url: string): void;
+}
+
+/** The HTTP of the hub: one Koa application over its route table. */
+export function createHubApi(deps: HubApiDeps): HubApi {
+  const validator = new BodyValidator();
+  const router = new Router({ sensitive: true, strict: true });
+  for (const route of HUB_ROUTES) {
+    router.register(route.path, [route.method], serveRoute(route, deps, validator));
+  }
+  const app = new Koa();
+  app.on('error', (error: unknown) => deps.log.debug({ err: error }, 'connection error'));
+  app.use(answerErrors(deps));
+  app.use(checkRequest());
+  const routes: unknown = router.routes();
+  // The router types the context for its own state; it adds properties and takes none of ours away.
+  app.use(routes as Middleware);
+  app.use(() => {
+    throw new EngineError('not_found', 'Not Found');
+  });
+  const handle = app.callback();
+  return {
+    handle: (req, res, entrance, url) => {
+      entrances.set(req, entrance);
+      req.url = url;
+      void handle(req, res).catch((error: unknown) => {
+        deps.log.error({ err: error }, 'a request of the hub was not answered');
+      });
+    },
+  };
+}
+
+/** By request: Koa makes the context itself. */
+const entrances = new WeakMap<IncomingMessage, Entrance>();
+
+/** Outermost: everything that is thrown becomes a status and an error of GitHub's shape. */
+function answerErrors({ log, baseUrl, version }: HubApiDeps): Middleware {
+  return async (ctx, next) => {
+    ctx.set('Server', `Berth/${version}`);
+    ctx.set('X-Content-Type-Options', 'nosniff');
+    try {
+      await next();
+    } catch (error) {
+      const { status, headers, body, level } = toHubFailure(error, `${baseUrl}/docs`);
+      log[level]({ method: ctx.method, path: ctx.path, status, err: error }, 'request of the hub failed');
+      ctx.status = status;
+      ctx.set(headers);
+      if (error instanceof UnreadBodyError) {
+        ctx.set('Connection', 'close');
+      }
+      answerJson(ctx, body);
+    }
+  };
+}
+
+/** What GitHub asks of every request: a name of the client, and a version that is served. */
+function checkRequest(): Middleware {
+  return async (ctx, next) => {
+    if (entrances.get(ctx.req) === 'listener' && ctx.get('User-Agent') === '') {
+      throw new EngineError(
+        'forbidden',
+        'Request forbidden by administrative rules. Please make sure your request has a User-Agent header.',
+      );
+    }
+    const version = readVersion(ctx.get('X-Svc-Api-Version') || ctx.get('X-GitHub-Api-Version') || undefined);
+    ctx.state['version'] = version;
+    ctx.set('X-Svc-Api-Version-Selected', version);
+    ctx.set('X-GitHub-Api-Version-Selected', version);
+    await next();
+  };
+}
+
+function serveRoute(route: HubRoute, deps: HubApiDeps, validator: BodyValidator) {
+  return async (ctx: Context & { params: Record<string, string> }): Promise<void> => {
+    if ('refused' in route) {
+      throw notImplemented(route.refused);
+    }
+    const session = sessionOf(ctx, deps.hub);
+    if (session.scopes !== undefined) {
+      ctx.set('X-OAuth-Scopes', session.scopes.join(', '));
+    }
+    const body = route.body && (await readObject(ctx.req, route.body, validator));
+    const version = readVersion(String(ctx.state['version']));
+    const result = await route.handler({ params: ctx.params, body, version, session });
+    send(ctx, result, deps.baseUrl);
+  };
+}
+
+function sessionOf(ctx: Context, hub: HubPort): HubSession {
+  if (entrances.get(ctx.req) === 'engine') {
+    return hub.session('root');
+  }
+  const authorization = ctx.get('Authorization');
+  return hub.session({
+    authorization: authorization === '' ? undefined : authorization,
+    address: ctx.req.socket.remoteAddress ?? '',
+  });
+}
+
+function send(ctx: Context, result: HubResult, baseUrl: string): void {
+  switch (result.kind) {
+    case 'empty':
+      ctx.status = result.status;
+      break;
+    case 'list': {
+      const query = new URLSearchParams(ctx.querystring);
+      const { items, link } = pageOf(result.items, readPage(query), new URL(ctx.url, `${baseUrl}/`));
+      if (link !== undefined) {
+        ctx.set('Link', link);
+      }
+      ctx.status = 200;
+      answerJson(ctx, items);
+      break;
+    }
+    case 'json':
+      ctx.status = result.status;
+      if (result.location !== undefined) {
+        ctx.set('Location', result.location);
+      }
+      answerJson(ctx, result.body);
+      break;
+  }
+}
+
+/** With an ETag, by which a client that has the answer already gets 304. */
+function answerJson(ctx: Context, body: unknown): void {
+  const text = JSON.stringify(body);
+  ctx.type = 'application/json; charset=utf-8';
+  if (ctx.status === 200 && (ctx.method === 'GET' || ctx.method === 'HEAD')) {
+    ctx.set('Cache-Control', 'private, max-age=0, must-revalidate');
+    ctx.set('Vary', 'Accept, Authorization');
+    ctx.etag = createHash('sha256').update(text).digest('hex');
+    if (ctx.fresh) {
+      ctx.status = 304;
+      return;
+    }
+  }
+  ctx.body = text;
+}

@@ -1,0 +1,15 @@
+import { HUB_VERSIONS } from '../request/version.ts';
+import { accountRoutes } from './accounts.ts';
+import { repositoryRoutes } from './repositories.ts';
+import { refusedRoutes } from './refused.ts';
+import { hubRoute, ok, type HubRoute } from './route.ts';
+import { tokenRoutes } from './tokens.ts';
+
+/** Every operation of the hub. */
+export const HUB_ROUTES: readonly HubRoute[] = [
+  hubRoute({ id: 'hub.versions', method: 'GET', path: '/versions', handler: () => ok(HUB_VERSIONS) }),
+  ...accountRoutes,
+  ...repositoryRoutes,
+  ...tokenRoutes,
+  ...refusedRoutes,
+];

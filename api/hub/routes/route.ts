@@ -1,0 +1,72 @@
+import type { HubSession } from '../../types/hub/ports.ts';
+import type { BodySchema } from '../request/body.ts';
+import type { HubVersion } from '../request/version.ts';
+
+/** What a handler sees of a request. */
+export interface HubRequest<Body> {
+  /** Decoded. */
+  params: Readonly<Record<string, string>>;
+  body: Body;
+  version: HubVersion;
+  session: HubSession;
+}
+
+export type HubResult =
+  | { kind: 'json'; status: 200 | 201 | 202; body: unknown; location?: string }
+  /** A list, of which the client gets one page. */
+  | { kind: 'list'; items: readonly unknown[] }
+  | { kind: 'empty'; status: 204 };
+
+interface RouteName {
+  /** `repository.get`. */
+  id: string;
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** `/repos/:owner/:repo`. */
+  path: string;
+}
+
+/** One operation of the hub. */
+export type HubRoute = ServedHubRoute | RefusedHubRoute;
+
+/** It answers 501 with the sentence. */
+export interface RefusedHubRoute extends RouteName {
+  refused: string;
+}
+
+export interface ServedHubRoute extends RouteName {
+  /** Undefined = a body is not read. */
+  body: BodySchema | undefined;
+  handler(request: HubRequest<unknown>): HubResult | Promise<HubResult>;
+}
+
+/** A route whose handler gets the body as the type that its schema says. */
+export function hubRoute<Body = undefined>(definition: {
+  id: string;
+  method: RouteName['method'];
+  path: string;
+  body?: BodySchema;
+  handler: (request: HubRequest<Body>) => HubResult | Promise<HubResult>;
+}): ServedHubRoute {
+  const { handler } = definition;
+  return {
+    ...definition,
+    body: definition.body,
+    // The schema of the route has checked the body against `Body` before the handler sees it.
+    handler: (request) => handler(request as HubRequest<Body>),
+  };
+}
+
+export const ok = (body: unknown): HubResult => ({ kind: 'json', status: 200, body });
+export const list = (items: readonly unknown[]): HubResult => ({ kind: 'list', items });
+export const none = (): HubResult => ({ kind: 'empty', status: 204 });
+
+/** 201 with the address of what was made. */
+export function made(body: object): HubResult {
+  const location: unknown = 'url' in body ? body.url : undefined;
+  return { kind: 'json', status: 201, body, ...(typeof location === 'string' && { location }) };
+}
+
+/** A parameter of the path; the router has found it. */
+export function param({ params }: Pick<HubRequest<unknown>, 'params'>, name: string): string {
+  return params[name] ?? '';
+}

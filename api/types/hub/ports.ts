@@ -1,0 +1,81 @@
+import type {
+  FullOrganization,
+  OrganizationCreateRequest,
+  OrganizationMembership,
+  PrivateUser,
+  PublicUser,
+  SimpleOrganization,
+  SimpleUser,
+  UserCreateRequest,
+} from './account.ts';
+import type { HubRepository, RepositoryCreateRequest, RepositoryEditRequest } from './repository.ts';
+import type { CreatedHubToken, HubToken, TokenCreateRequest } from './token.ts';
+
+/** What the hub's HTTP needs of the hub. All methods throw `EngineError`. */
+export interface HubPort {
+  /** For a request with credentials, or for root. Throws unauthorized, forbidden. */
+  session(credentials: HubCredentials | 'root'): HubSession;
+}
+
+export interface HubCredentials {
+  /** The header `Authorization`; undefined = not sent. */
+  authorization: string | undefined;
+  /** Where the request comes from. */
+  address: string;
+}
+
+/**
+ * What one caller may do. What it may not see is not_found. What it may see and not do is forbidden, or unauthorized
+ * where nobody is signed in.
+ */
+export interface HubSession {
+  /** Of a classic token, for the header; undefined = it is none. */
+  readonly scopes: readonly string[] | undefined;
+  readonly accounts: HubAccountsPort;
+  readonly repositories: HubRepositoriesPort;
+  readonly tokens: HubTokensPort;
+}
+
+export interface HubAccountsPort {
+  me(): PrivateUser;
+  user(name: string): PublicUser;
+  users(): SimpleUser[];
+  organization(name: string): FullOrganization;
+  organizations(): SimpleOrganization[];
+  members(organization: string): SimpleUser[];
+  membership(organization: string, user: string): OrganizationMembership;
+  setMembership(
+    organization: string,
+    user: string,
+    role: 'admin' | 'member',
+  ): Promise<OrganizationMembership>;
+  removeMembership(organization: string, user: string): Promise<void>;
+  createUser(request: UserCreateRequest): Promise<SimpleUser>;
+  setPassword(user: string, password: string | null): Promise<void>;
+  removeUser(name: string): Promise<void>;
+  createOrganization(request: OrganizationCreateRequest): Promise<SimpleOrganization>;
+  removeOrganization(name: string): Promise<void>;
+}
+
+export interface HubRepositoriesPort {
+  get(owner: string, name: string): HubRepository;
+  /** All that the caller may see. */
+  all(): HubRepository[];
+  /** Of the caller, and of the organizations that it is a member of. */
+  mine(): HubRepository[];
+  ofUser(name: string): HubRepository[];
+  ofOrganization(name: string): HubRepository[];
+  createMine(request: RepositoryCreateRequest): Promise<HubRepository>;
+  createIn(organization: string, request: RepositoryCreateRequest): Promise<HubRepository>;
+  /** For root: in any account. */
+  createFor(owner: string, request: RepositoryCreateRequest): Promise<HubRepository>;
+  edit(owner: string, name: string, request: RepositoryEditRequest): Promise<HubRepository>;
+  remove(owner: string, name: string): Promise<void>;
+}
+
+/** Only root may: a token must not make another one. */
+export interface HubTokensPort {
+  create(user: string, request: TokenCreateRequest): Promise<CreatedHubToken>;
+  list(user: string): HubToken[];
+  revoke(user: string, id: number): Promise<void>;
+}

@@ -1,0 +1,37 @@
+/** The bounds of the hub: a part of {@link limits}, where all others are. */
+export const hubLimits = {
+  /** Connections of the hub: nodes and people of some hundreds of hosts. */
+  hubConnectionsMax: 4_096,
+  /** A record of the hub: a store of the managers takes 1.4 MB in one update. */
+  hubRecordBytesMax: 1_000_000,
+  /** Records of one answer. */
+  hubPageRecords: 1_000,
+  /** Updates that are remembered for watches that begin after their list was read. */
+  hubUpdatesRemembered: 1_024,
+  /** Times that a change of a record is decided anew because another one came first; then its client may try again. */
+  hubUpdateAttempts: 20,
+  /** Time for a host of the hub to hear what was written, and until records that could not be read are read again. */
+  hubCatchUpMs: 1_000,
+  hubRelistMs: 1_000,
+  /** Characters of names of accounts and repositories (as GitHub), and of what people write beside them. */
+  hubAccountNameMax: 39,
+  hubRepositoryNameMax: 100,
+  hubDescriptionMax: 350,
+  hubEmailMax: 254,
+  /** A password for the pages: longer ones only serve to keep the processor busy. */
+  hubPasswordMin: 8,
+  hubPasswordBytesMax: 1_024,
+  /** Memberships that go in one update with an account; the others lead to nobody. */
+  hubMembershipsRemovedAtOnce: 100,
+  /** Tokens of one user: every one is looked at when they are listed. */
+  hubTokensOfUserMax: 1_000,
+  hubNoteMax: 256,
+  /** How often a token's last use is written down. */
+  hubLastUseMs: 60_000,
+  /** Wrong credentials of one user or address within this time, and for how long none of theirs is looked at then. */
+  hubBadCredentialsMax: 10,
+  hubBadCredentialsWithinMs: 300_000,
+  hubLockoutMs: 300_000,
+  /** Users and addresses whose wrong credentials are counted; past that the oldest are forgotten. */
+  hubLockoutsRemembered: 10_000,
+} as const;

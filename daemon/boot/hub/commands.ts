@@ -1,0 +1,304 @@
+import { invalidArgument } from '../../base/errors.ts';
+import { parts, seconds, type HubArguments, type HubCommand } from './arguments.ts';
+import type { HubRequest } from './socket-client.ts';
+
+/** What a command does: one request, of whose answer it prints something. */
+export type HubAction =
+  | { kind: 'request'; request: HubRequest; print: (answer: Record<string, unknown>) => string }
+  | { kind: 'list'; path: string; columns: readonly string[] };
+
+interface Entry extends HubCommand {
+  /** `password`: the first line of standard input, where `--password-stdin` is given. Throws invalid_argument. */
+  action(given: HubArguments, password: string | undefined): HubAction;
+}
+
+/** Every command of `berthd hub`, by its two words. */
+export const HUB_COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
+  [
+    'user create',
+    {
+      usage: 'NAME [--email ADDRESS] [--password-stdin]',
+      help: 'make a user; the password is for the pages, tokens are for all else',
+      operands: 1,
+      valued: ['email'],
+      switches: ['password-stdin'],
+      action: ({ operands: [login = ''], values }, password) =>
+        request({
+          method: 'POST',
+          path: '/admin/users',
+          body: {
+            login,
+            ...(values.has('email') && { email: values.get('email') }),
+            ...(password !== undefined && { password }),
+          },
+        }),
+    },
+  ],
+  [
+    'user password',
+    {
+      usage: 'NAME --password-stdin',
+      help: 'give a user another password',
+      operands: 1,
+      switches: ['password-stdin'],
+      action: ({ operands: [name = ''] }, password) => {
+        if (password === undefined) {
+          throw invalidArgument('user password: needs --password-stdin');
+        }
+        return request({
+          method: 'PUT',
+          path: `/admin/users/${encodeURIComponent(name)}/password`,
+          body: { password },
+        });
+      },
+    },
+  ],
+  ['user list', list('users', '/users', ['login', 'id'])],
+  [
+    'user remove',
+    remove('NAME', 'remove a user that owns no repositories', (name) => `/admin/users/${name}`),
+  ],
+  [
+    'org create',
+    {
+      usage: 'NAME --owner USER',
+      help: 'make an organization with its first admin',
+      operands: 1,
+      valued: ['owner'],
+      action: ({ operands: [login = ''], values }) =>
+        request({
+          method: 'POST',
+          path: '/admin/organizations',
+          body: { login, admin: needed(values, 'owner') },
+        }),
+    },
+  ],
+  ['org list', list('organizations', '/organizations', ['login', 'id'])],
+  [
+    'org remove',
+    remove('NAME', 'remove an organization that owns no repositories', (name) => `/orgs/${name}`),
+  ],
+  [
+    'org members',
+    {
+      usage: 'NAME',
+      help: 'list the members of an organization',
+      operands: 1,
+      action: ({ operands: [name = ''] }) => ({
+        kind: 'list',
+        path: `/orgs/${encodeURIComponent(name)}/members`,
+        columns: ['login', 'id'],
+      }),
+    },
+  ],
+  [
+    'org add-member',
+    {
+      usage: 'NAME USER [--role member|admin]',
+      help: 'make a user a member, or change the role',
+      operands: 2,
+      valued: ['role'],
+      action: ({ operands: [name = '', user = ''], values }) =>
+        request({
+          method: 'PUT',
+          path: `/orgs/${encodeURIComponent(name)}/memberships/${encodeURIComponent(user)}`,
+          body: { role: values.get('role') ?? 'member' },
+        }),
+    },
+  ],
+  [
+    'org remove-member',
+    {
+      usage: 'NAME USER',
+      help: 'end a membership',
+      operands: 2,
+      action: ({ operands: [name = '', user = ''] }) =>
+        request({
+          method: 'DELETE',
+          path: `/orgs/${encodeURIComponent(name)}/memberships/${encodeURIComponent(user)}`,
+        }),
+    },
+  ],
+  [
+    'repo create',
+    {
+      usage: 'OWNER/REPO [--private] [--description TEXT]',
+      help: 'make a repository',
+      operands: 1,
+      valued: ['description'],
+      switches: ['private'],
+      action: ({ operands: [fullName = ''], values, switches }) => {
+        const { owner, name } = ownerAndName(fullName);
+        return request(
+          {
+            method: 'POST',
+            path: '/admin/repositories',
+            body: {
+              owner,
+              name,
+              private: switches.has('private'),
+              ...(values.has('description') && { description: values.get('description') }),
+            },
+          },
+          (answer) => String(answer['full_name']),
+        );
+      },
+    },
+  ],
+  ['repo list', list('repositories', '/repositories', ['full_name', 'visibility', 'id'])],
+  [
+    'repo edit',
+    {
+      usage: 'OWNER/REPO [--public | --private] [--description TEXT]',
+      help: 'change who may see a repository, or its description',
+      operands: 1,
+      valued: ['description'],
+      switches: ['public', 'private'],
+      action: ({ operands: [fullName = ''], values, switches }) => {
+        if (switches.has('public') && switches.has('private')) {
+          throw invalidArgument('repo edit: --public and --private do not go together');
+        }
+        return request({
+          method: 'PATCH',
+          path: repositoryPath(fullName),
+          body: {
+            ...(switches.size > 0 && { private: switches.has('private') }),
+            ...(values.has('description') && { description: values.get('description') }),
+          },
+        });
+      },
+    },
+  ],
+  [
+    'repo remove',
+    {
+      usage: 'OWNER/REPO',
+      help: 'remove a repository',
+      operands: 1,
+      action: ({ operands: [fullName = ''] }) =>
+        request({ method: 'DELETE', path: repositoryPath(fullName) }),
+    },
+  ],
+  [
+    'token create',
+    {
+      usage:
+        '--user NAME (--scopes SCOPE,... | --permissions NAME=LEVEL,... [--resource-owner NAME] ' +
+        '[--repositories NAME,...]) [--note TEXT] [--expires 90d]',
+      help: 'make a token and print it, this once',
+      operands: 0,
+      valued: ['user', 'scopes', 'permissions', 'resource-owner', 'repositories', 'note', 'expires'],
+      action: ({ values }) =>
+        request(
+          {
+            method: 'POST',
+            path: `/admin/users/${encodeURIComponent(needed(values, 'user'))}/tokens`,
+            body: tokenBody(values),
+          },
+          (answer) => String(answer['token']),
+        ),
+    },
+  ],
+  [
+    'token list',
+    {
+      usage: '--user NAME',
+      help: 'list the tokens of a user',
+      operands: 0,
+      valued: ['user'],
+      action: ({ values }) => ({
+        kind: 'list',
+        path: `/admin/users/${encodeURIComponent(needed(values, 'user'))}/tokens`,
+        columns: ['id', 'kind', 'note', 'scopes', 'expires_at', 'last_used_at'],
+      }),
+    },
+  ],
+  [
+    'token revoke',
+    {
+      usage: 'ID --user NAME',
+      help: 'end a token at once',
+      operands: 1,
+      valued: ['user'],
+      action: ({ operands: [id = ''], values }) =>
+        request({
+          method: 'DELETE',
+          path: `/admin/users/${encodeURIComponent(needed(values, 'user'))}/tokens/${encodeURIComponent(id)}`,
+        }),
+    },
+  ],
+]);
+
+function request(asked: HubRequest, print: (answer: Record<string, unknown>) => string = loginOf): HubAction {
+  return { kind: 'request', request: asked, print };
+}
+
+function loginOf(answer: Record<string, unknown>): string {
+  return typeof answer['login'] === 'string' ? answer['login'] : '';
+}
+
+function list(what: string, path: string, columns: readonly string[]): Entry {
+  return {
+    usage: '',
+    help: `list all ${what}`,
+    operands: 0,
+    action: () => ({ kind: 'list', path, columns }),
+  };
+}
+
+function remove(usage: string, help: string, path: (name: string) => string): Entry {
+  return {
+    usage,
+    help,
+    operands: 1,
+    action: ({ operands: [name = ''] }) =>
+      request({ method: 'DELETE', path: path(encodeURIComponent(name)) }),
+  };
+}
+
+function tokenBody(values: HubArguments['values']): object {
+  const scopes = values.get('scopes');
+  const permissions = values.get('permissions');
+  if ((scopes === undefined) === (permissions === undefined)) {
+    throw invalidArgument('token create: needs --scopes or --permissions, and not both');
+  }
+  const expires = values.get('expires');
+  const repositories = values.get('repositories');
+  return {
+    note: values.get('note') ?? '',
+    ...(scopes !== undefined && { scopes: parts(scopes) }),
+    ...(permissions !== undefined && { permissions: Object.fromEntries(parts(permissions).map(pair)) }),
+    ...(repositories !== undefined && { repositories: parts(repositories) }),
+    ...(values.has('resource-owner') && { resource_owner: values.get('resource-owner') }),
+    ...(expires !== undefined && { expires_in: seconds('expires', expires) }),
+  };
+}
+
+function pair(text: string): [string, string] {
+  const [, name = '', level = ''] = /^([^=]+)=(.+)$/.exec(text) ?? [];
+  if (name === '') {
+    throw invalidArgument(`--permissions: must look like packages=write, not ${JSON.stringify(text)}`);
+  }
+  return [name, level];
+}
+
+function needed(values: HubArguments['values'], flag: string): string {
+  const value = values.get(flag);
+  if (value === undefined || value === '') {
+    throw invalidArgument(`needs --${flag}`);
+  }
+  return value;
+}
+
+function repositoryPath(fullName: string): string {
+  const { owner, name } = ownerAndName(fullName);
+  return `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(name)}`;
+}
+
+function ownerAndName(fullName: string): { owner: string; name: string } {
+  const [, owner = '', name = ''] = /^([^/]+)\/([^/]+)$/.exec(fullName) ?? [];
+  if (owner === '') {
+    throw invalidArgument(`must be OWNER/REPO, not ${JSON.stringify(fullName)}`);
+  }
+  return { owner, name };
+}

@@ -1,0 +1,54 @@
+import { hostname } from 'node:os';
+import { readFileSync } from 'node:fs';
+import { createHubApi, type HubApi } from '../../../api/hub/hub-api.ts';
+import type { HubAddress } from '../../../api/hub/listen.ts';
+import type { Database } from '../../../storage/database/rows.ts';
+import { systemClock } from '../../base/clock.ts';
+import { errorText, invalidArgument } from '../../base/errors.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Rollback } from '../../base/rollback.ts';
+import { Hub } from '../../hub/hub.ts';
+import { LocalRecords } from '../../hub/records/local-records.ts';
+import { parseListenAddress } from '../config/hosts.ts';
+import type { Config } from '../config/settings.ts';
+import { ENGINE_VERSION } from '../version.ts';
+
+export interface ComposedHub {
+  api: HubApi;
+  address: HubAddress;
+}
+
+/** The hub and its HTTP; undefined where none is configured. Throws invalid_argument that names the setting. */
+export async function composeHub(
+  { config, database, log }: { config: Config; database: Database; log: Logger },
+  parts: Rollback,
+): Promise<ComposedHub | undefined> {
+  const listen = parseListenAddress('hub.address', config.hubAddress);
+  if (listen === undefined) {
+    return undefined;
+  }
+  const tls =
+    config.hubTlsCert === ''
+      ? undefined
+      : {
+          certificate: pem('hub.tls-cert', config.hubTlsCert),
+          key: pem('hub.tls-key', config.hubTlsKey),
+        };
+  const address = { host: listen.host, port: listen.port, tls };
+  const baseUrl = config.hubUrl === '' ? urlOf(address) : config.hubUrl;
+  const hub = await Hub.open({ records: new LocalRecords(database), clock: systemClock, log, baseUrl });
+  parts.defer('end the hub', () => hub[Symbol.dispose]());
+  return { api: createHubApi({ hub, log, baseUrl, version: ENGINE_VERSION }), address };
+}
+
+function urlOf({ host = hostname(), port, tls }: HubAddress): string {
+  return `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+function pem(setting: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw invalidArgument(`${setting}: ${errorText(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,74 @@
+import type { HubCredentials, HubPort, HubSession } from '../../api/types/hub/ports.ts';
+import type { Clock } from '../base/clock.ts';
+import { notFound } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import { Accounts } from './identity/accounts.ts';
+import { authenticate } from './identity/authenticate.ts';
+import { Lockout } from './identity/lockout.ts';
+import { Tokens } from './identity/tokens/tokens.ts';
+import { Mirror } from './records/mirror.ts';
+import type { Records } from './records/port.ts';
+import { Repositories } from './repositories/repositories.ts';
+import { Session } from './session/session.ts';
+import type { SessionDeps } from './session/session-deps.ts';
+import { Addresses } from './views/addresses.ts';
+
+export interface HubDeps {
+  records: Records;
+  clock: Clock;
+  log: Logger;
+  /** Where clients find it: `http://127.0.0.1:5010`, without a slash at its end. */
+  baseUrl: string;
+}
+
+/** The hub: repositories, those who own them, and what each may do. Its state is in the records. */
+export class Hub implements HubPort, Disposable {
+  readonly #mirror: Mirror;
+  readonly #session: SessionDeps;
+  readonly #lockout: Lockout;
+
+  /** Reads the records. */
+  static async open(deps: HubDeps): Promise<Hub> {
+    return new Hub(deps, await Mirror.open(deps, ''));
+  }
+
+  private constructor({ clock, log, baseUrl }: HubDeps, mirror: Mirror) {
+    this.#mirror = mirror;
+    this.#lockout = new Lockout(clock);
+    const accounts: Accounts = new Accounts({
+      mirror,
+      clock,
+      repositoriesOf: (account) => repositories.ofOwner(account).length,
+    });
+    const repositories = new Repositories({
+      mirror,
+      clock,
+      owner: (name) => accounts.find(name) ?? refuseOwner(name),
+      ownerUnchanged: (name) => accounts.unchanged(name),
+    });
+    const tokens = new Tokens({
+      mirror,
+      clock,
+      log,
+      accounts,
+      repositoryId: (owner, name) => repositories.find(owner, name)?.id,
+    });
+    this.#session = { accounts, repositories, tokens, addresses: new Addresses(baseUrl) };
+  }
+
+  session(credentials: HubCredentials | 'root'): HubSession {
+    const caller =
+      credentials === 'root'
+        ? ({ kind: 'root' } as const)
+        : authenticate({ tokens: this.#session.tokens, lockout: this.#lockout }, credentials);
+    return new Session(this.#session, caller);
+  }
+
+  [Symbol.dispose](): void {
+    this.#mirror[Symbol.dispose]();
+  }
+}
+
+function refuseOwner(name: string): never {
+  throw notFound(`no such user or organization: ${name}`);
+}

@@ -1,0 +1,23 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import type { Token } from './token.ts';
+
+/** So that a token is recognised where it should not be: in a log, a repository, a search for leaked secrets. */
+const PREFIXES = { classic: 'bhp_', 'fine-grained': 'bhf_' } as const satisfies Record<Token['kind'], string>;
+
+const BYTES = 32;
+
+/** A new secret: 256 random bits and a checksum of them. It is shown once; its hash is stored. */
+export function newSecret(kind: Token['kind']): string {
+  const random = randomBytes(BYTES);
+  return PREFIXES[kind] + random.toString('base64url') + checksum(random);
+}
+
+/** What is stored of a token: SHA-256 in hexadecimal. Nothing slower is needed against 256 random bits. */
+export function hashSecret(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex');
+}
+
+function checksum(bytes: Buffer): string {
+  return crc32(bytes).toString(36).padStart(7, '0');
+}

@@ -1,0 +1,176 @@
+import { conflict, EngineError, invariant } from '../../base/errors.ts';
+import { failpoint } from '../../base/failpoint.ts';
+import { limits } from '../../base/limits.ts';
+import type {
+  HubRecord,
+  ListOptions,
+  RecordChange,
+  RecordEvent,
+  RecordListener,
+  RecordPage,
+  Records,
+} from './port.ts';
+
+/** What local records need of the database (storage/database/rows.ts). */
+export interface RecordDatabase {
+  readonly hubRecords: {
+    get(key: string): Row | undefined;
+    below(page: { prefix: string; after: string; limit: number }): Row[];
+    put(row: Row): void;
+    remove(key: string): void;
+  };
+  readonly meta: { get(key: string): string | undefined; set(key: string, value: string): void };
+  transaction<T>(change: () => T, options?: { durable?: boolean }): T;
+}
+
+interface Row {
+  key: string;
+  value: string;
+  revision: number;
+}
+
+interface Watch {
+  prefix: string;
+  listener: RecordListener;
+}
+
+/** The row of `meta` with the newest revision. */
+const REVISION = 'hub.revision';
+
+/** {@link Records} of one host, in its database. An update is one durable transaction. */
+export class LocalRecords implements Records {
+  readonly #database: RecordDatabase;
+  readonly #watches = new Set<Watch>();
+  /** The newest updates, for watches that begin a little later than their list. */
+  readonly #history: { revision: number; events: readonly RecordEvent[] }[] = [];
+  #revision: number;
+  /** All updates after it are in the history. */
+  #forgotten: number;
+
+  constructor(database: RecordDatabase) {
+    this.#database = database;
+    this.#revision = Number(database.meta.get(REVISION) ?? 0);
+    this.#forgotten = this.#revision;
+  }
+
+  get(key: string): Promise<HubRecord | undefined> {
+    const row = this.#database.hubRecords.get(key);
+    return Promise.resolve(row && toRecord(row));
+  }
+
+  list(prefix: string, options: ListOptions = {}): Promise<RecordPage> {
+    const { after = '', limit = limits.hubPageRecords } = options;
+    const rows = this.#database.hubRecords.below({ prefix, after, limit });
+    return Promise.resolve({ records: rows.map(toRecord), revision: this.#revision });
+  }
+
+  // Not async: an update that follows without waiting sees this one.
+  update(changes: readonly RecordChange[]): Promise<number> {
+    return new Promise((resolve) => {
+      resolve(this.#update(changes));
+    });
+  }
+
+  #update(changes: readonly RecordChange[]): number {
+    invariant(new Set(changes.map(({ key }) => key)).size === changes.length, 'an update names a key twice');
+    const rows = new Map(changes.map((change) => [change.key, textOf(change)]));
+    failpoint('hub.records.update');
+    const revision = this.#revision + 1;
+    const events = this.#database.transaction(() => this.#write(changes, rows, revision), { durable: true });
+    if (events.length === 0) {
+      return this.#revision;
+    }
+    this.#revision = revision;
+    this.#remember(revision, events);
+    failpoint('hub.records.updated');
+    this.#tell(events, revision);
+    return revision;
+  }
+
+  watch(prefix: string, from: number, listener: RecordListener): Disposable {
+    const watch = { prefix, listener };
+    if (from <= this.#forgotten) {
+      // As of a store elsewhere: never before the caller has the answer.
+      queueMicrotask(() => listener.onRelist());
+      return { [Symbol.dispose]: () => undefined };
+    }
+    for (const { revision, events } of this.#history.filter((each) => each.revision >= from)) {
+      tellOne(watch, events, revision);
+    }
+    this.#watches.add(watch);
+    return { [Symbol.dispose]: () => this.#watches.delete(watch) };
+  }
+
+  /** Answers what has changed. Throws conflict, which takes the transaction back. */
+  #write(
+    changes: readonly RecordChange[],
+    rows: ReadonlyMap<string, string>,
+    revision: number,
+  ): readonly RecordEvent[] {
+    const { hubRecords, meta } = this.#database;
+    const events: RecordEvent[] = [];
+    for (const change of changes) {
+      const found = hubRecords.get(change.key);
+      if (change.expected !== undefined && (found?.revision ?? 0) !== change.expected) {
+        throw conflict(`record ${change.key} of the hub was changed meanwhile`, {
+          details: { key: change.key, revision: found?.revision ?? 0 },
+        });
+      }
+      if (change.kind === 'put') {
+        hubRecords.put({ key: change.key, value: rows.get(change.key) ?? '', revision });
+        events.push({ kind: 'put', record: { key: change.key, value: change.value, revision } });
+      } else if (change.kind === 'delete' && found !== undefined) {
+        hubRecords.remove(change.key);
+        events.push({ kind: 'delete', key: change.key });
+      }
+    }
+    if (events.length > 0) {
+      meta.set(REVISION, String(revision));
+    }
+    return events;
+  }
+
+  #remember(revision: number, events: readonly RecordEvent[]): void {
+    this.#history.push({ revision, events });
+    if (this.#history.length > limits.hubUpdatesRemembered) {
+      this.#forgotten = this.#history.shift()?.revision ?? this.#forgotten;
+    }
+  }
+
+  #tell(events: readonly RecordEvent[], revision: number): void {
+    for (const watch of this.#watches) {
+      tellOne(watch, events, revision);
+    }
+  }
+}
+
+function tellOne({ prefix, listener }: Watch, events: readonly RecordEvent[], revision: number): void {
+  const below = events.filter((event) => keyOf(event).startsWith(prefix));
+  if (below.length > 0) {
+    listener.onChanges(below, revision);
+  }
+}
+
+function keyOf(event: RecordEvent): string {
+  return event.kind === 'put' ? event.record.key : event.key;
+}
+
+function toRecord({ key, value, revision }: Row): HubRecord {
+  return { key, value: JSON.parse(value), revision };
+}
+
+/** The text of a value that is written. Throws resource_exhausted when it is too large. */
+function textOf(change: RecordChange): string {
+  if (change.kind !== 'put') {
+    return '';
+  }
+  const text = JSON.stringify(change.value);
+  const size = Buffer.byteLength(text);
+  if (size > limits.hubRecordBytesMax) {
+    throw new EngineError(
+      'resource_exhausted',
+      `record ${change.key} of the hub has ${size} bytes; at most ${limits.hubRecordBytesMax} are kept`,
+    );
+  }
+  return text;
+}

@@ -1,0 +1,167 @@
+import type { Clock } from '../../base/clock.ts';
+import { conflict, errorText, isEngineError } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { HubRecord, RecordChange, RecordEvent, Records } from './port.ts';
+
+export interface MirrorDeps {
+  records: Records;
+  clock: Clock;
+  log: Logger;
+}
+
+/** What is to be changed, and what to answer once it is. */
+export interface Decision<T> {
+  changes: readonly RecordChange[];
+  answer: T;
+}
+
+/**
+ * The records below one prefix, in memory: the hub decides and answers from it. It follows the records as others change
+ * them; what this host has changed it knows when `change` has answered.
+ */
+export class Mirror implements Disposable {
+  readonly #deps: MirrorDeps;
+  readonly #prefix: string;
+  readonly #known = new Map<string, HubRecord>();
+  readonly #waiting = new Set<() => void>();
+  #revision = 0;
+  #watch: Disposable | undefined;
+  #isClosed = false;
+
+  /** Reads all of them. Throws what the records throw. */
+  static async open(deps: MirrorDeps, prefix: string): Promise<Mirror> {
+    const mirror = new Mirror(deps, prefix);
+    await mirror.#load();
+    return mirror;
+  }
+
+  private constructor(deps: MirrorDeps, prefix: string) {
+    this.#deps = deps;
+    this.#prefix = prefix;
+  }
+
+  get(key: string): HubRecord | undefined {
+    return this.#known.get(key);
+  }
+
+  /** Those below a prefix, in no order. */
+  *below(prefix: string): Generator<HubRecord> {
+    for (const record of this.#known.values()) {
+      if (record.key.startsWith(prefix)) {
+        yield record;
+      }
+    }
+  }
+
+  /**
+   * Decides on what is known, writes it, and decides anew when somebody else was faster. `decide` is pure but for what
+   * it throws, and gives each change the revision that it was decided on. Throws conflict after
+   * `limits.hubUpdateAttempts` attempts.
+   */
+  async change<T>(decide: () => Decision<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      const seen = this.#revision;
+      const { changes, answer } = decide();
+      try {
+        await this.#reach(await this.#deps.records.update(changes));
+        return answer;
+      } catch (error) {
+        if (!isEngineError(error, 'conflict')) {
+          throw error;
+        }
+        if (attempt === limits.hubUpdateAttempts) {
+          throw conflict(`${errorText(error)}, ${attempt} times: try again`, { cause: error });
+        }
+        await this.#reach(seen + 1);
+      }
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+    this.#watch?.[Symbol.dispose]();
+    this.#wake();
+  }
+
+  async #load(): Promise<void> {
+    const { records } = this.#deps;
+    const found = new Map<string, HubRecord>();
+    let from: number | undefined;
+    for (let after = ''; ;) {
+      const page = await records.list(this.#prefix, { after });
+      // What changes between two pages is told by the watch, which begins at the first.
+      from ??= page.revision;
+      for (const record of page.records) {
+        found.set(record.key, record);
+      }
+      const last = page.records.at(-1);
+      if (last === undefined) {
+        break;
+      }
+      after = last.key;
+    }
+    this.#known.clear();
+    for (const [key, record] of found) {
+      this.#known.set(key, record);
+    }
+    this.#revision = from;
+    if (!this.#isClosed) {
+      this.#watch = records.watch(this.#prefix, from + 1, {
+        onChanges: (events, revision) => this.#apply(events, revision),
+        onRelist: () => this.#again(),
+      });
+    }
+    this.#wake();
+  }
+
+  #apply(events: readonly RecordEvent[], revision: number): void {
+    for (const event of events) {
+      if (event.kind === 'delete') {
+        this.#known.delete(event.key);
+      } else if ((this.#known.get(event.record.key)?.revision ?? 0) < event.record.revision) {
+        this.#known.set(event.record.key, event.record);
+      }
+    }
+    this.#revision = Math.max(this.#revision, revision);
+    this.#wake();
+  }
+
+  /** Lists again; until that has succeeded it answers what it knew last. */
+  #again(): void {
+    if (this.#isClosed) {
+      return;
+    }
+    this.#load().catch((error: unknown) => {
+      this.#deps.log.warn({ reason: errorText(error) }, 'the records of the hub could not be read again');
+      this.#deps.clock.setTimeout(() => this.#again(), limits.hubRelistMs);
+    });
+  }
+
+  /** Resolves when the records are known as of a revision, or after a while: the watch may have nothing to tell. */
+  #reach(revision: number): Promise<void> {
+    if (this.#revision >= revision || this.#isClosed) {
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (this.#revision >= revision || this.#isClosed) {
+          done();
+        }
+      };
+      const done = (): void => {
+        timer[Symbol.dispose]();
+        this.#waiting.delete(look);
+        resolve();
+      };
+      const timer = this.#deps.clock.setTimeout(done, limits.hubCatchUpMs);
+      this.#waiting.add(look);
+    });
+  }
+
+  #wake(): void {
+    for (const look of this.#waiting) {
+      look();
+    }
+  }
+}

@@ -1,0 +1,154 @@
+import type { Clock } from '../../base/clock.ts';
+import { conflict, notFound } from '../../base/errors.ts';
+import { refuseInvalid, type InvalidField } from '../../base/invalid-fields.ts';
+import { limits } from '../../base/limits.ts';
+import type { Account } from '../identity/account.ts';
+import { nameKey } from '../identity/names.ts';
+import { Collection } from '../records/collection.ts';
+import { Counters } from '../records/counters.ts';
+import type { Mirror } from '../records/mirror.ts';
+import type { RecordChange } from '../records/port.ts';
+import { repositoryKey, repositoryNameProblem } from './names.ts';
+import type { Repository } from './repository.ts';
+
+export interface RepositoriesDeps {
+  mirror: Mirror;
+  clock: Clock;
+  /** Of the owner, by name. Throws not_found. */
+  owner(name: string): Account;
+  /** A change that holds if the owner is still there. */
+  ownerUnchanged(name: string): RecordChange;
+}
+
+export interface NewRepository {
+  name: string;
+  description?: string | null;
+  isPrivate?: boolean;
+}
+
+export interface RepositoryEdit {
+  description?: string | null;
+  isPrivate?: boolean;
+}
+
+/** The repositories of all owners. Everything is answered from memory. */
+export class Repositories {
+  readonly #deps: RepositoriesDeps;
+  readonly #repositories: Collection<Repository>;
+  readonly #counters: Counters;
+
+  constructor(deps: RepositoriesDeps) {
+    this.#deps = deps;
+    this.#repositories = new Collection(deps.mirror, 'repository/');
+    this.#counters = new Counters(deps.mirror);
+  }
+
+  /** Whatever the case of the names, and with or without `.git`. */
+  find(owner: string, name: string): Repository | undefined {
+    return this.#repositories.get(repositoryKey(owner, name));
+  }
+
+  /** By id, oldest first. */
+  all(): Repository[] {
+    return this.#repositories.all().toSorted((one, other) => one.id - other.id);
+  }
+
+  ofOwner(owner: Pick<Account, 'id'>): Repository[] {
+    return this.all().filter((repository) => repository.owner.id === owner.id);
+  }
+
+  /** Throws not_found for the owner; InvalidFieldsError, also where the name is taken. */
+  create(
+    ownerName: string,
+    { name, description = null, isPrivate = false }: NewRepository,
+  ): Promise<Repository> {
+    return this.#deps.mirror.change(() => {
+      const owner = this.#deps.owner(ownerName);
+      refuseInvalid([
+        repositoryNameProblem(name),
+        descriptionProblem(description),
+        this.find(owner.name, name) && taken(name),
+      ]);
+      const { id, change } = this.#counters.next('repository');
+      const nowMs = this.#nowMs();
+      const repository: Repository = {
+        id,
+        owner: { kind: owner.kind, name: owner.name, id: owner.id },
+        name,
+        description,
+        isPrivate,
+        createdMs: nowMs,
+        updatedMs: nowMs,
+      };
+      return {
+        changes: [
+          change,
+          this.#deps.ownerUnchanged(nameKey(owner.name)),
+          this.#repositories.put(repositoryKey(owner.name, name), repository),
+        ],
+        answer: repository,
+      };
+    });
+  }
+
+  /** Throws not_found, InvalidFieldsError; conflict when another one has its name now. */
+  edit({ owner, name, id }: Repository, edit: RepositoryEdit): Promise<Repository> {
+    return this.#deps.mirror.change(() => {
+      const current = this.#current(owner.name, name, id);
+      const { description = current.description, isPrivate = current.isPrivate } = edit;
+      refuseInvalid([descriptionProblem(description)]);
+      const repository = { ...current, description, isPrivate, updatedMs: this.#nowMs() };
+      return {
+        changes: [this.#repositories.put(repositoryKey(owner.name, name), repository)],
+        answer: repository,
+      };
+    });
+  }
+
+  /** Throws not_found. */
+  remove({ owner, name, id }: Repository): Promise<void> {
+    return this.#deps.mirror.change(() => {
+      this.#current(owner.name, name, id);
+      return {
+        changes: [this.#repositories.delete(repositoryKey(owner.name, name))],
+        answer: undefined,
+      };
+    });
+  }
+
+  #current(owner: string, name: string, id: number): Repository {
+    const current = this.find(owner, name);
+    if (current === undefined) {
+      throw notFound(`no such repository: ${owner}/${name}`);
+    }
+    if (current.id !== id) {
+      throw conflict(`${owner}/${name} is another repository now`);
+    }
+    return current;
+  }
+
+  #nowMs(): number {
+    return Number(this.#deps.clock.nowNano() / 1_000_000n);
+  }
+}
+
+function taken(name: string): InvalidField {
+  return {
+    resource: 'Repository',
+    field: 'name',
+    code: 'already_exists',
+    message: 'is the name of a repository of this owner already',
+    value: name,
+  };
+}
+
+function descriptionProblem(description: string | null): InvalidField | undefined {
+  return (description ?? '').length <= limits.hubDescriptionMax
+    ? undefined
+    : {
+        resource: 'Repository',
+        field: 'description',
+        code: 'invalid',
+        message: `must have at most ${limits.hubDescriptionMax} characters`,
+      };
+}

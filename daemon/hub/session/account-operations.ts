@@ -1,0 +1,159 @@
+import type {
+  FullOrganization,
+  OrganizationCreateRequest,
+  OrganizationMembership,
+  PrivateUser,
+  PublicUser,
+  SimpleOrganization,
+  SimpleUser,
+  UserCreateRequest,
+} from '../../../api/types/hub/account.ts';
+import type { HubAccountsPort } from '../../../api/types/hub/ports.ts';
+import { EngineError, notFound } from '../../base/errors.ts';
+import type { Account, Organization, Role, User } from '../identity/account.ts';
+import type { Caller } from '../identity/caller.ts';
+import { hasScope } from '../identity/tokens/scopes.ts';
+import {
+  fullOrganization,
+  membershipView,
+  privateUser,
+  publicUser,
+  simpleOrganization,
+  simpleUser,
+  type Counts,
+} from '../views/account-view.ts';
+import { hidden, personOf, rootOnly, signInFirst } from './refusals.ts';
+import type { SessionDeps } from './session-deps.ts';
+
+/** Users, organizations and memberships. Accounts may be seen by all; root makes and removes them. */
+export class AccountOperations implements HubAccountsPort {
+  readonly #deps: SessionDeps;
+  readonly #caller: Caller;
+
+  constructor(deps: SessionDeps, caller: Caller) {
+    this.#deps = deps;
+    this.#caller = caller;
+  }
+
+  me(): PrivateUser {
+    const user = personOf(this.#caller);
+    return privateUser(user, this.#counts(user), this.#deps.addresses);
+  }
+
+  user(name: string): PublicUser {
+    const user = this.#deps.accounts.user(name);
+    return publicUser(user, this.#counts(user), this.#deps.addresses);
+  }
+
+  users(): SimpleUser[] {
+    return this.#deps.accounts.users().map((user) => simpleUser(user, this.#deps.addresses));
+  }
+
+  organization(name: string): FullOrganization {
+    const organization = this.#deps.accounts.organization(name);
+    return fullOrganization(organization, this.#counts(organization), this.#deps.addresses);
+  }
+
+  organizations(): SimpleOrganization[] {
+    const { accounts, addresses } = this.#deps;
+    return accounts.organizations().map((organization) => simpleOrganization(organization, addresses));
+  }
+
+  members(name: string): SimpleUser[] {
+    const organization = this.#asMember(name, 'read:org');
+    return this.#deps.accounts
+      .members(organization)
+      .map(({ user }) => simpleUser(user, this.#deps.addresses));
+  }
+
+  membership(organizationName: string, userName: string): OrganizationMembership {
+    const organization = this.#asMember(organizationName, 'read:org');
+    const user = this.#deps.accounts.user(userName);
+    const role = this.#deps.accounts.roleIn(organization, user);
+    if (role === undefined) {
+      throw notFound(`${userName} is no member of ${organizationName}`);
+    }
+    return membershipView({ organization, user, role }, this.#deps.addresses);
+  }
+
+  async setMembership(organization: string, user: string, role: Role): Promise<OrganizationMembership> {
+    this.#asAdmin(organization);
+    await this.#deps.accounts.setRole(organization, user, role);
+    return this.membership(organization, user);
+  }
+
+  async removeMembership(organization: string, user: string): Promise<void> {
+    this.#asAdmin(organization);
+    await this.#deps.accounts.removeMember(organization, user);
+  }
+
+  async createUser({ login, email = null, password }: UserCreateRequest): Promise<SimpleUser> {
+    rootOnly(this.#caller);
+    const user = await this.#deps.accounts.createUser({
+      name: login,
+      email,
+      ...(password !== undefined && { password }),
+    });
+    return simpleUser(user, this.#deps.addresses);
+  }
+
+  async setPassword(user: string, password: string | null): Promise<void> {
+    rootOnly(this.#caller);
+    await this.#deps.accounts.setPassword(user, password);
+  }
+
+  async removeUser(name: string): Promise<void> {
+    rootOnly(this.#caller);
+    await this.#deps.accounts.remove('user', name);
+  }
+
+  async createOrganization({ login, admin }: OrganizationCreateRequest): Promise<SimpleOrganization> {
+    rootOnly(this.#caller);
+    const organization = await this.#deps.accounts.createOrganization(login, admin);
+    return simpleOrganization(organization, this.#deps.addresses);
+  }
+
+  async removeOrganization(name: string): Promise<void> {
+    this.#asAdmin(name);
+    await this.#deps.accounts.remove('organization', name);
+  }
+
+  #asAdmin(name: string): Organization {
+    const organization = this.#asMember(name, 'admin:org');
+    if (this.#caller.kind === 'user' && this.#roleOf(organization, this.#caller.user) !== 'admin') {
+      throw new EngineError('forbidden', `You must be an admin of ${organization.name}`);
+    }
+    return organization;
+  }
+
+  /** Members of an organization are seen by its members, with a token that has the scope. */
+  #asMember(name: string, scope: string): Organization {
+    const organization = this.#deps.accounts.organization(name);
+    const caller = this.#caller;
+    if (caller.kind === 'root') {
+      return organization;
+    }
+    if (caller.kind === 'anonymous') {
+      throw signInFirst();
+    }
+    if (this.#roleOf(organization, caller.user) === undefined) {
+      throw hidden();
+    }
+    if (caller.token.kind !== 'classic' || !hasScope(caller.token.scopes, scope)) {
+      throw new EngineError('forbidden', `This token needs the scope ${scope}.`, {
+        details: { acceptedScopes: [scope] },
+      });
+    }
+    return organization;
+  }
+
+  #roleOf(organization: Organization, user: User): Role | undefined {
+    return this.#deps.accounts.roleIn(organization, user);
+  }
+
+  #counts(account: Account): Counts {
+    const owned = this.#deps.repositories.ofOwner(account);
+    const hiddenOnes = owned.filter(({ isPrivate }) => isPrivate).length;
+    return { public: owned.length - hiddenOnes, private: hiddenOnes };
+  }
+}

@@ -1,0 +1,8 @@
+import type { Need } from '../repositories/access.ts';
+
+/** What each operation wants with a repository (seed 001 section 4; GitHub: permissions of fine-grained tokens). */
+export const NEEDS = {
+  see: { role: 'read', permission: 'metadata', level: 'read', scopes: ['repo', 'read:packages'] },
+  edit: { role: 'admin', permission: 'administration', level: 'write', scopes: ['repo'] },
+  remove: { role: 'admin', permission: 'administration', level: 'write', scopes: ['delete_repo'] },
+} as const satisfies Record<string, Need>;

@@ -1,0 +1,161 @@
+import type { HubRepositoriesPort } from '../../../api/types/hub/ports.ts';
+import type {
+  HubRepository,
+  RepositoryCreateRequest,
+  RepositoryEditRequest,
+} from '../../../api/types/hub/repository.ts';
+import { EngineError } from '../../base/errors.ts';
+import type { Account, Role } from '../identity/account.ts';
+import type { Caller } from '../identity/caller.ts';
+import { hasPermission } from '../identity/tokens/permissions.ts';
+import { hasScope } from '../identity/tokens/scopes.ts';
+import { judge, type Need } from '../repositories/access.ts';
+import type { Repository } from '../repositories/repository.ts';
+import { repositoryView } from '../views/repository-view.ts';
+import { NEEDS } from './needs.ts';
+import { hidden, personOf, refusalOf, rootOnly } from './refusals.ts';
+import type { SessionDeps } from './session-deps.ts';
+
+/** Repositories, as far as the caller may see and change them. */
+export class RepositoryOperations implements HubRepositoriesPort {
+  readonly #deps: SessionDeps;
+  readonly #caller: Caller;
+
+  constructor(deps: SessionDeps, caller: Caller) {
+    this.#deps = deps;
+    this.#caller = caller;
+  }
+
+  get(owner: string, name: string): HubRepository {
+    return this.#view(this.#granted(owner, name, NEEDS.see));
+  }
+
+  all(): HubRepository[] {
+    return this.#seen(this.#deps.repositories.all());
+  }
+
+  mine(): HubRepository[] {
+    const user = personOf(this.#caller);
+    const mine = this.#deps.repositories
+      .all()
+      .filter((one) => one.owner.id === user.id || this.#roleIn(one) !== undefined);
+    return this.#seen(mine);
+  }
+
+  ofUser(name: string): HubRepository[] {
+    return this.#seen(this.#deps.repositories.ofOwner(this.#deps.accounts.user(name)));
+  }
+
+  ofOrganization(name: string): HubRepository[] {
+    return this.#seen(this.#deps.repositories.ofOwner(this.#deps.accounts.organization(name)));
+  }
+
+  async createMine(request: RepositoryCreateRequest): Promise<HubRepository> {
+    const user = personOf(this.#caller);
+    this.#refuseCreate(user, request);
+    return this.#create(user.name, request);
+  }
+
+  async createIn(organization: string, request: RepositoryCreateRequest): Promise<HubRepository> {
+    const owner = this.#deps.accounts.organization(organization);
+    if (this.#caller.kind !== 'root') {
+      const role = this.#deps.accounts.roleIn(owner, personOf(this.#caller));
+      if (role === undefined) {
+        throw hidden();
+      }
+      if (role !== 'admin') {
+        throw new EngineError('forbidden', `You must be an admin of ${owner.name} to create a repository.`);
+      }
+    }
+    this.#refuseCreate(owner, request);
+    return this.#create(owner.name, request);
+  }
+
+  async createFor(owner: string, request: RepositoryCreateRequest): Promise<HubRepository> {
+    rootOnly(this.#caller);
+    return this.#create(owner, request);
+  }
+
+  async edit(owner: string, name: string, request: RepositoryEditRequest): Promise<HubRepository> {
+    const repository = this.#granted(owner, name, NEEDS.edit);
+    const { description, private: isPrivate } = request;
+    const edited = await this.#deps.repositories.edit(repository, {
+      ...(description !== undefined && { description }),
+      ...(isPrivate !== undefined && { isPrivate }),
+    });
+    return this.#view(edited);
+  }
+
+  async remove(owner: string, name: string): Promise<void> {
+    await this.#deps.repositories.remove(this.#granted(owner, name, NEEDS.remove));
+  }
+
+  async #create(owner: string, request: RepositoryCreateRequest): Promise<HubRepository> {
+    const { name, description = null, private: isPrivate = false } = request;
+    return this.#view(await this.#deps.repositories.create(owner, { name, description, isPrivate }));
+  }
+
+  #granted(owner: string, name: string, need: Need): Repository {
+    const repository = this.#deps.repositories.find(owner, name);
+    if (repository === undefined) {
+      throw hidden();
+    }
+    const verdict = judge(this.#caller, need, { repository, role: this.#roleIn(repository) });
+    const refusal = refusalOf(this.#caller, verdict, need);
+    if (refusal !== undefined) {
+      throw refusal;
+    }
+    return repository;
+  }
+
+  #seen(repositories: readonly Repository[]): HubRepository[] {
+    return repositories
+      .filter((repository) => this.#may(NEEDS.see, repository))
+      .map((repository) => this.#view(repository));
+  }
+
+  #may(need: Need, repository: Repository): boolean {
+    return judge(this.#caller, need, { repository, role: this.#roleIn(repository) }).kind === 'granted';
+  }
+
+  #view(repository: Repository): HubRepository {
+    const admin = this.#may(NEEDS.edit, repository);
+    return repositoryView(repository, { admin, push: admin, pull: true }, this.#deps.addresses);
+  }
+
+  /** A token makes public repositories with `public_repo`, private ones with `repo`. */
+  #refuseCreate(owner: Account, request: RepositoryCreateRequest): void {
+    const caller = this.#caller;
+    if (caller.kind !== 'user') {
+      return;
+    }
+    const { token } = caller;
+    const needed = request.private === true ? 'repo' : 'public_repo';
+    const isRight =
+      token.kind === 'classic'
+        ? hasScope(token.scopes, needed)
+        : token.resourceOwner.id === owner.id &&
+          token.repositories === 'all' &&
+          hasPermission(token.permissions, 'administration', 'write');
+    if (!isRight) {
+      throw token.kind === 'classic'
+        ? new EngineError('forbidden', `This token needs the scope ${needed}.`, {
+            details: { acceptedScopes: needed === 'repo' ? ['repo'] : ['public_repo', 'repo'] },
+          })
+        : new EngineError('forbidden', 'Resource not accessible by personal access token', {
+            details: { acceptedPermissions: 'administration=write' },
+          });
+    }
+  }
+
+  #roleIn({ owner }: Repository): Role | undefined {
+    const { accounts } = this.#deps;
+    if (this.#caller.kind !== 'user' || owner.kind !== 'organization') {
+      return undefined;
+    }
+    const organization = accounts.same(owner.name, owner.id);
+    return organization?.kind === 'organization'
+      ? accounts.roleIn(organization, this.#caller.user)
+      : undefined;
+  }
+}

@@ -1,0 +1,12 @@
+import type { Accounts } from '../identity/accounts.ts';
+import type { Tokens } from '../identity/tokens/tokens.ts';
+import type { Repositories } from '../repositories/repositories.ts';
+import type { Addresses } from '../views/addresses.ts';
+
+/** What the operations of all sessions stand on. */
+export interface SessionDeps {
+  accounts: Accounts;
+  repositories: Repositories;
+  tokens: Tokens;
+  addresses: Addresses;
+}

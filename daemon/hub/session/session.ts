@@ -1,0 +1,21 @@
+import type { HubSession } from '../../../api/types/hub/ports.ts';
+import type { Caller } from '../identity/caller.ts';
+import { AccountOperations } from './account-operations.ts';
+import { RepositoryOperations } from './repository-operations.ts';
+import type { SessionDeps } from './session-deps.ts';
+import { TokenOperations } from './token-operations.ts';
+
+/** The operations of one caller: each judges first and acts then. */
+export class Session implements HubSession {
+  readonly scopes: readonly string[] | undefined;
+  readonly accounts: AccountOperations;
+  readonly repositories: RepositoryOperations;
+  readonly tokens: TokenOperations;
+
+  constructor(deps: SessionDeps, caller: Caller) {
+    this.scopes = caller.kind === 'user' && caller.token.kind === 'classic' ? caller.token.scopes : undefined;
+    this.accounts = new AccountOperations(deps, caller);
+    this.repositories = new RepositoryOperations(deps, caller);
+    this.tokens = new TokenOperations(deps, caller);
+  }
+}

@@ -1,0 +1,67 @@
+import type { HubTokensPort } from '../../../api/types/hub/ports.ts';
+import type { CreatedHubToken, HubToken, TokenCreateRequest } from '../../../api/types/hub/token.ts';
+import type { Caller } from '../identity/caller.ts';
+import type { NewToken } from '../identity/tokens/tokens.ts';
+import { refuseInvalid } from '../../base/invalid-fields.ts';
+import { tokenView } from '../views/token-view.ts';
+import { rootOnly } from './refusals.ts';
+import type { SessionDeps } from './session-deps.ts';
+
+/** Personal tokens, for root. */
+export class TokenOperations implements HubTokensPort {
+  readonly #deps: SessionDeps;
+  readonly #caller: Caller;
+
+  constructor(deps: SessionDeps, caller: Caller) {
+    this.#deps = deps;
+    this.#caller = caller;
+  }
+
+  async create(user: string, request: TokenCreateRequest): Promise<CreatedHubToken> {
+    rootOnly(this.#caller);
+    const { token, secret } = await this.#deps.tokens.create(user, newToken(request));
+    return { ...tokenView(token), token: secret };
+  }
+
+  list(user: string): HubToken[] {
+    rootOnly(this.#caller);
+    const { accounts, tokens } = this.#deps;
+    return tokens.ofUser(accounts.user(user)).map(tokenView);
+  }
+
+  async revoke(user: string, id: number): Promise<void> {
+    rootOnly(this.#caller);
+    await this.#deps.tokens.revoke(user, id);
+  }
+}
+
+/** Throws InvalidFieldsError for fields of the one kind in the other. */
+function newToken(request: TokenCreateRequest): NewToken {
+  const { note = '', scopes, permissions, expires_in: expiresInS = null } = request;
+  const { repositories, resource_owner: resourceOwner } = request;
+  const common = { note, expiresInS };
+  const isFineGrained = permissions !== undefined;
+  const strange = isFineGrained ? { scopes } : { repositories, resource_owner: resourceOwner };
+  refuseInvalid(
+    Object.entries(strange).map(([field, value]) =>
+      value === undefined
+        ? undefined
+        : {
+            resource: 'Token',
+            field,
+            code: 'unprocessable',
+            message: `does not go ${isFineGrained ? 'with permissions' : 'without permissions'}`,
+            value,
+          },
+    ),
+  );
+  return isFineGrained
+    ? {
+        kind: 'fine-grained',
+        ...common,
+        permissions,
+        ...(repositories && { repositories }),
+        ...(resourceOwner !== undefined && { resourceOwner }),
+      }
+    : { kind: 'classic', ...common, scopes: scopes ?? [] };
+}

@@ -1,0 +1,150 @@
+import { expect, test } from 'vitest';
+import { limits } from '../../../daemon/base/limits.ts';
+import { peopledHub } from '../../support/hub/open-hub.ts';
+import { serveHub } from '../../support/hub/serve-hub.ts';
+
+async function served() {
+  const open = await peopledHub();
+  const server = await serveHub(open);
+  return {
+    ...open,
+    ...server,
+    [Symbol.asyncDispose]: async () => {
+      await server[Symbol.asyncDispose]();
+      open[Symbol.dispose]();
+    },
+  };
+}
+
+test.each([
+  [undefined, 200, '2022-11-28'],
+  ['2022-11-28', 200, '2022-11-28'],
+  ['2026-03-10', 200, '2026-03-10'],
+  ['2025-01-01', 400, undefined],
+  ['today', 400, undefined],
+  ['2019-01-01', 410, undefined],
+])('version %s: %s', async (version, status, selected) => {
+  await using hub = await served();
+  for (const name of ['X-Svc-Api-Version', 'X-GitHub-Api-Version']) {
+    const headers = version === undefined ? {} : { [name]: version };
+    const answer = await hub.ask('GET', '/versions', { headers });
+    expect([answer.status, answer.headers['x-svc-api-version-selected']]).toEqual([status, selected]);
+    if (status === 200) {
+      expect(answer.body).toEqual(['2022-11-28', '2026-03-10']);
+    } else {
+      expect(answer.body).toMatchObject({
+        message: expect.stringContaining(version ?? ''),
+        status: String(status),
+      });
+    }
+  }
+});
+
+test.each([
+  ['GET', '/nowhere', {}, 404, 'Not Found'],
+  ['GET', '/versions/', {}, 404, 'Not Found'],
+  ['GET', '/versions', { 'User-Agent': '' }, 403, 'User-Agent'],
+  ['GET', '/user', {}, 401, 'Requires authentication'],
+  ['GET', '/user', { Authorization: 'Bearer wrong' }, 401, 'Bad credentials'],
+  ['GET', '/users/nobody', {}, 404, 'no such user: nobody'],
+  ['GET', '/repos/acme/secret', {}, 404, 'Not Found'],
+  ['GET', '/repos/acme/nothing', {}, 404, 'Not Found'],
+  ['GET', '/admin/users/bob/tokens', {}, 404, 'Not Found'],
+])('%s %s with %j: %s', async (method, path, headers, status, message) => {
+  await using hub = await served();
+  const answer = await hub.ask(method, path, { headers });
+  expect([answer.status, answer.body]).toEqual([
+    status,
+    {
+      message: expect.stringContaining(message),
+      documentation_url: expect.stringMatching(/^http/),
+      status: String(status),
+    },
+  ]);
+});
+
+test.each([
+  ['{', 400, { message: 'Problems parsing JSON' }],
+  ['[]', 400, { message: 'Body should be a JSON object' }],
+  ['"x"', 400, { message: 'Body should be a JSON object' }],
+  ['['.repeat(limits.requestJsonDepthMax + 1), 400, { message: 'Problems parsing JSON' }],
+  ['', 422, { errors: [{ resource: 'Repository', field: 'name', code: 'missing_field' }] }],
+  [
+    { name: 1, private: 'yes', has_wiki: true },
+    422,
+    {
+      message: 'Validation Failed',
+      errors: expect.arrayContaining([
+        expect.objectContaining({ field: 'name', value: 1 }),
+        expect.objectContaining({ field: 'private', value: 'yes' }),
+        expect.objectContaining({ field: 'has_wiki' }),
+      ]),
+    },
+  ],
+  [{ name: 'open' }, 422, { errors: [{ field: 'name', code: 'already_exists', value: 'open' }] }],
+])('a body %j: %s', async (body, status, expected) => {
+  await using hub = await served();
+  const token = await hub.token('alice', 'repo');
+  const answer = await hub.ask('POST', '/user/repos', { token, body });
+  expect(answer).toMatchObject({ status, body: expected });
+  expect((await hub.ask('GET', '/user/repos', { token })).body).toHaveLength(4);
+});
+
+test('a body that is too large is refused, and its connection closed', async () => {
+  await using hub = await served();
+  const token = await hub.token('alice', 'repo');
+  const body = JSON.stringify({ name: 'x'.repeat(limits.requestBodyBytesMax) });
+  const answer = await hub.ask('POST', '/user/repos', { token, body });
+  expect([answer.status, answer.headers.connection]).toEqual([400, 'close']);
+});
+
+test("what is made answers 201 and where it is; GitHub's words for who may what", async () => {
+  await using hub = await served();
+  const token = await hub.token('alice', 'repo');
+  const made = await hub.ask('POST', '/orgs/acme/repos', { token, body: { name: 'new', private: true } });
+  expect(made).toMatchObject({
+    status: 201,
+    headers: { location: 'http://hub.test:5010/repos/acme/new', 'x-oauth-scopes': 'repo' },
+    body: { full_name: 'acme/new', visibility: 'private', owner: { login: 'acme', type: 'Organization' } },
+  });
+  const refused = await hub.ask('DELETE', '/repos/acme/new', { token });
+  expect(refused).toMatchObject({ status: 403, headers: { 'x-accepted-oauth-scopes': 'delete_repo' } });
+  const remover = await hub.token('alice', 'delete_repo', 'repo');
+  expect((await hub.ask('DELETE', '/repos/acme/new', { token: remover })).status).toBe(204);
+  expect((await hub.ask('GET', '/repos/acme/new', { token })).status).toBe(404);
+});
+
+test('lists come in pages with links, and what is no number is refused', async () => {
+  await using hub = await served();
+  for (let count = 0; count < 5; count += 1) {
+    await hub.root.repositories.createFor('carol', { name: `r${count}` });
+  }
+  const page = async (query: string) => {
+    const { status, headers, body } = await hub.ask('GET', `/users/carol/repos${query}`);
+    const names = Array.isArray(body) ? body.map((each: { name: string }) => each.name) : body;
+    const link = String(headers['link'] ?? '').replaceAll('http://hub.test:5010/users/carol/repos', '');
+    return { status, names, link };
+  };
+  expect(await page('')).toEqual({ status: 200, names: ['r0', 'r1', 'r2', 'r3', 'r4'], link: '' });
+  expect(await page('?per_page=2&page=2')).toEqual({
+    status: 200,
+    names: ['r2', 'r3'],
+    link:
+      '<?per_page=2&page=1>; rel="prev", <?per_page=2&page=3>; rel="next", ' +
+      '<?per_page=2&page=3>; rel="last", <?per_page=2&page=1>; rel="first"',
+  });
+  expect(await page('?per_page=2&page=9')).toMatchObject({ names: [] });
+  expect((await page('?per_page=1000')).names).toHaveLength(5);
+  expect(await page('?page=x')).toMatchObject({ status: 422 });
+});
+
+test('an answer that the client has already is 304', async () => {
+  await using hub = await served();
+  const first = await hub.ask('GET', '/repos/acme/open');
+  const etag = String(first.headers.etag);
+  const again = await hub.ask('GET', '/repos/acme/open', { headers: { 'If-None-Match': etag } });
+  expect([again.status, again.body]).toEqual([304, undefined]);
+  await hub.root.repositories.edit('acme', 'open', { description: 'new' });
+  const changed = await hub.ask('GET', '/repos/acme/open', { headers: { 'If-None-Match': etag } });
+  expect(changed).toMatchObject({ status: 200, body: { description: 'new' } });
+});

@@ -1,0 +1,54 @@
+import { silentLogger } from '../../../daemon/base/logger.ts';
+import { Hub } from '../../../daemon/hub/hub.ts';
+import { LocalRecords } from '../../../daemon/hub/records/local-records.ts';
+import { openDatabase } from '../../../storage/database/index.ts';
+import { ManualClock } from '../fakes/manual-clock.ts';
+import type { HubSession } from '../../../api/types/hub/ports.ts';
+
+export const BASE_URL = 'http://hub.test:5010';
+
+export interface OpenHub extends Disposable {
+  hub: Hub;
+  clock: ManualClock;
+  root: HubSession;
+  /** A session with a header `Authorization`, from an address. */
+  as(authorization: string | undefined, address?: string): HubSession;
+  /** A classic token of a user. */
+  token(user: string, ...scopes: string[]): Promise<string>;
+}
+
+/** A hub of its own, with its records in a database in memory. */
+export async function openHub(): Promise<OpenHub> {
+  const database = openDatabase(':memory:', silentLogger);
+  const clock = new ManualClock();
+  const records = new LocalRecords(database);
+  const hub = await Hub.open({ records, clock, log: silentLogger, baseUrl: BASE_URL });
+  const root = hub.session('root');
+  return {
+    hub,
+    clock,
+    root,
+    as: (authorization, address = '192.0.2.1') => hub.session({ authorization, address }),
+    token: async (user, ...scopes) => (await root.tokens.create(user, { scopes })).token,
+    [Symbol.dispose]: () => {
+      hub[Symbol.dispose]();
+      database.close();
+    },
+  };
+}
+
+/** Users alice, bob and carol; acme with alice as admin and bob as member; a public and a private repository of each. */
+export async function peopledHub(): Promise<OpenHub> {
+  const open = await openHub();
+  const { accounts, repositories } = open.root;
+  for (const login of ['alice', 'bob', 'carol']) {
+    await accounts.createUser({ login });
+  }
+  await accounts.createOrganization({ login: 'acme', admin: 'alice' });
+  await accounts.setMembership('acme', 'bob', 'member');
+  for (const owner of ['alice', 'acme']) {
+    await repositories.createFor(owner, { name: 'open' });
+    await repositories.createFor(owner, { name: 'secret', private: true });
+  }
+  return open;
+}

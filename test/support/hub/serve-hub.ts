@@ -1,0 +1,74 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import http from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createHubApi } from '../../../api/hub/hub-api.ts';
+import { listenHub } from '../../../api/hub/listen.ts';
+import { listen } from '../../../api/listen.ts';
+import { createApi } from '../../../api/server.ts';
+import { silentLogger } from '../../../daemon/base/logger.ts';
+import { fakePorts } from '../api/fake-ports.ts';
+import { BASE_URL, type OpenHub } from './open-hub.ts';
+
+export interface HubAnswer {
+  status: number;
+  headers: http.IncomingHttpHeaders;
+  /** Parsed; undefined where there was none. */
+  body: unknown;
+}
+
+export interface ServedHub extends AsyncDisposable {
+  /** Of the engine's API, with the hub below `/hub`. */
+  socketPath: string;
+  /** At the hub's own listener. */
+  ask: (method: string, path: string, options?: HubAsk) => Promise<HubAnswer>;
+}
+
+export interface HubAsk {
+  headers?: Record<string, string>;
+  /** What is no string goes as JSON. */
+  body?: unknown;
+  token?: string;
+}
+
+/** The hub behind its own listener and behind an engine's socket. */
+export async function serveHub({ hub }: OpenHub): Promise<ServedHub> {
+  const directory = mkdtempSync(join(tmpdir(), 'bth-hub-'));
+  const socketPath = join(directory, 'api.sock');
+  const hubApi = createHubApi({ hub, log: silentLogger, baseUrl: BASE_URL, version: '0.1.0' });
+  const engine = createApi({
+    ports: fakePorts(),
+    log: silentLogger,
+    facts: { version: '0.1.0', experimental: false, os: 'linux', cgroupVersion: 1 },
+    mounts: new Map([['/hub', (req, res, url) => hubApi.handle(req, res, 'engine', url)]]),
+  });
+  const listeners = [
+    await listenHub(hubApi, { host: '127.0.0.1', port: 0, tls: undefined }, silentLogger),
+    await listen(engine, { kind: 'unix', path: socketPath, gid: 0 }, silentLogger),
+  ];
+  const port = Number(listeners[0]?.address.split(':').at(-1));
+  return {
+    socketPath,
+    ask: (method, path, { headers = {}, body, token } = {}) =>
+      new Promise((resolve, reject) => {
+        const sent = { 'User-Agent': 'test', ...(token && { Authorization: `token ${token}` }), ...headers };
+        const req = http.request({ port, host: '127.0.0.1', method, path, headers: sent }, (res) => {
+          let text = '';
+          res.setEncoding('utf8').on('data', (piece: string) => (text += piece));
+          res.once('end', () =>
+            resolve({
+              status: res.statusCode ?? 0,
+              headers: res.headers,
+              body: text === '' ? undefined : JSON.parse(text),
+            }),
+          );
+        });
+        req.once('error', reject);
+        req.end(body === undefined || typeof body === 'string' ? body : JSON.stringify(body));
+      }),
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(listeners.map((listener) => listener.close()));
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
