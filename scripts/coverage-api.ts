@@ -69,8 +69,7 @@ export function renderApiDocument(): string {
   const counts = DOCUMENTS.map(
     ({ title, lines, version }) => `- ${title}: ${countOf(cover(lines, version))}`,
   ).join('\n');
-  return (
-    `# The API
+  return `# The API
 
 <!-- Written by \`npm run coverage:api\` from api/routes and api/versions. Do not edit. -->
 
@@ -101,8 +100,7 @@ ${renderHub()}
 
 Only what this engine serves. The newest first.
 
-${renderHistory()}`
-  );
+${renderHistory()}`;
 }
 
 function renderTable(): string {
