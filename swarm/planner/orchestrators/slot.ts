@@ -12,7 +12,8 @@ import { losesTasks, observedState } from '../state/observed.ts';
 
 /**
  * What is to be done in one slot of a service, whatever its kind: the youngest wanted task is replaced when it has
- * ended or lost its node, let through when its time has come; once it runs, the older ones are shut down.
+ * ended or lost its node, let through when its time has come. Those older than the youngest one that runs are shut
+ * down: a younger one may wait for a node or an address for ever.
  */
 export function decideSlot(
   circumstances: Circumstances,
@@ -22,14 +23,16 @@ export function decideSlot(
   const { now } = circumstances;
   const writes: Write[] = orphan(circumstances, tasks);
   const wanted = [...tasks].filter(isWanted).toSorted(byAge);
-  const newest = wanted.pop();
+  const newest = wanted.at(-1);
   if (newest === undefined) {
     return { writes };
   }
   let again: number | undefined;
-  const runs = observedState(newest) === TaskState.running && newest.record.desired === TaskState.running;
-  for (const older of wanted) {
-    if (runs || isLost(circumstances, older)) {
+  const running = wanted.findLastIndex(
+    (task) => observedState(task) === TaskState.running && task.record.desired === TaskState.running,
+  );
+  for (const [index, older] of wanted.slice(0, -1).entries()) {
+    if (index < running || isLost(circumstances, older)) {
       writes.push(...desire(older, TaskState.shutdown, now));
     }
   }

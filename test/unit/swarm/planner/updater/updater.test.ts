@@ -121,6 +121,22 @@ describe('updater', () => {
     expect([...seen].toSorted((a, b) => a - b)).toEqual(counts);
   });
 
+  test('start-first: the old task goes once its successor runs, though the next one waits for a node', () => {
+    const cluster = create({ replicas: 1 });
+    let isSlow = true;
+    cluster.behaviour = (task) =>
+      isSlow && task.record.template === 2 ? TaskState.starting : wellBehaved(task);
+    const startFirst = { replicas: 1, update: { Order: 'start-first' as const } };
+    update(cluster, 2, spec(2, startFirst));
+    cluster.settle();
+    const Constraints = ['node.labels.zone==nowhere'];
+    const task = { ContainerSpec: { Image: 'i:3' }, Placement: { Constraints } };
+    update(cluster, 3, spec(3, { ...startFirst, task }));
+    isSlow = false;
+    cluster.advance(60_000);
+    expect(running(cluster).map(({ record }) => record.template)).toEqual([2]);
+  });
+
   test('38: a failure pauses, and the message names the task', () => {
     const cluster = create();
     cluster.behaviour = failing(2);
