@@ -32,6 +32,8 @@ export class AttachedSwarm implements AsyncDisposable {
   readonly hosts = new Map<string, Host>();
   /** Calls that a test refuses, or looks at; by the node that calls. */
   before: (method: string, node: string) => Promise<void> | void = () => undefined;
+  /** Calls whose answer a test loses: the manager has done what it was asked. */
+  after: (method: string, node: string) => Promise<void> | void = () => undefined;
 
   /** The first one leads. */
   static async start(managers: readonly string[], ...writes: Write[][]): Promise<AttachedSwarm> {
@@ -142,7 +144,8 @@ export class AttachedSwarm implements AsyncDisposable {
       }
       return found;
     };
-    const { before } = { before: (name: string) => this.before(name, node) };
+    const before = (name: string) => this.before(name, node);
+    const after = (name: string) => this.after(name, node);
     return {
       addr,
       call: async (name, body, { signal = new AbortController().signal } = {}) => {
@@ -153,6 +156,7 @@ export class AttachedSwarm implements AsyncDisposable {
           found.kind === 'call'
             ? await found.handle(JSON.parse(JSON.stringify(body)), caller, signal)
             : undefined;
+        await after(name);
         return JSON.parse(JSON.stringify(answer ?? null));
       },
       stream: async function* stream(name, body, signal) {
