@@ -23,7 +23,8 @@ export async function look(victim: VictimSwarm): Promise<string[]> {
 }
 
 async function differencesOf(victim: VictimSwarm): Promise<string[]> {
-  const { swarm, wanted } = victim;
+  const { swarm } = victim;
+  const wanted = victim.wishes.services;
   const differences: string[] = [];
   const containers = new Set(await containersOf(victim));
   for (const manager of [1, 2, 3]) {

@@ -1,3 +1,7 @@
+import { cpSync, mkdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { errorText } from '../../../daemon/base/errors.ts';
 import { differences } from '../../support/engine/oracle.ts';
 import { until } from '../../support/engine/http.ts';
 import { Dice, type StormReport } from '../storm/dice.ts';
@@ -35,19 +39,38 @@ export async function torture({ seed, minutes, steps, say }: TortureOptions): Pr
   while (problems.length === 0 && isTimeLeft()) {
     const round = steps ?? drawRound(dice);
     rounds += 1;
-    say(`round ${rounds}: ${round.map(told).join(' ')}`);
-    for (const step of round) {
-      await victim.act(step);
-      done += 1;
+    say(`${new Date().toISOString().slice(11, 19)} round ${rounds}: ${round.map(told).join(' ')}`);
+    // What a step or the healing cannot do in time is a problem too.
+    const stuck: string[] = [];
+    try {
+      for (const step of round) {
+        await victim.act(step);
+        done += 1;
+      }
+      await victim.heal();
+    } catch (error) {
+      stuck.push(errorText(error));
     }
-    await victim.heal();
-    problems = await look(victim);
+    problems = [...victim.seen, ...stuck, ...(await look(victim))];
     failed = problems.length > 0 ? round : undefined;
   }
   if (problems.length === 0) {
     problems = await remains(victim);
   }
+  if (problems.length > 0) {
+    say(`the daemons' logs are in ${keepLogs(victim, seed)}`);
+  }
   return { summary: `seed ${seed}: ${rounds} rounds of ${done} steps`, problems, failed };
+}
+
+/** Answers the folder. */
+function keepLogs({ swarm }: VictimSwarm, seed: number): string {
+  const folder = path.join(tmpdir(), `berth-torture-${seed}-${Date.now()}`);
+  mkdirSync(folder);
+  for (const { daemon, hostname } of swarm.nodes) {
+    cpSync(daemon.paths.log, path.join(folder, `${hostname}.log`));
+  }
+  return folder;
 }
 
 /** What the oracle finds on the nodes; containers of tasks that ended go in the background. */

@@ -1,52 +1,47 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { unreachable } from '../../../daemon/base/errors.ts';
-import { processes } from '../../support/engine/cleanup.ts';
 import { until } from '../../support/engine/http.ts';
 import { FaultyLan } from '../../support/swarm/hosts/faulty-lan.ts';
 import { TestSwarm } from '../../support/swarm/hosts/test-swarm.ts';
-import { pairsBetween, SPARE_SERVICES, type Step } from './steps.ts';
+import { clockOff, containersPids, killStore, storeOf, wipe } from './hosts.ts';
+import { isOfManagers, type Point } from './points.ts';
+import { MANAGERS, pairsBetween, type Step } from './steps.ts';
+import { HEALED_MS, Wishes } from './wishes.ts';
 
-const MANAGERS = [1, 2, 3];
-/** All that may be wanted. */
-export const SERVICES = ['web', ...SPARE_SERVICES];
-/** The overlay network of all services. */
-export const NETWORK = 'shop';
-/** A lost leader, a lost node and a store without a majority have to be over in this time, beside load. */
-const HEALED_MS = 120_000;
+/** What was under way when a daemon died, a container's end too, is over. */
+const STILL_MS = 3_000;
+/** Until a daemon has come to where it is to die; it may never come there. */
+const DEATH_MS = 10_000;
 
-/** Published by every node. */
-export function portOf(service: string): number {
-  return 8080 + SERVICES.indexOf(service);
-}
-
-/** What users want of each service, so that the swarm's own word is not taken for it. */
-export type Wanted = Map<string, number>;
-
-/** Three managers and two workers on a switch that does what it is told, with services in an overlay network. */
+/** Three managers and two workers on a switch that does what it is told, with services in overlay networks. */
 export class VictimSwarm implements AsyncDisposable {
   readonly lan: FaultyLan;
   readonly swarm: TestSwarm;
-  readonly wanted: Wanted = new Map();
+  readonly wishes: Wishes;
+  /** What was seen to go wrong while something was done. */
+  readonly seen: string[] = [];
   readonly #drained = new Set<number>();
-  readonly #frozen = new Set<number>();
+  /** Processes that stand still, by the node. */
+  readonly #frozen = new Map<number, number[]>();
+  readonly #clockIsOff = new Set<number>();
+  /** Processes of containers beside a dead daemon. */
+  readonly #orphans = new Map<number, number[]>();
 
   private constructor(lan: FaultyLan, swarm: TestSwarm) {
     this.lan = lan;
     this.swarm = swarm;
+    this.wishes = new Wishes(swarm, (...words) => this.#tried(...words));
   }
 
   static async start(seed: number): Promise<VictimSwarm> {
     const lan = new FaultyLan(String(seed));
-    const swarm = await TestSwarm.start(5, {}, lan);
+    const swarm = await TestSwarm.start(5, { armable: true }, lan);
     const victim = new VictimSwarm(lan, swarm);
     await swarm.init();
-    await swarm.join(2, 'manager');
-    await swarm.join(3, 'manager');
-    await swarm.join(4, 'worker');
-    await swarm.join(5, 'worker');
-    await swarm.must(1, 'network', 'create', '--driver', 'overlay', NETWORK);
-    victim.wanted.set('web', 4);
-    await victim.#create('web', 4);
+    for (const number of [2, 3, 4, 5]) {
+      await swarm.join(number, roleOf(number));
+    }
+    await victim.wishes.start();
     return victim;
   }
 
@@ -54,15 +49,20 @@ export class VictimSwarm implements AsyncDisposable {
   async act(step: Step): Promise<void> {
     switch (step.kind) {
       case 'kill':
-        await this.swarm.node(step.node).daemon.kill9();
+        await this.#kill(step.node);
         return;
       case 'kill-store':
-        this.#killStore(step.node);
+        killStore(this.swarm.node(step.node).daemon);
+        return;
+      case 'die-at':
+        await this.#dieAt(step.node, step.point);
+        return;
+      case 'managers':
+        await this.#stopManagers(step.order, step.seconds);
         return;
       case 'freeze':
-        this.#freeze(step.node, 'SIGSTOP');
-        await sleep(step.seconds * 1000);
-        this.#freeze(step.node, 'SIGCONT');
+      case 'freeze-leader':
+        await this.#freezeFor(step);
         return;
       case 'cut':
         await this.#during({ cut: pairsBetween(step.groups) }, step.seconds);
@@ -75,30 +75,47 @@ export class VictimSwarm implements AsyncDisposable {
         await this.#during(faults, seconds);
         return;
       }
+      case 'clock':
+        await this.#kill(step.node);
+        await this.#up(step.node, clockOff(step.seconds));
+        this.#clockIsOff.add(step.node);
+        return;
+      case 'wipe':
+      case 'leave':
+        await this.#joinAnew(step);
+        return;
       case 'drain':
         if (await this.#tried('node', 'update', '--availability', 'drain', `n${step.node}`)) {
           this.#drained.add(step.node);
         }
         return;
+      case 'rotate-root':
+        await this.#tried('swarm', 'ca', '--rotate', '--detach', '--quiet');
+        return;
       case 'create':
       case 'remove':
       case 'scale':
       case 'update':
-        await this.#want(step);
+      case 'rotate-secret':
+      case 'box':
+      case 'unbox':
+        await this.wishes.want(step);
         return;
       default:
         unreachable(step);
     }
   }
 
-  /** All daemons up, all cables whole, all nodes active. */
+  /** All daemons up with the right time, all cables whole, all nodes active. */
   async heal(): Promise<void> {
     await this.lan.heal();
-    for (const node of this.#frozen) {
-      this.#freeze(node, 'SIGCONT');
+    this.swarm.nodes.forEach(({ daemon }) => daemon.arm(''));
+    this.#thaw();
+    for (const node of this.#clockIsOff) {
+      await this.#kill(node);
     }
-    const down = this.swarm.nodes.filter(({ daemon }) => !daemon.isRunning());
-    await Promise.all(down.map(({ daemon }) => daemon.up()));
+    this.#clockIsOff.clear();
+    await Promise.all(this.swarm.nodes.map((_, index) => this.#up(index + 1)));
     for (const node of this.#drained) {
       await until(
         `n${node} to be active`,
@@ -107,56 +124,139 @@ export class VictimSwarm implements AsyncDisposable {
       );
     }
     this.#drained.clear();
-    await this.#repeatWishes();
+    await this.wishes.repeat();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const node of this.#frozen) {
-      this.#freeze(node, 'SIGCONT');
-    }
+    this.#thaw();
     await this.swarm[Symbol.asyncDispose]();
   }
 
-  /** The wish counts, whatever became of the call: it is repeated when everything is healed. */
-  async #want(step: Extract<Step, { service: string }>): Promise<void> {
-    const { service } = step;
-    const isThere = this.wanted.has(service);
-    if (step.kind === 'create' && !isThere) {
-      this.wanted.set(service, step.count);
-      await this.#create(service, step.count);
-    } else if (step.kind === 'remove' && isThere) {
-      this.wanted.delete(service);
-      await this.#tried('service', 'rm', service);
-    } else if (step.kind === 'scale' && isThere) {
-      this.wanted.set(service, step.count);
-      await this.#tried('service', 'scale', '--detach', `${service}=${step.count}`);
-    } else if (step.kind === 'update' && isThere) {
-      await this.#tried('service', 'update', '--detach', '--force', '--update-parallelism', '2', service);
+  async #kill(node: number): Promise<void> {
+    const { daemon } = this.swarm.node(node);
+    if (daemon.isRunning()) {
+      await daemon.kill9();
+      await sleep(STILL_MS);
+      this.#orphans.set(node, containersPids(daemon));
     }
   }
 
-  /** Until a manager has taken all that was wished. */
-  async #repeatWishes(): Promise<void> {
-    for (const service of SERVICES) {
-      const count = this.wanted.get(service);
-      await until(
-        `${service} to be wanted ${count ?? 0} times`,
-        async () =>
-          count === undefined
-            ? await this.#tried('service', 'rm', service)
-            : (await this.#create(service, count)) &&
-              (await this.#tried('service', 'scale', '--detach', `${service}=${count}`)),
-        HEALED_MS,
-      );
+  /** Nothing of what ran beside the dead daemon may have ended. */
+  async #up(node: number, env: Record<string, string> = {}): Promise<void> {
+    const { daemon } = this.swarm.node(node);
+    if (daemon.isRunning()) {
+      return;
+    }
+    const alive = new Set(containersPids(daemon));
+    const ended = (this.#orphans.get(node) ?? []).filter((pid) => !alive.has(pid));
+    if (ended.length > 0) {
+      this.seen.push(`${ended.length} processes of containers of n${node} ended while its daemon was dead`);
+    }
+    this.#orphans.delete(node);
+    await daemon.up(env);
+  }
+
+  async #dieAt(node: number, point: Point): Promise<void> {
+    const daemons = (isOfManagers(point) ? MANAGERS : [node])
+      .map((number) => this.swarm.node(number).daemon)
+      .filter((daemon) => daemon.isRunning());
+    daemons.forEach((daemon) => daemon.arm(`${point}=sigkill@1`));
+    const name = 'box1';
+    await this.wishes.want(
+      this.wishes.boxes.has(name) ? { kind: 'unbox', name } : { kind: 'box', name, node },
+    );
+    await this.wishes.want({ kind: 'update', service: 'web' });
+    await until('a death', () => daemons.some((daemon) => !daemon.isRunning()), DEATH_MS).catch(
+      // The swarm's work did not lead there this time.
+      () => undefined,
+    );
+    daemons.forEach((daemon) => daemon.arm(''));
+  }
+
+  /** What runs on any node must not notice. */
+  async #stopManagers(order: readonly number[], seconds: number): Promise<void> {
+    for (const manager of MANAGERS) {
+      const { daemon } = this.swarm.node(manager);
+      await daemon.kill9();
+      killStore(daemon);
+    }
+    await sleep(STILL_MS);
+    const before = this.swarm.nodes.map(({ daemon }) => containersPids(daemon));
+    await sleep(seconds * 1000);
+    for (const [index, { daemon, hostname }] of this.swarm.nodes.entries()) {
+      const alive = new Set(containersPids(daemon));
+      const ended = (before[index] ?? []).filter((pid) => !alive.has(pid));
+      if (ended.length > 0) {
+        this.seen.push(`${ended.length} processes of containers of ${hostname} ended without managers`);
+      }
+    }
+    for (const manager of order) {
+      this.#orphans.delete(manager);
+      await this.#up(manager);
+      await sleep(1_000);
     }
   }
 
-  #create(service: string, count: number): Promise<boolean> {
-    const words = ['--name', service, '--detach', '--replicas', String(count), '--network', NETWORK];
-    const haste = ['--stop-grace-period', '1s', '--restart-delay', '100ms'];
-    const port = ['--publish', `${portOf(service)}:80`];
-    const page = 'mkdir -p /www; hostname >/www/index.html; exec httpd -f -p 80 -h /www';
-    return this.#tried('service', 'create', ...words, ...haste, ...port, 'busybox', 'sh', '-c', page);
+  async #freezeFor(step: Extract<Step, { kind: 'freeze' | 'freeze-leader' }>): Promise<void> {
+    const node = step.kind === 'freeze' ? step.node : await this.#leader();
+    const { daemon } = this.swarm.node(node ?? 1);
+    const store = step.kind === 'freeze-leader' && step.store ? storeOf(daemon) : undefined;
+    const pids = [...(daemon.isRunning() ? [daemon.pid] : []), ...(store === undefined ? [] : [store])];
+    this.#frozen.set(node ?? 1, pids);
+    pids.forEach((pid) => signal(pid, 'SIGSTOP'));
+    await sleep(step.seconds * 1000);
+    this.#thaw();
+  }
+
+  #thaw(): void {
+    [...this.#frozen.values()].flat().forEach((pid) => signal(pid, 'SIGCONT'));
+    this.#frozen.clear();
+  }
+
+  async #leader(): Promise<number | undefined> {
+    for (const manager of MANAGERS) {
+      const format = '{{.Hostname}} {{.ManagerStatus}}';
+      const { out } = await this.swarm.docker(manager, 'node', 'ls', '--format', format);
+      const leader = /n(\d) Leader/.exec(out)?.[1];
+      if (leader !== undefined) {
+        return Number(leader);
+      }
+    }
+    return undefined;
+  }
+
+  /** With the rest of the swarm whole, as three managers do not live through the loss of two. */
+  async #joinAnew({ kind, node }: Extract<Step, { kind: 'wipe' | 'leave' }>): Promise<void> {
+    await this.heal();
+    const { daemon } = this.swarm.node(node);
+    const through = node === 1 ? 2 : 1;
+    const id = await this.swarm.must(through, 'node', 'inspect', '--format', '{{.ID}}', `n${node}`);
+    this.wishes.forget(node);
+    if (kind === 'wipe') {
+      await wipe(daemon);
+    } else {
+      await this.swarm.must(node, 'swarm', 'leave', '--force');
+    }
+    await until(
+      `n${node} to be forgotten`,
+      async () =>
+        (roleOf(node) === 'worker' || (await this.#tried('node', 'demote', id))) &&
+        (await this.#tried('node', 'rm', '--force', id)),
+      HEALED_MS,
+    );
+    if (kind === 'wipe') {
+      await daemon.up();
+      await daemon.loadBusybox();
+    }
+    await until(
+      `n${node} to join`,
+      () =>
+        this.swarm.join(node, roleOf(node), through).then(
+          () => true,
+          (error: unknown) => String(error).includes('already part of a swarm'),
+        ),
+      HEALED_MS,
+    );
   }
 
   /** By the first manager that takes it; what is so already is taken. */
@@ -177,26 +277,16 @@ export class VictimSwarm implements AsyncDisposable {
     await sleep(seconds * 1000);
     await this.lan.heal();
   }
+}
 
-  #freeze(node: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
-    const { daemon } = this.swarm.node(node);
-    if (signal === 'SIGSTOP') {
-      this.#frozen.add(node);
-    } else {
-      this.#frozen.delete(node);
-    }
-    if (daemon.isRunning()) {
-      process.kill(daemon.pid, signal);
-    }
-  }
+function roleOf(node: number): 'manager' | 'worker' {
+  return MANAGERS.includes(node) ? 'manager' : 'worker';
+}
 
-  #killStore(node: number): void {
-    const { daemon } = this.swarm.node(node);
-    const etcd = processes().find(({ commandLine }) =>
-      commandLine.includes(`--data-dir=${daemon.paths.dataRoot}`),
-    );
-    if (etcd !== undefined) {
-      process.kill(etcd.pid, 'SIGKILL');
-    }
+function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // Ended meanwhile.
   }
 }

@@ -2,10 +2,13 @@ import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import type { ContainerInspect } from '../../../api/types/container.ts';
 import type { ServiceInspect } from '../../../api/types/swarm/service.ts';
-import { NETWORK, portOf, SERVICES, type VictimSwarm } from './victim-swarm.ts';
+import { wrongDatagrams, wrongSecrets } from './more-ways.ts';
+import { BOXES } from './steps.ts';
+import type { VictimSwarm } from './victim-swarm.ts';
+import { ECHO, NETWORK, PAGES, portOf } from './wishes.ts';
 
 /** A container of a task that runs. */
-interface Runner {
+export interface Runner {
   /** From 1. */
   node: number;
   container: string;
@@ -14,6 +17,8 @@ interface Runner {
   hostname: string;
   /** Its address in `NETWORK`. */
   address: string;
+  /** All of its addresses of IPv6. */
+  addresses6: string[];
 }
 
 /** What is wrong with addresses, names and published ports; one sentence each. Empty answers are differences. */
@@ -21,12 +26,24 @@ export async function waysOf(victim: VictimSwarm): Promise<string[]> {
   const services = await victim.swarm.node(1).daemon.http.ok<ServiceInspect[]>('GET', '/services');
   const inspected = await Promise.all(victim.swarm.nodes.map((_, index) => containersOn(victim, index + 1)));
   const runners = inspected.flatMap((list, index) => list.map((container) => runnerOf(container, index + 1)));
-  const [twice, unnamed, unanswered] = await Promise.all([
-    givenTwice(victim, services, inspected),
-    wrongNames(victim, services, runners),
+  const boxes = await boxesOf(victim);
+  const found = await Promise.all([
+    givenTwice(victim, services, [...inspected, boxes]),
+    wrongNames(victim, services, runners, boxes),
     wrongAnswers(victim, runners),
+    wrongDatagrams(victim, runners),
+    wrongSecrets(victim, runners),
   ]);
-  return [...twice, ...unnamed, ...unanswered];
+  return found.flat();
+}
+
+/** Containers that users ran in the network. */
+async function boxesOf({ swarm, wishes }: VictimSwarm): Promise<ContainerInspect[]> {
+  return await Promise.all(
+    [...wishes.boxes].map(([name, node]) =>
+      swarm.node(node).daemon.http.ok<ContainerInspect>('GET', `/containers/${name}/json`),
+    ),
+  );
 }
 
 async function containersOn({ swarm }: VictimSwarm, node: number): Promise<ContainerInspect[]> {
@@ -43,6 +60,9 @@ function runnerOf({ Id, Config, NetworkSettings }: ContainerInspect, node: numbe
     service: Config.Labels?.['com.docker.swarm.service.name'] ?? '',
     hostname: Config.Hostname ?? '',
     address: NetworkSettings.Networks[NETWORK]?.IPAddress ?? '',
+    addresses6: Object.values(NetworkSettings.Networks).flatMap(({ GlobalIPv6Address = '' }) =>
+      GlobalIPv6Address === '' ? [] : [GlobalIPv6Address],
+    ),
   };
 }
 
@@ -60,10 +80,12 @@ async function givenTwice(
       })),
     ),
     ...containers.flat().flatMap(({ Name, NetworkSettings }) =>
-      Object.values(NetworkSettings.Networks).map(({ NetworkID, IPAddress = '' }) => ({
-        at: `${NetworkID} ${IPAddress}`,
-        owner: `container ${Name}`,
-      })),
+      Object.values(NetworkSettings.Networks).flatMap(({ NetworkID, IPAddress, GlobalIPv6Address = '' }) =>
+        [IPAddress, ...(GlobalIPv6Address === '' ? [] : [GlobalIPv6Address])].map((address = '') => ({
+          at: `${NetworkID} ${address}`,
+          owner: `container ${Name}`,
+        })),
+      ),
     ),
   ];
   // Each node answers at the addresses of services, as at the gateways.
@@ -99,9 +121,10 @@ async function nodeAddresses(
 
 /** What a task of each node is answered when it asks for the names of all services, and behind them. */
 async function wrongNames(
-  { swarm, wanted }: VictimSwarm,
+  { swarm, wishes }: VictimSwarm,
   services: readonly ServiceInspect[],
   runners: readonly Runner[],
+  boxes: readonly ContainerInspect[],
 ): Promise<string[]> {
   const network = await swarm.node(1).daemon.http.ok<{ Id: string }>('GET', `/networks/${NETWORK}`);
   const names = new Map(
@@ -114,15 +137,20 @@ async function wrongNames(
       ];
     }),
   );
-  for (const gone of SERVICES.filter((service) => !wanted.has(service))) {
+  for (const gone of [...PAGES, ...BOXES].filter((name) => !wishes.services.has(name))) {
     names.set(gone, '');
   }
-  const askers = [...grouped(runners, ({ node }) => node).values()].flatMap((list) => list.slice(0, 1));
+  for (const { Name, NetworkSettings } of boxes) {
+    names.set(Name.slice(1), NetworkSettings.Networks[NETWORK]?.IPAddress || 'an address');
+  }
+  // Tasks of the other network know more addresses.
+  const inOne = runners.filter(({ service }) => service !== ECHO);
+  const askers = [...grouped(inOne, ({ node }) => node).values()].flatMap((list) => list.slice(0, 1));
   const asked = [...names].map(
     ([name, expected]) =>
       `echo "${name} = $(nslookup -type=a ${name} 127.0.0.11 2>/dev/null | ` +
       `sed -n '/^Name:/,$s/^Address: //p' | sort | tr '\\n' ' ')"` +
-      (expected === '' || name.startsWith('tasks.')
+      (expected === '' || name.startsWith('tasks.') || name === ECHO
         ? ''
         : `; wget -q -O /dev/null http://${expected}/ || echo "${name} is silent at ${expected}"`),
   );
@@ -141,11 +169,11 @@ async function wrongNames(
 }
 
 /** At the published port of each service each node answers for all of its tasks; nobody does for one that is gone. */
-async function wrongAnswers({ swarm, wanted }: VictimSwarm, runners: readonly Runner[]): Promise<string[]> {
+async function wrongAnswers({ swarm, wishes }: VictimSwarm, runners: readonly Runner[]): Promise<string[]> {
   const differences: string[] = [];
-  for (const service of SERVICES) {
+  for (const service of PAGES) {
     const port = portOf(service);
-    const count = wanted.get(service) ?? 0;
+    const count = wishes.services.get(service) ?? 0;
     const expected = runners.filter((runner) => runner.service === service).map(({ hostname }) => hostname);
     const asked = swarm.nodes.map(async ({ addr, hostname, daemon }) => {
       const answers = new Set<string>();
