@@ -6,7 +6,7 @@ import { PROGRAM } from '../../support/swarm/hosts/pages.ts';
 /** Each node answers datagrams at the published port, each task is reached by the others' IPv6. */
 export async function wrongDatagrams({ swarm }: VictimSwarm, runners: readonly Runner[]): Promise<string[]> {
   const echoes = runners.filter(({ service }) => service === ECHO);
-  const expected = echoes.map(({ hostname }) => hostname);
+  const expected = new Set(echoes.map(({ hostname }) => hostname));
   const asked = swarm.nodes.map(async ({ addr, hostname, daemon }) => {
     const answers = [];
     for (const [node, target] of [
@@ -16,7 +16,7 @@ export async function wrongDatagrams({ swarm }: VictimSwarm, runners: readonly R
       const said = await node.netns.run('python3', PROGRAM, 'shout', target, String(ECHO_PORT), '1');
       answers.push(said.split(' ')[0] ?? '');
     }
-    const strange = answers.filter((answer) => !expected.includes(answer));
+    const strange = answers.filter((answer) => !expected.has(answer));
     return strange.map((answer) => `at UDP port ${ECHO_PORT} of ${hostname} answered "${answer}"`);
   });
   const reached = echoes.map(async ({ node, container, hostname, addresses6 }) => {

@@ -1,3 +1,4 @@
+import { unreachable } from '../../../daemon/base/errors.ts';
 import { until } from '../../support/engine/http.ts';
 import { SERVICE_MOUNTS, pages } from '../../support/swarm/hosts/pages.ts';
 import type { TestSwarm } from '../../support/swarm/hosts/test-swarm.ts';
@@ -78,8 +79,14 @@ export class Wishes {
         }
         return;
       }
-      default:
+      case 'create':
+      case 'remove':
+      case 'scale':
+      case 'update':
         await this.#wantService(step);
+        return;
+      default:
+        unreachable(step);
     }
   }
 
@@ -94,7 +101,6 @@ export class Wishes {
 
   /** Until managers and nodes have taken all that was wished. */
   async repeat(): Promise<void> {
-    const soon = (what: string, wish: () => Promise<boolean>): Promise<void> => until(what, wish, HEALED_MS);
     for (const service of [...PAGES, ECHO]) {
       const count = this.services.get(service);
       await soon(`${service} to be wanted ${count ?? 0} times`, async () =>
@@ -200,4 +206,8 @@ export class Wishes {
     }
     return true;
   }
+}
+
+function soon(what: string, wish: () => Promise<boolean>): Promise<void> {
+  return until(what, wish, HEALED_MS);
 }

@@ -307,7 +307,8 @@ async function disturb(seed: number): Promise<string[]> {
     }
   };
   swarm.after = (method, node) => {
-    if (method.startsWith('networks.') && happens(8)) {
+    // A list that a session has not been told of lasts.
+    if (method.startsWith('networks.') && happens(method === 'networks.attached' ? 2 : 8)) {
       swarm.hosts.get(node)?.agent.reconnect();
     }
     if (method === 'networks.attach' && (isDeaf || happens(6))) {
@@ -327,8 +328,7 @@ async function disturb(seed: number): Promise<string[]> {
       random.below(4) * 500,
     );
   };
-  const letIn = async (node: string): Promise<void> => {
-    const container = NAMES[random.below(NAMES.length)] ?? '';
+  const letIn = async (node: string, container = NAMES[random.below(NAMES.length)] ?? ''): Promise<void> => {
     const agent = swarm.hosts.get(node)?.agent;
     const executor = swarm.executor(node);
     const isThere = (): boolean => executor.attached.some((each) => each.container === container);
@@ -367,7 +367,13 @@ async function disturb(seed: number): Promise<string[]> {
         executor.attached = executor.attached.filter((each) => each !== first);
       };
       // The engine has it on its disk for a moment longer.
-      happens(2) ? forget() : later(node, forget);
+      if (happens(2)) {
+        later(node, forget);
+      } else {
+        forget();
+        // As `docker restart` does.
+        await (happens(2) ? letIn(node, first.container) : undefined);
+      }
       await swarm.pass(random.below(3) * 200);
     }
   };
@@ -378,18 +384,18 @@ async function disturb(seed: number): Promise<string[]> {
     await swarm.lead(leader);
   };
   for (let step = 0; step < 40; step += 1) {
-    const dice = random.below(24);
+    const dice = random.below(25);
     if (dice < 10) {
       await letIn(pick());
     } else if (dice < 16) {
       await letOut(pick());
     } else if (dice < 18) {
       swarm.hosts.get(pick())?.agent.reconnect();
-    } else if (dice < 19) {
-      await swarm.startNode(pick());
     } else if (dice < 20) {
+      await swarm.startNode(pick());
+    } else if (dice < 21) {
       await change();
-    } else if (dice < 22) {
+    } else if (dice < 23) {
       isDeaf = true;
       await letIn(pick());
       await swarm.pass(random.below(2) * 25_000);
