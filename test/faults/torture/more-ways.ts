@@ -16,7 +16,7 @@ export async function wrongDatagrams({ swarm }: VictimSwarm, runners: readonly R
     ] as const) {
       // No answer is told as one: the program may not come to its end beside load.
       const said = await node.netns
-        .run('python3', PROGRAM, 'shout', target, String(ECHO_PORT), '1')
+        .run('/usr/bin/python3', PROGRAM, 'shout', target, String(ECHO_PORT), '1')
         .catch((error: unknown) => errorText(error));
       answers.push(expected.has(said.split(' ')[0] ?? '') ? (said.split(' ')[0] ?? '') : said.trim());
     }
