@@ -29,10 +29,12 @@ const PACKAGES = (
   'systemd systemd-sysv dbus udev kmod linux-image-cloud-amd64 initramfs-tools ' +
   'ca-certificates runc conmon nftables iproute2 procps tini ' +
   'openssh-server busybox-static curl netbase python3 git libstdc++6 xz-utils bzip2 zstd ' +
-  'e2fsprogs xfsprogs'
+  'e2fsprogs xfsprogs etcd-server'
 ).split(' ');
+/** Services that packages bring and that nobody is to start: Berth starts an etcd of its own. */
+const IDLE = ['etcd.service'];
 /** Counted up when the code below makes something else of the same lists. */
-const RECIPE = 1;
+const RECIPE = 2;
 /** An image of another recipe is removed when it is as old as this. */
 const KEPT_MS = 24 * 3_600_000;
 const DISK_SIZE = '6G';
@@ -122,6 +124,7 @@ function makeImage(folder: string, suite: Suite): void {
   run('chroot', root, 'systemctl', 'enable', 'systemd-networkd', 'ssh');
   // Work at times of their own choosing, in measured seconds.
   run('chroot', root, 'systemctl', 'mask', 'apt-daily.timer', 'apt-daily-upgrade.timer', 'e2scrub_all.timer');
+  run('chroot', root, 'systemctl', 'disable', ...IDLE);
   installNode(root);
   installKey(root, path.join(folder, 'key'));
   for (const [name, target] of [

@@ -1,13 +1,6 @@
-import type { TestCounts } from '../count-reporter.ts';
+import { guestTest, guestTests, must, type StepContext } from './guest-tests.ts';
 import { GUEST_REPOSITORY } from './image.ts';
-import type { Machine } from './machine.ts';
-import type { Protocol } from './protocol.ts';
-
-export interface StepContext {
-  machine: Machine;
-  protocol: Protocol;
-  cuts: number;
-}
+import { swarmStep } from './swarm-step.ts';
 
 interface Step {
   name: string;
@@ -17,9 +10,6 @@ interface Step {
   run(context: StepContext): Promise<void>;
 }
 
-/** Emulated, a test file may take minutes. */
-const TESTS_MS = 3_600_000;
-const EMULATED_PATIENCE = 10;
 /** Work goes on for about this long before the power goes; the very moment differs from cut to cut. */
 const WORK_LINES_MIN = 70;
 const WORK_LINES_SPREAD = 17;
@@ -105,6 +95,12 @@ export const STEPS: readonly Step[] = [
       guestTests(context, '', ['vm', 'system'], [guestTest('ipvlan'), ...NETWORK_TESTS.map(systemTest)]),
   },
   {
+    name: 'swarm',
+    title:
+      'a swarm of one: routing mesh, virtual addresses and names over restart, reboot and power cut; no br_netfilter',
+    run: swarmStep,
+  },
+  {
     name: 'power',
     title: 'power cuts in the middle of work; boot, oracle, images, restart policies, work goes on',
     run: async (context) => {
@@ -121,35 +117,6 @@ function names(tests: readonly string[]): string {
 
 function systemTest(name: string): string {
   return `test/system/${name}.test.ts`;
-}
-
-function guestTest(name: string): string {
-  return `test/vm/${name}.test.ts`;
-}
-
-async function guestTests(
-  { machine, protocol }: StepContext,
-  environment: string,
-  projects: readonly string[],
-  files: readonly string[],
-): Promise<void> {
-  const counts = '/run/test-counts.json';
-  const patience = machine.accelerator === 'tcg' ? EMULATED_PATIENCE : 1;
-  const command = [
-    `cd ${GUEST_REPOSITORY} && rm -f ${counts};`,
-    `NO_COLOR=1 BERTH_TEST_PATIENCE=${patience} BERTH_TEST_COUNTS=${counts}`,
-    `${environment} node_modules/.bin/vitest run`,
-    ...projects.map((project) => `--project ${project}`),
-    '--reporter=verbose --reporter=./scripts/lib/count-reporter.ts',
-    ...files,
-  ];
-  await machine.run(command.join(' '), {
-    timeoutMs: TESTS_MS,
-    onLine: (line) => protocol.note(`    ${line}`),
-  });
-  const { exitCode, output } = await machine.run(`cat ${counts}`);
-  const result: TestCounts | undefined = exitCode === 0 ? JSON.parse(output) : undefined;
-  protocol.count(result);
 }
 
 async function powerCut(context: StepContext, round: number): Promise<void> {
@@ -192,12 +159,4 @@ function kindsOf(journal: readonly string[]): string {
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
   }
   return [...kinds].map(([kind, count]) => `${kind} ${count}`).join(', ');
-}
-
-async function must(machine: Machine, command: string): Promise<string> {
-  const { exitCode, output } = await machine.run(command, { timeoutMs: TESTS_MS });
-  if (exitCode !== 0) {
-    throw new Error(`${command}: exit code ${exitCode}\n${output.slice(-3000)}`);
-  }
-  return output.trim();
 }
