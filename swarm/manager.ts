@@ -7,6 +7,7 @@ import { ImageServer } from './images/image-server.ts';
 import type { ImageStore } from './images/ports.ts';
 import { Compaction } from './leader/compaction.ts';
 import { startMemberUpkeep } from './leader/member-upkeep.ts';
+import { networkKeysLoop } from './leader/network-keys.ts';
 import type { Leadership } from './leader/ports.ts';
 import { startLeading } from './leader/start-leading.ts';
 import { storeMemberOf } from './leader/store-member.ts';
@@ -56,6 +57,7 @@ export class Manager implements ManagerPart {
         dispatcher,
         ...context.loops,
         new IngressNetwork({ clock, random, logger, cluster, managers: context.managers, ...engine }),
+        networkKeysLoop({ clock, logger, random, sealer }),
         new Compaction({ clock, logger, isFull: () => member.isFull() }),
       ],
     });

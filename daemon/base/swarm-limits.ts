@@ -112,6 +112,10 @@ export const swarmLimits = {
   overlayRetryMaxMs: 30_000,
   /** How often the kernel's entries of overlay networks are compared: 10,000 peers are some 0.1 s. */
   overlayReconcileMs: 600_000,
+  /** A key of encrypted networks is the next, the primary and the previous one for so long each (as swarmkit). */
+  swarmNetworkKeyMs: 12 * 3_600_000,
+  /** How often the leader looks whether the next one is due. */
+  swarmNetworkKeyLookMs: 60_000,
   /** A manager that does not say within it whether it has an image has none: tasks wait for the answer. */
   swarmImageFindMs: 2_000,
   /** Layers that a manager sends to nodes at a time, of those that it may read (`layerReadersMax`); and to one node. */

@@ -85,7 +85,12 @@ export function assembleNetworks(parts: NetworkParts): AssembledNetworks {
     clock,
     log,
   });
-  const attachments = new SwarmAttachments({ access: parts.swarm, registry, log });
+  const attachments = new SwarmAttachments({
+    access: parts.swarm,
+    registry,
+    trouble: (networkId) => overlays.trouble(networkId),
+    log,
+  });
   const shared = { ...parts, registry, drivers, defaultNetwork, names, ports, outlet, overlays, attachments };
   return { networks, sandboxes: new Sandboxes(shared), overlays, attachments };
 }

@@ -34,6 +34,8 @@ import { LOOPBACK_INDEX, getLink, readLink, setLinkUp } from './netlink/links.ts
 import { deleteDefaultRoute, newAddress, setDefaultRoute, setDefaultRouteOut } from './netlink/routes.ts';
 import type { PublishedPort } from './firewall/ruleset.ts';
 import { Balancer } from './overlay/balancer.ts';
+import { Esp } from './overlay/encryption/esp.ts';
+import { Guard } from './overlay/encryption/guard.ts';
 import { FlowCutter } from './overlay/flow-cutter.ts';
 import { KeptSockets } from './overlay/kept-sockets.ts';
 import { Ingress } from './overlay/ingress/ingress.ts';
@@ -90,9 +92,13 @@ export class KernelNetwork {
     this.#namespaces = new NamespaceDirectory(settings.namespaceDirectory);
     const generation = (): number => rulesetGeneration(this.#netfilter);
     this.#firewall = new Firewall({ table: settings.table, log, generation });
+    const guard = new Guard({ table: `${settings.table}_overlay`, log, generation });
     this.#keeper = new FirewallReconciler({
       ...deps,
-      mend: () => this.#firewall.mend(),
+      mend: () => {
+        this.#firewall.mend();
+        guard.mend();
+      },
       watch: watchRuleset,
     });
     const walker = new NetlinkSocket(NETLINK.netfilter);
@@ -136,7 +142,8 @@ export class KernelNetwork {
       conntrack: this.#conntrack,
       forward: (wanted) => settings.ipForward && switchOnForwarding(log, wanted),
     });
-    this.overlays = new OverlayNetworks({ links: overlays, balancer, ingress });
+    const esp = new Esp({ instance: settings.table });
+    this.overlays = new OverlayNetworks({ links: overlays, balancer, ingress, guard, esp });
     this.#links = new SandboxLinks({
       bridges: this.#bridges,
       veths: new Veths({ host, prefix, remover }),

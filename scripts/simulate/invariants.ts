@@ -128,7 +128,13 @@ function nodesKnowTheirNetworks(world: World, state: ClusterState): string[] {
   });
   return [...world.nodes.values()].flatMap(({ id, isUp, networks }) => {
     const whole = new KnownNetworks();
-    const set = new NetworkSet({ node: id, index, dataPath: noDataPath, touched: () => undefined });
+    const set = new NetworkSet({
+      node: id,
+      index,
+      dataPath: noDataPath,
+      keysFor: () => undefined,
+      touched: () => undefined,
+    });
     set.full().forEach((change) => whole.add(change));
     return !isUp || isDeepStrictEqual(networks.known.all, whole.all)
       ? []

@@ -10,6 +10,7 @@ import { type HeartbeatAnswer, SESSION_INVALID, type SessionMessage } from '../p
 import type { Caller } from '../rpc/port.ts';
 import { AssignedObjects } from './assignments/assigned.ts';
 import { AssignmentSet } from './assignments/assignment-set.ts';
+import { KeyBook } from './assignments/networks/key-book.ts';
 import { NetworkIndex } from './assignments/networks/network-index.ts';
 import { NetworkSet } from './assignments/networks/network-set.ts';
 import { attach, attached, detach } from './attachments.ts';
@@ -29,6 +30,7 @@ export class Term implements AsyncDisposable {
   readonly #deps: DispatcherDeps;
   readonly #objects: AssignedObjects;
   readonly #networks: NetworkIndex;
+  readonly #keys: KeyBook;
   readonly #presence: Presence;
   readonly logs: LogBroker;
   readonly #rate = new SessionRate();
@@ -51,6 +53,11 @@ export class Term implements AsyncDisposable {
       state: cluster.state,
       statusOf: (task) => leading.statusOf(task),
       isKnownDown: (node) => leading.markOf(node)?.state === 'down',
+    });
+    this.#keys = new KeyBook({
+      ...deps,
+      cluster,
+      changed: () => this.#sessions.forEach((session) => session.touchNetworks()),
     });
     for (const { id, record } of cluster.state.tasks.values()) {
       this.#place(id, record.node);
@@ -167,6 +174,7 @@ export class Term implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#subscriptions.forEach((subscription) => subscription[Symbol.dispose]());
+    this.#keys[Symbol.dispose]();
     this.#presence[Symbol.dispose]();
     this.logs[Symbol.dispose]();
     for (const session of this.#sessions.values()) {
@@ -194,6 +202,7 @@ export class Term implements AsyncDisposable {
       node,
       index: this.#networks,
       dataPath: () => ({ addr: dataAddr, port: cluster.state.cluster?.dataPathPort ?? DATA_PATH_PORT }),
+      keysFor: (nodes) => this.#keys.keysFor(node, nodes),
       touched: () => session.touchNetworks(),
     });
     const session = new Session({

@@ -23,6 +23,8 @@ export const sealedKey = {
   /** The authority of the store's own connections: `{certPem, keyPem}` as JSON. */
   storeAuthority: (): string => 'cluster/etcd-ca',
   unlockKey: (): string => 'cluster/unlock-key',
+  /** Keys of encrypted overlay networks, `NetworkKeyRing` as JSON. */
+  networkKeys: (): string => 'cluster/network-keys',
 };
 
 const SEALED =

@@ -12,6 +12,7 @@ export class NetworksParts {
     }
     const parts = this.#parts;
     this.#parts = [];
+    const { keys } = part;
     return {
       full: part.full,
       dataPath: part.dataPath,
@@ -21,6 +22,7 @@ export class NetworksParts {
       removedEndpoints: parts.flatMap(({ removedEndpoints }) => removedEndpoints),
       services: parts.flatMap(({ services }) => services),
       removedServices: parts.flatMap(({ removedServices }) => removedServices),
+      ...(keys && { keys }),
     };
   }
 }

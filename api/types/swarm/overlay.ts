@@ -21,6 +21,24 @@ export interface NetworksChange {
   removedEndpoints: { network: string; id: string }[];
   services: NetworkService[];
   removedServices: { network: string; id: string }[];
+  /** Where the node has encrypted networks: with the first of them, and whenever something of it is another. */
+  keys?: NetworkKeys;
+}
+
+/** What a node needs to encrypt what it sends to others, and to read what they send. Replaces all told before. */
+export interface NetworkKeys {
+  /** The node's own id. */
+  node: string;
+  /** Two or three, oldest first: packets of all are read, the last but one is sent with. `secret`: base64 of 32 bytes. */
+  ring: NetworkKey[];
+  /** By id of each node that has something in an encrypted network of this one: a number that no other node ever has. */
+  numbers: Record<string, number>;
+}
+
+export interface NetworkKey {
+  /** From 1; the next key's is one more. */
+  id: number;
+  secret: string;
 }
 
 /** A network of swarm scope, as it is for as long as it lives. */

@@ -1,7 +1,7 @@
 import { AF, SOCK, bindSocket, closeSocket, openSocket, setSocketOption } from './sockets.ts';
 
 /** Netlink families (linux/netlink.h). */
-export const NETLINK = { route: 0, netfilter: 12 } as const;
+export const NETLINK = { route: 0, xfrm: 6, netfilter: 12 } as const;
 
 const SOL_NETLINK = 270;
 const NETLINK_ADD_MEMBERSHIP = 1;

@@ -36,6 +36,9 @@ export class NetworkState {
   readonly services = new Map<string, NetworkService>();
   readonly #ofService = new Map<string, Set<string>>();
   readonly #holders = new Map<string, Set<string>>();
+  /** Endpoints on each node, by its address and id. */
+  readonly #on = new Map<string, Set<string>>();
+  #nodesText: string | undefined;
 
   constructor(network: AssignedNetwork) {
     this.network = network;
@@ -54,6 +57,20 @@ export class NetworkState {
     return { endpoints, services };
   }
 
+  /** The nodes that have something in the network; twice while one goes to another address. */
+  get nodes(): { id: string; addr: string }[] {
+    return [...this.#on.keys()].map((key) => {
+      const [addr = '', id = ''] = key.split(' ');
+      return { id, addr };
+    });
+  }
+
+  /** `nodes` as a text, which costs nothing as long as they are the same. */
+  get nodesText(): string {
+    this.#nodesText ??= [...this.#on.keys()].toSorted().join();
+    return this.#nodesText;
+  }
+
   /** The endpoints of a service that take new connections. */
   readyOf(service: string): NetworkEndpoint[] {
     return [...(this.#ofService.get(service) ?? [])].flatMap((id) => {
@@ -70,15 +87,20 @@ export class NetworkState {
 
   #setEndpoint(id: string, after: NetworkEndpoint | undefined): Changed<NetworkEndpoint> {
     const before = this.endpoints.get(id);
+    if (nodeKey(before) !== nodeKey(after)) {
+      this.#nodesText = undefined;
+    }
     if (before !== undefined) {
       this.endpoints.delete(id);
       takeFrom(this.#ofService, before.service, id);
       takeFrom(this.#holders, before.addresses[0], id);
+      takeFrom(this.#on, nodeKey(before), id);
     }
     if (after !== undefined) {
       this.endpoints.set(id, after);
       addTo(this.#ofService, after.service, id);
       addTo(this.#holders, after.addresses[0], id);
+      addTo(this.#on, nodeKey(after), id);
     }
     return { before, after };
   }
@@ -154,6 +176,10 @@ export function completed(state: NetworkState, part: NetworkPart): NetworkPart {
 function gone(removed: readonly string[], named: readonly { id: string }[]): string[] {
   const ids = new Set(named.map(({ id }) => id));
   return removed.filter((id) => !ids.has(id));
+}
+
+function nodeKey(endpoint: NetworkEndpoint | undefined): string | undefined {
+  return endpoint && `${endpoint.nodeAddr} ${endpoint.node}`;
 }
 
 function addTo(index: Map<string, Set<string>>, key: string | undefined, id: string): void {

@@ -6,6 +6,8 @@ import { KeyedMutex } from '../../base/concurrency/mutex.ts';
 import { errorText, internal } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
+import { isEncrypted } from '../../base/overlay-options.ts';
+import { Protection, whyNotEncrypted } from './encryption/protection.ts';
 import type { NetworkFiles } from './network-files.ts';
 import { NetworkNames } from './network-names.ts';
 import { completed, NetworkState, partsOf, wholeOf } from './network-state.ts';
@@ -58,6 +60,7 @@ export class OverlayNetworks implements AsyncDisposable {
   readonly #leaving = new Map<string, boolean>();
   readonly #turn = new KeyedMutex();
   readonly #retries: Retries;
+  readonly #protection: Protection;
   #dataPath: DataPath = { addr: '', port: 0 };
   #repairs = 0;
   #timer: Disposable | undefined;
@@ -67,6 +70,7 @@ export class OverlayNetworks implements AsyncDisposable {
 
   constructor(deps: Deps) {
     this.#deps = deps;
+    this.#protection = new Protection(deps.kernel);
     this.#retries = new Retries(deps.clock, (id) => this.#later(() => this.#retry(id)));
   }
 
@@ -94,6 +98,9 @@ export class OverlayNetworks implements AsyncDisposable {
     await this.#turn.run(ALL, async () => {
       await this.#sweep();
       this.#known.forEach((known) => this.#make(known));
+      if (this.#knowsAll) {
+        this.#settle();
+      }
     });
     this.#reconcileLater();
   }
@@ -144,6 +151,9 @@ export class OverlayNetworks implements AsyncDisposable {
   async #apply(change: NetworksChange): Promise<void> {
     const stale = new Set(this.#move(change.dataPath) ? this.#known.values() : []);
     const gone = this.#goneIn(change);
+    if (change.keys !== undefined) {
+      this.#protection.take(change.keys);
+    }
     this.#knowsAll ||= change.full;
     for (const id of gone) {
       await this.#remove(id);
@@ -155,6 +165,9 @@ export class OverlayNetworks implements AsyncDisposable {
       hasNew ||= isNew && isKnown;
     }
     [...this.#known.values()].filter((known) => stale.has(known)).forEach((known) => this.#make(known));
+    if (gone.length > 0 || change.keys !== undefined) {
+      this.#settle();
+    }
     if (hasNew || gone.length > 0) {
       await this.#deps.files.flush();
     }
@@ -198,6 +211,7 @@ export class OverlayNetworks implements AsyncDisposable {
     steps.forget.forEach((address) => known.forget.add(address));
     if (known.isWhole && !stale.has(known)) {
       this.#attempt(known, () => {
+        this.#protect(known);
         const { peers, balance } = steps;
         if (peers.add.length > 0 || peers.remove.length > 0) {
           this.#deps.kernel.changePeers(id, peers);
@@ -239,6 +253,7 @@ export class OverlayNetworks implements AsyncDisposable {
     const { kernel, entries } = this.#deps;
     const { network } = state;
     entries.enter(network, names);
+    const repaired = this.#protect(known, true);
     known.canBalance = true;
     if (network.ingress) {
       kernel.openIngress(ingressSettings(network, this.#dataPath));
@@ -248,7 +263,34 @@ export class OverlayNetworks implements AsyncDisposable {
     const { peers, balance } = kernelTarget(state, this.#dataPath);
     const wrong = kernel.mendPeers(network.id, peers) + kernel.mendBalance(network.id, balance);
     refuseUnbalanced(known, balance);
-    return wrong;
+    return wrong + repaired;
+  }
+
+  /** Before anything of the network: at no moment it lets through what it must not. Answers how many entries were wrong. */
+  #protect({ state: { network } }: Known, look = false): number {
+    const states = this.#states();
+    this.#protection.guard(states, this.#dataPath);
+    if (!isEncrypted(network.options)) {
+      return 0;
+    }
+    try {
+      return this.#protection.encrypt(states, this.#dataPath, look);
+    } catch (error) {
+      throw whyNotEncrypted(network.name, error);
+    }
+  }
+
+  /** After networks have gone, or keys have come. What fails is done with the next change, or the next look. */
+  #settle(): void {
+    try {
+      this.#protection.settle(this.#states(), this.#dataPath);
+    } catch (error) {
+      this.#deps.log.error({ err: errorText(error) }, 'the protection of overlay networks is not up to date');
+    }
+  }
+
+  #states(): NetworkState[] {
+    return [...this.#known.values()].map(({ state }) => state);
   }
 
   /** What comes last: new connections go elsewhere by now. */
@@ -360,6 +402,7 @@ export class OverlayNetworks implements AsyncDisposable {
   async #reconcile(): Promise<void> {
     this.#reconcileLater();
     await this.#sweep();
+    this.#settle();
     [...this.#known.values()].filter(({ isWhole }) => isWhole).forEach((known) => this.#repair(known));
   }
 

@@ -8,7 +8,8 @@ import type {
 import { containsAny, isIpv4, parseAnyCidr, parseIp } from '../../base/addresses/ip.ts';
 import type { InterfaceAddress, IpAddress } from '../../base/addresses/ip.ts';
 import { macOfAddress } from '../../base/addresses/ipv4.ts';
-import { internal, notImplemented } from '../../base/errors.ts';
+import { internal } from '../../base/errors.ts';
+import { isEncrypted } from '../../base/overlay-options.ts';
 import type { Changed, NetworkDifference, NetworkState } from './network-state.ts';
 
 /** What an overlay network needs of the kernel, decided from what managers told. Pure. */
@@ -38,12 +39,6 @@ export function overlaySettings(network: AssignedNetwork, dataPath: DataPath): O
   if (local === undefined) {
     throw internal(`network ${network.name}: this node has no address for overlay traffic yet`);
   }
-  if (isEncrypted(network)) {
-    // Without encryption its traffic would be readable on the way: never open it.
-    throw notImplemented(
-      `network ${network.name}: option "encrypted": this node cannot encrypt overlay traffic`,
-    );
-  }
   return {
     networkId: network.id,
     vni: network.vni,
@@ -51,6 +46,7 @@ export function overlaySettings(network: AssignedNetwork, dataPath: DataPath): O
     local,
     mtu: mtuOf(network.options),
     gateways: gatewaysOf(network),
+    encrypted: isEncrypted(network.options),
   };
 }
 
@@ -104,11 +100,6 @@ export function kernelTarget(state: NetworkState, dataPath: DataPath): KernelTar
       .flatMap((endpoint) => peerOf(endpoint, dataPath)),
     balance: [...state.services.keys()].flatMap((id) => balancedOf(state, id)),
   };
-}
-
-function isEncrypted({ options }: AssignedNetwork): boolean {
-  const value = options['encrypted'];
-  return value !== undefined && value !== 'false';
 }
 
 function gatewaysOf(network: AssignedNetwork): InterfaceAddress[] {

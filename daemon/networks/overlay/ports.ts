@@ -4,11 +4,25 @@ import type {
   BalancedAddress,
   IngressSettings,
   MeshPort,
+  OverlayEncryption,
+  OverlayGuard,
   OverlayPeer,
   OverlaySettings,
 } from '../../../runtime/network/overlay/settings.ts';
 
 export interface OverlayKernel {
+  /**
+   * From now on VXLAN of exactly these networks is taken from their hosts alone, and that of encrypted ones passes as ESP
+   * alone. undefined: there are none any more, and nothing is encrypted. Comes before a network is opened.
+   */
+  guard(guard: OverlayGuard | undefined): void;
+  /**
+   * What encrypted networks send leaves encrypted, on exactly these paths. Answers how many entries of the kernel were
+   * not so. Throws a sentence where the kernel cannot. Comes between the guard and the networks.
+   */
+  encrypt(encryption: OverlayEncryption): number;
+  /** There are no encrypted networks any more. Idempotent. */
+  stopEncryption(): void;
   /**
    * Makes the network's namespace, bridge and VXLAN device, or mends what is there. Idempotent. Throws what the kernel
    * lacks or refuses, as a sentence for the task's error. Leaves nothing when it throws. Not while it is being closed.

@@ -1,6 +1,6 @@
 import type { AttachContainer, SwarmNetworks } from '../../../api/types/swarm/networks.ts';
 import type { EndpointSettings } from '../../../api/types/endpoint.ts';
-import { errorText } from '../../base/errors.ts';
+import { errorText, internal } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import type { Logger } from '../../base/logger.ts';
 import { isOfSwarm } from '../network.ts';
@@ -31,11 +31,19 @@ interface Attached {
 export class SwarmAttachments {
   readonly #access: SwarmAccess;
   readonly #index: NetworkIndex;
+  readonly #trouble: (networkId: string) => string | undefined;
   readonly #log: Logger;
   /** By container, then by name of the network. */
   readonly #attached = new Map<string, Map<string, AttachContainer>>();
 
-  constructor(deps: { access: SwarmAccess; registry: NetworkIndex; log: Logger }) {
+  /** `trouble` tells why a network of the swarm is not in force on this host. */
+  constructor(deps: {
+    access: SwarmAccess;
+    registry: NetworkIndex;
+    trouble: (networkId: string) => string | undefined;
+    log: Logger;
+  }) {
+    this.#trouble = deps.trouble;
     this.#access = deps.access;
     this.#index = deps.registry;
     this.#log = deps.log;
@@ -59,8 +67,9 @@ export class SwarmAttachments {
     const endpoints = { ...request.endpoints };
     try {
       for (const ref of request.ofTask === true ? [] : refs.filter((each) => this.#isOfSwarm(each))) {
-        const { name, addresses } = await this.#enter(request, ref);
+        const { id, name, addresses } = await this.#enter(request, ref);
         names.push(name);
+        this.#refuseTroubled(id);
         failpoint('network.attach.given');
         endpoints[ref] = withAddresses(request.endpoints[ref] ?? {}, addresses);
       }
@@ -123,7 +132,17 @@ export class SwarmAttachments {
     return network === undefined ? !['bridge', 'default'].includes(ref) : isOfSwarm(network);
   }
 
-  async #enter(request: SandboxRequest, ref: string): Promise<{ name: string; addresses: string[] }> {
+  #refuseTroubled(networkId: string): void {
+    const trouble = this.#trouble(networkId);
+    if (trouble !== undefined) {
+      throw internal(trouble);
+    }
+  }
+
+  async #enter(
+    request: SandboxRequest,
+    ref: string,
+  ): Promise<{ id: string; name: string; addresses: string[] }> {
     const { containerId } = request;
     const settings = request.endpoints[ref] ?? {};
     const { IPv4Address, IPv6Address } = settings.IPAMConfig ?? {};
@@ -136,7 +155,7 @@ export class SwarmAttachments {
     );
     const { id, name } = this.#index.find(ref);
     this.#note(containerId, name, { network: id, names, addresses });
-    return { name, addresses };
+    return { id, name, addresses };
   }
 
   #note(container: string, name: string, facts: Omit<AttachContainer, 'container'>): void {

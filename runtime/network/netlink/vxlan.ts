@@ -11,6 +11,7 @@ const VXLAN = {
   id: 1,
   local: 4,
   learning: 7,
+  sourcePorts: 10,
   proxy: 11,
   shortCircuit: 12,
   missesOfMacs: 13,
@@ -33,6 +34,8 @@ export interface VxlanSettings {
   port: number;
   /** Of this host, which also tells the family that packets between hosts have. */
   local: IpAddress;
+  /** UDP ports that it sends from. */
+  sources: { first: number; last: number };
 }
 
 /**
@@ -76,11 +79,12 @@ export function isVxlan(message: NetlinkMessage, settings: VxlanSettings): boole
  * All of them, also those that are the kernel's defaults: devices of one port that differ in what they take cannot
  * share its socket (EADDRINUSE).
  */
-function vxlanAttributes({ vni, port, local }: VxlanSettings): Attribute[] {
+function vxlanAttributes({ vni, port, local, sources }: VxlanSettings): Attribute[] {
   return [
     attribute.u32(VXLAN.id, vni),
     attribute.bytes(isIpv4(local) ? VXLAN.local : VXLAN.local6, addressBytes(local)),
-    attribute.bytes(VXLAN.port, Buffer.of(port >> 8, port & 0xff)),
+    attribute.bytes(VXLAN.port, portBytes(port)),
+    attribute.bytes(VXLAN.sourcePorts, Buffer.concat([portBytes(sources.first), portBytes(sources.last)])),
     attribute.u8(VXLAN.learning, 0),
     attribute.u8(VXLAN.proxy, 1),
     attribute.u8(VXLAN.shortCircuit, 0),
@@ -93,4 +97,8 @@ function vxlanAttributes({ vni, port, local }: VxlanSettings): Attribute[] {
     attribute.u8(VXLAN.remoteChecksumReceived, 0),
     attribute.u8(VXLAN.metadata, 0),
   ];
+}
+
+function portBytes(port: number): Buffer {
+  return Buffer.of(port >> 8, port & 0xff);
 }

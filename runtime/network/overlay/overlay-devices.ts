@@ -19,6 +19,7 @@ import type { Link } from '../netlink/links.ts';
 import type { NetlinkSocket } from '../netlink/netlink-socket.ts';
 import { getAddresses, newAddress, readAddress } from '../netlink/routes.ts';
 import { isVxlan, newVxlan } from '../netlink/vxlan.ts';
+import { sourcePorts } from './encryption/source-ports.ts';
 import type { OverlaySettings } from './settings.ts';
 
 /** The bridge has this name in the namespace of every overlay network. */
@@ -26,6 +27,10 @@ export const OVERLAY_BRIDGE = 'br0';
 
 /** What VXLAN adds to a packet: Ethernet, IP, UDP and its own header. */
 const OVERHEAD = { ipv4: 50, ipv6: 70 };
+/** What ESP adds besides, in the words of RFC 4303: header 8, vector 8, trailer 2, integrity check value 16. */
+const ESP_OVERHEAD = 34;
+/** ESP fills up to multiples of these bytes: what is one before it leaves no room unused. */
+const ESP_BLOCK = 4;
 /** Of a host whose address is one of its loopback interface, and leaves by any other. */
 const ETHERNET_MTU = 1500;
 
@@ -45,7 +50,7 @@ export class OverlayDevices {
   }
 
   /** What the link with this host's address leaves for containers. */
-  mtuOf({ mtu, local, networkId }: OverlaySettings): number {
+  mtuOf({ mtu, local, networkId, encrypted }: OverlaySettings): number {
     if (mtu !== 0) {
       return mtu;
     }
@@ -63,7 +68,8 @@ export class OverlayDevices {
       );
     }
     const underlay = link.index === LOOPBACK_INDEX ? ETHERNET_MTU : link.mtu;
-    return underlay - (isIpv4(local) ? OVERHEAD.ipv4 : OVERHEAD.ipv6);
+    const left = underlay - (isIpv4(local) ? OVERHEAD.ipv4 : OVERHEAD.ipv6);
+    return encrypted ? floorTo(left - ESP_OVERHEAD, ESP_BLOCK) : left;
   }
 
   /** Idempotent. Returns the bridge's index. `namespaceFd`: of the namespace that `inside` is in. */
@@ -114,22 +120,27 @@ export class OverlayDevices {
 
   #ensureVxlan(inside: NetlinkSocket, namespaceFd: number, settings: OverlaySettings): Link {
     const name = this.vxlanName(settings.networkId);
+    const device = { ...settings, sources: sourcePorts(settings.encrypted) };
     const found = findLink(inside, name);
     if (found !== undefined) {
       const [described] = inside.request(name, [getLink(name)]);
-      if (described !== undefined && isVxlan(described, settings)) {
+      if (described !== undefined && isVxlan(described, device)) {
         return found;
       }
       inside.request(name, [deleteLink(name)]);
     }
     failpoint('overlay.open.vxlan');
     try {
-      this.#host.request(name, [newVxlan({ name, mtu: settings.mtu, namespaceFd }, settings)]);
+      this.#host.request(name, [newVxlan({ name, mtu: settings.mtu, namespaceFd }, device)]);
     } catch (error) {
       throw explained(error, settings);
     }
     return linkNamed(inside, name);
   }
+}
+
+function floorTo(value: number, multiple: number): number {
+  return value - (value % multiple);
 }
 
 /** One of its own on each host: frames of the bridge itself must not look to another host like its own. */

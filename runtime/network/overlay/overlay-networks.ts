@@ -3,18 +3,60 @@ import type { Balancer } from './balancer.ts';
 import type { Ingress } from './ingress/ingress.ts';
 import type { OverlayLinks } from './overlay-links.ts';
 import type { OverlayBalance } from './sandbox-settings.ts';
-import type { BalancedAddress, IngressSettings, MeshPort, OverlayPeer, OverlaySettings } from './settings.ts';
+import type { Esp } from './encryption/esp.ts';
+import type { Guard } from './encryption/guard.ts';
+import type {
+  BalancedAddress,
+  IngressSettings,
+  MeshPort,
+  OverlayEncryption,
+  OverlayGuard,
+  OverlayPeer,
+  OverlaySettings,
+} from './settings.ts';
 
 /** Overlay networks of this host in the kernel: namespaces and links. */
 export class OverlayNetworks {
   readonly #links: OverlayLinks;
   readonly #balancer: Balancer;
   readonly #ingress: Ingress;
+  readonly #guard: Guard;
+  readonly #esp: Esp;
 
-  constructor(deps: { links: OverlayLinks; balancer: Balancer; ingress: Ingress }) {
+  constructor(deps: { links: OverlayLinks; balancer: Balancer; ingress: Ingress; guard: Guard; esp: Esp }) {
+    this.#guard = deps.guard;
+    this.#esp = deps.esp;
     this.#links = deps.links;
     this.#balancer = deps.balancer;
     this.#ingress = deps.ingress;
+  }
+
+  /**
+   * From now on VXLAN of exactly these networks is taken from their hosts alone, and that of encrypted ones passes as ESP
+   * alone, in and out. undefined: there are none any more, and nothing is encrypted. Comes before a network is opened.
+   */
+  guard(guard: OverlayGuard | undefined): void {
+    if (guard !== undefined) {
+      this.#guard.set(guard);
+    } else if (this.#guard.isThere()) {
+      this.stopEncryption();
+      this.#guard.set(undefined);
+    }
+  }
+
+  /**
+   * What encrypted networks send leaves encrypted, on exactly these paths. Answers how many entries of the kernel were
+   * not so. Throws a sentence where the kernel has no ESP. Comes between the guard and the networks.
+   */
+  encrypt(encryption: OverlayEncryption): number {
+    return this.#esp.encrypt(encryption);
+  }
+
+  /** There are no encrypted networks any more. Idempotent; finds what an earlier daemon left. */
+  stopEncryption(): void {
+    if (this.#esp.isInUse || this.#guard.didEncrypt()) {
+      this.#esp.stop();
+    }
   }
 
   /**

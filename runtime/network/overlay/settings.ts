@@ -13,6 +13,8 @@ export interface OverlaySettings {
   mtu: number;
   /** Subnets of the network, with the address of its gateway. */
   gateways: readonly InterfaceAddress[];
+  /** Its packets leave this host as ESP, or not at all. */
+  encrypted: boolean;
   /** Of the bridge, by which other hosts find this one in the network; undefined = nobody is to find it. */
   mac?: Buffer;
 }
@@ -46,4 +48,38 @@ export interface MeshPort {
   backends: readonly IpAddress[];
   /** Those of them that take all calls to this host, with the clients' own addresses; none = all of them take calls. */
   local?: readonly IpAddress[];
+}
+
+/** What of overlay traffic may pass this host's interfaces. */
+export interface OverlayGuard {
+  /** This host's address for it. */
+  local: IpAddress;
+  /** UDP port between nodes. */
+  port: number;
+  networks: readonly GuardedNetwork[];
+}
+
+export interface GuardedNetwork {
+  vni: number;
+  encrypted: boolean;
+  /** Hosts that have something in it: nothing is taken from others. */
+  hosts: readonly IpAddress[];
+}
+
+/** How this host and others read what they send each other in encrypted networks. */
+export interface OverlayEncryption {
+  local: IpAddress;
+  port: number;
+  /** undefined = not known: what the kernel has stays. */
+  paths: readonly EncryptedPath[] | undefined;
+}
+
+/** One direction between this host and another. To each host there is one; from each there is one for each key. */
+export interface EncryptedPath {
+  from: IpAddress;
+  to: IpAddress;
+  /** Security parameters index: no other state with this `to` has it. */
+  spi: number;
+  /** 20 bytes: AES-128 and the salt of RFC 4106. No other direction has it. */
+  key: Buffer;
 }

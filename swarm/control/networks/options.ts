@@ -1,10 +1,9 @@
 import type { StringMap } from '../../../api/types/maps.ts';
-import { invalidArgument, notImplemented } from '../../../daemon/base/errors.ts';
+import { invalidArgument } from '../../../daemon/base/errors.ts';
 
 /** Keys of dockerd's overlay driver. */
 export const VNI_OPTION = 'com.docker.network.driver.overlay.vxlanid_list';
 const MTU_OPTION = 'com.docker.network.driver.mtu';
-const ENCRYPTED_OPTION = 'encrypted';
 
 /** 24 bits. Those below are nobody's to choose by itself: the ingress network has the first. */
 export const VNI = { min: 1, ingress: 4096, user: 4097, max: (1 << 24) - 1 } as const;
@@ -13,18 +12,13 @@ export const VNI = { min: 1, ingress: 4096, user: 4097, max: (1 << 24) - 1 } as 
 const MTU = { min: 68, min6: 1280, max: 65_485 } as const;
 
 /**
- * The VNI that the user chose, if any. Throws invalid_argument naming key and value, and not_implemented for what would
- * only seem to be in force. Keys that nobody knows are kept and shown, as by dockerd. Pure.
+ * The VNI that the user chose, if any. Throws invalid_argument naming key and value. `encrypted` is in force with any
+ * value; keys that nobody knows are kept and shown, as by dockerd. Pure.
  */
 export function checkOverlayOptions(
   options: Readonly<StringMap>,
   { ipv6 }: { ipv6: boolean },
 ): { vni: number | undefined } {
-  if (Object.hasOwn(options, ENCRYPTED_OPTION)) {
-    throw notImplemented(
-      `network option "${ENCRYPTED_OPTION}": encryption of overlay networks is not supported yet`,
-    );
-  }
   const mtu = options[MTU_OPTION];
   const least = ipv6 ? MTU.min6 : MTU.min;
   // 0 = what the path between nodes leaves.

@@ -7,6 +7,8 @@ import type {
   BalancedAddress,
   IngressSettings,
   MeshPort,
+  OverlayEncryption,
+  OverlayGuard,
   OverlayPeer,
   OverlaySettings,
 } from '../../../runtime/network/overlay/settings.ts';
@@ -33,6 +35,44 @@ export class FakeOverlayKernel implements OverlayKernel {
   calls: string[] = [];
   /** By the call's text: what is thrown instead. */
   readonly failures = new Map<string, string>();
+
+  /** `4097 encrypted: 192.0.2.2`, by its VNI; undefined: no table. */
+  guarded: string[] | undefined;
+  /** `192.0.2.1 > 192.0.2.2: 257`; undefined: nothing is encrypted. */
+  paths: string[] | undefined;
+
+  guard(guard: OverlayGuard | undefined): void {
+    const texts = guard?.networks.map(
+      ({ vni, encrypted, hosts }) =>
+        `${vni}${encrypted ? ' encrypted' : ''}: ${hosts.map(formatIp).join(' ')}`,
+    );
+    this.#called(`guard ${(texts ?? ['nothing']).join(', ')}`);
+    this.guarded = texts;
+  }
+
+  encrypt({ local, paths }: OverlayEncryption): number {
+    this.#called(`encrypt ${paths?.length ?? 'as it is'}`);
+    const before = this.paths ?? [];
+    const after =
+      paths?.map(
+        ({ from, to, spi, key }) => `${formatIp(from)} > ${formatIp(to)}: ${spi} ${key.toString('hex')}`,
+      ) ?? before;
+    if (after.some((text) => !text.includes(formatIp(local)))) {
+      throw internal('a path of other hosts');
+    }
+    this.paths = after;
+    return (
+      after.filter((text) => !before.includes(text)).length +
+      before.filter((text) => !after.includes(text)).length
+    );
+  }
+
+  stopEncryption(): void {
+    if (this.paths !== undefined) {
+      this.#called('stop encryption');
+    }
+    this.paths = undefined;
+  }
 
   openOverlay(settings: OverlaySettings): 'bridge' | 'none' {
     this.#called(`open ${settings.networkId}`);

@@ -1,3 +1,4 @@
+import type { NetworkKeys } from '../../../api/types/swarm/overlay.ts';
 import { NetworkIndex } from '../../../swarm/dispatcher/assignments/networks/network-index.ts';
 import { NetworkSet } from '../../../swarm/dispatcher/assignments/networks/network-set.ts';
 import { put, type Write } from '../../../swarm/objects/parts.ts';
@@ -45,11 +46,16 @@ export class ToldNode {
   readonly set: NetworkSet;
   readonly #known = new KnownNetworks();
 
-  constructor(node: string, index: NetworkIndex) {
+  constructor(
+    node: string,
+    index: NetworkIndex,
+    keysFor?: (node: string, others: Iterable<string>) => NetworkKeys | undefined,
+  ) {
     this.set = new NetworkSet({
       node,
       index,
       dataPath: () => ({ addr: '10.0.0.7', port: 4789 }),
+      keysFor: (nodes) => keysFor?.(node, nodes),
       touched: () => {
         this.isTouched = true;
       },

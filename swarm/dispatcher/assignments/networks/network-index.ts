@@ -5,6 +5,7 @@ import type {
   NetworkService,
 } from '../../../../api/types/swarm/overlay.ts';
 import type { NetworkRecord } from '../../../objects/network.ts';
+import { hasEncryption } from '../../../objects/network-keys.ts';
 import type { Write } from '../../../objects/parts.ts';
 import { addTo, deleteFrom } from '../../../planner/state/multi-map.ts';
 import {
@@ -81,6 +82,13 @@ export class NetworkIndex {
     }
     const own = state.nodeAddresses.get(node)?.networks.find((given) => given.network === network);
     return assignedNetwork(record, record.ingress ? (own?.addresses ?? []) : []);
+  }
+
+  /** Nodes that have something in the network, where it is encrypted; else none. */
+  encryptedNodes(network: string): Iterable<string> {
+    const record = this.#source.state.networks.get(network);
+    const isEncrypted = record !== undefined && hasEncryption(record);
+    return isEncrypted ? (this.#networks.get(network)?.nodes.keys() ?? []) : [];
   }
 
   endpoints(network: string): Iterable<NetworkEndpoint> {

@@ -1,4 +1,4 @@
-import type { AssignedNetwork, NetworksChange } from '../../../../api/types/swarm/overlay.ts';
+import type { AssignedNetwork, NetworkKeys, NetworksChange } from '../../../../api/types/swarm/overlay.ts';
 import { addTo } from '../../../planner/state/multi-map.ts';
 import type { Content, NetworkIndex, NetworkWatcher } from './network-index.ts';
 import { networksInParts } from './parts.ts';
@@ -7,6 +7,8 @@ interface Deps {
   node: string;
   index: NetworkIndex;
   dataPath(): NetworksChange['dataPath'];
+  /** What the node needs to talk to these in encrypted networks; undefined as long as there are no keys. */
+  keysFor(nodes: ReadonlySet<string>): NetworkKeys | undefined;
   /** There may be changes to tell. */
   touched(): void;
 }
@@ -19,6 +21,8 @@ export class NetworkSet implements NetworkWatcher, Disposable {
   readonly #told = new Map<string, string>();
   /** Networks that it may need now, or not any more. */
   readonly #questioned = new Set<string>();
+  /** As JSON. */
+  #toldKeys: string | undefined;
   readonly #changed: Record<Content, Map<string, Set<string>>> = { endpoint: new Map(), service: new Map() };
 
   constructor(deps: Deps) {
@@ -35,6 +39,7 @@ export class NetworkSet implements NetworkWatcher, Disposable {
     for (const network of index.neededBy(this.node)) {
       this.#add(network, change);
     }
+    this.#tellKeys(change);
     return networksInParts(change);
   }
 
@@ -57,6 +62,7 @@ export class NetworkSet implements NetworkWatcher, Disposable {
     }
     this.#questioned.clear();
     this.#tellChanged(before, added);
+    this.#tellKeys(before);
     return { before: partsOf(before), after: partsOf(after) };
   }
 
@@ -78,6 +84,7 @@ export class NetworkSet implements NetworkWatcher, Disposable {
       index.unfollow(network, this);
     }
     this.#told.clear();
+    this.#toldKeys = undefined;
     this.#questioned.clear();
     this.#changed.endpoint.clear();
     this.#changed.service.clear();
@@ -105,6 +112,18 @@ export class NetworkSet implements NetworkWatcher, Disposable {
       this.#deps.index.unfollow(network, this);
       change.removedNetworks.push(network);
     }
+  }
+
+  /** A node without encrypted networks is told none. */
+  #tellKeys(change: NetworksChange): void {
+    const { index, keysFor } = this.#deps;
+    const nodes = new Set([...this.#told.keys()].flatMap((network) => [...index.encryptedNodes(network)]));
+    const keys = nodes.size === 0 ? undefined : keysFor(nodes);
+    const text = JSON.stringify(keys);
+    if (keys !== undefined && text !== this.#toldKeys) {
+      change.keys = keys;
+    }
+    this.#toldKeys = text;
   }
 
   #tellChanged(change: NetworksChange, added: ReadonlySet<string>): void {
@@ -150,7 +169,9 @@ function addressesOf({ nodeAddresses }: AssignedNetwork): string {
 
 /** Empty where it says nothing. */
 function partsOf(change: NetworksChange): NetworksChange[] {
-  const isNothing = Object.values(change).every((value) => !Array.isArray(value) || value.length === 0);
+  const isNothing =
+    change.keys === undefined &&
+    Object.values(change).every((value) => !Array.isArray(value) || value.length === 0);
   return isNothing ? [] : networksInParts(change);
 }
 

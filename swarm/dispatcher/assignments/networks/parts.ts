@@ -1,7 +1,7 @@
 import type { NetworksChange } from '../../../../api/types/swarm/overlay.ts';
 import { limits } from '../../../../daemon/base/limits.ts';
 
-type Lists = Omit<NetworksChange, 'full' | 'more' | 'dataPath'>;
+type Lists = Omit<NetworksChange, 'full' | 'more' | 'dataPath' | 'keys'>;
 
 /** In the order in which they are told: a network before what is in it. */
 const LISTS = [
@@ -14,7 +14,7 @@ const LISTS = [
 ] as const satisfies (keyof Lists)[];
 
 /** A change as messages of a bounded size. Pure. */
-export function networksInParts({ full, dataPath, ...lists }: NetworksChange): NetworksChange[] {
+export function networksInParts({ full, dataPath, keys, ...lists }: NetworksChange): NetworksChange[] {
   const parts: NetworksChange[] = [];
   let part = empty();
   let bytes = 0;
@@ -34,7 +34,8 @@ export function networksInParts({ full, dataPath, ...lists }: NetworksChange): N
       add(name, item);
     }
   }
-  return [...parts, { full, dataPath, ...part }];
+  // Acted on with the last part, as all of it is.
+  return [...parts, { full, dataPath, ...part, ...(keys && { keys }) }];
 }
 
 function empty(): Lists {

@@ -197,6 +197,7 @@ export function overlay(local: string, changes: Partial<OverlaySettings> = {}): 
     port: 4789,
     local: ip(local),
     mtu: 0,
+    encrypted: false,
     gateways: [{ address: ip('10.20.0.1'), prefixLength: 16 }],
     ...changes,
   };

@@ -106,14 +106,14 @@ describe('apply()', () => {
     [
       'a task that is gone: no new connections before its flows are cut',
       { removedEndpoints: [{ network: 'net1', id: 't1' }] },
-      ['peers net1', 'balance net1', 'forget net1 10.0.1.3'],
+      ['guard 4097: ', 'peers net1', 'balance net1', 'forget net1 10.0.1.3'],
     ],
-    ['a network that is gone', { removedNetworks: ['net1'] }, ['close net1']],
+    ['a network that is gone', { removedNetworks: ['net1'] }, ['close net1', 'guard nothing']],
     ['one that is not known', { removedNetworks: ['net9'], endpoints: [{ ...T1, network: 'net9' }] }, []],
     [
       'another address of this node',
       { dataPath: { addr: '192.0.2.9', port: 4789 } },
-      ['open net1', 'mend peers net1', 'mend balance net1'],
+      ['guard 4097: 192.0.2.2', 'open net1', 'mend peers net1', 'mend balance net1'],
     ],
   ])('%s', async (_title, given, calls) => {
     const networks = await start(FIRST);
@@ -155,7 +155,7 @@ describe('apply()', () => {
       networks.apply(change({ removedNetworks: ['net1'] })),
       networks.apply(FIRST),
     ]);
-    expect([kernel.networks, kernel.calls.filter((call) => !call.startsWith('mend'))]).toEqual([
+    expect([kernel.networks, kernel.calls.filter((call) => !/^(?:mend|guard)/.test(call))]).toEqual([
       AFTER_FIRST,
       ['open net1', 'close net1', 'open net1'],
     ]);
@@ -253,7 +253,15 @@ describe('networks of the host', () => {
   });
 
   it('files that cannot be read: nothing of the kernel is taken for nobody’s, until managers tell', async () => {
-    kernel.openOverlay({ networkId: 'net9', vni: 1, port: 1, local: 1, mtu: 0, gateways: [] });
+    kernel.openOverlay({
+      networkId: 'net9',
+      vni: 1,
+      port: 1,
+      local: 1,
+      mtu: 0,
+      encrypted: false,
+      gateways: [],
+    });
     writeFileSync(join(directory, 'file'), '');
     directory = join(directory, 'file');
     const networks = await start();

@@ -167,6 +167,7 @@ describe('settings', () => {
     port: 4789,
     local: address('192.0.2.1'),
     mtu: 0,
+    encrypted: false,
     gateways: GATEWAYS,
   };
 
@@ -184,12 +185,15 @@ describe('settings', () => {
     expect(overlaySettings(network, DATA_PATH).mtu).toBe(mtu);
   });
 
-  it.each([
-    ['', DATA_PATH, 'network back: option "encrypted": this node cannot encrypt overlay traffic'],
-    ['true', DATA_PATH, 'network back: option "encrypted": this node cannot encrypt overlay traffic'],
-    ['false', { addr: '', port: 4789 }, 'network back: this node has no address for overlay traffic yet'],
-  ])('encrypted=%s at %j is refused', (encrypted, dataPath, text) => {
-    expect(() => overlaySettings(assignedNetwork({ options: { encrypted } }), dataPath)).toThrow(text);
+  it.each(['', 'true', 'false'])('encrypted=%s encrypts, as with dockerd', (encrypted) => {
+    const network = assignedNetwork({ options: { encrypted } });
+    expect(overlaySettings(network, DATA_PATH)).toEqual({ ...SETTINGS, encrypted: true });
+  });
+
+  it('a node without an address for overlay traffic is told so', () => {
+    expect(() => overlaySettings(assignedNetwork(), { addr: '', port: 4789 })).toThrow(
+      'network back: this node has no address for overlay traffic yet',
+    );
   });
 
   it('the ingress network has addresses of this node, with the lengths of their subnets', () => {

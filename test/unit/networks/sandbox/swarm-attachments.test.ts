@@ -11,6 +11,8 @@ import { networkIndex } from '../../../support/fakes/network-index.ts';
 
 let index: NetworkIndex;
 let attachments: SwarmAttachments;
+/** Why networks are not in force, by their ids. */
+const troubles = new Map<string, string>();
 /** What the swarm was asked, in order. */
 let asked: string[];
 
@@ -31,8 +33,10 @@ beforeEach(() => {
   armHere('');
   asked = [];
   index = networkIndex();
+  troubles.clear();
   attachments = new SwarmAttachments({
     registry: index,
+    trouble: (networkId) => troubles.get(networkId),
     log: silentLogger,
     access: {
       attach: async ({ network, container, names, addresses }: AttachContainer) => {
@@ -81,6 +85,17 @@ test('a container is let into the networks of the swarm alone, with the addresse
   attachments.leave('c1', names);
   attachments.leave('c1', names);
   expect([attachments.list(), asked]).toEqual([[], ['attach c1 back web,c1,h', 'detach c1 back-id']]);
+});
+
+test('a network that is not in force on this host lets nobody in, and says why', async () => {
+  troubles.set('front-id', 'network front: option "encrypted": this kernel cannot');
+  await expect(attachments.enter(request('back', 'front'))).rejects.toThrow(
+    'network front: option "encrypted": this kernel cannot',
+  );
+  expect([attachments.list(), asked.filter((call) => call.startsWith('detach'))]).toEqual([
+    [],
+    ['detach c1 back-id', 'detach c1 front-id'],
+  ]);
 });
 
 test('an address that is asked for is told; a task is in its networks by itself', async () => {

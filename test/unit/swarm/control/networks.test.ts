@@ -187,12 +187,6 @@ describe('create: refuses', () => {
         'and cannot be applied by users',
     ],
     [
-      'encryption',
-      { Options: { encrypted: '' } },
-      'not_implemented',
-      'network option "encrypted": encryption of overlay networks is not supported yet',
-    ],
-    [
       'an MTU that is none',
       { Options: { 'com.docker.network.driver.mtu': 'big' } },
       'invalid_argument',
