@@ -39,6 +39,19 @@ function ringOf({ cluster }: ManagerRig): NetworkKeyRing | undefined {
 const idsOf = (ring: { keys: { id: number }[] } | undefined): number[] =>
   (ring?.keys ?? []).map(({ id }) => id);
 
+const keysTold = (node: DispatchedNode): NetworkKeys[] =>
+  node.told.flatMap((message) => (message.kind === 'networks' && message.change.keys) || []);
+
+const task = (id: string, node: string, network: string, last: number): Write =>
+  put(
+    'task',
+    taskRecord(id, 's1', {
+      node,
+      desired: TaskState.running,
+      networks: [{ network, addresses: [`10.1.0.${last}`] }],
+    }),
+  );
+
 describe('the ring', () => {
   const random = new SeededRandom(7);
   const at = (known: NetworkKeyRing | undefined, now: number, ...nodes: string[]): NetworkKeyRing =>
@@ -180,9 +193,6 @@ describe('the leader', () => {
 });
 
 describe('nodes', () => {
-  const keysTold = (node: DispatchedNode): NetworkKeys[] =>
-    node.told.flatMap((message) => (message.kind === 'networks' && message.change.keys) || []);
-
   test('those with something in an encrypted network are told the keys and who else is there; others nothing', async () => {
     const rig = new SwarmRig();
     const made = await dispatching('m1', rig);
@@ -193,15 +203,6 @@ describe('nodes', () => {
       random: new SeededRandom(3),
       sealer,
     });
-    const task = (id: string, node: string, network: string, last: number): Write =>
-      put(
-        'task',
-        taskRecord(id, 's1', {
-          node,
-          desired: TaskState.running,
-          networks: [{ network, addresses: [`10.1.0.${last}`] }],
-        }),
-      );
     await manager.begin(
       ...['n1', 'n2', 'n3'].map((id) => nodeWrites(id)),
       serviceWrites('s1'),

@@ -50,12 +50,12 @@ export class KeyBook implements Disposable {
   }
 
   #read(): NetworkKeyRing | undefined {
-    const { cluster, unseal, logger } = this.#deps;
+    const { cluster, logger } = this.#deps;
     const key = sealedKey.networkKeys();
     const entry = cluster.value(key);
     try {
       // Only leaders have written it.
-      return entry && (JSON.parse(unseal(key, entry.value).toString()) as NetworkKeyRing);
+      return entry && (JSON.parse(this.#deps.unseal(key, entry.value).toString()) as NetworkKeyRing);
     } catch (error) {
       logger.error({ error: errorText(error) }, 'the keys of encrypted networks do not open');
       return undefined;

@@ -116,9 +116,9 @@ export class NetworkSet implements NetworkWatcher, Disposable {
 
   /** A node without encrypted networks is told none. */
   #tellKeys(change: NetworksChange): void {
-    const { index, keysFor } = this.#deps;
+    const { index } = this.#deps;
     const nodes = new Set([...this.#told.keys()].flatMap((network) => [...index.encryptedNodes(network)]));
-    const keys = nodes.size === 0 ? undefined : keysFor(nodes);
+    const keys = nodes.size === 0 ? undefined : this.#deps.keysFor(nodes);
     const text = JSON.stringify(keys);
     if (keys !== undefined && text !== this.#toldKeys) {
       change.keys = keys;

@@ -55,15 +55,6 @@ needs(
 
   afterAll(disarm);
 
-  function guardOf(of: 'a' | 'b', given: Partial<OverlayGuard['networks'][0]> = {}): OverlayGuard {
-    const other = of === 'a' ? ADDRESSES.b : ADDRESSES.a;
-    return {
-      local: ip(ADDRESSES[of]),
-      port: 4789,
-      networks: [{ vni: VNI, encrypted: false, hosts: [ip(other)], ...given }],
-    };
-  }
-
   /** A network with a container on each host, which know each other. */
   function connected(encrypted: boolean): { a: OverlayContainer; b: OverlayContainer } {
     const [a, b] = (['a', 'b'] as const).map((name) => {
@@ -78,24 +69,6 @@ needs(
     hosts.a.on((kernel) => kernel.overlays.mendPeers(NETWORK, [peer(ADDRESSES.b, b)]));
     hosts.b.on((kernel) => kernel.overlays.mendPeers(NETWORK, [peer(ADDRESSES.a, a)]));
     return { a, b };
-  }
-
-  function table(host: OverlayHost): string {
-    return host.run('nft', '-s', 'list', 'table', 'ip', `t${host.prefix}_overlay`);
-  }
-
-  /** Datagrams to UDP port 4789 that leave or reach a host in the open. */
-  function counted(host: OverlayHost, hook: 'input' | 'egress'): () => number {
-    const chain = hook === 'input' ? 'hook input priority -400' : 'hook egress device "wire" priority 0';
-    const family = hook === 'input' ? 'inet' : 'netdev';
-    host.run(
-      'nft',
-      `table ${family} watch { counter seen { }; chain c { type filter ${chain}; udp dport 4789 counter name seen; }; }`,
-    );
-    return () => {
-      const text = host.run('nft', 'list', 'counter', family, 'watch', 'seen');
-      return Number(/packets (\d+)/.exec(text)?.[1]);
-    };
   }
 
   it('VXLAN of a network is taken from its hosts, and no longer from one that has left it', () => {
@@ -275,6 +248,33 @@ needs(
     }
   });
 });
+
+function guardOf(of: 'a' | 'b', given: Partial<OverlayGuard['networks'][0]> = {}): OverlayGuard {
+  const other = of === 'a' ? ADDRESSES.b : ADDRESSES.a;
+  return {
+    local: ip(ADDRESSES[of]),
+    port: 4789,
+    networks: [{ vni: VNI, encrypted: false, hosts: [ip(other)], ...given }],
+  };
+}
+
+function table(host: OverlayHost): string {
+  return host.run('nft', '-s', 'list', 'table', 'ip', `t${host.prefix}_overlay`);
+}
+
+/** Datagrams to UDP port 4789 that leave or reach a host in the open. */
+function counted(host: OverlayHost, hook: 'input' | 'egress'): () => number {
+  const chain = hook === 'input' ? 'hook input priority -400' : 'hook egress device "wire" priority 0';
+  const family = hook === 'input' ? 'inet' : 'netdev';
+  host.run(
+    'nft',
+    `table ${family} watch { counter seen { }; chain c { type filter ${chain}; udp dport 4789 counter name seen; }; }`,
+  );
+  return () => {
+    const text = host.run('nft', 'list', 'counter', family, 'watch', 'seen');
+    return Number(/packets (\d+)/.exec(text)?.[1]);
+  };
+}
 
 function hasTable(host: OverlayHost): boolean {
   return host.run('nft', 'list', 'tables').includes(`table ip t${host.prefix}_overlay`);

@@ -59,12 +59,12 @@ describe('keys of paths', () => {
   });
 });
 
-describe('paths', () => {
-  const paths = (keys: NetworkKeys, ...others: { id: string; addr: string }[]): string[] =>
-    encryptedPaths(keys, LOCAL, others).map(
-      ({ from, to, spi }) => `${formatIp(from)} > ${formatIp(to)}: ${spi}`,
-    );
+const paths = (keys: NetworkKeys, ...others: { id: string; addr: string }[]): string[] =>
+  encryptedPaths(keys, LOCAL, others).map(
+    ({ from, to, spi }) => `${formatIp(from)} > ${formatIp(to)}: ${spi}`,
+  );
 
+describe('paths', () => {
   it('to each other node with the primary key, from each with every key of the ring', () => {
     expect(paths(KEYS, ONE, TWO, THREE, TWO)).toEqual([
       '192.0.2.2 > 192.0.2.1: 264',
@@ -80,7 +80,7 @@ describe('paths', () => {
 
   it('what one end sends with the other end reads', () => {
     const two = parseIp(TWO.addr) ?? 0;
-    const [sent] = encryptedPaths(KEYS, LOCAL, [TWO]).filter(({ from }) => from === LOCAL);
+    const sent = encryptedPaths(KEYS, LOCAL, [TWO]).find(({ from }) => from === LOCAL);
     const read = encryptedPaths({ ...KEYS, node: 'node2' }, two, [ONE]).filter(({ to }) => to === two);
     expect(read).toContainEqual(sent);
   });
@@ -116,9 +116,7 @@ describe('paths', () => {
     const [before, after] = [KEYS, rotated].map((keys) => encryptedPaths(keys, LOCAL, [TWO]));
     const two = parseIp(TWO.addr) ?? 0;
     for (const keys of [KEYS, rotated]) {
-      const [sent] = encryptedPaths({ ...keys, node: 'node2' }, two, [ONE]).filter(
-        ({ from }) => from === two,
-      );
+      const sent = encryptedPaths({ ...keys, node: 'node2' }, two, [ONE]).find(({ from }) => from === two);
       expect(before).toContainEqual(sent);
       expect(after).toContainEqual(sent);
     }
@@ -233,13 +231,13 @@ describe('an encrypted network on a node', () => {
 
   it('the next daemon leaves the keys of the kernel until managers tell of them, which no file has', async () => {
     await (await start()).apply(FIRST);
-    const { paths } = kernel;
+    const before = kernel.paths;
     const next = await start();
-    expect([kernel.paths, next.trouble('net1')]).toEqual([paths, undefined]);
+    expect([kernel.paths, next.trouble('net1')]).toEqual([before, undefined]);
     const files = readdirSync(directory).map((name) => readFileSync(join(directory, name), 'utf8'));
     expect(files.join().includes(secretOf(5))).toBe(false);
     await next.apply({ ...FIRST, full: true });
-    expect([kernel.paths, next.repairs]).toEqual([paths, 0]);
+    expect([kernel.paths, next.repairs]).toEqual([before, 0]);
   });
 
   it('a kernel that cannot encrypt: a sentence, and no device; tried again', async () => {
@@ -266,9 +264,9 @@ describe('an encrypted network on a node', () => {
   it('keys that another program took away are put back at the next look, and counted', async () => {
     const networks = await start();
     await networks.apply(FIRST);
-    const { paths } = kernel;
+    const before = kernel.paths;
     kernel.paths = [];
     await clock.advance(TEN_MINUTES);
-    expect([kernel.paths, networks.repairs]).toEqual([paths, 4]);
+    expect([kernel.paths, networks.repairs]).toEqual([before, 4]);
   });
 });
