@@ -18,6 +18,12 @@ import { WAIT_MS } from '../patience.ts';
 import { inTrixie } from '../trixie.ts';
 import { TestNetns, type DaemonNetwork } from './netns.ts';
 
+/** Where a daemon finds its programs; `BERTH_TEST_ETCD` names another program `etcd` than the one of this machine. */
+const SEARCHED = [
+  ...[process.env['BERTH_TEST_ETCD'] ?? ''].filter(Boolean).map((etcd) => path.dirname(etcd)),
+  '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+].join(':');
+
 export interface TestDaemonOptions {
   /** Keys of daemon.json, over those every test daemon gets. */
   config?: Record<string, unknown>;
@@ -189,7 +195,7 @@ export class TestDaemon implements AsyncDisposable {
         detached: true,
         stdio: this.#terminal ? ['ignore', 'inherit', 'inherit'] : ['ignore', log, log],
         env: {
-          PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+          PATH: SEARCHED,
           ...this.#env,
           ...env,
         },
