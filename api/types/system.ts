@@ -193,7 +193,7 @@ export interface NetworkInspect {
   Labels: StringMap;
   /** Of the swarm's networks, on nodes that are in one: the nodes that are in it. */
   Peers?: NetworkPeer[];
-  /** Of the swarm's networks, on managers, when asked for by `verbose=true`. */
+  /** Of the swarm's networks, on managers and on nodes that have them, when asked for by `verbose=true`. */
   Services?: NetworkServices;
 }
 

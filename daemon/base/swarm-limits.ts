@@ -110,6 +110,8 @@ export const swarmLimits = {
   /** Pauses before an overlay network that failed in the kernel is made again: doubling from first to longest. */
   overlayRetryMs: 500,
   overlayRetryMaxMs: 30_000,
+  /** Of the file of a network that changes all the time, which is written whole: 1 MB is some 10 ms of work. */
+  overlayFileBytesPerSecond: 1_000_000,
   /** How often the kernel's entries of overlay networks are compared: 10,000 peers are some 0.1 s. */
   overlayReconcileMs: 600_000,
   /** A key of encrypted networks is the next, the primary and the previous one for so long each (as swarmkit). */

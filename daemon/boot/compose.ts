@@ -182,6 +182,7 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   const metrics = await composeMetrics(base, parts, {
     counts: () => ({ ...containers.counts(), images: images.count }),
     layers: () => images.layers,
+    overlayRepairs: () => network.overlays.repairs,
   });
   const { networks, overlays, attachments } = network;
   const swarmOf = (): Swarm | undefined => late.swarm;

@@ -250,7 +250,7 @@ export function composeSystem(
 export async function composeMetrics(
   { deps: { config, instance }, host: { facts }, database, events }: Base,
   parts: Rollback,
-  questions: Pick<MetricsDeps, 'counts' | 'layers'>,
+  questions: Pick<MetricsDeps, 'counts' | 'layers' | 'overlayRepairs'>,
 ): Promise<MetricsPort | undefined> {
   if (config.metricsAddr === '') {
     return undefined;

@@ -62,6 +62,7 @@ export function composeScopes(
     swarm: swarm.networks,
     role: () => swarm.role,
     peersOf: (id) => overlays.peers(id),
+    servicesOf: (id) => overlays.services(id),
     clock: systemClock,
     log,
   });

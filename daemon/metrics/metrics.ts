@@ -15,6 +15,8 @@ export interface MetricsDeps {
   events: () => { published: number; listeners: number };
   /** Layers of images, each counted once. */
   layers: () => { count: number; bytes: number };
+  /** Entries of networks of the swarm that were not in the kernel as they had been made, since the start. */
+  overlayRepairs: () => number;
   /** Path of the database; its log lies beside it. */
   database: string;
 }
@@ -46,6 +48,7 @@ export class Metrics implements MetricsPort, Disposable {
     this.#addContainers(deps);
     this.#addEvents(deps);
     this.#addStore(deps);
+    this.#addNetworks(deps);
     this.#actions = new ActionMetrics(this.#registry);
   }
 
@@ -97,18 +100,16 @@ export class Metrics implements MetricsPort, Disposable {
     );
   }
 
-  #addEvents({ events }: MetricsDeps): void {
-    this.#registry.registerMetric(
-      new Counter({
-        name: 'engine_daemon_events_total',
-        help: 'The number of events logged',
-        registers: [],
-        collect() {
-          this.reset();
-          this.inc(events().published);
-        },
-      }),
+  #addNetworks({ overlayRepairs }: MetricsDeps): void {
+    this.#counter(
+      'berth_overlay_repairs_total',
+      'Entries of networks of the swarm that another program had changed in the kernel, and that were mended',
+      overlayRepairs,
     );
+  }
+
+  #addEvents({ events }: MetricsDeps): void {
+    this.#counter('engine_daemon_events_total', 'The number of events logged', () => events().published);
     this.#gauge(
       'engine_daemon_events_subscribers_total',
       'The number of current subscribers to events',
@@ -129,6 +130,20 @@ export class Metrics implements MetricsPort, Disposable {
       'Size of the database and of its write-ahead log',
       'file',
       () => ({ database: sizeOf(database), log: sizeOf(`${database}-wal`) }),
+    );
+  }
+
+  #counter(name: string, help: string, read: () => number): void {
+    this.#registry.registerMetric(
+      new Counter({
+        name,
+        help,
+        registers: [],
+        collect() {
+          this.reset();
+          this.inc(read());
+        },
+      }),
     );
   }
 

@@ -79,7 +79,7 @@ export function assembleNetworks(parts: NetworkParts): AssembledNetworks {
   });
   const overlays = new OverlayNetworks({
     kernel: overlayKernel,
-    files: new NetworkFiles({ directory: parts.overlayFiles, log }),
+    files: new NetworkFiles({ directory: parts.overlayFiles, clock, log }),
     entries: new SwarmEntries(registry),
     mesh: new Mesh({ kernel: overlayKernel, hostPorts: ports, clock, log }),
     clock,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { invalidArgument } from '../../daemon/base/errors.ts';
+import { invalidArgument, isEngineError } from '../../daemon/base/errors.ts';
 
 const DEFAULT_PORT = '2377';
 const ANY = new Set(['0.0.0.0', '::']);
@@ -23,6 +23,8 @@ export interface Addresses {
   listenAddr: string;
   advertiseAddr: string;
   dataPathAddr: string;
+  /** The interface that the user named for `dataPathAddr`: its address then may change. */
+  dataPathLink?: string;
 }
 
 /**
@@ -36,10 +38,35 @@ export function chooseAddresses(
 ): Addresses {
   const listen = parseListen(request.ListenAddr || `0.0.0.0:${DEFAULT_PORT}`, interfaces);
   const advertise = adviseOf(request.AdvertiseAddr ?? '', listen, { interfaces, isJoining });
-  const dataPathAddr = request.DataPathAddr
-    ? hostOf(request.DataPathAddr, interfaces, BAD.dataPath, { isAnyAllowed: false })
-    : '';
-  return { listenAddr: joinAddr(listen), advertiseAddr: advertise && joinAddr(advertise), dataPathAddr };
+  const { DataPathAddr: dataPath } = request;
+  const dataPathAddr = dataPath ? hostOf(dataPath, interfaces, BAD.dataPath, { isAnyAllowed: false }) : '';
+  const advertiseAddr = advertise && joinAddr(advertise);
+  return {
+    listenAddr: listenFor(joinAddr(listen), advertiseAddr),
+    advertiseAddr,
+    dataPathAddr,
+    ...(dataPath && dataPath !== dataPathAddr ? { dataPathLink: dataPath } : {}),
+  };
+}
+
+/** Who is called at an address of IPv6 must not listen at all those of IPv4 only, which is what clients ask for. */
+export function listenFor(listenAddr: string, advertiseAddr: string): string {
+  const { host, port } = splitAddr(listenAddr);
+  const isDeaf = host === '0.0.0.0' && isIP(splitAddr(advertiseAddr).host) === 6;
+  return isDeaf ? joinAddr({ host: '::', port }) : listenAddr;
+}
+
+/** The address of an interface now; undefined where there is none, or no single one. */
+export function addressOfLink(name: string, interfaces: readonly HostInterface[]): string | undefined {
+  const link = interfaces.find((each) => each.name === name);
+  try {
+    return link === undefined ? undefined : addressOf(link);
+  } catch (error) {
+    if (isEngineError(error, 'invalid_argument')) {
+      return undefined;
+    }
+    throw error;
+  }
 }
 
 export function joinAddr({ host, port }: HostPort): string {

@@ -16,6 +16,8 @@ export interface NodeFile {
   /** `HOST:PORT` under which others reach it; `''` where they know it by where its calls come from. */
   advertiseAddr: string;
   dataPathAddr: string;
+  /** The user named this interface instead of an address: the node follows where it gets another one. */
+  dataPathLink?: string;
   /** The user named no address: where the host gets another one, the node follows. */
   followsHost?: boolean;
   /** As last told. */

@@ -6,7 +6,7 @@ import { checkRootDigest, parseJoinToken } from '../ca/tokens.ts';
 import { readCertificates } from '../ca/x509/certificate.ts';
 import { createRequest } from '../ca/x509/request.ts';
 import { Dialer } from '../rpc/dialer.ts';
-import { joinAddr, splitAddr } from './addresses.ts';
+import { listenFor, joinAddr, splitAddr } from './addresses.ts';
 import { NodeCertificates } from './certificates.ts';
 import type { NodeFile, NodeFiles } from './files.ts';
 import { nowMs } from './manager/authority.ts';
@@ -103,11 +103,13 @@ async function joinBy(
   });
   const { joining: _joining, ...rest } = file;
   const { port } = splitAddr(file.listenAddr);
+  const advertiseAddr = file.advertiseAddr || joinAddr({ host: seenFrom(answer), port });
   const joined: NodeFile = {
     ...rest,
     node: identity.node,
     cluster: identity.cluster,
-    advertiseAddr: file.advertiseAddr || joinAddr({ host: seenFrom(answer), port }),
+    advertiseAddr,
+    listenAddr: listenFor(file.listenAddr, advertiseAddr),
     managers: [{ node: '', addr }],
   };
   await certificates.writeAll();

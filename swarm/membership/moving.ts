@@ -1,18 +1,29 @@
 import { failedPrecondition, isEngineError } from '../../daemon/base/errors.ts';
-import { chooseAddresses, isAnyAddress, splitAddr, type HostInterface } from './addresses.ts';
+import { addressOfLink, chooseAddresses, isAnyAddress, splitAddr, type HostInterface } from './addresses.ts';
 import type { NodeFile } from './files.ts';
 import { peerUrls } from './manager/join-store.ts';
 
 /**
- * A node whose address nobody named, on a host that does not have that address any more: with the one that the host has
- * now. The same file where there is nothing to change, or nothing to choose.
+ * A node whose address nobody named, or that of an interface for overlay traffic, on a host that does not have that
+ * address any more: with the one that the host has now. The same file where there is nothing to change, or to choose.
  */
-export function movedWithHost(file: NodeFile, interfaces: readonly HostInterface[]): NodeFile {
+export function movedWithHost(stored: NodeFile, interfaces: readonly HostInterface[]): NodeFile {
+  const file = withDataPath(stored, interfaces);
   const advertiseAddr =
     file.followsHost === true && !isHere(file.advertiseAddr, interfaces)
       ? found(file.listenAddr, interfaces)
       : undefined;
   return advertiseAddr === undefined ? file : movedTo(file, advertiseAddr);
+}
+
+/** Overlay traffic follows the interface that the user named for it. */
+function withDataPath(file: NodeFile, interfaces: readonly HostInterface[]): NodeFile {
+  const { dataPathLink, dataPathAddr } = file;
+  if (dataPathLink === undefined || interfaces.some(({ addresses }) => addresses.includes(dataPathAddr))) {
+    return file;
+  }
+  const now = addressOfLink(dataPathLink, interfaces);
+  return now === undefined ? file : { ...file, dataPathAddr: now };
 }
 
 /**

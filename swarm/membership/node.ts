@@ -15,6 +15,7 @@ import type { Addresses, AddressRequest, HostInterface } from './addresses.ts';
 import { alone } from './alone.ts';
 import { NodeCertificates } from './certificates.ts';
 import { NodeFiles, type NodeFile } from './files.ts';
+import { withPorts } from './free-ports.ts';
 import { firstThings } from './first-writes.ts';
 import { availabilityOf, initOptions } from './init-options.ts';
 import { join } from './joining.ts';
@@ -154,7 +155,7 @@ export class SwarmNode<P extends ManagerPart> implements AsyncDisposable {
       const file: NodeFile = {
         node: '',
         cluster: '',
-        ...this.#addressesOf(request, { isJoining: true }),
+        ...(await this.#addressesOf(request, { isJoining: true })),
         managers: [],
         joining: { RemoteAddrs, JoinToken, Availability },
       };
@@ -225,7 +226,7 @@ export class SwarmNode<P extends ManagerPart> implements AsyncDisposable {
     );
     const options = initOptions(request);
     const availability = availabilityOf(request.Availability);
-    const addresses = this.#addressesOf(request, { isJoining: false });
+    const addresses = await this.#addressesOf(request, { isJoining: false });
     const [node, cluster] = [newSwarmId(random), newSwarmId(random)];
     const urls = peerUrls(addresses);
     const { writes, ...held } = firstThings(
@@ -301,8 +302,11 @@ export class SwarmNode<P extends ManagerPart> implements AsyncDisposable {
     return (this.#deps.interfaces ?? hostInterfaces)();
   }
 
-  #addressesOf(request: AddressRequest, how: { isJoining: boolean }): Addresses & { followsHost: boolean } {
-    const addresses = chooseAddresses(request, this.#interfaces(), how);
+  async #addressesOf(
+    request: AddressRequest,
+    how: { isJoining: boolean },
+  ): Promise<Addresses & { followsHost: boolean }> {
+    const addresses = await withPorts(chooseAddresses(request, this.#interfaces(), how));
     const { host } = splitAddr(addresses.listenAddr);
     return { ...addresses, followsHost: !request.AdvertiseAddr && isAnyAddress(host) };
   }
@@ -310,9 +314,9 @@ export class SwarmNode<P extends ManagerPart> implements AsyncDisposable {
   async #resume(stored: NodeFile, certificates: NodeCertificates): Promise<void> {
     const file = movedWithHost(stored, this.#interfaces());
     if (file !== stored) {
-      const { advertiseAddr } = file;
+      const { advertiseAddr, dataPathAddr } = file;
       this.#deps.logger.warn(
-        { from: stored.advertiseAddr, to: advertiseAddr },
+        { from: stored.advertiseAddr, to: advertiseAddr, dataPath: dataPathAddr },
         'this node has another address',
       );
       await this.#files.writeNode(file);

@@ -2,7 +2,9 @@ import { mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { AssignedNetwork, NetworkEndpoint, NetworkService } from '../../../api/types/swarm/overlay.ts';
 import { errorText } from '../../base/errors.ts';
+import type { Clock } from '../../base/clock.ts';
 import { failpoint } from '../../base/failpoint.ts';
+import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import { NetworkState } from './network-state.ts';
 import type { DataPath } from './plan.ts';
@@ -19,16 +21,23 @@ const SUFFIX = '.json';
 
 /**
  * What the node knows of the swarm's networks, a file each: so that it keeps them when its daemon starts while no
- * manager answers. Changes that come while one is written are written together; no file is ever half written.
+ * manager answers. Changes that come while one is written, or soon after a large one, are written together; no file is
+ * ever half written. What waits is a second of what managers told: they tell it again.
  */
 export class NetworkFiles {
   readonly #directory: string;
+  readonly #clock: Pick<Clock, 'setTimeout'>;
   readonly #log: Logger;
   /** What is to be written; null = the file goes. */
   readonly #waiting = new Map<string, (() => StoredNetwork) | null>();
+  /** Networks whose large file was just written. */
+  readonly #resting = new Map<string, Disposable>();
+  /** Who waits until all is written. */
+  #flushing = 0;
   #writing: Promise<void> | undefined;
 
-  constructor(deps: { directory: string; log: Logger }) {
+  constructor(deps: { directory: string; clock: Pick<Clock, 'setTimeout'>; log: Logger }) {
+    this.#clock = deps.clock;
     this.#directory = deps.directory;
     this.#log = deps.log;
   }
@@ -71,11 +80,16 @@ export class NetworkFiles {
     this.#put(id, null);
   }
 
-  /** Resolves when all that was handed over has been written. Never rejects. */
+  /** Resolves when all that was handed over has been written, without rests. Never rejects. */
   async flush(): Promise<void> {
-    while (this.#writing !== undefined) {
+    this.#flushing += 1;
+    while (this.#writing !== undefined || this.#waiting.size > 0) {
+      this.#writing ??= this.#writeAll();
       await this.#writing;
     }
+    this.#flushing -= 1;
+    this.#resting.forEach((timer) => timer[Symbol.dispose]());
+    this.#resting.clear();
   }
 
   #put(id: string, network: (() => StoredNetwork) | null): void {
@@ -96,7 +110,7 @@ export class NetworkFiles {
     // So that changes that follow each other at once are one write.
     await new Promise<void>((resolve) => setImmediate(resolve));
     for (;;) {
-      const [next] = this.#waiting;
+      const next = [...this.#waiting].find(([name, what]) => this.#isDue(name, what));
       if (next === undefined) {
         // In the same turn: what is put from here on begins anew.
         this.#writing = undefined;
@@ -108,11 +122,36 @@ export class NetworkFiles {
     }
   }
 
+  #isDue(id: string, network: (() => StoredNetwork) | null): boolean {
+    return this.#flushing > 0 || network === null || !this.#resting.has(id);
+  }
+
+  /** So that a large network that changes all the time does not take a part of the processor. */
+  #rest(id: string, bytes: number): void {
+    const restMs = (bytes / limits.overlayFileBytesPerSecond) * 1000;
+    this.#resting.get(id)?.[Symbol.dispose]();
+    this.#resting.set(
+      id,
+      this.#clock.setTimeout(() => {
+        this.#resting.delete(id);
+        if (this.#waiting.has(id)) {
+          this.#writing ??= this.#writeAll();
+        }
+      }, restMs),
+    );
+  }
+
   async #write(id: string, network: (() => StoredNetwork) | null): Promise<void> {
     const file = path.join(this.#directory, `${id}${SUFFIX}`);
     try {
       failpoint('network.overlay.file');
-      await (network === null ? rm(file, { force: true }) : replace(file, JSON.stringify(network())));
+      if (network === null) {
+        await rm(file, { force: true });
+      } else {
+        const text = JSON.stringify(network());
+        this.#rest(id, text.length);
+        await replace(file, text);
+      }
     } catch (error) {
       // It is in force all the same; the managers tell of it after a restart.
       this.#log.error(

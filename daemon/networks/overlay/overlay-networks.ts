@@ -1,5 +1,5 @@
 import type { AssignedNetwork, NetworksChange } from '../../../api/types/swarm/overlay.ts';
-import type { NetworkPeer } from '../../../api/types/system.ts';
+import type { NetworkPeer, NetworkServices } from '../../../api/types/system.ts';
 import type { IpAddress } from '../../base/addresses/ip.ts';
 import type { Clock } from '../../base/clock.ts';
 import { KeyedMutex } from '../../base/concurrency/mutex.ts';
@@ -18,6 +18,7 @@ import { ingressSettings, kernelSteps, kernelTarget, overlaySettings } from './p
 import type { DataPath } from './plan.ts';
 import type { OverlayKernel } from './ports.ts';
 import { Retries } from './retries.ts';
+import { servicesIn } from './services-in.ts';
 import type { SwarmEntries } from './swarm-entries.ts';
 
 /** A network that managers told this node of. */
@@ -125,6 +126,12 @@ export class OverlayNetworks implements AsyncDisposable {
     return [...addresses]
       .map(([node, IP]) => ({ Name: node.slice(0, SHORT_ID_LENGTH), IP }))
       .toSorted((a, b) => (a.Name < b.Name ? -1 : 1));
+  }
+
+  /** What runs in a network on all nodes, by the service's name, as this node was told. */
+  services(networkId: string): NetworkServices {
+    const known = this.#known.get(networkId);
+    return known === undefined ? {} : servicesIn(known.state);
   }
 
   /** A sentence for each network that is not in force here, and for each published port that nobody answers at here. */

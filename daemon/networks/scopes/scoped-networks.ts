@@ -8,6 +8,7 @@ import type {
   NetworkInspect,
   NetworkPeer,
   NetworkPruneReport,
+  NetworkServices,
 } from '../../../api/types/system.ts';
 import type { Clock } from '../../base/clock.ts';
 import { EngineError, conflict, errorText, isEngineError, notFound } from '../../base/errors.ts';
@@ -26,6 +27,7 @@ export interface ScopedNetworksDeps {
   role: () => SwarmRole;
   /** The nodes that are in a network, as far as this one was told of them. */
   peersOf: (networkId: string) => NetworkPeer[];
+  servicesOf: (networkId: string) => NetworkServices;
   clock: Pick<Clock, 'nowNano'>;
   log: Logger;
 }
@@ -62,7 +64,7 @@ export class ScopedNetworks implements NetworkPort {
     ];
   }
 
-  /** With `Peers` where this node has the network, and with `Services` when `verbose` on managers. */
+  /** With `Peers` where this node has the network; when `verbose` with `Services`, there and on managers. */
   async inspect(
     ref: string,
     { scope = '', verbose = false }: { scope?: string; verbose?: boolean } = {},
@@ -149,14 +151,14 @@ export class ScopedNetworks implements NetworkPort {
   }
 
   #view(id: string, verbose: boolean): NetworkInspect {
-    const { local, swarm, peersOf } = this.#deps;
+    const { local, swarm, peersOf, servicesOf } = this.#deps;
     const told = swarm.list()?.find(({ Id }) => Id === id);
     const view = told === undefined ? local.viewOf(id) : this.#withContainers(told);
     if (view === undefined) {
       throw notFound(`network ${id} not found`);
     }
     const peers = peersOf(id);
-    const services = verbose ? (swarm.servicesOf(id) ?? {}) : {};
+    const services = verbose ? (swarm.servicesOf(id) ?? servicesOf(id)) : {};
     return {
       ...view,
       ...(peers.length > 0 && { Peers: peers }),

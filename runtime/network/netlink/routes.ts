@@ -22,7 +22,7 @@ const RTM = {
 const IFA = { address: 1, local: 2, broadcast: 4, flags: 8 };
 /** No duplicate address detection: the daemon assigns addresses, and nothing is to wait a second for them. */
 const IFA_FLAG_NODAD = 2;
-const RTA = { destination: 1, outLink: 4, gateway: 5, source: 7, table: 15 };
+const RTA = { destination: 1, outLink: 4, gateway: 5, priority: 6, source: 7, table: 15 };
 const FRA = { source: 2, priority: 6, suppressPrefix: 14, table: 15, protocol: 22, sourcePorts: 23 };
 const AF = { unspecified: 0, inet: 2, inet6: 10 };
 /** FR_ACT_TO_TBL */
@@ -30,13 +30,17 @@ const RULE_TO_TABLE = 1;
 /** Routes of a namespace that are in no other table. */
 export const MAIN_TABLE = 254;
 const UDP = 17;
+/** The host's own calls to ::1 take the loopback interface, whose metric is 0. */
+const BEHIND_LOOPBACK = 2048;
 const ROUTE = {
   tableOther: 252,
+  tableLocal: 255,
   protocolBoot: 3,
   scopeUniverse: 0,
   scopeLink: 253,
   scopeNowhere: 255,
   typeUnicast: 1,
+  typeLocal: 2,
 };
 
 /** Gives a link an address; one that it has already is no error. */
@@ -110,6 +114,25 @@ function tableRoute(family: number, scope: number, attributes: Attribute[]): Net
   // The attribute says which.
   request.header.writeUInt8(ROUTE.tableOther, 4);
   return request;
+}
+
+/**
+ * Lets answers to this host's ::1 come in by a link, where the firewall has led calls from there: Linux looks for ::1 on
+ * the link that a packet came by only. Packets that are for ::1 on the link itself are dropped before as ever.
+ */
+export function setLoopbackRoute6(index: number): NetlinkRequest {
+  const header = routeHeader(AF.inet6);
+  const loopback = ipv6Bytes(1n);
+  header.writeUInt8(8 * loopback.length, 1);
+  header.writeUInt8(ROUTE.tableLocal, 4);
+  header.writeUInt8(ROUTE.protocolBoot, 5);
+  header.writeUInt8(ROUTE.typeLocal, 7);
+  const attributes = [
+    attribute.bytes(RTA.destination, loopback),
+    attribute.u32(RTA.outLink, index),
+    attribute.u32(RTA.priority, BEHIND_LOOPBACK),
+  ];
+  return { type: RTM.newRoute, flags: FLAG.create | FLAG.replace, header, attributes };
 }
 
 /** What a rule of routing holds for: packets from an address, or datagrams of a socket at a port. */

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { errnoOf } from '../../../daemon/base/errors.ts';
+import { errnoOf, errorText } from '../../../daemon/base/errors.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
 
 /** How virtual addresses are balanced: by rules for what the bridge carries, or not on this kernel. */
@@ -70,7 +70,12 @@ export function raiseNeighbourLimits(log: Logger): void {
         }
       } catch (error) {
         // Only the host's own namespace has them; a kernel without IPv6 has none of that.
-        log.warn({ file, wanted, err: error }, 'limit of the neighbour table could not be raised');
+        if (errnoOf(error) !== 'ENOENT' || family === 'ipv4') {
+          log.warn(
+            `${file} cannot be set to ${wanted} here (${errnoOf(error) ?? errorText(error)}): networks of a swarm with ` +
+              'thousands of members may need it, set on the host',
+          );
+        }
         return;
       }
     }

@@ -13,7 +13,7 @@ import type { LinkRemover } from '../../links/link-remover.ts';
 import { deleteLink, newVethPair, setLinkAlias, setLinkMtu, setLinkUp } from '../../netlink/links.ts';
 import type { Link } from '../../netlink/links.ts';
 import type { NetlinkSocket } from '../../netlink/netlink-socket.ts';
-import { deleteAddress, newAddress, setDefaultRoute } from '../../netlink/routes.ts';
+import { deleteAddress, newAddress, setDefaultRoute, setLoopbackRoute6 } from '../../netlink/routes.ts';
 import { allowIpv6 } from '../sandbox-settings.ts';
 import { WAY_INSIDE } from './mesh-rules.ts';
 
@@ -75,6 +75,7 @@ export class IngressLink {
       ),
       setLinkUp(link.index),
       ...ends.map(({ here }) => newAddress(link.index, here)),
+      ...(ipv6 ? [setLoopbackRoute6(link.index)] : []),
     ]);
     place.inside.request(WAY_INSIDE, [
       ...(other.mtu === mtu ? [] : [setLinkMtu(other.index, mtu)]),

@@ -3,7 +3,9 @@
 serve PORT          answers each request with `HOSTNAME CLIENT-ADDRESS`; ends what is under way when it gets SIGTERM
 ask URL COUNT       asks with a new connection each time; prints each answer, or `failed REASON`
 load URL FILE       asks until FILE is there; prints how many requests succeeded and, each, why one did not
+serve6 PORT         as serve, at addresses of both families
 look NAME           prints the IPv4 addresses of a name in order, or `unknown`
+look6 NAME          the same of IPv6
 echo PORT           answers datagrams with `HOSTNAME CLIENT-ADDRESS`
 shout HOST PORT N   sends N datagrams from one socket; prints each answer, or `failed REASON`
 """
@@ -19,7 +21,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 class Page(BaseHTTPRequestHandler):
     def do_GET(self):
-        body = f"{socket.gethostname()} {self.client_address[0]}\n".encode()
+        client = self.client_address[0].removeprefix("::ffff:")
+        body = f"{socket.gethostname()} {client}\n".encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -34,8 +37,23 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 512
 
 
+class Server6(Server):
+    address_family = socket.AF_INET6
+
+    def server_bind(self):
+        self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        super().server_bind()
+
+
+def serve6(port):
+    run(Server6(("::", int(port)), Page))
+
+
 def serve(port):
-    server = Server(("", int(port)), Page)
+    run(Server(("", int(port)), Page))
+
+
+def run(server):
     signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
     server.serve_forever(poll_interval=0.05)
     server.server_close()
@@ -68,10 +86,14 @@ def load(url, stop):
         print(f"failed {reason}")
 
 
-def look(name):
+def look6(name):
+    look(name, socket.AF_INET6)
+
+
+def look(name, family=socket.AF_INET):
     try:
-        found = {info[4][0] for info in socket.getaddrinfo(name, None, socket.AF_INET)}
-        print(" ".join(sorted(found, key=socket.inet_aton)))
+        found = {info[4][0] for info in socket.getaddrinfo(name, None, family)}
+        print(" ".join(sorted(found, key=lambda address: socket.inet_pton(family, address))))
     except socket.gaierror:
         print("unknown")
 
@@ -99,4 +121,5 @@ def shout(host, port, count):
 
 if __name__ == "__main__":
     verb, *words = sys.argv[1:]
-    {"serve": serve, "ask": ask, "load": load, "look": look, "echo": echo, "shout": shout}[verb](*words)
+    verbs = [serve, serve6, ask, load, look, look6, echo, shout]
+    {each.__name__: each for each in verbs}[verb](*words)

@@ -3,7 +3,13 @@ import type { DaemonNetwork } from '../../engine/netns.ts';
 
 let lans = 0;
 
-/** What connects the hosts of a swarm: each gets a cable, `eth0`, and an address of 10.77.0.0/24. */
+/** How hosts are on a switch: by a cable of this name, with addresses of one family that begin so. */
+export interface Wiring {
+  link: string;
+  addresses: '10.77.0.' | '10.88.0.' | 'fd77::';
+}
+
+/** What connects the hosts of a swarm: each gets a cable, and an address: see `Wiring`. Without it of 10.77.0.0/24. */
 export interface Lan extends AsyncDisposable {
   /** Connects a host; answers its address. */
   attach(host: DaemonNetwork): Promise<string>;
@@ -14,9 +20,11 @@ export interface Lan extends AsyncDisposable {
 /** A network namespace with the ends of the hosts' cables: `port1`, `port2`, ... */
 export class Cables implements Disposable {
   readonly name: string;
+  readonly #wiring: Wiring;
   count = 0;
 
-  constructor() {
+  constructor(wiring: Wiring = { link: 'eth0', addresses: '10.77.0.' }) {
+    this.#wiring = wiring;
     lans += 1;
     this.name = `btl${process.pid}-${lans}`;
     ip('netns', 'add', this.name);
@@ -26,11 +34,13 @@ export class Cables implements Disposable {
   lay({ name }: DaemonNetwork): { port: string; addr: string } {
     this.count += 1;
     const port = `port${this.count}`;
-    const addr = `10.77.0.${this.count}`;
-    this.ip('link', 'add', port, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name);
+    const { link, addresses } = this.#wiring;
+    const addr = `${addresses}${this.count}`;
+    this.ip('link', 'add', port, 'type', 'veth', 'peer', 'name', link, 'netns', name);
     this.ip('link', 'set', port, 'up');
-    ip('-n', name, 'addr', 'add', `${addr}/24`, 'dev', 'eth0');
-    ip('-n', name, 'link', 'set', 'eth0', 'up');
+    const subnet = addresses === 'fd77::' ? [`${addr}/64`, 'nodad'] : [`${addr}/24`];
+    ip('-n', name, 'addr', 'add', ...subnet, 'dev', link);
+    ip('-n', name, 'link', 'set', link, 'up');
     return { port, addr };
   }
 
@@ -49,9 +59,10 @@ export class Cables implements Disposable {
 
 /** A switch of the kernel, which loses nothing. */
 export class TestLan implements Lan {
-  readonly #cables = new Cables();
+  readonly #cables: Cables;
 
-  constructor() {
+  constructor(wiring?: Wiring) {
+    this.#cables = new Cables(wiring);
     this.#cables.ip('link', 'add', 'switch', 'type', 'bridge');
     this.#cables.ip('link', 'set', 'switch', 'up');
   }

@@ -67,7 +67,13 @@ export class TestSwarm implements AsyncDisposable {
     return await this.must(1, 'info', '--format', '{{.Swarm.NodeID}}');
   }
 
-  async join(number: number, role: 'worker' | 'manager', through = 1): Promise<void> {
+  /** `remote`: where the manager is called, if not at its address and port 2377. */
+  async join(
+    number: number,
+    role: 'worker' | 'manager',
+    through = 1,
+    { remote, options = [] }: { remote?: string; options?: readonly string[] } = {},
+  ): Promise<void> {
     const { JoinTokens } = await this.node(through).daemon.http.ok<SwarmInspect>('GET', '/swarm');
     const token = role === 'worker' ? JoinTokens.Worker : JoinTokens.Manager;
     const { addr } = this.node(number);
@@ -79,7 +85,8 @@ export class TestSwarm implements AsyncDisposable {
       token,
       '--advertise-addr',
       addr,
-      `${this.node(through).addr}:2377`,
+      ...options,
+      remote ?? `${inUrl(this.node(through).addr)}:2377`,
     );
   }
 
@@ -111,4 +118,9 @@ export class TestSwarm implements AsyncDisposable {
     await Promise.all(this.nodes.map(({ daemon }) => daemon[Symbol.asyncDispose]()));
     await this.lan[Symbol.asyncDispose]();
   }
+}
+
+/** An address as URLs have it. */
+export function inUrl(address: string): string {
+  return address.includes(':') ? `[${address}]` : address;
 }

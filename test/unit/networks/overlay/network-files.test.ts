@@ -7,16 +7,19 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AssignedNetwork } from '../../../../api/types/swarm/overlay.ts';
 import { NetworkFiles } from '../../../../daemon/networks/overlay/network-files.ts';
 import { NetworkState } from '../../../../daemon/networks/overlay/network-state.ts';
+import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 import { assignedNetwork, endpointOf, serviceOf } from '../../../support/swarm/overlay-objects.ts';
 
 const DATA_PATH = { addr: '192.0.2.1', port: 4789 };
 
 let directory: string;
+let clock: ManualClock;
 /** Messages of the log. */
 let logged: string[];
 
 beforeEach(() => {
   armHere('');
+  clock = new ManualClock();
   directory = join(mkdtempSync(join(tmpdir(), 'berth-test-networks-')), 'networks');
   logged = [];
 });
@@ -28,7 +31,7 @@ function write(line: string): void {
 }
 
 function files(): NetworkFiles {
-  return new NetworkFiles({ directory, log: pino({ level: 'warn' }, { write }) });
+  return new NetworkFiles({ directory, clock, log: pino({ level: 'warn' }, { write }) });
 }
 
 function stateOf(given: Partial<AssignedNetwork> = {}): NetworkState {
@@ -45,6 +48,13 @@ function stateOf(given: Partial<AssignedNetwork> = {}): NetworkState {
 /** Names of the networks that a daemon which starts finds. */
 async function found(): Promise<string[]> {
   return (await files().load()).map(({ state }) => state.network.name).toSorted();
+}
+
+/** All files, one after the other. */
+function onDisk(): string {
+  return readdirSync(directory)
+    .map((name) => readFileSync(join(directory, name), 'utf8'))
+    .join('');
 }
 
 async function saved(...states: NetworkState[]): Promise<NetworkFiles> {
@@ -71,6 +81,26 @@ describe('NetworkFiles', () => {
     state.network = assignedNetwork({ name: 'later' });
     await own.flush();
     expect([await found(), logged]).toEqual([['later'], []]);
+  });
+
+  it('a large network that changes again waits for its turn, and for no turn once somebody waits for it', async () => {
+    const state = stateOf();
+    const own = await saved();
+    const names = Array.from({ length: 20_000 }, (_, index) => `name-of-it-${index}`);
+    const change = (label: string): void => {
+      state.network = assignedNetwork({ labels: { label, names: names.join() } });
+      own.save(state, () => DATA_PATH);
+    };
+    change('first');
+    await expect.poll(onDisk).toContain('"first"');
+    change('second');
+    await new Promise((resolve) => void setTimeout(resolve, 50));
+    expect(onDisk()).toContain('"first"');
+    await clock.advance(1_000);
+    await expect.poll(onDisk).toContain('"second"');
+    change('third');
+    await own.flush();
+    expect(onDisk()).toContain('"third"');
   });
 
   it('what is saved once all is written is written too', async () => {

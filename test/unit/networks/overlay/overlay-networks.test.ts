@@ -61,7 +61,7 @@ afterEach(async () => {
 
 /** A daemon's start, with the kernel as it is. */
 async function start(...changes: ReturnType<typeof networksChange>[]): Promise<OverlayNetworks> {
-  const files = new NetworkFiles({ directory, log: silentLogger });
+  const files = new NetworkFiles({ directory, clock, log: silentLogger });
   const hostPorts = { hold: () => undefined, release: () => undefined };
   const mesh = new Mesh({ kernel, hostPorts, clock, log: silentLogger });
   index = networkIndex();

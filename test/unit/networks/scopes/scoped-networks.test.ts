@@ -1,7 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { SwarmNetworks } from '../../../../api/types/swarm/networks.ts';
 import type { SwarmRole } from '../../../../api/types/swarm/ports.ts';
-import type { NetworkCreateRequest, NetworkInspect, NetworkPeer } from '../../../../api/types/system.ts';
+import type {
+  NetworkCreateRequest,
+  NetworkInspect,
+  NetworkPeer,
+  NetworkServices,
+} from '../../../../api/types/system.ts';
 import { systemClock } from '../../../../daemon/base/clock.ts';
 import { EngineError } from '../../../../daemon/base/errors.ts';
 import { silentLogger } from '../../../../daemon/base/logger.ts';
@@ -72,6 +77,9 @@ class FakeSwarm implements Pick<SwarmNetworks, 'list' | 'isInUse' | 'servicesOf'
   }
 
   servicesOf(id: string): NetworkInspect['Services'] {
+    if (this.role !== 'active/manager') {
+      return undefined;
+    }
     return this.used.has(id) ? { web: { VIP: '10.0.1.2', Ports: [], LocalLBIndex: 0, Tasks: [] } } : {};
   }
 
@@ -100,11 +108,13 @@ let registry: NetworkIndex;
 let local: Networks;
 let networks: ScopedNetworks;
 let peers: NetworkPeer[];
+let servicesHere: NetworkServices;
 let isFailing: boolean;
 
 beforeEach(() => {
   swarm = new FakeSwarm();
   peers = [];
+  servicesHere = {};
   isFailing = false;
   const meta = new Map<string, string>();
   const table = { insert: () => undefined, remove: () => undefined, all: () => [] };
@@ -145,6 +155,7 @@ beforeEach(() => {
     },
     role: () => swarm.role,
     peersOf: () => peers,
+    servicesOf: () => servicesHere,
     clock: systemClock,
     log: silentLogger,
   });
@@ -285,6 +296,14 @@ describe('inspect', () => {
     expect(await networks.inspect('front')).toEqual(overlay('s1', 'front', { Peers: peers }));
     expect((await networks.inspect('front', { verbose: true })).Services).toHaveProperty('web');
     expect(await networks.inspect('back', { verbose: true })).not.toHaveProperty('Services');
+  });
+
+  it('verbose on a worker tells the services that it was told of', async () => {
+    here('s1', 'front');
+    swarm.role = 'active/worker';
+    servicesHere = { web: { VIP: '10.0.1.2', Ports: [], LocalLBIndex: 0, Tasks: [] } };
+    expect(await networks.inspect('front', { verbose: true })).toMatchObject({ Services: servicesHere });
+    expect(await networks.inspect('front')).not.toHaveProperty('Services');
   });
 });
 

@@ -1,5 +1,14 @@
 import { expect, test } from 'vitest';
-import { chooseAddresses, splitAddr, type HostInterface } from '../../../../swarm/membership/addresses.ts';
+import { createServer } from 'node:net';
+import {
+  chooseAddresses,
+  listenFor,
+  splitAddr,
+  type HostInterface,
+} from '../../../../swarm/membership/addresses.ts';
+import type { NodeFile } from '../../../../swarm/membership/files.ts';
+import { withPorts } from '../../../../swarm/membership/free-ports.ts';
+import { movedWithHost } from '../../../../swarm/membership/moving.ts';
 
 const eth0: HostInterface = { name: 'eth0', addresses: ['10.1.0.5', '2001:db8::5'] };
 const eth1: HostInterface = { name: 'eth1', addresses: ['192.168.7.9'] };
@@ -51,7 +60,12 @@ test.each([
 
 test('a node that joins is seen by where it calls from, so nothing has to be found', () => {
   const found = chooseAddresses({ DataPathAddr: 'eth1' }, [eth0, eth1], { isJoining: true });
-  expect(found).toEqual({ listenAddr: '0.0.0.0:2377', advertiseAddr: '', dataPathAddr: '192.168.7.9' });
+  expect(found).toEqual({
+    listenAddr: '0.0.0.0:2377',
+    advertiseAddr: '',
+    dataPathAddr: '192.168.7.9',
+    dataPathLink: 'eth1',
+  });
 });
 
 test('an address with its port is taken apart again', () => {
@@ -60,3 +74,49 @@ test('an address with its port is taken apart again', () => {
     { host: '2001:db8::7', port: '1' },
   ]);
 });
+
+test.each([
+  ['0.0.0.0:2377', '[2001:db8::7]:2377', '[::]:2377'],
+  ['0.0.0.0:2377', '10.1.0.5:2377', '0.0.0.0:2377'],
+  ['0.0.0.0:2377', '', '0.0.0.0:2377'],
+  ['10.1.0.5:2377', '[2001:db8::7]:2377', '10.1.0.5:2377'],
+])('who listens at %s and is called at %s listens at %s', (listen, advertise, expected) => {
+  expect(listenFor(listen, advertise)).toBe(expected);
+});
+
+test('port 0 is a free one with a free one beside it, also for those who call', async () => {
+  const asked = chooseAddresses({ ListenAddr: '127.0.0.1:0' }, [], first);
+  const { listenAddr, advertiseAddr } = await withPorts(asked);
+  expect(advertiseAddr).toBe(listenAddr);
+  const port = Number(splitAddr(listenAddr).port);
+  expect(port).toBeGreaterThan(1023);
+  for (const each of [port, port + 1]) {
+    const server = createServer().listen({ host: '127.0.0.1', port: each });
+    await new Promise((resolve) => void server.once('listening', resolve));
+    server.close();
+  }
+});
+
+test.each([
+  ['0.0.0.0:2377', '10.1.0.5:0', '10.1.0.5:2377'],
+  ['0.0.0.0:4000', '10.1.0.5:99', '10.1.0.5:99'],
+  ['0.0.0.0:4000', '', ''],
+])('who listens at %s and advertises %s is called at %s', async (listenAddr, advertiseAddr, expected) => {
+  const given = { listenAddr, advertiseAddr, dataPathAddr: '' };
+  expect(await withPorts(given)).toEqual({ ...given, advertiseAddr: expected });
+});
+
+test.each<[what: string, changes: Partial<NodeFile>, interfaces: HostInterface[], expected: string]>([
+  ['has it still', {}, [eth0, { name: 'eth1', addresses: ['192.168.7.9', '192.168.7.10'] }], '192.168.7.9'],
+  ['has another one', {}, [eth0, { name: 'eth1', addresses: ['192.168.7.10'] }], '192.168.7.10'],
+  ['has two others', {}, [eth0, { ...busy, name: 'eth1' }], '192.168.7.9'],
+  ['is gone', {}, [eth0], '192.168.7.9'],
+  ['was not named', { dataPathLink: undefined }, [eth0, { ...six, name: 'eth1' }], '192.168.7.9'],
+] as [string, Partial<NodeFile>, HostInterface[], string][])(
+  'the interface named for overlay traffic %s',
+  (_what, changes, interfaces, expected) => {
+    const asked = chooseAddresses({ ListenAddr: '10.1.0.5', DataPathAddr: 'eth1' }, [eth0, eth1], first);
+    const file: NodeFile = { node: 'n', cluster: 'c', ...asked, managers: [], ...changes };
+    expect(movedWithHost(file, interfaces).dataPathAddr).toBe(expected);
+  },
+);
