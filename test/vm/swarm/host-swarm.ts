@@ -117,6 +117,17 @@ export class HostSwarm {
     return (await stream.output()).stdout.trim();
   }
 
+  /** What a URL answers in the client's network; empty when nothing does. A static busybox's own wget dies of names. */
+  async fromClient(url: string): Promise<string> {
+    const { State } = await this.http.ok<{ State: { Pid: number } }>('GET', '/containers/client/json');
+    const curl = ['curl', '--silent', '--fail', '--max-time', '5', url];
+    const argv = ['nsenter', `--target=${State.Pid}`, '--net', '--', ...curl];
+    return this.daemon.netns.run(...argv).then(
+      (page) => page.trim(),
+      () => '',
+    );
+  }
+
   service(name: string): Promise<ServiceInspect> {
     return this.http.ok('GET', `/services/${name}`);
   }
