@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { NetworkKeys } from '../../../../api/types/swarm/overlay.ts';
 import { formatIp, parseIp } from '../../../../daemon/base/addresses/ip.ts';
 import { silentLogger } from '../../../../daemon/base/logger.ts';
+import { systemClock } from '../../../../daemon/base/clock.ts';
 import { derivedKey, encryptedPaths, spiOf } from '../../../../daemon/networks/overlay/encryption/paths.ts';
 import { NetworkFiles } from '../../../../daemon/networks/overlay/network-files.ts';
 import { OverlayNetworks } from '../../../../daemon/networks/overlay/overlay-networks.ts';
@@ -154,7 +155,7 @@ describe('an encrypted network on a node', () => {
   async function start(): Promise<OverlayNetworks> {
     const networks = new OverlayNetworks({
       kernel,
-      files: new NetworkFiles({ directory, log: silentLogger }),
+      files: new NetworkFiles({ directory, clock: systemClock, log: silentLogger }),
       entries: { enter: () => undefined, leave: () => undefined },
       mesh: { apply: () => undefined, close: () => undefined, missing: () => [] },
       clock,
