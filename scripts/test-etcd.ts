@@ -1,6 +1,7 @@
 /**
- * Runs tests of a swarm with the etcd of Debian 13 (3.5), whatever this machine has: `tsx scripts/test-etcd.ts [file ...]`.
- * Its package is taken from the mirror that Debian 13's root of the tests has; the program needs nothing but a C library.
+ * Runs tests of a swarm with the etcd of Debian 13 (3.5), whatever this machine has: `tsx scripts/test-etcd.ts [file
+ * ...]`. Its package is taken from the mirror that Debian 13's root of the tests has; the program needs nothing but a C
+ * library.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';

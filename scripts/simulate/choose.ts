@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../test/support/swarm/seeded-random.ts';
+import type { SeededRandom } from '../../test/support/seeded-random.ts';
 
 /** Any one; undefined where there is none. */
 export function pick<T>(random: SeededRandom, list: readonly T[]): T | undefined {

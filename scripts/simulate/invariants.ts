@@ -11,7 +11,7 @@ import { ClusterState } from '../../swarm/planner/state/cluster-state.ts';
 import type { Service, Task } from '../../swarm/planner/state/entries.ts';
 import { observedState } from '../../swarm/planner/state/observed.ts';
 import { portClaimsOf } from '../../swarm/planner/state/port-claim.ts';
-import { SeededRandom } from '../../test/support/swarm/seeded-random.ts';
+import { SeededRandom } from '../../test/support/seeded-random.ts';
 import { KnownNetworks } from '../../test/support/swarm/told-networks.ts';
 import type { Write } from '../../swarm/objects/parts.ts';
 import type { World } from './world.ts';

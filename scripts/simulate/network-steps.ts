@@ -4,7 +4,7 @@ import { createNetwork } from '../../swarm/control/networks/create.ts';
 import { removeNetwork } from '../../swarm/control/networks/remove.ts';
 import type { NetworkAttachmentConfig } from '../../api/types/swarm/task.ts';
 import type { NetworkRecord } from '../../swarm/objects/network.ts';
-import type { SeededRandom } from '../../test/support/swarm/seeded-random.ts';
+import type { SeededRandom } from '../../test/support/seeded-random.ts';
 import { pick } from './choose.ts';
 import { VirtualClock } from './virtual-clock.ts';
 import type { Member, World } from './world.ts';

@@ -1,5 +1,5 @@
 import { clusterWrite, networkWrite } from '../../test/support/swarm/builders.ts';
-import { SeededRandom } from '../../test/support/swarm/seeded-random.ts';
+import { SeededRandom } from '../../test/support/seeded-random.ts';
 import { AddressOracle } from './address-oracle.ts';
 import { brokenInvariants } from './invariants.ts';
 import { addNetwork } from './network-steps.ts';

@@ -5,7 +5,7 @@ import type { Use } from '../../swarm/control/services/data-use.ts';
 import { put, remove, type Write } from '../../swarm/objects/parts.ts';
 import { templateId, type ServiceRecord } from '../../swarm/objects/service.ts';
 import { isJob, modeOf } from '../../swarm/planner/service-mode.ts';
-import { SeededRandom } from '../../test/support/swarm/seeded-random.ts';
+import { SeededRandom } from '../../test/support/seeded-random.ts';
 import { useNetworks } from '../../swarm/control/services/networks.ts';
 import { pick } from './choose.ts';
 import {

@@ -15,7 +15,7 @@ import { EtcdChannel } from '../../swarm/store/etcd/channel.ts';
 import { EtcdStore } from '../../swarm/store/etcd/etcd-store.ts';
 import { clusterWrite, nodeWrites, serviceWrites } from '../../test/support/swarm/builders.ts';
 import { Facts } from '../../test/support/swarm/dispatched-node.ts';
-import { SeededRandom } from '../../test/support/swarm/seeded-random.ts';
+import { SeededRandom } from '../../test/support/seeded-random.ts';
 
 /** Nodes need not say that they live. */
 const SILENT = { Dispatcher: { HeartbeatPeriod: 3600e9 } };

@@ -4,7 +4,7 @@ import { Planner } from '../../swarm/planner/planner.ts';
 import { Scheduler } from '../../swarm/planner/scheduler/scheduler.ts';
 import { ClusterState } from '../../swarm/planner/state/cluster-state.ts';
 import { nodeWrites, serviceWrites } from '../../test/support/swarm/builders.ts';
-import { SeededRandom } from '../../test/support/swarm/seeded-random.ts';
+import { SeededRandom } from '../../test/support/seeded-random.ts';
 
 const NOW = 1_000_000;
 

@@ -1,4 +1,4 @@
-import { SeededRandom } from '../../test/support/swarm/seeded-random.ts';
+import { SeededRandom } from '../../test/support/seeded-random.ts';
 import type { Cluster } from '../../swarm/cluster/cluster.ts';
 import type { AttachedContainer } from '../../swarm/protocol/attachments.ts';
 import type { KnownNetworks } from '../../test/support/swarm/told-networks.ts';

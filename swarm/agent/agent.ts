@@ -93,10 +93,10 @@ export class Agent implements AgentPart {
   }
 
   async #describe(): Promise<SaidOfNode> {
-    const { executor, tlsInfo } = this.#deps;
+    const { executor } = this.#deps;
     const subnets = await executor.subnets();
     return {
-      description: { ...(await executor.describe()), TLSInfo: tlsInfo() },
+      description: { ...(await executor.describe()), TLSInfo: this.#deps.tlsInfo() },
       ...(subnets.length > 0 && { subnets }),
     };
   }

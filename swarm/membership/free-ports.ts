@@ -7,8 +7,8 @@ const ATTEMPTS = 20;
 const PORT_MAX = 65_535;
 
 /**
- * Port 0 stands for one that is free now, with the next one for the store: others are told of it, and it is the same after
- * a restart. A port 0 to advertise is the one that the node listens at.
+ * Port 0 stands for one that is free now, with the next one for the store: others are told of it, and it is the same
+ * after a restart. A port 0 to advertise is the one that the node listens at.
  */
 export async function withPorts<T extends Addresses>(addresses: T): Promise<T> {
   const listen = splitAddr(addresses.listenAddr);

@@ -5,10 +5,13 @@ import type { NetworkRecord } from './network.ts';
 import type { Random } from './random.ts';
 
 /**
- * The keys that nodes encrypt overlay networks with, and a number for each node. Kept sealed, written by the leader alone.
+ * The keys that nodes encrypt overlay networks with, and a number for each node. Kept sealed, written by the leader
+ * alone.
  */
 export interface NetworkKeyRing {
-  /** Oldest first: the previous key, which some may still send with; the primary one; and the next, to be known by all. */
+  /**
+   * Oldest first: the previous key, which some may still send with; the primary one; and the next, to be known by all.
+   */
   keys: NetworkKey[];
   /** When the newest came, in milliseconds since 1970 UTC. */
   rotated: number;

@@ -15,6 +15,7 @@ suite('a swarm on the systemd service after a boot', () => {
     const before: Remembered = JSON.parse(readFileSync(MEMORY, 'utf8'));
     await soon(
       'the manager',
+      // Not listening yet: asked again.
       async () => (await swarm.http.request('GET', '/services').catch(() => undefined))?.status === 200,
     );
     expect(await remembered(swarm)).toEqual(before);

@@ -7,7 +7,9 @@ import { ServiceDaemon, SERVICE, systemctl } from '../support/engine/service.ts'
 import { ECHO_PORT, HostSwarm, serviceSpec } from './swarm/host-swarm.ts';
 import { expectAllServed, MEMORY, remembered } from './swarm/what-works.ts';
 
-/** The guest becomes a swarm of one, and stays it: `swarm-after-boot.test.ts` comes after the guest was switched off. */
+/**
+ * The guest becomes a swarm of one, and stays it: `swarm-after-boot.test.ts` comes after the guest was switched off.
+ */
 needs('guest', 'etcd')('a swarm on the systemd service', () => {
   let swarm: HostSwarm;
 

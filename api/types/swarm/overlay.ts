@@ -29,9 +29,13 @@ export interface NetworksChange {
 export interface NetworkKeys {
   /** The node's own id. */
   node: string;
-  /** Two or three, oldest first: packets of all are read, the last but one is sent with. `secret`: base64 of 32 bytes. */
+  /**
+   * Two or three, oldest first: packets of all are read, the last but one is sent with. `secret`: base64 of 32 bytes.
+   */
   ring: NetworkKey[];
-  /** By id of each node that has something in an encrypted network of this one: a number that no other node ever has. */
+  /**
+   * By id of each node that has something in an encrypted network of this one: a number that no other node ever has.
+   */
   numbers: Record<string, number>;
 }
 

@@ -273,7 +273,9 @@ export class OverlayNetworks implements AsyncDisposable {
     return wrong + repaired;
   }
 
-  /** Before anything of the network: at no moment it lets through what it must not. Answers how many entries were wrong. */
+  /**
+   * Before anything of the network: at no moment it lets through what it must not. Answers how many entries were wrong.
+   */
   #protect({ state: { network } }: Known, look = false): number {
     const states = this.#states();
     this.#protection.guard(states, this.#dataPath);

@@ -12,8 +12,8 @@ import type {
 
 export interface OverlayKernel {
   /**
-   * From now on VXLAN of exactly these networks is taken from their hosts alone, and that of encrypted ones passes as ESP
-   * alone. undefined: there are none any more, and nothing is encrypted. Comes before a network is opened.
+   * From now on VXLAN of exactly these networks is taken from their hosts alone, and that of encrypted ones passes as
+   * ESP alone. undefined: there are none any more, and nothing is encrypted. Comes before a network is opened.
    */
   guard(guard: OverlayGuard | undefined): void;
   /**

@@ -117,8 +117,8 @@ function tableRoute(family: number, scope: number, attributes: Attribute[]): Net
 }
 
 /**
- * Lets answers to this host's ::1 come in by a link, where the firewall has led calls from there: Linux looks for ::1 on
- * the link that a packet came by only. Packets that are for ::1 on the link itself are dropped before as ever.
+ * Lets answers to this host's ::1 come in by a link, where the firewall has led calls from there: Linux looks for ::1
+ * on the link that a packet came by only. Packets that are for ::1 on the link itself are dropped before as ever.
  */
 export function setLoopbackRoute6(index: number): NetlinkRequest {
   const header = routeHeader(AF.inet6);

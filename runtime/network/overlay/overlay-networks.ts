@@ -32,8 +32,9 @@ export class OverlayNetworks {
   }
 
   /**
-   * From now on VXLAN of exactly these networks is taken from their hosts alone, and that of encrypted ones passes as ESP
-   * alone, in and out. undefined: there are none any more, and nothing is encrypted. Comes before a network is opened.
+   * From now on VXLAN of exactly these networks is taken from their hosts alone, and that of encrypted ones passes as
+   * ESP alone, in and out. undefined: there are none any more, and nothing is encrypted. Comes before a network is
+   * opened.
    */
   guard(guard: OverlayGuard | undefined): void {
     if (guard !== undefined) {

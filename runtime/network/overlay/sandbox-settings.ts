@@ -72,8 +72,8 @@ export function raiseNeighbourLimits(log: Logger): void {
         // Only the host's own namespace has them; a kernel without IPv6 has none of that.
         if (errnoOf(error) !== 'ENOENT' || family === 'ipv4') {
           log.warn(
-            `${file} cannot be set to ${wanted} here (${errnoOf(error) ?? errorText(error)}): networks of a swarm with ` +
-              'thousands of members may need it, set on the host',
+            `${file} cannot be set to ${wanted} here (${errnoOf(error) ?? errorText(error)}): networks of ` +
+              'a swarm with thousands of members may need it, set on the host',
           );
         }
         return;

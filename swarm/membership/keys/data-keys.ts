@@ -18,7 +18,7 @@ import { oldestKept, opens, sealedBefore, wantedKey } from './standing.ts';
 import type { WaitingKeys } from './waiting-keys.ts';
 
 const SWEEP_MS = 30_000;
-const FOLLOWED: readonly string[] = [sealedKey.unlockKey(), OLDEST_DATA_KEY];
+const FOLLOWED: ReadonlySet<string> = new Set([sealedKey.unlockKey(), OLDEST_DATA_KEY]);
 
 interface Deps {
   clock: Clock;
@@ -68,7 +68,7 @@ export class DataKeys implements AsyncDisposable {
       { clock, logger, what: 'data keys of this manager', sweepMs: SWEEP_MS },
       (wake) =>
         cluster.subscribeValues((changes) => {
-          if (changes.some((change) => FOLLOWED.includes(keyChanged(change)))) {
+          if (changes.some((change) => FOLLOWED.has(keyChanged(change)))) {
             wake();
           }
         }),

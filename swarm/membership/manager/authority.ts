@@ -148,7 +148,8 @@ export class Authority implements RootAuthority {
       return [];
     }
     const key = autoLock ? newUnlockKey(random).toString('base64') : '';
-    // What lay on the disks until now opens nothing that is sealed from here on. A key that is lost opens nothing either.
+    // What lay on the disks until now opens nothing that is sealed from here on. A key that is lost opens nothing
+    // either.
     const isNewKeyDue = isHidden || (autoLock && !isLocked);
     const sealer = isNewKeyDue ? await keys.propose() : undefined;
     return [sealer ? sealedWrite(sealer, 'unlockKey', { key }) : sealed.write('unlockKey', { key })];

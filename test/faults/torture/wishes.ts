@@ -154,6 +154,7 @@ export class Wishes {
       const made = daemon.isRunning()
         ? await daemon.http
             .request('POST', '/secrets/create', { body: { Name, Data } })
+            // The daemon may be down: its round looks at it later.
             .catch(() => undefined)
         : undefined;
       if (made?.status === 201 || made?.status === 409) {

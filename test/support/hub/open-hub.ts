@@ -37,7 +37,9 @@ export async function openHub(): Promise<OpenHub> {
   };
 }
 
-/** Users alice, bob and carol; acme with alice as admin and bob as member; a public and a private repository of each. */
+/**
+ * Users alice, bob and carol; acme with alice as admin and bob as member; a public and a private repository of each.
+ */
 export async function peopledHub(): Promise<OpenHub> {
   const open = await openHub();
   const { accounts, repositories } = open.root;

@@ -13,7 +13,7 @@ import { settled } from '../fakes/manual-clock.ts';
 import { dispatching, type Dispatching } from './dispatched-node.ts';
 import { FakeExecutor } from './fake-executor.ts';
 import { SwarmRig } from './manager-rig.ts';
-import { SeededRandom } from './seeded-random.ts';
+import { SeededRandom } from '../seeded-random.ts';
 
 const STEPS = 5;
 

@@ -10,7 +10,7 @@ import { put } from '../../../swarm/objects/parts.ts';
 import { MemoryCluster } from '../../../swarm/store/memory/memory-cluster.ts';
 import { MemoryStore } from '../../../swarm/store/memory/memory-store.ts';
 import { Keyring } from '../../../swarm/store/sealed.ts';
-import { SeededRandom } from './seeded-random.ts';
+import { SeededRandom } from '../seeded-random.ts';
 
 export const CLUSTER_ID = 'c'.repeat(25);
 export const NOBODY = new AbortController().signal;

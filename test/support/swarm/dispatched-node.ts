@@ -5,7 +5,7 @@ import type { Assignments, SessionMessage } from '../../../swarm/protocol/sessio
 import type { Caller, Method, RpcClient } from '../../../swarm/rpc/port.ts';
 import { settled } from '../fakes/manual-clock.ts';
 import { SwarmRig, type ManagerRig } from './manager-rig.ts';
-import { SeededRandom } from './seeded-random.ts';
+import { SeededRandom } from '../seeded-random.ts';
 import type { Write } from '../../../swarm/objects/parts.ts';
 
 /** What nodes are told of managers and root, changed by hand. */

@@ -22,7 +22,7 @@ import { ScriptedFaults } from '../../../swarm/store/memory/faults.ts';
 import { MemoryCluster } from '../../../swarm/store/memory/memory-cluster.ts';
 import { MemoryStore } from '../../../swarm/store/memory/memory-store.ts';
 import { sealedBy } from '../../../swarm/store/sealed.ts';
-import { SeededRandom } from './seeded-random.ts';
+import { SeededRandom } from '../seeded-random.ts';
 
 const FASTER = 200;
 

@@ -10,7 +10,7 @@ import type { Leading, Leadership } from '../../../swarm/leader/ports.ts';
 import type { Task } from '../../../swarm/planner/state/entries.ts';
 import { ManualClock } from '../fakes/manual-clock.ts';
 import { clusterWrite } from './builders.ts';
-import { SeededRandom } from './seeded-random.ts';
+import { SeededRandom } from '../seeded-random.ts';
 
 /** What all managers of a test share: a clock moved by hand, and a store in memory. */
 export class SwarmRig {

@@ -6,7 +6,7 @@ import { Planner } from '../../../swarm/planner/planner.ts';
 import { ClusterState } from '../../../swarm/planner/state/cluster-state.ts';
 import { slotOf, type Task } from '../../../swarm/planner/state/entries.ts';
 import { observedState } from '../../../swarm/planner/state/observed.ts';
-import { SeededRandom } from './seeded-random.ts';
+import { SeededRandom } from '../seeded-random.ts';
 import { Scheduler } from '../../../swarm/planner/scheduler/scheduler.ts';
 
 type Behaviour = (task: Task) => TaskState | undefined;

@@ -10,7 +10,7 @@ import { SwarmNode } from '../../../swarm/membership/node.ts';
 import type { AgentContext, ManagerContext, ManagerPart } from '../../../swarm/membership/ports.ts';
 import { put } from '../../../swarm/objects/parts.ts';
 import type { ManagerAddress, SessionMessage } from '../../../swarm/protocol/session.ts';
-import { SeededRandom } from './seeded-random.ts';
+import { SeededRandom } from '../seeded-random.ts';
 
 const ETCD = process.env['BERTH_TEST_ETCD'] ?? '/usr/bin/etcd';
 const POLL_MS = 100;

@@ -102,7 +102,7 @@ test.each([
   }
 });
 
-test('after many wrong credentials right ones are refused too, of the address and of the user, for a while', async () => {
+test('after many wrong credentials right ones are refused too, by address and by user, for a while', async () => {
   using open = await peopledHub();
   const token = await open.token('bob', 'repo');
   const wrong = `Basic ${Buffer.from('bob:wrong').toString('base64')}`;

@@ -6,7 +6,7 @@ import { remove } from '../../../swarm/objects/parts.ts';
 import { settled } from '../../support/fakes/manual-clock.ts';
 import { AttachedSwarm } from '../../support/swarm/attached-swarm.ts';
 import { networkWrite, nodeWrites } from '../../support/swarm/builders.ts';
-import { SeededRandom } from '../../support/swarm/seeded-random.ts';
+import { SeededRandom } from '../../support/seeded-random.ts';
 
 let swarm: AttachedSwarm;
 

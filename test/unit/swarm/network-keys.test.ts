@@ -10,7 +10,7 @@ import { sealedKey } from '../../../swarm/objects/values.ts';
 import { networkWrite, nodeWrites, serviceWrites, taskRecord } from '../../support/swarm/builders.ts';
 import { dispatching, opened, type DispatchedNode } from '../../support/swarm/dispatched-node.ts';
 import { SwarmRig, type ManagerRig } from '../../support/swarm/manager-rig.ts';
-import { SeededRandom } from '../../support/swarm/seeded-random.ts';
+import { SeededRandom } from '../../support/seeded-random.ts';
 
 const HOUR = 3_600_000;
 const PERIOD = 12 * HOUR;
@@ -193,7 +193,7 @@ describe('the leader', () => {
 });
 
 describe('nodes', () => {
-  test('those with something in an encrypted network are told the keys and who else is there; others nothing', async () => {
+  test('who has something in an encrypted network is told the keys and who else is there; others nothing', async () => {
     const rig = new SwarmRig();
     const made = await dispatching('m1', rig);
     const { manager, dispatcher } = made;

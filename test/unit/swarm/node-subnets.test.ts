@@ -3,7 +3,7 @@ import { limits } from '../../../daemon/base/limits.ts';
 import { createNetwork } from '../../../swarm/control/networks/create.ts';
 import { AttachedSwarm } from '../../support/swarm/attached-swarm.ts';
 import { nodeWrites } from '../../support/swarm/builders.ts';
-import { SeededRandom } from '../../support/swarm/seeded-random.ts';
+import { SeededRandom } from '../../support/seeded-random.ts';
 
 /** The subnets of hosts, which managers and nodes tell each other to keep networks of the swarm off them. */
 let swarm: AttachedSwarm;

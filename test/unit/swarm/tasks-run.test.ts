@@ -20,7 +20,7 @@ import { WAIT_MS } from '../../support/patience.ts';
 import { clusterWrite, nodeWrites, serviceWrites } from '../../support/swarm/builders.ts';
 import { Facts } from '../../support/swarm/dispatched-node.ts';
 import { FakeExecutor } from '../../support/swarm/fake-executor.ts';
-import { SeededRandom } from '../../support/swarm/seeded-random.ts';
+import { SeededRandom } from '../../support/seeded-random.ts';
 
 /** One manager and one agent as they are, with a store in memory, an engine that is none, and no network between. */
 class Swarm {

@@ -18,8 +18,8 @@ const KEY_SLOTS = 4;
 
 /**
  * One direction between two nodes, with the key that it has under one key of the swarm: HKDF-SHA256 of that key, with
- * both nodes, their addresses and which of them sends as its context. Two directions, and two pairs, never share one, so
- * that each has AES-GCM's counter for itself. Pure.
+ * both nodes, their addresses and which of them sends as its context. Two directions, and two pairs, never share one,
+ * so that each has AES-GCM's counter for itself. Pure.
  */
 export function derivedKey({ id, secret }: NetworkKey, from: PathEnd, to: PathEnd): Buffer {
   const context = [PURPOSE, String(id), from.id, from.addr, to.id, to.addr].join('\0');
@@ -40,9 +40,9 @@ export function primaryOf({ ring }: NetworkKeys): NetworkKey | undefined {
 }
 
 /**
- * All directions between this node, at `local`, and these: to each with the primary key, from each with every key of the
- * ring. A node that has no number yet is left out. Where two nodes have one address, as after a leave and a join, it is
- * sent to the later one. Pure.
+ * All directions between this node, at `local`, and these: to each with the primary key, from each with every key of
+ * the ring. A node that has no number yet is left out. Where two nodes have one address, as after a leave and a join,
+ * it is sent to the later one. Pure.
  */
 export function encryptedPaths(
   keys: NetworkKeys,

@@ -25,14 +25,16 @@ import { ENCRYPTED_SOURCES } from './source-ports.ts';
 const GONE: ReadonlySet<string> = new Set(['ESRCH', 'ENOENT']);
 /** A key sends no more packets than there are numbers of 32 bits: long before, the kernel counts anew. */
 const SENT_MAX = 2 ** 31;
-/** A state that is made only to hear whether the kernel can. Numbers below 256 are reserved, those of nodes begin later. */
+/**
+ * A state that is made only to hear whether the kernel can. Numbers below 256 are reserved, those of nodes begin later.
+ */
 const PROBE_SPI = 256;
 const PROBE_KEY_BYTES = 20;
 
 /**
  * Encryption of what overlay networks send between hosts: one policy for all packets of encrypted networks, which leave
- * as ESP or not at all, and for each direction between this host and another a state with its key. States and the policy
- * are known as this instance's by their request number.
+ * as ESP or not at all, and for each direction between this host and another a state with its key. States and the
+ * policy are known as this instance's by their request number.
  */
 export class Esp {
   readonly #request: number;
@@ -168,7 +170,9 @@ export class Esp {
   }
 }
 
-/** As no other program is likely to have, and no other engine on this host: `B` and three bytes of its name's digest. */
+/**
+ * As no other program is likely to have, and no other engine on this host: `B` and three bytes of its name's digest.
+ */
 function requestNumber(instance: string): number {
   const digest = createHash('sha256').update(instance).digest();
   return ((0x42 << 24) | digest.readUIntBE(0, 3)) >>> 0;

@@ -4,7 +4,7 @@ import { newRootState, type RootState } from '../../../../swarm/ca/roots/root.ts
 import { aimOf, beginRotation, crossSignedBy } from '../../../../swarm/ca/roots/rotation.ts';
 import { createRoot, crossSign } from '../../../../swarm/ca/x509/issue.ts';
 import { DAY_MS, nodeOf, NOW, ROOT, WORKER } from '../../../support/swarm/authority.ts';
-import { SeededRandom } from '../../../support/swarm/seeded-random.ts';
+import { SeededRandom } from '../../../support/seeded-random.ts';
 
 const INTERNAL = newRootState(ROOT, new SeededRandom(1));
 const OWN_KEY = INTERNAL.keyPem ?? '';

@@ -4,7 +4,7 @@ import { isLocked, readKeyFile, writeKeyFile } from '../../../../swarm/ca/keys/k
 import { formatUnlockKey, newUnlockKey, parseUnlockKey } from '../../../../swarm/ca/keys/unlock-key.ts';
 import { Keyring, newDataKey } from '../../../../swarm/store/sealed.ts';
 import { nodeOf, ROOT, WORKER } from '../../../support/swarm/authority.ts';
-import { SeededRandom } from '../../../support/swarm/seeded-random.ts';
+import { SeededRandom } from '../../../support/seeded-random.ts';
 
 const keyring = Keyring.generate().with([newDataKey(1)]);
 const { keyPem } = nodeOf(ROOT, WORKER);

@@ -20,7 +20,7 @@ import { parseJoinToken } from '../../../../swarm/ca/tokens.ts';
 import { createRoot, issueNodeCertificate } from '../../../../swarm/ca/x509/issue.ts';
 import { createRequest } from '../../../../swarm/ca/x509/request.ts';
 import { DAY_MS, nodeOf, NOW, ROOT, WORKER } from '../../../support/swarm/authority.ts';
-import { SeededRandom } from '../../../support/swarm/seeded-random.ts';
+import { SeededRandom } from '../../../support/seeded-random.ts';
 
 const random = new SeededRandom(1);
 const begun = (state: RootState, forceRotate = 1): RootState => {

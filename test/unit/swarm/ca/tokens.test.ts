@@ -4,7 +4,7 @@ import { checkRootDigest, newJoinToken, parseJoinToken, roleOfToken } from '../.
 import { createRoot } from '../../../../swarm/ca/x509/issue.ts';
 import { normalisedCertificates } from '../../../../swarm/ca/x509/pem.ts';
 import { NOW, ROOT } from '../../../support/swarm/authority.ts';
-import { SeededRandom } from '../../../support/swarm/seeded-random.ts';
+import { SeededRandom } from '../../../support/seeded-random.ts';
 
 const ROOT_PEM = ROOT.certificate.pem;
 const DIGEST = createHash('sha256').update(ROOT_PEM).digest('hex');

@@ -8,7 +8,7 @@ import {
   taskRecord,
   taskStatus,
 } from '../../../support/swarm/builders.ts';
-import { SeededRandom } from '../../../support/swarm/seeded-random.ts';
+import { SeededRandom } from '../../../support/seeded-random.ts';
 import { nodeAt, ToldCluster } from '../../../support/swarm/told-networks.ts';
 
 const NODES = ['n1', 'n2', 'n3'];

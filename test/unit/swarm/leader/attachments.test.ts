@@ -7,7 +7,7 @@ import { nameKey } from '../../../../swarm/objects/values.ts';
 import type { MemoryFault } from '../../../../swarm/store/memory/faults.ts';
 import { networkWrite, nodeWrites, serviceWrites } from '../../../support/swarm/builders.ts';
 import { SwarmRig, type ManagerRig } from '../../../support/swarm/manager-rig.ts';
-import { SeededRandom } from '../../../support/swarm/seeded-random.ts';
+import { SeededRandom } from '../../../support/seeded-random.ts';
 
 const NEVER = new AbortController().signal;
 

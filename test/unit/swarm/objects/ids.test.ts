@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { newSwarmId, SWARM_ID } from '../../../../swarm/objects/ids.ts';
-import { SeededRandom } from '../../../support/swarm/seeded-random.ts';
+import { SeededRandom } from '../../../support/seeded-random.ts';
 
 test('a swarm id has 25 characters whatever the bytes are, and none twice', () => {
   const random = new SeededRandom(1);

@@ -3,7 +3,7 @@ import { TaskState } from '../../../../../swarm/objects/task-state.ts';
 import { isAlive } from '../../../../../swarm/planner/state/observed.ts';
 import { nodeWrites } from '../../../../support/swarm/builders.ts';
 import { ScheduledCluster } from '../../../../support/swarm/scheduled-cluster.ts';
-import { SeededRandom } from '../../../../support/swarm/seeded-random.ts';
+import { SeededRandom } from '../../../../support/seeded-random.ts';
 
 /** What has to hold for any cluster, checked by counting tasks, which is not how the scheduler does it. */
 const SERVICES = ['s', 't', 'u', 'v'];

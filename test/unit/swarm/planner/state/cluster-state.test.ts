@@ -4,7 +4,7 @@ import { TaskState } from '../../../../../swarm/objects/task-state.ts';
 import { ClusterState } from '../../../../../swarm/planner/state/cluster-state.ts';
 import { observedState } from '../../../../../swarm/planner/state/observed.ts';
 import { nodeWrites, serviceWrites, taskRecord, taskStatus } from '../../../../support/swarm/builders.ts';
-import { SeededRandom } from '../../../../support/swarm/seeded-random.ts';
+import { SeededRandom } from '../../../../support/seeded-random.ts';
 
 const ids = (members: Iterable<{ id: string }>): string[] => [...members].map(({ id }) => id);
 
