@@ -1,4 +1,4 @@
-import type { Random } from '../../../swarm/objects/random.ts';
+import type { Random } from '../../swarm/objects/random.ts';
 
 /** Randomness that repeats: the same seed gives the same bytes (mulberry32). */
 export class SeededRandom implements Random {

@@ -85,7 +85,7 @@ needsEngine('docker-cli', 'etcd')('docker CLI locks a swarm that was not locked'
     expect(ids).not.toContain(1);
   });
 
-  test('114: the key of the old disk opens no value, and the old values are not in the files of the store', async () => {
+  test('114: the key of the old disk opens no value, and the old values are not in the store', async () => {
     const opened = oldValues.map((entry) => old.open(entry.key, entry.value).toString());
     expect(opened).toEqual(expect.arrayContaining(['data from before', 'secret from before']));
     for (const daemon of daemons()) {
