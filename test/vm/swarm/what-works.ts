@@ -51,11 +51,11 @@ export async function expectAllServed(swarm: HostSwarm): Promise<void> {
   await expectNames(swarm);
   const vip = await swarm.vip('web');
   await soon('both tasks to answer at the virtual address', async () => {
-    const hosts = new Set<string>();
+    const answered = new Set<string>();
     for (let at = 0; at < TASKS; at += 1) {
-      hosts.add(await swarm.fromClient(`http://${vip}/`));
+      answered.add(await swarm.fromClient(`http://${vip}/`));
     }
-    return hosts.size === TASKS && !hosts.has('');
+    return answered.size === TASKS && !answered.has('');
   });
   expectOnce();
 }
