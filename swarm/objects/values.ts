@@ -28,7 +28,7 @@ export const sealedKey = {
 };
 
 const SEALED =
-  /^(?:(?:secret|config)\/[^/]+\/data|service\/[^/]+\/(?:prev-)?auth|cluster\/(?:ca|etcd-ca|unlock-key))$/;
+  /^(?:(?:secret|config)\/[^/]+\/data|service\/[^/]+\/(?:prev-)?auth|cluster\/(?:ca|etcd-ca|unlock-key|network-keys))$/;
 
 /** Whether it is one of `sealedKey`: these are sealed anew when managers get another data key. */
 export function isSealedKey(key: string): boolean {
