@@ -1,3 +1,4 @@
+import { limits } from '../daemon/base/limits.ts';
 import { Control, type ManagerFacts } from './control/control.ts';
 import { SwarmEvents, type SwarmEventLog } from './control/events/swarm-events.ts';
 import { IngressNetwork } from './control/networks/ingress.ts';
@@ -8,11 +9,15 @@ import type { ImageStore } from './images/ports.ts';
 import { Compaction } from './leader/compaction.ts';
 import { startMemberUpkeep } from './leader/member-upkeep.ts';
 import { networkKeysLoop } from './leader/network-keys.ts';
+import { startOvertaking } from './leader/overtaking.ts';
 import type { Leadership } from './leader/ports.ts';
 import { startLeading } from './leader/start-leading.ts';
 import { storeMemberOf } from './leader/store-member.ts';
 import type { ManagerContext, ManagerPart } from './membership/ports.ts';
 import { validateTemplates } from './templates/container-spec.ts';
+
+/** etcd's word for no member. */
+const NO_MEMBER = '0';
 
 /** What a manager asks the engine of its own host. */
 export interface ManagerEngine {
@@ -30,6 +35,7 @@ export class Manager implements ManagerPart {
   readonly #leadership: Leadership;
   readonly #events: SwarmEvents;
   readonly #served: Disposable;
+  readonly #overtaking: AsyncDisposable;
   readonly #upkeep: AsyncDisposable;
 
   constructor(context: ManagerContext, engine: ManagerEngine) {
@@ -60,6 +66,14 @@ export class Manager implements ManagerPart {
         networkKeysLoop({ clock, logger, random, sealer }),
         new Compaction({ clock, logger, isFull: () => member.isFull() }),
       ],
+    });
+    this.#overtaking = startOvertaking({
+      clock,
+      logger,
+      cluster,
+      nodeId: context.nodeId,
+      storeLeader: () => storeLeaderOf(context),
+      answers: (addr) => answers(context, addr),
     });
     this.#upkeep = startMemberUpkeep({ clock, logger, member, turn: () => turnOf(context) });
     const managed = {
@@ -94,9 +108,23 @@ export class Manager implements ManagerPart {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#events[Symbol.dispose]();
     await this.#upkeep[Symbol.asyncDispose]();
+    await this.#overtaking[Symbol.asyncDispose]();
     await this.#leadership[Symbol.asyncDispose]();
     this.#served[Symbol.dispose]();
   }
+}
+
+async function storeLeaderOf({ members }: ManagerContext): Promise<string | undefined> {
+  const { leader } = await members.status();
+  return leader === NO_MEMBER ? undefined : leader;
+}
+
+async function answers({ dial }: ManagerContext, addr: string): Promise<boolean> {
+  using client = dial(addr);
+  return await client.call('manager.ping', undefined, { timeoutMs: limits.swarmLeaderAnswerMs }).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Managers take turns by the order of their ids. */

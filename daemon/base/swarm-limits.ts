@@ -19,8 +19,11 @@ export const swarmLimits = {
   /** Time for a member to rewrite its file, or to send it: 2.9 s for 227 MB, and 2 GB is the quota. */
   swarmStoreDefragmentMs: 60_000,
   swarmStoreBackupMs: 120_000,
-  /** A leader of the swarm that is not heard of for so long is followed by another. */
-  swarmLeaderTtlMs: 4_000,
+  /** A leader of the swarm that is not heard of for so long is followed by another. etcd counts whole seconds. */
+  swarmLeaderTtlMs: 3_000,
+  /** How often a manager asks its own member of the store which member leads, and how long it waits for a manager. */
+  swarmStoreLeaderLookMs: 250,
+  swarmLeaderAnswerMs: 750,
   /**
    * The swarm's leader decides on changes together: soon after the first one, then so long after the last, at most so
    * long after the first that waits.
@@ -77,6 +80,12 @@ export const swarmLimits = {
   /** Pauses before a node asks for a session again: doubling from first to longest. */
   swarmSessionRetryMs: 100,
   swarmSessionRetryMaxMs: 8_000,
+  /** The longest of them while a manager answers that another one leads: an election is over soon. */
+  swarmSessionElectionMs: 1_000,
+  /** A manager that was silent last is asked for so long only, so many times; and by way of others again after so long. */
+  swarmSessionSuspectMs: 1_000,
+  swarmSessionSuspectTries: 5,
+  swarmSessionSuspectAgainMs: 2_000,
   /** Time for the leader to hear that a node leaves; it finds out by itself too. */
   swarmFarewellMs: 2_000,
   /** A container waits so long to be let into a network of the swarm (as dockerd). */
@@ -155,9 +164,13 @@ export const swarmLimits = {
   swarmMessageBytesMax: 4 * 1024 * 1024,
   /** From a caller without a certificate of the swarm: a request for one, and a token. */
   swarmStrangerBytesMax: 128 * 1024,
-  /** A connection between nodes is asked so often whether it is alive, and given up after so long a silence. */
+  /**
+   * A connection between nodes is asked so often whether it is alive, and given up after so many questions without an
+   * answer. The side that dialled asks more often: a node must find the next leader soon.
+   */
   swarmPingMs: 4_000,
-  swarmPingSilenceMs: 12_000,
+  swarmPingDialledMs: 1_000,
+  swarmPingsUnansweredMax: 3,
   /** Connections to a manager: 4,700 nodes are the most that a swarm was seen with. */
   swarmConnectionsMax: 10_000,
   /** A client waits so long for a node to join, or for a swarm to begin; a join goes on after it. */
@@ -180,7 +193,7 @@ export const swarmLimits = {
   /** Time for the managers to elect, so that a client does not hear of it; with a last look it is answered in 5 s. */
   swarmWritePatienceMs: 3_900,
   /** One attempt of it: what a member was told before it lost its leader it never answers. */
-  swarmWriteAnswerMs: 2_000,
+  swarmWriteAnswerMs: 1_000,
   /** Time for a manager to hear what the store already has, and how often it looks. */
   swarmCatchUpMs: 1_000,
   swarmCatchUpStepMs: 5,

@@ -23,14 +23,20 @@ export class ManagerWeights {
     this.#weights.set(addr, Math.max((this.#weights.get(addr) ?? WEIGHT_FIRST) / 4, WEIGHT_MIN));
   }
 
-  /** Undefined where no manager is known. What is known of others is forgotten. */
-  pick(managers: readonly ManagerAddress[]): string | undefined {
-    const addresses = [...new Set(managers.map(({ addr }) => addr))];
+  /**
+   * Undefined where no manager is known. What is known of others is forgotten.
+   *
+   * @param silent One that did not answer just now: picked where there is no other.
+   */
+  pick(managers: readonly ManagerAddress[], silent?: string): string | undefined {
+    const known = [...new Set(managers.map(({ addr }) => addr))];
     for (const addr of this.#weights.keys()) {
-      if (!addresses.includes(addr)) {
+      if (!known.includes(addr)) {
         this.#weights.delete(addr);
       }
     }
+    const others = known.filter((addr) => addr !== silent);
+    const addresses = others.length > 0 ? others : known;
     const weights = addresses.map((addr) => this.#weights.get(addr) ?? WEIGHT_FIRST);
     let left = this.#share() * weights.reduce((sum, weight) => sum + weight, 0);
     return addresses.find((_addr, at) => (left -= weights[at] ?? 0) < 0) ?? addresses.at(-1);

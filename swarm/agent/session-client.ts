@@ -12,9 +12,10 @@ import type {
   SessionRequest,
 } from '../protocol/session.ts';
 import type { Dial, RpcClient } from '../rpc/port.ts';
-import { leaderIn } from '../protocol/not-leader.ts';
+import { isNotLeader, leaderIn } from '../protocol/not-leader.ts';
 import type { SaidOfNode } from './said-of-node.ts';
 import { ManagerWeights } from './manager-weights.ts';
+import { Suspicion } from './suspicion.ts';
 
 /**
  * Of a period, until the heartbeat at the latest. A node is down after three periods: one whose daemon had no turn for
@@ -53,6 +54,7 @@ interface Deps {
 export class SessionClient implements AsyncDisposable {
   readonly #deps: Deps;
   readonly #weights: ManagerWeights;
+  readonly #suspicion = new Suspicion();
   readonly #closed = new AbortController();
   readonly #over: Promise<void>;
   /** Ends the session that is open, or the pause before the next. */
@@ -101,8 +103,10 @@ export class SessionClient implements AsyncDisposable {
     const { signal } = this.#closed;
     let pauseMs: number = limits.swarmSessionRetryMs;
     let leader: string | undefined;
+    /** A manager answered last that it is not the leader: there will be one soon. */
+    let isElecting = false;
     while (!signal.aborted) {
-      const addr = leader ?? this.#weights.pick(this.#deps.managers());
+      const addr = leader ?? this.#weights.pick(this.#deps.managers(), this.#suspicion.addr);
       const known = leader;
       leader = undefined;
       const again = this.#again.signal;
@@ -118,7 +122,8 @@ export class SessionClient implements AsyncDisposable {
       } catch (error) {
         this.#trouble = errorText(error);
         // Followed once: two managers that take each other for the leader are no way to it.
-        leader = known === undefined ? leaderIn(error) : undefined;
+        leader = known === undefined ? this.#followed(error) : undefined;
+        isElecting = isNotLeader(error) || (isElecting && known !== undefined);
       }
       if (signal.aborted) {
         return;
@@ -127,9 +132,20 @@ export class SessionClient implements AsyncDisposable {
       pauseMs = hadSession ? limits.swarmSessionRetryMs : pauseMs;
       if (leader === undefined || leader === addr) {
         await pause(clock, pauseMs, AbortSignal.any([signal, again]));
-        pauseMs = Math.min(pauseMs * 2, limits.swarmSessionRetryMaxMs);
+        pauseMs = Math.min(
+          pauseMs * 2,
+          isElecting ? limits.swarmSessionElectionMs : limits.swarmSessionRetryMaxMs,
+        );
       }
     }
+  }
+
+  /** The leader that a manager names, unless that one has just been asked in vain. */
+  #followed(error: unknown): string | undefined {
+    const named = leaderIn(error);
+    const isTooEarly =
+      named !== undefined && this.#suspicion.isTooEarly(named, this.#deps.clock.monotonicMs());
+    return isTooEarly ? undefined : named;
   }
 
   /** One session, from its first word to its last. */
@@ -143,6 +159,7 @@ export class SessionClient implements AsyncDisposable {
     const over = new AbortController();
     const signal = AbortSignal.any([over.signal, again, this.#closed.signal]);
     let attached: Disposable | undefined;
+    using patience = this.#patience(addr, over);
     try {
       failpoint('swarm.agent.session.open');
       using client = this.#deps.dial(addr);
@@ -159,7 +176,9 @@ export class SessionClient implements AsyncDisposable {
         if (session === undefined) {
           session = { id: message.session, client, signal };
           this.#open = session;
+          patience?.[Symbol.dispose]();
           this.#weights.answered(addr);
+          this.#suspicion.answered(addr);
           this.#trouble = undefined;
           begun();
           attached = this.#deps.opened(session, said);
@@ -169,6 +188,7 @@ export class SessionClient implements AsyncDisposable {
       over.signal.throwIfAborted();
     } catch (error) {
       this.#weights.failed(addr);
+      this.#judge(addr, error, { hadSession: this.#open !== undefined, isMeant: again.aborted });
       // A heartbeat that was not answered has ended the stream, and says why.
       throw over.signal.aborted ? over.signal.reason : error;
     } finally {
@@ -176,6 +196,31 @@ export class SessionClient implements AsyncDisposable {
       over.abort();
       attached?.[Symbol.dispose]();
     }
+  }
+
+  #judge(
+    addr: string,
+    error: unknown,
+    { hadSession, isMeant }: { hadSession: boolean; isMeant: boolean },
+  ): void {
+    if (isNotLeader(error)) {
+      this.#suspicion.answered(addr);
+    } else if (hadSession && !isMeant) {
+      this.#suspicion.lost(addr);
+    } else if (!isMeant) {
+      this.#suspicion.silent(addr, this.#deps.clock.monotonicMs());
+    }
+  }
+
+  /** Ends the wait for a manager that is suspected, where there are others. */
+  #patience(addr: string, over: AbortController): Disposable | undefined {
+    const patienceMs = this.#deps.managers().length > 1 ? this.#suspicion.patienceMs(addr) : undefined;
+    return patienceMs === undefined
+      ? undefined
+      : this.#deps.clock.setTimeout(
+          () => over.abort(new EngineError('deadline_exceeded', `${addr} does not answer`)),
+          patienceMs,
+        );
   }
 
   /** Ends the session with the first heartbeat that is not taken. */

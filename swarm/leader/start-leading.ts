@@ -5,10 +5,10 @@ import { failpoint } from '../../daemon/base/failpoint.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import { Rollback } from '../../daemon/base/rollback.ts';
-import type { Cluster } from '../cluster/cluster.ts';
+import { keyChanged, type Cluster } from '../cluster/cluster.ts';
 import type { Random } from '../objects/random.ts';
 import { LEADER_KEY } from '../objects/values.ts';
-import type { Leadership as Elected } from '../store/port.ts';
+import type { Fence, Leadership as Elected } from '../store/port.ts';
 import { Leader } from './leader.ts';
 import type { LeaderLoop, Leadership, Leading } from './ports.ts';
 
@@ -111,7 +111,8 @@ class Candidate implements Leadership {
     if (this.#closed.signal.aborted) {
       this.#resign?.();
     }
-    const ended = Promise.race([elected.lost, given]);
+    using overtaken = whenOvertaken(cluster, elected.fence);
+    const ended = Promise.race([elected.lost, given, overtaken.reason]);
     try {
       if (await this.#isCaughtUp(elected, ended)) {
         failpoint('swarm.leader.elected');
@@ -164,6 +165,23 @@ class Candidate implements Leadership {
       leader.stop();
     }
   }
+}
+
+/** Resolves when the key of a leadership is another's, or is no more: `overtake` may have deleted it. */
+function whenOvertaken(cluster: Cluster, fence: Fence): Disposable & { reason: Promise<string> } {
+  let subscription: Disposable | undefined;
+  const reason = new Promise<string>((resolve) => {
+    subscription = cluster.subscribeValues((changes) => {
+      for (const change of changes) {
+        const isOwn = change.kind === 'put' && change.entry.created === fence.created;
+        const isLater = (change.kind === 'put' ? change.entry.revision : change.revision) > fence.created;
+        if (keyChanged(change) === LEADER_KEY && !isOwn && isLater) {
+          resolve('another manager took the lead over');
+        }
+      }
+    });
+  });
+  return { reason, [Symbol.dispose]: () => subscription?.[Symbol.dispose]() };
 }
 
 /** The manager that leads, as far as the store is known here. */

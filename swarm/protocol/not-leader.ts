@@ -10,6 +10,11 @@ export function notLeader(leaderAddr: string | undefined): EngineError {
   return failedPrecondition(text, { details: { leader: leaderAddr } });
 }
 
+/** Whether it is such an answer, of a manager that is there. */
+export function isNotLeader(error: unknown): boolean {
+  return isEngineError(error, 'failed_precondition') && (error.message === NONE || OTHER.test(error.message));
+}
+
 /** The leader's `HOST:PORT` in such an answer; undefined for other errors, and where there is none. */
 export function leaderIn(error: unknown): string | undefined {
   return isEngineError(error, 'failed_precondition') ? OTHER.exec(error.message)?.[1] : undefined;

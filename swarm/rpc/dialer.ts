@@ -98,7 +98,7 @@ export class Dialer implements Disposable {
     });
     session.once('connect', () => session.setLocalWindowSize(limits.swarmConnectionWindowBytes));
     session.on('error', () => session.destroy());
-    keepAlive(clock, session);
+    keepAlive(clock, session, limits.swarmPingDialledMs);
     return session;
   }
 

@@ -127,7 +127,7 @@ export class RpcServer implements AsyncDisposable {
     session.on('error', (error) => {
       this.#deps.logger.debug({ error: errorText(error) }, 'a connection between nodes');
     });
-    keepAlive(this.#deps.clock, session);
+    keepAlive(this.#deps.clock, session, limits.swarmPingMs);
   }
 
   async #take(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Promise<void> {

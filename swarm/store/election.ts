@@ -10,8 +10,8 @@ import type { Candidate, Fence, Leadership } from './port.ts';
 /** What an election needs of a store: leases, and a key that goes with its lease. */
 export interface Leases {
   grant(ttlMs: number): Promise<string>;
-  /** False when there is no such lease any more. */
-  keepAlive(lease: string): Promise<boolean>;
+  /** False when there is no such lease any more. Ends within `timeoutMs`, where nobody answers in `unavailable`. */
+  keepAlive(lease: string, timeoutMs: number): Promise<boolean>;
   revoke(lease: string): Promise<void>;
   /** Makes the key under the lease; undefined where the key exists already. Answers its `created`. */
   claim(key: string, value: Buffer, lease: string): Promise<number | undefined>;
@@ -107,10 +107,10 @@ class KeptLeadership implements Leadership {
     await this.#leases.revoke(this.#kept.lease);
   }
 
-  #next(): void {
+  #next(delayMs = this.#kept.ttlMs / KEEP_ALIVES): void {
     this.#nextTimer = this.#clock.setTimeout(() => {
       void this.#keepAlive().catch((error: unknown) => this.#finish(errorText(error)));
-    }, this.#kept.ttlMs / KEEP_ALIVES);
+    }, delayMs);
   }
 
   /** Alive for one more life from when the store was asked for it. */
@@ -124,7 +124,8 @@ class KeptLeadership implements Leadership {
 
   async #keepAlive(): Promise<void> {
     const sentMs = this.#clock.monotonicMs();
-    const isKept = await this.#leases.keepAlive(this.#kept.lease).catch((error: unknown) => {
+    const { lease, ttlMs } = this.#kept;
+    const isKept = await this.#leases.keepAlive(lease, ttlMs / KEEP_ALIVES).catch((error: unknown) => {
       if (!isPassing(error)) {
         throw error;
       }
@@ -139,8 +140,11 @@ class KeptLeadership implements Leadership {
     }
     if (isKept === true) {
       this.#extend(sentMs);
+      this.#next();
+    } else {
+      // The members of the store may be electing: a leader that lives should be one after it.
+      this.#next(limits.swarmStoreRetryMs);
     }
-    this.#next();
   }
 
   #finish(reason: string): void {

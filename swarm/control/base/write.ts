@@ -42,7 +42,17 @@ export async function write<T>(deps: WriteDeps, operation: Operation<T>): Promis
     if (lost?.isWritten() === true) {
       return lost.answer;
     }
-    const { answer, ...commit } = await operation.decide();
+    let decision: Decision<T>;
+    try {
+      decision = await operation.decide();
+    } catch (error) {
+      // What was written came to be known here meanwhile: decided on top of it, it may be out of sequence, or be there.
+      if (lost?.isWritten() === true) {
+        return lost.answer;
+      }
+      throw error;
+    }
+    const { answer, ...commit } = decision;
     failpoint('swarm.control.commit');
     try {
       const leftMs = Math.max(endMs - deps.clock.monotonicMs(), limits.swarmStoreRetryMs);
@@ -56,7 +66,9 @@ export async function write<T>(deps: WriteDeps, operation: Operation<T>): Promis
         await waitUntil(deps, endMs, error);
       } else if (isStoreError(error, 'unknown')) {
         lost = { answer, isWritten: () => isThere(deps.cluster, commit) };
-        if (!(await becomesTrue(deps.clock, lost.isWritten))) {
+        // At the end it is worth a look whether it stands after all.
+        const isOver = deps.clock.monotonicMs() >= endMs;
+        if (!isOver || !(await becomesTrue(deps.clock, lost.isWritten))) {
           await waitUntil(deps, endMs, error);
         }
       } else {

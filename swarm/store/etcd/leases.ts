@@ -1,5 +1,4 @@
 import { invariant, isEngineError } from '../../../daemon/base/errors.ts';
-import { limits } from '../../../daemon/base/limits.ts';
 import type { Leases } from '../election.ts';
 import { toStoreError } from './channel.ts';
 import type { EtcdChannel } from './channel.ts';
@@ -13,7 +12,7 @@ export function etcdLeases(channel: EtcdChannel, root: string): Leases {
       const { id } = await channel.ask(calls.grant, { ttlS: Math.ceil(ttlMs / 1000) });
       return id;
     },
-    keepAlive: (lease) => keepAlive(channel, lease),
+    keepAlive: (lease, timeoutMs) => keepAlive(channel, lease, timeoutMs),
     revoke: async (lease) => {
       try {
         await channel.ask(calls.revoke, { id: lease });
@@ -36,9 +35,9 @@ export function etcdLeases(channel: EtcdChannel, root: string): Leases {
 }
 
 /** The call is a stream; one question a stream is simple, and costs as much as any other call. */
-function keepAlive(channel: EtcdChannel, lease: string): Promise<boolean> {
+function keepAlive(channel: EtcdChannel, lease: string, timeoutMs: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const stream = channel.talk(calls.keepAlive, limits.swarmStoreCallMs);
+    const stream = channel.talk(calls.keepAlive, timeoutMs);
     stream.once('data', ({ ttlS }: { ttlS: number }) => {
       resolve(ttlS > 0);
       stream.end();

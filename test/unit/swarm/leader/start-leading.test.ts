@@ -59,6 +59,28 @@ describe('leading', () => {
     expect(first.cluster.state.nodes.has('n2')).toBe(false);
   });
 
+  test('a leader whose key was deleted leads no more at once, without a write', async () => {
+    const { rig, first, second } = await twoManagers();
+    const { leading } = first;
+    rig.store.apply([{ kind: 'delete', key: LEADER_KEY }]);
+    await rig.clock.advance(1);
+    expect(leading.signal.aborted).toBe(true);
+    expect(second.leadership?.leading).toBeDefined();
+    await rig.clock.advance(limits.swarmLeaderTtlMs);
+    expect([first, second].map(({ leadership }) => leadership?.leading !== undefined)).toEqual([false, true]);
+  });
+
+  test('a store that is away for half the life of a lease does not end the leadership', async () => {
+    const rig = new SwarmRig();
+    const manager = await (await (await rig.manager()).begin(nodeWrites('n1'))).lead();
+    for (let call = 0; call < limits.swarmLeaderTtlMs / 2 / limits.swarmStoreRetryMs; call += 1) {
+      manager.faults.add('keepAlive', { kind: 'unavailable' });
+    }
+    const { leading } = manager;
+    await rig.clock.advance(3 * limits.swarmLeaderTtlMs);
+    expect(leading.signal.aborted).toBe(false);
+  });
+
   test('what a leader left undone its successor does', async () => {
     const { rig, first, second } = await twoManagers();
     await first.write(...serviceWrites('s'));
@@ -72,7 +94,7 @@ describe('leading', () => {
     const rig = new SwarmRig();
     const manager = await (await (await rig.manager()).begin(nodeWrites('n1'))).lead();
     const { leading } = manager;
-    for (let call = 0; call < 3; call += 1) {
+    for (let call = 0; call < limits.swarmLeaderTtlMs / limits.swarmStoreRetryMs; call += 1) {
       manager.faults.add('keepAlive', { kind: 'unavailable' });
     }
     await rig.clock.advance(limits.swarmLeaderTtlMs + 10);
