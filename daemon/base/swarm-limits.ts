@@ -82,7 +82,7 @@ export const swarmLimits = {
   swarmSessionRetryMaxMs: 8_000,
   /** The longest of them while a manager answers that another one leads: an election is over soon. */
   swarmSessionElectionMs: 1_000,
-  /** A manager that was silent last is asked for so long only, so many times; and by way of others again after so long. */
+  /** One that was silent last is asked for so long only, so many times; and because others name it after so long. */
   swarmSessionSuspectMs: 1_000,
   swarmSessionSuspectTries: 5,
   swarmSessionSuspectAgainMs: 2_000,
