@@ -3,9 +3,11 @@
  * (leader, dispatcher, planner) in one process, with simulated nodes, a store in memory, virtual time and faults. The
  * same seed gives the same run. When something goes wrong it prints the last 50 events, the seed, the fewest steps that
  * were found to do, and what is wrong. `--time` measures the planner alone instead, with `--etcd`
- * the leader and the dispatcher on a real store.
+ * the leader and the dispatcher on a real store. `--memory` measures what a manager and its etcd take, a daemon from
+ * dist/ whose nodes are another process: needs root.
  */
 import { parseArgs } from 'node:util';
+import { measureMemory } from './simulate/memory.ts';
 import { simulate } from './simulate/run.ts';
 import { shrink } from './simulate/shrink.ts';
 import { timeWithEtcd } from './simulate/time-etcd.ts';
@@ -20,6 +22,7 @@ const { values } = parseArgs({
     runs: { type: 'string', default: '1' },
     time: { type: 'boolean', default: false },
     etcd: { type: 'boolean', default: false },
+    memory: { type: 'boolean', default: false },
   },
 });
 
@@ -27,7 +30,10 @@ const SHRINKING_RUNS_MAX = 200;
 
 const FULL_SIZE = { nodes: 1000, services: 30, tasks: 1000 };
 
-if (values.time) {
+if (values.memory) {
+  const size = { nodes: Number(values.nodes), tasks: Number(values.tasks) };
+  (await measureMemory(size)).forEach((line) => console.log(line));
+} else if (values.time) {
   const lines = values.etcd ? await timeWithEtcd(FULL_SIZE) : timePlanner(FULL_SIZE);
   lines.forEach((line) => console.log(line));
 } else {

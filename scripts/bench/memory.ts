@@ -26,6 +26,11 @@ export function pssKb(pids: readonly number[]): number {
   return sum;
 }
 
+/** Resident set of a process now, in kB. */
+export function rssKb(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(readOrEmpty(`/proc/${pid}/status`))?.[1] ?? 0);
+}
+
 /** Largest resident set of a process since `resetPeak`, all its threads, in kB. */
 export function peakRssKb(pid: number): number {
   return Number(/^VmHWM:\s+(\d+) kB/m.exec(readOrEmpty(`/proc/${pid}/status`))?.[1] ?? 0);

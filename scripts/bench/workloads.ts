@@ -5,6 +5,7 @@ import { buildWorkloads } from './builds.ts';
 import { controlWorkloads } from './control.ts';
 import { create, drainLog, execEcho, remove, runToEnd, start, wait } from './containers.ts';
 import { engineProcesses, pssKb } from './memory.ts';
+import { failOverWorkloads } from './fail-overs.ts';
 import { imageWorkloads } from './images.ts';
 import { networkWorkloads } from './networks.ts';
 import { fullRegistry, pull, push, registryBeside, removePulled, tagFor } from './registries.ts';
@@ -24,6 +25,7 @@ export const workloads: readonly Workload[] = [
   ...networkWorkloads,
   ...buildWorkloads,
   ...swarmWorkloads,
+  ...failOverWorkloads,
   {
     name: 'run-none',
     what: 'create+start+wait+remove, no network',

@@ -14,9 +14,9 @@ interface Deps {
   cluster: Cluster;
   nodeId: string;
   /** The member of the store that leads the others, by the own member; undefined while none does, or none answers. */
-  storeLeader(): Promise<string | undefined>;
+  storeLeader: () => Promise<string | undefined>;
   /** Whether a manager says within `limits.swarmLeaderAnswerMs` that it and its member of the store are there. */
-  answers(addr: string): Promise<boolean>;
+  answers: (addr: string) => Promise<boolean>;
 }
 
 /**

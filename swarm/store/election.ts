@@ -86,6 +86,8 @@ class KeptLeadership implements Leadership {
   readonly #leases: Leases;
   readonly #kept: Kept;
   #nextTimer: Disposable | undefined;
+  /** When the question was sent whose answer counts: answers may come in another order. */
+  #keptMs = Number.NEGATIVE_INFINITY;
   #endTimer: Disposable | undefined;
   #end!: (reason: string) => void;
   #ended = false;
@@ -107,14 +109,21 @@ class KeptLeadership implements Leadership {
     await this.#leases.revoke(this.#kept.lease);
   }
 
+  /** A question that is not answered yet does not keep the next one waiting: a slow store is still one. */
   #next(delayMs = this.#kept.ttlMs / KEEP_ALIVES): void {
+    this.#nextTimer?.[Symbol.dispose]();
     this.#nextTimer = this.#clock.setTimeout(() => {
+      this.#next();
       void this.#keepAlive().catch((error: unknown) => this.#finish(errorText(error)));
     }, delayMs);
   }
 
   /** Alive for one more life from when the store was asked for it. */
   #extend(fromMs: number): void {
+    if (fromMs < this.#keptMs) {
+      return;
+    }
+    this.#keptMs = fromMs;
     this.#endTimer?.[Symbol.dispose]();
     this.#endTimer = this.#clock.setTimeout(
       () => this.#finish('the store was not reached for the life of the lease'),
@@ -125,7 +134,7 @@ class KeptLeadership implements Leadership {
   async #keepAlive(): Promise<void> {
     const sentMs = this.#clock.monotonicMs();
     const { lease, ttlMs } = this.#kept;
-    const isKept = await this.#leases.keepAlive(lease, ttlMs / KEEP_ALIVES).catch((error: unknown) => {
+    const isKept = await this.#leases.keepAlive(lease, ttlMs).catch((error: unknown) => {
       if (!isPassing(error)) {
         throw error;
       }
@@ -140,7 +149,6 @@ class KeptLeadership implements Leadership {
     }
     if (isKept === true) {
       this.#extend(sentMs);
-      this.#next();
     } else {
       // The members of the store may be electing: a leader that lives should be one after it.
       this.#next(limits.swarmStoreRetryMs);

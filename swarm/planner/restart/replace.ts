@@ -10,7 +10,8 @@ import { mayRestart, policyOf } from './attempts.ts';
 
 /**
  * What follows when a wanted task has ended or lost its node: it is to be shut down, and where the policy allows it
- * another is made in its slot. That one is prepared at once and runs after the delay, when the old one has stopped.
+ * another is made in its slot. That one is prepared at once and runs after the delay, when the old one has stopped. The
+ * delay is for tasks that fail: one whose node was lost, or is drained, has done nothing that could happen again.
  */
 export function replaceTask(
   circumstances: Circumstances,
@@ -30,8 +31,9 @@ export function replaceTask(
     return { writes: stop };
   }
   const isDrained = node?.record?.spec.Availability === 'drain';
-  const waits = isAtWork(task) && !isGone(node);
-  const notBefore = now + (isDrained ? 0 : policyOf(service).delayMs);
+  const isLost = isAtWork(task) && isGone(node);
+  const waits = isAtWork(task) && !isLost;
+  const notBefore = now + (isDrained || isLost ? 0 : policyOf(service).delayMs);
   const successor: Write = newTask(circumstances, service, slotOf(task.record), {
     desired: TaskState.ready,
     gate: { notBefore, ...(waits ? { after: task.id } : {}) },

@@ -30,7 +30,7 @@ async function start(managers: readonly string[], dial: Dial = leader.dial): Pro
     logger: silentLogger,
     addr: '10.0.0.1',
     dataAddr: '',
-    describe: async () => ({ Hostname: 'h' }),
+    describe: async () => ({ description: { Hostname: 'h' } }),
     opened: () => ({ [Symbol.dispose]: () => undefined }),
     message: () => undefined,
   });

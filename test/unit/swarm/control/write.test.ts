@@ -25,7 +25,7 @@ test('a write that was told to a leader of the store which is gone is written ag
   faults.add('commit', { kind: 'late', ms: 3_600_000 });
   let decided = 0;
   const written = write(
-    { cluster, clock },
+    { cluster, clock, managers: { list: () => [] } },
     {
       decide: () => {
         decided += 1;
@@ -42,7 +42,7 @@ test('a write whose answer was lost counts as written when deciding it anew is o
   const { clock, faults, cluster } = await rig();
   faults.add('commit', { kind: 'lost answer' });
   const written = write(
-    { cluster, clock },
+    { cluster, clock, managers: { list: () => [] } },
     {
       decide: async () => {
         if (cluster.state.cluster !== undefined) {

@@ -94,6 +94,24 @@ test('memory: a store that goes back to an earlier state tells its watches to re
   expect(told.relist).toBe('went back');
 });
 
+test('elect: a leader whose store takes more than a third of the life for each answer stays one', async () => {
+  const manual = new ManualClock();
+  const faults = new ScriptedFaults();
+  const store = new MemoryStore({ clock: manual, cluster: new MemoryCluster(manual), faults: faults.next });
+  const leadership = await store.elect({ key: 'leader', value: Buffer.from('x'), ttlMs: 900 });
+  let lost: string | undefined;
+  void leadership.lost.then((reason) => {
+    lost = reason;
+    return undefined;
+  });
+  for (let call = 0; call < 30; call += 1) {
+    faults.add('keepAlive', { kind: 'delay', ms: 500 });
+  }
+  await manual.advance(9_000);
+  expect(lost).toBeUndefined();
+  await leadership.resign();
+});
+
 test('elect: a leader that is cut off gives up when its lease ends, though a call still waits', async () => {
   const manual = new ManualClock();
   const shared = new MemoryCluster(manual);
@@ -106,7 +124,9 @@ test('elect: a leader that is cut off gives up when its lease ends, though a cal
     return undefined;
   });
   faults.add('keepAlive', { kind: 'unavailable' });
-  faults.add('keepAlive', { kind: 'delay', ms: limits.swarmStoreCallMs });
+  for (let call = 0; call < 5; call += 1) {
+    faults.add('keepAlive', { kind: 'delay', ms: limits.swarmStoreCallMs });
+  }
   await manual.advance(890);
   expect(lost).toBeUndefined();
   await manual.advance(10);
