@@ -75,6 +75,16 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'voting',
+          include: ['test/voting/**/*.test.ts'],
+          ...alone,
+          expect,
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+        },
+      },
+      {
+        test: {
           name: 'steps',
           include: [STEPS_OF_A_SWARM],
           ...alone,

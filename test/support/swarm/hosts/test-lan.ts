@@ -77,6 +77,19 @@ export class TestLan implements Lan {
     this.#cables.plug(host, state);
   }
 
+  /** Nothing passes between these hosts in either direction from now on; with no pairs everything does again. */
+  part(pairs: readonly (readonly [number, number])[]): void {
+    const drops = pairs
+      .flatMap(([one, other]) => [
+        [one, other],
+        [other, one],
+      ])
+      .map(([from, to]) => `iifname "port${from}" oifname "port${to}" drop`);
+    const chain = `type filter hook forward priority 0\n${drops.join('\n')}`;
+    const input = `table bridge parted\nflush table bridge parted\ntable bridge parted {\nchain forward {\n${chain}\n}\n}\n`;
+    execFileSync('ip', ['netns', 'exec', this.#cables.name, 'nft', '-f', '-'], { input });
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#cables[Symbol.dispose]();
   }

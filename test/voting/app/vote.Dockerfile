@@ -1,0 +1,3 @@
+FROM voting/debian
+COPY vote.py /app/
+CMD ["python3", "/app/vote.py"]
