@@ -86,7 +86,8 @@ export class TestLan implements Lan {
       ])
       .map(([from, to]) => `iifname "port${from}" oifname "port${to}" drop`);
     const chain = `type filter hook forward priority 0\n${drops.join('\n')}`;
-    const input = `table bridge parted\nflush table bridge parted\ntable bridge parted {\nchain forward {\n${chain}\n}\n}\n`;
+    const table = 'table bridge parted';
+    const input = `${table}\nflush ${table}\n${table} {\nchain forward {\n${chain}\n}\n}\n`;
     execFileSync('ip', ['netns', 'exec', this.#cables.name, 'nft', '-f', '-'], { input });
   }
 
