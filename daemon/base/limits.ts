@@ -261,6 +261,12 @@ export const limits = {
   firewallRestFactor: 9,
   /** Connections that are looked through here; of more the kernel sorts out those of one address, in two walks. */
   flowsLookedThroughMax: 512,
+  /** How often hosts with tasks of a swarm are asked whether they are there: an ICMP echo each. */
+  overlayAskMs: 1_000,
+  /** Hosts asked in one turn, 10 us each; where there are more, each is asked less often. */
+  overlayAskedPerTurnMax: 200,
+  /** Questions without an answer after which a host that had answered gets no new connections. */
+  overlayUnansweredMax: 3,
   /** Until a published port of a swarm that another program has is tried again. */
   meshPortAgainMs: 2_000,
   /** How long containers may keep a name of their network: replaced containers are found again soon. */

@@ -1,5 +1,6 @@
 import type { MetaTable, NetworkTable } from '../../storage/database/rows.ts';
 import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Journal } from '../events/journal-types.ts';
 import { BridgeDriver } from './drivers/bridge-driver.ts';
@@ -17,6 +18,7 @@ import { Mesh } from './overlay/mesh/mesh.ts';
 import { NetworkFiles } from './overlay/network-files.ts';
 import { OverlayNetworks } from './overlay/overlay-networks.ts';
 import type { OverlayKernel } from './overlay/ports.ts';
+import { Reach } from './overlay/reach/reach.ts';
 import { SwarmEntries } from './overlay/swarm-entries.ts';
 import type { NetworkKernel } from './ports.ts';
 import { NetworkIndex } from './network-index.ts';
@@ -77,11 +79,16 @@ export function assembleNetworks(parts: NetworkParts): AssembledNetworks {
     create: (request) => networks.create(request),
     isTaken: (link) => kernel.linkAddresses(link).length > 0,
   });
+  const reach = new Reach({
+    askedPerTurnMax: limits.overlayAskedPerTurnMax,
+    unansweredMax: limits.overlayUnansweredMax,
+  });
   const overlays = new OverlayNetworks({
     kernel: overlayKernel,
     files: new NetworkFiles({ directory: parts.overlayFiles, clock, log }),
     entries: new SwarmEntries(registry),
-    mesh: new Mesh({ kernel: overlayKernel, hostPorts: ports, clock, log }),
+    mesh: new Mesh({ kernel: overlayKernel, hostPorts: ports, serving: reach, clock, log }),
+    reach,
     clock,
     log,
   });

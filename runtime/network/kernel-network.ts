@@ -37,6 +37,7 @@ import { Balancer } from './overlay/balancer.ts';
 import { Esp } from './overlay/encryption/esp.ts';
 import { Guard } from './overlay/encryption/guard.ts';
 import { FlowCutter } from './overlay/flow-cutter.ts';
+import { HostProbes } from './overlay/host-probes.ts';
 import { KeptSockets } from './overlay/kept-sockets.ts';
 import { Ingress } from './overlay/ingress/ingress.ts';
 import { ReturnRoutes } from './overlay/ingress/return-routes.ts';
@@ -80,6 +81,7 @@ export class KernelNetwork {
   readonly #children: ChildLinks;
   readonly #conntrack: ConntrackCleaner;
   readonly #returns: ReturnRoutes;
+  readonly #probes = new HostProbes();
   /** Name servers of sandboxes, and their questions to others. */
   readonly names: DnsSockets;
   /** Overlay networks on this host. */
@@ -143,7 +145,8 @@ export class KernelNetwork {
       forward: (wanted) => settings.ipForward && switchOnForwarding(log, wanted),
     });
     const esp = new Esp({ instance: settings.table });
-    this.overlays = new OverlayNetworks({ links: overlays, balancer, ingress, guard, esp });
+    const probes = this.#probes;
+    this.overlays = new OverlayNetworks({ links: overlays, balancer, ingress, guard, esp, probes });
     this.#links = new SandboxLinks({
       bridges: this.#bridges,
       veths: new Veths({ host, prefix, remover }),
@@ -357,6 +360,7 @@ export class KernelNetwork {
   /** Stops looking after the firewall; touches no network. */
   [Symbol.dispose](): void {
     this.#keeper[Symbol.dispose]();
+    this.#probes[Symbol.dispose]();
   }
 
   #defaultRoute(inside: NetlinkSocket, defaultRoute: DefaultRoute): NetlinkRequest {

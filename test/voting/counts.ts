@@ -45,7 +45,7 @@ function isCounted({ from, to, gone }: Happening, { at, node }: Asked): boolean 
 /** Reasons of failed requests with their numbers, by kind and node, for people. */
 export function reasonsOf(counts: Counts): string[] {
   const numbers = new Map<string, number>();
-  for (const { node, kind, wrong } of KINDS.flatMap((kind) => counts[kind].wrong)) {
+  for (const { node, kind, wrong } of KINDS.flatMap((each) => counts[each].wrong)) {
     const key = `${kind} through n${node}: ${wrong}`;
     numbers.set(key, (numbers.get(key) ?? 0) + 1);
   }

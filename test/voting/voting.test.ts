@@ -14,6 +14,15 @@ const AFTER_MS = 5000;
 /** Longer than three heartbeats: the leader takes a node for lost. */
 const LOST_MS = 30_000;
 const FOLDER = process.env['BERTH_VOTING_KEEP'];
+const NONE = { page: 0, vote: 0, result: 0 };
+
+function service(name: string): string {
+  return `${STACK}_${name}`;
+}
+
+function failed({ page, vote, result }: Counts): Record<string, number> {
+  return { page: page.wrong.length, vote: vote.wrong.length, result: result.wrong.length };
+}
 
 /**
  * The voting application in a swarm of five, with clients that ask each node the whole time. The tests build on each
@@ -64,13 +73,9 @@ needsEngine(
     console.log([row(happening, counts), ...reasonsOf(counts)].join('\n'));
     return counts;
   };
-  const wrong = ({ page, vote, result }: Counts): Record<string, number> => ({
-    page: page.wrong.length,
-    vote: vote.wrong.length,
-    result: result.wrong.length,
-  });
-  const none = { page: 0, vote: 0, result: 0 };
-  const service = (name: string): string => `${STACK}_${name}`;
+
+  const scale = (count: number): Promise<string> =>
+    stage.manage('service', 'scale', '--detach=false', `${service('vote')}=${count}`);
 
   test('docker build and docker stack deploy: five services answer at every node', async () => {
     await stage.build();
@@ -86,28 +91,25 @@ needsEngine(
   });
 
   test('nothing happens', async () => {
-    expect(wrong(await happen('nothing', () => sleep(10_000)))).toEqual(none);
+    expect(failed(await happen('nothing', () => sleep(10_000)))).toEqual(NONE);
   });
 
   test('a rolling update of the front, and its rollback', async () => {
     const update = ['service', 'update', '--detach=false', '--env-add', 'RELEASE=2', service('vote')];
-    expect(wrong(await happen('rolling update of vote', () => stage.manage(...update)))).toEqual(none);
+    expect(failed(await happen('rolling update of vote', () => stage.manage(...update)))).toEqual(NONE);
     const back = ['service', 'rollback', '--detach=false', service('vote')];
-    expect(wrong(await happen('rollback of vote', () => stage.manage(...back)))).toEqual(none);
+    expect(failed(await happen('rollback of vote', () => stage.manage(...back)))).toEqual(NONE);
   });
 
   test('scaled up and down', async () => {
-    const scale = (count: number) => async (): Promise<void> => {
-      await stage.manage('service', 'scale', '--detach=false', `${service('vote')}=${count}`);
-    };
-    expect(wrong(await happen('vote scaled from 3 to 6', scale(6)))).toEqual(none);
-    expect(wrong(await happen('vote scaled from 6 to 2', scale(2)))).toEqual(none);
-    expect(wrong(await happen('vote scaled from 2 to 5', scale(5)))).toEqual(none);
+    expect(failed(await happen('vote scaled from 3 to 6', () => scale(6)))).toEqual(NONE);
+    expect(failed(await happen('vote scaled from 6 to 2', () => scale(2)))).toEqual(NONE);
+    expect(failed(await happen('vote scaled from 2 to 5', () => scale(5)))).toEqual(NONE);
   });
 
   test('processes of tasks are killed: what is under way in them fails, and votes wait', async () => {
     // Nothing can answer for what ends with it: pages of the front, and results without a database.
-    const spared = { worker: none, redis: none, db: { page: 0, vote: 0 }, vote: { result: 0 } };
+    const spared = { worker: NONE, redis: NONE, db: { page: 0, vote: 0 }, vote: { result: 0 } };
     for (const [name, least] of Object.entries(spared)) {
       const counts = await happen(`a process of ${name} killed`, async () => {
         const [task] = await stage.tasksOf(name);
@@ -117,13 +119,13 @@ needsEngine(
           (await stage.tasksOf(name)).every((one) => one.container !== container),
         );
       });
-      expect(wrong(counts)).toMatchObject(least);
+      expect(failed(counts)).toMatchObject(least);
     }
   });
 
   test('redis is updated by force: votes wait', async () => {
     const update = ['service', 'update', '--detach=false', '--force', service('redis')];
-    expect(wrong(await happen('redis replaced by force', () => stage.manage(...update)))).toEqual(none);
+    expect(failed(await happen('redis replaced by force', () => stage.manage(...update)))).toEqual(NONE);
   });
 
   test('the daemon of the leader is killed', async () => {
@@ -135,7 +137,7 @@ needsEngine(
       await sleep(AFTER_MS);
       await daemon.up();
     });
-    expect(wrong(counts)).toEqual(none);
+    expect(failed(counts)).toEqual(NONE);
   });
 
   test('the store of the leader is killed', async () => {
@@ -146,7 +148,7 @@ needsEngine(
       kill(etcd?.pid ?? 0);
       await sleep(AFTER_MS);
     });
-    expect(wrong(counts)).toEqual(none);
+    expect(failed(counts)).toEqual(NONE);
   });
 
   test('the daemon of a worker is killed, and is away for so long that its tasks are replaced', async () => {
@@ -156,7 +158,7 @@ needsEngine(
       await sleep(LOST_MS);
       await daemon.up();
     });
-    expect(wrong(counts)).toEqual(none);
+    expect(failed(counts)).toEqual(NONE);
   });
 
   test('the node of redis is drained', async () => {
@@ -168,7 +170,7 @@ needsEngine(
       await sleep(AFTER_MS);
       await stage.manage('node', 'update', '--availability', 'active', node);
     });
-    expect(wrong(counts)).toEqual(none);
+    expect(failed(counts)).toEqual(NONE);
   });
 
   test('the leader is cut off from the other nodes for 10 s', async () => {

@@ -10,6 +10,9 @@ const nativeSetOption = declare(
   'int setsockopt(int fd, int level, int name, const void *value, uint32_t length)',
 );
 const nativeSend = declare('long send(int fd, const void *data, unsigned long length, int flags)');
+const nativeSendTo = declare(
+  'long sendto(int fd, const void *data, unsigned long length, int flags, const void *address, uint32_t size)',
+);
 const nativeReceive = declare('long recv(int fd, void *data, unsigned long length, int flags)');
 
 export const AF = { inet: 2, inet6: 10, netlink: 16 } as const;
@@ -62,6 +65,11 @@ export function sendDatagram(object: string, fd: number, data: Buffer): void {
 /** As `sendDatagram`, but throws KernelError EAGAIN instead of waiting for room. */
 export function sendDatagramNow(object: string, fd: number, data: Buffer): void {
   nativeSend(object, fd, data, data.length, MSG_DONTWAIT);
+}
+
+/** As `sendDatagramNow`, to a C `struct sockaddr`. */
+export function sendDatagramTo(object: string, fd: number, data: Buffer, address: Buffer): void {
+  nativeSendTo(object, fd, data, data.length, MSG_DONTWAIT, address, address.length);
 }
 
 /** As `sendDatagram`, on a pool thread: for requests over which the kernel sleeps. */

@@ -7,6 +7,7 @@ import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import { NetworkState } from './network-state.ts';
+import { ALL_SERVE, type Serving } from './reach/reach.ts';
 import type { DataPath } from './plan.ts';
 
 /** A network of the swarm as the node keeps it over the daemon's end. */
@@ -43,7 +44,7 @@ export class NetworkFiles {
   }
 
   /** All that is there. A file that is no network is removed, with a line in the log. */
-  async load(): Promise<{ state: NetworkState; dataPath: DataPath }[]> {
+  async load(serving: Serving = ALL_SERVE): Promise<{ state: NetworkState; dataPath: DataPath }[]> {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 });
     const loaded: { state: NetworkState; dataPath: DataPath }[] = [];
     for (const name of await readdir(this.#directory)) {
@@ -54,7 +55,7 @@ export class NetworkFiles {
           await rm(file, { recursive: true });
           continue;
         }
-        loaded.push(read(await readFile(file, 'utf8'), name.slice(0, -SUFFIX.length)));
+        loaded.push(read(await readFile(file, 'utf8'), name.slice(0, -SUFFIX.length), serving));
       } catch (error) {
         this.#log.error(
           { file, err: errorText(error) },
@@ -175,7 +176,7 @@ async function replace(file: string, text: string): Promise<void> {
   await rename(fresh, file);
 }
 
-function read(text: string, id: string): { state: NetworkState; dataPath: DataPath } {
+function read(text: string, id: string, serving: Serving): { state: NetworkState; dataPath: DataPath } {
   // Written by `save`; each field that decides anything is looked at below.
   const stored = JSON.parse(text) as Partial<StoredNetwork> | null;
   const { network, dataPath, endpoints, services } = stored ?? {};
@@ -192,7 +193,7 @@ function read(text: string, id: string): { state: NetworkState; dataPath: DataPa
   if (!isWhole) {
     throw new Error('it is not a network');
   }
-  const state = new NetworkState(network);
+  const state = new NetworkState(network, serving);
   state.apply({ endpoints, services, removedEndpoints: [], removedServices: [] });
   return { state, dataPath };
 }

@@ -1,6 +1,7 @@
 import { parseIp } from '../../base/addresses/ip.ts';
 import type { IpAddress } from '../../base/addresses/ip.ts';
 import type { FoundName, SwarmNames } from '../network.ts';
+import { ALL_SERVE, type Serving } from './reach/reach.ts';
 
 /** Who has an address in the network, as the swarm tells. */
 export interface NamedEndpoint {
@@ -13,6 +14,8 @@ export interface NamedEndpoint {
   service?: string;
   /** Takes new connections of its service. */
   isReady: boolean;
+  /** Where it is. */
+  nodeAddr: string;
 }
 
 /** A service in the network. Its backends are the endpoints that name it. */
@@ -40,6 +43,7 @@ interface KnownEndpoint {
   addresses: readonly IpAddress[];
   service: string | undefined;
   isReady: boolean;
+  nodeAddr: string;
 }
 
 interface KnownService {
@@ -65,6 +69,11 @@ export class NetworkNames implements SwarmNames {
   /** Who has an address: several for the moment in which it goes from one to the next. */
   readonly #endpointsAt = new Map<IpAddress, Set<string>>();
   readonly #servicesAt = new Map<IpAddress, Set<string>>();
+  readonly #serving: Serving;
+
+  constructor(serving: Serving = ALL_SERVE) {
+    this.#serving = serving;
+  }
 
   apply(change: NamesChange): void {
     if (change.full) {
@@ -111,10 +120,11 @@ export class NetworkNames implements SwarmNames {
   }
 
   #readyOf(service: string): IpAddress[] {
-    return [...(this.#ready.get(service) ?? [])].flatMap((id) => this.#endpoints.get(id)?.addresses ?? []);
+    const ready = [...(this.#ready.get(service) ?? [])].flatMap((id) => this.#endpoints.get(id) ?? []);
+    return this.#serving.of(ready).flatMap(({ addresses }) => addresses);
   }
 
-  #setEndpoint({ id, names, addresses, service, isReady }: NamedEndpoint): void {
+  #setEndpoint({ id, names, addresses, service, isReady, nodeAddr }: NamedEndpoint): void {
     this.#dropEndpoint(id);
     const known: KnownEndpoint = {
       name: names[0],
@@ -122,6 +132,7 @@ export class NetworkNames implements SwarmNames {
       addresses: parsedAll(addresses),
       service,
       isReady,
+      nodeAddr,
     };
     this.#endpoints.set(id, known);
     known.keys.forEach((key) => addTo(this.#endpointsOf, key, id));

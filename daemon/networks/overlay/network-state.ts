@@ -4,6 +4,7 @@ import type {
   NetworkService,
   NetworksChange,
 } from '../../../api/types/swarm/overlay.ts';
+import { ALL_SERVE, type Serving } from './reach/reach.ts';
 
 /** What is different of one network of swarm scope. `network`: absent where only its parts changed. */
 export interface NetworkPart {
@@ -39,9 +40,11 @@ export class NetworkState {
   /** Endpoints on each node, by its address and id. */
   readonly #on = new Map<string, Set<string>>();
   #nodesText: string | undefined;
+  readonly #serving: Serving;
 
-  constructor(network: AssignedNetwork) {
+  constructor(network: AssignedNetwork, serving: Serving = ALL_SERVE) {
     this.network = network;
+    this.#serving = serving;
   }
 
   apply(part: NetworkPart): NetworkDifference {
@@ -72,7 +75,30 @@ export class NetworkState {
   }
 
   /** The endpoints of a service that take new connections. */
-  readyOf(service: string): NetworkEndpoint[] {
+  readyOf(service: string): readonly NetworkEndpoint[] {
+    return this.#serving.of(this.#toldReady(service));
+  }
+
+  /** Those that managers call ready, and that get no new connections all the same. */
+  avoidedOf(service: string): NetworkEndpoint[] {
+    const serving = new Set(this.readyOf(service));
+    return this.#toldReady(service).filter((endpoint) => !serving.has(endpoint));
+  }
+
+  /** Addresses of hosts with endpoints that take new connections of a service. */
+  readyHosts(): string[] {
+    return [...this.endpoints.values()].flatMap(({ isReady, service, nodeAddr }) =>
+      isReady && service !== undefined ? [nodeAddr] : [],
+    );
+  }
+
+  /** Services with an endpoint on one of these hosts that managers call ready. */
+  servicesOn(hosts: ReadonlySet<string>): string[] {
+    const isThere = (id: string): boolean => this.#toldReady(id).some(({ nodeAddr }) => hosts.has(nodeAddr));
+    return [...this.services.keys()].filter(isThere);
+  }
+
+  #toldReady(service: string): NetworkEndpoint[] {
     return [...(this.#ofService.get(service) ?? [])].flatMap((id) => {
       const endpoint = this.endpoints.get(id);
       return endpoint?.isReady === true ? [endpoint] : [];

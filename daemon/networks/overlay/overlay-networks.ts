@@ -17,6 +17,9 @@ import type { Mesh } from './mesh/mesh.ts';
 import { ingressSettings, kernelSteps, kernelTarget, overlaySettings } from './plan.ts';
 import type { DataPath } from './plan.ts';
 import type { OverlayKernel } from './ports.ts';
+import { HostWatch } from './reach/host-watch.ts';
+import { hostsWithTasks, leadElsewhere } from './reach/lead-elsewhere.ts';
+import type { Reach } from './reach/reach.ts';
 import { Retries } from './retries.ts';
 import { servicesIn } from './services-in.ts';
 import type { SwarmEntries } from './swarm-entries.ts';
@@ -39,7 +42,9 @@ interface Deps {
   files: NetworkFiles;
   /** The networks of this host. */
   entries: Pick<SwarmEntries, 'enter' | 'leave'>;
-  mesh: Pick<Mesh, 'apply' | 'close' | 'missing'>;
+  mesh: Pick<Mesh, 'apply' | 'close' | 'missing' | 'reconsider'>;
+  /** Shared with `mesh`. */
+  reach: Reach;
   clock: Clock;
   log: Logger;
 }
@@ -62,6 +67,9 @@ export class OverlayNetworks implements AsyncDisposable {
   readonly #turn = new KeyedMutex();
   readonly #retries: Retries;
   readonly #protection: Protection;
+  readonly #watch: HostWatch;
+  /** Other hosts with tasks; undefined = to be looked for. */
+  #hosts: ReadonlySet<string> | undefined;
   #dataPath: DataPath = { addr: '', port: 0 };
   #repairs = 0;
   #timer: Disposable | undefined;
@@ -73,6 +81,11 @@ export class OverlayNetworks implements AsyncDisposable {
     this.#deps = deps;
     this.#protection = new Protection(deps.kernel);
     this.#retries = new Retries(deps.clock, (id) => this.#later(() => this.#retry(id)));
+    this.#watch = new HostWatch({
+      ...deps,
+      wanted: () => (this.#hosts ??= hostsWithTasks([...this.#known.values()], this.#dataPath.addr)),
+      changed: (hosts) => this.#later(async () => this.#known.forEach((known) => this.#hear(known, hosts))),
+    });
   }
 
   /**
@@ -81,9 +94,9 @@ export class OverlayNetworks implements AsyncDisposable {
    */
   async load(): Promise<void> {
     try {
-      for (const { state, dataPath } of await this.#deps.files.load()) {
+      for (const { state, dataPath } of await this.#deps.files.load(this.#deps.reach)) {
         this.#dataPath = dataPath;
-        const known = newlyKnown(state);
+        const known = newlyKnown(state, this.#deps.reach);
         known.names.apply({ full: true, ...wholeOf(state) });
         this.#known.set(state.network.id, known);
         this.#enter(known);
@@ -104,6 +117,7 @@ export class OverlayNetworks implements AsyncDisposable {
       }
     });
     this.#reconcileLater();
+    this.#watch.start();
   }
 
   /**
@@ -151,11 +165,13 @@ export class OverlayNetworks implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true;
     this.#timer?.[Symbol.dispose]();
+    this.#watch[Symbol.dispose]();
     this.#retries[Symbol.dispose]();
     await this.#turn.run(ALL, () => this.#deps.files.flush());
   }
 
   async #apply(change: NetworksChange): Promise<void> {
+    this.#hosts = undefined;
     const stale = new Set(this.#move(change.dataPath) ? this.#known.values() : []);
     const gone = this.#goneIn(change);
     if (change.keys !== undefined) {
@@ -237,7 +253,8 @@ export class OverlayNetworks implements AsyncDisposable {
     if (network === undefined) {
       return undefined;
     }
-    const known = newlyKnown(new NetworkState(network));
+    const { reach } = this.#deps;
+    const known = newlyKnown(new NetworkState(network, reach), reach);
     this.#known.set(network.id, known);
     // It may have come back before it could be removed.
     this.#leaving.delete(network.id);
@@ -311,6 +328,13 @@ export class OverlayNetworks implements AsyncDisposable {
     for (const address of forget) {
       kernel.forgetBackend(state.network.id, address);
       forget.delete(address);
+    }
+  }
+
+  /** Hosts are silent now or answer again. One that is not whole is made with what is reached by then. */
+  #hear(known: Known, hosts: ReadonlySet<string>): void {
+    if (known.isWhole) {
+      this.#attempt(known, () => leadElsewhere(this.#deps, known.state, hosts));
     }
   }
 
@@ -463,13 +487,13 @@ function refuseUnbalanced({ state: { network }, canBalance }: Known, addresses: 
   }
 }
 
-function newlyKnown(state: NetworkState): Known {
+function newlyKnown(state: NetworkState, reach: Reach): Known {
   return {
     state,
     isWhole: false,
     trouble: undefined,
     forget: new Set(),
     canBalance: true,
-    names: new NetworkNames(),
+    names: new NetworkNames(reach),
   };
 }

@@ -102,6 +102,21 @@ export function kernelTarget(state: NetworkState, dataPath: DataPath): KernelTar
   };
 }
 
+/** What other hosts' silence, or their answer after it, means for a network; `cut`: backends that are not reached. */
+export function silenceSteps(
+  state: NetworkState,
+  hosts: ReadonlySet<string>,
+): { balance: BalancedAddress[]; cut: IpAddress[] } {
+  const services = state.servicesOn(hosts);
+  const cut = services
+    .flatMap((service) => state.avoidedOf(service))
+    .filter(({ nodeAddr }) => hosts.has(nodeAddr));
+  return {
+    balance: services.flatMap((service) => balancedOf(state, service)),
+    cut: cut.flatMap(({ addresses }) => addressesOf(addresses)),
+  };
+}
+
 function gatewaysOf(network: AssignedNetwork): InterfaceAddress[] {
   return network.ipam.config.flatMap(({ Gateway }) => withPrefix(network, parseIp(Gateway ?? '')));
 }

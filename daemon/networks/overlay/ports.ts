@@ -50,6 +50,13 @@ export interface OverlayKernel {
   mendBalance(networkId: string, all: readonly BalancedAddress[]): number;
   /** Ends flows through virtual addresses to a backend that is gone: TCP gets a reset, UDP goes elsewhere. */
   forgetBackend(networkId: string, backend: IpAddress): void;
+  /**
+   * A backend that this host does not reach: connections to it that it has not answered yet are led elsewhere by the
+   * client's next packet. Those that it has answered stay.
+   */
+  forgetUnanswered(networkId: string, backend: IpAddress): void;
+  /** Asks hosts whether they are there. Answers those that have answered since the call before. Never waits. */
+  probe(hosts: readonly IpAddress[]): IpAddress[];
   /** The ingress network and this host's way into it. Idempotent; leaves nothing when it throws. */
   openIngress(settings: IngressSettings): void;
   /** Idempotent. */

@@ -18,13 +18,15 @@ import type { HostPort } from '../port-reservations.ts';
  */
 const SUBSYSTEM = 1;
 const CT = { get: (SUBSYSTEM << 8) | 1, delete: (SUBSYSTEM << 8) | 2 };
-const CTA = { original: 1, reply: 2, id: 12, filter: 25 };
+const CTA = { original: 1, reply: 2, status: 3, id: 12, filter: 25 };
 const TUPLE = { ip: 1, protocol: 2 };
 const TUPLE_IP = { source4: 1, destination4: 2, source6: 3, destination6: 4 };
 const TUPLE_PROTOCOL = { number: 1, destinationPort: 3 };
 const FILTER = { original: 1, reply: 2 };
 const FILTER_BY = { ipSource: 1 << 0, ipDestination: 1 << 1, protocol: 1 << 3, destinationPort: 1 << 5 };
 export const UDP = 17;
+/** IPS_SEEN_REPLY (linux/netfilter/nf_conntrack_common.h). */
+const SEEN_REPLY = 1 << 1;
 const AF = { inet: 2, inet6: 10 };
 
 type End = 'source' | 'destination';
@@ -75,7 +77,7 @@ export async function forgetFlowsOf(
 export async function forgetRedirected(
   walker: NetlinkSocket,
   family: 'ip' | 'ip6',
-  isMeant: (target: Buffer, protocol: number) => boolean,
+  isMeant: (target: Buffer, flow: { protocol: number; isAnswered: boolean }) => boolean,
 ): Promise<void> {
   const object = 'flows to virtual addresses';
   const header = Buffer.from([family === 'ip' ? AF.inet : AF.inet6, 0, 0, 0]);
@@ -89,7 +91,8 @@ export async function forgetRedirected(
     if (original === undefined || id === undefined || called === undefined || target === undefined) {
       continue;
     }
-    if (!called.equals(target) && isMeant(target, protocolOf(original))) {
+    const isAnswered = ((flow.get(CTA.status)?.readUInt32BE(0) ?? 0) & SEEN_REPLY) !== 0;
+    if (!called.equals(target) && isMeant(target, { protocol: protocolOf(original), isAnswered })) {
       forget(walker, object, header, { original, id });
     }
   }

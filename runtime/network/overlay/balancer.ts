@@ -109,6 +109,11 @@ export class Balancer {
     this.#flows.cut(networkId, [backend], 'all');
   }
 
+  /** Of a backend that does not answer: connections that are not made yet go elsewhere, and UDP. */
+  forgetUnanswered(networkId: string, backend: IpAddress): void {
+    this.#flows.cut(networkId, [backend], 'unanswered');
+  }
+
   /** From here on the bridge has these addresses besides, which are of the host alone. */
   keepAddresses(networkId: string, addresses: readonly IpAddress[]): void {
     const before = this.#own.get(networkId) ?? [];

@@ -11,13 +11,15 @@ import { KeptSockets } from './kept-sockets.ts';
 /** Of the namespace of the thread that reads it. */
 const COUNT = '/proc/sys/net/netfilter/nf_conntrack_count';
 
-/** `udp`: it is alive and takes no new flows. All: it is gone. */
-export type Cut = 'udp' | 'all';
+/** `udp`: it is alive and takes no new flows. `unanswered`: nobody hears of it, maybe for a moment. All: it is gone. */
+const CUTS = ['udp', 'unanswered', 'all'] as const;
+export type Cut = (typeof CUTS)[number];
 
 /**
  * Forgets flows through virtual addresses and published ports to targets that are no longer among them. UDP flows
  * always: a client that goes on sending would stay with such a target for ever (moby#8795, moby#36878). TCP connections
- * once the target is gone: the next packet then gets a reset. One walk over the kernel's table, on a pool thread,
+ * once the target is gone: the next packet then gets a reset; those that a silent target has not answered yet go to
+ * another with the next attempt of their client. One walk over the kernel's table, on a pool thread,
  * serves all that wait in a network.
  */
 export class FlowCutter {
@@ -41,7 +43,8 @@ export class FlowCutter {
   cut(networkId: string, targets: readonly IpAddress[], what: Cut): void {
     const waiting = this.#waiting.get(networkId) ?? new Map<string, Cut>();
     for (const target of targets.map(digits)) {
-      waiting.set(target, waiting.get(target) === 'all' ? 'all' : what);
+      const before = waiting.get(target) ?? what;
+      waiting.set(target, CUTS.indexOf(before) > CUTS.indexOf(what) ? before : what);
     }
     if (waiting.size > 0) {
       this.#waiting.set(networkId, waiting);
@@ -102,9 +105,10 @@ export class FlowCutter {
       return;
     }
     for (const family of familiesOf(taken)) {
-      await forgetRedirected(socket, family, (target, protocol) => {
+      await forgetRedirected(socket, family, (target, { protocol, isAnswered }) => {
         const what = taken.get(target.toString('hex'));
-        return what === 'all' || (what === 'udp' && protocol === UDP);
+        const isOpen = protocol !== UDP && isAnswered;
+        return what === 'all' || (what === 'unanswered' && !isOpen) || (what === 'udp' && protocol === UDP);
       });
     }
   }

@@ -1,5 +1,6 @@
 import type { IpAddress } from '../../../daemon/base/addresses/ip.ts';
 import type { Balancer } from './balancer.ts';
+import type { HostProbes } from './host-probes.ts';
 import type { Ingress } from './ingress/ingress.ts';
 import type { OverlayLinks } from './overlay-links.ts';
 import type { OverlayBalance } from './sandbox-settings.ts';
@@ -23,12 +24,22 @@ export class OverlayNetworks {
   readonly #guard: Guard;
   readonly #esp: Esp;
 
-  constructor(deps: { links: OverlayLinks; balancer: Balancer; ingress: Ingress; guard: Guard; esp: Esp }) {
+  readonly #probes: HostProbes;
+
+  constructor(deps: {
+    links: OverlayLinks;
+    balancer: Balancer;
+    ingress: Ingress;
+    guard: Guard;
+    esp: Esp;
+    probes: HostProbes;
+  }) {
     this.#guard = deps.guard;
     this.#esp = deps.esp;
     this.#links = deps.links;
     this.#balancer = deps.balancer;
     this.#ingress = deps.ingress;
+    this.#probes = deps.probes;
   }
 
   /**
@@ -106,6 +117,16 @@ export class OverlayNetworks {
   /** Ends flows through virtual addresses to a backend that is gone: TCP gets a reset, UDP goes elsewhere. */
   forgetBackend(networkId: string, backend: IpAddress): void {
     this.#balancer.forgetBackend(networkId, backend);
+  }
+
+  /** Of a backend that does not answer: connections that are not made yet go elsewhere, and UDP. */
+  forgetUnanswered(networkId: string, backend: IpAddress): void {
+    this.#balancer.forgetUnanswered(networkId, backend);
+  }
+
+  /** Asks hosts whether they are there. Answers those that have answered since the call before. Never waits. */
+  probe(hosts: readonly IpAddress[]): IpAddress[] {
+    return this.#probes.probe(hosts);
   }
 
   /**

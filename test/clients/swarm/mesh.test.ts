@@ -187,6 +187,23 @@ needsEngine('docker-cli', 'etcd')('the routing mesh of a swarm of three', () => 
     await swarm.must(1, 'service', 'rm', 'taken');
   });
 
+  test('a node off the network: within seconds no other node leads a client to its tasks', async () => {
+    const url = `http://${addr(3)}:8081/`;
+    const began = Date.now();
+    let [good, failedAt] = [0, began];
+    swarm.lan.plug(2, 'out');
+    await until('answers without a failure', async () => {
+      const isGood = !(await fetched(1, url)).startsWith('failed');
+      good = isGood ? good + 1 : 0;
+      failedAt = isGood ? failedAt : Date.now();
+      return good === 20;
+    });
+    // The manager takes ten seconds at least to find that a node is lost.
+    expect(failedAt - began).toBeLessThan(9000);
+    swarm.lan.plug(2, 'in');
+    await until('both tasks to answer', async () => byHost(await answers(1, url, 4)).size === 2);
+  });
+
   test('nft flush ruleset, a kill -9 of a node and of the manager: the port is back', async () => {
     const url = `http://${addr(3)}:8081/`;
     await swarm.node(3).daemon.netns.run('nft', 'flush', 'ruleset');

@@ -35,6 +35,9 @@ export class FakeOverlayKernel implements OverlayKernel {
   calls: string[] = [];
   /** By the call's text: what is thrown instead. */
   readonly failures = new Map<string, string>();
+  /** Addresses of hosts that answer when they are asked. */
+  readonly answering = new Set<string>();
+  #asked: readonly IpAddress[] = [];
 
   /** `4097 encrypted: 192.0.2.2`, by its VNI; undefined: no table. */
   guarded: string[] | undefined;
@@ -130,6 +133,18 @@ export class FakeOverlayKernel implements OverlayKernel {
   forgetBackend(networkId: string, backend: IpAddress): void {
     this.#called(`forget ${networkId} ${formatIp(backend)}`);
     this.#network(networkId);
+  }
+
+  forgetUnanswered(networkId: string, backend: IpAddress): void {
+    this.#called(`forget unanswered ${networkId} ${formatIp(backend)}`);
+    this.#network(networkId);
+  }
+
+  /** Asking is none of `calls`: it happens all the time. */
+  probe(hosts: readonly IpAddress[]): IpAddress[] {
+    const answered = this.#asked.filter((host) => this.answering.has(formatIp(host)));
+    this.#asked = hosts;
+    return answered;
   }
 
   openIngress(settings: IngressSettings): void {

@@ -2,6 +2,7 @@ import type { IngressPort, NetworkEndpoint, NetworkService } from '../../../../a
 import type { MeshPort } from '../../../../runtime/network/overlay/settings.ts';
 import { parseIp } from '../../../base/addresses/ip.ts';
 import type { IpAddress } from '../../../base/addresses/ip.ts';
+import { ALL_SERVE, type Serving } from '../reach/reach.ts';
 
 /** What is different in the ingress network. */
 export interface IngressChange {
@@ -25,6 +26,7 @@ export interface ServicePort extends MeshPort {
 interface Backend {
   addresses: readonly IpAddress[];
   isLocal: boolean;
+  nodeAddr: string;
 }
 
 interface Published {
@@ -44,6 +46,11 @@ export class IngressPorts {
   readonly #serviceOf = new Map<string, string>();
   /** Ports by service; what has changed is missing until it is asked for. */
   readonly #made = new Map<string, readonly ServicePort[]>();
+  readonly #serving: Serving;
+
+  constructor(serving: Serving = ALL_SERVE) {
+    this.#serving = serving;
+  }
 
   apply(change: IngressChange): void {
     if (change.full) {
@@ -65,6 +72,7 @@ export class IngressPorts {
         this.#addBackend(id, service, {
           addresses: addresses.flatMap((address) => parseIp(address) ?? []),
           isLocal: nodeAddr === change.local,
+          nodeAddr,
         });
       }
     }
@@ -72,6 +80,11 @@ export class IngressPorts {
       this.#services.set(id, { name, ports });
       this.#made.delete(id);
     }
+  }
+
+  /** Other hosts are reached now than before. */
+  reconsider(): void {
+    this.#made.clear();
   }
 
   /** By `tcp/80`. A port without backends is one that refuses connections. */
@@ -86,7 +99,7 @@ export class IngressPorts {
   }
 
   #make(id: string, { name, ports }: Published): ServicePort[] {
-    const all = [...(this.#backends.get(id)?.values() ?? [])];
+    const all = this.#serving.of([...(this.#backends.get(id)?.values() ?? [])]);
     const backends = all.flatMap(({ addresses }) => addresses);
     const local = all.flatMap(({ addresses, isLocal }) => (isLocal ? addresses : []));
     return ports.map(({ protocol, published, target, preferLocal }) => ({

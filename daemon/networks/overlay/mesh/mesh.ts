@@ -6,6 +6,7 @@ import { failpoint } from '../../../base/failpoint.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { OverlayKernel } from '../ports.ts';
+import type { Serving } from '../reach/reach.ts';
 import { IngressPorts } from './ingress-ports.ts';
 import type { IngressChange, ServicePort } from './ingress-ports.ts';
 
@@ -27,7 +28,8 @@ export class Mesh implements Disposable {
   readonly #hostPorts: HostPorts;
   readonly #clock: Clock;
   readonly #log: Logger;
-  #ports = new IngressPorts();
+  readonly #serving: Serving;
+  #ports: IngressPorts;
   readonly #held = new Map<string, readonly HostPort[]>();
   /** Why not, by port. */
   readonly #missing = new Map<string, string>();
@@ -37,9 +39,12 @@ export class Mesh implements Disposable {
   constructor(deps: {
     kernel: Pick<OverlayKernel, 'mesh'>;
     hostPorts: HostPorts;
+    serving: Serving;
     clock: Clock;
     log: Logger;
   }) {
+    this.#serving = deps.serving;
+    this.#ports = new IngressPorts(deps.serving);
     this.#kernel = deps.kernel;
     this.#hostPorts = deps.hostPorts;
     this.#clock = deps.clock;
@@ -53,11 +58,17 @@ export class Mesh implements Disposable {
     this.#settle();
   }
 
+  /** Other hosts are reached now than before. */
+  reconsider(): void {
+    this.#ports.reconsider();
+    this.#settle();
+  }
+
   /** The ingress network is gone from this host. Idempotent. */
   close(): void {
     this.#isOpen = false;
     this.#again?.[Symbol.dispose]();
-    this.#ports = new IngressPorts();
+    this.#ports = new IngressPorts(this.#serving);
     this.#missing.clear();
     this.#release(new Map());
   }

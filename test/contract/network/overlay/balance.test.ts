@@ -199,6 +199,26 @@ needs(
       await expect.poll(() => chatter.say(), { timeout: 10_000 }).toBe('b 10.9.0.20');
     });
 
+    test('that is silent loses the connections that it has not answered yet; those under way stay', async () => {
+      set(a);
+      const under = bed.connect(member('client'), VIP);
+      expect(await under.next()).toBe('a 10.9.0.20');
+      // As on a host that is lost: what is sent there goes out, and nobody answers.
+      const neighbour = ['10.9.0.99', 'lladdr', '02:42:0a:09:00:63', 'dev', 'br0'];
+      bed.in(bed.namespaces.path(NETWORK), 'ip', 'neighbour', 'add', ...neighbour);
+      set(ip('10.9.0.99'));
+      const late = bed.ask(member('client'), VIP);
+      await expect
+        .poll(() => bed.in(bed.namespaces.path(NETWORK), 'cat', '/proc/net/nf_conntrack'))
+        .toContain('src=10.9.0.99');
+      set(b);
+      balancer.forgetUnanswered(NETWORK, ip('10.9.0.99'));
+      balancer.forgetUnanswered(NETWORK, a);
+      // With the client's next attempt.
+      expect(await late).toBe('b 10.9.0.20');
+      expect(await under.say('still')).toBe('a:still');
+    });
+
     test('once forgotten resets its connections; those of others and direct ones stay', async () => {
       set(a);
       const [gone, direct] = [bed.connect(member('client'), VIP), bed.connect(member('client'), addresses.a)];

@@ -45,9 +45,30 @@ function overlay(): Network {
   names.apply({
     full: true,
     endpoints: [
-      { id: 't1', addresses: ['10.0.1.3'], names: ['web.1.t1'], service: 's1', isReady: true },
-      { id: 't2', addresses: ['10.0.1.4'], names: ['web.2.t2'], service: 's1', isReady: true },
-      { id: 't3', addresses: ['10.0.1.5'], names: ['db.1.t3'], service: 's2', isReady: true },
+      {
+        id: 't1',
+        addresses: ['10.0.1.3'],
+        names: ['web.1.t1'],
+        service: 's1',
+        isReady: true,
+        nodeAddr: '192.0.2.2',
+      },
+      {
+        id: 't2',
+        addresses: ['10.0.1.4'],
+        names: ['web.2.t2'],
+        service: 's1',
+        isReady: true,
+        nodeAddr: '192.0.2.2',
+      },
+      {
+        id: 't3',
+        addresses: ['10.0.1.5'],
+        names: ['db.1.t3'],
+        service: 's2',
+        isReady: true,
+        nodeAddr: '192.0.2.2',
+      },
     ],
     removedEndpoints: [],
     services: [

@@ -10,6 +10,7 @@ import { systemClock } from '../../../../daemon/base/clock.ts';
 import { derivedKey, encryptedPaths, spiOf } from '../../../../daemon/networks/overlay/encryption/paths.ts';
 import { NetworkFiles } from '../../../../daemon/networks/overlay/network-files.ts';
 import { OverlayNetworks } from '../../../../daemon/networks/overlay/overlay-networks.ts';
+import { Reach } from '../../../../daemon/networks/overlay/reach/reach.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 import { FakeOverlayKernel } from '../../../support/fakes/overlay-kernel.ts';
 import { networksChange } from '../../../support/swarm/networks.ts';
@@ -157,7 +158,13 @@ describe('an encrypted network on a node', () => {
       kernel,
       files: new NetworkFiles({ directory, clock: systemClock, log: silentLogger }),
       entries: { enter: () => undefined, leave: () => undefined },
-      mesh: { apply: () => undefined, close: () => undefined, missing: () => [] },
+      mesh: {
+        apply: () => undefined,
+        close: () => undefined,
+        missing: () => [],
+        reconsider: () => undefined,
+      },
+      reach: new Reach({ askedPerTurnMax: 200, unansweredMax: 3 }),
       clock,
       log: silentLogger,
     });

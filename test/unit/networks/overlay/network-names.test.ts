@@ -8,7 +8,8 @@ import type {
 } from '../../../../daemon/networks/overlay/network-names.ts';
 
 function endpoint(id: string, last: number, more: Partial<NamedEndpoint> = {}): NamedEndpoint {
-  return { id, addresses: [`10.0.1.${last}`], names: [`c-${id}`, id], isReady: true, ...more };
+  const names = [`c-${id}`, id];
+  return { id, addresses: [`10.0.1.${last}`], names, isReady: true, nodeAddr: '192.0.2.2', ...more };
 }
 
 function service(id: string, name: string, more: Partial<NamedService> = {}): NamedService {

@@ -10,6 +10,7 @@ import { Mesh } from '../../../../daemon/networks/overlay/mesh/mesh.ts';
 import { SwarmEntries } from '../../../../daemon/networks/overlay/swarm-entries.ts';
 import type { NetworkIndex } from '../../../../daemon/networks/network-index.ts';
 import { networkIndex } from '../../../support/fakes/network-index.ts';
+import { Reach } from '../../../../daemon/networks/overlay/reach/reach.ts';
 import { OverlayNetworks } from '../../../../daemon/networks/overlay/overlay-networks.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 import { FakeOverlayKernel } from '../../../support/fakes/overlay-kernel.ts';
@@ -63,10 +64,11 @@ afterEach(async () => {
 async function start(...changes: ReturnType<typeof networksChange>[]): Promise<OverlayNetworks> {
   const files = new NetworkFiles({ directory, clock, log: silentLogger });
   const hostPorts = { hold: () => undefined, release: () => undefined };
-  const mesh = new Mesh({ kernel, hostPorts, clock, log: silentLogger });
+  const reach = new Reach({ askedPerTurnMax: 200, unansweredMax: 3 });
+  const mesh = new Mesh({ kernel, hostPorts, serving: reach, clock, log: silentLogger });
   index = networkIndex();
   const entries = new SwarmEntries(index);
-  const networks = new OverlayNetworks({ kernel, files, entries, mesh, clock, log: silentLogger });
+  const networks = new OverlayNetworks({ kernel, files, entries, mesh, reach, clock, log: silentLogger });
   started.push(networks);
   await networks.load();
   await networks.start();

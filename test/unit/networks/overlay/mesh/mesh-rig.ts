@@ -1,5 +1,6 @@
 import { PortAllocator } from '../../../../../daemon/networks/sandbox/port-allocator.ts';
 import { Mesh } from '../../../../../daemon/networks/overlay/mesh/mesh.ts';
+import { ALL_SERVE } from '../../../../../daemon/networks/overlay/reach/reach.ts';
 import { silentLogger } from '../../../../../daemon/base/logger.ts';
 import type { HostPort } from '../../../../../runtime/network/port-reservations.ts';
 import type { MeshPort } from '../../../../../runtime/network/overlay/settings.ts';
@@ -45,6 +46,7 @@ export class MeshRig {
       },
     },
     hostPorts: this.allocator,
+    serving: ALL_SERVE,
     clock: this.clock,
     log: silentLogger,
   });
