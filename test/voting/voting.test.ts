@@ -40,6 +40,7 @@ needsEngine(
   beforeAll(async () => {
     stage = await Stage.start();
   });
+  afterAll(() => stage[Symbol.asyncDispose]());
   afterAll(async () => {
     const rows = happenings.map((one) => row(one, countsOf(one, clients.asked)));
     console.log([HEAD, ...rows].join('\n'));
@@ -52,7 +53,6 @@ needsEngine(
       }
     }
     await clients[Symbol.asyncDispose]();
-    await stage[Symbol.asyncDispose]();
   });
 
   /** Does it, waits until all is well again, and counts the requests that began in that time. */
