@@ -26,7 +26,11 @@ async function answered(asker: HostProbes, ...hosts: string[]): Promise<string[]
   return [...found].toSorted();
 }
 
-needs('root', 'linux', 'busybox')('questions to hosts whether they are there', () => {
+needs(
+  'root',
+  'linux',
+  'busybox',
+)('questions to hosts whether they are there', () => {
   afterEach(() => probes.splice(0).forEach((each) => each[Symbol.dispose]()));
 
   test('those who are there answer, and nobody else; hosts with IPv6 are not asked', async () => {
