@@ -148,12 +148,14 @@ export class Firewall {
     if (!this.#isBuilt || generation === this.#seen) {
       return;
     }
-    this.#seen = generation;
-    if (!this.#isWhole()) {
-      failpoint('network.firewall.mend');
-      this.#log.warn({ table: this.#table }, 'firewall table was changed by others; rebuilding it');
-      this.#rebuild();
+    if (this.#isWhole()) {
+      // What was changed meanwhile is compared at the next look.
+      this.#seen = generation;
+      return;
     }
+    failpoint('network.firewall.mend');
+    this.#log.warn({ table: this.#table }, 'firewall table was changed by others; rebuilding it');
+    this.#rebuild();
   }
 
   #isWhole(): boolean {

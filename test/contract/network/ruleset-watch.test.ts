@@ -1,3 +1,4 @@
+import { armHere } from '../../support/fakes/failpoints.ts';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -114,6 +115,21 @@ needs(
       firewall.mend();
       expect(nft('list table ip berthrace')).toBe(whole);
     }
+    netfilter.close();
+  });
+
+  test('whose repair failed are repaired at the next look, though nobody changed anything since', () => {
+    const netfilter = new NetlinkSocket(NETLINK.netfilter);
+    const generation = (): number => rulesetGeneration(netfilter);
+    const firewall = new Firewall({ table: 'berthagain', log: silentLogger, generation });
+    firewall.rebuild([], []);
+    const whole = nft('list table ip berthagain');
+    nft('flush ruleset');
+    armHere('network.firewall.mend=error');
+    expect(() => firewall.mend()).toThrow('network.firewall.mend');
+    armHere('');
+    firewall.mend();
+    expect(nft('list table ip berthagain')).toBe(whole);
     netfilter.close();
   });
 
