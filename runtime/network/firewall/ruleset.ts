@@ -335,7 +335,7 @@ function rules(family: Family, table: string): string {
     fib daddr type local goto publish
   }
   chain local {
-    fib daddr type local goto publish
+${noBridgesAtLoopback(family)}    fib daddr type local goto publish
   }
   chain publish {
     dnat ${family} to meta l4proto . ${family} daddr . th dport map @published_at
@@ -367,6 +367,19 @@ ${neighbourDiscovery(family, 'ways')}    iifname @ways drop comment "nor by a sw
     oifname @ways fib saddr type local masquerade comment "from the host itself"
   }
 }`;
+}
+
+/**
+ * Answers from a bridge to ::1 are dropped by Linux where br_netfilter is loaded, as it has their address translated
+ * before they are received. So only the swarm's ports are there; others refuse, and clients that know `localhost` by
+ * both addresses go on to 127.0.0.1 in place of waiting.
+ */
+function noBridgesAtLoopback(family: Family): string {
+  return family === 'ip'
+    ? ''
+    : `    ip6 daddr ${LOOPBACK.ip6} dnat ip6 to meta l4proto . th dport map @mesh
+    ip6 daddr ${LOOPBACK.ip6} return comment "bridges get no answers to it"
+`;
 }
 
 /**

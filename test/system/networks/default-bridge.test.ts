@@ -57,6 +57,9 @@ describeEngine(
       for (const host of ['127.0.0.1', '[fd90::1]']) {
         await expect.poll(() => engine.daemon.fetch(`http://${host}:8701/`)).toBe('page\n');
       }
+      // Refused, so that who asks `localhost` goes on to 127.0.0.1; bridges take no answers for ::1.
+      const askLoopback = 'timeout 5 busybox nc ::1 8701 </dev/null; echo $?';
+      expect(await engine.daemon.netns.run('sh', '-c', askLoopback)).toBe('1\n');
       expect((await engine.exec(web, ['cat', '/proc/sys/net/ipv6/conf/eth0/accept_ra'])).stdout).toBe('0\n');
       await engine.daemon.restart();
       expect(await addresses(web)).toEqual(['10.90.0.128', 'fd90::2', 'fd90::1']);
