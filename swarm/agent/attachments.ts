@@ -51,6 +51,8 @@ export class Attachments implements NodeNetworks, Disposable {
   readonly #given = new Map<string, Given>();
   /** Gone, and the leader has not heard so. */
   readonly #untold = new Map<string, Place>();
+  /** Gone, the leader has heard so, and the engine has them on its disk for a moment longer: no list names them. */
+  readonly #leaving = new Set<string>();
   readonly #asked = new Set<Asked>();
   readonly #closed = new AbortController();
   #session: OpenSession | undefined;
@@ -204,11 +206,11 @@ export class Attachments implements NodeNetworks, Disposable {
   }
 
   async #tellAll({ id, client, signal }: OpenSession): Promise<void> {
-    const known = await this.#deps.executor.attachments();
-    const all = new Map<string, AttachedContainer>(this.#given);
-    known.forEach((each) => all.set(keyOf(each), each));
+    const known = await this.#known();
+    const all = new Map<string, AttachedContainer>(known);
+    this.#given.forEach((each, key) => known.has(key) || all.set(key, each));
     const attachments = [...all]
-      .filter(([key]) => !this.#untold.has(key))
+      .filter(([key]) => !this.#untold.has(key) && !this.#leaving.has(key))
       .map(([, { network, container, names, addresses }]) => ({
         network,
         container,
@@ -234,10 +236,23 @@ export class Attachments implements NodeNetworks, Disposable {
       }
       this.#deps.logger.error({ ...place, error: errorText(error) }, 'a container stays in a network');
     }
+    this.#leaving.add(key);
+    await this.#known();
     // Not where it was let in and has gone once more meanwhile: then it is told again.
     if (this.#untold.get(key) === place) {
       this.#untold.delete(key);
     }
+  }
+
+  /** What the engine has. Those that it has no more, and those that were let in again, leave no longer. */
+  async #known(): Promise<Map<string, AttachedContainer>> {
+    const known = new Map((await this.#deps.executor.attachments()).map((each) => [keyOf(each), each]));
+    for (const key of this.#leaving) {
+      if (!known.has(key) || this.#given.has(key)) {
+        this.#leaving.delete(key);
+      }
+    }
+    return known;
   }
 
   async #tellAsked({ id, client, signal }: OpenSession, asked: Asked): Promise<void> {
