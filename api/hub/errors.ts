@@ -34,13 +34,18 @@ function statusOf(error: unknown, engines: number): number {
   if (error instanceof EngineError && error.code === 'resource_exhausted') {
     return 422;
   }
+  if (error instanceof EngineError && error.details['retryAfterS'] !== undefined) {
+    return 429;
+  }
   return error instanceof EngineError && error.details['retired'] === true ? 410 : engines;
 }
 
-/** What the token would have needed. */
+/** What the token would have needed, or when to ask again. */
 function headersOf(error: unknown): Record<string, string> {
-  const { acceptedScopes, acceptedPermissions } = error instanceof EngineError ? error.details : {};
+  const details = error instanceof EngineError ? error.details : {};
+  const { acceptedScopes, acceptedPermissions, retryAfterS } = details;
   return {
+    ...(typeof retryAfterS === 'number' && { 'Retry-After': String(retryAfterS) }),
     ...(Array.isArray(acceptedScopes) && { 'X-Accepted-OAuth-Scopes': acceptedScopes.join(', ') }),
     ...(typeof acceptedPermissions === 'string' && {
       'X-Accepted-Svc-Permissions': acceptedPermissions,

@@ -6,13 +6,14 @@ import type { Context, Middleware } from 'koa';
 import { EngineError, notImplemented } from '../../daemon/base/errors.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import { UnreadBodyError } from '../pipeline/body.ts';
-import type { HubPort, HubSession } from '../types/hub/ports.ts';
+import type { HubAdmission, HubPort, HubSession } from '../types/hub/ports.ts';
 import { toHubFailure } from './errors.ts';
 import { BodyValidator, readObject } from './request/body.ts';
 import { pageOf, readPage } from './request/pages.ts';
+import { rateHeaders } from './request/rate-headers.ts';
 import { readVersion } from './request/version.ts';
 import { HUB_ROUTES } from './routes/index.ts';
-import type { HubResult, HubRoute } from './routes/route.ts';
+import type { HubResult, HubRoute, ServedHubRoute } from './routes/route.ts';
 
 export interface HubApiDeps {
   hub: HubPort;
@@ -109,11 +110,27 @@ function serveRoute(route: HubRoute, deps: HubApiDeps, validator: BodyValidator)
     if (session.scopes !== undefined) {
       ctx.set('X-OAuth-Scopes', session.scopes.join(', '));
     }
-    const body = route.body && (await readObject(ctx.req, route.body, validator));
-    const version = readVersion(String(ctx.state['version']));
-    const result = await route.handler({ params: ctx.params, body, version, session });
-    send(ctx, result, deps.baseUrl);
+    const admission = admitted(ctx, route, session);
+    try {
+      const body = route.body && (await readObject(ctx.req, route.body, validator));
+      const version = readVersion(String(ctx.state['version']));
+      send(ctx, await route.handler({ params: ctx.params, body, version, session }), deps.baseUrl);
+    } finally {
+      admission.done(ctx.status === 304);
+    }
+    ctx.set(rateHeaders(ctx.status === 304 ? session.rate() : admission.status));
   };
+}
+
+/** Throws forbidden where the caller has asked too much; the headers say so with every answer. */
+function admitted(ctx: Context, route: ServedHubRoute, session: HubSession): HubAdmission {
+  const { id, method } = route;
+  try {
+    const isFree = route.isFree === true;
+    return session.admit({ operation: id, method, isContent: method === 'POST', isFree });
+  } finally {
+    ctx.set(rateHeaders(session.rate()));
+  }
 }
 
 function sessionOf(ctx: Context, hub: HubPort): HubSession {

@@ -13,6 +13,13 @@ export const hubLimits = {
   /** Time for a host of the hub to hear what was written, and until records that could not be read are read again. */
   hubCatchUpMs: 1_000,
   hubRelistMs: 1_000,
+  /** Callers whose requests are counted, 100 bytes each; past that those go whose windows end first. */
+  hubLimitedCallersMax: 100_000,
+  /** How often what was counted is written down, and how many records go in one update of it. */
+  hubLimitsKeptMs: 1_000,
+  hubChangesAtOnce: 100,
+  /** What a client is told to wait that has too many requests under way (GitHub: at least a minute). */
+  hubRetryAfterS: 60,
   /** Characters of names of accounts and repositories (as GitHub), and of what people write beside them. */
   hubAccountNameMax: 39,
   hubRepositoryNameMax: 100,

@@ -6,6 +6,9 @@ import { Accounts } from './identity/accounts.ts';
 import { authenticate } from './identity/authenticate.ts';
 import { Lockout } from './identity/lockout.ts';
 import { Tokens } from './identity/tokens/tokens.ts';
+import { KeptLimits } from './limits/kept-limits.ts';
+import { RateLimits } from './limits/rate-limits.ts';
+import type { RateRules } from './limits/rules.ts';
 import { Mirror } from './records/mirror.ts';
 import type { Records } from './records/port.ts';
 import { Repositories } from './repositories/repositories.ts';
@@ -19,6 +22,7 @@ export interface HubDeps {
   log: Logger;
   /** Where clients find it: `http://127.0.0.1:5010`, without a slash at its end. */
   baseUrl: string;
+  rules: RateRules;
 }
 
 /** The hub: repositories, those who own them, and what each may do. Its state is in the records. */
@@ -26,14 +30,21 @@ export class Hub implements HubPort, Disposable {
   readonly #mirror: Mirror;
   readonly #session: SessionDeps;
   readonly #lockout: Lockout;
+  readonly #kept: KeptLimits;
 
   /** Reads the records. */
   static async open(deps: HubDeps): Promise<Hub> {
-    return new Hub(deps, await Mirror.open(deps, ''));
+    const rates = new RateLimits({ rules: deps.rules, clock: deps.clock });
+    const kept = await KeptLimits.open({ ...deps, rates });
+    return new Hub(deps, { mirror: await Mirror.open(deps, ''), rates, kept });
   }
 
-  private constructor({ clock, log, baseUrl }: HubDeps, mirror: Mirror) {
+  private constructor(
+    { clock, log, baseUrl }: HubDeps,
+    { mirror, rates, kept }: { mirror: Mirror; rates: RateLimits; kept: KeptLimits },
+  ) {
     this.#mirror = mirror;
+    this.#kept = kept;
     this.#lockout = new Lockout(clock);
     const accounts: Accounts = new Accounts({
       mirror,
@@ -53,7 +64,7 @@ export class Hub implements HubPort, Disposable {
       accounts,
       repositoryId: (owner, name) => repositories.find(owner, name)?.id,
     });
-    this.#session = { accounts, repositories, tokens, addresses: new Addresses(baseUrl) };
+    this.#session = { accounts, repositories, tokens, rates, addresses: new Addresses(baseUrl) };
   }
 
   session(credentials: HubCredentials | 'root'): HubSession {
@@ -65,6 +76,7 @@ export class Hub implements HubPort, Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#kept[Symbol.dispose]();
     this.#mirror[Symbol.dispose]();
   }
 }

@@ -1,6 +1,7 @@
 import { HUB_VERSIONS } from '../request/version.ts';
 import { accountRoutes } from './accounts.ts';
 import { repositoryRoutes } from './repositories.ts';
+import { limitRoutes } from './limits.ts';
 import { refusedRoutes } from './refused.ts';
 import { hubRoute, ok, type HubRoute } from './route.ts';
 import { tokenRoutes } from './tokens.ts';
@@ -11,5 +12,6 @@ export const HUB_ROUTES: readonly HubRoute[] = [
   ...accountRoutes,
   ...repositoryRoutes,
   ...tokenRoutes,
+  ...limitRoutes,
   ...refusedRoutes,
 ];

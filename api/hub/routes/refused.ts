@@ -24,7 +24,6 @@ export const refusedRoutes: readonly RefusedHubRoute[] = [
     '/applications/:client_id/token',
     'applications are not built yet',
   ),
-  refused('limits.get', 'GET', '/rate_limit', 'rate limits are not built yet'),
   refused('registry.base', 'GET', '/v2/', 'the registry of the hub is not built yet'),
 ];
 

@@ -34,6 +34,8 @@ export interface RefusedHubRoute extends RouteName {
 }
 
 export interface ServedHubRoute extends RouteName {
+  /** It costs nothing of the hour's requests. */
+  isFree?: boolean;
   /** Undefined = a body is not read. */
   body: BodySchema | undefined;
   handler(request: HubRequest<unknown>): HubResult | Promise<HubResult>;
@@ -45,6 +47,7 @@ export function hubRoute<Body = undefined>(definition: {
   method: RouteName['method'];
   path: string;
   body?: BodySchema;
+  isFree?: boolean;
   handler: (request: HubRequest<Body>) => HubResult | Promise<HubResult>;
 }): ServedHubRoute {
   const { handler } = definition;

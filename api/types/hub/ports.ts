@@ -8,6 +8,7 @@ import type {
   SimpleUser,
   UserCreateRequest,
 } from './account.ts';
+import type { HubRateStatus } from './rate.ts';
 import type { HubRepository, RepositoryCreateRequest, RepositoryEditRequest } from './repository.ts';
 import type { CreatedHubToken, HubToken, TokenCreateRequest } from './token.ts';
 
@@ -34,6 +35,31 @@ export interface HubSession {
   readonly accounts: HubAccountsPort;
   readonly repositories: HubRepositoriesPort;
   readonly tokens: HubTokensPort;
+  /**
+   * Counts a request that is about to be served. Throws forbidden with `details.rate` (`HubRateStatus`) when those of
+   * the hour are used up, with `details.retryAfterS` when it is too much for the moment.
+   */
+  admit(request: LimitedHubRequest): HubAdmission;
+  /** Undefined = this caller has no limit. */
+  rate(): HubRateStatus | undefined;
+}
+
+export interface LimitedHubRequest {
+  /** `repository.get`. */
+  operation: string;
+  method: string;
+  /** Makes something. */
+  isContent: boolean;
+  /** Costs nothing of the hour. */
+  isFree: boolean;
+}
+
+/** A request that may be served. */
+export interface HubAdmission {
+  /** For the headers; undefined = this caller has no limit. */
+  status: HubRateStatus | undefined;
+  /** The request is answered. `isUnchanged`: with 304, which costs nothing of the hour. */
+  done(isUnchanged: boolean): void;
 }
 
 export interface HubAccountsPort {

@@ -1,5 +1,5 @@
 import { LISTEN_ADDRESS } from './hosts.ts';
-import { text } from './kinds.ts';
+import { numbers, text } from './kinds.ts';
 
 const FILE = /^(\/.*)?$/;
 
@@ -36,5 +36,19 @@ export const hubSettings = {
     pattern: FILE,
     placeholder: 'path',
     help: 'key of that certificate',
+  }),
+  hubLimits: numbers({
+    key: 'hub-limits',
+    section: 'hub',
+    flag: 'hub-limit',
+    names: [
+      'anonymous-per-hour',
+      'user-per-hour',
+      'concurrent',
+      'points-per-minute',
+      'content-per-minute',
+      'content-per-hour',
+    ],
+    help: 'limit of requests of one caller, 0 for none (default 60, 5000, 100, 900, 80, 500)',
   }),
 };

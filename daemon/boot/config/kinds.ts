@@ -190,6 +190,27 @@ export function ulimits(naming: Naming): Setting<Readonly<Record<string, Ulimit>
   };
 }
 
+/** `{"user-per-hour": 5000}`, or `user-per-hour=5000`: whole numbers from 0 on, by these names. */
+export function numbers<const Name extends string>(
+  naming: Naming & { names: readonly Name[] },
+): Setting<Readonly<Partial<Record<Name, number>>>> {
+  return {
+    ...named(naming),
+    default: Object.freeze({}),
+    placeholder: 'name=number',
+    isRepeatable: true,
+    schema: {
+      type: 'object',
+      properties: Object.fromEntries(naming.names.map((name) => [name, { type: 'integer', minimum: 0 }])),
+      additionalProperties: false,
+    },
+    parse: (words) =>
+      Object.fromEntries(words.map(splitPair).map(([name, text]) => [name, parseNumber(text)])),
+    // The schema let only numbers by these names through.
+    normalize: (value) => Object.freeze({ ...(value as Partial<Record<Name, number>>) }),
+  };
+}
+
 /** `[{"base": "10.10.0.0/16", "size": 24}]`, or `base=10.10.0.0/16,size=24`. */
 export function addressPools(naming: Naming): Setting<readonly { base: string; size: number }[]> {
   return {

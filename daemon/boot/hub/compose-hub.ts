@@ -8,6 +8,7 @@ import { errorText, invalidArgument } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Rollback } from '../../base/rollback.ts';
 import { Hub } from '../../hub/hub.ts';
+import { DEFAULT_RULES, type RateRules } from '../../hub/limits/rules.ts';
 import { LocalRecords } from '../../hub/records/local-records.ts';
 import { parseListenAddress } from '../config/hosts.ts';
 import type { Config } from '../config/settings.ts';
@@ -36,9 +37,21 @@ export async function composeHub(
         };
   const address = { host: listen.host, port: listen.port, tls };
   const baseUrl = config.hubUrl === '' ? urlOf(address) : config.hubUrl;
-  const hub = await Hub.open({ records: new LocalRecords(database), clock: systemClock, log, baseUrl });
+  const records = new LocalRecords(database);
+  const hub = await Hub.open({ records, clock: systemClock, log, baseUrl, rules: rulesOf(config) });
   parts.defer('end the hub', () => hub[Symbol.dispose]());
   return { api: createHubApi({ hub, log, baseUrl, version: ENGINE_VERSION }), address };
+}
+
+function rulesOf({ hubLimits }: Config): RateRules {
+  return {
+    anonymousPerHour: hubLimits['anonymous-per-hour'] ?? DEFAULT_RULES.anonymousPerHour,
+    userPerHour: hubLimits['user-per-hour'] ?? DEFAULT_RULES.userPerHour,
+    concurrent: hubLimits.concurrent ?? DEFAULT_RULES.concurrent,
+    pointsPerMinute: hubLimits['points-per-minute'] ?? DEFAULT_RULES.pointsPerMinute,
+    contentPerMinute: hubLimits['content-per-minute'] ?? DEFAULT_RULES.contentPerMinute,
+    contentPerHour: hubLimits['content-per-hour'] ?? DEFAULT_RULES.contentPerHour,
+  };
 }
 
 function urlOf({ host = hostname(), port, tls }: HubAddress): string {

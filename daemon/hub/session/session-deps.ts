@@ -1,5 +1,6 @@
 import type { Accounts } from '../identity/accounts.ts';
 import type { Tokens } from '../identity/tokens/tokens.ts';
+import type { RateLimits } from '../limits/rate-limits.ts';
 import type { Repositories } from '../repositories/repositories.ts';
 import type { Addresses } from '../views/addresses.ts';
 
@@ -8,5 +9,6 @@ export interface SessionDeps {
   accounts: Accounts;
   repositories: Repositories;
   tokens: Tokens;
+  rates: RateLimits;
   addresses: Addresses;
 }

@@ -1,4 +1,5 @@
-import type { HubSession } from '../../../api/types/hub/ports.ts';
+import type { HubAdmission, HubSession, LimitedHubRequest } from '../../../api/types/hub/ports.ts';
+import type { HubRateStatus } from '../../../api/types/hub/rate.ts';
 import type { Caller } from '../identity/caller.ts';
 import { AccountOperations } from './account-operations.ts';
 import { RepositoryOperations } from './repository-operations.ts';
@@ -11,11 +12,23 @@ export class Session implements HubSession {
   readonly accounts: AccountOperations;
   readonly repositories: RepositoryOperations;
   readonly tokens: TokenOperations;
+  readonly #deps: SessionDeps;
+  readonly #caller: Caller;
 
   constructor(deps: SessionDeps, caller: Caller) {
     this.scopes = caller.kind === 'user' && caller.token.kind === 'classic' ? caller.token.scopes : undefined;
+    this.#deps = deps;
+    this.#caller = caller;
     this.accounts = new AccountOperations(deps, caller);
     this.repositories = new RepositoryOperations(deps, caller);
     this.tokens = new TokenOperations(deps, caller);
+  }
+
+  admit(request: LimitedHubRequest): HubAdmission {
+    return this.#deps.rates.admit(this.#caller, request);
+  }
+
+  rate(): HubRateStatus | undefined {
+    return this.#deps.rates.status(this.#caller);
   }
 }

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { limits } from '../../../daemon/base/limits.ts';
+import type { RateRules } from '../../../daemon/hub/limits/rules.ts';
 import { peopledHub } from '../../support/hub/open-hub.ts';
 import { serveHub } from '../../support/hub/serve-hub.ts';
 
-async function served() {
-  const open = await peopledHub();
+async function served(rules: Partial<RateRules> = {}) {
+  const open = await peopledHub(rules);
   const server = await serveHub(open);
   return {
     ...open,
@@ -147,4 +148,60 @@ test('an answer that the client has already is 304', async () => {
   await hub.root.repositories.edit('acme', 'open', { description: 'new' });
   const changed = await hub.ask('GET', '/repos/acme/open', { headers: { 'If-None-Match': etag } });
   expect(changed).toMatchObject({ status: 200, body: { description: 'new' } });
+});
+
+test('each answer says what of the hour is left, and beyond it there is none', async () => {
+  await using hub = await served({ anonymousPerHour: 3 });
+  const ask = async (path: string, headers = {}) => {
+    const { status, headers: got } = await hub.ask('GET', path, { headers });
+    return [status, got['x-ratelimit-used'], got['x-ratelimit-remaining'], got['x-ratelimit-resource']];
+  };
+  expect(await ask('/repos/acme/open')).toEqual([200, '1', '2', 'core']);
+  expect(await ask('/repos/acme/secret')).toEqual([404, '2', '1', 'core']);
+  const { headers } = await hub.ask('GET', '/repos/acme/open');
+  expect(headers['x-ratelimit-remaining']).toBe('0');
+  const refused = await hub.ask('GET', '/repos/acme/open');
+  expect(refused).toMatchObject({
+    status: 403,
+    headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-limit': '3' },
+    body: { message: expect.stringContaining('API rate limit exceeded for 127.0.0.1.') },
+  });
+  expect(refused.headers['retry-after']).toBeUndefined();
+  expect(await ask('/rate_limit')).toEqual([200, '3', '0', 'core']);
+  const token = await hub.token('alice', 'repo');
+  expect((await hub.ask('GET', '/user', { token })).headers).toMatchObject({ 'x-ratelimit-limit': '5000' });
+});
+
+test('an answer that the client has already costs nothing', async () => {
+  await using hub = await served();
+  const { headers } = await hub.ask('GET', '/repos/acme/open');
+  const again = await hub.ask('GET', '/repos/acme/open', {
+    headers: { 'If-None-Match': String(headers.etag) },
+  });
+  expect([again.status, again.headers['x-ratelimit-used']]).toEqual([304, '1']);
+});
+
+test('too much at a moment is 429 with the time to wait', async () => {
+  await using hub = await served({ contentPerMinute: 1 });
+  const token = await hub.token('alice', 'repo');
+  expect((await hub.ask('POST', '/user/repos', { token, body: { name: 'one' } })).status).toBe(201);
+  expect(await hub.ask('POST', '/user/repos', { token, body: { name: 'two' } })).toMatchObject({
+    status: 429,
+    headers: { 'retry-after': '60' },
+    body: { message: expect.stringMatching(/\bsecondary rate\b/) },
+  });
+});
+
+test('GET /rate_limit: the newer version has no "rate"; without limits it is not found', async () => {
+  await using hub = await served();
+  const old = await hub.ask('GET', '/rate_limit');
+  const core = { limit: 60, used: 0, remaining: 60, reset: expect.any(Number) };
+  expect(old.body).toEqual({ resources: { core, search: core }, rate: core });
+  const newer = await hub.ask('GET', '/rate_limit', { headers: { 'X-Svc-Api-Version': '2026-03-10' } });
+  expect(newer.body).toEqual({ resources: { core, search: core } });
+  await using free = await served({ anonymousPerHour: 0 });
+  expect(await free.ask('GET', '/rate_limit')).toMatchObject({
+    status: 404,
+    body: { message: 'Rate limiting is not enabled.' },
+  });
 });

@@ -1,5 +1,6 @@
 import { silentLogger } from '../../../daemon/base/logger.ts';
 import { Hub } from '../../../daemon/hub/hub.ts';
+import { DEFAULT_RULES, type RateRules } from '../../../daemon/hub/limits/rules.ts';
 import { LocalRecords } from '../../../daemon/hub/records/local-records.ts';
 import { openDatabase } from '../../../storage/database/index.ts';
 import { ManualClock } from '../fakes/manual-clock.ts';
@@ -18,11 +19,17 @@ export interface OpenHub extends Disposable {
 }
 
 /** A hub of its own, with its records in a database in memory. */
-export async function openHub(): Promise<OpenHub> {
+export async function openHub(rules: Partial<RateRules> = {}): Promise<OpenHub> {
   const database = openDatabase(':memory:', silentLogger);
   const clock = new ManualClock();
   const records = new LocalRecords(database);
-  const hub = await Hub.open({ records, clock, log: silentLogger, baseUrl: BASE_URL });
+  const hub = await Hub.open({
+    records,
+    clock,
+    log: silentLogger,
+    baseUrl: BASE_URL,
+    rules: { ...DEFAULT_RULES, ...rules },
+  });
   const root = hub.session('root');
   return {
     hub,
@@ -40,8 +47,8 @@ export async function openHub(): Promise<OpenHub> {
 /**
  * Users alice, bob and carol; acme with alice as admin and bob as member; a public and a private repository of each.
  */
-export async function peopledHub(): Promise<OpenHub> {
-  const open = await openHub();
+export async function peopledHub(rules: Partial<RateRules> = {}): Promise<OpenHub> {
+  const open = await openHub(rules);
   const { accounts, repositories } = open.root;
   for (const login of ['alice', 'bob', 'carol']) {
     await accounts.createUser({ login });

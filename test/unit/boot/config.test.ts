@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../../daemon/boot/config/config.ts';
+import { fileKey } from '../../../daemon/boot/config/kinds.ts';
 import { readFlags } from '../../../daemon/boot/config/flags.ts';
 import { reloadAttributes, reloadConfig } from '../../../daemon/boot/config/reload.ts';
 import { settingEntries, settings } from '../../../daemon/boot/config/settings.ts';
@@ -281,7 +282,9 @@ describe('settings', () => {
     ]);
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
     const missing = settingEntries.filter(
-      ([, { key, flag }]) => !help.includes(`  --${flag}`) || !(key === flag || help.includes(`key ${key}`)),
+      ([, setting]) =>
+        !help.includes(`  --${setting.flag}`) ||
+        !(setting.key === setting.flag || help.includes(`key ${fileKey(setting)}`)),
     );
     expect(missing).toEqual([]);
     expect(help.split('\n').filter((line) => line.length > 120)).toEqual([]);

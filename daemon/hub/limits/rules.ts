@@ -1,0 +1,28 @@
+/** The limits of the hub (seed 001, section 8). 0 = there is no such limit. */
+export interface RateRules {
+  /** Requests of an address without credentials, in an hour. */
+  anonymousPerHour: number;
+  /** Requests of a user, with all tokens together, in an hour. */
+  userPerHour: number;
+  /** Requests of one caller that are being answered at a time. */
+  concurrent: number;
+  /** Points of one caller at one operation, in a minute: see `pointsOf`. */
+  pointsPerMinute: number;
+  /** Requests of one caller that make something. */
+  contentPerMinute: number;
+  contentPerHour: number;
+}
+
+export const DEFAULT_RULES: RateRules = {
+  anonymousPerHour: 60,
+  userPerHour: 5_000,
+  concurrent: 100,
+  pointsPerMinute: 900,
+  contentPerMinute: 80,
+  contentPerHour: 500,
+};
+
+/** What one request costs of the points of a minute: 1 to read, 5 to change. */
+export function pointsOf(method: string): number {
+  return ['GET', 'HEAD', 'OPTIONS'].includes(method) ? 1 : 5;
+}
