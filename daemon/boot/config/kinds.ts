@@ -205,7 +205,7 @@ export function numbers<const Name extends string>(
       additionalProperties: false,
     },
     parse: (words) =>
-      Object.fromEntries(words.map(splitPair).map(([name, text]) => [name, parseNumber(text)])),
+      Object.fromEntries(words.map(splitPair).map(([name, word]) => [name, parseNumber(word)])),
     // The schema let only numbers by these names through.
     normalize: (value) => Object.freeze({ ...(value as Partial<Record<Name, number>>) }),
   };

@@ -61,9 +61,16 @@ export class KeptLimits implements Disposable {
   #later(): void {
     if (!this.#isClosed) {
       this.#timer = this.#deps.clock.setTimeout(() => {
-        void this.#write().finally(() => this.#later());
+        void this.#turn().catch((error: unknown) => {
+          this.#deps.log.error({ err: error }, 'limits of the hub are kept no more');
+        });
       }, limits.hubLimitsKeptMs);
     }
+  }
+
+  async #turn(): Promise<void> {
+    await this.#write();
+    this.#later();
   }
 
   /** Never rejects: a full disk must not keep the hub from answering. */
