@@ -76,7 +76,9 @@ needsEngine()('the start of a daemon on a disk that takes no changes', () => {
     await begin();
     await engine.daemon.stop();
     const database = new Sqlite(`${engine.daemon.paths.dataRoot}/berth.db`);
-    database.exec('DROP TABLE swarm_objects; DROP TABLE volume_makings; PRAGMA user_version = 5; VACUUM');
+    database.exec(
+      'DROP TABLE hub_records; DROP TABLE swarm_objects; DROP TABLE volume_makings; PRAGMA user_version = 5; VACUUM',
+    );
     database.close();
     disk.fillUp();
     await engine.daemon.up();
