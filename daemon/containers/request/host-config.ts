@@ -5,7 +5,7 @@ import { checkCgroupParent } from './limits/cgroup-parent.ts';
 import { checkDevices } from './limits/devices.ts';
 import { normaliseLogConfig } from './log-config.ts';
 import type { NamespaceModes } from './namespaces.ts';
-import { nameResolution, normalisePortBindings } from './networking.ts';
+import { loopbackWarnings, nameResolution, normalisePortBindings } from './networking.ts';
 import { refuseForeignDrivers } from './mounts/foreign-drivers.ts';
 import { wholeNumber } from './refuse.ts';
 import { normaliseResources } from './limits/resources.ts';
@@ -91,6 +91,7 @@ export function normaliseHostConfig(
   if (modes.NetworkMode === 'host' && Object.keys(hostConfig.PortBindings ?? {}).length > 0) {
     warnings.push('Published ports are discarded when using host network mode');
   }
+  warnings.push(...loopbackWarnings(hostConfig.PortBindings ?? {}));
   return { hostConfig, warnings };
 }
 

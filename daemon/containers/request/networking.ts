@@ -1,4 +1,4 @@
-import { isIP, isIPv4, isIPv6 } from 'node:net';
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 import type { ContainerCreateRequest } from '../../../api/types/container.ts';
 import type { EndpointSettings } from '../../../api/types/endpoint.ts';
 import type { HostConfig, PortMap } from '../../../api/types/host-config.ts';
@@ -12,6 +12,9 @@ const MAC_ADDRESS = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/i;
 const DOMAIN = /^(?:\.|[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?)$/i;
 /** Stands for the address of the host as containers see it. */
 const HOST_GATEWAY = 'host-gateway';
+/** However it is written. */
+const IPV6_LOOPBACK = new BlockList();
+IPV6_LOOPBACK.addAddress('::1', 'ipv6');
 
 /** `80` or `80/tcp` as `80/tcp`. Throws invalid_argument for anything but one port of tcp, udp or sctp. */
 export function normalisePort(text: string): string {
@@ -47,6 +50,21 @@ function checkBinding(binding: { HostIp: string; HostPort: string }): { HostIp: 
     throw invalidArgument(`invalid host IP address in port binding: "${binding.HostIp}"`);
   }
   return binding;
+}
+
+/**
+ * What to tell of ports at ::1: Linux takes no answers for it from a bridge, so calls there are refused. They are not an
+ * error, as files of compose name them beside 127.0.0.1, which clients of `localhost` go on to.
+ */
+export function loopbackWarnings(bindings: PortMap): string[] {
+  return Object.entries(bindings).flatMap(([port, values]) =>
+    (values ?? [])
+      .filter(({ HostIp = '' }) => IPV6_LOOPBACK.check(HostIp, isIPv6(HostIp) ? 'ipv6' : 'ipv4'))
+      .map(
+        ({ HostIp = '', HostPort = '' }) =>
+          `Port ${port} at [${HostIp}]:${HostPort} refuses connections: publish it at 127.0.0.1, or at an address of the host.`,
+      ),
+  );
 }
 
 /** Returns the address. Throws invalid_argument unless it is six pairs of hexadecimal digits. */

@@ -190,6 +190,24 @@ test('what a machine cannot enforce is dropped with a warning each', () => {
   expect({ warnings, hostConfig: spec.hostConfig }).toMatchSnapshot();
 });
 
+test.each(['::1', '0:0:0:0:0:0:0:1'])(
+  'a port at %s is taken, and it is said that calls there are refused',
+  (HostIp) => {
+    const { warnings } = buildHost({
+      PortBindings: {
+        '80/tcp': [
+          { HostIp: '127.0.0.1', HostPort: '8080' },
+          { HostIp, HostPort: '8080' },
+        ],
+        '53/udp': [{ HostIp: '', HostPort: '' }],
+      },
+    });
+    expect(warnings).toEqual([
+      `Port 80/tcp at [${HostIp}]:8080 refuses connections: publish it at 127.0.0.1, or at an address of the host.`,
+    ]);
+  },
+);
+
 test('an image for another processor is pointed out', () => {
   const { warnings } = build({}, { facts: { ...capableHost, imageArchitecture: 'arm64' } });
   expect(warnings).toEqual([
