@@ -25,6 +25,8 @@ export const hubLimits = {
   hubRepositoryNameMax: 100,
   hubDescriptionMax: 350,
   hubEmailMax: 254,
+  /** Users with a part in one repository beside its organization: they go with it in one update. */
+  hubCollaboratorsMax: 100,
   /** A password for the pages: longer ones only serve to keep the processor busy. */
   hubPasswordMin: 8,
   hubPasswordBytesMax: 1_024,

@@ -11,7 +11,9 @@ import { RateLimits } from './limits/rate-limits.ts';
 import type { RateRules } from './limits/rules.ts';
 import { Mirror } from './records/mirror.ts';
 import type { Records } from './records/port.ts';
+import { Collaborators } from './repositories/collaborators.ts';
 import { Repositories } from './repositories/repositories.ts';
+import { Grants } from './session/grants.ts';
 import { Session } from './session/session.ts';
 import type { SessionDeps } from './session/session-deps.ts';
 import { Addresses } from './views/addresses.ts';
@@ -56,6 +58,11 @@ export class Hub implements HubPort, Disposable {
       clock,
       owner: (name) => accounts.find(name) ?? refuseOwner(name),
       ownerUnchanged: (name) => accounts.unchanged(name),
+      removals: (repository) => collaborators.removals(repository),
+    });
+    const collaborators = new Collaborators({
+      mirror,
+      userUnchanged: ({ name }) => accounts.unchanged(name),
     });
     const tokens = new Tokens({
       mirror,
@@ -64,7 +71,15 @@ export class Hub implements HubPort, Disposable {
       accounts,
       repositoryId: (owner, name) => repositories.find(owner, name)?.id,
     });
-    this.#session = { accounts, repositories, tokens, rates, addresses: new Addresses(baseUrl) };
+    this.#session = {
+      accounts,
+      repositories,
+      collaborators,
+      grants: new Grants({ accounts, repositories, collaborators }),
+      tokens,
+      rates,
+      addresses: new Addresses(baseUrl),
+    };
   }
 
   session(credentials: HubCredentials | 'root'): HubSession {

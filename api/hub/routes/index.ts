@@ -1,5 +1,6 @@
 import { HUB_VERSIONS } from '../request/version.ts';
 import { accountRoutes } from './accounts.ts';
+import { collaboratorRoutes } from './collaborators.ts';
 import { repositoryRoutes } from './repositories.ts';
 import { limitRoutes } from './limits.ts';
 import { refusedRoutes } from './refused.ts';
@@ -11,6 +12,7 @@ export const HUB_ROUTES: readonly HubRoute[] = [
   hubRoute({ id: 'hub.versions', method: 'GET', path: '/versions', handler: () => ok(HUB_VERSIONS) }),
   ...accountRoutes,
   ...repositoryRoutes,
+  ...collaboratorRoutes,
   ...tokenRoutes,
   ...limitRoutes,
   ...refusedRoutes,

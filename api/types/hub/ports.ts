@@ -8,6 +8,7 @@ import type {
   SimpleUser,
   UserCreateRequest,
 } from './account.ts';
+import type { HubCollaboratorsPort } from './collaborator.ts';
 import type { HubRateStatus } from './rate.ts';
 import type { HubRepository, RepositoryCreateRequest, RepositoryEditRequest } from './repository.ts';
 import type { CreatedHubToken, HubToken, TokenCreateRequest } from './token.ts';
@@ -34,6 +35,7 @@ export interface HubSession {
   readonly scopes: readonly string[] | undefined;
   readonly accounts: HubAccountsPort;
   readonly repositories: HubRepositoriesPort;
+  readonly collaborators: HubCollaboratorsPort;
   readonly tokens: HubTokensPort;
   /**
    * Counts a request that is about to be served. Throws forbidden with `details.rate` (`HubRateStatus`) when those of

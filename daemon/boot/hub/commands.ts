@@ -170,6 +170,47 @@ export const HUB_COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     },
   ],
   [
+    'repo collaborators',
+    {
+      usage: 'OWNER/REPO',
+      help: 'list who has a part in a repository',
+      operands: 1,
+      action: ({ operands: [fullName = ''] }) => ({
+        kind: 'list',
+        path: `${repositoryPath(fullName)}/collaborators`,
+        columns: ['login', 'role_name', 'id'],
+      }),
+    },
+  ],
+  [
+    'repo add-collaborator',
+    {
+      usage: 'OWNER/REPO USER [--permission pull|push|admin]',
+      help: 'give a user a part in a repository, or another one; push by default',
+      operands: 2,
+      valued: ['permission'],
+      action: ({ operands: [fullName = '', user = ''], values }) =>
+        request({
+          method: 'PUT',
+          path: `${repositoryPath(fullName)}/collaborators/${encodeURIComponent(user)}`,
+          body: { permission: values.get('permission') ?? 'push' },
+        }),
+    },
+  ],
+  [
+    'repo remove-collaborator',
+    {
+      usage: 'OWNER/REPO USER',
+      help: 'take the part in a repository away from a user',
+      operands: 2,
+      action: ({ operands: [fullName = '', user = ''] }) =>
+        request({
+          method: 'DELETE',
+          path: `${repositoryPath(fullName)}/collaborators/${encodeURIComponent(user)}`,
+        }),
+    },
+  ],
+  [
     'repo remove',
     {
       usage: 'OWNER/REPO',

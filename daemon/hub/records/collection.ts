@@ -17,8 +17,13 @@ export class Collection<T extends object> {
   }
 
   all(): T[] {
+    return this.below('');
+  }
+
+  /** Those whose ids begin so, in no order. */
+  below(start: string): T[] {
     // As in `get`.
-    return Array.from(this.#mirror.below(this.#prefix), ({ value }) => value as T);
+    return Array.from(this.#mirror.below(this.#prefix + start), ({ value }) => value as T);
   }
 
   /** A change that holds if the record is still the one that `get` answers now. */

@@ -1,13 +1,18 @@
-import type { Account, Role } from '../identity/account.ts';
+import type { Account } from '../identity/account.ts';
 import type { Caller } from '../identity/caller.ts';
 import { hasPermission, type Level, type Permission } from '../identity/tokens/permissions.ts';
 import { hasScope, type Scope } from '../identity/tokens/scopes.ts';
 import type { Repository } from './repository.ts';
 
+/** What a person may do with a repository, each all that those before it may: pull, push, administer. */
+export const REPOSITORY_ROLES = ['read', 'write', 'admin'] as const;
+
+export type RepositoryRole = (typeof REPOSITORY_ROLES)[number];
+
 /** What a request wants with a repository. */
 export interface Need {
-  /** Of the person: owners and admins of the organization are `admin`, its members `read`. */
-  role: 'read' | 'admin';
+  /** Of the person: owners and admins of the organization are `admin`, its members `read`; see Grants. */
+  role: RepositoryRole;
   /** Of a fine-grained token. */
   permission: Permission;
   level: Level;
@@ -24,8 +29,8 @@ export type Verdict =
 
 interface Facts {
   repository: Repository;
-  /** The caller's role in the organization that owns it; undefined = none, or a user owns it. */
-  role: Role | undefined;
+  /** What the caller's person may do with it; undefined = no more than everybody. */
+  role: RepositoryRole | undefined;
 }
 
 /** Whether a caller gets what it needs of a repository. Pure. */
@@ -37,10 +42,9 @@ export function judge(caller: Caller, need: Need, { repository, role }: Facts): 
     const isForAll = !repository.isPrivate && need.role === 'read' && need.level === 'read';
     return isForAll ? { kind: 'granted' } : hidden(repository);
   }
-  const { token, user } = caller;
-  const personal = repository.owner.kind === 'user' && repository.owner.id === user.id ? 'admin' : role;
+  const { token } = caller;
   const isReached = token.kind === 'classic' || reaches(token, repository);
-  const canSee = !repository.isPrivate || (personal !== undefined && isReached && mayReadPrivate(caller));
+  const canSee = !repository.isPrivate || (role !== undefined && isReached && mayReadPrivate(caller));
   if (!canSee) {
     return { kind: 'hidden' };
   }
@@ -48,7 +52,7 @@ export function judge(caller: Caller, need: Need, { repository, role }: Facts): 
   if (isOpen) {
     return { kind: 'granted' };
   }
-  if (personal === undefined || (need.role === 'admin' && personal !== 'admin')) {
+  if (role === undefined || !covers(role, need.role)) {
     return { kind: 'refused', lacking: 'role' };
   }
   if (token.kind === 'classic') {
@@ -59,6 +63,11 @@ export function judge(caller: Caller, need: Need, { repository, role }: Facts): 
   return isReached && hasPermission(token.permissions, need.permission, need.level)
     ? { kind: 'granted' }
     : { kind: 'refused', lacking: 'permission' };
+}
+
+/** Whether who has one role may do what another one is needed for. */
+export function covers(has: RepositoryRole, needed: RepositoryRole): boolean {
+  return REPOSITORY_ROLES.indexOf(has) >= REPOSITORY_ROLES.indexOf(needed);
 }
 
 /** Whether a fine-grained token is for a repository at all. */

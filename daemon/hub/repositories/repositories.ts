@@ -18,6 +18,8 @@ export interface RepositoriesDeps {
   owner(name: string): Account;
   /** A change that holds if the owner is still there. */
   ownerUnchanged(name: string): RecordChange;
+  /** What goes with a repository, in the same update. */
+  removals(repository: Repository): readonly RecordChange[];
 }
 
 export interface NewRepository {
@@ -108,9 +110,12 @@ export class Repositories {
   /** Throws not_found. */
   remove({ owner, name, id }: Repository): Promise<void> {
     return this.#deps.mirror.change(() => {
-      this.#current(owner.name, name, id);
+      const current = this.#current(owner.name, name, id);
       return {
-        changes: [this.#repositories.delete(repositoryKey(owner.name, name))],
+        changes: [
+          this.#repositories.delete(repositoryKey(owner.name, name)),
+          ...this.#deps.removals(current),
+        ],
         answer: undefined,
       };
     });

@@ -57,5 +57,5 @@ function lacking(caller: Caller, what: 'role' | 'permission' | 'scope', need: Ne
     });
   }
   const name = caller.kind === 'user' ? caller.user.name : caller.kind;
-  return new EngineError('forbidden', `Must have admin rights to Repository: ${name} has not.`);
+  return new EngineError('forbidden', `Must have ${need.role} rights to Repository: ${name} has not.`);
 }

@@ -5,15 +5,15 @@ import type {
   RepositoryEditRequest,
 } from '../../../api/types/hub/repository.ts';
 import { EngineError } from '../../base/errors.ts';
-import type { Account, Role } from '../identity/account.ts';
+import type { Account } from '../identity/account.ts';
 import type { Caller } from '../identity/caller.ts';
 import { hasPermission } from '../identity/tokens/permissions.ts';
 import { hasScope } from '../identity/tokens/scopes.ts';
-import { judge, type Need } from '../repositories/access.ts';
+import type { Need } from '../repositories/access.ts';
 import type { Repository } from '../repositories/repository.ts';
 import { repositoryView } from '../views/repository-view.ts';
 import { NEEDS } from './needs.ts';
-import { hidden, personOf, refusalOf, rootOnly } from './refusals.ts';
+import { hidden, personOf, rootOnly } from './refusals.ts';
 import type { SessionDeps } from './session-deps.ts';
 
 /** Repositories, as far as the caller may see and change them. */
@@ -38,7 +38,7 @@ export class RepositoryOperations implements HubRepositoriesPort {
     const user = personOf(this.#caller);
     const mine = this.#deps.repositories
       .all()
-      .filter((one) => one.owner.id === user.id || this.#roleIn(one) !== undefined);
+      .filter((one) => this.#deps.grants.roleOf(user, one) !== undefined);
     return this.#seen(mine);
   }
 
@@ -96,16 +96,7 @@ export class RepositoryOperations implements HubRepositoriesPort {
   }
 
   #granted(owner: string, name: string, need: Need): Repository {
-    const repository = this.#deps.repositories.find(owner, name);
-    if (repository === undefined) {
-      throw hidden();
-    }
-    const verdict = judge(this.#caller, need, { repository, role: this.#roleIn(repository) });
-    const refusal = refusalOf(this.#caller, verdict, need);
-    if (refusal !== undefined) {
-      throw refusal;
-    }
-    return repository;
+    return this.#deps.grants.granted(this.#caller, { owner, name }, need);
   }
 
   #seen(repositories: readonly Repository[]): HubRepository[] {
@@ -115,12 +106,16 @@ export class RepositoryOperations implements HubRepositoriesPort {
   }
 
   #may(need: Need, repository: Repository): boolean {
-    return judge(this.#caller, need, { repository, role: this.#roleIn(repository) }).kind === 'granted';
+    return this.#deps.grants.may(this.#caller, need, repository);
   }
 
   #view(repository: Repository): HubRepository {
-    const admin = this.#may(NEEDS.edit, repository);
-    return repositoryView(repository, { admin, push: admin, pull: true }, this.#deps.addresses);
+    const permissions = {
+      admin: this.#may(NEEDS.edit, repository),
+      push: this.#may(NEEDS.push, repository),
+      pull: this.#may(NEEDS.pull, repository),
+    };
+    return repositoryView(repository, permissions, this.#deps.addresses);
   }
 
   /** A token makes public repositories with `public_repo`, private ones with `repo`. */
@@ -146,16 +141,5 @@ export class RepositoryOperations implements HubRepositoriesPort {
             details: { acceptedPermissions: 'administration=write' },
           });
     }
-  }
-
-  #roleIn({ owner }: Repository): Role | undefined {
-    const { accounts } = this.#deps;
-    if (this.#caller.kind !== 'user' || owner.kind !== 'organization') {
-      return undefined;
-    }
-    const organization = accounts.same(owner.name, owner.id);
-    return organization?.kind === 'organization'
-      ? accounts.roleIn(organization, this.#caller.user)
-      : undefined;
   }
 }

@@ -2,6 +2,7 @@ import type { HubAdmission, HubSession, LimitedHubRequest } from '../../../api/t
 import type { HubRateStatus } from '../../../api/types/hub/rate.ts';
 import type { Caller } from '../identity/caller.ts';
 import { AccountOperations } from './account-operations.ts';
+import { CollaboratorOperations } from './collaborator-operations.ts';
 import { RepositoryOperations } from './repository-operations.ts';
 import type { SessionDeps } from './session-deps.ts';
 import { TokenOperations } from './token-operations.ts';
@@ -11,6 +12,7 @@ export class Session implements HubSession {
   readonly scopes: readonly string[] | undefined;
   readonly accounts: AccountOperations;
   readonly repositories: RepositoryOperations;
+  readonly collaborators: CollaboratorOperations;
   readonly tokens: TokenOperations;
   readonly #deps: SessionDeps;
   readonly #caller: Caller;
@@ -21,6 +23,7 @@ export class Session implements HubSession {
     this.#caller = caller;
     this.accounts = new AccountOperations(deps, caller);
     this.repositories = new RepositoryOperations(deps, caller);
+    this.collaborators = new CollaboratorOperations(deps, caller);
     this.tokens = new TokenOperations(deps, caller);
   }
 
