@@ -9,6 +9,7 @@ import { Tokens } from './identity/tokens/tokens.ts';
 import { KeptLimits } from './limits/kept-limits.ts';
 import { RateLimits } from './limits/rate-limits.ts';
 import type { RateRules } from './limits/rules.ts';
+import { NO_OUTBOX } from './occurrences/occurrence.ts';
 import { Mirror } from './records/mirror.ts';
 import type { Records } from './records/port.ts';
 import { Collaborators } from './repositories/collaborators.ts';
@@ -58,6 +59,7 @@ export class Hub implements HubPort, Disposable {
       clock,
       owner: (name) => accounts.find(name) ?? refuseOwner(name),
       ownerUnchanged: (name) => accounts.unchanged(name),
+      outbox: NO_OUTBOX,
       removals: (repository) => collaborators.removals(repository),
     });
     const collaborators = new Collaborators({

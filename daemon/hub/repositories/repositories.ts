@@ -6,6 +6,7 @@ import type { Account } from '../identity/account.ts';
 import { nameKey } from '../identity/names.ts';
 import { Collection } from '../records/collection.ts';
 import { Counters } from '../records/counters.ts';
+import type { Actor, Happening, Outbox } from '../occurrences/occurrence.ts';
 import type { Mirror } from '../records/mirror.ts';
 import type { RecordChange } from '../records/port.ts';
 import { repositoryKey, repositoryNameProblem } from './names.ts';
@@ -20,6 +21,8 @@ export interface RepositoriesDeps {
   ownerUnchanged(name: string): RecordChange;
   /** What goes with a repository, in the same update. */
   removals(repository: Repository): readonly RecordChange[];
+  /** Told of each repository that is made, changed and removed. */
+  outbox: Outbox;
 }
 
 export interface NewRepository {
@@ -63,6 +66,7 @@ export class Repositories {
   create(
     ownerName: string,
     { name, description = null, isPrivate = false }: NewRepository,
+    actor: Actor,
   ): Promise<Repository> {
     return this.#deps.mirror.change(() => {
       const owner = this.#deps.owner(ownerName);
@@ -87,6 +91,7 @@ export class Repositories {
           change,
           this.#deps.ownerUnchanged(nameKey(owner.name)),
           this.#repositories.put(repositoryKey(owner.name, name), repository),
+          ...this.#told(actor, { kind: 'repository', action: 'created', repository }),
         ],
         answer: repository,
       };
@@ -94,27 +99,33 @@ export class Repositories {
   }
 
   /** Throws not_found, InvalidFieldsError; conflict when another one has its name now. */
-  edit({ owner, name, id }: Repository, edit: RepositoryEdit): Promise<Repository> {
+  edit({ owner, name, id }: Repository, edit: RepositoryEdit, actor: Actor): Promise<Repository> {
     return this.#deps.mirror.change(() => {
       const current = this.#current(owner.name, name, id);
       const { description = current.description, isPrivate = current.isPrivate } = edit;
       refuseInvalid([descriptionProblem(description)]);
       const repository = { ...current, description, isPrivate, updatedMs: this.#nowMs() };
       return {
-        changes: [this.#repositories.put(repositoryKey(owner.name, name), repository)],
+        changes: [
+          this.#repositories.put(repositoryKey(owner.name, name), repository),
+          ...actionsOf(current, repository).flatMap((action) =>
+            this.#told(actor, { kind: 'repository', action, repository }),
+          ),
+        ],
         answer: repository,
       };
     });
   }
 
   /** Throws not_found. */
-  remove({ owner, name, id }: Repository): Promise<void> {
+  remove({ owner, name, id }: Repository, actor: Actor): Promise<void> {
     return this.#deps.mirror.change(() => {
       const current = this.#current(owner.name, name, id);
       return {
         changes: [
           this.#repositories.delete(repositoryKey(owner.name, name)),
           ...this.#deps.removals(current),
+          ...this.#told(actor, { kind: 'repository', action: 'deleted', repository: current }),
         ],
         answer: undefined,
       };
@@ -132,9 +143,26 @@ export class Repositories {
     return current;
   }
 
+  #told(actor: Actor, happening: Happening): readonly RecordChange[] {
+    return this.#deps.outbox.intents({ atMs: this.#nowMs(), actor, ...happening });
+  }
+
   #nowMs(): number {
     return Number(this.#deps.clock.nowNano() / 1_000_000n);
   }
+}
+
+/** What an edit is in the words of GitHub's event `repository`. */
+function actionsOf(
+  before: Repository,
+  after: Repository,
+): readonly ('edited' | 'privatized' | 'publicized')[] {
+  return [
+    ...(before.description === after.description ? [] : ['edited' as const]),
+    ...(before.isPrivate === after.isPrivate
+      ? []
+      : [after.isPrivate ? ('privatized' as const) : ('publicized' as const)]),
+  ];
 }
 
 function taken(name: string): InvalidField {

@@ -12,6 +12,7 @@ import { hasScope } from '../identity/tokens/scopes.ts';
 import type { Need } from '../repositories/access.ts';
 import type { Repository } from '../repositories/repository.ts';
 import { repositoryView } from '../views/repository-view.ts';
+import { actorOf } from './actor.ts';
 import { NEEDS } from './needs.ts';
 import { hidden, personOf, rootOnly } from './refusals.ts';
 import type { SessionDeps } from './session-deps.ts';
@@ -79,20 +80,26 @@ export class RepositoryOperations implements HubRepositoriesPort {
   async edit(owner: string, name: string, request: RepositoryEditRequest): Promise<HubRepository> {
     const repository = this.#granted(owner, name, NEEDS.edit);
     const { description, private: isPrivate } = request;
-    const edited = await this.#deps.repositories.edit(repository, {
-      ...(description !== undefined && { description }),
-      ...(isPrivate !== undefined && { isPrivate }),
-    });
+    const edited = await this.#deps.repositories.edit(
+      repository,
+      {
+        ...(description !== undefined && { description }),
+        ...(isPrivate !== undefined && { isPrivate }),
+      },
+      actorOf(this.#caller),
+    );
     return this.#view(edited);
   }
 
   async remove(owner: string, name: string): Promise<void> {
-    await this.#deps.repositories.remove(this.#granted(owner, name, NEEDS.remove));
+    await this.#deps.repositories.remove(this.#granted(owner, name, NEEDS.remove), actorOf(this.#caller));
   }
 
   async #create(owner: string, request: RepositoryCreateRequest): Promise<HubRepository> {
     const { name, description = null, private: isPrivate = false } = request;
-    return this.#view(await this.#deps.repositories.create(owner, { name, description, isPrivate }));
+    return this.#view(
+      await this.#deps.repositories.create(owner, { name, description, isPrivate }, actorOf(this.#caller)),
+    );
   }
 
   #granted(owner: string, name: string, need: Need): Repository {
