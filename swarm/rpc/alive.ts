@@ -17,12 +17,11 @@ export function keepAlive(clock: Clock, session: Http2Session, periodMs: number)
       session.destroy(new Error('it does not answer'));
       return;
     }
-    if (!session.closed) {
-      unanswered += 1;
-      session.ping((error) => {
-        unanswered = error === null ? 0 : unanswered;
-      });
-    }
+    // Also one that takes no new calls: those that run on it have to learn that the other side is gone.
+    unanswered += 1;
+    session.ping((error) => {
+      unanswered = error === null ? 0 : unanswered;
+    });
     timer = clock.setTimeout(look, periodMs);
   };
   timer = clock.setTimeout(look, periodMs);

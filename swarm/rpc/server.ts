@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createSecureServer, type Http2SecureServer, type Http2Session } from 'node:http2';
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../../daemon/base/clock.ts';
 import { EngineError, errorText, invariant, isEngineError } from '../../daemon/base/errors.ts';
@@ -37,6 +37,8 @@ export class RpcServer implements AsyncDisposable {
   readonly #methods = new Map<string, Method>();
   readonly #sessions = new Map<Http2Session, Peer>();
   readonly #open = new Set<Open>();
+  /** Also of those who have not said yet who they are. */
+  readonly #sockets = new Set<Socket>();
   #generation = 0;
 
   private constructor(deps: Deps) {
@@ -51,6 +53,10 @@ export class RpcServer implements AsyncDisposable {
       settings: { maxConcurrentStreams: limits.swarmStreamsMax },
     });
     this.#server.maxConnections = limits.swarmConnectionsMax;
+    this.#server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
     this.#server.on('session', (session) => this.#welcome(session));
     this.#server.on('stream', (stream, headers) => {
       void this.#take(stream, headers).catch((error: unknown) => {
@@ -116,6 +122,10 @@ export class RpcServer implements AsyncDisposable {
     this.#server.close();
     for (const session of this.#sessions.keys()) {
       session.destroy();
+    }
+    // Who is in the middle of connecting has no session yet, and would keep the server open for as long as it likes.
+    for (const socket of this.#sockets) {
+      socket.destroy();
     }
     await closed;
   }

@@ -1,5 +1,12 @@
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
+import {
+  connect as connectTcp,
+  createServer as createTcpServer,
+  type AddressInfo,
+  type Socket,
+} from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -388,6 +395,50 @@ describe('calls between nodes', () => {
     ends.abort();
     expect(await failed(all(stream))).toBe('canceled: canceled');
     await expect.poll(() => gone).toEqual(['count']);
+  });
+
+  test('a stream on a connection that takes no new calls ends too when the other side is gone', async () => {
+    pair = await Pair.open();
+    const halves: Socket[] = [];
+    const wire = createTcpServer((near) => {
+      const far = connectTcp(pair.server.port, '127.0.0.1');
+      halves.push(
+        near.on('error', () => far.destroy()),
+        far.on('error', () => near.destroy()),
+      );
+      near.pipe(far).pipe(near);
+    });
+    wire.listen(0, '127.0.0.1');
+    await once(wire, 'listening');
+    const { port } = wire.address() as AddressInfo;
+    const dialer = pair.dialer(worker);
+    const stream = dialer.dial(`127.0.0.1:${port}`).stream('count', 20, never);
+    await stream.next();
+    dialer.refresh();
+    halves.forEach((half) => half.unpipe().pause());
+    expect(await failed(all(stream))).toMatch(/^unavailable: .*: it does not answer$/);
+    halves.forEach((half) => half.destroy());
+    wire.close();
+  });
+
+  test('a server that ends does not wait for who is about to connect', async () => {
+    pair = await Pair.open();
+    const tcp = connectTcp(pair.server.port, '127.0.0.1');
+    await once(tcp, 'connect');
+    // Until the server has it too: it answers to what no client of TLS sends.
+    const other = connectTcp(pair.server.port, '127.0.0.1');
+    other.write('what is this\n');
+    await once(other, 'close');
+    const ended = pair.server[Symbol.asyncDispose]();
+    const session = connectHttp2('https://swarm-manager', {
+      createConnection: () => connectTls({ socket: tcp, ALPNProtocols: ['h2'], rejectUnauthorized: false }),
+    });
+    session.on('error', () => session.destroy());
+    const left = new Promise<void>((resolve) => {
+      session.once('close', () => resolve());
+    });
+    await Promise.all([ended, left]);
+    pair = await Pair.open();
   });
 
   test('an address that is taken is said to be', async () => {
