@@ -43,8 +43,9 @@ function statusOf(error: unknown, engines: number): number {
 /** What the token would have needed, or when to ask again. */
 function headersOf(error: unknown): Record<string, string> {
   const details = error instanceof EngineError ? error.details : {};
-  const { acceptedScopes, acceptedPermissions, retryAfterS } = details;
+  const { acceptedScopes, acceptedPermissions, retryAfterS, signOn, isBasic } = details;
   return {
+    ...(typeof signOn === 'string' && { 'X-Svc-SSO': signOn, 'X-GitHub-SSO': signOn }),
     ...(typeof retryAfterS === 'number' && { 'Retry-After': String(retryAfterS) }),
     ...(Array.isArray(acceptedScopes) && { 'X-Accepted-OAuth-Scopes': acceptedScopes.join(', ') }),
     ...(typeof acceptedPermissions === 'string' && {
@@ -52,6 +53,8 @@ function headersOf(error: unknown): Record<string, string> {
       'X-Accepted-GitHub-Permissions': acceptedPermissions,
     }),
     ...(error instanceof EngineError &&
-      error.code === 'unauthorized' && { 'WWW-Authenticate': 'Bearer realm="hub"' }),
+      error.code === 'unauthorized' && {
+        'WWW-Authenticate': `${isBasic === true ? 'Basic' : 'Bearer'} realm="hub"`,
+      }),
   };
 }

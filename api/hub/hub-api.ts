@@ -12,6 +12,7 @@ import { BodyValidator, readObject } from './request/body.ts';
 import { pageOf, readPage } from './request/pages.ts';
 import { rateHeaders } from './request/rate-headers.ts';
 import { readVersion } from './request/version.ts';
+import { WorkTime } from './request/work-time.ts';
 import { HUB_ROUTES } from './routes/index.ts';
 import type { HubResult, HubRoute, ServedHubRoute } from './routes/route.ts';
 
@@ -106,7 +107,8 @@ function serveRoute(route: HubRoute, deps: HubApiDeps, validator: BodyValidator)
     if ('refused' in route) {
       throw notImplemented(route.refused);
     }
-    const session = sessionOf(ctx, deps.hub);
+    const work = new WorkTime();
+    const session = await work.run(() => sessionOf(ctx, deps.hub));
     if (session.scopes !== undefined) {
       ctx.set('X-OAuth-Scopes', session.scopes.join(', '));
     }
@@ -114,12 +116,23 @@ function serveRoute(route: HubRoute, deps: HubApiDeps, validator: BodyValidator)
     try {
       const body = route.body && (await readObject(ctx.req, route.body, validator));
       const version = readVersion(String(ctx.state['version']));
-      send(ctx, await route.handler({ params: ctx.params, body, version, session }), deps.baseUrl);
+      const request = { params: ctx.params, body, version, session };
+      const result = await work.run(() => route.handler(request));
+      work.run(() => send(ctx, result, deps.baseUrl));
+      sayLeftOut(ctx, session);
     } finally {
-      admission.done(ctx.status === 304);
+      admission.done(ctx.status === 304, work.ms);
     }
     ctx.set(rateHeaders(ctx.status === 304 ? session.rate() : admission.status));
   };
+}
+
+/** Organizations that the token is to be authorized for, before what is theirs stands in lists. */
+function sayLeftOut(ctx: Context, { organizationsLeftOut }: HubSession): void {
+  if (organizationsLeftOut.length > 0) {
+    const text = `partial-results; organizations=${organizationsLeftOut.join(',')}`;
+    ctx.set({ 'X-Svc-SSO': text, 'X-GitHub-SSO': text });
+  }
 }
 
 /** Throws forbidden where the caller has asked too much; the headers say so with every answer. */
@@ -133,12 +146,12 @@ function admitted(ctx: Context, route: ServedHubRoute, session: HubSession): Hub
   }
 }
 
-function sessionOf(ctx: Context, hub: HubPort): HubSession {
+function sessionOf(ctx: Context, hub: HubPort): HubSession | Promise<HubSession> {
   if (entrances.get(ctx.req) === 'engine') {
     return hub.session('root');
   }
   const authorization = ctx.get('Authorization');
-  return hub.session({
+  return hub.open({
     authorization: authorization === '' ? undefined : authorization,
     address: ctx.req.socket.remoteAddress ?? '',
   });
@@ -156,7 +169,7 @@ function send(ctx: Context, result: HubResult, baseUrl: string): void {
         ctx.set('Link', link);
       }
       ctx.status = 200;
-      answerJson(ctx, items);
+      answerJson(ctx, result.wrap?.(items) ?? items);
       break;
     }
     case 'json':

@@ -15,6 +15,8 @@ export const hubLimits = {
   hubRelistMs: 1_000,
   /** Callers whose requests are counted, 100 bytes each; past that those go whose windows end first. */
   hubLimitedCallersMax: 100_000,
+  /** Installations whose limits are known for a minute. */
+  hubQuotasRemembered: 10_000,
   /** How often what was counted is written down, and how many records go in one update of it. */
   hubLimitsKeptMs: 1_000,
   hubChangesAtOnce: 100,
@@ -35,6 +37,29 @@ export const hubLimits = {
   /** Tokens of one user: every one is looked at when they are listed. */
   hubTokensOfUserMax: 1_000,
   hubNoteMax: 256,
+  /** An app: GitHub's longest name, and keys enough to change them one after another. */
+  hubAppNameMax: 34,
+  hubUrlMax: 2_048,
+  hubAppKeysMax: 10,
+  /** Installations of an app: they go with it in one update. */
+  hubInstallationsOfAppMax: 100,
+  /** Living tokens of one installation: each is a record, and one is enough for an hour. */
+  hubInstallationTokensMax: 500,
+  hubInstallationTokenMs: 3_600_000,
+  /** Repositories that a token of an installation can be narrowed to (GitHub). */
+  hubTokenRepositoriesMax: 500,
+  /** Tokens that an application has for one user (GitHub): another one ends the oldest. */
+  hubTokensOfGrantMax: 10,
+  hubAppUserTokenMs: 28_800_000,
+  /** How long an app says that what it signed is good (GitHub), and how far its clock may be off. */
+  hubAppJwtMs: 600_000,
+  hubAppClockSkewMs: 60_000,
+  /** Living tokens of one task. */
+  hubTokensOfTaskMax: 10,
+  /** How long an address serves at which a token is authorized for an organization (seed 001). */
+  hubSignOnLinkMs: 3_600_000,
+  /** How often tokens are removed that are over or lead to nobody. */
+  hubSweepMs: 60_000,
   /** How often a token's last use is written down. */
   hubLastUseMs: 60_000,
   /** Wrong credentials of one user or address within this time, and for how long none of theirs is looked at then. */

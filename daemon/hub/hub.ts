@@ -2,14 +2,17 @@ import type { HubCredentials, HubPort, HubSession } from '../../api/types/hub/po
 import type { Clock } from '../base/clock.ts';
 import { notFound } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
-import { Accounts } from './identity/accounts.ts';
-import { authenticate } from './identity/authenticate.ts';
+import { authenticate, authenticateApp, type Context } from './identity/authenticate.ts';
+import { openHubKey } from './identity/hub-key.ts';
+import { createIdentity, type Identity } from './identity/identity.ts';
 import { Lockout } from './identity/lockout.ts';
-import { Tokens } from './identity/tokens/tokens.ts';
+import { SignOnLinks } from './identity/sso/sign-on-links.ts';
+import { rateFactsOf } from './limits/rate-facts.ts';
 import { KeptLimits } from './limits/kept-limits.ts';
 import { RateLimits } from './limits/rate-limits.ts';
 import type { RateRules } from './limits/rules.ts';
 import { NO_OUTBOX } from './occurrences/occurrence.ts';
+import type { WorkflowTokens } from './identity/workflow/workflow-tokens.ts';
 import { Mirror } from './records/mirror.ts';
 import type { Records } from './records/port.ts';
 import { Collaborators } from './repositories/collaborators.ts';
@@ -30,72 +33,79 @@ export interface HubDeps {
 
 /** The hub: repositories, those who own them, and what each may do. Its state is in the records. */
 export class Hub implements HubPort, Disposable {
-  readonly #mirror: Mirror;
+  readonly #parts: readonly Disposable[];
   readonly #session: SessionDeps;
-  readonly #lockout: Lockout;
-  readonly #kept: KeptLimits;
+  readonly #context: Context;
+  /** Built-in tokens of tasks: for whoever starts and ends these. */
+  readonly workflowTokens: WorkflowTokens;
 
   /** Reads the records. */
   static async open(deps: HubDeps): Promise<Hub> {
-    const rates = new RateLimits({ rules: deps.rules, clock: deps.clock });
+    const mirror = await Mirror.open(deps, '');
+    const key = await openHubKey(mirror);
+    const { identity, repositories, collaborators } = domains(deps, mirror);
+    const facts = rateFactsOf({ ...identity, repositories });
+    const rates = new RateLimits({ rules: deps.rules, facts, clock: deps.clock });
     const kept = await KeptLimits.open({ ...deps, rates });
-    return new Hub(deps, { mirror: await Mirror.open(deps, ''), rates, kept });
-  }
-
-  private constructor(
-    { clock, log, baseUrl }: HubDeps,
-    { mirror, rates, kept }: { mirror: Mirror; rates: RateLimits; kept: KeptLimits },
-  ) {
-    this.#mirror = mirror;
-    this.#kept = kept;
-    this.#lockout = new Lockout(clock);
-    const accounts: Accounts = new Accounts({
-      mirror,
-      clock,
-      repositoriesOf: (account) => repositories.ofOwner(account).length,
-    });
-    const repositories = new Repositories({
-      mirror,
-      clock,
-      owner: (name) => accounts.find(name) ?? refuseOwner(name),
-      ownerUnchanged: (name) => accounts.unchanged(name),
-      outbox: NO_OUTBOX,
-      removals: (repository) => collaborators.removals(repository),
-    });
-    const collaborators = new Collaborators({
-      mirror,
-      userUnchanged: ({ name }) => accounts.unchanged(name),
-    });
-    const tokens = new Tokens({
-      mirror,
-      clock,
-      log,
-      accounts,
-      repositoryId: (owner, name) => repositories.find(owner, name)?.id,
-    });
-    this.#session = {
-      accounts,
+    const links = new SignOnLinks({ key, clock: deps.clock, baseUrl: deps.baseUrl });
+    const session: SessionDeps = {
+      ...identity,
       repositories,
       collaborators,
-      grants: new Grants({ accounts, repositories, collaborators }),
-      tokens,
+      links,
+      grants: new Grants({ ...identity, repositories, collaborators, links }),
       rates,
-      addresses: new Addresses(baseUrl),
+      addresses: new Addresses(deps.baseUrl),
     };
+    const context = { ...identity, lockout: new Lockout(deps.clock), clock: deps.clock };
+    return new Hub({ session, context, identity, parts: [identity.sweep, kept, mirror] });
+  }
+
+  private constructor(made: {
+    session: SessionDeps;
+    context: Context;
+    identity: Identity;
+    parts: readonly Disposable[];
+  }) {
+    this.#parts = made.parts;
+    this.#session = made.session;
+    this.#context = made.context;
+    this.workflowTokens = made.identity.workflowTokens;
   }
 
   session(credentials: HubCredentials | 'root'): HubSession {
     const caller =
-      credentials === 'root'
-        ? ({ kind: 'root' } as const)
-        : authenticate({ tokens: this.#session.tokens, lockout: this.#lockout }, credentials);
+      credentials === 'root' ? ({ kind: 'root' } as const) : authenticate(this.#context, credentials);
     return new Session(this.#session, caller);
   }
 
-  [Symbol.dispose](): void {
-    this.#kept[Symbol.dispose]();
-    this.#mirror[Symbol.dispose]();
+  async open(credentials: HubCredentials): Promise<HubSession> {
+    const app = await authenticateApp(this.#context, credentials);
+    return app === undefined ? this.session(credentials) : new Session(this.#session, app);
   }
+
+  [Symbol.dispose](): void {
+    this.#parts.forEach((part) => part[Symbol.dispose]());
+  }
+}
+
+/** What the records hold, each over the same mirror. */
+function domains({ clock, log }: HubDeps, mirror: Mirror) {
+  const identity = createIdentity({ mirror, clock, log, repositories: () => repositories });
+  const { accounts } = identity;
+  const collaborators = new Collaborators({
+    mirror,
+    userUnchanged: ({ name }) => accounts.unchanged(name),
+  });
+  const repositories: Repositories = new Repositories({
+    mirror,
+    clock,
+    owner: (name) => accounts.find(name) ?? refuseOwner(name),
+    ownerUnchanged: (name) => accounts.unchanged(name),
+    outbox: NO_OUTBOX,
+    removals: (repository) => collaborators.removals(repository),
+  });
+  return { identity, repositories, collaborators };
 }
 
 function refuseOwner(name: string): never {

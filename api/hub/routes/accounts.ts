@@ -1,4 +1,8 @@
-import type { OrganizationCreateRequest, UserCreateRequest } from '../../types/hub/account.ts';
+import type {
+  OrganizationConfigureRequest,
+  OrganizationCreateRequest,
+  UserCreateRequest,
+} from '../../types/hub/account.ts';
 import type { BodySchema } from '../request/body.ts';
 import { hubRoute, list, made, none, ok, param, type ServedHubRoute } from './route.ts';
 
@@ -27,6 +31,13 @@ const ORGANIZATION: BodySchema = {
   type: 'object',
   properties: { login: { type: 'string' }, admin: { type: 'string' } },
   required: ['login', 'admin'],
+  additionalProperties: false,
+};
+
+const CONFIGURE: BodySchema = {
+  title: 'Organization',
+  type: 'object',
+  properties: { single_sign_on: { type: 'boolean' }, enterprise: { type: 'boolean' } },
   additionalProperties: false,
 };
 
@@ -101,6 +112,16 @@ export const accountRoutes: readonly ServedHubRoute[] = [
     path: '/admin/organizations',
     body: ORGANIZATION,
     handler: async ({ session, body }) => made(await session.accounts.createOrganization(body)),
+  }),
+  hubRoute<OrganizationConfigureRequest>({
+    id: 'organization.configure',
+    method: 'PATCH',
+    path: '/admin/organizations/:org',
+    body: CONFIGURE,
+    handler: async ({ session, body, ...request }) => {
+      await session.accounts.configureOrganization(param(request, 'org'), body);
+      return none();
+    },
   }),
   hubRoute({
     id: 'organization.remove',

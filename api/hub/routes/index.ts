@@ -1,5 +1,7 @@
 import { HUB_VERSIONS } from '../request/version.ts';
 import { accountRoutes } from './accounts.ts';
+import { applicationRoutes } from './applications.ts';
+import { appRoutes } from './apps.ts';
 import { collaboratorRoutes } from './collaborators.ts';
 import { repositoryRoutes } from './repositories.ts';
 import { limitRoutes } from './limits.ts';
@@ -14,6 +16,8 @@ export const HUB_ROUTES: readonly HubRoute[] = [
   ...repositoryRoutes,
   ...collaboratorRoutes,
   ...tokenRoutes,
+  ...appRoutes,
+  ...applicationRoutes,
   ...limitRoutes,
   ...refusedRoutes,
 ];

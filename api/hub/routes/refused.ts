@@ -18,12 +18,6 @@ export const refusedRoutes: readonly RefusedHubRoute[] = [
   refused('hook.ping', 'POST', `${HOOK}/:hook_id/pings`, HOOKS),
   refused('hook.test', 'POST', `${HOOK}/:hook_id/tests`, HOOKS),
   refused('hook.test-old', 'POST', `${HOOK}/:hook_id/test`, HOOKS),
-  refused(
-    'application.check-token',
-    'POST',
-    '/applications/:client_id/token',
-    'applications are not built yet',
-  ),
   refused('registry.base', 'GET', '/v2/', 'the registry of the hub is not built yet'),
 ];
 

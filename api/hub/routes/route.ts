@@ -1,3 +1,4 @@
+import { notFound } from '../../../daemon/base/errors.ts';
 import type { HubSession } from '../../types/hub/ports.ts';
 import type { BodySchema } from '../request/body.ts';
 import type { HubVersion } from '../request/version.ts';
@@ -14,7 +15,7 @@ export interface HubRequest<Body> {
 export type HubResult =
   | { kind: 'json'; status: 200 | 201 | 202; body: unknown; location?: string }
   /** A list, of which the client gets one page. */
-  | { kind: 'list'; items: readonly unknown[] }
+  | { kind: 'list'; items: readonly unknown[]; wrap?: (page: readonly unknown[]) => object }
   | { kind: 'empty'; status: 204 };
 
 interface RouteName {
@@ -60,7 +61,12 @@ export function hubRoute<Body = undefined>(definition: {
 }
 
 export const ok = (body: unknown): HubResult => ({ kind: 'json', status: 200, body });
-export const list = (items: readonly unknown[]): HubResult => ({ kind: 'list', items });
+/** `wrap`: what the page stands in; absent = it is the answer. */
+export const list = (items: readonly unknown[], wrap?: (page: readonly unknown[]) => object): HubResult => ({
+  kind: 'list',
+  items,
+  ...(wrap && { wrap }),
+});
 export const none = (): HubResult => ({ kind: 'empty', status: 204 });
 
 /** 201 with the address of what was made. */
@@ -72,4 +78,13 @@ export function made(body: object): HubResult {
 /** A parameter of the path; the router has found it. */
 export function param({ params }: Pick<HubRequest<unknown>, 'params'>, name: string): string {
   return params[name] ?? '';
+}
+
+/** As `param`, of an id. Throws not_found for what is none. */
+export function idParam(request: Pick<HubRequest<unknown>, 'params'>, name: string): number {
+  const text = param(request, name);
+  if (!/^[1-9]\d{0,14}$/.test(text)) {
+    throw notFound('Not Found');
+  }
+  return Number(text);
 }

@@ -1,7 +1,7 @@
 import { notFound } from '../../../daemon/base/errors.ts';
 import type { TokenCreateRequest } from '../../types/hub/token.ts';
 import type { BodySchema } from '../request/body.ts';
-import { hubRoute, list, made, none, param, type ServedHubRoute } from './route.ts';
+import { hubRoute, list, made, none, param, type HubRequest, type ServedHubRoute } from './route.ts';
 
 const TOKEN: BodySchema = {
   title: 'Token',
@@ -14,6 +14,14 @@ const TOKEN: BodySchema = {
     repositories: { type: 'array', items: { type: 'string' } },
     expires_in: { type: ['integer', 'null'], minimum: 1 },
   },
+  additionalProperties: false,
+};
+
+const AUTHORIZATION: BodySchema = {
+  title: 'Token',
+  type: 'object',
+  properties: { organization: { type: 'string' } },
+  required: ['organization'],
   additionalProperties: false,
 };
 
@@ -38,12 +46,26 @@ export const tokenRoutes: readonly ServedHubRoute[] = [
     method: 'DELETE',
     path: '/admin/users/:username/tokens/:token_id',
     handler: async ({ session, ...request }) => {
-      const id = param(request, 'token_id');
-      if (!/^[1-9]\d{0,14}$/.test(id)) {
-        throw notFound(`no such token: ${id}`);
-      }
-      await session.tokens.revoke(param(request, 'username'), Number(id));
+      await session.tokens.revoke(param(request, 'username'), tokenId(request));
+      return none();
+    },
+  }),
+  hubRoute<{ organization: string }>({
+    id: 'token.authorize',
+    method: 'POST',
+    path: '/admin/users/:username/tokens/:token_id/authorizations',
+    body: AUTHORIZATION,
+    handler: async ({ session, body, ...request }) => {
+      await session.tokens.authorize(param(request, 'username'), tokenId(request), body.organization);
       return none();
     },
   }),
 ];
+
+function tokenId(request: Pick<HubRequest<unknown>, 'params'>): number {
+  const id = param(request, 'token_id');
+  if (!/^[1-9]\d{0,14}$/.test(id)) {
+    throw notFound(`no such token: ${id}`);
+  }
+  return Number(id);
+}

@@ -107,3 +107,11 @@ export interface OrganizationCreateRequest {
   /** Login of its first admin. */
   admin: string;
 }
+
+/** Body of `PATCH /admin/organizations/{org}`. */
+export interface OrganizationConfigureRequest {
+  /** Classic tokens must be authorized for it. */
+  single_sign_on?: boolean;
+  /** It has the higher limits of requests. */
+  enterprise?: boolean;
+}

@@ -1,5 +1,6 @@
 import type {
   FullOrganization,
+  OrganizationConfigureRequest,
   OrganizationCreateRequest,
   OrganizationMembership,
   PrivateUser,
@@ -9,6 +10,7 @@ import type {
   UserCreateRequest,
 } from './account.ts';
 import type { HubCollaboratorsPort } from './collaborator.ts';
+import type { HubApplicationsPort, HubAppsPort } from './applications.ts';
 import type { HubRateStatus } from './rate.ts';
 import type { HubRepository, RepositoryCreateRequest, RepositoryEditRequest } from './repository.ts';
 import type { CreatedHubToken, HubToken, TokenCreateRequest } from './token.ts';
@@ -17,6 +19,8 @@ import type { CreatedHubToken, HubToken, TokenCreateRequest } from './token.ts';
 export interface HubPort {
   /** For a request with credentials, or for root. Throws unauthorized, forbidden. */
   session(credentials: HubCredentials | 'root'): HubSession;
+  /** As `session`, and for apps that show JSON web tokens: to verify these takes a moment. */
+  open(credentials: HubCredentials): Promise<HubSession>;
 }
 
 export interface HubCredentials {
@@ -33,10 +37,14 @@ export interface HubCredentials {
 export interface HubSession {
   /** Of a classic token, for the header; undefined = it is none. */
   readonly scopes: readonly string[] | undefined;
+  /** Ids of organizations whose part of what was listed is left out: the token is to be authorized for them. */
+  readonly organizationsLeftOut: readonly number[];
   readonly accounts: HubAccountsPort;
   readonly repositories: HubRepositoriesPort;
   readonly collaborators: HubCollaboratorsPort;
   readonly tokens: HubTokensPort;
+  readonly applications: HubApplicationsPort;
+  readonly apps: HubAppsPort;
   /**
    * Counts a request that is about to be served. Throws forbidden with `details.rate` (`HubRateStatus`) when those of
    * the hour are used up, with `details.retryAfterS` when it is too much for the moment.
@@ -60,8 +68,11 @@ export interface LimitedHubRequest {
 export interface HubAdmission {
   /** For the headers; undefined = this caller has no limit. */
   status: HubRateStatus | undefined;
-  /** The request is answered. `isUnchanged`: with 304, which costs nothing of the hour. */
-  done(isUnchanged: boolean): void;
+  /**
+   * The request is answered. `isUnchanged`: with 304, which costs nothing of the hour. `processorMs`: for how long this
+   * process worked for it, where that was measured.
+   */
+  done(isUnchanged: boolean, processorMs?: number): void;
 }
 
 export interface HubAccountsPort {
@@ -83,6 +94,7 @@ export interface HubAccountsPort {
   removeUser(name: string): Promise<void>;
   createOrganization(request: OrganizationCreateRequest): Promise<SimpleOrganization>;
   removeOrganization(name: string): Promise<void>;
+  configureOrganization(name: string, request: OrganizationConfigureRequest): Promise<void>;
 }
 
 export interface HubRepositoriesPort {
@@ -106,4 +118,6 @@ export interface HubTokensPort {
   create(user: string, request: TokenCreateRequest): Promise<CreatedHubToken>;
   list(user: string): HubToken[];
   revoke(user: string, id: number): Promise<void>;
+  /** Lets a classic token be used with an organization that asks for single sign-on. */
+  authorize(user: string, id: number, organization: string): Promise<void>;
 }

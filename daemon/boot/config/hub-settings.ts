@@ -48,7 +48,11 @@ export const hubSettings = {
       'points-per-minute',
       'content-per-minute',
       'content-per-hour',
+      'application-per-hour',
+      'workflow-per-hour',
+      'enterprise-per-hour',
+      'processor-per-minute',
     ],
-    help: 'limit of requests of one caller, 0 for none (default 60, 5000, 100, 900, 80, 500)',
+    help: 'limit of requests of one caller, 0 for none (default 60, 5000, 100, 900, 80, 500, 5000, 1000, 15000, 90)',
   }),
 };

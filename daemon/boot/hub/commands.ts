@@ -1,19 +1,11 @@
 import { invalidArgument } from '../../base/errors.ts';
-import { parts, seconds, type HubArguments, type HubCommand } from './arguments.ts';
-import type { HubRequest } from './socket-client.ts';
-
-/** What a command does: one request, of whose answer it prints something. */
-export type HubAction =
-  | { kind: 'request'; request: HubRequest; print: (answer: Record<string, unknown>) => string }
-  | { kind: 'list'; path: string; columns: readonly string[] };
-
-interface Entry extends HubCommand {
-  /** `password`: the first line of standard input, where `--password-stdin` is given. Throws invalid_argument. */
-  action(given: HubArguments, password: string | undefined): HubAction;
-}
+import { applicationCommands } from './application-commands.ts';
+import { parts, seconds, type HubArguments } from './arguments.ts';
+import { list, needed, ownerAndName, pair, remove, repositoryPath, request, type Entry } from './command.ts';
 
 /** Every command of `berthd hub`, by its two words. */
 export const HUB_COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
+  ...applicationCommands,
   [
     'user create',
     {
@@ -70,6 +62,34 @@ export const HUB_COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
           method: 'POST',
           path: '/admin/organizations',
           body: { login, admin: needed(values, 'owner') },
+        }),
+    },
+  ],
+  [
+    'org sso',
+    {
+      usage: 'NAME on|off',
+      help: 'whether classic tokens must be authorized for an organization',
+      operands: 2,
+      action: ({ operands: [name = '', state = ''] }) =>
+        request({
+          method: 'PATCH',
+          path: `/admin/organizations/${encodeURIComponent(name)}`,
+          body: { single_sign_on: isOn(state) },
+        }),
+    },
+  ],
+  [
+    'org enterprise',
+    {
+      usage: 'NAME on|off',
+      help: 'whether an organization has the higher limits of requests',
+      operands: 2,
+      action: ({ operands: [name = '', state = ''] }) =>
+        request({
+          method: 'PATCH',
+          path: `/admin/organizations/${encodeURIComponent(name)}`,
+          body: { enterprise: isOn(state) },
         }),
     },
   ],
@@ -255,6 +275,21 @@ export const HUB_COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     },
   ],
   [
+    'token authorize',
+    {
+      usage: 'ID --user NAME --org NAME',
+      help: 'let a classic token be used with an organization that asks for single sign-on',
+      operands: 1,
+      valued: ['user', 'org'],
+      action: ({ operands: [id = ''], values }) =>
+        request({
+          method: 'POST',
+          path: `${tokenPath(values, id)}/authorizations`,
+          body: { organization: needed(values, 'org') },
+        }),
+    },
+  ],
+  [
     'token revoke',
     {
       usage: 'ID --user NAME',
@@ -264,38 +299,11 @@ export const HUB_COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
       action: ({ operands: [id = ''], values }) =>
         request({
           method: 'DELETE',
-          path: `/admin/users/${encodeURIComponent(needed(values, 'user'))}/tokens/${encodeURIComponent(id)}`,
+          path: tokenPath(values, id),
         }),
     },
   ],
 ]);
-
-function request(asked: HubRequest, print: (answer: Record<string, unknown>) => string = loginOf): HubAction {
-  return { kind: 'request', request: asked, print };
-}
-
-function loginOf(answer: Record<string, unknown>): string {
-  return typeof answer['login'] === 'string' ? answer['login'] : '';
-}
-
-function list(what: string, path: string, columns: readonly string[]): Entry {
-  return {
-    usage: '',
-    help: `list all ${what}`,
-    operands: 0,
-    action: () => ({ kind: 'list', path, columns }),
-  };
-}
-
-function remove(usage: string, help: string, path: (name: string) => string): Entry {
-  return {
-    usage,
-    help,
-    operands: 1,
-    action: ({ operands: [name = ''] }) =>
-      request({ method: 'DELETE', path: path(encodeURIComponent(name)) }),
-  };
-}
 
 function tokenBody(values: HubArguments['values']): object {
   const scopes = values.get('scopes');
@@ -315,31 +323,13 @@ function tokenBody(values: HubArguments['values']): object {
   };
 }
 
-function pair(text: string): [string, string] {
-  const [, name = '', level = ''] = /^([^=]+)=(.+)$/.exec(text) ?? [];
-  if (name === '') {
-    throw invalidArgument(`--permissions: must look like packages=write, not ${JSON.stringify(text)}`);
+function isOn(state: string): boolean {
+  if (state !== 'on' && state !== 'off') {
+    throw invalidArgument(`must be on or off, not ${JSON.stringify(state)}`);
   }
-  return [name, level];
+  return state === 'on';
 }
 
-function needed(values: HubArguments['values'], flag: string): string {
-  const value = values.get(flag);
-  if (value === undefined || value === '') {
-    throw invalidArgument(`needs --${flag}`);
-  }
-  return value;
-}
-
-function repositoryPath(fullName: string): string {
-  const { owner, name } = ownerAndName(fullName);
-  return `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(name)}`;
-}
-
-function ownerAndName(fullName: string): { owner: string; name: string } {
-  const [, owner = '', name = ''] = /^([^/]+)\/([^/]+)$/.exec(fullName) ?? [];
-  if (owner === '') {
-    throw invalidArgument(`must be OWNER/REPO, not ${JSON.stringify(fullName)}`);
-  }
-  return { owner, name };
+function tokenPath(values: HubArguments['values'], id: string): string {
+  return `/admin/users/${encodeURIComponent(needed(values, 'user'))}/tokens/${encodeURIComponent(id)}`;
 }

@@ -47,9 +47,13 @@ function rulesOf({ hubLimits }: Config): RateRules {
   return {
     anonymousPerHour: hubLimits['anonymous-per-hour'] ?? DEFAULT_RULES.anonymousPerHour,
     userPerHour: hubLimits['user-per-hour'] ?? DEFAULT_RULES.userPerHour,
+    applicationPerHour: hubLimits['application-per-hour'] ?? DEFAULT_RULES.applicationPerHour,
+    workflowPerHour: hubLimits['workflow-per-hour'] ?? DEFAULT_RULES.workflowPerHour,
+    enterprisePerHour: hubLimits['enterprise-per-hour'] ?? DEFAULT_RULES.enterprisePerHour,
     concurrent: hubLimits.concurrent ?? DEFAULT_RULES.concurrent,
     pointsPerMinute: hubLimits['points-per-minute'] ?? DEFAULT_RULES.pointsPerMinute,
     contentPerMinute: hubLimits['content-per-minute'] ?? DEFAULT_RULES.contentPerMinute,
+    processorPerMinute: hubLimits['processor-per-minute'] ?? DEFAULT_RULES.processorPerMinute,
     contentPerHour: hubLimits['content-per-hour'] ?? DEFAULT_RULES.contentPerHour,
   };
 }

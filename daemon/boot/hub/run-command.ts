@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { invalidArgument } from '../../base/errors.ts';
 import type { Config } from '../config/settings.ts';
 import { readArguments, type HubArguments } from './arguments.ts';
-import { HUB_COMMANDS, type HubAction } from './commands.ts';
+import type { HubAction } from './command.ts';
+import { HUB_COMMANDS } from './commands.ts';
 import { askHub, askHubForAll } from './socket-client.ts';
 
 /** What a command reads and writes. */

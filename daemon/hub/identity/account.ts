@@ -17,6 +17,10 @@ export interface Organization {
   id: number;
   name: string;
   createdMs: number;
+  /** Classic tokens must be authorized for it, one by one. */
+  hasSingleSignOn?: boolean;
+  /** Has the higher limits of requests (seed 001, section 8: enterprise-cloud). */
+  isEnterprise?: boolean;
 }
 
 /** Records `member/<organization's id>/<user's id>`. */

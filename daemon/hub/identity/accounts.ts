@@ -15,6 +15,8 @@ export interface AccountsDeps {
   clock: Clock;
   /** How many repositories an account owns. */
   repositoriesOf(account: Account): number;
+  /** How many apps and OAuth applications. */
+  applicationsOf(account: Account): number;
 }
 
 export interface NewUser {
@@ -156,6 +158,10 @@ export class Accounts {
           `${name} owns ${owned} ${owned === 1 ? 'repository' : 'repositories'}: remove them first`,
         );
       }
+      const applications = this.#deps.applicationsOf(account);
+      if (applications > 0) {
+        throw conflict(`${name} owns ${applications} applications: remove them first`);
+      }
       if (account.kind === 'user') {
         this.#refuseLastAdmin(account);
       }
@@ -202,6 +208,17 @@ export class Accounts {
       }
       this.#refuseOnlyAdmin(group, member);
       return { changes: [this.#members.delete(memberKey(group, member))], answer: undefined };
+    });
+  }
+
+  /** Whether classic tokens must be authorized for it, and whether it has the higher limits. Throws not_found. */
+  configure(
+    name: string,
+    change: { hasSingleSignOn?: boolean; isEnterprise?: boolean },
+  ): Promise<Organization> {
+    return this.#deps.mirror.change(() => {
+      const organization = { ...this.organization(name), ...change };
+      return { changes: [this.#accounts.put(nameKey(name), organization)], answer: organization };
     });
   }
 

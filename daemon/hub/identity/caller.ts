@@ -1,5 +1,15 @@
 import type { User } from './account.ts';
-import type { Token } from './tokens/token.ts';
+import type { App, Application, Installation } from './apps/app.ts';
+import type {
+  FineGrainedToken,
+  InstallationToken,
+  OAuthToken,
+  AppUserToken,
+  ClassicToken,
+  WorkflowToken,
+} from './tokens/token.ts';
+import type { Scope } from './tokens/scopes.ts';
+import { unreachable } from '../../base/errors.ts';
 
 /** Who makes a request of the hub. */
 export type Caller =
@@ -7,4 +17,58 @@ export type Caller =
   | { kind: 'root' }
   /** Showed nothing. */
   | { kind: 'anonymous'; address: string }
-  | { kind: 'user'; user: User; token: Token };
+  | UserCaller
+  /** Signed in at the hub's pages: may do all that the user may. */
+  | { kind: 'page'; user: User }
+  | InstallationCaller
+  /** An app by a JSON web token that it signed: for what concerns the app itself. */
+  | { kind: 'app'; app: App }
+  /** An application by its client id and secret: for what concerns its users' tokens, and what all may see. */
+  | { kind: 'client'; application: Application }
+  | { kind: 'workflow'; token: WorkflowToken };
+
+/** A token that acts for a user. */
+export type UserCaller =
+  | { kind: 'user'; user: User; token: ClassicToken | FineGrainedToken }
+  | { kind: 'user'; user: User; token: OAuthToken | AppUserToken; application: Application };
+
+/** An app by a token for one of the places where it is installed. */
+export interface InstallationCaller {
+  kind: 'installation';
+  app: App;
+  installation: Installation;
+  token: InstallationToken;
+}
+
+/** The user that a caller is or acts for; undefined = none. */
+export function userOf(caller: Caller): User | undefined {
+  return caller.kind === 'user' || caller.kind === 'page' ? caller.user : undefined;
+}
+
+/** What its token may by scopes; undefined = it has no scopes. */
+export function scopesOf(caller: Caller): readonly Scope[] | undefined {
+  return caller.kind === 'user' && (caller.token.kind === 'classic' || caller.token.kind === 'oauth')
+    ? caller.token.scopes
+    : undefined;
+}
+
+/** What errors call a caller. */
+export function nameOf(caller: Caller): string {
+  switch (caller.kind) {
+    case 'user':
+    case 'page':
+      return caller.user.name;
+    case 'installation':
+    case 'app':
+      return caller.app.name;
+    case 'client':
+      return caller.application.name;
+    case 'root':
+    case 'anonymous':
+      return caller.kind;
+    case 'workflow':
+      return `task ${caller.token.task}`;
+    default:
+      return unreachable(caller);
+  }
+}

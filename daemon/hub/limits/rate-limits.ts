@@ -1,9 +1,10 @@
 import type { HubAdmission, LimitedHubRequest } from '../../../api/types/hub/ports.ts';
 import type { HubRateStatus } from '../../../api/types/hub/rate.ts';
 import type { Clock } from '../../base/clock.ts';
-import { EngineError, unreachable } from '../../base/errors.ts';
+import { EngineError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import type { Caller } from '../identity/caller.ts';
+import { nameOf, userOf, type Caller } from '../identity/caller.ts';
+import { keyOf, quotaOf, type RateFacts } from './quotas.ts';
 import { pointsOf, type RateRules } from './rules.ts';
 import { Windows, type WindowState } from './windows.ts';
 
@@ -16,17 +17,23 @@ const HOUR_MS = 3_600_000;
  */
 export class RateLimits {
   readonly #rules: RateRules;
+  readonly #facts: RateFacts;
   readonly #clock: Clock;
   readonly #hours = new Windows({ lengthMs: HOUR_MS, keysMax: limits.hubLimitedCallersMax });
   readonly #contentHours = new Windows({ lengthMs: HOUR_MS, keysMax: limits.hubLimitedCallersMax });
   readonly #contentMinutes = new Windows({ lengthMs: MINUTE_MS, keysMax: limits.hubLimitedCallersMax });
   readonly #points = new Windows({ lengthMs: MINUTE_MS, keysMax: limits.hubLimitedCallersMax });
+  /** Milliseconds. */
+  readonly #processor = new Windows({ lengthMs: MINUTE_MS, keysMax: limits.hubLimitedCallersMax });
+  /** Limits of installations, which take counting to know, and until when they are believed. */
+  readonly #quotas = new Map<string, { quota: number; untilMs: number }>();
   readonly #running = new Map<string, number>();
   /** Callers whose hours were counted since they were last taken. */
   #counted = new Set<string>();
 
-  constructor(deps: { rules: RateRules; clock: Clock }) {
+  constructor(deps: { rules: RateRules; facts: RateFacts; clock: Clock }) {
     this.#rules = deps.rules;
+    this.#facts = deps.facts;
     this.#clock = deps.clock;
   }
 
@@ -43,10 +50,13 @@ export class RateLimits {
     let isDone = false;
     return {
       status: this.status(caller),
-      done: (isUnchanged) => {
+      done: (isUnchanged, processorMs = 0) => {
         if (!isDone) {
           isDone = true;
           this.#release(key);
+          if (processorMs > 0 && this.#rules.processorPerMinute > 0) {
+            this.#processor.use(key, processorMs, this.#nowMs());
+          }
           if (isUnchanged && !request.isFree) {
             this.#count(key, -1, this.#nowMs());
           }
@@ -58,7 +68,7 @@ export class RateLimits {
   /** Of the hour; undefined = this caller has no limit. */
   status(caller: Caller): HubRateStatus | undefined {
     const key = keyOf(caller);
-    const limit = this.#limitOf(caller);
+    const limit = key === undefined ? 0 : this.#quota(caller, key);
     if (key === undefined || limit === 0) {
       return undefined;
     }
@@ -78,7 +88,7 @@ export class RateLimits {
   }
 
   #refuseHour(caller: Caller, key: string, { isFree }: LimitedHubRequest, nowMs: number): void {
-    const limit = this.#limitOf(caller);
+    const limit = this.#quota(caller, key);
     if (isFree || limit === 0) {
       return;
     }
@@ -90,9 +100,13 @@ export class RateLimits {
   }
 
   #refuseSecondary(key: string, { operation, method, isContent }: LimitedHubRequest, nowMs: number): void {
-    const { concurrent, pointsPerMinute, contentPerMinute, contentPerHour } = this.#rules;
+    const { concurrent, pointsPerMinute, contentPerMinute, contentPerHour, processorPerMinute } = this.#rules;
     if (concurrent > 0 && (this.#running.get(key) ?? 0) >= concurrent) {
       throw secondary('', limits.hubRetryAfterS);
+    }
+    const worked = this.#processor.state(key, nowMs);
+    if (processorPerMinute > 0 && worked.used >= processorPerMinute * 1000) {
+      throw secondary(' of processor time', Math.ceil((worked.resetMs - nowMs) / 1000));
     }
     const used = [
       this.#used(this.#points, `${key} ${operation}`, pointsOf(method), pointsPerMinute, nowMs),
@@ -132,26 +146,25 @@ export class RateLimits {
     }
   }
 
-  #limitOf(caller: Caller): number {
-    return caller.kind === 'anonymous' ? this.#rules.anonymousPerHour : this.#rules.userPerHour;
+  #quota(caller: Caller, key: string): number {
+    if (caller.kind !== 'installation') {
+      return quotaOf(caller, this.#rules, this.#facts);
+    }
+    const nowMs = this.#nowMs();
+    const known = this.#quotas.get(key);
+    if (known !== undefined && known.untilMs > nowMs) {
+      return known.quota;
+    }
+    if (this.#quotas.size >= limits.hubQuotasRemembered) {
+      this.#quotas.clear();
+    }
+    const quota = quotaOf(caller, this.#rules, this.#facts);
+    this.#quotas.set(key, { quota, untilMs: nowMs + MINUTE_MS });
+    return quota;
   }
 
   #nowMs(): number {
     return Number(this.#clock.nowNano() / 1_000_000n);
-  }
-}
-
-/** Undefined for root, who has no limits. */
-function keyOf(caller: Caller): string | undefined {
-  switch (caller.kind) {
-    case 'root':
-      return undefined;
-    case 'anonymous':
-      return `address/${caller.address}`;
-    case 'user':
-      return `user/${caller.user.id}`;
-    default:
-      return unreachable(caller);
   }
 }
 
@@ -168,7 +181,15 @@ function primaryText(caller: Caller): string {
   return caller.kind === 'anonymous'
     ? `API rate limit exceeded for ${caller.address}. (But here's the good news: Authenticated requests get a higher ` +
         'rate limit. Check out the documentation for more details.)'
-    : `API rate limit exceeded for user ID ${caller.kind === 'user' ? caller.user.id : 0}.`;
+    : `API rate limit exceeded for ${countedName(caller)}.`;
+}
+
+function countedName(caller: Caller): string {
+  const user = userOf(caller);
+  if (user !== undefined) {
+    return `user ID ${user.id}`;
+  }
+  return caller.kind === 'installation' ? `installation ID ${caller.installation.id}` : nameOf(caller);
 }
 
 /** Clients know this limit by the words "secondary rate limit". */

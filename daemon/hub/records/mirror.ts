@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import { conflict, errorText, isEngineError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
+import { KnownRecords } from './known-records.ts';
 import type { HubRecord, RecordChange, RecordEvent, Records } from './port.ts';
 
 export interface MirrorDeps {
@@ -23,7 +24,7 @@ export interface Decision<T> {
 export class Mirror implements Disposable {
   readonly #deps: MirrorDeps;
   readonly #prefix: string;
-  readonly #known = new Map<string, HubRecord>();
+  readonly #known = new KnownRecords();
   readonly #waiting = new Set<() => void>();
   #revision = 0;
   #watch: Disposable | undefined;
@@ -46,12 +47,8 @@ export class Mirror implements Disposable {
   }
 
   /** Those below a prefix, in no order. */
-  *below(prefix: string): Generator<HubRecord> {
-    for (const record of this.#known.values()) {
-      if (record.key.startsWith(prefix)) {
-        yield record;
-      }
-    }
+  below(prefix: string): Generator<HubRecord> {
+    return this.#known.below(prefix);
   }
 
   /**
@@ -102,8 +99,8 @@ export class Mirror implements Disposable {
       after = last.key;
     }
     this.#known.clear();
-    for (const [key, record] of found) {
-      this.#known.set(key, record);
+    for (const record of found.values()) {
+      this.#known.set(record);
     }
     this.#revision = from;
     if (!this.#isClosed) {
@@ -120,7 +117,7 @@ export class Mirror implements Disposable {
       if (event.kind === 'delete') {
         this.#known.delete(event.key);
       } else if ((this.#known.get(event.record.key)?.revision ?? 0) < event.record.revision) {
-        this.#known.set(event.record.key, event.record);
+        this.#known.set(event.record);
       }
     }
     this.#revision = Math.max(this.#revision, revision);

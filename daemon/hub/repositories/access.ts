@@ -1,6 +1,11 @@
-import type { Account } from '../identity/account.ts';
-import type { Caller } from '../identity/caller.ts';
-import { hasPermission, type Level, type Permission } from '../identity/tokens/permissions.ts';
+import { unreachable } from '../../base/errors.ts';
+import { scopesOf, type Caller } from '../identity/caller.ts';
+import {
+  hasPermission,
+  type Level,
+  type Permission,
+  type Permissions,
+} from '../identity/tokens/permissions.ts';
 import { hasScope, type Scope } from '../identity/tokens/scopes.ts';
 import type { Repository } from './repository.ts';
 
@@ -24,45 +29,75 @@ export type Verdict =
   | { kind: 'granted' }
   /** The caller may not even know that it is there. */
   | { kind: 'hidden' }
-  /** It may be seen; `accepted` says what the token lacks, for a header. */
-  | { kind: 'refused'; lacking: 'role' | 'permission' | 'scope' };
+  /** It may be seen; what is lacking goes into a header. */
+  | { kind: 'refused'; lacking: 'role' | 'permission' | 'scope' | 'sign-on' };
 
-interface Facts {
+export interface Facts {
   repository: Repository;
-  /** What the caller's person may do with it; undefined = no more than everybody. */
+  /** What the caller's person may do with it, an app what it is installed for; undefined = no more than everybody. */
   role: RepositoryRole | undefined;
+  /** What the caller's credentials may here, where they have permissions; undefined = they are not for it at all. */
+  permissions: Permissions | undefined;
+  /** The organization asks for single sign-on, and this token was not authorized for it. */
+  lacksSignOn: boolean;
 }
 
 /** Whether a caller gets what it needs of a repository. Pure. */
-export function judge(caller: Caller, need: Need, { repository, role }: Facts): Verdict {
-  if (caller.kind === 'root') {
-    return { kind: 'granted' };
+export function judge(caller: Caller, need: Need, facts: Facts): Verdict {
+  const { repository } = facts;
+  const isOpen = !repository.isPrivate && need.role === 'read' && need.level === 'read';
+  switch (caller.kind) {
+    case 'root':
+      return GRANTED;
+    case 'anonymous':
+    case 'app':
+    case 'client':
+      return isOpen ? GRANTED : hiddenOr(repository, 'role');
+    case 'page':
+      return isOpen ? GRANTED : (judgeRole(need, facts) ?? GRANTED);
+    case 'user':
+    case 'installation':
+    case 'workflow':
+      return isOpen ? GRANTED : judgeToken(caller, need, facts);
+    default:
+      return unreachable(caller);
   }
-  if (caller.kind === 'anonymous') {
-    const isForAll = !repository.isPrivate && need.role === 'read' && need.level === 'read';
-    return isForAll ? { kind: 'granted' } : hidden(repository);
-  }
-  const { token } = caller;
-  const isReached = token.kind === 'classic' || reaches(token, repository);
-  const canSee = !repository.isPrivate || (role !== undefined && isReached && mayReadPrivate(caller));
-  if (!canSee) {
+}
+
+const GRANTED: Verdict = { kind: 'granted' };
+
+function judgeToken(
+  caller: Extract<Caller, { kind: 'user' | 'installation' | 'workflow' }>,
+  need: Need,
+  facts: Facts,
+): Verdict {
+  const { repository, permissions, lacksSignOn } = facts;
+  const scopes = scopesOf(caller);
+  const mayLook = scopes === undefined ? permissions !== undefined : mayReadPrivate(scopes);
+  if (repository.isPrivate && !mayLook) {
     return { kind: 'hidden' };
   }
-  const isOpen = !repository.isPrivate && need.role === 'read' && need.level === 'read';
-  if (isOpen) {
-    return { kind: 'granted' };
+  const refused = judgeRole(need, facts);
+  if (refused !== undefined) {
+    return refused;
   }
-  if (role === undefined || !covers(role, need.role)) {
-    return { kind: 'refused', lacking: 'role' };
+  if (scopes === undefined) {
+    return permissions !== undefined && hasPermission(permissions, need.permission, need.level)
+      ? GRANTED
+      : { kind: 'refused', lacking: 'permission' };
   }
-  if (token.kind === 'classic') {
-    return need.scopes.some((scope) => hasScope(token.scopes, scope))
-      ? { kind: 'granted' }
-      : { kind: 'refused', lacking: 'scope' };
+  if (!need.scopes.some((scope) => hasScope(scopes, scope))) {
+    return { kind: 'refused', lacking: 'scope' };
   }
-  return isReached && hasPermission(token.permissions, need.permission, need.level)
-    ? { kind: 'granted' }
-    : { kind: 'refused', lacking: 'permission' };
+  return lacksSignOn ? { kind: 'refused', lacking: 'sign-on' } : GRANTED;
+}
+
+/** What the person may; undefined = enough. */
+function judgeRole(need: Need, { repository, role }: Facts): Verdict | undefined {
+  if (role === undefined) {
+    return hiddenOr(repository, 'role');
+  }
+  return covers(role, need.role) ? undefined : { kind: 'refused', lacking: 'role' };
 }
 
 /** Whether who has one role may do what another one is needed for. */
@@ -70,24 +105,11 @@ export function covers(has: RepositoryRole, needed: RepositoryRole): boolean {
   return REPOSITORY_ROLES.indexOf(has) >= REPOSITORY_ROLES.indexOf(needed);
 }
 
-/** Whether a fine-grained token is for a repository at all. */
-function reaches(
-  token: { resourceOwner: Pick<Account, 'id'>; repositories: 'all' | readonly number[] },
-  repository: Repository,
-): boolean {
-  return (
-    token.resourceOwner.id === repository.owner.id &&
-    (token.repositories === 'all' || token.repositories.includes(repository.id))
-  );
+/** A token needs `repo` to see private repositories, or a scope of packages to see what is in them. */
+function mayReadPrivate(scopes: readonly Scope[]): boolean {
+  return ['repo', 'read:packages'].some((scope) => hasScope(scopes, scope));
 }
 
-/** A classic token needs `repo` to see private repositories, or a scope of packages to see what is in them. */
-function mayReadPrivate({ token }: Extract<Caller, { kind: 'user' }>): boolean {
-  return (
-    token.kind === 'fine-grained' || ['repo', 'read:packages'].some((scope) => hasScope(token.scopes, scope))
-  );
-}
-
-function hidden(repository: Repository): Verdict {
-  return repository.isPrivate ? { kind: 'hidden' } : { kind: 'refused', lacking: 'role' };
+function hiddenOr(repository: Repository, lacking: 'role'): Verdict {
+  return repository.isPrivate ? { kind: 'hidden' } : { kind: 'refused', lacking };
 }

@@ -58,6 +58,16 @@ export class Repositories {
     return this.#repositories.all().toSorted((one, other) => one.id - other.id);
   }
 
+  byId(id: number): Repository | undefined {
+    return this.#repositories.all().find((repository) => repository.id === id);
+  }
+
+  /** A change that holds if the repository is still as it is now; undefined = there is none. */
+  unchanged(id: number): RecordChange | undefined {
+    const found = this.byId(id);
+    return found && this.#repositories.unchanged(repositoryKey(found.owner.name, found.name));
+  }
+
   ofOwner(owner: Pick<Account, 'id'>): Repository[] {
     return this.all().filter((repository) => repository.owner.id === owner.id);
   }

@@ -1,5 +1,6 @@
 import type {
   FullOrganization,
+  OrganizationConfigureRequest,
   OrganizationCreateRequest,
   OrganizationMembership,
   PrivateUser,
@@ -11,7 +12,7 @@ import type {
 import type { HubAccountsPort } from '../../../api/types/hub/ports.ts';
 import { EngineError, notFound } from '../../base/errors.ts';
 import type { Account, Organization, Role, User } from '../identity/account.ts';
-import type { Caller } from '../identity/caller.ts';
+import { scopesOf, userOf, type Caller } from '../identity/caller.ts';
 import { hasScope } from '../identity/tokens/scopes.ts';
 import {
   fullOrganization,
@@ -22,7 +23,7 @@ import {
   simpleUser,
   type Counts,
 } from '../views/account-view.ts';
-import { hidden, personOf, rootOnly, signInFirst } from './refusals.ts';
+import { hidden, personOf, rootOnly } from './refusals.ts';
 import type { SessionDeps } from './session-deps.ts';
 
 /** Users, organizations and memberships. Accounts may be seen by all; root makes and removes them. */
@@ -118,9 +119,19 @@ export class AccountOperations implements HubAccountsPort {
     await this.#deps.accounts.remove('organization', name);
   }
 
+  async configureOrganization(name: string, request: OrganizationConfigureRequest): Promise<void> {
+    rootOnly(this.#caller);
+    const { single_sign_on: hasSingleSignOn, enterprise: isEnterprise } = request;
+    await this.#deps.accounts.configure(name, {
+      ...(hasSingleSignOn !== undefined && { hasSingleSignOn }),
+      ...(isEnterprise !== undefined && { isEnterprise }),
+    });
+  }
+
   #asAdmin(name: string): Organization {
     const organization = this.#asMember(name, 'admin:org');
-    if (this.#caller.kind === 'user' && this.#roleOf(organization, this.#caller.user) !== 'admin') {
+    const user = userOf(this.#caller);
+    if (user !== undefined && this.#roleOf(organization, user) !== 'admin') {
       throw new EngineError('forbidden', `You must be an admin of ${organization.name}`);
     }
     return organization;
@@ -133,17 +144,16 @@ export class AccountOperations implements HubAccountsPort {
     if (caller.kind === 'root') {
       return organization;
     }
-    if (caller.kind === 'anonymous') {
-      throw signInFirst();
-    }
-    if (this.#roleOf(organization, caller.user) === undefined) {
+    if (this.#roleOf(organization, personOf(caller)) === undefined) {
       throw hidden();
     }
-    if (caller.token.kind !== 'classic' || !hasScope(caller.token.scopes, scope)) {
+    const scopes = scopesOf(caller);
+    if (caller.kind !== 'page' && (scopes === undefined || !hasScope(scopes, scope))) {
       throw new EngineError('forbidden', `This token needs the scope ${scope}.`, {
         details: { acceptedScopes: [scope] },
       });
     }
+    this.#deps.grants.requireSignOn(caller, organization);
     return organization;
   }
 

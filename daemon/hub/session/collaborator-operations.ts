@@ -7,7 +7,7 @@ import type {
 import { notFound } from '../../base/errors.ts';
 import { refuseInvalid } from '../../base/invalid-fields.ts';
 import type { User } from '../identity/account.ts';
-import type { Caller } from '../identity/caller.ts';
+import { userOf, type Caller } from '../identity/caller.ts';
 import { nameKey } from '../identity/names.ts';
 import type { Need, RepositoryRole } from '../repositories/access.ts';
 import type { Repository } from '../repositories/repository.ts';
@@ -81,7 +81,8 @@ export class CollaboratorOperations implements HubCollaboratorsPort {
   }
 
   #isSelf(name: string): boolean {
-    return this.#caller.kind === 'user' && nameKey(this.#caller.user.name) === nameKey(name);
+    const user = userOf(this.#caller);
+    return user !== undefined && nameKey(user.name) === nameKey(name);
   }
 
   #user(name: string): User {

@@ -1,16 +1,22 @@
-import type { User } from '../identity/account.ts';
+import { unreachable } from '../../base/errors.ts';
+import type { Organization, User } from '../identity/account.ts';
 import type { Accounts } from '../identity/accounts.ts';
-import type { Caller } from '../identity/caller.ts';
-import { covers, judge, type Need, type RepositoryRole } from '../repositories/access.ts';
+import { selects, type Installations } from '../identity/apps/installations.ts';
+import { userOf, type Caller, type UserCaller } from '../identity/caller.ts';
+import type { SignOnLinks } from '../identity/sso/sign-on-links.ts';
+import type { Permissions } from '../identity/tokens/permissions.ts';
+import { covers, judge, type Need, type RepositoryRole, type Verdict } from '../repositories/access.ts';
 import type { Collaborators } from '../repositories/collaborators.ts';
 import type { Repositories } from '../repositories/repositories.ts';
 import type { Repository } from '../repositories/repository.ts';
-import { hidden, refusalOf } from './refusals.ts';
+import { hidden, refusalOf, signOnFirst } from './refusals.ts';
 
 interface Deps {
   accounts: Accounts;
   repositories: Repositories;
   collaborators: Collaborators;
+  installations: Installations;
+  links: SignOnLinks;
 }
 
 /** What callers get of repositories: gathers the facts and has `judge` decide. */
@@ -27,15 +33,54 @@ export class Grants {
     if (repository === undefined) {
       throw hidden();
     }
-    const refusal = refusalOf(caller, this.#verdict(caller, need, repository), need);
-    if (refusal !== undefined) {
-      throw refusal;
+    const verdict = this.verdict(caller, need, repository);
+    const refusal = refusalOf(caller, verdict, need);
+    if (refusal === undefined) {
+      return repository;
     }
-    return repository;
+    this.requireSignOn(caller, this.#organizationOf(repository), verdict);
+    throw refusal;
   }
 
   may(caller: Caller, need: Need, repository: Repository): boolean {
-    return this.#verdict(caller, need, repository).kind === 'granted';
+    return this.verdict(caller, need, repository).kind === 'granted';
+  }
+
+  verdict(caller: Caller, need: Need, repository: Repository): Verdict {
+    const permissions = this.#permissionsOf(caller, repository);
+    const user = userOf(caller);
+    // Nobody is behind an app or a task: where it is for a repository, its permissions decide alone.
+    const role = user === undefined ? permissions && 'admin' : this.roleOf(user, repository);
+    const lacksSignOn = this.lacksSignOn(caller, this.#organizationOf(repository));
+    return judge(caller, need, { repository, role, permissions, lacksSignOn });
+  }
+
+  /** Whether a classic token must be authorized for an organization first. Those of applications are by being made. */
+  lacksSignOn(caller: Caller, organization: Organization | undefined): boolean {
+    return (
+      organization?.hasSingleSignOn === true &&
+      caller.kind === 'user' &&
+      caller.token.kind === 'classic' &&
+      caller.token.authorized?.includes(organization.id) !== true
+    );
+  }
+
+  /** Throws forbidden with the address of the page that authorizes the token, where that is what is lacking. */
+  requireSignOn(
+    caller: Caller,
+    organization: Organization | undefined,
+    verdict: Verdict = { kind: 'refused', lacking: 'sign-on' },
+  ): void {
+    const isLacking = verdict.kind === 'refused' && verdict.lacking === 'sign-on';
+    if (
+      isLacking &&
+      organization !== undefined &&
+      caller.kind === 'user' &&
+      this.lacksSignOn(caller, organization)
+    ) {
+      const request = { token: caller.token.id, organization: organization.id };
+      throw signOnFirst(this.#deps.links.addressOf(request, organization.name));
+    }
   }
 
   /** What a person may do with a repository, whatever its token; undefined = no more than everybody. */
@@ -45,19 +90,60 @@ export class Grants {
     return own !== undefined && (given === undefined || covers(own, given)) ? own : given;
   }
 
-  #verdict(caller: Caller, need: Need, repository: Repository) {
-    const role = caller.kind === 'user' ? this.roleOf(caller.user, repository) : undefined;
-    return judge(caller, need, { repository, role });
+  /** What credentials with permissions may with a repository; undefined = they are not for it, or have none. */
+  #permissionsOf(caller: Caller, repository: Repository): Permissions | undefined {
+    switch (caller.kind) {
+      case 'installation': {
+        const { installation, token } = caller;
+        const isFor =
+          selects(installation, repository) &&
+          selects({ account: installation.account, repositories: token.repositories }, repository);
+        return isFor ? token.permissions : undefined;
+      }
+      case 'workflow':
+        return caller.token.repository === repository.id ? caller.token.permissions : undefined;
+      case 'user':
+        return this.#permissionsOfUser(caller, repository);
+      case 'root':
+      case 'anonymous':
+      case 'page':
+      case 'app':
+      case 'client':
+        return undefined;
+      default:
+        return unreachable(caller);
+    }
+  }
+
+  #permissionsOfUser(caller: UserCaller, repository: Repository): Permissions | undefined {
+    const { token } = caller;
+    if (token.kind === 'fine-grained') {
+      const { resourceOwner: account, repositories } = token;
+      return selects({ account, repositories }, repository) ? token.permissions : undefined;
+    }
+    if (token.kind !== 'app-user' || !('application' in caller) || caller.application.kind !== 'app') {
+      return undefined;
+    }
+    const installation = this.#deps.installations.at(caller.application, repository.owner);
+    const isFor =
+      installation !== undefined && installation.suspendedMs === null && selects(installation, repository);
+    return isFor ? caller.application.permissions : undefined;
+  }
+
+  #organizationOf({ owner }: Repository): Organization | undefined {
+    const account =
+      owner.kind === 'organization' ? this.#deps.accounts.same(owner.name, owner.id) : undefined;
+    return account?.kind === 'organization' ? account : undefined;
   }
 
   /** As the owner, or as a member of the organization that owns it. */
-  #ownRole(user: User, { owner }: Repository): RepositoryRole | undefined {
+  #ownRole(user: User, repository: Repository): RepositoryRole | undefined {
+    const { owner } = repository;
     if (owner.kind === 'user') {
       return owner.id === user.id ? 'admin' : undefined;
     }
-    const organization = this.#deps.accounts.same(owner.name, owner.id);
-    const role =
-      organization?.kind === 'organization' ? this.#deps.accounts.roleIn(organization, user) : undefined;
+    const organization = this.#organizationOf(repository);
+    const role = organization && this.#deps.accounts.roleIn(organization, user);
     return role === 'member' ? 'read' : role;
   }
 }

@@ -1,6 +1,6 @@
 import { EngineError, notFound, unreachable } from '../../base/errors.ts';
 import type { User } from '../identity/account.ts';
-import type { Caller } from '../identity/caller.ts';
+import { nameOf, userOf, type Caller } from '../identity/caller.ts';
 import type { Need, Verdict } from '../repositories/access.ts';
 
 /** GitHub's word for whatever a caller may not know of. */
@@ -24,18 +24,29 @@ export function signInFirst(): EngineError {
   return new EngineError('unauthorized', 'Requires authentication');
 }
 
-/** The person behind a request. Throws unauthorized; forbidden for root, who is no person. */
+/** With the address of the page at which its user authorizes the token. */
+export function signOnFirst(address: string): EngineError {
+  return new EngineError(
+    'forbidden',
+    'Resource protected by organization SAML enforcement. ' +
+      'You must grant your Personal Access token access to this organization.',
+    { details: { signOn: `required; url=${address}` } },
+  );
+}
+
+/** The person behind a request. Throws unauthorized; forbidden for whoever is none. */
 export function personOf(caller: Caller): User {
-  switch (caller.kind) {
-    case 'anonymous':
-      throw signInFirst();
-    case 'root':
-      throw new EngineError('forbidden', 'root has no account in the hub: use a token of a user');
-    case 'user':
-      return caller.user;
-    default:
-      return unreachable(caller);
+  if (caller.kind === 'anonymous') {
+    throw signInFirst();
   }
+  if (caller.kind === 'root') {
+    throw new EngineError('forbidden', 'root has no account in the hub: use a token of a user');
+  }
+  const user = userOf(caller);
+  if (user === undefined) {
+    throw new EngineError('forbidden', NOT_BY_INTEGRATION);
+  }
+  return user;
 }
 
 /** Throws not_found for everybody but root: what administers the hub is not there for others. */
@@ -45,17 +56,35 @@ export function rootOnly(caller: Caller): void {
   }
 }
 
-function lacking(caller: Caller, what: 'role' | 'permission' | 'scope', need: Need): EngineError {
-  if (what === 'scope') {
-    return new EngineError('forbidden', `This token needs the scope ${need.scopes.join(' or ')}.`, {
-      details: { acceptedScopes: need.scopes },
-    });
+const NOT_BY_INTEGRATION = 'Resource not accessible by integration';
+
+function lacking(caller: Caller, what: Lacking, need: Need): EngineError {
+  switch (what) {
+    case 'scope':
+      return new EngineError('forbidden', `This token needs the scope ${need.scopes.join(' or ')}.`, {
+        details: { acceptedScopes: need.scopes },
+      });
+    case 'permission':
+      return new EngineError('forbidden', notAccessible(caller), {
+        details: { acceptedPermissions: `${need.permission}=${need.level}` },
+      });
+    case 'role':
+    case 'sign-on':
+      return userOf(caller) === undefined
+        ? new EngineError('forbidden', NOT_BY_INTEGRATION)
+        : new EngineError(
+            'forbidden',
+            `Must have ${need.role} rights to Repository: ${nameOf(caller)} has not.`,
+          );
+    default:
+      return unreachable(what);
   }
-  if (what === 'permission') {
-    return new EngineError('forbidden', 'Resource not accessible by personal access token', {
-      details: { acceptedPermissions: `${need.permission}=${need.level}` },
-    });
-  }
-  const name = caller.kind === 'user' ? caller.user.name : caller.kind;
-  return new EngineError('forbidden', `Must have ${need.role} rights to Repository: ${name} has not.`);
 }
+
+/** GitHub's words for credentials that lack a permission. */
+export function notAccessible(caller: Caller): string {
+  const isPersonal = caller.kind === 'user' && caller.token.kind === 'fine-grained';
+  return isPersonal ? 'Resource not accessible by personal access token' : NOT_BY_INTEGRATION;
+}
+
+type Lacking = Extract<Verdict, { kind: 'refused' }>['lacking'];

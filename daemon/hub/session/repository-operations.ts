@@ -6,7 +6,7 @@ import type {
 } from '../../../api/types/hub/repository.ts';
 import { EngineError } from '../../base/errors.ts';
 import type { Account } from '../identity/account.ts';
-import type { Caller } from '../identity/caller.ts';
+import { scopesOf, type Caller } from '../identity/caller.ts';
 import { hasPermission } from '../identity/tokens/permissions.ts';
 import { hasScope } from '../identity/tokens/scopes.ts';
 import type { Need } from '../repositories/access.ts';
@@ -14,17 +14,20 @@ import type { Repository } from '../repositories/repository.ts';
 import { repositoryView } from '../views/repository-view.ts';
 import { actorOf } from './actor.ts';
 import { NEEDS } from './needs.ts';
-import { hidden, personOf, rootOnly } from './refusals.ts';
+import { hidden, notAccessible, personOf, rootOnly } from './refusals.ts';
 import type { SessionDeps } from './session-deps.ts';
 
 /** Repositories, as far as the caller may see and change them. */
 export class RepositoryOperations implements HubRepositoriesPort {
   readonly #deps: SessionDeps;
   readonly #caller: Caller;
+  /** Ids of organizations. */
+  readonly #leftOut: Set<number>;
 
-  constructor(deps: SessionDeps, caller: Caller) {
+  constructor(deps: SessionDeps, caller: Caller, leftOut: Set<number>) {
     this.#deps = deps;
     this.#caller = caller;
+    this.#leftOut = leftOut;
   }
 
   get(owner: string, name: string): HubRepository {
@@ -108,8 +111,17 @@ export class RepositoryOperations implements HubRepositoriesPort {
 
   #seen(repositories: readonly Repository[]): HubRepository[] {
     return repositories
-      .filter((repository) => this.#may(NEEDS.see, repository))
+      .filter((repository) => this.#isSeen(repository))
       .map((repository) => this.#view(repository));
+  }
+
+  /** Organizations whose repositories are left out for want of single sign-on are noted for a header. */
+  #isSeen(repository: Repository): boolean {
+    const verdict = this.#deps.grants.verdict(this.#caller, NEEDS.see, repository);
+    if (verdict.kind === 'refused' && verdict.lacking === 'sign-on') {
+      this.#leftOut.add(repository.owner.id);
+    }
+    return verdict.kind === 'granted';
   }
 
   #may(need: Need, repository: Repository): boolean {
@@ -131,22 +143,24 @@ export class RepositoryOperations implements HubRepositoriesPort {
     if (caller.kind !== 'user') {
       return;
     }
-    const { token } = caller;
+    const scopes = scopesOf(caller);
     const needed = request.private === true ? 'repo' : 'public_repo';
-    const isRight =
-      token.kind === 'classic'
-        ? hasScope(token.scopes, needed)
-        : token.resourceOwner.id === owner.id &&
-          token.repositories === 'all' &&
-          hasPermission(token.permissions, 'administration', 'write');
-    if (!isRight) {
-      throw token.kind === 'classic'
-        ? new EngineError('forbidden', `This token needs the scope ${needed}.`, {
-            details: { acceptedScopes: needed === 'repo' ? ['repo'] : ['public_repo', 'repo'] },
-          })
-        : new EngineError('forbidden', 'Resource not accessible by personal access token', {
-            details: { acceptedPermissions: 'administration=write' },
-          });
+    if (scopes !== undefined && !hasScope(scopes, needed)) {
+      throw new EngineError('forbidden', `This token needs the scope ${needed}.`, {
+        details: { acceptedScopes: needed === 'repo' ? ['repo'] : ['public_repo', 'repo'] },
+      });
     }
+    const { token } = caller;
+    const isForAll =
+      token.kind === 'fine-grained' &&
+      token.resourceOwner.id === owner.id &&
+      token.repositories === 'all' &&
+      hasPermission(token.permissions, 'administration', 'write');
+    if (scopes === undefined && !isForAll) {
+      throw new EngineError('forbidden', notAccessible(caller), {
+        details: { acceptedPermissions: 'administration=write' },
+      });
+    }
+    this.#deps.grants.requireSignOn(caller, owner.kind === 'organization' ? owner : undefined);
   }
 }

@@ -1,4 +1,9 @@
 import type { Accounts } from '../identity/accounts.ts';
+import type { Apps } from '../identity/apps/apps.ts';
+import type { DelegatedTokens } from '../identity/apps/delegated-tokens.ts';
+import type { InstallationTokens } from '../identity/apps/installation-tokens.ts';
+import type { Installations } from '../identity/apps/installations.ts';
+import type { SignOnLinks } from '../identity/sso/sign-on-links.ts';
 import type { Tokens } from '../identity/tokens/tokens.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import type { Collaborators } from '../repositories/collaborators.ts';
@@ -13,6 +18,11 @@ export interface SessionDeps {
   collaborators: Collaborators;
   grants: Grants;
   tokens: Tokens;
+  apps: Apps;
+  installations: Installations;
+  installationTokens: InstallationTokens;
+  delegatedTokens: DelegatedTokens;
+  links: SignOnLinks;
   rates: RateLimits;
   addresses: Addresses;
 }

@@ -1,7 +1,9 @@
 import type { HubAdmission, HubSession, LimitedHubRequest } from '../../../api/types/hub/ports.ts';
 import type { HubRateStatus } from '../../../api/types/hub/rate.ts';
-import type { Caller } from '../identity/caller.ts';
+import { scopesOf, type Caller } from '../identity/caller.ts';
 import { AccountOperations } from './account-operations.ts';
+import { AppOperations } from './app-operations.ts';
+import { ApplicationOperations } from './application-operations.ts';
 import { CollaboratorOperations } from './collaborator-operations.ts';
 import { RepositoryOperations } from './repository-operations.ts';
 import type { SessionDeps } from './session-deps.ts';
@@ -14,17 +16,26 @@ export class Session implements HubSession {
   readonly repositories: RepositoryOperations;
   readonly collaborators: CollaboratorOperations;
   readonly tokens: TokenOperations;
+  readonly applications: ApplicationOperations;
+  readonly apps: AppOperations;
+  readonly #leftOut = new Set<number>();
   readonly #deps: SessionDeps;
   readonly #caller: Caller;
 
   constructor(deps: SessionDeps, caller: Caller) {
-    this.scopes = caller.kind === 'user' && caller.token.kind === 'classic' ? caller.token.scopes : undefined;
+    this.scopes = scopesOf(caller);
     this.#deps = deps;
     this.#caller = caller;
     this.accounts = new AccountOperations(deps, caller);
-    this.repositories = new RepositoryOperations(deps, caller);
+    this.repositories = new RepositoryOperations(deps, caller, this.#leftOut);
     this.collaborators = new CollaboratorOperations(deps, caller);
+    this.applications = new ApplicationOperations(deps, caller);
+    this.apps = new AppOperations(deps, caller);
     this.tokens = new TokenOperations(deps, caller);
+  }
+
+  get organizationsLeftOut(): readonly number[] {
+    return [...this.#leftOut].toSorted((one, other) => one - other);
   }
 
   admit(request: LimitedHubRequest): HubAdmission {

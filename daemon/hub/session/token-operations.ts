@@ -29,6 +29,11 @@ export class TokenOperations implements HubTokensPort {
     return tokens.ofUser(accounts.user(user)).map(tokenView);
   }
 
+  async authorize(user: string, id: number, organization: string): Promise<void> {
+    rootOnly(this.#caller);
+    await this.#deps.tokens.authorize(user, id, organization);
+  }
+
   async revoke(user: string, id: number): Promise<void> {
     rootOnly(this.#caller);
     await this.#deps.tokens.revoke(user, id);

@@ -1,8 +1,8 @@
 import type { HubToken } from '../../../api/types/hub/token.ts';
-import type { Token } from '../identity/tokens/token.ts';
+import type { PersonalToken } from '../identity/tokens/token.ts';
 import { timeOrNull, timeText } from './times.ts';
 
-export function tokenView(token: Token): HubToken {
+export function tokenView(token: PersonalToken): HubToken {
   return {
     id: token.id,
     kind: token.kind,

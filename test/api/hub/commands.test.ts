@@ -54,6 +54,45 @@ test('a headless machine: user, organization, repository, token', async () => {
   expect((await at.ask('GET', '/user', { token: token.trim() })).status).toBe(401);
 });
 
+test('a headless machine: app, installation, OAuth application, single sign-on', async () => {
+  await using at = await shell();
+  await at.run('user create alice');
+  await at.run('org create acme --owner alice');
+  await at.run('repo create acme/app --private');
+  const app: unknown = JSON.parse(await at.run('app create Bot --owner acme --permissions packages=write'));
+  expect(app).toMatchObject({
+    slug: 'bot',
+    client_secret: expect.stringMatching(/^bhc_/),
+    pem: expect.stringContaining('BEGIN PRIVATE KEY'),
+    permissions: { packages: 'write', metadata: 'read' },
+  });
+  expect(JSON.parse(await at.run('installation create bot --account acme --repositories app'))).toMatchObject(
+    {
+      id: 1,
+      repository_selection: 'selected',
+    },
+  );
+  expect(await at.run('installation list')).toContain('1    bot');
+  expect(JSON.parse(await at.run('app key bot'))).toMatchObject({ id: 2 });
+  expect(await at.run('app key bot --remove 1')).toBe('');
+  expect(await at.run('app list')).toMatch(/\nbot +1 +Iv1\.[0-9a-f]{16} +Bot +1\n$/);
+  const oauth = Object(JSON.parse(await at.run('oauth-app create Dash --owner alice')));
+  const token = await at.run(`oauth-app token ${oauth.client_id} --user alice --scopes repo`);
+  expect((await at.ask('GET', '/user', { token: token.trim() })).status).toBe(200);
+  expect(await at.run('org sso acme on')).toBe('');
+  const classic = (await at.run('token create --user alice --scopes repo')).trim();
+  expect((await at.ask('GET', '/repos/acme/app', { token: classic })).status).toBe(403);
+  expect(await at.run('token authorize 2 --user alice --org acme')).toBe('');
+  expect((await at.ask('GET', '/repos/acme/app', { token: classic })).status).toBe(200);
+  expect(await at.run('org sso acme maybe')).toContain('must be on or off, not "maybe"');
+  expect(await at.run('org enterprise acme on')).toBe('');
+  expect(await at.run('user remove alice')).toContain('owns 1 applications');
+  expect(await at.run(`oauth-app remove ${oauth.client_id}`)).toBe('');
+  expect(await at.run('installation remove 1')).toBe('');
+  expect(await at.run('app remove bot')).toBe('');
+  expect(await at.run('app list')).not.toContain('bot');
+});
+
 test('lists and removals', async () => {
   await using at = await shell();
   await at.run('user create alice');

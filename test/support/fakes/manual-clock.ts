@@ -1,10 +1,14 @@
 import type { Clock } from '../../../daemon/base/clock.ts';
 
-/** A clock that moves only when told to. Starts at 2026-01-01 UTC. */
+/** A clock that moves only when told to. Starts at 2026-01-01 UTC, or where it is told. */
 export class ManualClock implements Clock {
-  #nano = 1_767_225_600_000_000_000n;
+  #nano: bigint;
   #ms = 0;
   #timers: { atMs: number; callback: () => void }[] = [];
+
+  constructor(nano = 1_767_225_600_000_000_000n) {
+    this.#nano = nano;
+  }
 
   nowNano(): bigint {
     this.#nano += 1n;

@@ -4,6 +4,7 @@ import { DEFAULT_RULES, type RateRules } from '../../../daemon/hub/limits/rules.
 import { LocalRecords } from '../../../daemon/hub/records/local-records.ts';
 import { openDatabase } from '../../../storage/database/index.ts';
 import { ManualClock } from '../fakes/manual-clock.ts';
+import type { Records } from '../../../daemon/hub/records/port.ts';
 import type { HubSession } from '../../../api/types/hub/ports.ts';
 
 export const BASE_URL = 'http://hub.test:5010';
@@ -11,6 +12,7 @@ export const BASE_URL = 'http://hub.test:5010';
 export interface OpenHub extends Disposable {
   hub: Hub;
   clock: ManualClock;
+  records: Records;
   root: HubSession;
   /** A session with a header `Authorization`, from an address. */
   as(authorization: string | undefined, address?: string): HubSession;
@@ -19,9 +21,8 @@ export interface OpenHub extends Disposable {
 }
 
 /** A hub of its own, with its records in a database in memory. */
-export async function openHub(rules: Partial<RateRules> = {}): Promise<OpenHub> {
+export async function openHub(rules: Partial<RateRules> = {}, clock = new ManualClock()): Promise<OpenHub> {
   const database = openDatabase(':memory:', silentLogger);
-  const clock = new ManualClock();
   const records = new LocalRecords(database);
   const hub = await Hub.open({
     records,
@@ -33,6 +34,7 @@ export async function openHub(rules: Partial<RateRules> = {}): Promise<OpenHub> 
   const root = hub.session('root');
   return {
     hub,
+    records,
     clock,
     root,
     as: (authorization, address = '192.0.2.1') => hub.session({ authorization, address }),
@@ -47,8 +49,11 @@ export async function openHub(rules: Partial<RateRules> = {}): Promise<OpenHub> 
 /**
  * Users alice, bob and carol; acme with alice as admin and bob as member; a public and a private repository of each.
  */
-export async function peopledHub(rules: Partial<RateRules> = {}): Promise<OpenHub> {
-  const open = await openHub(rules);
+export async function peopledHub(
+  rules: Partial<RateRules> = {},
+  clock = new ManualClock(),
+): Promise<OpenHub> {
+  const open = await openHub(rules, clock);
   const { accounts, repositories } = open.root;
   for (const login of ['alice', 'bob', 'carol']) {
     await accounts.createUser({ login });

@@ -20,6 +20,8 @@ export interface HubAnswer {
 export interface ServedHub extends AsyncDisposable {
   /** Of the engine's API, with the hub below `/hub`. */
   socketPath: string;
+  /** Of the hub's own listener. */
+  url: string;
   /** At the hub's own listener. */
   ask: (method: string, path: string, options?: HubAsk) => Promise<HubAnswer>;
 }
@@ -49,22 +51,29 @@ export async function serveHub({ hub }: OpenHub): Promise<ServedHub> {
   const port = Number(listeners[0]?.address.split(':').at(-1));
   return {
     socketPath,
+    url: `http://127.0.0.1:${port}`,
     ask: (method, path, { headers = {}, body, token } = {}) =>
       new Promise((resolve, reject) => {
-        const sent = { 'User-Agent': 'test', ...(token && { Authorization: `token ${token}` }), ...headers };
+        const text = body === undefined || typeof body === 'string' ? (body ?? '') : JSON.stringify(body);
+        const sent = {
+          'User-Agent': 'test',
+          'Content-Length': String(Buffer.byteLength(text)),
+          ...(token && { Authorization: `token ${token}` }),
+          ...headers,
+        };
         const req = http.request({ port, host: '127.0.0.1', method, path, headers: sent }, (res) => {
-          let text = '';
-          res.setEncoding('utf8').on('data', (piece: string) => (text += piece));
+          let got = '';
+          res.setEncoding('utf8').on('data', (piece: string) => (got += piece));
           res.once('end', () =>
             resolve({
               status: res.statusCode ?? 0,
               headers: res.headers,
-              body: text === '' ? undefined : JSON.parse(text),
+              body: got === '' ? undefined : JSON.parse(got),
             }),
           );
         });
         req.once('error', reject);
-        req.end(body === undefined || typeof body === 'string' ? body : JSON.stringify(body));
+        req.end(text);
       }),
     [Symbol.asyncDispose]: async () => {
       await Promise.all(listeners.map((listener) => listener.close()));

@@ -4,6 +4,7 @@ import { limits } from '../../../daemon/base/limits.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
 import type { Caller } from '../../../daemon/hub/identity/caller.ts';
 import { KeptLimits } from '../../../daemon/hub/limits/kept-limits.ts';
+import type { RateFacts } from '../../../daemon/hub/limits/quotas.ts';
 import { RateLimits } from '../../../daemon/hub/limits/rate-limits.ts';
 import { DEFAULT_RULES, type RateRules } from '../../../daemon/hub/limits/rules.ts';
 import { Windows } from '../../../daemon/hub/limits/windows.ts';
@@ -14,9 +15,16 @@ import { ManualClock, settled } from '../../support/fakes/manual-clock.ts';
 const READ = { operation: 'repository.get', method: 'GET', isContent: false, isFree: false };
 const MAKE = { operation: 'repository.create', method: 'POST', isContent: true, isFree: false };
 
+const FACTS: RateFacts = {
+  isEnterprise: () => false,
+  isMember: () => false,
+  sizeOf: () => ({ repositories: 1, users: 1 }),
+  ownerOf: () => undefined,
+};
+
 function rig(rules: Partial<RateRules> = {}) {
   const clock = new ManualClock();
-  const rates = new RateLimits({ rules: { ...DEFAULT_RULES, ...rules }, clock });
+  const rates = new RateLimits({ rules: { ...DEFAULT_RULES, ...rules }, facts: FACTS, clock });
   const read = (caller = ADDRESS, request = READ): void => rates.admit(caller, request).done(false);
   return { clock, rates, read };
 }
@@ -118,6 +126,21 @@ test('80 makings a minute, 500 an hour, with the time to wait', async () => {
   );
 });
 
+test('so much of the processor a minute, then no more until the minute is over', async () => {
+  const { clock, rates, read } = rig({ processorPerMinute: 2 });
+  rates.admit(user(1), READ).done(false, 1_999);
+  rates.admit(user(1), READ).done(false, 5);
+  expect(() => read(user(1))).toThrow(
+    expect.objectContaining({
+      message: expect.stringContaining('secondary rate limit of processor time'),
+      details: { retryAfterS: 60 },
+    }),
+  );
+  read(user(2));
+  await clock.advance(60_000);
+  read(user(1));
+});
+
 test('100 at a time, also after some were refused', () => {
   const { rates, read } = rig({ pointsPerMinute: 0 });
   const running = Array.from({ length: 100 }, () => rates.admit(user(1), READ));
@@ -172,7 +195,7 @@ async function keptRig() {
   const records = new LocalRecords(database);
   const clock = new ManualClock();
   const start = async () => {
-    const rates = new RateLimits({ rules: { ...DEFAULT_RULES, anonymousPerHour: 5 }, clock });
+    const rates = new RateLimits({ rules: { ...DEFAULT_RULES, anonymousPerHour: 5 }, facts: FACTS, clock });
     return { rates, kept: await KeptLimits.open({ records, clock, log: silentLogger, rates }) };
   };
   return { records, clock, start };

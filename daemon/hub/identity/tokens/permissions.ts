@@ -11,6 +11,9 @@ const LEVELS = {
 } as const satisfies Record<string, readonly Level[]>;
 
 export type Permission = keyof typeof LEVELS;
+
+const PERMISSIONS = Object.keys(LEVELS).filter(isPermission);
+
 export type Level = 'read' | 'write';
 export type Permissions = Partial<Record<Permission, Level>>;
 
@@ -20,8 +23,19 @@ export function hasPermission(permissions: Permissions, needed: Permission, leve
   return given === 'write' || given === level;
 }
 
+/** Whether some permissions go beyond others; answers the names of those that do. */
+export function beyond(asked: Permissions, given: Permissions): Permission[] {
+  return PERMISSIONS.filter((name) => {
+    const level = asked[name];
+    return level !== undefined && !hasPermission(given, name, level);
+  });
+}
+
 /** The permissions of a request. Answers what is wrong with them instead, by field. */
-export function readPermissions(given: Readonly<Record<string, string>>): {
+export function readPermissions(
+  given: Readonly<Record<string, string>>,
+  resource = 'Token',
+): {
   permissions: Permissions;
   problems: InvalidField[];
 } {
@@ -33,7 +47,7 @@ export function readPermissions(given: Readonly<Record<string, string>>): {
       permissions[name] = level;
     } else {
       problems.push({
-        resource: 'Token',
+        resource,
         field: `permissions.${name}`,
         code: 'invalid',
         message: `must be ${levels?.join(' or ') ?? `of ${Object.keys(LEVELS).join(', ')}`}`,

@@ -3,12 +3,21 @@ import { crc32 } from 'node:zlib';
 import type { Token } from './token.ts';
 
 /** So that a token is recognised where it should not be: in a log, a repository, a search for leaked secrets. */
-const PREFIXES = { classic: 'bhp_', 'fine-grained': 'bhf_' } as const satisfies Record<Token['kind'], string>;
+const PREFIXES = {
+  classic: 'bhp_',
+  'fine-grained': 'bhf_',
+  oauth: 'bho_',
+  'app-user': 'bhu_',
+  installation: 'bhi_',
+  workflow: 'bhw_',
+  client: 'bhc_',
+  session: 'bhs_',
+} as const satisfies Record<Token['kind'] | 'client' | 'session', string>;
 
 const BYTES = 32;
 
 /** A new secret: 256 random bits and a checksum of them. It is shown once; its hash is stored. */
-export function newSecret(kind: Token['kind']): string {
+export function newSecret(kind: keyof typeof PREFIXES): string {
   const random = randomBytes(BYTES);
   return PREFIXES[kind] + random.toString('base64url') + checksum(random);
 }

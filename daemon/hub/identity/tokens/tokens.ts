@@ -11,7 +11,7 @@ import type { Accounts } from '../accounts.ts';
 import { readPermissions } from './permissions.ts';
 import { normaliseScopes, scopesProblem } from './scopes.ts';
 import { hashSecret, newSecret } from './secret.ts';
-import type { ClassicToken, FineGrainedToken, Token } from './token.ts';
+import type { ClassicToken, FineGrainedToken, PersonalToken, Token } from './token.ts';
 
 export interface TokensDeps {
   mirror: Mirror;
@@ -46,7 +46,7 @@ export interface NewFineGrainedToken extends NewCommon {
 
 /** A token, and what its user has to keep: nobody can ask for it again. */
 export interface MadeToken {
-  token: Token;
+  token: PersonalToken;
   secret: string;
 }
 
@@ -81,7 +81,7 @@ export class Tokens {
       }
       const { id, change } = this.#counters.next('token');
       const nowMs = this.#nowMs();
-      const made: Token = {
+      const made: PersonalToken = {
         ...special.token,
         id,
         hash,
@@ -97,20 +97,17 @@ export class Tokens {
     return { token, secret };
   }
 
-  /** The token of a secret, and its user; undefined where there is none, or no more. */
-  find(secret: string): { token: Token; user: User } | undefined {
+  /** The token of a secret, of whatever kind; undefined where there is none, or no more. */
+  find(secret: string): Token | undefined {
     const token = this.#tokens.get(hashSecret(secret));
-    if (token === undefined || this.#isOver(token)) {
-      return undefined;
-    }
-    const user = this.#deps.accounts.same(token.user.name, token.user.id);
-    return user?.kind === 'user' ? { token, user } : undefined;
+    return token === undefined || this.isOver(token) ? undefined : token;
   }
 
   /** Newest first, those that have expired among them. */
-  ofUser(user: User): Token[] {
+  ofUser(user: User): PersonalToken[] {
     return this.#tokens
       .all()
+      .filter((token) => token.kind === 'classic' || token.kind === 'fine-grained')
       .filter((token) => token.user.id === user.id)
       .toSorted((one, other) => other.id - one.id);
   }
@@ -124,6 +121,22 @@ export class Tokens {
         throw notFound(`${userName} has no token ${id}`);
       }
       return { changes: [this.#tokens.delete(token.hash)], answer: undefined };
+    });
+  }
+
+  /** Lets a classic token be used with an organization that asks for single sign-on. Throws not_found. */
+  authorize(userName: string, id: number, organizationName: string): Promise<ClassicToken> {
+    return this.#deps.mirror.change(() => {
+      const { accounts } = this.#deps;
+      const user = accounts.user(userName);
+      const organization = accounts.organization(organizationName);
+      const token = this.ofUser(user).find((one) => one.id === id);
+      if (token?.kind !== 'classic' || accounts.roleIn(organization, user) === undefined) {
+        throw notFound(`${userName} has no classic token ${id}, or no part in ${organizationName}`);
+      }
+      const authorized = [...new Set([...(token.authorized ?? []), organization.id])];
+      const changed = { ...token, authorized };
+      return { changes: [this.#tokens.put(token.hash, changed)], answer: changed };
     });
   }
 
@@ -147,7 +160,7 @@ export class Tokens {
     });
   }
 
-  #isOver(token: Token): boolean {
+  isOver(token: Token): boolean {
     return token.expiresMs !== null && token.expiresMs <= this.#nowMs();
   }
 

@@ -1,0 +1,21 @@
+import type { RateRules } from '../../../daemon/hub/limits/rules.ts';
+import { ManualClock } from '../fakes/manual-clock.ts';
+import { peopledHub, type OpenHub } from './open-hub.ts';
+import { serveHub, type ServedHub } from './serve-hub.ts';
+
+/** A hub with people in it, behind its listener. */
+export async function servedHub(
+  rules: Partial<RateRules> = {},
+  clock = new ManualClock(),
+): Promise<Omit<OpenHub, keyof Disposable> & ServedHub> {
+  const open = await peopledHub(rules, clock);
+  const server = await serveHub(open);
+  return {
+    ...open,
+    ...server,
+    [Symbol.asyncDispose]: async () => {
+      await server[Symbol.asyncDispose]();
+      open[Symbol.dispose]();
+    },
+  };
+}
