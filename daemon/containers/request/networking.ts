@@ -53,7 +53,7 @@ function checkBinding(binding: { HostIp: string; HostPort: string }): { HostIp: 
 }
 
 /**
- * What to tell of ports at ::1: Linux takes no answers for it from a bridge, so calls there are refused. They are not an
+ * What to tell of ports at ::1: Linux takes no answers for it from a bridge, so calls there are refused. They are no
  * error, as files of compose name them beside 127.0.0.1, which clients of `localhost` go on to.
  */
 export function loopbackWarnings(bindings: PortMap): string[] {
@@ -62,7 +62,8 @@ export function loopbackWarnings(bindings: PortMap): string[] {
       .filter(({ HostIp = '' }) => IPV6_LOOPBACK.check(HostIp, isIPv6(HostIp) ? 'ipv6' : 'ipv4'))
       .map(
         ({ HostIp = '', HostPort = '' }) =>
-          `Port ${port} at [${HostIp}]:${HostPort} refuses connections: publish it at 127.0.0.1, or at an address of the host.`,
+          `Port ${port} at [${HostIp}]:${HostPort} refuses connections: publish it at 127.0.0.1, or at an address of ` +
+          'the host.',
       ),
   );
 }

@@ -1,41 +1,25 @@
 import type { AssignedNetwork, NetworksChange } from '../../../api/types/swarm/overlay.ts';
 import type { NetworkPeer, NetworkServices } from '../../../api/types/system.ts';
-import type { IpAddress } from '../../base/addresses/ip.ts';
 import type { Clock } from '../../base/clock.ts';
 import { KeyedMutex } from '../../base/concurrency/mutex.ts';
-import { errorText, internal } from '../../base/errors.ts';
+import { errorText } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
-import { isEncrypted } from '../../base/overlay-options.ts';
-import { Protection, whyNotEncrypted } from './encryption/protection.ts';
+import { KernelNetworks } from './kernel-networks.ts';
+import { newlyKnown, type KnownNetwork } from './known-network.ts';
 import type { NetworkFiles } from './network-files.ts';
-import { NetworkNames } from './network-names.ts';
 import { completed, NetworkState, partsOf, wholeOf } from './network-state.ts';
 import type { NetworkPart } from './network-state.ts';
-import type { IngressChange } from './mesh/ingress-ports.ts';
 import type { Mesh } from './mesh/mesh.ts';
-import { ingressSettings, kernelSteps, kernelTarget, overlaySettings } from './plan.ts';
+import { kernelSteps } from './plan.ts';
 import type { DataPath } from './plan.ts';
 import type { OverlayKernel } from './ports.ts';
 import { HostWatch } from './reach/host-watch.ts';
-import { hostsWithTasks, leadElsewhere } from './reach/lead-elsewhere.ts';
+import { hostsWithTasks } from './reach/lead-elsewhere.ts';
 import type { Reach } from './reach/reach.ts';
 import { Retries } from './retries.ts';
 import { servicesIn } from './services-in.ts';
 import type { SwarmEntries } from './swarm-entries.ts';
-
-/** A network that managers told this node of. */
-interface Known {
-  readonly state: NetworkState;
-  /** The kernel has it as it is here; otherwise it is made whole, not step by step. */
-  isWhole: boolean;
-  trouble: string | undefined;
-  /** Addresses of backends that are gone, until flows to them are cut. */
-  readonly forget: Set<IpAddress>;
-  /** Whether the kernel can lead virtual addresses to tasks. */
-  canBalance: boolean;
-  readonly names: NetworkNames;
-}
 
 interface Deps {
   kernel: Omit<OverlayKernel, 'mesh'>;
@@ -61,17 +45,16 @@ const ALL = 'networks';
  */
 export class OverlayNetworks implements AsyncDisposable {
   readonly #deps: Deps;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, KnownNetwork>();
   /** Networks that are gone but not yet in the kernel, and whether each was the ingress network. */
   readonly #leaving = new Map<string, boolean>();
   readonly #turn = new KeyedMutex();
   readonly #retries: Retries;
-  readonly #protection: Protection;
+  readonly #kernel: KernelNetworks;
   readonly #watch: HostWatch;
   /** Other hosts with tasks; undefined = to be looked for. */
   #hosts: ReadonlySet<string> | undefined;
   #dataPath: DataPath = { addr: '', port: 0 };
-  #repairs = 0;
   #timer: Disposable | undefined;
   #isOver = false;
   /** What is not known here is nobody's. False where files could not be read, until managers have told of all. */
@@ -79,12 +62,18 @@ export class OverlayNetworks implements AsyncDisposable {
 
   constructor(deps: Deps) {
     this.#deps = deps;
-    this.#protection = new Protection(deps.kernel);
     this.#retries = new Retries(deps.clock, (id) => this.#later(() => this.#retry(id)));
+    this.#kernel = new KernelNetworks({
+      ...deps,
+      retries: this.#retries,
+      states: () => [...this.#known.values()].map(({ state }) => state),
+      dataPath: () => this.#dataPath,
+    });
     this.#watch = new HostWatch({
       ...deps,
       wanted: () => (this.#hosts ??= hostsWithTasks([...this.#known.values()], this.#dataPath.addr)),
-      changed: (hosts) => this.#later(async () => this.#known.forEach((known) => this.#hear(known, hosts))),
+      changed: (hosts) =>
+        this.#later(async () => this.#known.forEach((known) => this.#kernel.hear(known, hosts))),
     });
   }
 
@@ -111,9 +100,9 @@ export class OverlayNetworks implements AsyncDisposable {
   async start(): Promise<void> {
     await this.#turn.run(ALL, async () => {
       await this.#sweep();
-      this.#known.forEach((known) => this.#make(known));
+      this.#known.forEach((known) => this.#kernel.make(known));
       if (this.#knowsAll) {
-        this.#settle();
+        this.#kernel.settle();
       }
     });
     this.#reconcileLater();
@@ -158,7 +147,7 @@ export class OverlayNetworks implements AsyncDisposable {
 
   /** Entries of the kernel that were not as they had been made, and have been mended. */
   get repairs(): number {
-    return this.#repairs;
+    return this.#kernel.repairs;
   }
 
   /** The kernel keeps everything: containers go on without a daemon. */
@@ -175,7 +164,7 @@ export class OverlayNetworks implements AsyncDisposable {
     const stale = new Set(this.#move(change.dataPath) ? this.#known.values() : []);
     const gone = this.#goneIn(change);
     if (change.keys !== undefined) {
-      this.#protection.take(change.keys);
+      this.#kernel.takeKeys(change.keys);
     }
     this.#knowsAll ||= change.full;
     for (const id of gone) {
@@ -187,9 +176,11 @@ export class OverlayNetworks implements AsyncDisposable {
       const isKnown = this.#applyPart(id, change.full, part, stale);
       hasNew ||= isNew && isKnown;
     }
-    [...this.#known.values()].filter((known) => stale.has(known)).forEach((known) => this.#make(known));
+    [...this.#known.values()]
+      .filter((known) => stale.has(known))
+      .forEach((known) => this.#kernel.make(known));
     if (gone.length > 0 || change.keys !== undefined) {
-      this.#settle();
+      this.#kernel.settle();
     }
     if (hasNew || gone.length > 0) {
       await this.#deps.files.flush();
@@ -217,7 +208,7 @@ export class OverlayNetworks implements AsyncDisposable {
   }
 
   /** False when the network is not known. One that is to be made whole is put into `stale`. */
-  #applyPart(id: string, isFull: boolean, part: NetworkPart, stale: Set<Known>): boolean {
+  #applyPart(id: string, isFull: boolean, part: NetworkPart, stale: Set<KnownNetwork>): boolean {
     const known = this.#known.get(id) ?? this.#begin(part.network, stale);
     if (known === undefined) {
       this.#deps.log.warn({ network: id }, 'a change of a network that this node does not know is left out');
@@ -233,23 +224,12 @@ export class OverlayNetworks implements AsyncDisposable {
     const steps = kernelSteps(state, difference, this.#dataPath);
     steps.forget.forEach((address) => known.forget.add(address));
     if (known.isWhole && !stale.has(known)) {
-      this.#attempt(known, () => {
-        this.#protect(known);
-        const { peers, balance } = steps;
-        if (peers.add.length > 0 || peers.remove.length > 0) {
-          this.#deps.kernel.changePeers(id, peers);
-        }
-        if (balance.changed.length > 0 || balance.gone.length > 0) {
-          this.#deps.kernel.balance(id, balance.changed, balance.gone);
-          refuseUnbalanced(known, balance.changed);
-        }
-        this.#finish(known, { full: isFull, ...part });
-      });
+      this.#kernel.change(known, steps, { full: isFull, ...part });
     }
     return true;
   }
 
-  #begin(network: AssignedNetwork | undefined, stale: Set<Known>): Known | undefined {
+  #begin(network: AssignedNetwork | undefined, stale: Set<KnownNetwork>): KnownNetwork | undefined {
     if (network === undefined) {
       return undefined;
     }
@@ -261,101 +241,6 @@ export class OverlayNetworks implements AsyncDisposable {
     this.#retries.settled(network.id);
     stale.add(known);
     return known;
-  }
-
-  /** The whole network, whatever the kernel has of it. */
-  #make(known: Known): void {
-    this.#attempt(known, () => {
-      this.#mend(known);
-      this.#finish(known, { full: true, ...wholeOf(known.state) });
-    });
-  }
-
-  /** Answers how many entries were wrong. */
-  #mend(known: Known): number {
-    const { state, names } = known;
-    const { kernel, entries } = this.#deps;
-    const { network } = state;
-    entries.enter(network, names);
-    const repaired = this.#protect(known, true);
-    known.canBalance = true;
-    if (network.ingress) {
-      kernel.openIngress(ingressSettings(network, this.#dataPath));
-    } else {
-      known.canBalance = kernel.openOverlay(overlaySettings(network, this.#dataPath)) === 'bridge';
-    }
-    const { peers, balance } = kernelTarget(state, this.#dataPath);
-    const wrong = kernel.mendPeers(network.id, peers) + kernel.mendBalance(network.id, balance);
-    refuseUnbalanced(known, balance);
-    return wrong + repaired;
-  }
-
-  /**
-   * Before anything of the network: at no moment it lets through what it must not. Answers how many entries were wrong.
-   */
-  #protect({ state: { network } }: Known, look = false): number {
-    const states = this.#states();
-    this.#protection.guard(states, this.#dataPath);
-    if (!isEncrypted(network.options)) {
-      return 0;
-    }
-    try {
-      return this.#protection.encrypt(states, this.#dataPath, look);
-    } catch (error) {
-      throw whyNotEncrypted(network.name, error);
-    }
-  }
-
-  /** After networks have gone, or keys have come. What fails is done with the next change, or the next look. */
-  #settle(): void {
-    try {
-      this.#protection.settle(this.#states(), this.#dataPath);
-    } catch (error) {
-      this.#deps.log.error({ err: errorText(error) }, 'the protection of overlay networks is not up to date');
-    }
-  }
-
-  #states(): NetworkState[] {
-    return [...this.#known.values()].map(({ state }) => state);
-  }
-
-  /** What comes last: new connections go elsewhere by now. */
-  #finish({ state, forget }: Known, change: Omit<IngressChange, 'local'>): void {
-    const { kernel, mesh } = this.#deps;
-    if (state.network.ingress) {
-      mesh.apply({ ...change, local: this.#dataPath.addr });
-    }
-    for (const address of forget) {
-      kernel.forgetBackend(state.network.id, address);
-      forget.delete(address);
-    }
-  }
-
-  /** Hosts are silent now or answer again. One that is not whole is made with what is reached by then. */
-  #hear(known: Known, hosts: ReadonlySet<string>): void {
-    if (known.isWhole) {
-      this.#attempt(known, () => leadElsewhere(this.#deps, known.state, hosts));
-    }
-  }
-
-  #attempt(known: Known, steps: () => void): void {
-    const { id, name } = known.state.network;
-    try {
-      steps();
-    } catch (error) {
-      const trouble = errorText(error);
-      if (trouble !== known.trouble) {
-        this.#deps.log.error(
-          { network: id, name, err: trouble },
-          'a network of the swarm is not in force here',
-        );
-      }
-      Object.assign(known, { isWhole: false, trouble });
-      this.#retries.failed(id);
-      return;
-    }
-    Object.assign(known, { isWhole: true, trouble: undefined });
-    this.#retries.settled(id);
   }
 
   /** Its file first: a daemon that dies before the rest finds a network that nobody knows. */
@@ -395,7 +280,7 @@ export class OverlayNetworks implements AsyncDisposable {
     if (isIngress !== undefined) {
       await this.#close(id, isIngress);
     } else if (known?.isWhole === false) {
-      this.#make(known);
+      this.#kernel.make(known);
     }
   }
 
@@ -435,8 +320,8 @@ export class OverlayNetworks implements AsyncDisposable {
   async #reconcile(): Promise<void> {
     this.#reconcileLater();
     await this.#sweep();
-    this.#settle();
-    [...this.#known.values()].filter(({ isWhole }) => isWhole).forEach((known) => this.#repair(known));
+    this.#kernel.settle();
+    [...this.#known.values()].filter(({ isWhole }) => isWhole).forEach((known) => this.#kernel.repair(known));
   }
 
   /** In its turn. */
@@ -446,22 +331,8 @@ export class OverlayNetworks implements AsyncDisposable {
     });
   }
 
-  #repair(known: Known): void {
-    this.#attempt(known, () => {
-      const wrong = this.#mend(known);
-      if (wrong > 0) {
-        this.#repairs += wrong;
-        this.#deps.log.warn(
-          { network: known.state.network.id, wrong },
-          'entries of a network had been changed',
-        );
-      }
-      this.#finish(known, { full: true, ...wholeOf(known.state) });
-    });
-  }
-
   /** A name that is taken is told by `trouble`, once the kernel is to have the network. */
-  #enter({ state, names }: Known): void {
+  #enter({ state, names }: KnownNetwork): void {
     try {
       this.#deps.entries.enter(state.network, names);
     } catch (error) {
@@ -472,28 +343,7 @@ export class OverlayNetworks implements AsyncDisposable {
     }
   }
 
-  #save({ state }: Known): void {
+  #save({ state }: KnownNetwork): void {
     this.#deps.files.save(state, () => this.#dataPath);
   }
-}
-
-/** Names and containers' own addresses work all the same. */
-function refuseUnbalanced({ state: { network }, canBalance }: Known, addresses: readonly unknown[]): void {
-  if (!canBalance && addresses.length > 0) {
-    throw internal(
-      `network ${network.name}: virtual addresses of services need br_netfilter, which the kernel of this node ` +
-        'does not have (endpoint mode dnsrr does without)',
-    );
-  }
-}
-
-function newlyKnown(state: NetworkState, reach: Reach): Known {
-  return {
-    state,
-    isWhole: false,
-    trouble: undefined,
-    forget: new Set(),
-    canBalance: true,
-    names: new NetworkNames(reach),
-  };
 }
