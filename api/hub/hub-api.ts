@@ -109,14 +109,13 @@ function serveRoute(route: HubRoute, deps: HubApiDeps, validator: BodyValidator)
     }
     const work = new WorkTime();
     const session = await work.run(() => sessionOf(ctx, deps.hub));
-    if (session.scopes !== undefined) {
-      ctx.set('X-OAuth-Scopes', session.scopes.join(', '));
-    }
+    tellScopes(ctx, route, session);
     const admission = admitted(ctx, route, session);
     try {
       const body = route.body && (await readObject(ctx.req, route.body, validator));
+      const query = new URLSearchParams(ctx.querystring);
       const version = readVersion(String(ctx.state['version']));
-      const request = { params: ctx.params, body, version, session };
+      const request = { params: ctx.params, query, body, version, session };
       const result = await work.run(() => route.handler(request));
       work.run(() => send(ctx, result, deps.baseUrl));
       sayLeftOut(ctx, session);
@@ -132,6 +131,18 @@ function sayLeftOut(ctx: Context, { organizationsLeftOut }: HubSession): void {
   if (organizationsLeftOut.length > 0) {
     const text = `partial-results; organizations=${organizationsLeftOut.join(',')}`;
     ctx.set({ 'X-Svc-SSO': text, 'X-GitHub-SSO': text });
+  }
+}
+
+/** What a token has and what it needs (GitHub: scopes of OAuth apps, permissions of fine-grained tokens). */
+function tellScopes(ctx: Context, { accepts }: ServedHubRoute, { scopes }: HubSession): void {
+  if (scopes !== undefined) {
+    ctx.set('X-OAuth-Scopes', scopes.join(', '));
+  }
+  if (accepts !== undefined) {
+    ctx.set('X-Accepted-OAuth-Scopes', accepts.scopes.join(', '));
+    ctx.set('X-Accepted-Svc-Permissions', accepts.permissions);
+    ctx.set('X-Accepted-GitHub-Permissions', accepts.permissions);
   }
 }
 
@@ -172,6 +183,15 @@ function send(ctx: Context, result: HubResult, baseUrl: string): void {
       answerJson(ctx, result.wrap?.(items) ?? items);
       break;
     }
+    case 'page':
+      if (result.next !== undefined) {
+        const url = new URL(ctx.url, `${baseUrl}/`);
+        url.searchParams.set('cursor', result.next);
+        ctx.set('Link', `<${url.href}>; rel="next"`);
+      }
+      ctx.status = 200;
+      answerJson(ctx, result.items);
+      break;
     case 'json':
       ctx.status = result.status;
       if (result.location !== undefined) {

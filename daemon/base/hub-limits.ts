@@ -68,4 +68,32 @@ export const hubLimits = {
   hubLockoutMs: 300_000,
   /** Users and addresses whose wrong credentials are counted; past that the oldest are forgotten. */
   hubLockoutsRemembered: 10_000,
+  /** Webhooks of one repository for one event (GitHub: 20), and in all: they go with it in one update. */
+  hubHooksOfEventMax: 20,
+  hubHooksOfRepositoryMax: 60,
+  hubHookUrlMax: 2_048,
+  hubHookSecretBytesMax: 1_024,
+  /** A payload that is larger is not delivered (GitHub: 25 MB). */
+  hubPayloadBytesMax: 25_000_000,
+  /** In all, from the name's look-up to the end of the answer (GitHub: 10 s). */
+  hubDeliveryMs: 10_000,
+  /** Deliveries under way: a slow receiver has a share of them and the other ones have the rest. */
+  hubDeliveriesAtOnce: 128,
+  hubDeliveriesOfHostAtOnce: 8,
+  /** Deliveries of one hook that wait for their turn; past that new ones are not made, and logged. */
+  hubIntentsOfHookMax: 10_000,
+  /** Of an answer's headers, and what is kept of its body. */
+  hubResponseHeaderBytesMax: 16_384,
+  hubResponseBytesKept: 65_536,
+  /** How long deliveries that were made wait for others to be written down with, and how many at most. */
+  hubDeliveriesKeptMs: 20,
+  hubDeliveriesKeptAtOnce: 200,
+  /** Until deliveries that could not be written down are tried again. */
+  hubDeliveriesRetryMs: 1_000,
+  /** What was delivered is kept for 30 days (seed 001), but no more than this of one hook and of all. */
+  hubDeliveriesDays: 30,
+  hubDeliveriesOfHookMax: 10_000,
+  hubDeliveriesBytesMax: 500_000_000,
+  hubDeliveriesPruneMs: 600_000,
+  hubDeliveriesPrunedAtOnce: 1_000,
 } as const;

@@ -11,7 +11,6 @@ import { rateFactsOf } from './limits/rate-facts.ts';
 import { KeptLimits } from './limits/kept-limits.ts';
 import { RateLimits } from './limits/rate-limits.ts';
 import type { RateRules } from './limits/rules.ts';
-import { NO_OUTBOX } from './occurrences/occurrence.ts';
 import type { WorkflowTokens } from './identity/workflow/workflow-tokens.ts';
 import { Mirror } from './records/mirror.ts';
 import type { Records } from './records/port.ts';
@@ -21,6 +20,7 @@ import { Grants } from './session/grants.ts';
 import { Session } from './session/session.ts';
 import type { SessionDeps } from './session/session-deps.ts';
 import { Addresses } from './views/addresses.ts';
+import { Webhooks, type WebhookSettings } from './webhooks.ts';
 
 export interface HubDeps {
   records: Records;
@@ -29,6 +29,7 @@ export interface HubDeps {
   /** Where clients find it: `http://127.0.0.1:5010`, without a slash at its end. */
   baseUrl: string;
   rules: RateRules;
+  webhooks: WebhookSettings;
 }
 
 /** The hub: repositories, those who own them, and what each may do. Its state is in the records. */
@@ -43,7 +44,7 @@ export class Hub implements HubPort, Disposable {
   static async open(deps: HubDeps): Promise<Hub> {
     const mirror = await Mirror.open(deps, '');
     const key = await openHubKey(mirror);
-    const { identity, repositories, collaborators } = domains(deps, mirror);
+    const { identity, repositories, collaborators, webhooks } = domains(deps, mirror);
     const facts = rateFactsOf({ ...identity, repositories });
     const rates = new RateLimits({ rules: deps.rules, facts, clock: deps.clock });
     const kept = await KeptLimits.open({ ...deps, rates });
@@ -55,10 +56,14 @@ export class Hub implements HubPort, Disposable {
       links,
       grants: new Grants({ ...identity, repositories, collaborators, links }),
       rates,
+      hooks: webhooks.hooks,
+      intents: webhooks.intents,
+      deliveries: deps.webhooks.deliveries,
       addresses: new Addresses(deps.baseUrl),
     };
     const context = { ...identity, lockout: new Lockout(deps.clock), clock: deps.clock };
-    return new Hub({ session, context, identity, parts: [identity.sweep, kept, mirror] });
+    await webhooks.start();
+    return new Hub({ session, context, identity, parts: [identity.sweep, webhooks, kept, mirror] });
   }
 
   private constructor(made: {
@@ -90,7 +95,7 @@ export class Hub implements HubPort, Disposable {
 }
 
 /** What the records hold, each over the same mirror. */
-function domains({ clock, log }: HubDeps, mirror: Mirror) {
+function domains({ records, clock, log, baseUrl, webhooks: settings }: HubDeps, mirror: Mirror) {
   const identity = createIdentity({ mirror, clock, log, repositories: () => repositories });
   const { accounts } = identity;
   const collaborators = new Collaborators({
@@ -102,10 +107,23 @@ function domains({ clock, log }: HubDeps, mirror: Mirror) {
     clock,
     owner: (name) => accounts.find(name) ?? refuseOwner(name),
     ownerUnchanged: (name) => accounts.unchanged(name),
-    outbox: NO_OUTBOX,
-    removals: (repository) => collaborators.removals(repository),
+    outbox: { intents: (occurrence) => webhooks.intents.intents(occurrence) },
+    removals: (repository) => [...collaborators.removals(repository), ...webhooks.hooks.removals(repository)],
   });
-  return { identity, repositories, collaborators };
+  const webhooks = new Webhooks({
+    ...settings,
+    mirror,
+    records,
+    clock,
+    log,
+    addresses: new Addresses(baseUrl),
+    repositoryUnchanged: ({ id }) => repositories.unchanged(id) ?? refuseRepository(),
+  });
+  return { identity, repositories, collaborators, webhooks };
+}
+
+function refuseRepository(): never {
+  throw notFound('Not Found');
 }
 
 function refuseOwner(name: string): never {

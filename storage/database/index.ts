@@ -13,6 +13,7 @@ import type { QuarantinedRow } from './quarantine.ts';
 import type { Database } from './rows.ts';
 import { containerTable } from './tables/containers.ts';
 import { eventTable } from './tables/events.ts';
+import { hubDeliveryTable } from './tables/hub-deliveries.ts';
 import { hubRecordTable } from './tables/hub-records.ts';
 import { imageParentTable } from './tables/image-parents.ts';
 import { imageTable } from './tables/images.ts';
@@ -61,6 +62,7 @@ export function openDatabase(path: string, log: Logger, copyFolder = dirname(pat
     networks: networkTable(connection, quarantine),
     swarmObjects: swarmObjectTable(connection),
     hubRecords: hubRecordTable(connection),
+    hubDeliveries: hubDeliveryTable(connection),
     events: {
       ...events,
       prune: (keep) => {

@@ -253,6 +253,39 @@ export interface HubRecordTable {
   remove(key: string): void;
 }
 
+/** A delivery of a webhook: daemon/hub/deliveries/delivery.ts. */
+export interface HubDeliveryRow {
+  /** Unique. */
+  attempt: string;
+  hook: number;
+  deliveredMs: number;
+  code: number;
+  /** JSON. */
+  summary: string;
+  body: Buffer;
+}
+
+export interface HubDeliveryListed {
+  id: number;
+  summary: string;
+}
+
+export interface HubDeliveryTable {
+  /** Nothing where one with the same attempt is there. */
+  insert(row: HubDeliveryRow): void;
+  has(attempt: string): boolean;
+  /** Newest first, from id `from` on. `codes`: the least and the most. */
+  list(query: {
+    hook: number;
+    from: number;
+    codes: readonly [number, number];
+    limit: number;
+  }): HubDeliveryListed[];
+  get(hook: number, id: number): (HubDeliveryListed & { body: Buffer }) | undefined;
+  /** Removes what is older, what is past a count of one hook, and the oldest past a size; `limit` rows of each. */
+  prune(bounds: { beforeMs: number; keepOfHook: number; keepBytes: number; limit: number }): void;
+}
+
 export interface Database {
   readonly containers: ContainerTable;
   readonly layers: LayerTable;
@@ -267,6 +300,7 @@ export interface Database {
   readonly networks: NetworkTable;
   readonly swarmObjects: SwarmObjectTable;
   readonly hubRecords: HubRecordTable;
+  readonly hubDeliveries: HubDeliveryTable;
   readonly events: EventTable;
   readonly meta: MetaTable;
   /**

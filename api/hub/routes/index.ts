@@ -4,6 +4,8 @@ import { applicationRoutes } from './applications.ts';
 import { appRoutes } from './apps.ts';
 import { collaboratorRoutes } from './collaborators.ts';
 import { repositoryRoutes } from './repositories.ts';
+import { hookRoutes } from './hooks.ts';
+import { deliveryRoutes } from './deliveries.ts';
 import { limitRoutes } from './limits.ts';
 import { refusedRoutes } from './refused.ts';
 import { hubRoute, ok, type HubRoute } from './route.ts';
@@ -15,6 +17,8 @@ export const HUB_ROUTES: readonly HubRoute[] = [
   ...accountRoutes,
   ...repositoryRoutes,
   ...collaboratorRoutes,
+  ...hookRoutes,
+  ...deliveryRoutes,
   ...tokenRoutes,
   ...appRoutes,
   ...applicationRoutes,

@@ -8,6 +8,7 @@ export interface HubRequest<Body> {
   /** Decoded. */
   params: Readonly<Record<string, string>>;
   body: Body;
+  query: URLSearchParams;
   version: HubVersion;
   session: HubSession;
 }
@@ -16,6 +17,8 @@ export type HubResult =
   | { kind: 'json'; status: 200 | 201 | 202; body: unknown; location?: string }
   /** A list, of which the client gets one page. */
   | { kind: 'list'; items: readonly unknown[]; wrap?: (page: readonly unknown[]) => object }
+  /** One page of a list that is too long to count; `next` leads to the one behind it. */
+  | { kind: 'page'; items: readonly unknown[]; next: string | undefined }
   | { kind: 'empty'; status: 204 };
 
 interface RouteName {
@@ -29,12 +32,20 @@ interface RouteName {
 /** One operation of the hub. */
 export type HubRoute = ServedHubRoute | RefusedHubRoute;
 
+export interface AcceptedTokens {
+  /** `repository_hooks=read`. */
+  permissions: string;
+  scopes: readonly string[];
+}
+
 /** It answers 501 with the sentence. */
 export interface RefusedHubRoute extends RouteName {
   refused: string;
 }
 
 export interface ServedHubRoute extends RouteName {
+  /** What tokens need for it, for headers of every answer; absent = it depends on what is asked for. */
+  accepts?: AcceptedTokens;
   /** It costs nothing of the hour's requests. */
   isFree?: boolean;
   /** Undefined = a body is not read. */
@@ -49,6 +60,7 @@ export function hubRoute<Body = undefined>(definition: {
   path: string;
   body?: BodySchema;
   isFree?: boolean;
+  accepts?: AcceptedTokens;
   handler: (request: HubRequest<Body>) => HubResult | Promise<HubResult>;
 }): ServedHubRoute {
   const { handler } = definition;
@@ -88,3 +100,6 @@ export function idParam(request: Pick<HubRequest<unknown>, 'params'>, name: stri
   }
   return Number(text);
 }
+
+/** 202: it is done later. */
+export const accepted = (): HubResult => ({ kind: 'json', status: 202, body: {} });

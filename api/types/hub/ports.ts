@@ -11,6 +11,7 @@ import type {
 } from './account.ts';
 import type { HubCollaboratorsPort } from './collaborator.ts';
 import type { HubApplicationsPort, HubAppsPort } from './applications.ts';
+import type { HubDeliveriesPort, HubHooksPort } from './hooks.ts';
 import type { HubRateStatus } from './rate.ts';
 import type { HubRepository, RepositoryCreateRequest, RepositoryEditRequest } from './repository.ts';
 import type { CreatedHubToken, HubToken, TokenCreateRequest } from './token.ts';
@@ -42,6 +43,8 @@ export interface HubSession {
   readonly accounts: HubAccountsPort;
   readonly repositories: HubRepositoriesPort;
   readonly collaborators: HubCollaboratorsPort;
+  readonly hooks: HubHooksPort;
+  readonly deliveries: HubDeliveriesPort;
   readonly tokens: HubTokensPort;
   readonly applications: HubApplicationsPort;
   readonly apps: HubAppsPort;

@@ -1,5 +1,5 @@
 import { LISTEN_ADDRESS } from './hosts.ts';
-import { numbers, text } from './kinds.ts';
+import { integer, list, numbers, text, toggle } from './kinds.ts';
 
 const FILE = /^(\/.*)?$/;
 
@@ -36,6 +36,36 @@ export const hubSettings = {
     pattern: FILE,
     placeholder: 'path',
     help: 'key of that certificate',
+  }),
+  hubHooksAllowedHosts: list({
+    key: 'hub-hooks-allowed-hosts',
+    section: 'hub',
+    default: [],
+    pattern: /^[^\s,/]+(\/\d{1,3})?$/,
+    placeholder: 'external|private|loopback|cidr|name',
+    help: 'where webhooks may deliver to (default external, and all where the hub serves this host alone)',
+  }),
+  hubHooksCompatHeaders: toggle({
+    key: 'hub-hooks-compat-headers',
+    section: 'hub',
+    default: true,
+    help: 'deliveries have the headers X-GitHub-* too',
+  }),
+  hubHooksRetries: integer({
+    key: 'hub-hooks-retries',
+    section: 'hub',
+    default: 0,
+    minimum: 0,
+    maximum: 20,
+    help: 'times that a delivery which failed is sent again by itself',
+  }),
+  hubHooksSwitchOffAfter: integer({
+    key: 'hub-hooks-switch-off-after',
+    section: 'hub',
+    default: 0,
+    minimum: 0,
+    maximum: 1_000,
+    help: 'failures in a row after which a webhook is switched off, 0 for never',
   }),
   hubLimits: numbers({
     key: 'hub-limits',

@@ -13,6 +13,7 @@ import { LocalRecords } from '../../hub/records/local-records.ts';
 import { parseListenAddress } from '../config/hosts.ts';
 import type { Config } from '../config/settings.ts';
 import { ENGINE_VERSION } from '../version.ts';
+import { webhookSettings } from './webhook-settings.ts';
 
 export interface ComposedHub {
   api: HubApi;
@@ -38,7 +39,9 @@ export async function composeHub(
   const address = { host: listen.host, port: listen.port, tls };
   const baseUrl = config.hubUrl === '' ? urlOf(address) : config.hubUrl;
   const records = new LocalRecords(database);
-  const hub = await Hub.open({ records, clock: systemClock, log, baseUrl, rules: rulesOf(config) });
+  const { isLoopback } = listen;
+  const webhooks = webhookSettings(config, { database, isLoopback, services: undefined });
+  const hub = await Hub.open({ records, clock: systemClock, log, baseUrl, rules: rulesOf(config), webhooks });
   parts.defer('end the hub', () => hub[Symbol.dispose]());
   return { api: createHubApi({ hub, log, baseUrl, version: ENGINE_VERSION }), address };
 }

@@ -76,6 +76,3 @@ export interface Outbox {
    */
   intents(occurrence: Occurrence): readonly RecordChange[];
 }
-
-/** Of a hub without webhooks. */
-export const NO_OUTBOX: Outbox = { intents: () => [] };

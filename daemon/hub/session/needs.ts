@@ -8,6 +8,24 @@ export const NEEDS = {
   seeCollaborators: { role: 'write', permission: 'metadata', level: 'read', scopes: ['repo'] },
   /** Also of a collaborator of itself. */
   leave: { role: 'read', permission: 'administration', level: 'write', scopes: ['repo'] },
+  readHooks: {
+    role: 'admin',
+    permission: 'repository_hooks',
+    level: 'read',
+    scopes: ['read:repo_hook', 'repo'],
+  },
+  writeHooks: {
+    role: 'admin',
+    permission: 'repository_hooks',
+    level: 'write',
+    scopes: ['write:repo_hook', 'repo'],
+  },
+  removeHooks: {
+    role: 'admin',
+    permission: 'repository_hooks',
+    level: 'write',
+    scopes: ['admin:repo_hook', 'repo'],
+  },
   edit: { role: 'admin', permission: 'administration', level: 'write', scopes: ['repo'] },
   remove: { role: 'admin', permission: 'administration', level: 'write', scopes: ['delete_repo'] },
 } as const satisfies Record<string, Need>;

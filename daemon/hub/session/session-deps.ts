@@ -1,3 +1,6 @@
+import type { DeliveryLog } from '../deliveries/delivery.ts';
+import type { Intents } from '../deliveries/intents.ts';
+import type { Hooks } from '../hooks/hooks.ts';
 import type { Accounts } from '../identity/accounts.ts';
 import type { Apps } from '../identity/apps/apps.ts';
 import type { DelegatedTokens } from '../identity/apps/delegated-tokens.ts';
@@ -17,6 +20,9 @@ export interface SessionDeps {
   repositories: Repositories;
   collaborators: Collaborators;
   grants: Grants;
+  hooks: Hooks;
+  intents: Intents;
+  deliveries: DeliveryLog;
   tokens: Tokens;
   apps: Apps;
   installations: Installations;

@@ -5,6 +5,8 @@ import { AccountOperations } from './account-operations.ts';
 import { AppOperations } from './app-operations.ts';
 import { ApplicationOperations } from './application-operations.ts';
 import { CollaboratorOperations } from './collaborator-operations.ts';
+import { DeliveryOperations } from './delivery-operations.ts';
+import { HookOperations } from './hook-operations.ts';
 import { RepositoryOperations } from './repository-operations.ts';
 import type { SessionDeps } from './session-deps.ts';
 import { TokenOperations } from './token-operations.ts';
@@ -15,6 +17,8 @@ export class Session implements HubSession {
   readonly accounts: AccountOperations;
   readonly repositories: RepositoryOperations;
   readonly collaborators: CollaboratorOperations;
+  readonly hooks: HookOperations;
+  readonly deliveries: DeliveryOperations;
   readonly tokens: TokenOperations;
   readonly applications: ApplicationOperations;
   readonly apps: AppOperations;
@@ -31,6 +35,8 @@ export class Session implements HubSession {
     this.collaborators = new CollaboratorOperations(deps, caller);
     this.applications = new ApplicationOperations(deps, caller);
     this.apps = new AppOperations(deps, caller);
+    this.hooks = new HookOperations(deps, caller);
+    this.deliveries = new DeliveryOperations(deps, caller);
     this.tokens = new TokenOperations(deps, caller);
   }
 

@@ -67,7 +67,11 @@ export function privateUser(user: User, counts: Counts, addresses: Addresses): P
   };
 }
 
-export function simpleOrganization(organization: Organization, addresses: Addresses): SimpleOrganization {
+/** An organization where only its name and id are known. */
+export function simpleOrganization(
+  organization: Pick<Organization, 'name' | 'id'>,
+  addresses: Addresses,
+): SimpleOrganization {
   return {
     login: organization.name,
     id: organization.id,

@@ -7,6 +7,7 @@ import { volumeHolds } from './0005-volume-holds.ts';
 import { volumeMakings } from './0006-volume-makings.ts';
 import { swarmObjects } from './0007-swarm-objects.ts';
 import { hubRecords } from './0008-hub-records.ts';
+import { hubDeliveries } from './0009-hub-deliveries.ts';
 
 /** Every schema change in order. Add at the end, number by number; never edit one that was released. */
 export const migrations: readonly Migration[] = [
@@ -18,4 +19,5 @@ export const migrations: readonly Migration[] = [
   volumeMakings,
   swarmObjects,
   hubRecords,
+  hubDeliveries,
 ];

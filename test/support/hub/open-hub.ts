@@ -1,5 +1,8 @@
 import { silentLogger } from '../../../daemon/base/logger.ts';
 import { Hub } from '../../../daemon/hub/hub.ts';
+import { LocalDeliveryLog } from '../../../daemon/hub/deliveries/local-log.ts';
+import { DEFAULT_DELIVERY_RULES } from '../../../daemon/hub/deliveries/rules.ts';
+import type { WebhookSettings } from '../../../daemon/hub/webhooks.ts';
 import { DEFAULT_RULES, type RateRules } from '../../../daemon/hub/limits/rules.ts';
 import { LocalRecords } from '../../../daemon/hub/records/local-records.ts';
 import { openDatabase } from '../../../storage/database/index.ts';
@@ -21,7 +24,11 @@ export interface OpenHub extends Disposable {
 }
 
 /** A hub of its own, with its records in a database in memory. */
-export async function openHub(rules: Partial<RateRules> = {}, clock = new ManualClock()): Promise<OpenHub> {
+export async function openHub(
+  rules: Partial<RateRules> = {},
+  clock = new ManualClock(),
+  webhooks: Partial<WebhookSettings> = {},
+): Promise<OpenHub> {
   const database = openDatabase(':memory:', silentLogger);
   const records = new LocalRecords(database);
   const hub = await Hub.open({
@@ -30,6 +37,15 @@ export async function openHub(rules: Partial<RateRules> = {}, clock = new Manual
     log: silentLogger,
     baseUrl: BASE_URL,
     rules: { ...DEFAULT_RULES, ...rules },
+    webhooks: {
+      deliveries: new LocalDeliveryLog(database),
+      allowedHosts: ['external', 'loopback'],
+      rules: DEFAULT_DELIVERY_RULES,
+      hasCompatHeaders: true,
+      version: '0.1.0',
+      services: undefined,
+      ...webhooks,
+    },
   });
   const root = hub.session('root');
   return {
@@ -52,8 +68,9 @@ export async function openHub(rules: Partial<RateRules> = {}, clock = new Manual
 export async function peopledHub(
   rules: Partial<RateRules> = {},
   clock = new ManualClock(),
+  webhooks: Partial<WebhookSettings> = {},
 ): Promise<OpenHub> {
-  const open = await openHub(rules, clock);
+  const open = await openHub(rules, clock, webhooks);
   const { accounts, repositories } = open.root;
   for (const login of ['alice', 'bob', 'carol']) {
     await accounts.createUser({ login });

@@ -1,0 +1,256 @@
+import { errorText } from '../../base/errors.ts';
+import { failpoint } from '../../base/failpoint.ts';
+import { limits } from '../../base/limits.ts';
+import type { Hook } from '../hooks/hook.ts';
+import type { RecordChange, RecordEvent, Records } from '../records/port.ts';
+import { attemptDelivery, attemptKey, type AttemptDeps } from './attempt.ts';
+import { isSuccess, type NewDelivery } from './delivery.ts';
+import { IntentQueue } from './intent-queue.ts';
+import { INTENTS, intentKey, type Intent } from './intent.ts';
+import { nextAttemptMs, type DeliveryRules } from './rules.ts';
+
+export interface DeliveryLoopDeps extends AttemptDeps {
+  records: Records;
+  rules: DeliveryRules;
+  findHook(repository: number, hook: number): Hook | undefined;
+  /** Switches a hook off. Throws not_found. */
+  switchOff(repository: number, hook: number): Promise<unknown>;
+}
+
+interface Finished {
+  intent: Intent;
+  /** Undefined = there was nothing to deliver. */
+  delivery: NewDelivery | undefined;
+}
+
+/**
+ * Makes the deliveries that are intended: all that there are at its start, then those that come. Each is written down
+ * before its intent goes, so one that is cut off is made again, with the same guid.
+ */
+export class DeliveryLoop implements Disposable {
+  readonly #deps: DeliveryLoopDeps;
+  readonly #queue: IntentQueue;
+  /** Attempts that are queued, under way or not written down yet. */
+  readonly #known = new Set<string>();
+  #finished: Finished[] = [];
+  #watch: Disposable | undefined;
+  #flushTimer: Disposable | undefined;
+  #pruneTimer: Disposable | undefined;
+  readonly #waits = new Set<Disposable>();
+  #isFlushing = false;
+  #isClosed = false;
+
+  constructor(deps: DeliveryLoopDeps) {
+    this.#deps = deps;
+    this.#queue = new IntentQueue(
+      { inAll: limits.hubDeliveriesAtOnce, ofHost: limits.hubDeliveriesOfHostAtOnce },
+      (intent) => this.#hostOf(intent),
+    );
+  }
+
+  /** Begins with all that is intended. Throws what the records throw. */
+  async start(): Promise<void> {
+    await this.#load();
+    this.#prune();
+  }
+
+  /** Deliveries of a hook that wait. */
+  waitingOf(hook: number): number {
+    return this.#queue.waitingOf(hook);
+  }
+
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+    this.#watch?.[Symbol.dispose]();
+    this.#flushTimer?.[Symbol.dispose]();
+    this.#pruneTimer?.[Symbol.dispose]();
+    this.#waits.forEach((wait) => wait[Symbol.dispose]());
+  }
+
+  async #load(): Promise<void> {
+    const { records } = this.#deps;
+    let from: number | undefined;
+    for (let after = ''; ;) {
+      const page = await records.list(INTENTS, { after });
+      from ??= page.revision;
+      const last = page.records.at(-1);
+      if (last === undefined) {
+        break;
+      }
+      // Intents are written as such alone.
+      page.records.forEach(({ value }) => this.#add(value as Intent));
+      after = last.key;
+    }
+    if (!this.#isClosed) {
+      this.#watch = records.watch(INTENTS, from + 1, {
+        onChanges: (events) => this.#changed(events),
+        onRelist: () => this.#again(),
+      });
+    }
+  }
+
+  #again(): void {
+    if (this.#isClosed) {
+      return;
+    }
+    this.#load().catch((error: unknown) => {
+      this.#deps.log.warn({ reason: errorText(error) }, 'the deliveries that are intended could not be read');
+      this.#wait(limits.hubRelistMs, () => this.#again());
+    });
+  }
+
+  #changed(events: readonly RecordEvent[]): void {
+    for (const event of events) {
+      if (event.kind === 'put') {
+        // As in `#load`.
+        this.#add(event.record.value as Intent);
+      }
+    }
+  }
+
+  /** Once, however often it is told. One that waits for its time comes then. */
+  #add(intent: Intent): void {
+    if (this.#known.has(attemptKey(intent))) {
+      return;
+    }
+    this.#known.add(attemptKey(intent));
+    const waitMs = intent.notBeforeMs - this.#nowMs();
+    if (waitMs > 0) {
+      this.#wait(waitMs, () => this.#enqueue(intent));
+    } else {
+      this.#enqueue(intent);
+    }
+  }
+
+  #enqueue(intent: Intent): void {
+    this.#queue.add(intent);
+    // Not within the update that tells of it: what has happened is answered first.
+    setImmediate(() => this.#pump());
+  }
+
+  #pump(): void {
+    while (!this.#isClosed && this.#finished.length < limits.hubDeliveriesKeptAtOnce) {
+      const next = this.#queue.take();
+      if (next === undefined) {
+        return;
+      }
+      void this.#deliver(next).catch((error: unknown) => {
+        this.#deps.log.error({ err: error }, 'a delivery of a webhook was not ended');
+      });
+    }
+  }
+
+  async #deliver({ intent, done }: { intent: Intent; done: () => void }): Promise<void> {
+    const delivery = await attemptDelivery(this.#deps, intent, this.#hookOf(intent));
+    if (this.#isClosed) {
+      return;
+    }
+    this.#finished.push({ intent, delivery });
+    done();
+    this.#flushTimer ??= this.#deps.clock.setTimeout(() => this.#flush(), limits.hubDeliveriesKeptMs);
+    this.#pump();
+  }
+
+  #flush(): void {
+    this.#flushTimer = undefined;
+    if (this.#isFlushing || this.#isClosed || this.#finished.length === 0) {
+      return;
+    }
+    this.#isFlushing = true;
+    const some = this.#finished;
+    this.#finished = [];
+    this.#keep(some)
+      .catch((error: unknown) => {
+        this.#deps.log.warn({ reason: errorText(error) }, 'deliveries of webhooks could not be written down');
+        this.#finished = [...some, ...this.#finished];
+        return limits.hubDeliveriesRetryMs;
+      })
+      .then((waitMs) => {
+        this.#isFlushing = false;
+        if (this.#finished.length > 0 && !this.#isClosed) {
+          this.#flushTimer ??= this.#deps.clock.setTimeout(() => this.#flush(), waitMs);
+        }
+        this.#pump();
+      })
+      .catch((error: unknown) => this.#deps.log.error({ err: error }, 'deliveries of webhooks have stopped'));
+  }
+
+  /** Writes down what was delivered, then takes the intents away. Answers when the next ones may be. */
+  async #keep(some: readonly Finished[]): Promise<number> {
+    const { deliveries, records } = this.#deps;
+    failpoint('hub.delivery.log');
+    deliveries.add(some.flatMap(({ delivery }) => delivery ?? []));
+    failpoint('hub.delivery.logged');
+    await records.update(some.map((each) => this.#after(each)));
+    failpoint('hub.delivery.removed');
+    some.forEach(({ intent }) => this.#known.delete(attemptKey(intent)));
+    await this.#switchOff(some);
+    return limits.hubDeliveriesKeptMs;
+  }
+
+  /** It goes, or waits for another attempt. */
+  #after({ intent, delivery }: Finished): RecordChange {
+    const key = intentKey(intent);
+    const atMs = delivery && nextAttemptMs(intent, delivery.outcome, this.#deps.rules, this.#nowMs());
+    return typeof atMs === 'number'
+      ? { kind: 'put', key, value: { ...intent, attempt: intent.attempt + 1, notBeforeMs: atMs } }
+      : { kind: 'delete', key };
+  }
+
+  /** Hooks that have failed so many times in a row. */
+  async #switchOff(some: readonly Finished[]): Promise<void> {
+    const { rules, deliveries, log } = this.#deps;
+    const limit = rules.switchOffAfter;
+    const failed = some.filter(({ delivery }) => limit > 0 && delivery && !isSuccess(delivery.outcome));
+    for (const { hook, repository } of new Map(failed.map(({ intent }) => [intent.hook, intent])).values()) {
+      const last = deliveries.list({ hook, limit });
+      if (last.length === limit && last.every(({ outcome }) => !isSuccess(outcome))) {
+        try {
+          await this.#deps.switchOff(repository, hook);
+          log.warn({ hook, failures: limit }, 'a webhook was switched off');
+        } catch (error) {
+          log.warn({ hook, reason: errorText(error) }, 'a webhook was not switched off');
+        }
+      }
+    }
+  }
+
+  #prune(): void {
+    if (this.#isClosed) {
+      return;
+    }
+    const days = limits.hubDeliveriesDays * 86_400_000;
+    try {
+      this.#deps.deliveries.prune({
+        beforeMs: this.#nowMs() - days,
+        ofHook: limits.hubDeliveriesOfHookMax,
+        bytes: limits.hubDeliveriesBytesMax,
+      });
+    } catch (error) {
+      this.#deps.log.warn({ reason: errorText(error) }, 'old deliveries of webhooks were not removed');
+    }
+    this.#pruneTimer = this.#deps.clock.setTimeout(() => this.#prune(), limits.hubDeliveriesPruneMs);
+  }
+
+  #wait(ms: number, then: () => void): void {
+    const timer = this.#deps.clock.setTimeout(() => {
+      this.#waits.delete(timer);
+      then();
+    }, ms);
+    this.#waits.add(timer);
+  }
+
+  /** As it is now, or as it was when it went. */
+  #hookOf({ repository, hook, lastHook }: Intent): Hook | undefined {
+    return this.#deps.findHook(repository, hook) ?? lastHook ?? this.#queue.lastHookOf(hook) ?? undefined;
+  }
+
+  #hostOf(intent: Intent): string {
+    const url = this.#hookOf(intent)?.config.url;
+    return url === undefined ? '' : new URL(url).host;
+  }
+
+  #nowMs(): number {
+    return Number(this.#deps.clock.nowNano() / 1_000_000n);
+  }
+}

@@ -1,0 +1,113 @@
+import type { Intent } from './intent.ts';
+
+interface Lane {
+  host: string;
+  waiting: Intent[];
+  isBusy: boolean;
+}
+
+export interface QueueBounds {
+  inAll: number;
+  ofHost: number;
+}
+
+/**
+ * Who is next: the deliveries of one hook one after the other, in order; those of different hooks beside each other, so
+ * many to one host and so many in all. Hosts take turns, and so do the hooks of one. Pure state.
+ */
+export class IntentQueue {
+  readonly #bounds: QueueBounds;
+  /** Where a hook's deliveries go: those to one host share its bound. */
+  readonly #hostOf: (intent: Intent) => string;
+  readonly #lanes = new Map<number, Lane>();
+  /** By host: hooks that wait for a turn, in order. */
+  readonly #ready = new Map<string, Set<number>>();
+  readonly #underWay = new Map<string, number>();
+  #taken = 0;
+
+  constructor(bounds: QueueBounds, hostOf: (intent: Intent) => string) {
+    this.#bounds = bounds;
+    this.#hostOf = hostOf;
+  }
+
+  add(intent: Intent): void {
+    const lane = this.#lanes.get(intent.hook) ?? { host: '', waiting: [], isBusy: false };
+    this.#lanes.set(intent.hook, lane);
+    lane.waiting.push(intent);
+    this.#offer(intent.hook, lane);
+  }
+
+  /** How many of a hook wait or are under way. */
+  waitingOf(hook: number): number {
+    const lane = this.#lanes.get(hook);
+    return lane === undefined ? 0 : lane.waiting.length + (lane.isBusy ? 1 : 0);
+  }
+
+  /** A hook as it was when it went, where a delivery that waits knows it: what came before it is for the same hook. */
+  lastHookOf(hook: number): Intent['lastHook'] {
+    return this.#lanes.get(hook)?.waiting.findLast(({ lastHook }) => lastHook !== null)?.lastHook ?? null;
+  }
+
+  /** Takes the next one; undefined = none may go now. `done` gives its place back. */
+  take(): { intent: Intent; done: () => void } | undefined {
+    if (this.#taken >= this.#bounds.inAll) {
+      return undefined;
+    }
+    for (const [host, hooks] of this.#ready) {
+      const [hook] = hooks;
+      const lane = hook === undefined ? undefined : this.#lanes.get(hook);
+      if ((this.#underWay.get(host) ?? 0) < this.#bounds.ofHost && hook !== undefined && lane !== undefined) {
+        return this.#begin(hook, lane, hooks);
+      }
+    }
+    return undefined;
+  }
+
+  #begin(hook: number, lane: Lane, hooks: Set<number>): { intent: Intent; done: () => void } | undefined {
+    const { host } = lane;
+    hooks.delete(hook);
+    // To the end of the line.
+    this.#ready.delete(host);
+    if (hooks.size > 0) {
+      this.#ready.set(host, hooks);
+    }
+    const intent = lane.waiting.shift();
+    if (intent === undefined) {
+      return undefined;
+    }
+    lane.isBusy = true;
+    this.#taken += 1;
+    this.#underWay.set(host, (this.#underWay.get(host) ?? 0) + 1);
+    return { intent, done: () => this.#end(hook, lane, host) };
+  }
+
+  #end(hook: number, lane: Lane, host: string): void {
+    lane.isBusy = false;
+    this.#taken -= 1;
+    const left = (this.#underWay.get(host) ?? 1) - 1;
+    if (left === 0) {
+      this.#underWay.delete(host);
+    } else {
+      this.#underWay.set(host, left);
+    }
+    if (lane.waiting.length === 0) {
+      this.#lanes.delete(hook);
+    } else {
+      this.#offer(hook, lane);
+    }
+  }
+
+  #offer(hook: number, lane: Lane): void {
+    const [first] = lane.waiting;
+    if (lane.isBusy || first === undefined) {
+      return;
+    }
+    const host = this.#hostOf(first);
+    if (host !== lane.host) {
+      this.#ready.get(lane.host)?.delete(hook);
+      lane.host = host;
+    }
+    const hooks = this.#ready.get(host) ?? new Set<number>();
+    this.#ready.set(host, hooks.add(hook));
+  }
+}

@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../base/clock.ts';
+import { EngineError } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import type { Logger } from '../../base/logger.ts';
+import { isSubscribed } from '../hooks/event-names.ts';
+import type { Hook } from '../hooks/hook.ts';
+import type { HookNews } from '../hooks/hooks.ts';
+import type { Actor, Occurrence, Outbox } from '../occurrences/occurrence.ts';
+import { Collection } from '../records/collection.ts';
+import type { Mirror } from '../records/mirror.ts';
+import type { RecordChange } from '../records/port.ts';
+import type { Repository } from '../repositories/repository.ts';
+import type { DeliverySummary } from './delivery.ts';
+import { eventsOf } from './events-of.ts';
+import { intentKey, type Intent, type News } from './intent.ts';
+import { Ulids } from './ulid.ts';
+
+interface Deps {
+  mirror: Mirror;
+  clock: Clock;
+  log: Logger;
+  hooksOf(repository: Pick<Repository, 'id'>): readonly Hook[];
+  /** Deliveries that wait. */
+  waitingOf(hook: number): number;
+}
+
+/** The last push of a repository, for the test of a hook. Records `last-push/<repository's id>`. */
+type LastPush = Extract<Occurrence, { kind: 'tag' }>;
+
+interface Wanted {
+  hook: Hook;
+  event: string;
+  action: string | null;
+  news: News;
+  lastHook?: Hook;
+  guid?: string;
+}
+
+/** Makes intents of what has happened, for the hooks that asked for it. */
+export class Intents implements Outbox {
+  readonly #deps: Deps;
+  readonly #pushes: Collection<LastPush>;
+  readonly #ulids = new Ulids();
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.#pushes = new Collection(deps.mirror, 'last-push/');
+  }
+
+  intents(occurrence: Occurrence): readonly RecordChange[] {
+    const { repository } = occurrence;
+    const isGone = occurrence.kind === 'repository' && occurrence.action === 'deleted';
+    const made = this.#deps
+      .hooksOf(repository)
+      .filter((hook) => hook.isActive && !this.#isFull(hook))
+      .flatMap((hook) =>
+        eventsOf(occurrence)
+          .filter(({ event }) => isSubscribed(hook.events, event))
+          .map(({ event, action }) => {
+            const news = { kind: 'occurrence', occurrence } as const;
+            return this.#put({ hook, event, action, news, ...(isGone && { lastHook: hook }) });
+          }),
+      );
+    return [...made, ...this.#pushed(occurrence, isGone)];
+  }
+
+  /** Of a new hook and of one that goes. */
+  told({ kind, hook, repository, actor }: HookNews): readonly RecordChange[] {
+    return kind === 'ping'
+      ? [this.#ping(hook, repository, actor)]
+      : [
+          this.#put({
+            hook,
+            event: 'meta',
+            action: 'deleted',
+            news: { kind, hook, repository, actor },
+            lastHook: hook,
+          }),
+        ];
+  }
+
+  /** Throws resource_exhausted when too many deliveries of the hook wait, as the two below. */
+  ping(hook: Hook, repository: Repository, actor: Actor): Promise<void> {
+    return this.#add(hook, () => [this.#ping(hook, repository, actor)]);
+  }
+
+  /** The last push again, to this hook alone, if it wants pushes and there was one. */
+  test(hook: Hook): Promise<void> {
+    return this.#add(hook, () => {
+      const occurrence = this.#pushes.get(String(hook.repository));
+      return occurrence === undefined || !isSubscribed(hook.events, 'push')
+        ? []
+        : [this.#put({ hook, event: 'push', action: null, news: { kind: 'occurrence', occurrence } })];
+    });
+  }
+
+  again(hook: Hook, { id, guid, event, action }: DeliverySummary): Promise<void> {
+    return this.#add(hook, () => [
+      this.#put({ hook, event, action, news: { kind: 'again', delivery: id }, guid }),
+    ]);
+  }
+
+  #add(hook: Hook, changes: () => readonly RecordChange[]): Promise<void> {
+    if (this.#deps.waitingOf(hook.id) >= limits.hubIntentsOfHookMax) {
+      throw new EngineError('resource_exhausted', 'too many deliveries of this hook wait for their turn');
+    }
+    return this.#deps.mirror.change(() => ({ changes: changes(), answer: undefined }));
+  }
+
+  #ping(hook: Hook, repository: Repository, actor: Actor): RecordChange {
+    return this.#put({ hook, event: 'ping', action: null, news: { kind: 'ping', repository, actor } });
+  }
+
+  #put({ hook, event, action, news, lastHook, guid = randomUUID() }: Wanted): RecordChange {
+    const intent: Intent = {
+      id: this.#ulids.next(Number(this.#deps.clock.nowNano() / 1_000_000n)),
+      guid,
+      hook: hook.id,
+      repository: hook.repository,
+      event,
+      action,
+      news,
+      lastHook: lastHook ?? null,
+      attempt: 0,
+      notBeforeMs: 0,
+    };
+    return { kind: 'put', key: intentKey(intent), value: intent };
+  }
+
+  #isFull({ id }: Hook): boolean {
+    const isFull = this.#deps.waitingOf(id) >= limits.hubIntentsOfHookMax;
+    if (isFull) {
+      this.#deps.log.warn({ hook: id }, 'a delivery is not made: too many of its hook wait for their turn');
+    }
+    return isFull;
+  }
+
+  #pushed(occurrence: Occurrence, isGone: boolean): RecordChange[] {
+    const key = String(occurrence.repository.id);
+    if (occurrence.kind === 'tag' && occurrence.after !== null) {
+      // Whatever is there: the last one stays.
+      return [{ kind: 'put', key: `last-push/${key}`, value: occurrence }];
+    }
+    return isGone && this.#pushes.get(key) !== undefined ? [{ kind: 'delete', key: `last-push/${key}` }] : [];
+  }
+}
