@@ -98,6 +98,14 @@ export class Addresses {
     return given;
   }
 
+  /** What `next` gave last in a network is not used after all: who waits there may have it. */
+  unused(network: string): void {
+    const shortage = this.#shortages.get(network);
+    if (shortage !== undefined) {
+      shortage.freed -= 1;
+    }
+  }
+
   /** Whether somebody may have exactly this address, which is in one of the network's subnets. */
   isFree(network: NetworkRecord, address: string): boolean {
     const { pools } = this.#supplyOf(network);

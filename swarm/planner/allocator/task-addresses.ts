@@ -74,6 +74,7 @@ export function withAddresses(state: ClusterState, addresses: Addresses, write: 
   for (const network of networkUse(state, template).networks) {
     const given = addresses.next(network);
     if (!Array.isArray(given)) {
+      networks.forEach((unused) => addresses.unused(unused.network));
       return refuse(state.tasks.get(record.id)?.record ?? record, given.error, now);
     }
     networks.push({ network: network.id, addresses: given });

@@ -162,6 +162,23 @@ describe('87: networks that are full', () => {
     expect(refusals(cluster, 's').filter(Boolean)).toEqual([full('a')]);
   });
 
+  test('one that a task could not use, for want of one in another network, is there for the next one', () => {
+    const endpoint: EndpointSpec = { Mode: 'dnsrr' };
+    const cluster = new PlannedCluster(
+      [networkWrite('a', ['10.1.0.0/29']), networkWrite('b', ['10.2.0.0/30'])],
+      nodeWrites('n'),
+      service('x', ['b'], { replicas: 1, endpoint }),
+      service('s', ['a'], { replicas: 6, endpoint }),
+    ).settle();
+    cluster.change(...service('t', ['a', 'b'], { replicas: 1, endpoint }));
+    expect([cluster.running('s').length, refusals(cluster, 't')]).toEqual([5, [full('a')]]);
+    cluster.change(...service('s', ['a'], { replicas: 4, endpoint }));
+    cluster.settle();
+    expect([cluster.running('s').length, refusals(cluster, 't')]).toEqual([4, [full('b')]]);
+    cluster.change(...service('s', ['a'], { replicas: 5, endpoint }));
+    expect(cluster.settle().running('s')).toHaveLength(5);
+  });
+
   test('a service waits for its VIP, then runs', () => {
     const cluster = crowded();
     cluster.change(...service('t', ['a'], { replicas: 1 }));
