@@ -7,7 +7,8 @@ import { ENGINE_VERSION } from '../version.ts';
 
 /**
  * The settings of webhooks. Without `hub.hooks-allowed-hosts`: a hub that other hosts reach delivers to addresses of
- * the Internet alone, so that nobody reaches through it what is behind; a hub for this host delivers to its networks too.
+ * the Internet alone, so that nobody reaches through it what is behind; a hub for this host delivers to its networks
+ * too.
  */
 export function webhookSettings(
   config: Config,

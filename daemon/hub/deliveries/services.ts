@@ -7,7 +7,8 @@ import type { Sent } from './sender.ts';
 export interface ServicesPort {
   /**
    * Has a service run an image by its digest. Answers what was done. Throws not_found without such a service,
-   * conflict where it runs no image of the repository with this tag: who may push to a repository has no say over other services.
+   * conflict where it runs no image of the repository with this tag: who may push to a repository has no say over
+   * other services.
    */
   redeploy(image: PushedImage & { service: string }): Promise<string>;
 }
