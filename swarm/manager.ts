@@ -32,6 +32,7 @@ export interface ManagerEngine {
 /** The parts of a manager, put together: it answers clients and nodes, and leads when it is elected. */
 export class Manager implements ManagerPart {
   readonly control: Control;
+  readonly ingress: IngressNetwork;
   readonly #leadership: Leadership;
   readonly #events: SwarmEvents;
   readonly #served: Disposable;
@@ -52,6 +53,14 @@ export class Manager implements ManagerPart {
     const member = storeMemberOf(context);
     const images = new ImageServer({ clock, cluster, store: engine.imageStore });
     this.#served = context.serve([...dispatcher.methods, ...images.methods]);
+    this.ingress = new IngressNetwork({
+      clock,
+      random,
+      logger,
+      cluster,
+      managers: context.managers,
+      ...engine,
+    });
     this.#leadership = startLeading({
       clock,
       random,
@@ -62,7 +71,7 @@ export class Manager implements ManagerPart {
       loops: [
         dispatcher,
         ...context.loops,
-        new IngressNetwork({ clock, random, logger, cluster, managers: context.managers, ...engine }),
+        this.ingress,
         networkKeysLoop({ clock, logger, random, sealer }),
         new Compaction({ clock, logger, isFull: () => member.isFull() }),
       ],

@@ -16,6 +16,8 @@ import type {
   SwarmSpec,
   SwarmUpdateFlags,
 } from '../api/types/swarm/swarm.ts';
+import { errorText } from '../daemon/base/errors.ts';
+import type { Logger } from '../daemon/base/logger.ts';
 import { Agent } from './agent/agent.ts';
 import type { Executor } from './agent/executor.ts';
 import { completeSwarmSpec } from './control/swarm/spec.ts';
@@ -43,6 +45,7 @@ export interface SwarmDeps extends Omit<
  */
 export class Swarm implements SwarmPort, AsyncDisposable {
   readonly #node: SwarmNode<Manager>;
+  readonly #logger: Logger;
   /** Of the swarm, for the engine of this host. */
   readonly networks: SwarmNetworks;
   /** What managers have, for the tasks of this node. */
@@ -50,6 +53,7 @@ export class Swarm implements SwarmPort, AsyncDisposable {
 
   constructor({ agentDirectory, executor, engine, ...deps }: SwarmDeps) {
     const { clock, logger } = deps;
+    this.#logger = logger;
     const images = new ImagesOfManagers({ clock, logger, platform: engine.imageStore.platform });
     this.images = images;
     this.#node = new SwarmNode({
@@ -85,8 +89,15 @@ export class Swarm implements SwarmPort, AsyncDisposable {
     return info.ControlAvailable ? { ...info, ...this.#node.manager().facts } : info;
   }
 
-  init(request: SwarmInitRequest): Promise<string> {
-    return this.#node.init(request);
+  /** Also with the ingress network, which whoever publishes a port right after needs. */
+  async init(request: SwarmInitRequest): Promise<string> {
+    const id = await this.#node.init(request);
+    try {
+      await this.#node.manager().ingress.make();
+    } catch (error) {
+      this.#logger.warn({ error: errorText(error) }, 'the ingress network is left to the leader');
+    }
+    return id;
   }
 
   join(request: SwarmJoinRequest): Promise<void> {

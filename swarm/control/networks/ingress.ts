@@ -25,6 +25,11 @@ export class IngressNetwork implements LeaderLoop {
     this.#deps = deps;
   }
 
+  /** Where it is wanted, it is there when this resolves. Throws what the store throws: then the leader makes it. */
+  async make(): Promise<void> {
+    await ensureIngress(this.#deps);
+  }
+
   start(leading: Leading): AsyncDisposable {
     const ended = new AbortController();
     const work = this.#run(AbortSignal.any([ended.signal, leading.signal]));
@@ -42,7 +47,7 @@ export class IngressNetwork implements LeaderLoop {
     let told = '';
     while (!signal.aborted) {
       try {
-        await ensureIngress(this.#deps);
+        await this.make();
         return;
       } catch (error) {
         const text = errorText(error);
