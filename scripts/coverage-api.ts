@@ -4,6 +4,7 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
+import { REGISTRY_OPERATIONS } from '../api/hub/registry/registry-api.ts';
 import { HUB_ROUTES } from '../api/hub/routes/index.ts';
 import { ROUTES } from '../api/routes/index.ts';
 import type { Route } from '../api/routes/route.ts';
@@ -131,9 +132,12 @@ function hubDocument(): Covered[] {
 }
 
 function renderHub(): string {
-  const rows = HUB_ROUTES.map(
-    (route) => `| \`${route.method} ${route.path}\` | ${'refused' in route ? 'refused: 501' : 'served'} |`,
-  );
+  const rows = [
+    ...HUB_ROUTES.map(
+      (route) => `| \`${route.method} ${route.path}\` | ${'refused' in route ? 'refused: 501' : 'served'} |`,
+    ),
+    ...REGISTRY_OPERATIONS.map((operation) => `| \`${operation}\` | served, at its own address |`),
+  ];
   return ['| operation | |', '|---|---|', ...rows.toSorted(byPath)].join('\n');
 }
 

@@ -13,6 +13,7 @@ import { pageOf, readPage } from './request/pages.ts';
 import { rateHeaders } from './request/rate-headers.ts';
 import { readVersion } from './request/version.ts';
 import { WorkTime } from './request/work-time.ts';
+import { createRegistryApi } from './registry/registry-api.ts';
 import { HUB_ROUTES } from './routes/index.ts';
 import type { HubResult, HubRoute, ServedHubRoute } from './routes/route.ts';
 
@@ -51,8 +52,12 @@ export function createHubApi(deps: HubApiDeps): HubApi {
     throw new EngineError('not_found', 'Not Found');
   });
   const handle = app.callback();
+  const registry = createRegistryApi({ ...deps, registry: deps.hub.registry });
   return {
     handle: (req, res, entrance, url) => {
+      if (entrance === 'listener' && registry.handle(req, res, url)) {
+        return;
+      }
       entrances.set(req, entrance);
       req.url = url;
       void handle(req, res).catch((error: unknown) => {

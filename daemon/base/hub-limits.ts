@@ -96,4 +96,31 @@ export const hubLimits = {
   hubDeliveriesBytesMax: 500_000_000,
   hubDeliveriesPruneMs: 600_000,
   hubDeliveriesPrunedAtOnce: 1_000,
+  /** Characters of a name in the registry (docker's own bound), and of a text of a client that an error repeats. */
+  hubRegistryNameMax: 255,
+  /** A manifest (OCI distribution: registries should take 4 MB), what it lists, and its annotations or labels. */
+  hubManifestBytesMax: 4 * 1024 * 1024,
+  hubManifestPartsMax: 1_000,
+  hubAnnotationsBytesMax: 64 * 1024,
+  hubMediaTypeMax: 255,
+  /** A configuration whose labels are read: real ones have some KB. */
+  hubConfigBytesMax: 1024 * 1024,
+  /** Manifests that are kept in memory, in bytes of all of them. */
+  hubManifestCacheBytes: 16 * 1024 * 1024,
+  /** Uploads that are under way in one repository: docker makes five at a time. */
+  hubUploadsOfRepositoryMax: 100,
+  /** Time after which an upload is given up to which nothing was added, and a blob that no manifest came to name. */
+  hubUploadIdleMs: 24 * 3_600_000,
+  hubBlobGraceMs: 24 * 3_600_000,
+  /** How often what nobody needs is collected, and how soon after something was deleted. */
+  hubCollectMs: 3_600_000,
+  hubCollectSoonMs: 2_000,
+  /** Tags and repositories of one answer of the registry. */
+  hubRegistryPageMax: 1_000,
+  /** How long an access token of the registry is good: a push of a day's length asks for the next ones. */
+  hubAccessTokenS: 300,
+  /** Scopes of one token: docker asks for those of two repositories. */
+  hubScopesMax: 20,
+  /** Time in which a client that uploads must send something. */
+  hubUploadStallMs: 60_000,
 } as const;

@@ -1,4 +1,6 @@
-import type { HubCredentials, HubPort, HubSession } from '../../api/types/hub/ports.ts';
+import type { HubCredentials } from '../../api/types/hub/credentials.ts';
+import type { HubPort, HubSession } from '../../api/types/hub/ports.ts';
+import type { HubRegistryPort } from '../../api/types/hub/registry.ts';
 import type { Clock } from '../base/clock.ts';
 import { notFound } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
@@ -10,13 +12,18 @@ import { SignOnLinks } from './identity/sso/sign-on-links.ts';
 import { rateFactsOf } from './limits/rate-facts.ts';
 import { KeptLimits } from './limits/kept-limits.ts';
 import { RateLimits } from './limits/rate-limits.ts';
+import { RegistryLimits } from './limits/registry-limits.ts';
 import type { RateRules } from './limits/rules.ts';
 import type { WorkflowTokens } from './identity/workflow/workflow-tokens.ts';
 import { Mirror } from './records/mirror.ts';
 import type { Records } from './records/port.ts';
+import type { BlobFiles } from './registry/files/port.ts';
+import { Registry } from './registry/registry.ts';
+import { AccessTokens } from './registry/tokens/access-tokens.ts';
 import { Collaborators } from './repositories/collaborators.ts';
 import { Repositories } from './repositories/repositories.ts';
 import { Grants } from './session/grants.ts';
+import { RegistryEntrance } from './session/registry/entrance.ts';
 import { Session } from './session/session.ts';
 import type { SessionDeps } from './session/session-deps.ts';
 import { Addresses } from './views/addresses.ts';
@@ -30,10 +37,15 @@ export interface HubDeps {
   baseUrl: string;
   rules: RateRules;
   webhooks: WebhookSettings;
+  /** Where the registry keeps bytes. */
+  files: BlobFiles;
+  /** Bytes that one owner may keep in the registry; 0 = no bound. */
+  quotaBytes: number;
 }
 
 /** The hub: repositories, those who own them, and what each may do. Its state is in the records. */
 export class Hub implements HubPort, Disposable {
+  readonly registry: HubRegistryPort;
   readonly #parts: readonly Disposable[];
   readonly #session: SessionDeps;
   readonly #context: Context;
@@ -49,6 +61,8 @@ export class Hub implements HubPort, Disposable {
     const rates = new RateLimits({ rules: deps.rules, facts, clock: deps.clock });
     const kept = await KeptLimits.open({ ...deps, rates });
     const links = new SignOnLinks({ key, clock: deps.clock, baseUrl: deps.baseUrl });
+    const registry = new Registry({ ...deps, mirror, repositories, outbox: webhooks.intents });
+    await registry.start();
     const session: SessionDeps = {
       ...identity,
       repositories,
@@ -59,19 +73,26 @@ export class Hub implements HubPort, Disposable {
       hooks: webhooks.hooks,
       intents: webhooks.intents,
       deliveries: deps.webhooks.deliveries,
+      registryLimits: new RegistryLimits(deps),
+      registry,
       addresses: new Addresses(deps.baseUrl),
     };
     const context = { ...identity, lockout: new Lockout(deps.clock), clock: deps.clock };
+    const accessTokens = new AccessTokens({ mirror, clock: deps.clock, service: new URL(deps.baseUrl).host });
+    const entrance = new RegistryEntrance({ ...session, ...context, accessTokens });
     await webhooks.start();
-    return new Hub({ session, context, identity, parts: [identity.sweep, webhooks, kept, mirror] });
+    const parts = [registry, identity.sweep, webhooks, kept, mirror];
+    return new Hub({ session, context, identity, entrance, parts });
   }
 
   private constructor(made: {
     session: SessionDeps;
     context: Context;
     identity: Identity;
+    entrance: HubRegistryPort;
     parts: readonly Disposable[];
   }) {
+    this.registry = made.entrance;
     this.#parts = made.parts;
     this.#session = made.session;
     this.#context = made.context;

@@ -7,7 +7,6 @@ import { repositoryRoutes } from './repositories.ts';
 import { hookRoutes } from './hooks.ts';
 import { deliveryRoutes } from './deliveries.ts';
 import { limitRoutes } from './limits.ts';
-import { refusedRoutes } from './refused.ts';
 import { hubRoute, ok, type HubRoute } from './route.ts';
 import { tokenRoutes } from './tokens.ts';
 
@@ -23,5 +22,4 @@ export const HUB_ROUTES: readonly HubRoute[] = [
   ...appRoutes,
   ...applicationRoutes,
   ...limitRoutes,
-  ...refusedRoutes,
 ];

@@ -17,7 +17,7 @@ export const limitRoutes: readonly ServedHubRoute[] = [
         throw notFound('Rate limiting is not enabled.');
       }
       // There is nothing to search: it has the limit of all else.
-      const resources = { core, search: core };
+      const resources = { core, search: core, ...session.registryRates() };
       return ok(version === WITHOUT_RATE ? { resources } : { resources, rate: core });
     },
   }),

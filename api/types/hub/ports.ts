@@ -12,7 +12,9 @@ import type {
 import type { HubCollaboratorsPort } from './collaborator.ts';
 import type { HubApplicationsPort, HubAppsPort } from './applications.ts';
 import type { HubDeliveriesPort, HubHooksPort } from './hooks.ts';
+import type { HubCredentials } from './credentials.ts';
 import type { HubRateStatus } from './rate.ts';
+import type { HubRegistryPort, RegistryResource } from './registry.ts';
 import type { HubRepository, RepositoryCreateRequest, RepositoryEditRequest } from './repository.ts';
 import type { CreatedHubToken, HubToken, TokenCreateRequest } from './token.ts';
 
@@ -22,13 +24,7 @@ export interface HubPort {
   session(credentials: HubCredentials | 'root'): HubSession;
   /** As `session`, and for apps that show JSON web tokens: to verify these takes a moment. */
   open(credentials: HubCredentials): Promise<HubSession>;
-}
-
-export interface HubCredentials {
-  /** The header `Authorization`; undefined = not sent. */
-  authorization: string | undefined;
-  /** Where the request comes from. */
-  address: string;
+  readonly registry: HubRegistryPort;
 }
 
 /**
@@ -55,6 +51,8 @@ export interface HubSession {
   admit(request: LimitedHubRequest): HubAdmission;
   /** Undefined = this caller has no limit. */
   rate(): HubRateStatus | undefined;
+  /** Of the registry, by the minute; empty = this caller has no limit. */
+  registryRates(): Partial<Record<RegistryResource, HubRateStatus>>;
 }
 
 export interface LimitedHubRequest {

@@ -1,5 +1,5 @@
 import { LISTEN_ADDRESS } from './hosts.ts';
-import { integer, list, numbers, text, toggle } from './kinds.ts';
+import { bytes, integer, list, numbers, text, toggle } from './kinds.ts';
 
 const FILE = /^(\/.*)?$/;
 
@@ -67,6 +67,13 @@ export const hubSettings = {
     maximum: 1_000,
     help: 'failures in a row after which a webhook is switched off, 0 for never',
   }),
+  hubQuota: bytes({
+    key: 'hub-quota',
+    section: 'hub',
+    default: 0,
+    minimum: 0,
+    help: 'what the repositories of one owner may take in the registry together, 0 for no bound',
+  }),
   hubLimits: numbers({
     key: 'hub-limits',
     section: 'hub',
@@ -82,7 +89,9 @@ export const hubSettings = {
       'workflow-per-hour',
       'enterprise-per-hour',
       'processor-per-minute',
+      'registry-anonymous-per-minute',
+      'registry-user-per-minute',
     ],
-    help: 'limit of requests of one caller, 0 for none (default 60, 5000, 100, 900, 80, 500, 5000, 1000, 15000, 90)',
+    help: 'limit of requests of one caller, 0 for none (default 60, 5000, 100, 900, 80, 500, 5000, 1000, 15000, 90, 300, 3000)',
   }),
 };

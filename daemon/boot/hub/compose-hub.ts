@@ -1,7 +1,9 @@
 import { hostname } from 'node:os';
+import path from 'node:path';
 import { readFileSync } from 'node:fs';
 import { createHubApi, type HubApi } from '../../../api/hub/hub-api.ts';
 import type { HubAddress } from '../../../api/hub/listen.ts';
+import { HubBlobFiles } from '../../../storage/hub-blobs/blob-files.ts';
 import type { Database } from '../../../storage/database/rows.ts';
 import { systemClock } from '../../base/clock.ts';
 import { errorText, invalidArgument } from '../../base/errors.ts';
@@ -41,7 +43,9 @@ export async function composeHub(
   const records = new LocalRecords(database);
   const { isLoopback } = listen;
   const webhooks = webhookSettings(config, { database, isLoopback, services: undefined });
-  const hub = await Hub.open({ records, clock: systemClock, log, baseUrl, rules: rulesOf(config), webhooks });
+  const files = await HubBlobFiles.open(path.join(config.dataRoot, 'hub'));
+  const given = { records, clock: systemClock, log, baseUrl, rules: rulesOf(config), webhooks };
+  const hub = await Hub.open({ ...given, files, quotaBytes: config.hubQuota });
   parts.defer('end the hub', () => hub[Symbol.dispose]());
   return { api: createHubApi({ hub, log, baseUrl, version: ENGINE_VERSION }), address };
 }
@@ -58,6 +62,9 @@ function rulesOf({ hubLimits }: Config): RateRules {
     contentPerMinute: hubLimits['content-per-minute'] ?? DEFAULT_RULES.contentPerMinute,
     processorPerMinute: hubLimits['processor-per-minute'] ?? DEFAULT_RULES.processorPerMinute,
     contentPerHour: hubLimits['content-per-hour'] ?? DEFAULT_RULES.contentPerHour,
+    registryAnonymousPerMinute:
+      hubLimits['registry-anonymous-per-minute'] ?? DEFAULT_RULES.registryAnonymousPerMinute,
+    registryUserPerMinute: hubLimits['registry-user-per-minute'] ?? DEFAULT_RULES.registryUserPerMinute,
   };
 }
 
@@ -65,9 +72,9 @@ function urlOf({ host = hostname(), port, tls }: HubAddress): string {
   return `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-function pem(setting: string, path: string): string {
+function pem(setting: string, file: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readFileSync(file, 'utf8');
   } catch (error) {
     throw invalidArgument(`${setting}: ${errorText(error)}`, { cause: error });
   }

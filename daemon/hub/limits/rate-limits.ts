@@ -168,7 +168,7 @@ export class RateLimits {
   }
 }
 
-function toStatus(limit: number, { used, resetMs }: WindowState): HubRateStatus {
+export function toStatus(limit: number, { used, resetMs }: WindowState): HubRateStatus {
   return {
     limit,
     used: Math.min(used, limit),

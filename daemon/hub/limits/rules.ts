@@ -19,6 +19,9 @@ export interface RateRules {
   contentPerHour: number;
   /** Seconds of this process's work for one caller, in a minute. */
   processorPerMinute: number;
+  /** Pulls and, apart from them, pushes of the registry, in a minute: of an address without credentials, of a user. */
+  registryAnonymousPerMinute: number;
+  registryUserPerMinute: number;
 }
 
 export const DEFAULT_RULES: RateRules = {
@@ -32,6 +35,8 @@ export const DEFAULT_RULES: RateRules = {
   contentPerMinute: 80,
   contentPerHour: 500,
   processorPerMinute: 90,
+  registryAnonymousPerMinute: 300,
+  registryUserPerMinute: 3_000,
 };
 
 /** What one request costs of the points of a minute: 1 to read, 5 to change. */

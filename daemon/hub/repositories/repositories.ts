@@ -142,6 +142,12 @@ export class Repositories {
     });
   }
 
+  /** A change that holds if it is still there, and as it is now. Throws not_found; conflict as `edit`. */
+  stillThere({ owner, name, id }: Repository): RecordChange {
+    this.#current(owner.name, name, id);
+    return this.#repositories.unchanged(repositoryKey(owner.name, name));
+  }
+
   #current(owner: string, name: string, id: number): Repository {
     const current = this.find(owner, name);
     if (current === undefined) {

@@ -5,6 +5,7 @@ export const NEEDS = {
   see: { role: 'read', permission: 'metadata', level: 'read', scopes: ['repo', 'read:packages'] },
   pull: { role: 'read', permission: 'packages', level: 'read', scopes: ['repo', 'read:packages'] },
   push: { role: 'write', permission: 'packages', level: 'write', scopes: ['repo', 'write:packages'] },
+  deletePackage: { role: 'admin', permission: 'packages', level: 'write', scopes: ['delete:packages'] },
   seeCollaborators: { role: 'write', permission: 'metadata', level: 'read', scopes: ['repo'] },
   /** Also of a collaborator of itself. */
   leave: { role: 'read', permission: 'administration', level: 'write', scopes: ['repo'] },

@@ -9,6 +9,8 @@ import type { Installations } from '../identity/apps/installations.ts';
 import type { SignOnLinks } from '../identity/sso/sign-on-links.ts';
 import type { Tokens } from '../identity/tokens/tokens.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
+import type { RegistryLimits } from '../limits/registry-limits.ts';
+import type { Registry } from '../registry/registry.ts';
 import type { Collaborators } from '../repositories/collaborators.ts';
 import type { Repositories } from '../repositories/repositories.ts';
 import type { Addresses } from '../views/addresses.ts';
@@ -30,5 +32,7 @@ export interface SessionDeps {
   delegatedTokens: DelegatedTokens;
   links: SignOnLinks;
   rates: RateLimits;
+  registryLimits: RegistryLimits;
+  registry: Registry;
   addresses: Addresses;
 }

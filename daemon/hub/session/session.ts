@@ -1,5 +1,6 @@
 import type { HubAdmission, HubSession, LimitedHubRequest } from '../../../api/types/hub/ports.ts';
 import type { HubRateStatus } from '../../../api/types/hub/rate.ts';
+import type { RegistryResource } from '../../../api/types/hub/registry.ts';
 import { scopesOf, type Caller } from '../identity/caller.ts';
 import { AccountOperations } from './account-operations.ts';
 import { AppOperations } from './app-operations.ts';
@@ -50,5 +51,9 @@ export class Session implements HubSession {
 
   rate(): HubRateStatus | undefined {
     return this.#deps.rates.status(this.#caller);
+  }
+
+  registryRates(): Partial<Record<RegistryResource, HubRateStatus>> {
+    return this.#deps.registryLimits.statuses(this.#caller);
   }
 }

@@ -196,9 +196,11 @@ test('GET /rate_limit: the newer version has no "rate"; without limits it is not
   await using hub = await served();
   const old = await hub.ask('GET', '/rate_limit');
   const core = { limit: 60, used: 0, remaining: 60, reset: expect.any(Number) };
-  expect(old.body).toEqual({ resources: { core, search: core }, rate: core });
+  const minute = { limit: 300, used: 0, remaining: 300, reset: expect.any(Number) };
+  const registry = { registry_pull: minute, registry_push: minute };
+  expect(old.body).toEqual({ resources: { core, search: core, ...registry }, rate: core });
   const newer = await hub.ask('GET', '/rate_limit', { headers: { 'X-Svc-Api-Version': '2026-03-10' } });
-  expect(newer.body).toEqual({ resources: { core, search: core } });
+  expect(newer.body).toEqual({ resources: { core, search: core, ...registry } });
   await using free = await served({ anonymousPerHour: 0 });
   expect(await free.ask('GET', '/rate_limit')).toMatchObject({
     status: 404,

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { silentLogger } from '../../../daemon/base/logger.ts';
 import { Hub } from '../../../daemon/hub/hub.ts';
 import { LocalDeliveryLog } from '../../../daemon/hub/deliveries/local-log.ts';
@@ -6,6 +9,7 @@ import type { WebhookSettings } from '../../../daemon/hub/webhooks.ts';
 import { DEFAULT_RULES, type RateRules } from '../../../daemon/hub/limits/rules.ts';
 import { LocalRecords } from '../../../daemon/hub/records/local-records.ts';
 import { openDatabase } from '../../../storage/database/index.ts';
+import { HubBlobFiles } from '../../../storage/hub-blobs/blob-files.ts';
 import { ManualClock } from '../fakes/manual-clock.ts';
 import type { Records } from '../../../daemon/hub/records/port.ts';
 import type { HubSession } from '../../../api/types/hub/ports.ts';
@@ -19,6 +23,8 @@ export interface OpenHub extends Disposable {
   root: HubSession;
   /** A session with a header `Authorization`, from an address. */
   as(authorization: string | undefined, address?: string): HubSession;
+  /** Where its registry keeps bytes. */
+  directory: string;
   /** A classic token of a user. */
   token(user: string, ...scopes: string[]): Promise<string>;
 }
@@ -28,7 +34,9 @@ export async function openHub(
   rules: Partial<RateRules> = {},
   clock = new ManualClock(),
   webhooks: Partial<WebhookSettings> = {},
+  quotaBytes = 0,
 ): Promise<OpenHub> {
+  const directory = mkdtempSync(join(tmpdir(), 'bth-hub-'));
   const database = openDatabase(':memory:', silentLogger);
   const records = new LocalRecords(database);
   const hub = await Hub.open({
@@ -46,6 +54,8 @@ export async function openHub(
       services: undefined,
       ...webhooks,
     },
+    files: await HubBlobFiles.open(directory),
+    quotaBytes,
   });
   const root = hub.session('root');
   return {
@@ -53,11 +63,13 @@ export async function openHub(
     records,
     clock,
     root,
+    directory,
     as: (authorization, address = '192.0.2.1') => hub.session({ authorization, address }),
     token: async (user, ...scopes) => (await root.tokens.create(user, { scopes })).token,
     [Symbol.dispose]: () => {
       hub[Symbol.dispose]();
       database.close();
+      rmSync(directory, { recursive: true, force: true });
     },
   };
 }
@@ -69,8 +81,9 @@ export async function peopledHub(
   rules: Partial<RateRules> = {},
   clock = new ManualClock(),
   webhooks: Partial<WebhookSettings> = {},
+  quotaBytes = 0,
 ): Promise<OpenHub> {
-  const open = await openHub(rules, clock, webhooks);
+  const open = await openHub(rules, clock, webhooks, quotaBytes);
   const { accounts, repositories } = open.root;
   for (const login of ['alice', 'bob', 'carol']) {
     await accounts.createUser({ login });

@@ -20,6 +20,8 @@ export interface HubAnswer {
 export interface ServedHub extends AsyncDisposable {
   /** Of the engine's API, with the hub below `/hub`. */
   socketPath: string;
+  /** Of its own listener, on 127.0.0.1. */
+  port: number;
   /** Of the hub's own listener. */
   url: string;
   /** At the hub's own listener. */
@@ -51,6 +53,7 @@ export async function serveHub({ hub }: OpenHub): Promise<ServedHub> {
   const port = Number(listeners[0]?.address.split(':').at(-1));
   return {
     socketPath,
+    port,
     url: `http://127.0.0.1:${port}`,
     ask: (method, path, { headers = {}, body, token } = {}) =>
       new Promise((resolve, reject) => {

@@ -99,7 +99,12 @@ export class Tokens {
 
   /** The token of a secret, of whatever kind; undefined where there is none, or no more. */
   find(secret: string): Token | undefined {
-    const token = this.#tokens.get(hashSecret(secret));
+    return this.withHash(hashSecret(secret));
+  }
+
+  /** As `find`, by what is stored of a token. */
+  withHash(hash: string): Token | undefined {
+    const token = this.#tokens.get(hash);
     return token === undefined || this.isOver(token) ? undefined : token;
   }
 

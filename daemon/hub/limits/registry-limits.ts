@@ -1,0 +1,72 @@
+import type { RegistryResource } from '../../../api/types/hub/registry.ts';
+import type { HubRateStatus } from '../../../api/types/hub/rate.ts';
+import type { Clock } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import type { Caller } from '../identity/caller.ts';
+import { refusal } from '../registry/refusal.ts';
+import { keyOf } from './quotas.ts';
+import { toStatus } from './rate-limits.ts';
+import type { RateRules } from './rules.ts';
+import { Windows } from './windows.ts';
+
+const MINUTE_MS = 60_000;
+
+const RESOURCES: readonly RegistryResource[] = ['registry_pull', 'registry_push'];
+
+/** Counts pulls and pushes of the registry by the minute (seed 001 section 8: the bucket for large files). */
+export class RegistryLimits {
+  readonly #rules: RateRules;
+  readonly #clock: Clock;
+  readonly #windows: Readonly<Record<RegistryResource, Windows>>;
+
+  constructor({ rules, clock }: { rules: RateRules; clock: Clock }) {
+    this.#rules = rules;
+    this.#clock = clock;
+    this.#windows = { registry_pull: minutes(), registry_push: minutes() };
+  }
+
+  /** Counts one request. Undefined = this caller has no limit. Throws TOOMANYREQUESTS with `retryAfterS`. */
+  admit(caller: Caller, resource: RegistryResource): HubRateStatus | undefined {
+    const [key, limit] = [keyOf(caller), this.#limitOf(caller)];
+    if (key === undefined || limit === 0) {
+      return undefined;
+    }
+    const nowMs = this.#nowMs();
+    const state = this.#windows[resource].use(key, 1, nowMs);
+    const status = toStatus(limit, state);
+    if (state.used > limit) {
+      throw refusal('TOOMANYREQUESTS', `too many requests: ${limit} a minute of ${resource} are used up`, {
+        details: { rate: status, retryAfterS: Math.max(1, Math.ceil((state.resetMs - nowMs) / 1000)) },
+      });
+    }
+    return status;
+  }
+
+  /** By resource; empty = this caller has no limit. */
+  statuses(caller: Caller): Partial<Record<RegistryResource, HubRateStatus>> {
+    const [key, limit] = [keyOf(caller), this.#limitOf(caller)];
+    if (key === undefined || limit === 0) {
+      return {};
+    }
+    return Object.fromEntries(
+      RESOURCES.map((resource) => [
+        resource,
+        toStatus(limit, this.#windows[resource].state(key, this.#nowMs())),
+      ]),
+    );
+  }
+
+  #limitOf(caller: Caller): number {
+    return caller.kind === 'anonymous'
+      ? this.#rules.registryAnonymousPerMinute
+      : this.#rules.registryUserPerMinute;
+  }
+
+  #nowMs(): number {
+    return Number(this.#clock.nowNano() / 1_000_000n);
+  }
+}
+
+function minutes(): Windows {
+  return new Windows({ lengthMs: MINUTE_MS, keysMax: limits.hubLimitedCallersMax });
+}

@@ -1,0 +1,41 @@
+import type { Readable } from 'node:stream';
+import type { RegistryBlob } from '../../../../api/types/hub/registry.ts';
+
+/**
+ * Where the bytes are: blobs by digest, each whole and never changed, and uploads that become one. What is in it says
+ * nothing about who may have it: that is in the records. Digests are `sha256:<hexadecimal>`.
+ */
+export interface BlobFiles {
+  /** Undefined = there is none. */
+  size(digest: string): Promise<number | undefined>;
+  open(digest: string): Promise<RegistryBlob | undefined>;
+  /** For what fits into memory: manifests, configurations. */
+  read(digest: string): Promise<Buffer | undefined>;
+  /** On the disk, for good, when it resolves. Throws resource_exhausted when the disk is about to fill. */
+  put(digest: string, bytes: Buffer): Promise<void>;
+  /** True = it was there. */
+  remove(digest: string): Promise<boolean>;
+  digests(): Promise<string[]>;
+
+  /** A new one, empty. Throws resource_exhausted. */
+  createUpload(id: string): Promise<UploadFile>;
+  /** One of an earlier daemon; undefined = there is none. */
+  findUpload(id: string): Promise<UploadFile | undefined>;
+  uploads(): Promise<{ id: string; size: number; changedMs: number }[]>;
+}
+
+/** Used by one at a time. */
+export interface UploadFile {
+  /** Bytes on the disk, also after a failed `append`. */
+  readonly size: number;
+  /**
+   * Appends all of a stream; throws what it throws, `canceled` where it ends early, resource_exhausted, and what `grow`
+   * throws, which is told the size before it is reached.
+   */
+  append(bytes: Readable, grow: (size: number) => void): Promise<void>;
+  /** Of all bytes. They are not read again, but after a restart or a failure. */
+  digest(): Promise<string>;
+  /** Makes it a blob, for good when it resolves. */
+  publish(digest: string): Promise<void>;
+  remove(): Promise<void>;
+}

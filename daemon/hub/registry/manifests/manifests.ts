@@ -1,0 +1,258 @@
+import { createHash } from 'node:crypto';
+import type { RegistryDescriptor, RegistryManifest } from '../../../../api/types/hub/registry.ts';
+import { errorText } from '../../../base/errors.ts';
+import { failpoint } from '../../../base/failpoint.ts';
+import { limits } from '../../../base/limits.ts';
+import type { Actor, Happening } from '../../occurrences/occurrence.ts';
+import type { RecordChange } from '../../records/port.ts';
+import type { Repository } from '../../repositories/repository.ts';
+import type { Reference } from '../names/name.ts';
+import { refusal } from '../refusal.ts';
+import { nowMsOf, type RegistryDeps } from '../registry-deps.ts';
+import { ManifestCache } from './cache.ts';
+import { blobsOf, isImage, summaryOf, type Manifest } from './manifest.ts';
+import { labelsOf, parseManifest, type ParsedManifest } from './parse.ts';
+
+/** Who does something to a repository. */
+export interface By {
+  repository: Repository;
+  actor: Actor;
+}
+
+export interface PutManifest {
+  mediaType: string | undefined;
+  bytes: Buffer;
+}
+
+/** The manifests of repositories, by tag and digest. Throws MANIFEST_UNKNOWN for what a repository does not have. */
+export class Manifests {
+  readonly #deps: RegistryDeps;
+  readonly #cache = new ManifestCache(limits.hubManifestCacheBytes);
+
+  constructor(deps: RegistryDeps) {
+    this.#deps = deps;
+  }
+
+  find(repository: Repository, reference: Reference): Manifest {
+    const { manifests, tags } = this.#deps;
+    const digest =
+      reference.kind === 'digest' ? reference.digest : tags.get(repository.id, reference.tag)?.digest;
+    const manifest = digest === undefined ? undefined : manifests.get(repository.id, digest);
+    if (manifest === undefined) {
+      throw unknown(reference);
+    }
+    return manifest;
+  }
+
+  async read(repository: Repository, reference: Reference): Promise<RegistryManifest> {
+    const { digest, mediaType, children } = this.find(repository, reference);
+    const bytes = this.#cache.get(digest) ?? (await this.#deps.files.read(digest));
+    if (bytes === undefined) {
+      this.#deps.log.error(
+        { repository: repository.id, digest },
+        'a manifest of the registry is not on the disk',
+      );
+      throw unknown(reference);
+    }
+    this.#cache.set(digest, bytes);
+    return {
+      digest,
+      mediaType,
+      bytes,
+      children: children.map(({ platform, ...child }) => ({ ...child, platform: platform ?? undefined })),
+    };
+  }
+
+  /**
+   * Takes a manifest, and names it by a tag. Its bytes are on the disk before a record tells of them. Throws
+   * MANIFEST_INVALID; MANIFEST_BLOB_UNKNOWN for what it names and the repository has not; DIGEST_INVALID; DENIED.
+   */
+  async put({ repository, actor }: By, reference: Reference, put: PutManifest): Promise<Manifest> {
+    const { bytes } = put;
+    const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+    if (reference.kind === 'digest' && reference.digest !== digest) {
+      throw refusal('DIGEST_INVALID', 'provided digest did not match the manifest', {
+        detail: { provided: reference.digest, actual: digest },
+      });
+    }
+    const parsed = parseManifest(bytes, put.mediaType);
+    this.#refuseMissing(repository, parsed);
+    const manifest = await this.#described(parsed, { digest, size: bytes.length });
+    const { locks, files, mirror, quota } = this.#deps;
+    await locks.run(digest, async () => {
+      quota.refuse(repository, manifest);
+      await files.put(digest, bytes);
+      failpoint('hub.manifest.publish');
+      await mirror.change(() => {
+        this.#refuseMissing(repository, parsed);
+        quota.refuse(repository, manifest);
+        return {
+          changes: [
+            ...this.#putChanges(repository, reference, manifest),
+            ...this.#tagMoves({ repository, actor }, reference, manifest),
+          ],
+          answer: undefined,
+        };
+      });
+    });
+    this.#cache.set(digest, bytes);
+    return manifest;
+  }
+
+  /** A tag alone goes by its name; a digest goes with all of its tags. */
+  async delete({ repository, actor }: By, reference: Reference): Promise<void> {
+    const { mirror, manifests, tags, repositories } = this.#deps;
+    failpoint('hub.manifest.delete');
+    await mirror.change(() => {
+      const manifest = this.find(repository, reference);
+      const { id } = repository;
+      const names =
+        reference.kind === 'tag'
+          ? [reference.tag]
+          : tags.of(id).flatMap(({ tag, digest }) => (digest === manifest.digest ? [tag] : []));
+      const [before, isWhole] = [summaryOf(manifest), reference.kind === 'digest'];
+      const told = [
+        ...names.map((tag) => ({ kind: 'tag' as const, repository, tag, before, after: null })),
+        ...(isWhole ? [{ kind: 'manifest-deleted' as const, repository, manifest: before }] : []),
+      ];
+      return {
+        changes: [
+          repositories.stillThere(repository),
+          ...names.map((tag) => tags.delete(id, tag)),
+          ...(isWhole ? [manifests.delete(id, manifest.digest)] : []),
+          ...told.flatMap((happening) => this.#intents(actor, happening)),
+        ],
+        answer: undefined,
+      };
+    });
+  }
+
+  /** Tells those who listen that somebody has pulled, behind the answer. */
+  notePull({ repository, actor }: By, reference: Reference): void {
+    const { mirror, log } = this.#deps;
+    const tag = reference.kind === 'tag' ? reference.tag : null;
+    const intents = (): readonly RecordChange[] => {
+      const manifest = summaryOf(this.find(repository, reference));
+      return this.#intents(actor, { kind: 'pulled', repository, manifest, tag });
+    };
+    if (intents().length > 0) {
+      void mirror
+        .change(() => ({ changes: intents(), answer: undefined }))
+        .catch((error: unknown) => {
+          log.warn({ reason: errorText(error) }, 'a pull was not told to who listens for it');
+        });
+    }
+  }
+
+  /** In order. */
+  tags({ id }: Repository): string[] {
+    return this.#deps.tags
+      .of(id)
+      .map(({ tag }) => tag)
+      .toSorted();
+  }
+
+  /** The manifests whose subject this is. */
+  referrers({ id }: Repository, digest: string): RegistryDescriptor[] {
+    return this.#deps.manifests
+      .of(id)
+      .filter(({ subject }) => subject === digest)
+      .toSorted((one, other) => one.pushedMs - other.pushedMs || (one.digest < other.digest ? -1 : 1))
+      .map(({ mediaType, digest: own, size, artifactType, config, annotations }) => ({
+        mediaType,
+        digest: own,
+        size,
+        ...((artifactType ?? config) !== null && { artifactType: artifactType ?? config?.mediaType ?? '' }),
+        ...(Object.keys(annotations).length > 0 && { annotations }),
+      }));
+  }
+
+  isEmpty({ id }: Repository): boolean {
+    return this.#deps.manifests.of(id).length === 0;
+  }
+
+  #refuseMissing({ id }: Repository, parsed: ParsedManifest): void {
+    const { links, manifests } = this.#deps;
+    for (const { digest, size } of blobsOf(parsed)) {
+      const link = links.get(id, digest);
+      if (link === undefined) {
+        throw missing(digest);
+      }
+      if (link.size !== size) {
+        throw refusal('MANIFEST_INVALID', `manifest invalid: ${digest} has ${link.size} bytes, not ${size}`, {
+          detail: { digest },
+        });
+      }
+    }
+    for (const { digest } of parsed.children) {
+      if (manifests.get(id, digest) === undefined) {
+        throw missing(digest);
+      }
+    }
+  }
+
+  async #described(
+    parsed: ParsedManifest,
+    { digest, size }: { digest: string; size: number },
+  ): Promise<Manifest> {
+    const { config } = parsed;
+    const isRead = config !== null && isImage(parsed) && config.size <= limits.hubConfigBytesMax;
+    const bytes = isRead ? await this.#deps.files.read(config.digest) : undefined;
+    const labels = bytes === undefined ? {} : labelsOf(bytes);
+    return { ...parsed, digest, size, labels, pushedMs: nowMsOf(this.#deps.clock) };
+  }
+
+  /** None where the tag was there already. */
+  #tagMoves({ repository, actor }: By, reference: Reference, manifest: Manifest): readonly RecordChange[] {
+    if (reference.kind === 'digest') {
+      return [];
+    }
+    const { tags, manifests } = this.#deps;
+    const { tag } = reference;
+    const digest = tags.get(repository.id, tag)?.digest;
+    const known = digest === undefined ? undefined : manifests.get(repository.id, digest);
+    const [before, after] = [known === undefined ? null : summaryOf(known), summaryOf(manifest)];
+    return digest === manifest.digest
+      ? []
+      : this.#intents(actor, { kind: 'tag', repository, tag, before, after });
+  }
+
+  #intents(actor: Actor, happening: Happening): readonly RecordChange[] {
+    return this.#deps.outbox.intents({ ...happening, actor, atMs: nowMsOf(this.#deps.clock) });
+  }
+
+  /** Everything that it names is as it was when it was looked at, and no push waits for it any more. */
+  #putChanges(repository: Repository, reference: Reference, manifest: Manifest): RecordChange[] {
+    const { links, manifests, tags, repositories } = this.#deps;
+    const { id } = repository;
+    const children = new Set(manifest.children.map(({ digest }) => digest));
+    return [
+      repositories.stillThere(repository),
+      ...blobsOf(manifest).map(({ digest, size }) =>
+        links.get(id, digest)?.pendingMs === 0
+          ? links.unchanged(id, digest)
+          : links.put(id, { digest, size, pendingMs: 0 }),
+      ),
+      ...[...children].map((digest) => manifests.unchanged(id, digest)),
+      manifests.put(id, manifest),
+      ...(reference.kind === 'tag'
+        ? [tags.put(id, { tag: reference.tag, digest: manifest.digest, updatedMs: manifest.pushedMs })]
+        : []),
+    ];
+  }
+}
+
+function missing(digest: string): Error {
+  return refusal(
+    'MANIFEST_BLOB_UNKNOWN',
+    `manifest references ${digest}, which this repository does not have`,
+    {
+      detail: { digest },
+    },
+  );
+}
+
+function unknown(reference: Reference): Error {
+  const text = reference.kind === 'tag' ? reference.tag : reference.digest;
+  return refusal('MANIFEST_UNKNOWN', `manifest unknown: ${text}`, { detail: { reference: text } });
+}

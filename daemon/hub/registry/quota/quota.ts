@@ -1,0 +1,67 @@
+import type { Repositories } from '../../repositories/repositories.ts';
+import type { Repository } from '../../repositories/repository.ts';
+import type { BlobLinks } from '../blobs/links.ts';
+import type { ManifestRecords } from '../manifests/records.ts';
+import { refusal } from '../refusal.ts';
+
+interface Deps {
+  /** Bytes that the repositories of one owner may take together; 0 = as many as there are. */
+  quotaBytes: number;
+  repositories: Repositories;
+  links: BlobLinks;
+  manifests: ManifestRecords;
+}
+
+/** Bounds what one owner keeps in the registry. A blob counts once, in however many of its repositories it is. */
+export class Quota {
+  readonly #deps: Deps;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  /** Throws DENIED when the owner of a repository would have too much with a blob. */
+  refuse({ owner }: Repository, { digest, size }: { digest: string; size: number }): void {
+    const { quotaBytes } = this.#deps;
+    if (quotaBytes === 0) {
+      return;
+    }
+    const sizes = this.#sizesOf(owner.id);
+    const used = sum(sizes);
+    if (!sizes.has(digest) && used + size > quotaBytes) {
+      throw exceeded(owner.name, used, quotaBytes);
+    }
+  }
+
+  /** A look at an upload as it grows: throws DENIED when there is no room for what it has by then. */
+  watch({ owner }: Repository): (size: number) => void {
+    const { quotaBytes } = this.#deps;
+    const used = quotaBytes === 0 ? 0 : sum(this.#sizesOf(owner.id));
+    return (size) => {
+      if (quotaBytes !== 0 && used + size > quotaBytes) {
+        throw exceeded(owner.name, used, quotaBytes);
+      }
+    };
+  }
+
+  #sizesOf(owner: number): Map<string, number> {
+    const { repositories, links, manifests } = this.#deps;
+    const sizes = new Map<string, number>();
+    for (const { id } of repositories.ofOwner({ id: owner })) {
+      for (const { digest, size } of [...links.of(id), ...manifests.of(id)]) {
+        sizes.set(digest, size);
+      }
+    }
+    return sizes;
+  }
+}
+
+function sum(sizes: ReadonlyMap<string, number>): number {
+  return [...sizes.values()].reduce((all, size) => all + size, 0);
+}
+
+function exceeded(owner: string, used: number, quota: number): Error {
+  return refusal('DENIED', `quota exceeded: ${owner} has ${used} of ${quota} bytes: delete images first`, {
+    detail: { quota, used },
+  });
+}

@@ -1,0 +1,34 @@
+import type { Clock } from '../../base/clock.ts';
+import type { KeyedMutex } from '../../base/concurrency/mutex.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Outbox } from '../occurrences/occurrence.ts';
+import type { Mirror } from '../records/mirror.ts';
+import type { Repositories } from '../repositories/repositories.ts';
+import type { BlobLinks } from './blobs/links.ts';
+import type { BlobFiles } from './files/port.ts';
+import type { ManifestRecords } from './manifests/records.ts';
+import type { Quota } from './quota/quota.ts';
+import type { TagRecords } from './tags/records.ts';
+
+/** What the parts of the registry stand on. */
+export interface RegistryDeps {
+  mirror: Mirror;
+  clock: Clock;
+  log: Logger;
+  repositories: Repositories;
+  outbox: Outbox;
+  files: BlobFiles;
+  links: BlobLinks;
+  manifests: ManifestRecords;
+  tags: TagRecords;
+  quota: Quota;
+  /**
+   * By digest: from before a blob gets its name until a record says who has it, and while the collector looks whether
+   * nobody has it and takes the name away.
+   */
+  locks: KeyedMutex;
+}
+
+export function nowMsOf(clock: Clock): number {
+  return Number(clock.nowNano() / 1_000_000n);
+}

@@ -1,0 +1,57 @@
+import type { Clock } from '../../base/clock.ts';
+import { KeyedMutex } from '../../base/concurrency/mutex.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Outbox } from '../occurrences/occurrence.ts';
+import type { Mirror } from '../records/mirror.ts';
+import type { Repositories } from '../repositories/repositories.ts';
+import { Blobs } from './blobs/blobs.ts';
+import { BlobLinks } from './blobs/links.ts';
+import type { BlobFiles } from './files/port.ts';
+import { Collector } from './gc/collector.ts';
+import { Manifests } from './manifests/manifests.ts';
+import { ManifestRecords } from './manifests/records.ts';
+import { Quota } from './quota/quota.ts';
+import { TagRecords } from './tags/records.ts';
+import { Uploads } from './uploads/uploads.ts';
+
+interface Given {
+  mirror: Mirror;
+  clock: Clock;
+  log: Logger;
+  repositories: Repositories;
+  outbox: Outbox;
+  files: BlobFiles;
+  /** Bytes that one owner may keep; 0 = no bound. */
+  quotaBytes: number;
+}
+
+/** Blobs, uploads and manifests of repositories. Who may have them is judged above (session/). */
+export class Registry implements Disposable {
+  readonly blobs: Blobs;
+  readonly uploads: Uploads;
+  readonly manifests: Manifests;
+  readonly collector: Collector;
+
+  constructor({ quotaBytes, ...given }: Given) {
+    const { mirror, repositories } = given;
+    const links = new BlobLinks(mirror);
+    const manifests = new ManifestRecords(mirror);
+    const quota = new Quota({ quotaBytes, repositories, links, manifests });
+    const tags = new TagRecords(mirror);
+    const deps = { ...given, links, manifests, tags, quota, locks: new KeyedMutex() };
+    this.blobs = new Blobs(deps);
+    this.uploads = new Uploads(deps, this.blobs);
+    this.manifests = new Manifests(deps);
+    this.collector = new Collector(deps, this.uploads);
+  }
+
+  /** Takes over what an earlier daemon has left, and mends it behind the first requests. */
+  async start(): Promise<void> {
+    await this.uploads.load();
+    this.collector.start();
+  }
+
+  [Symbol.dispose](): void {
+    this.collector[Symbol.dispose]();
+  }
+}
