@@ -92,6 +92,8 @@ export const hubSettings = {
       'registry-anonymous-per-minute',
       'registry-user-per-minute',
     ],
-    help: 'limit of requests of one caller, 0 for none (default 60, 5000, 100, 900, 80, 500, 5000, 1000, 15000, 90, 300, 3000)',
+    help:
+      'limit of requests of one caller, 0 for none ' +
+      '(default 60, 5000, 100, 900, 80, 500, 5000, 1000, 15000, 90, 300, 3000)',
   }),
 };
