@@ -14,7 +14,7 @@ import {
 import type { ClusterState } from '../planner/state/cluster-state.ts';
 import { isStoreError, StoreError } from '../store/errors.ts';
 
-/** Of one transaction: each has its own condition, and at most one more for its network. */
+/** Of one transaction: each has its own condition, and at most two more for its network. */
 const AT_ONCE = 30;
 
 /** What a node has in networks, each with what the leader calls it. */
@@ -165,7 +165,10 @@ export class Attachments implements AttachmentDesk {
     }
   }
 
-  /** What is written into a network holds it: its removal depends on its name, which is written anew. */
+  /**
+   * What is written into a network holds it: its removal depends on its name, which is written anew. So one that comes
+   * to stand late does not once another was written: what it would bring back may have left.
+   */
   #commitOf(writes: readonly Write[]): Omit<ClusterCommit, 'fence'> {
     const { cluster, state } = this.#deps;
     const used = writes.flatMap(({ part, value }) =>
@@ -176,10 +179,10 @@ export class Attachments implements AttachmentDesk {
       parts: writes,
       conditions: [
         ...writes.map(({ part, id }) => ({ key: keyOf(part, id), revision: cluster.revisionOf(part, id) })),
-        ...networks.map(({ id }) => ({
-          key: keyOf('network', id),
-          revision: cluster.revisionOf('network', id),
-        })),
+        ...networks.flatMap(({ id, name }) => [
+          { key: keyOf('network', id), revision: cluster.revisionOf('network', id) },
+          { key: nameKey('network', name), revision: cluster.value(nameKey('network', name))?.revision ?? 0 },
+        ]),
       ],
       values: networks.map(({ id, name }) => ({
         kind: 'put',

@@ -135,6 +135,16 @@ describe('what is written', () => {
     expect(await attach(manager, wish('c2', { addresses: ['10.1.0.7'] }))).toContain('already in use');
   });
 
+  test('a write that comes to stand late does not bring back what has left meanwhile', async () => {
+    const manager = await leading('10.1.0.0/24');
+    manager.faults.add('commit', { kind: 'late', ms: 30_000 });
+    expect(await attach(manager, wish('c1'), 12_000)).toBe('10.1.0.2');
+    const { attachments } = manager.leading;
+    await after(manager, 100, attachments.detach('n1', { network: 'a', container: 'c1' }, NEVER));
+    await manager.rig.clock.advance(60_000);
+    expect(stored(manager)).toEqual([]);
+  });
+
   test('nobody waits for a store that changes all the time', async () => {
     const manager = await leading('10.1.0.0/24');
     for (let count = 0; count < limits.swarmWriteAttempts; count += 1) {
