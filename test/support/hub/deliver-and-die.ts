@@ -11,6 +11,7 @@ import { Hub } from '../../../daemon/hub/hub.ts';
 import { DEFAULT_RULES } from '../../../daemon/hub/limits/rules.ts';
 import { LocalRecords } from '../../../daemon/hub/records/local-records.ts';
 import { openDatabase } from '../../../storage/database/index.ts';
+import { HubBlobFiles } from '../../../storage/hub-blobs/blob-files.ts';
 import { BASE_URL } from './open-hub.ts';
 
 const [path = '', verb, url = ''] = process.argv.slice(2);
@@ -23,6 +24,8 @@ const hub = await Hub.open({
   log: silentLogger,
   baseUrl: BASE_URL,
   rules: DEFAULT_RULES,
+  files: await HubBlobFiles.open(`${path}.blobs`),
+  quotaBytes: 0,
   webhooks: {
     deliveries,
     allowedHosts: ['loopback'],
