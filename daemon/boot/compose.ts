@@ -195,7 +195,7 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   await swarm.start();
   door.open(swarm);
   const allPorts = { ...ports, networks: composeScopes(network, swarm, log), swarm } satisfies EnginePorts;
-  const hub = await composeHub({ config, database, log }, parts);
+  const hub = await composeHub({ config, database, log, services: () => swarm.services }, parts);
   return { facts: host.facts, metrics, tasks, ports: allPorts, hub, reload };
 }
 

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createHubApi, type HubApi } from '../../../api/hub/hub-api.ts';
 import type { HubAddress } from '../../../api/hub/listen.ts';
 import { HubBlobFiles } from '../../../storage/hub-blobs/blob-files.ts';
+import type { ServicePort } from '../../../api/types/swarm/ports.ts';
 import type { Database } from '../../../storage/database/rows.ts';
 import { systemClock } from '../../base/clock.ts';
 import { errorText, invalidArgument } from '../../base/errors.ts';
@@ -15,6 +16,7 @@ import { LocalRecords } from '../../hub/records/local-records.ts';
 import { parseListenAddress } from '../config/hosts.ts';
 import type { Config } from '../config/settings.ts';
 import { ENGINE_VERSION } from '../version.ts';
+import { EngineServices } from './engine-services.ts';
 import { webhookSettings } from './webhook-settings.ts';
 
 export interface ComposedHub {
@@ -22,9 +24,17 @@ export interface ComposedHub {
   address: HubAddress;
 }
 
+interface Around {
+  config: Config;
+  database: Database;
+  log: Logger;
+  /** Of the swarm. Throws when this host manages none. */
+  services(): ServicePort;
+}
+
 /** The hub and its HTTP; undefined where none is configured. Throws invalid_argument that names the setting. */
 export async function composeHub(
-  { config, database, log }: { config: Config; database: Database; log: Logger },
+  { config, database, log, services }: Around,
   parts: Rollback,
 ): Promise<ComposedHub | undefined> {
   const listen = parseListenAddress('hub.address', config.hubAddress);
@@ -42,7 +52,9 @@ export async function composeHub(
   const baseUrl = config.hubUrl === '' ? urlOf(address) : config.hubUrl;
   const records = new LocalRecords(database);
   const { isLoopback } = listen;
-  const webhooks = webhookSettings(config, { database, isLoopback, services: undefined });
+  const hosts = [new URL(baseUrl).host, `localhost:${listen.port}`, `127.0.0.1:${listen.port}`];
+  const engine = new EngineServices({ services: () => services(), hosts });
+  const webhooks = webhookSettings(config, { database, isLoopback, services: engine });
   const files = await HubBlobFiles.open(path.join(config.dataRoot, 'hub'));
   const given = { records, clock: systemClock, log, baseUrl, rules: rulesOf(config), webhooks };
   const hub = await Hub.open({ ...given, files, quotaBytes: config.hubQuota });

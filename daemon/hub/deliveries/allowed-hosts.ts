@@ -14,7 +14,7 @@ export interface AllowedHosts {
 /** `special`: what no receiver has: link-local (where clouds keep their metadata), multicast, reserved. */
 export type AddressKind = 'external' | 'private' | 'loopback' | 'special';
 
-const KINDS: readonly string[] = ['external', 'private', 'loopback'];
+const KINDS: ReadonlySet<string> = new Set(['external', 'private', 'loopback']);
 
 /** Reads `external`, `private`, `loopback`, `*`, networks (`10.0.0.0/8`) and names (`*.example.com`). */
 export function parseAllowedHosts(texts: readonly string[]): AllowedHosts {
@@ -117,7 +117,7 @@ function blocks(texts: readonly string[]): BlockList {
 }
 
 function isKind(text: string): text is AddressKind {
-  return KINDS.includes(text);
+  return KINDS.has(text);
 }
 
 /** `*` stands for any characters, dots too. */

@@ -171,6 +171,7 @@ export class DeliveryLoop implements Disposable {
           this.#flushTimer ??= this.#deps.clock.setTimeout(() => this.#flush(), waitMs);
         }
         this.#pump();
+        return undefined;
       })
       .catch((error: unknown) => this.#deps.log.error({ err: error }, 'deliveries of webhooks have stopped'));
   }

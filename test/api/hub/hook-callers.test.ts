@@ -37,7 +37,7 @@ const GRANTED: Readonly<Record<string, number>> = {
 
 const WRONG = 'token bhp_wrong';
 
-/** By caller: answers of the public and the private repository of acme to what reads, changes, removes. `0`: granted. */
+/** By caller: answers of acme's public and private repository to what reads, changes, removes. `0`: granted. */
 const CALLERS: readonly (readonly [string, (hub: Hub) => Promise<string | undefined>, Answers, Answers])[] = [
   ['nobody', () => Promise.resolve(undefined), [401, 401, 401], [404, 404, 404]],
   ['a wrong token', () => Promise.resolve(WRONG), [401, 401, 401], [401, 401, 401]],

@@ -1,4 +1,4 @@
-import type { Actor, ManifestSummary, Occurrence } from '../../occurrences/occurrence.ts';
+import type { Actor, Descriptor, ManifestSummary, Occurrence } from '../../occurrences/occurrence.ts';
 import type { Repository } from '../../repositories/repository.ts';
 import { simpleUser } from '../../views/account-view.ts';
 import type { Addresses } from '../../views/addresses.ts';
@@ -105,16 +105,18 @@ function versionView({ repository, actor, atMs, manifest, tag }: Version, addres
 }
 
 function manifestView({ digest, mediaType, size, config, layers }: ManifestSummary, base: string) {
-  const described = (each: { digest: string; mediaType: string; size: number } | null) =>
-    each === null ? {} : { digest: each.digest, media_type: each.mediaType, size: each.size };
   return {
     digest,
     media_type: mediaType,
     uri: `${base}/manifests/${digest}`,
     size,
-    config: described(config),
+    config: config === null ? {} : described(config),
     layers: layers.map(described),
   };
+}
+
+function described({ digest, mediaType, size }: Descriptor) {
+  return { digest, media_type: mediaType, size };
 }
 
 /** Labels that GitHub's schema names, each of them text, and all in `all_labels`. */
