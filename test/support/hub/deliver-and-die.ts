@@ -34,8 +34,6 @@ const hub = await Hub.open({
     version: '0.1.0',
     services: undefined,
   },
-  files: await HubBlobFiles.open(`${path}.blobs`),
-  quotaBytes: 0,
 });
 const { accounts, repositories, hooks } = hub.session('root');
 if (verb === 'prepare') {
