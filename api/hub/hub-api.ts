@@ -6,8 +6,10 @@ import type { Context, Middleware } from 'koa';
 import { EngineError, notImplemented } from '../../daemon/base/errors.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import { UnreadBodyError } from '../pipeline/body.ts';
+import type { HubPagesPort } from '../types/hub/pages.ts';
 import type { HubAdmission, HubPort, HubSession } from '../types/hub/ports.ts';
 import { toHubFailure } from './errors.ts';
+import { createPages } from './pages/serve-pages.ts';
 import { BodyValidator, readObject } from './request/body.ts';
 import { pageOf, readPage } from './request/pages.ts';
 import { rateHeaders } from './request/rate-headers.ts';
@@ -19,6 +21,7 @@ import type { HubResult, HubRoute, ServedHubRoute } from './routes/route.ts';
 
 export interface HubApiDeps {
   hub: HubPort;
+  pages: HubPagesPort;
   log: Logger;
   /** Where clients find the hub, without a slash at its end: links lead there. */
   baseUrl: string;
@@ -53,6 +56,7 @@ export function createHubApi(deps: HubApiDeps): HubApi {
   });
   const handle = app.callback();
   const registry = createRegistryApi({ ...deps, registry: deps.hub.registry });
+  const pages = createPages(deps);
   return {
     handle: (req, res, entrance, url) => {
       if (entrance === 'listener' && registry.handle(req, res, url)) {
@@ -60,6 +64,10 @@ export function createHubApi(deps: HubApiDeps): HubApi {
       }
       entrances.set(req, entrance);
       req.url = url;
+      if (entrance === 'listener' && pages.isFor(req, url)) {
+        pages.handle(req, res);
+        return;
+      }
       void handle(req, res).catch((error: unknown) => {
         deps.log.error({ err: error }, 'a request of the hub was not answered');
       });

@@ -58,6 +58,13 @@ export const hubLimits = {
   hubTokensOfTaskMax: 10,
   /** How long an address serves at which a token is authorized for an organization (seed 001). */
   hubSignOnLinkMs: 3_600_000,
+  /** How long somebody stays signed in, how old the secret of a cookie gets, and how long the one before serves on. */
+  hubSignInMs: 604_800_000,
+  hubSignInRenewMs: 3_600_000,
+  hubSignInGraceMs: 60_000,
+  hubSignInsOfUserMax: 20,
+  /** A form of the pages: names, and what somebody wrote. */
+  hubFormBytesMax: 65_536,
   /** How often tokens are removed that are over or lead to nobody. */
   hubSweepMs: 60_000,
   /** How often a token's last use is written down. */

@@ -8,6 +8,7 @@ import { authenticate, authenticateApp, type Context } from './identity/authenti
 import { openHubKey } from './identity/hub-key.ts';
 import { createIdentity, type Identity } from './identity/identity.ts';
 import { Lockout } from './identity/lockout.ts';
+import { SignIns } from './identity/sign-in/sign-ins.ts';
 import { SignOnLinks } from './identity/sso/sign-on-links.ts';
 import { rateFactsOf } from './limits/rate-facts.ts';
 import { KeptLimits } from './limits/kept-limits.ts';
@@ -23,6 +24,8 @@ import { AccessTokens } from './registry/tokens/access-tokens.ts';
 import { Collaborators } from './repositories/collaborators.ts';
 import { Repositories } from './repositories/repositories.ts';
 import { Grants } from './session/grants.ts';
+import { pageImages } from './session/page-images.ts';
+import { Pages } from './session/pages.ts';
 import { RegistryEntrance } from './session/registry/entrance.ts';
 import { Session } from './session/session.ts';
 import type { SessionDeps } from './session/session-deps.ts';
@@ -49,6 +52,7 @@ export class Hub implements HubPort, Disposable {
   readonly #parts: readonly Disposable[];
   readonly #session: SessionDeps;
   readonly #context: Context;
+  readonly pages: Pages;
   /** Built-in tokens of tasks: for whoever starts and ends these. */
   readonly workflowTokens: WorkflowTokens;
 
@@ -80,9 +84,16 @@ export class Hub implements HubPort, Disposable {
     const context = { ...identity, lockout: new Lockout(deps.clock), clock: deps.clock };
     const accessTokens = new AccessTokens({ mirror, clock: deps.clock, service: new URL(deps.baseUrl).host });
     const entrance = new RegistryEntrance({ ...session, ...context, accessTokens });
+    const pages = new Pages({
+      signIns: new SignIns({ ...context, ...identity, mirror }),
+      clock: deps.clock,
+      key,
+      session: (caller) => new Session(session, caller),
+      images: (caller) => pageImages(session, caller),
+    });
     await webhooks.start();
     const parts = [registry, identity.sweep, webhooks, kept, mirror];
-    return new Hub({ session, context, identity, entrance, parts });
+    return new Hub({ session, context, identity, entrance, pages, parts });
   }
 
   private constructor(made: {
@@ -90,12 +101,14 @@ export class Hub implements HubPort, Disposable {
     context: Context;
     identity: Identity;
     entrance: HubRegistryPort;
+    pages: Pages;
     parts: readonly Disposable[];
   }) {
     this.registry = made.entrance;
     this.#parts = made.parts;
     this.#session = made.session;
     this.#context = made.context;
+    this.pages = made.pages;
     this.workflowTokens = made.identity.workflowTokens;
   }
 

@@ -114,11 +114,13 @@ export interface HubRepositoriesPort {
   remove(owner: string, name: string): Promise<void>;
 }
 
-/** Only root may: a token must not make another one. */
+/** Root may, and users for themselves at the pages: a token must not make another one. */
 export interface HubTokensPort {
   create(user: string, request: TokenCreateRequest): Promise<CreatedHubToken>;
   list(user: string): HubToken[];
   revoke(user: string, id: number): Promise<void>;
+  /** What a link for single sign-on is for, to the user whose token it is. Throws not_found for any other link. */
+  signOn(request: string): { organization: string; token: HubToken };
   /** Lets a classic token be used with an organization that asks for single sign-on. */
   authorize(user: string, id: number, organization: string): Promise<void>;
 }

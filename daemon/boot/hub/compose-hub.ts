@@ -59,7 +59,7 @@ export async function composeHub(
   const given = { records, clock: systemClock, log, baseUrl, rules: rulesOf(config), webhooks };
   const hub = await Hub.open({ ...given, files, quotaBytes: config.hubQuota });
   parts.defer('end the hub', () => hub[Symbol.dispose]());
-  return { api: createHubApi({ hub, log, baseUrl, version: ENGINE_VERSION }), address };
+  return { api: createHubApi({ hub, pages: hub.pages, log, baseUrl, version: ENGINE_VERSION }), address };
 }
 
 function rulesOf({ hubLimits }: Config): RateRules {

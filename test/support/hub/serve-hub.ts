@@ -6,6 +6,7 @@ import { createHubApi } from '../../../api/hub/hub-api.ts';
 import { listenHub } from '../../../api/hub/listen.ts';
 import { listen } from '../../../api/listen.ts';
 import { createApi } from '../../../api/server.ts';
+import type { HubPagesPort } from '../../../api/types/hub/pages.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
 import { fakePorts } from '../api/fake-ports.ts';
 import { BASE_URL, type OpenHub } from './open-hub.ts';
@@ -36,10 +37,19 @@ export interface HubAsk {
 }
 
 /** The hub behind its own listener and behind an engine's socket. */
-export async function serveHub({ hub }: OpenHub): Promise<ServedHub> {
+export async function serveHub(
+  { hub }: Pick<OpenHub, 'hub'>,
+  pages: HubPagesPort = hub.pages,
+): Promise<ServedHub> {
   const directory = mkdtempSync(join(tmpdir(), 'bth-hub-'));
   const socketPath = join(directory, 'api.sock');
-  const hubApi = createHubApi({ hub, log: silentLogger, baseUrl: BASE_URL, version: '0.1.0' });
+  const hubApi = createHubApi({
+    hub,
+    pages,
+    log: silentLogger,
+    baseUrl: BASE_URL,
+    version: '0.1.0',
+  });
   const engine = createApi({
     ports: fakePorts(),
     log: silentLogger,
@@ -71,7 +81,7 @@ export async function serveHub({ hub }: OpenHub): Promise<ServedHub> {
             resolve({
               status: res.statusCode ?? 0,
               headers: res.headers,
-              body: got === '' ? undefined : JSON.parse(got),
+              body: bodyOf(res.headers['content-type'], got),
             }),
           );
         });
@@ -83,4 +93,8 @@ export async function serveHub({ hub }: OpenHub): Promise<ServedHub> {
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+function bodyOf(type: string | undefined, text: string): unknown {
+  return type?.startsWith('application/json') === true ? JSON.parse(text) : text || undefined;
 }

@@ -1,3 +1,4 @@
+import type { HubPagesPort } from '../../../api/types/hub/pages.ts';
 import type { RateRules } from '../../../daemon/hub/limits/rules.ts';
 import { ManualClock } from '../fakes/manual-clock.ts';
 import { peopledHub, type OpenHub } from './open-hub.ts';
@@ -7,9 +8,10 @@ import { serveHub, type ServedHub } from './serve-hub.ts';
 export async function servedHub(
   rules: Partial<RateRules> = {},
   clock = new ManualClock(),
+  pagesOf: (pages: HubPagesPort) => HubPagesPort = (pages) => pages,
 ): Promise<Omit<OpenHub, keyof Disposable> & ServedHub> {
   const open = await peopledHub(rules, clock);
-  const server = await serveHub(open);
+  const server = await serveHub(open, pagesOf(open.hub.pages));
   return {
     ...open,
     ...server,

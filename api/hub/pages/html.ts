@@ -1,0 +1,37 @@
+/** Text that is HTML already. Made by `html` alone. */
+export class Html {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+type Part = Html | string | number | undefined | false | readonly (Html | string)[];
+
+/** HTML in which all that is put in is escaped, but for what is HTML already. Undefined and false put nothing in. */
+export function html(pieces: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  return new Html(pieces.reduce((text, piece, index) => text + textOf(parts[index - 1]) + piece));
+}
+
+function textOf(part: Part): string {
+  if (part === undefined || part === false) {
+    return '';
+  }
+  if (part instanceof Html) {
+    return part.text;
+  }
+  return typeof part === 'object' ? part.map(textOf).join('') : escape(String(part));
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function escape(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
+}
