@@ -26,6 +26,7 @@ p{max-width:46rem}
 .soft{color:var(--soft)}
 .scroll{overflow-x:auto;max-width:100%}
 table{border-collapse:collapse;width:100%}
+td code,td time,th code,.number{white-space:nowrap;overflow-wrap:normal}
 caption{text-align:left;color:var(--soft);padding:.25rem 0}
 th,td{text-align:left;vertical-align:top;padding:.5rem .75rem;border-bottom:1px solid var(--line)}
 th{font-weight:600}
@@ -36,6 +37,7 @@ code{overflow-wrap:anywhere}
 pre{background:var(--raised);border:1px solid var(--line);border-radius:6px;padding:.75rem 1rem;overflow:auto;
 max-height:28rem;margin:.5rem 0}
 .label{border:1px solid var(--line);border-radius:1em;padding:0 .6em;font-size:.85em;white-space:nowrap}
+h1 .label{font-size:.55em;font-weight:400;vertical-align:middle}
 form.stack{max-width:26rem;display:grid;gap:1rem}
 form.line{display:inline}
 label,legend{font-weight:600}
