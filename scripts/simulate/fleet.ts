@@ -6,6 +6,7 @@
 import { setMaxListeners } from 'node:events';
 import type { NodeDescription } from '../../api/types/swarm/node.ts';
 import { systemClock } from '../../daemon/base/clock.ts';
+import { pause } from '../../daemon/base/concurrency/pause.ts';
 import { createRequest } from '../../swarm/ca/x509/request.ts';
 import { TaskState } from '../../swarm/objects/task-state.ts';
 import type { SessionMessage } from '../../swarm/protocol/session.ts';
@@ -25,6 +26,7 @@ export interface FleetState {
 const JOINING = 4;
 const ATTEMPTS = 10;
 const TELL_MS = 200;
+const AGAIN_MS = 500;
 
 const [addr = '', token = '', count = '0', cluster = ''] = process.argv.slice(2);
 const state: FleetState = { sessions: 0, running: 0, trouble: '' };
@@ -47,9 +49,19 @@ await Promise.all(Array.from({ length: JOINING }, () => joinSome()));
 async function joinSome(): Promise<void> {
   for (let number = next++; number < Number(count); number = next++) {
     const own = await joinedAtLast();
-    void live(number, own).catch((error: unknown) => {
+    void live(number, own);
+  }
+}
+
+/** A session that has ended is begun anew, as an agent does. Never rejects. */
+async function live(number: number, credentials: Credentials): Promise<void> {
+  while (!ended.signal.aborted) {
+    try {
+      await liveOnce(number, credentials);
+    } catch (error) {
       state.trouble = String(error);
-    });
+    }
+    await pause(systemClock, AGAIN_MS, ended.signal);
   }
 }
 
@@ -84,11 +96,12 @@ async function joined(): Promise<Credentials> {
   return { rootsPem, own: { certPem, keyPem, cluster } };
 }
 
-async function live(number: number, credentials: Credentials): Promise<void> {
+async function liveOnce(number: number, credentials: Credentials): Promise<void> {
   using dialer = new Dialer({ clock: systemClock, credentials: () => credentials });
   using client = dialer.dial(addr);
   const opening = { description: descriptionOf(number), addr: `10.9.${number >> 8}.${number & 255}` };
   let session = '';
+  using _end = { [Symbol.dispose]: () => (state.sessions -= session === '' ? 0 : 1) };
   for await (const value of client.stream('session.open', opening, ended.signal)) {
     // What the stream of sessions has.
     const message = value as SessionMessage;
@@ -107,7 +120,6 @@ async function live(number: number, credentials: Credentials): Promise<void> {
       state.running += statuses.length;
     }
   }
-  state.sessions -= 1;
 }
 
 function beat(client: RpcClient, session: string, periodMs: number): void {
