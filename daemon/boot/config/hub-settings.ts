@@ -94,6 +94,6 @@ export const hubSettings = {
     ],
     help:
       'limit of requests of one caller, 0 for none ' +
-      '(default 60, 5000, 100, 900, 80, 500, 5000, 1000, 15000, 90, 300, 3000)',
+      '(60, 5000, 100, 900, 80, 500, 5000, 1000, 15000, 90, 300, 3000)',
   }),
 };

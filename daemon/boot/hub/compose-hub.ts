@@ -29,7 +29,7 @@ interface Around {
   database: Database;
   log: Logger;
   /** Of the swarm. Throws when this host manages none. */
-  services(): ServicePort;
+  services: () => ServicePort;
 }
 
 /** The hub and its HTTP; undefined where none is configured. Throws invalid_argument that names the setting. */
