@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseSource } from '../../../scripts/lib/sources.ts';
-import { crowdedFolders, tidy } from '../../../scripts/lib/tidy-rules.ts';
+import { crowdedFolders, mergeMarks, tidy } from '../../../scripts/lib/tidy-rules.ts';
 
 const check = (file: string, text: string): string[] =>
   tidy(parseSource(file, text)).map(({ line, message, severity }) => `${severity} ${line}: ${message}`);
@@ -62,4 +62,15 @@ test('tidy: a folder holds 20 files, those of kernel calls and of version change
       severity: 'error',
     },
   ]);
+});
+
+test('marks of a merge are found in prose', () => {
+  const text = [
+    '# One',
+    `${'<'.repeat(7)} HEAD`,
+    'Title',
+    '='.repeat(7),
+    `${'>'.repeat(7)} 1234567 (text)`,
+  ].join('\n');
+  expect(mergeMarks('README.md', text)).toMatchObject([{ line: 2 }, { line: 5 }]);
 });
