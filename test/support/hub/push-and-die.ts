@@ -1,0 +1,111 @@
+/**
+ * A process of its own with a registry over a database and a folder, to be killed at a failpoint: `prepare` makes a
+ * user, `push` pushes an image and mounts its layer elsewhere, `delete` deletes what was pushed, `settle` waits for the
+ * collector. Prints what is wrong in the end.
+ */
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../../../daemon/base/clock.ts';
+import { silentLogger } from '../../../daemon/base/logger.ts';
+import { LocalDeliveryLog } from '../../../daemon/hub/deliveries/local-log.ts';
+import { DEFAULT_DELIVERY_RULES } from '../../../daemon/hub/deliveries/rules.ts';
+import { Hub } from '../../../daemon/hub/hub.ts';
+import { DEFAULT_RULES } from '../../../daemon/hub/limits/rules.ts';
+import { LocalRecords } from '../../../daemon/hub/records/local-records.ts';
+import { openDatabase } from '../../../storage/database/index.ts';
+import { HubBlobFiles } from '../../../storage/hub-blobs/blob-files.ts';
+import { BASE_URL } from './open-hub.ts';
+import { digestOf, imageManifest } from './registry-client.ts';
+import { basic } from './serve-registry.ts';
+
+const [path = '', verb = ''] = process.argv.slice(2);
+const [NAME, OTHER, CONFIG, LAYER] = ['alice/app', 'alice/other', '{}', 'a layer'];
+const database = openDatabase(path, silentLogger);
+const records = new LocalRecords(database);
+const files = await HubBlobFiles.open(`${path}.blobs`);
+const hub = await Hub.open({
+  records,
+  clock: systemClock,
+  log: silentLogger,
+  baseUrl: BASE_URL,
+  rules: DEFAULT_RULES,
+  files,
+  quotaBytes: 0,
+  webhooks: {
+    deliveries: new LocalDeliveryLog(database),
+    allowedHosts: ['loopback'],
+    rules: DEFAULT_DELIVERY_RULES,
+    hasCompatHeaders: true,
+    version: '0.1.0',
+    services: undefined,
+  },
+});
+const root = hub.session('root');
+
+async function session() {
+  const { token } = await root.tokens.create('alice', { scopes: ['write:packages', 'delete:packages'] });
+  return await hub.registry.session({ authorization: basic('alice', token), address: '192.0.2.1' });
+}
+
+async function push(): Promise<void> {
+  const alice = await session();
+  for (const bytes of [CONFIG, LAYER]) {
+    const { id } = await alice.startUpload(NAME);
+    const body = { bytes: Readable.from([Buffer.from(bytes)]), length: undefined, range: undefined };
+    await alice.finishUpload(NAME, id, digestOf(bytes), body);
+  }
+  const bytes = Buffer.from(JSON.stringify(imageManifest(CONFIG, [LAYER])));
+  await alice.putManifest(NAME, '1', { mediaType: undefined, bytes });
+  await alice.mountBlob(OTHER, digestOf(LAYER), NAME);
+  await alice.cancelUpload(NAME, (await alice.startUpload(NAME)).id);
+}
+
+async function remove(): Promise<void> {
+  const alice = await session();
+  await alice.deleteManifest(NAME, digestOf(JSON.stringify(imageManifest(CONFIG, [LAYER]))));
+  await alice.deleteBlob(NAME, digestOf(CONFIG));
+  await root.repositories.remove('alice', 'other');
+}
+
+/** What is neither whole nor gone. Pushes that have not ended may go on. */
+async function problems(): Promise<string[]> {
+  const found: string[] = [];
+  const known = new Set<string>();
+  for (const prefix of ['blob/', 'manifest/']) {
+    for (const { key } of (await records.list(prefix)).records) {
+      const [, repository = '', digest = ''] = key.split('/');
+      known.add(digest);
+      const bytes = await files.read(digest);
+      const actual = bytes && `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+      const isOrphan = !root.repositories.all().some(({ id }) => String(id) === repository);
+      found.push(
+        ...(actual === digest ? [] : [`${key} has no file`]),
+        ...(isOrphan ? [`${key} is an orphan`] : []),
+      );
+    }
+  }
+  for (const { key, value } of (await records.list('tag/')).records) {
+    const [, repository = ''] = key.split('/');
+    // As tags are written.
+    const { digest } = value as { digest: string };
+    found.push(...((await records.get(`manifest/${repository}/${digest}`)) ? [] : [`${key} leads nowhere`]));
+  }
+  const orphans = (await files.digests()).filter((digest) => !known.has(digest));
+  return [...found, ...orphans.map((digest) => `${digest} is nobody's`)];
+}
+
+if (verb === 'prepare') {
+  await root.accounts.createUser({ login: 'alice' });
+} else if (verb === 'push') {
+  await push();
+} else if (verb === 'delete') {
+  await remove();
+}
+const deadline = performance.now() + 5_000;
+while ((await problems()).length > 0 && performance.now() < deadline) {
+  await sleep(10);
+}
+console.log(JSON.stringify({ problems: await problems(), blobs: (await files.digests()).length }));
+hub[Symbol.dispose]();
+database.close();
