@@ -1,3 +1,4 @@
+import { armHere } from '../../support/fakes/failpoints.ts';
 import { expect, onTestFinished, test } from 'vitest';
 import { silentLogger } from '../../../daemon/base/logger.ts';
 import { DeliveryLoop } from '../../../daemon/hub/deliveries/delivery-loop.ts';
@@ -278,6 +279,10 @@ test('what is kept goes after 30 days, past a number of one hook and past a size
         .map(({ guid }) => guid)
         .join(''),
     );
+  expect(guids()).toEqual(['dcba', 'e']);
+  armHere('hub.deliveries.prune=error');
+  expect(() => run.log.prune({ beforeMs: day, ofHook: 9, bytes: 1e9 })).toThrow('hub.deliveries.prune');
+  armHere('');
   expect(guids()).toEqual(['dcba', 'e']);
   run.log.prune({ beforeMs: day, ofHook: 9, bytes: 1e9 });
   expect(guids()).toEqual(['dcb', 'e']);
