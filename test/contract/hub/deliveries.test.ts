@@ -1,31 +1,14 @@
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { hubProcess } from '../../support/hub/hub-process.ts';
 import { receiver } from '../../support/hub/receiver.ts';
 
-interface Ended {
-  signal: string | null;
-  /** What it printed; undefined when it was killed before. */
-  said: { description: string | null; guids: string[] } | undefined;
-}
+type Said = { description: string | null; guids: string[] };
 
-function hubProcess(args: string[], failpoints = ''): Promise<Ended> {
-  const script = join(import.meta.dirname, '../../support/hub/deliver-and-die.ts');
-  const child = spawn(process.execPath, ['--import', 'tsx', script, ...args], {
-    env: { ...process.env, BERTH_FAILPOINTS: failpoints },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let text = '';
-  child.stdout.setEncoding('utf8').on('data', (piece: string) => (text += piece));
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (_, signal) => {
-      resolve({ signal, said: text === '' ? undefined : (JSON.parse(text) as Ended['said']) });
-    });
-  });
-}
+const run = (args: string[], failpoints = ''): ReturnType<typeof hubProcess<Said>> =>
+  hubProcess<Said>('deliver-and-die', args, failpoints);
 
 /** How often the receiver gets it, where the hub is killed there. */
 test.each([
@@ -42,11 +25,11 @@ test.each([
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'hub.db');
   await using target = await receiver();
-  const prepared = await hubProcess([path, 'prepare', target.url]);
+  const prepared = await run([path, 'prepare', target.url]);
   expect(prepared.said?.guids).toHaveLength(1);
-  const killed = await hubProcess([path, 'act'], `${failpoint}=sigkill`);
+  const killed = await run([path, 'act'], `${failpoint}=sigkill`);
   expect(killed.signal).toBe('SIGKILL');
-  const { said } = await hubProcess([path, 'resume']);
+  const { said } = await run([path, 'resume']);
   const got = target.received.filter(({ headers }) => headers['x-svc-event'] === 'repository');
   const guids = [...new Set(got.map(({ headers }) => headers['x-svc-delivery']))];
   expect([got.length, guids.length]).toEqual([count, Math.min(count, 1)]);

@@ -1,30 +1,13 @@
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { hubProcess } from '../../support/hub/hub-process.ts';
 
-interface Ended {
-  signal: string | null;
-  /** What it printed; undefined when it was killed before. */
-  said: { problems: string[]; blobs: number } | undefined;
-}
+type Said = { problems: string[]; blobs: number };
 
-function hubProcess(args: string[], failpoints = ''): Promise<Ended> {
-  const script = join(import.meta.dirname, '../../support/hub/push-and-die.ts');
-  const child = spawn(process.execPath, ['--import', 'tsx', script, ...args], {
-    env: { ...process.env, BERTH_FAILPOINTS: failpoints },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let text = '';
-  child.stdout.setEncoding('utf8').on('data', (piece: string) => (text += piece));
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (_, signal) => {
-      resolve({ signal, said: text === '' ? undefined : (JSON.parse(text) as Ended['said']) });
-    });
-  });
-}
+const run = (args: string[], failpoints = ''): ReturnType<typeof hubProcess<Said>> =>
+  hubProcess<Said>('push-and-die', args, failpoints);
 
 /** The verb that dies there, and the verbs before it. */
 test.each([
@@ -50,12 +33,12 @@ test.each([
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const path = join(folder, 'hub.db');
     for (const each of ['prepare', ...before]) {
-      expect((await hubProcess([path, each])).said?.problems).toEqual([]);
+      expect((await run([path, each])).said?.problems).toEqual([]);
     }
-    const killed = await hubProcess([path, verb], `${failpoint}=sigkill`);
+    const killed = await run([path, verb], `${failpoint}=sigkill`);
     expect(killed).toEqual({ signal: 'SIGKILL', said: undefined });
-    expect((await hubProcess([path, 'settle'])).said?.problems).toEqual([]);
-    expect((await hubProcess([path, 'push'])).said).toEqual({ problems: [], blobs: 3 });
+    expect((await run([path, 'settle'])).said?.problems).toEqual([]);
+    expect((await run([path, 'push'])).said).toEqual({ problems: [], blobs: 3 });
   },
   60_000,
 );

@@ -1,0 +1,30 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+
+export interface Ended<Said> {
+  signal: string | null;
+  /** What it printed, as JSON; undefined when it was killed before. */
+  said: Said | undefined;
+}
+
+/** Runs one of the programs beside this file to its end, which may be at a failpoint. */
+export function hubProcess<Said>(
+  program: 'deliver-and-die' | 'push-and-die',
+  args: readonly string[],
+  failpoints = '',
+): Promise<Ended<Said>> {
+  const script = join(import.meta.dirname, `${program}.ts`);
+  const child = spawn(process.execPath, ['--import', 'tsx', script, ...args], {
+    env: { ...process.env, BERTH_FAILPOINTS: failpoints },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (piece: string) => (text += piece));
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (_, signal) => {
+      // Each program says in its own file what it prints.
+      resolve({ signal, said: text === '' ? undefined : (JSON.parse(text) as Said) });
+    });
+  });
+}
