@@ -58,20 +58,18 @@ export function crowdedFolders(files: readonly string[]): TidyFinding[] {
 
 /** What a merge leaves in a text where it could not decide. No compiler looks into prose. */
 export function mergeMarks(file: string, text: string): TidyFinding[] {
-  return text
-    .split('\n')
-    .flatMap((line, index) =>
-      /^(?:<{7}|>{7}) /.test(line)
-        ? [
-            {
-              file,
-              line: index + 1,
-              message: 'a mark of a merge was left behind',
-              severity: 'error' as const,
-            },
-          ]
-        : [],
-    );
+  return text.split('\n').flatMap((line, index) =>
+    /^(?:<{7}|>{7}) /.test(line)
+      ? [
+          {
+            file,
+            line: index + 1,
+            message: 'a mark of a merge was left behind',
+            severity: 'error' as const,
+          },
+        ]
+      : [],
+  );
 }
 
 const rules: readonly Rule[] = [
