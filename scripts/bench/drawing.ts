@@ -16,7 +16,9 @@ const LONGEST = 1.2;
  * of its own, readable on light and dark pages. Pure.
  */
 export function drawing(results: readonly Result[]): string {
-  const rows = results.filter(({ ratio }) => ratio !== undefined);
+  const rows = results.filter(
+    ({ ratio, otherThanDocker }) => ratio !== undefined && otherThanDocker !== true,
+  );
   const height = TOP + rows.length * ROW + 14;
   const line = LABEL + ONE;
   return [

@@ -59,7 +59,7 @@ export function table({ machine: where, rows }: Record): string {
       .at(-1) ?? '';
   const lines = rows.map((row) => {
     const older = row.day === newest ? '' : ` (${row.day})`;
-    const target = row.target === null ? '' : String(row.target);
+    const target = row.target === null ? '' : String(Number(row.target.toFixed(2)));
     const ratio = row.ratio === undefined ? '' : row.ratio.toFixed(2);
     const cells = [
       `${row.what}${older}`,

@@ -2,10 +2,12 @@
 export interface Result {
   name: string;
   what: string;
-  unit: 'ms' | 'kB';
+  unit: 'ms' | 'us' | 'kB';
   target: number | null;
   berth: number | undefined;
   docker: number | undefined;
+  /** True where `docker` is of something else that has its place. */
+  otherThanDocker?: boolean;
   ratio: number | undefined;
   /** Of berthd while the workload ran (both engines' turns); the limit is 20. */
   loopDelayP99Ms: number | undefined;
@@ -33,7 +35,7 @@ export function printTable(results: readonly Result[]): void {
     number(result.docker),
     result.unit,
     number(result.ratio),
-    result.target === null ? '-' : `<= ${result.target}`,
+    result.target === null ? '-' : `<= ${number(result.target)}`,
     result.loopDelayP99Ms === undefined ? '-' : `${number(result.loopDelayP99Ms)} ms`,
     result.peakRssMb === undefined ? '-' : `${number(result.peakRssMb)} MB`,
     result.missed ? 'MISSED' : '',
@@ -63,11 +65,11 @@ export function number(value: number | undefined): string {
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
 }
 
-/** `412 ms`, `2.8 s`, `68.0 MB`. */
+/** `412 ms`, `2.8 s`, `68.0 MB`, `88.0 us`. */
 export function amount(value: number | undefined, unit: Result['unit']): string {
   if (value === undefined) {
     return '';
   }
-  const large = unit === 'ms' ? 's' : 'MB';
+  const large = { us: 'ms', ms: 's', kB: 'MB' }[unit];
   return value >= 1000 ? `${number(value / 1000)} ${large}` : `${number(value)} ${unit}`;
 }

@@ -8,6 +8,8 @@ import { engineProcesses, pssKb } from './memory.ts';
 import { failOverWorkloads } from './fail-overs.ts';
 import { imageWorkloads } from './images.ts';
 import { networkWorkloads } from './networks.ts';
+import { overlayWorkloads } from './overlay.ts';
+import { overlayTaskWorkloads } from './overlay-tasks.ts';
 import { fullRegistry, pull, push, registryBeside, removePulled, tagFor } from './registries.ts';
 import { swarmWorkloads } from './swarm.ts';
 import type { Prepared, Workload } from './workload.ts';
@@ -25,6 +27,8 @@ export const workloads: readonly Workload[] = [
   ...networkWorkloads,
   ...buildWorkloads,
   ...swarmWorkloads,
+  ...overlayWorkloads,
+  ...overlayTaskWorkloads,
   ...failOverWorkloads,
   {
     name: 'run-none',

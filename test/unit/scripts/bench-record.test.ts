@@ -44,6 +44,7 @@ test('bench: the table says what was measured earlier and what missed its target
       peakRssMb: undefined,
       day: '2026-11-20',
     },
+    { ...ROW, what: 'connection', unit: 'us', berth: 44.9, docker: 33.2, ratio: 1.352, target: 1 / 0.95 },
   ];
   expect(table({ machine: 'Linux 6.18', rows })).toBe(
     [
@@ -54,6 +55,7 @@ test('bench: the table says what was measured earlier and what missed its target
       '| ping & <co> | 0.27 ms | 0.26 ms | 1.04 | 1.2 | 3.21 ms | 123 MB |',
       '| starts | 2.80 s | 10.2 s | **0.27** | 0.25 | 3.21 ms | 123 MB |',
       '| memory (2026-11-20) | 68.0 MB |  |  |  |  |  |',
+      '| connection | 44.9 us | 33.2 us | 1.35 | 1.05 | 3.21 ms | 123 MB |',
     ].join('\n'),
   );
 });
@@ -68,6 +70,8 @@ test('bench: the picture has a bar for each workload of both engines, in well-fo
   const svg = drawing([
     ROW,
     { ...ROW, docker: undefined, ratio: undefined },
+    // Compared with something that is no dockerd.
+    { ...ROW, otherThanDocker: true },
     { ...ROW, ratio: 7, missed: true },
   ]);
   expect(svg.match(/<rect /g)).toHaveLength(2);
