@@ -197,6 +197,8 @@ export class Leader implements Leading, AsyncDisposable {
       planned.filter(({ write }) => write.part === 'status').map(({ write }) => write.id),
     );
     let left = planned;
+    // Of parts that are written twice: the second write stands on the first.
+    const own = new Map<string, number>();
     for (;;) {
       const share = left.length === 0 ? BATCH_WRITES_MAX : BATCH_WRITES_MAX / 2;
       const statuses = this.#reports.take(share, decided);
@@ -210,7 +212,7 @@ export class Leader implements Leading, AsyncDisposable {
         return;
       }
       try {
-        await this.#commitBatch(batch.slice(0, length));
+        await this.#commitBatch(batch.slice(0, length), own);
       } catch (error) {
         this.#takeBack(left.map(({ write }) => write));
         throw error;
@@ -219,14 +221,21 @@ export class Leader implements Leading, AsyncDisposable {
     }
   }
 
-  async #commitBatch(batch: readonly PlannedWrite[]): Promise<void> {
+  /** @param own The revisions that keys got by earlier batches of the same pass; these are added. */
+  async #commitBatch(batch: readonly PlannedWrite[], own: Map<string, number>): Promise<void> {
     const commit = {
       parts: batch.map(({ write }) => write),
-      conditions: batch.map(({ write, revision }) => ({ key: keyOf(write.part, write.id), revision })),
+      conditions: batch.map(({ write, revision }) => {
+        const key = keyOf(write.part, write.id);
+        return { key, revision: own.get(key) ?? revision };
+      }),
     };
     await this.#commitUntilKnown(commit, { isOpen: false }, async () => {
       failpoint('swarm.leader.commit');
-      await this.#commitOwn(commit);
+      const revision = await this.#commitOwn(commit);
+      for (const { part, id, value } of commit.parts) {
+        own.set(keyOf(part, id), value === null ? 0 : revision);
+      }
     });
   }
 
@@ -284,12 +293,13 @@ export class Leader implements Leading, AsyncDisposable {
   }
 
   /** What comes meanwhile is heard after it, but for what it wrote itself. */
-  async #commitOwn(commit: Omit<ClusterCommit, 'fence'>): Promise<void> {
+  async #commitOwn(commit: Omit<ClusterCommit, 'fence'>): Promise<number> {
     this.#isCommitting = true;
     let own: number | undefined;
     try {
       own = await this.commit(commit);
       commit.parts?.forEach((write) => this.#settle(write));
+      return own;
     } finally {
       this.#isCommitting = false;
       const held = this.#held;

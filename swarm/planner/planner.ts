@@ -27,7 +27,10 @@ export interface Placer {
 }
 
 export interface Plan {
-  /** In the order in which they have to reach the store; any beginning of them leaves a state to go on from. */
+  /**
+   * In the order in which they have to reach the store; any beginning of them leaves a state to go on from. A part may
+   * be there twice: then no transaction may hold both.
+   */
   writes: Write[];
   /** When to plan again although nothing has changed, in milliseconds since 1970 UTC. */
   again: number | undefined;
@@ -233,7 +236,7 @@ export class Planner {
   /** Applies own writes. They lead to little else: what follows from a task's write was decided with it. */
   #take(pass: Pass, writes: readonly Write[]): void {
     for (const write of writes) {
-      pass.batch.add(write);
+      const { freed } = this.#state;
       if (write.part === 'task') {
         const record = write.value ?? this.#state.tasks.get(write.id)?.record;
         this.#state.apply(write);
@@ -246,6 +249,7 @@ export class Planner {
       } else {
         this.#state.apply(write);
       }
+      pass.batch.add(write, { isFreeing: this.#state.freed > freed });
       this.#follow(write);
     }
   }

@@ -17,6 +17,12 @@ const NOTHING: readonly NetworkAddresses[] = [];
  */
 export class AddressBook {
   readonly #pages = new Map<string, Page>();
+  #freedInAll = 0;
+
+  /** A number that grows with each address that becomes nobody's, in whatever network. */
+  get freedInAll(): number {
+    return this.#freedInAll;
+  }
 
   has(network: string, address: string): boolean {
     return this.#pages.get(network)?.taken.has(address) === true;
@@ -84,6 +90,7 @@ export class AddressBook {
     } else {
       page.taken.delete(address);
       page.freed += 1;
+      this.#freedInAll += 1;
       if (page.isOver && page.taken.size === 0) {
         this.#pages.delete(network);
       }

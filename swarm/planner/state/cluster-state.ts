@@ -59,6 +59,12 @@ export class ClusterState {
   readonly #portUsers = new Map<string, Set<Service>>();
   /** One, unless the store was tampered with. */
   readonly #ingress = new Set<string>();
+  #portsFreed = 0;
+
+  /** A number that grows with each address and each port of the routing mesh that somebody has no more. */
+  get freed(): number {
+    return this.addresses.freedInAll + this.#portsFreed;
+  }
 
   /** Takes one part as it is now. A part of an unknown object makes the object. */
   apply(write: Write): void {
@@ -235,8 +241,10 @@ export class ClusterState {
         deleteFrom(this.#portUsers, claim, service);
       }
       this.addresses.change(service.run?.vips, run?.vips);
+      const claims = portClaimsOf(run?.ports);
+      this.#portsFreed += portClaimsOf(service.run?.ports).filter((claim) => !claims.includes(claim)).length;
       service.run = run ?? undefined;
-      for (const claim of portClaimsOf(run?.ports)) {
+      for (const claim of claims) {
         addTo(this.#portUsers, claim, service);
       }
     });

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { put, remove } from '../../../../swarm/objects/parts.ts';
+import type { PortConfig } from '../../../../api/types/swarm/service.ts';
+import { keyOf } from '../../../../swarm/objects/keys.ts';
+import { put, remove, type Write } from '../../../../swarm/objects/parts.ts';
 import { TaskState } from '../../../../swarm/objects/task-state.ts';
 import {
   networkWrite,
@@ -175,6 +177,35 @@ describe('leader', () => {
     );
     expect(Math.max(...sizes)).toBe(127);
     expect(sizes.reduce((sum, size) => sum + size)).toBe(1_000);
+  });
+
+  test('88: what a service gives up is stored before another one has it, in as many transactions as it takes', async () => {
+    const publishing = (id: string, Ports: PortConfig[], template: number): Write[] =>
+      serviceWrites(
+        id,
+        { EndpointSpec: { Ports }, Mode: { Replicated: { Replicas: 1 } } },
+        { template, templatesIssued: template },
+      );
+    const port = [{ TargetPort: 80, PublishedPort: 8080 }];
+    const manager = await new SwarmRig().manager();
+    await manager.begin([networkWrite('ingress')], nodeWrites('n1'), publishing('a', port, 1));
+    await manager.lead();
+    await manager.rig.clock.advance(50);
+    await manager.write(...publishing('b', port, 1));
+    await manager.rig.clock.advance(50);
+    const portsOf = (): unknown[] =>
+      ['a', 'b'].map((id) => manager.cluster.part('serviceRun', id)?.ports?.[0]?.PublishedPort);
+    expect(portsOf()).toEqual([8080, undefined]);
+    const { length } = manager.rig.transactions;
+    // The update of `a` begins in the same pass, after `b` has got what `a` gives up.
+    await manager.write(...publishing('a', [], 2), ...publishing('b', port, 2));
+    await manager.rig.clock.advance(50);
+    expect(portsOf()).toEqual([undefined, 8080]);
+    const stored = manager.rig.transactions
+      .slice(length)
+      .map(({ keys }) => keys.filter((key) => key === keyOf('serviceRun', 'a')).length);
+    // The user's, the port, the update: no refusal, and nothing decided anew.
+    expect(stored).toEqual([0, 1, 1]);
   });
 
   test('103: 10,000 statuses are stored in batches', async () => {

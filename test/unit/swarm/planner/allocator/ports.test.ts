@@ -57,6 +57,23 @@ describe('ports', () => {
     expect(cluster.settle().running('b')).toEqual(['1@n']);
   });
 
+  test("88: a port is nobody else's before it was given up, between any two writes", () => {
+    const port = [{ TargetPort: 80, PublishedPort: 8080 }];
+    const cluster = new PlannedCluster([ingress], nodeWrites('n'), service('a', port));
+    cluster.change(...service('b', port));
+    cluster.settle();
+    const owners = new Set(['a']);
+    // The update of `a` begins in the same pass, after `b` has got what `a` gives up.
+    for (const write of cluster.change(...service('a', [], 2), ...service('b', port, 2))) {
+      if (write.part === 'serviceRun') {
+        owners.delete(write.id);
+        (write.value?.ports ?? []).forEach(() => owners.add(write.id));
+      }
+      expect(owners.size).toBeLessThan(2);
+    }
+    expect([...owners]).toEqual(['b']);
+  });
+
   test('85: an update keeps the port that was given, whatever else comes and goes', () => {
     const cluster = new PlannedCluster(
       [ingress],
