@@ -50,7 +50,7 @@ let swarm: TestSwarm | undefined;
 export const overlayTaskWorkloads: readonly Workload[] = [
   {
     name: 'overlay-50',
-    what: `${TASKS} tasks in an overlay: create to all answering, three nodes and a virtual address against one node without`,
+    what: `${TASKS} tasks in an overlay until all answer: three nodes, virtual address; dockerd one, without`,
     unit: 'ms',
     target: 0.5,
     rounds: 3,

@@ -27,6 +27,13 @@ const said = (id: string, state: TaskState, error?: string) => ({
   ...(error === undefined ? {} : { error }),
 });
 
+const publishing = (id: string, Ports: PortConfig[], template: number): Write[] =>
+  serviceWrites(
+    id,
+    { EndpointSpec: { Ports }, Mode: { Replicated: { Replicas: 1 } } },
+    { template, templatesIssued: template },
+  );
+
 describe('leader', () => {
   test('makes and places the tasks of a service in one write each', async () => {
     const manager = await leadingManager();
@@ -179,13 +186,7 @@ describe('leader', () => {
     expect(sizes.reduce((sum, size) => sum + size)).toBe(1_000);
   });
 
-  test('88: what a service gives up is stored before another one has it, in as many transactions as it takes', async () => {
-    const publishing = (id: string, Ports: PortConfig[], template: number): Write[] =>
-      serviceWrites(
-        id,
-        { EndpointSpec: { Ports }, Mode: { Replicated: { Replicas: 1 } } },
-        { template, templatesIssued: template },
-      );
+  test('88: what a service gives up is stored before another one has it', async () => {
     const port = [{ TargetPort: 80, PublishedPort: 8080 }];
     const manager = await new SwarmRig().manager();
     await manager.begin([networkWrite('ingress')], nodeWrites('n1'), publishing('a', port, 1));
