@@ -122,6 +122,8 @@ export const hubLimits = {
   /** How often what nobody needs is collected, and how soon after something was deleted. */
   hubCollectMs: 3_600_000,
   hubCollectSoonMs: 2_000,
+  /** How long the tar of a layer of the engine's is kept after its last reader. */
+  hubReplayKeptMs: 3_000,
   /** Tags and repositories of one answer of the registry. */
   hubRegistryPageMax: 1_000,
   /** How long an access token of the registry is good: a push of a day's length asks for the next ones. */

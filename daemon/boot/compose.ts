@@ -145,14 +145,15 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   const base = { deps, host, database, events, live };
 
   // Images, volumes and networks ask about containers, which are made of them: answered once the registry is there.
-  const late: { containers?: Containers; swarm?: Swarm } = {};
+  const late: { containers?: Containers; swarm?: Swarm; hub?: ComposedHub | undefined } = {};
   const files = await composeFiles(base, parts);
-  const { archives, threads } = files;
-  const { images, layers } = await composeImages(
-    base,
-    { parts, archives, threads },
-    (id) => late.containers?.imageUsers(id) ?? [],
-  );
+  const { archives } = files;
+  const { images, layers } = await composeImages(base, {
+    ...files,
+    parts,
+    users: (id) => late.containers?.imageUsers(id) ?? [],
+    ownHub: () => late.hub?.own,
+  });
   const volumes = await composeVolumes(base, {
     users: (name) => late.containers?.volumeUsers(name) ?? [],
     liveUsers: (name) => late.containers?.liveVolumeUsers(name) ?? [],
@@ -195,8 +196,8 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   await swarm.start();
   door.open(swarm);
   const allPorts = { ...ports, networks: composeScopes(network, swarm, log), swarm } satisfies EnginePorts;
-  const hub = await composeHub({ config, database, log, services: () => swarm.services }, parts);
-  return { facts: host.facts, metrics, tasks, ports: allPorts, hub, reload };
+  late.hub = await composeHub({ config, database, log, services: () => swarm.services, images }, parts);
+  return { facts: host.facts, metrics, tasks, ports: allPorts, hub: late.hub, reload };
 }
 
 function diskUsages({

@@ -21,7 +21,7 @@ import type { Rollback } from '../base/rollback.ts';
 import { Containers } from '../containers/containers.ts';
 import { readAccountFiles, resolveUser } from '../containers/oci/user.ts';
 import type { EventLog } from '../events/event-log.ts';
-import type { ImageUser, RegistryUse } from '../images/deps.ts';
+import type { ImagesDeps, RegistryUse } from '../images/deps.ts';
 import { Images } from '../images/images.ts';
 import { ContainerLogs } from '../logs/container-logs.ts';
 import type { MetricsDeps } from '../metrics/metrics.ts';
@@ -63,10 +63,15 @@ export interface Base {
   live: { config: Config };
 }
 
+interface ImageNeighbours extends Pick<ImagesDeps, 'users' | 'ownHub'> {
+  parts: Rollback;
+  archives: Archives;
+  threads: IdleThreads;
+}
+
 export async function composeImages(
   { deps: { instance, log }, database, events, live }: Base,
-  { parts, archives, threads }: { parts: Rollback; archives: Archives; threads: IdleThreads },
-  users: (imageId: string) => readonly ImageUser[],
+  { parts, archives, threads, users, ownHub }: ImageNeighbours,
 ): Promise<{ images: Images; layers: LayerStore }> {
   const { dataRoot } = instance.paths;
   const workers = new LayerWorkers(threads);
@@ -89,6 +94,7 @@ export async function composeImages(
     clock: systemClock,
     log,
     users,
+    ownHub,
     registry,
     engineVersion: ENGINE_VERSION,
   });

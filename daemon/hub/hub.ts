@@ -18,6 +18,7 @@ import type { RateRules } from './limits/rules.ts';
 import type { WorkflowTokens } from './identity/workflow/workflow-tokens.ts';
 import { Mirror } from './records/mirror.ts';
 import type { Records } from './records/port.ts';
+import type { EngineLayers } from './registry/files/engine-layers.ts';
 import type { BlobFiles } from './registry/files/port.ts';
 import { Registry } from './registry/registry.ts';
 import { AccessTokens } from './registry/tokens/access-tokens.ts';
@@ -42,6 +43,8 @@ export interface HubDeps {
   webhooks: WebhookSettings;
   /** Where the registry keeps bytes. */
   files: BlobFiles;
+  /** What the engine has of it already. */
+  layers?: EngineLayers | undefined;
   /** Bytes that one owner may keep in the registry; 0 = no bound. */
   quotaBytes: number;
 }
@@ -65,7 +68,13 @@ export class Hub implements HubPort, Disposable {
     const rates = new RateLimits({ rules: deps.rules, facts, clock: deps.clock });
     const kept = await KeptLimits.open({ ...deps, rates });
     const links = new SignOnLinks({ key, clock: deps.clock, baseUrl: deps.baseUrl });
-    const registry = new Registry({ ...deps, mirror, repositories, outbox: webhooks.intents });
+    const registry = new Registry({
+      layers: undefined,
+      ...deps,
+      mirror,
+      repositories,
+      outbox: webhooks.intents,
+    });
     await registry.start();
     const session: SessionDeps = {
       ...identity,

@@ -5,6 +5,7 @@ import type { Database } from '../../storage/database/rows.ts';
 import type { RegistryAccess } from '../../storage/registry/connect.ts';
 import type { LayerStore } from '../../storage/layers/store.ts';
 import type { SpoolDirectory } from '../../storage/spool/spool.ts';
+import type { OwnHub } from './hub/own-hub.ts';
 
 /** A container that was made from an image. */
 export interface ImageUser {
@@ -22,13 +23,15 @@ export interface RegistryUse extends RegistryAccess {
 
 /** What the image domain is made of. */
 export interface ImagesDeps {
-  database: Pick<Database, 'images' | 'tags' | 'digests' | 'parents' | 'blobs' | 'layers'>;
+  database: Pick<Database, 'images' | 'tags' | 'digests' | 'parents' | 'blobs' | 'layers' | 'hubLayers'>;
   journal: Journal;
   layers: LayerStore;
   spools: SpoolDirectory;
   clock: Clock;
   log: Logger;
   registry(): RegistryUse;
+  /** The hub of this host; undefined = it has none, or is only about to start. */
+  ownHub(): OwnHub | undefined;
   /** Written into images that this engine makes. */
   engineVersion: string;
   /** Containers of this image, in any state. */

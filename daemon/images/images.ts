@@ -26,6 +26,7 @@ import {
 import { saveImages, type SavedImage } from '../../storage/image-archives/save.ts';
 import type { ImagesDeps } from './deps.ts';
 import { imageEvent } from './events.ts';
+import { HubLayers } from './hub/hub-layers.ts';
 import { digestName, ImageIndex, type ImageRecord } from './image-index.ts';
 import { importImage } from './load/import.ts';
 import { LayerCollector } from './load/layer-collector.ts';
@@ -67,12 +68,15 @@ export class Images {
   readonly #fetches: LayerFetches;
   readonly #commits = new KeyedMutex();
   readonly #uploads: Semaphore;
+  /** What the hub of this host has of this engine's layers. */
+  readonly hubLayers: HubLayers;
 
   constructor(deps: ImagesDeps) {
     this.#deps = deps;
     this.#collector = new LayerCollector({ ...deps, index: this.#index, pins: this.#pins });
     this.#fetches = new LayerFetches(deps);
     this.#uploads = new Semaphore(() => deps.registry().uploadsMax);
+    this.hubLayers = new HubLayers(this.#context());
   }
 
   /**
@@ -186,7 +190,10 @@ export class Images {
   }
 
   push(name: string, options: PushOptions): AsyncIterable<ProgressMessage> {
-    return timed('push', pushImages({ ...this.#context(), slots: this.#uploads }, name, options));
+    return timed(
+      'push',
+      pushImages({ ...this.#context(), slots: this.#uploads, hubLayers: this.hubLayers }, name, options),
+    );
   }
 
   import(source: Readable | string, options: ImportOptions): AsyncIterable<ProgressMessage> {

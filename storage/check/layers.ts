@@ -16,6 +16,8 @@ interface Known {
   layers: ReadonlyMap<number, LayerRow>;
   images: readonly RecordedImage[];
   containers: readonly RecordedContainer[];
+  /** Of the hub. */
+  hub: readonly number[];
 }
 
 /** Layers that nothing needs; then each of the others, read back against its diff ID. `tell`: how much is done. */
@@ -25,6 +27,7 @@ export async function checkLayers(store: Store, tell: (share: number) => void): 
     layers: new Map(records.layers().map((layer) => [layer.id, layer])),
     images: records.images(),
     containers: records.containers(),
+    hub: records.hubLayerIds(),
   };
   const needed = neededLayers(known);
   const findings: Finding[] = [];
@@ -39,10 +42,10 @@ export async function checkLayers(store: Store, tell: (share: number) => void): 
   return findings;
 }
 
-/** Layers of images and containers, and what they lie on. */
-function neededLayers({ layers, images, containers }: Known): ReadonlySet<number> {
+/** Layers of images, of containers and of the hub, and what they lie on. */
+function neededLayers({ layers, images, containers, hub }: Known): ReadonlySet<number> {
   const needed = new Set<number>();
-  for (const { layerIds } of [...images, ...containers]) {
+  for (const { layerIds } of [...images, ...containers, { layerIds: hub }]) {
     for (const id of layerIds) {
       for (let next: number | null = id; next !== null && !needed.has(next);) {
         needed.add(next);
@@ -62,7 +65,7 @@ function unneeded(store: Store, { id, diffId }: LayerRow): Finding[] {
     {
       kind: 'left-over',
       subject: `layer ${diffId}`,
-      problem: 'is needed by no image and no container',
+      problem: 'is needed by no image, no container and no hub',
       remedy: 'it is removed',
       repair: () => {
         store.records.removeLayer(id);
@@ -177,9 +180,12 @@ function sourcesOf(images: readonly RecordedImage[]): string {
   return digests.length === 0 ? '' : ` (a registry has it: ${digests[0]})`;
 }
 
-function ownerOf({ containers }: Known, { id }: LayerRow): string {
+function ownerOf({ containers, hub }: Known, { id }: LayerRow): string {
   const container = containers.find(({ layerIds }) => layerIds.includes(id));
-  return container === undefined ? 'another layer' : `the image of container ${container.name}`;
+  if (container !== undefined) {
+    return `the image of container ${container.name}`;
+  }
+  return hub.includes(id) ? 'an image of the hub' : 'another layer';
 }
 
 /** Topmost first. */

@@ -14,6 +14,7 @@ import type { Database } from './rows.ts';
 import { containerTable } from './tables/containers.ts';
 import { eventTable } from './tables/events.ts';
 import { hubDeliveryTable } from './tables/hub-deliveries.ts';
+import { hubLayerTable } from './tables/hub-layers.ts';
 import { hubRecordTable } from './tables/hub-records.ts';
 import { imageParentTable } from './tables/image-parents.ts';
 import { imageTable } from './tables/images.ts';
@@ -62,6 +63,7 @@ export function openDatabase(path: string, log: Logger, copyFolder = dirname(pat
     networks: networkTable(connection, quarantine),
     swarmObjects: swarmObjectTable(connection),
     hubRecords: hubRecordTable(connection),
+    hubLayers: hubLayerTable(connection),
     hubDeliveries: hubDeliveryTable(connection),
     events: {
       ...events,

@@ -139,7 +139,7 @@ export interface LayerTable {
   byChainId(chainId: string): LayerRow | undefined;
   get(id: number): LayerRow | undefined;
   all(): LayerRow[];
-  /** Layers that no image, container or child layer uses. */
+  /** Layers that no image, no container, no child layer and no hub uses. */
   unreferenced(): LayerRow[];
   remove(id: number): void;
   /** An id for a directory about to be filled, reserved so that no other layer gets it. */
@@ -237,6 +237,23 @@ export interface MetaTable {
   set(key: string, value: string): void;
 }
 
+/** A layer that the registry of the hub serves: it stays for as long as this row does. */
+export interface HubLayerRow {
+  /** sha256:... of the layer's tar. */
+  digest: string;
+  layerId: number;
+  /** Of the tar. */
+  sizeBytes: number;
+}
+
+export interface HubLayerTable {
+  set(row: HubLayerRow): void;
+  /** True = it was there. */
+  remove(digest: string): boolean;
+  get(digest: string): HubLayerRow | undefined;
+  digests(): string[];
+}
+
 /** A record of the hub: daemon/hub/records/port.ts. */
 export interface HubRecordRow {
   key: string;
@@ -300,6 +317,7 @@ export interface Database {
   readonly networks: NetworkTable;
   readonly swarmObjects: SwarmObjectTable;
   readonly hubRecords: HubRecordTable;
+  readonly hubLayers: HubLayerTable;
   readonly hubDeliveries: HubDeliveryTable;
   readonly events: EventTable;
   readonly meta: MetaTable;

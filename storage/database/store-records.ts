@@ -45,6 +45,7 @@ const REFERENCES: readonly { table: string; name: string; column: string; parent
   { table: 'image_parents', name: 'image_id', column: 'image_id', parent: 'images' },
   { table: 'image_layers', name: 'image_id', column: 'image_id', parent: 'images' },
   { table: 'layer_blobs', name: "repository || '@' || digest", column: 'layer_id', parent: 'layers' },
+  { table: 'hub_layers', name: 'digest', column: 'layer_id', parent: 'layers' },
   { table: 'container_states', name: 'container_id', column: 'container_id', parent: 'containers' },
   { table: 'container_layers', name: 'container_id', column: 'container_id', parent: 'containers' },
 ];
@@ -162,6 +163,11 @@ export class StoreRecords implements Disposable {
         ).map(({ value }) => value),
       }),
     );
+  }
+
+  /** Layers that the hub serves. */
+  hubLayerIds(): number[] {
+    return this.#all<{ value: number }>('SELECT layer_id AS value FROM hub_layers').map(({ value }) => value);
   }
 
   volumes(): string[] {

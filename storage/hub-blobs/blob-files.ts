@@ -167,6 +167,11 @@ class OpenBlob implements AsyncDisposable {
     this.size = size;
   }
 
+  /** For readers that close nothing. */
+  get fd(): number {
+    return this.#file.fd;
+  }
+
   stream(start: number, end: number): Readable {
     return this.#file.createReadStream({ start, end, highWaterMark: READ_BYTES, autoClose: true });
   }

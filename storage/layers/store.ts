@@ -39,8 +39,9 @@
  *  4. Names appear and disappear by one rename(2). What is half unpacked or half deleted never bears the id of a row.
  *  5. The id of a row is never given out again. One that was reserved and got no row may be, after a power cut: `place`
  *     clears what it finds.
- *  6. A row stays while an image, a container or another layer refers to it, by the database's foreign keys, or while
- *     work in flight stands on it (daemon/images/layer-pins.ts). Parents are stored before children and go after them.
+ *  6. A row stays while an image, a container, the hub or another layer refers to it, by the database's foreign keys,
+ *     or while work in flight stands on it (daemon/images/layer-pins.ts). Parents are stored before children and go
+ *     after them.
  *  7. `init` depends on the layers alone, not on a container. It may be made again at any time and goes with its layer.
  *
  * What is deleted by which code, and when:

@@ -2,9 +2,13 @@ import { createReadStream } from 'node:fs';
 import { EngineError, isEngineError } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { isRetryable } from './failure.ts';
+import type { HttpResponse } from './http.ts';
 import type { RemoteRepository } from './repository.ts';
 import { Attempts, withRetries } from './retry.ts';
 import { drain } from './session.ts';
+
+/** Header that shows the hub of this host what the engine offers it (api/hub/registry/uploads.ts). */
+const TICKET = 'berth-layer';
 
 /** Bytes to upload: in a file that stays open, or in memory. */
 export interface UploadSource {
@@ -69,6 +73,14 @@ export async function mountBlob(
   url.searchParams.set('from', blob.from);
   repository.session.want([`repository:${blob.from}:pull`]);
   const answer = await withRetries(signal, () => begin(repository, url, signal));
+  return await isMounted(repository, { url, answer }, signal);
+}
+
+async function isMounted(
+  repository: RemoteRepository,
+  { url, answer }: { url: URL; answer: HttpResponse },
+  signal: AbortSignal,
+): Promise<boolean> {
   await drain(answer);
   failpoint('images.push.mount');
   if (answer.status === 201) {
@@ -80,6 +92,21 @@ export async function mountBlob(
     await cancelUpload(repository, new URL(location, url), signal);
   }
   return false;
+}
+
+/**
+ * Gives a layer's tar to the hub of this host, which has it from the engine. False = it is not there: another manager's
+ * hub answers at that address.
+ */
+export async function shareLayer(
+  repository: RemoteRepository,
+  { digest, ticket }: { digest: string; ticket: string },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const url = repository.url('blobs/uploads/');
+  url.searchParams.set('mount', digest);
+  const answer = await withRetries(signal, () => begin(repository, url, signal, { [TICKET]: ticket }));
+  return await isMounted(repository, { url, answer }, signal);
 }
 
 /**
@@ -206,8 +233,10 @@ function begin(
   repository: RemoteRepository,
   url: URL,
   signal: AbortSignal,
-): ReturnType<typeof repository.session.request> {
-  return repository.session.request({ method: 'POST', url, headers: { 'content-length': '0' }, signal });
+  more: Record<string, string> = {},
+): Promise<HttpResponse> {
+  const headers = { 'content-length': '0', ...more };
+  return repository.session.request({ method: 'POST', url, headers, signal });
 }
 
 function locationOf(location: string | undefined, url: URL): URL {

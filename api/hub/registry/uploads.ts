@@ -4,6 +4,9 @@ import type { RegistryUpload, UploadBody } from '../../types/hub/registry.ts';
 import { answerEmpty, header, refused, type Exchange } from './exchange.ts';
 import { readContentRange } from './range.ts';
 
+/** As the engine sends it (storage/registry/push-repository.ts). */
+const TICKET = 'berth-layer';
+
 interface UploadName {
   name: string;
   id: string;
@@ -11,7 +14,7 @@ interface UploadName {
 
 /**
  * `POST`: begins an upload; with `mount` and `from` takes a blob of another repository instead, where that has it; with
- * `digest` the body is the whole blob.
+ * `digest` the body is the whole blob. The engine of this host shows with `mount` that it has the layer itself.
  */
 export async function startUpload(
   { req, res, query, session }: Exchange,
@@ -20,6 +23,11 @@ export async function startUpload(
   session.admit('registry_push');
   const [mount, from, digest] = [query.get('mount'), query.get('from'), query.get('digest')];
   if (mount !== null && from !== null && (await session.mountBlob(name, mount, from))) {
+    answerEmpty(res, 201, { Location: blobPath(name, mount), 'Docker-Content-Digest': mount });
+    return;
+  }
+  const ticket = header(req, TICKET);
+  if (mount !== null && ticket !== undefined && (await session.takeLayer(name, mount, ticket))) {
     answerEmpty(res, 201, { Location: blobPath(name, mount), 'Docker-Content-Digest': mount });
     return;
   }

@@ -54,6 +54,8 @@ export interface HubRegistrySession {
   startUpload(name: string): Promise<RegistryUpload>;
   /** True = the blob is in `name` now; false = it is not in `from`, or may not be read there. */
   mountBlob(name: string, digest: string, from: string): Promise<boolean>;
+  /** True = the layer that the engine of this host offers under a ticket is in `name` now. */
+  takeLayer(name: string, digest: string, ticket: string): Promise<boolean>;
   upload(name: string, id: string): Promise<RegistryUpload>;
   /** `start`: where the client says that its bytes begin. Answers what is there then. */
   appendUpload(name: string, id: string, body: UploadBody): Promise<RegistryUpload>;

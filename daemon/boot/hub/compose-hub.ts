@@ -1,4 +1,4 @@
-import { hostname } from 'node:os';
+import { hostname, networkInterfaces } from 'node:os';
 import path from 'node:path';
 import { readFileSync } from 'node:fs';
 import { createHubApi, type HubApi } from '../../../api/hub/hub-api.ts';
@@ -13,7 +13,9 @@ import type { Rollback } from '../../base/rollback.ts';
 import { Hub } from '../../hub/hub.ts';
 import { DEFAULT_RULES, type RateRules } from '../../hub/limits/rules.ts';
 import { LocalRecords } from '../../hub/records/local-records.ts';
-import { parseListenAddress } from '../config/hosts.ts';
+import { parseListenAddress, type ListenAddress } from '../config/hosts.ts';
+import type { OwnHub } from '../../images/hub/own-hub.ts';
+import type { Images } from '../../images/images.ts';
 import type { Config } from '../config/settings.ts';
 import { ENGINE_VERSION } from '../version.ts';
 import { EngineServices } from './engine-services.ts';
@@ -22,6 +24,8 @@ import { webhookSettings } from './webhook-settings.ts';
 export interface ComposedHub {
   api: HubApi;
   address: HubAddress;
+  /** For the engine of this host. */
+  own: OwnHub;
 }
 
 interface Around {
@@ -30,11 +34,12 @@ interface Around {
   log: Logger;
   /** Of the swarm. Throws when this host manages none. */
   services: () => ServicePort;
+  images: Pick<Images, 'hubLayers'>;
 }
 
 /** The hub and its HTTP; undefined where none is configured. Throws invalid_argument that names the setting. */
 export async function composeHub(
-  { config, database, log, services }: Around,
+  { config, database, log, services, images }: Around,
   parts: Rollback,
 ): Promise<ComposedHub | undefined> {
   const listen = parseListenAddress('hub.address', config.hubAddress);
@@ -52,14 +57,20 @@ export async function composeHub(
   const baseUrl = config.hubUrl === '' ? urlOf(address) : config.hubUrl;
   const records = new LocalRecords(database);
   const { isLoopback } = listen;
-  const hosts = [new URL(baseUrl).host, `localhost:${listen.port}`, `127.0.0.1:${listen.port}`];
+  const hosts = hostsOf(baseUrl, listen);
   const engine = new EngineServices({ services: () => services(), hosts });
   const webhooks = webhookSettings(config, { database, isLoopback, services: engine });
   const files = await HubBlobFiles.open(path.join(config.dataRoot, 'hub'));
   const given = { records, clock: systemClock, log, baseUrl, rules: rulesOf(config), webhooks };
-  const hub = await Hub.open({ ...given, files, quotaBytes: config.hubQuota });
+  const { hubLayers: layers } = images;
+  const hub = await Hub.open({ ...given, files, layers, quotaBytes: config.hubQuota });
   parts.defer('end the hub', () => hub[Symbol.dispose]());
-  return { api: createHubApi({ hub, pages: hub.pages, log, baseUrl, version: ENGINE_VERSION }), address };
+  const own = {
+    isOwn: (domain: string) => hosts.includes(domain),
+    openFile: (digest: string) => files.open(digest),
+  };
+  const api = createHubApi({ hub, pages: hub.pages, log, baseUrl, version: ENGINE_VERSION });
+  return { api, address, own };
 }
 
 function rulesOf({ hubLimits }: Config): RateRules {
@@ -78,6 +89,14 @@ function rulesOf({ hubLimits }: Config): RateRules {
       hubLimits['registry-anonymous-per-minute'] ?? DEFAULT_RULES.registryAnonymousPerMinute,
     registryUserPerMinute: hubLimits['registry-user-per-minute'] ?? DEFAULT_RULES.registryUserPerMinute,
   };
+}
+
+/** What clients of this host may call it: `127.0.0.1:5010`. */
+function hostsOf(baseUrl: string, { host, port }: ListenAddress): string[] {
+  const addresses = host === undefined ? Object.values(networkInterfaces()).flat() : [{ address: host }];
+  const named = addresses.flatMap((one) => (one === undefined ? [] : [one.address]));
+  const hosts = ['localhost', '127.0.0.1', ...named].map((one) => (one.includes(':') ? `[${one}]` : one));
+  return [...new Set([new URL(baseUrl).host, ...hosts.map((one) => `${one}:${port}`)])];
 }
 
 function urlOf({ host = hostname(), port, tls }: HubAddress): string {

@@ -5,6 +5,7 @@ import type { Outbox } from '../occurrences/occurrence.ts';
 import type { Mirror } from '../records/mirror.ts';
 import type { Repositories } from '../repositories/repositories.ts';
 import type { BlobLinks } from './blobs/links.ts';
+import type { EngineLayers } from './files/engine-layers.ts';
 import type { BlobFiles } from './files/port.ts';
 import type { ManifestRecords } from './manifests/records.ts';
 import type { Quota } from './quota/quota.ts';
@@ -17,7 +18,10 @@ export interface RegistryDeps {
   log: Logger;
   repositories: Repositories;
   outbox: Outbox;
+  /** All that this host holds. */
   files: BlobFiles;
+  /** Undefined = the engine shares none. */
+  layers: EngineLayers | undefined;
   links: BlobLinks;
   manifests: ManifestRecords;
   tags: TagRecords;

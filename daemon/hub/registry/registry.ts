@@ -6,6 +6,8 @@ import type { Mirror } from '../records/mirror.ts';
 import type { Repositories } from '../repositories/repositories.ts';
 import { Blobs } from './blobs/blobs.ts';
 import { BlobLinks } from './blobs/links.ts';
+import type { EngineLayers } from './files/engine-layers.ts';
+import { HeldBlobs } from './files/held-blobs.ts';
 import type { BlobFiles } from './files/port.ts';
 import { Collector } from './gc/collector.ts';
 import { Manifests } from './manifests/manifests.ts';
@@ -21,6 +23,8 @@ interface Given {
   repositories: Repositories;
   outbox: Outbox;
   files: BlobFiles;
+  /** Undefined = the engine shares none. */
+  layers: EngineLayers | undefined;
   /** Bytes that one owner may keep; 0 = no bound. */
   quotaBytes: number;
 }
@@ -38,7 +42,8 @@ export class Registry implements Disposable {
     const manifests = new ManifestRecords(mirror);
     const quota = new Quota({ quotaBytes, repositories, links, manifests });
     const tags = new TagRecords(mirror);
-    const deps = { ...given, links, manifests, tags, quota, locks: new KeyedMutex() };
+    const files = new HeldBlobs(given.files, given.layers);
+    const deps = { ...given, files, links, manifests, tags, quota, locks: new KeyedMutex() };
     this.blobs = new Blobs(deps);
     this.uploads = new Uploads(deps, this.blobs);
     this.manifests = new Manifests(deps);

@@ -1,6 +1,7 @@
 import type { LayerRow } from '../../../storage/database/rows.ts';
 import type { UnpackedLayer } from '../../../storage/layers/store.ts';
 import type { Descriptor } from '../../../storage/image/descriptor.ts';
+import type { GrowingSpool } from '../../../storage/spool/growing-spool.ts';
 import { internal, unreachable } from '../../base/errors.ts';
 import type { ImagesDeps } from '../deps.ts';
 import type { LayerPins } from '../layer-pins.ts';
@@ -99,16 +100,7 @@ export class LayerFetch {
     const { digest, size } = descriptor;
     const { signal } = this.#stop;
     using _held = source.hold();
-    await using file = await this.#slots.run(async () => {
-      const spool = await this.#deps.spools.open(`layer ${digest}`);
-      try {
-        await this.#download(source, spool);
-        return spool;
-      } catch (error) {
-        await spool[Symbol.asyncDispose]();
-        throw error;
-      }
-    }, signal);
+    await using file = (await source.openFile?.()) ?? (await this.#downloaded(source));
     this.#progress = () => ({ phase: 'verifying' });
     const layer = await this.#deps.layers.unpack(
       {
@@ -128,10 +120,20 @@ export class LayerFetch {
     this.#progress = () => ({ phase: 'done' });
   }
 
-  async #download(
-    source: LayerSource,
-    spool: Awaited<ReturnType<ImagesDeps['spools']['open']>>,
-  ): Promise<void> {
+  #downloaded(source: LayerSource): Promise<GrowingSpool> {
+    return this.#slots.run(async () => {
+      const spool = await this.#deps.spools.open(`layer ${this.wanted.descriptor.digest}`);
+      try {
+        await this.#download(source, spool);
+        return spool;
+      } catch (error) {
+        await spool[Symbol.asyncDispose]();
+        throw error;
+      }
+    }, this.#stop.signal);
+  }
+
+  async #download(source: LayerSource, spool: GrowingSpool): Promise<void> {
     let retryAt = 0;
     this.#progress = () => {
       const retryInMs = retryAt - performance.now();

@@ -142,8 +142,12 @@ async function* fetchAndCommit(
     const isMissing = position >= existing.length && chainId !== undefined && diffId !== undefined;
     return isMissing ? [{ chainId, diffId, descriptor }] : [];
   });
+  const ownHub = context.ownHub();
+  const hub = ownHub?.isOwn(pull.reference.domain) === true ? ownHub : undefined;
   await using shares = new Shares(
-    missing.map((wanted) => fetches.join(wanted, registrySource(resolved.repository, wanted.descriptor))),
+    missing.map((wanted) =>
+      fetches.join(wanted, registrySource(resolved.repository, wanted.descriptor, hub)),
+    ),
   );
   for (const { descriptor } of missing) {
     yield { status: 'Pulling fs layer', progressDetail: {}, id: shortId(descriptor.digest) };

@@ -1,9 +1,16 @@
 import type { LayerBlobRow, LayerRow } from '../../../storage/database/rows.ts';
-import { fileSource, hasBlob, mountBlob, uploadBlob } from '../../../storage/registry/push-repository.ts';
+import {
+  fileSource,
+  hasBlob,
+  mountBlob,
+  shareLayer,
+  uploadBlob,
+} from '../../../storage/registry/push-repository.ts';
 import type { RemoteRepository } from '../../../storage/registry/repository.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
 import type { ImagesDeps } from '../deps.ts';
+import type { HubLayers } from '../hub/hub-layers.ts';
 import type { Semaphore } from '../../base/concurrency/semaphore.ts';
 
 /** How far the upload of a layer is, for the pushes that report it. */
@@ -17,16 +24,26 @@ export type PushProgress =
   | { phase: 'pushed' };
 
 /** Where a layer is in the registry. */
-export type PushedBlob = Omit<LayerBlobRow, 'layerId' | 'repository'>;
+export interface PushedBlob extends Omit<LayerBlobRow, 'layerId' | 'repository'> {
+  /** It is no gzip: only the hub of this host has it so. */
+  isTar?: true;
+}
 
-/** The push of one layer to a repository: found there, mounted from another one, or compressed and uploaded. */
+interface Deps extends ImagesDeps {
+  hubLayers: Pick<HubLayers, 'offer'>;
+}
+
+/**
+ * The push of one layer to a repository: found there, mounted from another one, shared with the hub of this host, or
+ * compressed and uploaded.
+ */
 export class LayerPush {
   readonly layer: LayerRow;
-  readonly #deps: ImagesDeps;
+  readonly #deps: Deps;
   readonly #target: { repository: RemoteRepository; domain: string };
   #progress: () => PushProgress = () => ({ phase: 'preparing' });
 
-  constructor(deps: ImagesDeps, layer: LayerRow, target: { repository: RemoteRepository; domain: string }) {
+  constructor(deps: Deps, layer: LayerRow, target: { repository: RemoteRepository; domain: string }) {
     this.#deps = deps;
     this.layer = layer;
     this.#target = target;
@@ -41,7 +58,12 @@ export class LayerPush {
     this.#progress = () => ({ phase: 'waiting' });
     return await slots.run(async () => {
       this.#progress = () => ({ phase: 'preparing' });
-      return (await this.#find(signal)) ?? (await this.#mount(signal)) ?? (await this.#packAndUpload(signal));
+      return (
+        (await this.#find(signal)) ??
+        (await this.#mount(signal)) ??
+        (await this.#share(signal)) ??
+        (await this.#packAndUpload(signal))
+      );
     }, signal);
   }
 
@@ -77,6 +99,25 @@ export class LayerPush {
       }
     }
     return undefined;
+  }
+
+  /** The hub of this host takes the layer as it is: nothing is compressed, sent or stored again. */
+  async #share(signal: AbortSignal): Promise<PushedBlob | undefined> {
+    const { repository, domain } = this.#target;
+    if (this.#deps.ownHub()?.isOwn(domain) !== true) {
+      return undefined;
+    }
+    using offer = this.#deps.hubLayers.offer(this.layer);
+    const { digest, sizeBytes } = offer;
+    if (await hasBlob(repository, digest, signal)) {
+      this.#progress = () => ({ phase: 'exists' });
+      return { digest, sizeBytes, isTar: true };
+    }
+    if (!(await shareLayer(repository, offer, signal))) {
+      return undefined;
+    }
+    this.#progress = () => ({ phase: 'pushed' });
+    return { digest, sizeBytes, isTar: true };
   }
 
   async #packAndUpload(signal: AbortSignal): Promise<PushedBlob> {

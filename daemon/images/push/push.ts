@@ -16,6 +16,7 @@ import {
 import { EngineError, invalidArgument, invariant, isEngineError, notFound } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import type { ImageContext } from '../context.ts';
+import type { HubLayers } from '../hub/hub-layers.ts';
 import type { ImageIndex, ImageRecord } from '../image-index.ts';
 import type { Semaphore } from '../../base/concurrency/semaphore.ts';
 import { waitingFor } from '../watch.ts';
@@ -27,6 +28,7 @@ import { pushProgress } from './push-progress.ts';
 export interface PushContext extends ImageContext {
   /** For uploads. */
   slots: Semaphore;
+  hubLayers: Pick<HubLayers, 'offer'>;
 }
 
 /** Gives a name's image, or all tags of a repository, to the registry that the name names. */
@@ -181,7 +183,10 @@ function commitPushed(
       database.digests.set(digest);
     }
     for (const layer of pushed.layers) {
-      database.blobs.set({ layerId: layer.id, repository, ...blobOf(pushed.blobs, layer) });
+      const { digest: blob, sizeBytes, isTar } = blobOf(pushed.blobs, layer);
+      if (!isTar) {
+        database.blobs.set({ layerId: layer.id, repository, digest: blob, sizeBytes });
+      }
     }
     const name = familiarRepository(repository);
     const attributes = { ...labelsOf(image), name };

@@ -8,6 +8,7 @@ import { volumeMakings } from './0006-volume-makings.ts';
 import { swarmObjects } from './0007-swarm-objects.ts';
 import { hubRecords } from './0008-hub-records.ts';
 import { hubDeliveries } from './0009-hub-deliveries.ts';
+import { hubLayers } from './0010-hub-layers.ts';
 
 /** Every schema change in order. Add at the end, number by number; never edit one that was released. */
 export const migrations: readonly Migration[] = [
@@ -20,4 +21,5 @@ export const migrations: readonly Migration[] = [
   swarmObjects,
   hubRecords,
   hubDeliveries,
+  hubLayers,
 ];

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import type { ContainerInspect, ContainerSummary } from '../../../api/types/container.ts';
 import type { NetworkInspect } from '../../../api/types/system.ts';
+import { hubDifferences } from './oracle-hub.ts';
 import { cgroupDirectories, mountsBelow, pidsInCgroup, processes } from './cleanup.ts';
 import type { TestDaemon } from './daemon.ts';
 import { readDatabase } from '../storage/database-copy.ts';
@@ -365,7 +366,7 @@ function concatenation(value: unknown): string[] {
   return [String(value)];
 }
 
-const DATA_ROOT_ENTRIES = /^(berth\.(lock|db|db-wal)|layers|containers|volumes|overlays|swarm|tmp)$/;
+const DATA_ROOT_ENTRIES = /^(berth\.(lock|db|db-wal)|layers|containers|volumes|overlays|swarm|tmp|hub)$/;
 
 /** What a node that is in no swarm has of one. */
 function swarmRemains(directory: string): string[] {
@@ -438,6 +439,7 @@ async function compareDatabase(daemon: TestDaemon, view: ApiView): Promise<strin
         column('SELECT id AS value FROM layers').map((id) => Number(id).toString(36)),
         entries(path.join(daemon.paths.dataRoot, 'layers')),
       ),
+      ...hubDifferences(path.join(daemon.paths.dataRoot, 'hub'), column),
       ...column('SELECT row_key AS value FROM quarantine').map((key) => `quarantined row ${key}`),
     ];
   });

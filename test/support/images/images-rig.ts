@@ -105,6 +105,7 @@ export class ImagesRig implements AsyncDisposable {
       clock: systemClock,
       log: silentLogger,
       registry: () => this.registry,
+      ownHub: () => undefined,
       engineVersion: 'test',
       users: (imageId) => this.users.get(imageId) ?? [],
     });

@@ -68,6 +68,24 @@ export class Blobs {
     });
   }
 
+  /** Gives a repository a layer that the engine offers. False = it offers none such. As `adopt`. */
+  async take(
+    repository: Repository,
+    { digest, ticket }: { digest: string; ticket: string },
+  ): Promise<boolean> {
+    const { layers, files } = this.#deps;
+    const size = layers?.offered(ticket, digest);
+    if (layers === undefined || size === undefined) {
+      return false;
+    }
+    await this.adopt(repository, { digest, size }, async () => {
+      if ((await files.size(digest)) === undefined) {
+        layers.keep(ticket, digest);
+      }
+    });
+    return true;
+  }
+
   /** Gives a repository a blob that another one has. False = that has it not, or no more. */
   async mount(repository: Repository, digest: string, from: Repository): Promise<boolean> {
     const { mirror, links, locks, files, quota, repositories, clock } = this.#deps;

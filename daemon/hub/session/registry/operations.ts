@@ -71,6 +71,11 @@ export class RegistryOperations implements HubRegistrySession {
     );
   }
 
+  async takeLayer(name: string, digest: string, ticket: string): Promise<boolean> {
+    const repository = await this.#access.enterToPush(name);
+    return await this.#deps.registry.blobs.take(repository, { digest: readDigest(digest), ticket });
+  }
+
   // Async, so that what it throws is a rejection like that of all others.
   async upload(name: string, id: string): Promise<RegistryUpload> {
     return await Promise.resolve(this.#deps.registry.uploads.status(this.#access.enter(name, 'push'), id));
