@@ -56,6 +56,8 @@ export const hubLimits = {
   hubAppClockSkewMs: 60_000,
   /** Living tokens of one task. */
   hubTokensOfTaskMax: 10,
+  /** Of the file system in memory that holds a container's token: one page for the file, one for its directory. */
+  hubTokenFileBytes: 16 * 1024,
   /** How long an address serves at which a token is authorized for an organization (seed 001). */
   hubSignOnLinkMs: 3_600_000,
   /** How long somebody stays signed in, how old the secret of a cookie gets, and how long the one before serves on. */

@@ -23,6 +23,7 @@ import { parseListenAddress } from './config/hosts.ts';
 import type { Config } from './config/settings.ts';
 import { readHost } from './host/host.ts';
 import { prepareDirectories } from './host/instance-directories.ts';
+import { ContainerTokens } from './hub/container-tokens.ts';
 import { composeHub, type ComposedHub } from './hub/compose-hub.ts';
 import type { Instance } from './instance.ts';
 import {
@@ -167,7 +168,9 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   });
   const runtime = composeRuntime(host, instance, log);
   parts.defer('end exit watch', () => runtime[Symbol.dispose]());
-  const containers = composeContainers(base, { images, layers, volumes, network, runtime, ...files });
+  const hubTokens = new ContainerTokens();
+  const neighbours = { images, layers, volumes, network, runtime, hubTokens, ...files };
+  const containers = composeContainers(base, neighbours);
   late.containers = containers;
   await containers.restore();
   await volumes.settle();
@@ -197,6 +200,7 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   door.open(swarm);
   const allPorts = { ...ports, networks: composeScopes(network, swarm, log), swarm } satisfies EnginePorts;
   late.hub = await composeHub({ config, database, log, services: () => swarm.services, images }, parts);
+  await hubTokens.open(late.hub, (id) => containers.isLive(id));
   return { facts: host.facts, metrics, tasks, ports: allPorts, hub: late.hub, reload };
 }
 

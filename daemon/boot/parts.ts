@@ -19,6 +19,7 @@ import { bootId, isAlive } from '../base/kernel/process.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Rollback } from '../base/rollback.ts';
 import { Containers } from '../containers/containers.ts';
+import type { HubTokens } from '../containers/ports.ts';
 import { readAccountFiles, resolveUser } from '../containers/oci/user.ts';
 import type { EventLog } from '../events/event-log.ts';
 import type { ImagesDeps, RegistryUse } from '../images/deps.ts';
@@ -157,6 +158,7 @@ interface Neighbours {
   volumes: Volumes;
   network: { sandboxes: Sandboxes };
   runtime: ConmonRuntime;
+  hubTokens: HubTokens;
 }
 
 export function composeBuilds(
@@ -202,6 +204,7 @@ export function composeContainers(
     images,
     networks: network.sandboxes,
     volumes,
+    hubTokens: neighbours.hubTokens,
     logs: new ContainerLogs({ monitors: runtime, clock: systemClock, log }),
     clock: systemClock,
     log,

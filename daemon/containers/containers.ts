@@ -57,6 +57,7 @@ import type { RemoveOptions } from './verbs/remove.ts';
 import { renameContainer } from './verbs/rename.ts';
 import { restartContainer } from './verbs/restart.ts';
 import { cancelRestart } from './state/container.ts';
+import { isLive } from './state/state-facts.ts';
 import { restoreContainers, whenRestored } from './lifecycle/restore.ts';
 import { startContainer } from './verbs/start.ts';
 import { containerSampler, containerStats, containerStatsStream } from './verbs/stats.ts';
@@ -282,6 +283,11 @@ export class Containers implements ContainerPort {
   /** The name of a container by its full id; undefined when there is none. */
   nameOf(id: string): string | undefined {
     return this.#context.registry.get(id)?.name;
+  }
+
+  isLive(id: string): boolean {
+    const container = this.#context.registry.get(id);
+    return container !== undefined && isLive(container.state);
   }
 
   imageUsers(imageId: string): ImageUser[] {

@@ -12,6 +12,7 @@ import type { Container } from './state/container.ts';
 import type { Machine } from './state/machine.ts';
 import type {
   ContainerRuntime,
+  HubTokens,
   ImageCatalog,
   LogKeeper,
   MountRunner,
@@ -37,6 +38,7 @@ export interface ContainersDeps {
   networks: NetworkSandboxes;
   volumes: VolumeBinder;
   logs: LogKeeper;
+  hubTokens: HubTokens;
   clock: Clock;
   log: Logger;
   /** Facts of the host, read once at start. */

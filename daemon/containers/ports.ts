@@ -13,6 +13,7 @@ import type { OverlayLayout } from '../../runtime/mounts/kernel-mounts.ts';
 import type { LaunchRequest } from '../../runtime/runc/launch-request.ts';
 import type { CommandTraits } from '../../runtime/runc/state.ts';
 import type { InitLayerDraft, RootfsLayout } from '../../storage/layers/rootfs.ts';
+import type { HubTokenRequest } from '../base/hub-token-labels.ts';
 import type { ProcessIdentity } from '../base/kernel/process.ts';
 import type { CommitPlan, CommitRequest } from '../images/commit/commit-container.ts';
 import type { ResolvedImage } from '../images/images.ts';
@@ -139,6 +140,8 @@ export interface MountRunner {
   overlay(layout: OverlayLayout, options: { readonly: boolean }): Promise<void>;
   /** An empty file system in memory, without devices, set-user-id and programs. `source` is the name it shows. */
   tmpfs(target: string, options: { source: string; sizeBytes: number; mode: number }): Promise<void>;
+  /** The same for what must never be on a disk, also not swapped out. */
+  secretTmpfs(target: string, options: { source: string; sizeBytes: number; mode: number }): Promise<void>;
   /** Shows the file system at `source` at `target` too; mounted before this returns its promise. */
   bind(source: string, target: string): Promise<void>;
   /** Detaches whatever is mounted at `path`, waiting for it. Nothing mounted is not an error. */
@@ -249,4 +252,16 @@ export interface VolumeBinder {
   /** Removes a volume if it is anonymous and no container uses it. */
   removeAnonymous(name: string, containerId: string): Promise<void>;
   remove(name: string, options: { force: boolean }): Promise<void>;
+}
+
+/** Tokens of the hub for containers that ask for one by their labels. */
+export interface HubTokens {
+  /** Where containers find the hub. */
+  readonly url: string;
+  /** Throws invalid_argument that names the label: no hub here, no such repository, no such permission. */
+  check(request: HubTokenRequest): Promise<void>;
+  /** A token for one run of a container. Waits for the hub; throws as `check`. */
+  mint(request: HubTokenRequest, containerId: string): Promise<string>;
+  /** Ends all tokens of the container. Idempotent; what ends before the hub is there is ended with its start. */
+  revoke(containerId: string): Promise<void>;
 }

@@ -11,6 +11,7 @@ import { errorText, invalidArgument } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Rollback } from '../../base/rollback.ts';
 import { Hub } from '../../hub/hub.ts';
+import type { WorkflowTokens } from '../../hub/identity/workflow/workflow-tokens.ts';
 import { DEFAULT_RULES, type RateRules } from '../../hub/limits/rules.ts';
 import { LocalRecords } from '../../hub/records/local-records.ts';
 import { parseListenAddress, type ListenAddress } from '../config/hosts.ts';
@@ -26,6 +27,9 @@ export interface ComposedHub {
   address: HubAddress;
   /** For the engine of this host. */
   own: OwnHub;
+  /** Where clients find it. */
+  baseUrl: string;
+  workflowTokens: WorkflowTokens;
 }
 
 interface Around {
@@ -70,7 +74,7 @@ export async function composeHub(
     openFile: (digest: string) => files.open(digest),
   };
   const api = createHubApi({ hub, pages: hub.pages, log, baseUrl, version: ENGINE_VERSION });
-  return { api, address, own };
+  return { api, address, own, baseUrl, workflowTokens: hub.workflowTokens };
 }
 
 function rulesOf({ hubLimits }: Config): RateRules {

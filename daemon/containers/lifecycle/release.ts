@@ -3,6 +3,7 @@ import { persistently } from '../../base/concurrency/retry.ts';
 import type { Sandbox } from '../../networks/sandbox/sandbox.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
+import { releaseHubToken } from '../resources/hub-token.ts';
 import { releaseSharedMemory } from '../resources/shared-memory.ts';
 import { volumeNames } from '../resources/volumes.ts';
 
@@ -45,6 +46,7 @@ export async function releaseContainer(
     }),
     step('rootfs', () => mounts.unmount(rootfs.layout(id, container.layerIds).merged)),
     step('shared memory', () => releaseSharedMemory(context, container)),
+    step('hub token', () => releaseHubToken(context, container)),
     step('runtime', () => runtime.cleanUp(id)),
   ]);
   for (const name of volumeNames(container)) {

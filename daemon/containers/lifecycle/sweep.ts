@@ -36,7 +36,8 @@ export function isLeftBy(context: ContainerContext, container: Container, found:
 
 /** What a run mounts below the container's directory. */
 function ownMounts({ rootfs, dataRoot }: ContainerContext, { id, layerIds }: Container): string[] {
-  return [rootfs.layout(id, layerIds).merged, containerFiles(dataRoot, id).sharedMemory];
+  const { sharedMemory, hubToken } = containerFiles(dataRoot, id);
+  return [rootfs.layout(id, layerIds).merged, sharedMemory, hubToken];
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Sandbox } from '../../networks/sandbox/sandbox.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { runningNamespaceOwner } from '../resources/namespace-owner.ts';
+import { hubTokenVariables } from '../resources/hub-token.ts';
 import { linkVariables } from '../resources/links.ts';
 import { buildExecProcess } from './process.ts';
 import { translate } from './translate.ts';
@@ -39,7 +40,7 @@ export function makeOciSpec(
     host: facts,
     defaults,
     ...readLaunchFacts(spec, rootPath),
-    linkVariables: linkVariables(context, container),
+    ownVariables: ownVariables(context, container),
     rootPath,
     cgroupsPath: cgroupsPathOf(facts.cgroup.driver, spec.hostConfig.CgroupParent || cgroupParent, id),
     // Joined by its process: the namespace that it runs in, whatever became of the namespace's owner.
@@ -67,13 +68,17 @@ export function makeExecProcess(
   return buildExecProcess(spec, request, {
     host: facts,
     defaults,
-    linkVariables: linkVariables(context, container),
+    ownVariables: ownVariables(context, container),
     user: resolveUser(
       request.User || spec.config.User || '',
       readAccountFiles(root),
       spec.hostConfig.GroupAdd ?? [],
     ),
   });
+}
+
+function ownVariables(context: ContainerContext, container: Container): string[] {
+  return [...linkVariables(context, container), ...hubTokenVariables(context, container)];
 }
 
 function foreignNamespace(

@@ -23,8 +23,8 @@ export interface ProcessFacts {
   defaults: EngineDefaults;
   /** The user of this process, looked up in the container's own root. */
   user: ResolvedUser;
-  /** Variables of its links; the container's own entries win. */
-  linkVariables?: readonly string[];
+  /** Variables of its links and its hub token; the container's own entries win. */
+  ownVariables?: readonly string[];
 }
 
 /** The container's first process. Pure. */
@@ -117,12 +117,12 @@ export function capabilitiesOf(
 function environment(
   spec: ContainerSpec,
   tty: boolean,
-  { user, linkVariables = [] }: ProcessFacts,
+  { user, ownVariables = [] }: ProcessFacts,
   extra: readonly string[],
 ): string[] {
   const entries = new Map<string, string>();
   const defaults = [DEFAULT_PATH, `HOSTNAME=${spec.config.Hostname ?? ''}`, ...(tty ? ['TERM=xterm'] : [])];
-  for (const entry of [...defaults, ...linkVariables, ...(spec.config.Env ?? []), ...extra]) {
+  for (const entry of [...defaults, ...ownVariables, ...(spec.config.Env ?? []), ...extra]) {
     if (entry.includes('=')) {
       entries.set(envName(entry), entry);
     } else {

@@ -3,6 +3,7 @@ import type { EndpointSettings } from '../../../api/types/endpoint.ts';
 import type { HostConfig } from '../../../api/types/host-config.ts';
 import type { LogDriverName } from '../../../runtime/log-drivers/drivers.ts';
 import type { NormalLogConfig } from './log-config.ts';
+import type { HubTokenRequest } from '../../base/hub-token-labels.ts';
 import type { ResolvedMount } from './mounts/resolved-mount.ts';
 
 /**
@@ -29,6 +30,10 @@ export interface ContainerSpec {
   ofTask?: true;
   /** Of the default bridge; absent = none. */
   links?: Link[];
+  /**
+   * By labels of the request; absent = none. An image's labels ask for none: who made it has no say over repositories.
+   */
+  hubToken?: HubTokenRequest;
   platform: string;
   /** Number of the signal that asks the container to end. */
   stopSignal: number;

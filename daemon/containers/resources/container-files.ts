@@ -9,6 +9,8 @@ export interface ContainerFiles {
   resolvConf: string;
   /** Where a shared /dev/shm is mounted. */
   sharedMemory: string;
+  /** Where the file system of its hub token is mounted. */
+  hubToken: string;
 }
 
 export function containersDirectory(dataRoot: string): string {
@@ -25,5 +27,6 @@ export function containerFiles(dataRoot: string, id: string): ContainerFiles {
     hosts: join(directory, 'hosts'),
     resolvConf: join(directory, 'resolv.conf'),
     sharedMemory: join(directory, 'shm'),
+    hubToken: join(directory, 'hub'),
   };
 }

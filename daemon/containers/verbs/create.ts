@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import type { ContainerCreateRequest, ContainerCreateResponse } from '../../../api/types/container.ts';
 import { EngineError, invalidArgument, isEngineError } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
+import { readHubTokenLabels } from '../../base/hub-token-labels.ts';
 import { newId } from '../../base/ids.ts';
 import { Rollback } from '../../base/rollback.ts';
 import type { ResolvedImage } from '../../images/images.ts';
@@ -12,6 +13,7 @@ import { ensureInitLayer } from '../files/init-layer.ts';
 import { lacksWorkingDirectory, makeWorkingDirectory } from '../files/working-directory.ts';
 import { generateName } from '../../base/made-up-name.ts';
 import { checkName } from '../state/names.ts';
+import { hubTokenFile } from '../resources/hub-token.ts';
 import { sandboxRequest } from '../resources/sandbox.ts';
 import { limitStorage } from '../resources/storage-limit.ts';
 import { namingFields } from '../request/faulty-fields.ts';
@@ -51,11 +53,15 @@ export async function createContainer(
   using _pin = images.pin(image.layerIds);
   refuseOtherPlatform(image, request.Image, options.platform);
   const id = newId();
+  // Steps of a build have the labels that its instructions set.
+  const hubToken = options.ofBuild ? undefined : readHubTokenLabels(request.Labels ?? {});
+  const hiddenFiles = [...(options.task?.files ?? []), ...hubTokenFile(context, id, hubToken)];
   const { spec, warnings } = namingFields(request, (asked) =>
-    specify(context, { id, request: asked, image, hiddenFiles: options.task?.files ?? [] }),
+    specify(context, { id, request: asked, image, hiddenFiles }),
   );
   const sources = volumeSources(context, spec.hostConfig.VolumesFrom ?? []);
 
+  await (hubToken && context.hubTokens.check(hubToken));
   await context.turns.next();
   await using rollback = new Rollback(log, { container: id });
   const finalName = wantedName ?? generateName((candidate) => registry.isNameTaken(candidate));
@@ -83,6 +89,7 @@ export async function createContainer(
       ...spec,
       ...(options.ofBuild && { ofBuild: options.ofBuild }),
       ...(options.task && { ofTask: true }),
+      ...(hubToken && { hubToken }),
     },
     state: { status: 'created', exitCode: 0, error: '' },
   });

@@ -24,6 +24,7 @@ import type { OciSpec } from '../../../runtime/runc/spec-types.ts';
 import { releaseEnded } from '../lifecycle/release.ts';
 import { removeLocked } from './remove.ts';
 import { namedAtStart } from '../request/faulty-fields.ts';
+import { isMadeAtStart, prepareHubToken } from '../resources/hub-token.ts';
 import { prepareSharedMemory } from '../resources/shared-memory.ts';
 import { dismissPendingClients, connectPendingClients } from '../stdio/attach-slot.ts';
 import { mountSubpaths } from '../resources/subpaths.ts';
@@ -53,15 +54,17 @@ export async function startByUser(context: ContainerContext, container: Containe
     if (container.state.status === 'restarting') {
       throw new EngineError('not_modified', `Container ${container.id} is already started`);
     }
-    refuseMissingSources(container);
+    refuseMissingSources(context, container);
     await startLocked(context, container);
   });
 }
 
 /** As dockerd: said before anything is tried, so that it leaves no mark on the container. */
-function refuseMissingSources({ spec }: Container): void {
-  for (const mount of spec.mounts) {
-    if (mount.type === 'bind' && !mount.createMountpoint && !existsSync(mount.source)) {
+function refuseMissingSources(context: ContainerContext, container: Container): void {
+  for (const mount of container.spec.mounts) {
+    const isNeeded =
+      mount.type === 'bind' && !mount.createMountpoint && !isMadeAtStart(context, container, mount.source);
+    if (isNeeded && !existsSync(mount.source)) {
       throw invalidArgument(
         `invalid mount config for type "bind": bind source path does not exist: ${mount.source}`,
       );
@@ -110,6 +113,7 @@ async function bringUp(context: ContainerContext, container: Container): Promise
     prepareNetwork(context, container, rollback),
     prepareRootfs(context, container, rollback),
     prepareSharedMemory(context, container, rollback),
+    prepareHubToken(context, container, rollback),
   );
   await using subpaths = await mountSubpaths(context, container);
   const spec = makeOciSpec(context, container, { rootPath, sandbox, subpaths: subpaths.paths });

@@ -80,6 +80,7 @@ export function createIdentity({ mirror, clock, log, repositories }: Deps): Iden
     workflowTokens: new WorkflowTokens({
       mirror,
       clock,
+      repositoryId,
       repositoryUnchanged: (id) => repositories().unchanged(id) ?? refuseRepository(id),
     }),
     holders,

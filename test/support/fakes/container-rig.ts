@@ -117,6 +117,7 @@ export class ContainerRig implements Disposable {
       networks: world.networks,
       volumes: world.volumes,
       logs: world.logs,
+      hubTokens: world.hubTokens,
       clock,
       log: silentLogger,
       facts: capableHost,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { RootfsLayout } from '../../../storage/layers/rootfs.ts';
 import { EngineError, internal, notFound } from '../../../daemon/base/errors.ts';
 import type {
+  HubTokens,
   ImageCatalog,
   LogKeeper,
   MountRunner,
@@ -32,6 +33,9 @@ export class FakeNeighbours {
   readonly networks: NetworkSandboxes;
   readonly volumes: VolumeBinder;
   readonly logs: LogKeeper;
+  readonly hubTokens: HubTokens;
+  /** Containers that have tokens of the hub. */
+  readonly tokenHolders = new Set<string>();
 
   constructor(root: string) {
     this.#root = root;
@@ -49,6 +53,7 @@ export class FakeNeighbours {
     this.networks = this.#networks();
     this.volumes = this.#volumes();
     this.logs = this.#logs();
+    this.hubTokens = this.#hubTokens();
   }
 
   #called(name: string): void {
@@ -81,6 +86,22 @@ export class FakeNeighbours {
       remove: () => Promise.resolve(),
       adopt: () => undefined,
       close: () => undefined,
+    };
+  }
+
+  #hubTokens(): HubTokens {
+    return {
+      url: 'http://hub.test:5010',
+      check: async () => this.#called('token.check'),
+      mint: async (_request, id) => {
+        this.#called('token.mint');
+        this.tokenHolders.add(id);
+        return 'bhw_secret';
+      },
+      revoke: async (id) => {
+        this.#called('token.revoke');
+        this.tokenHolders.delete(id);
+      },
     };
   }
 
@@ -123,6 +144,10 @@ export class FakeNeighbours {
       },
       tmpfs: async (target) => {
         this.#called('tmpfs');
+        this.mounted.add(target);
+      },
+      secretTmpfs: async (target) => {
+        this.#called('secretTmpfs');
         this.mounted.add(target);
       },
       bind: async (source, target) => {

@@ -6,13 +6,15 @@ import { Collection } from '../../records/collection.ts';
 import { Counters } from '../../records/counters.ts';
 import type { Mirror } from '../../records/mirror.ts';
 import type { RecordChange } from '../../records/port.ts';
-import type { Permissions } from '../tokens/permissions.ts';
+import type { InvalidField } from '../../../base/invalid-fields.ts';
+import { readPermissions, type Permissions } from '../tokens/permissions.ts';
 import { hashSecret, newSecret } from '../tokens/secret.ts';
 import type { Token, WorkflowToken } from '../tokens/token.ts';
 
 export interface WorkflowTokensDeps {
   mirror: Mirror;
   clock: Clock;
+  repositoryId(owner: string, name: string): number | undefined;
   /** A change that holds if the repository is still as it is now. Throws not_found. */
   repositoryUnchanged(id: number): RecordChange;
 }
@@ -27,6 +29,21 @@ export class WorkflowTokens {
     this.#deps = deps;
     this.#tokens = new Collection(deps.mirror, 'token/');
     this.#counters = new Counters(deps.mirror);
+  }
+
+  /** What a request for a token comes to. `repository`: undefined = there is none of that name. */
+  plan(
+    owner: string,
+    name: string,
+    asked: Readonly<Record<string, string>>,
+  ): { repository: number | undefined; permissions: Permissions; problems: InvalidField[] } {
+    return { repository: this.#deps.repositoryId(owner, name), ...readPermissions(asked) };
+  }
+
+  /** Those that have tokens. */
+  tasks(): string[] {
+    const tasks = this.#tokens.all().flatMap((token) => (token.kind === 'workflow' ? [token.task] : []));
+    return [...new Set(tasks)];
   }
 
   /** Answers the secret. Throws not_found for the repository, conflict for one token too many of the task. */

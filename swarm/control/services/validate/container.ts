@@ -1,3 +1,5 @@
+import { readHubTokenLabels } from '../../../../daemon/base/hub-token-labels.ts';
+import { errorText } from '../../../../daemon/base/errors.ts';
 import type { HealthConfig } from '../../../../api/types/container.ts';
 import type { ContainerSpec } from '../../../../api/types/swarm/container-spec.ts';
 import { rpcError } from '../../base/rpc-error.ts';
@@ -8,7 +10,7 @@ const HEALTH_NANOS_MIN = 1e6;
 /** Throws in swarmkit's words. */
 export function checkContainer(
   { images }: Pick<ControlContext, 'images'>,
-  { Image: image = '', Mounts: mounts, Healthcheck: health }: ContainerSpec,
+  { Image: image = '', Mounts: mounts, Healthcheck: health, Labels: labels }: ContainerSpec,
 ): void {
   if (image === '') {
     throw rpcError('InvalidArgument', 'ContainerSpec: image reference must be provided');
@@ -27,6 +29,16 @@ export function checkContainer(
     targets.add(target);
   }
   checkHealth(health ?? {});
+  checkHubToken(labels ?? {});
+}
+
+/** What is said before a task is: the hub of its node knows repositories and permissions. */
+function checkHubToken(labels: Readonly<Record<string, string>>): void {
+  try {
+    readHubTokenLabels(labels);
+  } catch (error) {
+    throw rpcError('InvalidArgument', `ContainerSpec: ${errorText(error)}`, error);
+  }
 }
 
 function checkHealth(health: HealthConfig): void {

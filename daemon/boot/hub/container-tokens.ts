@@ -1,0 +1,73 @@
+import { HUB_PERMISSIONS_LABEL, HUB_TOKEN_LABEL, labelError } from '../../base/hub-token-labels.ts';
+import type { HubTokenRequest } from '../../base/hub-token-labels.ts';
+import type { HubTokens } from '../../containers/ports.ts';
+import type { WorkflowTokens } from '../../hub/identity/workflow/workflow-tokens.ts';
+
+interface OpenHub {
+  workflowTokens: Pick<WorkflowTokens, 'plan' | 'mint' | 'revoke' | 'tasks'>;
+  baseUrl: string;
+}
+
+/** Leads containers to the hub, which is there after them. */
+export class ContainerTokens implements HubTokens {
+  #hub: OpenHub | undefined;
+  #isOpen = false;
+  #opened!: () => void;
+  readonly #opening = new Promise<void>((resolve) => {
+    this.#opened = resolve;
+  });
+
+  get url(): string {
+    return this.#hub?.baseUrl ?? '';
+  }
+
+  /**
+   * From here on tokens are minted. Ends those of containers that ended while no daemon, or no hub, was there to see
+   * it. Undefined = this engine has no hub.
+   */
+  async open(hub: OpenHub | undefined, isLive: (containerId: string) => boolean): Promise<void> {
+    this.#hub = hub;
+    for (const task of hub?.workflowTokens.tasks() ?? []) {
+      if (!isLive(task)) {
+        await hub?.workflowTokens.revoke(task);
+      }
+    }
+    this.#isOpen = true;
+    this.#opened();
+  }
+
+  async check(request: HubTokenRequest): Promise<void> {
+    await this.#plan(request);
+  }
+
+  async mint(request: HubTokenRequest, containerId: string): Promise<string> {
+    const { tokens, repository, permissions } = await this.#plan(request);
+    return await tokens.mint(repository, permissions, containerId);
+  }
+
+  async revoke(containerId: string): Promise<void> {
+    if (this.#isOpen) {
+      await this.#hub?.workflowTokens.revoke(containerId);
+    }
+  }
+
+  async #plan(request: HubTokenRequest) {
+    await this.#opening;
+    const { owner, repository: name, permissions: asked } = request;
+    const full = `${owner}/${name}`;
+    if (this.#hub === undefined) {
+      throw labelError(HUB_TOKEN_LABEL, full, 'this engine has no hub (hub.address)');
+    }
+    const tokens = this.#hub.workflowTokens;
+    const { repository, permissions, problems } = tokens.plan(owner, name, asked);
+    if (repository === undefined) {
+      throw labelError(HUB_TOKEN_LABEL, full, 'the hub has no such repository');
+    }
+    const [problem] = problems;
+    if (problem !== undefined) {
+      const text = Object.entries(asked).map(([key, level]) => `${key}:${level}`);
+      throw labelError(HUB_PERMISSIONS_LABEL, text.join(','), `${problem.field} ${problem.message ?? ''}`);
+    }
+    return { tokens, repository, permissions };
+  }
+}
