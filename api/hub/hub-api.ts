@@ -58,10 +58,11 @@ export function createHubApi(deps: HubApiDeps): HubApi {
   const registry = createRegistryApi({ ...deps, registry: deps.hub.registry });
   const pages = createPages(deps);
   return {
-    handle: (req, res, entrance, url) => {
-      if (entrance === 'listener' && registry.handle(req, res, url)) {
+    handle: (req, res, entrance, target) => {
+      if (entrance === 'listener' && registry.handle(req, res, target)) {
         return;
       }
+      const url = target.startsWith(`${PREFIX}/`) ? target.slice(PREFIX.length) : target;
       entrances.set(req, entrance);
       req.url = url;
       if (entrance === 'listener' && pages.isFor(req, url)) {
@@ -74,6 +75,9 @@ export function createHubApi(deps: HubApiDeps): HubApi {
     },
   };
 }
+
+/** Of operations for clients that take the hub for a GitHub Enterprise Server, as gh does of every host but one. */
+const PREFIX = '/api/v3';
 
 /** By request: Koa makes the context itself. */
 const entrances = new WeakMap<IncomingMessage, Entrance>();

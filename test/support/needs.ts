@@ -22,6 +22,7 @@ export type Requirement =
   | 'docker-registry'
   | 'skopeo'
   | 'podman'
+  | 'gh'
   | 'debootstrap'
   | 'trixie'
   | 'python3-docker'
@@ -49,6 +50,7 @@ const probes = {
   'docker-registry': () => onPath('docker-registry'),
   skopeo: () => onPath('skopeo'),
   podman: () => onPath('podman'),
+  gh: () => onPath('gh'),
   debootstrap: () => onPath('debootstrap'),
   trixie: () => onPath('debootstrap') && hasTrixie(),
   'python3-docker': () => succeeds(['/usr/bin/python3', '-c', 'import docker']),
