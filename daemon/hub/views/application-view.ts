@@ -84,7 +84,8 @@ export function authorizationView(
   return {
     id: token.id,
     url: `${addresses.base}/authorizations/${token.id}`,
-    app: { client_id: clientId, name, url },
+    // GitHub wants an address; an application without one is the hub's.
+    app: { client_id: clientId, name, url: url === '' ? addresses.base : url },
     token: secret,
     hashed_token: token.hash,
     token_last_eight: token.lastEight,

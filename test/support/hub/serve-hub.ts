@@ -25,7 +25,7 @@ export interface ServedHub extends AsyncDisposable {
   port: number;
   /** Of the hub's own listener. */
   url: string;
-  /** At the hub's own listener. */
+  /** At the hub's own listener, where it is not said otherwise. */
   ask: (method: string, path: string, options?: HubAsk) => Promise<HubAnswer>;
 }
 
@@ -34,6 +34,8 @@ export interface HubAsk {
   /** What is no string goes as JSON. */
   body?: unknown;
   token?: string;
+  /** At the engine's socket. */
+  isRoot?: boolean;
 }
 
 /** The hub behind its own listener and behind an engine's socket. */
@@ -65,7 +67,7 @@ export async function serveHub(
     socketPath,
     port,
     url: `http://127.0.0.1:${port}`,
-    ask: (method, path, { headers = {}, body, token } = {}) =>
+    ask: (method, path, { headers = {}, body, token, isRoot } = {}) =>
       new Promise((resolve, reject) => {
         const text = body === undefined || typeof body === 'string' ? (body ?? '') : JSON.stringify(body);
         const sent = {
@@ -74,7 +76,9 @@ export async function serveHub(
           ...(token && { Authorization: `token ${token}` }),
           ...headers,
         };
-        const req = http.request({ port, host: '127.0.0.1', method, path, headers: sent }, (res) => {
+        const place =
+          isRoot === true ? { socketPath, path: `/hub${path}` } : { port, host: '127.0.0.1', path };
+        const req = http.request({ ...place, method, headers: sent }, (res) => {
           let got = '';
           res.setEncoding('utf8').on('data', (piece: string) => (got += piece));
           res.once('end', () =>
