@@ -11,6 +11,7 @@ import { startMemberUpkeep } from './leader/member-upkeep.ts';
 import { networkKeysLoop } from './leader/network-keys.ts';
 import { startOvertaking } from './leader/overtaking.ts';
 import type { Leadership } from './leader/ports.ts';
+import { rolloutsLoop, type RolloutPort } from './leader/rollouts.ts';
 import { startLeading } from './leader/start-leading.ts';
 import { storeMemberOf } from './leader/store-member.ts';
 import type { ManagerContext, ManagerPart } from './membership/ports.ts';
@@ -27,6 +28,8 @@ export interface ManagerEngine {
   hostSubnets: HostSubnets;
   /** Where clients of this host hear of the swarm's objects. */
   events: SwarmEventLog;
+  /** Who of this host wants to know of rollouts; undefined = nobody. */
+  rollouts: RolloutPort | undefined;
 }
 
 /** The parts of a manager, put together: it answers clients and nodes, and leads when it is elected. */
@@ -73,6 +76,7 @@ export class Manager implements ManagerPart {
         ...context.loops,
         this.ingress,
         networkKeysLoop({ clock, logger, random, sealer }),
+        ...(engine.rollouts ? [rolloutsLoop({ clock, logger, rollouts: engine.rollouts })] : []),
         new Compaction({ clock, logger, isFull: () => member.isFull() }),
       ],
     });

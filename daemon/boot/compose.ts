@@ -25,6 +25,7 @@ import { readHost } from './host/host.ts';
 import { prepareDirectories } from './host/instance-directories.ts';
 import { ContainerTokens } from './hub/container-tokens.ts';
 import { composeHub, type ComposedHub } from './hub/compose-hub.ts';
+import { ServiceRollouts } from './hub/service-rollouts.ts';
 import type { Instance } from './instance.ts';
 import {
   composeBuilds,
@@ -169,6 +170,7 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   const runtime = composeRuntime(host, instance, log);
   parts.defer('end exit watch', () => runtime[Symbol.dispose]());
   const hubTokens = new ContainerTokens();
+  const rollouts = config.hubAddress === '' ? undefined : new ServiceRollouts();
   const neighbours = { images, layers, volumes, network, runtime, hubTokens, ...files };
   const containers = composeContainers(base, neighbours);
   late.containers = containers;
@@ -194,12 +196,13 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   const tasks = composeTasks(base, parts, { ...engine, ...files });
   const builds = composeBuilds(base, { images, containers, ...files });
   const ports = { containers, execs, images, builds, volumes, events, system, registries };
-  const swarm = composeSwarm(base, parts, { tasks, registries, images, networks });
+  const swarm = composeSwarm(base, parts, { tasks, registries, images, networks, rollouts });
   late.swarm = swarm;
   await swarm.start();
   door.open(swarm);
   const allPorts = { ...ports, networks: composeScopes(network, swarm, log), swarm } satisfies EnginePorts;
   late.hub = await composeHub({ config, database, log, services: () => swarm.services, images }, parts);
+  rollouts?.open(late.hub);
   await hubTokens.open(late.hub, (id) => containers.isLive(id));
   return { facts: host.facts, metrics, tasks, ports: allPorts, hub: late.hub, reload };
 }

@@ -6,6 +6,7 @@ import { hostPlatform } from '../../storage/image/platform.ts';
 import { familiarName, tryParseReference, withDefaultTag } from '../../storage/references/reference.ts';
 import type { ImageNames } from '../../swarm/control/ports.ts';
 import type { Executor } from '../../swarm/agent/executor.ts';
+import type { RolloutPort } from '../../swarm/leader/rollouts.ts';
 import { Swarm } from '../../swarm/swarm.ts';
 import { systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
@@ -23,7 +24,13 @@ import { ETCD, swarmPaths } from './swarm-paths.ts';
 export function composeSwarm(
   { deps: { instance, log }, host: { facts }, database, events }: Base,
   parts: Rollback,
-  engine: { tasks: Executor; registries: RegistryPort; images: Images; networks: Networks },
+  engine: {
+    tasks: Executor;
+    registries: RegistryPort;
+    images: Images;
+    networks: Networks;
+    rollouts: RolloutPort | undefined;
+  },
 ): Swarm {
   const directories = swarmPaths(instance.paths);
   const swarm = new Swarm({
@@ -45,6 +52,7 @@ export function composeSwarm(
       },
       hostSubnets: () => subnetsOf(engine.networks),
       events: new SwarmEventLog({ database, journal: events }),
+      rollouts: engine.rollouts,
     },
   });
   parts.defer('end the part in the swarm', () => swarm[Symbol.asyncDispose]());

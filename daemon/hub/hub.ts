@@ -5,6 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import { notFound } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { authenticate, authenticateApp, type Context } from './identity/authenticate.ts';
+import { Deployments } from './deployments/deployments.ts';
 import { openHubKey } from './identity/hub-key.ts';
 import { createIdentity, type Identity } from './identity/identity.ts';
 import { Lockout } from './identity/lockout.ts';
@@ -24,6 +25,7 @@ import { Registry } from './registry/registry.ts';
 import { AccessTokens } from './registry/tokens/access-tokens.ts';
 import { Collaborators } from './repositories/collaborators.ts';
 import { Repositories } from './repositories/repositories.ts';
+import type { Repository } from './repositories/repository.ts';
 import { Grants } from './session/grants.ts';
 import { pageImages } from './session/page-images.ts';
 import { Pages } from './session/pages.ts';
@@ -58,6 +60,8 @@ export class Hub implements HubPort, Disposable {
   readonly pages: Pages;
   /** Built-in tokens of tasks: for whoever starts and ends these. */
   readonly workflowTokens: WorkflowTokens;
+  /** Services that run images of repositories: for whoever sees their rollouts. */
+  readonly deployments: Deployments;
 
   /** Reads the records. */
   static async open(deps: HubDeps): Promise<Hub> {
@@ -68,13 +72,10 @@ export class Hub implements HubPort, Disposable {
     const rates = new RateLimits({ rules: deps.rules, facts, clock: deps.clock });
     const kept = await KeptLimits.open({ ...deps, rates });
     const links = new SignOnLinks({ key, clock: deps.clock, baseUrl: deps.baseUrl });
-    const registry = new Registry({
-      layers: undefined,
-      ...deps,
-      mirror,
-      repositories,
-      outbox: webhooks.intents,
-    });
+    const outbox = webhooks.intents;
+    const registry = new Registry({ layers: undefined, ...deps, mirror, repositories, outbox });
+    const digestOf = (repository: Repository, tag: string) => registry.digestOf(repository, tag);
+    const deployments = new Deployments({ ...deps, mirror, repositories, digestOf, outbox });
     await registry.start();
     const session: SessionDeps = {
       ...identity,
@@ -102,7 +103,7 @@ export class Hub implements HubPort, Disposable {
     });
     await webhooks.start();
     const parts = [registry, identity.sweep, webhooks, kept, mirror];
-    return new Hub({ session, context, identity, entrance, pages, parts });
+    return new Hub({ session, context, identity, entrance, pages, deployments, parts });
   }
 
   private constructor(made: {
@@ -111,6 +112,7 @@ export class Hub implements HubPort, Disposable {
     identity: Identity;
     entrance: HubRegistryPort;
     pages: Pages;
+    deployments: Deployments;
     parts: readonly Disposable[];
   }) {
     this.registry = made.entrance;
@@ -118,6 +120,7 @@ export class Hub implements HubPort, Disposable {
     this.#session = made.session;
     this.#context = made.context;
     this.pages = made.pages;
+    this.deployments = made.deployments;
     this.workflowTokens = made.identity.workflowTokens;
   }
 

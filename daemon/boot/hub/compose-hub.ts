@@ -11,6 +11,7 @@ import { errorText, invalidArgument } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Rollback } from '../../base/rollback.ts';
 import { Hub } from '../../hub/hub.ts';
+import type { Deployments } from '../../hub/deployments/deployments.ts';
 import type { WorkflowTokens } from '../../hub/identity/workflow/workflow-tokens.ts';
 import { DEFAULT_RULES, type RateRules } from '../../hub/limits/rules.ts';
 import { LocalRecords } from '../../hub/records/local-records.ts';
@@ -29,7 +30,10 @@ export interface ComposedHub {
   own: OwnHub;
   /** Where clients find it. */
   baseUrl: string;
+  /** By which its images are named. */
+  hosts: readonly string[];
   workflowTokens: WorkflowTokens;
+  deployments: Deployments;
 }
 
 interface Around {
@@ -74,7 +78,8 @@ export async function composeHub(
     openFile: (digest: string) => files.open(digest),
   };
   const api = createHubApi({ hub, pages: hub.pages, log, baseUrl, version: ENGINE_VERSION });
-  return { api, address, own, baseUrl, workflowTokens: hub.workflowTokens };
+  const { workflowTokens, deployments } = hub;
+  return { api, address, own, baseUrl, hosts, workflowTokens, deployments };
 }
 
 function rulesOf({ hubLimits }: Config): RateRules {

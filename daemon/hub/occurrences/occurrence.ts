@@ -23,7 +23,7 @@ export type Happening =
       repository: Repository;
     }
   | { kind: 'deployment'; repository: Repository; deployment: Deployment }
-  | { kind: 'deployment-status'; repository: Repository; deployment: Deployment; state: DeploymentState };
+  | { kind: 'deployment-status'; repository: Repository; deployment: Deployment; status: DeploymentStatus };
 
 /** Who did it. */
 export type Actor =
@@ -63,6 +63,14 @@ export interface Deployment {
   digest: string;
   tag: string | null;
   createdMs: number;
+}
+
+export interface DeploymentStatus {
+  /** Of the hub, counted up. */
+  id: number;
+  state: DeploymentState;
+  /** 140 characters at most. */
+  description: string;
 }
 
 /** GitHub: states of `deployment_status`. */

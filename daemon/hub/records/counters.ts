@@ -10,9 +10,12 @@ export class Counters {
     this.#counters = new Collection(mirror, 'counter/');
   }
 
-  /** The next id, given when `change` is made in the same update as what gets it. */
-  next(kind: string): { id: number; change: RecordChange } {
-    const id = (this.#counters.get(kind)?.last ?? 0) + 1;
+  /**
+   * The next id, given when `change` is made in the same update as what gets it. `after`: the one before, where an
+   * update gives several; only the last change is made.
+   */
+  next(kind: string, after?: number): { id: number; change: RecordChange } {
+    const id = (after ?? this.#counters.get(kind)?.last ?? 0) + 1;
     return { id, change: this.#counters.put(kind, { last: id }) };
   }
 }

@@ -4,6 +4,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { Outbox } from '../occurrences/occurrence.ts';
 import type { Mirror } from '../records/mirror.ts';
 import type { Repositories } from '../repositories/repositories.ts';
+import type { Repository } from '../repositories/repository.ts';
 import { Blobs } from './blobs/blobs.ts';
 import { BlobLinks } from './blobs/links.ts';
 import type { EngineLayers } from './files/engine-layers.ts';
@@ -35,6 +36,7 @@ export class Registry implements Disposable {
   readonly uploads: Uploads;
   readonly manifests: Manifests;
   readonly collector: Collector;
+  readonly #tags: TagRecords;
 
   constructor({ quotaBytes, ...given }: Given) {
     const { mirror, repositories } = given;
@@ -42,6 +44,7 @@ export class Registry implements Disposable {
     const manifests = new ManifestRecords(mirror);
     const quota = new Quota({ quotaBytes, repositories, links, manifests });
     const tags = new TagRecords(mirror);
+    this.#tags = tags;
     const files = new HeldBlobs(given.files, given.layers);
     const deps = { ...given, files, links, manifests, tags, quota, locks: new KeyedMutex() };
     this.blobs = new Blobs(deps);
@@ -54,6 +57,11 @@ export class Registry implements Disposable {
   async start(): Promise<void> {
     await this.uploads.load();
     this.collector.start();
+  }
+
+  /** Where a tag leads. */
+  digestOf(repository: Pick<Repository, 'id'>, tag: string): string | undefined {
+    return this.#tags.get(repository.id, tag)?.digest;
   }
 
   [Symbol.dispose](): void {

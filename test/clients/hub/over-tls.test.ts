@@ -140,8 +140,7 @@ needs(
       `${HUB}/alice/box`,
     );
     const tags = await podman('search', ...unchecked, '--list-tags', `${HUB}/alice/box`);
-    expect(tags).toMatch(/alice\/box +1
-/);
+    expect(tags).toMatch(/alice\/box +1\n/);
     await podman('rmi', '--all', '--force');
     await podman('pull', '--quiet', ...certificates, name);
     expect(await podman('image', 'inspect', '--format', '{{.Id}}', name)).toBe(id);

@@ -43,10 +43,17 @@ const occurrences: [Occurrence, string[]][] = [
     (action): [Occurrence, string[]] => [{ kind: 'repository', action, ...COMMON }, [`repository ${action}`]],
   ),
   [{ kind: 'deployment', deployment: DEPLOYMENT, ...COMMON }, ['deployment created']],
-  [
-    { kind: 'deployment-status', deployment: DEPLOYMENT, state: 'success', ...COMMON },
-    ['deployment_status created'],
-  ],
+  ...(['pending', 'in_progress', 'success', 'failure', 'inactive'] as const).map(
+    (state): [Occurrence, string[]] => [
+      {
+        kind: 'deployment-status',
+        deployment: DEPLOYMENT,
+        status: { id: 3, state, description: 'update completed' },
+        ...COMMON,
+      },
+      ['deployment_status created'],
+    ],
+  ),
 ];
 
 test.each(occurrences)('events of %o', (occurrence, events) => {

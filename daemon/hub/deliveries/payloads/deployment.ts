@@ -41,17 +41,17 @@ export function deploymentPayload(occurrence: DeploymentOccurrence, addresses: A
 }
 
 function statusView(
-  { deployment, state, atMs }: Extract<Occurrence, { kind: 'deployment-status' }>,
+  { status: { id, state, description }, atMs }: Extract<Occurrence, { kind: 'deployment-status' }>,
   url: string,
 ) {
   return {
-    id: atMs,
-    node_id: nodeId('DeploymentStatus', atMs),
-    url: `${url}/statuses/${atMs}`,
+    id,
+    node_id: nodeId('DeploymentStatus', id),
+    url: `${url}/statuses/${id}`,
     deployment_url: url,
     state,
-    description: '',
+    description,
     target_url: '',
-    created_at: timeText(deployment.createdMs),
+    created_at: timeText(atMs),
   };
 }
