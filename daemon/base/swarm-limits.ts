@@ -127,7 +127,7 @@ export const swarmLimits = {
   swarmNetworkKeyMs: 12 * 3_600_000,
   /** How often the leader looks whether the next one is due. */
   swarmNetworkKeyLookMs: 60_000,
-  /** How often the leader tells the hub of deployments, whether or not something has changed: what failed is told then. */
+  /** How often the leader tells the hub of deployments when nothing has changed: what failed is told then. */
   swarmRolloutLookMs: 5_000,
   /** A manager that does not say within it whether it has an image has none: tasks wait for the answer. */
   swarmImageFindMs: 2_000,

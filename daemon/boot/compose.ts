@@ -28,6 +28,7 @@ import { composeHub, type ComposedHub } from './hub/compose-hub.ts';
 import { ServiceRollouts } from './hub/service-rollouts.ts';
 import type { Instance } from './instance.ts';
 import {
+  type Base,
   composeBuilds,
   composeContainers,
   composeFiles,
@@ -133,18 +134,8 @@ async function serve(deps: ComposeDeps, domain: Domain, parts: Rollback): Promis
 /** Everything behind the API, each part made of those before it. */
 export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain> {
   const { config, instance, log } = deps;
-  prepareDirectories(instance);
-  if (config.ipForward) {
-    // Before the host is looked at, which would warn that it is off.
-    switchOnForwarding(log);
-  }
-  const host = await readHost(config, instance, log);
-  const database = openDatabase(instance.paths.database, log, instance.paths.execRoot);
-  parts.defer('close database', () => database.close());
-  const events = new EventLog({ database, clock: systemClock, log });
-  parts.defer('end event streams', () => events[Symbol.dispose]());
-  const live = { config };
-  const base = { deps, host, database, events, live };
+  const base = await composeBase(deps, parts);
+  const { host, database, events } = base;
 
   // Images, volumes and networks ask about containers, which are made of them: answered once the registry is there.
   const late: { containers?: Containers; swarm?: Swarm; hub?: ComposedHub | undefined } = {};
@@ -205,6 +196,21 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   rollouts?.open(late.hub);
   await hubTokens.open(late.hub, (id) => containers.isLive(id));
   return { facts: host.facts, metrics, tasks, ports: allPorts, hub: late.hub, reload };
+}
+
+async function composeBase(deps: ComposeDeps, parts: Rollback): Promise<Base> {
+  const { config, instance, log } = deps;
+  prepareDirectories(instance);
+  if (config.ipForward) {
+    // Before the host is looked at, which would warn that it is off.
+    switchOnForwarding(log);
+  }
+  const host = await readHost(config, instance, log);
+  const database = openDatabase(instance.paths.database, log, instance.paths.execRoot);
+  parts.defer('close database', () => database.close());
+  const events = new EventLog({ database, clock: systemClock, log });
+  parts.defer('end event streams', () => events[Symbol.dispose]());
+  return { deps, host, database, events, live: { config } };
 }
 
 function diskUsages({

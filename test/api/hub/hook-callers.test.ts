@@ -319,21 +319,25 @@ test.each(Object.entries(CALLERS))('endpoint 14, what is left of the hour: %s', 
   const caller: CallerOf = await row.caller(hub);
   const before = await hub.ask('GET', '/rate_limit', caller.ask);
   if (row.perHour === undefined) {
-    const [status, message] =
-      row.caller === wrong ? [401, 'Bad credentials'] : [404, 'Rate limiting is not enabled.'];
+    const isWrong = row.caller === wrong;
+    const status = isWrong ? 401 : 404;
+    const message = isWrong ? 'Bad credentials' : 'Rate limiting is not enabled.';
     expect(before.status).toBe(status);
-    expectError(before.body, Number(status), String(message));
+    expectError(before.body, status, message);
     return;
   }
   expect(before.status).toBe(200);
   expect(problemsOf('rate-limit-overview', before.body)).toEqual([]);
-  const core = (answer: HubAnswer): Record<string, number> => Object(answer.body).resources.core;
   expect(core(before)['limit']).toBe(row.perHour);
   await hub.ask('GET', '/repos/acme/open', caller.ask);
   const after = await hub.ask('GET', '/rate_limit', caller.ask);
   expect(core(after)['used']).toBe((core(before)['used'] ?? 0) + 1);
   expect(after.headers['x-ratelimit-limit']).toBe(String(row.perHour));
 });
+
+function core({ body }: HubAnswer): Record<string, number> {
+  return Object(body).resources.core;
+}
 
 function hookOf({ root: { hooks } }: Hub, repository: string) {
   return hooks.create('acme', repository, { config: { url: 'https://example.com/' } });

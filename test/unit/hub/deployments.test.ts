@@ -39,18 +39,16 @@ async function told({ records }: OpenHub): Promise<string[]> {
   const { records: intents } = await records.list('intent/');
   const lines = intents.flatMap(({ value }) => {
     // As the hub writes them.
-    const { event, news } = value as unknown as Intent;
+    const { event, news } = value as Intent;
     const occurrence = news.kind === 'occurrence' ? news.occurrence : undefined;
-    switch (occurrence?.kind) {
-      case 'deployment':
-        return [`${event} ${occurrence.deployment.id} ${occurrence.deployment.digest.slice(7, 8)}`];
-      case 'deployment-status': {
-        const { id, state, description } = occurrence.status;
-        return [`${event} ${occurrence.deployment.id} ${state} #${id} ${description}`.trim()];
-      }
-      default:
-        return [];
+    if (occurrence?.kind === 'deployment') {
+      return [`${event} ${occurrence.deployment.id} ${occurrence.deployment.digest.slice(7, 8)}`];
     }
+    if (occurrence?.kind === 'deployment-status') {
+      const { id, state, description } = occurrence.status;
+      return [`${event} ${occurrence.deployment.id} ${state} #${id} ${description}`.trim()];
+    }
+    return [];
   });
   await records.update(intents.map(({ key }) => ({ kind: 'delete', key })));
   return lines;
@@ -120,7 +118,7 @@ test('deployments: two managers with the same records tell each step once', asyn
   database.close();
 });
 
-test('deployments: of images that the hub has not nothing is told, and nothing stays of a repository that goes', async () => {
+test('deployments: images that the hub has not are none, and nothing stays of a repository that goes', async () => {
   using open = await hubWithHook();
   const { deployments } = open.hub;
   await deployments.tell([
