@@ -9,7 +9,11 @@ import { rolldown } from 'rolldown';
 import { repositoryRoot } from './lib/sources.ts';
 import { binPath } from './lib/steps.ts';
 
-const ENTRIES = { main: 'daemon/main.ts', 'layer-worker': 'storage/layers/workers/layer-worker.ts' };
+const ENTRIES = {
+  main: 'daemon/main.ts',
+  'layer-worker': 'storage/layers/workers/layer-worker.ts',
+  'delivery-worker': 'daemon/hub/deliveries/thread/delivery-worker.ts',
+};
 /** Native, or loaded on a terminal only. */
 const NOT_BUNDLED = ['better-sqlite3', 'koffi', 'pino-pretty'];
 const EXECUTABLES = ['daemon/main.js'];

@@ -88,7 +88,10 @@ export const hubLimits = {
   hubDeliveryMs: 10_000,
   /** Deliveries under way: a slow receiver has a share of them and the other ones have the rest. */
   hubDeliveriesAtOnce: 128,
-  hubDeliveriesOfHostAtOnce: 8,
+  hubDeliveriesOfHostAtOnce: 32,
+  /** Of the thread that makes deliveries: its young memory, and occurrences whose payloads it knows. */
+  hubDeliveriesYoungMbMax: 16,
+  hubOccurrencesKnown: 256,
   /** Deliveries of one hook that wait for their turn; past that new ones are not made, and logged. */
   hubIntentsOfHookMax: 10_000,
   /** Of an answer's headers, and what is kept of its body. */

@@ -1,12 +1,14 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { isHostRefused, parseAllowedHosts } from './deliveries/allowed-hosts.ts';
+import { OwnCourier } from './deliveries/attempt.ts';
 import { DeliveryLoop } from './deliveries/delivery-loop.ts';
 import type { DeliveryLog } from './deliveries/delivery.ts';
 import { Intents } from './deliveries/intents.ts';
 import type { DeliveryRules } from './deliveries/rules.ts';
 import { HttpSender } from './deliveries/sender.ts';
 import type { ServicesPort } from './deliveries/services.ts';
+import { CourierThread } from './deliveries/thread/courier-thread.ts';
 import { Hooks } from './hooks/hooks.ts';
 import type { Mirror } from './records/mirror.ts';
 import type { RecordChange, Records } from './records/port.ts';
@@ -24,6 +26,8 @@ export interface WebhookSettings {
   version: string;
   /** Undefined = hooks to services of the engine answer that there are none. */
   services: ServicesPort | undefined;
+  /** Deliveries are made on a thread of their own; absent = where requests are answered. */
+  hasThread?: boolean;
 }
 
 interface Deps extends WebhookSettings {
@@ -41,7 +45,7 @@ export class Webhooks implements Disposable {
   readonly hooks: Hooks;
   readonly intents: Intents;
   readonly #loop: DeliveryLoop;
-  readonly #sender: HttpSender;
+  readonly #parts: readonly Disposable[];
 
   constructor(deps: Deps) {
     const { mirror, clock, log } = deps;
@@ -60,11 +64,20 @@ export class Webhooks implements Disposable {
       hooksOf: (repository) => this.hooks.ofRepository(repository),
       waitingOf: (hook) => this.#loop.waitingOf(hook),
     });
-    this.#sender = new HttpSender(allowed);
+    const sender = new HttpSender(allowed);
+    const facts = { version: deps.version, hasCompatHeaders: deps.hasCompatHeaders };
+    const own = new OwnCourier({ ...deps, sender, facts });
+    const { allowedHosts, addresses } = deps;
+    const thread = new CourierThread({
+      facts: { ...facts, allowedHosts, baseUrl: addresses.base },
+      own,
+      clock,
+      log,
+    });
+    this.#parts = [thread, sender];
     this.#loop = new DeliveryLoop({
       ...deps,
-      sender: this.#sender,
-      facts: { version: deps.version, hasCompatHeaders: deps.hasCompatHeaders },
+      courier: deps.hasThread === true ? thread : own,
       findHook: (repository, hook) => this.hooks.find(repository, hook),
       switchOff: (repository, hook) => this.hooks.switchOff(repository, hook),
     });
@@ -77,6 +90,6 @@ export class Webhooks implements Disposable {
 
   [Symbol.dispose](): void {
     this.#loop[Symbol.dispose]();
-    this.#sender[Symbol.dispose]();
+    this.#parts.forEach((part) => part[Symbol.dispose]());
   }
 }

@@ -1,11 +1,16 @@
 import { closeSync, fsync, openSync } from 'node:fs';
-import { errorText } from '../../daemon/base/errors.ts';
+import { errorText, internal } from '../../daemon/base/errors.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 
+interface Waiting {
+  resolve: () => void;
+  reject: (error: Error) => void;
+}
+
 /**
- * Syncs commits that no request waits for to the disk soon after: one fsync(2) of the write-ahead log on a pool thread
- * for all that came since the last one. A power cut then costs milliseconds of state changes, and the event loop
- * nothing.
+ * Syncs commits to the disk soon after: one fsync(2) of the write-ahead log on a pool thread for all that came since
+ * the last one. Where nobody waits for it a power cut costs milliseconds of state changes; who waits does so together
+ * with all others. The event loop is never held up.
  *
  * SQLite keeps writing to one and the same `-wal` file for as long as the connection lives, so a descriptor of our own
  * stays good.
@@ -14,6 +19,10 @@ export class BackgroundSync implements Disposable {
   readonly #log: Logger;
   readonly #fd: number;
   #state: 'idle' | 'running' | 'again' | 'closed' = 'idle';
+  /** For the sync that runs, which began after what they wait for was committed. */
+  #running: Waiting[] = [];
+  /** For the next one. */
+  #next: Waiting[] = [];
 
   constructor(databasePath: string, log: Logger) {
     this.#log = log;
@@ -27,6 +36,17 @@ export class BackgroundSync implements Disposable {
     } else if (this.#state === 'running') {
       this.#state = 'again';
     }
+  }
+
+  /** Resolves when all that was committed is on the disk; at once where it is. Throws internal. */
+  synced(): Promise<void> {
+    if (this.#state === 'idle' || this.#state === 'closed') {
+      return Promise.resolve();
+    }
+    return new Promise((resolve, reject) => {
+      // The sync that runs may have begun before the last commit.
+      (this.#state === 'again' ? this.#next : this.#running).push({ resolve, reject });
+    });
   }
 
   [Symbol.dispose](): void {
@@ -43,13 +63,29 @@ export class BackgroundSync implements Disposable {
       if (error) {
         this.#log.error({ reason: errorText(error) }, 'the database could not be brought to disk');
       }
+      this.#tell(error);
       if (this.#state === 'again') {
         this.#run();
       } else if (this.#state === 'closed') {
         closeSync(this.#fd);
+        // The connection was closed meanwhile, and that brings everything to the disk.
+        this.#tell(null);
       } else {
         this.#state = 'idle';
       }
     });
+  }
+
+  #tell(error: NodeJS.ErrnoException | null): void {
+    const waiting = this.#running;
+    this.#running = this.#next;
+    this.#next = [];
+    for (const { resolve, reject } of waiting) {
+      if (error === null) {
+        resolve();
+      } else {
+        reject(internal(`the database could not be brought to disk: ${errorText(error)}`, { cause: error }));
+      }
+    }
   }
 }

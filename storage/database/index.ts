@@ -75,6 +75,7 @@ export function openDatabase(path: string, log: Logger, copyFolder = dirname(pat
     },
     meta: metaTable(connection),
     transaction: (change, options) => transactions.run(change, options?.durable ?? false),
+    synced: () => sync?.synced() ?? Promise.resolve(),
     integrityProblems: () => [
       ...pragmaTexts(connection, 'integrity_check'),
       ...foreignKeyProblems(connection),

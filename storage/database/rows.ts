@@ -326,6 +326,11 @@ export interface Database {
    * milliseconds: the process may die at any moment, but a power cut within them loses the change.
    */
   transaction<T>(change: () => T, options?: { durable?: boolean }): T;
+  /**
+   * Resolves when every transaction up to here survives a power cut: one sync for all that wait at a time, and not on
+   * this thread. Throws internal when the disk refuses.
+   */
+  synced(): Promise<void>;
   integrityProblems(): string[];
   readonly sqliteVersion: string;
   close(): void;

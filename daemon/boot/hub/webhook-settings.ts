@@ -27,5 +27,6 @@ export function webhookSettings(
     hasCompatHeaders: config.hubHooksCompatHeaders,
     version: ENGINE_VERSION,
     services,
+    hasThread: true,
   };
 }

@@ -1,19 +1,19 @@
 import type { Clock } from '../../base/clock.ts';
+import { errorText } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
-import type { Logger } from '../../base/logger.ts';
 import type { Hook } from '../hooks/hook.ts';
 import type { Addresses } from '../views/addresses.ts';
-import type { DeliveryLog, NewDelivery } from './delivery.ts';
+import type { Courier, Errand } from './courier.ts';
+import type { SealedDelivery } from './delivery.ts';
 import type { Intent } from './intent.ts';
-import { payloadOf } from './payloads/payload.ts';
+import { PayloadTexts } from './payloads/texts.ts';
 import { deliveryRequest, type DeliveryRequest, type RequestFacts } from './request.ts';
+import { sealed } from './seal.ts';
 import type { Sender, Sent } from './sender.ts';
 import { sendToService, type ServicesPort } from './services.ts';
 
 export interface AttemptDeps {
   clock: Clock;
-  log: Logger;
-  deliveries: DeliveryLog;
   sender: Sender;
   services: ServicesPort | undefined;
   addresses: Addresses;
@@ -25,84 +25,80 @@ export function attemptKey({ id, attempt }: Intent): string {
   return `${id}.${attempt}`;
 }
 
-/** Makes a delivery. Undefined = there is nothing to do: it was made before, or its hook is gone. Never rejects. */
-export async function attemptDelivery(
-  deps: AttemptDeps,
-  intent: Intent,
-  hook: Hook | undefined,
-): Promise<NewDelivery | undefined> {
-  const isWanted = hook !== undefined && (hook.isActive || intent.news.kind !== 'occurrence');
-  if (!isWanted || deps.deliveries.has(attemptKey(intent))) {
-    return undefined;
-  }
-  const startedMs = deps.clock.monotonicMs();
-  const deliveredMs = Number(deps.clock.nowNano() / 1_000_000n);
-  const { payload, request, sent } = await made(deps, intent, hook);
-  return {
-    attempt: attemptKey(intent),
-    guid: intent.guid,
-    hook: intent.hook,
-    repository: intent.repository,
-    event: intent.event,
-    action: intent.action,
-    isRedelivery: intent.news.kind === 'again' || intent.attempt > 0,
-    deliveredMs,
-    durationMs: deps.clock.monotonicMs() - startedMs,
-    outcome: sent.outcome,
-    url: hook.config.url,
-    request: { headers: request.headers, payload },
-    response: sent.response,
-  };
-}
-
 interface Made {
   payload: string;
   request: Pick<DeliveryRequest, 'headers'>;
   sent: Sent;
+  problem?: string;
 }
 
-async function made(deps: AttemptDeps, intent: Intent, hook: Hook): Promise<Made> {
-  let payload = '';
-  let request: Pick<DeliveryRequest, 'headers'> = { headers: {} };
-  try {
-    payload = payloadText(deps, intent, hook);
-    const whole = deliveryRequest(intent, hook, payload, deps.facts);
-    request = whole;
-    failpoint('hub.delivery.send');
-    const sent = await send(deps, intent, hook, payload, whole);
-    failpoint('hub.delivery.sent');
-    return { payload, request, sent };
-  } catch (error) {
-    deps.log.error({ err: error, guid: intent.guid }, 'a delivery of a webhook was not made');
-    const outcome = { status: 'internal error', code: 500, hookStatus: 'misconfigured' } as const;
-    return { payload, request, sent: { outcome, response: { headers: {}, payload: '' } } };
-  }
-}
+/** {@link Courier} that does it itself. */
+export class OwnCourier implements Courier {
+  readonly #deps: AttemptDeps;
+  readonly #texts: PayloadTexts;
 
-function payloadText(
-  { deliveries, addresses }: AttemptDeps,
-  { hook: id, event, news }: Intent,
-  hook: Hook,
-): string {
-  if (news.kind !== 'again') {
-    return JSON.stringify(payloadOf({ event, news }, hook, addresses));
+  constructor(deps: AttemptDeps) {
+    this.#deps = deps;
+    this.#texts = new PayloadTexts(deps.addresses);
   }
-  const earlier = deliveries.get(id, news.delivery);
-  if (earlier === undefined) {
-    throw new Error(`delivery ${news.delivery} is not kept any more`);
-  }
-  return earlier.request.payload;
-}
 
-function send(
-  { sender, services }: AttemptDeps,
-  { event }: Intent,
-  { config }: Hook,
-  payload: string,
-  request: DeliveryRequest,
-): Promise<Sent> {
-  const url = new URL(config.url);
-  return url.protocol === 'engine:'
-    ? sendToService(services, url, event, payload)
-    : sender.send({ url, isCertificateVerified: config.insecureSsl === '0' }, request);
+  async deliver(errand: Errand): Promise<SealedDelivery> {
+    const { clock } = this.#deps;
+    const { intent, hook } = errand;
+    const startedMs = clock.monotonicMs();
+    const deliveredMs = Number(clock.nowNano() / 1_000_000n);
+    const { payload, request, sent, problem } = await this.#made(errand);
+    const delivery = sealed({
+      attempt: attemptKey(intent),
+      guid: intent.guid,
+      hook: intent.hook,
+      repository: intent.repository,
+      event: intent.event,
+      action: intent.action,
+      isRedelivery: intent.news.kind === 'again' || intent.attempt > 0,
+      deliveredMs,
+      durationMs: clock.monotonicMs() - startedMs,
+      outcome: sent.outcome,
+      url: hook.config.url,
+      request: { headers: request.headers, payload },
+      response: sent.response,
+    });
+    return problem === undefined ? delivery : { ...delivery, problem };
+  }
+
+  async #made({ intent, hook, earlier }: Errand): Promise<Made> {
+    let payload = '';
+    let request: Pick<DeliveryRequest, 'headers'> = { headers: {} };
+    try {
+      payload = this.#payload(intent, hook, earlier);
+      const whole = deliveryRequest(intent, hook, payload, this.#deps.facts);
+      request = whole;
+      failpoint('hub.delivery.send');
+      const sent = await this.#send(intent, hook, payload, whole);
+      failpoint('hub.delivery.sent');
+      return { payload, request, sent };
+    } catch (error) {
+      const outcome = { status: 'internal error', code: 500, hookStatus: 'misconfigured' } as const;
+      const sent = { outcome, response: { headers: {}, payload: '' } };
+      return { payload, request, sent, problem: errorText(error) };
+    }
+  }
+
+  #payload({ event, news }: Intent, hook: Hook, earlier: string | undefined): string {
+    if (news.kind !== 'again') {
+      return this.#texts.textOf({ event, news }, hook);
+    }
+    if (earlier === undefined) {
+      throw new Error(`delivery ${news.delivery} is not kept any more`);
+    }
+    return earlier;
+  }
+
+  #send({ event }: Intent, { config }: Hook, payload: string, request: DeliveryRequest): Promise<Sent> {
+    const { sender, services } = this.#deps;
+    const url = new URL(config.url);
+    return url.protocol === 'engine:'
+      ? sendToService(services, url, event, payload)
+      : sender.send({ url, isCertificateVerified: config.insecureSsl === '0' }, request);
+  }
 }

@@ -3,14 +3,21 @@ import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
 import type { Hook } from '../hooks/hook.ts';
 import type { RecordChange, RecordEvent, Records } from '../records/port.ts';
-import { attemptDelivery, attemptKey, type AttemptDeps } from './attempt.ts';
-import { isSuccess, type NewDelivery } from './delivery.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import { attemptKey } from './attempt.ts';
+import type { Courier } from './courier.ts';
+import { isSuccess, type DeliveryLog, type SealedDelivery } from './delivery.ts';
 import { IntentQueue } from './intent-queue.ts';
 import { INTENTS, intentKey, type Intent } from './intent.ts';
 import { nextAttemptMs, type DeliveryRules } from './rules.ts';
 
-export interface DeliveryLoopDeps extends AttemptDeps {
+export interface DeliveryLoopDeps {
+  clock: Clock;
+  log: Logger;
   records: Records;
+  deliveries: DeliveryLog;
+  courier: Courier;
   rules: DeliveryRules;
   findHook(repository: number, hook: number): Hook | undefined;
   /** Switches a hook off. Throws not_found. */
@@ -20,7 +27,7 @@ export interface DeliveryLoopDeps extends AttemptDeps {
 interface Finished {
   intent: Intent;
   /** Undefined = there was nothing to deliver. */
-  delivery: NewDelivery | undefined;
+  delivery: SealedDelivery | undefined;
 }
 
 /**
@@ -32,12 +39,15 @@ export class DeliveryLoop implements Disposable {
   readonly #queue: IntentQueue;
   /** Attempts that are queued, under way or not written down yet. */
   readonly #known = new Set<string>();
+  /** Of those: attempts that an earlier daemon may have made. */
+  readonly #doubtful = new Set<string>();
   #finished: Finished[] = [];
   #watch: Disposable | undefined;
   #flushTimer: Disposable | undefined;
   #pruneTimer: Disposable | undefined;
   readonly #waits = new Set<Disposable>();
   #isFlushing = false;
+  #isPumpDue = false;
   #isClosed = false;
 
   constructor(deps: DeliveryLoopDeps) {
@@ -77,8 +87,14 @@ export class DeliveryLoop implements Disposable {
       if (last === undefined) {
         break;
       }
-      // Intents are written as such alone.
-      page.records.forEach(({ value }) => this.#add(value as Intent));
+      for (const { value } of page.records) {
+        // Intents are written as such alone.
+        const intent = value as Intent;
+        if (!this.#known.has(attemptKey(intent))) {
+          this.#doubtful.add(attemptKey(intent));
+        }
+        this.#add(intent);
+      }
       after = last.key;
     }
     if (!this.#isClosed) {
@@ -124,11 +140,15 @@ export class DeliveryLoop implements Disposable {
 
   #enqueue(intent: Intent): void {
     this.#queue.add(intent);
-    // Not within the update that tells of it: what has happened is answered first.
-    setImmediate(() => this.#pump());
+    if (!this.#isPumpDue) {
+      this.#isPumpDue = true;
+      // Not within the update that tells of it: what has happened is answered first.
+      setImmediate(() => this.#pump());
+    }
   }
 
   #pump(): void {
+    this.#isPumpDue = false;
     while (!this.#isClosed && this.#finished.length < limits.hubDeliveriesKeptAtOnce) {
       const next = this.#queue.take();
       if (next === undefined) {
@@ -141,14 +161,45 @@ export class DeliveryLoop implements Disposable {
   }
 
   async #deliver({ intent, done }: { intent: Intent; done: () => void }): Promise<void> {
-    const delivery = await attemptDelivery(this.#deps, intent, this.#hookOf(intent));
+    const delivery = await this.#attempt(intent);
     if (this.#isClosed) {
       return;
+    }
+    if (delivery?.problem !== undefined) {
+      const { guid } = intent;
+      this.#deps.log.error({ guid, reason: delivery.problem }, 'a delivery of a webhook was not made');
     }
     this.#finished.push({ intent, delivery });
     done();
     this.#flushTimer ??= this.#deps.clock.setTimeout(() => this.#flush(), limits.hubDeliveriesKeptMs);
     this.#pump();
+  }
+
+  /** Undefined = there is nothing to do: it was made before, or its hook is gone. Never rejects. */
+  async #attempt(intent: Intent): Promise<SealedDelivery | undefined> {
+    const hook = this.#hookOf(intent);
+    const isWanted = hook !== undefined && (hook.isActive || intent.news.kind !== 'occurrence');
+    return isWanted && !this.#wasMade(intent)
+      ? await this.#deps.courier.deliver({ intent, hook, earlier: this.#earlier(intent) })
+      : undefined;
+  }
+
+  #wasMade(intent: Intent): boolean {
+    const key = attemptKey(intent);
+    return this.#doubtful.delete(key) && this.#deps.deliveries.has(key);
+  }
+
+  /** Of what is sent again: the payload that was sent. */
+  #earlier({ hook, guid, news }: Intent): string | undefined {
+    if (news.kind !== 'again') {
+      return undefined;
+    }
+    try {
+      return this.#deps.deliveries.get(hook, news.delivery)?.request.payload;
+    } catch (error) {
+      this.#deps.log.error({ err: error, guid }, 'a delivery could not be read');
+      return undefined;
+    }
   }
 
   #flush(): void {
@@ -182,7 +233,11 @@ export class DeliveryLoop implements Disposable {
     failpoint('hub.delivery.log');
     deliveries.add(some.flatMap(({ delivery }) => delivery ?? []));
     failpoint('hub.delivery.logged');
-    await records.update(some.map((each) => this.#after(each)));
+    // Where a power cut takes it back, the log knows what was made.
+    await records.update(
+      some.map((each) => this.#after(each)),
+      { mayBeLost: true },
+    );
     failpoint('hub.delivery.removed');
     some.forEach(({ intent }) => this.#known.delete(attemptKey(intent)));
     await this.#switchOff(some);

@@ -38,8 +38,23 @@ export function isSuccess({ code }: Pick<Outcome, 'code'>): boolean {
   return code >= 200 && code < 400;
 }
 
-/** To be written down. `attempt` is told apart from all others: an intent and how often it was tried before. */
+/** Before it is written down (seal.ts). `attempt`: of `SealedDelivery`. */
 export type NewDelivery = Omit<Delivery, 'id'> & { attempt: string };
+
+/** What came of an errand, as the log keeps it: made by whoever made the delivery, so that nobody else reads it. */
+export interface SealedDelivery {
+  /** Told apart from all others: an intent and how often it was tried before. */
+  attempt: string;
+  hook: number;
+  deliveredMs: number;
+  outcome: Outcome;
+  /** JSON of a `DeliverySummary` without its id. */
+  summary: string;
+  /** Packed: what was sent and answered. */
+  body: Buffer;
+  /** For the log of the daemon: why it was not made. */
+  problem?: string;
+}
 
 export interface DeliveryQuery {
   hook: number;
@@ -52,7 +67,7 @@ export interface DeliveryQuery {
 /** What was delivered in the last weeks, on this host: too large for records. */
 export interface DeliveryLog {
   /** All or none. What is there already is not written again. */
-  add(deliveries: readonly NewDelivery[]): void;
+  add(deliveries: readonly SealedDelivery[]): void;
   has(attempt: string): boolean;
   /** Newest first. */
   list(query: DeliveryQuery): DeliverySummary[];

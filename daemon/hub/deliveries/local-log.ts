@@ -1,7 +1,7 @@
-import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
-import type { Delivery, DeliveryLog, DeliveryQuery, DeliverySummary, NewDelivery } from './delivery.ts';
+import type { Delivery, DeliveryLog, DeliveryQuery, DeliverySummary, SealedDelivery } from './delivery.ts';
+import { opened, openedSummary } from './seal.ts';
 
 /** What it needs of the database (storage/database/rows.ts). */
 export interface DeliveryDatabase {
@@ -27,16 +27,11 @@ interface Row {
   summary: string;
 }
 
-type Body = Pick<Delivery, 'url' | 'request' | 'response'>;
-
 const CODES = {
   all: [0, 999],
   success: [200, 399],
   failure: [400, 999],
 } as const;
-
-/** Payloads are most of it and repeat themselves: the fastest level makes a fifth of them. */
-const FASTEST = 1;
 
 /** {@link DeliveryLog} in the database of this host. */
 export class LocalDeliveryLog implements DeliveryLog {
@@ -46,20 +41,13 @@ export class LocalDeliveryLog implements DeliveryLog {
     this.#database = database;
   }
 
-  add(deliveries: readonly NewDelivery[]): void {
-    const rows = deliveries.map((delivery) => {
-      const { attempt, url, request, response, ...summary } = delivery;
-      const body: Body = { url, request, response };
-      return {
-        attempt,
-        hook: delivery.hook,
-        deliveredMs: delivery.deliveredMs,
-        code: delivery.outcome.code,
-        summary: JSON.stringify(summary),
-        body: deflateRawSync(JSON.stringify(body), { level: FASTEST }),
-      };
-    });
-    this.#database.transaction(() => rows.forEach((row) => this.#database.hubDeliveries.insert(row)));
+  add(deliveries: readonly SealedDelivery[]): void {
+    const { hubDeliveries } = this.#database;
+    this.#database.transaction(() =>
+      deliveries.forEach(({ attempt, hook, deliveredMs, outcome: { code }, summary, body }) =>
+        hubDeliveries.insert({ attempt, hook, deliveredMs, code, summary, body }),
+      ),
+    );
   }
 
   has(attempt: string): boolean {
@@ -68,17 +56,14 @@ export class LocalDeliveryLog implements DeliveryLog {
 
   list({ hook, from = Number.MAX_SAFE_INTEGER, status, limit }: DeliveryQuery): DeliverySummary[] {
     const codes = CODES[status ?? 'all'];
-    return this.#database.hubDeliveries.list({ hook, from, codes, limit }).map(summaryOf);
+    return this.#database.hubDeliveries
+      .list({ hook, from, codes, limit })
+      .map(({ id, summary }) => openedSummary(id, summary));
   }
 
   get(hook: number, id: number): Delivery | undefined {
     const row = this.#database.hubDeliveries.get(hook, id);
-    if (row === undefined) {
-      return undefined;
-    }
-    // `add` alone writes them.
-    const body = JSON.parse(inflateRawSync(row.body).toString('utf8')) as Body;
-    return { ...summaryOf(row), ...body };
+    return row && opened(id, row);
   }
 
   prune({ beforeMs, ofHook, bytes }: { beforeMs: number; ofHook: number; bytes: number }): void {
@@ -91,9 +76,4 @@ export class LocalDeliveryLog implements DeliveryLog {
     };
     this.#database.transaction(() => this.#database.hubDeliveries.prune(bounds));
   }
-}
-
-function summaryOf({ id, summary }: Row): DeliverySummary {
-  // As in `get`.
-  return { ...(JSON.parse(summary) as Omit<DeliverySummary, 'id'>), id };
 }

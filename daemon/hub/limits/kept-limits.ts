@@ -93,6 +93,7 @@ export class KeptLimits implements Disposable {
     failpoint('hub.limits.keep');
     await this.#deps.records.update(
       some.map(([key, state]) => ({ kind: 'put', key: PREFIX + key, value: { ...state } })),
+      { mayBeLost: true },
     );
     for (const [key, { resetMs }] of some) {
       this.#unwritten.delete(key);

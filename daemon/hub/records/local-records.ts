@@ -9,6 +9,7 @@ import type {
   RecordListener,
   RecordPage,
   Records,
+  UpdateOptions,
 } from './port.ts';
 
 /** What local records need of the database (storage/database/rows.ts). */
@@ -20,7 +21,9 @@ export interface RecordDatabase {
     remove(key: string): void;
   };
   readonly meta: { get(key: string): string | undefined; set(key: string, value: string): void };
-  transaction<T>(change: () => T, options?: { durable?: boolean }): T;
+  transaction<T>(change: () => T): T;
+  /** Resolves when all transactions up to here survive a power cut. Throws internal. */
+  synced(): Promise<void>;
 }
 
 interface Row {
@@ -37,7 +40,10 @@ interface Watch {
 /** The row of `meta` with the newest revision. */
 const REVISION = 'hub.revision';
 
-/** {@link Records} of one host, in its database. An update is one durable transaction. */
+/**
+ * {@link Records} of one host, in its database. An update is one transaction, which all see at once. It is answered
+ * when it is on the disk: those that come while the disk is busy go there together.
+ */
 export class LocalRecords implements Records {
   readonly #database: RecordDatabase;
   readonly #watches = new Set<Watch>();
@@ -64,11 +70,13 @@ export class LocalRecords implements Records {
     return Promise.resolve({ records: rows.map(toRecord), revision: this.#revision });
   }
 
-  // Not async: an update that follows without waiting sees this one.
-  update(changes: readonly RecordChange[]): Promise<number> {
-    return new Promise((resolve) => {
-      resolve(this.#update(changes));
-    });
+  /** The transaction is made before this returns: an update that follows without waiting sees it. */
+  async update(changes: readonly RecordChange[], { mayBeLost = false }: UpdateOptions = {}): Promise<number> {
+    const revision = this.#update(changes);
+    if (!mayBeLost) {
+      await this.#database.synced();
+    }
+    return revision;
   }
 
   #update(changes: readonly RecordChange[]): number {
@@ -76,7 +84,7 @@ export class LocalRecords implements Records {
     const rows = new Map(changes.map((change) => [change.key, textOf(change)]));
     failpoint('hub.records.update');
     const revision = this.#revision + 1;
-    const events = this.#database.transaction(() => this.#write(changes, rows, revision), { durable: true });
+    const events = this.#database.transaction(() => this.#write(changes, rows, revision));
     if (events.length === 0) {
       return this.#revision;
     }

@@ -21,7 +21,7 @@ export interface Records {
    * most one change. Throws conflict when a record is not at the revision that was expected, resource_exhausted when a
    * value is larger than `limits.hubRecordBytesMax`.
    */
-  update(changes: readonly RecordChange[]): Promise<number>;
+  update(changes: readonly RecordChange[], options?: UpdateOptions): Promise<number>;
 
   /** Tells changes below a prefix from a revision on, until it is disposed of or has told that it cannot go on. */
   watch(prefix: string, from: number, listener: RecordListener): Disposable;
@@ -32,6 +32,14 @@ export interface HubRecord {
   /** What JSON can say. */
   value: unknown;
   revision: number;
+}
+
+export interface UpdateOptions {
+  /**
+   * It need not survive a power cut within the next milliseconds, as what it says would be found out again. It survives
+   * the end of the daemon all the same.
+   */
+  mayBeLost?: boolean;
 }
 
 export interface ListOptions {

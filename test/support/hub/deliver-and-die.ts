@@ -33,6 +33,7 @@ const hub = await Hub.open({
     hasCompatHeaders: true,
     version: '0.1.0',
     services: undefined,
+    hasThread: true,
   },
 });
 const { accounts, repositories, hooks } = hub.session('root');

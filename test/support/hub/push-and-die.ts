@@ -39,6 +39,7 @@ const hub = await Hub.open({
     hasCompatHeaders: true,
     version: '0.1.0',
     services: undefined,
+    hasThread: true,
   },
 });
 const root = hub.session('root');

@@ -1,12 +1,15 @@
 import { armHere } from '../../support/fakes/failpoints.ts';
 import { expect, onTestFinished, test } from 'vitest';
+import { limits } from '../../../daemon/base/limits.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
+import { OwnCourier } from '../../../daemon/hub/deliveries/attempt.ts';
 import { DeliveryLoop } from '../../../daemon/hub/deliveries/delivery-loop.ts';
 import type { DeliveryLog } from '../../../daemon/hub/deliveries/delivery.ts';
 import type { Intent } from '../../../daemon/hub/deliveries/intent.ts';
 import { LocalDeliveryLog } from '../../../daemon/hub/deliveries/local-log.ts';
 import { answered } from '../../../daemon/hub/deliveries/outcome.ts';
 import { DEFAULT_DELIVERY_RULES, type DeliveryRules } from '../../../daemon/hub/deliveries/rules.ts';
+import { sealed } from '../../../daemon/hub/deliveries/seal.ts';
 import type { Sender, Sent } from '../../../daemon/hub/deliveries/sender.ts';
 import type { Hook } from '../../../daemon/hub/hooks/hook.ts';
 import { LocalRecords } from '../../../daemon/hub/records/local-records.ts';
@@ -59,10 +62,13 @@ function rig(rules: Partial<DeliveryRules> = {}) {
         clock,
         log: silentLogger,
         deliveries: log,
-        sender,
-        services: undefined,
-        addresses: new Addresses(BASE_URL),
-        facts: { version: '0.1.0', hasCompatHeaders: false },
+        courier: new OwnCourier({
+          clock,
+          sender,
+          services: undefined,
+          addresses: new Addresses(BASE_URL),
+          facts: { version: '0.1.0', hasCompatHeaders: false },
+        }),
         rules: { ...DEFAULT_DELIVERY_RULES, ...rules },
         findHook: (_, id) => hook(id),
         switchOff: (_, id) => Promise.resolve(off.push(id)),
@@ -204,13 +210,14 @@ test('one hook has its deliveries in order; a host that is slow keeps no other o
   for (let id = 2; id <= 40; id += 1) {
     await run.intend(id);
   }
-  // Eight at once to one host.
-  expect(run.names()).toHaveLength(8);
+  expect(run.names()).toHaveLength(limits.hubDeliveriesOfHostAtOnce);
   await run.intend(100);
   expect(run.names().at(-1)).toBe('host1/100-0');
   run.calls[0]?.answer(200);
   await settled();
-  expect(run.names().slice(9)).toEqual(['host0/9-0']);
+  expect(run.names().slice(limits.hubDeliveriesOfHostAtOnce + 1)).toEqual([
+    `host0/${limits.hubDeliveriesOfHostAtOnce + 1}-0`,
+  ]);
 });
 
 test('a delivery that failed is tried again as often as the setting says, later each time', async () => {
@@ -253,7 +260,7 @@ test('what is kept goes after 30 days, past a number of one hook and past a size
   const day = 86_400_000;
   const add = (attempt: string, id: number, deliveredMs: number): void =>
     run.log.add([
-      {
+      sealed({
         attempt,
         guid: attempt,
         hook: id,
@@ -267,7 +274,7 @@ test('what is kept goes after 30 days, past a number of one hook and past a size
         url: 'http://x',
         request: { headers: {}, payload: '{}' },
         response: { headers: {}, payload: '' },
-      },
+      }),
     ]);
   ['a', 'b', 'c', 'd'].forEach((name, index) => add(name, 1, index * day));
   add('e', 2, 4 * day);

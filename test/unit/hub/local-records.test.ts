@@ -65,3 +65,50 @@ test.each([
   const { revision } = await records.list('');
   expect(await records.update([{ kind: 'put', key: 'next', value: 1 }])).toBe(revision + 1);
 });
+
+test('updates that come at once are seen at once, and answered when they are on the disk', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'berth-records-'));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const { database } = opened(join(directory, 'berth.db'));
+  const order: string[] = [];
+  const waits: (() => void)[] = [];
+  const records = new LocalRecords({
+    ...database,
+    transaction: (change) => database.transaction(change),
+    synced: async () => {
+      await new Promise<void>((resolve) => {
+        waits.push(resolve);
+      });
+      await database.synced();
+    },
+  });
+  const writing = ['a', 'b'].map(async (key) => {
+    await records.update([{ kind: 'put', key, value: 1, expected: 0 }]);
+    order.push(key);
+  });
+  await records.update([{ kind: 'put', key: 'c', value: 1 }], { mayBeLost: true });
+  expect((await records.list('')).records.map(({ key }) => key)).toEqual(['a', 'b', 'c']);
+  expect([order, waits.length]).toEqual([[], 2]);
+  waits.forEach((go) => go());
+  await Promise.all(writing);
+  expect(order).toEqual(['a', 'b']);
+});
+
+test('a sync of the database is waited for by all that committed before it', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'berth-records-'));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const database = openDatabase(join(directory, 'berth.db'), silentLogger);
+  await database.synced();
+  for (let count = 0; count < 3; count += 1) {
+    // The second one comes while the sync for the first one runs, and needs another.
+    const both = ['a', 'b'].map((key) => {
+      database.transaction(() => database.meta.set(key, String(count)));
+      return database.synced();
+    });
+    await Promise.all(both);
+  }
+  database.transaction(() => database.meta.set('c', '1'));
+  const last = database.synced();
+  database.close();
+  await last;
+});
