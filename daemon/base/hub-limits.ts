@@ -137,4 +137,25 @@ export const hubLimits = {
   hubScopesMax: 20,
   /** Time in which a client that uploads must send something. */
   hubUploadStallMs: 60_000,
+  /** A note: Markdown that people write, and its metadata. */
+  hubNoteBytesMax: 128 * 1024,
+  hubNoteFrontMatterBytesMax: 16 * 1024,
+  /** Levels that front matter may nest: the parser calls itself for each. The schema has three. */
+  hubNoteDepthMax: 100,
+  /** Values that aliases of YAML stand for, all together: ten lines of them can stand for gigabytes. */
+  hubNoteAliasesMax: 20,
+  /** What is wrong with one note and is told, and characters of what it is that are. */
+  hubNoteProblemsMax: 100,
+  hubNoteShownMax: 120,
+  /** Characters of a note's title, and of its text in which it is looked for. */
+  hubNoteTitleMax: 200,
+  hubNoteTitleSearched: 4_096,
+  /** Characters of Markdown that are made HTML for a page: longer ones are shown as they are. */
+  hubNoteRenderedMax: 32 * 1024,
+  /** Notes of one repository: all are looked through when one is found by its id. */
+  hubNotesOfRepositoryMax: 1_000,
+  /** Words of a search, characters of all of them, and what is found at most. */
+  hubSearchWordsMax: 20,
+  hubSearchLengthMax: 256,
+  hubSearchFoundMax: 1_000,
 } as const;

@@ -21,6 +21,10 @@ import { Mirror } from './records/mirror.ts';
 import type { Records } from './records/port.ts';
 import type { EngineLayers } from './registry/files/engine-layers.ts';
 import type { BlobFiles } from './registry/files/port.ts';
+import { NoteArtifacts } from './notes/artifact/note-artifacts.ts';
+import { Notes } from './notes/notes.ts';
+import { NoteIndex } from './notes/search/note-index.ts';
+import type { TextIndex } from './notes/search/port.ts';
 import { Registry } from './registry/registry.ts';
 import { AccessTokens } from './registry/tokens/access-tokens.ts';
 import { Collaborators } from './repositories/collaborators.ts';
@@ -49,6 +53,8 @@ export interface HubDeps {
   layers?: EngineLayers | undefined;
   /** Bytes that one owner may keep in the registry; 0 = no bound. */
   quotaBytes: number;
+  /** Where texts of notes are found by their words. */
+  textIndex: TextIndex;
 }
 
 /** The hub: repositories, those who own them, and what each may do. Its state is in the records. */
@@ -73,7 +79,8 @@ export class Hub implements HubPort, Disposable {
     const kept = await KeptLimits.open({ ...deps, rates });
     const links = new SignOnLinks({ key, clock: deps.clock, baseUrl: deps.baseUrl });
     const outbox = webhooks.intents;
-    const registry = new Registry({ layers: undefined, ...deps, mirror, repositories, outbox });
+    const artifacts = new NoteArtifacts({ ...deps, mirror, outbox });
+    const registry = new Registry({ layers: undefined, ...deps, mirror, repositories, outbox, artifacts });
     const digestOf = (repository: Repository, tag: string) => registry.digestOf(repository, tag);
     const deployments = new Deployments({ ...deps, mirror, repositories, digestOf, outbox });
     await registry.start();
@@ -89,6 +96,8 @@ export class Hub implements HubPort, Disposable {
       deliveries: deps.webhooks.deliveries,
       registryLimits: new RegistryLimits(deps),
       registry,
+      notes: new Notes({ ...deps, mirror, registry }),
+      noteIndex: new NoteIndex({ ...deps, mirror, index: deps.textIndex }),
       addresses: new Addresses(deps.baseUrl),
     };
     const context = { ...identity, lockout: new Lockout(deps.clock), clock: deps.clock };

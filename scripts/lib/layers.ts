@@ -53,6 +53,8 @@ const PACKAGE_HOMES: Readonly<Record<string, readonly string[]>> = {
   koa: ['api'],
   '@koa/router': ['api'],
   '@grpc/grpc-js': ['swarm'],
+  'markdown-it': ['api/hub/pages'],
+  yaml: ['daemon/hub/notes'],
   // Of tests only.
   'node-pty': ['test'],
   'tar-fs': ['test'],

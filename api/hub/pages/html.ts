@@ -1,4 +1,4 @@
-/** Text that is HTML already. Made by `html` alone. */
+/** Text that is HTML already. Made by `html`, and of Markdown by `markdown.ts`. */
 export class Html {
   readonly text: string;
 

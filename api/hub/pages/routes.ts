@@ -6,6 +6,7 @@ import type { Html } from './html.ts';
 import { ownPath, type PageRequest, type PageResult, type PageRoute } from './page.ts';
 import { deliveryView, hooksView, hookView } from './views/hooks.ts';
 import { limitsView } from './views/limits.ts';
+import { noteView } from './views/notes.ts';
 import { repositoriesView } from './views/repositories.ts';
 import { repositoryView } from './views/repository.ts';
 import { signInView } from './views/sign-in.ts';
@@ -80,13 +81,19 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
       return redirect(`/${owner}/${repo}/settings/hooks/${hook}`);
     },
   ),
+  get('page.note', '/:owner/:repo/notes/:note', async (request) => {
+    const { owner, repo } = namesOf(request);
+    const note = await request.visit.session.notes.get(owner, repo, idOf(request, 'note'));
+    return page(note.title ?? `Note ${note.id}`, noteView(note));
+  }),
   get('page.repository', '/:owner/:repo', async (request) => {
     const { owner, repo } = namesOf(request);
     const { session, images, hooks } = request.visit;
     const repository = session.repositories.get(owner, repo);
     const tags = await images?.tags(owner, repo);
+    const notes = await session.notes.list(owner, repo, {});
     const host = request.baseUrl.replace(/^https?:\/\//, '');
-    const view = repositoryView({ repository, tags, host, hasHooks: hooks !== undefined });
+    const view = repositoryView({ repository, tags, notes, host, hasHooks: hooks !== undefined });
     return page(repository.full_name, view);
   }),
   get('page.account', '/:owner', (request) => {

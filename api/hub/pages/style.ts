@@ -58,6 +58,8 @@ details summary{cursor:pointer}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.25rem 1.25rem;margin:0}
 dt{color:var(--soft)}
 dd{margin:0;overflow-wrap:anywhere}
+.prose{max-width:46rem;overflow-wrap:anywhere}
+blockquote{margin:1rem 0;padding-left:1rem;border-left:4px solid var(--line);color:var(--soft)}
 @media (max-width:40rem){dl{grid-template-columns:1fr}dd{margin-bottom:.5rem}.who{margin-left:0}}
 `;
 

@@ -14,6 +14,8 @@ export interface BodySchema {
   properties: Readonly<Record<string, object>>;
   required?: readonly string[];
   additionalProperties?: boolean;
+  /** A body of this type is not JSON, but the text of this field. */
+  text?: { mediaType: string; field: string };
 }
 
 /**
@@ -26,12 +28,25 @@ export async function readObject(
   validator: BodyValidator,
 ): Promise<unknown> {
   const bytes = await readBytes(req);
-  const body = bytes.length === 0 ? {} : parsed(bytes);
+  const body = plainText(req, bytes, schema) ?? (bytes.length === 0 ? {} : parsed(bytes));
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw invalidArgument('Body should be a JSON object');
   }
   validator.check(schema, body);
   return body;
+}
+
+/** Undefined = it is none. Throws invalid_argument for what is not UTF-8. */
+function plainText(req: IncomingMessage, bytes: Buffer, { text }: BodySchema): object | undefined {
+  const [type = ''] = (req.headers['content-type'] ?? '').split(';');
+  if (text === undefined || type.trim().toLowerCase() !== text.mediaType) {
+    return undefined;
+  }
+  try {
+    return { [text.field]: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) };
+  } catch (error) {
+    throw invalidArgument('Body should be UTF-8', { cause: error });
+  }
 }
 
 function parsed(bytes: Buffer): unknown {
@@ -64,7 +79,9 @@ export class BodyValidator {
         validateSchema: false,
         code: { optimize: false },
       });
-      validate = this.#ajv.compile(schema);
+      // What is of ours alone stays out.
+      const { text: _, ...own } = schema;
+      validate = this.#ajv.compile(own);
       this.#compiled.set(schema, validate);
     }
     if (!validate(body)) {

@@ -7,7 +7,9 @@ import { repositoryRoutes } from './repositories.ts';
 import { hookRoutes } from './hooks.ts';
 import { deliveryRoutes } from './deliveries.ts';
 import { limitRoutes } from './limits.ts';
+import { noteRoutes } from './notes.ts';
 import { hubRoute, ok, type HubRoute } from './route.ts';
+import { searchRoutes } from './search.ts';
 import { tokenRoutes } from './tokens.ts';
 
 /** Every operation of the hub. */
@@ -18,6 +20,8 @@ export const HUB_ROUTES: readonly HubRoute[] = [
   ...collaboratorRoutes,
   ...hookRoutes,
   ...deliveryRoutes,
+  ...noteRoutes,
+  ...searchRoutes,
   ...tokenRoutes,
   ...appRoutes,
   ...applicationRoutes,

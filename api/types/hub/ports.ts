@@ -13,6 +13,7 @@ import type { HubCollaboratorsPort } from './collaborator.ts';
 import type { HubApplicationsPort, HubAppsPort } from './applications.ts';
 import type { HubDeliveriesPort, HubHooksPort } from './hooks.ts';
 import type { HubCredentials } from './credentials.ts';
+import type { HubNotesPort } from './notes.ts';
 import type { HubRateStatus } from './rate.ts';
 import type { HubRegistryPort, RegistryResource } from './registry.ts';
 import type { HubRepository, RepositoryCreateRequest, RepositoryEditRequest } from './repository.ts';
@@ -41,6 +42,7 @@ export interface HubSession {
   readonly collaborators: HubCollaboratorsPort;
   readonly hooks: HubHooksPort;
   readonly deliveries: HubDeliveriesPort;
+  readonly notes: HubNotesPort;
   readonly tokens: HubTokensPort;
   readonly applications: HubApplicationsPort;
   readonly apps: HubAppsPort;

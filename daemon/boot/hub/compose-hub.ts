@@ -5,6 +5,7 @@ import { createHubApi, type HubApi } from '../../../api/hub/hub-api.ts';
 import type { HubAddress } from '../../../api/hub/listen.ts';
 import { HubBlobFiles } from '../../../storage/hub-blobs/blob-files.ts';
 import type { ServicePort } from '../../../api/types/swarm/ports.ts';
+import { TextIndex } from '../../../storage/database/text-index.ts';
 import type { Database } from '../../../storage/database/rows.ts';
 import { systemClock } from '../../base/clock.ts';
 import { errorText, invalidArgument } from '../../base/errors.ts';
@@ -71,7 +72,9 @@ export async function composeHub(
   const files = await HubBlobFiles.open(path.join(config.dataRoot, 'hub'));
   const given = { records, clock: systemClock, log, baseUrl, rules: rulesOf(config), webhooks };
   const { hubLayers: layers } = images;
-  const hub = await Hub.open({ ...given, files, layers, quotaBytes: config.hubQuota });
+  const textIndex = new TextIndex();
+  parts.defer('close the index of notes', () => textIndex[Symbol.dispose]());
+  const hub = await Hub.open({ ...given, files, layers, quotaBytes: config.hubQuota, textIndex });
   parts.defer('end the hub', () => hub[Symbol.dispose]());
   const own = {
     isOwn: (domain: string) => hosts.includes(domain),

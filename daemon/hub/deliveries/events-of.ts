@@ -29,6 +29,8 @@ export function eventsOf(occurrence: Occurrence): readonly NamedEvent[] {
       return [named('pull', 'pulled')];
     case 'repository':
       return [named('repository', occurrence.action)];
+    case 'note':
+      return [named('note', occurrence.action)];
     case 'deployment':
       return [named('deployment', 'created')];
     case 'deployment-status':

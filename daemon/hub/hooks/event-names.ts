@@ -8,6 +8,7 @@ const OWN = [
   'deployment',
   'deployment_status',
   'meta',
+  'note',
   'package',
   'ping',
   'pull',

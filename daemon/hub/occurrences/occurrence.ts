@@ -22,6 +22,7 @@ export type Happening =
       action: 'created' | 'deleted' | 'edited' | 'privatized' | 'publicized';
       repository: Repository;
     }
+  | { kind: 'note'; action: 'created' | 'edited' | 'deleted'; repository: Repository; note: NoteSummary }
   | { kind: 'deployment'; repository: Repository; deployment: Deployment }
   | { kind: 'deployment-status'; repository: Repository; deployment: Deployment; status: DeploymentStatus };
 
@@ -46,6 +47,17 @@ export interface ManifestSummary {
   /** Null = an index. */
   config: Descriptor | null;
   layers: readonly Descriptor[];
+}
+
+/** What is told of a note. */
+export interface NoteSummary {
+  id: number;
+  /** Of its manifest. */
+  digest: string;
+  /** Digest of what it is about; null = the repository as a whole. */
+  subject: string | null;
+  title: string | null;
+  metadata: Readonly<Record<string, unknown>>;
 }
 
 export interface Descriptor {

@@ -4,6 +4,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { Outbox } from '../occurrences/occurrence.ts';
 import type { Mirror } from '../records/mirror.ts';
 import type { Repositories } from '../repositories/repositories.ts';
+import type { KnownArtifacts } from './artifacts/port.ts';
 import type { BlobLinks } from './blobs/links.ts';
 import type { EngineLayers } from './files/engine-layers.ts';
 import type { BlobFiles } from './files/port.ts';
@@ -25,6 +26,7 @@ export interface RegistryDeps {
   links: BlobLinks;
   manifests: ManifestRecords;
   tags: TagRecords;
+  artifacts: KnownArtifacts;
   quota: Quota;
   /**
    * By digest: from before a blob gets its name until a record says who has it, and while the collector looks whether

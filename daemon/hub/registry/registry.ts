@@ -5,6 +5,7 @@ import type { Outbox } from '../occurrences/occurrence.ts';
 import type { Mirror } from '../records/mirror.ts';
 import type { Repositories } from '../repositories/repositories.ts';
 import type { Repository } from '../repositories/repository.ts';
+import type { KnownArtifacts } from './artifacts/port.ts';
 import { Blobs } from './blobs/blobs.ts';
 import { BlobLinks } from './blobs/links.ts';
 import type { EngineLayers } from './files/engine-layers.ts';
@@ -26,6 +27,7 @@ interface Given {
   files: BlobFiles;
   /** Undefined = the engine shares none. */
   layers: EngineLayers | undefined;
+  artifacts: KnownArtifacts;
   /** Bytes that one owner may keep; 0 = no bound. */
   quotaBytes: number;
 }

@@ -10,6 +10,8 @@ import type { SignOnLinks } from '../identity/sso/sign-on-links.ts';
 import type { Tokens } from '../identity/tokens/tokens.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import type { RegistryLimits } from '../limits/registry-limits.ts';
+import type { Notes } from '../notes/notes.ts';
+import type { NoteIndex } from '../notes/search/note-index.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Collaborators } from '../repositories/collaborators.ts';
 import type { Repositories } from '../repositories/repositories.ts';
@@ -34,5 +36,7 @@ export interface SessionDeps {
   rates: RateLimits;
   registryLimits: RegistryLimits;
   registry: Registry;
+  notes: Notes;
+  noteIndex: NoteIndex;
   addresses: Addresses;
 }

@@ -8,6 +8,7 @@ import { ApplicationOperations } from './application-operations.ts';
 import { CollaboratorOperations } from './collaborator-operations.ts';
 import { DeliveryOperations } from './delivery-operations.ts';
 import { HookOperations } from './hook-operations.ts';
+import { NoteOperations } from './note-operations.ts';
 import { RepositoryOperations } from './repository-operations.ts';
 import type { SessionDeps } from './session-deps.ts';
 import { TokenOperations } from './token-operations.ts';
@@ -20,6 +21,7 @@ export class Session implements HubSession {
   readonly collaborators: CollaboratorOperations;
   readonly hooks: HookOperations;
   readonly deliveries: DeliveryOperations;
+  readonly notes: NoteOperations;
   readonly tokens: TokenOperations;
   readonly applications: ApplicationOperations;
   readonly apps: AppOperations;
@@ -38,6 +40,7 @@ export class Session implements HubSession {
     this.apps = new AppOperations(deps, caller);
     this.hooks = new HookOperations(deps, caller);
     this.deliveries = new DeliveryOperations(deps, caller);
+    this.notes = new NoteOperations(deps, caller);
     this.tokens = new TokenOperations(deps, caller);
   }
 

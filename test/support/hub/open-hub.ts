@@ -9,6 +9,7 @@ import type { WebhookSettings } from '../../../daemon/hub/webhooks.ts';
 import { DEFAULT_RULES, type RateRules } from '../../../daemon/hub/limits/rules.ts';
 import { LocalRecords } from '../../../daemon/hub/records/local-records.ts';
 import { openDatabase } from '../../../storage/database/index.ts';
+import { TextIndex } from '../../../storage/database/text-index.ts';
 import { HubBlobFiles } from '../../../storage/hub-blobs/blob-files.ts';
 import { ManualClock } from '../fakes/manual-clock.ts';
 import type { Records } from '../../../daemon/hub/records/port.ts';
@@ -39,6 +40,7 @@ export async function openHub(
   const directory = mkdtempSync(join(tmpdir(), 'bth-hub-'));
   const database = openDatabase(':memory:', silentLogger);
   const records = new LocalRecords(database);
+  const textIndex = new TextIndex();
   const hub = await Hub.open({
     records,
     clock,
@@ -56,6 +58,7 @@ export async function openHub(
     },
     files: await HubBlobFiles.open(directory),
     quotaBytes,
+    textIndex,
   });
   const root = hub.session('root');
   return {
@@ -68,6 +71,7 @@ export async function openHub(
     token: async (user, ...scopes) => (await root.tokens.create(user, { scopes })).token,
     [Symbol.dispose]: () => {
       hub[Symbol.dispose]();
+      textIndex[Symbol.dispose]();
       database.close();
       rmSync(directory, { recursive: true, force: true });
     },

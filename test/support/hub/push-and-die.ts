@@ -14,6 +14,7 @@ import { Hub } from '../../../daemon/hub/hub.ts';
 import { DEFAULT_RULES } from '../../../daemon/hub/limits/rules.ts';
 import { LocalRecords } from '../../../daemon/hub/records/local-records.ts';
 import { openDatabase } from '../../../storage/database/index.ts';
+import { TextIndex } from '../../../storage/database/text-index.ts';
 import { HubBlobFiles } from '../../../storage/hub-blobs/blob-files.ts';
 import { BASE_URL } from './open-hub.ts';
 import { digestOf, imageManifest } from './registry-client.ts';
@@ -32,6 +33,7 @@ const hub = await Hub.open({
   rules: DEFAULT_RULES,
   files,
   quotaBytes: 0,
+  textIndex: new TextIndex(),
   webhooks: {
     deliveries: new LocalDeliveryLog(database),
     allowedHosts: ['loopback'],

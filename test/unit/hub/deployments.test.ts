@@ -7,6 +7,7 @@ import { LocalDeliveryLog } from '../../../daemon/hub/deliveries/local-log.ts';
 import { DEFAULT_DELIVERY_RULES } from '../../../daemon/hub/deliveries/rules.ts';
 import { DEFAULT_RULES } from '../../../daemon/hub/limits/rules.ts';
 import { openDatabase } from '../../../storage/database/index.ts';
+import { TextIndex } from '../../../storage/database/text-index.ts';
 import { HubBlobFiles } from '../../../storage/hub-blobs/blob-files.ts';
 import { BASE_URL, peopledHub, type OpenHub } from '../../support/hub/open-hub.ts';
 
@@ -95,6 +96,7 @@ test('deployments: two managers with the same records tell each step once', asyn
     rules: DEFAULT_RULES,
     files: await HubBlobFiles.open(`${open.directory}/other`),
     quotaBytes: 0,
+    textIndex: new TextIndex(),
     webhooks: {
       deliveries: new LocalDeliveryLog(database),
       allowedHosts: ['external'],

@@ -1,24 +1,28 @@
 import type { PageTag } from '../../../types/hub/pages.ts';
+import type { HubNote } from '../../../types/hub/notes.ts';
 import type { HubRepository } from '../../../types/hub/repository.ts';
 import { digestElement, scrolled, sizeText, timeElement } from '../format.ts';
 import { html, type Html } from '../html.ts';
+import { notesSection } from './notes.ts';
 
 export interface RepositoryPage {
   repository: HubRepository;
   /** Undefined = there is no registry. */
   tags: readonly PageTag[] | undefined;
+  notes: readonly HubNote[];
   /** As clients name it: `hub.example:5010`. */
   host: string;
   hasHooks: boolean;
 }
 
-/** A repository with its tags, their sizes and layers, and the command to pull. */
-export function repositoryView({ repository, tags, host, hasHooks }: RepositoryPage): Html {
+/** A repository with its notes, its tags, their sizes and layers, and the command to pull. */
+export function repositoryView({ repository, tags, notes, host, hasHooks }: RepositoryPage): Html {
   const { full_name: fullName, description, visibility, permissions } = repository;
   const image = `${host}/${fullName.toLowerCase()}`;
   return html`<h1>${fullName} <span class="label">${visibility}</span></h1>
     ${description !== null && html`<p>${description}</p>`}
     ${hasHooks && permissions.admin && html`<p><a href="/${fullName}/settings/hooks">Webhooks</a></p>`}
+    ${notesSection(notes)}
     <h2>Tags</h2>
     ${
       tags === undefined

@@ -49,6 +49,10 @@ function occurrencePayload(event: string, occurrence: Occurrence, addresses: Add
         ...(occurrence.action === 'edited' && { changes: {} }),
         ...origin(repository, actor, addresses),
       };
+    case 'note': {
+      const { action, note } = occurrence;
+      return { action, note, ...origin(repository, actor, addresses) };
+    }
     case 'deployment':
     case 'deployment-status':
       return deploymentPayload(occurrence, addresses);

@@ -6,7 +6,7 @@ import { nowMsOf, type RegistryDeps } from '../registry-deps.ts';
 import type { Uploads } from '../uploads/uploads.ts';
 
 /** What a repository has, by the first part of the keys of its records. */
-const KINDS = ['tag', 'manifest', 'blob'] as const;
+const KINDS = ['tag', 'manifest', 'blob', 'note'] as const;
 
 /**
  * Takes away what nobody needs: uploads that were given up, records of repositories that are gone, blobs that no

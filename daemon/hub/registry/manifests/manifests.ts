@@ -9,19 +9,17 @@ import type { Repository } from '../../repositories/repository.ts';
 import type { Reference } from '../names/name.ts';
 import { refusal } from '../refusal.ts';
 import { nowMsOf, type RegistryDeps } from '../registry-deps.ts';
+import type { CheckedArtifact } from '../artifacts/port.ts';
+import type { By } from '../by.ts';
 import { ManifestCache } from './cache.ts';
 import { blobsOf, isImage, summaryOf, type Manifest } from './manifest.ts';
 import { labelsOf, parseManifest, type ParsedManifest } from './parse.ts';
 
-/** Who does something to a repository. */
-export interface By {
-  repository: Repository;
-  actor: Actor;
-}
-
 export interface PutManifest {
   mediaType: string | undefined;
   bytes: Buffer;
+  /** Digest of the manifest whose place it takes: that one goes, and its tags lead to this one. */
+  replaces?: string;
 }
 
 /** The manifests of repositories, by tag and digest. Throws MANIFEST_UNKNOWN for what a repository does not have. */
@@ -42,6 +40,11 @@ export class Manifests {
       throw unknown(reference);
     }
     return manifest;
+  }
+
+  /** Undefined = the repository does not have it. */
+  peek({ id }: Repository, digest: string): Manifest | undefined {
+    return this.#deps.manifests.get(id, digest);
   }
 
   async read(repository: Repository, reference: Reference): Promise<RegistryManifest> {
@@ -65,7 +68,8 @@ export class Manifests {
 
   /**
    * Takes a manifest, and names it by a tag. Its bytes are on the disk before a record tells of them. Throws
-   * MANIFEST_INVALID; MANIFEST_BLOB_UNKNOWN for what it names and the repository has not; DIGEST_INVALID; DENIED.
+   * MANIFEST_INVALID; MANIFEST_BLOB_UNKNOWN for what it names and the repository has not; DIGEST_INVALID; DENIED;
+   * MANIFEST_UNKNOWN when what it replaces is not there any more.
    */
   async put({ repository, actor }: By, reference: Reference, put: PutManifest): Promise<Manifest> {
     const { bytes } = put;
@@ -78,7 +82,8 @@ export class Manifests {
     const parsed = parseManifest(bytes, put.mediaType);
     this.#refuseMissing(repository, parsed);
     const manifest = await this.#described(parsed, { digest, size: bytes.length });
-    const { locks, files, mirror, quota } = this.#deps;
+    const { locks, files, mirror, quota, artifacts } = this.#deps;
+    const artifact = await artifacts.check(parsed);
     await locks.run(digest, async () => {
       quota.refuse(repository, manifest);
       await files.put(digest, bytes);
@@ -90,6 +95,7 @@ export class Manifests {
           changes: [
             ...this.#putChanges(repository, reference, manifest),
             ...this.#tagMoves({ repository, actor }, reference, manifest),
+            ...this.#artifactChanges({ repository, actor }, manifest, artifact, put.replaces),
           ],
           answer: undefined,
         };
@@ -101,7 +107,7 @@ export class Manifests {
 
   /** A tag alone goes by its name; a digest goes with all of its tags. */
   async delete({ repository, actor }: By, reference: Reference): Promise<void> {
-    const { mirror, manifests, tags, repositories } = this.#deps;
+    const { mirror, manifests, tags, repositories, artifacts } = this.#deps;
     failpoint('hub.manifest.delete');
     await mirror.change(() => {
       const manifest = this.find(repository, reference);
@@ -120,6 +126,7 @@ export class Manifests {
           repositories.stillThere(repository),
           ...names.map((tag) => tags.delete(id, tag)),
           ...(isWhole ? [manifests.delete(id, manifest.digest)] : []),
+          ...(isWhole ? artifacts.removals({ repository, actor }, manifest) : []),
           ...told.flatMap((happening) => this.#intents(actor, happening)),
         ],
         answer: undefined,
@@ -149,6 +156,14 @@ export class Manifests {
     return this.#deps.tags
       .of(id)
       .map(({ tag }) => tag)
+      .toSorted();
+  }
+
+  /** Those that lead to a manifest, in order. */
+  tagsOf({ id }: Repository, digest: string): string[] {
+    return this.#deps.tags
+      .of(id)
+      .flatMap((tag) => (tag.digest === digest ? [tag.tag] : []))
       .toSorted();
   }
 
@@ -200,6 +215,28 @@ export class Manifests {
     const bytes = isRead ? await this.#deps.files.read(config.digest) : undefined;
     const labels = bytes === undefined ? {} : labelsOf(bytes);
     return { ...parsed, digest, size, labels, pushedMs: nowMsOf(this.#deps.clock) };
+  }
+
+  /** What is kept beside an artifact, and the end of the one whose place it takes. */
+  #artifactChanges(
+    by: By,
+    manifest: Manifest,
+    artifact: CheckedArtifact | undefined,
+    replaces: string | undefined,
+  ): readonly RecordChange[] {
+    const { manifests, tags } = this.#deps;
+    const { id } = by.repository;
+    const old =
+      replaces === undefined ? undefined : this.find(by.repository, { kind: 'digest', digest: replaces });
+    const isSame = old?.digest === manifest.digest;
+    const moved =
+      old === undefined || isSame ? [] : tags.of(id).filter(({ digest }) => digest === old.digest);
+    return [
+      ...(old === undefined || isSame ? [] : [manifests.delete(id, old.digest)]),
+      ...moved.map(({ tag }) => tags.put(id, { tag, digest: manifest.digest, updatedMs: manifest.pushedMs })),
+      ...moved.flatMap(({ tag }) => this.#tagMoves(by, { kind: 'tag', tag }, manifest)),
+      ...(artifact?.changes(by, manifest, old) ?? []),
+    ];
   }
 
   /** None where the tag was there already. */

@@ -40,6 +40,12 @@ export function parseManifest(bytes: Buffer, contentType: string | undefined): P
   return parsed;
 }
 
+/** What a manifest that was taken is about. Throws MANIFEST_INVALID. */
+export function subjectOf(bytes: Buffer): Descriptor | undefined {
+  const { subject } = readFields(bytes);
+  return subject === undefined ? undefined : descriptor(subject, 'subject');
+}
+
 function readFields(bytes: Buffer): Fields {
   let value: unknown;
   try {
