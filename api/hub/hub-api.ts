@@ -7,8 +7,11 @@ import { EngineError, notImplemented } from '../../daemon/base/errors.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import { UnreadBodyError } from '../pipeline/body.ts';
 import type { HubPagesPort } from '../types/hub/pages.ts';
+import type { HubCredentials } from '../types/hub/credentials.ts';
 import type { HubAdmission, HubPort, HubSession } from '../types/hub/ports.ts';
 import { toHubFailure } from './errors.ts';
+import { shapedFailure } from './oauth/errors.ts';
+import { readParameters } from './oauth/parameters.ts';
 import { createPages } from './pages/serve-pages.ts';
 import { BodyValidator, readObject } from './request/body.ts';
 import { pageOf, readPage } from './request/pages.ts';
@@ -90,7 +93,8 @@ function answerErrors({ log, baseUrl, version }: HubApiDeps): Middleware {
     try {
       await next();
     } catch (error) {
-      const { status, headers, body, level } = toHubFailure(error, `${baseUrl}/docs`);
+      const failure = toHubFailure(error, `${baseUrl}/docs`);
+      const { status, headers, body, level } = shapedFailure(ctx.path, error, failure);
       log[level]({ method: ctx.method, path: ctx.path, status, err: error }, 'request of the hub failed');
       ctx.status = status;
       ctx.set(headers);
@@ -105,7 +109,9 @@ function answerErrors({ log, baseUrl, version }: HubApiDeps): Middleware {
 /** What GitHub asks of every request: a name of the client, and a version that is served. */
 function checkRequest(): Middleware {
   return async (ctx, next) => {
-    if (entrances.get(ctx.req) === 'listener' && ctx.get('User-Agent') === '') {
+    // Libraries of OAuth send none, and GitHub has no such paths.
+    const isOfGitHub = !/^\/(v1\/organizations|oauth)\//.test(ctx.path);
+    if (isOfGitHub && entrances.get(ctx.req) === 'listener' && ctx.get('User-Agent') === '') {
       throw new EngineError(
         'forbidden',
         'Request forbidden by administrative rules. Please make sure your request has a User-Agent header.',
@@ -125,14 +131,17 @@ function serveRoute(route: HubRoute, deps: HubApiDeps, validator: BodyValidator)
       throw notImplemented(route.refused);
     }
     const work = new WorkTime();
-    const session = await work.run(() => sessionOf(ctx, deps.hub));
+    const credentials = credentialsOf(ctx);
+    const session = await work.run(() => sessionOf(ctx, deps.hub, route));
     tellScopes(ctx, route, session);
     const admission = admitted(ctx, route, session);
     try {
-      const body = route.body && (await readObject(ctx.req, route.body, validator));
       const query = new URLSearchParams(ctx.querystring);
+      const body = await bodyOf(ctx, route, validator);
       const version = readVersion(String(ctx.state['version']));
-      const request = { params: ctx.params, query, body, version, session };
+      const { baseUrl } = deps;
+      const url = new URL(ctx.url, `${baseUrl}/`).href;
+      const request = { params: ctx.params, query, body, version, session, credentials, baseUrl, url };
       const result = await work.run(() => route.handler(request));
       work.run(() => send(ctx, result, deps.baseUrl));
       sayLeftOut(ctx, session);
@@ -174,15 +183,27 @@ function admitted(ctx: Context, route: ServedHubRoute, session: HubSession): Hub
   }
 }
 
-function sessionOf(ctx: Context, hub: HubPort): HubSession | Promise<HubSession> {
+function sessionOf(ctx: Context, hub: HubPort, { isOpen }: ServedHubRoute): HubSession | Promise<HubSession> {
   if (entrances.get(ctx.req) === 'engine') {
     return hub.session('root');
   }
+  const credentials = credentialsOf(ctx);
+  return isOpen === true ? hub.session({ ...credentials, authorization: undefined }) : hub.open(credentials);
+}
+
+function credentialsOf(ctx: Context): HubCredentials {
   const authorization = ctx.get('Authorization');
-  return hub.open({
+  return {
     authorization: authorization === '' ? undefined : authorization,
     address: ctx.req.socket.remoteAddress ?? '',
-  });
+  };
+}
+
+async function bodyOf(ctx: Context, route: ServedHubRoute, validator: BodyValidator): Promise<unknown> {
+  if (route.parameters !== undefined) {
+    return await readParameters(ctx.req, new URLSearchParams(ctx.querystring), route.parameters);
+  }
+  return route.body && (await readObject(ctx.req, route.body, validator));
 }
 
 function send(ctx: Context, result: HubResult, baseUrl: string): void {
@@ -200,6 +221,12 @@ function send(ctx: Context, result: HubResult, baseUrl: string): void {
       answerJson(ctx, result.wrap?.(items) ?? items);
       break;
     }
+    case 'bytes':
+      ctx.status = 200;
+      ctx.type = result.mediaType;
+      ctx.set({ 'Cache-Control': 'public, max-age=3600', 'Content-Security-Policy': "default-src 'none'" });
+      ctx.body = result.bytes;
+      break;
     case 'page':
       if (result.next !== undefined) {
         const url = new URL(ctx.url, `${baseUrl}/`);
@@ -213,6 +240,9 @@ function send(ctx: Context, result: HubResult, baseUrl: string): void {
       ctx.status = result.status;
       if (result.location !== undefined) {
         ctx.set('Location', result.location);
+      }
+      if (result.isSecret === true) {
+        ctx.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
       }
       answerJson(ctx, result.body);
       break;

@@ -60,6 +60,22 @@ export const hubLimits = {
   hubTokenFileBytes: 16 * 1024,
   /** How long an address serves at which a token is authorized for an organization (seed 001). */
   hubSignOnLinkMs: 3_600_000,
+  /** Characters of names of OAuth applications and service tokens, and how many an organization may have of each. */
+  hubOAuthNameMax: 100,
+  hubOAuthApplicationsMax: 100,
+  hubServiceTokensMax: 100,
+  /** An application's image, which is a record. */
+  hubAvatarBytesMax: 65_536,
+  /** What an application sends with a user and gets back. */
+  hubOAuthStateMax: 2_048,
+  /** Organizations, repositories and tags that one authorization names: they stand in each of its tokens. */
+  hubGrantResourcesMax: 200,
+  /** How long a code is good (RFC 6749, 4.1.2: ten minutes at most), a token, and a refresh token that is not used. */
+  hubOAuthCodeMs: 600_000,
+  hubGrantTokenMs: 30 * 86_400_000,
+  hubRefreshTokenMs: 180 * 86_400_000,
+  /** Used refresh tokens of one authorization that are known again: with older ones nothing ends. */
+  hubUsedRefreshTokensMax: 100,
   /** How long somebody stays signed in, how old the secret of a cookie gets, and how long the one before serves on. */
   hubSignInMs: 604_800_000,
   hubSignInRenewMs: 3_600_000,

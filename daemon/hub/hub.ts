@@ -84,8 +84,10 @@ export class Hub implements HubPort, Disposable {
     const digestOf = (repository: Repository, tag: string) => registry.digestOf(repository, tag);
     const deployments = new Deployments({ ...deps, mirror, repositories, digestOf, outbox });
     await registry.start();
+    const lockout = new Lockout(deps.clock);
     const session: SessionDeps = {
       ...identity,
+      lockout,
       repositories,
       collaborators,
       links,
@@ -100,7 +102,7 @@ export class Hub implements HubPort, Disposable {
       noteIndex: new NoteIndex({ ...deps, mirror, index: deps.textIndex }),
       addresses: new Addresses(deps.baseUrl),
     };
-    const context = { ...identity, lockout: new Lockout(deps.clock), clock: deps.clock };
+    const context = { ...identity, lockout, clock: deps.clock };
     const accessTokens = new AccessTokens({ mirror, clock: deps.clock, service: new URL(deps.baseUrl).host });
     const entrance = new RegistryEntrance({ ...session, ...context, accessTokens });
     const pages = new Pages({
@@ -151,7 +153,13 @@ export class Hub implements HubPort, Disposable {
 
 /** What the records hold, each over the same mirror. */
 function domains({ records, clock, log, baseUrl, webhooks: settings }: HubDeps, mirror: Mirror) {
-  const identity = createIdentity({ mirror, clock, log, repositories: () => repositories });
+  const identity = createIdentity({
+    mirror,
+    clock,
+    log,
+    repositories: () => repositories,
+    isPlain: baseUrl.startsWith('http:'),
+  });
   const { accounts } = identity;
   const collaborators = new Collaborators({
     mirror,

@@ -16,7 +16,12 @@ export interface PageFrame {
 export function layout({ title, login, mark, path }: PageFrame, body: Html): string {
   const links = [
     { to: '/', text: 'Repositories' },
-    ...(login === undefined ? [] : [{ to: '/settings/tokens', text: 'Tokens' }]),
+    ...(login === undefined
+      ? []
+      : [
+          { to: '/settings/tokens', text: 'Tokens' },
+          { to: '/settings/applications', text: 'Applications' },
+        ]),
     { to: '/settings/limits', text: 'Limits' },
   ];
   return html`<!doctype html>

@@ -21,7 +21,10 @@ export interface PageRequest {
 }
 
 export type PageResult =
-  | { kind: 'page'; title: string; body: Html; status?: number }
+  /** `formTarget`: an origin that the answer to a form of the page may lead to. */
+  | { kind: 'page'; title: string; body: Html; status?: number; formTarget?: string }
+  /** To an application that a user was asked about: its address is registered. */
+  | { kind: 'leave'; to: string }
   /** To a path of this site. `session`: the secret of who has signed in; null = who has signed out. */
   | { kind: 'redirect'; to: string; session?: { secret: string; lifetimeS: number } | null };
 
@@ -36,4 +39,23 @@ export interface PageRoute {
 /** A path of this site, whatever was asked for: nobody is sent elsewhere by a link to a page of ours. */
 export function ownPath(path: string | null): string {
   return path !== null && /^\/(?![/\\])[\x21-\x7e]*$/.test(path) && !path.includes('\\') ? path : '/';
+}
+
+export function page(title: string, body: Html) {
+  return { kind: 'page', title, body } as const;
+}
+
+/** To a path of this site. */
+export function redirect(to: string): PageResult {
+  return { kind: 'redirect', to };
+}
+
+/** Who is not signed in does that first, and comes back. */
+export function withLogin(
+  { visit, path }: PageRequest,
+  serve: (login: string) => PageResult | Promise<PageResult>,
+): PageResult | Promise<PageResult> {
+  return visit.login === undefined
+    ? redirect(`/login?return_to=${encodeURIComponent(path)}`)
+    : serve(visit.login);
 }

@@ -2,8 +2,16 @@ import { isEngineError, notFound } from '../../../daemon/base/errors.ts';
 import { InvalidFieldsError } from '../../../daemon/base/invalid-fields.ts';
 import type { PageHooks } from '../../types/hub/pages.ts';
 import type { CreatedHubToken } from '../../types/hub/token.ts';
-import type { Html } from './html.ts';
-import { ownPath, type PageRequest, type PageResult, type PageRoute } from './page.ts';
+import { OAUTH_PAGES } from './oauth-routes.ts';
+import {
+  ownPath,
+  page,
+  redirect,
+  withLogin,
+  type PageRequest,
+  type PageResult,
+  type PageRoute,
+} from './page.ts';
 import { deliveryView, hooksView, hookView } from './views/hooks.ts';
 import { limitsView } from './views/limits.ts';
 import { noteView } from './views/notes.ts';
@@ -51,6 +59,7 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
       return page('Authorized', signOnDoneView(organization));
     }),
   ),
+  ...OAUTH_PAGES,
   get('page.hooks', '/:owner/:repo/settings/hooks', (request) => {
     const { owner, repo } = namesOf(request);
     const { full_name: fullName } = request.visit.session.repositories.get(owner, repo);
@@ -150,16 +159,6 @@ function tokensPage(
   return page('Tokens', tokensView({ tokens, made, problem, mark }));
 }
 
-/** Who is not signed in does that first, and comes back. */
-function withLogin(
-  { visit, path }: PageRequest,
-  serve: (login: string) => PageResult | Promise<PageResult>,
-): PageResult | Promise<PageResult> {
-  return visit.login === undefined
-    ? redirect(`/login?return_to=${encodeURIComponent(path)}`)
-    : serve(visit.login);
-}
-
 function accountOf({ visit: { session }, params }: PageRequest) {
   const name = params['owner'] ?? '';
   const organization = session.accounts.organizations().find(({ login }) => isSame(login, name));
@@ -189,14 +188,6 @@ function idOf({ params }: PageRequest, name: string): number {
     throw notFound('Not Found');
   }
   return Number(text);
-}
-
-function page(title: string, body: Html) {
-  return { kind: 'page', title, body } as const;
-}
-
-function redirect(to: string): PageResult {
-  return { kind: 'redirect', to };
 }
 
 function get(id: string, path: string, handler: PageRoute['handler']): PageRoute {

@@ -33,14 +33,21 @@ export interface PagesHttp {
 
 /** Nothing but our stylesheet and our forms; in no frame. */
 const SECURITY: Readonly<Record<string, string>> = {
-  'Content-Security-Policy':
-    "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  'Content-Security-Policy': policyOf(''),
   'X-Frame-Options': 'DENY',
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'same-origin',
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
 };
+
+/** `formTarget`: where forms may lead besides; '' = nowhere else. */
+function policyOf(formTarget: string): string {
+  return (
+    `default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self' ${formTarget}`.trim() +
+    "; base-uri 'none'; frame-ancestors 'none'"
+  );
+}
 
 /** The HTTP of the hub's pages: HTML made here, no script, no build step. */
 export function createPages(deps: PagesDeps): PagesHttp {
@@ -83,6 +90,9 @@ const OPERATIONS = new Set([
 function isFor(req: IncomingMessage, url: string): boolean {
   const [path = '/'] = url.split('?', 1);
   if (path === STYLE_PATH || path === '/login' || path === '/logout' || path.startsWith('/settings/')) {
+    return true;
+  }
+  if (path === '/oauth/authorize') {
     return true;
   }
   const isSignOn = /^\/orgs\/[^/]+\/sso$/.test(path);
@@ -193,6 +203,14 @@ async function send(
 ): Promise<void> {
   if (result.kind === 'page') {
     ctx.status = result.status ?? 200;
+    if (result.formTarget !== undefined) {
+      ctx.set('Content-Security-Policy', policyOf(result.formTarget));
+    }
+    return;
+  }
+  if (result.kind === 'leave') {
+    ctx.status = 303;
+    ctx.set('Location', result.to);
     return;
   }
   ctx.status = 303;

@@ -39,7 +39,13 @@ max-height:28rem;margin:.5rem 0}
 .label{border:1px solid var(--line);border-radius:1em;padding:0 .6em;font-size:.85em;white-space:nowrap}
 h1 .label{font-size:.55em;font-weight:400;vertical-align:middle}
 form.stack{max-width:26rem;display:grid;gap:1rem}
+form.stack.wide{max-width:40rem}
 form.line{display:inline}
+.line-up{display:flex;gap:1rem;align-items:center}
+.line-up img{border-radius:8px;object-fit:cover}
+.line-up p{margin:.5rem 0}
+.choice{display:flex;gap:1rem}
+fieldset ul{margin:.25rem 0 .75rem;padding-left:1.25rem}
 label,legend{font-weight:600}
 fieldset{border:1px solid var(--line);border-radius:6px;padding:.75rem 1rem;margin:0;min-width:0}
 fieldset div{display:flex;gap:.5rem;align-items:baseline}

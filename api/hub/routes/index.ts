@@ -8,6 +8,8 @@ import { hookRoutes } from './hooks.ts';
 import { deliveryRoutes } from './deliveries.ts';
 import { limitRoutes } from './limits.ts';
 import { noteRoutes } from './notes.ts';
+import { platformRoutes } from '../oauth/platform-routes.ts';
+import { oauthRoutes } from '../oauth/standard-routes.ts';
 import { hubRoute, ok, type HubRoute } from './route.ts';
 import { searchRoutes } from './search.ts';
 import { tokenRoutes } from './tokens.ts';
@@ -25,5 +27,7 @@ export const HUB_ROUTES: readonly HubRoute[] = [
   ...tokenRoutes,
   ...appRoutes,
   ...applicationRoutes,
+  ...platformRoutes,
+  ...oauthRoutes,
   ...limitRoutes,
 ];

@@ -1,5 +1,7 @@
 import { notFound } from '../../../daemon/base/errors.ts';
+import type { HubCredentials } from '../../types/hub/credentials.ts';
 import type { HubSession } from '../../types/hub/ports.ts';
+import type { ParameterPlaces } from '../oauth/parameters.ts';
 import type { BodySchema } from '../request/body.ts';
 import type { HubVersion } from '../request/version.ts';
 
@@ -11,14 +13,22 @@ export interface HubRequest<Body> {
   query: URLSearchParams;
   version: HubVersion;
   session: HubSession;
+  /** What the request shows, where an operation looks itself. */
+  credentials: HubCredentials;
+  /** Where clients find the hub, without a slash at its end. */
+  baseUrl: string;
+  /** Of this request, as clients see it. */
+  url: string;
 }
 
 export type HubResult =
-  | { kind: 'json'; status: 200 | 201 | 202; body: unknown; location?: string }
+  | { kind: 'json'; status: 200 | 201 | 202; body: unknown; location?: string; isSecret?: boolean }
   /** A list, of which the client gets one page. */
   | { kind: 'list'; items: readonly unknown[]; wrap?: (page: readonly unknown[]) => object }
   /** One page of a list that is too long to count; `next` leads to the one behind it. */
   | { kind: 'page'; items: readonly unknown[]; next: string | undefined }
+  /** An image. */
+  | { kind: 'bytes'; mediaType: string; bytes: Buffer }
   | { kind: 'empty'; status: 204 };
 
 interface RouteName {
@@ -48,8 +58,12 @@ export interface ServedHubRoute extends RouteName {
   accepts?: AcceptedTokens;
   /** It costs nothing of the hour's requests. */
   isFree?: boolean;
-  /** Undefined = a body is not read. */
+  /** Undefined = a body is not read, but for parameters. */
   body: BodySchema | undefined;
+  /** It takes texts by name, and where they may stand; the handler's body is these. */
+  parameters?: ParameterPlaces;
+  /** The header `Authorization` is not looked at before: it is no token, or there need be none. */
+  isOpen?: boolean;
   handler(request: HubRequest<unknown>): HubResult | Promise<HubResult>;
 }
 
@@ -60,6 +74,8 @@ export function hubRoute<Body = undefined>(definition: {
   path: string;
   body?: BodySchema;
   isFree?: boolean;
+  isOpen?: boolean;
+  parameters?: ParameterPlaces;
   accepts?: AcceptedTokens;
   handler: (request: HubRequest<Body>) => HubResult | Promise<HubResult>;
 }): ServedHubRoute {

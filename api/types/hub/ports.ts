@@ -14,6 +14,7 @@ import type { HubApplicationsPort, HubAppsPort } from './applications.ts';
 import type { HubDeliveriesPort, HubHooksPort } from './hooks.ts';
 import type { HubCredentials } from './credentials.ts';
 import type { HubNotesPort } from './notes.ts';
+import type { HubOAuthPort } from './oauth.ts';
 import type { HubRateStatus } from './rate.ts';
 import type { HubRegistryPort, RegistryResource } from './registry.ts';
 import type { HubRepository, RepositoryCreateRequest, RepositoryEditRequest } from './repository.ts';
@@ -46,6 +47,7 @@ export interface HubSession {
   readonly tokens: HubTokensPort;
   readonly applications: HubApplicationsPort;
   readonly apps: HubAppsPort;
+  readonly oauth: HubOAuthPort;
   /**
    * Counts a request that is about to be served. Throws forbidden with `details.rate` (`HubRateStatus`) when those of
    * the hour are used up, with `details.retryAfterS` when it is too much for the moment.

@@ -1,5 +1,7 @@
+import { invalidArgument } from '../../base/errors.ts';
 import { parts, type HubArguments } from './arguments.ts';
-import { list, needed, pair, remove, request, type Entry } from './command.ts';
+import { json, list, needed, pair, remove, request, type Entry, type HubAction } from './command.ts';
+import { createOAuthApplication, OAUTH_APPLICATION_FLAGS } from './oauth-commands.ts';
 
 /** Commands for apps, their installations and OAuth applications. What is shown once is printed as JSON. */
 export const applicationCommands: readonly (readonly [string, Entry])[] = [
@@ -7,24 +9,16 @@ export const applicationCommands: readonly (readonly [string, Entry])[] = [
     'app create',
     {
       usage:
-        'NAME --owner OWNER [--permissions NAME=LEVEL,...] [--events EVENT,...] [--url URL] [--description TEXT]',
-      help: 'make an app; prints it with its client secret and private key, this once',
-      operands: 1,
-      valued: ['owner', 'permissions', 'events', 'url', 'description'],
-      action: ({ operands: [name = ''], values }) =>
-        request(
-          {
-            method: 'POST',
-            path: '/admin/apps',
-            body: {
-              name,
-              ...common(values),
-              permissions: Object.fromEntries(parts(values.get('permissions') ?? '').map(pair)),
-              events: parts(values.get('events') ?? ''),
-            },
-          },
-          json,
-        ),
+        '(NAME --owner OWNER [--permissions NAME=LEVEL,...] [--events EVENT,...] [--url URL] [--description TEXT] | ' +
+        '--org ORG --name NAME --domain URL --redirect URL [--scopes GROUP:SCOPE,...] [--avatar FILE] ' +
+        '[--privacy URL] [--terms URL])',
+      help:
+        'make an app, or with --org an OAuth application of an organization; prints it with its client secret ' +
+        'and its private key, this once',
+      operands: 0,
+      optional: 1,
+      valued: ['owner', 'permissions', 'events', 'url', 'description', ...OAUTH_APPLICATION_FLAGS],
+      action: (given) => (given.values.has('org') ? createOAuthApplication(given) : createApp(given)),
     },
   ],
   ['app list', list('apps', '/admin/apps', ['slug', 'id', 'client_id', 'name', 'installations_count'])],
@@ -142,6 +136,26 @@ function common(values: HubArguments['values']): object {
   };
 }
 
-function json(answer: Record<string, unknown>): string {
-  return JSON.stringify(answer, undefined, 2);
+function createApp({ operands: [name = ''], values }: HubArguments): HubAction {
+  const strange = OAUTH_APPLICATION_FLAGS.find((flag) => values.has(flag));
+  if (name === '' || strange !== undefined) {
+    throw invalidArgument(
+      name === ''
+        ? 'app create: needs NAME and --owner, or --org'
+        : `app create: --${strange} goes with --org`,
+    );
+  }
+  return request(
+    {
+      method: 'POST',
+      path: '/admin/apps',
+      body: {
+        name,
+        ...common(values),
+        permissions: Object.fromEntries(parts(values.get('permissions') ?? '').map(pair)),
+        events: parts(values.get('events') ?? ''),
+      },
+    },
+    json,
+  );
 }

@@ -23,6 +23,10 @@ function loginOf(answer: Record<string, unknown>): string {
   return typeof answer['login'] === 'string' ? answer['login'] : '';
 }
 
+export function json(answer: Record<string, unknown>): string {
+  return JSON.stringify(answer, undefined, 2);
+}
+
 export function list(what: string, path: string, columns: readonly string[]): Entry {
   return {
     usage: '',

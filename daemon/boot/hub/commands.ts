@@ -1,11 +1,13 @@
 import { invalidArgument } from '../../base/errors.ts';
 import { applicationCommands } from './application-commands.ts';
+import { oauthCommands } from './oauth-commands.ts';
 import { parts, seconds, type HubArguments } from './arguments.ts';
 import { list, needed, ownerAndName, pair, remove, repositoryPath, request, type Entry } from './command.ts';
 
-/** Every command of `berthd hub`, by its two words. */
+/** Every command of `berthd hub`, by its one or two words. */
 export const HUB_COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
   ...applicationCommands,
+  ...oauthCommands,
   [
     'user create',
     {

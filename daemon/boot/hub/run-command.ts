@@ -22,12 +22,14 @@ export const processIo: Pick<CommandIo, 'readInput' | 'write'> = {
 
 /** `berthd hub ...`, over the engine's socket. Answers the exit code. Throws EngineError with one line. */
 export async function runHubCommand(argv: readonly string[], io: CommandIo): Promise<number> {
-  const [noun = '', verb = '', ...rest] = argv;
+  const [noun = '', ...others] = argv;
   if (noun === '' || noun === '--help' || noun === 'help') {
     io.write(hubHelp());
     return noun === '' ? 1 : 0;
   }
-  const name = `${noun} ${verb}`;
+  const isOneWord = HUB_COMMANDS.has(noun);
+  const [verb = '', ...behind] = others;
+  const [name, rest] = isOneWord ? [noun, others] : [`${noun} ${verb}`, behind];
   const command = HUB_COMMANDS.get(name);
   if (command === undefined) {
     throw invalidArgument(`unknown command: hub ${name.trim()}; berthd hub --help lists them`);

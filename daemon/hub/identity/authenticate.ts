@@ -7,6 +7,7 @@ import { userOf, type Caller } from './caller.ts';
 import type { Holders } from './holders.ts';
 import type { Lockout } from './lockout.ts';
 import { nameKey } from './names.ts';
+import type { Token } from './tokens/token.ts';
 import type { Tokens } from './tokens/tokens.ts';
 
 export interface Credentials {
@@ -26,14 +27,15 @@ export interface Context {
 
 /** What a header holds: a secret, and the name of who says to have it. */
 interface Shown {
-  scheme: 'bearer' | 'token' | 'basic';
+  scheme: 'bearer' | 'token' | 'basic' | 'pair';
   secret: string;
   name: string | undefined;
 }
 
 /**
  * Who it is that sends `Bearer TOKEN`, `token TOKEN`, or a name with a secret: a client id with its secret, or, as
- * `docker login` and curl do, a name with the token in place of the password. Throws unauthorized, also for JSON web
+ * `docker login` and curl do, a name with the token in place of the password; or `ID:TOKEN` (seed 002 A). Throws
+ * unauthorized, also for JSON web
  * tokens (see `authenticateApp`); forbidden while too many wrong ones have come.
  */
 export function authenticate(context: Context, { authorization, address }: Credentials): Caller {
@@ -81,24 +83,43 @@ function refuseLocked({ lockout }: Context, keys: readonly string[]): void {
 }
 
 /** Undefined for what is nobody's. */
-function holderOf({ tokens, holders, apps }: Context, { name, secret }: Shown) {
+function holderOf({ tokens, holders, apps }: Context, { scheme, name, secret }: Shown) {
   if (name !== undefined && readClientId(name) !== undefined) {
     const application = apps.byClientSecret(name, secret);
     return application && { caller: { kind: 'client', application } as const, token: undefined };
   }
   const token = tokens.find(secret);
   const caller = token && holders.callerOf(token);
-  return caller !== undefined && isNamed(caller, name) ? { caller, token } : undefined;
+  if (token === undefined || caller === undefined) {
+    return undefined;
+  }
+  const isRight = scheme === 'pair' ? idOf(token) === name : isNamed(caller, name);
+  return isRight ? { caller, token } : undefined;
 }
 
-/** Tokens of users go with their names only; those of apps and tasks with any, as nobody is behind them. */
+/** What a token is known by. */
+function idOf(token: Token): string {
+  return 'publicId' in token ? token.publicId : String(token.id);
+}
+
+/**
+ * Tokens of users go with their names only, or their own ids; those of apps and tasks with any name, as nobody is
+ * behind them.
+ */
 function isNamed(caller: Caller, shown: string | undefined): boolean {
   const user = userOf(caller);
+  if (shown !== undefined && caller.kind === 'delegate' && shown === caller.token.publicId) {
+    return true;
+  }
   return shown === undefined || (user === undefined ? shown !== '' : nameKey(shown) === nameKey(user.name));
 }
 
 /** Undefined for what no client sends. */
 function readAuthorization(header: string): Shown | undefined {
+  const [, id, token] = /^\s*([\w-]{1,64}):(\S+)\s*$/.exec(header) ?? [];
+  if (id !== undefined && token !== undefined) {
+    return { scheme: 'pair', secret: token, name: id };
+  }
   const [, scheme = '', value = ''] = /^(\S+) +(\S+)\s*$/.exec(header) ?? [];
   switch (scheme.toLowerCase()) {
     case 'bearer':

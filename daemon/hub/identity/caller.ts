@@ -1,11 +1,14 @@
-import type { User } from './account.ts';
+import type { OAuthApplication } from '../oauth/applications/application.ts';
+import type { Organization, User } from './account.ts';
 import type { App, Application, Installation } from './apps/app.ts';
 import type {
   FineGrainedToken,
+  GrantToken,
   InstallationToken,
   OAuthToken,
   AppUserToken,
   ClassicToken,
+  ServiceToken,
   WorkflowToken,
 } from './tokens/token.ts';
 import type { Scope } from './tokens/scopes.ts';
@@ -25,7 +28,24 @@ export type Caller =
   | { kind: 'app'; app: App }
   /** An application by its client id and secret: for what concerns its users' tokens, and what all may see. */
   | { kind: 'client'; application: Application }
-  | { kind: 'workflow'; token: WorkflowToken };
+  | { kind: 'workflow'; token: WorkflowToken }
+  | DelegateCaller
+  /** An organization's own program, with accesses to that organization. */
+  | ServiceCaller;
+
+/** An organization's OAuth application, with what a user has granted it. */
+export interface DelegateCaller {
+  kind: 'delegate';
+  user: User;
+  token: GrantToken;
+  application: OAuthApplication;
+}
+
+export interface ServiceCaller {
+  kind: 'service';
+  organization: Organization;
+  token: ServiceToken;
+}
 
 /** A token that acts for a user. */
 export type UserCaller =
@@ -42,7 +62,7 @@ export interface InstallationCaller {
 
 /** The user that a caller is or acts for; undefined = none. */
 export function userOf(caller: Caller): User | undefined {
-  return caller.kind === 'user' || caller.kind === 'page' ? caller.user : undefined;
+  return 'user' in caller ? caller.user : undefined;
 }
 
 /** What its token may by scopes; undefined = it has no scopes. */
@@ -57,6 +77,7 @@ export function nameOf(caller: Caller): string {
   switch (caller.kind) {
     case 'user':
     case 'page':
+    case 'delegate':
       return caller.user.name;
     case 'installation':
     case 'app':
@@ -68,6 +89,8 @@ export function nameOf(caller: Caller): string {
       return caller.kind;
     case 'workflow':
       return `task ${caller.token.task}`;
+    case 'service':
+      return `service token ${caller.token.publicId}`;
     default:
       return unreachable(caller);
   }

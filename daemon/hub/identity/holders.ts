@@ -1,4 +1,5 @@
 import { unreachable } from '../../base/errors.ts';
+import type { OAuthApplications } from '../oauth/applications/applications.ts';
 import type { User } from './account.ts';
 import type { Accounts } from './accounts.ts';
 import type { Apps } from './apps/apps.ts';
@@ -10,6 +11,7 @@ interface Deps {
   accounts: Accounts;
   apps: Apps;
   installations: Installations;
+  oauthApplications: OAuthApplications;
   /** Whether there is such a repository. */
   hasRepository: (id: number) => boolean;
 }
@@ -42,6 +44,16 @@ export class Holders {
         return this.#installed(token);
       case 'workflow':
         return hasRepository(token.repository) ? { kind: 'workflow', token } : undefined;
+      case 'service': {
+        const { name, id } = token.organization;
+        const organization = this.#deps.accounts.same(name, id);
+        return organization?.kind === 'organization' ? { kind: 'service', organization, token } : undefined;
+      }
+      case 'grant': {
+        const user = this.#user(token.user);
+        const application = this.#deps.oauthApplications.find(token.application);
+        return user && application && { kind: 'delegate', user, token, application };
+      }
       default:
         return unreachable(token);
     }

@@ -3,6 +3,9 @@ import { notFound } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Mirror } from '../records/mirror.ts';
 import type { Repositories } from '../repositories/repositories.ts';
+import { OAuthApplications } from '../oauth/applications/applications.ts';
+import { Authorizations } from '../oauth/authorizations/authorizations.ts';
+import { ServiceTokens } from '../oauth/service-tokens/service-tokens.ts';
 import { Accounts } from './accounts.ts';
 import { Apps } from './apps/apps.ts';
 import { DelegatedTokens } from './apps/delegated-tokens.ts';
@@ -18,6 +21,8 @@ interface Deps {
   clock: Clock;
   log: Logger;
   repositories: () => Repositories;
+  /** The hub is at an address without TLS. */
+  isPlain: boolean;
 }
 
 export interface Identity {
@@ -29,18 +34,21 @@ export interface Identity {
   delegatedTokens: DelegatedTokens;
   workflowTokens: WorkflowTokens;
   holders: Holders;
+  oauthApplications: OAuthApplications;
+  serviceTokens: ServiceTokens;
+  authorizations: Authorizations;
   sweep: TokenSweep;
 }
 
 /** Accounts, applications and all that they show to be known. */
-export function createIdentity({ mirror, clock, log, repositories }: Deps): Identity {
+export function createIdentity({ mirror, clock, log, repositories, isPlain }: Deps): Identity {
   const repositoryId = (owner: string, name: string): number | undefined =>
     repositories().find(owner, name)?.id;
   const accounts: Accounts = new Accounts({
     mirror,
     clock,
     repositoriesOf: (account) => repositories().ofOwner(account).length,
-    applicationsOf: (account) => apps.countOf(account),
+    applicationsOf: (account) => apps.countOf(account) + oauthApplications.ofOrganization(account).length,
   });
   const installations = new Installations({ mirror, clock, accounts, apps: () => apps, repositoryId });
   const apps: Apps = new Apps({
@@ -49,11 +57,18 @@ export function createIdentity({ mirror, clock, log, repositories }: Deps): Iden
     accounts,
     removals: (app) => installations.removals(app),
   });
+  const oauthApplications: OAuthApplications = new OAuthApplications({
+    mirror,
+    clock,
+    accounts,
+    isHubPlain: isPlain,
+  });
   const tokens = new Tokens({ mirror, clock, log, accounts, repositoryId });
   const holders = new Holders({
     accounts,
     apps,
     installations,
+    oauthApplications,
     hasRepository: (id) => repositories().byId(id) !== undefined,
   });
   const sweep = new TokenSweep({
@@ -83,6 +98,9 @@ export function createIdentity({ mirror, clock, log, repositories }: Deps): Iden
       repositoryId,
       repositoryUnchanged: (id) => repositories().unchanged(id) ?? refuseRepository(id),
     }),
+    oauthApplications,
+    serviceTokens: new ServiceTokens({ mirror, clock, accounts }),
+    authorizations: new Authorizations({ mirror, clock, accounts, applications: oauthApplications }),
     holders,
     sweep,
   };

@@ -24,6 +24,7 @@ export function keyOf(caller: Caller): string | undefined {
       return `address/${caller.address}`;
     case 'user':
     case 'page':
+    case 'delegate':
       return `user/${caller.user.id}`;
     case 'installation':
       return `installation/${caller.installation.id}`;
@@ -33,6 +34,8 @@ export function keyOf(caller: Caller): string | undefined {
       return `client/${caller.application.clientId}`;
     case 'workflow':
       return `workflow/${caller.token.repository}`;
+    case 'service':
+      return `service/${caller.organization.id}`;
     default:
       return unreachable(caller);
   }
@@ -59,6 +62,12 @@ export function quotaOf(caller: Caller, rules: RateRules, facts: RateFacts): num
       return raised(rules.applicationPerHour, caller.application.owner);
     case 'workflow':
       return raised(rules.workflowPerHour, facts.ownerOf(caller.token.repository));
+    case 'delegate': {
+      const owner = { kind: 'organization', ...caller.application.organization } as const;
+      return raised(rules.userPerHour, facts.isMember(owner, caller.user) ? owner : undefined);
+    }
+    case 'service':
+      return raised(rules.applicationPerHour, caller.organization);
     default:
       return unreachable(caller);
   }

@@ -6,6 +6,7 @@ import {
   type Permission,
   type Permissions,
 } from '../identity/tokens/permissions.ts';
+import type { Right } from '../oauth/scopes/names.ts';
 import { hasScope, type Scope } from '../identity/tokens/scopes.ts';
 import type { Repository } from './repository.ts';
 
@@ -23,6 +24,8 @@ export interface Need {
   level: Level;
   /** Of a classic token: any of them suffices. A public repository may be read without. */
   scopes: readonly Scope[];
+  /** Of what was granted to an OAuth application of an organization, or to one of its service tokens. */
+  right: Right;
 }
 
 export type Verdict =
@@ -30,7 +33,7 @@ export type Verdict =
   /** The caller may not even know that it is there. */
   | { kind: 'hidden' }
   /** It may be seen; what is lacking goes into a header. */
-  | { kind: 'refused'; lacking: 'role' | 'permission' | 'scope' | 'sign-on' };
+  | { kind: 'refused'; lacking: 'role' | 'permission' | 'scope' | 'right' | 'sign-on' };
 
 export interface Facts {
   repository: Repository;
@@ -38,6 +41,8 @@ export interface Facts {
   role: RepositoryRole | undefined;
   /** What the caller's credentials may here, where they have permissions; undefined = they are not for it at all. */
   permissions: Permissions | undefined;
+  /** What was granted to the caller here, where it has what is granted so. */
+  rights: ReadonlySet<Right>;
   /** The organization asks for single sign-on, and this token was not authorized for it. */
   lacksSignOn: boolean;
 }
@@ -59,12 +64,24 @@ export function judge(caller: Caller, need: Need, facts: Facts): Verdict {
     case 'installation':
     case 'workflow':
       return isOpen ? GRANTED : judgeToken(caller, need, facts);
+    case 'delegate':
+    case 'service':
+      return isOpen ? GRANTED : judgeRights(need, facts);
     default:
       return unreachable(caller);
   }
 }
 
 const GRANTED: Verdict = { kind: 'granted' };
+
+function judgeRights(need: Need, facts: Facts): Verdict {
+  const { repository, rights } = facts;
+  if (repository.isPrivate && !rights.has('see')) {
+    return { kind: 'hidden' };
+  }
+  const isGranted = rights.has(need.right);
+  return judgeRole(need, facts) ?? (isGranted ? GRANTED : { kind: 'refused', lacking: 'right' });
+}
 
 function judgeToken(
   caller: Extract<Caller, { kind: 'user' | 'installation' | 'workflow' }>,

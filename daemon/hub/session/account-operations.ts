@@ -14,6 +14,7 @@ import { EngineError, notFound } from '../../base/errors.ts';
 import type { Account, Organization, Role, User } from '../identity/account.ts';
 import { scopesOf, userOf, type Caller } from '../identity/caller.ts';
 import { hasScope } from '../identity/tokens/scopes.ts';
+import { covers } from '../oauth/scopes/access.ts';
 import {
   fullOrganization,
   membershipView,
@@ -23,7 +24,7 @@ import {
   simpleUser,
   type Counts,
 } from '../views/account-view.ts';
-import { hidden, personOf, rootOnly } from './refusals.ts';
+import { hidden, lacksAccess, personOf, rootOnly } from './refusals.ts';
 import type { SessionDeps } from './session-deps.ts';
 
 /** Users, organizations and memberships. Accounts may be seen by all; root makes and removes them. */
@@ -38,6 +39,13 @@ export class AccountOperations implements HubAccountsPort {
 
   me(): PrivateUser {
     const user = personOf(this.#caller);
+    const caller = this.#caller;
+    if (
+      caller.kind === 'delegate' &&
+      !covers(caller.token.accesses, 'read-user', { kind: 'user', user: user.id })
+    ) {
+      throw lacksAccess('read-user');
+    }
     return privateUser(user, this.#counts(user), this.#deps.addresses);
   }
 
@@ -147,6 +155,14 @@ export class AccountOperations implements HubAccountsPort {
     if (this.#roleOf(organization, personOf(caller)) === undefined) {
       throw hidden();
     }
+    if (caller.kind === 'delegate') {
+      refuseChange(scope);
+      const place = { kind: 'owner', owner: organization.id } as const;
+      if (!covers(caller.token.accesses, 'read-organization', place)) {
+        throw lacksAccess('read-organization');
+      }
+      return organization;
+    }
     const scopes = scopesOf(caller);
     if (caller.kind !== 'page' && (scopes === undefined || !hasScope(scopes, scope))) {
       throw new EngineError('forbidden', `This token needs the scope ${scope}.`, {
@@ -165,5 +181,12 @@ export class AccountOperations implements HubAccountsPort {
     const owned = this.#deps.repositories.ofOwner(account);
     const hiddenOnes = owned.filter(({ isPrivate }) => isPrivate).length;
     return { public: owned.length - hiddenOnes, private: hiddenOnes };
+  }
+}
+
+/** There is no access by which applications change organizations. */
+function refuseChange(scope: string): void {
+  if (scope !== 'read:org') {
+    throw new EngineError('forbidden', 'Resource not accessible by an OAuth application of an organization');
   }
 }

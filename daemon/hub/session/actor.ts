@@ -7,6 +7,7 @@ export function actorOf(caller: Caller): Actor {
   switch (caller.kind) {
     case 'user':
     case 'page':
+    case 'delegate':
       return { kind: 'user', id: caller.user.id, name: caller.user.name };
     case 'installation':
     case 'app':
@@ -14,6 +15,7 @@ export function actorOf(caller: Caller): Actor {
     case 'client':
       return { kind: 'application', id: caller.application.id, name: caller.application.name };
     case 'workflow':
+    case 'service':
       return { kind: 'application', id: 0, name: nameOf(caller) };
     case 'root':
     case 'anonymous':

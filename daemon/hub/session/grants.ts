@@ -4,6 +4,8 @@ import type { Accounts } from '../identity/accounts.ts';
 import { selects, type Installations } from '../identity/apps/installations.ts';
 import { userOf, type Caller, type UserCaller } from '../identity/caller.ts';
 import type { SignOnLinks } from '../identity/sso/sign-on-links.ts';
+import { covers as grantsCover, tagsWith } from '../oauth/scopes/access.ts';
+import { accessFacts, RIGHTS, type Right } from '../oauth/scopes/names.ts';
 import type { Permissions } from '../identity/tokens/permissions.ts';
 import { covers, judge, type Need, type RepositoryRole, type Verdict } from '../repositories/access.ts';
 import type { Collaborators } from '../repositories/collaborators.ts';
@@ -19,6 +21,9 @@ interface Deps {
   links: SignOnLinks;
 }
 
+/** What of a repository a caller wants something with: all of it, or some tags at least. */
+export type Reach = 'all' | 'some-tags';
+
 /** What callers get of repositories: gathers the facts and has `judge` decide. */
 export class Grants {
   readonly #deps: Deps;
@@ -28,12 +33,17 @@ export class Grants {
   }
 
   /** The repository of that name. Throws not_found, forbidden or unauthorized where the caller may not. */
-  granted(caller: Caller, { owner, name }: { owner: string; name: string }, need: Need): Repository {
+  granted(
+    caller: Caller,
+    { owner, name }: { owner: string; name: string },
+    need: Need,
+    reach: Reach = 'all',
+  ): Repository {
     const repository = this.#deps.repositories.find(owner, name);
     if (repository === undefined) {
       throw hidden();
     }
-    const verdict = this.verdict(caller, need, repository);
+    const verdict = this.verdict(caller, need, repository, reach);
     const refusal = refusalOf(caller, verdict, need);
     if (refusal === undefined) {
       return repository;
@@ -42,17 +52,19 @@ export class Grants {
     throw refusal;
   }
 
-  may(caller: Caller, need: Need, repository: Repository): boolean {
-    return this.verdict(caller, need, repository).kind === 'granted';
+  may(caller: Caller, need: Need, repository: Repository, reach: Reach = 'all'): boolean {
+    return this.verdict(caller, need, repository, reach).kind === 'granted';
   }
 
-  verdict(caller: Caller, need: Need, repository: Repository): Verdict {
+  verdict(caller: Caller, need: Need, repository: Repository, reach: Reach = 'all'): Verdict {
     const permissions = this.#permissionsOf(caller, repository);
     const user = userOf(caller);
     // Nobody is behind an app or a task: where it is for a repository, its permissions decide alone.
-    const role = user === undefined ? permissions && 'admin' : this.roleOf(user, repository);
+    const rights = rightsOf(caller, repository, reach);
+    const isFor = permissions !== undefined || (caller.kind === 'service' && rights.size > 0);
+    const role = user === undefined ? (isFor ? 'admin' : undefined) : this.roleOf(user, repository);
     const lacksSignOn = this.lacksSignOn(caller, this.#organizationOf(repository));
-    return judge(caller, need, { repository, role, permissions, lacksSignOn });
+    return judge(caller, need, { repository, role, permissions, rights, lacksSignOn });
   }
 
   /** Whether a classic token must be authorized for an organization first. Those of applications are by being made. */
@@ -109,6 +121,8 @@ export class Grants {
       case 'page':
       case 'app':
       case 'client':
+      case 'delegate':
+      case 'service':
         return undefined;
       default:
         return unreachable(caller);
@@ -147,3 +161,38 @@ export class Grants {
     return role === 'member' ? 'read' : role;
   }
 }
+
+/** What was granted for a repository. Whoever was granted one tag sees that the repository is there. */
+function rightsOf(caller: Caller, repository: Repository, reach: Reach): ReadonlySet<Right> {
+  const { id, owner } = repository;
+  switch (caller.kind) {
+    case 'delegate': {
+      const { accesses } = caller.token;
+      const place = { kind: 'repository', owner: owner.id, repository: id } as const;
+      return new Set(
+        RIGHTS.filter(
+          (right) =>
+            grantsCover(accesses, right, place) ||
+            ((reach === 'some-tags' || right === 'see') && tagsWith(accesses, right, id).length > 0),
+        ),
+      );
+    }
+    case 'service': {
+      const isFor = owner.kind === 'organization' && owner.id === caller.organization.id;
+      return new Set(isFor ? caller.token.accesses.flatMap((name) => accessFacts(name)?.rights ?? []) : []);
+    }
+    case 'root':
+    case 'anonymous':
+    case 'user':
+    case 'page':
+    case 'installation':
+    case 'app':
+    case 'client':
+    case 'workflow':
+      return NONE;
+    default:
+      return unreachable(caller);
+  }
+}
+
+const NONE: ReadonlySet<Right> = new Set();

@@ -1,6 +1,7 @@
 import { EngineError, notFound, unreachable } from '../../base/errors.ts';
 import type { User } from '../identity/account.ts';
 import { nameOf, userOf, type Caller } from '../identity/caller.ts';
+import { scopesWith, type Right } from '../oauth/scopes/names.ts';
 import type { Need, Verdict } from '../repositories/access.ts';
 
 /** GitHub's word for whatever a caller may not know of. */
@@ -64,6 +65,8 @@ function lacking(caller: Caller, what: Lacking, need: Need): EngineError {
       return new EngineError('forbidden', `This token needs the scope ${need.scopes.join(' or ')}.`, {
         details: { acceptedScopes: need.scopes },
       });
+    case 'right':
+      return lacksAccess(need.right);
     case 'permission':
       return new EngineError('forbidden', notAccessible(caller), {
         details: { acceptedPermissions: `${need.permission}=${need.level}` },
@@ -79,6 +82,11 @@ function lacking(caller: Caller, what: Lacking, need: Need): EngineError {
     default:
       return unreachable(what);
   }
+}
+
+/** Of tokens of organizations' OAuth applications and service tokens. */
+export function lacksAccess(right: Right): EngineError {
+  return new EngineError('forbidden', `This token needs the access ${scopesWith(right).join(' or ')} here.`);
 }
 
 /** GitHub's words for credentials that lack a permission. */

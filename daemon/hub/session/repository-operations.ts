@@ -9,12 +9,13 @@ import type { Account } from '../identity/account.ts';
 import { scopesOf, type Caller } from '../identity/caller.ts';
 import { hasPermission } from '../identity/tokens/permissions.ts';
 import { hasScope } from '../identity/tokens/scopes.ts';
+import { covers } from '../oauth/scopes/access.ts';
 import type { Need } from '../repositories/access.ts';
 import type { Repository } from '../repositories/repository.ts';
 import { repositoryView } from '../views/repository-view.ts';
 import { actorOf } from './actor.ts';
 import { NEEDS } from './needs.ts';
-import { hidden, notAccessible, personOf, rootOnly } from './refusals.ts';
+import { hidden, lacksAccess, notAccessible, personOf, rootOnly } from './refusals.ts';
 import type { SessionDeps } from './session-deps.ts';
 
 /** Repositories, as far as the caller may see and change them. */
@@ -140,6 +141,12 @@ export class RepositoryOperations implements HubRepositoriesPort {
   /** A token makes public repositories with `public_repo`, private ones with `repo`. */
   #refuseCreate(owner: Account, request: RepositoryCreateRequest): void {
     const caller = this.#caller;
+    if (caller.kind === 'delegate') {
+      if (!covers(caller.token.accesses, 'create', { kind: 'owner', owner: owner.id })) {
+        throw lacksAccess('create');
+      }
+      return;
+    }
     if (caller.kind !== 'user') {
       return;
     }

@@ -8,10 +8,14 @@ import type { InstallationTokens } from '../identity/apps/installation-tokens.ts
 import type { Installations } from '../identity/apps/installations.ts';
 import type { SignOnLinks } from '../identity/sso/sign-on-links.ts';
 import type { Tokens } from '../identity/tokens/tokens.ts';
+import type { Lockout } from '../identity/lockout.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import type { RegistryLimits } from '../limits/registry-limits.ts';
 import type { Notes } from '../notes/notes.ts';
 import type { NoteIndex } from '../notes/search/note-index.ts';
+import type { OAuthApplications } from '../oauth/applications/applications.ts';
+import type { Authorizations } from '../oauth/authorizations/authorizations.ts';
+import type { ServiceTokens } from '../oauth/service-tokens/service-tokens.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Collaborators } from '../repositories/collaborators.ts';
 import type { Repositories } from '../repositories/repositories.ts';
@@ -32,6 +36,10 @@ export interface SessionDeps {
   installations: Installations;
   installationTokens: InstallationTokens;
   delegatedTokens: DelegatedTokens;
+  oauthApplications: OAuthApplications;
+  serviceTokens: ServiceTokens;
+  authorizations: Authorizations;
+  lockout: Lockout;
   links: SignOnLinks;
   rates: RateLimits;
   registryLimits: RegistryLimits;

@@ -7,6 +7,7 @@ import { AppOperations } from './app-operations.ts';
 import { ApplicationOperations } from './application-operations.ts';
 import { CollaboratorOperations } from './collaborator-operations.ts';
 import { DeliveryOperations } from './delivery-operations.ts';
+import { OAuthOperations } from './oauth/operations.ts';
 import { HookOperations } from './hook-operations.ts';
 import { NoteOperations } from './note-operations.ts';
 import { RepositoryOperations } from './repository-operations.ts';
@@ -25,6 +26,7 @@ export class Session implements HubSession {
   readonly tokens: TokenOperations;
   readonly applications: ApplicationOperations;
   readonly apps: AppOperations;
+  readonly oauth: OAuthOperations;
   readonly #leftOut = new Set<number>();
   readonly #deps: SessionDeps;
   readonly #caller: Caller;
@@ -38,6 +40,7 @@ export class Session implements HubSession {
     this.collaborators = new CollaboratorOperations(deps, caller);
     this.applications = new ApplicationOperations(deps, caller);
     this.apps = new AppOperations(deps, caller);
+    this.oauth = new OAuthOperations(deps, caller);
     this.hooks = new HookOperations(deps, caller);
     this.deliveries = new DeliveryOperations(deps, caller);
     this.notes = new NoteOperations(deps, caller);

@@ -10,9 +10,13 @@ const PREFIXES = {
   'app-user': 'bhu_',
   installation: 'bhi_',
   workflow: 'bhw_',
+  service: 'bhk_',
+  grant: 'bhg_',
   client: 'bhc_',
+  code: 'bhd_',
+  refresh: 'bhr_',
   session: 'bhs_',
-} as const satisfies Record<Token['kind'] | 'client' | 'session', string>;
+} as const satisfies Record<Token['kind'] | 'client' | 'code' | 'refresh' | 'session', string>;
 
 const BYTES = 32;
 

@@ -1,8 +1,9 @@
+import type { Access } from '../../oauth/scopes/access.ts';
 import type { Permissions } from './permissions.ts';
 import type { Scope } from './scopes.ts';
 
 /** What somebody has instead of a password. Records `token/<hash>`: a request finds it by one look. */
-export type Token = UserToken | InstallationToken | WorkflowToken;
+export type Token = UserToken | InstallationToken | WorkflowToken | ServiceToken | GrantToken;
 
 /** With it somebody acts as a user. */
 export type UserToken = PersonalToken | DelegatedToken;
@@ -78,6 +79,29 @@ export interface InstallationToken extends Common {
   installation: number;
   repositories: Selection;
   permissions: Permissions;
+}
+
+/** Of an organization's own program, with accesses to the organization (seed 002 A). */
+export interface ServiceToken extends Common {
+  kind: 'service';
+  /** What it is known by, and shown with: `ID:TOKEN`. */
+  publicId: string;
+  name: string;
+  accesses: readonly string[];
+  organization: Owner;
+  /** Who made it; null = root. */
+  maker: Owner | null;
+}
+
+/** Of an organization's OAuth application, for a user who has agreed (seed 002 A). */
+export interface GrantToken extends Common {
+  kind: 'grant';
+  publicId: string;
+  user: Owner;
+  application: string;
+  /** What it came of. */
+  authorization: string;
+  accesses: readonly Access[];
 }
 
 /** Of a task that runs, for one repository; gone with the task. */

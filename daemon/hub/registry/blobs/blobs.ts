@@ -48,6 +48,11 @@ export class Blobs {
     });
   }
 
+  /** Whether a push waits for it, whose client has shown that it has the bytes. */
+  isPending({ id }: Repository, digest: string): boolean {
+    return (this.#deps.links.get(id, digest)?.pendingMs ?? 0) > 0;
+  }
+
   /** Gives a repository a blob that `place` puts in its place. Throws DENIED by quota; not_found. */
   async adopt(
     repository: Repository,

@@ -13,6 +13,7 @@ import type { CheckedArtifact } from '../artifacts/port.ts';
 import type { By } from '../by.ts';
 import { ManifestCache } from './cache.ts';
 import { blobsOf, isImage, summaryOf, type Manifest } from './manifest.ts';
+import { reachedFrom, type Reached } from './reach.ts';
 import { labelsOf, parseManifest, type ParsedManifest } from './parse.ts';
 
 export interface PutManifest {
@@ -180,6 +181,12 @@ export class Manifests {
         ...((artifactType ?? config) !== null && { artifactType: artifactType ?? config?.mediaType ?? '' }),
         ...(Object.keys(annotations).length > 0 && { annotations }),
       }));
+  }
+
+  /** What tags lead to. */
+  reached({ id }: Repository, tags: readonly string[]): Reached {
+    const starts = tags.flatMap((tag) => this.#deps.tags.get(id, tag)?.digest ?? []);
+    return reachedFrom(this.#deps.manifests.of(id), starts);
   }
 
   isEmpty({ id }: Repository): boolean {

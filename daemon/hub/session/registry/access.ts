@@ -1,8 +1,16 @@
 import { isEngineError } from '../../../base/errors.ts';
 import { InvalidFieldsError } from '../../../base/invalid-fields.ts';
 import type { Account } from '../../identity/account.ts';
-import { scopesOf, type Caller, type UserCaller } from '../../identity/caller.ts';
+import {
+  scopesOf,
+  type Caller,
+  type DelegateCaller,
+  type ServiceCaller,
+  type UserCaller,
+} from '../../identity/caller.ts';
 import { hasPermission } from '../../identity/tokens/permissions.ts';
+import { covers } from '../../oauth/scopes/access.ts';
+import { accessFacts } from '../../oauth/scopes/names.ts';
 import { hasScope } from '../../identity/tokens/scopes.ts';
 import { readName } from '../../registry/names/name.ts';
 import { refusal } from '../../registry/refusal.ts';
@@ -71,7 +79,7 @@ export class RegistryAccess {
   }
 
   may(repository: Repository, action: RegistryAction): boolean {
-    return this.#deps.grants.may(this.#caller, NEEDED[action], repository);
+    return this.#deps.grants.may(this.#caller, NEEDED[action], repository, 'some-tags');
   }
 
   /** Whether a name may be looked into without more: nothing is told where not. */
@@ -121,7 +129,7 @@ export class RegistryAccess {
 
   #granted(name: string, at: { owner: string; name: string }, action: RegistryAction): Repository {
     try {
-      return this.#deps.grants.granted(this.#caller, at, NEEDED[action]);
+      return this.#deps.grants.granted(this.#caller, at, NEEDED[action], 'some-tags');
     } catch (error) {
       if (!isEngineError(error)) {
         throw error;
@@ -156,6 +164,9 @@ export class RegistryAccess {
   #mayCreate(ownerName: string): boolean {
     const owner = this.#deps.accounts.find(ownerName);
     const caller = this.#caller;
+    if (owner !== undefined && (caller.kind === 'delegate' || caller.kind === 'service')) {
+      return mayCreateByAccess(this.#deps, caller, owner);
+    }
     if (owner === undefined || caller.kind !== 'user') {
       return owner !== undefined && caller.kind === 'root';
     }
@@ -168,7 +179,18 @@ export class RegistryAccess {
   }
 }
 
-function isAdmin({ accounts }: Deps, { user }: UserCaller, owner: Account): boolean {
+/** Whoever may push to every repository of an owner may push to one that is not there yet. */
+function mayCreateByAccess(deps: Deps, caller: DelegateCaller | ServiceCaller, owner: Account): boolean {
+  if (caller.kind === 'service') {
+    const rights = caller.token.accesses.flatMap((name) => accessFacts(name)?.rights ?? []);
+    return caller.organization.id === owner.id && rights.includes('push');
+  }
+  return (
+    isAdmin(deps, caller, owner) && covers(caller.token.accesses, 'push', { kind: 'owner', owner: owner.id })
+  );
+}
+
+function isAdmin({ accounts }: Deps, { user }: UserCaller | DelegateCaller, owner: Account): boolean {
   return owner.kind === 'user' ? owner.id === user.id : accounts.roleIn(owner, user) === 'admin';
 }
 

@@ -16,6 +16,7 @@ import type { Repository } from '../../repositories/repository.ts';
 import { actorOf } from '../actor.ts';
 import type { SessionDeps } from '../session-deps.ts';
 import { RegistryAccess } from './access.ts';
+import { TagBounds } from './tag-bounds.ts';
 
 /** The registry, as far as one caller may use it. */
 export class RegistryOperations implements HubRegistrySession {
@@ -23,12 +24,14 @@ export class RegistryOperations implements HubRegistrySession {
   readonly #deps: SessionDeps;
   readonly #caller: Caller;
   readonly #access: RegistryAccess;
+  readonly #bounds: TagBounds;
 
   constructor(deps: SessionDeps, caller: Caller, claims: AccessClaims | undefined) {
     this.isBare = caller.kind === 'anonymous' && claims === undefined;
     this.#deps = deps;
     this.#caller = caller;
     this.#access = new RegistryAccess(deps, caller, claims);
+    this.#bounds = new TagBounds(deps, caller);
   }
 
   get source(): string {
@@ -42,6 +45,7 @@ export class RegistryOperations implements HubRegistrySession {
   async blobSize(name: string, digest: string): Promise<number> {
     const { blobs } = this.#deps.registry;
     const repository = this.#access.enter(name, 'pull');
+    this.#bounds.refuseBlob(repository, digest);
     const size = await blobs.size(repository, readDigest(digest));
     if (this.#access.may(repository, 'push')) {
       await blobs.keep(repository, digest);
@@ -50,12 +54,16 @@ export class RegistryOperations implements HubRegistrySession {
   }
 
   async openBlob(name: string, digest: string): Promise<RegistryBlob> {
-    return await this.#deps.registry.blobs.open(this.#access.enter(name, 'pull'), readDigest(digest));
+    const repository = this.#access.enter(name, 'pull');
+    this.#bounds.refuseBlob(repository, digest);
+    return await this.#deps.registry.blobs.open(repository, readDigest(digest));
   }
 
   async deleteBlob(name: string, digest: string): Promise<void> {
     const { blobs, collector } = this.#deps.registry;
-    await blobs.delete(this.#access.enter(name, 'delete'), readDigest(digest));
+    const repository = this.#access.enter(name, 'delete');
+    this.#bounds.refuseWhole(repository, 'delete-images', name);
+    await blobs.delete(repository, readDigest(digest));
     collector.soon();
   }
 
@@ -67,7 +75,9 @@ export class RegistryOperations implements HubRegistrySession {
     const repository = await this.#access.enterToPush(name);
     const source = this.#access.peek(from, 'pull');
     return (
-      source !== undefined && (await this.#deps.registry.blobs.mount(repository, readDigest(digest), source))
+      source !== undefined &&
+      this.#bounds.hasBlob(source, digest) &&
+      (await this.#deps.registry.blobs.mount(repository, readDigest(digest), source))
     );
   }
 
@@ -96,7 +106,9 @@ export class RegistryOperations implements HubRegistrySession {
 
   async manifest(name: string, reference: string): Promise<RegistryManifest> {
     const repository = this.#access.enter(name, 'pull');
-    return await this.#deps.registry.manifests.read(repository, readReference(reference));
+    const asked = readReference(reference);
+    this.#bounds.refuseManifest(repository, asked, name);
+    return await this.#deps.registry.manifests.read(repository, asked);
   }
 
   async pullManifest(name: string, reference: string): Promise<RegistryManifest> {
@@ -113,22 +125,30 @@ export class RegistryOperations implements HubRegistrySession {
   ): Promise<{ digest: string; subject: string | undefined }> {
     const repository = await this.#access.enterToPush(name);
     const { manifests } = this.#deps.registry;
-    const { digest, subject } = await manifests.put(this.#by(repository), readReference(reference), body);
+    const asked = readReference(reference);
+    this.#bounds.refusePut(repository, asked, body, name);
+    const { digest, subject } = await manifests.put(this.#by(repository), asked, body);
     return { digest, subject: subject ?? undefined };
   }
 
   async deleteManifest(name: string, reference: string): Promise<void> {
     const { manifests, collector } = this.#deps.registry;
-    await manifests.delete(this.#by(this.#access.enter(name, 'delete')), readReference(reference));
+    const [repository, asked] = [this.#access.enter(name, 'delete'), readReference(reference)];
+    this.#bounds.refuseDelete(repository, asked, name);
+    await manifests.delete(this.#by(repository), asked);
     collector.soon();
   }
 
   tags(name: string): readonly string[] {
-    return this.#deps.registry.manifests.tags(this.#access.enter(name, 'pull'));
+    const repository = this.#access.enter(name, 'pull');
+    return this.#bounds.seen(repository, this.#deps.registry.manifests.tags(repository));
   }
 
   referrers(name: string, digest: string): readonly RegistryDescriptor[] {
-    return this.#deps.registry.manifests.referrers(this.#access.enter(name, 'pull'), readDigest(digest));
+    const [repository, subject] = [this.#access.enter(name, 'pull'), readDigest(digest)];
+    return this.#bounds.hasManifest(repository, subject)
+      ? this.#deps.registry.manifests.referrers(repository, subject)
+      : [];
   }
 
   catalogue(): readonly string[] {

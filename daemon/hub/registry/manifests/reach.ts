@@ -1,0 +1,28 @@
+import { blobsOf, type Manifest } from './manifest.ts';
+
+/** What is led to, by digest. */
+export interface Reached {
+  manifests: ReadonlySet<string>;
+  blobs: ReadonlySet<string>;
+}
+
+/** What manifests lead to: those that an index lists, those that are about them, and the blobs of all. Pure. */
+export function reachedFrom(all: readonly Manifest[], starts: readonly string[]): Reached {
+  const byDigest = new Map(all.map((one) => [one.digest, one]));
+  const manifests = new Set<string>();
+  const waiting = [...starts];
+  for (let digest = waiting.pop(); digest !== undefined; digest = waiting.pop()) {
+    const found = byDigest.get(digest);
+    if (found === undefined || manifests.has(digest)) {
+      continue;
+    }
+    manifests.add(digest);
+    waiting.push(...found.children.map((child) => child.digest));
+    waiting.push(...all.filter(({ subject }) => subject === found.digest).map((one) => one.digest));
+  }
+  const parts = [...manifests].flatMap((digest) => {
+    const found = byDigest.get(digest);
+    return found === undefined ? [] : blobsOf(found);
+  });
+  return { manifests, blobs: new Set(parts.map(({ digest }) => digest)) };
+}

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { runHubCommand } from '../../../../daemon/boot/hub/run-command.ts';
+import { peopledHub } from '../../../support/hub/open-hub.ts';
+import { serveHub } from '../../../support/hub/serve-hub.ts';
+
+test('a headless machine: application, service token, consent, exchange', async () => {
+  using open = await peopledHub();
+  await using server = await serveHub(open);
+  const run = async (line: string): Promise<string> => {
+    let printed = '';
+    await runHubCommand([...line.split(' '), '--host', `unix://${server.socketPath}`], {
+      readInput: () => '',
+      write: (text) => (printed += text),
+      loadConfig: () => {
+        throw new Error('not needed');
+      },
+    });
+    return printed;
+  };
+  const redirect = 'http://127.0.0.1:9999/back';
+  // As it is printed.
+  const app = JSON.parse(
+    await run(`app create --org acme --name CI --domain http://127.0.0.1:9999 --redirect ${redirect}`),
+  ) as Record<string, string>;
+  const { id = '', client_id: clientId = '', client_secret: clientSecret = '' } = app;
+  expect(id).toMatch(/^[a-z0-9]{12}$/);
+  const accesses = 'read_oauth_applications,write_oauth_tokens,read_oauth_tokens';
+  // As above.
+  const service = JSON.parse(await run(`service-token create --org acme --accesses ${accesses}`)) as {
+    id: string;
+    token: string;
+  };
+  const to = await run(`authorize --user alice --client-id ${clientId} --redirect ${redirect} --state xyz`);
+  const { searchParams } = new URL(to.trim());
+  expect([to.startsWith(`${redirect}?code=`), searchParams.get('state')]).toEqual([true, 'xyz']);
+  const query = new URLSearchParams({
+    client_id: clientId,
+    client_secret: clientSecret,
+    code: searchParams.get('code') ?? '',
+    grant_type: 'authorization_code',
+    redirect_uri: redirect,
+  });
+  const answer = await server.ask(
+    'POST',
+    `/v1/organizations/acme/oauth-applications/${id}/token?${String(query)}`,
+    {
+      headers: { Authorization: `${service.id}:${service.token}` },
+    },
+  );
+  expect(answer).toMatchObject({ status: 200, body: { actor_display_name: 'alice' } });
+  expect(JSON.parse(await run('app list-oauth --org acme'))).toMatchObject({ data: [{ id, tokens: 1 }] });
+  expect(JSON.parse(await run('service-token list --org acme'))).toMatchObject({
+    data: [{ id: service.id }],
+  });
+  expect(await run(`service-token remove ${service.id} --org acme`)).toBe('');
+  expect(await run(`app remove-oauth ${id} --org acme`)).toBe('');
+  await expect(run('app create X --org acme')).rejects.toThrow('NAME does not go with --org');
+  await expect(run('app create --owner alice')).rejects.toThrow('needs NAME');
+  await expect(run('app create X --owner alice --domain http://x')).rejects.toThrow(
+    '--domain goes with --org',
+  );
+  await expect(
+    run(`authorize --user alice --client-id ${clientId} --redirect http://evil.test/`),
+  ).rejects.toThrow('unknown');
+});
