@@ -1,4 +1,6 @@
 import { limits } from '../daemon/base/limits.ts';
+import { BlobServer } from './blobs/blob-server.ts';
+import type { BlobStore } from './blobs/ports.ts';
 import { Control, type ManagerFacts } from './control/control.ts';
 import { SwarmEvents, type SwarmEventLog } from './control/events/swarm-events.ts';
 import { IngressNetwork } from './control/networks/ingress.ts';
@@ -24,6 +26,7 @@ const NO_MEMBER = '0';
 export interface ManagerEngine {
   images: ImageNames;
   imageStore: ImageStore;
+  blobStore: BlobStore;
   localNetwork: LocalNetwork;
   hostSubnets: HostSubnets;
   /** Where clients of this host hear of the swarm's objects. */
@@ -55,7 +58,8 @@ export class Manager implements ManagerPart {
     });
     const member = storeMemberOf(context);
     const images = new ImageServer({ clock, cluster, store: engine.imageStore });
-    this.#served = context.serve([...dispatcher.methods, ...images.methods]);
+    const blobs = new BlobServer({ clock, store: engine.blobStore });
+    this.#served = context.serve([...dispatcher.methods, ...images.methods, ...blobs.methods]);
     this.ingress = new IngressNetwork({
       clock,
       random,

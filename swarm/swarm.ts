@@ -20,6 +20,8 @@ import { errorText } from '../daemon/base/errors.ts';
 import type { Logger } from '../daemon/base/logger.ts';
 import { Agent } from './agent/agent.ts';
 import type { Executor } from './agent/executor.ts';
+import { BlobsOfManagers } from './blobs/blobs-of-managers.ts';
+import type { ManagerBlobs } from './blobs/ports.ts';
 import { completeSwarmSpec } from './control/swarm/spec.ts';
 import { dropTasks } from './drop-tasks.ts';
 import { ImagesOfManagers } from './images/images-of-managers.ts';
@@ -50,18 +52,23 @@ export class Swarm implements SwarmPort, AsyncDisposable {
   readonly networks: SwarmNetworks;
   /** What managers have, for the tasks of this node. */
   readonly images: ManagerImages;
+  /** What the hubs of other managers hold. */
+  readonly blobs: ManagerBlobs;
 
   constructor({ agentDirectory, executor, engine, ...deps }: SwarmDeps) {
     const { clock, logger } = deps;
     this.#logger = logger;
     const images = new ImagesOfManagers({ clock, logger, platform: engine.imageStore.platform });
     this.images = images;
+    const blobs = new BlobsOfManagers({ clock, logger });
+    this.blobs = blobs;
     this.#node = new SwarmNode({
       ...deps,
       completeSpec: completeSwarmSpec,
       startManager: (context) => Promise.resolve(new Manager(context, engine)),
       startAgent: (context) => {
         images.join(context);
+        blobs.join(context);
         return Agent.start({ ...context, executor, stateDirectory: agentDirectory });
       },
       dropTasks: () => dropTasks({ agentDirectory, executor, logger: deps.logger }),

@@ -145,6 +145,8 @@ export const hubLimits = {
   hubCollectSoonMs: 2_000,
   /** How long the tar of a layer of the engine's is kept after its last reader. */
   hubReplayKeptMs: 3_000,
+  /** How long other managers are asked whether they hold a blob. */
+  hubPeerMs: 5_000,
   /** Tags and repositories of one answer of the registry. */
   hubRegistryPageMax: 1_000,
   /** How long an access token of the registry is good: a push of a day's length asks for the next ones. */

@@ -187,12 +187,12 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   const tasks = composeTasks(base, parts, { ...engine, ...files });
   const builds = composeBuilds(base, { images, containers, ...files });
   const ports = { containers, execs, images, builds, volumes, events, system, registries };
-  const swarm = composeSwarm(base, parts, { tasks, registries, images, networks, rollouts });
+  const swarm = composeSwarm(base, parts, { tasks, registries, images, networks, rollouts, late });
   late.swarm = swarm;
   await swarm.start();
   door.open(swarm);
   const allPorts = { ...ports, networks: composeScopes(network, swarm, log), swarm } satisfies EnginePorts;
-  late.hub = await composeHub({ config, database, log, services: () => swarm.services, images }, parts);
+  late.hub = await composeHub({ config, database, log, swarm, images }, parts);
   rollouts?.open(late.hub);
   await hubTokens.open(late.hub, (id) => containers.isLive(id));
   return { facts: host.facts, metrics, tasks, ports: allPorts, hub: late.hub, reload };

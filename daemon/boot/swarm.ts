@@ -18,6 +18,7 @@ import type { Networks } from '../networks/networks.ts';
 import { ScopedNetworks } from '../networks/scopes/scoped-networks.ts';
 import type { Base } from './parts.ts';
 import { subnetsOf } from './tasks.ts';
+import type { ComposedHub } from './hub/compose-hub.ts';
 import { ETCD, swarmPaths } from './swarm-paths.ts';
 
 /** This host's part in a swarm, with the engine as what its tasks run on. What it was before is taken up by `start`. */
@@ -30,6 +31,8 @@ export function composeSwarm(
     images: Images;
     networks: Networks;
     rollouts: RolloutPort | undefined;
+    /** The hub, once it is there. */
+    late: { hub?: ComposedHub | undefined };
   },
 ): Swarm {
   const directories = swarmPaths(instance.paths);
@@ -44,6 +47,7 @@ export function composeSwarm(
     executor: engine.tasks,
     engine: {
       images: imageNames(engine.registries),
+      blobStore: { open: async (digest) => await engine.late.hub?.own.open(digest) },
       imageStore: { platform: hostPlatform(), find: (image) => engine.images.share(image) },
       localNetwork: (ref) => {
         const found = engine.networks.lookUp(ref);

@@ -25,6 +25,7 @@ import { NoteArtifacts } from './notes/artifact/note-artifacts.ts';
 import { Notes } from './notes/notes.ts';
 import { NoteIndex } from './notes/search/note-index.ts';
 import type { TextIndex } from './notes/search/port.ts';
+import type { BlobPeers } from './registry/peers/port.ts';
 import { Registry } from './registry/registry.ts';
 import { AccessTokens } from './registry/tokens/access-tokens.ts';
 import { Collaborators } from './repositories/collaborators.ts';
@@ -51,6 +52,8 @@ export interface HubDeps {
   files: BlobFiles;
   /** What the engine has of it already. */
   layers?: EngineLayers | undefined;
+  /** Hubs of other hosts. */
+  peers?: BlobPeers | undefined;
   /** Bytes that one owner may keep in the registry; 0 = no bound. */
   quotaBytes: number;
   /** Where texts of notes are found by their words. */
@@ -80,7 +83,7 @@ export class Hub implements HubPort, Disposable {
     const links = new SignOnLinks({ key, clock: deps.clock, baseUrl: deps.baseUrl });
     const outbox = webhooks.intents;
     const artifacts = new NoteArtifacts({ ...deps, mirror, outbox });
-    const registry = new Registry({ layers: undefined, ...deps, mirror, repositories, outbox, artifacts });
+    const registry = new Registry({ ...deps, mirror, repositories, outbox, artifacts });
     const digestOf = (repository: Repository, tag: string) => registry.digestOf(repository, tag);
     const deployments = new Deployments({ ...deps, mirror, repositories, digestOf, outbox });
     await registry.start();

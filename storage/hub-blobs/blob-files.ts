@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import { errnoOf, invariant } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import { DiskReserve } from '../disk-reserve.ts';
+import { IncomingBlob } from './incoming-blob.ts';
 import { HubUploadFile, NO_SPACE, toEngineError } from './upload-file.ts';
 
 /** Names of files are made of these alone: no link and no `..` can come of them. */
@@ -20,7 +21,8 @@ const READ_BYTES = 256 * 1024;
  *
  *     blobs/sha256/ab/<64 digits>   a blob, whole, synced before it has this name
  *     uploads/<repository>.<uuid>   what is being uploaded
- *     tmp/                          manifests on their way to blobs; emptied at each start
+ *     tmp/                          manifests and what comes from other managers, on their way to blobs; emptied at
+ *                                   each start
  */
 export class HubBlobFiles {
   readonly #root: string;
@@ -72,6 +74,20 @@ export class HubBlobFiles {
       await this.#place(temporary, digest);
     } catch (error) {
       await rm(temporary, { force: true });
+      throw toEngineError(error);
+    }
+  }
+
+  async createIncoming(blob: { digest: string; size: number }): Promise<IncomingBlob> {
+    const temporary = path.join(this.#root, 'tmp', randomUUID());
+    const reserve = this.#reserve();
+    reserve.look();
+    failpoint('hub.fetch.create');
+    try {
+      const file = await open(temporary, 'wx+', 0o600);
+      const place = (digest: string) => this.#place(temporary, digest);
+      return new IncomingBlob({ path: temporary, file, place, reserve }, blob);
+    } catch (error) {
       throw toEngineError(error);
     }
   }

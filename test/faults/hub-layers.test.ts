@@ -96,6 +96,7 @@ needs(
       expect(await push()).toContain('digest: sha256:');
       await isWhole();
       await remove();
+      await until('the hub to release it', () => shared() === 0);
     },
   );
 

@@ -4,8 +4,9 @@ import { readFileSync } from 'node:fs';
 import { createHubApi, type HubApi } from '../../../api/hub/hub-api.ts';
 import type { HubAddress } from '../../../api/hub/listen.ts';
 import { HubBlobFiles } from '../../../storage/hub-blobs/blob-files.ts';
-import type { ServicePort } from '../../../api/types/swarm/ports.ts';
 import { TextIndex } from '../../../storage/database/text-index.ts';
+import type { BlobStore } from '../../../swarm/blobs/ports.ts';
+import type { Swarm } from '../../../swarm/swarm.ts';
 import type { Database } from '../../../storage/database/rows.ts';
 import { systemClock } from '../../base/clock.ts';
 import { errorText, invalidArgument } from '../../base/errors.ts';
@@ -28,7 +29,7 @@ export interface ComposedHub {
   api: HubApi;
   address: HubAddress;
   /** For the engine of this host. */
-  own: OwnHub;
+  own: OwnHub & BlobStore;
   /** Where clients find it. */
   baseUrl: string;
   /** By which its images are named. */
@@ -41,14 +42,13 @@ interface Around {
   config: Config;
   database: Database;
   log: Logger;
-  /** Of the swarm. Throws when this host manages none. */
-  services: () => ServicePort;
+  swarm: Swarm;
   images: Pick<Images, 'hubLayers'>;
 }
 
 /** The hub and its HTTP; undefined where none is configured. Throws invalid_argument that names the setting. */
 export async function composeHub(
-  { config, database, log, services, images }: Around,
+  { config, database, log, swarm, images }: Around,
   parts: Rollback,
 ): Promise<ComposedHub | undefined> {
   const listen = parseListenAddress('hub.address', config.hubAddress);
@@ -67,18 +67,20 @@ export async function composeHub(
   const records = new LocalRecords(database);
   const { isLoopback } = listen;
   const hosts = hostsOf(baseUrl, listen);
-  const engine = new EngineServices({ services: () => services(), hosts });
+  const engine = new EngineServices({ services: () => swarm.services, hosts });
   const webhooks = webhookSettings(config, { database, isLoopback, services: engine });
   const files = await HubBlobFiles.open(path.join(config.dataRoot, 'hub'));
   const given = { records, clock: systemClock, log, baseUrl, rules: rulesOf(config), webhooks };
   const { hubLayers: layers } = images;
   const textIndex = new TextIndex();
   parts.defer('close the index of notes', () => textIndex[Symbol.dispose]());
-  const hub = await Hub.open({ ...given, files, layers, quotaBytes: config.hubQuota, textIndex });
+  const shared = { layers, peers: swarm.blobs };
+  const hub = await Hub.open({ ...given, ...shared, files, quotaBytes: config.hubQuota, textIndex });
   parts.defer('end the hub', () => hub[Symbol.dispose]());
   const own = {
     isOwn: (domain: string) => hosts.includes(domain),
     openFile: (digest: string) => files.open(digest),
+    open: async (digest: string) => (await files.open(digest)) ?? (await layers.open(digest)),
   };
   const api = createHubApi({ hub, pages: hub.pages, log, baseUrl, version: ENGINE_VERSION });
   const { workflowTokens, deployments } = hub;

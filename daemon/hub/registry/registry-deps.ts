@@ -9,6 +9,7 @@ import type { BlobLinks } from './blobs/links.ts';
 import type { EngineLayers } from './files/engine-layers.ts';
 import type { BlobFiles } from './files/port.ts';
 import type { ManifestRecords } from './manifests/records.ts';
+import type { Fetches } from './peers/fetches.ts';
 import type { Quota } from './quota/quota.ts';
 import type { TagRecords } from './tags/records.ts';
 
@@ -23,6 +24,8 @@ export interface RegistryDeps {
   files: BlobFiles;
   /** Undefined = the engine shares none. */
   layers: EngineLayers | undefined;
+  /** What this host does not hold and another one does. */
+  fetches: Fetches;
   links: BlobLinks;
   manifests: ManifestRecords;
   tags: TagRecords;

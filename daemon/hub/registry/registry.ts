@@ -14,6 +14,8 @@ import type { BlobFiles } from './files/port.ts';
 import { Collector } from './gc/collector.ts';
 import { Manifests } from './manifests/manifests.ts';
 import { ManifestRecords } from './manifests/records.ts';
+import { Fetches } from './peers/fetches.ts';
+import type { BlobPeers } from './peers/port.ts';
 import { Quota } from './quota/quota.ts';
 import { TagRecords } from './tags/records.ts';
 import { Uploads } from './uploads/uploads.ts';
@@ -26,8 +28,10 @@ interface Given {
   outbox: Outbox;
   files: BlobFiles;
   /** Undefined = the engine shares none. */
-  layers: EngineLayers | undefined;
+  layers?: EngineLayers | undefined;
   artifacts: KnownArtifacts;
+  /** Undefined = no other host has these records. */
+  peers?: BlobPeers | undefined;
   /** Bytes that one owner may keep; 0 = no bound. */
   quotaBytes: number;
 }
@@ -39,6 +43,7 @@ export class Registry implements Disposable {
   readonly manifests: Manifests;
   readonly collector: Collector;
   readonly #tags: TagRecords;
+  readonly #fetches: Fetches;
 
   constructor({ quotaBytes, ...given }: Given) {
     const { mirror, repositories } = given;
@@ -47,8 +52,11 @@ export class Registry implements Disposable {
     const quota = new Quota({ quotaBytes, repositories, links, manifests });
     const tags = new TagRecords(mirror);
     this.#tags = tags;
-    const files = new HeldBlobs(given.files, given.layers);
-    const deps = { ...given, files, links, manifests, tags, quota, locks: new KeyedMutex() };
+    const { layers, peers } = given;
+    const files = new HeldBlobs(given.files, layers);
+    const locks = new KeyedMutex();
+    this.#fetches = new Fetches({ ...given, peers, files, locks });
+    const deps = { ...given, layers, files, links, manifests, tags, quota, locks, fetches: this.#fetches };
     this.blobs = new Blobs(deps);
     this.uploads = new Uploads(deps, this.blobs);
     this.manifests = new Manifests(deps);
@@ -68,5 +76,6 @@ export class Registry implements Disposable {
 
   [Symbol.dispose](): void {
     this.collector[Symbol.dispose]();
+    this.#fetches[Symbol.dispose]();
   }
 }

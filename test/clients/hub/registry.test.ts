@@ -76,7 +76,8 @@ needs(
     const there = `docker://${other.address}/copied/busybox:1`;
     const here = `docker://${HUB}/alice/busybox`;
     const creds = `alice:${token}`;
-    const plain = ['--src-tls-verify=false', '--dest-tls-verify=false'];
+    // Else it would take what it knows of the same layers there: a push from the hub's own host is uncompressed.
+    const plain = ['--src-tls-verify=false', '--dest-tls-verify=false', '--preserve-digests'];
     await skopeo('copy', ...plain, '--src-creds', creds, `${here}:1`, there);
     await skopeo('copy', ...plain, '--dest-creds', creds, there, `${here}:2`);
     const inspect = async (...args: string[]) =>

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -39,6 +39,25 @@ test.each([
     expect(killed).toEqual({ signal: 'SIGKILL', said: undefined });
     expect((await run([path, 'settle'])).said?.problems).toEqual([]);
     expect((await run([path, 'push'])).said).toEqual({ problems: [], blobs: 3 });
+  },
+  60_000,
+);
+
+test.each(['hub.fetch.create', 'hub.fetch.sync', 'hub.fetch.publish'])(
+  'kill -9 at %s: what came from another manager comes again, and nothing of it is left',
+  async (failpoint) => {
+    const folder = mkdtempSync(join(tmpdir(), 'bth-registry-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const path = join(folder, 'hub.db');
+    for (const verb of ['prepare', 'push']) {
+      expect((await run([path, verb])).said?.problems).toEqual([]);
+    }
+    expect(await run([path, 'fetch'], `${failpoint}=sigkill`)).toEqual({
+      signal: 'SIGKILL',
+      said: undefined,
+    });
+    expect((await run([path, 'fetch'])).said).toEqual({ problems: [], blobs: 3 });
+    expect(readdirSync(join(`${path}.blobs`, 'tmp'))).toEqual([]);
   },
   60_000,
 );

@@ -1,10 +1,12 @@
 /**
  * A process of its own with a registry over a database and a folder, to be killed at a failpoint: `prepare` makes a
- * user, `push` pushes an image and mounts its layer elsewhere, `delete` deletes what was pushed, `settle` waits for the
+ * user, `push` pushes an image and mounts its layer elsewhere, `delete` deletes what was pushed, `fetch` loses
+ * the layer and has it from another manager, `settle` waits for the
  * collector. Prints what is wrong in the end.
  */
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../../daemon/base/clock.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
@@ -32,6 +34,13 @@ const hub = await Hub.open({
   baseUrl: BASE_URL,
   rules: DEFAULT_RULES,
   files,
+  // Another manager, which holds the layer.
+  peers: {
+    has: () => Promise.resolve(true),
+    read: async function* read() {
+      yield await Promise.resolve(Buffer.from(LAYER));
+    },
+  },
   quotaBytes: 0,
   textIndex: new TextIndex(),
   webhooks: {
@@ -71,6 +80,13 @@ async function remove(): Promise<void> {
   await root.repositories.remove('alice', 'other');
 }
 
+/** The disk has lost the layer. */
+async function fetchAgain(): Promise<void> {
+  await files.remove(digestOf(LAYER));
+  const blob = await (await session()).openBlob(NAME, digestOf(LAYER));
+  await buffer(blob.stream(0, blob.size - 1));
+}
+
 /** What is neither whole nor gone. Pushes that have not ended may go on. */
 async function problems(): Promise<string[]> {
   const found: string[] = [];
@@ -104,6 +120,8 @@ if (verb === 'prepare') {
   await push();
 } else if (verb === 'delete') {
   await remove();
+} else if (verb === 'fetch') {
+  await fetchAgain();
 }
 const deadline = performance.now() + 5_000;
 while ((await problems()).length > 0 && performance.now() < deadline) {

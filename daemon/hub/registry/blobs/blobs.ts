@@ -14,10 +14,9 @@ export class Blobs {
     this.#deps = deps;
   }
 
-  /** As the file says: a blob that the disk has lost is uploaded again. */
+  /** A blob that the disk has lost, and that no other host holds, is uploaded again. */
   async size(repository: Repository, digest: string): Promise<number> {
-    this.#link(repository, digest);
-    const size = await this.#deps.files.size(digest);
+    const size = await this.#deps.fetches.size(this.#link(repository, digest));
     if (size === undefined) {
       throw this.#lost(repository, digest);
     }
@@ -25,8 +24,7 @@ export class Blobs {
   }
 
   async open(repository: Repository, digest: string): Promise<RegistryBlob> {
-    this.#link(repository, digest);
-    const blob = await this.#deps.files.open(digest);
+    const blob = await this.#deps.fetches.open(this.#link(repository, digest));
     if (blob === undefined) {
       throw this.#lost(repository, digest);
     }

@@ -1,6 +1,6 @@
 import type { RegistryBlob } from '../../../../api/types/hub/registry.ts';
 import type { EngineLayers } from './engine-layers.ts';
-import type { BlobFiles, UploadFile } from './port.ts';
+import type { BlobFiles, IncomingFile, UploadFile } from './port.ts';
 
 /** All that the hub of this host holds: files of its own, and layers of the engine. A file comes first. */
 export class HeldBlobs implements BlobFiles {
@@ -39,6 +39,10 @@ export class HeldBlobs implements BlobFiles {
 
   async digests(): Promise<string[]> {
     return [...new Set([...(await this.#files.digests()), ...(this.#layers?.digests() ?? [])])];
+  }
+
+  createIncoming(blob: { digest: string; size: number }): Promise<IncomingFile> {
+    return this.#files.createIncoming(blob);
   }
 
   createUpload(id: string): Promise<UploadFile> {

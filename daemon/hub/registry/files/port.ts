@@ -17,6 +17,9 @@ export interface BlobFiles {
   remove(digest: string): Promise<boolean>;
   digests(): Promise<string[]>;
 
+  /** A blob that comes from elsewhere. Throws resource_exhausted. */
+  createIncoming(blob: { digest: string; size: number }): Promise<IncomingFile>;
+
   /** A new one, empty. Throws resource_exhausted. */
   createUpload(id: string): Promise<UploadFile>;
   /** One of an earlier daemon; undefined = there is none. */
@@ -38,4 +41,15 @@ export interface UploadFile {
   /** Makes it a blob, for good when it resolves. */
   publish(digest: string): Promise<void>;
   remove(): Promise<void>;
+}
+
+/** A blob that comes from elsewhere, and may be read meanwhile. Closed when nobody reads it any more. */
+export interface IncomingFile extends AsyncDisposable {
+  append(piece: Buffer): Promise<void>;
+  /** Makes it a blob, for good when it resolves. Throws unavailable where its digest is another one. */
+  publish(): Promise<void>;
+  /** No more will come: its readers get the error, and nothing is kept. */
+  fail(error: Error): Promise<void>;
+  /** Bytes from `start` to `end`, both included, as they come. */
+  stream(start: number, end: number): Readable;
 }

@@ -49,8 +49,9 @@ export class Manifests {
   }
 
   async read(repository: Repository, reference: Reference): Promise<RegistryManifest> {
-    const { digest, mediaType, children } = this.find(repository, reference);
-    const bytes = this.#cache.get(digest) ?? (await this.#deps.files.read(digest));
+    const found = this.find(repository, reference);
+    const { digest, mediaType, children } = found;
+    const bytes = this.#cache.get(digest) ?? (await this.#deps.fetches.read(found));
     if (bytes === undefined) {
       this.#deps.log.error(
         { repository: repository.id, digest },
@@ -219,7 +220,7 @@ export class Manifests {
   ): Promise<Manifest> {
     const { config } = parsed;
     const isRead = config !== null && isImage(parsed) && config.size <= limits.hubConfigBytesMax;
-    const bytes = isRead ? await this.#deps.files.read(config.digest) : undefined;
+    const bytes = isRead ? await this.#deps.fetches.read(config) : undefined;
     const labels = bytes === undefined ? {} : labelsOf(bytes);
     return { ...parsed, digest, size, labels, pushedMs: nowMsOf(this.#deps.clock) };
   }

@@ -1,0 +1,115 @@
+import type { Clock } from '../../daemon/base/clock.ts';
+import { EngineError, errorText } from '../../daemon/base/errors.ts';
+import { failpoint } from '../../daemon/base/failpoint.ts';
+import { limits } from '../../daemon/base/limits.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
+import { fieldsOf } from '../dispatcher/check.ts';
+import type { BlobQuery, BlobRequest } from '../protocol/blobs.ts';
+import type { ManagerAddress } from '../protocol/session.ts';
+import type { Dial } from '../rpc/port.ts';
+import type { ManagerBlobs } from './ports.ts';
+
+/** The node in its swarm, as it is now. */
+interface Place {
+  node: { id: string };
+  managers(): readonly ManagerAddress[];
+  dial: Dial;
+}
+
+/** Asks the other managers for blobs of the hub. Nobody is asked before `join`. */
+export class BlobsOfManagers implements ManagerBlobs {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  #place: Place | undefined;
+
+  constructor({ clock, logger }: { clock: Clock; logger: Logger }) {
+    this.#clock = clock;
+    this.#logger = logger;
+  }
+
+  /** From now on the managers of this swarm are asked. */
+  join(place: Place): void {
+    this.#place = place;
+  }
+
+  async has(digest: string, signal: AbortSignal): Promise<boolean> {
+    const query: BlobQuery = { digest };
+    const answers = await Promise.all(
+      this.#others().map(async ({ addr, dial }) => {
+        try {
+          using client = dial(addr);
+          const options = { signal, timeoutMs: limits.swarmImageFindMs };
+          const answer = await client.call('blobs.find', query, options);
+          return fieldsOf(answer, 'an answer')['size'] !== undefined;
+        } catch (error) {
+          this.#logger.info({ digest, manager: addr, error: errorText(error) }, 'a manager tells of no blob');
+          return false;
+        }
+      }),
+    );
+    return answers.includes(true);
+  }
+
+  async *read(
+    { digest, size }: { digest: string; size: number },
+    signal: AbortSignal,
+  ): AsyncGenerator<Buffer> {
+    let got = 0;
+    const failures: string[] = [];
+    for (const { addr, dial } of this.#others()) {
+      try {
+        for await (const piece of this.#pieces({ addr, dial }, { digest, from: got }, signal)) {
+          got += piece.length;
+          if (got > size) {
+            throw new EngineError('invalid_argument', `it has more than the ${size} bytes of the record`);
+          }
+          yield piece;
+        }
+        if (got === size) {
+          return;
+        }
+        failures.push(`manager ${addr} ends after ${got} of ${size} bytes`);
+      } catch (error) {
+        signal.throwIfAborted();
+        failures.push(`manager ${addr}: ${errorText(error)}`);
+      }
+    }
+    const why = failures.length === 0 ? 'there is no other manager' : failures.join('; ');
+    throw new EngineError('unavailable', `blob ${digest}: ${why}`);
+  }
+
+  async *#pieces(
+    { addr, dial }: { addr: string; dial: Dial },
+    request: BlobRequest,
+    signal: AbortSignal,
+  ): AsyncGenerator<Buffer> {
+    using client = dial(addr);
+    const silent = new AbortController();
+    const heard = (): Disposable =>
+      this.#clock.setTimeout(() => {
+        silent.abort(new EngineError('deadline_exceeded', `manager ${addr} sends nothing of a blob`));
+      }, limits.swarmImageSilenceMs);
+    let patience = heard();
+    try {
+      const ends = AbortSignal.any([signal, silent.signal]);
+      for await (const piece of client.stream('blobs.read', request, ends)) {
+        patience[Symbol.dispose]();
+        failpoint('swarm.blobs.receive');
+        if (!Buffer.isBuffer(piece)) {
+          throw new EngineError('invalid_argument', `manager ${addr} sends no bytes of a blob`);
+        }
+        yield piece;
+        patience = heard();
+      }
+    } finally {
+      patience[Symbol.dispose]();
+    }
+  }
+
+  #others(): { addr: string; dial: Dial }[] {
+    const place = this.#place;
+    return (place?.managers() ?? []).flatMap(({ node, addr }) =>
+      place === undefined || node === place.node.id ? [] : [{ addr, dial: place.dial }],
+    );
+  }
+}

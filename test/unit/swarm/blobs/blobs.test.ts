@@ -1,0 +1,145 @@
+import { armHere } from '../../../support/fakes/failpoints.ts';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { systemClock } from '../../../../daemon/base/clock.ts';
+import { silentLogger } from '../../../../daemon/base/logger.ts';
+import { BlobServer } from '../../../../swarm/blobs/blob-server.ts';
+import { BlobsOfManagers } from '../../../../swarm/blobs/blobs-of-managers.ts';
+import type { Identity } from '../../../../swarm/ca/identity.ts';
+import { Dialer } from '../../../../swarm/rpc/dialer.ts';
+import { RpcServer } from '../../../../swarm/rpc/server.ts';
+import { MANAGER, nodeOf, ROOT, WORKER } from '../../../support/swarm/authority.ts';
+
+/** Managers over real connections: which blobs they give each other, and how. */
+
+const DIGEST = `sha256:${'a'.repeat(64)}`;
+const BYTES = Buffer.alloc(1_500_000, 'blob');
+const never = new AbortController().signal;
+
+const credentialsOf = (identity: Identity) => {
+  const { keyPem, certificate } = nodeOf(ROOT, identity);
+  return {
+    rootsPem: ROOT.certificate.pem,
+    own: { certPem: certificate.pem, keyPem, cluster: identity.cluster },
+  };
+};
+const own = credentialsOf(MANAGER);
+const worker = credentialsOf(WORKER);
+
+class Holder implements AsyncDisposable {
+  bytes: Buffer | undefined;
+  readonly from: number[] = [];
+  readonly #server: RpcServer;
+
+  private constructor(server: RpcServer) {
+    this.#server = server;
+  }
+
+  static async open(): Promise<Holder> {
+    const server = await RpcServer.listen(
+      {
+        clock: systemClock,
+        logger: silentLogger,
+        credentials: () => own,
+        blocked: () => new Map(),
+        isManager: (node) => node === MANAGER.node,
+      },
+      { address: '127.0.0.1', port: 0 },
+    );
+    const holder = new Holder(server);
+    const store = { open: (digest: string) => Promise.resolve(holder.#blob(digest)) };
+    server.add(new BlobServer({ clock: systemClock, store }).methods);
+    return holder;
+  }
+
+  get addr(): string {
+    return `127.0.0.1:${this.#server.port}`;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#server[Symbol.asyncDispose]();
+  }
+
+  #blob(digest: string) {
+    const { bytes } = this;
+    return digest !== DIGEST || bytes === undefined
+      ? undefined
+      : {
+          size: bytes.length,
+          stream: (start: number, end: number) => {
+            this.from.push(start);
+            return Readable.from([bytes.subarray(start, end + 1)], { objectMode: false });
+          },
+          [Symbol.asyncDispose]: () => Promise.resolve(),
+        };
+  }
+}
+
+let holders: [Holder, Holder];
+const dialers: Dialer[] = [];
+
+beforeEach(async () => {
+  armHere('');
+  holders = [await Holder.open(), await Holder.open()];
+});
+
+afterEach(async () => {
+  armHere('');
+  dialers.splice(0).forEach((dialer) => dialer[Symbol.dispose]());
+  for (const holder of holders) {
+    await holder[Symbol.asyncDispose]();
+  }
+});
+
+function asking(credentials = own): BlobsOfManagers {
+  const dialer = new Dialer({ clock: systemClock, credentials: () => credentials });
+  dialers.push(dialer);
+  const blobs = new BlobsOfManagers({ clock: systemClock, logger: silentLogger });
+  blobs.join({
+    node: { id: 'me' },
+    managers: () => holders.map(({ addr }, at) => ({ node: `m${at}`, addr })),
+    dial: dialer.dial,
+  });
+  return blobs;
+}
+
+function read(blobs: BlobsOfManagers, size = BYTES.length): Promise<Buffer> {
+  return buffer(blobs.read({ digest: DIGEST, size }, never));
+}
+
+test('a blob comes from whichever manager holds it', async () => {
+  const blobs = asking();
+  expect(await blobs.has(DIGEST, never)).toBe(false);
+  await expect(read(blobs)).rejects.toThrow(/does not hold[^]*does not hold/);
+  holders[1].bytes = BYTES;
+  expect(await blobs.has(DIGEST, never)).toBe(true);
+  expect((await read(blobs)).equals(BYTES)).toBe(true);
+});
+
+test('where a manager breaks off, the next one goes on', async () => {
+  holders[0].bytes = BYTES;
+  holders[1].bytes = BYTES;
+  armHere('swarm.blobs.receive=error@2');
+  expect((await read(asking())).equals(BYTES)).toBe(true);
+  expect([holders[0].from, holders[1].from]).toEqual([[0], [512 * 1024]]);
+});
+
+test('a blob of another size than the record says is refused', async () => {
+  holders[0].bytes = BYTES;
+  await expect(read(asking(), 100)).rejects.toThrow(/more than the 100 bytes/);
+  await expect(read(asking(), BYTES.length + 1)).rejects.toThrow(/ends after 1500000/);
+});
+
+test('a worker gets none', async () => {
+  holders[0].bytes = BYTES;
+  const blobs = asking(worker);
+  expect(await blobs.has(DIGEST, never)).toBe(false);
+  await expect(read(blobs)).rejects.toThrow(/manager 127/);
+});
+
+test('outside of a swarm nobody is asked', async () => {
+  const blobs = new BlobsOfManagers({ clock: systemClock, logger: silentLogger });
+  expect(await blobs.has(DIGEST, never)).toBe(false);
+  await expect(read(blobs)).rejects.toThrow('there is no other manager');
+});
