@@ -17,6 +17,8 @@ import { rolloutsLoop, type RolloutPort } from './leader/rollouts.ts';
 import { startLeading } from './leader/start-leading.ts';
 import { storeMemberOf } from './leader/store-member.ts';
 import type { ManagerContext, ManagerPart } from './membership/ports.ts';
+import { GuestPlace } from './records/guest-place.ts';
+import type { RecordsGuest } from './records/ports.ts';
 import { validateTemplates } from './templates/container-spec.ts';
 
 /** etcd's word for no member. */
@@ -33,6 +35,8 @@ export interface ManagerEngine {
   events: SwarmEventLog;
   /** Who of this host wants to know of rollouts; undefined = nobody. */
   rollouts: RolloutPort | undefined;
+  /** What else of the engine keeps records in the store. */
+  guest: RecordsGuest;
 }
 
 /** The parts of a manager, put together: it answers clients and nodes, and leads when it is elected. */
@@ -42,6 +46,7 @@ export class Manager implements ManagerPart {
   readonly #leadership: Leadership;
   readonly #events: SwarmEvents;
   readonly #served: Disposable;
+  readonly #guest: GuestPlace;
   readonly #overtaking: AsyncDisposable;
   readonly #upkeep: AsyncDisposable;
 
@@ -112,6 +117,7 @@ export class Manager implements ManagerPart {
       checkTemplates: ({ ContainerSpec }) => ContainerSpec && validateTemplates(ContainerSpec),
       readLogs: (request, signal) => dispatcher.logs(request, signal),
     });
+    this.#guest = new GuestPlace(context, engine.guest);
   }
 
   get facts(): ManagerFacts {
@@ -122,7 +128,12 @@ export class Manager implements ManagerPart {
     return this.#leadership.resign();
   }
 
+  leaving(): Promise<void> {
+    return this.#guest.leaving();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#guest[Symbol.asyncDispose]();
     this.#events[Symbol.dispose]();
     await this.#upkeep[Symbol.asyncDispose]();
     await this.#overtaking[Symbol.asyncDispose]();

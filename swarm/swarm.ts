@@ -91,6 +91,11 @@ export class Swarm implements SwarmPort, AsyncDisposable {
     return state === 'active' ? (isManager ? 'active/manager' : 'active/worker') : state;
   }
 
+  /** Whether this node is a manager, ready or not, and where the managers are; undefined outside of a swarm. */
+  get membership(): { isManager: boolean; managers: readonly string[] } | undefined {
+    return this.#node.membership;
+  }
+
   async info(): Promise<SwarmInfo> {
     const info = this.#node.info();
     return info.ControlAvailable ? { ...info, ...this.#node.manager().facts } : info;

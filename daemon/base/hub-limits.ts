@@ -20,6 +20,17 @@ export const hubLimits = {
   /** How often what was counted is written down, and how many records go in one update of it. */
   hubLimitsKeptMs: 1_000,
   hubChangesAtOnce: 100,
+  /** How long requests wait while the records go to another place; and until a move that failed is tried again. */
+  hubPlaceWaitMs: 10_000,
+  hubPlaceRetryMs: 1_000,
+  /** What managers of a swarm keep of deliveries in their store: of one hook, of all, and of what one sent and got. */
+  hubSharedDeliveriesOfHookMax: 200,
+  hubSharedDeliveriesBytesMax: 32_000_000,
+  hubSharedBodyBytesMax: 256_000,
+  /** What a client is told to wait that came while no hub was there. */
+  hubAwayRetryAfterS: 5,
+  /** Names of accounts in a message. */
+  hubNamesSaid: 10,
   /** What a client is told to wait that has too many requests under way (GitHub: at least a minute). */
   hubRetryAfterS: 60,
   /** Characters of names of accounts and repositories (as GitHub), and of what people write beside them. */

@@ -4,8 +4,11 @@ export const swarmLimits = {
   swarmStoreCallMs: 4_500,
   /** Entries of one answer of the swarm's store: about 1 MB of tasks. */
   swarmStorePageKeys: 2_000,
-  /** What etcd takes in one transaction by default, less what its request has around the values. */
-  swarmStoreCommitOperationsMax: 128,
+  /**
+   * Operations of one transaction, which etcd is started with: a manifest of the hub is put on the condition that its
+   * 1,000 parts are as they were. And the bytes that etcd takes, less what its request has around the values.
+   */
+  swarmStoreCommitOperationsMax: 2_048,
   swarmStoreCommitBytesMax: 1_400_000,
   /** Pauses before a watch or a candidate that lost its connection asks again: doubling from first to longest. */
   swarmStoreRetryMs: 50,

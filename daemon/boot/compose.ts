@@ -23,9 +23,8 @@ import { parseListenAddress } from './config/hosts.ts';
 import type { Config } from './config/settings.ts';
 import { readHost } from './host/host.ts';
 import { prepareDirectories } from './host/instance-directories.ts';
-import { ContainerTokens } from './hub/container-tokens.ts';
-import { composeHub, type ComposedHub } from './hub/compose-hub.ts';
-import { ServiceRollouts } from './hub/service-rollouts.ts';
+import type { ComposedHub } from './hub/compose-hub.ts';
+import { composeHubDoors, openHub } from './hub/compose-place.ts';
 import type { Instance } from './instance.ts';
 import {
   type Base,
@@ -133,9 +132,9 @@ async function serve(deps: ComposeDeps, domain: Domain, parts: Rollback): Promis
 
 /** Everything behind the API, each part made of those before it. */
 export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise<Domain> {
-  const { config, instance, log } = deps;
+  const { log } = deps;
   const base = await composeBase(deps, parts);
-  const { host, database, events } = base;
+  const { host, events } = base;
 
   // Images, volumes and networks ask about containers, which are made of them: answered once the registry is there.
   const late: { containers?: Containers; swarm?: Swarm; hub?: ComposedHub | undefined } = {};
@@ -158,11 +157,10 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
     containerName: (id) => late.containers?.nameOf(id),
     isWanted: (name) => (late.containers?.networkUsers(name) ?? []).length > 0,
   });
-  const runtime = composeRuntime(host, instance, log);
+  const runtime = composeRuntime(host, deps.instance, log);
   parts.defer('end exit watch', () => runtime[Symbol.dispose]());
-  const hubTokens = new ContainerTokens();
-  const rollouts = config.hubAddress === '' ? undefined : new ServiceRollouts();
-  const neighbours = { images, layers, volumes, network, runtime, hubTokens, ...files };
+  const doors = composeHubDoors(base, () => late.swarm?.membership);
+  const neighbours = { images, layers, volumes, network, runtime, hubTokens: doors.tokens, ...files };
   const containers = composeContainers(base, neighbours);
   late.containers = containers;
   await containers.restore();
@@ -174,7 +172,8 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
     diskUsage: (types) => usages.read(types),
     counts: () => ({ ...containers.counts(), images: images.count }),
     volumeDrivers: () => volumes.drivers(),
-    warnings: () => network.overlays.troubles().map((each) => `WARNING: ${each}`),
+    warnings: () =>
+      [...network.overlays.troubles(), ...doors.place.warnings()].map((each) => `WARNING: ${each}`),
   });
   const metrics = await composeMetrics(base, parts, {
     counts: () => ({ ...containers.counts(), images: images.count }),
@@ -187,14 +186,14 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   const tasks = composeTasks(base, parts, { ...engine, ...files });
   const builds = composeBuilds(base, { images, containers, ...files });
   const ports = { containers, execs, images, builds, volumes, events, system, registries };
-  const swarm = composeSwarm(base, parts, { tasks, registries, images, networks, rollouts, late });
+  const { place: guest, rollouts } = doors;
+  const around = { registries, images, networks, rollouts, guest, late };
+  const swarm = composeSwarm(base, parts, { tasks, ...around });
   late.swarm = swarm;
   await swarm.start();
   door.open(swarm);
   const allPorts = { ...ports, networks: composeScopes(network, swarm, log), swarm } satisfies EnginePorts;
-  late.hub = await composeHub({ config, database, log, swarm, images }, parts);
-  rollouts?.open(late.hub);
-  await hubTokens.open(late.hub, (id) => containers.isLive(id));
+  late.hub = await openHub(base, parts, doors, { swarm, images, containers });
   return { facts: host.facts, metrics, tasks, ports: allPorts, hub: late.hub, reload };
 }
 

@@ -7,6 +7,7 @@ import { familiarName, tryParseReference, withDefaultTag } from '../../storage/r
 import type { ImageNames } from '../../swarm/control/ports.ts';
 import type { Executor } from '../../swarm/agent/executor.ts';
 import type { RolloutPort } from '../../swarm/leader/rollouts.ts';
+import type { RecordsGuest } from '../../swarm/records/ports.ts';
 import { Swarm } from '../../swarm/swarm.ts';
 import { systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
@@ -33,6 +34,7 @@ export function composeSwarm(
     rollouts: RolloutPort | undefined;
     /** The hub, once it is there. */
     late: { hub?: ComposedHub | undefined };
+    guest: RecordsGuest;
   },
 ): Swarm {
   const directories = swarmPaths(instance.paths);
@@ -45,6 +47,7 @@ export function composeSwarm(
     agentDirectory: join(directories.dataDirectory, 'agent'),
     etcd: ETCD,
     executor: engine.tasks,
+    onChange: () => engine.guest.changed(),
     engine: {
       images: imageNames(engine.registries),
       blobStore: { open: async (digest) => await engine.late.hub?.own.open(digest) },
@@ -57,6 +60,7 @@ export function composeSwarm(
       hostSubnets: () => subnetsOf(engine.networks),
       events: new SwarmEventLog({ database, journal: events }),
       rollouts: engine.rollouts,
+      guest: engine.guest,
     },
   });
   parts.defer('end the part in the swarm', () => swarm[Symbol.asyncDispose]());

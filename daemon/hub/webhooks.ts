@@ -1,13 +1,19 @@
 import type { Clock } from '../base/clock.ts';
+import { pause } from '../base/concurrency/pause.ts';
+import { errorText, invariant } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import { isHostRefused, parseAllowedHosts } from './deliveries/allowed-hosts.ts';
 import { OwnCourier } from './deliveries/attempt.ts';
+import type { Courier } from './deliveries/courier.ts';
 import { DeliveryLoop } from './deliveries/delivery-loop.ts';
-import type { DeliveryLog } from './deliveries/delivery.ts';
+import type { DeliveryHistory, DeliveryLog } from './deliveries/delivery.ts';
+import { INTENTS, type Intent } from './deliveries/intent.ts';
 import { Intents } from './deliveries/intents.ts';
 import type { DeliveryRules } from './deliveries/rules.ts';
 import { HttpSender } from './deliveries/sender.ts';
 import type { ServicesPort } from './deliveries/services.ts';
+import type { Turns } from './deliveries/shared/turn.ts';
 import { CourierThread } from './deliveries/thread/courier-thread.ts';
 import { Hooks } from './hooks/hooks.ts';
 import type { Mirror } from './records/mirror.ts';
@@ -17,7 +23,8 @@ import type { Addresses } from './views/addresses.ts';
 
 /** What deliveries of webhooks stand on, and their settings. */
 export interface WebhookSettings {
-  deliveries: DeliveryLog;
+  /** Where deliveries are made in turns, they are written by whoever has the turn. */
+  deliveries: DeliveryLog | DeliveryHistory;
   /** `external`, `private`, `loopback`, `*`, networks and names. */
   allowedHosts: readonly string[];
   rules: DeliveryRules;
@@ -28,6 +35,8 @@ export interface WebhookSettings {
   services: ServicesPort | undefined;
   /** Deliveries are made on a thread of their own; absent = where requests are answered. */
   hasThread?: boolean;
+  /** Where others have the same records: when it is this host's turn to deliver. Absent = always. */
+  turns?: Turns;
 }
 
 interface Deps extends WebhookSettings {
@@ -44,11 +53,16 @@ interface Deps extends WebhookSettings {
 export class Webhooks implements Disposable {
   readonly hooks: Hooks;
   readonly intents: Intents;
-  readonly #loop: DeliveryLoop;
+  readonly #deps: Deps;
+  readonly #courier: Courier;
+  readonly #closed = new AbortController();
+  /** Undefined while another host delivers. */
+  #loop: DeliveryLoop | undefined;
   readonly #parts: readonly Disposable[];
 
   constructor(deps: Deps) {
     const { mirror, clock, log } = deps;
+    this.#deps = deps;
     const allowed = parseAllowedHosts(deps.allowedHosts);
     this.hooks = new Hooks({
       mirror,
@@ -62,7 +76,7 @@ export class Webhooks implements Disposable {
       clock,
       log,
       hooksOf: (repository) => this.hooks.ofRepository(repository),
-      waitingOf: (hook) => this.#loop.waitingOf(hook),
+      waitingOf: (hook) => this.#waitingOf(hook),
     });
     const sender = new HttpSender(allowed);
     const facts = { version: deps.version, hasCompatHeaders: deps.hasCompatHeaders };
@@ -75,21 +89,82 @@ export class Webhooks implements Disposable {
       log,
     });
     this.#parts = [thread, sender];
-    this.#loop = new DeliveryLoop({
-      ...deps,
-      courier: deps.hasThread === true ? thread : own,
+    this.#courier = deps.hasThread === true ? thread : own;
+  }
+
+  /** Delivers from now on, or whenever it is this host's turn. Throws what the records throw. */
+  async start(): Promise<void> {
+    const { turns, records, deliveries, log } = this.#deps;
+    if (turns === undefined) {
+      invariant('add' in deliveries, 'a host that always delivers has a log that it writes');
+      this.#loop = this.#loopOver(records, deliveries);
+      await this.#loop.start();
+      return;
+    }
+    void this.#take(turns).catch((error: unknown) =>
+      log.error({ err: error }, 'webhooks are delivered no more'),
+    );
+  }
+
+  [Symbol.dispose](): void {
+    this.#closed.abort();
+    this.#loop?.[Symbol.dispose]();
+    this.#parts.forEach((part) => part[Symbol.dispose]());
+  }
+
+  #loopOver(records: Records, deliveries: DeliveryLog): DeliveryLoop {
+    const { mirror } = this.#deps;
+    return new DeliveryLoop({
+      ...this.#deps,
+      records,
+      deliveries,
+      courier: this.#courier,
+      known: (revision) => mirror.known(revision),
       findHook: (repository, hook) => this.hooks.find(repository, hook),
       switchOff: (repository, hook) => this.hooks.switchOff(repository, hook),
     });
   }
 
-  /** Delivers from now on. Throws what the records throw. */
-  start(): Promise<void> {
-    return this.#loop.start();
+  /** One turn after the other, each with a loop that begins with all that is intended. */
+  async #take(turns: Turns): Promise<void> {
+    const { clock, log } = this.#deps;
+    const { signal } = this.#closed;
+    const ended = new Promise<string>((resolve) => {
+      signal.addEventListener('abort', () => resolve('the hub ends'));
+    });
+    while (!signal.aborted) {
+      try {
+        const turn = await turns.next(signal);
+        log.info({}, 'this host delivers webhooks');
+        using loop = this.#loopOver(turn.records, turn.deliveries);
+        this.#loop = loop;
+        try {
+          await loop.start();
+          const reason = await Promise.race([turn.over, ended]);
+          log.info({ reason }, 'this host delivers webhooks no more');
+        } finally {
+          this.#loop = undefined;
+          await turn.end();
+        }
+      } catch (error) {
+        if (!signal.aborted) {
+          log.warn({ reason: errorText(error) }, 'this host could not deliver webhooks, it tries again');
+        }
+      }
+      await pause(clock, limits.hubPlaceRetryMs, signal);
+    }
   }
 
-  [Symbol.dispose](): void {
-    this.#loop[Symbol.dispose]();
-    this.#parts.forEach((part) => part[Symbol.dispose]());
+  /** While another host delivers, what is intended says it. */
+  #waitingOf(hook: number): number {
+    if (this.#loop !== undefined) {
+      return this.#loop.waitingOf(hook);
+    }
+    let waiting = 0;
+    for (const { value } of this.#deps.mirror.below(INTENTS)) {
+      // Intents are written as such alone.
+      waiting += (value as Intent).hook === hook ? 1 : 0;
+    }
+    return waiting;
   }
 }

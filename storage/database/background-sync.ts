@@ -12,8 +12,8 @@ interface Waiting {
  * the last one. Where nobody waits for it a power cut costs milliseconds of state changes; who waits does so together
  * with all others. The event loop is never held up.
  *
- * SQLite keeps writing to one and the same `-wal` file for as long as the connection lives, so a descriptor of our own
- * stays good.
+ * SQLite keeps writing to one and the same `-wal` file for as long as the connection lives, so a descriptor of our
+ * own stays good.
  */
 export class BackgroundSync implements Disposable {
   readonly #log: Logger;

@@ -299,6 +299,7 @@ export interface HubDeliveryTable {
     limit: number;
   }): HubDeliveryListed[];
   get(hook: number, id: number): (HubDeliveryListed & { body: Buffer }) | undefined;
+  clear(): void;
   /** Removes what is older, what is past a count of one hook, and the oldest past a size; `limit` rows of each. */
   prune(bounds: { beforeMs: number; keepOfHook: number; keepBytes: number; limit: number }): void;
 }

@@ -8,8 +8,8 @@ export interface PlannedWrite {
   revision: number;
 }
 
-/** Of so many conditions one is the fence. */
-export const BATCH_WRITES_MAX = limits.swarmStoreCommitOperationsMax - 1;
+/** One transaction holds up what clients write, so a batch is small: etcd's default, less the fence. */
+export const BATCH_WRITES_MAX = 127;
 /** What a task or status takes at most, with what the store's request has around it. */
 const SMALL_BYTES = 8 * 1024;
 

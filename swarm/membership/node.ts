@@ -42,11 +42,20 @@ export class SwarmNode<P extends ManagerPart> implements AsyncDisposable {
   readonly #deps: NodeDeps<P>;
   readonly #files: NodeFiles;
   readonly #mutex = new KeyedMutex();
-  #state: State<P> = { kind: 'inactive' };
+  #was: State<P> = { kind: 'inactive' };
 
   constructor(deps: NodeDeps<P>) {
     this.#deps = deps;
     this.#files = new NodeFiles(deps.dataDirectory);
+  }
+
+  get #state(): State<P> {
+    return this.#was;
+  }
+
+  set #state(state: State<P>) {
+    this.#was = state;
+    this.#deps.onChange?.();
   }
 
   /** Becomes again what the node was when an earlier daemon ended. What fails is told by `info`. */
@@ -120,6 +129,20 @@ export class SwarmNode<P extends ManagerPart> implements AsyncDisposable {
       throw refusals.notReady();
     }
     return life.manager.parts;
+  }
+
+  /** Whether the node is a manager, ready or not, and who the managers are; undefined where it belongs to no swarm. */
+  get membership(): { isManager: boolean; managers: readonly string[] } | undefined {
+    const state = this.#state;
+    if (state.kind !== 'active') {
+      return 'file' in state && state.file?.joining === undefined && state.file !== undefined
+        ? { isManager: true, managers: [] }
+        : undefined;
+    }
+    return {
+      isManager: state.life.isManager,
+      managers: state.life.file.managers.map(({ addr }) => splitAddr(addr).host),
+    };
   }
 
   /** Undefined where this node belongs to no swarm, or does not work as what it is to it. */
@@ -276,6 +299,7 @@ export class SwarmNode<P extends ManagerPart> implements AsyncDisposable {
 
   async #abandon(): Promise<void> {
     if (this.#state.kind === 'active') {
+      await this.#state.life.manager?.parts?.leaving();
       await this.#state.life.stop({ wipe: true });
     }
     await this.#wipe();
@@ -379,6 +403,7 @@ export class SwarmNode<P extends ManagerPart> implements AsyncDisposable {
         },
       );
     }
+    await life.manager?.parts?.leaving();
     await life.endTasks();
     await leaveStore(this.#deps, life);
     await this.#files.writeNode({ ...life.file, isVoid: true });

@@ -40,12 +40,16 @@ export interface NodeDeps<P extends ManagerPart> extends Tools {
   startAgent: (context: AgentContext) => Promise<AgentPart>;
   /** Ends what an agent has left on this host, where none runs. What fails is logged, not thrown. */
   dropTasks: () => Promise<void>;
+  /** Called when the node becomes something else to a swarm, or may have. */
+  onChange?: () => void;
 }
 
 /** What runs while this node is a manager. Disposal ends it. */
 export interface ManagerPart extends AsyncDisposable {
   /** Lets another manager lead, and resolves when this one does not any more. */
   resign(): Promise<void>;
+  /** The node is about to leave: takes out what would be lost with it. Throws what keeps it from leaving. */
+  leaving(): Promise<void>;
 }
 
 /** What a manager is made with beside what only its composition knows. */

@@ -27,12 +27,24 @@ export const sealedKey = {
   networkKeys: (): string => 'cluster/network-keys',
 };
 
+/** What a part of the engine beside the swarm keeps (`swarm/records`): JSON, sealed whatever it says. */
+export function keptKey(name: string, key: string): string {
+  return `${KEPT}${name}/${key}`;
+}
+
+/** Who leads what a part of the engine does with what it keeps, as long as it does. */
+export function keptLeaseKey(name: string): string {
+  return `lease/kept/${name}`;
+}
+
 const SEALED =
   /^(?:(?:secret|config)\/[^/]+\/data|service\/[^/]+\/(?:prev-)?auth|cluster\/(?:ca|etcd-ca|unlock-key|network-keys))$/;
+/** What is kept for other parts of the engine. */
+const KEPT = 'kept/';
 
-/** Whether it is one of `sealedKey`: these are sealed anew when managers get another data key. */
+/** Whether it is one of `sealedKey`, or `keptKey`: these are sealed anew when managers get another data key. */
 export function isSealedKey(key: string): boolean {
-  return SEALED.test(key);
+  return SEALED.test(key) || key.startsWith(KEPT);
 }
 
 /** The id of the oldest data key that values are sealed with, as text: managers drop those before it. */

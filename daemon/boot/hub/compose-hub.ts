@@ -11,10 +11,9 @@ import type { Database } from '../../../storage/database/rows.ts';
 import { systemClock } from '../../base/clock.ts';
 import { errorText, invalidArgument } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { Rollback } from '../../base/rollback.ts';
-import { Hub } from '../../hub/hub.ts';
-import type { Deployments } from '../../hub/deployments/deployments.ts';
-import type { WorkflowTokens } from '../../hub/identity/workflow/workflow-tokens.ts';
+import { LocalDeliveryLog } from '../../hub/deliveries/local-log.ts';
+import { SharedLog } from '../../hub/deliveries/shared/shared-log.ts';
+import { Hub, type HubDeps } from '../../hub/hub.ts';
 import { DEFAULT_RULES, type RateRules } from '../../hub/limits/rules.ts';
 import { LocalRecords } from '../../hub/records/local-records.ts';
 import { parseListenAddress, type ListenAddress } from '../config/hosts.ts';
@@ -22,7 +21,12 @@ import type { OwnHub } from '../../images/hub/own-hub.ts';
 import type { Images } from '../../images/images.ts';
 import type { Config } from '../config/settings.ts';
 import { ENGINE_VERSION } from '../version.ts';
+import { filesWithout, type Aside } from './aside.ts';
+import { currentHub } from './current-hub.ts';
+import type { EngineHub } from './engine-hub.ts';
 import { EngineServices } from './engine-services.ts';
+import type { HubPlace, OpenHub } from './hub-place.ts';
+import { swarmTurns } from './swarm-turns.ts';
 import { webhookSettings } from './webhook-settings.ts';
 
 export interface ComposedHub {
@@ -34,8 +38,10 @@ export interface ComposedHub {
   baseUrl: string;
   /** By which its images are named. */
   hosts: readonly string[];
-  workflowTokens: WorkflowTokens;
-  deployments: Deployments;
+  /** Of the hub as it is then. */
+  workflowTokens: EngineHub['workflowTokens'];
+  deployments: EngineHub['deployments'];
+  whenOpened(listener: () => void): void;
 }
 
 interface Around {
@@ -43,48 +49,85 @@ interface Around {
   database: Database;
   log: Logger;
   swarm: Swarm;
+  place: HubPlace;
+  aside: Aside;
   images: Pick<Images, 'hubLayers'>;
 }
 
 /** The hub and its HTTP; undefined where none is configured. Throws invalid_argument that names the setting. */
-export async function composeHub(
-  { config, database, log, swarm, images }: Around,
-  parts: Rollback,
-): Promise<ComposedHub | undefined> {
+export async function composeHub({
+  config,
+  database,
+  log,
+  swarm,
+  images,
+  place,
+  aside,
+}: Around): Promise<ComposedHub | undefined> {
   const listen = parseListenAddress('hub.address', config.hubAddress);
   if (listen === undefined) {
     return undefined;
   }
-  const tls =
-    config.hubTlsCert === ''
-      ? undefined
-      : {
-          certificate: pem('hub.tls-cert', config.hubTlsCert),
-          key: pem('hub.tls-key', config.hubTlsKey),
-        };
-  const address = { host: listen.host, port: listen.port, tls };
+  const address = { host: listen.host, port: listen.port, tls: tlsOf(config) };
   const baseUrl = config.hubUrl === '' ? urlOf(address) : config.hubUrl;
-  const records = new LocalRecords(database);
-  const { isLoopback } = listen;
   const hosts = hostsOf(baseUrl, listen);
   const engine = new EngineServices({ services: () => swarm.services, hosts });
-  const webhooks = webhookSettings(config, { database, isLoopback, services: engine });
   const files = await HubBlobFiles.open(path.join(config.dataRoot, 'hub'));
-  const given = { records, clock: systemClock, log, baseUrl, rules: rulesOf(config), webhooks };
+  const clock = systemClock;
+  const webhooks = webhookSettings(config, { isLoopback: listen.isLoopback, services: engine });
   const { hubLayers: layers } = images;
-  const textIndex = new TextIndex();
-  parts.defer('close the index of notes', () => textIndex[Symbol.dispose]());
-  const shared = { layers, peers: swarm.blobs };
-  const hub = await Hub.open({ ...given, ...shared, files, quotaBytes: config.hubQuota, textIndex });
-  parts.defer('end the hub', () => hub[Symbol.dispose]());
+  const shared = { clock, log, baseUrl, layers, peers: swarm.blobs };
+  const given = { ...shared, rules: rulesOf(config), quotaBytes: config.hubQuota };
+  const opened = async (made: Pick<HubDeps, 'records' | 'webhooks' | 'files'>): Promise<OpenHub> => {
+    const textIndex = new TextIndex();
+    const hub = await Hub.open({ ...given, ...made, textIndex });
+    const api = createHubApi({ hub, pages: hub.pages, log, baseUrl, version: ENGINE_VERSION });
+    const { workflowTokens, deployments } = hub;
+    const end = (): void => {
+      hub[Symbol.dispose]();
+      textIndex[Symbol.dispose]();
+    };
+    return { api, workflowTokens, deployments, [Symbol.dispose]: end };
+  };
+  await place.start({
+    overHost: (gate) =>
+      opened({
+        records: gate(new LocalRecords(database)),
+        webhooks: { ...webhooks, deliveries: new LocalDeliveryLog(database) },
+        files: filesWithout(files, aside.digests({ isHostAside: false })),
+      }),
+    overSwarm: async (managed, sets, gate) => {
+      const deliveries = await SharedLog.open({ records: sets.deliveries, clock, log });
+      const turns = swarmTurns({ swarm: managed, sets, gate, deliveries, clock, log });
+      const hub = await opened({
+        records: gate(sets.records),
+        webhooks: { ...webhooks, deliveries, turns },
+        files: filesWithout(files, aside.digests({ isHostAside: true })),
+      });
+      return {
+        ...hub,
+        [Symbol.dispose]: () => {
+          hub[Symbol.dispose]();
+          deliveries[Symbol.dispose]();
+        },
+      };
+    },
+  });
   const own = {
     isOwn: (domain: string) => hosts.includes(domain),
     openFile: (digest: string) => files.open(digest),
     open: async (digest: string) => (await files.open(digest)) ?? (await layers.open(digest)),
   };
-  const api = createHubApi({ hub, pages: hub.pages, log, baseUrl, version: ENGINE_VERSION });
-  const { workflowTokens, deployments } = hub;
-  return { api, address, own, baseUrl, hosts, workflowTokens, deployments };
+  return { api: place, address, own, baseUrl, hosts, ...currentHub(place) };
+}
+
+function tlsOf(config: Config): HubAddress['tls'] {
+  return config.hubTlsCert === ''
+    ? undefined
+    : {
+        certificate: pem('hub.tls-cert', config.hubTlsCert),
+        key: pem('hub.tls-key', config.hubTlsKey),
+      };
 }
 
 function rulesOf({ hubLimits }: Config): RateRules {

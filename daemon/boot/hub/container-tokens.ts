@@ -1,3 +1,4 @@
+import { isEngineError } from '../../base/errors.ts';
 import { HUB_PERMISSIONS_LABEL, HUB_TOKEN_LABEL, labelError } from '../../base/hub-token-labels.ts';
 import type { HubTokenRequest } from '../../base/hub-token-labels.ts';
 import type { HubTokens } from '../../containers/ports.ts';
@@ -6,12 +7,16 @@ import type { WorkflowTokens } from '../../hub/identity/workflow/workflow-tokens
 interface OpenHub {
   workflowTokens: Pick<WorkflowTokens, 'plan' | 'mint' | 'revoke' | 'tasks'>;
   baseUrl: string;
+  /** Calls back whenever the hub is there again after it was not; absent = it always is. */
+  whenOpened?(listener: () => void): void;
 }
 
 /** Leads containers to the hub, which is there after them. */
 export class ContainerTokens implements HubTokens {
   #hub: OpenHub | undefined;
   #isOpen = false;
+  /** Containers that ended while no hub was there. */
+  readonly #missed = new Set<string>();
   #opened!: () => void;
   readonly #opening = new Promise<void>((resolve) => {
     this.#opened = resolve;
@@ -27,13 +32,23 @@ export class ContainerTokens implements HubTokens {
    */
   async open(hub: OpenHub | undefined, isLive: (containerId: string) => boolean): Promise<void> {
     this.#hub = hub;
-    for (const task of hub?.workflowTokens.tasks() ?? []) {
-      if (!isLive(task)) {
-        await hub?.workflowTokens.revoke(task);
-      }
-    }
+    await this.#sweep(isLive);
+    hub?.whenOpened?.(() => {
+      // What fails is left to the next time.
+      this.#sweep(isLive).catch(() => undefined);
+    });
     this.#isOpen = true;
     this.#opened();
+  }
+
+  async #sweep(isLive: (containerId: string) => boolean): Promise<void> {
+    const ended = (this.#hub?.workflowTokens.tasks() ?? []).filter(
+      (task) => this.#missed.has(task) || !isLive(task),
+    );
+    for (const task of ended) {
+      await this.#hub?.workflowTokens.revoke(task);
+      this.#missed.delete(task);
+    }
   }
 
   async check(request: HubTokenRequest): Promise<void> {
@@ -46,8 +61,18 @@ export class ContainerTokens implements HubTokens {
   }
 
   async revoke(containerId: string): Promise<void> {
-    if (this.#isOpen) {
+    if (!this.#isOpen) {
+      this.#missed.add(containerId);
+      return;
+    }
+    try {
       await this.#hub?.workflowTokens.revoke(containerId);
+    } catch (error) {
+      // The container goes; its token when the hub is there again.
+      if (!isEngineError(error, 'unavailable')) {
+        throw error;
+      }
+      this.#missed.add(containerId);
     }
   }
 

@@ -1,5 +1,3 @@
-import type { Database } from '../../../storage/database/rows.ts';
-import { LocalDeliveryLog } from '../../hub/deliveries/local-log.ts';
 import type { ServicesPort } from '../../hub/deliveries/services.ts';
 import type { WebhookSettings } from '../../hub/webhooks.ts';
 import type { Config } from '../config/settings.ts';
@@ -12,15 +10,10 @@ import { ENGINE_VERSION } from '../version.ts';
  */
 export function webhookSettings(
   config: Config,
-  {
-    database,
-    isLoopback,
-    services,
-  }: { database: Database; isLoopback: boolean; services: ServicesPort | undefined },
-): WebhookSettings {
+  { isLoopback, services }: { isLoopback: boolean; services: ServicesPort | undefined },
+): Omit<WebhookSettings, 'deliveries' | 'turns'> {
   const { hubHooksAllowedHosts: allowed } = config;
   return {
-    deliveries: new LocalDeliveryLog(database),
     allowedHosts:
       allowed.length > 0 ? allowed : isLoopback ? ['external', 'private', 'loopback'] : ['external'],
     rules: { retries: config.hubHooksRetries, switchOffAfter: config.hubHooksSwitchOffAfter },

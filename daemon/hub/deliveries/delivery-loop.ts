@@ -19,6 +19,8 @@ export interface DeliveryLoopDeps {
   deliveries: DeliveryLog;
   courier: Courier;
   rules: DeliveryRules;
+  /** Resolves when `findHook` knows what was changed up to a revision; absent = it always does. */
+  known?(revision: number): Promise<void>;
   findHook(repository: number, hook: number): Hook | undefined;
   /** Switches a hook off. Throws not_found. */
   switchOff(repository: number, hook: number): Promise<unknown>;
@@ -87,6 +89,7 @@ export class DeliveryLoop implements Disposable {
       if (last === undefined) {
         break;
       }
+      await this.#deps.known?.(Math.max(...page.records.map(({ revision }) => revision)));
       for (const { value } of page.records) {
         // Intents are written as such alone.
         const intent = value as Intent;
@@ -99,7 +102,7 @@ export class DeliveryLoop implements Disposable {
     }
     if (!this.#isClosed) {
       this.#watch = records.watch(INTENTS, from + 1, {
-        onChanges: (events) => this.#changed(events),
+        onChanges: (events, revision) => this.#told(events, revision),
         onRelist: () => this.#again(),
       });
     }
@@ -113,6 +116,20 @@ export class DeliveryLoop implements Disposable {
       this.#deps.log.warn({ reason: errorText(error) }, 'the deliveries that are intended could not be read');
       this.#wait(limits.hubRelistMs, () => this.#again());
     });
+  }
+
+  /** An intent may be told of before its hook is known here: the mirror has a watch of its own. */
+  #told(events: readonly RecordEvent[], revision: number): void {
+    const known = this.#deps.known?.(revision);
+    if (known === undefined) {
+      this.#changed(events);
+      return;
+    }
+    known
+      .then(() => this.#changed(events))
+      .catch((error: unknown) =>
+        this.#deps.log.error({ err: error }, 'deliveries of webhooks were left out'),
+      );
   }
 
   #changed(events: readonly RecordEvent[]): void {
@@ -231,7 +248,7 @@ export class DeliveryLoop implements Disposable {
   async #keep(some: readonly Finished[]): Promise<number> {
     const { deliveries, records } = this.#deps;
     failpoint('hub.delivery.log');
-    deliveries.add(some.flatMap(({ delivery }) => delivery ?? []));
+    await deliveries.add(some.flatMap(({ delivery }) => delivery ?? []));
     failpoint('hub.delivery.logged');
     // Where a power cut takes it back, the log knows what was made.
     await records.update(

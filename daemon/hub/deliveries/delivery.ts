@@ -64,14 +64,18 @@ export interface DeliveryQuery {
   limit: number;
 }
 
-/** What was delivered in the last weeks, on this host: too large for records. */
-export interface DeliveryLog {
-  /** All or none. What is there already is not written again. */
-  add(deliveries: readonly SealedDelivery[]): void;
-  has(attempt: string): boolean;
+/** What was delivered in the last weeks: too large for records. */
+export interface DeliveryHistory {
   /** Newest first. */
   list(query: DeliveryQuery): DeliverySummary[];
   get(hook: number, id: number): Delivery | undefined;
+}
+
+/** The same for whoever makes the deliveries. */
+export interface DeliveryLog extends DeliveryHistory {
+  /** All or none, or some where it throws. What is there already is not written again. */
+  add(deliveries: readonly SealedDelivery[]): void | Promise<void>;
+  has(attempt: string): boolean;
   /** Removes what is older, what is too much of one hook, and the oldest past a size of all. */
   prune(bounds: { beforeMs: number; ofHook: number; bytes: number }): void;
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
+import { KeyedMutex } from '../../base/concurrency/mutex.ts';
 import { conflict, errorText, isEngineError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -26,6 +27,8 @@ export class Mirror implements Disposable {
   readonly #prefix: string;
   readonly #known = new KnownRecords();
   readonly #waiting = new Set<() => void>();
+  /** For changes that were decided anew. */
+  readonly #turns = new KeyedMutex();
   #revision = 0;
   #watch: Disposable | undefined;
   #isClosed = false;
@@ -57,21 +60,32 @@ export class Mirror implements Disposable {
    * `limits.hubUpdateAttempts` attempts.
    */
   async change<T>(decide: () => Decision<T>): Promise<T> {
-    for (let attempt = 1; ; attempt += 1) {
-      const seen = this.#revision;
-      const { changes, answer } = decide();
-      try {
-        await this.#reach(await this.#deps.records.update(changes));
-        return answer;
-      } catch (error) {
-        if (!isEngineError(error, 'conflict')) {
-          throw error;
-        }
-        if (attempt === limits.hubUpdateAttempts) {
-          throw conflict(`${errorText(error)}, ${attempt} times: try again`, { cause: error });
-        }
-        await this.#reach(seen + 1);
+    // Records that answer later see many changes decide on one counter: those that lost take turns, the next ones too.
+    if (!this.#turns.isLocked('')) {
+      const first = await this.#attempt(decide);
+      if ('answer' in first) {
+        return first.answer;
       }
+    }
+    return await this.#turns.run('', async () => {
+      for (let attempt = 2; ; attempt += 1) {
+        const made = await this.#attempt(decide);
+        if ('answer' in made) {
+          return made.answer;
+        }
+        if (attempt >= limits.hubUpdateAttempts) {
+          throw conflict(`${errorText(made.conflict)}, ${attempt} times: try again`, {
+            cause: made.conflict,
+          });
+        }
+      }
+    });
+  }
+
+  /** Resolves when the records are known as of a revision of theirs, or the mirror is closed. */
+  async known(revision: number): Promise<void> {
+    while (this.#revision < revision && !this.#isClosed) {
+      await this.#reach(revision);
     }
   }
 
@@ -79,6 +93,21 @@ export class Mirror implements Disposable {
     this.#isClosed = true;
     this.#watch?.[Symbol.dispose]();
     this.#wake();
+  }
+
+  async #attempt<T>(decide: () => Decision<T>): Promise<{ answer: T } | { conflict: unknown }> {
+    const seen = this.#revision;
+    const { changes, answer } = decide();
+    try {
+      await this.#reach(await this.#deps.records.update(changes));
+      return { answer };
+    } catch (error) {
+      if (!isEngineError(error, 'conflict')) {
+        throw error;
+      }
+      await this.#reach(seen + 1);
+      return { conflict: error };
+    }
   }
 
   async #load(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { DeliveryLog } from '../deliveries/delivery.ts';
+import type { DeliveryHistory } from '../deliveries/delivery.ts';
 import type { Intents } from '../deliveries/intents.ts';
 import type { Hooks } from '../hooks/hooks.ts';
 import type { Accounts } from '../identity/accounts.ts';
@@ -30,7 +30,7 @@ export interface SessionDeps {
   grants: Grants;
   hooks: Hooks;
   intents: Intents;
-  deliveries: DeliveryLog;
+  deliveries: DeliveryHistory;
   tokens: Tokens;
   apps: Apps;
   installations: Installations;

@@ -16,6 +16,7 @@ export function hubDeliveryTable(connection: Sqlite.Database): HubDeliveryTable 
   const get = connection.prepare<[number, number], HubDeliveryListed & { body: Buffer }>(
     'SELECT id, summary, body FROM hub_deliveries WHERE hook = ? AND id = ?',
   );
+  const cleared = connection.prepare('DELETE FROM hub_deliveries');
   const pruned = pruning(connection);
   return {
     insert(row: HubDeliveryRow) {
@@ -27,6 +28,9 @@ export function hubDeliveryTable(connection: Sqlite.Database): HubDeliveryTable 
     has: (attempt) => has.get(attempt) !== undefined,
     list: ({ hook, from, codes: [least, most], limit }) => list.all(hook, from, least, most, limit),
     get: (hook, id) => get.get(hook, id),
+    clear() {
+      named('clear deliveries', () => cleared.run());
+    },
     prune(bounds) {
       named('prune deliveries', () => pruned(bounds));
       failpoint('database.hubdelivery.prune');

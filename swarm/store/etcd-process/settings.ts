@@ -1,3 +1,5 @@
+import { limits } from '../../../daemon/base/limits.ts';
+
 /** The `Raft` block of a swarm's spec, as far as etcd can follow it. 0 or nothing means the default. */
 export interface RaftSettings {
   /** Entries between two snapshots. */
@@ -71,6 +73,7 @@ export function etcdArguments(settings: MemberSettings): string[] {
     `--snapshot-count=${snapshotCount(raft)}`,
     `--max-snapshots=${snapshotFiles(raft)}`,
     `--max-wals=${LOG_FILES_MAX}`,
+    `--max-txn-ops=${limits.swarmStoreCommitOperationsMax}`,
     '--auto-compaction-retention=0',
     '--strict-reconfig-check',
     '--logger=zap',

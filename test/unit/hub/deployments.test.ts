@@ -104,6 +104,7 @@ test('deployments: two managers with the same records tell each step once', asyn
       hasCompatHeaders: true,
       version: '0.1.0',
       services: undefined,
+      hasThread: false,
     },
   });
   await Promise.all([open.hub.deployments.tell([WEB]), other.deployments.tell([WEB])]);

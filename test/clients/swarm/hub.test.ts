@@ -1,0 +1,182 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { killProcessesNaming } from '../../support/engine/cleanup.ts';
+import { until } from '../../support/engine/http.ts';
+import { needsEngine } from '../../support/needs.ts';
+import { TestSwarm } from '../../support/swarm/hosts/test-swarm.ts';
+
+const HUB = { address: '127.0.0.1:5010', 'hooks-allowed-hosts': ['*'] };
+const REPO = '/repos/alice/app';
+const PINGS = 40;
+
+/** Prints the guid of each delivery, and lets it wait for its answer. */
+const RECEIVER = `
+require('node:http').createServer((req, res) => {
+  console.log(req.headers['x-svc-delivery']);
+  req.resume();
+  setTimeout(() => res.end('ok'), 250);
+}).listen(9000, '0.0.0.0');
+`;
+
+interface Answer {
+  status: number;
+  body: unknown;
+}
+
+/** Three hosts, each with a hub. The tests build on each other. */
+needsEngine('docker-cli', 'etcd')('the hub of hosts in a swarm', () => {
+  let swarm: TestSwarm;
+  let receiver: ChildProcess | undefined;
+  let token = '';
+  let received: string[] = [];
+  let hook = 0;
+
+  beforeAll(async () => {
+    swarm = await TestSwarm.start(3, { config: { hub: HUB } });
+    receiver = spawn(...command(swarm.node(3).daemon.netns.enter(process.execPath, '-e', RECEIVER)));
+    receiver.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      received.push(...text.split('\n').filter((line) => line !== ''));
+    });
+  });
+  afterAll(async () => {
+    receiver?.kill('SIGKILL');
+    await swarm[Symbol.asyncDispose]();
+  });
+
+  /** At the hub's own listener of a host. */
+  const ask = async (number: number, method: string, path: string, body?: object): Promise<Answer> => {
+    const text = await swarm
+      .node(number)
+      .daemon.netns.run(
+        'curl',
+        '--silent',
+        '--max-time',
+        '30',
+        '--request',
+        method,
+        '--write-out',
+        '\n%{http_code}',
+        '--header',
+        `Authorization: token ${token}`,
+        ...(body === undefined ? [] : ['--data', JSON.stringify(body)]),
+        `http://127.0.0.1:5010${path}`,
+      );
+    const cut = text.lastIndexOf('\n');
+    const json = text.slice(0, cut);
+    return { status: Number(text.slice(cut + 1)), body: json === '' ? undefined : JSON.parse(json) };
+  };
+
+  const root = async <T>(number: number, path: string, body: object): Promise<T> =>
+    await swarm.node(number).daemon.http.ok<T>('POST', `/hub${path}`, body);
+
+  const guids = async (number: number): Promise<string[]> => {
+    const { body } = await ask(number, 'GET', `${REPO}/hooks/${hook}/deliveries?per_page=100`);
+    return (body as { guid: string }[]).map(({ guid }) => guid);
+  };
+
+  /** What a manager's hub answers, or waits for its records. */
+  const untilServed = async (number: number): Promise<void> => {
+    await until(`the hub of n${number}`, async () => (await ask(number, 'GET', REPO)).status === 200, 60_000);
+  };
+
+  test('what a host has is in the swarm that it begins, and on the managers that join', async () => {
+    await root(1, '/admin/users', { login: 'alice' });
+    const scopes = ['repo', 'admin:repo_hook'];
+    ({ token } = await root<{ token: string }>(1, '/admin/users/alice/tokens', { scopes }));
+    expect((await ask(1, 'POST', '/user/repos', { name: 'app' })).status).toBe(201);
+    const url = `http://${swarm.node(3).addr}:9000/`;
+    const config = { url, content_type: 'json', secret: 'a word' };
+    const created = await ask(1, 'POST', `${REPO}/hooks`, { config, events: ['push'] });
+    expect(created.status).toBe(201);
+    hook = (created.body as { id: number }).id;
+    await until('the first ping', async () => (await guids(1)).length === 1);
+    const [first] = await guids(1);
+
+    await swarm.init();
+    await untilServed(1);
+    expect((await ask(1, 'GET', `${REPO}/hooks/${hook}`)).body).toMatchObject({
+      config: { url, secret: '********' },
+    });
+    expect(await guids(1)).toEqual([first]);
+
+    // A host that had accounts before it joins: they are kept aside.
+    await root(2, '/admin/users', { login: 'bob' });
+    await swarm.join(2, 'manager');
+    await swarm.join(3, 'manager');
+    for (const number of [2, 3]) {
+      await untilServed(number);
+      expect((await ask(number, 'GET', `${REPO}/hooks/${hook}`)).status).toBe(200);
+      expect((await ask(number, 'GET', '/users/bob')).status).toBe(404);
+      expect(await guids(number)).toEqual([first]);
+    }
+    expect(await swarm.must(2, 'info', '--format', '{{json .Warnings}}')).toContain(
+      'accounts of its own (bob)',
+    );
+    // Written through one manager, read from another.
+    expect((await ask(2, 'PATCH', REPO, { description: 'told' })).status).toBe(200);
+    await until('n3 to be told', async () =>
+      JSON.stringify((await ask(3, 'GET', REPO)).body).includes('told'),
+    );
+  });
+
+  test('deliveries are made though the manager that makes them is killed, with the same guids', async () => {
+    received = [];
+    await Promise.all(
+      Array.from({ length: PINGS }, (_, index) =>
+        ask(2 + (index % 2), 'POST', `${REPO}/hooks/${hook}/pings`),
+      ),
+    );
+    await until('some deliveries', () => received.length >= 8);
+    await swarm.node(1).daemon.kill9();
+    await until('all deliveries', async () => (await guids(2)).length === PINGS + 1, 60_000);
+    const kept = (await guids(2)).slice(0, PINGS);
+    expect(new Set(kept).size).toBe(PINGS);
+    expect(new Set(received)).toEqual(new Set(kept));
+    expect(await guids(3)).toEqual(await guids(2));
+    await swarm.node(1).daemon.restart();
+    await untilServed(1);
+    expect(await guids(1)).toEqual(await guids(2));
+  });
+
+  test('a worker says where the hub is; a host that leaves has its own again', async () => {
+    await swarm.must(1, 'node', 'demote', 'n3');
+    await until('n3 to be a worker', async () => (await ask(3, 'GET', REPO)).status === 503, 60_000);
+    expect((await ask(3, 'GET', REPO)).body).toMatchObject({
+      message: expect.stringContaining(swarm.node(1).addr),
+    });
+    await swarm.must(3, 'swarm', 'leave');
+    await until('the hub of n3', async () => (await ask(3, 'GET', REPO)).status !== 503, 60_000);
+    expect((await ask(3, 'GET', REPO)).status).toBe(401);
+
+    await swarm.must(2, 'swarm', 'leave', '--force');
+    await until('the hub of n2', async () => (await ask(2, 'GET', REPO)).status === 401, 60_000);
+    const bob = await swarm.node(2).daemon.http.ok<{ login: string }>('GET', '/hub/users/bob');
+    expect(bob.login).toBe('bob');
+  });
+
+  test('without a majority the hub is read, and a change is refused with words', async () => {
+    await swarm.join(2, 'manager');
+    await untilServed(2);
+    const { daemon } = swarm.node(2);
+    await daemon.kill9();
+    killProcessesNaming(`--data-dir=${daemon.paths.root}`);
+    expect((await ask(1, 'GET', REPO)).status).toBe(200);
+    const refused = await ask(1, 'PATCH', REPO, { description: 'lost' });
+    expect(refused).toMatchObject({
+      status: 503,
+      body: { message: expect.stringContaining('the managers of the swarm') },
+    });
+  });
+
+  test('the last manager takes the records with it', async () => {
+    await swarm.must(1, 'swarm', 'leave', '--force');
+    await untilServed(1);
+    expect((await ask(1, 'GET', `${REPO}/hooks/${hook}`)).status).toBe(200);
+    expect((await guids(1)).length).toBe(PINGS + 1);
+    expect((await ask(1, 'PATCH', REPO, { description: 'home' })).status).toBe(200);
+  });
+});
+
+function command([file, ...args]: [string, ...string[]]): [string, string[]] {
+  return [file, args];
+}
