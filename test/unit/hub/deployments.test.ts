@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { armHere } from '../../support/fakes/failpoints.ts';
+import { afterEach, expect, test } from 'vitest';
 import { silentLogger } from '../../../daemon/base/logger.ts';
 import { Hub } from '../../../daemon/hub/hub.ts';
 import { newsOf, type ServiceImage } from '../../../daemon/hub/deployments/deployment-news.ts';
@@ -24,6 +25,8 @@ const WEB: ServiceImage = {
   state: 'pending',
   message: '',
 };
+
+afterEach(() => armHere(''));
 
 /** A hub with a hook for deployments, whose deliveries wait: nobody makes them in these tests. */
 async function hubWithHook() {
@@ -119,6 +122,26 @@ test('deployments: two managers with the same records tell each step once', asyn
     'deployment_status 1 success #2',
   ]);
   database.close();
+});
+
+test('deployments: what could not be told is told at the next look, once', async () => {
+  using open = await hubWithHook();
+  const { deployments } = open.hub;
+  const other: ServiceImage = { ...WEB, service: 'service2', name: 'other' };
+  armHere('hub.deployment.publish=error@2');
+  await expect(deployments.tell([WEB, other])).rejects.toThrow('failpoint hub.deployment.publish');
+  expect(await told(open)).toEqual(['deployment 1 a', 'deployment_status 1 pending #1']);
+  armHere('');
+  await deployments.tell([WEB, other]);
+  await deployments.tell([WEB, other]);
+  expect(await told(open)).toEqual(['deployment 2 a', 'deployment_status 2 pending #2']);
+  armHere('hub.deployment.publish=error');
+  await expect(deployments.tell([])).rejects.toThrow('failpoint hub.deployment.publish');
+  expect(await told(open)).toEqual([]);
+  armHere('');
+  await deployments.tell([]);
+  await deployments.tell([]);
+  expect(await told(open)).toEqual(['deployment_status 1 inactive #3', 'deployment_status 2 inactive #4']);
 });
 
 test('deployments: images that the hub has not are none, and nothing stays of a repository that goes', async () => {

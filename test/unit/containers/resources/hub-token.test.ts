@@ -1,5 +1,7 @@
+import { armHere } from '../../../support/fakes/failpoints.ts';
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { limits } from '../../../../daemon/base/limits.ts';
 import type { LaunchRequest } from '../../../../runtime/runc/launch-request.ts';
 import { ContainerRig } from '../../../support/fakes/container-rig.ts';
 import { settled } from '../../../support/fakes/manual-clock.ts';
@@ -16,7 +18,10 @@ beforeEach(async () => {
   rig.runtime.onLaunch = (request) => void launched.push(request);
 });
 
-afterEach(() => rig[Symbol.dispose]());
+afterEach(() => {
+  armHere('');
+  rig[Symbol.dispose]();
+});
 
 const calls = (): string[] => rig.world.calls.filter((call) => call.startsWith('token.'));
 const mounts = (): string[] => [...rig.world.mounted].filter((path) => path.endsWith('/hub'));
@@ -57,6 +62,44 @@ test('hub token: each run has one of its own, and a start that fails has none', 
     rig.world.failing.clear();
     expect([mounts(), [...rig.world.tokenHolders]]).toEqual([[], []]);
   }
+});
+
+test('hub token: a start that fails at its token leaves nothing, and the next start has one', async () => {
+  const id = await rig.create(ASKING);
+  const before = new Set(rig.world.mounted);
+  armHere('containers.start.hubtoken=error');
+  await expect(rig.containers.start(id, {})).rejects.toThrow('failpoint containers.start.hubtoken');
+  expect([rig.world.mounted, [...rig.world.tokenHolders], launched]).toEqual([before, [], []]);
+  expect(await rig.status(id)).toMatch(/^created \d+: .*containers\.start\.hubtoken/);
+  armHere('');
+  await rig.containers.start(id, {});
+  expect([mounts().length, [...rig.world.tokenHolders]]).toEqual([1, [id]]);
+});
+
+test('hub token: what could not be taken back at an exit is at the next try', async () => {
+  const id = await rig.run(ASKING);
+  armHere('containers.exit.hubtoken=error');
+  await rig.exit(id, 3);
+  expect(await rig.status(id)).toBe('exited 3');
+  expect([mounts().length, [...rig.world.tokenHolders]]).toEqual([1, [id]]);
+  armHere('');
+  await rig.clock.advance(limits.retryDelaysMs[0]);
+  expect([mounts(), [...rig.world.tokenHolders]]).toEqual([[], []]);
+  await rig.containers.start(id, {});
+  expect([mounts().length, [...rig.world.tokenHolders]]).toEqual([1, [id]]);
+});
+
+test('hub token: what no try at an exit took back holds up neither the next start nor the end of its run', async () => {
+  const id = await rig.run(ASKING);
+  armHere('containers.exit.hubtoken=error');
+  await rig.exit(id, 0);
+  for (const delayMs of limits.retryDelaysMs) {
+    await rig.clock.advance(delayMs);
+  }
+  armHere('');
+  await rig.containers.start(id, {});
+  await rig.exit(id, 0);
+  expect([mounts(), [...rig.world.tokenHolders]]).toEqual([[], []]);
 });
 
 test('hub token: a run that ended while no daemon was there is given back by the next', async () => {

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../../daemon/base/clock.ts';
+import { limits } from '../../../../daemon/base/limits.ts';
 import { silentLogger } from '../../../../daemon/base/logger.ts';
 import { BlobServer } from '../../../../swarm/blobs/blob-server.ts';
 import { BlobsOfManagers } from '../../../../swarm/blobs/blobs-of-managers.ts';
@@ -124,6 +125,46 @@ test('where a manager breaks off, the next one goes on', async () => {
   expect((await read(asking())).equals(BYTES)).toBe(true);
   expect([holders[0].from, holders[1].from]).toEqual([[0], [512 * 1024]]);
 });
+
+test('a manager that cannot look counts as one without the blob, until it can', async () => {
+  holders[0].bytes = BYTES;
+  holders[1].bytes = BYTES;
+  const blobs = asking();
+  armHere('swarm.blobs.find=error@1');
+  expect(await blobs.has(DIGEST, never)).toBe(true);
+  armHere('swarm.blobs.find=error');
+  expect(await blobs.has(DIGEST, never)).toBe(false);
+  armHere('');
+  expect(await blobs.has(DIGEST, never)).toBe(true);
+});
+
+test.each([
+  ['swarm.blobs.read=error@1', [], [0]],
+  ['swarm.blobs.piece=error@1', [0], [0]],
+  ['swarm.blobs.piece=error@2', [0], [limits.swarmImagePieceBytes]],
+])('after %s at a manager the next one gives what is missing', async (failure, first, second) => {
+  holders[0].bytes = BYTES;
+  holders[1].bytes = BYTES;
+  armHere(failure);
+  expect((await read(asking())).equals(BYTES)).toBe(true);
+  expect([holders[0].from, holders[1].from]).toEqual([first, second]);
+});
+
+test.each(['swarm.blobs.read', 'swarm.blobs.piece'])(
+  'where all fail at %s, the next attempt succeeds',
+  async (step) => {
+    holders[0].bytes = BYTES;
+    holders[1].bytes = BYTES;
+    const blobs = asking();
+    // More often than a manager gives blobs at once: a failure keeps no slot.
+    armHere(`${step}=error`);
+    for (let attempt = 0; attempt < 10; attempt += 1) {
+      await expect(read(blobs)).rejects.toThrow(/manager 127[^]*manager 127/);
+    }
+    armHere('');
+    expect((await read(blobs)).equals(BYTES)).toBe(true);
+  },
+);
 
 test('a blob of another size than the record says is refused', async () => {
   holders[0].bytes = BYTES;

@@ -1,11 +1,17 @@
-import { expect, test } from 'vitest';
+import { armHere } from '../../../support/fakes/failpoints.ts';
+import { afterEach, expect, test } from 'vitest';
+import { limits } from '../../../../daemon/base/limits.ts';
+import { silentLogger } from '../../../../daemon/base/logger.ts';
 import type { ServiceRecord, UpdateRecord } from '../../../../swarm/objects/service.ts';
 import { TaskState } from '../../../../swarm/objects/task-state.ts';
 import { newService, type Service } from '../../../../swarm/planner/state/entries.ts';
-import { rolloutOf } from '../../../../swarm/leader/rollouts.ts';
-import { taskRecord } from '../../../support/swarm/builders.ts';
+import { rolloutOf, rolloutsLoop } from '../../../../swarm/leader/rollouts.ts';
+import { serviceWrites, taskRecord } from '../../../support/swarm/builders.ts';
+import { SwarmRig } from '../../../support/swarm/manager-rig.ts';
 
 const IMAGE = '127.0.0.1:5010/acme/app:v1';
+
+afterEach(() => armHere(''));
 
 function service(more: Partial<ServiceRecord> = {}, update?: Partial<UpdateRecord>): Service {
   const made = newService('s1');
@@ -85,4 +91,31 @@ test('an update to something else does not count, a rollback is told, jobs and r
   expect(rolloutOf(service({ rollback: { message: 'x' } }))?.isRollback).toBe(true);
   expect(rolloutOf(service({ spec: { Mode: { GlobalJob: {} } } }))).toBe(undefined);
   expect(rolloutOf(newService('s2'))).toBe(undefined);
+});
+
+test('rollouts that could not be told are told at the next try, and then at each look', async () => {
+  const rig = new SwarmRig();
+  const manager = await rig.manager();
+  await manager.begin(serviceWrites('s1', { Mode: { Replicated: { Replicas: 0 } } }));
+  const told: string[][] = [];
+  const loop = rolloutsLoop({
+    clock: rig.clock,
+    logger: silentLogger,
+    rollouts: {
+      wants: () => true,
+      tell: async (rollouts) => void told.push(rollouts.map(({ name, state }) => `${name} ${state}`)),
+    },
+  });
+  armHere('swarm.rollouts.tell=error');
+  await manager.lead({ loops: [loop] });
+  await rig.clock.advance(100);
+  expect(told).toEqual([]);
+  armHere('');
+  const all = ['s1 success'];
+  // Well before the next look.
+  await rig.clock.advance(limits.swarmRolloutLookMs / 5);
+  expect(told).toEqual([all]);
+  await rig.clock.advance(limits.swarmRolloutLookMs);
+  expect(told).toEqual([all, all]);
+  await manager.leadership?.[Symbol.asyncDispose]();
 });
