@@ -107,6 +107,11 @@ export class SlowFiles implements BlobFiles {
     return this.#step(() => [...this.blobs.keys()]);
   }
 
+  /** No other host has these records. */
+  createIncoming(): Promise<never> {
+    return Promise.reject(new Error('nothing comes from elsewhere'));
+  }
+
   createUpload(id: string): Promise<UploadFile> {
     return this.#step(() => {
       this.pending.set(id, Buffer.alloc(0));

@@ -46,6 +46,7 @@ async function world(seed: number) {
     outbox,
     files,
     layers: undefined,
+    artifacts: { check: () => Promise.resolve(undefined), removals: () => [] },
     quotaBytes: 0,
   };
   const registry = new Registry(given);
