@@ -3,15 +3,15 @@ import { PATIENCE, WAIT_MS } from './test/support/patience.ts';
 
 /**
  * One project per kind of test (test/README.md says what each is for). `unit` and `api` need nothing and run side by
- * side. The others drive the real kernel: two files of system tests at a time, which have daemons, namespaces and
- * cgroups of their own and mostly wait, and all else one after another.
+ * side. The others drive the real kernel: two files at a time of system, client and fault tests, which have daemons,
+ * namespaces and cgroups of their own and mostly wait, and all else one after another.
  */
 const alone = { pool: 'forks', fileParallelism: false, maxWorkers: 1 } as const;
 /** Against hangs. A test may wait for several things in turn, each as long as WAIT_MS. */
 const timeouts = { testTimeout: 120_000, hookTimeout: 120_000 };
 const expect = { poll: { timeout: WAIT_MS } };
 /** As a system service there is only one engine for all. */
-const system =
+const ownDaemons =
   process.env['BERTH_TEST_ENGINE'] === 'service' ? alone : ({ pool: 'forks', maxWorkers: 2 } as const);
 
 /** Daemons of a swarm killed at each step: six minutes, and a command of their own. */
@@ -37,7 +37,7 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['test/system/**/*.test.ts'],
-          ...system,
+          ...ownDaemons,
           expect,
           testTimeout: 120_000 * PATIENCE,
           hookTimeout: 120_000 * PATIENCE,
@@ -47,7 +47,7 @@ export default defineConfig({
         test: {
           name: 'clients',
           include: ['test/clients/**/*.test.ts'],
-          ...alone,
+          ...ownDaemons,
           expect,
           ...timeouts,
         },
@@ -67,7 +67,7 @@ export default defineConfig({
           name: 'faults',
           include: ['test/faults/**/*.test.ts'],
           exclude: [STEPS_OF_A_SWARM],
-          ...alone,
+          ...ownDaemons,
           expect,
           testTimeout: 900_000,
           hookTimeout: 120_000,
