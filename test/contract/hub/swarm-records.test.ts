@@ -1,3 +1,4 @@
+import { armHere } from '../../support/fakes/failpoints.ts';
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../daemon/base/clock.ts';
@@ -95,6 +96,19 @@ needs(
     gate.loseNextAnswer();
     await records.update([{ kind: 'delete', key: 'counter/hook', expected: first }]);
     expect(await records.get('counter/hook')).toBeUndefined();
+  });
+
+  test('a failure before a write leaves nothing, and one behind it all of it', async () => {
+    const { records } = await manager(fresh());
+    const write = () => records.update([{ kind: 'put', key: 'account/alice', value: 1, expected: 0 }]);
+    armHere('swarm.records.update=error');
+    await expect(write()).rejects.toThrow('swarm.records.update');
+    expect(await records.get('account/alice')).toBeUndefined();
+    armHere('swarm.records.updated=error');
+    await expect(write()).rejects.toThrow('swarm.records.updated');
+    armHere('');
+    await expect.poll(async () => (await records.get('account/alice'))?.value).toBe(1);
+    await expect(write()).rejects.toMatchObject({ code: 'conflict' });
   });
 
   test('managers that count at the same time never give an id twice', async () => {
