@@ -6,6 +6,7 @@ import { keyOf, partOf } from '../objects/keys.ts';
 import { put, remove, type PartName, type Parts, type Write } from '../objects/parts.ts';
 import { ClusterState } from '../planner/state/cluster-state.ts';
 import { StoreCache } from '../store/cache/store-cache.ts';
+import { isStoreError, StoreError } from '../store/errors.ts';
 import type { Change, Commit, Entry, Store, Write as StoreWrite } from '../store/port.ts';
 
 /** Called with changes of keys that are no parts, in order. */
@@ -112,11 +113,20 @@ export class Cluster implements AsyncDisposable {
 
   /**
    * Writes all or nothing, and waits until it can be read here. Answers the revision. Throws `StoreError`: on
-   * `conflict` decide again with what is here now.
+   * `conflict` decide again with what is here now; `unknown` with `stands` where it is written and is not here yet.
    */
   async commit({ parts = [], values = [], ...rest }: ClusterCommit): Promise<number> {
     const revision = await this.#deps.store.commit({ ...rest, writes: [...parts.map(encoded), ...values] });
-    await this.#opened.reached(revision);
+    try {
+      await this.#opened.reached(revision);
+    } catch (cause) {
+      if (!isStoreError(cause, 'unavailable')) {
+        throw cause;
+      }
+      // Whoever takes this for "nothing was written" gives to others what was just given.
+      const text = `commit: it stands at revision ${revision}, which this manager has not read yet`;
+      throw new StoreError('unknown', text, { cause, stands: revision });
+    }
     return revision;
   }
 

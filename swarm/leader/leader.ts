@@ -16,7 +16,7 @@ import { Scheduler } from '../planner/scheduler/scheduler.ts';
 import { ClusterState } from '../planner/state/cluster-state.ts';
 import type { Task } from '../planner/state/entries.ts';
 import { observedState } from '../planner/state/observed.ts';
-import { isStoreError } from '../store/errors.ts';
+import { isStoreError, StoreError } from '../store/errors.ts';
 import type { Fence } from '../store/port.ts';
 import { Attachments } from './attachments.ts';
 import { BATCH_WRITES_MAX, batchLength, type PlannedWrite } from './batches.ts';
@@ -101,8 +101,29 @@ export class Leader implements Leading, AsyncDisposable {
       if (isStoreError(error, 'fenced')) {
         this.#lose('another leader was elected');
       }
+      if (error instanceof StoreError && error.stands !== undefined && (await this.#reads(error.stands))) {
+        return error.stands;
+      }
       throw error;
     }
+  }
+
+  /**
+   * Waits for what is written until it can be read here, however late: decided without it, its addresses, ports and
+   * slots would be given again. False where this leader ends before.
+   */
+  async #reads(revision: number): Promise<boolean> {
+    while (!this.signal.aborted) {
+      try {
+        await this.cluster.reached(revision);
+        return true;
+      } catch (error) {
+        if (!isStoreError(error, 'unavailable')) {
+          throw error;
+        }
+      }
+    }
+    return false;
   }
 
   report(reported: ReportedStatus): boolean {

@@ -31,20 +31,25 @@ const CODES = {
   refused: 'invalid_argument',
 } as const satisfies Record<StoreFailure, ErrorCode>;
 
-/** What every call of the store throws. `changed`: on `conflict`, the keys that are not as required. */
+/**
+ * What every call of the store throws. `changed`: on `conflict`, the keys that are not as required. `stands`: on
+ * `unknown`, the revision at which the commit is known to stand, where only its reading back took too long.
+ */
 export class StoreError extends EngineError {
   readonly failure: StoreFailure;
   readonly changed: readonly string[];
+  readonly stands: number | undefined;
 
   constructor(
     failure: StoreFailure,
     message: string,
-    options: { cause?: unknown; changed?: readonly string[] } = {},
+    options: { cause?: unknown; changed?: readonly string[]; stands?: number } = {},
   ) {
     super(CODES[failure], message, options);
     this.name = 'StoreError';
     this.failure = failure;
     this.changed = options.changed ?? [];
+    this.stands = options.stands;
   }
 }
 

@@ -4,6 +4,7 @@ import { Cluster, type ChangedPart } from '../../../../swarm/cluster/cluster.ts'
 import { keyOf } from '../../../../swarm/objects/keys.ts';
 import { remove } from '../../../../swarm/objects/parts.ts';
 import { nameKey } from '../../../../swarm/objects/values.ts';
+import { ScriptedFaults } from '../../../../swarm/store/memory/faults.ts';
 import { MemoryCluster } from '../../../../swarm/store/memory/memory-cluster.ts';
 import { MemoryStore } from '../../../../swarm/store/memory/memory-store.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
@@ -12,10 +13,13 @@ import { put } from '../../../support/swarm/stores.ts';
 
 let store: MemoryStore;
 let cluster: Cluster;
+let clock: ManualClock;
+let faults: ScriptedFaults;
 
 beforeEach(async () => {
-  const clock = new ManualClock();
-  store = new MemoryStore({ clock, cluster: new MemoryCluster(clock) });
+  clock = new ManualClock();
+  faults = new ScriptedFaults();
+  store = new MemoryStore({ clock, cluster: new MemoryCluster(clock), faults: faults.next });
   cluster = await Cluster.open({ clock, logger: silentLogger, store });
 });
 
@@ -50,6 +54,17 @@ test('commit: a condition that does not hold leaves everything as it was', async
   });
   await expect(refused).rejects.toMatchObject({ failure: 'conflict' });
   expect(cluster.state.nodes.size).toBe(0);
+});
+
+test('commit: what stands in the store and is not here for long is told as that, not as refused', async () => {
+  faults.add('watch', { kind: 'delay', ms: 12_000 });
+  const written = cluster.commit({ conditions: [], parts: serviceWrites('s') });
+  const told = expect(written).rejects.toMatchObject({ failure: 'unknown', stands: cluster.revision + 1 });
+  await clock.advance(1);
+  await clock.advance(10_000);
+  await told;
+  await clock.advance(10_000);
+  expect(cluster.part('service', 's')).toBeDefined();
 });
 
 test('subscribe: parts are told in order with their revisions, after the state has them', async () => {

@@ -140,6 +140,29 @@ describe('leader', () => {
     }
   });
 
+  test('what was stored and is not read here for long is not given to others', async () => {
+    const manager = await leadingManager(0);
+    const { clock } = manager.rig;
+    const other = await manager.rig.manager('m2');
+    // One address is left in it.
+    await other.write(networkWrite('a', ['10.1.0.0/30']));
+    await other.write(
+      ...serviceWrites('t', {
+        Mode: { Replicated: { Replicas: 1 } },
+        TaskTemplate: { ContainerSpec: { Image: 'busybox' }, Networks: [{ Target: 'a' }] },
+        EndpointSpec: { Mode: 'dnsrr' },
+      }),
+    );
+    manager.faults.add('watch', { kind: 'delay', ms: 12_000 });
+    for (let second = 0; second < 15; second += 1) {
+      await clock.advance(1_000);
+      // Of what is stored, whoever has read it.
+      const tasks = [...other.cluster.state.tasksOf('t')];
+      expect(tasks.map(({ record }) => record.networks?.[0]?.addresses)).toEqual([['10.1.0.2']]);
+    }
+    expect(manager.tasks('t')).toHaveLength(1);
+  });
+
   test.each(['conflict', 'unavailable', 'lost answer'] as const)(
     'survives a store that answers: %s',
     async (kind) => {
