@@ -9,7 +9,7 @@ export const hubLimits = {
   /** Updates that are remembered for watches that begin after their list was read. */
   hubUpdatesRemembered: 1_024,
   /** Times that a change of a record is decided anew because another one came first; then its client may try again. */
-  hubUpdateAttempts: 20,
+  hubUpdateAttempts: 100,
   /** Time for a host of the hub to hear what was written, and until records that could not be read are read again. */
   hubCatchUpMs: 1_000,
   hubRelistMs: 1_000,

@@ -7,14 +7,14 @@ import { TestSwarm } from '../../support/swarm/hosts/test-swarm.ts';
 
 const HUB = { address: '127.0.0.1:5010', 'hooks-allowed-hosts': ['*'] };
 const REPO = '/repos/alice/app';
-const PINGS = 40;
+const PINGS = 24;
 
 /** Prints the guid of each delivery, and lets it wait for its answer. */
 const RECEIVER = `
 require('node:http').createServer((req, res) => {
   console.log(req.headers['x-svc-delivery']);
   req.resume();
-  setTimeout(() => res.end('ok'), 250);
+  setTimeout(() => res.end('ok'), 1000);
 }).listen(9000, '0.0.0.0');
 `;
 
@@ -126,7 +126,7 @@ needsEngine('docker-cli', 'etcd')('the hub of hosts in a swarm', () => {
         ask(2 + (index % 2), 'POST', `${REPO}/hooks/${hook}/pings`),
       ),
     );
-    await until('some deliveries', () => received.length >= 8);
+    await until('some deliveries', () => received.length >= 4);
     await swarm.node(1).daemon.kill9();
     await until('all deliveries', async () => (await guids(2)).length === PINGS + 1, 60_000);
     const kept = (await guids(2)).slice(0, PINGS);

@@ -9,7 +9,7 @@ export interface Ended<Said> {
 
 /** Runs one of the programs beside this file to its end, which may be at a failpoint. */
 export function hubProcess<Said>(
-  program: 'deliver-and-die' | 'push-and-die',
+  program: 'deliver-and-die' | 'push-and-die' | 'move-and-die',
   args: readonly string[],
   failpoints = '',
 ): Promise<Ended<Said>> {
