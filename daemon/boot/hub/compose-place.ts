@@ -31,7 +31,7 @@ export function composeHubDoors(
   return {
     place: new HubPlace({ clock: systemClock, log, local, deliveries: database, aside, membership }),
     aside,
-    tokens: new ContainerTokens(),
+    tokens: new ContainerTokens({ log }),
     rollouts: config.hubAddress === '' ? undefined : new ServiceRollouts(),
   };
 }

@@ -1,6 +1,7 @@
-import { isEngineError } from '../../base/errors.ts';
+import { errorText, isEngineError } from '../../base/errors.ts';
 import { HUB_PERMISSIONS_LABEL, HUB_TOKEN_LABEL, labelError } from '../../base/hub-token-labels.ts';
 import type { HubTokenRequest } from '../../base/hub-token-labels.ts';
+import type { Logger } from '../../base/logger.ts';
 import type { HubTokens } from '../../containers/ports.ts';
 import type { WorkflowTokens } from '../../hub/identity/workflow/workflow-tokens.ts';
 
@@ -13,6 +14,7 @@ interface OpenHub {
 
 /** Leads containers to the hub, which is there after them. */
 export class ContainerTokens implements HubTokens {
+  readonly #log: Logger;
   #hub: OpenHub | undefined;
   #isOpen = false;
   /** Containers that ended while no hub was there. */
@@ -21,6 +23,10 @@ export class ContainerTokens implements HubTokens {
   readonly #opening = new Promise<void>((resolve) => {
     this.#opened = resolve;
   });
+
+  constructor({ log }: { log: Logger }) {
+    this.#log = log;
+  }
 
   get url(): string {
     return this.#hub?.baseUrl ?? '';
@@ -34,8 +40,10 @@ export class ContainerTokens implements HubTokens {
     this.#hub = hub;
     await this.#sweep(isLive);
     hub?.whenOpened?.(() => {
-      // What fails is left to the next time.
-      this.#sweep(isLive).catch(() => undefined);
+      this.#sweep(isLive).catch((error: unknown) => {
+        const text = 'tokens of containers that have ended stay until the hub is opened again';
+        this.#log.warn({ reason: errorText(error) }, text);
+      });
     });
     this.#isOpen = true;
     this.#opened();

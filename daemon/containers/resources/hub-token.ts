@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { persistently } from '../../base/concurrency/retry.ts';
 import { errorText, internal } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import type { HubTokenRequest } from '../../base/hub-token-labels.ts';
@@ -43,7 +44,9 @@ export async function prepareHubToken(
   if (spec.hubToken === undefined) {
     return;
   }
-  rollback.defer('take the hub token back', () => releaseHubToken(context, container));
+  rollback.defer('take the hub token back', () =>
+    persistently(context.clock, () => releaseHubToken(context, container)),
+  );
   failpoint('containers.start.hubtoken');
   const token = await hubTokens.mint(spec.hubToken, id);
   const directory = containerFiles(dataRoot, id).hubToken;

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { silentLogger } from '../../../daemon/base/logger.ts';
 import { ContainerTokens } from '../../../daemon/boot/hub/container-tokens.ts';
 import { BASE_URL, peopledHub } from '../../support/hub/open-hub.ts';
 
@@ -10,7 +11,7 @@ function tokensOf({ hub }: Awaited<ReturnType<typeof peopledHub>>) {
 
 test('tokens of containers: minted once the hub is there, for one repository, until they are revoked', async () => {
   using open = await peopledHub();
-  const tokens = new ContainerTokens();
+  const tokens = new ContainerTokens({ log: silentLogger });
   const minting = tokens.mint(REQUEST, 'one');
   await tokens.open(tokensOf(open), () => true);
   const secret = await minting;
@@ -24,10 +25,10 @@ test('tokens of containers: minted once the hub is there, for one repository, un
 
 test('tokens of containers that ended while no daemon was there end with the start of the hub', async () => {
   using open = await peopledHub();
-  const before = new ContainerTokens();
+  const before = new ContainerTokens({ log: silentLogger });
   await before.open(tokensOf(open), () => true);
   const [dead, live] = [await before.mint(REQUEST, 'dead'), await before.mint(REQUEST, 'live')];
-  const after = new ContainerTokens();
+  const after = new ContainerTokens({ log: silentLogger });
   await after.revoke('dead');
   await after.open(tokensOf(open), (id) => id === 'live');
   expect(() => open.as(`Bearer ${dead}`)).toThrow('Bad credentials');
@@ -48,13 +49,13 @@ test.each([
   ],
 ])('tokens of containers: %j is refused', async (request, message) => {
   using open = await peopledHub();
-  const tokens = new ContainerTokens();
+  const tokens = new ContainerTokens({ log: silentLogger });
   await tokens.open(tokensOf(open), () => true);
   await expect(tokens.check(request)).rejects.toMatchObject({ code: 'invalid_argument', message });
 });
 
 test('tokens of containers: without a hub they are refused', async () => {
-  const tokens = new ContainerTokens();
+  const tokens = new ContainerTokens({ log: silentLogger });
   await tokens.open(undefined, () => true);
   await expect(tokens.check(REQUEST)).rejects.toThrow(
     'label berth.hub.token=acme/secret: this engine has no hub (hub.address)',

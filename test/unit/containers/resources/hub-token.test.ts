@@ -102,6 +102,19 @@ test('hub token: what no try at an exit took back holds up neither the next star
   expect([mounts(), [...rig.world.tokenHolders]]).toEqual([[], []]);
 });
 
+test('hub token: what a start that failed could not take back is taken at the next try', async () => {
+  const id = await rig.create(ASKING);
+  rig.world.failing.add('logs.open');
+  armHere('containers.exit.hubtoken=error');
+  const failed = expect(rig.containers.start(id, {})).rejects.toThrow('logs.open failed');
+  await settled();
+  expect([...rig.world.tokenHolders]).toEqual([id]);
+  armHere('');
+  await rig.clock.advance(limits.retryDelaysMs[0]);
+  await failed;
+  expect([mounts(), [...rig.world.tokenHolders]]).toEqual([[], []]);
+});
+
 test('hub token: a run that ended while no daemon was there is given back by the next', async () => {
   const id = await rig.run(ASKING);
   await rig.restartDaemon();
