@@ -1,3 +1,8 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
 /** One system call to try: its number and its arguments. It must return, and harm nothing if it succeeds. */
 export interface Probe {
   name: string;
@@ -49,6 +54,18 @@ export function syscallProber(probes: readonly Probe[]): Buffer {
     words.forEach((word, at) => data.writeInt32LE(word, resultsBytes + index * WORDS_BYTES + at * 4)),
   );
   return Buffer.concat([headers(code.length, data.length), code, data]);
+}
+
+/** Whether this machine's kernel lets programs make calls as 32-bit ones do: some hypervisors' guests end them. */
+export function takes32BitCalls(): boolean {
+  const directory = mkdtempSync(path.join(tmpdir(), 'berth-test-prober-'));
+  try {
+    const program = path.join(directory, 'probe');
+    writeFileSync(program, syscallProber([{ name: 'getpid', number: 20, i386: true }]), { mode: 0o755 });
+    return spawnSync(program).status === 0;
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
 }
 
 /** What each call returned: 0 and above, or minus the errno. */
