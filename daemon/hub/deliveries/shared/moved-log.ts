@@ -2,31 +2,17 @@ import type { SealedDelivery } from '../delivery.ts';
 import { limits } from '../../../base/limits.ts';
 import type { RecordChange, Records } from '../../records/port.ts';
 import type { LocalSet } from '../../records/move/local-set.ts';
+import type { DeliveryDatabase } from '../local-log.ts';
 import { openedSummary } from '../seal.ts';
 import { boundBody, keptOf, LAST, putsOf } from './kept.ts';
 import type { SharedLog } from './shared-log.ts';
 
 /** The log of one host as a move sees it (storage/database/rows.ts). */
 export interface MovedLogDatabase {
-  readonly hubDeliveries: {
-    list(query: { hook: number; from: number; codes: readonly [number, number]; limit: number }): Row[];
-    get(hook: number, id: number): (Row & { body: Buffer }) | undefined;
-    insert(row: {
-      attempt: string;
-      hook: number;
-      deliveredMs: number;
-      code: number;
-      summary: string;
-      body: Buffer;
-    }): void;
+  readonly hubDeliveries: Pick<DeliveryDatabase['hubDeliveries'], 'list' | 'get' | 'insert'> & {
     clear(): void;
   };
   transaction<T>(change: () => T, options?: { durable?: boolean }): T;
-}
-
-interface Row {
-  id: number;
-  summary: string;
 }
 
 /** Attempts of a host's own log, in a swarm's: told apart from those that are made there. */
