@@ -3,8 +3,8 @@ import { PATIENCE, WAIT_MS } from './test/support/patience.ts';
 
 /**
  * One project per kind of test (test/README.md says what each is for). `unit` and `api` need nothing and run side by
- * side. The others drive the real kernel: two files at a time of system, client and fault tests, which have daemons,
- * namespaces and cgroups of their own and mostly wait, and all else one after another.
+ * side. The others drive the real kernel: two files at a time of contract, system, client and fault tests, which have
+ * daemons, namespaces and cgroups of their own and often wait, and all else one after another.
  */
 const alone = { pool: 'forks', fileParallelism: false, maxWorkers: 1 } as const;
 /** Against hangs. A test may wait for several things in turn, each as long as WAIT_MS. */
@@ -28,7 +28,7 @@ export default defineConfig({
         test: {
           name: 'contract',
           include: ['test/contract/**/*.test.ts'],
-          ...alone,
+          ...ownDaemons,
           expect,
           ...timeouts,
         },

@@ -13,8 +13,8 @@ const NOTHING_CAN_FAIL: ReadonlySet<string> = new Set([
   'containers.start.begun',
 ]);
 
-/** A full disk, no descriptors left, a broken disk. The last two where most depends on it. */
-const ERRORS = ['ENOSPC', 'EMFILE', 'EIO'];
+/** A full disk. No descriptors left and a broken disk where most depends on it, by `npm run test:errors` alone. */
+const ERRORS = process.env['BERTH_TEST_ERRORS'] === 'all' ? ['ENOSPC', 'EMFILE', 'EIO'] : ['ENOSPC'];
 const IN_EACH_WAY: ReadonlySet<string> = new Set(['create', 'start', 'stop', 'remove']);
 
 /**
