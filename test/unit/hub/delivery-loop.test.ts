@@ -287,10 +287,12 @@ test('what is kept goes after 30 days, past a number of one hook and past a size
         .join(''),
     );
   expect(guids()).toEqual(['dcba', 'e']);
-  armHere('hub.deliveries.prune=error');
-  expect(() => run.log.prune({ beforeMs: day, ofHook: 9, bytes: 1e9 })).toThrow('hub.deliveries.prune');
-  armHere('');
-  expect(guids()).toEqual(['dcba', 'e']);
+  for (const step of ['hub.deliveries.prune', 'database.hubdelivery.prune']) {
+    armHere(`${step}=error`);
+    expect(() => run.log.prune({ beforeMs: day, ofHook: 9, bytes: 1e9 })).toThrow(step);
+    armHere('');
+    expect(guids()).toEqual(['dcba', 'e']);
+  }
   run.log.prune({ beforeMs: day, ofHook: 9, bytes: 1e9 });
   expect(guids()).toEqual(['dcb', 'e']);
   run.log.prune({ beforeMs: 0, ofHook: 2, bytes: 1e9 });
