@@ -5,13 +5,20 @@ import type { Cluster } from '../cluster/cluster.ts';
 import type { Random } from '../objects/random.ts';
 import type { ManagerAddress, SessionMessage } from '../protocol/session.ts';
 
+/** What of the swarm's facts may be another one now. */
+export interface ChangedFact {
+  topic: 'managers' | 'root';
+  /** The node that it concerns; undefined = all of them. */
+  node: string | undefined;
+}
+
 /** What a manager tells nodes of the swarm itself. */
 export interface SwarmFacts {
   managers(): readonly ManagerAddress[];
   /** While the root changes, nodes are asked to renew their certificates some at a time. */
   rootFor(node: string): Extract<SessionMessage, { kind: 'root' }>;
   /** Called when one of them may answer differently. */
-  subscribe(listener: () => void): Disposable;
+  subscribe(listener: (changed: ChangedFact) => void): Disposable;
 }
 
 export interface DispatcherDeps {

@@ -16,7 +16,7 @@ import { NetworkSet } from './assignments/networks/network-set.ts';
 import { attach, attached, detach } from './attachments.ts';
 import { descriptionOf, fieldsOf, maybeTextOf, statusesOf, subnetsOf, textOf } from './check.ts';
 import { LogBroker } from './logs/broker.ts';
-import type { DispatcherDeps } from './ports.ts';
+import type { ChangedFact, DispatcherDeps } from './ports.ts';
 import { Presence } from './presence/presence.ts';
 import { SessionRate } from './presence/session-rate.ts';
 import { Session, type Topic } from './session.ts';
@@ -77,7 +77,7 @@ export class Term implements AsyncDisposable {
     });
     this.#subscriptions = [
       cluster.subscribe((changed) => changed.forEach((part) => this.#hear(part))),
-      deps.facts.subscribe(() => this.#touchAll(['managers', 'root'])),
+      deps.facts.subscribe((changed) => this.#touchFact(changed)),
     ];
   }
 
@@ -289,10 +289,12 @@ export class Term implements AsyncDisposable {
     }
   }
 
-  #touchAll(topics: readonly Topic[]): void {
-    for (const session of this.#sessions.values()) {
-      topics.forEach((topic) => session.touch(topic));
+  #touchFact({ topic, node }: ChangedFact): void {
+    if (node !== undefined) {
+      this.#sessions.get(node)?.touch(topic);
+      return;
     }
+    this.#sessions.forEach((session) => session.touch(topic));
   }
 }
 

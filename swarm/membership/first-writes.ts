@@ -3,7 +3,7 @@ import type { SwarmSpec } from '../../api/types/swarm/swarm.ts';
 import type { Identity } from '../ca/identity.ts';
 import type { KeyFile } from '../ca/keys/key-file.ts';
 import { newUnlockKey } from '../ca/keys/unlock-key.ts';
-import { newRootState, signingOf } from '../ca/roots/root.ts';
+import { newRootState, issuerOf } from '../ca/roots/root.ts';
 import { createRoot, issueNodeCertificate } from '../ca/x509/issue.ts';
 import { createRequest } from '../ca/x509/request.ts';
 import { encoded } from '../cluster/cluster.ts';
@@ -76,7 +76,7 @@ export function firstThings(swarm: NewSwarm, { now, random }: { now: number; ran
       sealedWrite(keyring, 'root', state),
       sealedWrite(keyring, 'storeAuthority', storeAuthority),
       sealedWrite(keyring, 'unlockKey', { key: unlockKey?.toString('base64') ?? '' }),
-      recordWrite(id, { issuer: textOf(signingOf(state).issuer), validUntil: certificate.validUntil }),
+      recordWrite(id, { issuer: textOf(issuerOf(state)), validUntil: certificate.validUntil }),
     ],
   };
 }

@@ -68,6 +68,11 @@ export function certificateKey(node: string): string {
   return `node/${node}/cert`;
 }
 
+/** The other way round; undefined for any other key. */
+export function nodeOfCertificateKey(key: string): string | undefined {
+  return /^node\/([^/]+)\/cert$/.exec(key)?.[1];
+}
+
 /**
  * Written anew with every network, on the condition that it is as it was: subnets and VNIs are chosen on what a manager
  * knows, and no two of them choose at the same time. Its value: `{lastVni}` as JSON.

@@ -62,9 +62,18 @@ export function signingOf({ certPem, keyPem, rotation }: RootState): Signing {
   const certificate = onlyCertificate(current.certPem);
   return {
     ...(current.keyPem === undefined ? {} : { signer: signerOf(certificate, current.keyPem) }),
-    issuer: { subject: certificate.rawSubject, publicKey: certificate.publicKey },
+    issuer: issuerIn(certificate),
     intermediatesPem: current.crossSignedPem,
   };
+}
+
+/** The issuer that every certificate shall have, without a look at the key. */
+export function issuerOf({ certPem, rotation }: RootState): Issuer {
+  return issuerIn(onlyCertificate((rotation ?? { certPem }).certPem));
+}
+
+function issuerIn({ rawSubject, publicKey }: Certificate): Issuer {
+  return { subject: rawSubject, publicKey };
 }
 
 export function isSameIssuer(a: Issuer | undefined, b: Issuer): boolean {

@@ -2,7 +2,7 @@ import { internal, invariant } from '../../../daemon/base/errors.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import type { Random } from '../../objects/random.ts';
 import { crossSign } from '../x509/issue.ts';
-import { isSameIssuer, newTokens, onlyCertificate, signingOf, type Issuer, type RootState } from './root.ts';
+import { isSameIssuer, issuerOf, newTokens, onlyCertificate, type Issuer, type RootState } from './root.ts';
 import { signerOf, type Signer } from '../x509/signer.ts';
 
 /**
@@ -62,7 +62,7 @@ export function nextStep(root: RootState, nodes: Iterable<RotatingNode>): Rotati
   if (root.rotation === undefined) {
     return { do: 'nothing' };
   }
-  const { issuer } = signingOf(root);
+  const issuer = issuerOf(root);
   const behind = [...nodes].filter((node) => !isSameIssuer(node.issuer, issuer));
   if (behind.length === 0) {
     return { do: 'finish' };

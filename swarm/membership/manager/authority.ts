@@ -10,7 +10,7 @@ import {
   type RootDecision,
 } from '../../ca/roots/decision.ts';
 import { ExternalCa } from '../../ca/roots/external-ca.ts';
-import { newTokens, signingOf, type RootState } from '../../ca/roots/root.ts';
+import { issuerOf, newTokens, type RootState } from '../../ca/roots/root.ts';
 import { aimOf, beginRotation, crossSignedBy } from '../../ca/roots/rotation.ts';
 import { readCertificates } from '../../ca/x509/certificate.ts';
 import { createRoot } from '../../ca/x509/issue.ts';
@@ -22,7 +22,7 @@ import { blockedKey, certificateKey } from '../../objects/values.ts';
 import type { SessionMessage } from '../../protocol/session.ts';
 import type { Credentials } from '../../rpc/credentials.ts';
 import type { Write } from '../../store/port.ts';
-import { isSameText, readRecord, textOf } from './certificate-record.ts';
+import { isSameText, readRecord, textOf, type IssuerText } from './certificate-record.ts';
 import type { DataKeys } from '../keys/data-keys.ts';
 import { sealedWrite, type SealedValues } from './sealed-values.ts';
 
@@ -39,6 +39,8 @@ interface Deps {
 /** The swarm's root, tokens and unlock key, as the store has them. */
 export class Authority implements RootAuthority {
   readonly #deps: Deps;
+  /** By root: reading its certificate for each of a thousand nodes takes seconds. */
+  readonly #issuers = new WeakMap<RootState, IssuerText>();
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -64,7 +66,7 @@ export class Authority implements RootAuthority {
   /** The issuer that nodes shall have: while a root is rotated, the new one. */
   tlsInfo(): TlsInfo {
     const root = this.root();
-    const issuer = textOf(signingOf(root).issuer);
+    const issuer = this.#issuerOf(root);
     return {
       TrustRoot: root.certPem,
       CertIssuerSubject: issuer.subject,
@@ -88,7 +90,7 @@ export class Authority implements RootAuthority {
 
   rootFor(node: string): Extract<SessionMessage, { kind: 'root' }> {
     const root = this.root();
-    const wanted = textOf(signingOf(root).issuer);
+    const wanted = this.#issuerOf(root);
     const record = readRecord(this.#deps.cluster, node);
     // While a root is rotated a node is asked when its turn has come, and not before.
     const isItsTurn = root.rotation === undefined || isSameText(record?.renewTo, wanted);
@@ -138,6 +140,17 @@ export class Authority implements RootAuthority {
 
   async applied(): Promise<void> {
     await this.#deps.keys.follow();
+  }
+
+  /** What new certificates are signed by; the same for as long as the root stands. */
+  #issuerOf(root: RootState): IssuerText {
+    const known = this.#issuers.get(root);
+    if (known !== undefined) {
+      return known;
+    }
+    const issuer = textOf(issuerOf(root));
+    this.#issuers.set(root, issuer);
+    return issuer;
   }
 
   async #locking({ autoLock, rotateUnlockKey }: RootChange): Promise<Write[]> {

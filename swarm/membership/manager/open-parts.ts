@@ -1,8 +1,6 @@
 import { errorText } from '../../../daemon/base/errors.ts';
 import type { Rollback } from '../../../daemon/base/rollback.ts';
-import { keyChanged, type Cluster } from '../../cluster/cluster.ts';
-import type { SwarmFacts } from '../../dispatcher/ports.ts';
-import { sealedKey } from '../../objects/values.ts';
+import type { Cluster } from '../../cluster/cluster.ts';
 import type { ManagerAddress } from '../../protocol/session.ts';
 import type { Dial } from '../../rpc/port.ts';
 import type { RpcServer } from '../../rpc/server.ts';
@@ -22,6 +20,7 @@ import { roleLoop } from './role-loop.ts';
 import { rotationLoop } from './rotation-loop.ts';
 import { SealedValues } from './sealed-values.ts';
 import type { StoreMember } from './store-member.ts';
+import { factsOf } from './swarm-facts.ts';
 
 export interface ManagerLifeDeps<P extends ManagerPart> extends NodeDeps<P> {
   files: NodeFiles;
@@ -109,7 +108,7 @@ export async function openParts<P extends ManagerPart>(
     serve: (more) => server.add(more),
     authority,
     managers: table,
-    facts: factsOf(cluster, authority, table),
+    facts: factsOf({ cluster, authority, table }),
     loops: [
       roleLoop({ clock, logger, members, node, resign: given.resign }),
       rotationLoop({ clock, logger, random, authority, sealed }),
@@ -146,29 +145,4 @@ function followRaft<P extends ManagerPart>(
       look();
     }
   });
-}
-
-function factsOf(cluster: Cluster, authority: Authority, table: ManagerTable): SwarmFacts {
-  return {
-    managers: () => table.addresses(),
-    rootFor: (node) => authority.rootFor(node),
-    subscribe: (listener) => {
-      const managers = table.subscribe(listener);
-      const root = cluster.subscribeValues((changes) => {
-        if (changes.some((change) => isAboutRoot(keyChanged(change)))) {
-          listener();
-        }
-      });
-      return {
-        [Symbol.dispose]: () => {
-          managers[Symbol.dispose]();
-          root[Symbol.dispose]();
-        },
-      };
-    },
-  };
-}
-
-function isAboutRoot(key: string): boolean {
-  return key === sealedKey.root() || /^node\/[^/]+\/cert$/.test(key);
 }

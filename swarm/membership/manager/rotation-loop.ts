@@ -2,7 +2,7 @@ import type { Clock } from '../../../daemon/base/clock.ts';
 import { failpoint } from '../../../daemon/base/failpoint.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
-import { isSameIssuer, signingOf, type Issuer, type RootState } from '../../ca/roots/root.ts';
+import { isSameIssuer, issuerOf, type Issuer } from '../../ca/roots/root.ts';
 import { finishRotation, nextStep, type RotatingNode } from '../../ca/roots/rotation.ts';
 import type { LeaderLoop, Leading } from '../../leader/ports.ts';
 import type { Random } from '../../objects/random.ts';
@@ -56,7 +56,8 @@ async function rotate({ authority, sealed, random, logger }: Deps, leading: Lead
   if (root.rotation === undefined) {
     return;
   }
-  const wanted = textOf(signingOf(root).issuer);
+  const issuer = issuerOf(root);
+  const wanted = textOf(issuer);
   const nodes = [...cluster.state.nodes.values()].filter(({ record }) => record !== undefined);
   const rotating = nodes.map((node) => ({ node, rotating: rotatingNode(leading, node, wanted) }));
   const step = nextStep(
@@ -73,7 +74,7 @@ async function rotate({ authority, sealed, random, logger }: Deps, leading: Lead
     const busy = rotating.filter(
       (each) =>
         each.rotating.isRenewing &&
-        !isBehindNoMore(each.rotating, root) &&
+        !isSameIssuer(each.rotating.issuer, issuer) &&
         each.node.state?.state === 'ready',
     );
     const told = step.nodes.slice(0, Math.max(limits.swarmRotatingNodesMax - busy.length, 0));
@@ -94,10 +95,6 @@ async function rotate({ authority, sealed, random, logger }: Deps, leading: Lead
       // The root is another one now: the change wakes this loop.
     }
   }
-}
-
-function isBehindNoMore({ issuer }: RotatingNode, root: RootState): boolean {
-  return isSameIssuer(issuer, signingOf(root).issuer);
 }
 
 function rotatingNode({ cluster }: Leading, node: Node, wanted: IssuerText): RotatingNode {

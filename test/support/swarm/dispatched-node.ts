@@ -1,5 +1,5 @@
 import { Dispatcher } from '../../../swarm/dispatcher/dispatcher.ts';
-import type { DispatcherDeps, SwarmFacts } from '../../../swarm/dispatcher/ports.ts';
+import type { ChangedFact, DispatcherDeps, SwarmFacts } from '../../../swarm/dispatcher/ports.ts';
 import type { TaskState } from '../../../swarm/objects/task-state.ts';
 import type { Assignments, SessionMessage } from '../../../swarm/protocol/session.ts';
 import type { Caller, Method, RpcClient } from '../../../swarm/rpc/port.ts';
@@ -11,7 +11,7 @@ import type { Write } from '../../../swarm/objects/parts.ts';
 /** What nodes are told of managers and root, changed by hand. */
 export class Facts implements SwarmFacts {
   managersNow = [{ node: 'm1', addr: 'm1:2377' }];
-  #listener: (() => void) | undefined;
+  #listener: ((changed: ChangedFact) => void) | undefined;
 
   managers(): typeof this.managersNow {
     return this.managersNow;
@@ -21,13 +21,13 @@ export class Facts implements SwarmFacts {
     return { kind: 'root', trustPem: 'PEM', issuerSubject: 'subject', issuerPublicKey: 'key' };
   }
 
-  subscribe(listener: () => void): Disposable {
+  subscribe(listener: (changed: ChangedFact) => void): Disposable {
     this.#listener = listener;
     return { [Symbol.dispose]: () => (this.#listener = undefined) };
   }
 
   change(): void {
-    this.#listener?.();
+    this.#listener?.({ topic: 'managers', node: undefined });
   }
 }
 
