@@ -16,6 +16,8 @@ const ownDaemons =
 
 /** Daemons of a swarm killed at each step: six minutes, and a command of their own. */
 const STEPS_OF_A_SWARM = 'test/faults/swarm/*-steps.test.ts';
+/** Debian with packages as an image, built, pushed and pulled: five minutes, and a command of its own. */
+const DEBIAN_IMAGE = 'test/clients/debian-image.test.ts';
 
 export default defineConfig({
   test: {
@@ -47,6 +49,7 @@ export default defineConfig({
         test: {
           name: 'clients',
           include: ['test/clients/**/*.test.ts'],
+          exclude: [DEBIAN_IMAGE],
           ...ownDaemons,
           expect,
           ...timeouts,
@@ -82,6 +85,9 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 300_000,
         },
+      },
+      {
+        test: { name: 'debian', include: [DEBIAN_IMAGE], ...alone, expect, ...timeouts },
       },
       {
         test: {
