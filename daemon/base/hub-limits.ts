@@ -158,6 +158,10 @@ export const hubLimits = {
   hubReplayKeptMs: 3_000,
   /** How long other managers are asked whether they hold a blob. */
   hubPeerMs: 5_000,
+  /** How long a blob that another manager's push waits for stays here without a record that names it. */
+  hubPromisedMs: 600_000,
+  /** How long a manager that did not take a blob is asked after the others. */
+  hubPeerFailedMs: 30_000,
   /** Tags and repositories of one answer of the registry. */
   hubRegistryPageMax: 1_000,
   /** How long an access token of the registry is good: a push of a day's length asks for the next ones. */

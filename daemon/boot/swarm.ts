@@ -4,12 +4,14 @@ import { registryAuth } from '../../api/routes/registry-auth.ts';
 import type { RegistryPort } from '../../api/types/ports.ts';
 import { hostPlatform } from '../../storage/image/platform.ts';
 import { familiarName, tryParseReference, withDefaultTag } from '../../storage/references/reference.ts';
+import type { BlobStore } from '../../swarm/blobs/ports.ts';
 import type { ImageNames } from '../../swarm/control/ports.ts';
 import type { Executor } from '../../swarm/agent/executor.ts';
 import type { RolloutPort } from '../../swarm/leader/rollouts.ts';
 import type { RecordsGuest } from '../../swarm/records/ports.ts';
 import { Swarm } from '../../swarm/swarm.ts';
 import { systemClock } from '../base/clock.ts';
+import { EngineError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Rollback } from '../base/rollback.ts';
 import { SwarmEventLog } from '../events/swarm-events.ts';
@@ -24,7 +26,7 @@ import { ETCD, swarmPaths } from './swarm-paths.ts';
 
 /** This host's part in a swarm, with the engine as what its tasks run on. What it was before is taken up by `start`. */
 export function composeSwarm(
-  { deps: { instance, log }, host: { facts }, database, events }: Base,
+  { deps: { config, instance, log }, host: { facts }, database, events }: Base,
   parts: Rollback,
   engine: {
     tasks: Executor;
@@ -50,7 +52,7 @@ export function composeSwarm(
     onChange: () => engine.guest.changed(),
     engine: {
       images: imageNames(engine.registries),
-      blobStore: { open: async (digest) => await engine.late.hub?.own.open(digest) },
+      blobStore: blobStore(config.hubAddress !== '', () => engine.late.hub?.own),
       imageStore: { platform: hostPlatform(), find: (image) => engine.images.share(image) },
       localNetwork: (ref) => {
         const found = engine.networks.lookUp(ref);
@@ -82,6 +84,22 @@ export function composeScopes(
     clock: systemClock,
     log,
   });
+}
+
+/** `own`: the hub once it is there, where there is to be one. */
+function blobStore(hasHub: boolean, own: () => BlobStore | undefined): BlobStore {
+  const there = (): BlobStore => {
+    const hub = own();
+    if (hub === undefined) {
+      throw new EngineError('unavailable', 'the hub of this manager is not ready');
+    }
+    return hub;
+  };
+  return {
+    open: async (digest) => await own()?.open(digest),
+    offered: async (offer) => (hasHub ? await there().offered(offer) : 'no-hub'),
+    take: async (offer, pieces) => await there().take(offer, pieces),
+  };
 }
 
 function imageNames(registries: Pick<RegistryPort, 'distribution'>): ImageNames {

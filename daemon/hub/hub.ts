@@ -25,6 +25,7 @@ import { NoteArtifacts } from './notes/artifact/note-artifacts.ts';
 import { Notes } from './notes/notes.ts';
 import { NoteIndex } from './notes/search/note-index.ts';
 import type { TextIndex } from './notes/search/port.ts';
+import type { Arrivals } from './registry/peers/arrivals.ts';
 import type { BlobPeers } from './registry/peers/port.ts';
 import { Registry } from './registry/registry.ts';
 import { AccessTokens } from './registry/tokens/access-tokens.ts';
@@ -56,6 +57,8 @@ export interface HubDeps {
   peers?: BlobPeers | undefined;
   /** Bytes that one owner may keep in the registry; 0 = no bound. */
   quotaBytes: number;
+  /** How many managers of a swarm hold what is pushed; 0 = two where there are three or more. */
+  replicas?: number;
   /** Where texts of notes are found by their words. */
   textIndex: TextIndex;
 }
@@ -63,6 +66,8 @@ export interface HubDeps {
 /** The hub: repositories, those who own them, and what each may do. Its state is in the records. */
 export class Hub implements HubPort, Disposable {
   readonly registry: HubRegistryPort;
+  /** What other hosts bring: for whoever serves them. */
+  readonly arrivals: Arrivals;
   readonly #parts: readonly Disposable[];
   readonly #session: SessionDeps;
   readonly #context: Context;
@@ -117,10 +122,12 @@ export class Hub implements HubPort, Disposable {
     });
     await webhooks.start();
     const parts = [registry, identity.sweep, webhooks, kept, mirror];
-    return new Hub({ session, context, identity, entrance, pages, deployments, parts });
+    const { arrivals } = registry;
+    return new Hub({ arrivals, session, context, identity, entrance, pages, deployments, parts });
   }
 
   private constructor(made: {
+    arrivals: Arrivals;
     session: SessionDeps;
     context: Context;
     identity: Identity;
@@ -130,6 +137,7 @@ export class Hub implements HubPort, Disposable {
     parts: readonly Disposable[];
   }) {
     this.registry = made.entrance;
+    this.arrivals = made.arrivals;
     this.#parts = made.parts;
     this.#session = made.session;
     this.#context = made.context;

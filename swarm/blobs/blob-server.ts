@@ -4,7 +4,7 @@ import { failpoint } from '../../daemon/base/failpoint.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { fieldsOf } from '../dispatcher/check.ts';
 import { ReadSlots } from '../images/read-slots.ts';
-import type { BlobAnswer } from '../protocol/blobs.ts';
+import type { BlobAnswer, BlobOffer, OfferAnswer } from '../protocol/blobs.ts';
 import type { Caller, Method } from '../rpc/port.ts';
 import type { BlobStore, HeldBlob } from './ports.ts';
 
@@ -15,6 +15,7 @@ export class BlobServer {
   readonly #clock: Clock;
   readonly #store: BlobStore;
   readonly #slots = new ReadSlots();
+  readonly #takes = new ReadSlots();
 
   constructor({ clock, store }: { clock: Clock; store: BlobStore }) {
     this.#clock = clock;
@@ -30,6 +31,18 @@ export class BlobServer {
         allowed: 'manager',
         kind: 'stream',
         handle: (body, caller, signal) => this.#read(body, caller, signal),
+      },
+      {
+        name: 'blobs.offer',
+        allowed: 'node',
+        kind: 'call',
+        handle: (body, caller) => this.#offered(offerOf(body, caller)),
+      },
+      {
+        name: 'blobs.give',
+        allowed: 'node',
+        kind: 'upload',
+        handle: (values, caller, signal) => this.#take(values, caller, signal),
       },
     ];
   }
@@ -55,6 +68,54 @@ export class BlobServer {
     }
     // It has just been found to be one.
     yield* this.#pieces(blob, from as number, { slot, signal });
+  }
+
+  #offered(offer: BlobOffer): Promise<OfferAnswer> {
+    failpoint('swarm.blobs.offer');
+    return this.#store.offered(offer);
+  }
+
+  /** A node's word is not believed: what no record names, and no manager pushes, is not taken. */
+  async #take(values: AsyncIterable<unknown>, caller: Caller, signal: AbortSignal): Promise<OfferAnswer> {
+    const { identity } = caller;
+    invariant(identity !== undefined, 'only nodes may call it');
+    const iterator = values[Symbol.asyncIterator]();
+    const first = await iterator.next();
+    const offer = offerOf(first.done === true ? undefined : first.value, caller);
+    using _slot = await this.#takes.acquire(identity.node, signal);
+    const answer = await this.#offered(offer);
+    if (answer === 'wanted') {
+      await this.#store.take(offer, this.#given(iterator, offer.size));
+      return 'held';
+    }
+    return answer;
+  }
+
+  async *#given(iterator: AsyncIterator<unknown>, size: number): AsyncGenerator<Buffer> {
+    for (let got = 0; ;) {
+      const next = await this.#inTime(iterator.next());
+      if (next.done === true) {
+        return;
+      }
+      const piece = next.value;
+      failpoint('swarm.blobs.given');
+      if (!Buffer.isBuffer(piece) || got + piece.length > size) {
+        throw invalidArgument(`a blob has more than its ${size} bytes, or what are none`);
+      }
+      got += piece.length;
+      yield piece;
+    }
+  }
+
+  /** Throws deadline_exceeded where a node that gives a blob says nothing more. */
+  #inTime<T>(work: Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const timer = this.#clock.setTimeout(
+        () => reject(new EngineError('deadline_exceeded', 'the node gives the blob too slowly')),
+        limits.swarmImagePieceMs,
+      );
+      work.then(resolve, reject).finally(() => timer[Symbol.dispose]());
+    });
   }
 
   async *#pieces(
@@ -97,4 +158,17 @@ function digestOf(body: unknown): string {
     throw invalidArgument('digest is none');
   }
   return digest;
+}
+
+function offerOf(body: unknown, { identity }: Caller): BlobOffer {
+  const { size, isPush } = fieldsOf(body, 'an offer');
+  if (!Number.isSafeInteger(size) || Number(size) < 0) {
+    throw invalidArgument('size is no number of bytes');
+  }
+  // A worker keeps nothing for a push.
+  return {
+    digest: digestOf(body),
+    size: Number(size),
+    isPush: isPush === true && identity?.role === 'swarm-manager',
+  };
 }

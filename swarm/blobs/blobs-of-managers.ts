@@ -4,9 +4,15 @@ import { failpoint } from '../../daemon/base/failpoint.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import { fieldsOf } from '../dispatcher/check.ts';
-import type { BlobQuery, BlobRequest } from '../protocol/blobs.ts';
+import {
+  OFFER_ANSWERS,
+  type BlobOffer,
+  type BlobQuery,
+  type BlobRequest,
+  type OfferAnswer,
+} from '../protocol/blobs.ts';
 import type { ManagerAddress } from '../protocol/session.ts';
-import type { Dial } from '../rpc/port.ts';
+import type { Dial, RpcClient } from '../rpc/port.ts';
 import type { ManagerBlobs } from './ports.ts';
 
 /** The node in its swarm, as it is now. */
@@ -78,6 +84,61 @@ export class BlobsOfManagers implements ManagerBlobs {
     throw new EngineError('unavailable', `blob ${digest}: ${why}`);
   }
 
+  others(): readonly string[] {
+    return this.#others().map(({ node }) => node);
+  }
+
+  async offer(manager: string, offer: BlobOffer, signal: AbortSignal): Promise<OfferAnswer> {
+    using client = this.#dialled(manager);
+    return answerOf(await client.call('blobs.offer', offer, { signal, timeoutMs: limits.swarmImageFindMs }));
+  }
+
+  async give(
+    manager: string,
+    offer: BlobOffer,
+    bytes: AsyncIterable<Buffer>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    using client = this.#dialled(manager);
+    const silent = new AbortController();
+    const heard = (): Disposable =>
+      this.#clock.setTimeout(() => {
+        silent.abort(new EngineError('deadline_exceeded', `manager ${client.addr} takes nothing of a blob`));
+      }, limits.swarmImageSilenceMs);
+    let patience = heard();
+    async function* values(): AsyncGenerator {
+      yield offer;
+      for await (const chunk of bytes) {
+        for (let at = 0; at < chunk.length; at += limits.swarmImagePieceBytes) {
+          failpoint('swarm.blobs.give');
+          yield chunk.subarray(at, at + limits.swarmImagePieceBytes);
+          patience[Symbol.dispose]();
+          patience = heard();
+        }
+      }
+    }
+    try {
+      const ends = AbortSignal.any([signal, silent.signal]);
+      const answer = answerOf(await client.upload('blobs.give', values(), ends));
+      if (answer !== 'held') {
+        throw new EngineError(
+          'unavailable',
+          `manager ${client.addr} does not take ${offer.digest}: ${answer}`,
+        );
+      }
+    } finally {
+      patience[Symbol.dispose]();
+    }
+  }
+
+  #dialled(manager: string): RpcClient {
+    const found = this.#others().find(({ node }) => node === manager);
+    if (found === undefined) {
+      throw new EngineError('unavailable', `node ${manager} is no other manager`);
+    }
+    return found.dial(found.addr);
+  }
+
   async *#pieces(
     { addr, dial }: { addr: string; dial: Dial },
     request: BlobRequest,
@@ -106,10 +167,18 @@ export class BlobsOfManagers implements ManagerBlobs {
     }
   }
 
-  #others(): { addr: string; dial: Dial }[] {
+  #others(): { node: string; addr: string; dial: Dial }[] {
     const place = this.#place;
     return (place?.managers() ?? []).flatMap(({ node, addr }) =>
-      place === undefined || node === place.node.id ? [] : [{ addr, dial: place.dial }],
+      place === undefined || node === place.node.id ? [] : [{ node, addr, dial: place.dial }],
     );
   }
+}
+
+function answerOf(answer: unknown): OfferAnswer {
+  const found = OFFER_ANSWERS.find((one) => one === answer);
+  if (found === undefined) {
+    throw new EngineError('invalid_argument', 'a manager answers no offer of a blob');
+  }
+  return found;
 }

@@ -1,9 +1,14 @@
 import type { Readable } from 'node:stream';
+import type { BlobOffer, OfferAnswer } from '../protocol/blobs.ts';
 
-/** What the hub of this host holds, for other managers. */
+/** What the hub of this host holds, for other nodes. */
 export interface BlobStore {
   /** Undefined where it does not hold it, or where there is no hub. */
   open(digest: string): Promise<HeldBlob | undefined>;
+  /** What is `held` or `wanted` by a push stays for a while, also where no record names it. Throws unavailable. */
+  offered(offer: BlobOffer): Promise<OfferAnswer>;
+  /** All of a blob that was wanted, on the disk when it resolves. Throws unavailable where its digest is another one. */
+  take(offer: BlobOffer, pieces: AsyncIterable<Buffer>): Promise<void>;
 }
 
 export interface HeldBlob extends AsyncDisposable {
@@ -21,4 +26,10 @@ export interface ManagerBlobs {
    * unavailable with what each manager said.
    */
   read(blob: { digest: string; size: number }, signal: AbortSignal): AsyncIterable<Buffer>;
+  /** Ids of the other managers, also of those that do not answer. */
+  others(): readonly string[];
+  /** Whether one of them takes a blob. Throws unavailable. */
+  offer(manager: string, offer: BlobOffer, signal: AbortSignal): Promise<OfferAnswer>;
+  /** The manager holds it when it resolves. */
+  give(manager: string, offer: BlobOffer, bytes: AsyncIterable<Buffer>, signal: AbortSignal): Promise<void>;
 }

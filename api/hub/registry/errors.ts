@@ -34,8 +34,16 @@ const STATUSES: Readonly<Record<RegistryErrorCode, number>> = {
   DENIED: 403,
   UNSUPPORTED: 405,
   TOOMANYREQUESTS: 429,
+  UNAVAILABLE: 503,
   UNKNOWN: 500,
 };
+
+/** What errors of the engine are that say nothing of the registry. */
+const CODES: ReadonlyMap<number, RegistryErrorCode> = new Map([
+  [400, 'UNSUPPORTED'],
+  [404, 'NAME_UNKNOWN'],
+  [503, 'UNAVAILABLE'],
+]);
 
 /** Total: everything that is thrown becomes an answer. */
 export function toRegistryFailure(error: unknown, facts: ChallengeFacts): RegistryFailure {
@@ -43,7 +51,7 @@ export function toRegistryFailure(error: unknown, facts: ChallengeFacts): Regist
   const details = error instanceof EngineError ? error.details : {};
   if (!isRefusal(details['registry'])) {
     const isFull = isEngineError(error, 'resource_exhausted');
-    const code = engines === 404 ? 'NAME_UNKNOWN' : engines === 400 ? 'UNSUPPORTED' : 'UNKNOWN';
+    const code = CODES.get(engines) ?? 'UNKNOWN';
     return { status: isFull ? 507 : engines, headers: {}, body: { errors: [{ code, message }] }, level };
   }
   const refusal = details['registry'];

@@ -146,4 +146,5 @@ export type RegistryErrorCode =
   | 'DENIED'
   | 'UNSUPPORTED'
   | 'TOOMANYREQUESTS'
+  | 'UNAVAILABLE'
   | 'UNKNOWN';

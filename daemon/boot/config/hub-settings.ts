@@ -74,6 +74,14 @@ export const hubSettings = {
     minimum: 0,
     help: 'what the repositories of one owner may take in the registry together, 0 for no bound',
   }),
+  hubReplicas: integer({
+    key: 'hub-replicas',
+    section: 'hub',
+    default: 0,
+    minimum: 0,
+    maximum: 7,
+    help: 'managers of the swarm that hold an image when its push is answered, 0 for 2 of three or more',
+  }),
   hubLimits: numbers({
     key: 'hub-limits',
     section: 'hub',

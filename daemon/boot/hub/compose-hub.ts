@@ -6,10 +6,11 @@ import type { HubAddress } from '../../../api/hub/listen.ts';
 import { HubBlobFiles } from '../../../storage/hub-blobs/blob-files.ts';
 import { TextIndex } from '../../../storage/database/text-index.ts';
 import type { BlobStore } from '../../../swarm/blobs/ports.ts';
+import type { BlobOffer } from '../../../swarm/protocol/blobs.ts';
 import type { Swarm } from '../../../swarm/swarm.ts';
 import type { Database } from '../../../storage/database/rows.ts';
 import { systemClock } from '../../base/clock.ts';
-import { errorText, invalidArgument } from '../../base/errors.ts';
+import { EngineError, errorText, invalidArgument } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { LocalDeliveryLog } from '../../hub/deliveries/local-log.ts';
 import { SharedLog } from '../../hub/deliveries/shared/shared-log.ts';
@@ -77,17 +78,22 @@ export async function composeHub({
   const webhooks = webhookSettings(config, { isLoopback: listen.isLoopback, services: engine });
   const { hubLayers: layers } = images;
   const shared = { clock, log, baseUrl, layers, peers: swarm.blobs };
-  const given = { ...shared, rules: rulesOf(config), quotaBytes: config.hubQuota };
+  const given = {
+    ...shared,
+    rules: rulesOf(config),
+    quotaBytes: config.hubQuota,
+    replicas: config.hubReplicas,
+  };
   const opened = async (made: Pick<HubDeps, 'records' | 'webhooks' | 'files'>): Promise<OpenHub> => {
     const textIndex = new TextIndex();
     const hub = await Hub.open({ ...given, ...made, textIndex });
     const api = createHubApi({ hub, pages: hub.pages, log, baseUrl, version: ENGINE_VERSION });
-    const { workflowTokens, deployments } = hub;
+    const { workflowTokens, deployments, arrivals } = hub;
     const end = (): void => {
       hub[Symbol.dispose]();
       textIndex[Symbol.dispose]();
     };
-    return { api, workflowTokens, deployments, [Symbol.dispose]: end };
+    return { api, workflowTokens, deployments, arrivals, [Symbol.dispose]: end };
   };
   await place.start({
     overHost: (gate) =>
@@ -113,10 +119,18 @@ export async function composeHub({
       };
     },
   });
+  const arrivals = (): OpenHub['arrivals'] => {
+    if (place.hub === undefined) {
+      throw new EngineError('unavailable', place.reason);
+    }
+    return place.hub.arrivals;
+  };
   const own = {
     isOwn: (domain: string) => hosts.includes(domain),
     openFile: (digest: string) => files.open(digest),
     open: async (digest: string) => (await files.open(digest)) ?? (await layers.open(digest)),
+    offered: async (offer: BlobOffer) => await arrivals().offered(offer),
+    take: async (offer: BlobOffer, pieces: AsyncIterable<Buffer>) => await arrivals().take(offer, pieces),
   };
   return { api: place, address, own, baseUrl, hosts, ...currentHub(place) };
 }

@@ -13,6 +13,7 @@ import type { Logger } from '../../base/logger.ts';
 import { bringLog, takeLog, type MovedLogDatabase } from '../../hub/deliveries/shared/moved-log.ts';
 import { SharedLog } from '../../hub/deliveries/shared/shared-log.ts';
 import { GatedRecords } from '../../hub/records/gated-records.ts';
+import type { Arrivals } from '../../hub/registry/peers/arrivals.ts';
 import type { LocalSet } from '../../hub/records/move/local-set.ts';
 import { moveIn } from '../../hub/records/move/move-in.ts';
 import { moveOut } from '../../hub/records/move/move-out.ts';
@@ -24,6 +25,8 @@ import { standingOf, type Membership, type Standing } from './standing.ts';
 /** A hub over the records of one place, until it is disposed of. */
 export interface OpenHub extends EngineHub, Disposable {
   api: HubApi;
+  /** What other hosts bring. */
+  arrivals: Pick<Arrivals, 'offered' | 'take'>;
 }
 
 /** What the hub changes goes through gates, which are closed before it is. */

@@ -20,6 +20,7 @@ const CODES: Readonly<Record<RegistryErrorCode, ErrorCode>> = {
   DENIED: 'forbidden',
   UNSUPPORTED: 'invalid_argument',
   TOOMANYREQUESTS: 'resource_exhausted',
+  UNAVAILABLE: 'unavailable',
   UNKNOWN: 'internal',
 };
 

@@ -9,6 +9,8 @@ import type { BlobLinks } from './blobs/links.ts';
 import type { EngineLayers } from './files/engine-layers.ts';
 import type { BlobFiles } from './files/port.ts';
 import type { ManifestRecords } from './manifests/records.ts';
+import type { Arrivals } from './peers/arrivals.ts';
+import type { Copies } from './peers/copies.ts';
 import type { Fetches } from './peers/fetches.ts';
 import type { Quota } from './quota/quota.ts';
 import type { TagRecords } from './tags/records.ts';
@@ -26,11 +28,16 @@ export interface RegistryDeps {
   layers: EngineLayers | undefined;
   /** What this host does not hold and another one does. */
   fetches: Fetches;
+  /** What other hosts bring to this one, and this one to them. */
+  arrivals: Arrivals;
+  copies: Copies;
   links: BlobLinks;
   manifests: ManifestRecords;
   tags: TagRecords;
   artifacts: KnownArtifacts;
   quota: Quota;
+  /** Whether a record says that a repository has it. */
+  isUsed: (digest: string) => boolean;
   /**
    * By digest: from before a blob gets its name until a record says who has it, and while the collector looks whether
    * nobody has it and takes the name away.

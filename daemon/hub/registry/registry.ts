@@ -14,6 +14,8 @@ import type { BlobFiles } from './files/port.ts';
 import { Collector } from './gc/collector.ts';
 import { Manifests } from './manifests/manifests.ts';
 import { ManifestRecords } from './manifests/records.ts';
+import { Arrivals } from './peers/arrivals.ts';
+import { Copies } from './peers/copies.ts';
 import { Fetches } from './peers/fetches.ts';
 import type { BlobPeers } from './peers/port.ts';
 import { Quota } from './quota/quota.ts';
@@ -34,6 +36,8 @@ interface Given {
   peers?: BlobPeers | undefined;
   /** Bytes that one owner may keep; 0 = no bound. */
   quotaBytes: number;
+  /** How many managers hold what is pushed; 0 = two where there are three or more. */
+  replicas?: number;
 }
 
 /** Blobs, uploads and manifests of repositories. Who may have them is judged above (session/). */
@@ -44,6 +48,9 @@ export class Registry implements Disposable {
   readonly collector: Collector;
   readonly #tags: TagRecords;
   readonly #fetches: Fetches;
+  readonly #copies: Copies;
+  /** What other hosts bring. */
+  readonly arrivals: Arrivals;
 
   constructor({ quotaBytes, ...given }: Given) {
     const { mirror, repositories } = given;
@@ -56,7 +63,19 @@ export class Registry implements Disposable {
     const files = new HeldBlobs(given.files, layers);
     const locks = new KeyedMutex();
     this.#fetches = new Fetches({ ...given, peers, files, locks });
-    const deps = { ...given, layers, files, links, manifests, tags, quota, locks, fetches: this.#fetches };
+    const fetches = this.#fetches;
+    this.#copies = new Copies({
+      ...given,
+      peers,
+      holds: (blob) => fetches.hold(blob),
+      open: (digest) => files.open(digest),
+    });
+    const isUsed = (digest: string): boolean =>
+      repositories.all().some(({ id }) => (links.get(id, digest) ?? manifests.get(id, digest)) !== undefined);
+    this.arrivals = new Arrivals({ ...given, files, locks, isUsed });
+    const [copies, arrivals] = [this.#copies, this.arrivals];
+    const held = { layers, files, links, manifests, tags, quota, locks, isUsed };
+    const deps = { ...given, ...held, fetches, copies, arrivals };
     this.blobs = new Blobs(deps);
     this.uploads = new Uploads(deps, this.blobs);
     this.manifests = new Manifests(deps);
@@ -77,5 +96,6 @@ export class Registry implements Disposable {
   [Symbol.dispose](): void {
     this.collector[Symbol.dispose]();
     this.#fetches[Symbol.dispose]();
+    this.#copies[Symbol.dispose]();
   }
 }

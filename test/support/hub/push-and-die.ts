@@ -40,6 +40,9 @@ const hub = await Hub.open({
     read: async function* read() {
       yield await Promise.resolve(Buffer.from(LAYER));
     },
+    others: () => ['n2'],
+    offer: () => Promise.resolve('held'),
+    give: () => Promise.reject(new Error('it holds all')),
   },
   quotaBytes: 0,
   textIndex: new TextIndex(),

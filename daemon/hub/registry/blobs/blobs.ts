@@ -57,7 +57,7 @@ export class Blobs {
     { digest, size }: { digest: string; size: number },
     place: () => Promise<void>,
   ): Promise<void> {
-    const { mirror, links, locks, quota, repositories, clock } = this.#deps;
+    const { mirror, links, locks, quota, repositories, clock, copies } = this.#deps;
     await locks.run(digest, async () => {
       quota.refuse(repository, { digest, size });
       await place();
@@ -69,6 +69,7 @@ export class Blobs {
         return { changes, answer: undefined };
       });
     });
+    copies.begin(repository.id, { digest, size });
   }
 
   /** Gives a repository a layer that the engine offers. False = it offers none such. As `adopt`. */

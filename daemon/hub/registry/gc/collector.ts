@@ -129,7 +129,7 @@ export class Collector implements Disposable {
       if (!used.has(digest)) {
         await locks.run(digest, async () => {
           // A push or a mount may have come since.
-          if (!this.#isUsed(digest)) {
+          if (!this.#deps.isUsed(digest) && !this.#deps.arrivals.isPromised(digest)) {
             await files.remove(digest);
           }
         });
@@ -144,12 +144,5 @@ export class Collector implements Disposable {
         .all()
         .flatMap(({ id }) => [...links.of(id), ...manifests.of(id)].map(({ digest }) => digest)),
     );
-  }
-
-  #isUsed(digest: string): boolean {
-    const { repositories, links, manifests } = this.#deps;
-    return repositories
-      .all()
-      .some(({ id }) => (links.get(id, digest) ?? manifests.get(id, digest)) !== undefined);
   }
 }

@@ -71,7 +71,7 @@ export class Manifests {
   /**
    * Takes a manifest, and names it by a tag. Its bytes are on the disk before a record tells of them. Throws
    * MANIFEST_INVALID; MANIFEST_BLOB_UNKNOWN for what it names and the repository has not; DIGEST_INVALID; DENIED;
-   * MANIFEST_UNKNOWN when what it replaces is not there any more.
+   * MANIFEST_UNKNOWN when what it replaces is not there any more; UNAVAILABLE where too few managers hold all of it.
    */
   async put({ repository, actor }: By, reference: Reference, put: PutManifest): Promise<Manifest> {
     const { bytes } = put;
@@ -84,11 +84,13 @@ export class Manifests {
     const parsed = parseManifest(bytes, put.mediaType);
     this.#refuseMissing(repository, parsed);
     const manifest = await this.#described(parsed, { digest, size: bytes.length });
-    const { locks, files, mirror, quota, artifacts } = this.#deps;
+    const { locks, files, mirror, quota, artifacts, copies } = this.#deps;
     const artifact = await artifacts.check(parsed);
+    await copies.hold(repository.id, blobsOf(parsed));
     await locks.run(digest, async () => {
       quota.refuse(repository, manifest);
       await files.put(digest, bytes);
+      await copies.hold(repository.id, [manifest]);
       failpoint('hub.manifest.publish');
       await mirror.change(() => {
         this.#refuseMissing(repository, parsed);

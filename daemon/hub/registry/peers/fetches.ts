@@ -4,14 +4,17 @@ import { errorText, internal } from '../../../base/errors.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { BlobFiles, IncomingFile } from '../files/port.ts';
+import { receive } from './arrivals.ts';
 import type { BlobPeers } from './port.ts';
+
+type GivingPeers = Pick<BlobPeers, 'has' | 'read'>;
 
 interface Deps {
   files: BlobFiles;
   locks: KeyedMutex;
   log: Logger;
   /** Undefined = there are none. */
-  peers: BlobPeers | undefined;
+  peers: GivingPeers | undefined;
 }
 
 interface Wanted {
@@ -54,25 +57,23 @@ export class Fetches implements Disposable {
     return own ?? (await this.#fetched(wanted));
   }
 
+  /** Whether this host holds it, or has got it from another one. */
+  async hold(wanted: Wanted): Promise<boolean> {
+    const { files, peers } = this.#deps;
+    if ((await files.size(wanted.digest)) !== undefined) {
+      return true;
+    }
+    return peers !== undefined && (await this.#brought(wanted, peers));
+  }
+
   /** For what fits into memory. */
   async read(wanted: Wanted): Promise<Buffer | undefined> {
-    const { files, peers, log } = this.#deps;
+    const { files, peers } = this.#deps;
     const own = await files.read(wanted.digest);
-    if (own !== undefined || peers === undefined) {
+    if (own !== undefined || peers === undefined || !(await this.#brought(wanted, peers))) {
       return own;
     }
-    try {
-      await (
-        await this.#join(wanted, peers)
-      ).done;
-      return await files.read(wanted.digest);
-    } catch (error) {
-      log.warn(
-        { digest: wanted.digest, reason: errorText(error) },
-        'a blob did not come from another manager',
-      );
-      return undefined;
-    }
+    return await files.read(wanted.digest);
   }
 
   [Symbol.dispose](): void {
@@ -100,18 +101,32 @@ export class Fetches implements Disposable {
     };
   }
 
-  #join(wanted: Wanted, peers: BlobPeers): Promise<Fetch> {
+  /** False = it did not come. */
+  async #brought(wanted: Wanted, peers: GivingPeers): Promise<boolean> {
+    try {
+      const { done } = await this.#join(wanted, peers);
+      await done;
+      return true;
+    } catch (error) {
+      const { digest } = wanted;
+      this.#deps.log.warn({ digest, reason: errorText(error) }, 'a blob did not come from another manager');
+      return false;
+    }
+  }
+
+  #join(wanted: Wanted, peers: GivingPeers): Promise<Fetch> {
     const { digest } = wanted;
     const running = this.#running.get(digest) ?? this.#start(wanted, peers);
     this.#running.set(digest, running);
     return running;
   }
 
-  async #start(wanted: Wanted, peers: BlobPeers): Promise<Fetch> {
+  async #start(wanted: Wanted, peers: GivingPeers): Promise<Fetch> {
     const { digest } = wanted;
     try {
       const incoming = await this.#deps.files.createIncoming(wanted);
-      const done = this.#bring(incoming, wanted, peers);
+      const pieces = peers.read(wanted, this.#stop.signal);
+      const done = receive(incoming, digest, { pieces, locks: this.#deps.locks });
       const fetch = { incoming, done, users: 1 };
       void this.#settle(fetch, digest).catch((error: unknown) => {
         this.#deps.log.error({ err: error }, 'a blob that came from another manager was not closed');
@@ -131,18 +146,6 @@ export class Fetches implements Disposable {
     }
     this.#running.delete(digest);
     await leave(fetch);
-  }
-
-  async #bring(incoming: IncomingFile, wanted: Wanted, peers: BlobPeers): Promise<void> {
-    try {
-      for await (const piece of peers.read(wanted, this.#stop.signal)) {
-        await incoming.append(piece);
-      }
-      await this.#deps.locks.run(wanted.digest, () => incoming.publish());
-    } catch (error) {
-      await incoming.fail(error instanceof Error ? error : internal(String(error)));
-      throw error;
-    }
   }
 }
 

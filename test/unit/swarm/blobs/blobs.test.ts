@@ -7,6 +7,7 @@ import { limits } from '../../../../daemon/base/limits.ts';
 import { silentLogger } from '../../../../daemon/base/logger.ts';
 import { BlobServer } from '../../../../swarm/blobs/blob-server.ts';
 import { BlobsOfManagers } from '../../../../swarm/blobs/blobs-of-managers.ts';
+import type { BlobOffer, OfferAnswer } from '../../../../swarm/protocol/blobs.ts';
 import type { Identity } from '../../../../swarm/ca/identity.ts';
 import { Dialer } from '../../../../swarm/rpc/dialer.ts';
 import { RpcServer } from '../../../../swarm/rpc/server.ts';
@@ -30,6 +31,9 @@ const worker = credentialsOf(WORKER);
 
 class Holder implements AsyncDisposable {
   bytes: Buffer | undefined;
+  /** What it says of a blob that it does not hold, and what it was offered. */
+  says: OfferAnswer = 'wanted';
+  readonly offers: BlobOffer[] = [];
   readonly from: number[] = [];
   readonly #server: RpcServer;
 
@@ -49,7 +53,16 @@ class Holder implements AsyncDisposable {
       { address: '127.0.0.1', port: 0 },
     );
     const holder = new Holder(server);
-    const store = { open: (digest: string) => Promise.resolve(holder.#blob(digest)) };
+    const store = {
+      open: (digest: string) => Promise.resolve(holder.#blob(digest)),
+      offered: (offer: BlobOffer) => {
+        holder.offers.push(offer);
+        return Promise.resolve(holder.bytes === undefined ? holder.says : 'held');
+      },
+      take: async (_offer: BlobOffer, pieces: AsyncIterable<Buffer>) => {
+        holder.bytes = await buffer(pieces);
+      },
+    };
     server.add(new BlobServer({ clock: systemClock, store }).methods);
     return holder;
   }
@@ -184,3 +197,60 @@ test('outside of a swarm nobody is asked', async () => {
   expect(await blobs.has(DIGEST, never)).toBe(false);
   await expect(read(blobs)).rejects.toThrow('there is no other manager');
 });
+
+const offer = (changes: Partial<BlobOffer> = {}): BlobOffer => ({
+  digest: DIGEST,
+  size: BYTES.length,
+  isPush: true,
+  ...changes,
+});
+const pieces = (bytes = BYTES): AsyncIterable<Buffer> => Readable.from([bytes], { objectMode: false });
+
+test('a blob is offered to a manager and given where it is wanted', async () => {
+  const blobs = asking();
+  expect(blobs.others()).toEqual(['m0', 'm1']);
+  expect(await blobs.offer('m1', offer(), never)).toBe('wanted');
+  await blobs.give('m1', offer(), pieces(), never);
+  expect(holders[1].bytes?.equals(BYTES)).toBe(true);
+  expect(await blobs.offer('m1', offer(), never)).toBe('held');
+  expect(holders[0].bytes).toBe(undefined);
+  // Whoever gives what is held already is not refused.
+  await blobs.give('m1', offer(), pieces(), never);
+  await expect(blobs.offer('m7', offer(), never)).rejects.toThrow('node m7 is no other manager');
+});
+
+test('what is not wanted is not taken, nor what has other bytes than were offered', async () => {
+  const blobs = asking();
+  holders[0].says = 'no-hub';
+  expect(await blobs.offer('m0', offer(), never)).toBe('no-hub');
+  await expect(blobs.give('m0', offer(), pieces(), never)).rejects.toThrow('does not take');
+  holders[0].says = 'wanted';
+  await expect(blobs.give('m0', offer({ size: 10 }), pieces(), never)).rejects.toThrow(
+    /more than its 10 bytes/,
+  );
+  await expect(blobs.offer('m0', offer({ digest: 'sha256:none' }), never)).rejects.toThrow('digest is none');
+  await expect(blobs.offer('m0', offer({ size: -1 }), never)).rejects.toThrow('size is no number');
+  expect(holders[0].bytes).toBe(undefined);
+});
+
+test('a worker may offer what records name, and never for a push', async () => {
+  const blobs = asking(worker);
+  expect(await blobs.offer('m0', offer(), never)).toBe('wanted');
+  await blobs.give('m0', offer(), pieces(), never);
+  expect(holders[0].offers.map(({ isPush }) => isPush)).toEqual([false, false]);
+});
+
+test.each(['swarm.blobs.offer', 'swarm.blobs.give', 'swarm.blobs.given'])(
+  'where giving fails at %s the giver is told, and the next attempt succeeds',
+  async (step) => {
+    const blobs = asking();
+    // More often than a manager takes blobs at once: a failure keeps no slot.
+    armHere(`${step}=error`);
+    for (let attempt = 0; attempt < 10; attempt += 1) {
+      await expect(blobs.give('m0', offer(), pieces(), never)).rejects.toThrow(step);
+    }
+    armHere('');
+    await blobs.give('m0', offer(), pieces(), never);
+    expect(holders[0].bytes?.equals(BYTES)).toBe(true);
+  },
+);
