@@ -7,7 +7,7 @@ export interface BlobStore {
   open(digest: string): Promise<HeldBlob | undefined>;
   /** What is `held` or `wanted` by a push stays for a while, also where no record names it. Throws unavailable. */
   offered(offer: BlobOffer): Promise<OfferAnswer>;
-  /** All of a blob that was wanted, on the disk when it resolves. Throws unavailable where its digest is another one. */
+  /** All of a blob that was wanted, on the disk when it resolves. Throws unavailable where it has another digest. */
   take(offer: BlobOffer, pieces: AsyncIterable<Buffer>): Promise<void>;
 }
 

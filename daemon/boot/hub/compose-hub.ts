@@ -6,7 +6,6 @@ import type { HubAddress } from '../../../api/hub/listen.ts';
 import { HubBlobFiles } from '../../../storage/hub-blobs/blob-files.ts';
 import { TextIndex } from '../../../storage/database/text-index.ts';
 import type { BlobStore } from '../../../swarm/blobs/ports.ts';
-import type { BlobOffer } from '../../../swarm/protocol/blobs.ts';
 import type { Swarm } from '../../../swarm/swarm.ts';
 import type { Database } from '../../../storage/database/rows.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -119,20 +118,35 @@ export async function composeHub({
       };
     },
   });
+  const own = ownHub({ files, layers, hosts, place });
+  return { api: place, address, own, baseUrl, hosts, ...currentHub(place) };
+}
+
+/** What the engine and the swarm have of the hub of this host. */
+function ownHub({
+  files,
+  layers,
+  hosts,
+  place,
+}: {
+  files: HubBlobFiles;
+  layers: Images['hubLayers'];
+  hosts: readonly string[];
+  place: HubPlace;
+}): ComposedHub['own'] {
   const arrivals = (): OpenHub['arrivals'] => {
     if (place.hub === undefined) {
       throw new EngineError('unavailable', place.reason);
     }
     return place.hub.arrivals;
   };
-  const own = {
-    isOwn: (domain: string) => hosts.includes(domain),
-    openFile: (digest: string) => files.open(digest),
-    open: async (digest: string) => (await files.open(digest)) ?? (await layers.open(digest)),
-    offered: async (offer: BlobOffer) => await arrivals().offered(offer),
-    take: async (offer: BlobOffer, pieces: AsyncIterable<Buffer>) => await arrivals().take(offer, pieces),
+  return {
+    isOwn: (domain) => hosts.includes(domain),
+    openFile: (digest) => files.open(digest),
+    open: async (digest) => (await files.open(digest)) ?? (await layers.open(digest)),
+    offered: async (offer) => await arrivals().offered(offer),
+    take: async (offer, pieces) => await arrivals().take(offer, pieces),
   };
-  return { api: place, address, own, baseUrl, hosts, ...currentHub(place) };
 }
 
 function tlsOf(config: Config): HubAddress['tls'] {
