@@ -215,3 +215,6 @@ POST /repos/{owner}/{repo}/hooks/{hook_id}/test
 POST /applications/{client_id}/token
 GET /rate_limit
 `;
+
+/** Operations of the cluster interface's documents. */
+export const OPERATIONS_CLUSTER = '';

@@ -4,13 +4,14 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
+import { CLUSTER_FAMILIES } from '../api/cluster/families.ts';
 import { REGISTRY_OPERATIONS } from '../api/hub/registry/registry-api.ts';
 import { HUB_ROUTES } from '../api/hub/routes/index.ts';
 import { ROUTES } from '../api/routes/index.ts';
 import type { Route } from '../api/routes/route.ts';
 import { CHANGES } from '../api/versions/changes/index.ts';
 import { NEWEST, OLDEST, formatVersion, isServedAt } from '../api/versions/version.ts';
-import { OPERATIONS_1_24, OPERATIONS_1_44, OPERATIONS_HUB } from './api-operations.ts';
+import { OPERATIONS_1_24, OPERATIONS_1_44, OPERATIONS_CLUSTER, OPERATIONS_HUB } from './api-operations.ts';
 
 interface Covered {
   operation: string;
@@ -97,6 +98,13 @@ ${countOf(hubDocument())}.
 
 ${renderHub()}
 
+## The cluster interface
+
+Operations at its own address, and below \`/cluster\` on the engine's socket. Of the published document:
+${countOf(clusterDocument())}.
+
+${renderCluster()}
+
 ## What each version changed
 
 Only what this engine serves. The newest first.
@@ -123,8 +131,22 @@ function renderTable(): string {
 
 /** The operations of the hub's document. */
 function hubDocument(): Covered[] {
-  const routes = new Map(HUB_ROUTES.map((route) => [`${route.method} ${nameless(route.path)}`, route]));
-  return linesOf(OPERATIONS_HUB).map((operation) => {
+  return coverOwn(OPERATIONS_HUB, HUB_ROUTES);
+}
+
+/** Those of the cluster's documents. */
+function clusterDocument(): Covered[] {
+  return coverOwn(OPERATIONS_CLUSTER, CLUSTER_ROUTES);
+}
+
+const CLUSTER_ROUTES = CLUSTER_FAMILIES.flatMap(({ routes }) => routes);
+
+function coverOwn(
+  document: string,
+  served: readonly { method: string; path: string; refused?: string }[],
+): Covered[] {
+  const routes = new Map(served.map((route) => [`${route.method} ${nameless(route.path)}`, route]));
+  return linesOf(document).map((operation) => {
     const route = routes.get(nameless(operation));
     const state = route === undefined ? 'missing' : 'refused' in route ? 'refused' : 'served';
     return { operation, state, note: state === 'refused' ? '501' : '' };
@@ -138,6 +160,11 @@ function renderHub(): string {
     ),
     ...REGISTRY_OPERATIONS.map((operation) => `| \`${operation}\` | served, at its own address |`),
   ];
+  return ['| operation | |', '|---|---|', ...rows.toSorted(byPath)].join('\n');
+}
+
+function renderCluster(): string {
+  const rows = CLUSTER_ROUTES.map(({ method, path }) => `| \`${method} ${path}\` | served |`);
   return ['| operation | |', '|---|---|', ...rows.toSorted(byPath)].join('\n');
 }
 
@@ -169,8 +196,10 @@ function renderHistory(): string {
 }
 
 async function main(): Promise<void> {
-  let missing = hubDocument().filter((item) => item.state === 'missing').length;
+  const own = [...hubDocument(), ...clusterDocument()];
+  let missing = own.filter((item) => item.state === 'missing').length;
   console.log(`\nhub: ${countOf(hubDocument())}`);
+  console.log(`\ncluster: ${countOf(clusterDocument())}`);
   for (const { title, lines, version } of DOCUMENTS) {
     const covered = cover(lines, version);
     console.log(`\n${title}: ${countOf(covered)}`);

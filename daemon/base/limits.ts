@@ -1,3 +1,4 @@
+import { clusterLimits } from './cluster-limits.ts';
 import { hubLimits } from './hub-limits.ts';
 import { swarmLimits } from './swarm-limits.ts';
 
@@ -333,6 +334,7 @@ export const limits = {
   ...swarmLimits,
   /** The same of the hub. */
   ...hubLimits,
+  ...clusterLimits,
   /** Time for the last answers to clients at shutdown. */
   shutdownGraceMs: 1_000,
 } as const;

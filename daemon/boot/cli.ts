@@ -5,6 +5,7 @@ import { loadConfig } from './config/config.ts';
 import type { Config } from './config/config.ts';
 import { readFlags } from './config/flags.ts';
 import { helpText } from './help.ts';
+import type { CommandIo } from './hub/run-command.ts';
 import { ENGINE_VERSION } from './version.ts';
 
 /** Exit code of a `system check` that could not run. */
@@ -17,7 +18,12 @@ const NOT_CHECKED = 2;
 export async function main(argv: readonly string[]): Promise<number | undefined> {
   try {
     if (argv[0] === 'hub') {
-      return await hubCommand(argv.slice(1));
+      const { runHubCommand } = await import('./hub/run-command.ts');
+      return await ownCommand(argv.slice(1), runHubCommand);
+    }
+    if (argv[0] === 'cluster') {
+      const { runClusterCommand } = await import('./cluster/run-command.ts');
+      return await ownCommand(argv.slice(1), runClusterCommand);
     }
     const commandLine = readFlags(argv);
     const load = (): Config => loadConfig({ commandLine, environment: process.env, readFile });
@@ -54,9 +60,13 @@ export async function main(argv: readonly string[]): Promise<number | undefined>
   }
 }
 
-async function hubCommand(argv: readonly string[]): Promise<number> {
-  const { processIo, runHubCommand } = await import('./hub/run-command.ts');
-  return await runHubCommand(argv, {
+/** Of `berthd hub` and `berthd cluster`. */
+async function ownCommand(
+  argv: readonly string[],
+  run: (argv: readonly string[], io: CommandIo) => Promise<number>,
+): Promise<number> {
+  const { processIo } = await import('./hub/run-command.ts');
+  return await run(argv, {
     ...processIo,
     loadConfig: (file) =>
       loadConfig({

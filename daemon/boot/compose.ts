@@ -1,9 +1,10 @@
+import { listenCluster } from '../../api/cluster/listen.ts';
 import { listenHub } from '../../api/hub/listen.ts';
 import { listen } from '../../api/listen.ts';
 import { listenMetrics } from '../../api/metrics.ts';
 import type { Address, Listener } from '../../api/listen.ts';
 import type { EnginePorts, MetricsPort } from '../../api/types/ports.ts';
-import { createApi } from '../../api/server.ts';
+import { createApi, type ApiDeps } from '../../api/server.ts';
 import type { HostFacts } from '../../runtime/host/facts.ts';
 import type { Executor } from '../../swarm/agent/executor.ts';
 import type { Swarm } from '../../swarm/swarm.ts';
@@ -19,6 +20,8 @@ import { Execs } from '../execs/execs.ts';
 import type { Images } from '../images/images.ts';
 import type { Volumes } from '../volumes/volumes.ts';
 import { DiskUsages } from '../system/disk-usage.ts';
+import { composeClusterPlace, openCluster, type ComposedCluster } from './cluster/compose-cluster.ts';
+import { allGuests } from './cluster/guests.ts';
 import { parseListenAddress } from './config/hosts.ts';
 import type { Config } from './config/settings.ts';
 import { readHost } from './host/host.ts';
@@ -95,6 +98,7 @@ export interface Domain {
   metrics: MetricsPort | undefined;
   /** The same. */
   hub: ComposedHub | undefined;
+  cluster: ComposedCluster | undefined;
   reload(config: Config): void;
 }
 
@@ -106,13 +110,13 @@ async function serve(deps: ComposeDeps, domain: Domain, parts: Rollback): Promis
     os: 'linux',
     cgroupVersion: domain.facts.cgroup.version,
   };
-  const { hub } = domain;
+  const { hub, cluster } = domain;
   const api = createApi({
     ports: domain.ports,
     log,
     facts,
     allowedOrigin: deps.config.apiCorsHeader,
-    ...(hub && { mounts: new Map([['/hub', (req, res, url) => hub.api.handle(req, res, 'engine', url)]]) }),
+    mounts: mountsOf(domain),
   });
   const listeners: Listener[] = [];
   parts.defer('close listeners', async () => {
@@ -128,6 +132,20 @@ async function serve(deps: ComposeDeps, domain: Domain, parts: Rollback): Promis
   if (hub !== undefined) {
     listeners.push(await listenHub(hub.api, hub.address, log));
   }
+  if (cluster !== undefined) {
+    const { api: clusterApi, address, endStreams: onClose } = cluster;
+    listeners.push(await listenCluster(clusterApi, address, { log, onClose }));
+  }
+}
+
+/** The interfaces beside the engine's API, on its sockets too: who reaches these is root. */
+function mountsOf({ hub, cluster }: Domain): NonNullable<ApiDeps['mounts']> {
+  const mounted = [['/hub', hub?.api] as const, ['/cluster', cluster?.api] as const].flatMap(
+    ([prefix, api]) => (api === undefined ? [] : [[prefix, api] as const]),
+  );
+  return new Map(
+    mounted.map(([prefix, api]) => [prefix, (req, res, url) => api.handle(req, res, 'engine', url)]),
+  );
 }
 
 /** Everything behind the API, each part made of those before it. */
@@ -159,7 +177,9 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   });
   const runtime = composeRuntime(host, deps.instance, log);
   parts.defer('end exit watch', () => runtime[Symbol.dispose]());
-  const doors = composeHubDoors(base, () => late.swarm?.membership);
+  const membership = (): Swarm['membership'] => late.swarm?.membership;
+  const doors = composeHubDoors(base, membership);
+  const place = composeClusterPlace(base, membership);
   const neighbours = { images, layers, volumes, network, runtime, hubTokens: doors.tokens, ...files };
   const containers = composeContainers(base, neighbours);
   late.containers = containers;
@@ -186,15 +206,18 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   const tasks = composeTasks(base, parts, { ...engine, ...files });
   const builds = composeBuilds(base, { images, containers, ...files });
   const ports = { containers, execs, images, builds, volumes, events, system, registries };
-  const { place: guest, rollouts } = doors;
+  const { rollouts } = doors;
+  const guest = allGuests([doors.place, place]);
   const around = { registries, images, networks, rollouts, guest, late };
   const swarm = composeSwarm(base, parts, { tasks, ...around });
   late.swarm = swarm;
   await swarm.start();
   door.open(swarm);
   const allPorts = { ...ports, networks: composeScopes(network, swarm, log), swarm } satisfies EnginePorts;
-  late.hub = await openHub(base, parts, doors, { swarm, images, containers });
-  return { facts: host.facts, metrics, tasks, ports: allPorts, hub: late.hub, reload };
+  const hub = await openHub(base, parts, doors, { swarm, images, containers });
+  late.hub = hub;
+  const cluster = await openCluster(base, parts, { place, hub });
+  return { facts: host.facts, metrics, tasks, ports: allPorts, hub, cluster, reload };
 }
 
 async function composeBase(deps: ComposeDeps, parts: Rollback): Promise<Base> {

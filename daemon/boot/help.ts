@@ -16,6 +16,7 @@ export function helpText(): string {
     '       berthd swarm restore DIRECTORY [--force] [--advertise-addr address] [--data-root path]',
     '                            [--exec-root path] [--config-file path]',
     '       berthd hub --help',
+    '       berthd cluster --help',
     '',
     'A container engine for Linux that speaks the Docker Engine API.',
     '',

@@ -2,7 +2,7 @@ import type { HubCredentials } from '../../api/types/hub/credentials.ts';
 import type { HubPort, HubSession } from '../../api/types/hub/ports.ts';
 import type { HubRegistryPort } from '../../api/types/hub/registry.ts';
 import type { Clock } from '../base/clock.ts';
-import { notFound } from '../base/errors.ts';
+import { EngineError, notFound } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { authenticate, authenticateApp, type Context } from './identity/authenticate.ts';
 import { Deployments } from './deployments/deployments.ts';
@@ -155,6 +155,15 @@ export class Hub implements HubPort, Disposable {
   async open(credentials: HubCredentials): Promise<HubSession> {
     const app = await authenticateApp(this.#context, credentials);
     return app === undefined ? this.session(credentials) : new Session(this.#session, app);
+  }
+
+  /** Name of the user whose token it is; undefined = of none. Throws unauthorized, also for no token; forbidden. */
+  userName(credentials: HubCredentials): string | undefined {
+    const caller = authenticate(this.#context, credentials);
+    if (caller.kind === 'anonymous') {
+      throw new EngineError('unauthorized', 'Requires authentication');
+    }
+    return caller.kind === 'user' ? caller.user.name : undefined;
   }
 
   [Symbol.dispose](): void {

@@ -28,8 +28,9 @@ export const layers: readonly Layer[] = [
   { prefix: 'storage', mayImport: ['daemon/base'] },
   { prefix: 'swarm', mayImport: ['daemon/base', 'api/types'] },
   { prefix: 'daemon/tasks', mayImport: ['daemon/base', 'api/types'], typesOnly: ['swarm'] },
-  { prefix: 'daemon/hub', mayImport: ['daemon/base', 'api/types'] },
-  { prefix: 'daemon/cluster', mayImport: ['daemon/base', 'api/types'] },
+  { prefix: 'daemon/hub', mayImport: ['daemon/base', 'api/types', 'daemon/hub/records'] },
+  { prefix: 'daemon/hub/records', mayImport: ['daemon/base'] },
+  { prefix: 'daemon/cluster', mayImport: ['daemon/base', 'api/types', 'daemon/hub/records'] },
   {
     prefix: DOMAINS,
     mayImport: ['daemon/base', 'api/types', 'runtime', 'storage'],

@@ -11,6 +11,7 @@ import { Reserve } from './reserve.ts';
 import { Quarantine } from './quarantine.ts';
 import type { QuarantinedRow } from './quarantine.ts';
 import type { Database } from './rows.ts';
+import { clusterEventTable } from './tables/cluster-events.ts';
 import { containerTable } from './tables/containers.ts';
 import { eventTable } from './tables/events.ts';
 import { hubDeliveryTable } from './tables/hub-deliveries.ts';
@@ -62,9 +63,11 @@ export function openDatabase(path: string, log: Logger, copyFolder = dirname(pat
     volumeMakings: volumeMakingTable(connection),
     networks: networkTable(connection, quarantine),
     swarmObjects: swarmObjectTable(connection),
-    hubRecords: hubRecordTable(connection),
+    hubRecords: hubRecordTable(connection, 'hub'),
     hubLayers: hubLayerTable(connection),
     hubDeliveries: hubDeliveryTable(connection),
+    clusterRecords: hubRecordTable(connection, 'cluster'),
+    clusterEvents: clusterEventTable(connection),
     events: {
       ...events,
       prune: (keep) => {

@@ -270,6 +270,21 @@ export interface HubRecordTable {
   remove(key: string): void;
 }
 
+export interface ClusterEventRow {
+  /** `namespace/name` */
+  key: string;
+  /** JSON without its resource version. */
+  body: string;
+  revision: number;
+}
+
+export interface ClusterEventTable {
+  /** In order of keys, from behind `key` on. */
+  after(key: string, limit: number): ClusterEventRow[];
+  put(row: ClusterEventRow): void;
+  remove(key: string): void;
+}
+
 /** A delivery of a webhook: daemon/hub/deliveries/delivery.ts. */
 export interface HubDeliveryRow {
   /** Unique. */
@@ -320,6 +335,8 @@ export interface Database {
   readonly hubRecords: HubRecordTable;
   readonly hubLayers: HubLayerTable;
   readonly hubDeliveries: HubDeliveryTable;
+  readonly clusterRecords: HubRecordTable;
+  readonly clusterEvents: ClusterEventTable;
   readonly events: EventTable;
   readonly meta: MetaTable;
   /**

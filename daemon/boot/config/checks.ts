@@ -105,10 +105,36 @@ const RULES: readonly Rule[] = [
     problem: () => 'hub.address: is missing: without it there is no hub',
   },
   {
-    isBroken: (config) => isOpenHub(config),
+    isBroken: ({ hubAddress, hubTlsCert }) => hubTlsCert === '' && isOpen('hub.address', hubAddress),
     problem: ({ hubAddress }) =>
       `hub.address: ${hubAddress} can be reached from other machines: it needs hub.tls-cert and hub.tls-key ` +
       '(tokens go over it)',
+  },
+  {
+    isBroken: ({ clusterTlsCert, clusterTlsKey }) => (clusterTlsCert === '') !== (clusterTlsKey === ''),
+    problem: () => 'cluster.tls-cert, cluster.tls-key: neither goes without the other',
+  },
+  {
+    isBroken: ({ clusterTlsCert, clusterTlsClientCa }) => clusterTlsClientCa !== '' && clusterTlsCert === '',
+    problem: () => 'cluster.tls-client-ca: needs cluster.tls-cert and cluster.tls-key',
+  },
+  {
+    isBroken: (config) =>
+      config.clusterAddress === '' && (config.clusterTlsCert !== '' || config.clusterTlsKey !== ''),
+    problem: () => 'cluster.address: is missing: without it there is no cluster interface',
+  },
+  {
+    isBroken: ({ clusterAddress, clusterTlsCert }) =>
+      clusterTlsCert === '' && isOpen('cluster.address', clusterAddress),
+    problem: ({ clusterAddress }) =>
+      `cluster.address: ${clusterAddress} can be reached from other machines: it needs cluster.tls-cert and ` +
+      'cluster.tls-key (tokens go over it)',
+  },
+  {
+    isBroken: ({ clusterAddress, clusterTlsClientCa, hubAddress }) =>
+      clusterAddress !== '' && clusterTlsClientCa === '' && hubAddress === '',
+    problem: () =>
+      'cluster.address: nobody could be let in: it needs hub.address, whose tokens count, or cluster.tls-client-ca',
   },
   {
     isBroken: (config) => config.dataRoot === '/' || config.execRoot === '/',
@@ -196,6 +222,7 @@ export function checkConfig(config: Config): void {
   }
   parseListenAddress('metrics-addr', config.metricsAddr);
   parseListenAddress('hub.address', config.hubAddress);
+  parseListenAddress('cluster.address', config.clusterAddress);
   const broken = RULES.find((rule) => rule.isBroken(config));
   if (broken !== undefined) {
     throw invalidArgument(broken.problem(config));
@@ -217,9 +244,9 @@ function openHost(config: Config): string | undefined {
       });
 }
 
-/** An address of the hub that other hosts reach without TLS. */
-function isOpenHub({ hubAddress, hubTlsCert }: Config): boolean {
-  return hubTlsCert === '' && parseListenAddress('hub.address', hubAddress)?.isLoopback === false;
+/** An address that other hosts reach. */
+function isOpen(setting: string, address: string): boolean {
+  return parseListenAddress(setting, address)?.isLoopback === false;
 }
 
 function isBelow(path: string, parent: string): boolean {

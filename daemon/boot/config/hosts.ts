@@ -44,7 +44,7 @@ export interface ListenAddress {
   isLoopback: boolean;
 }
 
-/** How `metrics-addr` and `hub-address` look. */
+/** How `metrics-addr`, `hub-address` and `cluster-address` look. */
 export const LISTEN_ADDRESS = /^(?:|(?:\[[0-9a-fA-F:.]+\]|[^:\s/[\]]+)?:\d{1,5})$/;
 
 /**

@@ -2,6 +2,7 @@ import { LOG_DRIVERS } from '../../../runtime/log-drivers/drivers.ts';
 import { bytes, integer, list, map, runtimes, text, toggle, ulimits } from './kinds.ts';
 import type { Setting } from './kinds.ts';
 import { LISTEN_ADDRESS } from './hosts.ts';
+import { clusterSettings } from './cluster-settings.ts';
 import { hubSettings } from './hub-settings.ts';
 import { networkSettings } from './network-settings.ts';
 
@@ -11,8 +12,8 @@ const INSTANCE = /^([a-z0-9][a-z0-9-]{0,30})?$/;
 
 /**
  * Every setting: the single source of keys, flags, environment variables, defaults, checks and `--help`. Names are
- * those of dockerd's daemon.json where it has one. Add one here, or among those of the networks
- * or the hub, and nowhere else.
+ * those of dockerd's daemon.json where it has one. Add one here, or among those of the networks, the hub
+ * or the cluster interface, and nowhere else.
  */
 export const settings = {
   // Where things are
@@ -311,6 +312,7 @@ export const settings = {
   }),
 
   ...hubSettings,
+  ...clusterSettings,
 };
 
 export type Settings = typeof settings;

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { errorText, invalidArgument } from '../../base/errors.ts';
 
-/** A command below `berthd hub`, by its first two words. */
+/** A command below `berthd hub` or `berthd cluster`. */
 export interface HubCommand {
   /** What follows the two words, for help and errors: `NAME [--email ADDRESS]`. */
   usage: string;
@@ -24,16 +24,21 @@ export interface HubArguments {
 export const COMMON_FLAGS = ['host', 'config-file'] as const;
 
 /** Reads what stands behind the two words of a command. Throws invalid_argument that names the flag or the word. */
-export function readArguments(name: string, command: HubCommand, argv: readonly string[]): HubArguments {
+export function readArguments(
+  name: string,
+  command: HubCommand,
+  argv: readonly string[],
+  program = 'berthd hub',
+): HubArguments {
   const { valued = [], switches = [], operands, optional = 0 } = command;
   const options = Object.fromEntries([
     ...[...valued, ...COMMON_FLAGS].map((flag) => [flag, { type: 'string' as const }]),
     ...[...switches, 'help'].map((flag) => [flag, { type: 'boolean' as const }]),
   ]);
-  const { values, positionals } = parsed(name, command, { args: [...argv], options });
+  const { values, positionals } = parsed(`${program} ${name}`, command, { args: [...argv], options });
   const isHelp = values['help'] === true;
   if (!isHelp && (positionals.length < operands || positionals.length > operands + optional)) {
-    throw invalidArgument(`usage: berthd hub ${name} ${command.usage}`.trim());
+    throw invalidArgument(`usage: ${program} ${name} ${command.usage}`.trim());
   }
   return {
     operands: positionals,
@@ -53,7 +58,7 @@ function parsed(
     return parseArgs({ ...config, allowPositionals: true, strict: true });
   } catch (error) {
     const [problem] = errorText(error).split('. ');
-    throw invalidArgument(`${problem}; usage: berthd hub ${name} ${command.usage}`.trim(), { cause: error });
+    throw invalidArgument(`${problem}; usage: ${name} ${command.usage}`.trim(), { cause: error });
   }
 }
 

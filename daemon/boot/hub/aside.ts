@@ -10,9 +10,9 @@ const NAMING = ['blob/', 'manifest/'] as const;
 /** Records that are not in use on this host and may be again: in its database, or in files. */
 export class Aside {
   readonly #directory: string;
-  readonly #local: LocalSet;
+  readonly #local: LocalSet | undefined;
 
-  constructor(directory: string, local: LocalSet) {
+  constructor(directory: string, local?: LocalSet) {
     this.#directory = directory;
     this.#local = local;
   }
@@ -31,10 +31,10 @@ export class Aside {
     return file;
   }
 
-  /** Digests that only they name. `isHostAside`: the database has some. */
+  /** Digests of the registry that only they name. `isHostAside`: the database has some. */
   digests({ isHostAside }: { isHostAside: boolean }): Set<string> {
     const keys = [
-      ...(isHostAside ? NAMING.flatMap((prefix) => Array.from(this.#local.below(prefix), keyOf)) : []),
+      ...(isHostAside ? NAMING.flatMap((prefix) => Array.from(this.#local?.below(prefix) ?? [], keyOf)) : []),
       ...this.#saved().map(keyOf),
     ];
     return new Set(

@@ -1,15 +1,14 @@
 import { hostname, networkInterfaces } from 'node:os';
 import path from 'node:path';
-import { readFileSync } from 'node:fs';
 import { createHubApi, type HubApi } from '../../../api/hub/hub-api.ts';
-import type { HubAddress } from '../../../api/hub/listen.ts';
+import type { OwnAddress } from '../../../api/own-listener.ts';
 import { HubBlobFiles } from '../../../storage/hub-blobs/blob-files.ts';
 import { TextIndex } from '../../../storage/database/text-index.ts';
 import type { BlobStore } from '../../../swarm/blobs/ports.ts';
 import type { Swarm } from '../../../swarm/swarm.ts';
 import type { Database } from '../../../storage/database/rows.ts';
 import { systemClock } from '../../base/clock.ts';
-import { EngineError, errorText, invalidArgument } from '../../base/errors.ts';
+import { EngineError } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { LocalDeliveryLog } from '../../hub/deliveries/local-log.ts';
 import { SharedLog } from '../../hub/deliveries/shared/shared-log.ts';
@@ -20,6 +19,7 @@ import { parseListenAddress, type ListenAddress } from '../config/hosts.ts';
 import type { OwnHub } from '../../images/hub/own-hub.ts';
 import type { Images } from '../../images/images.ts';
 import type { Config } from '../config/settings.ts';
+import { pem } from '../config/pem.ts';
 import { ENGINE_VERSION } from '../version.ts';
 import { filesWithout, type Aside } from './aside.ts';
 import { currentHub } from './current-hub.ts';
@@ -31,7 +31,7 @@ import { webhookSettings } from './webhook-settings.ts';
 
 export interface ComposedHub {
   api: HubApi;
-  address: HubAddress;
+  address: OwnAddress;
   /** For the engine of this host. */
   own: OwnHub & BlobStore;
   /** Where clients find it. */
@@ -41,6 +41,7 @@ export interface ComposedHub {
   /** Of the hub as it is then. */
   workflowTokens: EngineHub['workflowTokens'];
   deployments: EngineHub['deployments'];
+  userName: Hub['userName'];
   whenOpened(listener: () => void): void;
 }
 
@@ -92,7 +93,8 @@ export async function composeHub({
       hub[Symbol.dispose]();
       textIndex[Symbol.dispose]();
     };
-    return { api, workflowTokens, deployments, arrivals, [Symbol.dispose]: end };
+    const userName: Hub['userName'] = (credentials) => hub.userName(credentials);
+    return { api, workflowTokens, deployments, arrivals, userName, [Symbol.dispose]: end };
   };
   await place.start({
     overHost: (gate) =>
@@ -149,7 +151,7 @@ function ownHub({
   };
 }
 
-function tlsOf(config: Config): HubAddress['tls'] {
+function tlsOf(config: Config): OwnAddress['tls'] {
   return config.hubTlsCert === ''
     ? undefined
     : {
@@ -184,14 +186,6 @@ function hostsOf(baseUrl: string, { host, port }: ListenAddress): string[] {
   return [...new Set([new URL(baseUrl).host, ...hosts.map((one) => `${one}:${port}`)])];
 }
 
-function urlOf({ host = hostname(), port, tls }: HubAddress): string {
+function urlOf({ host = hostname(), port, tls }: OwnAddress): string {
   return `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
-function pem(setting: string, file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw invalidArgument(`${setting}: ${errorText(error)}`, { cause: error });
-  }
 }

@@ -11,7 +11,7 @@ import { composeHub, type ComposedHub } from './compose-hub.ts';
 import { ContainerTokens } from './container-tokens.ts';
 import { HubPlace } from './hub-place.ts';
 import { ServiceRollouts } from './service-rollouts.ts';
-import type { Membership } from './standing.ts';
+import type { Membership } from '../records/standing.ts';
 
 /** What other parts are made with, which are there before the hub is. */
 export interface HubDoors {

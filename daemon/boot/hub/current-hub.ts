@@ -1,16 +1,19 @@
 import { EngineError } from '../../base/errors.ts';
 import type { EngineHub } from './engine-hub.ts';
-import type { HubPlace } from './hub-place.ts';
+import type { HubPlace, OpenHub } from './hub-place.ts';
 
 /** The hub of the moment: it is another one after its records went to another place. */
-export function currentHub(place: HubPlace): EngineHub & { whenOpened(listener: () => void): void } {
-  const tokens = (): EngineHub['workflowTokens'] => {
+export function currentHub(
+  place: HubPlace,
+): EngineHub & Pick<OpenHub, 'userName'> & { whenOpened(listener: () => void): void } {
+  const current = (): OpenHub => {
     const { hub } = place;
     if (hub === undefined) {
       throw new EngineError('unavailable', place.reason);
     }
-    return hub.workflowTokens;
+    return hub;
   };
+  const tokens = (): EngineHub['workflowTokens'] => current().workflowTokens;
   return {
     workflowTokens: {
       plan: (...asked) => tokens().plan(...asked),
@@ -22,6 +25,7 @@ export function currentHub(place: HubPlace): EngineHub & { whenOpened(listener: 
       // The leader tells again where nobody was there to be told.
       tell: async (services) => await place.hub?.deployments.tell(services),
     },
+    userName: (credentials) => current().userName(credentials),
     whenOpened: (listener) => place.whenOpened(listener),
   };
 }

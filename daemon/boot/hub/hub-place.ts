@@ -4,29 +4,29 @@ import type { Entrance, HubApi } from '../../../api/hub/hub-api.ts';
 import type { OtherManagers, RecordsGuest, RecordsPlace } from '../../../swarm/records/ports.ts';
 import type { SwarmRecords } from '../../../swarm/records/swarm-records.ts';
 import type { Clock } from '../../base/clock.ts';
-import { KeyedMutex } from '../../base/concurrency/mutex.ts';
-import { pause } from '../../base/concurrency/pause.ts';
-import { withTimeout } from '../../base/concurrency/timeout.ts';
-import { errorText } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import { bringLog, takeLog, type MovedLogDatabase } from '../../hub/deliveries/shared/moved-log.ts';
 import { SharedLog } from '../../hub/deliveries/shared/shared-log.ts';
+import type { Hub } from '../../hub/hub.ts';
 import { GatedRecords } from '../../hub/records/gated-records.ts';
 import type { Arrivals } from '../../hub/registry/peers/arrivals.ts';
 import type { LocalSet } from '../../hub/records/move/local-set.ts';
 import { moveIn } from '../../hub/records/move/move-in.ts';
 import { moveOut } from '../../hub/records/move/move-out.ts';
 import type { Records } from '../../hub/records/port.ts';
+import { Placed, type OpenPart } from '../records/placed.ts';
+import type { Membership } from '../records/standing.ts';
 import type { Aside } from './aside.ts';
 import type { EngineHub } from './engine-hub.ts';
-import { standingOf, type Membership, type Standing } from './standing.ts';
 
 /** A hub over the records of one place, until it is disposed of. */
 export interface OpenHub extends EngineHub, Disposable {
   api: HubApi;
   /** What other hosts bring. */
   arrivals: Pick<Arrivals, 'offered' | 'take'>;
+  /** See `Hub.userName`. */
+  userName: Hub['userName'];
 }
 
 /** What the hub changes goes through gates, which are closed before it is. */
@@ -54,70 +54,63 @@ interface Deps {
   membership: () => Membership | undefined;
 }
 
-interface Current {
+interface Current extends OpenPart {
   hub: OpenHub;
-  gates: readonly GatedRecords[];
 }
 
 /** The names of what the hub keeps in the store of a swarm. */
 const RECORDS = 'hub';
 const DELIVERIES = 'hub-deliveries';
 
-/**
- * Where the hub has its records: on this host, or in the swarm that the host is a manager of. A change of the place
- * ends the hub, takes the records along where they go with it, and opens another one. Requests that come meanwhile
- * wait.
- */
+/** The hub where its records are ({@link Placed}). */
 export class HubPlace implements RecordsGuest, HubApi, AsyncDisposable {
   readonly #deps: Deps;
-  readonly #turns = new KeyedMutex();
+  readonly #placed: Placed<Current, SwarmSets>;
   #opener: HubOpener | undefined;
-  #place: RecordsPlace | undefined;
-  #sets: SwarmSets | undefined;
-  #isLeaving = false;
-  #isClosed = false;
-  /** What is to be, and is once no turn is under way. */
-  #wanted: Standing | undefined;
-  #stop = new AbortController();
-  #current: Current | undefined;
-  /** Ends with the move that is under way. */
-  #moving: Promise<void> = Promise.resolve();
-  #trouble = '';
-  readonly #listeners: (() => void)[] = [];
 
   constructor(deps: Deps) {
     this.#deps = deps;
+    const { clock, log, membership } = deps;
+    this.#placed = new Placed({
+      clock,
+      log,
+      title: 'the hub',
+      membership,
+      setsOf: (place) => ({ records: place.open(RECORDS), deliveries: place.open(DELIVERIES) }),
+      overHost: () => this.#overHost(),
+      overSwarm: (place, sets) => this.#overSwarm(place, sets),
+      takeOut: (place, sets, others) => this.#takeOut(place, sets, others),
+    });
   }
 
   /** Opens the hub where its records are. Where that is this host, throws what keeps it from being opened. */
   async start(opener: HubOpener): Promise<void> {
     this.#opener = opener;
-    this.changed();
-    if (this.#wanted?.kind === 'host') {
-      await this.#moving;
-      if (this.#current === undefined && this.#trouble !== '') {
-        throw new Error(this.#trouble);
-      }
-    }
+    await this.#placed.start();
   }
 
   /** Undefined while there is none. */
   get hub(): OpenHub | undefined {
-    return this.#current?.hub;
+    return this.#placed.current?.hub;
   }
 
   /** Other hosts have the same records. */
   get isShared(): boolean {
-    return this.#wanted?.kind === 'swarm';
+    return this.#placed.isShared;
+  }
+
+  /** Why there is no hub. */
+  get reason(): string {
+    return this.#placed.reason;
   }
 
   /** Calls back whenever the hub was opened. */
   whenOpened(listener: () => void): void {
-    this.#listeners.push(listener);
+    this.#placed.whenOpened(listener);
   }
 
   handle(req: IncomingMessage, res: ServerResponse, entrance: Entrance, url: string): void {
-    const now = this.#current;
+    const now = this.#placed.current;
     if (now !== undefined) {
       now.hub.api.handle(req, res, entrance, url);
       return;
@@ -130,7 +123,7 @@ export class HubPlace implements RecordsGuest, HubApi, AsyncDisposable {
   /** For `docker info`. */
   warnings(): string[] {
     const { local } = this.#deps;
-    if (this.#current === undefined || !this.isShared || !local.hasAccounts) {
+    if (this.hub === undefined || !this.isShared || !local.hasAccounts) {
       return [];
     }
     const names = local.accountNames.slice(0, limits.hubNamesSaid).join(', ');
@@ -140,58 +133,23 @@ export class HubPlace implements RecordsGuest, HubApi, AsyncDisposable {
   }
 
   opened(place: RecordsPlace): void {
-    this.#place = place;
-    this.#sets = { records: place.open(RECORDS), deliveries: place.open(DELIVERIES) };
-    this.changed();
+    this.#placed.opened(place);
   }
 
-  async leaving(others: OtherManagers): Promise<void> {
-    const [place, sets] = [this.#place, this.#sets];
-    if (place === undefined || sets === undefined) {
-      return;
-    }
-    this.#isLeaving = true;
-    try {
-      await this.#stopped(async () => {
-        if (others !== 'some') {
-          await this.#takeOut(place, sets, others);
-        }
-      });
-    } catch (error) {
-      this.#isLeaving = false;
-      this.changed();
-      throw error;
-    }
+  leaving(others: OtherManagers): Promise<void> {
+    return this.#placed.leaving(others);
   }
 
-  async closed(): Promise<void> {
-    this.#place = undefined;
-    this.#sets = undefined;
-    this.#isLeaving = false;
-    await this.#stopped(() => Promise.resolve());
-    this.changed();
+  closed(): Promise<void> {
+    return this.#placed.closed();
   }
 
   changed(): void {
-    if (this.#opener === undefined || this.#isClosed || this.#isLeaving) {
-      return;
-    }
-    const wanted = standingOf(this.#place, this.#deps.membership());
-    if (wanted.kind === this.#wanted?.kind && wanted.place === this.#wanted.place) {
-      this.#wanted = wanted;
-      return;
-    }
-    this.#wanted = wanted;
-    this.#stop.abort();
-    const stop = new AbortController();
-    this.#stop = stop;
-    this.#moving = this.#turns.run('', () => this.#go(wanted, stop.signal));
+    this.#placed.changed();
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosed = true;
-    this.#stop.abort();
-    await this.#turns.run('', () => this.#close());
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#placed[Symbol.asyncDispose]();
   }
 
   async #handleLater(
@@ -200,92 +158,46 @@ export class HubPlace implements RecordsGuest, HubApi, AsyncDisposable {
     entrance: Entrance,
     url: string,
   ): Promise<void> {
-    await withTimeout(this.#deps.clock, this.#settled(), limits.hubPlaceWaitMs);
-    if (this.#current === undefined) {
+    const current = await this.#placed.settled();
+    if (current === undefined) {
       answerAway(res, this.reason);
     } else {
-      this.#current.hub.api.handle(req, res, entrance, url);
+      current.hub.api.handle(req, res, entrance, url);
     }
   }
 
-  /** No move is under way any more, nor is one about to begin. */
-  async #settled(): Promise<void> {
-    for (let moving: Promise<void> | undefined; moving !== this.#moving;) {
-      moving = this.#moving;
-      await moving;
-      // What ended the hub says next where it goes on.
-      await new Promise(setImmediate);
-    }
+  async #overHost(): Promise<Current> {
+    this.#deps.local.use();
+    return await this.#gated((opener, gate) => opener.overHost(gate));
   }
 
-  /** Ends the hub, does what is to be done without one, and leaves it to `changed` to open the next. */
-  #stopped(act: () => Promise<void>): Promise<void> {
-    this.#wanted = undefined;
-    this.#stop.abort();
-    const stopped = this.#turns.run('', async () => {
-      await this.#close();
-      await act();
-    });
-    // Whoever asked for it is told; requests only wait for its end.
-    this.#moving = stopped.catch(() => undefined);
-    return stopped;
-  }
-
-  /** Never rejects. */
-  async #go(wanted: Standing, signal: AbortSignal): Promise<void> {
-    await this.#close();
-    for (this.#trouble = ''; !signal.aborted && wanted.kind !== 'away';) {
-      try {
-        this.#current = await this.#open(wanted);
-        this.#trouble = '';
-        this.#listeners.forEach((listener) => listener());
-        return;
-      } catch (error) {
-        this.#trouble = errorText(error);
-        this.#deps.log.warn({ reason: this.#trouble }, 'the hub could not be opened where its records are');
-        if (wanted.kind === 'host') {
-          return;
-        }
-      }
-      await pause(this.#deps.clock, limits.hubPlaceRetryMs, signal);
-    }
-  }
-
-  async #open(wanted: Standing): Promise<Current | undefined> {
-    const opener = this.#opener;
-    if (opener === undefined || wanted.kind === 'away') {
-      return undefined;
-    }
-    const gates: GatedRecords[] = [];
-    const gate: Gate = (records) => {
-      const gated = new GatedRecords(records);
-      gates.push(gated);
-      return gated;
-    };
+  async #overSwarm(place: RecordsPlace, sets: SwarmSets): Promise<Current> {
     const { local, deliveries, log } = this.#deps;
-    if (wanted.kind === 'host') {
-      local.use();
-      return { hub: await opener.overHost(gate), gates };
-    }
-    const { place } = wanted;
     const { node, cluster } = place;
-    const sets = this.#sets;
-    if (sets === undefined) {
-      return undefined;
-    }
     const isNode = (id: string): boolean => place.isNode(id);
     const bring = (): Promise<void> => bringLog(deliveries, local, sets.deliveries);
     await moveIn({ local, shared: sets.records, node, cluster, isNode, bring, log });
-    return { hub: await opener.overSwarm(place, sets, gate), gates };
+    return await this.#gated((opener, gate) => opener.overSwarm(place, sets, gate));
   }
 
-  async #close(): Promise<void> {
-    const current = this.#current;
-    this.#current = undefined;
-    if (current !== undefined) {
-      await Promise.all(current.gates.map((gate) => gate.close()));
-      current.hub[Symbol.dispose]();
+  async #gated(open: (opener: HubOpener, gate: Gate) => Promise<OpenHub>): Promise<Current> {
+    const opener = this.#opener;
+    if (opener === undefined) {
+      throw new Error('the hub is opened before it is started');
     }
+    const gates: GatedRecords[] = [];
+    const hub = await open(opener, (records) => {
+      const gated = new GatedRecords(records);
+      gates.push(gated);
+      return gated;
+    });
+    return {
+      hub,
+      close: async () => {
+        await Promise.all(gates.map((gate) => gate.close()));
+        hub[Symbol.dispose]();
+      },
+    };
   }
 
   async #takeOut({ node, cluster }: RecordsPlace, sets: SwarmSets, others: OtherManagers): Promise<void> {
@@ -308,14 +220,5 @@ export class HubPlace implements RecordsGuest, HubApi, AsyncDisposable {
     if (count !== undefined) {
       log.info({ records: count, others }, 'the records of the hub are taken out of the swarm');
     }
-  }
-
-  /** Why there is no hub. */
-  get reason(): string {
-    const wanted = this.#wanted;
-    if (wanted?.kind === 'away') {
-      return wanted.reason;
-    }
-    return `the hub is not ready${this.#trouble === '' ? ': its records go to another place' : `: ${this.#trouble}`}`;
   }
 }

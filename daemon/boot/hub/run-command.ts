@@ -3,6 +3,7 @@ import { invalidArgument } from '../../base/errors.ts';
 import type { Config } from '../config/settings.ts';
 import { readArguments, type HubArguments } from './arguments.ts';
 import type { HubAction } from './command.ts';
+import { textTable } from './text-table.ts';
 import { HUB_COMMANDS } from './commands.ts';
 import { askHub, askHubForAll } from './socket-client.ts';
 
@@ -48,7 +49,7 @@ export async function runHubCommand(argv: readonly string[], io: CommandIo): Pro
 async function act(action: HubAction, socket: string, io: CommandIo): Promise<void> {
   if (action.kind === 'list') {
     const rows = await askHubForAll(socket, action.path);
-    io.write(table(action.columns, rows));
+    io.write(textTable(action.columns, rows));
     return;
   }
   const answer = await askHub(socket, action.request);
@@ -59,7 +60,7 @@ async function act(action: HubAction, socket: string, io: CommandIo): Promise<vo
 }
 
 /** The Unix socket of `--host`, or the first one that the configuration has. */
-function socketOf({ values }: HubArguments, io: CommandIo): string {
+export function socketOf({ values }: HubArguments, io: CommandIo): string {
   const hosts = values.has('host')
     ? [values.get('host') ?? '']
     : io.loadConfig(values.get('config-file')).hosts;
@@ -72,30 +73,6 @@ function socketOf({ values }: HubArguments, io: CommandIo): string {
 
 function firstLine(text: string): string {
   return text.split(/\r?\n/, 1)[0] ?? '';
-}
-
-function table(columns: readonly string[], rows: readonly unknown[]): string {
-  const cells = [
-    columns.map((column) => column.replaceAll('_', ' ').toUpperCase()),
-    ...rows.map((row) => columns.map((column) => cellOf(Object(row)[column]))),
-  ];
-  const widths = columns.map((_column, index) => Math.max(...cells.map((row) => row[index]?.length ?? 0)));
-  return cells
-    .map(
-      (row) =>
-        `${row
-          .map((cell, index) => cell.padEnd(widths[index] ?? 0))
-          .join('   ')
-          .trimEnd()}\n`,
-    )
-    .join('');
-}
-
-function cellOf(value: unknown): string {
-  if (Array.isArray(value)) {
-    return value.join(',');
-  }
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : '-';
 }
 
 function hubHelp(): string {

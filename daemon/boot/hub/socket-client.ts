@@ -38,13 +38,20 @@ export async function askHubForAll(socketPath: string, path: string): Promise<un
   }
 }
 
-function exchange(
+/** One request of the daemon behind a Unix socket. Throws unavailable. */
+export function exchange(
   socketPath: string,
-  { method, path, body }: { method: string; path: string; body: string | undefined },
+  {
+    method,
+    path,
+    body,
+    headers: more = {},
+  }: { method: string; path: string; body: string | undefined; headers?: Readonly<Record<string, string>> },
 ): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const headers = {
-      Host: 'hub',
+      Host: 'daemon',
+      ...more,
       ...(body !== undefined && {
         'Content-Type': 'application/json',
         'Content-Length': String(Buffer.byteLength(body)),

@@ -9,6 +9,7 @@ import { swarmObjects } from './0007-swarm-objects.ts';
 import { hubRecords } from './0008-hub-records.ts';
 import { hubDeliveries } from './0009-hub-deliveries.ts';
 import { hubLayers } from './0010-hub-layers.ts';
+import { cluster } from './0011-cluster.ts';
 
 /** Every schema change in order. Add at the end, number by number; never edit one that was released. */
 export const migrations: readonly Migration[] = [
@@ -22,4 +23,5 @@ export const migrations: readonly Migration[] = [
   hubRecords,
   hubDeliveries,
   hubLayers,
+  cluster,
 ];

@@ -6,28 +6,30 @@ import type { HubRecordRow, HubRecordTable } from '../rows.ts';
 /** Above every character of a key, which is printable ASCII. */
 const AFTER_ALL_KEYS = '\u{7f}';
 
-export function hubRecordTable(connection: Sqlite.Database): HubRecordTable {
+/** Records of the hub, or those of the cluster interface, which are alike. */
+export function hubRecordTable(connection: Sqlite.Database, whose: 'hub' | 'cluster'): HubRecordTable {
+  const table = `${whose}_records`;
   const get = connection.prepare<[string], HubRecordRow>(
-    'SELECT key, value, revision FROM hub_records WHERE key = ?',
+    `SELECT key, value, revision FROM ${table} WHERE key = ?`,
   );
   const below = connection.prepare<[string, string, number], HubRecordRow>(
-    'SELECT key, value, revision FROM hub_records WHERE key > ? AND key < ? ORDER BY key LIMIT ?',
+    `SELECT key, value, revision FROM ${table} WHERE key > ? AND key < ? ORDER BY key LIMIT ?`,
   );
   const put = connection.prepare(
-    'INSERT INTO hub_records (key, value, revision) VALUES (?, ?, ?) ' +
+    `INSERT INTO ${table} (key, value, revision) VALUES (?, ?, ?) ` +
       'ON CONFLICT (key) DO UPDATE SET value = excluded.value, revision = excluded.revision',
   );
-  const remove = connection.prepare('DELETE FROM hub_records WHERE key = ?');
+  const remove = connection.prepare(`DELETE FROM ${table} WHERE key = ?`);
   return {
     get: (key) => get.get(key),
     below: ({ prefix, after, limit }) =>
       below.all(after > prefix ? after : prefix, `${prefix}${AFTER_ALL_KEYS}`, limit),
     put({ key, value, revision }) {
-      named(`record ${key} of the hub`, () => put.run(key, value, revision));
+      named(`record ${key} of the ${whose}`, () => put.run(key, value, revision));
       failpoint('database.hubrecord.put');
     },
     remove(key) {
-      named(`record ${key} of the hub`, () => remove.run(key));
+      named(`record ${key} of the ${whose}`, () => remove.run(key));
       failpoint('database.hubrecord.remove');
     },
   };

@@ -36,19 +36,22 @@ const COPY = 'hub.copy-of';
  */
 export class LocalSet {
   readonly #database: SetDatabase;
+  readonly #accounts: string;
 
-  constructor(database: SetDatabase) {
+  /** `accounts`: the prefix of records that somebody would miss; of the hub its accounts. */
+  constructor(database: SetDatabase, accounts = 'account/') {
     this.#database = database;
+    this.#accounts = accounts;
   }
 
   /** Without accounts there is nothing that anybody would miss. */
   get hasAccounts(): boolean {
-    return this.#database.hubRecords.below({ prefix: 'account/', after: '', limit: 1 }).length > 0;
+    return this.#database.hubRecords.below({ prefix: this.#accounts, after: '', limit: 1 }).length > 0;
   }
 
   /** `alice`, `acme`. */
   get accountNames(): string[] {
-    return Array.from(this.below('account/'), ({ key }) => key.slice('account/'.length));
+    return Array.from(this.below(this.#accounts), ({ key }) => key.slice(this.#accounts.length));
   }
 
   /** The move into a swarm that was begun last; `''` = none. */

@@ -1,0 +1,5 @@
+import type { ClusterFamily } from './family.ts';
+import { eventsFamily } from './events/family.ts';
+
+/** What the cluster interface serves. The last one answers what is nobody's. */
+export const CLUSTER_FAMILIES: readonly ClusterFamily[] = [eventsFamily];

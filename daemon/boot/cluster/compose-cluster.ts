@@ -1,0 +1,71 @@
+import path from 'node:path';
+import { createClusterApi, type ClusterApi } from '../../../api/cluster/cluster-api.ts';
+import type { OwnAddress } from '../../../api/own-listener.ts';
+import { systemClock } from '../../base/clock.ts';
+import { EngineError } from '../../base/errors.ts';
+import type { Rollback } from '../../base/rollback.ts';
+import { parseListenAddress } from '../config/hosts.ts';
+import type { Config } from '../config/settings.ts';
+import { Aside } from '../hub/aside.ts';
+import type { ComposedHub } from '../hub/compose-hub.ts';
+import type { Base } from '../parts.ts';
+import { pem } from '../config/pem.ts';
+import type { Membership } from '../records/standing.ts';
+import { ENGINE_VERSION } from '../version.ts';
+import { ClusterIdentity } from './cluster-identity.ts';
+import { ClusterPlace } from './cluster-place.ts';
+
+export interface ComposedCluster {
+  api: ClusterApi;
+  address: OwnAddress;
+  /** Ends watches. */
+  endStreams: () => void;
+}
+
+/** The place is there also without a listener: what a swarm has of its records must not be lost with it. */
+export function composeClusterPlace(
+  { deps: { config, log }, database }: Base,
+  membership: () => Membership | undefined,
+): ClusterPlace {
+  const aside = new Aside(path.join(config.dataRoot, 'cluster', 'aside'));
+  return new ClusterPlace({ clock: systemClock, log, database, aside, membership });
+}
+
+/** To be called when swarm and hub are there. Throws invalid_argument that names the setting. */
+export async function openCluster(
+  { deps: { config, log } }: Base,
+  parts: Rollback,
+  { place, hub }: { place: ClusterPlace; hub: ComposedHub | undefined },
+): Promise<ComposedCluster | undefined> {
+  parts.defer('end the cluster interface', () => place[Symbol.asyncDispose]());
+  const listen = parseListenAddress('cluster.address', config.clusterAddress);
+  if (listen === undefined) {
+    return undefined;
+  }
+  const address = { host: listen.host, port: listen.port, tls: tlsOf(config) };
+  const identity = new ClusterIdentity({ userName: hub?.userName, users: config.clusterUsers });
+  await place.start(() =>
+    Promise.resolve({ isCluster: true as const, [Symbol.asyncDispose]: () => Promise.resolve() }),
+  );
+  const api = createClusterApi({
+    ports: {
+      identity,
+      events: () => {
+        throw new EngineError('unavailable', 'events are not there yet');
+      },
+    },
+    log,
+    version: ENGINE_VERSION,
+  });
+  return { api, address, endStreams: () => undefined };
+}
+
+function tlsOf({ clusterTlsCert, clusterTlsKey, clusterTlsClientCa }: Config): OwnAddress['tls'] {
+  return clusterTlsCert === ''
+    ? undefined
+    : {
+        certificate: pem('cluster.tls-cert', clusterTlsCert),
+        key: pem('cluster.tls-key', clusterTlsKey),
+        ...(clusterTlsClientCa !== '' && { clientCa: pem('cluster.tls-client-ca', clusterTlsClientCa) }),
+      };
+}
