@@ -45,6 +45,11 @@ export class Mirror implements Disposable {
     this.#prefix = prefix;
   }
 
+  /** As of which update the records are known. Counts up with every change of them. */
+  get revision(): number {
+    return this.#revision;
+  }
+
   get(key: string): HubRecord | undefined {
     return this.#known.get(key);
   }

@@ -1,0 +1,35 @@
+/** What a client asks of an operation on target groups: the parts of its request. */
+export interface TargetsRequest {
+  /** Identifiers of the path, decoded, by name: an id or an ARN each. */
+  params: Readonly<Record<string, string>>;
+  query: URLSearchParams;
+  /** Parsed JSON; undefined = there was none. */
+  body: unknown;
+}
+
+/** One operation: its answer is JSON. Throws EngineError; InvalidFieldsError has the list of fields. */
+export type TargetsOperation = (request: TargetsRequest) => object | Promise<object>;
+
+/** Operations on target groups, services and listeners, in the shapes of Amazon VPC Lattice 2022-11-30. */
+export interface TargetsPort {
+  createTargetGroup: TargetsOperation;
+  getTargetGroup: TargetsOperation;
+  listTargetGroups: TargetsOperation;
+  updateTargetGroup: TargetsOperation;
+  deleteTargetGroup: TargetsOperation;
+  registerTargets: TargetsOperation;
+  deregisterTargets: TargetsOperation;
+  listTargets: TargetsOperation;
+  listTags: TargetsOperation;
+  tagResource: TargetsOperation;
+  untagResource: TargetsOperation;
+  createService: TargetsOperation;
+  getService: TargetsOperation;
+  listServices: TargetsOperation;
+  deleteService: TargetsOperation;
+  createListener: TargetsOperation;
+  getListener: TargetsOperation;
+  listListeners: TargetsOperation;
+  updateListener: TargetsOperation;
+  deleteListener: TargetsOperation;
+}

@@ -1,0 +1,177 @@
+import { createServer as createHttp, type Server as HttpServer } from 'node:http';
+import { createServer as createTcp, type Server as TcpServer, type Socket } from 'node:net';
+import type { Clock } from '../../../base/clock.ts';
+import { EngineError, errorText } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/logger.ts';
+import type { Forwarder } from '../forwarding/forwarder.ts';
+import { joinTarget } from '../forwarding/upgrade.ts';
+import type { Routes } from '../forwarding/routes.ts';
+import type { KnownPlaces } from '../health/places.ts';
+import { targetLimits } from '../limits.ts';
+import type { Listener } from '../services/service.ts';
+import type { TargetStore } from '../store/port.ts';
+import type { Tables } from '../store/tables.ts';
+
+export interface ListenerSocketDeps {
+  store: TargetStore;
+  tables: Tables;
+  forwarder: Forwarder;
+  routes: Routes;
+  places: KnownPlaces;
+  /** Undefined = all addresses of this host. */
+  host: string | undefined;
+  clock: Clock;
+  log: Logger;
+}
+
+interface Open {
+  server: HttpServer | TcpServer;
+  port: number;
+  sockets: Set<Socket>;
+}
+
+/** The ports of listeners on this host, opened and closed as their records come and go. */
+export class ListenerSockets implements AsyncDisposable {
+  readonly #deps: ListenerSocketDeps;
+  readonly #open = new Map<string, Open>();
+  /** Ports that could not be opened; said once. */
+  readonly #refused = new Set<string>();
+  #seen = -1;
+  #timer: Disposable | undefined;
+  #isClosed = false;
+
+  constructor(deps: ListenerSocketDeps) {
+    this.#deps = deps;
+  }
+
+  /** Looks now, then again and again. Resolves after the first look. */
+  async follow(): Promise<void> {
+    if (this.#isClosed) {
+      return;
+    }
+    await this.look();
+    this.#timer = this.#deps.clock.setTimeout(() => {
+      this.follow().catch((error: unknown) =>
+        this.#deps.log.error({ err: error }, 'listeners are not followed'),
+      );
+    }, targetLimits.checkTickMs);
+  }
+
+  /** Opens and closes what is not as the records say. */
+  async look(): Promise<void> {
+    const { store, tables, log } = this.#deps;
+    if (this.#seen === store.revision && this.#refused.size === 0) {
+      return;
+    }
+    this.#seen = store.revision;
+    const wanted = new Map(tables.listeners.below().map((listener) => [keyOf(listener), listener]));
+    for (const [key, open] of this.#open) {
+      if (wanted.get(key)?.port !== open.port) {
+        this.#open.delete(key);
+        this.#end(open);
+      }
+    }
+    this.#refused.forEach((key) => wanted.has(key) || this.#refused.delete(key));
+    for (const [key, listener] of wanted) {
+      if (this.#open.has(key)) {
+        continue;
+      }
+      try {
+        this.#open.set(key, await this.#start(key, listener));
+        this.#refused.delete(key);
+        log.info({ listener: key, port: listener.port }, 'serving a listener');
+      } catch (error) {
+        if (!this.#refused.has(key)) {
+          this.#refused.add(key);
+          log.error(
+            { listener: key, port: listener.port, reason: errorText(error) },
+            'cannot serve a listener',
+          );
+        }
+      }
+    }
+  }
+
+  /** Throws conflict where a listener cannot have a port of this host. */
+  async reserve(port: number): Promise<void> {
+    const server = createTcp();
+    try {
+      await listening(server, port, this.#deps.host);
+    } catch (error) {
+      throw new EngineError('conflict', `port: ${port} cannot be used: ${errorText(error)}`, {
+        cause: error,
+        details: { resourceType: 'LISTENER', resourceId: String(port) },
+      });
+    }
+    await new Promise((resolve) => {
+      server.close(resolve);
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    this.#timer?.[Symbol.dispose]();
+    const all = [...this.#open.values()];
+    this.#open.clear();
+    await Promise.all(
+      all.map(async ({ server, sockets }) => {
+        const closed = new Promise((resolve) => {
+          server.close(resolve);
+        });
+        sockets.forEach((socket) => socket.destroy());
+        await closed;
+      }),
+    );
+  }
+
+  async #start(key: string, { protocol, port }: Listener): Promise<Open> {
+    const server = protocol === 'HTTP' ? this.#http(key) : this.#bytes(key);
+    const sockets = new Set<Socket>();
+    server.on('connection', (socket: Socket) => {
+      sockets.add(socket);
+      socket.setNoDelay(true);
+      socket.once('close', () => sockets.delete(socket));
+    });
+    server.maxConnections = targetLimits.connectionsMax;
+    await listening(server, port, this.#deps.host);
+    return { server, port, sockets };
+  }
+
+  #http(key: string): HttpServer {
+    const { forwarder } = this.#deps;
+    const server = createHttp({ requestTimeout: 0, keepAliveTimeout: targetLimits.idleMs }, (req, res) =>
+      forwarder.serve(key, req, res),
+    );
+    server.on('upgrade', (req, socket, head) => forwarder.upgrade(key, req, socket, head));
+    return server;
+  }
+
+  #bytes(key: string): TcpServer {
+    return createTcp({ allowHalfOpen: true }, (client) => {
+      joinTarget(this.#deps, key, { client, first: Buffer.alloc(0), refuse: () => client.destroy() });
+    });
+  }
+
+  /** New connections are refused at once; requests that are under way may finish. */
+  #end({ server, sockets }: Open): void {
+    server.close();
+    if ('closeIdleConnections' in server) {
+      server.closeIdleConnections();
+    }
+    this.#deps.clock.setTimeout(() => sockets.forEach((socket) => socket.destroy()), targetLimits.closeMs);
+  }
+}
+
+function listening(server: HttpServer | TcpServer, port: number, host: string | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+function keyOf({ service, id }: Listener): string {
+  return `${service}/${id}`;
+}

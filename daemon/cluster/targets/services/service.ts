@@ -1,0 +1,43 @@
+import type { Tags } from '../input/resource-rules.ts';
+
+/** What clients reach: listeners with their groups. Record `target-service/<id>`. */
+export interface Service {
+  id: string;
+  name: string;
+  tags: Tags;
+  clientToken: string | undefined;
+  fingerprint: string;
+  createdMs: number;
+  updatedMs: number;
+}
+
+/** A port of the managers and what is done with its requests. Record `target-listener/<service>/<id>`. */
+export interface Listener {
+  id: string;
+  service: string;
+  name: string;
+  protocol: 'HTTP' | 'TLS_PASSTHROUGH';
+  port: number;
+  defaultAction: Action;
+  tags: Tags;
+  clientToken: string | undefined;
+  fingerprint: string;
+  createdMs: number;
+  updatedMs: number;
+}
+
+export type Action =
+  | { forward: { targetGroups: readonly WeightedGroup[] } }
+  | { fixedResponse: { statusCode: number } };
+
+export interface WeightedGroup {
+  /** Id of a group. */
+  targetGroupIdentifier: string;
+  /** Share of the requests among the weights of all groups; 0 = none. */
+  weight: number;
+}
+
+/** Groups that an action forwards to. */
+export function groupsOf(action: Action): readonly WeightedGroup[] {
+  return 'forward' in action ? action.forward.targetGroups : [];
+}

@@ -1,0 +1,124 @@
+import type { TargetsPort } from '../../../api/types/cluster/targets.ts';
+import type { Clock } from '../../base/clock.ts';
+import { errorText } from '../../base/errors.ts';
+import type { Logger } from '../../base/logger.ts';
+import { Forwarder } from './forwarding/forwarder.ts';
+import type { FunctionRuns } from './forwarding/functions.ts';
+import { Routes } from './forwarding/routes.ts';
+import { Groups, type GroupPlaces } from './groups/groups.ts';
+import { HealthChecker, type HealthNews } from './health/checker.ts';
+import { KnownPlaces, type TargetPlaces } from './health/places.ts';
+import { probe } from './health/probe.ts';
+import { targetLimits } from './limits.ts';
+import { ListenerSockets } from './listeners/listener-sockets.ts';
+import { targetOperations } from './operations.ts';
+import { Registrations } from './registrations/registrations.ts';
+import { Listeners } from './services/listeners.ts';
+import { Services } from './services/services.ts';
+import type { TargetStore } from './store/port.ts';
+import { openTables, type Tables } from './store/tables.ts';
+import { Tagging } from './tags/tags.ts';
+
+export interface TargetGroupsDeps {
+  store: TargetStore;
+  places: TargetPlaces & GroupPlaces;
+  functions: FunctionRuns;
+  /** Whether this host checks, finishes and sweeps: one manager of a swarm does. */
+  isOurs(): boolean;
+  /** Whether other hosts forward too: then only time tells that a target has drained. */
+  hasPeers(): boolean;
+  onHealth(news: HealthNews): void;
+  /** Address of listeners; undefined = all of this host. */
+  listenHost: string | undefined;
+  clock: Clock;
+  log: Logger;
+}
+
+/** Target groups with their checks and their traffic. */
+export class TargetGroups implements AsyncDisposable {
+  readonly operations: TargetsPort;
+  readonly groups: Groups;
+  readonly registrations: Registrations;
+  readonly tables: Tables;
+  readonly #deps: TargetGroupsDeps;
+  readonly #places: KnownPlaces;
+  readonly #routes: Routes;
+  readonly #forwarder: Forwarder;
+  readonly #checker: HealthChecker;
+  readonly #sockets: ListenerSockets;
+  #timer: Disposable | undefined;
+  #isClosed = false;
+
+  constructor(deps: TargetGroupsDeps) {
+    const { store, clock, log } = deps;
+    const tables = openTables(store);
+    const places = new KnownPlaces({ tables, clock, log, places: deps.places });
+    const routes = new Routes({ store, tables, places });
+    const nowMs = (): number => Number(clock.nowNano() / 1_000_000n);
+    const forwarder = new Forwarder({ routes, places, functions: deps.functions, nowMs });
+    const host = deps.listenHost;
+    const sockets = new ListenerSockets({ store, tables, forwarder, routes, places, host, clock, log });
+    const groups = new Groups({ store, tables, places: deps.places, clock, log });
+    const registrations = new Registrations({ store, tables, groups, clock });
+    const services = new Services({ store, tables, clock });
+    const reserve = (port: number): Promise<void> => sockets.reserve(port);
+    const listeners = new Listeners({ store, tables, services, clock, reserve });
+    const tagging = new Tagging({ store, tables });
+    this.operations = targetOperations({ tables, groups, registrations, services, listeners, tagging });
+    this.#checker = new HealthChecker({
+      store,
+      tables,
+      places,
+      clock,
+      log,
+      probe,
+      isOurs: () => deps.isOurs(),
+      onChange: (news) => deps.onHealth(news),
+      random: () => Math.random(),
+    });
+    this.groups = groups;
+    this.registrations = registrations;
+    this.tables = tables;
+    this.#deps = deps;
+    this.#places = places;
+    this.#routes = routes;
+    this.#forwarder = forwarder;
+    this.#sockets = sockets;
+  }
+
+  /** Goes on with what an earlier daemon left, and begins to check and to listen. */
+  async start(): Promise<void> {
+    await this.#places.follow();
+    this.#checker.start();
+    await this.#sockets.follow();
+    await this.#tend();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    this.#timer?.[Symbol.dispose]();
+    this.#checker[Symbol.dispose]();
+    this.#places[Symbol.dispose]();
+    await this.#sockets[Symbol.asyncDispose]();
+    this.#forwarder[Symbol.dispose]();
+  }
+
+  /** What has to be done from time to time: groups finished, targets that have drained removed. */
+  async #tend(): Promise<void> {
+    if (this.#isClosed) {
+      return;
+    }
+    if (this.#deps.isOurs()) {
+      try {
+        await this.groups.sweep();
+        const isIdle = (target: Parameters<Routes['isIdle']>[0]): boolean => this.#routes.isIdle(target);
+        await this.registrations.removeDrained((target) => !this.#deps.hasPeers() && isIdle(target));
+      } catch (error) {
+        this.#deps.log.warn({ reason: errorText(error) }, 'target groups were not tended');
+      }
+    }
+    this.#timer = this.#deps.clock.setTimeout(() => {
+      this.#tend().catch((error: unknown) => this.#deps.log.error({ err: error }, 'targets are not tended'));
+    }, targetLimits.followMs);
+  }
+}
