@@ -116,6 +116,9 @@ export const hubLimits = {
   /** Deliveries under way: a slow receiver has a share of them and the other ones have the rest. */
   hubDeliveriesAtOnce: 128,
   hubDeliveriesOfHostAtOnce: 32,
+  /** Deliveries of one hook that are made one after the other before what came of them is told, and for how long. */
+  hubDeliveriesTogether: 16,
+  hubDeliveriesTogetherMs: 50,
   /** Of the thread that makes deliveries: its young memory, and occurrences whose payloads it knows. */
   hubDeliveriesYoungMbMax: 16,
   hubOccurrencesKnown: 256,
@@ -162,6 +165,9 @@ export const hubLimits = {
   hubPromisedMs: 600_000,
   /** How long a manager that did not take a blob is asked after the others. */
   hubPeerFailedMs: 30_000,
+  /** A piece of a blob that is sent, of which an answer has two; and how much of such memory is kept for the next. */
+  hubSentPieceBytes: 256 * 1024,
+  hubSentPiecesSpare: 64,
   /** Tags and repositories of one answer of the registry. */
   hubRegistryPageMax: 1_000,
   /** How long an access token of the registry is good: a push of a day's length asks for the next ones. */

@@ -6,6 +6,7 @@ import { controlWorkloads } from './control.ts';
 import { create, drainLog, execEcho, remove, runToEnd, start, wait } from './containers.ts';
 import { engineProcesses, pssKb } from './memory.ts';
 import { failOverWorkloads } from './fail-overs.ts';
+import { hubWorkloads } from './hub/workloads.ts';
 import { imageWorkloads } from './images.ts';
 import { networkWorkloads } from './networks.ts';
 import { overlayWorkloads } from './overlay.ts';
@@ -30,6 +31,7 @@ export const workloads: readonly Workload[] = [
   ...overlayWorkloads,
   ...overlayTaskWorkloads,
   ...failOverWorkloads,
+  ...hubWorkloads,
   {
     name: 'run-none',
     what: 'create+start+wait+remove, no network',

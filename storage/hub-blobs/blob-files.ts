@@ -192,6 +192,12 @@ class OpenBlob implements AsyncDisposable {
     return this.#file.createReadStream({ start, end, highWaterMark: READ_BYTES, autoClose: true });
   }
 
+  async read(into: Buffer, position: number): Promise<number> {
+    const { bytesRead } = await this.#file.read(into, 0, into.length, position);
+    invariant(bytesRead > 0, `a blob ends at byte ${position} of ${this.size}`);
+    return bytesRead;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#file.close();
   }

@@ -2,6 +2,7 @@ import { pipeline } from 'node:stream/promises';
 import { errnoOf } from '../../../daemon/base/errors.ts';
 import { admitPull, answerEmpty, header, type Exchange } from './exchange.ts';
 import { readRange } from './range.ts';
+import { sendRange } from './send-range.ts';
 
 interface BlobName {
   name: string;
@@ -42,7 +43,10 @@ export async function getBlob(exchange: Exchange, { name, digest }: BlobName): P
     return;
   }
   try {
-    await pipeline(blob.stream(start, end), res);
+    const read = blob.read?.bind(blob);
+    await (read === undefined
+      ? pipeline(blob.stream(start, end), res)
+      : sendRange(read, { start, end }, res));
   } catch (error) {
     // A client that has what it wants, or goes away, hangs up.
     if (errnoOf(error) !== 'ERR_STREAM_PREMATURE_CLOSE') {

@@ -84,6 +84,11 @@ export interface RegistryBlob extends AsyncDisposable {
   size: number;
   /** Bytes from `start` to `end`, both of them included. It closes the blob when it ends. */
   stream(start: number, end: number): Readable;
+  /**
+   * Fills memory of the caller with bytes from `position` on, and answers how many, one at least. Absent = the blob
+   * comes as a stream alone.
+   */
+  read?(into: Buffer, position: number): Promise<number>;
 }
 
 export interface RegistryUpload {

@@ -13,6 +13,9 @@ export interface Errand {
 
 /** Makes deliveries. */
 export interface Courier {
-  /** Never rejects: what went wrong is the outcome. */
-  deliver(errand: Errand): Promise<SealedDelivery>;
+  /**
+   * Makes deliveries of one hook, as it is at the time, one after the other, and answers what came of the first ones:
+   * of all where they are quick, of one at least. Never rejects: what went wrong is the outcome.
+   */
+  deliver(errands: readonly Errand[]): Promise<readonly SealedDelivery[]>;
 }

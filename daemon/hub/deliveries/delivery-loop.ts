@@ -6,9 +6,9 @@ import type { RecordChange, RecordEvent, Records } from '../records/port.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { attemptKey } from './attempt.ts';
-import type { Courier } from './courier.ts';
+import type { Courier, Errand } from './courier.ts';
 import { isSuccess, type DeliveryLog, type SealedDelivery } from './delivery.ts';
-import { IntentQueue } from './intent-queue.ts';
+import { IntentQueue, type Taken } from './intent-queue.ts';
 import { INTENTS, intentKey, type Intent } from './intent.ts';
 import { nextAttemptMs, type DeliveryRules } from './rules.ts';
 
@@ -55,7 +55,11 @@ export class DeliveryLoop implements Disposable {
   constructor(deps: DeliveryLoopDeps) {
     this.#deps = deps;
     this.#queue = new IntentQueue(
-      { inAll: limits.hubDeliveriesAtOnce, ofHost: limits.hubDeliveriesOfHostAtOnce },
+      {
+        inAll: limits.hubDeliveriesAtOnce,
+        ofHost: limits.hubDeliveriesOfHostAtOnce,
+        ofHook: limits.hubDeliveriesTogether,
+      },
       (intent) => this.#hostOf(intent),
     );
   }
@@ -177,28 +181,32 @@ export class DeliveryLoop implements Disposable {
     }
   }
 
-  async #deliver({ intent, done }: { intent: Intent; done: () => void }): Promise<void> {
-    const delivery = await this.#attempt(intent);
+  async #deliver({ intents, done }: Taken): Promise<void> {
+    const errands = intents.flatMap((intent) => this.#errandOf(intent) ?? []);
+    const made = errands.length === 0 ? [] : await this.#deps.courier.deliver(errands);
     if (this.#isClosed) {
       return;
     }
-    if (delivery?.problem !== undefined) {
-      const { guid } = intent;
-      this.#deps.log.error({ guid, reason: delivery.problem }, 'a delivery of a webhook was not made');
+    const left = new Set(errands.slice(made.length).map(({ intent }) => intent));
+    const ofIntent = new Map(made.map((delivery, at) => [errands[at]?.intent, delivery]));
+    for (const intent of intents.filter((each) => !left.has(each))) {
+      const delivery = ofIntent.get(intent);
+      if (delivery?.problem !== undefined) {
+        const { guid } = intent;
+        this.#deps.log.error({ guid, reason: delivery.problem }, 'a delivery of a webhook was not made');
+      }
+      this.#finished.push({ intent, delivery });
     }
-    this.#finished.push({ intent, delivery });
-    done();
+    done([...left]);
     this.#flushTimer ??= this.#deps.clock.setTimeout(() => this.#flush(), limits.hubDeliveriesKeptMs);
     this.#pump();
   }
 
-  /** Undefined = there is nothing to do: it was made before, or its hook is gone. Never rejects. */
-  async #attempt(intent: Intent): Promise<SealedDelivery | undefined> {
+  /** Undefined = there is nothing to do: it was made before, or its hook is gone. */
+  #errandOf(intent: Intent): Errand | undefined {
     const hook = this.#hookOf(intent);
     const isWanted = hook !== undefined && (hook.isActive || intent.news.kind !== 'occurrence');
-    return isWanted && !this.#wasMade(intent)
-      ? await this.#deps.courier.deliver({ intent, hook, earlier: this.#earlier(intent) })
-      : undefined;
+    return isWanted && !this.#wasMade(intent) ? { intent, hook, earlier: this.#earlier(intent) } : undefined;
   }
 
   #wasMade(intent: Intent): boolean {

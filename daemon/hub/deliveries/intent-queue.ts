@@ -3,12 +3,23 @@ import type { Intent } from './intent.ts';
 interface Lane {
   host: string;
   waiting: Intent[];
-  isBusy: boolean;
+  /** Taken, in order. */
+  underWay: readonly Intent[];
 }
 
 export interface QueueBounds {
+  /** Hooks whose deliveries are under way. */
   inAll: number;
   ofHost: number;
+  /** Deliveries of one hook that are taken at a time, to be made one after the other. */
+  ofHook: number;
+}
+
+export interface Taken {
+  /** Of one hook, one at least. */
+  intents: readonly Intent[];
+  /** Gives their place back. `rest`: the last of them, which were not made. */
+  done: (rest: readonly Intent[]) => void;
 }
 
 /**
@@ -31,7 +42,7 @@ export class IntentQueue {
   }
 
   add(intent: Intent): void {
-    const lane = this.#lanes.get(intent.hook) ?? { host: '', waiting: [], isBusy: false };
+    const lane = this.#lanes.get(intent.hook) ?? { host: '', waiting: [], underWay: [] };
     this.#lanes.set(intent.hook, lane);
     lane.waiting.push(intent);
     this.#offer(intent.hook, lane);
@@ -40,16 +51,18 @@ export class IntentQueue {
   /** How many of a hook wait or are under way. */
   waitingOf(hook: number): number {
     const lane = this.#lanes.get(hook);
-    return lane === undefined ? 0 : lane.waiting.length + (lane.isBusy ? 1 : 0);
+    return lane === undefined ? 0 : lane.waiting.length + lane.underWay.length;
   }
 
   /** A hook as it was when it went, where a delivery that waits knows it: what came before it is for the same hook. */
   lastHookOf(hook: number): Intent['lastHook'] {
-    return this.#lanes.get(hook)?.waiting.findLast(({ lastHook }) => lastHook !== null)?.lastHook ?? null;
+    const lane = this.#lanes.get(hook);
+    const all = lane === undefined ? [] : [...lane.underWay, ...lane.waiting];
+    return all.findLast(({ lastHook }) => lastHook !== null)?.lastHook ?? null;
   }
 
-  /** Takes the next one; undefined = none may go now. `done` gives its place back. */
-  take(): { intent: Intent; done: () => void } | undefined {
+  /** Takes the next ones; undefined = none may go now. */
+  take(): Taken | undefined {
     if (this.#taken >= this.#bounds.inAll) {
       return undefined;
     }
@@ -63,7 +76,7 @@ export class IntentQueue {
     return undefined;
   }
 
-  #begin(hook: number, lane: Lane, hooks: Set<number>): { intent: Intent; done: () => void } | undefined {
+  #begin(hook: number, lane: Lane, hooks: Set<number>): Taken {
     const { host } = lane;
     hooks.delete(hook);
     // To the end of the line.
@@ -71,18 +84,16 @@ export class IntentQueue {
     if (hooks.size > 0) {
       this.#ready.set(host, hooks);
     }
-    const intent = lane.waiting.shift();
-    if (intent === undefined) {
-      return undefined;
-    }
-    lane.isBusy = true;
+    const intents = lane.waiting.splice(0, this.#bounds.ofHook);
+    lane.underWay = intents;
     this.#taken += 1;
     this.#underWay.set(host, (this.#underWay.get(host) ?? 0) + 1);
-    return { intent, done: () => this.#end(hook, lane, host) };
+    return { intents, done: (rest) => this.#end(hook, lane, host, rest) };
   }
 
-  #end(hook: number, lane: Lane, host: string): void {
-    lane.isBusy = false;
+  #end(hook: number, lane: Lane, host: string, rest: readonly Intent[]): void {
+    lane.underWay = [];
+    lane.waiting.unshift(...rest);
     this.#taken -= 1;
     const left = (this.#underWay.get(host) ?? 1) - 1;
     if (left === 0) {
@@ -99,7 +110,7 @@ export class IntentQueue {
 
   #offer(hook: number, lane: Lane): void {
     const [first] = lane.waiting;
-    if (lane.isBusy || first === undefined) {
+    if (lane.underWay.length > 0 || first === undefined) {
       return;
     }
     const host = this.#hostOf(first);

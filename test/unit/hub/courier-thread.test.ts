@@ -13,15 +13,17 @@ import { BASE_URL } from '../../support/hub/open-hub.ts';
 import { receiver } from '../../support/hub/receiver.ts';
 
 const SERVICES: Courier = {
-  deliver: ({ intent: { id } }) =>
-    Promise.resolve({
-      attempt: id,
-      hook: 1,
-      deliveredMs: 0,
-      outcome: { status: 'OK', code: 299, hookStatus: 'active' },
-      summary: '{}',
-      body: Buffer.alloc(0),
-    }),
+  deliver: (errands) =>
+    Promise.resolve(
+      errands.map(({ intent: { id } }) => ({
+        attempt: id,
+        hook: 1,
+        deliveredMs: 0,
+        outcome: { status: 'OK', code: 299, hookStatus: 'active' },
+        summary: '{}',
+        body: Buffer.alloc(0),
+      })),
+    ),
 };
 
 function thread() {
@@ -74,12 +76,14 @@ test('deliveries are made on the thread, with one payload for an occurrence, and
   await using target = await receiver();
   const { courier } = thread();
   const occurrence = { kind: 'occurrence', occurrence: OCCURRENCE } as const;
-  const made = await Promise.all([
-    courier.deliver(errand('a', `${target.url}/a`, occurrence)),
-    courier.deliver(errand('b', `${target.url}/b`, occurrence)),
-    courier.deliver(errand('c', `${target.url}/c`, { kind: 'again', delivery: 3 })),
-    courier.deliver(errand('d', 'http://192.0.2.1/', occurrence)),
-  ]);
+  const made = (
+    await Promise.all([
+      courier.deliver([errand('a', `${target.url}/a`, occurrence)]),
+      courier.deliver([errand('b', `${target.url}/b`, occurrence)]),
+      courier.deliver([errand('c', `${target.url}/c`, { kind: 'again', delivery: 3 })]),
+      courier.deliver([errand('d', 'http://192.0.2.1/', occurrence)]),
+    ])
+  ).flat();
   expect(made.map(({ attempt, outcome: { code } }) => [attempt, code])).toEqual([
     ['a.0', 200],
     ['b.0', 200],
@@ -101,10 +105,28 @@ test('deliveries are made on the thread, with one payload for an occurrence, and
   );
 });
 
+test('deliveries of one hook are made in order, and those left that a slow receiver keeps waiting', async () => {
+  await using target = await receiver();
+  let answers = 0;
+  target.answer = (res) => {
+    answers += 1;
+    setTimeout(() => res.end('ok'), answers === 2 ? limits.hubDeliveriesTogetherMs + 10 : 0);
+  };
+  const { courier } = thread();
+  const errands = ['a', 'b', 'c'].map((id) => errand(id, target.url, { kind: 'again', delivery: 3 }));
+  // The thread starts with the first one, which takes long.
+  await courier.deliver(errands.slice(0, 1));
+  expect((await courier.deliver(errands)).map(({ attempt }) => attempt)).toEqual(['a.0']);
+  expect((await courier.deliver(errands.slice(1))).map(({ attempt }) => attempt)).toEqual(['b.0', 'c.0']);
+  expect(target.received.map(({ headers }) => headers['x-svc-delivery'])).toEqual(
+    ['a', 'a', 'b', 'c'].map((id) => `guid-${id}`),
+  );
+});
+
 test('what is for the engine itself does not go to the thread', async () => {
   const { courier, workers } = thread();
-  const made = await courier.deliver(errand('a', 'engine://services/web', { kind: 'again', delivery: 3 }));
-  expect([made.outcome.code, workers.length]).toEqual([299, 0]);
+  const made = await courier.deliver([errand('a', 'engine://services/web', { kind: 'again', delivery: 3 })]);
+  expect([made[0]?.outcome.code, workers.length]).toEqual([299, 0]);
 });
 
 test('what a thread that died had under way is made by the next one, with the same guid', async () => {
@@ -116,13 +138,13 @@ test('what a thread that died had under way is made by the next one, with the sa
     }
   };
   const { courier, clock, workers } = thread();
-  const made = courier.deliver(errand('a', target.url, { kind: 'again', delivery: 3 }));
+  const made = courier.deliver([errand('a', target.url, { kind: 'again', delivery: 3 })]);
   await expect.poll(() => target.received.length, { timeout: 30_000 }).toBe(1);
   isSilent = false;
   await workers[0]?.terminate();
-  const late = courier.deliver(errand('b', target.url, { kind: 'again', delivery: 3 }));
+  const late = courier.deliver([errand('b', target.url, { kind: 'again', delivery: 3 })]);
   await clock.advance(limits.hubDeliveriesRetryMs);
-  expect((await Promise.all([made, late])).map(({ outcome: { code } }) => code)).toEqual([200, 200]);
+  expect((await Promise.all([made, late])).flat().map(({ outcome: { code } }) => code)).toEqual([200, 200]);
   expect(target.received.map(({ headers }) => String(headers['x-svc-delivery'])).toSorted()).toEqual([
     'guid-a',
     'guid-a',

@@ -215,7 +215,12 @@ test('one hook has its deliveries in order; a host that is slow keeps no other o
   expect(run.names().at(-1)).toBe('host1/100-0');
   run.calls[0]?.answer(200);
   await settled();
+  // The next of a hook follows at once, for a short while; then it is another one's turn.
+  await run.clock.advance(limits.hubDeliveriesTogetherMs);
+  run.calls.at(-1)?.answer(200);
+  await settled();
   expect(run.names().slice(limits.hubDeliveriesOfHostAtOnce + 1)).toEqual([
+    'host0/1-1',
     `host0/${limits.hubDeliveriesOfHostAtOnce + 1}-0`,
   ]);
 });

@@ -5,7 +5,7 @@ import type { Logger } from '../../../base/logger.ts';
 import type { Occurrence } from '../../occurrences/occurrence.ts';
 import type { Courier, Errand } from '../courier.ts';
 import type { SealedDelivery } from '../delivery.ts';
-import type { ErrandBatch, MadeBatch, NumberedErrand, ThreadFacts } from './protocol.ts';
+import type { ErrandBatch, MadeBatch, NumberedErrands, ThreadFacts } from './protocol.ts';
 
 interface Deps {
   facts: ThreadFacts;
@@ -18,8 +18,8 @@ interface Deps {
 }
 
 interface Pending {
-  errand: Errand;
-  resolve: (made: SealedDelivery) => void;
+  errands: readonly Errand[];
+  resolve: (made: readonly SealedDelivery[]) => void;
 }
 
 /**
@@ -31,7 +31,7 @@ export class CourierThread implements Courier, Disposable {
   readonly #deps: Deps;
   readonly #pending = new Map<number, Pending>();
   readonly #occurrences = new WeakMap<Occurrence, number>();
-  #batch: NumberedErrand[] = [];
+  #batch: NumberedErrands[] = [];
   #lastNumber = 0;
   #worker: Worker | undefined;
   #isResting = false;
@@ -41,14 +41,15 @@ export class CourierThread implements Courier, Disposable {
     this.#deps = deps;
   }
 
-  deliver(errand: Errand): Promise<SealedDelivery> {
-    if (errand.hook.config.url.startsWith('engine:')) {
-      return this.#deps.own.deliver(errand);
+  deliver(errands: readonly Errand[]): Promise<readonly SealedDelivery[]> {
+    if (errands[0]?.hook.config.url.startsWith('engine:') === true) {
+      return this.#deps.own.deliver(errands);
     }
     return new Promise((resolve) => {
       this.#lastNumber += 1;
-      this.#pending.set(this.#lastNumber, { errand, resolve });
-      this.#post(this.#lastNumber, errand);
+      const number = this.#lastNumber;
+      this.#pending.set(number, { errands, resolve });
+      this.#post(number, errands);
     });
   }
 
@@ -59,12 +60,15 @@ export class CourierThread implements Courier, Disposable {
   }
 
   /** Errands of one turn go together. */
-  #post(number: number, errand: Errand): void {
+  #post(number: number, errands: readonly Errand[]): void {
     if (this.#batch.length === 0) {
       queueMicrotask(() => this.#flush());
     }
-    const occurrence = this.#numberOf(errand);
-    this.#batch.push({ number, errand, ...(occurrence !== undefined && { occurrence }) });
+    const known = errands.map((errand) => {
+      const occurrence = this.#numberOf(errand);
+      return { errand, ...(occurrence !== undefined && { occurrence }) };
+    });
+    this.#batch.push({ number, errands: known });
   }
 
   #flush(): void {
@@ -107,8 +111,12 @@ export class CourierThread implements Courier, Disposable {
     for (const { number, made } of batch) {
       const pending = this.#pending.get(number);
       this.#pending.delete(number);
-      const { body } = made;
-      pending?.resolve({ ...made, body: Buffer.from(body.buffer, body.byteOffset, body.length) });
+      pending?.resolve(
+        made.map(({ body, ...rest }) => ({
+          ...rest,
+          body: Buffer.from(body.buffer, body.byteOffset, body.length),
+        })),
+      );
     }
   }
 
@@ -121,7 +129,7 @@ export class CourierThread implements Courier, Disposable {
     this.#deps.clock.setTimeout(() => {
       this.#isResting = false;
       this.#batch = [];
-      this.#pending.forEach(({ errand }, number) => this.#post(number, errand));
+      this.#pending.forEach(({ errands }, number) => this.#post(number, errands));
     }, limits.hubDeliveriesRetryMs);
   }
 }

@@ -10,7 +10,7 @@ import { parseAllowedHosts } from '../allowed-hosts.ts';
 import { OwnCourier } from '../attempt.ts';
 import type { Errand } from '../courier.ts';
 import { HttpSender } from '../sender.ts';
-import type { ErrandBatch, MadeBatch, NumberedErrand, ThreadFacts } from './protocol.ts';
+import type { ErrandBatch, KnownErrand, MadeBatch, NumberedErrands, ThreadFacts } from './protocol.ts';
 
 const port = parentPort;
 invariant(port !== null, 'delivery-worker.ts runs in a worker thread only');
@@ -34,8 +34,8 @@ const occurrences = new Map<number, Occurrence>();
 let made: MadeBatch[number][] = [];
 
 port.on('message', (batch: ErrandBatch) => {
-  for (const { number, ...rest } of batch) {
-    void run(number, rest).catch((error: unknown) => {
+  for (const errands of batch) {
+    void run(errands).catch((error: unknown) => {
       // The thread ends by it, and the next one makes what this one had under way.
       queueMicrotask(() => {
         throw error;
@@ -44,24 +44,27 @@ port.on('message', (batch: ErrandBatch) => {
   }
 });
 
-async function run(number: number, rest: Omit<NumberedErrand, 'number'>): Promise<void> {
-  const delivery = await courier.deliver(withKnownOccurrence(rest));
+async function run({ number, errands }: NumberedErrands): Promise<void> {
+  const deliveries = await courier.deliver(errands.map(withKnownOccurrence));
   if (made.length === 0) {
     setImmediate(answer);
   }
-  made.push({ number, made: { ...delivery, body: ownBytes(delivery.body) } });
+  made.push({
+    number,
+    made: deliveries.map((delivery) => ({ ...delivery, body: ownBytes(delivery.body) })),
+  });
 }
 
 function answer(): void {
   const batch: MadeBatch = made;
   made = [];
   // `ownBytes` has made them.
-  const memory = batch.map(({ made: { body } }) => body.buffer as ArrayBuffer);
+  const memory = batch.flatMap((each) => each.made.map(({ body }) => body.buffer as ArrayBuffer));
   port?.postMessage(batch, memory);
 }
 
 /** Payloads are known by the occurrence that they are made of: the copy that came first. */
-function withKnownOccurrence({ errand, occurrence: number }: Omit<NumberedErrand, 'number'>): Errand {
+function withKnownOccurrence({ errand, occurrence: number }: KnownErrand): Errand {
   const { intent } = errand;
   if (number === undefined || intent.news.kind !== 'occurrence') {
     return errand;

@@ -10,19 +10,23 @@ export interface ThreadFacts extends RequestFacts {
   baseUrl: string;
 }
 
-/** An errand with the number by which its answer names it. */
-export interface NumberedErrand {
+/** Errands of one hook with the number by which their answer names them. */
+export interface NumberedErrands {
   number: number;
+  errands: readonly KnownErrand[];
+}
+
+export interface KnownErrand {
   errand: Errand;
   /** The same for all errands of one occurrence: copies of it are one again in the thread. Absent = there is none. */
   occurrence?: number;
 }
 
 /** To the thread. */
-export type ErrandBatch = readonly NumberedErrand[];
+export type ErrandBatch = readonly NumberedErrands[];
 
 /** From the thread. Bytes arrive as a plain array of them. */
 export type MadeBatch = readonly {
   number: number;
-  made: Omit<SealedDelivery, 'body'> & { body: Uint8Array };
+  made: readonly (Omit<SealedDelivery, 'body'> & { body: Uint8Array })[];
 }[];
