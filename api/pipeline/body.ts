@@ -43,7 +43,7 @@ async function discardBeforeStdin({ req, upgraded }: BodySource): Promise<void> 
     return;
   }
   if (length > limits.requestBodyBytesMax) {
-    throw tooLarge();
+    throw tooLarge(limits.requestBodyBytesMax);
   }
   await withTimeout(readExactly(upgraded, length));
 }
@@ -71,7 +71,7 @@ async function readJsonBytes(source: BodySource): Promise<Buffer> {
   const length = contentLength(req);
   checkContentType(req.headers['content-type'], isChunked || length > 0);
   if (length > limits.requestBodyBytesMax) {
-    throw tooLarge();
+    throw tooLarge(limits.requestBodyBytesMax);
   }
   if (!isChunked && length === 0) {
     return Buffer.alloc(0);
@@ -104,30 +104,30 @@ function contentLength(req: IncomingMessage): number {
   return Number(req.headers['content-length'] ?? 0);
 }
 
-function tooLarge(): UnreadBodyError {
-  return new UnreadBodyError(
-    'invalid_argument',
-    `request body is larger than ${limits.requestBodyBytesMax} bytes`,
-  );
+function tooLarge(max: number): UnreadBodyError {
+  return new UnreadBodyError('invalid_argument', `request body is larger than ${max} bytes`);
 }
 
 /** All bytes of a body, within its bounds of size and time. */
-export async function readBytes(req: IncomingMessage): Promise<Buffer> {
-  if (contentLength(req) > limits.requestBodyBytesMax) {
-    throw tooLarge();
+export async function readBytes(
+  req: IncomingMessage,
+  max: number = limits.requestBodyBytesMax,
+): Promise<Buffer> {
+  if (contentLength(req) > max) {
+    throw tooLarge(max);
   }
-  return withTimeout(collect(req));
+  return withTimeout(collect(req, max));
 }
 
-function collect(req: IncomingMessage): Promise<Buffer> {
+function collect(req: IncomingMessage, max: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
     req.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      if (size > limits.requestBodyBytesMax) {
+      if (size > max) {
         req.removeAllListeners('data');
-        reject(tooLarge());
+        reject(tooLarge(max));
         return;
       }
       chunks.push(chunk);

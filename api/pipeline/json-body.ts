@@ -29,11 +29,29 @@ export function jsonProblem(error: unknown): string {
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
 const OPEN = new Set([0x5b /* [ */, 0x7b /* { */]);
 const CLOSE = new Set([0x5d /* ] */, 0x7d /* } */]);
 
+/** Whether there are more than `max` commas between values: a small text may be a large tree. Pure. */
+export function hasMoreValues(bytes: Buffer, max: number): boolean {
+  let count = 0;
+  return someByte(bytes, (byte) => {
+    count += byte === COMMA ? 1 : 0;
+    return count > max;
+  });
+}
+
 function isDeeperThan(bytes: Buffer, depthMax: number): boolean {
   let depth = 0;
+  return someByte(bytes, (byte) => {
+    depth += OPEN.has(byte) ? 1 : CLOSE.has(byte) ? -1 : 0;
+    return depth > depthMax;
+  });
+}
+
+/** Of the bytes outside of texts. */
+function someByte(bytes: Buffer, isFound: (byte: number) => boolean): boolean {
   let isString = false;
   for (let index = 0; index < bytes.length; index += 1) {
     const byte = bytes[index] ?? 0;
@@ -45,13 +63,8 @@ function isDeeperThan(bytes: Buffer, depthMax: number): boolean {
       }
     } else if (byte === QUOTE) {
       isString = true;
-    } else if (OPEN.has(byte)) {
-      depth += 1;
-      if (depth > depthMax) {
-        return true;
-      }
-    } else if (CLOSE.has(byte)) {
-      depth -= 1;
+    } else if (isFound(byte)) {
+      return true;
     }
   }
   return false;

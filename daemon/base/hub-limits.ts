@@ -85,6 +85,8 @@ export const hubLimits = {
   hubOAuthCodeMs: 600_000,
   hubGrantTokenMs: 30 * 86_400_000,
   hubRefreshTokenMs: 180 * 86_400_000,
+  /** How long a refresh token may be sent a second time: a client whose answer was lost tries again at once. */
+  hubRefreshAgainMs: 10_000,
   /** Used refresh tokens of one authorization that are known again: with older ones nothing ends. */
   hubUsedRefreshTokensMax: 100,
   /** How long somebody stays signed in, how old the secret of a cookie gets, and how long the one before serves on. */
@@ -191,6 +193,15 @@ export const hubLimits = {
   hubNoteTitleSearched: 4_096,
   /** Characters of Markdown that are made HTML for a page: longer ones are shown as they are. */
   hubNoteRenderedMax: 32 * 1024,
+  /** A body that is a note: as JSON its Markdown may take twice its bytes. */
+  hubNoteBodyBytesMax: 2 * (128 + 16) * 1024,
+  /** Values in it: parsing it must hold up nobody. */
+  hubNoteValuesMax: 5_000,
+  /** Time and memory that reading or rendering one note may take on its thread: usual ones take some milliseconds. */
+  hubNoteWorkMs: 1_000,
+  hubNoteThreadMbMax: 64,
+  /** Notes that wait for that thread. */
+  hubNotesWaitingMax: 100,
   /** Notes of one repository: all are looked through when one is found by its id. */
   hubNotesOfRepositoryMax: 1_000,
   /** Words of a search, characters of all of them, and what is found at most. */

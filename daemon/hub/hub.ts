@@ -23,6 +23,7 @@ import type { EngineLayers } from './registry/files/engine-layers.ts';
 import type { BlobFiles } from './registry/files/port.ts';
 import { NoteArtifacts } from './notes/artifact/note-artifacts.ts';
 import { Notes } from './notes/notes.ts';
+import type { NoteReader } from './notes/reader/port.ts';
 import { NoteIndex } from './notes/search/note-index.ts';
 import type { TextIndex } from './notes/search/port.ts';
 import type { Arrivals } from './registry/peers/arrivals.ts';
@@ -61,6 +62,8 @@ export interface HubDeps {
   replicas?: number;
   /** Where texts of notes are found by their words. */
   textIndex: TextIndex;
+  /** What reads notes of strangers. */
+  noteReader: NoteReader;
 }
 
 /** The hub: repositories, those who own them, and what each may do. Its state is in the records. */
@@ -87,7 +90,7 @@ export class Hub implements HubPort, Disposable {
     const kept = await KeptLimits.open({ ...deps, rates });
     const links = new SignOnLinks({ key, clock: deps.clock, baseUrl: deps.baseUrl });
     const outbox = webhooks.intents;
-    const artifacts = new NoteArtifacts({ ...deps, mirror, outbox });
+    const artifacts = new NoteArtifacts({ ...deps, mirror, outbox, reader: deps.noteReader });
     const registry = new Registry({ ...deps, mirror, repositories, outbox, artifacts });
     const digestOf = (repository: Repository, tag: string) => registry.digestOf(repository, tag);
     const deployments = new Deployments({ ...deps, mirror, repositories, digestOf, outbox });
@@ -108,6 +111,7 @@ export class Hub implements HubPort, Disposable {
       registry,
       notes: new Notes({ ...deps, mirror, registry }),
       noteIndex: new NoteIndex({ ...deps, mirror, index: deps.textIndex }),
+      noteReader: deps.noteReader,
       addresses: new Addresses(deps.baseUrl),
     };
     const context = { ...identity, lockout, clock: deps.clock };

@@ -95,7 +95,10 @@ interface Question {
 }
 
 async function ask(session: RegistrySession, question: Question): Promise<ImageSearchItem[]> {
-  const { word, limit, signal, lookupWaitMs } = question;
+  const { domain, word, limit, signal, lookupWaitMs } = question;
+  if (domain !== HUB_INDEX) {
+    session.introduce();
+  }
   const url = session.url('/v1/search');
   await expectAddresses(url, lookupWaitMs);
   url.searchParams.set('q', word);
@@ -107,13 +110,21 @@ async function ask(session: RegistrySession, question: Question): Promise<ImageS
       limits.manifestBytesMax,
     );
     const { results } = asObject(parseJson(bytes, 'search'), 'search');
-    return asArray(results ?? [], 'search.results').map((item) => toItem(asObject(item, 'search.results')));
+    return asArray(results ?? [], 'search.results').map((item) =>
+      named(domain, toItem(asObject(item, 'search.results'))),
+    );
   } catch (error) {
     if (!isEngineError(error, 'not_found')) {
       throw error;
     }
     return await lookThrough(session, question);
   }
+}
+
+/** Of a registry other than Docker Hub by the name that `docker pull` takes. Pure. */
+function named(domain: string, item: ImageSearchItem): ImageSearchItem {
+  const isWhole = domain === HUB_INDEX || item.name.startsWith(`${domain}/`);
+  return isWhole ? item : { ...item, name: `${domain}/${item.name}` };
 }
 
 /** Names of all repositories that hold the word; such a registry knows no more of them. */

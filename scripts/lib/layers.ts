@@ -54,7 +54,7 @@ const PACKAGE_HOMES: Readonly<Record<string, readonly string[]>> = {
   koa: ['api'],
   '@koa/router': ['api'],
   '@grpc/grpc-js': ['swarm'],
-  'markdown-it': ['api/hub/pages'],
+  'markdown-it': ['daemon/hub/notes'],
   yaml: ['daemon/hub/notes'],
   // Of tests only.
   'node-pty': ['test'],

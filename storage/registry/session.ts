@@ -65,6 +65,17 @@ export class RegistrySession implements Disposable {
     this.#scopes = [...new Set([...this.#scopes, ...scopes])];
   }
 
+  /**
+   * Shows name and password with every request from now on: the first API version answers who shows none with what is
+   * public, and never asks for them.
+   */
+  introduce(): void {
+    const { username, password } = this.#credentials;
+    if (username && password) {
+      this.#authorization = basic({ username, password });
+    }
+  }
+
   /** The address of a path of the registry's API. */
   url(path: string): URL {
     return new URL(path, this.origin);

@@ -73,6 +73,17 @@ export const platformRoutes: readonly ServedHubRoute[] = [
       return none();
     },
   }),
+  hubRoute({
+    id: 'oauth-application.renew-secret',
+    method: 'POST',
+    path: `${APPLICATIONS}/:id/secret`,
+    handler: async (request) => ({
+      kind: 'json',
+      status: 201,
+      isSecret: true,
+      body: await request.session.oauth.applications.renewSecret(organization(request), id(request)),
+    }),
+  }),
   hubRoute<GrantRequest>({
     id: 'oauth-application.token',
     method: 'POST',

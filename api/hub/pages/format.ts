@@ -24,3 +24,8 @@ export function digestElement(digest: string): Html {
 export function scrolled(label: string, table: Html): Html {
   return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">${table}</div>`;
 }
+
+/** An image of this hub, whatever address clients know it by. */
+export function pathOf(address: string): string {
+  return new URL(address).pathname;
+}

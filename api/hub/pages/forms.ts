@@ -3,16 +3,22 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Context } from 'koa';
 import { EngineError, invalidArgument } from '../../../daemon/base/errors.ts';
 import { limits } from '../../../daemon/base/limits.ts';
-import { UnreadBodyError } from '../../pipeline/body.ts';
+import { readBytes } from '../../pipeline/body.ts';
+
+/** What a form holds: its fields, and the files that somebody has chosen, by the names of their fields. */
+export interface SentForm {
+  fields: URLSearchParams;
+  files: ReadonlyMap<string, Buffer>;
+}
 
 /**
- * The fields of a form that was sent from a page of ours. Throws forbidden for one that another site sent: by what the
+ * A form that was sent from a page of ours. Throws forbidden for one that another site sent: by what the
  * browser says of where it comes from, and by the mark that only our page had.
  */
-export async function readForm(ctx: Context, mark: string): Promise<URLSearchParams> {
+export async function readForm(ctx: Context, mark: string): Promise<SentForm> {
   refuseOtherSites(ctx);
-  const form = new URLSearchParams(await readText(ctx.req));
-  if (!isSame(form.get('mark') ?? '', mark)) {
+  const form = await readContent(ctx.req);
+  if (!isSame(form.fields.get('mark') ?? '', mark)) {
     throw new EngineError(
       'forbidden',
       'This form is too old, or was not sent by this site. Please try again.',
@@ -42,17 +48,36 @@ function digestOf(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-async function readText(req: IncomingMessage): Promise<string> {
+async function readContent(req: IncomingMessage): Promise<SentForm> {
   const type = req.headers['content-type'] ?? '';
+  if (/^multipart\/form-data\b/i.test(type)) {
+    return parted(await readBytes(req, limits.hubFormBytesMax + limits.hubAvatarBytesMax), type);
+  }
   if (!/^application\/x-www-form-urlencoded\b/i.test(type)) {
     throw invalidArgument(`a form must be application/x-www-form-urlencoded, not ${JSON.stringify(type)}`);
   }
-  let text = '';
-  for await (const chunk of req.setEncoding('utf8')) {
-    text += String(chunk);
-    if (text.length > limits.hubFormBytesMax) {
-      throw new UnreadBodyError('invalid_argument', `a form has at most ${limits.hubFormBytesMax} bytes`);
+  const text = (await readBytes(req, limits.hubFormBytesMax)).toString('utf8');
+  return { fields: new URLSearchParams(text), files: new Map() };
+}
+
+/** A form with files (RFC 7578). A field for a file that nobody has chosen holds an empty one. */
+async function parted(bytes: Buffer, type: string): Promise<SentForm> {
+  const fields = new URLSearchParams();
+  const files = new Map<string, Buffer>();
+  for (const [name, value] of await formDataOf(bytes, type)) {
+    if (typeof value === 'string') {
+      fields.append(name, value);
+    } else if (value.size > 0) {
+      files.set(name, Buffer.from(await value.arrayBuffer()));
     }
   }
-  return text;
+  return { fields, files };
+}
+
+async function formDataOf(bytes: Buffer, type: string): Promise<FormData> {
+  try {
+    return await new Response(bytes, { headers: { 'Content-Type': type } }).formData();
+  } catch (error) {
+    throw invalidArgument('the form is not what its type says: multipart/form-data', { cause: error });
+  }
 }

@@ -1,4 +1,6 @@
-/** Text that is HTML already. Made by `html`, and of Markdown by `markdown.ts`. */
+import { escapeHtml } from '../../../daemon/base/http/escape-html.ts';
+
+/** Text that is HTML already. Made by `html`, and of notes by the hub's own renderer. */
 export class Html {
   readonly text: string;
 
@@ -21,17 +23,5 @@ function textOf(part: Part): string {
   if (part instanceof Html) {
     return part.text;
   }
-  return typeof part === 'object' ? part.map(textOf).join('') : escape(String(part));
-}
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-function escape(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
+  return typeof part === 'object' ? part.map(textOf).join('') : escapeHtml(String(part));
 }

@@ -52,6 +52,19 @@ export const OAUTH_PAGES: readonly PageRoute[] = [
     handler: (request) => withLogin(request, () => make(request)),
   },
   {
+    id: 'page.renew-application-secret',
+    method: 'POST',
+    path: `${ORGANIZATION}/:id/secret`,
+    handler: (request) =>
+      withLogin(request, async () => {
+        const { applications } = request.visit.session.oauth;
+        const id = request.params['id'] ?? '';
+        return organizationPage(request, {
+          made: await applications.renewSecret(organizationOf(request), id),
+        });
+      }),
+  },
+  {
     id: 'page.remove-application',
     method: 'POST',
     path: `${ORGANIZATION}/:id/remove`,
@@ -144,7 +157,7 @@ function isAdmin(
 }
 
 async function make(request: PageRequest): Promise<PageResult> {
-  const { form, visit } = request;
+  const { form, files, visit } = request;
   const optional = (name: string): string | null => form.get(name)?.trim() || null;
   if (form.get('agree') !== 'yes') {
     const problem = 'it has to show a privacy policy and to obtain consent to its terms of use';
@@ -158,6 +171,7 @@ async function make(request: PageRequest): Promise<PageResult> {
       redirect_uri: form.get('redirect_uri')?.trim() ?? '',
       privacy_url: optional('privacy_url'),
       terms_url: optional('terms_url'),
+      avatar: files.get('avatar')?.toString('base64') ?? null,
       ...(scopes && { scopes }),
     });
     return organizationPage(request, { made });

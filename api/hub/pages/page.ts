@@ -12,6 +12,8 @@ export interface PageRequest {
   query: URLSearchParams;
   /** Empty where none is sent. */
   form: URLSearchParams;
+  /** Those that somebody has chosen in the form, by the names of their fields. */
+  files: ReadonlyMap<string, Buffer>;
   /** For the forms of the page. */
   mark: string;
   /** Where the request comes from. */

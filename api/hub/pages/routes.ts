@@ -2,6 +2,7 @@ import { isEngineError, notFound } from '../../../daemon/base/errors.ts';
 import { InvalidFieldsError } from '../../../daemon/base/invalid-fields.ts';
 import type { PageHooks } from '../../types/hub/pages.ts';
 import type { CreatedHubToken } from '../../types/hub/token.ts';
+import { Html } from './html.ts';
 import { OAUTH_PAGES } from './oauth-routes.ts';
 import {
   ownPath,
@@ -93,7 +94,8 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
   get('page.note', '/:owner/:repo/notes/:note', async (request) => {
     const { owner, repo } = namesOf(request);
     const note = await request.visit.session.notes.get(owner, repo, idOf(request, 'note'));
-    return page(note.title ?? `Note ${note.id}`, noteView(note));
+    const prose = await request.visit.session.notes.rendered(note.text);
+    return page(note.title ?? `Note ${note.id}`, noteView(note, new Html(prose)));
   }),
   get('page.repository', '/:owner/:repo', async (request) => {
     const { owner, repo } = namesOf(request);

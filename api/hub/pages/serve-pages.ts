@@ -11,7 +11,7 @@ import { toHubFailure } from '../errors.ts';
 import { WorkTime } from '../request/work-time.ts';
 import { HUB_ROUTES } from '../routes/index.ts';
 import { COOKIES, readCookie, setCookie } from './cookies.ts';
-import { readForm } from './forms.ts';
+import { readForm, type SentForm } from './forms.ts';
 import { html } from './html.ts';
 import { layout } from './layout.ts';
 import type { PageResult, PageRoute } from './page.ts';
@@ -154,6 +154,8 @@ function serveStyle(): Middleware {
   };
 }
 
+const NO_FORM: SentForm = { fields: new URLSearchParams(), files: new Map() };
+
 function servePage(route: PageRoute, { pages, baseUrl }: PagesDeps) {
   return async (ctx: Context & { params: Record<string, string> }): Promise<void> => {
     const address = addressOf(ctx);
@@ -170,7 +172,7 @@ function servePage(route: PageRoute, { pages, baseUrl }: PagesDeps) {
       isFree: false,
     });
     try {
-      const form = isContent ? await readForm(ctx, mark) : new URLSearchParams();
+      const { fields: form, files } = isContent ? await readForm(ctx, mark) : NO_FORM;
       const query = new URLSearchParams(ctx.querystring);
       const request = {
         pages,
@@ -178,6 +180,7 @@ function servePage(route: PageRoute, { pages, baseUrl }: PagesDeps) {
         params: ctx.params,
         query,
         form,
+        files,
         mark,
         address,
         baseUrl,

@@ -44,6 +44,7 @@ form.line{display:inline}
 .line-up{display:flex;gap:1rem;align-items:center}
 .line-up img{border-radius:8px;object-fit:cover}
 .line-up p{margin:.5rem 0}
+.avatar{border-radius:4px;object-fit:cover;vertical-align:middle}
 .choice{display:flex;gap:1rem}
 fieldset ul{margin:.25rem 0 .75rem;padding-left:1.25rem}
 label,legend{font-weight:600}

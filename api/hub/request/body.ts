@@ -4,7 +4,7 @@ import { EngineError, invalidArgument } from '../../../daemon/base/errors.ts';
 import { InvalidFieldsError, type InvalidField } from '../../../daemon/base/invalid-fields.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import { readBytes, UnreadBodyError } from '../../pipeline/body.ts';
-import { parseJson } from '../../pipeline/json-body.ts';
+import { hasMoreValues, parseJson } from '../../pipeline/json-body.ts';
 
 /** JSON Schema of a body that is an object. `secret` marks fields whose values no error repeats. */
 export interface BodySchema {
@@ -16,6 +16,9 @@ export interface BodySchema {
   additionalProperties?: boolean;
   /** A body of this type is not JSON, but the text of this field. */
   text?: { mediaType: string; field: string };
+  /** How much a body of JSON may be; absent = as of any request. */
+  bytesMax?: number;
+  valuesMax?: number;
 }
 
 /**
@@ -27,8 +30,13 @@ export async function readObject(
   schema: BodySchema,
   validator: BodyValidator,
 ): Promise<unknown> {
-  const bytes = await readBytes(req);
-  const body = plainText(req, bytes, schema) ?? (bytes.length === 0 ? {} : parsed(bytes));
+  const bytes = await readBytes(req, schema.bytesMax);
+  const { valuesMax = Infinity } = schema;
+  const plain = plainText(req, bytes, schema);
+  if (plain === undefined && hasMoreValues(bytes, valuesMax)) {
+    throw invalidArgument(`Body should have at most ${valuesMax} values`);
+  }
+  const body = plain ?? (bytes.length === 0 ? {} : parsed(bytes));
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw invalidArgument('Body should be a JSON object');
   }
@@ -80,7 +88,7 @@ export class BodyValidator {
         code: { optimize: false },
       });
       // What is of ours alone stays out.
-      const { text: _, ...own } = schema;
+      const { text: _, bytesMax: __, valuesMax: ___, ...own } = schema;
       validate = this.#ajv.compile(own);
       this.#compiled.set(schema, validate);
     }

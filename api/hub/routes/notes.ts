@@ -1,4 +1,6 @@
+import { invalidArgument } from '../../../daemon/base/errors.ts';
 import { refuseInvalid } from '../../../daemon/base/invalid-fields.ts';
+import { limits } from '../../../daemon/base/limits.ts';
 import type { NotePatchRequest, NoteRequest, NoteSearch } from '../../types/hub/notes.ts';
 import type { BodySchema } from '../request/body.ts';
 import {
@@ -35,6 +37,8 @@ const BODY: BodySchema = {
   },
   additionalProperties: false,
   text: { mediaType: 'text/markdown', field: 'markdown' },
+  bytesMax: limits.hubNoteBodyBytesMax,
+  valuesMax: limits.hubNoteValuesMax,
 };
 
 const PATCH: BodySchema = {
@@ -46,6 +50,8 @@ const PATCH: BodySchema = {
     subject: { type: ['string', 'null'] },
   },
   additionalProperties: false,
+  bytesMax: limits.hubNoteBodyBytesMax,
+  valuesMax: limits.hubNoteValuesMax,
 };
 
 /** Notes of repositories and of all of them (seed 002 section 2D). */
@@ -62,7 +68,7 @@ export const noteRoutes: readonly ServedHubRoute[] = [
     method: 'POST',
     path: '/notes/validate',
     body: BODY,
-    handler: ({ session, body }) => ok(session.notes.validate(body)),
+    handler: async ({ session, body }) => ok(await session.notes.validate(body)),
   }),
   hubRoute({
     id: 'note.search',
@@ -132,17 +138,32 @@ function noteOf(request: Pick<HubRequest<unknown>, 'params'>): [string, string, 
   return [...repositoryOf(request), idParam(request, 'note_id')];
 }
 
+/** What lists of any kind take beside. */
+const PAGE = ['page', 'per_page'];
+const SEARCHED = ['category', 'tag', 'alias', 'q'] as const;
+
+/** A filter that was misspelt must not find everything. Throws invalid_argument. */
+function refuseOthers(query: URLSearchParams, known: readonly string[]): void {
+  const other = [...query.keys()].find((name) => !known.includes(name));
+  if (other !== undefined) {
+    throw invalidArgument(
+      `query: no such field: ${JSON.stringify(other.slice(0, 100))}, there are ${known.join(', ')}`,
+    );
+  }
+}
+
 /** Markdown that is sent as such says in the query what it is about. */
 function bodyOf({ body, query }: Pick<HubRequest<NoteRequest>, 'body' | 'query'>): NoteRequest {
+  refuseOthers(query, ['subject']);
   const subject = query.get('subject');
   return subject === null || body.subject !== undefined ? body : { ...body, subject };
 }
 
-/** Throws InvalidFieldsError for what stands twice: to find one of two is not asked for. */
+/** Throws InvalidFieldsError for what stands twice: to find one of two is not asked for; invalid_argument. */
 function readSearch(query: URLSearchParams): NoteSearch {
-  const names = ['category', 'tag', 'alias', 'q'] as const;
+  refuseOthers(query, [...SEARCHED, ...PAGE]);
   refuseInvalid(
-    names.map((field) =>
+    SEARCHED.map((field) =>
       query.getAll(field).length > 1
         ? {
             resource: 'Search',
@@ -154,5 +175,5 @@ function readSearch(query: URLSearchParams): NoteSearch {
         : undefined,
     ),
   );
-  return Object.fromEntries(names.map((name) => [name, query.get(name) ?? undefined]));
+  return Object.fromEntries(SEARCHED.map((name) => [name, query.get(name) ?? undefined]));
 }

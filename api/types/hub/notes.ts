@@ -56,7 +56,9 @@ export interface HubNotesPort {
   /** JSON Schema of the metadata. */
   schema(): object;
   /** What a note that is not kept would be. */
-  validate(request: NoteRequest): Pick<HubNoteWithText, 'title' | 'metadata' | 'text' | 'markdown'>;
+  validate(request: NoteRequest): Promise<Pick<HubNoteWithText, 'title' | 'metadata' | 'text' | 'markdown'>>;
+  /** Markdown as HTML that is safe to show. */
+  rendered(text: string): Promise<string>;
   /** Of all repositories that the caller may see: best first where there are words, else oldest first. */
   search(search: NoteSearch): Promise<HubNote[]>;
   list(owner: string, name: string, search: NoteSearch): Promise<HubNote[]>;

@@ -25,7 +25,7 @@ export interface OAuthApplicationView {
   updated_at: string;
 }
 
-/** The only answer with the secret. */
+/** The only answers with the secret are those to making an application and to renewing its secret. */
 export interface CreatedOAuthApplication extends OAuthApplicationView {
   client_secret: string;
 }
@@ -194,6 +194,8 @@ export interface GrantedAuthorization {
   organization: string;
   created_at: string;
   last_used_at: string | null;
+  /** False = the application has not fetched a token for it yet: its code is good for some minutes. */
+  is_exchanged: boolean;
   /** `acme: pull images`, one for each thing and scope. */
   accesses: readonly string[];
 }
@@ -206,6 +208,8 @@ export interface HubOAuthApplicationsPort {
   list(organization: string): OAuthApplicationView[];
   get(organization: string, id: string): OAuthApplicationView;
   create(organization: string, request: OAuthApplicationRequest): Promise<CreatedOAuthApplication>;
+  /** Another client secret in place of the one before. */
+  renewSecret(organization: string, id: string): Promise<CreatedOAuthApplication>;
   remove(organization: string, id: string): Promise<void>;
   tokens(organization: string, id: string): TokenRecord[];
   token(organization: string, id: string, token: string): TokenRecord;

@@ -14,6 +14,7 @@ import { LocalDeliveryLog } from '../../hub/deliveries/local-log.ts';
 import { SharedLog } from '../../hub/deliveries/shared/shared-log.ts';
 import { Hub, type HubDeps } from '../../hub/hub.ts';
 import { DEFAULT_RULES, type RateRules } from '../../hub/limits/rules.ts';
+import { NoteThread } from '../../hub/notes/reader/note-thread.ts';
 import { LocalRecords } from '../../hub/records/local-records.ts';
 import { parseListenAddress, type ListenAddress } from '../config/hosts.ts';
 import type { OwnHub } from '../../images/hub/own-hub.ts';
@@ -86,12 +87,14 @@ export async function composeHub({
   };
   const opened = async (made: Pick<HubDeps, 'records' | 'webhooks' | 'files'>): Promise<OpenHub> => {
     const textIndex = new TextIndex();
-    const hub = await Hub.open({ ...given, ...made, textIndex });
+    const noteReader = new NoteThread({ clock, log });
+    const hub = await Hub.open({ ...given, ...made, textIndex, noteReader });
     const api = createHubApi({ hub, pages: hub.pages, log, baseUrl, version: ENGINE_VERSION });
     const { workflowTokens, deployments, arrivals } = hub;
     const end = (): void => {
       hub[Symbol.dispose]();
       textIndex[Symbol.dispose]();
+      noteReader[Symbol.dispose]();
     };
     const userName: Hub['userName'] = (credentials) => hub.userName(credentials);
     return { api, workflowTokens, deployments, arrivals, userName, [Symbol.dispose]: end };

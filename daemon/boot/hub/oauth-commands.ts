@@ -43,6 +43,23 @@ export const oauthCommands: readonly (readonly [string, Entry])[] = [
     },
   ],
   [
+    'app renew-oauth',
+    {
+      usage: 'ID --org ORG',
+      help: 'give an OAuth application of an organization another client secret and print it as JSON, this once',
+      operands: 1,
+      valued: ['org'],
+      action: ({ operands: [id = ''], values }) =>
+        request(
+          {
+            method: 'POST',
+            path: `${organizationPath(values)}/oauth-applications/${encodeURIComponent(id)}/secret`,
+          },
+          json,
+        ),
+    },
+  ],
+  [
     'service-token create',
     {
       usage: '--org ORG --accesses ACCESS,... [--name NAME] [--expires 90d]',

@@ -8,21 +8,16 @@ import type {
   NoteSearch,
 } from '../../../api/types/hub/notes.ts';
 import { isEngineError } from '../../base/errors.ts';
-import { InvalidFieldsError, refuseInvalid } from '../../base/invalid-fields.ts';
+import { InvalidFieldsError, refuseInvalid, type InvalidField } from '../../base/invalid-fields.ts';
+import { limits } from '../../base/limits.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { Note } from '../notes/artifact/note.ts';
 import { defaultsOf } from '../notes/document/defaults.ts';
-import {
-  readDocument,
-  splitDocument,
-  titleOf,
-  writeDocument,
-  type NoteDocument,
-} from '../notes/document/document.ts';
+import { splitDocument, titleOf, type NoteDocument } from '../notes/document/document.ts';
 import { mergeFields } from '../notes/document/merge-patch.ts';
 import type { NoteDraft } from '../notes/notes.ts';
+import { plainText } from '../notes/rendering/plain-text.ts';
 import { NOTE_SCHEMA } from '../notes/schema/note-schema.ts';
-import { judgeMetadata } from '../notes/schema/validate.ts';
 import { fits, wordsOf } from '../notes/search/filter.ts';
 import type { By } from '../registry/by.ts';
 import type { Manifest } from '../registry/manifests/manifest.ts';
@@ -48,10 +43,14 @@ export class NoteOperations implements HubNotesPort {
     return NOTE_SCHEMA;
   }
 
-  validate(request: NoteRequest) {
-    const document = documentOf(request);
+  async validate(request: NoteRequest) {
+    const document = await this.#read(request);
     const { metadata, text, markdown } = document;
     return { title: titleOf(document), metadata, text, markdown };
+  }
+
+  async rendered(text: string): Promise<string> {
+    return (await this.#deps.noteReader.render(text)) ?? plainText(text);
   }
 
   async search(search: NoteSearch): Promise<HubNote[]> {
@@ -67,7 +66,7 @@ export class NoteOperations implements HubNotesPort {
 
   async create(owner: string, name: string, request: NoteRequest): Promise<HubNoteWithText> {
     const by = this.#by(owner, name);
-    const document = documentOf(request);
+    const document = await this.#read(request);
     const subject = this.#subject(by.repository, request.subject ?? null);
     return this.#withText(by.repository, await this.#deps.notes.create(by, { document, subject }));
   }
@@ -79,7 +78,7 @@ export class NoteOperations implements HubNotesPort {
 
   async replace(owner: string, name: string, id: number, request: NoteRequest): Promise<HubNoteWithText> {
     const by = this.#by(owner, name);
-    const document = documentOf(request);
+    const document = await this.#read(request);
     const note = await this.#deps.notes.edit(by, id, (current) =>
       this.#draft(by.repository, document, { said: request.subject, current }),
     );
@@ -91,7 +90,7 @@ export class NoteOperations implements HubNotesPort {
     const note = await this.#deps.notes.edit(by, id, async (current) => {
       const { text } = request;
       const known = await this.#deps.notes.markdown(current);
-      const document = documentOf({
+      const document = await this.#read({
         metadata: request.metadata === null ? {} : mergeFields(current.metadata, request.metadata ?? {}),
         text: text === undefined ? (splitDocument(known)?.text ?? '') : (text ?? ''),
       });
@@ -144,6 +143,17 @@ export class NoteOperations implements HubNotesPort {
           (ranks.get(one.note.id) ?? 0) - (ranks.get(other.note.id) ?? 0) || one.note.id - other.note.id,
       )
       .map(({ repository, note }) => this.#view(repository, note));
+  }
+
+  /** Throws InvalidFieldsError with all that is wrong. */
+  async #read(request: NoteRequest): Promise<NoteDocument> {
+    const { subject: _, ...parts } = request;
+    refuseParts(parts);
+    const read = await this.#deps.noteReader.read(parts);
+    if (read.problems !== undefined) {
+      throw new InvalidFieldsError(read.problems);
+    }
+    return read.document;
   }
 
   #may(repository: Repository): boolean {
@@ -204,20 +214,19 @@ export class NoteOperations implements HubNotesPort {
   }
 }
 
-/** Throws InvalidFieldsError with all that is wrong. */
-function documentOf({ markdown, metadata, text }: NoteRequest): NoteDocument {
-  if (markdown !== undefined && (metadata ?? text) !== undefined) {
-    const message = 'goes with neither metadata nor text: it holds both';
-    refuseInvalid([{ resource: 'Note', field: 'markdown', code: 'invalid', message }]);
-  }
-  // First as it was sent, so that an error names the field of the request and no line of what is made of it.
-  const judged = judgeMetadata(metadata ?? {});
-  const read =
-    judged.problems === undefined
-      ? readDocument(markdown ?? writeDocument(judged.metadata, text ?? ''))
-      : judged;
-  if (read.problems !== undefined) {
-    throw new InvalidFieldsError(read.problems);
-  }
-  return read.document;
+/** Before a thread has work with it. Throws InvalidFieldsError. */
+function refuseParts({ markdown, metadata, text }: NoteRequest): void {
+  const max = limits.hubNoteFrontMatterBytesMax;
+  refuseInvalid([
+    markdown !== undefined && (metadata ?? text) !== undefined
+      ? wrong('markdown', 'goes with neither metadata nor text: it holds both')
+      : undefined,
+    metadata !== undefined && JSON.stringify(metadata).length > max
+      ? wrong('metadata', `must be at most ${max} bytes`)
+      : undefined,
+  ]);
+}
+
+function wrong(field: string, message: string): InvalidField {
+  return { resource: 'Note', field, code: 'invalid', message };
 }

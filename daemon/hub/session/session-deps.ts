@@ -12,6 +12,7 @@ import type { Lockout } from '../identity/lockout.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import type { RegistryLimits } from '../limits/registry-limits.ts';
 import type { Notes } from '../notes/notes.ts';
+import type { NoteReader } from '../notes/reader/port.ts';
 import type { NoteIndex } from '../notes/search/note-index.ts';
 import type { OAuthApplications } from '../oauth/applications/applications.ts';
 import type { Authorizations } from '../oauth/authorizations/authorizations.ts';
@@ -46,5 +47,6 @@ export interface SessionDeps {
   registry: Registry;
   notes: Notes;
   noteIndex: NoteIndex;
+  noteReader: NoteReader;
   addresses: Addresses;
 }

@@ -14,6 +14,7 @@ import { openDatabase } from '../../../storage/database/index.ts';
 import { TextIndex } from '../../../storage/database/text-index.ts';
 import { HubBlobFiles } from '../../../storage/hub-blobs/blob-files.ts';
 import { BASE_URL } from './open-hub.ts';
+import { OwnNoteReader } from './notes/own-reader.ts';
 
 const [path = '', verb, url = ''] = process.argv.slice(2);
 const database = openDatabase(path, silentLogger);
@@ -28,6 +29,7 @@ const hub = await Hub.open({
   files: await HubBlobFiles.open(`${path}.blobs`),
   quotaBytes: 0,
   textIndex: new TextIndex(),
+  noteReader: new OwnNoteReader(),
   webhooks: {
     deliveries,
     allowedHosts: ['loopback'],

@@ -3,6 +3,7 @@ import type {
   OAuthApplicationRequest,
   TokenRecord,
 } from '../../../api/types/hub/oauth.ts';
+import type { HubParts } from './open-hub.ts';
 import { servedHub } from './served-hub.ts';
 import { ManualClock } from '../fakes/manual-clock.ts';
 
@@ -13,8 +14,9 @@ export const REDIRECT = 'http://ci.test/back';
 export async function oauthHub(
   request: Partial<OAuthApplicationRequest> = {},
   clock = new ManualClock(BigInt(Date.now()) * 1_000_000n),
+  parts: HubParts = {},
 ) {
-  const hub = await servedHub({ anonymousPerHour: 0 }, clock);
+  const hub = await servedHub({ anonymousPerHour: 0 }, clock, undefined, parts);
   const { applications, consent } = hub.root.oauth;
   const application: CreatedOAuthApplication = await applications.create('acme', {
     name: 'CI',

@@ -11,6 +11,8 @@ import { LocalRecords } from '../../../daemon/hub/records/local-records.ts';
 import { openDatabase } from '../../../storage/database/index.ts';
 import { TextIndex } from '../../../storage/database/text-index.ts';
 import { HubBlobFiles } from '../../../storage/hub-blobs/blob-files.ts';
+import type { NoteReader } from '../../../daemon/hub/notes/reader/port.ts';
+import { OwnNoteReader } from './notes/own-reader.ts';
 import { ManualClock } from '../fakes/manual-clock.ts';
 import type { Records } from '../../../daemon/hub/records/port.ts';
 import type { HubSession } from '../../../api/types/hub/ports.ts';
@@ -26,8 +28,16 @@ export interface OpenHub extends Disposable {
   as(authorization: string | undefined, address?: string): HubSession;
   /** Where its registry keeps bytes. */
   directory: string;
+  /** Where clients find it. */
+  baseUrl: string;
   /** A classic token of a user. */
   token(user: string, ...scopes: string[]): Promise<string>;
+}
+
+/** What a test may give a hub in place of the usual. */
+export interface HubParts {
+  baseUrl?: string;
+  noteReader?: NoteReader;
 }
 
 /** A hub of its own, with its records in a database in memory. */
@@ -36,6 +46,7 @@ export async function openHub(
   clock = new ManualClock(),
   webhooks: Partial<WebhookSettings> = {},
   quotaBytes = 0,
+  { baseUrl = BASE_URL, noteReader = new OwnNoteReader() }: HubParts = {},
 ): Promise<OpenHub> {
   const directory = mkdtempSync(join(tmpdir(), 'bth-hub-'));
   const database = openDatabase(':memory:', silentLogger);
@@ -45,7 +56,7 @@ export async function openHub(
     records,
     clock,
     log: silentLogger,
-    baseUrl: BASE_URL,
+    baseUrl,
     rules: { ...DEFAULT_RULES, ...rules },
     webhooks: {
       deliveries: new LocalDeliveryLog(database),
@@ -59,6 +70,7 @@ export async function openHub(
     files: await HubBlobFiles.open(directory),
     quotaBytes,
     textIndex,
+    noteReader,
   });
   const root = hub.session('root');
   return {
@@ -67,6 +79,7 @@ export async function openHub(
     clock,
     root,
     directory,
+    baseUrl,
     as: (authorization, address = '192.0.2.1') => hub.session({ authorization, address }),
     token: async (user, ...scopes) => (await root.tokens.create(user, { scopes })).token,
     [Symbol.dispose]: () => {
@@ -86,8 +99,9 @@ export async function peopledHub(
   clock = new ManualClock(),
   webhooks: Partial<WebhookSettings> = {},
   quotaBytes = 0,
+  parts: HubParts = {},
 ): Promise<OpenHub> {
-  const open = await openHub(rules, clock, webhooks, quotaBytes);
+  const open = await openHub(rules, clock, webhooks, quotaBytes, parts);
   const { accounts, repositories } = open.root;
   for (const login of ['alice', 'bob', 'carol']) {
     await accounts.createUser({ login });

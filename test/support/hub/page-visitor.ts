@@ -7,11 +7,18 @@ export interface PageVisitor {
   cookies: Map<string, string>;
   mark: string;
   get(path: string, headers?: Record<string, string>): Promise<PageAnswer>;
+  /** A body as it is, with its type. */
+  send(path: string, body: string | Buffer, headers: Record<string, string>): Promise<PageAnswer>;
   post(path: string, fields: Record<string, string>, headers?: Record<string, string>): Promise<PageAnswer>;
 }
 
 export function pageVisitor(hub: Pick<ServedHub, 'ask'>): PageVisitor {
-  const ask = async (method: string, path: string, headers: Record<string, string>, body?: string) => {
+  const ask = async (
+    method: string,
+    path: string,
+    headers: Record<string, string>,
+    body?: string | Buffer,
+  ) => {
     const cookie = [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const answer = await hub.ask(method, path, {
       headers: { Accept: 'text/html', Host: 'hub.test:5010', ...(cookie && { Cookie: cookie }), ...headers },
@@ -29,17 +36,12 @@ export function pageVisitor(hub: Pick<ServedHub, 'ask'>): PageVisitor {
     cookies: new Map(),
     mark: '',
     get: (path, headers = {}) => ask('GET', path, headers),
+    send: (path, body, headers) => ask('POST', path, { Origin: 'http://hub.test:5010', ...headers }, body),
     post: (path, fields, headers = {}) =>
-      ask(
-        'POST',
-        path,
-        {
-          'Content-Type': 'application/x-www-form-urlencoded',
-          Origin: 'http://hub.test:5010',
-          ...headers,
-        },
-        new URLSearchParams({ mark: visitor.mark, ...fields }).toString(),
-      ),
+      visitor.send(path, new URLSearchParams({ mark: visitor.mark, ...fields }).toString(), {
+        'Content-Type': 'application/x-www-form-urlencoded',
+        ...headers,
+      }),
   };
   return visitor;
 }

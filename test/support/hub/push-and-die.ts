@@ -21,6 +21,7 @@ import { HubBlobFiles } from '../../../storage/hub-blobs/blob-files.ts';
 import { BASE_URL } from './open-hub.ts';
 import { digestOf, imageManifest } from './registry-client.ts';
 import { basic } from './serve-registry.ts';
+import { OwnNoteReader } from './notes/own-reader.ts';
 
 const [path = '', verb = ''] = process.argv.slice(2);
 const [NAME, OTHER, CONFIG, LAYER] = ['alice/app', 'alice/other', '{}', 'a layer'];
@@ -46,6 +47,7 @@ const hub = await Hub.open({
   },
   quotaBytes: 0,
   textIndex: new TextIndex(),
+  noteReader: new OwnNoteReader(),
   webhooks: {
     deliveries: new LocalDeliveryLog(database),
     allowedHosts: ['loopback'],

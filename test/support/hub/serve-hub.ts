@@ -31,7 +31,7 @@ export interface ServedHub extends AsyncDisposable {
 
 export interface HubAsk {
   headers?: Record<string, string>;
-  /** What is no string goes as JSON. */
+  /** What is neither a text nor bytes goes as JSON. */
   body?: unknown;
   token?: string;
   /** At the engine's socket. */
@@ -40,7 +40,7 @@ export interface HubAsk {
 
 /** The hub behind its own listener and behind an engine's socket. */
 export async function serveHub(
-  { hub }: Pick<OpenHub, 'hub'>,
+  { hub, baseUrl = BASE_URL }: Pick<OpenHub, 'hub'> & { baseUrl?: string },
   pages: HubPagesPort = hub.pages,
 ): Promise<ServedHub> {
   const directory = mkdtempSync(join(tmpdir(), 'bth-hub-'));
@@ -49,7 +49,7 @@ export async function serveHub(
     hub,
     pages,
     log: silentLogger,
-    baseUrl: BASE_URL,
+    baseUrl,
     version: '0.1.0',
   });
   const engine = createApi({
@@ -59,7 +59,7 @@ export async function serveHub(
     mounts: new Map([['/hub', (req, res, url) => hubApi.handle(req, res, 'engine', url)]]),
   });
   const listeners = [
-    await listenHub(hubApi, { host: '127.0.0.1', port: 0, tls: undefined }, silentLogger),
+    await listenHub(hubApi, { host: '127.0.0.1', port: ownPort(baseUrl), tls: undefined }, silentLogger),
     await listen(engine, { kind: 'unix', path: socketPath, gid: 0 }, silentLogger),
   ];
   const port = Number(listeners[0]?.address.split(':').at(-1));
@@ -69,7 +69,8 @@ export async function serveHub(
     url: `http://127.0.0.1:${port}`,
     ask: (method, path, { headers = {}, body, token, isRoot } = {}) =>
       new Promise((resolve, reject) => {
-        const text = body === undefined || typeof body === 'string' ? (body ?? '') : JSON.stringify(body);
+        const isPlain = body === undefined || typeof body === 'string' || Buffer.isBuffer(body);
+        const text = isPlain ? (body ?? '') : JSON.stringify(body);
         const sent = {
           'User-Agent': 'test',
           'Content-Length': String(Buffer.byteLength(text)),
@@ -97,6 +98,12 @@ export async function serveHub(
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** Of an address of this machine; else any. */
+function ownPort(baseUrl: string): number {
+  const { hostname, port } = new URL(baseUrl);
+  return hostname === '127.0.0.1' ? Number(port) : 0;
 }
 
 function bodyOf(type: string | undefined, text: string): unknown {

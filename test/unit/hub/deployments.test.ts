@@ -11,6 +11,7 @@ import { openDatabase } from '../../../storage/database/index.ts';
 import { TextIndex } from '../../../storage/database/text-index.ts';
 import { HubBlobFiles } from '../../../storage/hub-blobs/blob-files.ts';
 import { BASE_URL, peopledHub, type OpenHub } from '../../support/hub/open-hub.ts';
+import { OwnNoteReader } from '../../support/hub/notes/own-reader.ts';
 
 const DIGEST = `sha256:${'a'.repeat(64)}`;
 const WEB: ServiceImage = {
@@ -100,6 +101,7 @@ test('deployments: two managers with the same records tell each step once', asyn
     files: await HubBlobFiles.open(`${open.directory}/other`),
     quotaBytes: 0,
     textIndex: new TextIndex(),
+    noteReader: new OwnNoteReader(),
     webhooks: {
       deliveries: new LocalDeliveryLog(database),
       allowedHosts: ['external'],

@@ -3,7 +3,7 @@ import type {
   GrantedAuthorization,
   OAuthApplicationView,
 } from '../../../types/hub/oauth.ts';
-import { scrolled, timeElement } from '../format.ts';
+import { pathOf, scrolled, timeElement } from '../format.ts';
 import { html, type Html } from '../html.ts';
 import { markField } from '../layout.ts';
 
@@ -49,7 +49,7 @@ function grantedTable(granted: readonly GrantedAuthorization[], mark: string): H
             <th scope="row">${one.application} <span class="soft">of ${one.organization}</span></th>
             <td>${one.accesses.map((access) => html`<div>${access}</div> `)}</td>
             <td>${timeElement(one.created_at)}</td>
-            <td>${timeElement(one.last_used_at)}</td>
+            <td>${one.is_exchanged ? timeElement(one.last_used_at) : 'Not fetched yet'}</td>
             <td>
               <form class="line" method="post" action="/settings/applications/${one.id}/revoke">
                 ${markField(mark)}
@@ -116,32 +116,47 @@ function table(organization: string, applications: readonly OAuthApplicationView
         <th scope="col">Client id</th>
         <th scope="col">Redirect URI</th>
         <th scope="col" class="number">Tokens</th>
-        <th scope="col">Remove it</th>
+        <th scope="col">Change it</th>
       </tr>
     </thead>
     <tbody>
       ${applications.map(
         (one) =>
           html`<tr>
-            <th scope="row">${one.name}</th>
+            <th scope="row">${avatar(one)} ${one.name}</th>
             <td><code>${one.id}</code></td>
             <td><code>${one.client_id}</code></td>
             <td><code>${one.redirect_uri}</code></td>
             <td class="number">${one.tokens}</td>
             <td>
-              <form
-                class="line"
-                method="post"
-                action="/settings/organizations/${organization}/applications/${one.id}/remove"
-              >
-                ${markField(mark)}
-                <button class="quiet" type="submit" aria-label="Remove ${one.name}">Remove</button>
-              </form>
+              ${act('New secret', 'secret', { organization, one, mark })}
+              ${act('Remove', 'remove', { organization, one, mark })}
             </td>
           </tr> `,
       )}
     </tbody>
   </table>`;
+}
+
+function act(
+  label: string,
+  what: string,
+  { organization, one, mark }: { organization: string; one: OAuthApplicationView; mark: string },
+): Html {
+  return html`<form
+    class="line"
+    method="post"
+    action="/settings/organizations/${organization}/applications/${one.id}/${what}"
+  >
+    ${markField(mark)}
+    <button class="quiet" type="submit" aria-label="${label}: ${one.name}">${label}</button>
+  </form>`;
+}
+
+function avatar({ avatar: address }: OAuthApplicationView): Html | undefined {
+  return address === ''
+    ? undefined
+    : html`<img class="avatar" src="${pathOf(address)}" alt="" width="24" height="24" />`;
 }
 
 const FIELDS: readonly { name: string; label: string; help: string; isRequired: boolean; type: string }[] = [
@@ -171,7 +186,12 @@ const FIELDS: readonly { name: string; label: string; help: string; isRequired: 
 ];
 
 function form(organization: string, mark: string): Html {
-  return html`<form class="stack" method="post" action="/settings/organizations/${organization}/applications">
+  return html`<form
+    class="stack"
+    method="post"
+    enctype="multipart/form-data"
+    action="/settings/organizations/${organization}/applications"
+  >
     ${markField(mark)}
     ${FIELDS.map(
       ({ name, label, help, isRequired, type }) =>
@@ -188,6 +208,19 @@ function form(organization: string, mark: string): Html {
           <span id="${name}-help" class="soft">${help}</span>
         </div> `,
     )}
+    <div class="field">
+      <label for="avatar">Avatar</label>
+      <input
+        id="avatar"
+        name="avatar"
+        type="file"
+        accept="image/png,image/jpeg,image/gif,image/webp"
+        aria-describedby="avatar-help"
+      />
+      <span id="avatar-help" class="soft"
+        >A PNG, JPEG, GIF or WebP image of at most 64 KiB, if there is one</span
+      >
+    </div>
     <div class="field">
       <label for="scopes">Scopes</label>
       <input id="scopes" name="scopes" autocomplete="off" aria-describedby="scopes-help" />

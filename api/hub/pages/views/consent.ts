@@ -1,4 +1,5 @@
 import type { ConsentQuestion } from '../../../types/hub/oauth.ts';
+import { pathOf } from '../format.ts';
 import { html, type Html } from '../html.ts';
 import { markField } from '../layout.ts';
 
@@ -91,9 +92,4 @@ function terms({ privacyUrl, termsUrl, name }: ConsentQuestion['application']): 
   ];
   return html`By allowing you agree to the
   ${links.map((link, index) => html`${index > 0 && ' and the '}${link}`)} of ${name}.`;
-}
-
-/** An image of this hub, whatever address clients know it by. */
-function pathOf(address: string): string {
-  return new URL(address).pathname;
 }

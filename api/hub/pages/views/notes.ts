@@ -1,7 +1,6 @@
 import type { HubNote, HubNoteWithText } from '../../../types/hub/notes.ts';
 import { digestElement, scrolled, timeElement } from '../format.ts';
 import { html, type Html } from '../html.ts';
-import { markdown } from '../markdown.ts';
 
 /** The notes of a repository, as a part of its page; nothing where there are none. */
 export function notesSection(notes: readonly HubNote[]): Html | undefined {
@@ -30,8 +29,8 @@ export function notesSection(notes: readonly HubNote[]): Html | undefined {
         )}`;
 }
 
-/** One note: what it is about, its metadata, its text. */
-export function noteView(note: HubNoteWithText): Html {
+/** One note: what it is about, its metadata, its text as `prose`. */
+export function noteView(note: HubNoteWithText, prose: Html): Html {
   const { repository, subject, metadata, defaults, text, digest } = note;
   return html`<h1>${titleOf(note)}</h1>
     <p>
@@ -45,7 +44,7 @@ export function noteView(note: HubNoteWithText): Html {
         : html`<dl>${fields(metadata)} ${fields(defaults, ' (of the image)')}</dl>`
     }
     <h2>Text</h2>
-    ${text.trim() === '' ? html`<p>None.</p>` : markdown(text)}
+    ${text.trim() === '' ? html`<p>None.</p>` : prose}
     <p class="soft">Kept as ${digestElement(digest)} in the registry.</p>`;
 }
 

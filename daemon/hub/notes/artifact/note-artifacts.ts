@@ -12,16 +12,18 @@ import type { Manifest } from '../../registry/manifests/manifest.ts';
 import type { ParsedManifest } from '../../registry/manifests/parse.ts';
 import { refusal } from '../../registry/refusal.ts';
 import { nowMsOf } from '../../registry/registry-deps.ts';
+import type { NoteReader } from '../reader/port.ts';
 import { titleOf, type NoteDocument } from '../document/document.ts';
 import { noteSummary, NOTE_TYPES, type Note } from './note.ts';
 import { NoteRecords } from './records.ts';
-import { partsOf, unpackNote } from './unpack.ts';
+import { partsOf } from './unpack.ts';
 
 interface Deps {
   mirror: Mirror;
   clock: Clock;
   files: BlobFiles;
   outbox: Outbox;
+  reader: NoteReader;
 }
 
 /** Manifests that are notes: whoever pushes one pushes a right one, and its record is made and goes with it. */
@@ -46,7 +48,7 @@ export class NoteArtifacts implements KnownArtifacts {
     }
     const { config, layer } = parts;
     const [metadata, markdown] = [await this.#read(config.digest), await this.#read(layer.digest)];
-    const unpacked = unpackNote(metadata, markdown);
+    const unpacked = await this.#deps.reader.unpack(metadata, markdown);
     if (unpacked.problems !== undefined) {
       throw invalid(unpacked.problems);
     }

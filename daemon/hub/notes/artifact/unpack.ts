@@ -37,7 +37,7 @@ export function partsOf({
  * The note in a pushed configuration and layer. Metadata is what the configuration says; where the Markdown has front
  * matter, that must say the same. Pure.
  */
-export function unpackNote(config: Buffer, layer: Buffer): Unpacked<{ document: NoteDocument }> {
+export function unpackNote(config: Uint8Array, layer: Uint8Array): Unpacked<{ document: NoteDocument }> {
   const metadata = readMetadata(config);
   if (metadata.problems !== undefined) {
     return metadata;
@@ -56,7 +56,7 @@ export function unpackNote(config: Buffer, layer: Buffer): Unpacked<{ document: 
     : { document: { ...read.document, metadata: metadata.metadata } };
 }
 
-function readMetadata(config: Buffer): Unpacked<{ metadata: NoteMetadata }> {
+function readMetadata(config: Uint8Array): Unpacked<{ metadata: NoteMetadata }> {
   const text = textOf(config);
   if (text === undefined) {
     return wrong('config', 'must be UTF-8');
@@ -76,7 +76,7 @@ function readMetadata(config: Buffer): Unpacked<{ metadata: NoteMetadata }> {
 }
 
 /** Undefined = it is no UTF-8. */
-function textOf(bytes: Buffer): string | undefined {
+function textOf(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {

@@ -1,4 +1,5 @@
 import type { Manifest } from '../../registry/manifests/manifest.ts';
+import { limits } from '../../../base/limits.ts';
 import { judgeMetadata } from '../schema/validate.ts';
 import type { NoteMetadata } from '../schema/metadata.ts';
 
@@ -27,6 +28,7 @@ export function defaultsOf(
     const value = field === 'rev' ? said?.slice(0, 10) : said;
     if (
       value !== undefined &&
+      value.length <= limits.hubUrlMax &&
       metadata[field] === undefined &&
       judgeMetadata({ [field]: value }).problems === undefined
     ) {

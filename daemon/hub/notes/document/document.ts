@@ -44,27 +44,69 @@ export function writeDocument(metadata: object, text: string): string {
   return `---\n${writeFrontMatter(metadata)}---\n${text}`;
 }
 
-/** Undefined = front matter begins and does not end. */
+/** Undefined = front matter begins and does not end. Takes as long as front matter is, however long the text is. */
 export function splitDocument(
   markdown: string,
 ): { frontMatter: string | undefined; text: string } | undefined {
-  const lines = markdown.replace(/^\uFEFF/, '').split(/(?<=\n)/);
-  if (!FENCE.test(lines[0] ?? '')) {
-    return { frontMatter: undefined, text: lines.join('') };
+  const whole = markdown.startsWith('\uFEFF') ? markdown.slice(1) : markdown;
+  const begin = fenceEnd(whole, 0);
+  if (begin === undefined) {
+    return { frontMatter: undefined, text: whole };
   }
-  const end = lines.findIndex((line, index) => index > 0 && FENCE.test(line));
-  return end < 0
-    ? undefined
-    : { frontMatter: lines.slice(1, end).join(''), text: lines.slice(end + 1).join('') };
+  for (let at = begin; at >= 0 && at < whole.length; at = lineAfter(whole, at)) {
+    const end = fenceEnd(whole, at);
+    if (end !== undefined) {
+      return { frontMatter: whole.slice(begin, at), text: whole.slice(end) };
+    }
+  }
+  return undefined;
+}
+
+/** Where the line behind a fence begins that begins at `at`; undefined = there is none. */
+function fenceEnd(text: string, at: number): number | undefined {
+  if (!text.startsWith('---', at)) {
+    return undefined;
+  }
+  const feed = text.indexOf('\n', at);
+  const line = text.slice(at, feed < 0 ? text.length : feed + 1);
+  return FENCE.test(line) ? at + line.length : undefined;
+}
+
+/** Below 0 = there is none. */
+function lineAfter(text: string, at: number): number {
+  const feed = text.indexOf('\n', at);
+  return feed < 0 ? feed : feed + 1;
 }
 
 /** What the note is called: its first heading, else its first alias. Pure. */
 export function titleOf({ metadata, text }: Pick<NoteDocument, 'metadata' | 'text'>): string | null {
-  const heading = /^ {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*$/m.exec(
-    text.slice(0, limits.hubNoteTitleSearched),
-  )?.[1];
-  const title = (heading || metadata.aliases?.[0] || '').trim();
+  const lines = text.slice(0, limits.hubNoteTitleSearched).split('\n');
+  const title = firstOf(lines, headingOf) ?? metadata.aliases?.[0]?.trim() ?? '';
   return title === '' ? null : title.slice(0, limits.hubNoteTitleMax);
+}
+
+/** Undefined = it is none, or an empty one. In steps: an expression for all of it takes minutes for 4 KB of blanks. */
+function headingOf(line: string): string | undefined {
+  const marks = /^ {0,3}#{1,6}[ \t]/.exec(line)?.[0];
+  if (marks === undefined) {
+    return undefined;
+  }
+  const inside = line.slice(marks.length).trim();
+  let end = inside.length;
+  while (inside[end - 1] === '#') {
+    end -= 1;
+  }
+  return inside.slice(0, end).trim() || undefined;
+}
+
+function firstOf<T, U>(items: readonly T[], of: (item: T) => U | undefined): U | undefined {
+  for (const item of items) {
+    const found = of(item);
+    if (found !== undefined) {
+      return found;
+    }
+  }
+  return undefined;
 }
 
 function wrong(field: string, message: string): ReadDocument {

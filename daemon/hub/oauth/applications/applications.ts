@@ -137,6 +137,24 @@ export class OAuthApplications {
     return { application, clientSecret };
   }
 
+  /** Another client secret, shown this once; the one before is good no more, tokens stay. Throws not_found. */
+  async renewSecret(
+    organization: Organization,
+    id: string,
+  ): Promise<{ application: OAuthApplication; clientSecret: string }> {
+    const clientSecret = newSecret('client');
+    const application = await this.#deps.mirror.change(() => {
+      const renewed = {
+        ...this.get(organization, id),
+        secretHash: hashSecret(clientSecret),
+        updatedMs: this.#nowMs(),
+      };
+      failpoint('hub.oauth-application.renew-secret');
+      return { changes: [this.#applications.put(id, renewed)], answer: renewed };
+    });
+    return { application, clientSecret };
+  }
+
   /** Its tokens lead to nobody then. Throws not_found. */
   async remove(organization: Organization, id: string): Promise<void> {
     await this.#deps.mirror.change(() => {

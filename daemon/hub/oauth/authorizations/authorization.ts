@@ -15,6 +15,8 @@ export interface Authorization {
   refresh: { hash: string; expiresMs: number } | null;
   /** Hashes of refresh tokens that were used, the newest last. Who shows one of them has stolen it, or was robbed. */
   used: readonly string[];
+  /** The one of them that was used last may come once more until then: its answer may have been lost. */
+  again?: { hash: string; untilMs: number } | null;
   createdMs: number;
 }
 

@@ -114,35 +114,42 @@ export class Authorizations {
         : !isRightPlace
           ? refused('redirect_uri is not that of the request for the code')
           : isVerified(challenge, shown.verifier)
-            ? { accesses: authorization.accesses, used: [] }
+            ? { accesses: authorization.accesses, used: [], again: null }
             : refused('code_verifier does not go with the code_challenge of the request for the code');
     });
   }
 
-  /** Another token in place of the one before, which ends. Throws invalid_grant, invalid_scope. */
+  /**
+   * Another token in place of the one before, which ends. A refresh token that was used ends all that came of the
+   * authorization, unless it is a second attempt with the last one (`limits.hubRefreshAgainMs`): what the first attempt
+   * gave ends then. Throws invalid_grant, invalid_scope.
+   */
   refresh(
     application: OAuthApplication,
     shown: { refreshToken: string; scope: string | undefined },
   ): Promise<GivenToken> {
     return this.#give(shown.refreshToken, (authorization, { hash }) => {
-      const { refresh, used } = authorization;
+      const { refresh, used, again } = authorization;
       if (authorization.application !== application.id || refresh === null) {
         return refused(NOT_OURS);
       }
-      if (used.includes(hash)) {
+      const isAgain = again?.hash === hash && again.untilMs > this.#nowMs();
+      if (used.includes(hash) && !isAgain) {
         return {
           ...refused('the refresh token was used already: what came of the authorization is revoked'),
           isOver: true,
         };
       }
-      if (!isSame(refresh.hash, hash)) {
+      if (!isAgain && !isSame(refresh.hash, hash)) {
         return refused(NOT_OURS);
       }
       return refresh.expiresMs <= this.#nowMs()
         ? refused('the refresh token is too old')
         : {
             accesses: narrowedAccesses(authorization.accesses, shown.scope),
-            used: [...used, hash].slice(-limits.hubUsedRefreshTokensMax),
+            // Of a second attempt: what the first one gave is used from now on.
+            used: [...used, isAgain ? refresh.hash : hash].slice(-limits.hubUsedRefreshTokensMax),
+            again: isAgain ? null : { hash, untilMs: this.#nowMs() + limits.hubRefreshAgainMs },
           };
     });
   }
@@ -185,11 +192,11 @@ export class Authorizations {
       .toSorted((one, other) => one.id - other.id);
   }
 
-  /** What a user has let applications do and they may still, newest first. */
+  /** What a user has let applications do and they may still, or may fetch a token for, newest first. */
   ofUser(user: User): Authorization[] {
     return this.#authorizations
       .all()
-      .filter((one) => one.user.id === user.id && one.refresh !== null && !this.#isOver(one))
+      .filter((one) => one.user.id === user.id && !this.#isOver(one))
       .toSorted((one, other) => other.createdMs - one.createdMs);
   }
 
@@ -220,6 +227,7 @@ export class Authorizations {
         token: token.hash,
         refresh: { hash: refresh.hash, expiresMs: this.#nowMs() + limits.hubRefreshTokenMs },
         used: judged.used,
+        again: judged.again,
       };
       return {
         changes: [
@@ -294,7 +302,7 @@ export class Authorizations {
 }
 
 type Judged =
-  | { accesses: readonly Access[]; used: readonly string[] }
+  | (Pick<Authorization, 'accesses' | 'used'> & { again: NonNullable<Authorization['again']> | null })
   /** `isOver`: with it all ends that came of the authorization. */
   | { problem: string; isOver?: true };
 

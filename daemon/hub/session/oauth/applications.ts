@@ -51,6 +51,12 @@ export class OAuthApplicationOperations implements HubOAuthApplicationsPort {
     return { ...this.#view(application), client_secret: clientSecret };
   }
 
+  async renewSecret(name: string, id: string): Promise<CreatedOAuthApplication> {
+    const organization = this.#organization(name, 'write_oauth_applications');
+    const { application, clientSecret } = await this.#deps.oauthApplications.renewSecret(organization, id);
+    return { ...this.#view(application), client_secret: clientSecret };
+  }
+
   async remove(name: string, id: string): Promise<void> {
     await this.#deps.oauthApplications.remove(this.#organization(name, 'delete_oauth_applications'), id);
   }

@@ -89,6 +89,7 @@ export class ConsentOperations implements HubConsentPort {
               organization: application.organization.name,
               created_at: timeText(one.createdMs),
               last_used_at: timeOrNull(token?.lastUsedMs ?? null),
+              is_exchanged: one.refresh !== null,
               accesses: namedResources(this.#deps, user, one.accesses).map(
                 ({ group, name, owner, repository, scopes }) =>
                   `${nameOf({ group, name, owner, repository })}: ${scopes

@@ -210,6 +210,15 @@ test('notes are found by category, tag, alias and words, in what the caller may 
   expect([await hub.found('/notes?q=restic'), await hub.found('/notes?q=new')]).toEqual([[], [1]]);
   await hub.hub.root.repositories.remove('alice', 'open');
   expect(await hub.found('/notes?q=new')).toEqual([]);
+  for (const [path, field] of [
+    ['/notes?tags=disk', 'tags'],
+    ['/notes?q=x&Category=api', 'Category'],
+    [`${NOTES}?offset=1`, 'offset'],
+  ] as const) {
+    const message = expect.stringContaining(`no such field: "${field}"`);
+    expect(await hub.ask('GET', path)).toMatchObject({ status: 400, body: { message } });
+  }
+  expect(await hub.ask('POST', `${NOTES}?about=v1`, { text: 'x' })).toMatchObject({ status: 400 });
   for (const query of ['tag=a&tag=b', `q=${'x'.repeat(300)}`, `q=${'x+'.repeat(30)}`]) {
     expect((await hub.ask('GET', `/notes?${query}`)).status).toBe(422);
   }

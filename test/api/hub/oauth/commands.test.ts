@@ -49,6 +49,11 @@ test('a headless machine: application, service token, consent, exchange', async 
   );
   expect(answer).toMatchObject({ status: 200, body: { actor_display_name: 'alice' } });
   expect(JSON.parse(await run('app list-oauth --org acme'))).toMatchObject({ data: [{ id, tokens: 1 }] });
+  // As it is printed.
+  const renewed = JSON.parse(await run(`app renew-oauth ${id} --org acme`)) as Record<string, string>;
+  expect([renewed['id'], renewed['client_secret'] === clientSecret]).toEqual([id, false]);
+  await expect(run('app renew-oauth aaaaaaaaaaaa --org acme')).rejects.toThrow('no such OAuth application');
+  await expect(run(`app renew-oauth ${id}`)).rejects.toThrow('--org');
   expect(JSON.parse(await run('service-token list --org acme'))).toMatchObject({
     data: [{ id: service.id }],
   });

@@ -30,6 +30,7 @@ async function rig() {
     );
   const steps: Readonly<Record<string, () => Promise<number>>> = {
     'hub.oauth-application.create': () => rooted(applications.create('acme', NEW)),
+    'hub.oauth-application.renew-secret': () => rooted(applications.renewSecret('acme', hub.application.id)),
     'hub.oauth-application.remove': () => rooted(applications.remove('acme', hub.application.id)),
     'hub.service-token.create': () =>
       status(hub.ask('POST', serviceTokens, { headers: may, body: { accesses: ['write_service_tokens'] } })),
@@ -92,6 +93,7 @@ function changed(before: ReadonlyMap<string, unknown>, after: ReadonlyMap<string
 
 test.each<[step: string, Changed]>([
   ['hub.oauth-application.create', { 'oauth-application/': 1, 'oauth-avatar/': 1 }],
+  ['hub.oauth-application.renew-secret', {}],
   ['hub.oauth-application.remove', { 'oauth-application/': -1, 'oauth-avatar/': -1 }],
   ['hub.service-token.create', { 'token/': 1 }],
   ['hub.service-token.remove', { 'token/': -1 }],

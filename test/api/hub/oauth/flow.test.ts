@@ -135,6 +135,81 @@ test('replay: a refresh token that is used again ends all that came of the autho
   expect((await refresh(third)).status).toBe(422);
 });
 
+/** A hub with a token of alice's, and what refreshes it. */
+async function refreshing() {
+  const hub = await oauthHub();
+  const first = await hub.tokenFor('alice');
+  const refresh = async (token: TokenRecord) => {
+    const shown = token.plain_text_refresh_token ?? '';
+    const { status, body } = await hub.exchange({ grant_type: 'refresh_token', refresh_token: shown });
+    // The hub's own answer.
+    return { status, record: body as TokenRecord };
+  };
+  const use = async (token: TokenRecord) => (await hub.ask('GET', '/user', whoIs(pairOf(token)))).status;
+  return { ...hub, first, refresh, use };
+}
+
+test('replay: two refreshes at once with one token are one, of which the last answer counts', async () => {
+  await using hub = await refreshing();
+  const both = await Promise.all([hub.refresh(hub.first), hub.refresh(hub.first)]);
+  expect(both.map(({ status }) => status)).toEqual([200, 200]);
+  const used = await Promise.all(both.map(({ record }) => hub.use(record)));
+  expect(used.toSorted((one, other) => one - other)).toEqual([200, 401]);
+  const good = both[used.indexOf(200)]?.record ?? hub.first;
+  const next = await hub.refresh(good);
+  expect([next.status, await hub.use(next.record)]).toEqual([200, 200]);
+});
+
+test('replay: a third attempt with a refresh token ends the family', async () => {
+  await using hub = await refreshing();
+  await hub.refresh(hub.first);
+  const { record } = await hub.refresh(hub.first);
+  expect((await hub.refresh(hub.first)).status).toBe(422);
+  expect([await hub.use(record), (await hub.refresh(record)).status]).toEqual([401, 422]);
+});
+
+test('replay: what the first of two attempts gave ends the family when it is shown after the second', async () => {
+  await using hub = await refreshing();
+  const stolen = await hub.refresh(hub.first);
+  const { record } = await hub.refresh(hub.first);
+  expect((await hub.refresh(stolen.record)).status).toBe(422);
+  expect([await hub.use(record), (await hub.refresh(record)).status]).toEqual([401, 422]);
+});
+
+test('replay: a second attempt that comes later than at once ends the family', async () => {
+  await using hub = await refreshing();
+  const { record } = await hub.refresh(hub.first);
+  hub.clock.setWall(10_001);
+  expect((await hub.refresh(hub.first)).status).toBe(422);
+  expect([await hub.use(record), (await hub.refresh(record)).status]).toEqual([401, 422]);
+});
+
+test('another client secret: the one before is good no more, tokens stay, and few may ask for it', async () => {
+  await using hub = await refreshing();
+  const path = `${hub.path}/secret`;
+  const { applications } = hub.root.oauth;
+  const may = await applications.createServiceToken('acme', { accesses: ['write_oauth_applications'] });
+  expect((await hub.ask('POST', path, whoIs(hub.authorization))).status).toBe(403);
+  expect((await hub.ask('POST', path)).status).toBe(401);
+  const renewed = await hub.ask('POST', path, whoIs(pairOf(may)));
+  expect(renewed).toMatchObject({
+    status: 201,
+    headers: { 'cache-control': 'no-store' },
+    body: { id: hub.application.id, client_id: hub.client.client_id },
+  });
+  const { client_secret: secret } = renewed.body as Record<string, string>;
+  expect(secret).toMatch(/^bhc_/);
+  expect(secret).not.toBe(hub.client.client_secret);
+  expect([await hub.use(hub.first), (await hub.refresh(hub.first)).status]).toEqual([200, 401]);
+  const again = await hub.exchange({
+    grant_type: 'refresh_token',
+    refresh_token: hub.first.plain_text_refresh_token ?? '',
+    client_secret: secret ?? '',
+  });
+  expect(again.status).toBe(200);
+  expect((await hub.ask('POST', `${hub.path}x/secret`, whoIs(pairOf(may)))).status).toBe(404);
+});
+
 test('codes, tokens and refresh tokens end with their time', async () => {
   const clock = new ManualClock(BigInt(Date.now()) * 1_000_000n);
   await using hub = await oauthHub({}, clock);

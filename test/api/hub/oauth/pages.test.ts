@@ -189,6 +189,81 @@ test('stored scripts: what an application says of itself is text', async () => {
   expect(text).not.toContain('<script');
 });
 
+test('a consent whose code was not exchanged is listed, and can be ended', async () => {
+  await using hub = await visited();
+  const { visitor } = hub;
+  await signIn(visitor);
+  const code = await hub.codeFor('alice');
+  const { text } = await visitor.get('/settings/applications');
+  expect(text).toContain('Not fetched yet');
+  const id = /applications\/([a-z0-9]{12})\/revoke/.exec(text)?.[1] ?? '';
+  expect((await visitor.post(`/settings/applications/${id}/revoke`, {})).status).toBe(303);
+  const late = await hub.exchange({ grant_type: 'authorization_code', code, redirect_uri: REDIRECT });
+  expect(late.status).toBe(422);
+  expect((await visitor.get('/settings/applications')).text).toContain('You have let none.');
+  hub.clock.setWall(1);
+  await hub.codeFor('alice');
+  hub.clock.setWall(600_001);
+  expect((await visitor.get('/settings/applications')).text).toContain('You have let none.');
+});
+
+const PNG = Buffer.concat([Buffer.from('\u0089PNG\r\n\u001a\n', 'latin1'), Buffer.alloc(10)]);
+
+/** A form with a file, as a browser sends it. */
+async function upload(visitor: PageVisitor, path: string, file: Buffer, more: Record<string, string> = {}) {
+  const form = new FormData();
+  const fields = { name: 'Robot', domain: 'http://robot.test', redirect_uri: 'http://robot.test/b' };
+  for (const [name, value] of Object.entries({ mark: visitor.mark, ...fields, agree: 'yes', ...more })) {
+    form.append(name, value);
+  }
+  form.append('avatar', new Blob([file], { type: 'image/png' }), 'robot.png');
+  const sent = new Response(form);
+  const type = sent.headers.get('Content-Type') ?? '';
+  return visitor.send(path, Buffer.from(await sent.arrayBuffer()), { 'Content-Type': type });
+}
+
+test('an avatar is uploaded with the form, and is none where it is no image or too large', async () => {
+  await using hub = await visited();
+  const { visitor } = hub;
+  await signIn(visitor);
+  const path = '/settings/organizations/acme/applications';
+  const { text } = await visitor.get(path);
+  expect(text).toContain('enctype="multipart/form-data"');
+  const rows = [
+    [Buffer.from('<svg onload="alert(1)"/>'), {}, 422],
+    [Buffer.concat([PNG, Buffer.alloc(65_536)]), {}, 422],
+    [Buffer.concat([PNG, Buffer.alloc(200_000)]), {}, 400],
+    [PNG, { mark: 'x' }, 403],
+    [PNG, {}, 200],
+  ] as const;
+  for (const [file, more, status] of rows) {
+    expect((await upload(visitor, path, file, more)).status).toBe(status);
+  }
+  const broken = await visitor.send(path, 'nothing', { 'Content-Type': 'multipart/form-data; boundary=x' });
+  expect(broken.status).toBe(400);
+  const robots = hub.root.oauth.applications.list('acme').filter(({ name }) => name === 'Robot');
+  expect(robots).toHaveLength(1);
+  const address = new URL(robots[0]?.avatar ?? '').pathname;
+  expect((await hub.ask('GET', address)).headers['content-type']).toBe('image/png');
+  expect((await visitor.get(path)).text).toContain(`src="${address}"`);
+});
+
+test('the page of an organization gives an application another secret, once', async () => {
+  await using hub = await visited();
+  const { visitor } = hub;
+  await signIn(visitor);
+  const path = '/settings/organizations/acme/applications';
+  await visitor.get(path);
+  const renewed = await visitor.post(`${path}/${hub.application.id}/secret`, {});
+  const secret = /bhc_[\w-]+/.exec(renewed.text)?.[0];
+  expect([renewed.status, secret]).toEqual([200, expect.not.stringContaining(hub.client.client_secret)]);
+  expect((await visitor.get(path)).text).not.toMatch(/bhc_/);
+  expect((await visitor.post(`${path}/aaaaaaaaaaaa/secret`, {})).status).toBe(404);
+  await hub.root.accounts.setMembership('acme', 'bob', 'admin');
+  await hub.root.accounts.setMembership('acme', 'alice', 'member');
+  expect((await visitor.post(`${path}/${hub.application.id}/secret`, {})).status).toBe(403);
+});
+
 test('the page of an organization: makes an application, shows its secret once, removes it', async () => {
   await using hub = await visited();
   const { visitor } = hub;

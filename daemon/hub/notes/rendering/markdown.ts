@@ -1,6 +1,7 @@
 import createMarkdown, { type MarkdownIt } from 'markdown-it';
-import { limits } from '../../../daemon/base/limits.ts';
-import { html, Html } from './html.ts';
+import { escapeHtml } from '../../../base/http/escape-html.ts';
+import { limits } from '../../../base/limits.ts';
+import { plainText } from './plain-text.ts';
 
 /** Addresses that a link of a note may lead to: nothing that a browser runs, and nothing of this site. */
 const LINKS = /^(https?:\/\/|mailto:)/i;
@@ -10,13 +11,12 @@ const SHIFT = 2;
 
 /**
  * Markdown of strangers as HTML: its own HTML is shown as text, pictures as their descriptions, and no attribute comes
- * from it but the addresses of links. What is too long to be worked through stays text.
+ * from it but the addresses of links. What is too long to be worked through stays text. Pure.
  */
-export function markdown(text: string): Html {
-  if (text.length > limits.hubNoteRenderedMax) {
-    return html`<pre tabindex="0">${text}</pre>`;
-  }
-  return html`<div class="prose">${new Html(renderer().render(text))}</div>`;
+export function renderMarkdown(text: string): string {
+  return text.length > limits.hubNoteRenderedMax
+    ? plainText(text)
+    : `<div class="prose">${renderer().render(text)}</div>`;
 }
 
 let made: MarkdownIt | undefined;
@@ -31,7 +31,7 @@ function makeRenderer(): MarkdownIt {
   const engine = createMarkdown({ html: false, linkify: false, typographer: false });
   const { rules } = engine.renderer;
   engine.validateLink = (url) => LINKS.test(url);
-  rules['image'] = (tokens, index) => escape(tokens[index]?.content ?? '');
+  rules['image'] = (tokens, index) => escapeHtml(tokens[index]?.content ?? '');
   // A browser moves what is wider than the page by keys only where it can be reached by them.
   rules['fence'] = (tokens, index) => codeOf(tokens[index]?.content ?? '');
   rules['code_block'] = (tokens, index) => codeOf(tokens[index]?.content ?? '');
@@ -42,7 +42,7 @@ function makeRenderer(): MarkdownIt {
   rules['td_open'] = () => '<td>';
   rules['link_open'] = (tokens, index) => {
     const address = String(tokens[index]?.attrGet('href') ?? '');
-    return `<a href="${escape(address)}" rel="nofollow noopener noreferrer ugc">`;
+    return `<a href="${escapeHtml(address)}" rel="nofollow noopener noreferrer ugc">`;
   };
   engine.core.ruler.push('shift', ({ tokens }) => {
     for (const token of tokens) {
@@ -54,10 +54,6 @@ function makeRenderer(): MarkdownIt {
   return engine;
 }
 
-function escape(text: string): string {
-  return html`${text}`.text;
-}
-
 function codeOf(text: string): string {
-  return html`<pre tabindex="0"><code>${text}</code></pre> `.text;
+  return `<pre tabindex="0"><code>${escapeHtml(text)}</code></pre> `;
 }
