@@ -5,17 +5,10 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { rolldown } from 'rolldown';
+import { bundle } from './lib/bundle.ts';
 import { repositoryRoot } from './lib/sources.ts';
 import { binPath } from './lib/steps.ts';
 
-const ENTRIES = {
-  main: 'daemon/main.ts',
-  'layer-worker': 'storage/layers/workers/layer-worker.ts',
-  'delivery-worker': 'daemon/hub/deliveries/thread/delivery-worker.ts',
-};
-/** Native, or loaded on a terminal only. */
-const NOT_BUNDLED = ['better-sqlite3', 'koffi', 'pino-pretty'];
 const EXECUTABLES = ['daemon/main.js'];
 
 async function main(): Promise<number> {
@@ -33,7 +26,7 @@ async function main(): Promise<number> {
       // The compiler has said what is wrong.
       return 1;
     }
-    await bundle(fresh);
+    await bundle({ main: 'daemon/main.ts' }, path.join(fresh, 'daemon'));
     writeBuildStamp(fresh);
     for (const file of EXECUTABLES) {
       chmodSync(path.join(fresh, file), 0o755);
@@ -47,28 +40,6 @@ async function main(): Promise<number> {
     rmSync(fresh, { recursive: true, force: true });
     rmSync(old, { recursive: true, force: true });
   }
-}
-
-/**
- * A few files instead of a thousand, with the pure JavaScript among the dependencies: half of a daemon's start was
- * finding and opening modules. All lie in one folder, so that what a module finds beside itself by import.meta.url,
- * a worker or the build stamp, is beside the bundle too. Names and lines stay readable: nothing is minified.
- */
-async function bundle(target: string): Promise<void> {
-  const build = await rolldown({
-    cwd: repositoryRoot,
-    input: ENTRIES,
-    platform: 'node',
-    transform: { target: 'node20' },
-    external: NOT_BUNDLED,
-    logLevel: 'silent',
-  });
-  await build.write({
-    dir: path.join(target, 'daemon'),
-    entryFileNames: '[name].js',
-    chunkFileNames: '[name]-[hash].js',
-  });
-  await build.close();
 }
 
 /** What GET /version tells: the commit this tree is of (empty outside of git), and when it was built. */

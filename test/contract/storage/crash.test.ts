@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { bundledProgram } from '../../support/bundled-program.ts';
 import { busyboxImageTar } from '../../support/images/images.ts';
 import { ImagesRig } from '../../support/images/images-rig.ts';
 import { needs } from '../../support/needs.ts';
@@ -9,10 +10,11 @@ import { needs } from '../../support/needs.ts';
 const describe = needs('root', 'busybox');
 const tarball = busyboxImageTar({ extraLayers: [[{ name: 'x', content: 'x' }]] });
 
+const script = await bundledProgram(join(import.meta.dirname, '../../support/images/load-and-die.ts'));
+
 /** Runs a verb in a process that dies at a failpoint; true when it did. */
 function dies(dataRoot: string, verb: string, failpoint: string): boolean {
-  const script = join(import.meta.dirname, '../../support/images/load-and-die.ts');
-  const result = spawnSync(process.execPath, ['--import', 'tsx', script, dataRoot, verb], {
+  const result = spawnSync(process.execPath, [script, dataRoot, verb], {
     input: tarball,
     env: { ...process.env, BERTH_FAILPOINTS: `${failpoint}=sigkill` },
   });

@@ -37,7 +37,7 @@ export interface TestDaemonOptions {
   watchLoop?: boolean;
   /** Shows the daemon's log on this terminal instead of keeping it in a file. */
   terminal?: boolean;
-  /** A program in TypeScript to run instead of dist/, with the command line of berthd. */
+  /** A JavaScript program to run instead of dist/, with the command line of berthd. */
   program?: string;
   /** Gives its network namespace a way to the host and back (10.N.0.1 and .2). */
   uplink?: number;
@@ -190,8 +190,7 @@ export class TestDaemon implements AsyncDisposable {
     try {
       // A session of its own, as under systemd: a signal to the test's group is not meant for the daemon.
       this.#child = spawn(file, args, {
-        // Threads of a program in TypeScript look for their loader from here.
-        cwd: this.#program === undefined ? '/' : import.meta.dirname,
+        cwd: '/',
         detached: true,
         stdio: this.#terminal ? ['ignore', 'inherit', 'inherit'] : ['ignore', log, log],
         env: {
@@ -285,7 +284,7 @@ export class TestDaemon implements AsyncDisposable {
       return inTrixie('dockerd', ...options);
     }
     if (this.#program !== undefined) {
-      return [process.execPath, '--import', import.meta.resolve('tsx'), this.#program, ...options];
+      return [process.execPath, this.#program, ...options];
     }
     return [this.engine === 'dockerd' ? 'dockerd' : MAIN, ...options];
   }

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { bundledProgram } from '../bundled-program.ts';
 
 export interface Ended<Said> {
   signal: string | null;
@@ -8,13 +9,13 @@ export interface Ended<Said> {
 }
 
 /** Runs one of the programs beside this file to its end, which may be at a failpoint. */
-export function hubProcess<Said>(
+export async function hubProcess<Said>(
   program: 'deliver-and-die' | 'push-and-die' | 'move-and-die',
   args: readonly string[],
   failpoints = '',
 ): Promise<Ended<Said>> {
-  const script = join(import.meta.dirname, `${program}.ts`);
-  const child = spawn(process.execPath, ['--import', 'tsx', script, ...args], {
+  const script = await bundledProgram(join(import.meta.dirname, `${program}.ts`));
+  const child = spawn(process.execPath, [script, ...args], {
     env: { ...process.env, BERTH_FAILPOINTS: failpoints },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { existsSync } from 'node:fs';
 import { TestDaemon, type TestDaemonOptions } from '../engine/daemon.ts';
 import { until } from '../engine/http.ts';
+import { bundledProgram } from '../bundled-program.ts';
 import { RemoteExecutor } from './remote-executor.ts';
 
 const PROGRAM = path.join(import.meta.dirname, 'task-daemon.ts');
@@ -23,7 +24,7 @@ export class TaskDaemon implements AsyncDisposable {
     const socket = `/tmp/berth-test-tasks-${process.pid}.sock`;
     const daemon = await TestDaemon.start({
       ...options,
-      program: PROGRAM,
+      program: await bundledProgram(PROGRAM),
       env: { ...options.env, TASK_SOCKET: socket },
     });
     await daemon.loadBusybox();
