@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { encoded } from '../../swarm/cluster/cluster.ts';
 import { NetworkIndex } from '../../swarm/dispatcher/assignments/networks/network-index.ts';
 import { NetworkSet } from '../../swarm/dispatcher/assignments/networks/network-set.ts';
 import type { ServiceRecord } from '../../swarm/objects/service.ts';
@@ -46,7 +47,7 @@ function serviceIsServed(service: Service): string[] {
   // Start-first on a paused node: the old one runs until the new one finds a place.
   const placed = new Set(wanted.filter((task) => task.record.node !== undefined));
   const crowded = [...service.slots].filter(
-    ([, tasks]) => [...tasks].filter((task) => placed.has(task)).length > 1,
+    ([, tasks]) => tasks.filter((task) => placed.has(task)).length > 1,
   );
   const idle = [...placed].filter((task) => observedState(task) !== task.record.desired);
   const waits = placed.size < wanted.length;
@@ -202,8 +203,15 @@ function managersKnowTheStore(world: World): string[] {
   );
 }
 
+/** Of values as they are stored: what a manager has written itself it has with other fields first. */
 function fingerprintOf(writes: Iterable<Write>): string {
-  return JSON.stringify([...writes].map((write) => JSON.stringify(write)).toSorted());
+  return [...writes]
+    .map((write) => {
+      const { key, ...stored } = encoded(write);
+      return `${key} ${'value' in stored ? stored.value.toString() : ''}`;
+    })
+    .toSorted()
+    .join('\n');
 }
 
 /** States on the way to running are known to the leader alone. */

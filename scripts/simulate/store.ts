@@ -1,8 +1,9 @@
 import { Cluster } from '../../swarm/cluster/cluster.ts';
 import { silentLogger } from '../../daemon/base/logger.ts';
 import type { Use } from '../../swarm/control/services/data-use.ts';
-import { keyOf } from '../../swarm/objects/keys.ts';
-import type { PartName, Parts, Write } from '../../swarm/objects/parts.ts';
+import { decodePart } from '../../swarm/objects/codec.ts';
+import { keyOf, partOf } from '../../swarm/objects/keys.ts';
+import { put, type PartName, type Parts, type Write } from '../../swarm/objects/parts.ts';
 import { LEADER_KEY } from '../../swarm/objects/values.ts';
 import { MemoryCluster } from '../../swarm/store/memory/memory-cluster.ts';
 import { MemoryStore } from '../../swarm/store/memory/memory-store.ts';
@@ -74,8 +75,12 @@ export class SimulatedStore {
 
   /** Everything, as a manager reads it that knew nothing. */
   *read(): Iterable<Write> {
-    for (const { write } of this.cluster.parts()) {
-      yield write;
+    const { history } = this.memory;
+    for (const { key, value } of history.at('', history.revision)) {
+      const named = partOf(key);
+      if (named !== undefined) {
+        yield put(named.part, decodePart(named.part, named.id, value));
+      }
     }
   }
 

@@ -9,6 +9,9 @@ import { StoreCache } from '../store/cache/store-cache.ts';
 import { isStoreError, StoreError } from '../store/errors.ts';
 import type { Change, Commit, Entry, Store, Write as StoreWrite } from '../store/port.ts';
 
+/** A part decoded; what is no part as it came; undefined for a part that this version cannot read. */
+type Value = Parts[PartName] | Buffer | undefined;
+
 /** Called with changes of keys that are no parts, in order. */
 export type ValueListener = (changes: readonly Change[]) => void;
 
@@ -42,7 +45,9 @@ export class Cluster implements AsyncDisposable {
   readonly #deps: Deps;
   readonly #listeners = new Set<ClusterListener>();
   readonly #valueListeners = new Set<ValueListener>();
-  #cache: StoreCache | undefined;
+  /** What is being written: it is kept as it was given, where the store brings it back. */
+  readonly #written = new Map<string, { bytes: Buffer; value: Parts[PartName] }>();
+  #cache: StoreCache<Value> | undefined;
   /** Read only. */
   readonly state = new ClusterState();
 
@@ -53,7 +58,9 @@ export class Cluster implements AsyncDisposable {
   /** Resolves when everything is here; until then the store is asked again for as long as it does not answer. */
   static async open(deps: Deps): Promise<Cluster> {
     const cluster = new Cluster(deps);
-    cluster.#cache = await StoreCache.open(deps, (changes) => cluster.#take(changes));
+    cluster.#cache = await StoreCache.open({ ...deps, read: (entry) => cluster.#read(entry) }, (changes) =>
+      cluster.#take(changes),
+    );
     return cluster;
   }
 
@@ -71,30 +78,36 @@ export class Cluster implements AsyncDisposable {
     return this.#opened.get(keyOf(part, id))?.revision ?? 0;
   }
 
-  /** A value by its key, part or not. */
-  value(key: string): Entry | undefined {
+  /** Revisions of a key, part or not: of its last change, and of the change that made it. */
+  version(key: string): Pick<Entry, 'revision' | 'created'> | undefined {
     return this.#opened.get(key);
+  }
+
+  /** A value by its key; undefined for a part. */
+  value(key: string): Entry | undefined {
+    const entry = this.#opened.get(key);
+    return entry !== undefined && isBytes(entry) ? entry : undefined;
   }
 
   /** Values below a prefix, which are no parts: looks at everything that there is. */
   *values(prefix: string): Iterable<Entry> {
     for (const entry of this.#opened.entries()) {
-      if (entry.key.startsWith(prefix)) {
+      if (entry.key.startsWith(prefix) && isBytes(entry)) {
         yield entry;
       }
     }
   }
 
-  /** A part as the store has it; undefined where it is not there. */
+  /** A part as the store has it, read only; undefined where it is not there, or cannot be read. */
   part<P extends PartName>(part: P, id: string): Parts[P] | undefined {
-    const entry = this.#opened.get(keyOf(part, id));
-    return entry && decodePart(part, id, entry.value);
+    // The key says which part it is.
+    return this.#opened.get(keyOf(part, id))?.value as Parts[P] | undefined;
   }
 
   /** Everything that is a part, as puts: to fill another state from. */
   *parts(): Iterable<ChangedPart> {
     for (const entry of this.#opened.entries()) {
-      const changed = this.#decode({ kind: 'put', entry });
+      const changed = changedPart({ kind: 'put', entry });
       if (changed !== undefined) {
         yield changed;
       }
@@ -116,7 +129,9 @@ export class Cluster implements AsyncDisposable {
    * `conflict` decide again with what is here now; `unknown` with `stands` where it is written and is not here yet.
    */
   async commit({ parts = [], values = [], ...rest }: ClusterCommit): Promise<number> {
-    const revision = await this.#deps.store.commit({ ...rest, writes: [...parts.map(encoded), ...values] });
+    const writes = parts.map(encoded);
+    using _written = this.#remember(parts, writes);
+    const revision = await this.#deps.store.commit({ ...rest, writes: [...writes, ...values] });
     try {
       await this.#opened.reached(revision);
     } catch (cause) {
@@ -141,48 +156,87 @@ export class Cluster implements AsyncDisposable {
     await this.#cache?.[Symbol.asyncDispose]();
   }
 
-  get #opened(): StoreCache {
+  get #opened(): StoreCache<Value> {
     // `open` hands no cluster out without its cache.
-    return this.#cache as StoreCache;
+    return this.#cache as StoreCache<Value>;
   }
 
-  #take(changes: readonly Change[]): void {
-    const changed = changes.flatMap((change) => this.#decode(change) ?? []);
+  /** Until the disposal. */
+  #remember(parts: readonly Write[], writes: readonly StoreWrite[]): Disposable {
+    const written = writes.flatMap((write, index) => {
+      const value = parts[index]?.value ?? null;
+      return write.kind === 'put' && value !== null ? [{ key: write.key, bytes: write.value, value }] : [];
+    });
+    written.forEach((each) => this.#written.set(each.key, each));
+    return {
+      [Symbol.dispose]: () => {
+        written
+          .filter((each) => this.#written.get(each.key) === each)
+          .forEach(({ key }) => this.#written.delete(key));
+      },
+    };
+  }
+
+  /** A value that this version cannot read is left out: the others must not be lost with it. */
+  #read({ key, value }: Entry): Value {
+    const named = partOf(key);
+    if (named === undefined) {
+      return value;
+    }
+    const written = this.#written.get(key);
+    if (written?.bytes.equals(value) === true) {
+      return written.value;
+    }
+    try {
+      return decodePart(named.part, named.id, value);
+    } catch (error) {
+      this.#deps.logger.error({ key, error: errorText(error) }, 'a value of the swarm is left out');
+      return undefined;
+    }
+  }
+
+  #take(changes: readonly Change<Value>[]): void {
+    const changed = changes.flatMap((change) => changedPart(change) ?? []);
     for (const { write } of changed) {
       this.state.apply(write);
     }
     for (const listener of this.#listeners) {
       listener(changed);
     }
-    const values = changes.filter((change) => partOf(keyChanged(change)) === undefined);
+    const values = changes.filter(isOfValue);
     if (values.length > 0) {
       for (const listener of this.#valueListeners) {
         listener(values);
       }
     }
   }
+}
 
-  /** A value that this version cannot read is left out: the others must not be lost with it. */
-  #decode(change: Change): ChangedPart | undefined {
-    const { key, revision } = change.kind === 'put' ? change.entry : change;
-    const named = partOf(key);
-    if (named === undefined) {
-      return undefined;
-    }
-    if (change.kind === 'delete') {
-      return { write: remove(named.part, named.id), revision };
-    }
-    try {
-      return { write: put(named.part, decodePart(named.part, named.id, change.entry.value)), revision };
-    } catch (error) {
-      this.#deps.logger.error({ key, error: errorText(error) }, 'a value of the swarm is left out');
-      return undefined;
-    }
+function changedPart(change: Change<Value>): ChangedPart | undefined {
+  const { key, revision } = change.kind === 'put' ? change.entry : change;
+  const named = partOf(key);
+  if (named === undefined) {
+    return undefined;
   }
+  if (change.kind === 'delete') {
+    return { write: remove(named.part, named.id), revision };
+  }
+  const { value } = change.entry;
+  return value === undefined || Buffer.isBuffer(value)
+    ? undefined
+    : { write: put(named.part, value), revision };
+}
+
+function isBytes(entry: Entry<Value>): entry is Entry {
+  return Buffer.isBuffer(entry.value);
+}
+
+function isOfValue(change: Change<Value>): change is Change {
+  return change.kind === 'put' ? isBytes(change.entry) : partOf(change.key) === undefined;
 }
 
 /** The key of a change. */
-export function keyChanged(change: Change): string {
+export function keyChanged(change: Change<unknown>): string {
   return change.kind === 'put' ? change.entry.key : change.key;
 }
 

@@ -7,7 +7,7 @@ import { limits } from '../../daemon/base/limits.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import type { ChangedPart, Cluster, ClusterCommit } from '../cluster/cluster.ts';
 import { keyOf } from '../objects/keys.ts';
-import { put, type Write } from '../objects/parts.ts';
+import { copyWith, put, type Write } from '../objects/parts.ts';
 import type { Random } from '../objects/random.ts';
 import { isTerminal, TaskState } from '../objects/task-state.ts';
 import type { TaskStatus } from '../objects/task.ts';
@@ -133,7 +133,7 @@ export class Leader implements Leading, AsyncDisposable {
     }
     const at = this.#now();
     const running = task.status?.running ?? (reported.state === TaskState.running ? at : undefined);
-    const status: TaskStatus = { ...reported, at, ...(running === undefined ? {} : { running }) };
+    const status: TaskStatus = copyWith(reported, { at, ...(running === undefined ? {} : { running }) });
     const isLast = isTerminal(status.state) && task.record.desired === TaskState.remove;
     this.#reports.add(status, this.#deps.clock.monotonicMs(), isLast);
     this.#planner.observe(put('status', status));
@@ -307,7 +307,7 @@ export class Leader implements Leading, AsyncDisposable {
     const { clock } = this.#deps;
     const endMs = clock.monotonicMs() + limits.swarmCatchUpMs;
     const isSame = (): boolean =>
-      conditions.every(({ key, revision }) => (this.cluster.value(key)?.revision ?? 0) === revision);
+      conditions.every(({ key, revision }) => (this.cluster.version(key)?.revision ?? 0) === revision);
     while (isSame() && clock.monotonicMs() < endMs && !this.signal.aborted) {
       await pause(clock, limits.swarmCatchUpStepMs, this.signal);
     }

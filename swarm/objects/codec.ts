@@ -98,8 +98,8 @@ export function decodePart<P extends PartName>(part: P, id: string, bytes: Uint8
     throw internal(`read ${keyOf(part, id)} of the swarm's store: ${errorText(error)}`, { cause: error });
   }
   checkPart(part, id, value);
-  // Every field has just been checked.
-  return { ...(value as object), id } as Parts[P];
+  // Every field has just been checked. A copy with its id would have a hidden class of its own.
+  return Object.assign(value as object, { id }) as Parts[P];
 }
 
 function checkPart(part: PartName, id: string, value: unknown): void {

@@ -19,11 +19,15 @@ const PLACES: Readonly<Record<PartName, readonly [type: string, suffix: string]>
   config: ['config', '/meta'],
 };
 
-const PATTERNS = Object.entries(PLACES).map(([part, [type, suffix]]) => {
+/** By type: keys of tasks are read by the ten thousand. */
+const PATTERNS = new Map<string, [PartName, RegExp][]>();
+for (const [part, [type, suffix]] of Object.entries(PLACES)) {
   const id = type === 'spec' ? '([0-9a-z]+/[0-9]+)' : '([0-9a-z]+)';
+  const ofType = PATTERNS.get(type) ?? [];
   // The names are those of the table.
-  return [part as PartName, new RegExp(`^${type}/${id}${suffix}$`)] as const;
-});
+  ofType.push([part as PartName, new RegExp(`^${type}/${id}${suffix}$`)]);
+  PATTERNS.set(type, ofType);
+}
 
 /** The store's key of a part. */
 export function keyOf(part: PartName, id: string): string {
@@ -33,7 +37,7 @@ export function keyOf(part: PartName, id: string): string {
 
 /** The part that a key names; undefined for keys that hold something else (names, data, leases). */
 export function partOf(key: string): { part: PartName; id: string } | undefined {
-  for (const [part, pattern] of PATTERNS) {
+  for (const [part, pattern] of PATTERNS.get(key.slice(0, key.indexOf('/'))) ?? []) {
     const id = pattern.exec(key)?.[1];
     if (id !== undefined) {
       return { part, id };

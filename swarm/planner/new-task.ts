@@ -1,5 +1,5 @@
 import { newSwarmId } from '../objects/ids.ts';
-import { put, type Write } from '../objects/parts.ts';
+import { copyWith, put, type Write } from '../objects/parts.ts';
 import type { ServiceRecord } from '../objects/service.ts';
 import type { TaskState } from '../objects/task-state.ts';
 import type { TaskGate, TaskRecord } from '../objects/task.ts';
@@ -45,5 +45,5 @@ export function desire(task: Task, desired: TaskState, now: number): Write[] {
     return [];
   }
   const { gate: _gate, ...record } = task.record;
-  return [put('task', { ...record, desired, updated: now })];
+  return [put('task', copyWith(record, { desired, updated: now }))];
 }

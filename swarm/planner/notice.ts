@@ -129,5 +129,5 @@ function isUpdating({ run }: Service): boolean {
 }
 
 function hasOthers(service: Service, task: Task): boolean {
-  return (service.slots.get(slotOf(task.record))?.size ?? 0) > 1;
+  return service.slots.get(slotOf(task.record)).length > 1;
 }

@@ -151,7 +151,7 @@ export class Planner {
           addTo(pass.touched, id, slot);
           const decision = decideSlotOf(circumstances, service, slot);
           this.#decide(pass, momentKey('slot', id, slot), decision);
-          const wanted = [...(service.slots.get(slot) ?? [])].filter(isWanted);
+          const wanted = service.slots.get(slot).filter(isWanted);
           if (
             decision.writes.length > 0 &&
             wanted.every(({ record }) => record.template !== service.record?.template)
@@ -215,8 +215,7 @@ export class Planner {
     for (const [id, slots] of pass.touched) {
       this.#guard(pass, id, (service) => {
         for (const slot of slots) {
-          const tasks = service.slots.get(slot);
-          this.#take(pass, tasks ? reapSlot(this.#state, service, tasks) : []);
+          this.#take(pass, reapSlot(this.#state, service, service.slots.get(slot)));
         }
         this.#take(
           pass,

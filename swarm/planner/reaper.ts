@@ -12,9 +12,9 @@ const HISTORY_DEFAULT = 5;
  * Tasks of one slot that are no longer of use: those to be removed, once nothing runs any more, and the oldest of the
  * ended ones past the history that the swarm keeps. Restart rules count attempts from what is kept, so these keep more.
  */
-export function reapSlot(state: ClusterState, service: Service, tasks: ReadonlySet<Task>): Write[] {
-  const gone = [...tasks].filter((task) => isRemovable(state, task));
-  const kept = [...tasks].filter((task) => task.record.desired !== TaskState.remove).toSorted(byAge);
+export function reapSlot(state: ClusterState, service: Service, tasks: readonly Task[]): Write[] {
+  const gone = tasks.filter((task) => isRemovable(state, task));
+  const kept = tasks.filter((task) => task.record.desired !== TaskState.remove).toSorted(byAge);
   const { record } = service;
   if (record !== undefined) {
     gone.push(...pastHistory(state, kept, record));

@@ -39,10 +39,10 @@ export interface Store extends AsyncDisposable {
   compact(revision: number): Promise<void>;
 }
 
-export interface Entry {
+export interface Entry<V = Buffer> {
   key: string;
-  /** Empty where only keys were asked for. */
-  value: Buffer;
+  /** Empty where only keys were asked for. Elsewhere than in a store it may be what the bytes were read as. */
+  value: V;
   revision: number;
   created: number;
 }
@@ -78,7 +78,9 @@ export interface Commit {
   timeoutMs?: number;
 }
 
-export type Change = { kind: 'put'; entry: Entry } | { kind: 'delete'; key: string; revision: number };
+export type Change<V = Buffer> =
+  | { kind: 'put'; entry: Entry<V> }
+  | { kind: 'delete'; key: string; revision: number };
 
 export interface WatchListener {
   /**

@@ -133,6 +133,6 @@ export async function checkVersion(
 async function caughtUp(deps: WriteDeps, { conditions }: Pick<ClusterCommit, 'conditions'>): Promise<void> {
   const { cluster } = deps;
   await becomesTrue(deps.clock, () =>
-    conditions.some(({ key, revision }) => (cluster.value(key)?.revision ?? 0) !== revision),
+    conditions.some(({ key, revision }) => (cluster.version(key)?.revision ?? 0) !== revision),
   );
 }

@@ -113,7 +113,7 @@ export class SwarmEvents implements Disposable {
       [...cluster.state[`${kind}s`].keys()].flatMap((id) => {
         this.#take(kind, id, false);
         const name = this.#known[kind].get(id)?.name;
-        const { revision = 0, created = 0 } = cluster.value(keyOf(kind, id)) ?? {};
+        const { revision = 0, created = 0 } = cluster.version(keyOf(kind, id)) ?? {};
         if (noted === undefined || name === undefined || revision <= noted) {
           return [];
         }

@@ -1,5 +1,5 @@
 import type { NetworkAddresses } from '../../objects/network.ts';
-import { put, type Write } from '../../objects/parts.ts';
+import { copyWith, put, type Write } from '../../objects/parts.ts';
 import { templateId } from '../../objects/service.ts';
 import { TaskState } from '../../objects/task-state.ts';
 import type { TaskRecord } from '../../objects/task.ts';
@@ -79,7 +79,7 @@ export function withAddresses(state: ClusterState, addresses: Addresses, write: 
     }
     networks.push({ network: network.id, addresses: given });
   }
-  return [networks.length > 0 ? put('task', { ...record, networks }) : write];
+  return [networks.length > 0 ? put('task', copyWith(record, { networks })) : write];
 }
 
 function waitOf(
@@ -119,5 +119,5 @@ function isTold({ refusal }: TaskRecord): boolean {
 function refuse(record: TaskRecord, error: string, now: number): Write[] {
   return isTold(record) && record.refusal?.error === error
     ? []
-    : [put('task', { ...record, updated: now, refusal: { state: TaskState.new, error, at: now } })];
+    : [put('task', copyWith(record, { updated: now, refusal: { state: TaskState.new, error, at: now } }))];
 }

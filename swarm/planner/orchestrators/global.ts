@@ -23,16 +23,16 @@ export function decideGlobalOn(
   nodeId: string,
 ): Decision {
   const node = circumstances.state.nodes.get(nodeId);
-  const all = service.slots.get(nodeId) ?? new Set<Task>();
+  const all = service.slots.get(nodeId);
   // Those of a job's older iteration are on their way out.
-  const tasks = new Set([...all].filter((task) => isOfIteration(task, record)));
+  const tasks = all.filter((task) => isOfIteration(task, record));
   if (losesTasks(node) || !nodeFits(record, node)) {
-    const stops = [...tasks]
+    const stops = tasks
       .filter((task) => isWanted(task) && !isDone(task))
       .flatMap((task) => desire(task, TaskState.shutdown, circumstances.now));
     return { writes: [...orphan(circumstances, tasks), ...stops] };
   }
-  if ([...tasks].some(isWanted)) {
+  if (tasks.some(isWanted)) {
     return decideSlot(circumstances, record, tasks);
   }
   return takesTasks(node) ? beginOn(circumstances, record, nodeId, all, node) : { writes: [] };
@@ -42,14 +42,14 @@ function beginOn(
   circumstances: Circumstances,
   record: ServiceRecord,
   nodeId: string,
-  tasks: ReadonlySet<Task>,
+  tasks: readonly Task[],
   node: Node | undefined,
 ): Decision {
   const newest = newestOf(tasks, record);
   if (newest !== undefined && OWN_ENDS.has(observedState(newest)) && !mayRestart(record, newest, tasks)) {
     return { writes: [] };
   }
-  const stopping = isGone(node) ? undefined : [...tasks].find(isAtWork);
+  const stopping = isGone(node) ? undefined : tasks.find(isAtWork);
   if (stopping === undefined) {
     return { writes: [newTask(circumstances, record, nodeId, { follows: newest })] };
   }

@@ -25,7 +25,7 @@ export function decideReplicatedJob(
       continue;
     }
     used.add(slot);
-    if ([...tasks].some((task) => isOfIteration(task, record) && isWanted(task))) {
+    if (tasks.some((task) => isOfIteration(task, record) && isWanted(task))) {
       atWork += hasEnded(newest) ? 0 : 1;
     } else if (mayRestart(record, newest, tasks)) {
       // The last leader stopped it and did not get to its successor.
@@ -39,7 +39,7 @@ export function decideReplicatedJob(
     }
   }
   const writes: Write[] = begin.slice(0, Math.max(0, concurrent - atWork)).map((slot) => {
-    const follows = newestOf(service.slots.get(slot) ?? [], record);
+    const follows = newestOf(service.slots.get(slot), record);
     return newTask(circumstances, record, slot, { follows });
   });
   return { writes };

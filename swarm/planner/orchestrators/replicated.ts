@@ -33,8 +33,8 @@ export function decideReplicated(
  * Whether a slot counts as there: a task is wanted in it, or its last one ended and the restart rules leave it so. An
  * update, or a rollback, begins those anew whose last task is not of the wanted kind.
  */
-export function holdersOf(tasks: ReadonlySet<Task>, record: ServiceRecord): Task[] {
-  const wanted = [...tasks].filter(isWanted).toSorted(byAge);
+export function holdersOf(tasks: readonly Task[], record: ServiceRecord): Task[] {
+  const wanted = tasks.filter(isWanted).toSorted(byAge);
   if (wanted.length > 0) {
     return wanted;
   }
@@ -97,5 +97,5 @@ function inOrderOfLoss(slots: readonly Slot[]): Slot[] {
 
 /** All tasks of the slot go, with its history. */
 function removeSlot({ now }: Circumstances, service: Service, number: number): Write[] {
-  return [...(service.slots.get(number) ?? [])].flatMap((task) => desire(task, TaskState.remove, now));
+  return service.slots.get(number).flatMap((task) => desire(task, TaskState.remove, now));
 }

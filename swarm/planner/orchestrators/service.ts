@@ -11,8 +11,6 @@ import { decideReplicated } from './replicated.ts';
 import { decideSlot } from './slot.ts';
 import { decideOldIterations, decideRemoved } from './unwanted.ts';
 
-const NO_TASKS: ReadonlySet<Task> = new Set();
-
 /** Which tasks a service has to have. Global ones are decided node by node, as slots. */
 export function decideService(circumstances: Circumstances, service: Service): Write[] {
   const { record } = service;
@@ -42,10 +40,10 @@ export function decideSlotOf(circumstances: Circumstances, service: Service, slo
   }
   return isGlobal(modeOf(record.spec)) && typeof slot === 'string'
     ? decideGlobalOn(circumstances, service, record, slot)
-    : decideSlot(circumstances, record, ofIteration(service.slots.get(slot) ?? NO_TASKS, record));
+    : decideSlot(circumstances, record, ofIteration(service.slots.get(slot), record));
 }
 
 /** Tasks of a job's older iteration are not followed by others. */
-function ofIteration(tasks: ReadonlySet<Task>, record: ServiceRecord): ReadonlySet<Task> {
-  return record.job === undefined ? tasks : new Set([...tasks].filter((task) => isOfIteration(task, record)));
+function ofIteration(tasks: readonly Task[], record: ServiceRecord): readonly Task[] {
+  return record.job === undefined ? tasks : tasks.filter((task) => isOfIteration(task, record));
 }

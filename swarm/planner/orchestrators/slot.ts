@@ -18,11 +18,11 @@ import { losesTasks, observedState } from '../state/observed.ts';
 export function decideSlot(
   circumstances: Circumstances,
   service: ServiceRecord,
-  tasks: ReadonlySet<Task>,
+  tasks: readonly Task[],
 ): Decision {
   const { now } = circumstances;
   const writes: Write[] = orphan(circumstances, tasks);
-  const wanted = [...tasks].filter(isWanted).toSorted(byAge);
+  const wanted = tasks.filter(isWanted).toSorted(byAge);
   const newest = wanted.at(-1);
   if (newest === undefined) {
     return { writes };
@@ -56,9 +56,9 @@ function isLost({ state }: Circumstances, task: Task): boolean {
 }
 
 /** Nobody will ever report what became of tasks on a node that has been removed. */
-export function orphan({ state, now }: Circumstances, tasks: Iterable<Task>): Write[] {
+export function orphan({ state, now }: Circumstances, tasks: readonly Task[]): Write[] {
   const message = 'Task belonged to a node that has been deleted';
-  return [...tasks]
+  return tasks
     .filter((task) => isAtWork(task) && state.nodes.get(task.record.node ?? '')?.record === undefined)
     .map((task) =>
       put('status', { ...task.status, id: task.id, state: TaskState.orphaned, at: now, message }),

@@ -1,4 +1,4 @@
-import { put, type Write } from '../../objects/parts.ts';
+import { copyWith, put, type Write } from '../../objects/parts.ts';
 import { templateId } from '../../objects/service.ts';
 import { TaskState } from '../../objects/task-state.ts';
 import type { TaskRecord } from '../../objects/task.ts';
@@ -139,12 +139,10 @@ export class Scheduler {
     const generic = node.chooseGeneric(demand) ?? [];
     this.#view.hold(record, node, demand, generic);
     const { refusal: _refusal, generic: _generic, ...rest } = record;
-    return put('task', {
-      ...rest,
-      node: node.id,
-      updated: now,
-      ...(generic.length > 0 ? { generic } : {}),
-    });
+    return put(
+      'task',
+      copyWith(rest, { node: node.id, updated: now, ...(generic.length > 0 ? { generic } : {}) }),
+    );
   }
 }
 
@@ -155,7 +153,7 @@ const NOT_AVAILABLE = '1 node not available for new tasks';
 function refusal(record: TaskRecord, error: string, at: number): Write[] {
   return record.refusal?.error === error
     ? []
-    : [put('task', { ...record, updated: at, refusal: { state: TaskState.pending, error, at } })];
+    : [put('task', copyWith(record, { updated: at, refusal: { state: TaskState.pending, error, at } }))];
 }
 
 /** The oldest first, so that late services do not starve early ones; then by slot. */

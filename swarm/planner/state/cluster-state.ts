@@ -110,8 +110,8 @@ export class ClusterState {
   }
 
   /** Tasks of one slot, ended ones too. */
-  tasksInSlot(service: string, slot: SlotKey): ReadonlySet<Task> {
-    return this.services.get(service)?.slots.get(slot) ?? NO_TASKS;
+  tasksInSlot(service: string, slot: SlotKey): readonly Task[] {
+    return this.services.get(service)?.slots.get(slot) ?? [];
   }
 
   /** Tasks assigned to a node, ended ones too. */
@@ -261,14 +261,11 @@ export class ClusterState {
     const { service, node, desired, template } = task.record;
     this.#changeService(service, (entry) => {
       entry.tasks.add(task);
-      addTo(entry.slots, slotOf(task.record), task);
+      entry.slots.add(slotOf(task.record), task);
       countUse(entry.templateUses, template, 1);
     });
     if (node !== undefined) {
-      this.#changeNode(node, (entry) => {
-        entry.tasks.add(task);
-        addTo(entry.tasksByService, service, task);
-      });
+      this.#changeNode(node, ({ tasks }) => tasks.add(task));
     } else if (wantsNode(desired)) {
       this.unassigned.add(task);
     }
@@ -279,14 +276,11 @@ export class ClusterState {
     this.unassigned.delete(task);
     this.#changeService(service, (entry) => {
       entry.tasks.delete(task);
-      deleteFrom(entry.slots, slotOf(task.record), task);
+      entry.slots.delete(slotOf(task.record), task);
       countUse(entry.templateUses, template, -1);
     });
     if (node !== undefined) {
-      this.#changeNode(node, (entry) => {
-        entry.tasks.delete(task);
-        deleteFrom(entry.tasksByService, service, task);
-      });
+      this.#changeNode(node, ({ tasks }) => tasks.delete(task));
     }
   }
 

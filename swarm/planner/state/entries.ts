@@ -9,6 +9,7 @@ import type {
   TemplateRecord,
 } from '../../objects/service.ts';
 import type { TaskRecord, TaskStatus } from '../../objects/task.ts';
+import { SmallGroups } from './small-groups.ts';
 
 /** What a slot is called: the number of a replica, or the node of a global service's task. */
 export type SlotKey = number | string;
@@ -35,7 +36,7 @@ export interface Service {
   /** The same of tasks that are on a node and have not ended. */
   readonly liveUses: Map<number, number>;
   readonly tasks: Set<Task>;
-  readonly slots: Map<SlotKey, Set<Task>>;
+  readonly slots: SmallGroups<SlotKey, Task>;
 }
 
 /** A node in memory with the tasks that have been assigned to it, ended ones too. `record` as with services. */
@@ -47,7 +48,6 @@ export interface Node {
   /** By `attachmentKey`. */
   readonly attachments: Map<string, AttachmentRecord>;
   readonly tasks: Set<Task>;
-  readonly tasksByService: Map<string, Set<Task>>;
 }
 
 export function newService(id: string): Service {
@@ -60,7 +60,7 @@ export function newService(id: string): Service {
     templateUses: new Map(),
     liveUses: new Map(),
     tasks: new Set(),
-    slots: new Map(),
+    slots: new SmallGroups(),
   };
 }
 
@@ -72,7 +72,6 @@ export function newNode(id: string): Node {
     description: undefined,
     attachments: new Map(),
     tasks: new Set(),
-    tasksByService: new Map(),
   };
 }
 

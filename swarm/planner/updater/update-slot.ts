@@ -18,7 +18,7 @@ export function updateSlot(
   slot: SlotKey,
 ): Write[] {
   const { state, now } = circumstances;
-  const tasks = [...(service.slots.get(slot) ?? [])].toSorted(byAge);
+  const tasks = service.slots.get(slot).toSorted(byAge);
   const follows = tasks.at(-1);
   const atWork = tasks.filter((task) => isAtWork(task) && !isGone(state.nodes.get(task.record.node ?? '')));
   // The one that is furthest: another one may still be prepared, and has never run.

@@ -5,21 +5,23 @@ import { limits } from '../../../daemon/base/limits.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
 import { isStoreError, StoreError } from '../errors.ts';
 import type { Change, Entry, RelistReason, Store } from '../port.ts';
-import { differencesOf } from './differences.ts';
+import { differencesOf, isKept, keep, type Kept } from './differences.ts';
 import { Fingerprint } from './fingerprint.ts';
 import { RevisionWaiters } from './revision-waiters.ts';
 
 /** How often the cache is compared with the store. */
 const AUDIT_MS = 5 * 60_000;
 
-interface Deps {
+interface Deps<V> {
   clock: Clock;
   logger: Logger;
   store: Store;
+  /** What is kept of an entry's value in place of its bytes. */
+  read: (entry: Entry) => V;
 }
 
 /** Called with each change in order; after a relist with what differs, for one key at most once. */
-export type ChangeListener = (changes: readonly Change[]) => void;
+export type ChangeListener<V> = (changes: readonly Change<V>[]) => void;
 
 /**
  * All entries of the store in memory, kept up to date: listed once, then watched. A manager answers its clients from
@@ -29,25 +31,25 @@ export type ChangeListener = (changes: readonly Change[]) => void;
  * - An entry is replaced only by a higher revision, but for a relist, which replaces all.
  * - At `revision` the cache is what a view of the store at that revision shows. `audit` looks whether that is so.
  */
-export class StoreCache implements AsyncDisposable {
-  readonly #deps: Deps;
-  readonly #listeners = new Set<ChangeListener>();
+export class StoreCache<V> implements AsyncDisposable {
+  readonly #deps: Deps<V>;
+  readonly #listeners = new Set<ChangeListener<V>>();
   readonly #closed = new AbortController();
   readonly #waiters: RevisionWaiters;
-  #entries = new Map<string, Entry>();
+  #entries = new Map<string, Kept<V>>();
   #revision = 0;
   #watch: Disposable | undefined;
   #auditTimer: Disposable | undefined;
   #differences = 0;
   #relists = 0;
 
-  private constructor(deps: Deps) {
+  private constructor(deps: Deps<V>) {
     this.#deps = deps;
     this.#waiters = new RevisionWaiters(deps.clock);
   }
 
   /** Resolves when everything is listed; until then the store is asked again for as long as it does not answer. */
-  static async open(deps: Deps, listener?: ChangeListener): Promise<StoreCache> {
+  static async open<V>(deps: Deps<V>, listener?: ChangeListener<V>): Promise<StoreCache<V>> {
     const cache = new StoreCache(deps);
     if (listener !== undefined) {
       cache.#listeners.add(listener);
@@ -72,15 +74,15 @@ export class StoreCache implements AsyncDisposable {
     return this.#relists;
   }
 
-  get(key: string): Entry | undefined {
+  get(key: string): Entry<V> | undefined {
     return this.#entries.get(key);
   }
 
-  entries(): Iterable<Entry> {
+  entries(): Iterable<Entry<V>> {
     return this.#entries.values();
   }
 
-  subscribe(listener: ChangeListener): Disposable {
+  subscribe(listener: ChangeListener<V>): Disposable {
     this.#listeners.add(listener);
     return { [Symbol.dispose]: () => this.#listeners.delete(listener) };
   }
@@ -151,12 +153,14 @@ export class StoreCache implements AsyncDisposable {
 
   async #listOnce(): Promise<void> {
     const relists = this.#relists;
-    const listed = new Map<string, Entry>();
+    const listed = new Map<string, Kept<V>>();
     let revision = 0;
     for await (const page of this.#deps.store.view('')) {
       revision = page.revision;
       for (const entry of page.entries) {
-        listed.set(entry.key, entry);
+        const known = this.#entries.get(entry.key);
+        const kept = known !== undefined && isKept(known, entry) ? known : keep(entry, this.#deps.read);
+        listed.set(entry.key, kept);
       }
     }
     if (relists !== this.#relists || this.#closed.signal.aborted) {
@@ -173,27 +177,28 @@ export class StoreCache implements AsyncDisposable {
   }
 
   #take(told: readonly Change[], revision: number): void {
-    const changes = told.filter((change) => this.#apply(change));
+    const changes = told.flatMap((change) => this.#apply(change) ?? []);
     this.#advance(changes, revision);
   }
 
-  /** Whether it was news. */
-  #apply(change: Change): boolean {
+  /** As it is kept; undefined where it was no news. */
+  #apply(change: Change): Change<V> | undefined {
     const key = change.kind === 'put' ? change.entry.key : change.key;
     const revision = change.kind === 'put' ? change.entry.revision : change.revision;
     const known = this.#entries.get(key);
     if (revision <= (known?.revision ?? 0) || (change.kind === 'delete' && known === undefined)) {
-      return false;
+      return undefined;
     }
-    if (change.kind === 'put') {
-      this.#entries.set(key, change.entry);
-    } else {
+    if (change.kind === 'delete') {
       this.#entries.delete(key);
+      return change;
     }
-    return true;
+    const entry = keep(change.entry, this.#deps.read);
+    this.#entries.set(key, entry);
+    return { kind: 'put', entry };
   }
 
-  #advance(changes: readonly Change[], revision: number): void {
+  #advance(changes: readonly Change<V>[], revision: number): void {
     this.#revision = revision;
     if (changes.length > 0) {
       for (const listener of this.#listeners) {

@@ -317,7 +317,7 @@ function cacheContract(name: string, rig: () => StoreRig): void {
     const stores = [await rig().open(), await rig().open()];
     const prefix = fresh();
     const opening = stores.map((store) =>
-      StoreCache.open({ clock: rig().clock, logger: silentLogger, store }),
+      StoreCache.open({ clock: rig().clock, logger: silentLogger, store, read: ({ value }) => value }),
     );
     const caches = await Promise.all(opening);
     const interrupted = rig().interrupt();

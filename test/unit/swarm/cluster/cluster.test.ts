@@ -46,6 +46,26 @@ test('commit: what was written can be read at once, with its revision, by parts 
   ]);
 });
 
+test('commit: what this manager has written is kept once, what others have written is read', async () => {
+  const [service, template] = serviceWrites('s');
+  await cluster.commit({ conditions: [], parts: [service!, template!] });
+  expect(cluster.part('service', 's')).toBe(service?.value);
+  expect(cluster.state.services.get('s')?.record).toBe(service?.value);
+  await using other = await Cluster.open({ clock, logger: silentLogger, store });
+  expect(other.part('service', 's')).toEqual(service?.value);
+  expect([...other.parts()].map(({ write }) => write.value)).toContain(other.part('service', 's'));
+});
+
+test('a value that cannot be read is left out, and the next one of its key is not', async () => {
+  await store.commit({ conditions: [], writes: [put('node/n/spec', 'no JSON'), put('node/n/cert', 'kept')] });
+  await clock.advance(0);
+  expect([cluster.part('node', 'n'), cluster.value('node/n/spec')]).toEqual([undefined, undefined]);
+  expect([...cluster.values('node/')].map(({ key }) => key)).toEqual(['node/n/cert']);
+  expect(cluster.version('node/n/spec')?.revision).toBe(cluster.revision);
+  await cluster.commit({ conditions: [], parts: nodeWrites('n') });
+  expect(cluster.part('node', 'n')?.spec.Role).toBe('worker');
+});
+
 test('commit: a condition that does not hold leaves everything as it was', async () => {
   await cluster.commit({ conditions: [], parts: serviceWrites('s') });
   const refused = cluster.commit({

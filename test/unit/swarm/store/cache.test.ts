@@ -7,7 +7,7 @@ import { ScriptedFaults } from '../../../../swarm/store/memory/faults.ts';
 import { History } from '../../../../swarm/store/memory/history.ts';
 import { MemoryCluster } from '../../../../swarm/store/memory/memory-cluster.ts';
 import { MemoryStore } from '../../../../swarm/store/memory/memory-store.ts';
-import type { Change, Store, Write } from '../../../../swarm/store/port.ts';
+import type { Change, Entry, Store, Write } from '../../../../swarm/store/port.ts';
 import { ManualClock, settled } from '../../../support/fakes/manual-clock.ts';
 import { failureOf, put, textOf } from '../../../support/swarm/stores.ts';
 
@@ -16,7 +16,8 @@ let cluster: MemoryCluster;
 let faults: ScriptedFaults;
 let store: MemoryStore;
 let told: string[];
-let opened: StoreCache[];
+let opened: StoreCache<Buffer>[];
+let reads: number;
 
 beforeEach(() => {
   clock = new ManualClock();
@@ -25,6 +26,7 @@ beforeEach(() => {
   store = new MemoryStore({ clock, cluster, faults: faults.next });
   told = [];
   opened = [];
+  reads = 0;
 });
 
 afterEach(async () => {
@@ -33,8 +35,14 @@ afterEach(async () => {
   }
 });
 
-async function open(from: Store = store): Promise<StoreCache> {
-  const cache = await StoreCache.open({ clock, logger: silentLogger, store: from }, (changes) => {
+function countedRead({ value }: Entry): Buffer {
+  reads += 1;
+  return value;
+}
+
+async function open(from: Store = store): Promise<StoreCache<Buffer>> {
+  const deps = { clock, logger: silentLogger, store: from, read: countedRead };
+  const cache = await StoreCache.open(deps, (changes) => {
     told.push(...changes.map(textOf));
   });
   opened.push(cache);
@@ -45,7 +53,7 @@ function write(...writes: Write[]): Promise<number> {
   return store.commit({ conditions: [], writes });
 }
 
-function contents(cache: StoreCache): string[] {
+function contents(cache: StoreCache<Buffer>): string[] {
   return [...cache.entries()].map((entry) => textOf({ kind: 'put', entry })).toSorted();
 }
 
@@ -92,8 +100,11 @@ test('cache: what was forgotten while it was away is listed anew, and told as di
   await write(put('a', 'two'), put('d', 'one'));
   const revision = await write({ kind: 'delete', key: 'b' }, put('a', 'three'));
   await store.compact(revision);
+  reads = 0;
   await clock.advance(1000);
   expect(told).toEqual(['a three 4 2', 'd one 3 3', 'b deleted 4']);
+  // What is as it was is not read again.
+  expect(reads).toBe(2);
   expect([cache.relists, cache.revision]).toEqual([1, revision]);
   await write(put('e', 'one'));
   await settled();
@@ -112,6 +123,21 @@ test('cache: a store that goes back takes the cache with it', async () => {
   cluster.restore(backup);
   await settled();
   expect([cache.revision, contents(cache), told]).toEqual([2, ['a one 2 2'], ['a one 2 2', 'b deleted 2']]);
+});
+
+test('cache: a store that goes back to another value of the same revision is read anew', async () => {
+  await write(put('a', 'one'), put('b', 'one'));
+  const cache = await open();
+  await write(put('c', 'two'));
+  await settled();
+  const backup = new History();
+  backup.apply([
+    { kind: 'put', key: 'a', value: Buffer.from('other') },
+    { kind: 'put', key: 'b', value: Buffer.from('one') },
+  ]);
+  cluster.restore(backup);
+  await settled();
+  expect(contents(cache)).toEqual(['a other 2 2', 'b one 2 2']);
 });
 
 test('audit: a cache that is right is left alone, also while it changes', async () => {

@@ -39,7 +39,6 @@ test('indices: tasks by service, slot and node, and those that want a node', () 
   state.apply(put('task', taskRecord('b', 's', { slot: 2, node: 'n' })));
   expect(ids(state.tasksOn('n'))).toEqual(['a', 'b']);
   expect(ids(state.unassigned)).toEqual([]);
-  expect(ids(state.nodes.get('n')?.tasksByService.get('s') ?? [])).toEqual(['a', 'b']);
 });
 
 test('a removed service and a removed node stay known while tasks name them', () => {
