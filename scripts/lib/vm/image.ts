@@ -31,8 +31,13 @@ const PACKAGES = (
   'openssh-server busybox-static curl netbase python3 git libstdc++6 xz-utils bzip2 zstd ' +
   'e2fsprogs xfsprogs etcd-server'
 ).split(' ');
-/** Services that packages bring and that nobody is to start: Berth starts an etcd of its own. */
-const IDLE = ['etcd.service'];
+/** Besides: Debian 13 has the dockerd whose routing mesh is IPVS of a current release, for the step `mesh`. */
+const REFERENCE: Readonly<Record<Suite, readonly string[]>> = { bookworm: [], trixie: ['docker.io'] };
+/** Services that packages bring and that nobody is to start: Berth starts an etcd of its own, the tests a dockerd. */
+const IDLE: Readonly<Record<Suite, readonly string[]>> = {
+  bookworm: ['etcd.service'],
+  trixie: ['etcd.service', 'docker.service', 'docker.socket', 'containerd.service'],
+};
 /** Counted up when the code below makes something else of the same lists. */
 const RECIPE = 2;
 /** An image of another recipe is removed when it is as old as this. */
@@ -109,13 +114,13 @@ export function repositoryDisk(
 
 /** What goes into the image. The packages' versions do not count: remove the cache to have newer ones. */
 function recipeKey(suite: Suite): string {
-  const recipe = [RECIPE, suite, PACKAGES, FILES, DISK_SIZE, process.version];
+  const recipe = [RECIPE, suite, PACKAGES, REFERENCE[suite], FILES, DISK_SIZE, process.version];
   return createHash('sha256').update(JSON.stringify(recipe)).digest('hex').slice(0, 16);
 }
 
 function makeImage(folder: string, suite: Suite): void {
   const root = path.join(folder, 'root');
-  debootstrap(root, PACKAGES, suite);
+  debootstrap(root, [...PACKAGES, ...REFERENCE[suite]], suite);
   for (const [file, text] of Object.entries(FILES)) {
     mkdirSync(path.join(root, path.dirname(file)), { recursive: true });
     writeFileSync(path.join(root, file), text);
@@ -124,7 +129,7 @@ function makeImage(folder: string, suite: Suite): void {
   run('chroot', root, 'systemctl', 'enable', 'systemd-networkd', 'ssh');
   // Work at times of their own choosing, in measured seconds.
   run('chroot', root, 'systemctl', 'mask', 'apt-daily.timer', 'apt-daily-upgrade.timer', 'e2scrub_all.timer');
-  run('chroot', root, 'systemctl', 'disable', ...IDLE);
+  run('chroot', root, 'systemctl', 'disable', ...IDLE[suite]);
   installNode(root);
   installKey(root, path.join(folder, 'key'));
   for (const [name, target] of [

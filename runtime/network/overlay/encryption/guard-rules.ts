@@ -4,11 +4,15 @@ import type { OverlayGuard } from '../settings.ts';
 /**
  * The table that guards overlay traffic on the host, as text of nft(8). Pure.
  *
+ *   prerouting raw    coming     VXLAN of our networks is not tracked
+ *   output raw        going      the same
  *   input raw         arriving   VXLAN of our networks: encrypted ones by ESP alone, all of them from their hosts alone
  *   postrouting 300   leaving    VXLAN of an encrypted network that no ESP is going to cover
  *
  * `@th,96,24` is the VNI: three bytes behind UDP's header and four of VXLAN's. In `input` a packet is whole again that
- * came in parts. Other programs' VXLAN at the same port has other VNIs, and passes.
+ * came in parts, and before it wherever something tracks. Other programs' VXLAN at the same port has other
+ * VNIs, and passes. A flow within a network would be two of the host's, as both directions have source ports of their
+ * own: full tables and a look-up for each packet, for nothing.
  */
 const VNI = '@th,96,24';
 const SETS = ['networks', 'encrypted', 'hosts'] as const;
@@ -39,12 +43,21 @@ export function guardElements({ local, networks }: OverlayGuard): GuardElements 
 export function rebuildGuard(table: string, guard: OverlayGuard): string {
   const family = familyOf(guard);
   const { port } = guard;
+  const untracked = `udp dport ${port} ${VNI} @networks notrack`;
   return `table ${family} ${table}
 delete table ${family} ${table}
 table ${family} ${table} {
   set networks { typeof ${VNI}; }
   set encrypted { typeof ${VNI}; }
   set hosts { typeof ${family} saddr . ${VNI}; }
+  chain coming {
+    type filter hook prerouting priority raw; policy accept;
+    ${untracked}
+  }
+  chain going {
+    type filter hook output priority raw; policy accept;
+    ${untracked}
+  }
   chain arriving {
     type filter hook input priority raw; policy accept;
     udp dport ${port} ${VNI} @encrypted meta secpath missing drop comment "encrypted networks by ESP alone"

@@ -98,6 +98,16 @@ needs(
     expect(b.run('nft', 'list', 'counter', 'inet', 'watch', 'left')).toContain('packets 1 ');
   });
 
+  it('connection tracking of the hosts sees no VXLAN of a network, and that of other programs', async () => {
+    const { a } = connected(false);
+    const [atA, atB] = [trackedBy(hosts.a), trackedBy(hosts.b)];
+    expect(pings(a, '10.20.0.3')).toBe(true);
+    expect([atA(), atB()]).toEqual([0, 0]);
+    inject(hosts.a, VNI + 1);
+    await until('the datagram', () => atB() === 1);
+    expect(atA()).toBe(1);
+  });
+
   it('a host whose network is encrypted takes none of it in the open, and lets none out', async () => {
     const { a } = connected(true);
     const out = counted(hosts.a, 'egress');
@@ -274,6 +284,17 @@ function counted(host: OverlayHost, hook: 'input' | 'egress'): () => number {
     const text = host.run('nft', 'list', 'counter', family, 'watch', 'seen');
     return Number(/packets (\d+)/.exec(text)?.[1]);
   };
+}
+
+/** Counts datagrams to UDP port 4789 that connection tracking knows, out of a host and into it. */
+function trackedBy(host: OverlayHost): () => number {
+  const chains = ['input', 'output'].map(
+    (hook) =>
+      `chain ${hook} { type filter hook ${hook} priority 0; udp dport 4789 ct state new,established counter name known; };`,
+  );
+  host.run('nft', `table inet tracked { counter known { }; ${chains.join(' ')} }`);
+  return () =>
+    Number(/packets (\d+)/.exec(host.run('nft', 'list', 'counters', 'table', 'inet', 'tracked'))?.[1]);
 }
 
 function hasTable(host: OverlayHost): boolean {
