@@ -101,6 +101,17 @@ export const STEPS: readonly Step[] = [
     run: swarmStep,
   },
   {
+    name: 'mesh',
+    title: "the routing mesh beside dockerd's, by IPVS (Debian 13)",
+    run: async (context) => {
+      if ((await context.machine.run('command -v dockerd')).exitCode === 0) {
+        await guestTests(context, '', ['vm'], [guestTest('mesh')]);
+      } else {
+        context.protocol.note('this Debian has no dockerd that balances by IPVS as that of today does');
+      }
+    },
+  },
+  {
     name: 'power',
     title: 'power cuts in the middle of work; boot, oracle, images, restart policies, work goes on',
     run: async (context) => {
