@@ -288,9 +288,9 @@ function counted(host: OverlayHost, hook: 'input' | 'egress'): () => number {
 
 /** Counts datagrams to UDP port 4789 that connection tracking knows, out of a host and into it. */
 function trackedBy(host: OverlayHost): () => number {
+  const counts = 'udp dport 4789 ct state new,established counter name known;';
   const chains = ['input', 'output'].map(
-    (hook) =>
-      `chain ${hook} { type filter hook ${hook} priority 0; udp dport 4789 ct state new,established counter name known; };`,
+    (hook) => `chain ${hook} { type filter hook ${hook} priority 0; ${counts} };`,
   );
   host.run('nft', `table inet tracked { counter known { }; ${chains.join(' ')} }`);
   return () =>
