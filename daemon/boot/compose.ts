@@ -216,7 +216,7 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   const allPorts = { ...ports, networks: composeScopes(network, swarm, log), swarm } satisfies EnginePorts;
   const hub = await openHub(base, parts, doors, { swarm, images, containers });
   late.hub = hub;
-  const cluster = await openCluster(base, parts, { place, hub });
+  const cluster = await openCluster(base, parts, { place, hub, engine: allPorts });
   return { facts: host.facts, metrics, tasks, ports: allPorts, hub, cluster, reload };
 }
 

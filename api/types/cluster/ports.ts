@@ -1,4 +1,5 @@
 import type { ClusterEventsPort } from './events.ts';
+import type { ClusterTargetsPort } from './targets.ts';
 
 /** What a request of the cluster interface shows of who sends it. */
 export interface ClusterCredentials {
@@ -22,6 +23,10 @@ export interface ClusterCaller {
 export interface ClusterIdentityPort {
   /** Throws unauthorized; forbidden for who may not use the interface; unavailable while nobody can say. */
   identify(credentials: ClusterCredentials): ClusterCaller;
+  /** What a user may whose access key has signed a request. Throws forbidden. */
+  user(name: string): ClusterCaller;
+  /** Who requests about target groups are that show nothing; undefined = they are refused. */
+  unsigned(): ClusterCaller | undefined;
 }
 
 /** What the cluster interface's HTTP needs of the cluster. All methods throw `EngineError`. */
@@ -29,4 +34,6 @@ export interface ClusterPorts {
   identity: ClusterIdentityPort;
   /** Throws unavailable while its records are not within reach. */
   events(): ClusterEventsPort;
+  /** The same. */
+  targets(): ClusterTargetsPort;
 }

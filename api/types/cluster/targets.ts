@@ -33,3 +33,29 @@ export interface TargetsPort {
   updateListener: TargetsOperation;
   deleteListener: TargetsOperation;
 }
+
+/** What is signed of a request. */
+export interface SignedParts {
+  method: string;
+  /** Path and query as they came. */
+  target: string;
+  /** By names in lower case, as node:http gives them. */
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  body: Buffer;
+}
+
+/** Pairs of keys for clients that sign their requests. */
+export interface AccessKeysPort {
+  /** Answers the secret, this once. */
+  create(body: unknown): Promise<object>;
+  list(): object;
+  remove(id: string): Promise<object>;
+  /** Name of the user whose key has signed a request. Throws forbidden with the original's name of the error. */
+  userOf(parts: SignedParts): string;
+}
+
+/** What HTTP needs of target groups. */
+export interface ClusterTargetsPort {
+  operations: TargetsPort;
+  keys: AccessKeysPort;
+}

@@ -11,6 +11,8 @@ interface Deps {
   userName: ((credentials: HubCredentials) => string | undefined) | undefined;
   /** `cluster.users`: `alice`, `bob:read`, `*:read`. */
   users: readonly string[];
+  /** `cluster.targets-unsigned`: whether whoever reaches the interface may change target groups. */
+  isUnsignedTaken: boolean;
 }
 
 /**
@@ -22,8 +24,10 @@ export class ClusterIdentity implements ClusterIdentityPort {
   readonly #userName: Deps['userName'];
   /** By name in lower case: whether it may change something. */
   readonly #users: ReadonlyMap<string, boolean>;
+  readonly #isUnsignedTaken: boolean;
 
-  constructor({ userName, users }: Deps) {
+  constructor({ userName, users, isUnsignedTaken }: Deps) {
+    this.#isUnsignedTaken = isUnsignedTaken;
     this.#userName = userName;
     const known = new Map<string, boolean>();
     for (const entry of users) {
@@ -47,6 +51,14 @@ export class ClusterIdentity implements ClusterIdentityPort {
     if (name === undefined) {
       throw new EngineError('forbidden', 'only tokens of users may use the cluster interface');
     }
+    return this.user(name);
+  }
+
+  unsigned(): ClusterCaller | undefined {
+    return this.#isUnsignedTaken ? { name: 'anyone', mayWrite: true } : undefined;
+  }
+
+  user(name: string): ClusterCaller {
     const mayWrite = this.#users.get(name.toLowerCase()) ?? this.#users.get('*');
     if (mayWrite === undefined) {
       throw new EngineError('forbidden', `user ${name} is not among cluster.users`);

@@ -1,3 +1,4 @@
+import type { ClusterTargetsPort } from '../../../api/types/cluster/targets.ts';
 import type { Database } from '../../../storage/database/rows.ts';
 import type { OtherManagers, RecordsGuest, RecordsPlace } from '../../../swarm/records/ports.ts';
 import type { SwarmRecords } from '../../../swarm/records/swarm-records.ts';
@@ -16,7 +17,7 @@ import type { Membership } from '../records/standing.ts';
 
 /** The cluster's objects over the records of one place, until they are disposed of. */
 export interface OpenCluster extends AsyncDisposable {
-  readonly isCluster: true;
+  readonly targets: ClusterTargetsPort;
 }
 
 /** What the objects are made over. */
@@ -51,7 +52,7 @@ const RECORDS = 'cluster';
 const EVENTS = 'cluster-events';
 
 /** Records that somebody would miss. */
-const MISSED = 'group/';
+const MISSED = 'target-group/';
 
 /**
  * The cluster's objects where their records are ({@link Placed}). Target groups go along with the host into a swarm and

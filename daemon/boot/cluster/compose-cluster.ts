@@ -2,6 +2,7 @@ import path from 'node:path';
 import { createClusterApi, type ClusterApi } from '../../../api/cluster/cluster-api.ts';
 import type { OwnAddress } from '../../../api/own-listener.ts';
 import { systemClock } from '../../base/clock.ts';
+import type { EnginePorts } from '../../../api/types/ports.ts';
 import { EngineError } from '../../base/errors.ts';
 import type { Rollback } from '../../base/rollback.ts';
 import { parseListenAddress } from '../config/hosts.ts';
@@ -14,6 +15,7 @@ import type { Membership } from '../records/standing.ts';
 import { ENGINE_VERSION } from '../version.ts';
 import { ClusterIdentity } from './cluster-identity.ts';
 import { ClusterPlace } from './cluster-place.ts';
+import { openTargets } from './compose-targets.ts';
 
 export interface ComposedCluster {
   api: ClusterApi;
@@ -35,7 +37,7 @@ export function composeClusterPlace(
 export async function openCluster(
   { deps: { config, log } }: Base,
   parts: Rollback,
-  { place, hub }: { place: ClusterPlace; hub: ComposedHub | undefined },
+  { place, hub, engine }: { place: ClusterPlace; hub: ComposedHub | undefined; engine: EnginePorts },
 ): Promise<ComposedCluster | undefined> {
   parts.defer('end the cluster interface', () => place[Symbol.asyncDispose]());
   const listen = parseListenAddress('cluster.address', config.clusterAddress);
@@ -43,16 +45,22 @@ export async function openCluster(
     return undefined;
   }
   const address = { host: listen.host, port: listen.port, tls: tlsOf(config) };
-  const identity = new ClusterIdentity({ userName: hub?.userName, users: config.clusterUsers });
-  await place.start(() =>
-    Promise.resolve({ isCluster: true as const, [Symbol.asyncDispose]: () => Promise.resolve() }),
-  );
+  const identity = new ClusterIdentity({
+    userName: hub?.userName,
+    users: config.clusterUsers,
+    isUnsignedTaken: config.clusterTargetsUnsigned,
+  });
+  await place.start(async (stores) => {
+    const targets = await openTargets(stores, { engine, clock: systemClock, log, onHealth: () => undefined });
+    return { targets: targets.port, [Symbol.asyncDispose]: () => targets[Symbol.asyncDispose]() };
+  });
   const api = createClusterApi({
     ports: {
       identity,
       events: () => {
         throw new EngineError('unavailable', 'events are not there yet');
       },
+      targets: () => place.cluster.targets,
     },
     log,
     version: ENGINE_VERSION,

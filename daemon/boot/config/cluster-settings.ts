@@ -1,5 +1,5 @@
 import { LISTEN_ADDRESS } from './hosts.ts';
-import { integer, list, text } from './kinds.ts';
+import { integer, list, text, toggle } from './kinds.ts';
 
 const FILE = /^(\/.*)?$/;
 
@@ -45,6 +45,12 @@ export const clusterSettings = {
     pattern: /^(\*|[A-Za-z0-9][A-Za-z0-9-]*)(:read)?$/,
     placeholder: 'name[:read]',
     help: 'user of the hub whose tokens may use the cluster interface, with :read only look; * for every user',
+  }),
+  clusterTargetsUnsigned: toggle({
+    key: 'cluster-targets-unsigned',
+    section: 'cluster',
+    default: false,
+    help: 'requests about target groups need not be signed: whoever reaches the address may change them',
   }),
   clusterEventsTtl: integer({
     key: 'cluster-events-ttl',

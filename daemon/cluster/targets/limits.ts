@@ -5,6 +5,8 @@ export const targetLimits = {
   servicesMax: 500,
   targetsOfGroupMax: 1_000,
   listenersOfServiceMax: 2,
+  /** Pairs of keys that sign requests. */
+  accessKeysMax: 1_000,
   /** Groups that one action forwards to. */
   groupsOfActionMax: 10,
   /** How long a target that was deregistered may finish what it has begun. */

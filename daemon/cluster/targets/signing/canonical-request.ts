@@ -1,14 +1,7 @@
 import { createHash } from 'node:crypto';
+import type { SignedParts } from '../../../../api/types/cluster/targets.ts';
 
-/** What is signed of a request. */
-export interface SignedParts {
-  method: string;
-  /** Path and query as they came. */
-  target: string;
-  /** By names in lower case, as node:http gives them. */
-  headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  body: Buffer;
-}
+export type { SignedParts } from '../../../../api/types/cluster/targets.ts';
 
 /**
  * The canonical request of AWS Signature Version 4 (the documentation of AWS, "Create a signed request"). `names`: the
