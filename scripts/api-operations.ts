@@ -217,4 +217,6 @@ GET /rate_limit
 `;
 
 /** Operations of the cluster interface's documents. */
-export const OPERATIONS_CLUSTER = '';
+export const OPERATIONS_CLUSTER = `
+POST /targetgroups
+`;

@@ -9,7 +9,7 @@ import { targetLimits } from '../../cluster/targets/limits.ts';
 type Containers = Pick<EnginePorts['containers'], 'create' | 'attach' | 'start' | 'wait' | 'remove'>;
 
 /** By which containers of functions are found; those that a daemon leaves when it dies too. */
-export const FUNCTION_LABEL = 'berth.function';
+const FUNCTION_LABEL = 'berth.function';
 
 /** Runs an image once for each event, as a container that is removed behind its answer. */
 export class EngineFunctions implements FunctionRuns {

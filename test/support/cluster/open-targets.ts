@@ -13,6 +13,7 @@ import { openDatabase } from '../../../storage/database/index.ts';
 export interface OpenTargets extends AsyncDisposable {
   targets: TargetGroups;
   records: Records;
+  store: Mirror;
   /** Health that was told on. */
   news: HealthNews[];
   /** Asks for an operation; identifiers of the path and the query go by name. */
@@ -53,6 +54,7 @@ export async function openTargets(
   return {
     targets,
     records,
+    store: mirror,
     news,
     ask: async (operation, { params = {}, query = '', body } = {}) => {
       const request = { params, query: new URLSearchParams(query), body };
