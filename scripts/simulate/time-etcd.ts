@@ -52,8 +52,8 @@ export async function timeWithEtcd(size: {
     });
     return await Promise.race([ended, measure(path.join(directory, 'run/etcd:1'), size)]);
   } finally {
-    clearInterval(alive);
     await etcd.kill();
+    clearInterval(alive);
     rmSync(directory, { recursive: true, force: true });
   }
 }

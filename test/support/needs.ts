@@ -29,6 +29,7 @@ export type Requirement =
   | 'dockerode'
   | 'crun'
   | 'etcd'
+  | 'etcdctl'
   | 'built'
   | 'guest';
 
@@ -56,6 +57,7 @@ const probes = {
   'python3-docker': () => succeeds(['/usr/bin/python3', '-c', 'import docker']),
   crun: () => onPath('crun'),
   etcd: () => onPath('etcd'),
+  etcdctl: () => onPath('etcdctl'),
   dockerode: () => resolves('dockerode'),
   // Made by scripts/vm, and only there.
   guest: () => existsSync('/etc/berth-vm'),

@@ -4,12 +4,17 @@ import { until } from '../../support/engine/http.ts';
 import { processes } from '../../support/engine/cleanup.ts';
 import { needsEngine } from '../../support/needs.ts';
 import { TestSwarm } from '../../support/swarm/hosts/test-swarm.ts';
+import { agrees } from '../../support/swarm/oracle/swarm-differences.ts';
 
 /** A node that is lost is taken for down after three heartbeats of 5 s and replaced, beside load. */
 const LOST_MS = 90_000;
 
 /** Three managers and two workers; what runs must come back to what is wanted after each fault. */
-needsEngine('docker-cli', 'etcd')('a swarm of five under faults', () => {
+needsEngine(
+  'docker-cli',
+  'etcd',
+  'etcdctl',
+)('a swarm of five under faults', () => {
   let swarm: TestSwarm;
 
   beforeAll(async () => {
@@ -70,17 +75,6 @@ needsEngine('docker-cli', 'etcd')('a swarm of five under faults', () => {
     );
     return lists.flatMap((list) => list.split('\n')).filter((id) => id !== '');
   };
-  /** Store = API = containers. */
-  const agree = async (manager: number): Promise<void> => {
-    await until(
-      'containers to be those of the tasks',
-      async () => {
-        const told = (await running(manager)).map(({ Status }) => Status.ContainerStatus?.ContainerID ?? '');
-        return told.toSorted().join() === (await containers()).toSorted().join();
-      },
-      LOST_MS,
-    );
-  };
   const leader = async (asked: number): Promise<number> => {
     const list = await swarm.must(asked, 'node', 'ls', '--format', '{{.Hostname}} {{.ManagerStatus}}');
     return Number(/n(\d) Leader/.exec(list)?.[1]);
@@ -101,7 +95,7 @@ needsEngine('docker-cli', 'etcd')('a swarm of five under faults', () => {
     await swarm.node(first).daemon.up();
     await converged(other, 15);
     await converged(first, 15);
-    await agree(other);
+    await agrees(swarm, LOST_MS);
   });
 
   test('48: kill -9 of the leader in the middle of an update: the next one ends it', async () => {
@@ -137,7 +131,7 @@ needsEngine('docker-cli', 'etcd')('a swarm of five under faults', () => {
     await swarm.node(first).daemon.up();
     await converged(other, 15);
     expect((await running(other)).every(({ Spec }) => Spec.ContainerSpec?.Env?.[0] === 'A=1')).toBe(true);
-    await agree(other);
+    await agrees(swarm, LOST_MS);
   });
 
   test('kill -9 of the etcd of a manager: it comes back, and nothing is lost', async () => {
@@ -146,7 +140,7 @@ needsEngine('docker-cli', 'etcd')('a swarm of five under faults', () => {
     process.kill(etcd?.pid ?? 0, 'SIGKILL');
     await swarm.must(2, 'service', 'scale', '--detach=true', 'web=12');
     await converged(1, 12);
-    await agree(1);
+    await agrees(swarm, LOST_MS);
   });
 
   test('102: kill -9 of a worker: its tasks run on, and are reported again', async () => {
@@ -156,7 +150,7 @@ needsEngine('docker-cli', 'etcd')('a swarm of five under faults', () => {
     await daemon.up();
     expect(await swarm.must(4, 'ps', '--quiet', '--no-trunc')).toBe(before);
     await converged(1, 12);
-    await agree(1);
+    await agrees(swarm, LOST_MS);
   });
 
   test('7: a lost worker: its tasks are replaced elsewhere, and it stops the old ones when it is back', async () => {
@@ -175,7 +169,7 @@ needsEngine('docker-cli', 'etcd')('a swarm of five under faults', () => {
         (await swarm.must(1, 'node', 'ls', '--format', '{{.Hostname}} {{.Status}}')).includes('n5 Ready'),
       LOST_MS,
     );
-    await agree(1);
+    await agrees(swarm, LOST_MS);
   });
 
   test('119: quorum lost: reads answer, writes say why, tasks run; all is back with a manager', async () => {
@@ -203,7 +197,7 @@ needsEngine('docker-cli', 'etcd')('a swarm of five under faults', () => {
       LOST_MS,
     );
     await converged(1, 13);
-    await agree(1);
+    await agrees(swarm, LOST_MS);
     expect(before).toBe(12);
   });
 
@@ -221,7 +215,7 @@ needsEngine('docker-cli', 'etcd')('a swarm of five under faults', () => {
     const statuses = await swarm.must(1, 'node', 'ls', '--format', '{{.Hostname}} {{.TLSStatus}}');
     expect(statuses.split('\n').filter((line) => !line.endsWith('Ready'))).toEqual([]);
     expect(extra.hostname).toBe('n6');
-    await agree(1);
+    await agrees(swarm, LOST_MS);
   });
 
   function killEtcd(number: number): void {
