@@ -9,6 +9,8 @@ export interface ClusterCommandIo {
 
 /** A command of `berthd cluster`. */
 export interface ClusterCommand extends HubCommand {
+  /** Changes words into what `parseArgs` understands. */
+  prepare?(argv: readonly string[]): readonly string[];
   /** Answers the exit code. Throws EngineError with one line. */
   run(given: HubArguments, io: ClusterCommandIo): Promise<number>;
 }

@@ -14,7 +14,7 @@ export async function runClusterCommand(argv: readonly string[], io: CommandIo):
   if (command === undefined) {
     throw invalidArgument(`unknown command: cluster ${name}; berthd cluster --help lists them`);
   }
-  const given = readArguments(name, command, rest, 'berthd cluster');
+  const given = readArguments(name, command, command.prepare?.(rest) ?? rest, 'berthd cluster');
   if (given.switches.has('help')) {
     io.write(`Usage: berthd cluster ${name} ${command.usage}\n\n${command.help}\n`);
     return 0;

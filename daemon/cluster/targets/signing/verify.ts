@@ -1,19 +1,13 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import { EngineError } from '../../../base/errors.ts';
 import { canonicalRequest, sha256Hex, type SignedParts } from './canonical-request.ts';
+import { ALGORITHM, SIGNED_SERVICE, signatureOf, type Scope } from './sign.ts';
 
-const ALGORITHM = 'AWS4-HMAC-SHA256';
 /** How far a client's clock may be off, either way (AWS). */
 const SKEW_MS = 5 * 60_000;
-const SERVICE = 'vpc-lattice';
 
-interface Signature {
+interface Signature extends Scope {
   accessKey: string;
-  /** `YYYYMMDD/region/service/aws4_request`. */
-  scope: string;
-  day: string;
-  region: string;
-  service: string;
   names: readonly string[];
   signature: string;
 }
@@ -37,11 +31,7 @@ export function verifySignature(
     throw refused('UnrecognizedClientException', `there is no access key ${signature.accessKey}`);
   }
   const canonical = canonicalRequest(parts, signature.names);
-  const expected = signed(
-    secret,
-    signature,
-    [ALGORITHM, stamp, signature.scope, sha256Hex(canonical)].join('\n'),
-  );
+  const expected = signatureOf(secret, signature, stamp, canonical);
   const given = Buffer.from(signature.signature, 'hex');
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
     throw refused(
@@ -53,7 +43,7 @@ export function verifySignature(
 }
 
 const FORM = new RegExp(
-  `^${ALGORITHM} Credential=([\\w-]{1,128})/((\\d{8})/([\\w-]{1,64})/([\\w-]{1,64})/aws4_request), ?` +
+  `^${ALGORITHM} Credential=([\\w-]{1,128})/(\\d{8})/([\\w-]{1,64})/([\\w-]{1,64})/aws4_request, ?` +
     'SignedHeaders=([a-z0-9;_-]{1,4096}), ?Signature=([0-9a-f]{64})$',
 );
 
@@ -65,9 +55,8 @@ function readAuthorization(text: string): Signature {
       `Authorization: must be of the form ${ALGORITHM} Credential=...`,
     );
   }
-  const [, accessKey = '', scope = '', day = '', region = '', service = '', names = '', signature = ''] =
-    found;
-  return { accessKey, scope, day, region, service, names: names.split(';'), signature };
+  const [, accessKey = '', day = '', region = '', service = '', names = '', signature = ''] = found;
+  return { accessKey, day, region, service, names: names.split(';'), signature };
 }
 
 function checkTime(stamp: string, { day }: Signature, nowMs: number): void {
@@ -87,10 +76,10 @@ function checkTime(stamp: string, { day }: Signature, nowMs: number): void {
 
 /** What is not signed could have been changed on its way. */
 function checkParts({ headers, body }: SignedParts, { names, service }: Signature): void {
-  if (service !== SERVICE) {
+  if (service !== SIGNED_SERVICE) {
     throw refused(
       'InvalidSignatureException',
-      `the credential must be for the service ${SERVICE}, not ${service}`,
+      `the credential must be for the service ${SIGNED_SERVICE}, not ${service}`,
     );
   }
   const missing = ['host', 'x-amz-date'].find((name) => !names.includes(name));
@@ -107,14 +96,6 @@ function checkParts({ headers, body }: SignedParts, { names, service }: Signatur
       'X-Amz-Security-Token: there are no temporary credentials here',
     );
   }
-}
-
-function signed(secret: string, { day, region, service }: Signature, text: string): Buffer {
-  const key = [day, region, service, 'aws4_request'].reduce(
-    (last: Buffer | string, part) => createHmac('sha256', last).update(part).digest(),
-    `AWS4${secret}`,
-  );
-  return createHmac('sha256', key).update(text).digest();
 }
 
 function refused(kind: string, message: string): EngineError {
