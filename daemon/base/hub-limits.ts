@@ -20,6 +20,9 @@ export const hubLimits = {
   /** How often what was counted is written down, and how many records go in one update of it. */
   hubLimitsKeptMs: 1_000,
   hubChangesAtOnce: 100,
+  /** How far the clocks of managers may differ; how long what a manager counted stays that does not take it away. */
+  hubClockSkewMs: 60_000,
+  hubGoneHostMs: 3_600_000,
   /** How long requests wait while the records go to another place; and until a move that failed is tried again. */
   hubPlaceWaitMs: 10_000,
   hubPlaceRetryMs: 1_000,

@@ -152,6 +152,8 @@ export const swarmLimits = {
   swarmImageLayerMs: 1_800_000,
   /** A manager that has sent nothing of a layer for so long is given up: it may have others to serve first. */
   swarmImageSilenceMs: 300_000,
+  /** How long a manager that gave other bytes than those of a blob is asked after the others. */
+  swarmBlobWrongMs: 600_000,
   /** How often it is looked for a task's container whose log has a reader already. */
   taskLogPollMs: 500,
   /** What a template of a task may make: as much as a config, the largest thing that is one. */

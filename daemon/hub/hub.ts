@@ -12,7 +12,7 @@ import { Lockout } from './identity/lockout.ts';
 import { SignIns } from './identity/sign-in/sign-ins.ts';
 import { SignOnLinks } from './identity/sso/sign-on-links.ts';
 import { rateFactsOf } from './limits/rate-facts.ts';
-import { KeptLimits } from './limits/kept-limits.ts';
+import { KeptCounts } from './limits/kept-counts.ts';
 import { RateLimits } from './limits/rate-limits.ts';
 import { RegistryLimits } from './limits/registry-limits.ts';
 import type { RateRules } from './limits/rules.ts';
@@ -49,6 +49,8 @@ export interface HubDeps {
   /** Where clients find it: `http://127.0.0.1:5010`, without a slash at its end. */
   baseUrl: string;
   rules: RateRules;
+  /** Of this host among those with the same records, without `@`; absent = it has them alone. */
+  host?: string;
   webhooks: WebhookSettings;
   /** Where the registry keeps bytes. */
   files: BlobFiles;
@@ -87,7 +89,12 @@ export class Hub implements HubPort, Disposable {
     const { identity, repositories, collaborators, webhooks } = domains(deps, mirror);
     const facts = rateFactsOf({ ...identity, repositories });
     const rates = new RateLimits({ rules: deps.rules, facts, clock: deps.clock });
-    const kept = await KeptLimits.open({ ...deps, rates });
+    const lockout = new Lockout(deps.clock);
+    const host = deps.host ?? '';
+    const kept = [
+      await KeptCounts.open({ ...deps, host, counted: rates }),
+      await KeptCounts.open({ ...deps, host, counted: lockout }),
+    ];
     const links = new SignOnLinks({ key, clock: deps.clock, baseUrl: deps.baseUrl });
     const outbox = webhooks.intents;
     const artifacts = new NoteArtifacts({ ...deps, mirror, outbox, reader: deps.noteReader });
@@ -95,7 +102,6 @@ export class Hub implements HubPort, Disposable {
     const digestOf = (repository: Repository, tag: string) => registry.digestOf(repository, tag);
     const deployments = new Deployments({ ...deps, mirror, repositories, digestOf, outbox });
     await registry.start();
-    const lockout = new Lockout(deps.clock);
     const session: SessionDeps = {
       ...identity,
       lockout,
@@ -125,7 +131,7 @@ export class Hub implements HubPort, Disposable {
       images: (caller) => pageImages(session, caller),
     });
     await webhooks.start();
-    const parts = [registry, identity.sweep, webhooks, kept, mirror];
+    const parts = [registry, identity.sweep, webhooks, ...kept, mirror];
     const { arrivals } = registry;
     return new Hub({ arrivals, session, context, identity, entrance, pages, deployments, parts });
   }

@@ -27,6 +27,10 @@ export class BlobsOfManagers implements ManagerBlobs {
   readonly #clock: Clock;
   readonly #logger: Logger;
   #place: Place | undefined;
+  /** By digest: who has given all of a blob together, until it is judged. */
+  readonly #givers = new Map<string, readonly string[]>();
+  /** Managers that gave other bytes, and when that was. */
+  readonly #wrongMs = new Map<string, number>();
 
   constructor({ clock, logger }: { clock: Clock; logger: Logger }) {
     this.#clock = clock;
@@ -62,16 +66,22 @@ export class BlobsOfManagers implements ManagerBlobs {
   ): AsyncGenerator<Buffer> {
     let got = 0;
     const failures: string[] = [];
-    for (const { addr, dial } of this.#others()) {
+    const givers: string[] = [];
+    this.#givers.delete(digest);
+    for (const { node, addr, dial } of this.#trustedFirst()) {
       try {
         for await (const piece of this.#pieces({ addr, dial }, { digest, from: got }, signal)) {
           got += piece.length;
+          if (givers.at(-1) !== node) {
+            givers.push(node);
+          }
           if (got > size) {
             throw new EngineError('invalid_argument', `it has more than the ${size} bytes of the record`);
           }
           yield piece;
         }
         if (got === size) {
+          this.#givers.set(digest, givers);
           return;
         }
         failures.push(`manager ${addr} ends after ${got} of ${size} bytes`);
@@ -82,6 +92,15 @@ export class BlobsOfManagers implements ManagerBlobs {
     }
     const why = failures.length === 0 ? 'there is no other manager' : failures.join('; ');
     throw new EngineError('unavailable', `blob ${digest}: ${why}`);
+  }
+
+  judge(digest: string, isRight: boolean): void {
+    const nowMs = this.#clock.monotonicMs();
+    for (const node of isRight ? [] : (this.#givers.get(digest) ?? [])) {
+      this.#logger.warn({ digest, node }, 'a manager gave other bytes than those of a blob');
+      this.#wrongMs.set(node, nowMs);
+    }
+    this.#givers.delete(digest);
   }
 
   others(): readonly string[] {
@@ -165,6 +184,13 @@ export class BlobsOfManagers implements ManagerBlobs {
     } finally {
       patience[Symbol.dispose]();
     }
+  }
+
+  #trustedFirst(): { node: string; addr: string; dial: Dial }[] {
+    const since = this.#clock.monotonicMs() - limits.swarmBlobWrongMs;
+    const isWrong = ({ node }: { node: string }): boolean => (this.#wrongMs.get(node) ?? -Infinity) > since;
+    const others = this.#others();
+    return [...others.filter((one) => !isWrong(one)), ...others.filter(isWrong)];
   }
 
   #others(): { node: string; addr: string; dial: Dial }[] {

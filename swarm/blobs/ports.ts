@@ -26,6 +26,8 @@ export interface ManagerBlobs {
    * unavailable with what each manager said.
    */
   read(blob: { digest: string; size: number }, signal: AbortSignal): AsyncIterable<Buffer>;
+  /** Whether what `read` brought is that blob: who gave other bytes is asked last for a while. */
+  judge(digest: string, isRight: boolean): void;
   /** Ids of the other managers, also of those that do not answer. */
   others(): readonly string[];
   /** Whether one of them takes a blob. Throws unavailable. */

@@ -85,7 +85,7 @@ export async function composeHub({
     quotaBytes: config.hubQuota,
     replicas: config.hubReplicas,
   };
-  const opened = async (made: Pick<HubDeps, 'records' | 'webhooks' | 'files'>): Promise<OpenHub> => {
+  const opened = async (made: Pick<HubDeps, 'records' | 'webhooks' | 'files' | 'host'>): Promise<OpenHub> => {
     const textIndex = new TextIndex();
     const noteReader = new NoteThread({ clock, log });
     const hub = await Hub.open({ ...given, ...made, textIndex, noteReader });
@@ -111,6 +111,7 @@ export async function composeHub({
       const turns = swarmTurns({ swarm: managed, sets, gate, deliveries, clock, log });
       const hub = await opened({
         records: gate(sets.records),
+        host: managed.node,
         webhooks: { ...webhooks, deliveries, turns },
         files: filesWithout(files, aside.digests({ isHostAside: true })),
       });

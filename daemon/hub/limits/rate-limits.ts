@@ -6,6 +6,8 @@ import { limits } from '../../base/limits.ts';
 import { nameOf, userOf, type Caller } from '../identity/caller.ts';
 import { keyOf, quotaOf, type RateFacts } from './quotas.ts';
 import { pointsOf, type RateRules } from './rules.ts';
+import type { Counted } from './counted.ts';
+import { SharedWindows } from './shared-windows.ts';
 import { Windows, type WindowState } from './windows.ts';
 
 const MINUTE_MS = 60_000;
@@ -15,11 +17,12 @@ const HOUR_MS = 3_600_000;
  * Counts requests and refuses those that are too many. A decision is a few look-ups in memory. Refusals are `forbidden`
  * with the details `rate` (a `HubRateStatus`) and, for secondary limits, `retryAfterS`.
  */
-export class RateLimits {
+export class RateLimits implements Counted<WindowState> {
+  readonly prefix = 'limit/';
   readonly #rules: RateRules;
   readonly #facts: RateFacts;
   readonly #clock: Clock;
-  readonly #hours = new Windows({ lengthMs: HOUR_MS, keysMax: limits.hubLimitedCallersMax });
+  readonly #hours = new SharedWindows({ lengthMs: HOUR_MS, keysMax: limits.hubLimitedCallersMax });
   readonly #contentHours = new Windows({ lengthMs: HOUR_MS, keysMax: limits.hubLimitedCallersMax });
   readonly #contentMinutes = new Windows({ lengthMs: MINUTE_MS, keysMax: limits.hubLimitedCallersMax });
   readonly #points = new Windows({ lengthMs: MINUTE_MS, keysMax: limits.hubLimitedCallersMax });
@@ -75,16 +78,24 @@ export class RateLimits {
     return toStatus(limit, this.#hours.state(key, this.#nowMs()));
   }
 
-  /** The hours that changed since the last call, to be kept across a restart. */
-  takeCounted(): { key: string; state: WindowState }[] {
+  /** The hours of this host that changed since the last call. */
+  take(): { key: string; state: WindowState }[] {
     const nowMs = this.#nowMs();
-    const taken = [...this.#counted].map((key) => ({ key, state: this.#hours.state(key, nowMs) }));
+    const taken = [...this.#counted].map((key) => ({ key, state: this.#hours.own(key, nowMs) }));
     this.#counted = new Set();
     return taken;
   }
 
   restore(key: string, state: WindowState): void {
     this.#hours.restore(key, state, this.#nowMs());
+  }
+
+  tell(host: string, key: string, state: WindowState | undefined): void {
+    this.#hours.tell(host, key, state);
+  }
+
+  endsMs({ resetMs }: WindowState): number {
+    return resetMs;
   }
 
   #refuseHour(caller: Caller, key: string, { isFree }: LimitedHubRequest, nowMs: number): void {

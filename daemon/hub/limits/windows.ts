@@ -21,15 +21,18 @@ export class Windows {
 
   /** As it is now; a key that is not known has used nothing of a window that would begin now. */
   state(key: string, nowMs: number): WindowState {
-    const known = this.#states.get(key);
-    return known === undefined || known.resetMs <= nowMs
-      ? { used: 0, resetMs: nowMs + this.#lengthMs }
-      : known;
+    return this.known(key, nowMs) ?? { used: 0, resetMs: nowMs + this.#lengthMs };
   }
 
-  /** Uses some of it, or gives some back where `amount` is negative. */
-  use(key: string, amount: number, nowMs: number): WindowState {
-    const { used, resetMs } = this.state(key, nowMs);
+  /** Undefined = it has used nothing. */
+  known(key: string, nowMs: number): WindowState | undefined {
+    const known = this.#states.get(key);
+    return known === undefined || known.resetMs <= nowMs ? undefined : known;
+  }
+
+  /** Uses some of it, or gives some back where `amount` is negative. `endMs`: when a window ends that begins now. */
+  use(key: string, amount: number, nowMs: number, endMs = nowMs + this.#lengthMs): WindowState {
+    const { used, resetMs } = this.known(key, nowMs) ?? { used: 0, resetMs: endMs };
     const state = { used: Math.max(0, used + amount), resetMs };
     if (this.#states.get(key)?.resetMs !== resetMs) {
       // To its end: windows of one length end in the order in which they began.

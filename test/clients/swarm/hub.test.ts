@@ -1,13 +1,19 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { killProcessesNaming } from '../../support/engine/cleanup.ts';
 import { until } from '../../support/engine/http.ts';
 import { needsEngine } from '../../support/needs.ts';
+import { HubAt, type HubAnswer, type PushedImage } from '../../support/swarm/hosts/hub-at.ts';
 import { TestSwarm } from '../../support/swarm/hosts/test-swarm.ts';
 
 const HUB = { address: '127.0.0.1:5010', 'hooks-allowed-hosts': ['*'] };
 const REPO = '/repos/alice/app';
 const PINGS = 24;
+/** Eight pieces on their way between managers. */
+const LAYER_BYTES = 2_000_000;
 
 /** Prints the guid of each delivery, and lets it wait for its answer. */
 const RECEIVER = `
@@ -18,11 +24,6 @@ require('node:http').createServer((req, res) => {
 }).listen(9000, '0.0.0.0');
 `;
 
-interface Answer {
-  status: number;
-  body: unknown;
-}
-
 /** Three hosts, each with a hub. The tests build on each other. */
 needsEngine('docker-cli', 'etcd')('the hub of hosts in a swarm', () => {
   let swarm: TestSwarm;
@@ -32,7 +33,7 @@ needsEngine('docker-cli', 'etcd')('the hub of hosts in a swarm', () => {
   let hook = 0;
 
   beforeAll(async () => {
-    swarm = await TestSwarm.start(3, { config: { hub: HUB } });
+    swarm = await TestSwarm.start(3, { config: { hub: HUB }, armable: true });
     receiver = spawn(...command(swarm.node(3).daemon.netns.enter(process.execPath, '-e', RECEIVER)));
     receiver.stdout?.setEncoding('utf8').on('data', (text: string) => {
       received.push(...text.split('\n').filter((line) => line !== ''));
@@ -43,28 +44,12 @@ needsEngine('docker-cli', 'etcd')('the hub of hosts in a swarm', () => {
     await swarm[Symbol.asyncDispose]();
   });
 
+  const hubAt = (number: number): HubAt =>
+    new HubAt(swarm.node(number).daemon, { user: 'alice', token: () => token });
+
   /** At the hub's own listener of a host. */
-  const ask = async (number: number, method: string, path: string, body?: object): Promise<Answer> => {
-    const text = await swarm
-      .node(number)
-      .daemon.netns.run(
-        'curl',
-        '--silent',
-        '--max-time',
-        '30',
-        '--request',
-        method,
-        '--write-out',
-        '\n%{http_code}',
-        '--header',
-        `Authorization: token ${token}`,
-        ...(body === undefined ? [] : ['--data', JSON.stringify(body)]),
-        `http://127.0.0.1:5010${path}`,
-      );
-    const cut = text.lastIndexOf('\n');
-    const json = text.slice(0, cut);
-    return { status: Number(text.slice(cut + 1)), body: json === '' ? undefined : JSON.parse(json) };
-  };
+  const ask = (number: number, method: string, path: string, body?: object): Promise<HubAnswer> =>
+    hubAt(number).ask(method, path, body && { body });
 
   const root = async <T>(number: number, path: string, body: object): Promise<T> =>
     await swarm.node(number).daemon.http.ok<T>('POST', `/hub${path}`, body);
@@ -81,7 +66,7 @@ needsEngine('docker-cli', 'etcd')('the hub of hosts in a swarm', () => {
 
   test('what a host has is in the swarm that it begins, and on the managers that join', async () => {
     await root(1, '/admin/users', { login: 'alice' });
-    const scopes = ['repo', 'admin:repo_hook'];
+    const scopes = ['repo', 'admin:repo_hook', 'write:packages'];
     ({ token } = await root<{ token: string }>(1, '/admin/users/alice/tokens', { scopes }));
     expect((await ask(1, 'POST', '/user/repos', { name: 'app' })).status).toBe(201);
     const url = `http://${swarm.node(3).addr}:9000/`;
@@ -138,6 +123,103 @@ needsEngine('docker-cli', 'etcd')('the hub of hosts in a swarm', () => {
     expect(await guids(1)).toEqual(await guids(2));
   });
 
+  /** Of the three managers: those with a blob on their disks, and the one without. */
+  const placesOf = async (digest: string): Promise<{ holders: number[]; lacking: number }> => {
+    const places = [1, 2, 3].map((number) => ({ number, holds: existsSync(fileOf(number, digest)) }));
+    const holders = places.filter(({ holds }) => holds).map(({ number }) => number);
+    expect(holders.length).toBe(2);
+    return { holders, lacking: places.find(({ holds }) => !holds)?.number ?? 0 };
+  };
+
+  const fileOf = (number: number, digest: string): string => {
+    const hex = digest.slice('sha256:'.length);
+    const { dataRoot } = swarm.node(number).daemon.paths;
+    return path.join(dataRoot, 'hub/blobs/sha256', hex.slice(0, 2), hex);
+  };
+
+  const pushed = async (number: number, tag: string): Promise<PushedImage> => {
+    const image = await hubAt(number).push('alice/app', tag, randomBytes(LAYER_BYTES));
+    expect([image.status, image.body]).toEqual([201, undefined]);
+    return image;
+  };
+
+  test('two managers hold what is pushed; the third one gets it though its giver is killed in the middle', async () => {
+    const { layer } = await pushed(2, 'one');
+    const { holders, lacking } = await placesOf(layer);
+    expect(holders).toContain(2);
+    // Each gives the half of it at most.
+    holders.forEach((number) => swarm.node(number).daemon.arm('swarm.blobs.piece=sigkill@5'));
+    expect(await hubAt(lacking).pull('alice/app', layer)).toBe(layer);
+    const dead = holders.filter((number) => !swarm.node(number).daemon.isRunning());
+    expect(dead.length).toBe(1);
+    expect(existsSync(fileOf(lacking, layer))).toBe(true);
+    holders.forEach((number) => swarm.node(number).daemon.arm(''));
+    for (const number of dead) {
+      await swarm.node(number).daemon.restart();
+      await untilServed(number);
+    }
+  });
+
+  test('a manager that gives other bytes is refused, and the other one is asked', async () => {
+    const { layer } = await pushed(1, 'two');
+    const { holders, lacking } = await placesOf(layer);
+    const right = readFileSync(fileOf(1, layer));
+    for (const number of holders) {
+      writeFileSync(fileOf(number, layer), Buffer.alloc(LAYER_BYTES, 'other'));
+    }
+    expect(await hubAt(lacking).pull('alice/app', layer)).toBe('');
+    expect(existsSync(fileOf(lacking, layer))).toBe(false);
+    // Both, one after the other, were found out: whichever has it right again is reached.
+    writeFileSync(fileOf(holders[1] ?? 0, layer), right);
+    await until('the right bytes', async () => (await hubAt(lacking).pull('alice/app', layer)) === layer);
+    for (const number of holders) {
+      writeFileSync(fileOf(number, layer), right);
+    }
+  });
+
+  test('a push that too few managers can hold is refused with 503, and succeeds when they can', async () => {
+    // Their stores run on.
+    await Promise.all([1, 3].map((number) => swarm.node(number).daemon.kill9()));
+    const layer = randomBytes(LAYER_BYTES);
+    const refused = await hubAt(2).push('alice/app', 'three', layer);
+    expect(refused).toMatchObject({
+      status: 503,
+      body: { errors: [{ code: 'UNAVAILABLE', message: expect.stringContaining('1 of 2 managers') }] },
+    });
+    expect((await ask(2, 'GET', '/v2/alice/app/tags/list')).body).toMatchObject({ tags: ['one', 'two'] });
+    await Promise.all([1, 3].map((number) => swarm.node(number).daemon.restart()));
+    await untilServed(1);
+    await untilServed(3);
+    expect(await hubAt(2).push('alice/app', 'three', layer)).toMatchObject({ status: 201 });
+    await placesOf(refused.layer);
+  });
+
+  test('limits and wrong credentials count over all managers', async () => {
+    const nobody = { from: '127.0.0.7', token: '' };
+    const remaining = async (number: number): Promise<number> => {
+      const { body } = await hubAt(number).ask('GET', '/rate_limit', nobody);
+      return (body as { resources: { core: { remaining: number } } }).resources.core.remaining;
+    };
+    for (let count = 0; count < 30; count += 1) {
+      await hubAt(1 + (count % 3)).ask('GET', '/users/alice', nobody);
+    }
+    for (const number of [1, 2, 3]) {
+      await until(`n${number} to know of all`, async () => (await remaining(number)) === 30);
+    }
+    // One who guesses goes from manager to manager.
+    const guess = { from: '127.0.0.8', token: `ghp_${'x'.repeat(36)}` };
+    for (let count = 0; count < 10; count += 1) {
+      expect((await hubAt(1 + (count % 3)).ask('GET', REPO, guess)).status).toBe(401);
+    }
+    const right = { from: '127.0.0.8' };
+    await until('a lockout everywhere', async () => {
+      const asked = await Promise.all([1, 2, 3].map((number) => hubAt(number).ask('GET', REPO, right)));
+      return asked.every(({ status }) => status === 403)
+        ? true
+        : (await hubAt(1).ask('GET', REPO, guess), false);
+    });
+  });
+
   test('a worker says where the hub is; a host that leaves has its own again', async () => {
     await swarm.must(1, 'node', 'demote', 'n3');
     await until('n3 to be a worker', async () => (await ask(3, 'GET', REPO)).status === 503, 60_000);
@@ -169,10 +251,11 @@ needsEngine('docker-cli', 'etcd')('the hub of hosts in a swarm', () => {
   });
 
   test('the last manager takes the records with it', async () => {
+    const told = await guids(1);
     await swarm.must(1, 'swarm', 'leave', '--force');
     await untilServed(1);
     expect((await ask(1, 'GET', `${REPO}/hooks/${hook}`)).status).toBe(200);
-    expect((await guids(1)).length).toBe(PINGS + 1);
+    expect(await guids(1)).toEqual(told);
     expect((await ask(1, 'PATCH', REPO, { description: 'home' })).status).toBe(200);
   });
 });

@@ -66,6 +66,7 @@ const peers: BlobPeers = {
   read: () => {
     throw new Error('nobody reads');
   },
+  judge: () => undefined,
   others: () => [...hosts.keys()],
   offer: async (name, offer) => {
     const host = hostOf(name);

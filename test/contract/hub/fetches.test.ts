@@ -26,17 +26,20 @@ let fetches: Fetches;
 /** What the peers send, and how often they were asked for it. */
 let sent: () => AsyncGenerator<Buffer>;
 let asked = 0;
+let judged: boolean[] = [];
 
 beforeEach(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'bth-fetches-'));
   files = await HubBlobFiles.open(folder);
   asked = 0;
+  judged = [];
   const peers = {
     has: () => Promise.resolve(true),
     read: () => {
       asked += 1;
       return sent();
     },
+    judge: (_digest: string, isRight: boolean) => void judged.push(isRight),
   };
   fetches = new Fetches({ files, locks: new KeyedMutex(), log: silentLogger, peers });
 });
@@ -87,6 +90,7 @@ test('of other bytes nobody gets the last one, nothing stays, and the next reade
     yield await Promise.resolve(BYTES);
   };
   expect(digestOf(await fetches.read(WANTED))).toBe(WANTED.digest);
+  expect(judged).toEqual([false, false, true]);
 });
 
 test('a way that breaks off leaves nothing', async () => {

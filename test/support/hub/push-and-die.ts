@@ -41,6 +41,7 @@ const hub = await Hub.open({
     read: async function* read() {
       yield await Promise.resolve(Buffer.from(LAYER));
     },
+    judge: () => undefined,
     others: () => ['n2'],
     offer: () => Promise.resolve('held'),
     give: () => Promise.reject(new Error('it holds all')),

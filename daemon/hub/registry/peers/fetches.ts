@@ -1,13 +1,13 @@
 import type { RegistryBlob } from '../../../../api/types/hub/registry.ts';
 import type { KeyedMutex } from '../../../base/concurrency/mutex.ts';
-import { errorText, internal } from '../../../base/errors.ts';
+import { errorText, internal, isEngineError } from '../../../base/errors.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { BlobFiles, IncomingFile } from '../files/port.ts';
 import { receive } from './arrivals.ts';
 import type { BlobPeers } from './port.ts';
 
-type GivingPeers = Pick<BlobPeers, 'has' | 'read'>;
+type GivingPeers = Pick<BlobPeers, 'has' | 'read' | 'judge'>;
 
 interface Deps {
   files: BlobFiles;
@@ -126,7 +126,13 @@ export class Fetches implements Disposable {
     try {
       const incoming = await this.#deps.files.createIncoming(wanted);
       const pieces = peers.read(wanted, this.#stop.signal);
-      const done = receive(incoming, digest, { pieces, locks: this.#deps.locks });
+      const done = receive(incoming, digest, { pieces, locks: this.#deps.locks }).then(
+        () => peers.judge(digest, true),
+        (error: unknown) => {
+          peers.judge(digest, !isEngineError(error, 'unavailable'));
+          throw error;
+        },
+      );
       const fetch = { incoming, done, users: 1 };
       void this.#settle(fetch, digest).catch((error: unknown) => {
         this.#deps.log.error({ err: error }, 'a blob that came from another manager was not closed');

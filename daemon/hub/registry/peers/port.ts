@@ -4,6 +4,8 @@ export interface BlobPeers {
   has(digest: string, signal: AbortSignal): Promise<boolean>;
   /** All of a blob, whose digest is to be checked. Throws unavailable where nobody gives all of it. */
   read(blob: { digest: string; size: number }, signal: AbortSignal): AsyncIterable<Buffer>;
+  /** Whether what `read` brought is that blob: who gave other bytes is asked last for a while. */
+  judge(digest: string, isRight: boolean): void;
   /** Ids of the hosts, also of those that do not answer. */
   others(): readonly string[];
   /** Whether one of them takes a blob. Throws unavailable. */

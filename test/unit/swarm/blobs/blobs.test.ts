@@ -179,6 +179,17 @@ test.each(['swarm.blobs.read', 'swarm.blobs.piece'])(
   },
 );
 
+test('a manager that gave other bytes is asked last', async () => {
+  holders[0].bytes = Buffer.alloc(BYTES.length, 'other');
+  holders[1].bytes = BYTES;
+  const blobs = asking();
+  expect((await read(blobs)).equals(BYTES)).toBe(false);
+  blobs.judge(DIGEST, false);
+  expect((await read(blobs)).equals(BYTES)).toBe(true);
+  blobs.judge(DIGEST, true);
+  expect([holders[0].from, holders[1].from]).toEqual([[0], [0]]);
+});
+
 test('a blob of another size than the record says is refused', async () => {
   holders[0].bytes = BYTES;
   await expect(read(asking(), 100)).rejects.toThrow(/more than the 100 bytes/);
