@@ -48,11 +48,11 @@ needsEngine('docker-cli', 'etcd')('the hub of hosts in a swarm', () => {
     new HubAt(swarm.node(number).daemon, { user: 'alice', token: () => token });
 
   /** At the hub's own listener of a host. */
-  const ask = (number: number, method: string, path: string, body?: object): Promise<HubAnswer> =>
-    hubAt(number).ask(method, path, body && { body });
+  const ask = (number: number, method: string, target: string, body?: object): Promise<HubAnswer> =>
+    hubAt(number).ask(method, target, body && { body });
 
-  const root = async <T>(number: number, path: string, body: object): Promise<T> =>
-    await swarm.node(number).daemon.http.ok<T>('POST', `/hub${path}`, body);
+  const root = async <T>(number: number, target: string, body: object): Promise<T> =>
+    await swarm.node(number).daemon.http.ok<T>('POST', `/hub${target}`, body);
 
   const guids = async (number: number): Promise<string[]> => {
     const { body } = await ask(number, 'GET', `${REPO}/hooks/${hook}/deliveries?per_page=100`);

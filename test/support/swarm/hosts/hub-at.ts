@@ -106,8 +106,14 @@ export class HubAt {
   #curl(method: string, target: string, more: readonly string[]): Promise<string> {
     return this.#daemon.netns.run(
       'curl',
-      ...['--silent', '--max-time', '60', '--request', method, '--write-out', '\n%{http_code}'],
       ...more,
+      '--silent',
+      '--max-time',
+      '60',
+      '--request',
+      method,
+      '--write-out',
+      '\n%{http_code}',
       `http://127.0.0.1:5010${target}`,
     );
   }
