@@ -128,6 +128,10 @@ export class Manager implements ManagerPart {
     return this.#leadership.resign();
   }
 
+  get stays(): string {
+    return this.#guest.stays;
+  }
+
   leaving(): Promise<void> {
     return this.#guest.leaving();
   }

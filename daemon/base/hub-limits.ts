@@ -34,6 +34,8 @@ export const hubLimits = {
   hubAwayRetryAfterS: 5,
   /** Names of accounts in a message. */
   hubNamesSaid: 10,
+  /** Accounts that come back in the update that takes their names; those of more come in later ones. */
+  hubRestoredAtOnce: 90,
   /** What a client is told to wait that has too many requests under way (GitHub: at least a minute). */
   hubRetryAfterS: 60,
   /** Characters of names of accounts and repositories (as GitHub), and of what people write beside them. */
@@ -173,6 +175,9 @@ export const hubLimits = {
   /** A piece of a blob that is sent, of which an answer has two; and how much of such memory is kept for the next. */
   hubSentPieceBytes: 256 * 1024,
   hubSentPiecesSpare: 64,
+  /** How long a host that leaves hands over what it alone holds, and when a worker tries again. */
+  hubHandOverMs: 1_800_000,
+  hubHandOverRetryMs: 10_000,
   /** Tags and repositories of one answer of the registry. */
   hubRegistryPageMax: 1_000,
   /** How long an access token of the registry is good: a push of a day's length asks for the next ones. */

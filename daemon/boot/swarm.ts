@@ -50,6 +50,7 @@ export function composeSwarm(
     etcd: ETCD,
     executor: engine.tasks,
     onChange: () => engine.guest.changed(),
+    onWorkerLeaves: async () => await engine.guest.leavingAsWorker?.(),
     engine: {
       images: imageNames(engine.registries),
       blobStore: blobStore(config.hubAddress !== '', () => engine.late.hub?.own),

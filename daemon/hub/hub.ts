@@ -18,6 +18,7 @@ import { RegistryLimits } from './limits/registry-limits.ts';
 import type { RateRules } from './limits/rules.ts';
 import type { WorkflowTokens } from './identity/workflow/workflow-tokens.ts';
 import { Mirror } from './records/mirror.ts';
+import type { AsideSource } from './aside/restore.ts';
 import type { Records } from './records/port.ts';
 import type { EngineLayers } from './registry/files/engine-layers.ts';
 import type { BlobFiles } from './registry/files/port.ts';
@@ -62,6 +63,8 @@ export interface HubDeps {
   quotaBytes: number;
   /** How many managers of a swarm hold what is pushed; 0 = two where there are three or more. */
   replicas?: number;
+  /** What is kept aside on this host of hubs that it had before. */
+  aside?: () => readonly AsideSource[];
   /** Where texts of notes are found by their words. */
   textIndex: TextIndex;
   /** What reads notes of strangers. */
@@ -119,6 +122,8 @@ export class Hub implements HubPort, Disposable {
       noteIndex: new NoteIndex({ ...deps, mirror, index: deps.textIndex }),
       noteReader: deps.noteReader,
       addresses: new Addresses(deps.baseUrl),
+      mirror,
+      aside: deps.aside ?? (() => []),
     };
     const context = { ...identity, lockout, clock: deps.clock };
     const accessTokens = new AccessTokens({ mirror, clock: deps.clock, service: new URL(deps.baseUrl).host });

@@ -400,10 +400,11 @@ export class SwarmNode<P extends ManagerPart> implements AsyncDisposable {
         managers && {
           reachable: managers.filter(({ reachability }) => reachability !== 'unreachable').length,
           all: managers.length,
+          stays: life.manager?.parts?.stays ?? '',
         },
       );
     }
-    await life.manager?.parts?.leaving();
+    await (life.isManager ? life.manager?.parts?.leaving() : this.#deps.onWorkerLeaves?.());
     await life.endTasks();
     await leaveStore(this.#deps, life);
     await this.#files.writeNode({ ...life.file, isVoid: true });

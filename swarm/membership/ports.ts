@@ -42,6 +42,8 @@ export interface NodeDeps<P extends ManagerPart> extends Tools {
   dropTasks: () => Promise<void>;
   /** Called when the node becomes something else to a swarm, or may have. */
   onChange?: () => void;
+  /** The node is about to leave its swarm as a worker. */
+  onWorkerLeaves?: () => Promise<void>;
 }
 
 /** What runs while this node is a manager. Disposal ends it. */
@@ -50,6 +52,8 @@ export interface ManagerPart extends AsyncDisposable {
   resign(): Promise<void>;
   /** The node is about to leave: takes out what would be lost with it. Throws what keeps it from leaving. */
   leaving(): Promise<void>;
+  /** What stays on this host when the last manager leaves: `the images of the hub`; `''` = nothing. */
+  readonly stays: string;
 }
 
 /** What a manager is made with beside what only its composition knows. */

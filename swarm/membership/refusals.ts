@@ -41,17 +41,29 @@ export const refusals = {
     unavailable(
       'Swarm is encrypted and locked. Please unlock it first or use `--force` to ignore this message.',
     ),
-  leaveManager: (managers: { reachable: number; all: number } | undefined) =>
+  leaveManager: (managers: ManagersThere | undefined) =>
     unavailable(
       'You are attempting to leave the swarm on a node that is participating as a manager. ' +
         consequence(managers),
     ),
 } as const;
 
+interface ManagersThere {
+  reachable: number;
+  all: number;
+  /** What stays on this host when the last manager leaves; `''` = nothing. */
+  stays: string;
+}
+
 /** `managers` is undefined where this one cannot say how many there are. */
-function consequence(managers: { reachable: number; all: number } | undefined): string {
+function consequence(managers: ManagersThere | undefined): string {
   if (managers?.all === 1) {
-    return 'Removing the last manager erases all current state of the swarm. Use `--force` to ignore this message. ';
+    const { stays } = managers;
+    const but = stays === '' ? '' : `, but for ${stays}, which stay on this host`;
+    return (
+      `Removing the last manager erases all current state of the swarm${but}. ` +
+      'Use `--force` to ignore this message. '
+    );
   }
   const how =
     'The only way to restore a swarm that has lost consensus is to reinitialize it with `--force-new-cluster`. ' +

@@ -50,6 +50,10 @@ export class GuestPlace implements RecordsPlace, AsyncDisposable {
     }
   }
 
+  get stays(): string {
+    return this.#guest.stays ?? '';
+  }
+
   async leaving(): Promise<void> {
     await this.#guest.leaving(await this.#others());
   }

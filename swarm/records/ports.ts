@@ -29,6 +29,10 @@ export interface RecordsGuest {
    * afterwards. Throws what keeps the node from leaving.
    */
   leaving(others: OtherManagers): Promise<void>;
+  /** The node is about to leave its swarm as a worker. */
+  leavingAsWorker?(): Promise<void>;
+  /** What stays on this host when the last manager leaves: `the images of the hub`; `''` = nothing. */
+  readonly stays?: string;
   /** No manager any more, or the daemon ends. Resolves when the records are not used. */
   closed(): Promise<void>;
   /** This node is something else to a swarm than before, or may be. */

@@ -1,5 +1,6 @@
 import { HUB_VERSIONS } from '../request/version.ts';
 import { accountRoutes } from './accounts.ts';
+import { asideRoutes } from './aside.ts';
 import { applicationRoutes } from './applications.ts';
 import { appRoutes } from './apps.ts';
 import { collaboratorRoutes } from './collaborators.ts';
@@ -30,4 +31,5 @@ export const HUB_ROUTES: readonly HubRoute[] = [
   ...platformRoutes,
   ...oauthRoutes,
   ...limitRoutes,
+  ...asideRoutes,
 ];

@@ -1,3 +1,4 @@
+import type { HubAsidePort } from './aside.ts';
 import type {
   FullOrganization,
   OrganizationConfigureRequest,
@@ -48,6 +49,7 @@ export interface HubSession {
   readonly applications: HubApplicationsPort;
   readonly apps: HubAppsPort;
   readonly oauth: HubOAuthPort;
+  readonly aside: HubAsidePort;
   /**
    * Counts a request that is about to be served. Throws forbidden with `details.rate` (`HubRateStatus`) when those of
    * the hour are used up, with `details.retryAfterS` when it is too much for the moment.

@@ -9,6 +9,14 @@ export function allGuests(guests: readonly RecordsGuest[]): RecordsGuest {
         await guest.leaving(others);
       }
     },
+    leavingAsWorker: async () => {
+      for (const guest of guests) {
+        await guest.leavingAsWorker?.();
+      }
+    },
+    get stays(): string {
+      return guests.flatMap(({ stays = '' }) => (stays === '' ? [] : [stays])).join(' and ');
+    },
     closed: async () => {
       await Promise.all(guests.map((guest) => guest.closed()));
     },

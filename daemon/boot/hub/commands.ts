@@ -2,7 +2,17 @@ import { invalidArgument } from '../../base/errors.ts';
 import { applicationCommands } from './application-commands.ts';
 import { oauthCommands } from './oauth-commands.ts';
 import { parts, seconds, type HubArguments } from './arguments.ts';
-import { list, needed, ownerAndName, pair, remove, repositoryPath, request, type Entry } from './command.ts';
+import {
+  json,
+  list,
+  needed,
+  ownerAndName,
+  pair,
+  remove,
+  repositoryPath,
+  request,
+  type Entry,
+} from './command.ts';
 
 /** Every command of `berthd hub`, by its one or two words. */
 export const HUB_COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
@@ -240,6 +250,17 @@ export const HUB_COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
       operands: 1,
       action: ({ operands: [fullName = ''] }) =>
         request({ method: 'DELETE', path: repositoryPath(fullName) }),
+    },
+  ],
+  ['aside list', list('accounts and repositories kept aside', '/admin/aside', ['source', 'kind', 'name'])],
+  [
+    'aside restore',
+    {
+      usage: 'SOURCE',
+      help: 'bring back what is kept aside, beside what the hub has; prints what came and what did not, as JSON',
+      operands: 1,
+      action: ({ operands: [source = ''] }) =>
+        request({ method: 'POST', path: `/admin/aside/${encodeURIComponent(source)}/restore` }, json),
     },
   ],
   [

@@ -15,6 +15,8 @@ import { SharedLog } from '../../hub/deliveries/shared/shared-log.ts';
 import { Hub, type HubDeps } from '../../hub/hub.ts';
 import { DEFAULT_RULES, type RateRules } from '../../hub/limits/rules.ts';
 import { NoteThread } from '../../hub/notes/reader/note-thread.ts';
+import { HeldBlobs } from '../../hub/registry/files/held-blobs.ts';
+import { handOver } from '../../hub/registry/peers/hand-over.ts';
 import { LocalRecords } from '../../hub/records/local-records.ts';
 import { parseListenAddress, type ListenAddress } from '../config/hosts.ts';
 import type { OwnHub } from '../../images/hub/own-hub.ts';
@@ -56,6 +58,9 @@ interface Around {
   images: Pick<Images, 'hubLayers'>;
 }
 
+/** What depends on where the records are. */
+type Placing = Pick<HubDeps, 'records' | 'webhooks' | 'files' | 'host' | 'aside'>;
+
 /** The hub and its HTTP; undefined where none is configured. Throws invalid_argument that names the setting. */
 export async function composeHub({
   config,
@@ -85,26 +90,16 @@ export async function composeHub({
     quotaBytes: config.hubQuota,
     replicas: config.hubReplicas,
   };
-  const opened = async (made: Pick<HubDeps, 'records' | 'webhooks' | 'files' | 'host'>): Promise<OpenHub> => {
-    const textIndex = new TextIndex();
-    const noteReader = new NoteThread({ clock, log });
-    const hub = await Hub.open({ ...given, ...made, textIndex, noteReader });
-    const api = createHubApi({ hub, pages: hub.pages, log, baseUrl, version: ENGINE_VERSION });
-    const { workflowTokens, deployments, arrivals } = hub;
-    const end = (): void => {
-      hub[Symbol.dispose]();
-      textIndex[Symbol.dispose]();
-      noteReader[Symbol.dispose]();
-    };
-    const userName: Hub['userName'] = (credentials) => hub.userName(credentials);
-    return { api, workflowTokens, deployments, arrivals, userName, [Symbol.dispose]: end };
-  };
+  const opened = (made: Placing): Promise<OpenHub> => openOver({ ...given, ...made });
+  const held = new HeldBlobs(files, layers);
   await place.start({
+    handOver: (signal) => handOver({ files: held, peers: swarm.blobs, log }, signal),
     overHost: (gate) =>
       opened({
         records: gate(new LocalRecords(database)),
         webhooks: { ...webhooks, deliveries: new LocalDeliveryLog(database) },
         files: filesWithout(files, aside.digests({ isHostAside: false })),
+        aside: () => aside.sources({ isHostAside: false }),
       }),
     overSwarm: async (managed, sets, gate) => {
       const deliveries = await SharedLog.open({ records: sets.deliveries, clock, log });
@@ -114,6 +109,7 @@ export async function composeHub({
         host: managed.node,
         webhooks: { ...webhooks, deliveries, turns },
         files: filesWithout(files, aside.digests({ isHostAside: true })),
+        aside: () => aside.sources({ isHostAside: true }),
       });
       return {
         ...hub,
@@ -126,6 +122,22 @@ export async function composeHub({
   });
   const own = ownHub({ files, layers, hosts, place });
   return { api: place, address, own, baseUrl, hosts, ...currentHub(place) };
+}
+
+async function openOver(deps: Omit<HubDeps, 'textIndex' | 'noteReader'>): Promise<OpenHub> {
+  const { clock, log, baseUrl } = deps;
+  const textIndex = new TextIndex();
+  const noteReader = new NoteThread({ clock, log });
+  const hub = await Hub.open({ ...deps, textIndex, noteReader });
+  const api = createHubApi({ hub, pages: hub.pages, log, baseUrl, version: ENGINE_VERSION });
+  const { workflowTokens, deployments, arrivals } = hub;
+  const end = (): void => {
+    hub[Symbol.dispose]();
+    textIndex[Symbol.dispose]();
+    noteReader[Symbol.dispose]();
+  };
+  const userName: Hub['userName'] = (credentials) => hub.userName(credentials);
+  return { api, workflowTokens, deployments, arrivals, userName, [Symbol.dispose]: end };
 }
 
 /** What the engine and the swarm have of the hub of this host. */

@@ -18,6 +18,7 @@ import type { Records } from '../../hub/records/port.ts';
 import { Placed, type OpenPart } from '../records/placed.ts';
 import type { Membership } from '../records/standing.ts';
 import type { Aside } from './aside.ts';
+import { Departure, type HandOver } from './departure.ts';
 import type { EngineHub } from './engine-hub.ts';
 
 /** A hub over the records of one place, until it is disposed of. */
@@ -34,6 +35,7 @@ export type Gate = (records: Records) => Records;
 
 /** How a hub is made over the records of this host, or of its swarm. */
 export interface HubOpener {
+  handOver: HandOver;
   overHost(gate: Gate): Promise<OpenHub>;
   overSwarm(place: RecordsPlace, sets: SwarmSets, gate: Gate): Promise<OpenHub>;
 }
@@ -66,11 +68,13 @@ const DELIVERIES = 'hub-deliveries';
 export class HubPlace implements RecordsGuest, HubApi, AsyncDisposable {
   readonly #deps: Deps;
   readonly #placed: Placed<Current, SwarmSets>;
+  readonly #departure: Departure;
   #opener: HubOpener | undefined;
 
   constructor(deps: Deps) {
     this.#deps = deps;
     const { clock, log, membership } = deps;
+    this.#departure = new Departure(deps);
     this.#placed = new Placed({
       clock,
       log,
@@ -87,6 +91,7 @@ export class HubPlace implements RecordsGuest, HubApi, AsyncDisposable {
   async start(opener: HubOpener): Promise<void> {
     this.#opener = opener;
     await this.#placed.start();
+    this.#departure.start(opener.handOver);
   }
 
   /** Undefined while there is none. */
@@ -136,19 +141,34 @@ export class HubPlace implements RecordsGuest, HubApi, AsyncDisposable {
     this.#placed.opened(place);
   }
 
-  leaving(others: OtherManagers): Promise<void> {
-    return this.#placed.leaving(others);
+  async leaving(others: OtherManagers): Promise<void> {
+    if (others === 'some') {
+      await this.#departure.leaves();
+    }
+    await this.#placed.leaving(others);
   }
 
-  closed(): Promise<void> {
-    return this.#placed.closed();
+  async leavingAsWorker(): Promise<void> {
+    await this.#departure.leaves();
+  }
+
+  /** For whoever takes the last manager out of its swarm. */
+  get stays(): string {
+    return this.#opener === undefined ? '' : 'the repositories and images of the hub';
+  }
+
+  async closed(): Promise<void> {
+    await this.#placed.closed();
+    this.#departure.changed();
   }
 
   changed(): void {
     this.#placed.changed();
+    this.#departure.changed();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
+    this.#departure[Symbol.dispose]();
     return this.#placed[Symbol.asyncDispose]();
   }
 

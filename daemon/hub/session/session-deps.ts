@@ -17,6 +17,8 @@ import type { NoteIndex } from '../notes/search/note-index.ts';
 import type { OAuthApplications } from '../oauth/applications/applications.ts';
 import type { Authorizations } from '../oauth/authorizations/authorizations.ts';
 import type { ServiceTokens } from '../oauth/service-tokens/service-tokens.ts';
+import type { Mirror } from '../records/mirror.ts';
+import type { AsideSource } from '../aside/restore.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Collaborators } from '../repositories/collaborators.ts';
 import type { Repositories } from '../repositories/repositories.ts';
@@ -49,4 +51,7 @@ export interface SessionDeps {
   noteIndex: NoteIndex;
   noteReader: NoteReader;
   addresses: Addresses;
+  mirror: Mirror;
+  /** What is kept aside on this host. */
+  aside: () => readonly AsideSource[];
 }

@@ -5,6 +5,7 @@ import { scopesOf, type Caller } from '../identity/caller.ts';
 import { AccountOperations } from './account-operations.ts';
 import { AppOperations } from './app-operations.ts';
 import { ApplicationOperations } from './application-operations.ts';
+import { AsideOperations } from './aside-operations.ts';
 import { CollaboratorOperations } from './collaborator-operations.ts';
 import { DeliveryOperations } from './delivery-operations.ts';
 import { OAuthOperations } from './oauth/operations.ts';
@@ -27,6 +28,7 @@ export class Session implements HubSession {
   readonly applications: ApplicationOperations;
   readonly apps: AppOperations;
   readonly oauth: OAuthOperations;
+  readonly aside: AsideOperations;
   readonly #leftOut = new Set<number>();
   readonly #deps: SessionDeps;
   readonly #caller: Caller;
@@ -45,6 +47,7 @@ export class Session implements HubSession {
     this.deliveries = new DeliveryOperations(deps, caller);
     this.notes = new NoteOperations(deps, caller);
     this.tokens = new TokenOperations(deps, caller);
+    this.aside = new AsideOperations(deps, caller);
   }
 
   get organizationsLeftOut(): readonly number[] {

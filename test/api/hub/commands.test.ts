@@ -141,3 +141,10 @@ test('passwords do not come back in errors', async () => {
   expect(said).toContain('password must have 8 characters or more');
   expect(said).not.toContain('hunter2');
 });
+
+test('nothing is kept aside on a host that was in no swarm', async () => {
+  await using at = await shell();
+  expect(await at.run('aside list')).toBe('SOURCE   KIND   NAME\n');
+  expect(await at.run('aside restore host')).toMatch(/^error: .*nothing is kept aside as "host"/);
+  expect(await at.run('aside restore')).toMatch(/usage: berthd hub aside restore SOURCE/);
+});

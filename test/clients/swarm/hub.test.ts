@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { killProcessesNaming } from '../../support/engine/cleanup.ts';
@@ -24,6 +24,18 @@ require('node:http').createServer((req, res) => {
 }).listen(9000, '0.0.0.0');
 `;
 
+interface FoundTask {
+  Slot: number;
+  NodeID?: string;
+  Status: { State: string };
+  Spec: { ContainerSpec: { Image: string } };
+}
+
+interface Delivered {
+  request: { payload: { after: string } };
+  response: { payload: string };
+}
+
 /** Three hosts, each with a hub. The tests build on each other. */
 needsEngine('docker-cli', 'etcd')('the hub of hosts in a swarm', () => {
   let swarm: TestSwarm;
@@ -31,6 +43,9 @@ needsEngine('docker-cli', 'etcd')('the hub of hosts in a swarm', () => {
   let token = '';
   let received: string[] = [];
   let hook = 0;
+  const nodeIds: string[] = [];
+  /** Of all images that were pushed. */
+  const layers: string[] = [];
 
   beforeAll(async () => {
     swarm = await TestSwarm.start(3, { config: { hub: HUB }, armable: true });
@@ -64,6 +79,29 @@ needsEngine('docker-cli', 'etcd')('the hub of hosts in a swarm', () => {
     await until(`the hub of n${number}`, async () => (await ask(number, 'GET', REPO)).status === 200, 60_000);
   };
 
+  /** Slots of `web` with a running task of an image, but for those of a dead host, whose tasks nobody knows. */
+  const webTasks = async (number: number, image: string, dead?: number): Promise<number[]> => {
+    const { http } = swarm.node(number).daemon;
+    const tasks = await http.ok<FoundTask[]>('GET', `/tasks?filters={"service":["web"]}`);
+    const gone = dead === undefined ? undefined : nodeIds[dead - 1];
+    return tasks
+      .filter(({ NodeID, Status, Spec }) => {
+        const isOf = Spec.ContainerSpec.Image.startsWith(image);
+        return isOf && NodeID !== gone && Status.State === 'running';
+      })
+      .map(({ Slot }) => Slot);
+  };
+
+  /** Deliveries of `push`, each attempt of them. */
+  const pushesTo = async (
+    number: number,
+    deliveries: string,
+  ): Promise<{ id: number; status_code: number }[]> => {
+    const { body } = await ask(number, 'GET', `${deliveries}?per_page=100`);
+    const all = body as { id: number; event: string; status_code: number }[];
+    return all.filter(({ event }) => event === 'push');
+  };
+
   test('what a host has is in the swarm that it begins, and on the managers that join', async () => {
     await root(1, '/admin/users', { login: 'alice' });
     const scopes = ['repo', 'admin:repo_hook', 'write:packages'];
@@ -93,6 +131,9 @@ needsEngine('docker-cli', 'etcd')('the hub of hosts in a swarm', () => {
       expect((await ask(number, 'GET', `${REPO}/hooks/${hook}`)).status).toBe(200);
       expect((await ask(number, 'GET', '/users/bob')).status).toBe(404);
       expect(await guids(number)).toEqual([first]);
+    }
+    for (const number of [1, 2, 3]) {
+      nodeIds.push(await swarm.must(number, 'info', '--format', '{{.Swarm.NodeID}}'));
     }
     expect(await swarm.must(2, 'info', '--format', '{{json .Warnings}}')).toContain(
       'accounts of its own (bob)',
@@ -137,9 +178,17 @@ needsEngine('docker-cli', 'etcd')('the hub of hosts in a swarm', () => {
     return path.join(dataRoot, 'hub/blobs/sha256', hex.slice(0, 2), hex);
   };
 
+  /** As where the other manager was lost. */
+  const alone = (number: number, digest: string): void => {
+    const others = [1, 2, 3].filter((other) => other !== number);
+    others.forEach((other) => rmSync(fileOf(other, digest), { force: true }));
+    expect(existsSync(fileOf(number, digest))).toBe(true);
+  };
+
   const pushed = async (number: number, tag: string): Promise<PushedImage> => {
     const image = await hubAt(number).push('alice/app', tag, randomBytes(LAYER_BYTES));
     expect([image.status, image.body]).toEqual([201, undefined]);
+    layers.push(image.layer);
     return image;
   };
 
@@ -192,6 +241,7 @@ needsEngine('docker-cli', 'etcd')('the hub of hosts in a swarm', () => {
     await untilServed(3);
     expect(await hubAt(2).push('alice/app', 'three', layer)).toMatchObject({ status: 201 });
     await placesOf(refused.layer);
+    layers.push(refused.layer);
   });
 
   test('limits and wrong credentials count over all managers', async () => {
@@ -204,7 +254,7 @@ needsEngine('docker-cli', 'etcd')('the hub of hosts in a swarm', () => {
       await hubAt(1 + (count % 3)).ask('GET', '/users/alice', nobody);
     }
     for (const number of [1, 2, 3]) {
-      await until(`n${number} to know of all`, async () => (await remaining(number)) === 30);
+      await expect.poll(() => remaining(number), { timeout: 10_000 }).toBe(30);
     }
     // One who guesses goes from manager to manager.
     const guess = { from: '127.0.0.8', token: `ghp_${'x'.repeat(36)}` };
@@ -220,25 +270,98 @@ needsEngine('docker-cli', 'etcd')('the hub of hosts in a swarm', () => {
     });
   });
 
-  test('a worker says where the hub is; a host that leaves has its own again', async () => {
-    await swarm.must(1, 'node', 'demote', 'n3');
+  test('a push redeploys a service once, though the manager that has it redeployed is killed then', async () => {
+    const image = '127.0.0.1:5010/alice/web:1';
+    expect((await ask(2, 'POST', '/user/repos', { name: 'web' })).status).toBe(201);
+    await swarm.must(2, 'login', '--username', 'alice', '--password', token, '127.0.0.1:5010');
+    await swarm.must(2, 'tag', 'busybox', image);
+    await swarm.must(2, 'push', image);
+    await swarm.must(
+      2,
+      'service',
+      'create',
+      '--name',
+      'web',
+      '--replicas',
+      '2',
+      '--detach',
+      image,
+      'sleep',
+      '9999',
+    );
+    const config = { url: 'engine://services/web' };
+    const created = await ask(2, 'POST', '/repos/alice/web/hooks', { config, events: ['push'] });
+    const deliveries = `/repos/alice/web/hooks/${(created.body as { id: number }).id}/deliveries`;
+    await until('the first tasks', async () => (await webTasks(2, image)).length === 2, 60_000);
+
+    // Another image of that name.
+    await swarm.must(2, 'create', '--name', 'base', 'busybox');
+    await swarm.must(2, 'commit', '--change', 'LABEL version=2', 'base', image);
+    swarm.nodes.forEach(({ daemon }) => daemon.arm('hub.delivery.log=sigkill'));
+    // The hub that takes it may be the one that dies: it has answered the push by then.
+    await swarm.docker(2, 'push', image);
+    const isDead = (): boolean => swarm.nodes.some(({ daemon }) => !daemon.isRunning());
+    await until('the manager that delivers to die', isDead);
+    swarm.nodes.forEach(({ daemon }) => daemon.arm(''));
+    const dead = swarm.nodes.findIndex(({ daemon }) => !daemon.isRunning()) + 1;
+    const alive = dead === 1 ? 2 : 1;
+    // What the dead one has done is done again, under the same guid, and changes nothing.
+    await until('the delivery', async () => (await pushesTo(alive, deliveries)).length > 0, 60_000);
+    const [delivery, ...others] = await pushesTo(alive, deliveries);
+    expect([delivery?.status_code, others]).toEqual([200, []]);
+    const { body } = await ask(alive, 'GET', `${deliveries}/${delivery?.id}`);
+    const { request, response } = body as Delivered;
+    expect(response.payload).toContain('runs');
+    const next = `${image}@${request.payload.after}`;
+    await until(
+      'tasks of the new image',
+      async () => (await webTasks(alive, next, dead)).length === 2,
+      60_000,
+    );
+    expect(await webTasks(alive, next)).toHaveLength(2);
+    await swarm.node(dead).daemon.restart();
+    await untilServed(dead);
+    expect(await pushesTo(dead, deliveries)).toEqual([delivery]);
+    await swarm.must(alive, 'service', 'rm', 'web');
+  });
+
+  test('a host that is demoted or leaves hands over what it alone holds; a worker says where the hub is', async () => {
+    const { layer } = await pushed(3, 'four');
+    alone(3, layer);
+    // Refused until the manager that was dead is one again for all.
+    const demote = async (): Promise<boolean> => (await swarm.docker(1, 'node', 'demote', 'n3')).code === 0;
+    await until('n3 to be demoted', demote);
     await until('n3 to be a worker', async () => (await ask(3, 'GET', REPO)).status === 503, 60_000);
     expect((await ask(3, 'GET', REPO)).body).toMatchObject({
       message: expect.stringContaining(swarm.node(1).addr),
     });
+    // What it alone held goes to a manager.
+    await until('the layer', () => [1, 2].some((number) => existsSync(fileOf(number, layer))));
     await swarm.must(3, 'swarm', 'leave');
     await until('the hub of n3', async () => (await ask(3, 'GET', REPO)).status !== 503, 60_000);
     expect((await ask(3, 'GET', REPO)).status).toBe(401);
 
+    expect(await hubAt(2).pull('alice/app', layer)).toBe(layer);
+    alone(2, layer);
     await swarm.must(2, 'swarm', 'leave', '--force');
+    expect(existsSync(fileOf(1, layer))).toBe(true);
     await until('the hub of n2', async () => (await ask(2, 'GET', REPO)).status === 401, 60_000);
     const bob = await swarm.node(2).daemon.http.ok<{ login: string }>('GET', '/hub/users/bob');
     expect(bob.login).toBe('bob');
+    expect((await swarm.docker(1, 'swarm', 'leave')).err).toContain(
+      'but for the repositories and images of the hub, which stay on this host',
+    );
   });
 
   test('without a majority the hub is read, and a change is refused with words', async () => {
     await swarm.join(2, 'manager');
     await untilServed(2);
+    // What its own hub had comes into that of the swarm.
+    const { http } = swarm.node(2).daemon;
+    expect(await http.ok('GET', '/hub/admin/aside')).toEqual([{ source: 'host', kind: 'user', name: 'bob' }]);
+    expect(await root(2, '/admin/aside/host/restore', {})).toMatchObject({ accounts: 1, left: {} });
+    await until('n1 to know bob', async () => (await ask(1, 'GET', '/users/bob')).status === 200);
+    expect(await http.ok('GET', '/hub/admin/aside')).toEqual([]);
     const { daemon } = swarm.node(2);
     await daemon.kill9();
     killProcessesNaming(`--data-dir=${daemon.paths.root}`);
@@ -257,6 +380,9 @@ needsEngine('docker-cli', 'etcd')('the hub of hosts in a swarm', () => {
     expect((await ask(1, 'GET', `${REPO}/hooks/${hook}`)).status).toBe(200);
     expect(await guids(1)).toEqual(told);
     expect((await ask(1, 'PATCH', REPO, { description: 'home' })).status).toBe(200);
+    const { body } = await ask(1, 'GET', '/v2/alice/app/tags/list');
+    expect(body).toEqual({ name: 'alice/app', tags: ['four', 'one', 'three', 'two'] });
+    expect(await Promise.all(layers.map((layer) => hubAt(1).pull('alice/app', layer)))).toEqual(layers);
   });
 });
 

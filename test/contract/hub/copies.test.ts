@@ -9,6 +9,7 @@ import { limits } from '../../../daemon/base/limits.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
 import { Arrivals } from '../../../daemon/hub/registry/peers/arrivals.ts';
 import { Copies } from '../../../daemon/hub/registry/peers/copies.ts';
+import { handOver } from '../../../daemon/hub/registry/peers/hand-over.ts';
 import type { BlobPeers } from '../../../daemon/hub/registry/peers/port.ts';
 import { HubBlobFiles } from '../../../storage/hub-blobs/blob-files.ts';
 import { ManualClock } from '../../support/fakes/manual-clock.ts';
@@ -31,6 +32,9 @@ const clock = new ManualClock();
 let folder: string;
 let own: HubBlobFiles;
 let hosts: Map<string, Host>;
+/** Digests that records of the others name. */
+let named: Set<string>;
+const never = new AbortController().signal;
 
 beforeEach(async () => {
   armHere('');
@@ -39,6 +43,7 @@ beforeEach(async () => {
   await own.put(BLOB.digest, BYTES);
   await own.put(EMPTY.digest, Buffer.alloc(0));
   hosts = new Map();
+  named = new Set();
 });
 afterEach(() => {
   armHere('');
@@ -48,7 +53,12 @@ afterEach(() => {
 async function addHosts(...names: string[]): Promise<void> {
   for (const name of names) {
     const files = await HubBlobFiles.open(path.join(folder, name));
-    const arrivals = new Arrivals({ files, locks: new KeyedMutex(), clock, isUsed: () => false });
+    const arrivals = new Arrivals({
+      files,
+      locks: new KeyedMutex(),
+      clock,
+      isUsed: (digest) => named.has(digest),
+    });
     hosts.set(name, { files, arrivals, is: 'up' });
   }
 }
@@ -185,3 +195,30 @@ test.each(['hub.copies.offer', 'hub.copies.give'])(
     await expect(copies(3).hold(1, [EMPTY])).rejects.toThrow(step);
   },
 );
+
+test('a host that goes hands over what it alone holds and records name, and nothing else', async () => {
+  await addHosts('n2', 'n3');
+  const [one, other] = [hostOf('n2'), hostOf('n3')];
+  const unnamed = Buffer.from('no record names it');
+  await own.put(digestOf(unnamed), unnamed);
+  await other.files.put(EMPTY.digest, Buffer.alloc(0));
+  named.add(BLOB.digest).add(EMPTY.digest);
+  armHere('hub.handover.give=error@1');
+  const given = { files: own, peers, log: silentLogger };
+  expect(await handOver(given, never)).toEqual([]);
+  expect((await holders()).length).toBe(1);
+  expect([await holders(EMPTY.digest), await holders(digestOf(unnamed))]).toEqual([['n3'], []]);
+  // What nobody can take is told, and taken later.
+  await one.files.remove(BLOB.digest);
+  await other.files.remove(BLOB.digest);
+  armHere('hub.handover.give=error');
+  expect(await handOver(given, never)).toEqual([BLOB.digest]);
+  one.is = 'down';
+  other.is = 'down';
+  expect((await handOver(given, never)).toSorted()).toEqual((await own.digests()).toSorted());
+  one.is = 'up';
+  armHere('');
+  expect(await handOver(given, never)).toEqual([]);
+  expect(await holders()).toEqual(['n2']);
+  expect(await handOver(given, AbortSignal.abort())).toHaveLength(3);
+});

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '../../../daemon/base/logger.ts';
-import { Hub } from '../../../daemon/hub/hub.ts';
+import { Hub, type HubDeps } from '../../../daemon/hub/hub.ts';
 import { LocalDeliveryLog } from '../../../daemon/hub/deliveries/local-log.ts';
 import { DEFAULT_DELIVERY_RULES } from '../../../daemon/hub/deliveries/rules.ts';
 import type { WebhookSettings } from '../../../daemon/hub/webhooks.ts';
@@ -38,6 +38,7 @@ export interface OpenHub extends Disposable {
 export interface HubParts {
   baseUrl?: string;
   noteReader?: NoteReader;
+  aside?: HubDeps['aside'];
 }
 
 /** A hub of its own, with its records in a database in memory. */
@@ -46,7 +47,7 @@ export async function openHub(
   clock = new ManualClock(),
   webhooks: Partial<WebhookSettings> = {},
   quotaBytes = 0,
-  { baseUrl = BASE_URL, noteReader = new OwnNoteReader() }: HubParts = {},
+  { baseUrl = BASE_URL, noteReader = new OwnNoteReader(), aside }: HubParts = {},
 ): Promise<OpenHub> {
   const directory = mkdtempSync(join(tmpdir(), 'bth-hub-'));
   const database = openDatabase(':memory:', silentLogger);
@@ -71,6 +72,7 @@ export async function openHub(
     quotaBytes,
     textIndex,
     noteReader,
+    ...(aside && { aside }),
   });
   const root = hub.session('root');
   return {

@@ -170,6 +170,7 @@ export class TestNode implements AsyncDisposable {
     return {
       context,
       leadership,
+      stays: '',
       leaving: () => Promise.resolve(),
       resign: () => leadership.resign(),
       [Symbol.asyncDispose]: async () => {

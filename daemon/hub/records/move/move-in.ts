@@ -109,7 +109,7 @@ async function forget(shared: Records, { revision }: Origin): Promise<void> {
 }
 
 /** As many as one update takes. */
-function* batches(records: Iterable<MovedRecord>): Generator<MovedRecord[]> {
+export function* batches(records: Iterable<MovedRecord>): Generator<MovedRecord[]> {
   let some: MovedRecord[] = [];
   let bytes = 0;
   for (const record of records) {

@@ -127,8 +127,7 @@ export class Copies implements Disposable {
       throw new EngineError('unavailable', `nobody holds ${blob.digest}`);
     }
     failpoint('hub.copies.give');
-    // A blob without bytes has no first one.
-    await peers.give(host, offer, own.size === 0 ? Readable.from([]) : own.stream(0, own.size - 1), signal);
+    await peers.give(host, offer, bytesOf(own), signal);
     return true;
   }
 
@@ -141,6 +140,11 @@ export class Copies implements Disposable {
     const ranked = (this.#deps.peers?.others() ?? []).map((host) => ({ host, at: rank(host) }));
     return ranked.toSorted((one, other) => (one.at < other.at ? -1 : 1)).map(({ host }) => host);
   }
+}
+
+/** A blob without bytes has no first one. */
+export function bytesOf(blob: RegistryBlob): Readable {
+  return blob.size === 0 ? Readable.from([]) : blob.stream(0, blob.size - 1);
 }
 
 function tooFew({ held, wanted, troubles }: { held: number; wanted: number; troubles: string[] }): Error {

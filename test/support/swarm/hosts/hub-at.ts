@@ -76,7 +76,7 @@ export class HubAt {
 
   /** Digest of what came; '' where it broke off or was refused. */
   async pull(name: string, digest: string): Promise<string> {
-    const target = path.join(this.#daemon.paths.root, 'pulled');
+    const target = path.join(this.#daemon.paths.root, `pulled-${digest.slice(-12)}`);
     const said = await this.#curl('GET', `/v2/${name}/blobs/${digest}`, [
       ...this.#basic(),
       '--output',

@@ -46,18 +46,23 @@ const HOW =
 
 test.each([
   [
-    { reachable: 1, all: 1 },
+    { reachable: 1, all: 1, stays: '' },
     'Removing the last manager erases all current state of the swarm. Use `--force` to ignore this message. ',
   ],
   [
-    { reachable: 2, all: 2 },
+    { reachable: 1, all: 1, stays: 'the images of the hub' },
+    'Removing the last manager erases all current state of the swarm, but for the images of the hub, which stay on ' +
+      'this host. Use `--force` to ignore this message. ',
+  ],
+  [
+    { reachable: 2, all: 2, stays: '' },
     `Removing this node leaves 1 managers out of 2. Without a Raft quorum your swarm will be inaccessible. ${HOW}`,
   ],
   [
-    { reachable: 2, all: 3 },
+    { reachable: 2, all: 3, stays: '' },
     `Removing this node leaves 1 managers out of 3. Without a Raft quorum your swarm will be inaccessible. ${HOW}`,
   ],
-  [{ reachable: 3, all: 3 }, HOW],
+  [{ reachable: 3, all: 3, stays: '' }, HOW],
   [undefined, `Doing so may lose the consensus of your cluster. ${HOW}`],
 ])('a manager that leaves with %j is told what that costs', (managers, consequence) => {
   expect(refusals.leaveManager(managers).message).toBe(FIRST + consequence);
