@@ -183,11 +183,18 @@ function admitted(ctx: Context, route: ServedHubRoute, session: HubSession): Hub
   }
 }
 
-function sessionOf(ctx: Context, hub: HubPort, { isOpen }: ServedHubRoute): HubSession | Promise<HubSession> {
+function sessionOf(
+  ctx: Context,
+  hub: HubPort,
+  { isOpen, isSearch }: ServedHubRoute,
+): HubSession | Promise<HubSession> {
   if (entrances.get(ctx.req) === 'engine') {
     return hub.session('root');
   }
   const credentials = credentialsOf(ctx);
+  if (isSearch === true) {
+    return hub.openForSearch(credentials);
+  }
   return isOpen === true ? hub.session({ ...credentials, authorization: undefined }) : hub.open(credentials);
 }
 

@@ -74,6 +74,7 @@ export interface HubDeps {
 /** The hub: repositories, those who own them, and what each may do. Its state is in the records. */
 export class Hub implements HubPort, Disposable {
   readonly registry: HubRegistryPort;
+  readonly #entrance: RegistryEntrance;
   /** What other hosts bring: for whoever serves them. */
   readonly arrivals: Arrivals;
   readonly #parts: readonly Disposable[];
@@ -146,12 +147,13 @@ export class Hub implements HubPort, Disposable {
     session: SessionDeps;
     context: Context;
     identity: Identity;
-    entrance: HubRegistryPort;
+    entrance: RegistryEntrance;
     pages: Pages;
     deployments: Deployments;
     parts: readonly Disposable[];
   }) {
     this.registry = made.entrance;
+    this.#entrance = made.entrance;
     this.arrivals = made.arrivals;
     this.#parts = made.parts;
     this.#session = made.session;
@@ -179,6 +181,11 @@ export class Hub implements HubPort, Disposable {
       throw new EngineError('unauthorized', 'Requires authentication');
     }
     return caller.kind === 'user' ? caller.user.name : undefined;
+  }
+
+  async openForSearch(credentials: HubCredentials): Promise<HubSession> {
+    const caller = await this.#entrance.searcher(credentials);
+    return caller === undefined ? await this.open(credentials) : new Session(this.#session, caller);
   }
 
   [Symbol.dispose](): void {

@@ -5,7 +5,7 @@ import { expectAddresses } from '../../storage/registry/addresses.ts';
 import { connectRegistry, type RegistryAccess } from '../../storage/registry/connect.ts';
 import { bytesOf } from '../../storage/registry/http.ts';
 import { pages } from '../../storage/registry/repository.ts';
-import { RegistrySession } from '../../storage/registry/session.ts';
+import { drain, RegistrySession } from '../../storage/registry/session.ts';
 import { isRegistryName } from '../../storage/references/reference.ts';
 import { asArray, asObject, asStrings, parseJson } from '../../storage/image/json.ts';
 import { invalidArgument, isEngineError } from '../base/errors.ts';
@@ -37,9 +37,25 @@ export async function searchRegistry(
           options.auth,
         )
       : await connectRegistry(access, domain, options.auth, options.signal);
+  if (domain !== HUB_INDEX) {
+    await introduce(session, options);
+  }
   const { lookupWaitMs } = access;
   const found = await ask(session, { domain, word, limit, signal: options.signal, lookupWaitMs });
   return found.filter((item) => matches(item)).slice(0, limit);
+}
+
+/**
+ * The search answers whoever shows nothing with what is public. What `docker login` got in place of a password is good
+ * for a token of the registry, which its second version gives (as dockerd).
+ */
+async function introduce(session: RegistrySession, { auth, signal }: SearchOptions): Promise<void> {
+  if (!auth.identityToken) {
+    session.introduce();
+    return;
+  }
+  session.want(['registry:catalog:search']);
+  await drain(await session.request({ method: 'GET', url: session.url('/v2/'), signal }));
 }
 
 /** The part before the first slash is a registry when it looks like one. Pure. */
@@ -96,9 +112,6 @@ interface Question {
 
 async function ask(session: RegistrySession, question: Question): Promise<ImageSearchItem[]> {
   const { domain, word, limit, signal, lookupWaitMs } = question;
-  if (domain !== HUB_INDEX) {
-    session.introduce();
-  }
   const url = session.url('/v1/search');
   await expectAddresses(url, lookupWaitMs);
   url.searchParams.set('q', word);

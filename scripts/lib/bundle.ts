@@ -3,9 +3,10 @@ import { rolldown } from 'rolldown';
 import { repositoryRoot } from './sources.ts';
 
 /** Programs of threads, which the engine finds beside itself. */
-const WORKERS = {
+export const WORKERS: Readonly<Record<string, string>> = {
   'layer-worker': 'storage/layers/workers/layer-worker.ts',
   'delivery-worker': 'daemon/hub/deliveries/thread/delivery-worker.ts',
+  'note-worker': 'daemon/hub/notes/reader/note-worker.ts',
 };
 /** Native, or loaded on a terminal only. */
 const NOT_BUNDLED = ['better-sqlite3', 'koffi', 'pino-pretty'];

@@ -66,8 +66,8 @@ export class RegistrySession implements Disposable {
   }
 
   /**
-   * Shows name and password with every request from now on: the first API version answers who shows none with what is
-   * public, and never asks for them.
+   * Shows name and password with every request from now on, where there are both: the first API version never asks for
+   * them.
    */
   introduce(): void {
     const { username, password } = this.#credentials;

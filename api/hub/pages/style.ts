@@ -41,7 +41,7 @@ h1 .label{font-size:.55em;font-weight:400;vertical-align:middle}
 form.stack{max-width:26rem;display:grid;gap:1rem}
 form.stack.wide{max-width:40rem}
 form.line{display:inline}
-.line-up{display:flex;gap:1rem;align-items:center}
+.line-up{display:flex;gap:1rem;align-items:center;margin-bottom:1rem}
 .line-up img{border-radius:8px;object-fit:cover}
 .line-up p{margin:.5rem 0}
 .avatar{border-radius:4px;object-fit:cover;vertical-align:middle}

@@ -64,6 +64,8 @@ export interface ServedHubRoute extends RouteName {
   parameters?: ParameterPlaces;
   /** The header `Authorization` is not looked at before: it is no token, or there need be none. */
   isOpen?: boolean;
+  /** Engines ask it, who may show a token of the registry. */
+  isSearch?: boolean;
   handler(request: HubRequest<unknown>): HubResult | Promise<HubResult>;
 }
 
@@ -75,6 +77,7 @@ export function hubRoute<Body = undefined>(definition: {
   body?: BodySchema;
   isFree?: boolean;
   isOpen?: boolean;
+  isSearch?: boolean;
   parameters?: ParameterPlaces;
   accepts?: AcceptedTokens;
   handler: (request: HubRequest<Body>) => HubResult | Promise<HubResult>;

@@ -15,6 +15,7 @@ export const searchRoutes: readonly ServedHubRoute[] = [
     id: 'search.repositories',
     method: 'GET',
     path: '/v1/search',
+    isSearch: true,
     handler: async ({ session, query }) => {
       const q = query.get('q') ?? '';
       const [size, page] = [count(query, 'n', limits.registrySearchDefault), count(query, 'page', 1)];

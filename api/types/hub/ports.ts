@@ -27,6 +27,8 @@ export interface HubPort {
   session(credentials: HubCredentials | 'root'): HubSession;
   /** As `session`, and for apps that show JSON web tokens: to verify these takes a moment. */
   open(credentials: HubCredentials): Promise<HubSession>;
+  /** As `open`, and for an access token of the registry that was given for searching. */
+  openForSearch(credentials: HubCredentials): Promise<HubSession>;
   readonly registry: HubRegistryPort;
 }
 

@@ -1,49 +1,25 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { launch, type Browser, type Page } from 'puppeteer-core';
+import { type Browser } from 'puppeteer-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  FACTS,
+  FOCUSED,
+  launchBrowser,
+  picture,
+  signIn,
+  submit,
+  tabTo,
+  TOO_WIDE,
+} from '../../support/hub/pages/browser.ts';
 import { withFakes } from '../../support/hub/fake-pages.ts';
 import { ManualClock } from '../../support/fakes/manual-clock.ts';
 import { servedHub } from '../../support/hub/served-hub.ts';
 
 const PASSWORD = 'correct horse';
 
-/** Where to leave a picture of each page; none by default. */
-const PICTURES = process.env['BERTH_TEST_PICTURES'];
-
-// Run by the browser, whose objects the tests do not know the types of.
-
-/** What a screen reader calls the element that has the focus. */
-const FOCUSED = `(() => {
-  const element = document.activeElement;
-  const label = element.id ? document.querySelector('label[for="' + element.id + '"]') : null;
-  const name = element.getAttribute('aria-label') ?? label?.textContent ?? element.textContent;
-  return name.replaceAll(/\\s+/g, ' ').trim();
-})()`;
-
-const TOO_WIDE = 'document.documentElement.scrollWidth > document.documentElement.clientWidth';
-
-/** What the structure of a page is judged by. */
-const FACTS = `({
-  landmarks: ['header', 'nav[aria-label="Main"]', 'main'].map((each) => document.querySelectorAll(each).length),
-  headings: document.querySelectorAll('h1').length,
-  heading: document.querySelector('h1').textContent.replaceAll(/\\s+/g, ' ').trim(),
-  unlabelled: [...document.querySelectorAll('input:not([type=hidden]),select')].filter(
-    (field) => document.querySelector('label[for="' + field.id + '"]') === null,
-  ).length,
-  cellsWithoutScope: document.querySelectorAll('th:not([scope])').length,
-  tooWide: ${TOO_WIDE},
-  title: document.title,
-})`;
-
 let browser: Browser;
 
 beforeAll(async () => {
-  browser = await launch({
-    executablePath: '/usr/bin/chromium',
-    // The tests run as root, whom Chromium's sandbox refuses.
-    args: ['--no-sandbox', '--disable-dev-shm-usage', '--no-first-run'],
-  });
+  browser = await launchBrowser();
 });
 
 afterAll(async () => {
@@ -86,37 +62,6 @@ async function visit() {
   };
 }
 
-/** By keys alone: to the field or button of a name, however far it is. */
-async function tabTo(page: Page, name: string): Promise<void> {
-  for (let count = 0; count < 60; count += 1) {
-    await page.keyboard.press('Tab');
-    const focused = String(await page.evaluate(FOCUSED));
-    if (focused.startsWith(name)) {
-      return;
-    }
-  }
-  throw new Error(`no key leads to ${name}`);
-}
-
-async function submit(page: Page): Promise<void> {
-  await Promise.all([page.waitForNavigation({ waitUntil: 'networkidle0' }), page.keyboard.press('Enter')]);
-}
-
-async function signIn(page: Page): Promise<void> {
-  await tabTo(page, 'Name');
-  await page.keyboard.type('alice');
-  await tabTo(page, 'Password');
-  await page.keyboard.type(PASSWORD);
-  await submit(page);
-}
-
-async function picture(page: Page, name: string): Promise<void> {
-  if (PICTURES !== undefined) {
-    mkdirSync(PICTURES, { recursive: true });
-    await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true });
-  }
-}
-
 test('by keys alone: sign in, make a token, revoke it, sign out', async () => {
   await using at = await visit();
   const { page, go, root, wrong } = at;
@@ -126,7 +71,7 @@ test('by keys alone: sign in, make a token, revoke it, sign out', async () => {
   expect(await page.evaluate(FOCUSED)).toBe('Skip to content');
   await page.keyboard.press('Enter');
   expect(await page.evaluate('document.activeElement.id')).toBe('content');
-  await signIn(page);
+  await signIn(page, 'alice', PASSWORD);
   expect(new URL(page.url()).pathname).toBe('/settings/tokens');
   await tabTo(page, 'Note');
   const outline = await page.evaluate('getComputedStyle(document.activeElement).outlineStyle');
@@ -178,7 +123,7 @@ test.each([
   if (name === 'repositories') {
     await picture(page, 'sign-in');
   }
-  await signIn(page);
+  await signIn(page, 'alice', PASSWORD);
   await go(path);
   await picture(page, name);
   const tree = JSON.stringify(await page.accessibility.snapshot({ interestingOnly: false }));
@@ -204,7 +149,7 @@ test('dark where the browser asks for it, and narrow on a phone', async () => {
   await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'dark' }]);
   await page.setViewport({ width: 390, height: 844 });
   await go('/login');
-  await signIn(page);
+  await signIn(page, 'alice', PASSWORD);
   for (const [name, path] of [
     ['dark-repository', '/acme/open'],
     ['dark-tokens', '/settings/tokens'],
@@ -226,7 +171,7 @@ test('the page of single sign-on authorizes a token', async () => {
   const { headers } = await at.ask('GET', '/repos/acme/secret', { token });
   const path = String(headers['x-svc-sso']).replace('required; url=http://hub.test:5010', '');
   await go(path);
-  await signIn(page);
+  await signIn(page, 'alice', PASSWORD);
   await picture(page, 'sign-on');
   await tabTo(page, 'Authorize the token');
   await submit(page);

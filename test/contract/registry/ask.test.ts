@@ -97,7 +97,10 @@ needs('docker-registry')('a registry is asked', () => {
   it('search: a registry with one is asked, and its answer filtered', async () => {
     const body = JSON.stringify({ num_results: 3, results: [item('a', 3), item('b', 2), item('c', 1)] });
     proxy.plan = () => ({ kind: 'answer', status: 200, body });
-    const named = (name: string, stars: number) => item(`${proxy.address}/${name}`, stars);
+    const named = (name: string, stars: number) => ({
+      ...item(name, stars),
+      name: `${proxy.address}/${name}`,
+    });
     expect(await search('word', { limit: 2 })).toEqual([named('a', 3), named('b', 2)]);
     expect(await search('word', { filters: new Map([['stars', ['3']]]) })).toEqual([named('a', 3)]);
     expect(proxy.seen.at(-1)?.path).toBe('/v1/search?q=word&n=25');

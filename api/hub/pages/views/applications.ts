@@ -112,9 +112,7 @@ function table(organization: string, applications: readonly OAuthApplicationView
     <thead>
       <tr>
         <th scope="col">Name</th>
-        <th scope="col">ID</th>
-        <th scope="col">Client id</th>
-        <th scope="col">Redirect URI</th>
+        <th scope="col">ID, client id, redirect URI</th>
         <th scope="col" class="number">Tokens</th>
         <th scope="col">Change it</th>
       </tr>
@@ -124,9 +122,11 @@ function table(organization: string, applications: readonly OAuthApplicationView
         (one) =>
           html`<tr>
             <th scope="row">${avatar(one)} ${one.name}</th>
-            <td><code>${one.id}</code></td>
-            <td><code>${one.client_id}</code></td>
-            <td><code>${one.redirect_uri}</code></td>
+            <td>
+              <div><code>${one.id}</code></div>
+              <div><code>${one.client_id}</code></div>
+              <div><code>${one.redirect_uri}</code></div>
+            </td>
             <td class="number">${one.tokens}</td>
             <td>
               ${act('New secret', 'secret', { organization, one, mark })}

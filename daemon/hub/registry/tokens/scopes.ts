@@ -25,9 +25,12 @@ export function readScopes(texts: readonly string[]): ScopeAccess[] {
     });
 }
 
-/** `*` is everything that there is of a repository. */
+/** What an engine asks for before it searches with what `docker login` left it. */
+export const SEARCH = { type: 'registry', name: 'catalog', action: 'search' } as const;
+
+/** `*` is everything that there is of a repository, or of the catalogue. */
 function spelled(type: string, actions: readonly string[]): readonly string[] {
-  const known: readonly string[] = type === 'repository' ? ACTIONS : ['*'];
+  const known: readonly string[] = type === 'repository' ? ACTIONS : ['*', SEARCH.action];
   return known.filter((action) => actions.includes(action) || actions.includes('*'));
 }
 

@@ -10,8 +10,8 @@ import { limits } from '../../../base/limits.ts';
 import { authenticate, type Context } from '../../identity/authenticate.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { refusal } from '../../registry/refusal.ts';
-import type { AccessTokens } from '../../registry/tokens/access-tokens.ts';
-import { readScopes, scopeText } from '../../registry/tokens/scopes.ts';
+import type { AccessClaims, AccessTokens } from '../../registry/tokens/access-tokens.ts';
+import { hasAction, readScopes, scopeText, SEARCH } from '../../registry/tokens/scopes.ts';
 import type { SessionDeps } from '../session-deps.ts';
 import { RegistryAccess } from './access.ts';
 import { RegistryOperations } from './operations.ts';
@@ -37,12 +37,32 @@ export class RegistryEntrance implements HubRegistryPort {
       const caller = this.#authenticated({ authorization, address });
       return new RegistryOperations(this.#deps, caller, undefined);
     }
+    const { caller, claims } = await this.#claimed(webToken, address);
+    return new RegistryOperations(this.#deps, caller, claims);
+  }
+
+  /** Who shows an access token that was given for searching; undefined = none is shown. Throws unauthorized. */
+  async searcher({ authorization, address }: HubCredentials): Promise<Caller | undefined> {
+    const webToken = WEB_TOKEN.exec(authorization ?? '')?.[1];
+    if (webToken === undefined) {
+      return undefined;
+    }
+    const { caller, claims } = await this.#claimed(webToken, address);
+    if (!hasAction(claims.access, SEARCH)) {
+      throw refusal('UNAUTHORIZED', 'the access token is not for searching', {
+        tokenError: 'insufficient_scope',
+      });
+    }
+    return caller;
+  }
+
+  async #claimed(webToken: string, address: string): Promise<{ caller: Caller; claims: AccessClaims }> {
     const claims = await this.#deps.accessTokens.verify(webToken);
     const caller: Caller =
       claims.reference === undefined
         ? { kind: 'anonymous', address }
         : this.#referred(claims.reference, 'the token was revoked that this access token was given for');
-    return new RegistryOperations(this.#deps, caller, claims);
+    return { caller, claims };
   }
 
   async token(request: RegistryTokenRequest, credentials: HubCredentials): Promise<RegistryToken> {

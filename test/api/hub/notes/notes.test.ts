@@ -244,6 +244,27 @@ test('docker search asks for repositories by name, description and notes', async
   expect(await hub.server.ask('GET', '/v1/_ping')).toMatchObject({ status: 200, body: true });
 });
 
+test('docker search shows an access token for searching, which docker login leads to, and no other one', async () => {
+  await using hub = await served();
+  const basic = { Authorization: `Basic ${Buffer.from(`alice:${hub.token}`).toString('base64')}` };
+  const search = async (scope: string, headers: Record<string, string> = basic) => {
+    const given = await hub.server.ask('GET', `/token?scope=${scope}`, { headers });
+    const { token } = given.body as { token: string };
+    const { status, body } = await hub.server.ask('GET', '/v1/search?q=alice', {
+      headers: { Authorization: `Bearer ${token}` },
+    });
+    return status === 200
+      ? (body as { results: { name: string }[] }).results.map(({ name }) => name)
+      : status;
+  };
+  expect(await search('registry:catalog:search')).toEqual(['alice/open', 'alice/secret']);
+  expect(await search('registry:catalog:search', {})).toEqual(['alice/open']);
+  expect(await search('repository:alice/secret:pull')).toBe(401);
+  expect(
+    (await hub.server.ask('GET', '/v1/search?q=a', { headers: { Authorization: 'Bearer a.b.c' } })).status,
+  ).toBe(401);
+});
+
 test.each([
   ['nobody', undefined, 'open', 200, 401],
   ['nobody', undefined, 'secret', 404, 404],
