@@ -191,3 +191,39 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed + 1))(
     expect([[...files.blobs.keys()].toSorted(), files.pending.size]).toEqual([wanted(all), 0]);
   },
 );
+
+test('a blob that a push was told of stays, when another push names it and its manifest is deleted', async () => {
+  using all = await world(1);
+  const { turns, registry, made } = all;
+  const [repository] = made;
+  if (repository === undefined) {
+    throw new Error('no repository');
+  }
+  const by = { repository, actor: ALICE };
+  const image = (tag: string) => ({
+    reference: { kind: 'tag' as const, tag },
+    body: {
+      mediaType: undefined,
+      bytes: Buffer.from(JSON.stringify({ ...imageManifest('{}', ['a']), annotations: { tag } })),
+    },
+  });
+  const upload = async (content: string): Promise<void> => {
+    const { id } = await registry.uploads.start(repository);
+    const body = { bytes: Readable.from([Buffer.from(content)]), length: undefined, range: undefined };
+    await registry.uploads.finish(repository, id, digestOf(content), body);
+  };
+  const [slow, fast] = [image('slow'), image('fast')];
+  await turns.run([upload('{}'), upload('a')]);
+  // The slow one asks first, and has to send nothing.
+  await turns.run(['{}', 'a'].map((content) => registry.blobs.keep(repository, digestOf(content))));
+  await turns.run([registry.manifests.put(by, fast.reference, fast.body).then(() => undefined)]);
+  const { digest } = registry.manifests.find(repository, fast.reference);
+  await turns.run([registry.manifests.delete(by, { kind: 'digest', digest })]);
+  await turns.run([registry.collector.collect()]);
+  await turns.run([registry.manifests.put(by, slow.reference, slow.body).then(() => undefined)]);
+  const after = registry.manifests.find(repository, slow.reference).digest;
+  await turns.run([registry.manifests.delete(by, { kind: 'digest', digest: after })]);
+  await turns.run([registry.collector.collect()]);
+  // Nobody waits any more.
+  expect([...all.files.blobs.keys()]).toEqual([]);
+});

@@ -1,10 +1,9 @@
 import type { RegistryBlob } from '../../../../api/types/hub/registry.ts';
 import { failpoint } from '../../../base/failpoint.ts';
-import { limits } from '../../../base/limits.ts';
 import type { Repository } from '../../repositories/repository.ts';
 import { refusal } from '../refusal.ts';
 import { nowMsOf, type RegistryDeps } from '../registry-deps.ts';
-import type { BlobLink } from './links.ts';
+import { told, type BlobLink } from './links.ts';
 
 /** The blobs of repositories. Digests are well-formed. Throws BLOB_UNKNOWN for what a repository does not have. */
 export class Blobs {
@@ -34,13 +33,10 @@ export class Blobs {
   /** Somebody who pushes was told that the blob is there: it stays for a while, also if no manifest names it. */
   async keep(repository: Repository, digest: string): Promise<void> {
     const { mirror, links, repositories, clock } = this.#deps;
-    const { pendingMs } = this.#link(repository, digest);
-    if (nowMsOf(clock) - pendingMs < limits.hubBlobGraceMs / 2) {
-      return;
-    }
     await mirror.change(() => {
       const link = this.#link(repository, digest);
-      const kept = { ...link, pendingMs: nowMsOf(clock) };
+      const { size } = link;
+      const kept = told(link, { digest, size }, nowMsOf(clock));
       const changes = [repositories.stillThere(repository), links.put(repository.id, kept)];
       return { changes, answer: undefined };
     });
@@ -64,7 +60,7 @@ export class Blobs {
       failpoint('hub.blob.adopt');
       await mirror.change(() => {
         quota.refuse(repository, { digest, size });
-        const link: BlobLink = { digest, size, pendingMs: nowMsOf(clock) };
+        const link = told(links.get(repository.id, digest), { digest, size }, nowMsOf(clock));
         const changes = [repositories.stillThere(repository), links.put(repository.id, link)];
         return { changes, answer: undefined };
       });
@@ -104,7 +100,8 @@ export class Blobs {
           return { changes: [], answer: false };
         }
         quota.refuse(repository, { digest, size: source.size });
-        const link: BlobLink = { digest, size: source.size, pendingMs: nowMsOf(clock) };
+        const { size } = source;
+        const link = told(links.get(repository.id, digest), { digest, size }, nowMsOf(clock));
         const isOther = from.id !== repository.id;
         return {
           changes: [

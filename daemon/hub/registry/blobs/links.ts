@@ -1,3 +1,4 @@
+import { limits } from '../../../base/limits.ts';
 import { Collection } from '../../records/collection.ts';
 import type { Mirror } from '../../records/mirror.ts';
 import type { RecordChange } from '../../records/port.ts';
@@ -14,6 +15,39 @@ export interface BlobLink {
    * no push waits for it.
    */
   pendingMs: number;
+  /**
+   * Pushes that have been told of it, or have brought it, and not named it yet: one that names it must not take it from
+   * the others. When the last of them was told. Absent in records of older daemons.
+   */
+  pushes?: number;
+  toldMs?: number;
+}
+
+/** The link once another push knows that the blob is there. Pure. */
+export function told(
+  known: BlobLink | undefined,
+  blob: Pick<BlobLink, 'digest' | 'size'>,
+  nowMs: number,
+): BlobLink {
+  return { ...blob, pendingMs: nowMs, pushes: pushesOf(known) + 1, toldMs: nowMs };
+}
+
+/**
+ * The link once a manifest names it. `isNew`: one of the pushes has come to its end; a manifest that was there may be put
+ * under another tag by a client that was told of nothing, which takes no push's turn. Pure.
+ */
+export function named({ digest, size, ...known }: BlobLink, isNew: boolean): BlobLink {
+  const pushes = Math.max(0, pushesOf(known) - (isNew ? 1 : 0));
+  return { digest, size, pendingMs: 0, pushes, toldMs: pushes > 0 ? (known.toldMs ?? 0) : 0 };
+}
+
+/** Whether a push may still come to name it. Pure. */
+export function isAwaited({ pendingMs, toldMs = 0 }: BlobLink, nowMs: number): boolean {
+  return pendingMs > nowMs - limits.hubBlobGraceMs || toldMs > nowMs - limits.hubBlobToldMs;
+}
+
+function pushesOf(known: Pick<BlobLink, 'pendingMs' | 'pushes'> | undefined): number {
+  return known?.pushes ?? ((known?.pendingMs ?? 0) > 0 ? 1 : 0);
 }
 
 /** Which repository has which blob. */

@@ -3,6 +3,7 @@ import { failpoint } from '../../../base/failpoint.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Repository } from '../../repositories/repository.ts';
 import { nowMsOf, type RegistryDeps } from '../registry-deps.ts';
+import { isAwaited } from '../blobs/links.ts';
 import type { Uploads } from '../uploads/uploads.ts';
 
 /** What a repository has, by the first part of the keys of its records. */
@@ -106,10 +107,10 @@ export class Collector implements Disposable {
     const { mirror, links, clock } = this.#deps;
     const stale = (): string[] => {
       const named = this.#deps.manifests.blobsOf(repository.id);
-      const before = nowMsOf(clock) - limits.hubBlobGraceMs;
+      const nowMs = nowMsOf(clock);
       return links
         .of(repository.id)
-        .filter(({ digest, pendingMs }) => pendingMs <= before && !named.has(digest))
+        .filter((link) => !isAwaited(link, nowMs) && !named.has(link.digest))
         .map(({ digest }) => digest)
         .slice(0, limits.hubChangesAtOnce);
     };

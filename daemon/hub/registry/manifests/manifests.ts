@@ -12,6 +12,7 @@ import { nowMsOf, type RegistryDeps } from '../registry-deps.ts';
 import type { CheckedArtifact } from '../artifacts/port.ts';
 import type { By } from '../by.ts';
 import { ManifestCache } from './cache.ts';
+import { named } from '../blobs/links.ts';
 import { blobsOf, isImage, summaryOf, type Manifest } from './manifest.ts';
 import { reachedFrom, type Reached } from './reach.ts';
 import { labelsOf, parseManifest, type ParsedManifest } from './parse.ts';
@@ -273,13 +274,14 @@ export class Manifests {
     const { links, manifests, tags, repositories } = this.#deps;
     const { id } = repository;
     const children = new Set(manifest.children.map(({ digest }) => digest));
+    const isNew = manifests.get(id, manifest.digest) === undefined;
     return [
       repositories.stillThere(repository),
-      ...blobsOf(manifest).map(({ digest, size }) =>
-        links.get(id, digest)?.pendingMs === 0
-          ? links.unchanged(id, digest)
-          : links.put(id, { digest, size, pendingMs: 0 }),
-      ),
+      ...blobsOf(manifest).map(({ digest, size }) => {
+        const link = links.get(id, digest) ?? { digest, size, pendingMs: 0 };
+        const isWaited = link.pendingMs > 0 || (isNew && (link.pushes ?? 0) > 0);
+        return isWaited ? links.put(id, named(link, isNew)) : links.unchanged(id, digest);
+      }),
       ...[...children].map((digest) => manifests.unchanged(id, digest)),
       manifests.put(id, manifest),
       ...(reference.kind === 'tag'
