@@ -1,4 +1,4 @@
-import { EngineError } from '../daemon/base/errors.ts';
+import { diskFull } from '../daemon/base/errors.ts';
 import { limits } from '../daemon/base/limits.ts';
 
 /** Bytes between two looks at the free space. */
@@ -27,7 +27,7 @@ export class DiskReserve {
   /** Throws resource_exhausted when the disk is about to fill. */
   look(): void {
     if (this.#freeBytes() < limits.diskReserveBytes) {
-      throw new EngineError('resource_exhausted', this.#message);
+      throw diskFull(this.#message);
     }
   }
 }

@@ -1,5 +1,5 @@
 import { InvalidFieldsError } from '../../daemon/base/invalid-fields.ts';
-import { EngineError } from '../../daemon/base/errors.ts';
+import { EngineError, isDiskFull } from '../../daemon/base/errors.ts';
 import { toHttpFailure, type HttpFailure } from '../errors.ts';
 
 /** An answer that is an error (GitHub: `basic-error`, `validation-error`). */
@@ -30,6 +30,9 @@ export function toHubFailure(error: unknown, documentation: string): HubFailure 
 function statusOf(error: unknown, engines: number): number {
   if (error instanceof InvalidFieldsError) {
     return 422;
+  }
+  if (isDiskFull(error)) {
+    return 507;
   }
   if (error instanceof EngineError && error.code === 'resource_exhausted') {
     return 422;

@@ -60,6 +60,18 @@ export function unreachable(value: never): never {
   throw new InvariantError(`unreachable value ${JSON.stringify(value)}`);
 }
 
+/** The disk is full, or about to be: clients are told that apart from bounds of the engine's own. */
+export function diskFull(message: string, { details, ...options }: EngineErrorOptions = {}): EngineError {
+  return new EngineError('resource_exhausted', message, {
+    ...options,
+    details: { ...details, isDiskFull: true },
+  });
+}
+
+export function isDiskFull(error: unknown): error is EngineError {
+  return error instanceof EngineError && error.details['isDiskFull'] === true;
+}
+
 export function isEngineError(error: unknown, code?: ErrorCode): error is EngineError {
   return error instanceof EngineError && (code === undefined || error.code === code);
 }

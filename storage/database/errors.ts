@@ -1,5 +1,5 @@
 import Sqlite from 'better-sqlite3';
-import { EngineError, conflict } from '../../daemon/base/errors.ts';
+import { EngineError, conflict, diskFull } from '../../daemon/base/errors.ts';
 
 /**
  * Runs one statement and puts SQLite's refusals into the engine's terms. `operation` names verb and object:
@@ -26,7 +26,7 @@ function translate(operation: string, error: InstanceType<typeof Sqlite.SqliteEr
         options,
       );
     case 'SQLITE_FULL':
-      return new EngineError('resource_exhausted', `${operation}: no space left on device`, options);
+      return diskFull(`${operation}: no space left on device`, options);
     case 'SQLITE_READONLY':
       // Only a copy is opened so (`open-copy.ts`).
       return new EngineError(

@@ -64,7 +64,7 @@ export class HubBlobFiles {
 
   async put(digest: string, bytes: Buffer): Promise<void> {
     const temporary = path.join(this.#root, 'tmp', randomUUID());
-    this.#reserve().look();
+    this.room().look();
     try {
       await using file = await open(temporary, 'wx', 0o600);
       failpoint('hub.blob.write');
@@ -80,7 +80,7 @@ export class HubBlobFiles {
 
   async createIncoming(blob: { digest: string; size: number }): Promise<IncomingBlob> {
     const temporary = path.join(this.#root, 'tmp', randomUUID());
-    const reserve = this.#reserve();
+    const reserve = this.room();
     reserve.look();
     failpoint('hub.fetch.create');
     try {
@@ -109,7 +109,7 @@ export class HubBlobFiles {
 
   async createUpload(id: string): Promise<HubUploadFile> {
     const file = this.#uploadPath(id);
-    this.#reserve().look();
+    this.room().look();
     failpoint('hub.upload.create');
     try {
       await (await open(file, 'wx', 0o600)).close();
@@ -140,7 +140,7 @@ export class HubBlobFiles {
 
   #upload(file: string, size: number): HubUploadFile {
     const place = (digest: string) => this.#place(file, digest);
-    return new HubUploadFile({ path: file, place, reserve: () => this.#reserve() }, size);
+    return new HubUploadFile({ path: file, place, reserve: () => this.room() }, size);
   }
 
   /** Gives a file, which is synced, the name of its digest: for good when it resolves. */
@@ -154,7 +154,8 @@ export class HubBlobFiles {
     await syncDirectory(directory);
   }
 
-  #reserve(): DiskReserve {
+  /** Of the disk that they are on. */
+  room(): DiskReserve {
     return new DiskReserve(() => {
       const { bavail, bsize } = statfsSync(this.#root);
       return bavail * bsize;

@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { open, rm, truncate } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { EngineError, errnoOf, isEngineError } from '../../daemon/base/errors.ts';
+import { diskFull, errnoOf, isEngineError } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
 import type { DiskReserve } from '../disk-reserve.ts';
 import { fill, UploadWriter } from './upload-writer.ts';
@@ -94,7 +94,7 @@ async function hashOf(path: string): Promise<Hash> {
 /** A full disk has a name of its own. */
 export function toEngineError(error: unknown): unknown {
   const isFull = ['ENOSPC', 'EDQUOT'].includes(errnoOf(error) ?? '');
-  return isFull ? new EngineError('resource_exhausted', NO_SPACE, { cause: error }) : error;
+  return isFull ? diskFull(NO_SPACE, { cause: error }) : error;
 }
 
 export const NO_SPACE = 'no space left on the disk of the hub';

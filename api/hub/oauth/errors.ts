@@ -18,6 +18,7 @@ const CODES: Readonly<Record<number, string>> = {
   409: 'unprocessable',
   422: 'unprocessable',
   429: 'too_many_requests',
+  507: 'insufficient_storage',
 };
 
 /** `{code, message}`: as upstream. What OAuth has a word for has it beside them. */

@@ -1,4 +1,4 @@
-import { isEngineError, notFound } from '../../../daemon/base/errors.ts';
+import { isDiskFull, isEngineError, notFound } from '../../../daemon/base/errors.ts';
 import { InvalidFieldsError } from '../../../daemon/base/invalid-fields.ts';
 import type { PageHooks } from '../../types/hub/pages.ts';
 import type { CreatedHubToken } from '../../types/hub/token.ts';
@@ -146,7 +146,8 @@ async function makeToken(request: PageRequest, login: string): Promise<PageResul
     });
     return tokensPage(request, { made });
   } catch (error) {
-    if (error instanceof InvalidFieldsError || isEngineError(error, 'resource_exhausted')) {
+    const isTooMuch = isEngineError(error, 'resource_exhausted') && !isDiskFull(error);
+    if (error instanceof InvalidFieldsError || isTooMuch) {
       return { ...tokensPage(request, { problem: error.message }), status: 422 };
     }
     throw error;

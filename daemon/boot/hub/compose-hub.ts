@@ -81,6 +81,7 @@ export async function composeHub({
   const engine = new EngineServices({ services: () => swarm.services, hosts });
   const files = await HubBlobFiles.open(path.join(config.dataRoot, 'hub'));
   const clock = systemClock;
+  const room = files.room();
   const webhooks = webhookSettings(config, { isLoopback: listen.isLoopback, services: engine });
   const { hubLayers: layers } = images;
   const shared = { clock, log, baseUrl, layers, peers: swarm.blobs };
@@ -96,8 +97,8 @@ export async function composeHub({
     handOver: (signal) => handOver({ files: held, peers: swarm.blobs, log }, signal),
     overHost: (gate) =>
       opened({
-        records: gate(new LocalRecords(database)),
-        webhooks: { ...webhooks, deliveries: new LocalDeliveryLog(database) },
+        records: gate(new LocalRecords(database, room)),
+        webhooks: { ...webhooks, deliveries: new LocalDeliveryLog(database, room) },
         files: filesWithout(files, aside.digests({ isHostAside: false })),
         aside: () => aside.sources({ isHostAside: false }),
       }),

@@ -1,5 +1,6 @@
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
+import type { Room } from '../records/local-records.ts';
 import type { Delivery, DeliveryLog, DeliveryQuery, DeliverySummary, SealedDelivery } from './delivery.ts';
 import { opened, openedSummary } from './seal.ts';
 
@@ -36,13 +37,16 @@ const CODES = {
 /** {@link DeliveryLog} in the database of this host. */
 export class LocalDeliveryLog implements DeliveryLog {
   readonly #database: DeliveryDatabase;
+  readonly #room: Room | undefined;
 
-  constructor(database: DeliveryDatabase) {
+  constructor(database: DeliveryDatabase, room?: Room) {
     this.#database = database;
+    this.#room = room;
   }
 
   add(deliveries: readonly SealedDelivery[]): void {
     const { hubDeliveries } = this.#database;
+    this.#room?.look();
     this.#database.transaction(() =>
       deliveries.forEach(({ attempt, hook, deliveredMs, outcome: { code }, summary, body }) =>
         hubDeliveries.insert({ attempt, hook, deliveredMs, code, summary, body }),

@@ -26,6 +26,12 @@ export interface RecordDatabase {
   synced(): Promise<void>;
 }
 
+/** Stops who writes before the disk is full: the database and running containers must still be able to write. */
+export interface Room {
+  /** Throws resource_exhausted when the disk is about to fill. */
+  look(): void;
+}
+
 interface Row {
   key: string;
   value: string;
@@ -46,6 +52,7 @@ const REVISION = 'hub.revision';
  */
 export class LocalRecords implements Records {
   readonly #database: RecordDatabase;
+  readonly #room: Room | undefined;
   readonly #watches = new Set<Watch>();
   /** The newest updates, for watches that begin a little later than their list. */
   readonly #history: { revision: number; events: readonly RecordEvent[] }[] = [];
@@ -53,8 +60,10 @@ export class LocalRecords implements Records {
   /** All updates after it are in the history. */
   #forgotten: number;
 
-  constructor(database: RecordDatabase) {
+  /** Without `room` a full disk is seen by the database alone, which has pages in reserve. */
+  constructor(database: RecordDatabase, room?: Room) {
     this.#database = database;
+    this.#room = room;
     this.#revision = Number(database.meta.get(REVISION) ?? 0);
     this.#forgotten = this.#revision;
   }
@@ -82,6 +91,10 @@ export class LocalRecords implements Records {
   #update(changes: readonly RecordChange[]): number {
     invariant(new Set(changes.map(({ key }) => key)).size === changes.length, 'an update names a key twice');
     const rows = new Map(changes.map((change) => [change.key, textOf(change)]));
+    if (!changes.some(({ kind }) => kind === 'delete') && changes.some(({ kind }) => kind === 'put')) {
+      // What takes something away may use what the database has in reserve: it makes room.
+      this.#room?.look();
+    }
     failpoint('hub.records.update');
     const revision = this.#revision + 1;
     const events = this.#database.transaction(() => this.#write(changes, rows, revision));
