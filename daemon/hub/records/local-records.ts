@@ -91,8 +91,7 @@ export class LocalRecords implements Records {
   #update(changes: readonly RecordChange[]): number {
     invariant(new Set(changes.map(({ key }) => key)).size === changes.length, 'an update names a key twice');
     const rows = new Map(changes.map((change) => [change.key, textOf(change)]));
-    if (!changes.some(({ kind }) => kind === 'delete') && changes.some(({ kind }) => kind === 'put')) {
-      // What takes something away may use what the database has in reserve: it makes room.
+    if (needsRoom(changes)) {
       this.#room?.look();
     }
     failpoint('hub.records.update');
@@ -178,6 +177,17 @@ function keyOf(event: RecordEvent): string {
 
 function toRecord({ key, value, revision }: Row): HubRecord {
   return { key, value: JSON.parse(value), revision };
+}
+
+/**
+ * What takes something away may use what the database has in reserve, as it makes room; so may the keys of the hub
+ * itself, a few bytes once, without which nobody could sign in.
+ */
+function needsRoom(changes: readonly RecordChange[]): boolean {
+  return (
+    changes.every(({ kind }) => kind !== 'delete') &&
+    changes.some(({ kind, key }) => kind === 'put' && !key.startsWith('secret/'))
+  );
 }
 
 /** The text of a value that is written. Throws resource_exhausted when it is too large. */

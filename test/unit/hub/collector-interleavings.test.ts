@@ -192,6 +192,15 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed + 1))(
   },
 );
 
+/** The same layers under a name of its own. */
+function tagged(tag: string) {
+  const manifest = { ...imageManifest('{}', ['a']), annotations: { tag } };
+  return {
+    reference: { kind: 'tag' as const, tag },
+    body: { mediaType: undefined, bytes: Buffer.from(JSON.stringify(manifest)) },
+  };
+}
+
 test('a blob that a push was told of stays, when another push names it and its manifest is deleted', async () => {
   using all = await world(1);
   const { turns, registry, made } = all;
@@ -200,19 +209,12 @@ test('a blob that a push was told of stays, when another push names it and its m
     throw new Error('no repository');
   }
   const by = { repository, actor: ALICE };
-  const image = (tag: string) => ({
-    reference: { kind: 'tag' as const, tag },
-    body: {
-      mediaType: undefined,
-      bytes: Buffer.from(JSON.stringify({ ...imageManifest('{}', ['a']), annotations: { tag } })),
-    },
-  });
   const upload = async (content: string): Promise<void> => {
     const { id } = await registry.uploads.start(repository);
     const body = { bytes: Readable.from([Buffer.from(content)]), length: undefined, range: undefined };
     await registry.uploads.finish(repository, id, digestOf(content), body);
   };
-  const [slow, fast] = [image('slow'), image('fast')];
+  const [slow, fast] = [tagged('slow'), tagged('fast')];
   await turns.run([upload('{}'), upload('a')]);
   // The slow one asks first, and has to send nothing.
   await turns.run(['{}', 'a'].map((content) => registry.blobs.keep(repository, digestOf(content))));

@@ -33,8 +33,8 @@ export function told(
 }
 
 /**
- * The link once a manifest names it. `isNew`: one of the pushes has come to its end; a manifest that was there may be put
- * under another tag by a client that was told of nothing, which takes no push's turn. Pure.
+ * The link once a manifest names it. `isNew`: one of the pushes has come to its end; a manifest that was there may be
+ * put under another tag by a client that was told of nothing, which takes no push's turn. Pure.
  */
 export function named({ digest, size, ...known }: BlobLink, isNew: boolean): BlobLink {
   const pushes = Math.max(0, pushesOf(known) - (isNew ? 1 : 0));
