@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { systemClock } from '../../daemon/base/clock.ts';
+import { pause } from '../../daemon/base/concurrency/pause.ts';
+import { boundHeapGrowth } from '../../daemon/base/kernel/heap-growth.ts';
 import { silentLogger } from '../../daemon/base/logger.ts';
 import { Cluster } from '../../swarm/cluster/cluster.ts';
 import { Dispatcher } from '../../swarm/dispatcher/dispatcher.ts';
@@ -13,6 +15,7 @@ import type { SessionMessage } from '../../swarm/protocol/session.ts';
 import { EtcdProcess } from '../../swarm/store/etcd-process/etcd-process.ts';
 import { EtcdChannel } from '../../swarm/store/etcd/channel.ts';
 import { EtcdStore } from '../../swarm/store/etcd/etcd-store.ts';
+import { rssKb } from '../bench/memory.ts';
 import { clusterWrite, nodeWrites, serviceWrites } from '../../test/support/swarm/builders.ts';
 import { Facts } from '../../test/support/swarm/dispatched-node.ts';
 import { SeededRandom } from '../../test/support/seeded-random.ts';
@@ -21,6 +24,8 @@ import { SeededRandom } from '../../test/support/seeded-random.ts';
 const SILENT = { Dispatcher: { HeartbeatPeriod: 3600e9 } };
 /** Looking at all tasks costs time as well. */
 const POLL_MS = 20;
+/** A leader that has just decided waits for more before it decides again. */
+const REST_MS = 200;
 
 /**
  * How long it takes until the tasks of a large cluster are assigned, and run, in a store that is etcd; lines to print.
@@ -31,6 +36,8 @@ export async function timeWithEtcd(size: {
   services: number;
   tasks: number;
 }): Promise<string[]> {
+  // As the daemon does.
+  boundHeapGrowth();
   // Timers of the clock keep no process alive.
   const alive = setInterval(() => undefined, 1_000);
   const directory = mkdtempSync('/tmp/berth-simulate-');
@@ -50,7 +57,8 @@ export async function timeWithEtcd(size: {
     const ended = etcd.ended.then(async () => {
       throw new Error(await etcd.lastWords());
     });
-    return await Promise.race([ended, measure(path.join(directory, 'run/etcd:1'), size)]);
+    const lines = await Promise.race([ended, measure(path.join(directory, 'run/etcd:1'), size)]);
+    return [...lines, `etcd: ${Math.round(rssKb(etcd.process.pid) / 1024)} MiB resident`];
   } finally {
     await etcd.kill();
     clearInterval(alive);
@@ -93,6 +101,7 @@ async function measure(
   setMaxListeners(0, ended.signal);
   ids.forEach((id) => void attend(dispatcher, id, ended.signal));
   const created = performance.now();
+  const tenths = assignedTenths(cluster, services * tasks);
   const create = async (id: string, replicas: number): Promise<void> =>
     void (await cluster.commit({
       conditions: [],
@@ -108,16 +117,38 @@ async function measure(
   const assigned = performance.now();
   await until(() => count((state) => state === TaskState.running) >= all);
   const running = performance.now();
+  await pause(clock, REST_MS, new AbortController().signal);
+  const rested = performance.now();
   await create('more', 10);
-  await until(() => [...cluster.state.tasksOf('more')].filter(({ record }) => record.node).length === 10);
+  await until(() => [...cluster.state.tasksOf('more')].filter(({ record }) => record.node).length === 10, 1);
   const more = performance.now();
   ended.abort();
   return [
     `${all} tasks on ${nodes} nodes assigned and stored: ${(assigned - created).toFixed(0)} ms`,
+    `the last tenth took ${(lengthOf(tenths, 9) / lengthOf(tenths, 0)).toFixed(2)} of the first`,
     `all running: ${(running - created).toFixed(0)} ms`,
-    `10 more tasks assigned: ${(more - running).toFixed(0)} ms`,
+    `10 more tasks assigned, after a quiet moment: ${(more - rested).toFixed(0)} ms`,
     `${Math.round(process.memoryUsage.rss() / 2 ** 20)} MiB resident, its nodes among them`,
   ];
+}
+
+/** When each tenth of so many tasks had a node, from the beginning on: eleven moments in the end. */
+function assignedTenths(cluster: Cluster, all: number): number[] {
+  const moments = [performance.now()];
+  let assigned = 0;
+  cluster.subscribe((changed) => {
+    assigned += changed.filter(
+      ({ write }) => write.part === 'task' && write.value?.node !== undefined,
+    ).length;
+    while (assigned >= (moments.length * all) / 10) {
+      moments.push(performance.now());
+    }
+  });
+  return moments;
+}
+
+function lengthOf(moments: readonly number[], tenth: number): number {
+  return (moments[tenth + 1] ?? 0) - (moments[tenth] ?? 0);
 }
 
 async function writeAll(cluster: Cluster, writes: readonly Write[]): Promise<void> {
@@ -161,10 +192,10 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-async function until(condition: () => boolean): Promise<void> {
+async function until(condition: () => boolean, everyMs = POLL_MS): Promise<void> {
   while (!condition()) {
     await new Promise((resolve) => {
-      setTimeout(resolve, POLL_MS);
+      setTimeout(resolve, everyMs);
     });
   }
 }

@@ -217,17 +217,18 @@ export class Leader implements Leading, AsyncDisposable {
     const decided = new Set(
       planned.filter(({ write }) => write.part === 'status').map(({ write }) => write.id),
     );
-    let left = planned;
+    // How many of them are stored. Copies of what is left, one for each batch, would cost more than the batches.
+    let stored = 0;
     // Of parts that are written twice: the second write stands on the first.
     const own = new Map<string, number>();
     for (;;) {
-      const share = left.length === 0 ? BATCH_WRITES_MAX : BATCH_WRITES_MAX / 2;
+      const share = stored === planned.length ? BATCH_WRITES_MAX : BATCH_WRITES_MAX / 2;
       const statuses = this.#reports.take(share, decided);
       const reported = statuses.map((status) => ({
         write: put('status', status),
         revision: this.cluster.revisionOf('status', status.id),
       }));
-      const batch = [...reported, ...left];
+      const batch = [...reported, ...planned.slice(stored, stored + BATCH_WRITES_MAX)];
       const length = batchLength(batch, BATCH_WRITES_MAX);
       if (length === 0 || this.signal.aborted) {
         return;
@@ -235,10 +236,10 @@ export class Leader implements Leading, AsyncDisposable {
       try {
         await this.#commitBatch(batch.slice(0, length), own);
       } catch (error) {
-        this.#takeBack(left.map(({ write }) => write));
+        this.#takeBack(planned.slice(stored).map(({ write }) => write));
         throw error;
       }
-      left = left.slice(Math.max(0, length - statuses.length));
+      stored += Math.max(0, length - statuses.length);
     }
   }
 

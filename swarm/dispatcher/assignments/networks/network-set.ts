@@ -45,6 +45,13 @@ export class NetworkSet implements NetworkWatcher, Disposable {
 
   /** What the node does not know yet: before its tasks, and after them what these needed until now. */
   changes(): { before: NetworksChange[]; after: NetworksChange[] } {
+    if (this.#told.size === 0 && this.#questioned.size === 0) {
+      // A node in no network is asked at each of its tasks, and what changes elsewhere is nothing to it.
+      this.#changed.endpoint.clear();
+      this.#changed.service.clear();
+      this.#toldKeys = undefined;
+      return { before: [], after: [] };
+    }
     const [before, after] = [this.#nothing(false), this.#nothing(false)];
     const added = new Set<string>();
     for (const network of this.#questioned) {
