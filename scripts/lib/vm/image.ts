@@ -51,7 +51,7 @@ const FILES: Readonly<Record<string, string>> = {
   '/etc/hostname': 'berth-vm\n',
   '/etc/berth-vm': 'Made by scripts/vm: whatever runs here belongs to the tests.\n',
   '/etc/fstab': `/dev/vda / ext4 defaults,errors=panic 0 1
-/dev/vdb ${GUEST_REPOSITORY} ext4 defaults,nofail 0 0
+/dev/vdb ${GUEST_REPOSITORY} ext4 defaults,nofail,x-systemd.device-timeout=900 0 0
 `,
   '/etc/systemd/network/80-all.network': '[Match]\nName=en*\n\n[Network]\nDHCP=yes\n',
   '/etc/systemd/journald.conf.d/vm.conf': '[Journal]\nStorage=persistent\nRateLimitBurst=0\n',
