@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { TestDaemon } from '../../support/engine/daemon.ts';
 import { PAGE_PORT, soon, TASKS } from './host-swarm.ts';
@@ -53,6 +54,8 @@ export class MeshSide implements AsyncDisposable {
 
   /** `uplink` N: the host's address is 10.N.0.2. */
   static async start(engine: 'berthd' | 'dockerd', uplink: number): Promise<MeshSide> {
+    // New namespaces have it from the machine's own, and dockerd counts on that: IPVS forwards answers.
+    writeFileSync('/proc/sys/net/ipv4/ip_forward', '1');
     const side = new MeshSide(await TestDaemon.start({ engine, uplink }), `10.${uplink}.0.2`);
     try {
       await side.daemon.loadBusybox();
