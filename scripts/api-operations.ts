@@ -216,7 +216,15 @@ POST /applications/{client_id}/token
 GET /rate_limit
 `;
 
-/** Operations of the cluster interface's documents. */
+/** Operations of the cluster interface's documents, with those on target groups. */
 export const OPERATIONS_CLUSTER = `
+GET /apis/events.k8s.io/v1/namespaces/{namespace}/events/{name}
+GET /apis/events.k8s.io/v1/namespaces/{namespace}/events
+GET /apis/events.k8s.io/v1/events
+POST /apis/events.k8s.io/v1/namespaces/{namespace}/events
+PUT /apis/events.k8s.io/v1/namespaces/{namespace}/events/{name}
+PATCH /apis/events.k8s.io/v1/namespaces/{namespace}/events/{name}
+DELETE /apis/events.k8s.io/v1/namespaces/{namespace}/events/{name}
+DELETE /apis/events.k8s.io/v1/namespaces/{namespace}/events
 POST /targetgroups
 `;

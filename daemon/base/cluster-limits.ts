@@ -2,6 +2,39 @@
 export const clusterLimits = {
   /** Connections: watches of some hundreds of programs, and requests beside them. */
   clusterConnectionsMax: 4_096,
+  /** Rows of events read in one stretch at the start. */
+  clusterEventsReadAtOnce: 1_000,
+  /** Commits of events under way at a time, and changes in one: on this host, and in a swarm, whose store takes 128. */
+  clusterLocalCommitsMax: 4,
+  clusterLocalChangesMax: 500,
+  clusterSharedCommitsMax: 4,
+  clusterSharedChangesMax: 100,
+  /** Least time between two commits, in which changes gather. */
+  clusterCommitPaceMs: 4,
+  /** Changes of events that may wait; past that clients are to try again. */
+  clusterEventWritesMax: 20_000,
+  /** Least time between two tellings of a watch, in which changes gather. */
+  clusterWatchPaceMs: 20,
+  /** Changes that are remembered for watches that begin later than their list. */
+  clusterChangesRemembered: 10_000,
+  /** Names that are made up for one event before its client is told to try again. */
+  clusterNamesTried: 8,
+  /** Events of a collection that are removed at the same time. */
+  clusterRemovedAtOnce: 500,
+  /** How often old events are removed. */
+  clusterSweepMs: 10_000,
+  /** What a watch may have unread, and for how long nothing at all may be read, before it is cut. */
+  clusterWatchUnreadBytesMax: 8 * 1024 * 1024,
+  clusterWatchStalledMs: 30_000,
+  /** Watches at a time: each costs a write whenever something happens. */
+  clusterWatchesMax: 1_000,
+  /** How long a watch goes on that names no time, and how often it is told how far it is. */
+  clusterWatchDefaultS: 1_800,
+  clusterBookmarkMs: 60_000,
+  /** References to other parts of a YAML document that are followed. */
+  clusterYamlAliasesMax: 100,
+  /** Characters of a list that are sent in one stretch. */
+  clusterListChunk: 256 * 1024,
   /** What a client is told to wait that came while the records were out of reach. */
   clusterAwayRetryAfterS: 5,
 };

@@ -23,6 +23,7 @@ export type Requirement =
   | 'skopeo'
   | 'podman'
   | 'gh'
+  | 'kubectl'
   | 'debootstrap'
   | 'trixie'
   | 'python3-docker'
@@ -52,6 +53,7 @@ const probes = {
   skopeo: () => onPath('skopeo'),
   podman: () => onPath('podman'),
   gh: () => onPath('gh'),
+  kubectl: () => onPath('kubectl'),
   debootstrap: () => onPath('debootstrap'),
   trixie: () => onPath('debootstrap') && hasTrixie(),
   'python3-docker': () => succeeds(['/usr/bin/python3', '-c', 'import docker']),

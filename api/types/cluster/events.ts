@@ -101,6 +101,8 @@ export interface EventPage {
 export type EventPatchKind = 'json' | 'merge' | 'strategic' | 'apply';
 
 export interface EventWrite {
+  /** Whose rules: events of the older version need not say as much. */
+  fields: EventFields;
   /** Nothing is kept, all else is as if. */
   isDryRun: boolean;
   /** Who changes fields, for their ownership; undefined = nobody says. */
@@ -139,6 +141,8 @@ export interface WatchedChange {
 export interface ClusterEventsPort {
   /** Of the newest change. */
   readonly revision: number;
+  /** Changes up to this one were told to watches. */
+  readonly told: number;
   /** Changes after this one are known to watches. */
   readonly oldest: number;
   get(namespace: string, name: string): StoredEvent;

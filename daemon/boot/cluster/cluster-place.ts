@@ -1,3 +1,4 @@
+import type { ClusterEventsPort } from '../../../api/types/cluster/events.ts';
 import type { ClusterTargetsPort } from '../../../api/types/cluster/targets.ts';
 import type { Database } from '../../../storage/database/rows.ts';
 import type { OtherManagers, RecordsGuest, RecordsPlace } from '../../../swarm/records/ports.ts';
@@ -17,6 +18,7 @@ import type { Membership } from '../records/standing.ts';
 
 /** The cluster's objects over the records of one place, until they are disposed of. */
 export interface OpenCluster extends AsyncDisposable {
+  readonly events: ClusterEventsPort;
   readonly targets: ClusterTargetsPort;
 }
 

@@ -1,9 +1,9 @@
 import path from 'node:path';
 import { createClusterApi, type ClusterApi } from '../../../api/cluster/cluster-api.ts';
+import { endWatches } from '../../../api/cluster/events/answers/watch.ts';
 import type { OwnAddress } from '../../../api/own-listener.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { EnginePorts } from '../../../api/types/ports.ts';
-import { EngineError } from '../../base/errors.ts';
 import type { Rollback } from '../../base/rollback.ts';
 import { parseListenAddress } from '../config/hosts.ts';
 import type { Config } from '../config/settings.ts';
@@ -15,6 +15,7 @@ import type { Membership } from '../records/standing.ts';
 import { ENGINE_VERSION } from '../version.ts';
 import { ClusterIdentity } from './cluster-identity.ts';
 import { ClusterPlace } from './cluster-place.ts';
+import { openEvents } from './open-events.ts';
 import { openTargets } from './compose-targets.ts';
 
 export interface ComposedCluster {
@@ -35,7 +36,7 @@ export function composeClusterPlace(
 
 /** To be called when swarm and hub are there. Throws invalid_argument that names the setting. */
 export async function openCluster(
-  { deps: { config, log } }: Base,
+  { deps: { config, log }, database }: Base,
   parts: Rollback,
   { place, hub, engine }: { place: ClusterPlace; hub: ComposedHub | undefined; engine: EnginePorts },
 ): Promise<ComposedCluster | undefined> {
@@ -51,21 +52,23 @@ export async function openCluster(
     isUnsignedTaken: config.clusterTargetsUnsigned,
   });
   await place.start(async (stores) => {
+    const events = await openEvents(stores, { database, config, log });
     const targets = await openTargets(stores, { engine, clock: systemClock, log, onHealth: () => undefined });
-    return { targets: targets.port, [Symbol.asyncDispose]: () => targets[Symbol.asyncDispose]() };
+    return {
+      events,
+      targets: targets.port,
+      [Symbol.asyncDispose]: async () => {
+        await targets[Symbol.asyncDispose]();
+        await events[Symbol.asyncDispose]();
+      },
+    };
   });
   const api = createClusterApi({
-    ports: {
-      identity,
-      events: () => {
-        throw new EngineError('unavailable', 'events are not there yet');
-      },
-      targets: () => place.cluster.targets,
-    },
+    ports: { identity, events: () => place.cluster.events, targets: () => place.cluster.targets },
     log,
     version: ENGINE_VERSION,
   });
-  return { api, address, endStreams: () => undefined };
+  return { api, address, endStreams: endWatches };
 }
 
 function tlsOf({ clusterTlsCert, clusterTlsKey, clusterTlsClientCa }: Config): OwnAddress['tls'] {

@@ -14,7 +14,7 @@ import type { Caller } from '../identity/caller.ts';
 import type { Note } from '../notes/artifact/note.ts';
 import { defaultsOf } from '../notes/document/defaults.ts';
 import { splitDocument, titleOf, type NoteDocument } from '../notes/document/document.ts';
-import { mergeFields } from '../notes/document/merge-patch.ts';
+import { mergeFields } from '../../base/json/merge-patch.ts';
 import type { NoteDraft } from '../notes/notes.ts';
 import { plainText } from '../notes/rendering/plain-text.ts';
 import { NOTE_SCHEMA } from '../notes/schema/note-schema.ts';
