@@ -7,12 +7,15 @@ import { differences } from '../support/engine/oracle.ts';
 import { needsEngine } from '../support/needs.ts';
 import { Clients } from './clients.ts';
 import { countsOf, HEAD, reasonsOf, row, type Counts, type Happening } from './counts.ts';
+import { debianParts } from './debian.ts';
 import { Stage, STACK } from './stage.ts';
 
 /** How long a thing is watched after it is over: updates and heartbeats have their after-effects. */
 const AFTER_MS = 5000;
 /** Longer than three heartbeats: the leader takes a node for lost. */
 const LOST_MS = 30_000;
+/** Packages of Debian are fetched where they were not yet. */
+const PREPARED_MS = 900_000;
 const FOLDER = process.env['BERTH_VOTING_KEEP'];
 const NONE = { page: 0, vote: 0, result: 0 };
 
@@ -38,10 +41,17 @@ needsEngine(
   const happenings: Happening[] = [];
 
   beforeAll(async () => {
+    debianParts();
     stage = await Stage.start();
-  });
-  afterAll(() => stage[Symbol.asyncDispose]());
+  }, PREPARED_MS);
   afterAll(async () => {
+    try {
+      await report();
+    } finally {
+      await stage[Symbol.asyncDispose]();
+    }
+  });
+  const report = async (): Promise<void> => {
     const rows = happenings.map((one) => row(one, countsOf(one, clients.asked)));
     console.log([HEAD, ...rows].join('\n'));
     if (FOLDER !== undefined) {
@@ -53,7 +63,7 @@ needsEngine(
       }
     }
     await clients[Symbol.asyncDispose]();
-  });
+  };
 
   /** Does it, waits until all is well again, and counts the requests that began in that time. */
   const happen = async (
