@@ -7,7 +7,8 @@ import type { Addresses } from '../views/addresses.ts';
 import type { Courier, Errand } from './courier.ts';
 import type { SealedDelivery } from './delivery.ts';
 import type { Intent } from './intent.ts';
-import { PayloadTexts } from './payloads/texts.ts';
+import { MadePayload } from './payloads/made-payload.ts';
+import { Payloads } from './payloads/payloads.ts';
 import { deliveryRequest, type DeliveryRequest, type RequestFacts } from './request.ts';
 import { sealed } from './seal.ts';
 import type { Sender, Sent } from './sender.ts';
@@ -27,7 +28,7 @@ export function attemptKey({ id, attempt }: Intent): string {
 }
 
 interface Made {
-  payload: string;
+  payload: MadePayload;
   request: Pick<DeliveryRequest, 'headers'>;
   sent: Sent;
   problem?: string;
@@ -36,11 +37,11 @@ interface Made {
 /** {@link Courier} that does it itself. */
 export class OwnCourier implements Courier {
   readonly #deps: AttemptDeps;
-  readonly #texts: PayloadTexts;
+  readonly #payloads: Payloads;
 
   constructor(deps: AttemptDeps) {
     this.#deps = deps;
-    this.#texts = new PayloadTexts(deps.addresses);
+    this.#payloads = new Payloads(deps.addresses);
   }
 
   async deliver(errands: readonly Errand[]): Promise<readonly SealedDelivery[]> {
@@ -63,7 +64,7 @@ export class OwnCourier implements Courier {
     const startedMs = clock.monotonicMs();
     const deliveredMs = Number(clock.nowNano() / 1_000_000n);
     const { payload, request, sent, problem } = await this.#made(errand);
-    const delivery = sealed({
+    const made = {
       attempt: attemptKey(intent),
       guid: intent.guid,
       hook: intent.hook,
@@ -75,14 +76,15 @@ export class OwnCourier implements Courier {
       durationMs: clock.monotonicMs() - startedMs,
       outcome: sent.outcome,
       url: hook.config.url,
-      request: { headers: request.headers, payload },
+      request: { headers: request.headers, payload: payload.text },
       response: sent.response,
-    });
+    };
+    const delivery = sealed(made, payload.packed);
     return problem === undefined ? delivery : { ...delivery, problem };
   }
 
   async #made({ intent, hook, earlier }: Errand): Promise<Made> {
-    let payload = '';
+    let payload = new MadePayload('');
     let request: Pick<DeliveryRequest, 'headers'> = { headers: {} };
     try {
       payload = this.#payload(intent, hook, earlier);
@@ -99,21 +101,21 @@ export class OwnCourier implements Courier {
     }
   }
 
-  #payload({ event, news }: Intent, hook: Hook, earlier: string | undefined): string {
+  #payload({ event, news }: Intent, hook: Hook, earlier: string | undefined): MadePayload {
     if (news.kind !== 'again') {
-      return this.#texts.textOf({ event, news }, hook);
+      return this.#payloads.of({ event, news }, hook);
     }
     if (earlier === undefined) {
       throw new Error(`delivery ${news.delivery} is not kept any more`);
     }
-    return earlier;
+    return new MadePayload(earlier);
   }
 
-  #send({ event }: Intent, { config }: Hook, payload: string, request: DeliveryRequest): Promise<Sent> {
+  #send({ event }: Intent, { config }: Hook, payload: MadePayload, request: DeliveryRequest): Promise<Sent> {
     const { sender, services } = this.#deps;
     const url = new URL(config.url);
     return url.protocol === 'engine:'
-      ? sendToService(services, url, event, payload)
+      ? sendToService(services, url, event, payload.text)
       : sender.send({ url, isCertificateVerified: config.insecureSsl === '0' }, request);
   }
 }

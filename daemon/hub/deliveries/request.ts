@@ -1,6 +1,6 @@
-import { createHmac } from 'node:crypto';
 import type { Hook } from '../hooks/hook.ts';
 import type { Intent } from './intent.ts';
+import { signatures, type MadePayload } from './payloads/made-payload.ts';
 
 /** What is sent, but for where to. */
 export interface DeliveryRequest {
@@ -16,15 +16,17 @@ export interface RequestFacts {
   hasCompatHeaders: boolean;
 }
 
-/** The request of a delivery (seed 001 section 2). `payload`: JSON. Pure. */
+/** The request of a delivery (seed 001 section 2). Pure. */
 export function deliveryRequest(
   { guid, event }: Pick<Intent, 'guid' | 'event'>,
   hook: Hook,
-  payload: string,
+  payload: MadePayload,
   { version, hasCompatHeaders }: RequestFacts,
 ): DeliveryRequest {
   const isForm = hook.config.contentType === 'form';
-  const body = Buffer.from(isForm ? new URLSearchParams({ payload }).toString() : payload);
+  const body = isForm
+    ? Buffer.from(new URLSearchParams({ payload: payload.text }).toString())
+    : payload.bytes;
   const own = {
     Delivery: guid,
     Event: event,
@@ -39,7 +41,7 @@ export function deliveryRequest(
       'content-type': isForm ? 'application/x-www-form-urlencoded' : 'application/json',
       ...named('X-Svc-', own),
       ...(hasCompatHeaders && named('X-GitHub-', own)),
-      ...signatures(hook.config.secret, body),
+      ...(isForm ? signatures(hook.config.secret, body) : payload.signatures(hook.config.secret)),
     },
     body,
   };
@@ -47,14 +49,4 @@ export function deliveryRequest(
 
 function named(prefix: string, headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [prefix + name, value]));
-}
-
-/** Over the bytes as they are sent: of a form too (GitHub: validating webhook deliveries). */
-export function signatures(secret: string | null, body: Buffer): Record<string, string> {
-  return secret === null
-    ? {}
-    : {
-        'X-Hub-Signature': `sha1=${createHmac('sha1', secret).update(body).digest('hex')}`,
-        'X-Hub-Signature-256': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
-      };
 }

@@ -1,29 +1,28 @@
-import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Delivery, DeliverySummary, NewDelivery, SealedDelivery } from './delivery.ts';
+import { joined, packed, parted, unpacked } from './packing.ts';
 
 type Body = Pick<Delivery, 'url' | 'request' | 'response'>;
 
-/** Payloads are most of it and repeat themselves: the fastest level makes a fifth of them. */
-const FASTEST = 1;
-
-/** A delivery as the log keeps it. Pure. */
-export function sealed(delivery: NewDelivery): SealedDelivery {
+/** A delivery as the log keeps it. `payload`: of its request, where that is packed already. Pure. */
+export function sealed(delivery: NewDelivery, payload?: Buffer): SealedDelivery {
   const { attempt, url, request, response, ...summary } = delivery;
-  const body: Body = { url, request, response };
+  const body = { url, request: { headers: request.headers }, response };
   return {
     attempt,
     hook: delivery.hook,
     deliveredMs: delivery.deliveredMs,
     outcome: delivery.outcome,
     summary: JSON.stringify(summary),
-    body: deflateRawSync(JSON.stringify(body), { level: FASTEST }),
+    body: joined(JSON.stringify(body), payload ?? packed(request.payload)),
   };
 }
 
 export function opened(id: number, { summary, body }: { summary: string; body: Buffer }): Delivery {
-  // `sealed` alone writes them.
-  const whole = JSON.parse(inflateRawSync(body).toString('utf8')) as Body;
-  return { ...openedSummary(id, summary), ...whole };
+  const parts = parted(body);
+  // `sealed` alone writes them; that of older daemons packed the payload with the rest.
+  const whole = JSON.parse(parts?.text ?? unpacked(body)) as Body;
+  const request = parts === undefined ? whole.request : { ...whole.request, payload: parts.payload };
+  return { ...openedSummary(id, summary), ...whole, request };
 }
 
 export function openedSummary(id: number, summary: string): DeliverySummary {

@@ -1,6 +1,7 @@
 import { Webhooks } from '@octokit/webhooks';
 import { expect, test } from 'vitest';
-import { deliveryRequest, signatures } from '../../../daemon/hub/deliveries/request.ts';
+import { MadePayload, signatures } from '../../../daemon/hub/deliveries/payloads/made-payload.ts';
+import { deliveryRequest } from '../../../daemon/hub/deliveries/request.ts';
 import type { Hook } from '../../../daemon/hub/hooks/hook.ts';
 
 const INTENT = { guid: 'f00d', event: 'push' };
@@ -28,7 +29,7 @@ test.each(['json', 'form'] as const)('octokit verifies the bytes of a body of %s
   const { headers, body } = deliveryRequest(
     INTENT,
     hook({ contentType, secret: 'wörd' }),
-    '{"a":"ä & b=c+ü"}',
+    new MadePayload('{"a":"ä & b=c+ü"}'),
     FACTS,
   );
   const signature = headers['X-Hub-Signature-256'] ?? '';
@@ -39,7 +40,10 @@ test.each(['json', 'form'] as const)('octokit verifies the bytes of a body of %s
 });
 
 test('without a secret nothing is signed; without compatibility there are no names of GitHub', () => {
-  const { headers } = deliveryRequest(INTENT, hook({}), '{}', { ...FACTS, hasCompatHeaders: false });
+  const { headers } = deliveryRequest(INTENT, hook({}), new MadePayload('{}'), {
+    ...FACTS,
+    hasCompatHeaders: false,
+  });
   expect(headers).toEqual({
     Accept: '*/*',
     'User-Agent': 'Berth-Hookshot/0.1.0',
