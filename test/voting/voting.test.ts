@@ -38,6 +38,7 @@ needsEngine(
 )('the voting application over five nodes', () => {
   let stage: Stage;
   let clients: Clients;
+  const owned: AsyncDisposable[] = [];
   const happenings: Happening[] = [];
 
   beforeAll(async () => {
@@ -46,12 +47,17 @@ needsEngine(
   }, PREPARED_MS);
   afterAll(async () => {
     try {
-      await report();
+      report();
     } finally {
-      await stage[Symbol.asyncDispose]();
+      for (const each of [...owned, stage]) {
+        await each[Symbol.asyncDispose]();
+      }
     }
   });
-  const report = async (): Promise<void> => {
+  const report = (): void => {
+    if (happenings.length === 0) {
+      return;
+    }
     const rows = happenings.map((one) => row(one, countsOf(one, clients.asked)));
     console.log([HEAD, ...rows].join('\n'));
     if (FOLDER !== undefined) {
@@ -62,7 +68,6 @@ needsEngine(
         copyFileSync(daemon.paths.log, `${FOLDER}/${hostname}.log`);
       }
     }
-    await clients[Symbol.asyncDispose]();
   };
 
   /** Does it, waits until all is well again, and counts the requests that began in that time. */
@@ -94,6 +99,7 @@ needsEngine(
       stage.outside,
       stage.swarm.nodes.map(({ addr }) => addr),
     );
+    owned.push(clients);
     await until('votes through each node', () => {
       const good = clients.asked.filter(({ kind, wrong }) => kind === 'vote' && wrong === null);
       return new Set(good.map(({ node }) => node)).size === 5;

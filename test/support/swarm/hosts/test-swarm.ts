@@ -4,6 +4,9 @@ import type { SwarmInspect } from '../../../../api/types/swarm/swarm.ts';
 import { TestDaemon, type TestDaemonOptions } from '../../engine/daemon.ts';
 import { TestLan, type Lan } from './test-lan.ts';
 
+/** Against hangs: building an image of Debian packages takes a minute and more on a busy machine. */
+const CLI_MS = 300_000;
+
 export interface Said {
   code: number;
   out: string;
@@ -100,7 +103,7 @@ export class TestSwarm implements AsyncDisposable {
       DOCKER_BUILDKIT: '0',
     };
     return new Promise((resolve) => {
-      const child = execFile('docker', args, { env, timeout: 90_000 }, (error, out, err) => {
+      const child = execFile('docker', args, { env, timeout: CLI_MS }, (error, out, err) => {
         resolve({ code: error === null ? 0 : (child.exitCode ?? 1), out, err });
       });
       child.stdin?.end();
