@@ -38,8 +38,10 @@ export async function measureMemory({ nodes, tasks }: { nodes: number; tasks: nu
     `idle: ${mb(plainKb)} without a swarm, ${mb(idleKb)} more as a manager (of these etcd ${mb(pssKb([etcd]))})`,
   ];
   const { ID, JoinTokens } = await daemon.http.ok<SwarmInspect>('GET', '/swarm');
+  const begun = performance.now();
   using fleet = startFleet(daemon, [ADDR, JoinTokens.Worker, String(nodes), ID]);
   await soon(`${nodes} sessions`, fleet, () => fleet.state.sessions === nodes);
+  lines.push(`${nodes} nodes have joined after ${((performance.now() - begun) / 1000).toFixed(1)} s`);
   await sleep(SETTLE_MS);
   const before = await revisionOf(etcd);
   await sleep(IDLE_MS);
