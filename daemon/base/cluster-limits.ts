@@ -35,6 +35,15 @@ export const clusterLimits = {
   clusterYamlAliasesMax: 100,
   /** Characters of a list that are sent in one stretch. */
   clusterListChunk: 256 * 1024,
+  /** How long after the last time something is the same series, and how often series are written. */
+  clusterSeriesWindowMs: 360_000,
+  clusterSeriesPaceMs: 5_000,
+  /** What one object tells at once, and how soon one more; objects and series that are remembered. */
+  clusterTellsBurst: 25,
+  clusterTellEveryMs: 10_000,
+  clusterTellersRemembered: 4_096,
+  /** Events of the engine on their way to the storage; what comes beyond is left out and counted. */
+  clusterTellsMax: 500,
   /** What a client is told to wait that came while the records were out of reach. */
   clusterAwayRetryAfterS: 5,
 };

@@ -16,6 +16,7 @@ import { ENGINE_VERSION } from '../version.ts';
 import { ClusterIdentity } from './cluster-identity.ts';
 import { ClusterPlace } from './cluster-place.ts';
 import { openEvents } from './open-events.ts';
+import { healthHappening, tellEvents } from './tell-events.ts';
 import { openTargets } from './compose-targets.ts';
 
 export interface ComposedCluster {
@@ -36,7 +37,7 @@ export function composeClusterPlace(
 
 /** To be called when swarm and hub are there. Throws invalid_argument that names the setting. */
 export async function openCluster(
-  { deps: { config, log }, database }: Base,
+  { deps: { config, log }, database, host }: Base,
   parts: Rollback,
   { place, hub, engine }: { place: ClusterPlace; hub: ComposedHub | undefined; engine: EnginePorts },
 ): Promise<ComposedCluster | undefined> {
@@ -51,9 +52,21 @@ export async function openCluster(
     users: config.clusterUsers,
     isUnsignedTaken: config.clusterTargetsUnsigned,
   });
+  const telling = tellEvents({
+    engine: engine.events,
+    events: () => place.cluster.events,
+    log,
+    hostname: host.facts.hostname,
+  });
+  parts.defer('end telling events', () => telling[Symbol.dispose]());
   await place.start(async (stores) => {
     const events = await openEvents(stores, { database, config, log });
-    const targets = await openTargets(stores, { engine, clock: systemClock, log, onHealth: () => undefined });
+    const targets = await openTargets(stores, {
+      engine,
+      clock: systemClock,
+      log,
+      onHealth: (news) => telling.tell(healthHappening(news, systemClock.nowNano())),
+    });
     return {
       events,
       targets: targets.port,

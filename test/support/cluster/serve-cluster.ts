@@ -4,13 +4,11 @@ import { endWatches } from '../../../api/cluster/events/answers/watch.ts';
 import { listenCluster } from '../../../api/cluster/listen.ts';
 import type { OwnAddress } from '../../../api/own-listener.ts';
 import type { ClusterPorts } from '../../../api/types/cluster/ports.ts';
-import { systemClock } from '../../../daemon/base/clock.ts';
 import { EngineError } from '../../../daemon/base/errors.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
-import { ClusterEvents } from '../../../daemon/cluster/events/events.ts';
+import type { ClusterEvents } from '../../../daemon/cluster/events/events.ts';
 import type { RetentionRules } from '../../../daemon/cluster/events/retention.ts';
-import { LocalEvents } from '../../../daemon/cluster/events/storage/local-events.ts';
-import { openDatabase } from '../../../storage/database/index.ts';
+import { openEvents } from './memory-events.ts';
 
 export interface ClusterAnswer {
   status: number;
@@ -41,13 +39,8 @@ export async function serveCluster({
   retention,
   tls,
 }: { file?: string; retention?: RetentionRules; tls?: OwnAddress['tls'] } = {}): Promise<ServedCluster> {
-  const database = openDatabase(file, silentLogger);
-  const events = await ClusterEvents.open({
-    storage: new LocalEvents(database),
-    clock: systemClock,
-    log: silentLogger,
-    retention: retention ?? { normalTtlS: 3_600, otherTtlS: 86_400, max: 100_000 },
-  });
+  const open = await openEvents({ file, ...(retention && { retention }) });
+  const { events } = open;
   const ports: ClusterPorts = {
     identity: { identify, user: (name) => ({ name, mayWrite: false }), unsigned: () => undefined },
     events: () => events,
@@ -66,8 +59,7 @@ export async function serveCluster({
     ask: (method, path, options) => ask(port, { method, path, ...options }),
     [Symbol.asyncDispose]: async () => {
       await listener.close();
-      await events[Symbol.asyncDispose]();
-      database.close();
+      await open[Symbol.asyncDispose]();
     },
   };
 }

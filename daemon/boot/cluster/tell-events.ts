@@ -1,0 +1,84 @@
+import type { ClusterEventsPort } from '../../../api/types/cluster/events.ts';
+import type { EventPort } from '../../../api/types/ports.ts';
+import { systemClock } from '../../base/clock.ts';
+import { isEngineError } from '../../base/errors.ts';
+import type { Logger } from '../../base/logger.ts';
+import { Emitter } from '../../cluster/events/emit/emitter.ts';
+import type { Happening } from '../../cluster/events/emit/happening.ts';
+import type { HealthNews } from '../../cluster/targets/health/checker.ts';
+import { happeningOf } from '../../cluster/events/emit/engine-events.ts';
+
+interface Deps {
+  engine: EventPort;
+  /** Throws unavailable while there are none. */
+  events: () => ClusterEventsPort;
+  log: Logger;
+  /** Name of this host. */
+  hostname: string;
+}
+
+/** Tells what the engine tells as events of the cluster too, until it is disposed of. */
+export function tellEvents({ engine, events, log, hostname }: Deps): Pick<Emitter, 'tell'> & Disposable {
+  const emitter = new Emitter({
+    events: () => {
+      try {
+        return events();
+      } catch (error) {
+        if (isEngineError(error, 'unavailable')) {
+          return undefined;
+        }
+        throw error;
+      }
+    },
+    clock: systemClock,
+    log,
+    instance: () => hostname,
+  });
+  const end = new AbortController();
+  void tellAll(engine, emitter, end.signal).catch((error: unknown) => {
+    log.error({ err: error }, 'events of the engine are not told to the cluster any more');
+  });
+  return {
+    tell: (happening) => emitter.tell(happening),
+    [Symbol.dispose]: () => {
+      end.abort();
+      emitter[Symbol.dispose]();
+    },
+  };
+}
+
+async function tellAll(engine: EventPort, emitter: Emitter, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      for await (const message of engine.stream({ filters: new Map(), signal })) {
+        const happening = happeningOf(message);
+        if (happening !== undefined) {
+          emitter.tell(happening);
+        }
+      }
+      return;
+    } catch (error) {
+      // More at once than a reader is told: it goes on with what comes now.
+      if (!isEngineError(error, 'resource_exhausted')) {
+        throw error;
+      }
+    }
+  }
+}
+
+/** What the health of a target is to the cluster. */
+export function healthHappening({ group, target, health }: HealthNews, atNano: bigint): Happening {
+  const isHealthy = health.status === 'HEALTHY';
+  const reason = health.reasonCode === undefined ? '' : ` (${health.reasonCode})`;
+  return {
+    atNano,
+    namespace: 'default',
+    regarding: { kind: 'TargetGroup', namespace: 'default', name: group.name, uid: group.id },
+    related: { kind: 'Target', name: target.id, uid: `${target.id}:${target.port ?? ''}` },
+    type: isHealthy ? 'Normal' : 'Warning',
+    reason: isHealthy ? 'TargetHealthy' : 'TargetUnhealthy',
+    action: 'Probe',
+    note: `target ${target.id} of ${group.name} is ${isHealthy ? 'healthy' : `not healthy${reason}`}`,
+    part: 'health',
+  };
+}

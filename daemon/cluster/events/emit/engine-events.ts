@@ -1,0 +1,123 @@
+import type { ObjectReference } from '../../../../api/types/cluster/events.ts';
+import type { EventMessage } from '../../../../api/types/system.ts';
+import { namespaceProblem } from '../rules/names.ts';
+import type { Happening } from './happening.ts';
+
+type Attributes = Readonly<Record<string, string>>;
+
+/** How one kind of event of the engine is told: `Started`, `Start`, `container web was started`. */
+interface Told {
+  reason: string;
+  action: string;
+  text: string;
+  isWarning?: boolean;
+}
+
+/** By type and action; all others are not told: they would flood, or tell nothing. */
+const TOLD: Readonly<Record<string, Told>> = {
+  'container create': { reason: 'Created', action: 'Create', text: 'was created' },
+  'container start': { reason: 'Started', action: 'Start', text: 'was started' },
+  'container restart': { reason: 'Restarted', action: 'Restart', text: 'was started again' },
+  'container kill': { reason: 'Killing', action: 'Kill', text: 'was sent a signal' },
+  'container pause': { reason: 'Paused', action: 'Pause', text: 'was paused' },
+  'container unpause': { reason: 'Resumed', action: 'Unpause', text: 'goes on' },
+  'container oom': { reason: 'OOMKilling', action: 'Kill', text: 'had no memory left', isWarning: true },
+  'container destroy': { reason: 'Removed', action: 'Remove', text: 'was removed' },
+  'container rename': { reason: 'Renamed', action: 'Rename', text: 'has another name' },
+  'container health_status: healthy': { reason: 'Healthy', action: 'Probe', text: 'is healthy' },
+  'container health_status: unhealthy': {
+    reason: 'Unhealthy',
+    action: 'Probe',
+    text: 'is not healthy',
+    isWarning: true,
+  },
+  'image pull': { reason: 'Pulled', action: 'Pull', text: 'was pulled' },
+  'image push': { reason: 'Pushed', action: 'Push', text: 'was pushed' },
+  'image delete': { reason: 'Deleted', action: 'Delete', text: 'was deleted' },
+  'image load': { reason: 'Loaded', action: 'Load', text: 'was loaded' },
+  'network create': { reason: 'NetworkCreated', action: 'Create', text: 'was created' },
+  'network destroy': { reason: 'NetworkRemoved', action: 'Remove', text: 'was removed' },
+  'network connect': { reason: 'NetworkConnected', action: 'Connect', text: 'was connected' },
+  'network disconnect': { reason: 'NetworkDisconnected', action: 'Disconnect', text: 'was disconnected' },
+  'volume create': { reason: 'VolumeCreated', action: 'Create', text: 'was created' },
+  'volume mount': { reason: 'VolumeMounted', action: 'Mount', text: 'was mounted' },
+  'volume unmount': { reason: 'VolumeUnmounted', action: 'Unmount', text: 'was unmounted' },
+  'volume destroy': { reason: 'VolumeRemoved', action: 'Remove', text: 'was removed' },
+  'service create': { reason: 'ServiceCreated', action: 'Create', text: 'was created' },
+  'service update': { reason: 'ServiceUpdated', action: 'Update', text: 'was updated' },
+  'service remove': { reason: 'ServiceRemoved', action: 'Remove', text: 'was removed' },
+  'node create': { reason: 'NodeJoined', action: 'Join', text: 'has joined' },
+  'node update': { reason: 'NodeUpdated', action: 'Update', text: 'was updated' },
+  'node remove': { reason: 'NodeRemoved', action: 'Remove', text: 'was removed' },
+  'secret create': { reason: 'SecretCreated', action: 'Create', text: 'was created' },
+  'secret update': { reason: 'SecretUpdated', action: 'Update', text: 'was updated' },
+  'secret remove': { reason: 'SecretRemoved', action: 'Remove', text: 'was removed' },
+  'config create': { reason: 'ConfigCreated', action: 'Create', text: 'was created' },
+  'config update': { reason: 'ConfigUpdated', action: 'Update', text: 'was updated' },
+  'config remove': { reason: 'ConfigRemoved', action: 'Remove', text: 'was removed' },
+};
+
+const PARTS: Readonly<Record<string, string>> = {
+  container: 'runtime',
+  image: 'images',
+  network: 'networks',
+  volume: 'volumes',
+};
+
+const STACK_LABEL = 'com.docker.stack.namespace';
+const DEFAULT_NAMESPACE = 'default';
+
+/** What an event of the engine is to the cluster; undefined = it is not told. Pure. */
+export function happeningOf({ Type, Action, Actor, timeNano }: EventMessage): Happening | undefined {
+  const { ID: id, Attributes: attributes } = Actor;
+  const told = toldOf(`${Type} ${Action}`, attributes);
+  if (told === undefined || id === '') {
+    return undefined;
+  }
+  const { reason, action, text, isWarning = false } = told;
+  const namespace = namespaceOf(attributes);
+  const name = attributes['name'] ?? id;
+  const related = relatedOf(Type, attributes);
+  return {
+    atNano: timeNano,
+    namespace,
+    regarding: { kind: kindOf(Type), namespace, name, uid: id, apiVersion: 'engine/v1.44' },
+    ...(related && { related }),
+    type: isWarning ? 'Warning' : 'Normal',
+    reason,
+    action,
+    note: `${Type} ${name} ${text}`,
+    part: PARTS[Type] ?? 'swarm',
+  };
+}
+
+function toldOf(name: string, attributes: Attributes): Told | undefined {
+  if (name === 'container die') {
+    const code = attributes['exitCode'] ?? '';
+    return code === '0'
+      ? { reason: 'Completed', action: 'Exit', text: 'has ended' }
+      : { reason: 'Failed', action: 'Exit', text: `has ended with code ${code}`, isWarning: true };
+  }
+  const state = attributes['state.new'];
+  if (name === 'node update' && state !== undefined) {
+    return state === 'ready'
+      ? { reason: 'NodeReady', action: 'Watch', text: 'is ready' }
+      : { reason: 'NodeDown', action: 'Watch', text: `is ${state}`, isWarning: true };
+  }
+  return Object.hasOwn(TOLD, name) ? TOLD[name] : undefined;
+}
+
+/** The stack, where its name may be one of a namespace. */
+function namespaceOf(attributes: Attributes): string {
+  const stack = (attributes[STACK_LABEL] ?? '').toLowerCase();
+  return stack !== '' && namespaceProblem(stack) === undefined ? stack : DEFAULT_NAMESPACE;
+}
+
+function relatedOf(type: string, attributes: Attributes): ObjectReference | undefined {
+  const container = attributes['container'];
+  return type !== 'container' && container !== undefined ? { kind: 'Container', uid: container } : undefined;
+}
+
+function kindOf(type: string): string {
+  return type.charAt(0).toUpperCase() + type.slice(1);
+}

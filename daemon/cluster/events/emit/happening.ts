@@ -1,0 +1,19 @@
+import type { ObjectReference } from '../../../../api/types/cluster/events.ts';
+
+/** Something that has happened in the engine, for people. */
+export interface Happening {
+  /** UNIX nanoseconds. */
+  atNano: bigint;
+  /** Of the event: the stack that it concerns, or `default`. */
+  namespace: string;
+  regarding: ObjectReference;
+  related?: ObjectReference;
+  type: 'Normal' | 'Warning';
+  /** Kubernetes' word where it has one: `Started`. */
+  reason: string;
+  /** What was done: `Start`. */
+  action: string;
+  note: string;
+  /** The part of the engine that tells it: `runtime`. */
+  part: string;
+}

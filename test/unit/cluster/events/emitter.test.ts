@@ -1,0 +1,101 @@
+import { armHere } from '../../../support/fakes/failpoints.ts';
+import { expect, test } from 'vitest';
+import type { EventMessage } from '../../../../api/types/system.ts';
+import { systemClock } from '../../../../daemon/base/clock.ts';
+import { silentLogger } from '../../../../daemon/base/logger.ts';
+import { Emitter } from '../../../../daemon/cluster/events/emit/emitter.ts';
+import { happeningOf } from '../../../../daemon/cluster/events/emit/engine-events.ts';
+import { openEvents } from '../../../support/cluster/memory-events.ts';
+import { until } from '../../../support/engine/http.ts';
+
+const ALL = { namespace: undefined, fieldSelector: '', labelSelector: '', fields: 'events' } as const;
+
+function message(
+  Type: string,
+  Action: string,
+  Attributes: Record<string, string>,
+  id = 'a1b2',
+): EventMessage {
+  const timeNano = systemClock.nowNano();
+  return {
+    Type: Type as EventMessage['Type'],
+    Action,
+    Actor: { ID: id, Attributes },
+    scope: 'local',
+    time: 0,
+    timeNano,
+  };
+}
+
+test.each([
+  ['container', 'start', { name: 'web' }, { reason: 'Started', type: 'Normal', namespace: 'default' }],
+  ['container', 'die', { name: 'web', exitCode: '0' }, { reason: 'Completed', type: 'Normal' }],
+  ['container', 'die', { name: 'web', exitCode: '137' }, { reason: 'Failed', type: 'Warning' }],
+  ['container', 'health_status: unhealthy', { name: 'web' }, { reason: 'Unhealthy', type: 'Warning' }],
+  ['container', 'oom', { name: 'web' }, { reason: 'OOMKilling', type: 'Warning' }],
+  ['container', 'start', { name: 'web', 'com.docker.stack.namespace': 'shop' }, { namespace: 'shop' }],
+  ['container', 'start', { name: 'web', 'com.docker.stack.namespace': 'a/b' }, { namespace: 'default' }],
+  ['network', 'connect', { name: 'net', container: 'c1' }, { related: { kind: 'Container', uid: 'c1' } }],
+  ['node', 'update', { name: 'n1', 'state.new': 'down' }, { reason: 'NodeDown', type: 'Warning' }],
+  ['image', 'pull', { name: 'busybox:latest' }, { reason: 'Pulled', part: 'images' }],
+  ['container', 'exec_create: sh', { name: 'web' }, undefined],
+])('happenings: %s %s', (type, action, attributes, expected) => {
+  const happening = happeningOf(message(type, action, attributes));
+  expect(happening).toEqual(expected && expect.objectContaining(expected));
+});
+
+function anEmitter(events: Awaited<ReturnType<typeof openEvents>>['events']): Emitter {
+  return new Emitter({
+    events: () => events,
+    clock: systemClock,
+    log: silentLogger,
+    instance: () => 'host-1',
+  });
+}
+
+function tell(emitter: Emitter, ...told: Parameters<typeof message>): void {
+  const happening = happeningOf(message(...told));
+  if (happening !== undefined) {
+    emitter.tell(happening);
+  }
+}
+
+test('emitter: what repeats becomes a series', { timeout: 20_000 }, async () => {
+  await using open = await openEvents();
+  using emitter = anEmitter(open.events);
+  for (let count = 0; count < 40; count += 1) {
+    tell(emitter, 'container', 'die', { name: 'Web_1', exitCode: '1' });
+  }
+  await until(
+    'the series',
+    () => open.events.list(ALL).items.some(({ text }) => text.includes('"count":40')),
+    15_000,
+  );
+  const { items } = open.events.list(ALL);
+  expect(items).toHaveLength(1);
+  expect(items[0]?.name).toMatch(/^web-1\.[0-9a-f]+$/);
+});
+
+test('emitter: a flood of one object, and of many, is cut short and blocks nothing', async () => {
+  await using open = await openEvents();
+  using emitter = anEmitter(open.events);
+  const begin = performance.now();
+  for (let count = 0; count < 10_000; count += 1) {
+    tell(emitter, 'container', 'start', { name: 'web' }, `id${count}`);
+    tell(emitter, 'network', 'connect', { name: 'net', container: `c${count}` });
+  }
+  expect(performance.now() - begin).toBeLessThan(2_000);
+  await until('the events', () => open.events.list(ALL).items.length === 500);
+  const ofNetwork = open.events.list({ ...ALL, fieldSelector: 'regarding.kind=Network' });
+  expect(ofNetwork.items.length).toBeLessThanOrEqual(25);
+});
+
+test('emitter: what cannot be stored is left out, and the next is told', async () => {
+  await using open = await openEvents();
+  using emitter = anEmitter(open.events);
+  armHere('cluster.events.tell=error(no)');
+  tell(emitter, 'container', 'start', { name: 'web' });
+  armHere('');
+  tell(emitter, 'container', 'pause', { name: 'web' });
+  await until('the second', () => open.events.list(ALL).items.length === 1);
+});
