@@ -21,6 +21,7 @@ import type { Images } from '../images/images.ts';
 import type { Volumes } from '../volumes/volumes.ts';
 import { DiskUsages } from '../system/disk-usage.ts';
 import { composeClusterPlace, openCluster, type ComposedCluster } from './cluster/compose-cluster.ts';
+import { gatedExecutor } from './cluster/gated-executor.ts';
 import { allGuests } from './cluster/guests.ts';
 import { parseListenAddress } from './config/hosts.ts';
 import type { Config } from './config/settings.ts';
@@ -209,7 +210,7 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   const { rollouts } = doors;
   const guest = allGuests([doors.place, place]);
   const around = { registries, images, networks, rollouts, guest, late };
-  const swarm = composeSwarm(base, parts, { tasks, ...around });
+  const swarm = composeSwarm(base, parts, { tasks: gatedExecutor(tasks, place, log), ...around });
   late.swarm = swarm;
   await swarm.start();
   door.open(swarm);

@@ -3,6 +3,7 @@ import type { ClusterTargetsPort } from '../../../api/types/cluster/targets.ts';
 import type { Database } from '../../../storage/database/rows.ts';
 import type { OtherManagers, RecordsGuest, RecordsPlace } from '../../../swarm/records/ports.ts';
 import type { SwarmRecords } from '../../../swarm/records/swarm-records.ts';
+import type { TaskGate } from '../../cluster/targets/followers/task-gate.ts';
 import type { Clock } from '../../base/clock.ts';
 import { EngineError } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -20,6 +21,8 @@ import type { Membership } from '../records/standing.ts';
 export interface OpenCluster extends AsyncDisposable {
   readonly events: ClusterEventsPort;
   readonly targets: ClusterTargetsPort;
+  /** What tasks of labelled services pass. */
+  readonly gate: TaskGate;
 }
 
 /** What the objects are made over. */
@@ -97,6 +100,11 @@ export class ClusterPlace implements RecordsGuest, AsyncDisposable {
       throw new EngineError('unavailable', reason);
     }
     return current.cluster;
+  }
+
+  /** What tasks of this host pass; undefined while the records are not within reach, or there are none. */
+  get gate(): TaskGate | undefined {
+    return this.#placed.current?.cluster.gate;
   }
 
   opened(place: RecordsPlace): void {

@@ -70,6 +70,7 @@ export async function openCluster(
     return {
       events,
       targets: targets.port,
+      gate: targets.gate,
       [Symbol.asyncDispose]: async () => {
         await targets[Symbol.asyncDispose]();
         await events[Symbol.asyncDispose]();

@@ -4,15 +4,18 @@ import type { Clock } from '../../base/clock.ts';
 import { errorText, isEngineError } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { HealthNews } from '../../cluster/targets/health/checker.ts';
+import type { TaskGate } from '../../cluster/targets/followers/task-gate.ts';
 import { AccessKeys } from '../../cluster/targets/signing/access-keys.ts';
 import { TargetGroups } from '../../cluster/targets/target-groups.ts';
 import { Mirror } from '../../hub/records/mirror.ts';
 import type { ClusterStores } from './cluster-place.ts';
 import { EngineFunctions } from './function-runs.ts';
+import { SwarmTasks } from './labelled-tasks.ts';
 import { EnginePlaces } from './engine-places.ts';
 
 export interface OpenTargets extends AsyncDisposable {
   port: ClusterTargetsPort;
+  gate: TaskGate;
 }
 
 interface Deps {
@@ -31,6 +34,7 @@ export async function openTargets({ records, swarm }: ClusterStores, deps: Deps)
     store,
     places: new EnginePlaces(engine),
     functions: new EngineFunctions(engine.containers, log),
+    tasks: new SwarmTasks(engine.swarm),
     isOurs: () => turn?.isOurs ?? true,
     hasPeers: () => turn !== undefined,
     onHealth: (news) => deps.onHealth(news),
@@ -40,6 +44,7 @@ export async function openTargets({ records, swarm }: ClusterStores, deps: Deps)
   });
   await targets.start();
   return {
+    gate: targets.gate,
     port: { operations: targets.operations, keys: new AccessKeys({ store, clock }) },
     [Symbol.asyncDispose]: async () => {
       await turn?.[Symbol.asyncDispose]();

@@ -11,6 +11,9 @@ export const targetLimits = {
   groupsOfActionMax: 10,
   /** How long a target that was deregistered may finish what it has begun. */
   drainMs: 300_000,
+  /** The same for a task that is stopped, of which its service decides; and how often is looked meanwhile. */
+  taskDrainMs: 5_000,
+  gateLookMs: 100,
   /** Changes that go in one update. */
   changesAtOnce: 100,
   /** Entries of one page, and those of a list of targets that are asked for by name. */

@@ -2,6 +2,8 @@ import type { TargetsPort } from '../../../api/types/cluster/targets.ts';
 import type { Clock } from '../../base/clock.ts';
 import { errorText } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
+import { TaskFollower, type LabelledTasks } from './followers/task-follower.ts';
+import { TaskGate } from './followers/task-gate.ts';
 import { Forwarder } from './forwarding/forwarder.ts';
 import type { FunctionRuns } from './forwarding/functions.ts';
 import { Routes } from './forwarding/routes.ts';
@@ -23,6 +25,8 @@ export interface TargetGroupsDeps {
   store: TargetStore;
   places: TargetPlaces & GroupPlaces;
   functions: FunctionRuns;
+  /** Of the swarm, where services have the label of a group. */
+  tasks: LabelledTasks;
   /** Whether this host checks, finishes and sweeps: one manager of a swarm does. */
   isOurs(): boolean;
   /** Whether other hosts forward too: then only time tells that a target has drained. */
@@ -38,6 +42,8 @@ export interface TargetGroupsDeps {
 export class TargetGroups implements AsyncDisposable {
   readonly operations: TargetsPort;
   readonly groups: Groups;
+  /** For tasks of this host. */
+  readonly gate: TaskGate;
   readonly registrations: Registrations;
   readonly tables: Tables;
   readonly #deps: TargetGroupsDeps;
@@ -46,6 +52,7 @@ export class TargetGroups implements AsyncDisposable {
   readonly #forwarder: Forwarder;
   readonly #checker: HealthChecker;
   readonly #sockets: ListenerSockets;
+  readonly #follower: TaskFollower;
   #timer: Disposable | undefined;
   #isClosed = false;
 
@@ -76,6 +83,8 @@ export class TargetGroups implements AsyncDisposable {
       onChange: (news) => deps.onHealth(news),
       random: () => Math.random(),
     });
+    this.gate = new TaskGate({ tables, registrations, routes, clock });
+    this.#follower = new TaskFollower({ tables, registrations, tasks: deps.tasks });
     this.groups = groups;
     this.registrations = registrations;
     this.tables = tables;
@@ -92,6 +101,11 @@ export class TargetGroups implements AsyncDisposable {
     this.#checker.start();
     await this.#sockets.follow();
     await this.#tend();
+  }
+
+  /** Compares once which tasks of labelled services there are with which are registered. */
+  async follow(): Promise<void> {
+    await this.#follower.look();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -111,6 +125,7 @@ export class TargetGroups implements AsyncDisposable {
     if (this.#deps.isOurs()) {
       try {
         await this.groups.sweep();
+        await this.follow();
         const isIdle = (target: Parameters<Routes['isIdle']>[0]): boolean => this.#routes.isIdle(target);
         await this.registrations.removeDrained((target) => !this.#deps.hasPeers() && isIdle(target));
       } catch (error) {

@@ -43,6 +43,7 @@ export async function openTargets(
         ),
     },
     functions: { run: () => Promise.reject(new Error('there are no functions')) },
+    tasks: { list: () => Promise.resolve(undefined) },
     isOurs: () => true,
     hasPeers: () => false,
     onHealth: (one) => news.push(one),
