@@ -41,7 +41,8 @@ export function readDocument(markdown: string): ReadDocument {
 
 /** The note of metadata and a text. Throws nothing: `readDocument` says whether it is one. */
 export function writeDocument(metadata: object, text: string): string {
-  return `---\n${writeFrontMatter(metadata)}---\n${text}`;
+  const isBare = Object.keys(metadata).length === 0 && fenceEnd(text, 0) === undefined;
+  return isBare ? text : `---\n${writeFrontMatter(metadata)}---\n${text}`;
 }
 
 /** Undefined = front matter begins and does not end. Takes as long as front matter is, however long the text is. */

@@ -39,8 +39,8 @@ export function readFrontMatter(yaml: string): ReadFrontMatter {
 function plain(document: Document.Parsed): ReadFrontMatter {
   try {
     const value: unknown = document.toJS({ maxAliasCount: limits.hubNoteAliasesMax });
-    const json = JSON.stringify(value ?? {});
-    return { value: JSON.parse(json) };
+    // Of nothing at all YAML makes null, which is no metadata.
+    return { value: JSON.parse(JSON.stringify(value ?? null)) };
   } catch (error) {
     if (error instanceof ReferenceError) {
       const [message = ''] = error.message.split('\n');
@@ -53,11 +53,9 @@ function plain(document: Document.Parsed): ReadFrontMatter {
   }
 }
 
-/** Metadata as front matter, without its fences. */
+/** Metadata as front matter, without its fences; of none `{}`, as nothing is not right. */
 export function writeFrontMatter(metadata: object): string {
-  return Object.keys(metadata).length === 0
-    ? ''
-    : stringify(metadata, { lineWidth: 0, aliasDuplicateObjects: false });
+  return stringify(metadata, { lineWidth: 0, aliasDuplicateObjects: false });
 }
 
 /** Whether brackets or indentation could nest too deep. It counts those in quotes too, of which a note has few. */

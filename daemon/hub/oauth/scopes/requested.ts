@@ -23,6 +23,9 @@ export function readScopes(given: Readonly<Record<string, readonly string[]>>): 
       ...unknown.map((one) => wrong(`scopes.${group}`, `must be of ${SCOPE_NAMES[group].join(', ')}`, one)),
     );
   }
+  if (problems.length === 0 && Object.values(scopes).every((names) => names.length === 0)) {
+    problems.push(wrong('scopes', 'must name one at least: the application could do nothing', ''));
+  }
   return { scopes, problems };
 }
 

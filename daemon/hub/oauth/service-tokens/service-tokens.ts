@@ -124,7 +124,7 @@ function problemsOf(
     name.length <= limits.hubOAuthNameMax
       ? undefined
       : wrong('name', `must have at most ${limits.hubOAuthNameMax} characters`, name),
-    isRightTime ? undefined : wrong('ttl', 'must be a number of seconds of at least 1', ttlS),
+    isRightTime ? undefined : wrong('ttl', `must be a number of seconds from 1 to ${100 * YEAR_S}`, ttlS),
     ...accesses
       .filter((access) => !ACCESS_NAMES.includes(access))
       .map((access) => wrong('accesses', `must be of ${ACCESS_NAMES.join(', ')}`, access)),

@@ -18,12 +18,12 @@ export function organizationFor(
   if (caller.kind === 'anonymous') {
     throw signInFirst();
   }
+  if (caller.kind === 'root') {
+    return accounts.organization(name);
+  }
   const account = accounts.find(name);
   if (account?.kind !== 'organization') {
     throw hidden();
-  }
-  if (caller.kind === 'root') {
-    return account;
   }
   if (caller.kind === 'service') {
     if (caller.organization.id !== account.id) {

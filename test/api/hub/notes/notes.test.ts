@@ -84,13 +84,24 @@ test('a note is made, read, replaced, patched and deleted', async () => {
   });
   expect(patched.body).not.toHaveProperty('metadata.tags');
   expect(await hub.ask('PATCH', `${NOTES}/1`, { metadata: null, text: null })).toMatchObject({
-    body: { metadata: {}, text: '', markdown: '---\n---\n' },
+    body: { metadata: {}, text: '', markdown: '' },
   });
   expect((await hub.ask('GET', NOTES)).body).toHaveLength(1);
   expect((await hub.ask('DELETE', `${NOTES}/1`)).status).toBe(204);
   expect((await hub.ask('GET', `${NOTES}/1`)).status).toBe(404);
   expect((await hub.ask('DELETE', `${NOTES}/1`)).status).toBe(404);
   expect((await hub.ask('POST', NOTES, { text: 'again' })).body).toMatchObject({ id: 2 });
+});
+
+test('a note without metadata has no front matter, unless its text would be read as such', async () => {
+  await using hub = await served();
+  const made = async (text: string) =>
+    (await hub.ask('POST', NOTES, { metadata: {}, text })).body as { markdown: string; text: string };
+  expect(await made('Bare\n')).toMatchObject({ markdown: 'Bare\n', text: 'Bare\n' });
+  const rule = '---\na line above\n';
+  expect(await made(rule)).toMatchObject({ markdown: `---\n{}\n---\n${rule}`, text: rule });
+  const empty = await hub.ask('POST', NOTES, { markdown: '---\n---\nx' });
+  expect(empty).toMatchObject({ status: 422, body: { errors: [{ field: 'metadata', value: null }] } });
 });
 
 test('Markdown is sent as such too, and is about an image where the query says so', async () => {
@@ -128,7 +139,7 @@ test.each([
   ['a field of nobody', { colour: 'red' }, ['colour']],
   ['an image that is not there', { text: 'x', subject: 'v9' }, ['subject']],
   ['an image of no name', { text: 'x', subject: '../..' }, ['subject']],
-  ['too much', { text: 'x'.repeat(limits.hubNoteBytesMax) }, ['markdown']],
+  ['too much', { text: 'x'.repeat(limits.hubNoteBytesMax + 1) }, ['markdown']],
 ])('%s: 422 with all of it, made or validated', async (_what, body, fields) => {
   await using hub = await served();
   const refused = await hub.ask('POST', NOTES, body);

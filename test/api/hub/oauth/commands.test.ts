@@ -57,6 +57,39 @@ test('a headless machine: application, service token, consent, exchange', async 
   expect(JSON.parse(await run('service-token list --org acme'))).toMatchObject({
     data: [{ id: service.id }],
   });
+  const site = `--name CI --domain http://127.0.0.1:9999 --redirect ${redirect}`;
+  for (const [line, problem] of [
+    [`app create --org nobody ${site}`, 'nobody'],
+    [`app create --org acme ${site} --scopes ,`, 'scopes: must name one at least'],
+    [`app create --org acme ${site} --scopes branch:no_such`, 'scopes.branch: must be of'],
+    [`app create --org acme ${site} --scopes nonsense`, '--scopes: must look like'],
+    [`app create --org acme ${site} --avatar /dev/null`, 'avatar: must be a PNG'],
+    [
+      `app create --org acme --name CI --domain 127.0.0.1 --redirect ${redirect}`,
+      'domain: must be an address',
+    ],
+    [`app create --org acme --name CI --redirect ${redirect}`, 'needs --domain'],
+    ['service-token create --org nobody --accesses read_oauth_tokens', 'nobody'],
+    ['service-token create --org acme', 'needs --accesses'],
+    ['service-token create --org acme --accesses root', 'accesses: must be of'],
+    [
+      'service-token create --org acme --accesses read_oauth_tokens --expires soon',
+      '--expires: must look like',
+    ],
+    [
+      'service-token create --org acme --accesses read_oauth_tokens --expires 9999999w',
+      'ttl: must be a number',
+    ],
+    [`authorize --user nobody --client-id ${clientId} --redirect ${redirect}`, 'no such user: nobody'],
+    [`authorize --user alice --client-id x --redirect ${redirect}`, 'client_id is unknown'],
+    [`authorize --user alice --client-id ${clientId}`, 'needs --redirect'],
+    [
+      `authorize --user alice --client-id ${clientId} --redirect ${redirect} --organizations x`,
+      'organizations',
+    ],
+  ] as const) {
+    await expect(run(line)).rejects.toThrow(problem);
+  }
   expect(await run(`service-token remove ${service.id} --org acme`)).toBe('');
   expect(await run(`app remove-oauth ${id} --org acme`)).toBe('');
   await expect(run('app create X --org acme')).rejects.toThrow('NAME does not go with --org');

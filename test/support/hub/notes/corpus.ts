@@ -78,8 +78,10 @@ const eachField: CorpusNote[] = [
 ];
 
 const others: CorpusNote[] = [
-  { title: 'nothing', yaml: '', wrong: [] },
-  { title: 'comments alone', yaml: '# nothing\n', wrong: [] },
+  { title: 'nothing', yaml: '', wrong: ['metadata'] },
+  { title: 'no fields', yaml: '{}\n', wrong: [] },
+  { title: 'null', yaml: 'null\n', wrong: ['metadata'] },
+  { title: 'comments alone', yaml: '# nothing\n', wrong: ['metadata'] },
   { title: 'a date', yaml: 'rev: 2024-01-02\n', wrong: [] },
   { title: 'a date in quotes', yaml: 'rev: "2024-02-29"\n', wrong: [] },
   { title: 'a day that is not', yaml: 'rev: 2023-02-29\n', wrong: ['rev'] },
