@@ -3,7 +3,7 @@ import { PATIENCE, WAIT_MS } from './test/support/patience.ts';
 
 /**
  * One project per kind of test (test/README.md says what each is for). `unit` and `api` need nothing and run side by
- * side. The others drive the real kernel: two files at a time of contract, system, client and fault tests, which have
+ * side. The others drive the real kernel: three files at a time of contract, system, client and fault tests, which have
  * daemons, namespaces and cgroups of their own and often wait, and all else one after another.
  */
 const alone = { pool: 'forks', fileParallelism: false, maxWorkers: 1 } as const;
@@ -12,7 +12,7 @@ const timeouts = { testTimeout: 120_000, hookTimeout: 120_000 };
 const expect = { poll: { timeout: WAIT_MS } };
 /** As a system service there is only one engine for all. */
 const ownDaemons =
-  process.env['BERTH_TEST_ENGINE'] === 'service' ? alone : ({ pool: 'forks', maxWorkers: 2 } as const);
+  process.env['BERTH_TEST_ENGINE'] === 'service' ? alone : ({ pool: 'forks', maxWorkers: 3 } as const);
 
 /** Daemons of a swarm killed at each step: six minutes, and a command of their own. */
 const STEPS_OF_A_SWARM = 'test/faults/swarm/*-steps.test.ts';
