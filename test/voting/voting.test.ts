@@ -14,7 +14,7 @@ import { Stage, STACK } from './stage.ts';
 const AFTER_MS = 5000;
 /** Longer than three heartbeats: the leader takes a node for lost. */
 const LOST_MS = 30_000;
-/** Packages of Debian are fetched where they were not yet. */
+/** Packages of Debian are fetched where they were not yet, and five images are built of them. */
 const PREPARED_MS = 900_000;
 const FOLDER = process.env['BERTH_VOTING_KEEP'];
 const NONE = { page: 0, vote: 0, result: 0 };
@@ -92,19 +92,23 @@ needsEngine(
   const scale = (count: number): Promise<string> =>
     stage.manage('service', 'scale', '--detach=false', `${service('vote')}=${count}`);
 
-  test('docker build and docker stack deploy: five services answer at every node', async () => {
-    await stage.build();
-    await stage.deploy();
-    clients = new Clients(
-      stage.outside,
-      stage.swarm.nodes.map(({ addr }) => addr),
-    );
-    owned.push(clients);
-    await until('votes through each node', () => {
-      const good = clients.asked.filter(({ kind, wrong }) => kind === 'vote' && wrong === null);
-      return new Set(good.map(({ node }) => node)).size === 5;
-    });
-  });
+  test(
+    'docker build and docker stack deploy: five services answer at every node',
+    async () => {
+      await stage.build();
+      await stage.deploy();
+      clients = new Clients(
+        stage.outside,
+        stage.swarm.nodes.map(({ addr }) => addr),
+      );
+      owned.push(clients);
+      await until('votes through each node', () => {
+        const good = clients.asked.filter(({ kind, wrong }) => kind === 'vote' && wrong === null);
+        return new Set(good.map(({ node }) => node)).size === 5;
+      });
+    },
+    PREPARED_MS,
+  );
 
   test('nothing happens', async () => {
     expect(failed(await happen('nothing', () => sleep(10_000)))).toEqual(NONE);
