@@ -26,7 +26,8 @@ export class EnginePlaces implements TargetPlaces, GroupPlaces {
     const network = group.config.vpcIdentifier;
     return (
       (await orNone(() => this.#container(target.id, network))) ??
-      (await orNone(() => this.#task(target, network))) ??
+      (await orNone(() => this.#ownTask(target.id, network))) ??
+      (await orNone(() => this.#task(target))) ??
       (await orNone(() => this.#node(target.id)))
     );
   }
@@ -77,15 +78,16 @@ export class EnginePlaces implements TargetPlaces, GroupPlaces {
     return found?.Scope === 'local';
   }
 
-  async #task({ id, port }: Target, network: string | undefined): Promise<Place | undefined> {
+  /** A task of this host, found by its container: managers do not call it running before it is healthy. */
+  async #ownTask(id: string, network: string | undefined): Promise<Place | undefined> {
+    const filters = new Map([['label', [`com.docker.swarm.task.id=${id}`]]]);
+    const [found] = await this.#ports.containers.list({ all: false, limit: 0, size: false, filters });
+    return found === undefined ? undefined : await this.#container(found.Id, network);
+  }
+
+  async #task({ id, port }: Target): Promise<Place | undefined> {
     const task = await this.#ports.swarm.tasks.inspect(id);
-    const container = task.Status.ContainerStatus?.ContainerID;
-    if (task.Status.State !== 'running' || container === undefined) {
-      return undefined;
-    }
-    return (
-      (await orNone(() => this.#container(container, network))) ?? (await this.#elsewhere(task, port ?? 0))
-    );
+    return task.Status.State === 'running' ? await this.#elsewhere(task, port ?? 0) : undefined;
   }
 
   /** A task of another node is reached by a port that the node publishes for it. */
