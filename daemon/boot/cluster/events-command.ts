@@ -33,14 +33,17 @@ export const eventsCommand: ClusterCommand = {
 const COLUMNS = ['last_seen', 'type', 'reason', 'object', 'message'];
 
 function rowsOf(answer: unknown): unknown[] {
-  const { rows }: { rows?: unknown } = { ...Object(answer) };
+  const { rows, columnDefinitions }: { rows?: unknown; columnDefinitions?: unknown } = { ...Object(answer) };
+  const names = (Array.isArray(columnDefinitions) ? columnDefinitions : []).map((column: unknown) =>
+    String(Object(column)['name']).toLowerCase().replaceAll(' ', '_'),
+  );
   return (Array.isArray(rows) ? rows : []).map((row: unknown) => {
     const { cells, object }: { cells?: unknown; object?: unknown } = { ...Object(row) };
     const { namespace }: { namespace?: unknown } = { ...Object(Object(object)['metadata']) };
     const values: unknown[] = Array.isArray(cells) ? cells : [];
     return {
       namespace,
-      ...Object.fromEntries(COLUMNS.map((column, index) => [column, values[index]])),
+      ...Object.fromEntries(COLUMNS.map((column) => [column, values[names.indexOf(column)]])),
     };
   });
 }
