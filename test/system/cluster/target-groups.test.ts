@@ -1,14 +1,38 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ServiceInspect } from '../../../api/types/swarm/service.ts';
+import type { TaskInspect } from '../../../api/types/swarm/task.ts';
 import { TestDaemon } from '../../support/engine/daemon.ts';
 import { until } from '../../support/engine/http.ts';
 import { needsEngine } from '../../support/needs.ts';
+
+const exec = promisify(execFile);
 
 /** A server that says so, and does not answer checks where `file` is another. */
 function server(text: string, file = 'index.html'): string[] {
   return ['sh', '-c', `mkdir -p /www && echo ${text} > /www/${file} && exec httpd -f -p 8080 -h /www`];
 }
 
-needsEngine()('target groups', () => {
+function spec(command: readonly string[]): object {
+  return {
+    Name: 'web',
+    Labels: { 'berth.target-group': 'web' },
+    TaskTemplate: {
+      ContainerSpec: { Image: 'busybox:latest', Command: command, StopGracePeriod: 1_000_000_000 },
+    },
+    Mode: { Replicated: { Replicas: 3 } },
+    UpdateConfig: {
+      Parallelism: 1,
+      Order: 'start-first',
+      FailureAction: 'rollback',
+      Monitor: 1_000_000_000,
+    },
+    RollbackConfig: { Parallelism: 0, Order: 'start-first' },
+  };
+}
+
+needsEngine('etcd')('target groups', () => {
   let daemon: TestDaemon;
 
   beforeAll(async () => {
@@ -51,6 +75,16 @@ needsEngine()('target groups', () => {
     return (Array.isArray(items) ? items : []).map((item: unknown) => String(Object(item)['status']));
   }
 
+  async function update(command: readonly string[]): Promise<void> {
+    const { Version } = await daemon.http.ok<ServiceInspect>('GET', '/services/web');
+    await daemon.http.ok('POST', `/services/web/update?version=${Version.Index}`, spec(command));
+  }
+
+  async function updateState(): Promise<string | undefined> {
+    const { UpdateStatus } = await daemon.http.ok<ServiceInspect>('GET', '/services/web');
+    return UpdateStatus?.State;
+  }
+
   test('containers of this host are checked and reached, and survive kill -9 of the daemon', async () => {
     const id = await group('plain', 8080);
     await listen('plain', id, 7080);
@@ -81,5 +115,45 @@ needsEngine()('target groups', () => {
     for (const name of ['one', 'two']) {
       await daemon.http.ok('DELETE', `/containers/${name}?force=1`);
     }
+  });
+
+  test('an update of three tasks under load loses nothing; a broken one rolls back by itself', async () => {
+    await daemon.http.ok('POST', '/swarm/init', {
+      ListenAddr: '127.0.0.1:2377',
+      AdvertiseAddr: '127.0.0.1:2377',
+    });
+    await until('the cluster is there', async () => {
+      const { status } = await daemon.http.request('GET', '/cluster/targetgroups');
+      return status === 200;
+    });
+    const id = await group('web', 8080);
+    await listen('web', id, 7081);
+    await daemon.http.ok('POST', '/services/create', spec(server('v1')));
+    await until('three are healthy', async () => (await statuses(id)).join() === 'HEALTHY,HEALTHY,HEALTHY');
+
+    const url = 'http://127.0.0.1:7081/index.html';
+    // One process asks all the time, from within the daemon's network; it prints what was not answered.
+    const over = `/tmp/berth-test-over-${process.pid}`;
+    const script =
+      `n=0; while [ ! -e ${over} ]; do ` +
+      `curl -s -f -m 10 -o /dev/null ${url} || echo lost; n=$((n+1)); done; echo asked $n`;
+    const load = exec('nsenter', [`--net=/run/netns/${daemon.netns.name}`, 'sh', '-c', script]);
+    await update(server('v2'));
+    await until('the update is complete', async () => (await updateState()) === 'completed');
+    expect((await daemon.fetch(url)).trim()).toBe('v2');
+    await update(server('v3', 'other.html'));
+    await until('it is rolled back', async () => (await updateState()) === 'rollback_completed');
+    await exec('touch', [over]);
+    const { stdout } = await load;
+    await exec('rm', ['-f', over]);
+    expect(stdout.split('\n').filter((line) => line === 'lost')).toEqual([]);
+    expect(stdout).toMatch(/asked \d{2,}/);
+    expect((await daemon.fetch(url)).trim()).toBe('v2');
+    const tasks = await daemon.http.ok<TaskInspect[]>('GET', '/tasks');
+    const errors = tasks.map(({ Status }) => Status.Err ?? '');
+    expect(errors.join('\n')).toContain('unhealthy in target group web: HealthCheckStatusMismatch');
+    await daemon.http.ok('DELETE', '/services/web');
+    await until('nothing is registered', async () => (await statuses(id)).length === 0);
+    await daemon.http.ok('POST', '/swarm/leave?force=1');
   });
 });
