@@ -33,7 +33,7 @@ export class Listeners {
     this.#deps = deps;
   }
 
-  /** Idempotent by client token. Throws InvalidFieldsError, not_found, conflict, resource_exhausted. */
+  /** Idempotent by client token. Throws InvalidFieldsError, not_found, conflict, resource_exhausted, not_implemented. */
   async create(serviceIdentifier: string, body: unknown): Promise<Listener> {
     const service = this.#deps.services.get(serviceIdentifier);
     const nowMs = Number(this.#deps.clock.nowNano() / 1_000_000n);
@@ -163,6 +163,11 @@ export class Listeners {
           id,
           `the target group ${group.name} is used by the service ${other}`,
         );
+      }
+      const version = group.config.protocolVersion ?? 'HTTP1';
+      if (version !== 'HTTP1') {
+        const text = `defaultAction: targets of ${group.name} speak ${version}`;
+        throw notImplemented(`${text}; requests are forwarded by HTTP1 alone`);
       }
       const isBytes = listener.protocol === 'TLS_PASSTHROUGH';
       if ((group.config.protocol === 'TCP') !== isBytes) {

@@ -327,6 +327,16 @@ describe('services and listeners', () => {
     expect((await open.records.list('target')).records).toEqual([]);
   });
 
+  test.each(['HTTP2', 'GRPC'])(
+    'a listener refuses a group whose targets speak %s',
+    async (protocolVersion) => {
+      await using open = await openTargets();
+      const config = { port: 80, protocol: 'HTTP', vpcIdentifier: 'app', protocolVersion };
+      const group = await created(open, { name: 'modern', type: 'IP', config });
+      await expect(forwarded(open, group)).rejects.toThrow(`targets of modern speak ${protocolVersion}`);
+    },
+  );
+
   test('an action with two keys, no group, an unknown one or a group twice is refused', async () => {
     await using open = await openTargets();
     const group = await created(open, web);
