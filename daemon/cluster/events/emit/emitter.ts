@@ -197,7 +197,7 @@ function keyOf({ namespace, regarding, related, type, reason, action, part }: Ha
 }
 
 /** As client-go: the object's name and the time in hexadecimal digits. The same on all managers. */
-function nameOf({ regarding, atNano }: Happening): string {
+function nameOf({ regarding, atNano, once }: Happening): string {
   const base = (regarding.name ?? '')
     .toLowerCase()
     .replaceAll(/[^a-z0-9.-]+/g, '-')
@@ -205,7 +205,7 @@ function nameOf({ regarding, atNano }: Happening): string {
     .replaceAll(/^[-.]+|[-.]+$/g, '')
     .slice(0, 200)
     .replaceAll(/[-.]+$/g, '');
-  return `${base === '' ? 'event' : base}.${atNano.toString(16)}`;
+  return `${base === '' ? 'event' : base}.${once ?? atNano.toString(16)}`;
 }
 
 function micro(nano: bigint): string {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ObjectReference } from '../../../../api/types/cluster/events.ts';
 import type { EventMessage } from '../../../../api/types/system.ts';
 import { namespaceProblem } from '../rules/names.ts';
@@ -68,7 +69,7 @@ const STACK_LABEL = 'com.docker.stack.namespace';
 const DEFAULT_NAMESPACE = 'default';
 
 /** What an event of the engine is to the cluster; undefined = it is not told. Pure. */
-export function happeningOf({ Type, Action, Actor, timeNano }: EventMessage): Happening | undefined {
+export function happeningOf({ Type, Action, Actor, scope, timeNano }: EventMessage): Happening | undefined {
   const { ID: id, Attributes: attributes } = Actor;
   const told = toldOf(`${Type} ${Action}`, attributes);
   if (told === undefined || id === '') {
@@ -80,6 +81,8 @@ export function happeningOf({ Type, Action, Actor, timeNano }: EventMessage): Ha
   const related = relatedOf(Type, attributes);
   return {
     atNano: timeNano,
+    // Each manager hears of it when it can; an object is removed once.
+    ...(scope === 'swarm' && Action === 'remove' && { once: digestOf(`${Type} ${id} ${Action}`) }),
     namespace,
     regarding: { kind: kindOf(Type), namespace, name, uid: id, apiVersion: 'engine/v1.44' },
     ...(related && { related }),
@@ -105,6 +108,10 @@ function toldOf(name: string, attributes: Attributes): Told | undefined {
       : { reason: 'NodeDown', action: 'Watch', text: `is ${state}`, isWarning: true };
   }
   return Object.hasOwn(TOLD, name) ? TOLD[name] : undefined;
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
 /** The stack, where its name may be one of a namespace. */

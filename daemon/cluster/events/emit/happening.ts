@@ -4,6 +4,8 @@ import type { ObjectReference } from '../../../../api/types/cluster/events.ts';
 export interface Happening {
   /** UNIX nanoseconds. */
   atNano: bigint;
+  /** Instead of the time in the event's name, where the managers that tell it note different times. */
+  once?: string;
   /** Of the event: the stack that it concerns, or `default`. */
   namespace: string;
   regarding: ObjectReference;

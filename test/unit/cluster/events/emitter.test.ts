@@ -53,6 +53,21 @@ function anEmitter(events: Awaited<ReturnType<typeof openEvents>>['events']): Em
   });
 }
 
+test('happenings: what managers hear of at different times is named by what it is, and told once', async () => {
+  await using open = await openEvents();
+  const managers = [anEmitter(open.events), anEmitter(open.events)];
+  const removed = message('service', 'remove', { name: 'web' });
+  for (const [index, emitter] of managers.entries()) {
+    const timeNano = removed.timeNano + BigInt(index);
+    const happening = happeningOf({ ...removed, scope: 'swarm', timeNano });
+    expect(happening).toBeDefined();
+    emitter.tell(happening!);
+  }
+  await until('it to be told', () => open.events.list(ALL).items.length > 0);
+  managers.forEach((emitter) => emitter[Symbol.dispose]());
+  expect(open.events.list(ALL).items).toHaveLength(1);
+});
+
 function tell(emitter: Emitter, ...told: Parameters<typeof message>): void {
   const happening = happeningOf(message(...told));
   if (happening !== undefined) {
