@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { PATIENCE, WAIT_MS } from './test/support/patience.ts';
 
@@ -7,6 +8,8 @@ import { PATIENCE, WAIT_MS } from './test/support/patience.ts';
  * daemons, namespaces and cgroups of their own and often wait, and all else one after another.
  */
 const alone = { pool: 'forks', fileParallelism: false, maxWorkers: 1 } as const;
+/** With two processors vitest would take one worker only. */
+const sideBySide = { maxWorkers: Math.max(2, availableParallelism() - 1) };
 /** Against hangs. A test may wait for several things in turn, each as long as WAIT_MS. */
 const timeouts = { testTimeout: 120_000, hookTimeout: 120_000 };
 const expect = { poll: { timeout: WAIT_MS } };
@@ -22,9 +25,16 @@ const DEBIAN_IMAGE = 'test/clients/debian-image.test.ts';
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], expect, ...timeouts } },
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], ...sideBySide, expect, ...timeouts } },
       {
-        test: { name: 'api', include: ['test/api/**/*.test.ts'], pool: 'forks', expect, ...timeouts },
+        test: {
+          name: 'api',
+          include: ['test/api/**/*.test.ts'],
+          pool: 'forks',
+          ...sideBySide,
+          expect,
+          ...timeouts,
+        },
       },
       {
         test: {
