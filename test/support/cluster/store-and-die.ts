@@ -3,6 +3,8 @@ import { openEvents } from './memory-events.ts';
 
 /** Makes events in a database until a failpoint ends it; prints the name of each that was answered. */
 const [file = ''] = process.argv.slice(2);
+// As a daemon's sockets do: timers of the engine alone keep no process.
+setInterval(() => undefined, 1_000);
 await using open = await openEvents({ file });
 const write = { fields: 'events', isDryRun: false, manager: undefined } as const;
 for (let count = 0; count < 100; count += 1) {
