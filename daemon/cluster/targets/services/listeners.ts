@@ -33,7 +33,10 @@ export class Listeners {
     this.#deps = deps;
   }
 
-  /** Idempotent by client token. Throws InvalidFieldsError, not_found, conflict, resource_exhausted, not_implemented. */
+  /**
+   * Idempotent by client token. Throws InvalidFieldsError, not_found, conflict, resource_exhausted, and not_implemented
+   * for HTTPS and for groups whose targets do not speak HTTP1.
+   */
   async create(serviceIdentifier: string, body: unknown): Promise<Listener> {
     const service = this.#deps.services.get(serviceIdentifier);
     const nowMs = Number(this.#deps.clock.nowNano() / 1_000_000n);
