@@ -1,6 +1,7 @@
-import { clusterLimits } from './cluster-limits.ts';
-import { hubLimits } from './hub-limits.ts';
-import { swarmLimits } from './swarm-limits.ts';
+import { buildkitLimits } from './bounds/buildkit-limits.ts';
+import { clusterLimits } from './bounds/cluster-limits.ts';
+import { hubLimits } from './bounds/hub-limits.ts';
+import { swarmLimits } from './bounds/swarm-limits.ts';
 
 /**
  * Bounds on all that clients, images, registries, containers and the files of others could make grow, with their
@@ -335,6 +336,8 @@ export const limits = {
   /** The same of the hub. */
   ...hubLimits,
   ...clusterLimits,
+  /** The same of BuildKit's protocol. */
+  ...buildkitLimits,
   /** Time for the last answers to clients at shutdown. */
   shutdownGraceMs: 1_000,
 } as const;

@@ -5,7 +5,7 @@ import type { ErrorCode } from '../../../daemon/base/errors.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import { StoreError } from '../errors.ts';
 import type { StoreFailure } from '../errors.ts';
-import type { Sparse } from './codec.ts';
+import type { Sparse } from '../../../daemon/base/wire/protobuf.ts';
 import type { Call } from './messages.ts';
 
 /**

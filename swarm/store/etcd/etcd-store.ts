@@ -15,7 +15,7 @@ import type {
   WatchListener,
 } from '../port.ts';
 import type { EtcdChannel } from './channel.ts';
-import type { ValueOf } from './codec.ts';
+import type { ValueOf } from '../../../daemon/base/wire/protobuf.ts';
 import { EtcdWatch } from './etcd-watch.ts';
 import { etcdLeases } from './leases.ts';
 import { calls, TARGET } from './messages.ts';

@@ -3,7 +3,7 @@ import type { Clock } from '../../../daemon/base/clock.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import type { Change, RelistReason, WatchListener } from '../port.ts';
 import type { EtcdChannel } from './channel.ts';
-import type { ValueOf } from './codec.ts';
+import type { ValueOf } from '../../../daemon/base/wire/protobuf.ts';
 import { calls, DELETED } from './messages.ts';
 import type { WatchAnswer } from './messages.ts';
 

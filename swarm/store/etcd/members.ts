@@ -4,7 +4,7 @@ import { invariant, isEngineError } from '../../../daemon/base/errors.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import { isStoreError } from '../errors.ts';
 import type { EtcdChannel } from './channel.ts';
-import type { ValueOf } from './codec.ts';
+import type { ValueOf } from '../../../daemon/base/wire/protobuf.ts';
 import { calls } from './messages.ts';
 
 export type Member = ValueOf<typeof calls.members.answer>['members'][number];

@@ -1,5 +1,16 @@
-import { bytes, field, flag, id, message, nested, number, optional, repeated, text } from './codec.ts';
-import type { Message, ValueOf } from './codec.ts';
+import {
+  bytes,
+  field,
+  flag,
+  id,
+  message,
+  nested,
+  number,
+  optional,
+  repeated,
+  text,
+} from '../../../daemon/base/wire/protobuf.ts';
+import type { Message, ValueOf } from '../../../daemon/base/wire/protobuf.ts';
 
 /**
  * etcd's calls and the fields that are used of their messages, by the numbers of its API version 3.4

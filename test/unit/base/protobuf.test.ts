@@ -4,13 +4,16 @@ import {
   field,
   flag,
   id,
+  long,
+  mapped,
   message,
   nested,
   number,
   optional,
   repeated,
   text,
-} from '../../../../swarm/store/etcd/codec.ts';
+  view,
+} from '../../../daemon/base/wire/protobuf.ts';
 
 const inner = message({ name: field(1, text), size: field(2, number) });
 const all = message({
@@ -22,6 +25,9 @@ const all = message({
   names: repeated(6, text),
   one: optional(7, nested(inner)),
   many: repeated(64, nested(inner)),
+  at: field(65, long),
+  labels: mapped(66, text),
+  parts: mapped(67, nested(inner)),
 });
 
 test('codec: what is written is read', () => {
@@ -37,6 +43,12 @@ test('codec: what is written is read', () => {
       { name: 'x'.repeat(300), size: -1 },
       { name: 'y', size: 2 ** 31 },
     ],
+    at: -(2n ** 63n),
+    labels: new Map([
+      ['', 'x'],
+      ['__proto__', ''],
+    ]),
+    parts: new Map([['a', { name: 'b', size: 1 }]]),
   };
   expect(all.decode(all.encode(value))).toEqual(value);
 });
@@ -52,6 +64,9 @@ test('codec: what is absent is empty, and nothing is written of it', () => {
     names: [],
     one: undefined,
     many: [],
+    at: 0n,
+    labels: new Map(),
+    parts: new Map(),
   });
 });
 
@@ -64,7 +79,25 @@ test('codec: bytes are those of protocol buffers', () => {
 
 test('codec: fields that are not known are skipped, what is cut short is refused', () => {
   expect(inner.decode(Buffer.from('f201036162631005', 'hex'))).toEqual({ name: '', size: 5 });
-  for (const cut of ['0a05', '10', '0d00000000']) {
+  // A fixed number of 8 and one of 4 bytes.
+  expect(inner.decode(Buffer.from('3101020304050607081d010203041005', 'hex'))).toEqual({
+    name: '',
+    size: 5,
+  });
+  for (const cut of ['0a05', '10', '0d000000', '0900', '0affffffff0f', '0b']) {
     expect(() => inner.decode(Buffer.from(cut, 'hex'))).toThrow(RangeError);
   }
+});
+
+test('codec: a number of more bytes than any has is refused at once', () => {
+  const endless = Buffer.concat([Buffer.from([0x10]), Buffer.alloc(1024 * 1024, 0xff)]);
+  expect(() => inner.decode(endless)).toThrow('a number of more than ten bytes');
+});
+
+test('codec: a view is the very memory of its message', () => {
+  const viewed = message({ data: field(1, view) });
+  const encoded = Buffer.from('0a0201ff', 'hex');
+  const { data } = viewed.decode(encoded);
+  encoded[2] = 7;
+  expect(data).toEqual(Buffer.from([7, 255]));
 });

@@ -1,6 +1,7 @@
 /**
- * Protocol buffers, as much of them as etcd's calls need (https://protobuf.dev/programming-guides/encoding): varints
- * and length-delimited fields. Fields that a message does not name are skipped, absent ones have their empty value.
+ * Protocol buffers, as much of them as the calls of etcd and BuildKit need
+ * (https://protobuf.dev/programming-guides/encoding): varints and length-delimited fields. Fields that a message does
+ * not name are skipped, absent ones have their empty value.
  */
 interface Kind<T> {
   wire: 0 | 2;
@@ -24,7 +25,7 @@ export interface Message<T> {
 }
 
 /** To be sent: fields may be left out, in messages within it too. */
-export type Sparse<T> = T extends Buffer
+export type Sparse<T> = T extends Buffer | ReadonlyMap<string, unknown>
   ? T
   : T extends readonly (infer I)[]
     ? Sparse<I>[]
@@ -55,6 +56,9 @@ export const bytes: Kind<Buffer> = {
   read: (raw) => Buffer.from(raw.bytes),
 };
 
+/** Bytes that are used before the next message is read: a part of the message, not a copy. */
+export const view: Kind<Buffer> = { ...bytes, read: (raw) => raw.bytes };
+
 export const flag: Kind<boolean> = {
   wire: 0,
   empty: false,
@@ -70,6 +74,15 @@ export const number: Kind<number> = {
   isEmpty: (value) => value === 0,
   write: (value) => varint(BigInt.asUintN(64, BigInt(value))),
   read: (raw) => Number(BigInt.asIntN(64, raw.varint)),
+};
+
+/** A signed number of 64 bits, as nanoseconds since 1970 are: beyond 2^53. */
+export const long: Kind<bigint> = {
+  wire: 0,
+  empty: 0n,
+  isEmpty: (value) => value === 0n,
+  write: (value) => varint(BigInt.asUintN(64, value)),
+  read: (raw) => BigInt.asIntN(64, raw.varint),
 };
 
 /** 64 random bits: decimal text, as no number of JavaScript holds them. */
@@ -109,6 +122,21 @@ export function optional<T>(fieldNumber: number, kind: Kind<T>): Field<T | undef
     empty: () => undefined,
     write: (value) => (value === undefined ? [] : written(fieldNumber, kind, value)),
     read: (_before, raw) => kind.read(raw),
+  };
+}
+
+/** `map<string, T>`, whose entries are messages of a key and a value. */
+export function mapped<T>(fieldNumber: number, kind: Kind<T>): Field<Map<string, T>> {
+  const entry = message({ key: field(1, text), value: field(2, kind) });
+  return {
+    number: fieldNumber,
+    empty: () => new Map(),
+    write: (values) =>
+      [...values].flatMap(([key, value]) => written(fieldNumber, nested(entry), { key, value })),
+    read: (before, raw) => {
+      const { key, value } = entry.decode(raw.bytes);
+      return before.set(key, value);
+    },
   };
 }
 
@@ -181,7 +209,7 @@ function* rawFields(encoded: Buffer): Generator<{ number: number; varint: bigint
       }
     }
     let value = BigInt(small);
-    for (let shift = 28n; ; shift += 7n) {
+    for (let shift = 28n; shift < 70n; shift += 7n) {
       const byte = byteAt(encoded, at);
       at += 1;
       value |= BigInt(byte & 0x7f) << shift;
@@ -189,6 +217,15 @@ function* rawFields(encoded: Buffer): Generator<{ number: number; varint: bigint
         return BigInt.asUintN(64, value);
       }
     }
+    throw new RangeError('decode a message: a number of more than ten bytes');
+  };
+  const take = (fieldNumber: number, length: number): Buffer => {
+    const from = at;
+    if (length > encoded.length - from) {
+      throw new RangeError(`decode a message: field ${fieldNumber} is cut short`);
+    }
+    at += length;
+    return encoded.subarray(from, at);
   };
   while (at < encoded.length) {
     const tag = Number(next());
@@ -197,16 +234,16 @@ function* rawFields(encoded: Buffer): Generator<{ number: number; varint: bigint
       case 0:
         yield { number: fieldNumber, varint: next(), bytes: NOTHING };
         break;
-      case 2: {
-        const length = Number(next());
-        const end = at + length;
-        if (end > encoded.length) {
-          throw new RangeError(`decode a message: field ${fieldNumber} is cut short`);
-        }
-        yield { number: fieldNumber, varint: 0n, bytes: encoded.subarray(at, end) };
-        at = end;
+      case 2:
+        yield { number: fieldNumber, varint: 0n, bytes: take(fieldNumber, Number(next())) };
         break;
-      }
+      // Fixed numbers: no field that is read is one.
+      case 1:
+        take(fieldNumber, 8);
+        break;
+      case 5:
+        take(fieldNumber, 4);
+        break;
       default:
         throw new RangeError(`decode a message: wire type ${tag % 8} of field ${fieldNumber}`);
     }

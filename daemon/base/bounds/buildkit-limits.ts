@@ -1,0 +1,20 @@
+/** Bounds on what clients of BuildKit's protocol and their sessions could make grow. Part of `limits`. */
+export const buildkitLimits = {
+  /** A message of a client: as BuildKit's own server takes. */
+  rpcMessageBytesMax: 16 * 1024 * 1024,
+  /** A message to a client's session: what the servers in clients take at most. */
+  sessionMessageBytesMax: 4 * 1024 * 1024,
+  /** Calls of one connection at the same time; a build has four. */
+  rpcStreamsMax: 250,
+  /** All headers of one call: contexts name each pattern of a `.dockerignore` in one. */
+  rpcHeaderBytesMax: 256 * 1024,
+  /** What errors carry in trailers: a Dockerfile with the place of an error in it. */
+  rpcTrailerBytesMax: 4 * 1024 * 1024,
+  /** Memory that HTTP/2 may take for one connection, in MB. */
+  rpcConnectionMbMax: 64,
+  /** What a sender may have on its way to us without being told to go on: a stream, and a connection. */
+  rpcStreamWindowBytes: 1024 * 1024,
+  rpcConnectionWindowBytes: 16 * 1024 * 1024,
+  /** A deadline that a client asks for beyond this is none. */
+  rpcDeadlineMsMax: 2 ** 31 - 1,
+} as const;
