@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { PlacedSpool } from '../spool/placed-spool.ts';
 import type { Spool, SpoolDirectory, SpoolOptions } from '../spool/spool.ts';
 import type { Archives } from './archives.ts';
 import type { ChangesRequest } from './changes.ts';
@@ -35,6 +36,11 @@ export class TarSpools {
       isEmpty: changes === 0,
       [Symbol.asyncDispose]: () => spool[Symbol.asyncDispose](),
     };
+  }
+
+  /** An empty file for the files of a client, which come at the same time. */
+  placed(what: string): Promise<PlacedSpool> {
+    return this.#spools.placed(what);
   }
 
   /** Receives all of it as it is. Rejects as `SpoolDirectory.fill`; then nothing is left. */

@@ -7,6 +7,7 @@ import { failpoint } from '../../daemon/base/failpoint.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import { decompress } from '../compression/decompress.ts';
 import { GrowingSpool } from './growing-spool.ts';
+import { PlacedSpool } from './placed-spool.ts';
 
 /** Bytes gathered before one write. */
 const WRITE_BYTES = 1024 * 1024;
@@ -117,6 +118,11 @@ export class SpoolDirectory {
       await file.close();
       throw error;
     }
+  }
+
+  /** An empty file for contents that come at the same time. */
+  async placed(what: string): Promise<PlacedSpool> {
+    return new PlacedSpool(await this.#openHidden(), () => this.#checkSpace(what));
   }
 
   async #openHidden(): Promise<FileHandle> {

@@ -6,7 +6,7 @@ import { limits } from '../../../daemon/base/limits.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
 import { headersOf, type Metadata } from './metadata.ts';
 import { errorOf, OK, readTrailers, type RpcStatus } from './status.ts';
-import { isSoonClosed, messagesOf, sendFrame } from './stream.ts';
+import { batchesOf, isSoonClosed, sendFrames } from './stream.ts';
 
 export interface CallOptions {
   signal: AbortSignal;
@@ -18,12 +18,12 @@ export interface CallOptions {
 /** A call of ours. */
 export interface RpcConversation extends AsyncDisposable {
   /**
-   * What the peer sends, message by message; each is valid until the next is asked for. Throws the peer's status when
-   * that is an error, else ends with the call.
+   * What the peer sends: the messages that have come since the last look. Throws the peer's status when that is an
+   * error, else ends with the call.
    */
-  messages: AsyncIterable<Buffer>;
-  /** Resolves when there is room for more. */
-  send: (message: Uint8Array) => Promise<void>;
+  batches: AsyncIterable<readonly Buffer[]>;
+  /** One after the other. Resolves when there is room for more. */
+  send: (...messages: readonly Uint8Array[]) => Promise<void>;
   /** Nothing more is sent. */
   end: () => void;
 }
@@ -44,7 +44,12 @@ export class RpcClient {
       maxSessionMemory: limits.rpcConnectionMbMax,
       maxSendHeaderBlockLength: limits.rpcHeaderBytesMax,
     });
-    this.#session.once('connect', () => this.#session.setLocalWindowSize(limits.rpcConnectionWindowBytes));
+    this.#session.once('connect', () => {
+      // It may have been given up meanwhile.
+      if (!this.isClosed) {
+        this.#session.setLocalWindowSize(limits.rpcConnectionWindowBytes);
+      }
+    });
     this.#session.on('error', (error) => log.debug({ err: error }, 'the connection of a session broke'));
     this.closed = new Promise((resolve) => {
       this.#session.once('close', () => resolve());
@@ -65,8 +70,8 @@ export class RpcClient {
     await call.send(request);
     call.end();
     let answer: Buffer | undefined;
-    for await (const message of call.messages) {
-      answer = message;
+    for await (const messages of call.batches) {
+      answer = messages.at(-1);
     }
     if (answer === undefined) {
       throw new EngineError('remote', `${nameOf(path)}: it answered nothing`);
@@ -89,8 +94,8 @@ export class RpcClient {
     });
     const ending = watchEnd(stream, { signal, timeoutMs });
     return {
-      messages: answersOf(stream, path, ending),
-      send: (message) => sendFrame(stream, message),
+      batches: answersOf(stream, path, ending),
+      send: (...messages) => sendFrames(stream, messages),
       end: () => stream.end(),
       [Symbol.asyncDispose]: () => {
         ending.stop();
@@ -155,9 +160,9 @@ async function* answersOf(
   stream: ClientHttp2Stream,
   path: string,
   ending: Ending,
-): AsyncGenerator<Buffer, void> {
+): AsyncGenerator<readonly Buffer[], void> {
   try {
-    yield* messagesOf(stream, limits.rpcMessageBytesMax);
+    yield* batchesOf(stream, limits.rpcMessageBytesMax);
   } catch (error) {
     if (!isEngineError(error, 'canceled')) {
       throw error;

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { EngineError } from '../../../daemon/base/errors.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
-import { isSoonClosed, sendFrame, messagesOf } from './stream.ts';
+import { batchesOf, flat, isSoonClosed, sendFrames } from './stream.ts';
 import { metadataOf, timeoutMsOf, type Metadata } from './metadata.ts';
 import { OK, statusOf, trailersOf, type RpcStatus } from './status.ts';
 
@@ -13,7 +13,7 @@ export interface RpcCall {
   metadata: Metadata;
   /** Aborted when the client gives up, when its deadline is over, and when the connection ends. */
   signal: AbortSignal;
-  /** What the client sends, message by message; each is valid until the next is asked for. */
+  /** What the client sends, message by message. */
   messages: AsyncIterable<Buffer>;
   /** Resolves when there is room for more. Rejects with `canceled` when nobody reads any more. */
   send: (message: Uint8Array) => Promise<void>;
@@ -115,7 +115,7 @@ async function serveStream(
       method({
         metadata: metadataOf(rawHeaders),
         signal: stop.signal,
-        messages: messagesOf(stream, limits.rpcMessageBytesMax),
+        messages: flat(batchesOf(stream, limits.rpcMessageBytesMax)),
         send: (message) => answer.send(message),
       }),
       stop.signal,
@@ -164,7 +164,7 @@ class Answer {
     if (!isSoonClosed(stream) && !stream.headersSent) {
       stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
     }
-    await sendFrame(stream, message);
+    await sendFrames(stream, [message]);
   }
 
   end(status: RpcStatus): void {

@@ -3,17 +3,21 @@ import type { Http2Stream } from 'node:http2';
 import { EngineError, isEngineError } from '../../../daemon/base/errors.ts';
 import { frame, FrameReader } from './framing.ts';
 
+const NONE = new Uint8Array();
+
 /** Nothing can be sent on it any more. */
 export function isSoonClosed(stream: Http2Stream): boolean {
   return stream.destroyed || stream.closed || stream.writableEnded;
 }
 
 /** Resolves when there is room for more. Rejects with `canceled` when nobody reads any more. */
-export async function sendFrame(stream: Http2Stream, message: Uint8Array): Promise<void> {
+export async function sendFrames(stream: Http2Stream, messages: readonly Uint8Array[]): Promise<void> {
   if (isSoonClosed(stream)) {
     throw new EngineError('canceled', 'the other side gave the call up');
   }
-  if (!stream.write(frame(message))) {
+  const [first = NONE] = messages;
+  const bytes = messages.length === 1 ? frame(first) : Buffer.concat(messages.map((each) => frame(each)));
+  if (!stream.write(bytes)) {
     const stop = new AbortController();
     const { signal } = stop;
     try {
@@ -25,20 +29,30 @@ export async function sendFrame(stream: Http2Stream, message: Uint8Array): Promi
 }
 
 /**
- * What the other side sends, message by message; each is valid until the next is asked for. Throws `canceled` when the
- * stream breaks, and as FrameReader.
+ * What the other side sends: the messages that have come since the last look. Throws `canceled` when the stream breaks,
+ * and as FrameReader.
  */
-export async function* messagesOf(stream: Http2Stream, bytesMax: number): AsyncGenerator<Buffer> {
+export async function* batchesOf(stream: Http2Stream, bytesMax: number): AsyncGenerator<readonly Buffer[]> {
   const reader = new FrameReader(bytesMax);
   try {
     // Nobody sets an encoding: its pieces are Buffers. And it must live on, to be answered.
     for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      yield* reader.push(chunk);
+      const messages = reader.push(chunk);
+      if (messages.length > 0) {
+        yield messages;
+      }
     }
     reader.end();
   } catch (error) {
     throw isEngineError(error)
       ? error
       : new EngineError('canceled', 'the other side gave the call up', { cause: error });
+  }
+}
+
+/** One by one. */
+export async function* flat<T>(batches: AsyncIterable<readonly T[]>): AsyncGenerator<T> {
+  for await (const batch of batches) {
+    yield* batch;
   }
 }

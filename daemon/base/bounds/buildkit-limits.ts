@@ -15,6 +15,19 @@ export const buildkitLimits = {
   /** What a sender may have on its way to us without being told to go on: a stream, and a connection. */
   rpcStreamWindowBytes: 1024 * 1024,
   rpcConnectionWindowBytes: 16 * 1024 * 1024,
+  /** Time for a client to answer a question of its session; some ask a key store of the desktop. */
+  sessionAnswerMs: 30_000,
+  /** Sessions at a time, each a connection that is kept open: a build has one, a bake one for each directory. */
+  sessionsMax: 1024,
+  /** How long what names a session or a build is waited for: clients open both at the same time. */
+  sessionWaitMs: 5_000,
+  /** How often a session is asked whether it is still there, and how many failures in a row end it. */
+  sessionCheckMs: 5_000,
+  sessionFailuresMax: 2,
+  /** Contexts kept for the next build of the same directory: how many, their bytes on disk, and how long unused. */
+  contextsKeptMax: 16,
+  contextsKeptBytesMax: 2 * 1024 ** 3,
+  contextKeptMs: 3_600_000,
   /** A deadline that a client asks for beyond this is none. */
   rpcDeadlineMsMax: 2 ** 31 - 1,
 } as const;

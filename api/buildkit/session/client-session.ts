@@ -1,0 +1,127 @@
+import type { Duplex } from 'node:stream';
+import { EngineError, isEngineError } from '../../../daemon/base/errors.ts';
+import { limits } from '../../../daemon/base/limits.ts';
+import type { Logger } from '../../../daemon/base/logger.ts';
+import type { RegistryAuth } from '../../types/image.ts';
+import type { BuildSession, FilesRequest, FileTransfer } from '../../types/build/session.ts';
+import { bytesMessage } from '../proto/common.ts';
+import {
+  credentialsRequest,
+  credentialsResponse,
+  healthRequest,
+  healthResponse,
+  secretRequest,
+  secretResponse,
+  SERVING,
+} from '../proto/session.ts';
+import { RpcClient } from '../rpc/client.ts';
+import { openFiles } from './filesync.ts';
+
+/** What a client says of its session when it opens it. */
+export interface SessionFacts {
+  id: string;
+  sharedKey: string;
+  /** `/moby.filesync.v1.FileSync/DiffCopy` and others, in any case. */
+  methods: readonly string[];
+}
+
+const METHODS = {
+  files: '/moby.filesync.v1.FileSync/DiffCopy',
+  credentials: '/moby.filesync.v1.Auth/Credentials',
+  secret: '/moby.buildkit.secrets.v1.Secrets/GetSecret',
+  upload: '/moby.upload.v1.Upload/Pull',
+  check: '/grpc.health.v1.Health/Check',
+} as const;
+
+/** A client's session on its connection: we call, the client answers. */
+export class ClientSession implements BuildSession {
+  readonly id: string;
+  readonly sharedKey: string;
+  readonly closed: Promise<void>;
+  readonly #methods: ReadonlySet<string>;
+  readonly #client: RpcClient;
+
+  constructor(connection: Duplex, facts: SessionFacts, log: Logger) {
+    this.id = facts.id;
+    this.sharedKey = facts.sharedKey;
+    this.#methods = new Set(facts.methods.map((method) => method.toLowerCase()));
+    this.#client = new RpcClient(connection, log);
+    this.closed = this.#client.closed;
+  }
+
+  get isOpen(): boolean {
+    return !this.#client.isClosed;
+  }
+
+  end(): void {
+    this.#client.destroy();
+  }
+
+  files(request: FilesRequest, signal: AbortSignal): FileTransfer {
+    this.#need('files', `its directory ${request.directory}`);
+    return openFiles(this.#client, request, signal);
+  }
+
+  async credentials(host: string, signal: AbortSignal): Promise<RegistryAuth> {
+    if (!this.#has('credentials')) {
+      return {};
+    }
+    const request = credentialsRequest.encode({ host });
+    const answer = await this.#ask(METHODS.credentials, request, signal);
+    const { username, secret } = credentialsResponse.decode(answer);
+    if (secret === '') {
+      return {};
+    }
+    return username === '' ? { identityToken: secret } : { username, password: secret };
+  }
+
+  async secret(id: string, signal: AbortSignal): Promise<Buffer> {
+    if (!this.#has('secret')) {
+      throw new EngineError('not_found', `secret ${id}: the client offers none`);
+    }
+    return secretResponse.decode(await this.#ask(METHODS.secret, secretRequest.encode({ id }), signal)).data;
+  }
+
+  async *upload(path: string, signal: AbortSignal): AsyncGenerator<Buffer> {
+    this.#need('upload', `the context ${path}`);
+    await using call = this.#client.call(METHODS.upload, { signal, metadata: uploadMetadata(path) });
+    call.end();
+    for await (const messages of call.batches) {
+      yield* messages.map((message) => bytesMessage.decode(message).data);
+    }
+  }
+
+  async check(signal: AbortSignal): Promise<void> {
+    const answer = await this.#ask(METHODS.check, healthRequest.encode({}), signal);
+    if (healthResponse.decode(answer).status !== SERVING) {
+      throw new EngineError('unavailable', 'the session of the client is not serving');
+    }
+  }
+
+  async #ask(method: string, request: Buffer, signal: AbortSignal): Promise<Buffer> {
+    const timeoutMs = limits.sessionAnswerMs;
+    try {
+      return await this.#client.unary(method, request, { signal, timeoutMs });
+    } catch (error) {
+      // An answer that is no protocol buffer.
+      throw isEngineError(error) ? error : new EngineError('remote', `${method}: ${String(error)}`);
+    }
+  }
+
+  #has(name: keyof typeof METHODS): boolean {
+    return this.#methods.has(METHODS[name].toLowerCase());
+  }
+
+  #need(name: keyof typeof METHODS, what: string): void {
+    if (!this.#has(name)) {
+      throw new EngineError('not_implemented', `the client does not offer ${what} (${METHODS[name]})`);
+    }
+  }
+}
+
+function uploadMetadata(path: string): Map<string, readonly string[]> {
+  return new Map([
+    ['urlpath', [path]],
+    ['urlhost', ['buildkit-session']],
+  ]);
+}

@@ -1,0 +1,62 @@
+import type { RegistryAuth } from '../image.ts';
+
+/** What the engine needs of a client's session during a build: its files and what it knows. Independent of the wire. */
+export interface BuildSession {
+  readonly id: string;
+  /** The same for the same directory of the same client: what it sent before may be used again. */
+  readonly sharedKey: string;
+  readonly isOpen: boolean;
+  /** Resolves when it is over. */
+  readonly closed: Promise<void>;
+  /** The client sends a directory's list, then the files that are asked for. Throws not_implemented without it. */
+  files(request: FilesRequest, signal: AbortSignal): FileTransfer;
+  /** Of a registry, by the name under which clients keep them; empty = none. */
+  credentials(host: string, signal: AbortSignal): Promise<RegistryAuth>;
+  /** Throws not_found. */
+  secret(id: string, signal: AbortSignal): Promise<Buffer>;
+  /** A context that the client has as a stream, by the path of its URL. */
+  upload(path: string, signal: AbortSignal): AsyncIterable<Buffer>;
+  /** Throws when the client does not answer in time, or is not well. */
+  check(signal: AbortSignal): Promise<void>;
+}
+
+export interface FilesRequest {
+  /** Name of the directory: `context`, `dockerfile`. */
+  directory: string;
+  /** Only these paths, and what their links lead to; empty = all. */
+  followPaths: readonly string[];
+  includePatterns: readonly string[];
+  excludePatterns: readonly string[];
+}
+
+/** Something in a directory that a client sends. `path` and `linkName` are byte strings, one character per byte. */
+export interface SentStat {
+  path: string;
+  type: 'file' | 'directory' | 'symlink' | 'device' | 'fifo';
+  /** Permission bits with set-user-id, set-group-id and sticky. */
+  mode: number;
+  uid: number;
+  gid: number;
+  size: number;
+  /** Nanoseconds since 1970. */
+  mtime: bigint;
+  /** Target of a symbolic link; of a file the earlier path that it is another name of; `''` = none. */
+  linkName: string;
+  attributes: ReadonlyMap<string, Buffer>;
+}
+
+export type FilePacket =
+  | { kind: 'stat'; stat: SentStat }
+  /** No more of the list comes. */
+  | { kind: 'listed' }
+  /** Of the file that was the `id`-th of the list, from 0; none = that was all of it. */
+  | { kind: 'data'; id: number; bytes: Buffer }
+  | { kind: 'finished' };
+
+export interface FileTransfer extends AsyncDisposable {
+  /** Throws what the client says went wrong, and `canceled` or `unavailable` when it is gone. */
+  packets: AsyncIterable<readonly FilePacket[]>;
+  request(ids: readonly number[]): Promise<void>;
+  /** Everything that was asked for has come; the client answers with `finished`. */
+  finish(): Promise<void>;
+}

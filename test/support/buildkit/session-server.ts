@@ -1,0 +1,144 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import path from 'node:path';
+import grpc from '@grpc/grpc-js';
+import { packet, PACKET } from '../../../api/buildkit/proto/session.ts';
+import type { Sparse, ValueOf } from '../../../daemon/base/wire/protobuf.ts';
+import { ClientSession } from '../../../api/buildkit/session/client-session.ts';
+import { silentLogger } from '../../../daemon/base/logger.ts';
+
+export type Packet = ValueOf<typeof packet>;
+
+/** A file as a client would list it; content undefined = it is no regular file. */
+export interface ListedFile {
+  stat: Sparse<NonNullable<Packet['stat']>>;
+  content?: Buffer;
+}
+
+const same = (bytes: Buffer): Buffer => bytes;
+
+/** A client's session, served by grpc-js, and our end of it. */
+export class SessionServer implements AsyncDisposable {
+  /** Metadata of each DiffCopy, and the paths that were asked for in it. */
+  readonly copies: { metadata: grpc.Metadata; asked: string[] }[] = [];
+  /** What the next DiffCopy sends. */
+  list: ListedFile[] = [];
+  /** In place of an honest sender. */
+  hostile: ((call: grpc.ServerDuplexStream<Buffer, Buffer>) => void) | undefined;
+  readonly #server = new grpc.Server();
+  readonly #sockets: Socket[] = [];
+  readonly #socketPath: string;
+
+  constructor(folder: string) {
+    this.#socketPath = path.join(folder, 'session.sock');
+    this.#server.addService(
+      {
+        DiffCopy: definition('/moby.filesync.v1.FileSync/DiffCopy', true),
+        Check: definition('/grpc.health.v1.Health/Check', false),
+        Credentials: definition('/moby.filesync.v1.Auth/Credentials', false),
+        GetSecret: definition('/moby.buildkit.secrets.v1.Secrets/GetSecret', false),
+        Pull: definition('/moby.upload.v1.Upload/Pull', true),
+      },
+      {
+        DiffCopy: (call: grpc.ServerDuplexStream<Buffer, Buffer>) => this.#diffCopy(call),
+        Check: answer(() => Buffer.from('0801', 'hex')),
+        // Fields 1 and 2 of a host that is the answer's user.
+        Credentials: answer((request) =>
+          request.includes('token.example')
+            ? Buffer.concat([Buffer.from([0x12, 6]), Buffer.from('idtokn')])
+            : Buffer.concat([Buffer.from([0x0a, 2]), Buffer.from('me'), Buffer.from([0x12, 2, 0x70, 0x77])]),
+        ),
+        GetSecret: answer((request) =>
+          request.includes('known') ? Buffer.from([0x0a, 3, 1, 0, 255]) : undefined,
+        ),
+        Pull: (call: grpc.ServerDuplexStream<Buffer, Buffer>) => {
+          const from = String(call.metadata.get('urlpath'));
+          for (const part of [from, '!']) {
+            call.write(Buffer.concat([Buffer.from([0x0a, part.length]), Buffer.from(part)]));
+          }
+          call.end();
+        },
+      },
+    );
+  }
+
+  async open(sharedKey = 'key'): Promise<ClientSession> {
+    if (this.#sockets.length === 0) {
+      await new Promise<void>((resolve, reject) => {
+        const credentials = grpc.ServerCredentials.createInsecure();
+        this.#server.bindAsync(`unix:${this.#socketPath}`, credentials, (error) =>
+          error === null ? resolve() : reject(error),
+        );
+      });
+    }
+    const socket = connect(this.#socketPath);
+    this.#sockets.push(socket);
+    await once(socket, 'connect');
+    const methods = [
+      '/moby.filesync.v1.FileSync/DiffCopy',
+      '/moby.filesync.v1.auth/credentials',
+      '/moby.buildkit.secrets.v1.Secrets/GetSecret',
+      '/moby.upload.v1.Upload/Pull',
+      '/grpc.health.v1.Health/Check',
+    ];
+    return new ClientSession(socket, { id: 'one', sharedKey, methods }, silentLogger);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#server.forceShutdown();
+    this.#sockets.forEach((socket) => socket.destroy());
+    return Promise.resolve();
+  }
+
+  #diffCopy(call: grpc.ServerDuplexStream<Buffer, Buffer>): void {
+    if (this.hostile !== undefined) {
+      this.hostile(call);
+      return;
+    }
+    const { list } = this;
+    const asked: string[] = [];
+    this.copies.push({ metadata: call.metadata, asked });
+    for (const { stat } of list) {
+      call.write(packet.encode({ type: PACKET.stat, stat }));
+    }
+    call.write(Buffer.alloc(0));
+    call.on('data', (bytes: Buffer) => {
+      const { type, id } = packet.decode(bytes);
+      if (type === PACKET.fin) {
+        call.write(packet.encode({ type: PACKET.fin }));
+        return;
+      }
+      const file = list[id];
+      asked.push(String(file?.stat.path));
+      const content = file?.content ?? Buffer.alloc(0);
+      for (let at = 0; at < content.length; at += 32_768) {
+        call.write(packet.encode({ type: PACKET.data, id, data: content.subarray(at, at + 32_768) }));
+      }
+      call.write(packet.encode({ type: PACKET.data, id }));
+    });
+    call.on('end', () => call.end());
+  }
+}
+
+function definition(path_: string, stream: boolean): grpc.MethodDefinition<Buffer, Buffer> {
+  return {
+    path: path_,
+    requestStream: stream,
+    responseStream: stream,
+    requestSerialize: same,
+    requestDeserialize: same,
+    responseSerialize: same,
+    responseDeserialize: same,
+  };
+}
+
+function answer(of: (request: Buffer) => Buffer | undefined): grpc.handleUnaryCall<Buffer, Buffer> {
+  return ({ request }, done) => {
+    const bytes = of(request);
+    if (bytes === undefined) {
+      done({ code: grpc.status.NOT_FOUND, details: 'no such secret' });
+    } else {
+      done(null, bytes);
+    }
+  };
+}
