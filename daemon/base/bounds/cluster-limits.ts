@@ -19,6 +19,10 @@ export const clusterLimits = {
   clusterChangesRemembered: 10_000,
   /** Names that are made up for one event before its client is told to try again. */
   clusterNamesTried: 8,
+  /** How often a change is decided anew that another manager's came before, and how long that one is waited for. */
+  clusterDecisionsMax: 20,
+  clusterMovedMs: 2_000,
+  clusterMovedLookMs: 5,
   /** Events of a collection that are removed at the same time. */
   clusterRemovedAtOnce: 500,
   /** How often old events are removed. */
@@ -38,6 +42,8 @@ export const clusterLimits = {
   /** How long after the last time something is the same series, and how often series are written. */
   clusterSeriesWindowMs: 360_000,
   clusterSeriesPaceMs: 5_000,
+  /** Managers hear of the same within this time: what comes later has happened again. */
+  clusterSameMs: 15_000,
   /** What one object tells at once, and how soon one more; objects and series that are remembered. */
   clusterTellsBurst: 25,
   clusterTellEveryMs: 10_000,

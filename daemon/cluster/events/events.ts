@@ -11,7 +11,8 @@ import type {
 } from '../../../api/types/cluster/events.ts';
 import type { Clock } from '../../base/clock.ts';
 import { KeyedMutex } from '../../base/concurrency/mutex.ts';
-import { errorText, isEngineError } from '../../base/errors.ts';
+import { pause } from '../../base/concurrency/pause.ts';
+import { EngineError, errorText, isEngineError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import { CommitQueue } from './commit-queue.ts';
@@ -51,6 +52,9 @@ export class ClusterEvents implements ClusterEventsPort, AsyncDisposable {
   readonly #queue: CommitQueue;
   readonly #turns = new KeyedMutex();
   readonly #watches: Watches;
+  /** Refusals of the storage: somebody else's change came first. */
+  readonly #overtaken = new WeakSet<EngineError>();
+  readonly #end = new AbortController();
   #sweep: Disposable | undefined;
   #sweeping: Promise<void> = Promise.resolve();
   #isSweeping = false;
@@ -140,7 +144,7 @@ export class ClusterEvents implements ClusterEventsPort, AsyncDisposable {
 
   async replace(event: ClusterEvent, write: EventWrite): Promise<{ event: StoredEvent; isNew: boolean }> {
     const { namespace = '', name = '', resourceVersion = '' } = event.metadata;
-    return await this.#turns.run(eventKey(namespace, name), async () => {
+    return await this.#turn(eventKey(namespace, name), async () => {
       const before = this.#set.get(eventKey(namespace, name));
       if (before === undefined) {
         if (resourceVersion !== '') {
@@ -157,7 +161,7 @@ export class ClusterEvents implements ClusterEventsPort, AsyncDisposable {
     name: string,
     patch: EventPatch,
   ): Promise<{ event: StoredEvent; isNew: boolean }> {
-    return await this.#turns.run(eventKey(namespace, name), async () => {
+    return await this.#turn(eventKey(namespace, name), async () => {
       const before = this.#set.get(eventKey(namespace, name));
       const isApply = patch.kind === 'apply';
       if (before === undefined && !isApply) {
@@ -179,7 +183,7 @@ export class ClusterEvents implements ClusterEventsPort, AsyncDisposable {
     { isDryRun, preconditions }: { isDryRun: boolean; preconditions: EventPreconditions },
   ): Promise<StoredEvent> {
     const key = eventKey(namespace, name);
-    return await this.#turns.run(key, async () => {
+    return await this.#turn(key, async () => {
       const event = this.#known(namespace, name);
       refuseUnmet(event, preconditions);
       const parsed = parseEvent(event.text);
@@ -217,10 +221,41 @@ export class ClusterEvents implements ClusterEventsPort, AsyncDisposable {
   /** Watches end; changes that are under way are answered. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
+    this.#end.abort();
     this.#sweep?.[Symbol.dispose]();
     this.#watches[Symbol.dispose]();
     await this.#sweeping;
     this.#deps.storage[Symbol.dispose]();
+  }
+
+  /**
+   * One change of an event at a time. Where another manager's came first, it is decided anew on what the event is now:
+   * a client that has named no version hears nothing of it (as kube-apiserver does).
+   */
+  async #turn<T>(key: string, decide: () => Promise<T>): Promise<T> {
+    return await this.#turns.run(key, async () => {
+      for (let attempt = 1; ; attempt += 1) {
+        const revision = this.#set.get(key)?.revision;
+        try {
+          return await decide();
+        } catch (error) {
+          const isOvertaken = error instanceof EngineError && this.#overtaken.has(error);
+          if (!isOvertaken || attempt === limits.clusterDecisionsMax || !(await this.#moves(key, revision))) {
+            throw error;
+          }
+        }
+      }
+    });
+  }
+
+  /** Whether it is heard here, before long, that an event is not at a revision any more. */
+  async #moves(key: string, revision: number | undefined): Promise<boolean> {
+    const { clock } = this.#deps;
+    const endMs = clock.monotonicMs() + limits.clusterMovedMs;
+    while (this.#set.get(key)?.revision === revision && clock.monotonicMs() < endMs && !this.#isClosed) {
+      await pause(clock, limits.clusterMovedLookMs, this.#end.signal);
+    }
+    return this.#set.get(key)?.revision !== revision;
   }
 
   #known(namespace: string, name: string): KnownEvent {
@@ -285,7 +320,9 @@ export class ClusterEvents implements ClusterEventsPort, AsyncDisposable {
       if (!isEngineError(error, 'conflict')) {
         throw error;
       }
-      throw change.expected === 0 ? alreadyExists(name) : changedMeanwhile(name);
+      const refusal = change.expected === 0 ? alreadyExists(name) : changedMeanwhile(name);
+      this.#overtaken.add(refusal);
+      throw refusal;
     }
     if (this.#set.size > this.#deps.retention.max * SLACK) {
       this.#sweepNow();

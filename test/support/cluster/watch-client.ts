@@ -15,12 +15,14 @@ export interface WatchClient extends Disposable {
   reached: (count: number) => Promise<readonly Frame[]>;
 }
 
-export function watchEvents(port: number, path: string): WatchClient {
+/** `at`: the port of a listener on 127.0.0.1, or the socket of an engine. */
+export function watchEvents(at: number | string, path: string): WatchClient {
   const frames: Frame[] = [];
   let isEnded = false;
   let rest = '';
   const headers = { Authorization: 'Bearer reader' };
-  const request = http.get({ host: '127.0.0.1', port, path, headers }, (response) => {
+  const place = typeof at === 'number' ? { host: '127.0.0.1', port: at } : { socketPath: at };
+  const request = http.get({ ...place, path, headers }, (response) => {
     response.setEncoding('utf8').on('data', (piece: string) => {
       const lines = (rest + piece).split('\n');
       rest = lines.pop() ?? '';

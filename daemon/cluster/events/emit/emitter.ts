@@ -62,7 +62,11 @@ export class Emitter implements Disposable {
     const nowMs = this.#deps.clock.monotonicMs();
     const key = keyOf(happening);
     const series = this.#series.get(key);
-    if (series !== undefined && nowMs - series.lastMs < limits.clusterSeriesWindowMs) {
+    if (
+      happening.once === undefined &&
+      series !== undefined &&
+      nowMs - series.lastMs < limits.clusterSeriesWindowMs
+    ) {
       series.count += 1;
       series.lastNano = happening.atNano;
       series.lastMs = nowMs;
@@ -74,6 +78,10 @@ export class Emitter implements Disposable {
     }
     const name = nameOf(happening);
     const { namespace, atNano } = happening;
+    if (happening.once !== undefined) {
+      this.#run(this.#tellOnce(events, happening, name));
+      return;
+    }
     keep(this.#series, key, {
       namespace,
       name,
@@ -116,6 +124,35 @@ export class Emitter implements Disposable {
       type,
     };
     await events.create(event, WRITE);
+  }
+
+  /** What other managers tell as well: the first creates it, and the first that hears of it again counts. */
+  async #tellOnce(events: ClusterEventsPort, happening: Happening, name: string): Promise<void> {
+    try {
+      await this.#create(events, happening, name);
+    } catch (error) {
+      if (happening.mayRepeat !== true || !isEngineError(error, 'conflict')) {
+        throw error;
+      }
+      const { namespace, atNano } = happening;
+      // Not found: another manager has told it, which is not heard of here yet, or it is gone again.
+      const { text, revision } = events.get(namespace, name);
+      const { series, eventTime } = seenBefore(text);
+      const at = micro(atNano);
+      if (Date.parse(at) - Date.parse(series?.lastObservedTime ?? eventTime) < limits.clusterSameMs) {
+        return;
+      }
+      await events.patch(namespace, name, {
+        ...WRITE,
+        kind: 'merge',
+        body: {
+          metadata: { resourceVersion: String(revision) },
+          series: { count: (series?.count ?? 1) + 1, lastObservedTime: at },
+        },
+        isForced: false,
+        check: (event) => event,
+      });
+    }
   }
 
   /** Writes what series have grown by. */
@@ -180,6 +217,14 @@ const WRITE = { fields: 'events', isDryRun: false, manager: undefined } as const
 const NAME_MAX = 128;
 /** Bytes are what counts: no character of a name has more than four. */
 const NOTE_MAX = 250;
+
+/** Of an event that this engine has told. */
+function seenBefore(text: string): {
+  eventTime: string;
+  series?: { count: number; lastObservedTime: string };
+} {
+  return JSON.parse(text);
+}
 
 /** Puts an entry last, and forgets the first of too many. */
 function keep<T>(map: Map<string, T>, key: string, value: T): void {

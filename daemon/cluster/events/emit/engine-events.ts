@@ -77,12 +77,12 @@ export function happeningOf({ Type, Action, Actor, scope, timeNano }: EventMessa
   }
   const { reason, action, text, isWarning = false } = told;
   const namespace = namespaceOf(attributes);
-  const name = attributes['name'] ?? id;
+  // A node that has just joined has said nothing of itself.
+  const name = attributes['name'] || id;
   const related = relatedOf(Type, attributes);
   return {
     atNano: timeNano,
-    // Each manager hears of it when it can; an object is removed once.
-    ...(scope === 'swarm' && Action === 'remove' && { once: digestOf(`${Type} ${id} ${Action}`) }),
+    ...(scope === 'swarm' && onceOf(`${Type} ${id}`, Action, told.reason, attributes)),
     namespace,
     regarding: { kind: kindOf(Type), namespace, name, uid: id, apiVersion: 'engine/v1.44' },
     ...(related && { related }),
@@ -101,13 +101,84 @@ function toldOf(name: string, attributes: Attributes): Told | undefined {
       ? { reason: 'Completed', action: 'Exit', text: 'has ended' }
       : { reason: 'Failed', action: 'Exit', text: `has ended with code ${code}`, isWarning: true };
   }
+  if (name === 'node update') {
+    return nodeTold(attributes) ?? TOLD[name];
+  }
+  if (name === 'service update') {
+    return updateTold(attributes['updatestate.new']) ?? TOLD[name];
+  }
+  return Object.hasOwn(TOLD, name) ? TOLD[name] : undefined;
+}
+
+/** What the managers observe of a node; undefined = somebody has changed it. */
+function nodeTold(attributes: Attributes): Told | undefined {
   const state = attributes['state.new'];
-  if (name === 'node update' && state !== undefined) {
+  const role = attributes['role.new'];
+  const reachability = attributes['reachability.new'];
+  if (state !== undefined) {
     return state === 'ready'
       ? { reason: 'NodeReady', action: 'Watch', text: 'is ready' }
       : { reason: 'NodeDown', action: 'Watch', text: `is ${state}`, isWarning: true };
   }
-  return Object.hasOwn(TOLD, name) ? TOLD[name] : undefined;
+  if (attributes['leader.new'] === 'true') {
+    return { reason: 'LeaderElected', action: 'Elect', text: 'leads the managers' };
+  }
+  if (attributes['leader.new'] === 'false') {
+    return { reason: 'LeaderReplaced', action: 'Elect', text: 'does not lead the managers any more' };
+  }
+  if (role !== undefined) {
+    return role === 'manager'
+      ? { reason: 'NodePromoted', action: 'Promote', text: 'is a manager' }
+      : { reason: 'NodeDemoted', action: 'Demote', text: 'is a worker' };
+  }
+  if (reachability !== undefined) {
+    return reachability === 'reachable'
+      ? { reason: 'ManagerReachable', action: 'Watch', text: 'is reached by the other managers' }
+      : { reason: 'ManagerUnreachable', action: 'Watch', text: `is ${reachability}`, isWarning: true };
+  }
+  return undefined;
+}
+
+const UPDATES: Readonly<Record<string, Told>> = {
+  updating: { reason: 'UpdateStarted', action: 'Update', text: 'is being updated' },
+  completed: { reason: 'UpdateCompleted', action: 'Update', text: 'has been updated' },
+  paused: { reason: 'UpdatePaused', action: 'Update', text: 'waits: its update has failed', isWarning: true },
+  rollback_started: {
+    reason: 'RollbackStarted',
+    action: 'Rollback',
+    text: 'is taken back to what it was',
+    isWarning: true,
+  },
+  rollback_paused: {
+    reason: 'RollbackPaused',
+    action: 'Rollback',
+    text: 'waits: taking it back has failed',
+    isWarning: true,
+  },
+  rollback_completed: { reason: 'RollbackCompleted', action: 'Rollback', text: 'is what it was before' },
+};
+
+function updateTold(state: string | undefined): Told | undefined {
+  return state !== undefined && Object.hasOwn(UPDATES, state) ? UPDATES[state] : undefined;
+}
+
+/** What nobody but the managers changes: each of them notes it at a time of its own. */
+const OBSERVED = ['state', 'leader', 'role', 'reachability', 'updatestate'];
+
+/** The name of what all managers tell; undefined where they agree on its time, which is that of a user's change. */
+function onceOf(
+  object: string,
+  action: string,
+  reason: string,
+  attributes: Attributes,
+): Pick<Happening, 'once' | 'mayRepeat'> {
+  if (action === 'remove') {
+    return { once: digestOf(`${object} ${action}`) };
+  }
+  // Some hear of several changes at once, and others of one after the other.
+  return OBSERVED.some((fact) => attributes[`${fact}.new`] !== undefined)
+    ? { once: digestOf(`${object} ${reason}`), mayRepeat: true }
+    : {};
 }
 
 function digestOf(text: string): string {

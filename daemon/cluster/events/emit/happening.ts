@@ -6,6 +6,8 @@ export interface Happening {
   atNano: bigint;
   /** Instead of the time in the event's name, where the managers that tell it note different times. */
   once?: string;
+  /** It may happen again, and then it is a series; otherwise what is named by `once` happens once. */
+  mayRepeat?: boolean;
   /** Of the event: the stack that it concerns, or `default`. */
   namespace: string;
   regarding: ObjectReference;

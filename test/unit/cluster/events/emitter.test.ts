@@ -44,6 +44,24 @@ test.each([
   expect(happening).toEqual(expected && expect.objectContaining(expected));
 });
 
+test.each([
+  ['node', { name: 'n1', 'leader.new': 'true' }, 'LeaderElected'],
+  ['node', { name: 'n1', 'leader.old': 'true', 'leader.new': 'false' }, 'LeaderReplaced'],
+  ['node', { name: 'n1', 'role.new': 'manager' }, 'NodePromoted'],
+  ['node', { name: 'n1', 'role.new': 'worker' }, 'NodeDemoted'],
+  ['node', { name: 'n1', 'reachability.new': 'unreachable' }, 'ManagerUnreachable'],
+  ['node', { name: 'n1', 'reachability.new': 'reachable' }, 'ManagerReachable'],
+  ['node', { name: 'n1', 'availability.new': 'drain' }, 'NodeUpdated'],
+  ['service', { name: 'web', 'updatestate.new': 'updating' }, 'UpdateStarted'],
+  ['service', { name: 'web', 'updatestate.new': 'completed' }, 'UpdateCompleted'],
+  ['service', { name: 'web', 'updatestate.new': 'paused' }, 'UpdatePaused'],
+  ['service', { name: 'web', 'updatestate.new': 'rollback_completed' }, 'RollbackCompleted'],
+  ['service', { name: 'web', 'replicas.new': '3' }, 'ServiceUpdated'],
+])('happenings: an update of a %s with %o is %s', (type, attributes, reason) => {
+  const told = message(type, 'update', Object.fromEntries(Object.entries(attributes)));
+  expect(happeningOf(told)).toMatchObject({ reason });
+});
+
 function anEmitter(events: Awaited<ReturnType<typeof openEvents>>['events']): Emitter {
   return new Emitter({
     events: () => events,
@@ -64,6 +82,35 @@ test('happenings: what managers hear of at different times is named by what it i
     emitter.tell(happening!);
   }
   await until('it to be told', () => open.events.list(ALL).items.length > 0);
+  managers.forEach((emitter) => emitter[Symbol.dispose]());
+  expect(open.events.list(ALL).items).toHaveLength(1);
+});
+
+test('happenings: what managers observe is told once, and counted when it happens again', async () => {
+  await using open = await openEvents();
+  const managers = [anEmitter(open.events), anEmitter(open.events), anEmitter(open.events)];
+  const down = message('node', 'update', { name: 'n1', 'state.old': 'ready', 'state.new': 'down' });
+  /** As three managers hear of it, some seconds apart. */
+  const tellAll = (afterS: number): void => {
+    for (const [index, emitter] of managers.entries()) {
+      // One of them hears of two changes at once.
+      const Attributes = { ...down.Actor.Attributes, ...(index === 1 && { 'leader.new': 'false' }) };
+      const timeNano = down.timeNano + BigInt(afterS + index) * 1_000_000_000n;
+      const happening = happeningOf({
+        ...down,
+        Actor: { ...down.Actor, Attributes },
+        scope: 'swarm',
+        timeNano,
+      });
+      emitter.tell(happening!);
+    }
+  };
+  tellAll(0);
+  await until('it to be told', () => open.events.list(ALL).items.length > 0);
+  tellAll(60);
+  await until('the second time', () => open.events.list(ALL).items[0]?.text.includes('"count":2') === true);
+  tellAll(120);
+  await until('the third time', () => open.events.list(ALL).items[0]?.text.includes('"count":3') === true);
   managers.forEach((emitter) => emitter[Symbol.dispose]());
   expect(open.events.list(ALL).items).toHaveLength(1);
 });
