@@ -63,6 +63,7 @@ export async function openCluster(
     const events = await openEvents(stores, { database, config, log });
     const targets = await openTargets(stores, {
       engine,
+      certificate: address.tls,
       clock: systemClock,
       log,
       onHealth: (news) => telling.tell(healthHappening(news, systemClock.nowNano())),

@@ -6,7 +6,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { HealthNews } from '../../cluster/targets/health/checker.ts';
 import type { TaskGate } from '../../cluster/targets/followers/task-gate.ts';
 import { AccessKeys } from '../../cluster/targets/signing/access-keys.ts';
-import { TargetGroups } from '../../cluster/targets/target-groups.ts';
+import { TargetGroups, type TargetGroupsDeps } from '../../cluster/targets/target-groups.ts';
 import { Mirror } from '../../hub/records/mirror.ts';
 import type { ClusterStores } from './cluster-place.ts';
 import { EngineFunctions } from './function-runs.ts';
@@ -21,6 +21,8 @@ export interface OpenTargets extends AsyncDisposable {
 interface Deps {
   engine: Pick<EnginePorts, 'containers' | 'networks' | 'swarm'>;
   onHealth(news: HealthNews): void;
+  /** Of listeners of HTTPS. */
+  certificate: TargetGroupsDeps['certificate'];
   clock: Clock;
   log: Logger;
 }
@@ -39,6 +41,7 @@ export async function openTargets({ records, swarm }: ClusterStores, deps: Deps)
     hasPeers: () => turn !== undefined,
     onHealth: (news) => deps.onHealth(news),
     listenHost: undefined,
+    certificate: deps.certificate,
     clock,
     log,
   });

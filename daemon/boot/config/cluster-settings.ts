@@ -19,7 +19,7 @@ export const clusterSettings = {
     default: '',
     pattern: FILE,
     placeholder: 'path',
-    help: 'certificate of the cluster interface; without it it listens on addresses of this host only',
+    help: 'certificate of the cluster interface and of HTTPS listeners; without: addresses of this host, no HTTPS',
   }),
   clusterTlsKey: text({
     key: 'cluster-tls-key',

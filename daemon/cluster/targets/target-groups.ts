@@ -13,6 +13,7 @@ import { KnownPlaces, type TargetPlaces } from './health/places.ts';
 import { probe } from './health/probe.ts';
 import { targetLimits } from './limits.ts';
 import { ListenerSockets } from './listeners/listener-sockets.ts';
+import type { ListenerCertificate } from './listeners/tls-server.ts';
 import { targetOperations } from './operations.ts';
 import { Registrations } from './registrations/registrations.ts';
 import { Listeners } from './services/listeners.ts';
@@ -34,6 +35,8 @@ export interface TargetGroupsDeps {
   onHealth(news: HealthNews): void;
   /** Address of listeners; undefined = all of this host. */
   listenHost: string | undefined;
+  /** That listeners of HTTPS show; undefined = there are no such listeners. */
+  certificate: ListenerCertificate | undefined;
   clock: Clock;
   log: Logger;
 }
@@ -64,12 +67,15 @@ export class TargetGroups implements AsyncDisposable {
     const nowMs = (): number => Number(clock.nowNano() / 1_000_000n);
     const forwarder = new Forwarder({ routes, places, functions: deps.functions, nowMs });
     const host = deps.listenHost;
-    const sockets = new ListenerSockets({ store, tables, forwarder, routes, places, host, clock, log });
+    const { certificate } = deps;
+    const shared = { store, tables, clock };
+    const sockets = new ListenerSockets({ ...shared, forwarder, routes, places, host, certificate, log });
     const groups = new Groups({ store, tables, places: deps.places, clock, log });
     const registrations = new Registrations({ store, tables, groups, clock });
     const services = new Services({ store, tables, clock });
     const reserve = (port: number): Promise<void> => sockets.reserve(port);
-    const listeners = new Listeners({ store, tables, services, clock, reserve });
+    const hasCertificate = certificate !== undefined;
+    const listeners = new Listeners({ ...shared, services, reserve, hasCertificate });
     const tagging = new Tagging({ store, tables });
     this.operations = targetOperations({ tables, groups, registrations, services, listeners, tagging });
     this.#checker = new HealthChecker({

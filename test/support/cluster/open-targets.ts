@@ -48,6 +48,7 @@ export async function openTargets(
     hasPeers: () => false,
     onHealth: (one) => news.push(one),
     listenHost: '127.0.0.1',
+    certificate: undefined,
     clock,
     log: silentLogger,
     ...deps,

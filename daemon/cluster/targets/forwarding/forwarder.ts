@@ -1,13 +1,24 @@
 import { Agent, request as requestHttp } from 'node:http';
-import type { ClientRequest, IncomingMessage, RequestOptions, ServerResponse } from 'node:http';
+import type { ClientRequest as Outgoing, IncomingMessage, RequestOptions } from 'node:http';
 import { Agent as TlsAgent, request as requestHttps } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { KnownPlaces } from '../health/places.ts';
 import { targetLimits } from '../limits.ts';
 import type { Chooser } from './choose.ts';
+import {
+  answerWithoutBody,
+  beginAnswer,
+  breakOff,
+  hasBody,
+  refuse,
+  type ClientRequest,
+  type ClientResponse,
+} from './client-side.ts';
 import { answerFunction, type FunctionRuns } from './functions.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
+import { exchangeByHttp2 } from './http2-exchange.ts';
 import type { Destination, Routes } from './routes.ts';
+import { TargetSessions } from './target-sessions.ts';
 import { forwardUpgrade } from './upgrade.ts';
 
 export interface ForwarderDeps {
@@ -19,8 +30,8 @@ export interface ForwarderDeps {
 
 /** A request of a client on its way to a target. */
 interface Exchange {
-  req: IncomingMessage;
-  res: ServerResponse;
+  req: ClientRequest;
+  res: ClientResponse;
   chooser: Chooser<Destination>;
   tried: Set<Destination>;
   /** Key of the listener's record. */
@@ -39,13 +50,14 @@ export class Forwarder implements Disposable {
     // Certificates of targets are not verified, as in the original: the network vouches for them.
     HTTPS: new TlsAgent({ ...KEPT, rejectUnauthorized: false }),
   };
+  readonly #sessions = new TargetSessions();
 
   constructor(deps: ForwarderDeps) {
     this.#deps = deps;
   }
 
   /** Answers one request at a listener. */
-  serve(listener: string, req: IncomingMessage, res: ServerResponse): void {
+  serve(listener: string, req: ClientRequest, res: ClientResponse): void {
     const route = this.#deps.routes.of(listener);
     if (route === undefined) {
       refuse(res, 503, 'this listener is gone');
@@ -53,7 +65,7 @@ export class Forwarder implements Disposable {
     }
     if ('fixedResponse' in route.action) {
       req.resume();
-      res.writeHead(route.action.fixedResponse.statusCode, { 'Content-Length': 0 }).end();
+      answerWithoutBody(res, route.action.fixedResponse.statusCode, ['Content-Length', '0']);
       return;
     }
     const { chooser } = route;
@@ -72,6 +84,7 @@ export class Forwarder implements Disposable {
   [Symbol.dispose](): void {
     this.#agents.HTTP.destroy();
     this.#agents.HTTPS.destroy();
+    this.#sessions[Symbol.dispose]();
   }
 
   #attempt(exchange: Exchange): void {
@@ -84,7 +97,7 @@ export class Forwarder implements Disposable {
     }
     tried.add(to);
     if (to.group.type === 'LAMBDA') {
-      answerFunction(this.#deps, exchange.listener, to, { req, res }).catch(() => res.destroy());
+      answerFunction(this.#deps, exchange.listener, to, { req, res }).catch(() => breakOff(res));
       return;
     }
     const place = this.#deps.places.of(to.group, to.target);
@@ -92,13 +105,39 @@ export class Forwarder implements Disposable {
       this.#attempt(exchange);
       return;
     }
-    this.#send(exchange, to, place);
+    if ((to.group.config.protocolVersion ?? 'HTTP1') === 'HTTP1') {
+      this.#send(exchange, to, place);
+    } else {
+      this.#sendByHttp2(exchange, to, place);
+    }
+  }
+
+  #sendByHttp2(exchange: Exchange, to: Destination, place: { host: string; port: number }): void {
+    const { req, res } = exchange;
+    const isTls = to.group.config.protocol === 'HTTPS';
+    to.underWay += 1;
+    exchangeByHttp2(this.#sessions.of({ ...place, isTls }), {
+      req,
+      res,
+      isTls,
+      over: () => {
+        to.underWay -= 1;
+      },
+      failed: ({ isUntouched, isLate }) => {
+        if (exchange.isClientGone) {
+          breakOff(res);
+        } else if (isUntouched) {
+          this.#attempt(exchange);
+        } else {
+          refuseFor(res, isLate);
+        }
+      },
+    });
   }
 
   #send(exchange: Exchange, to: Destination, place: { host: string; port: number }): void {
     const { req, res } = exchange;
-    const hasBody =
-      req.headers['transfer-encoding'] !== undefined || (req.headers['content-length'] ?? '0') !== '0';
+    const isWithBody = hasBody(req);
     const outgoing = this.#begin(req, to, place);
     let isConnected = false;
     let isAnswered = false;
@@ -109,7 +148,7 @@ export class Forwarder implements Disposable {
     res.once('close', () => outgoing.destroy());
     whenConnected(outgoing, () => {
       isConnected = true;
-      if (hasBody) {
+      if (isWithBody) {
         req.pipe(outgoing);
       }
     });
@@ -120,11 +159,11 @@ export class Forwarder implements Disposable {
     outgoing.once('timeout', () => outgoing.destroy(new AnswerTimeout()));
     outgoing.on('error', (error) => {
       if (isAnswered || exchange.isClientGone) {
-        res.destroy();
+        breakOff(res);
         return;
       }
       // Nothing of the request is lost where no byte of it was taken, or where it may be sent twice.
-      const isRepeatable = !hasBody && outgoing.reusedSocket && REPEATABLE.has(req.method ?? '');
+      const isRepeatable = !isWithBody && outgoing.reusedSocket && REPEATABLE.has(req.method ?? '');
       if (!isConnected || isRepeatable) {
         if (isRepeatable) {
           exchange.tried.delete(to);
@@ -133,19 +172,14 @@ export class Forwarder implements Disposable {
         return;
       }
       req.unpipe(outgoing);
-      const isLate = error instanceof AnswerTimeout;
-      refuse(res, isLate ? 504 : 502, isLate ? 'the target did not answer in time' : 'the target broke off');
+      refuseFor(res, error instanceof AnswerTimeout);
     });
-    if (!hasBody) {
+    if (!isWithBody) {
       outgoing.end();
     }
   }
 
-  #begin(
-    req: IncomingMessage,
-    to: Destination,
-    { host, port }: { host: string; port: number },
-  ): ClientRequest {
+  #begin(req: ClientRequest, to: Destination, { host, port }: { host: string; port: number }): Outgoing {
     const isTls = to.group.config.protocol === 'HTTPS';
     const options: RequestOptions = {
       host,
@@ -169,7 +203,7 @@ const KEPT = {
 
 class AnswerTimeout extends Error {}
 
-function whenConnected(outgoing: ClientRequest, then: () => void): void {
+function whenConnected(outgoing: Outgoing, then: () => void): void {
   outgoing.once('socket', (socket) => {
     if (!socket.connecting) {
       then();
@@ -187,25 +221,14 @@ function whenConnected(outgoing: ClientRequest, then: () => void): void {
   });
 }
 
-function answerWith(res: ServerResponse, answer: IncomingMessage): void {
-  res.writeHead(answer.statusCode ?? 502, answer.statusMessage, responseHeaders(answer));
+function answerWith(res: ClientResponse, answer: IncomingMessage): void {
+  beginAnswer(res, answer.statusCode ?? 502, responseHeaders(answer), answer.statusMessage);
   answer.pipe(res);
   // A target that breaks off in the middle: the client must not take what came for all of it.
-  answer.once('error', () => res.destroy());
-  answer.once('aborted', () => res.destroy());
+  answer.once('error', () => breakOff(res));
+  answer.once('aborted', () => breakOff(res));
 }
 
-/** Answers in the place of a target. */
-function refuse(res: ServerResponse, status: number, text: string): void {
-  if (res.headersSent) {
-    res.destroy();
-    return;
-  }
-  const body = `${text}\n`;
-  res.writeHead(status, {
-    'Content-Type': 'text/plain; charset=utf-8',
-    'Content-Length': Buffer.byteLength(body),
-    Connection: 'close',
-  });
-  res.end(body);
+function refuseFor(res: ClientResponse, isLate: boolean): void {
+  refuse(res, isLate ? 504 : 502, isLate ? 'the target did not answer in time' : 'the target broke off');
 }

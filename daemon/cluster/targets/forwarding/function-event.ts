@@ -96,8 +96,9 @@ function isHeader([name, value]: readonly [string, string]): boolean {
 }
 
 function entriesOf(headers: IncomingHttpHeaders): [string, string[]][] {
-  return Object.entries(headers).flatMap(([name, value]): [string, string[]][] =>
-    value === undefined ? [] : [[name, Array.isArray(value) ? value : [value]]],
+  const sent = Object.entries(headers).filter(([name]) => !name.startsWith(':') || name === ':authority');
+  return sent.flatMap(([name, value]): [string, string[]][] =>
+    value === undefined ? [] : [[name === ':authority' ? 'host' : name, [value].flat()]],
   );
 }
 

@@ -1,7 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorText } from '../../../base/errors.ts';
 import { groupArn, serviceArn } from '../input/identifiers.ts';
 import { targetLimits } from '../limits.ts';
+import { beginAnswer, refuse, type ClientRequest, type ClientResponse } from './client-side.ts';
 import { functionEvent, functionReply } from './function-event.ts';
 import type { Destination } from './routes.ts';
 
@@ -21,13 +21,13 @@ export async function answerFunction(
   deps: FunctionDeps,
   listener: string,
   to: Destination,
-  { req, res }: { req: IncomingMessage; res: ServerResponse },
+  { req, res }: { req: ClientRequest; res: ClientResponse },
 ): Promise<void> {
   to.underWay += 1;
   try {
     const body = await bodyOf(req);
     if (body === undefined) {
-      end(res, 413, 'the request is too large for a function');
+      refuse(res, 413, 'the request is too large for a function');
       return;
     }
     const event = functionEvent(to.group.config.lambdaEventStructureVersion ?? 'V1', {
@@ -46,20 +46,21 @@ export async function answerFunction(
     });
     const reply = functionReply(text);
     if (reply === undefined) {
-      end(res, 502, 'the function did not answer with {"statusCode", "headers", "body"}');
+      refuse(res, 502, 'the function did not answer with {"statusCode", "headers", "body"}');
       return;
     }
-    res.writeHead(reply.statusCode, { ...reply.headers, 'Content-Length': reply.body.length });
+    const headers = Object.entries(reply.headers).flat();
+    beginAnswer(res, reply.statusCode, [...headers, 'Content-Length', `${reply.body.length}`]);
     res.end(reply.body);
   } catch (error) {
-    end(res, 502, `the function failed: ${errorText(error)}`);
+    refuse(res, 502, `the function failed: ${errorText(error)}`);
   } finally {
     to.underWay -= 1;
   }
 }
 
 /** Undefined: it is longer than an event may be. */
-async function bodyOf(req: IncomingMessage): Promise<Buffer | undefined> {
+async function bodyOf(req: ClientRequest): Promise<Buffer | undefined> {
   const pieces: Buffer[] = [];
   let bytes = 0;
   for await (const piece of req) {
@@ -72,13 +73,4 @@ async function bodyOf(req: IncomingMessage): Promise<Buffer | undefined> {
     pieces.push(buffer);
   }
   return Buffer.concat(pieces);
-}
-
-function end(res: ServerResponse, status: number, text: string): void {
-  if (res.headersSent) {
-    res.destroy();
-    return;
-  }
-  res.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', Connection: 'close' });
-  res.end(`${text}\n`);
 }

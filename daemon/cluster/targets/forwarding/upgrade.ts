@@ -53,7 +53,9 @@ export function joinTarget(deps: UpgradeDeps, listener: string, join: Join): voi
       return;
     }
     tried.add(to);
-    const place = to.group.type === 'LAMBDA' ? undefined : deps.places.of(to.group, to.target);
+    // Functions, and targets that speak HTTP2 alone, cannot be asked for another protocol.
+    const isJoinable = to.group.type !== 'LAMBDA' && (to.group.config.protocolVersion ?? 'HTTP1') === 'HTTP1';
+    const place = isJoinable ? deps.places.of(to.group, to.target) : undefined;
     if (place === undefined) {
       attempt();
       return;

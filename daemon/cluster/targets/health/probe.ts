@@ -116,7 +116,7 @@ function mayBegin(text: string): boolean {
 function probeHttp2({ check, host, port }: ProbeRequest, done: (result: ProbeResult) => void): Probe {
   const name = host.includes(':') ? `[${host}]` : host;
   const scheme = check.protocol === 'HTTPS' ? 'https' : 'http';
-  const session = connectHttp2(`${scheme}://${name}:${port}`, { rejectUnauthorized: false });
+  const session = connectHttp2(`${scheme}://${name}:${port}`, { rejectUnauthorized: false, servername: '' });
   const finish = once(() => session.destroy(), done);
   const isRight = statusMatcher(check.matcher?.httpCode ?? '200');
   session.on('error', (error) => finish(failureOf(error)));

@@ -11,6 +11,7 @@ import { targetLimits } from '../limits.ts';
 import type { Listener } from '../services/service.ts';
 import type { TargetStore } from '../store/port.ts';
 import type { Tables } from '../store/tables.ts';
+import { createTlsServer, type ListenerCertificate } from './tls-server.ts';
 
 export interface ListenerSocketDeps {
   store: TargetStore;
@@ -20,12 +21,19 @@ export interface ListenerSocketDeps {
   places: KnownPlaces;
   /** Undefined = all addresses of this host. */
   host: string | undefined;
+  /** Of listeners of HTTPS; undefined = there are none. */
+  certificate: ListenerCertificate | undefined;
   clock: Clock;
   log: Logger;
 }
 
-interface Open {
+interface Served {
   server: HttpServer | TcpServer;
+  /** Lets clients go that wait for nothing. */
+  endIdle: () => void;
+}
+
+interface Open extends Served {
   port: number;
   sockets: Set<Socket>;
 }
@@ -125,7 +133,7 @@ export class ListenerSockets implements AsyncDisposable {
   }
 
   async #start(key: string, { protocol, port }: Listener): Promise<Open> {
-    const server = protocol === 'HTTP' ? this.#http(key) : this.#bytes(key);
+    const { server, endIdle } = this.#server(key, protocol);
     const sockets = new Set<Socket>();
     server.on('connection', (socket: Socket) => {
       sockets.add(socket);
@@ -134,7 +142,22 @@ export class ListenerSockets implements AsyncDisposable {
     });
     server.maxConnections = targetLimits.connectionsMax;
     await listening(server, port, this.#deps.host);
-    return { server, port, sockets };
+    return { server, endIdle, port, sockets };
+  }
+
+  #server(key: string, protocol: Listener['protocol']): Served {
+    if (protocol === 'TLS_PASSTHROUGH') {
+      return { server: this.#bytes(key), endIdle: () => undefined };
+    }
+    if (protocol === 'HTTP') {
+      const server = this.#http(key);
+      return { server, endIdle: () => server.closeIdleConnections() };
+    }
+    const { certificate, forwarder } = this.#deps;
+    if (certificate === undefined) {
+      throw new EngineError('invalid_argument', 'cluster.tls-cert, cluster.tls-key: HTTPS needs them');
+    }
+    return createTlsServer(certificate, this.#http(key), (req, res) => forwarder.serve(key, req, res));
   }
 
   #http(key: string): HttpServer {
@@ -153,11 +176,9 @@ export class ListenerSockets implements AsyncDisposable {
   }
 
   /** New connections are refused at once; requests that are under way may finish. */
-  #end({ server, sockets }: Open): void {
+  #end({ server, endIdle, sockets }: Open): void {
     server.close();
-    if ('closeIdleConnections' in server) {
-      server.closeIdleConnections();
-    }
+    endIdle();
     this.#deps.clock.setTimeout(() => sockets.forEach((socket) => socket.destroy()), targetLimits.closeMs);
   }
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.ts';
-import { invariant, notImplemented } from '../../../base/errors.ts';
+import { invariant } from '../../../base/errors.ts';
 import { failpoint } from '../../../base/failpoint.ts';
 import { tokenKey } from '../groups/create-group.ts';
 import { servicesUsing } from '../groups/uses.ts';
@@ -21,6 +21,8 @@ export interface ListenersDeps {
   clock: Clock;
   /** Takes the port on this host before the listener is written down. Throws conflict where another program has it. */
   reserve(port: number): Promise<void>;
+  /** Whether there is a certificate for listeners of HTTPS. */
+  hasCertificate: boolean;
 }
 
 type Change = ReturnType<Parameters<TargetStore['change']>[0]>['changes'];
@@ -34,14 +36,13 @@ export class Listeners {
   }
 
   /**
-   * Idempotent by client token. Throws InvalidFieldsError, not_found, conflict, resource_exhausted, and not_implemented
-   * for HTTPS and for groups whose targets do not speak HTTP1.
+   * Idempotent by client token. Throws InvalidFieldsError, not_found, conflict, resource_exhausted.
    */
   async create(serviceIdentifier: string, body: unknown): Promise<Listener> {
     const service = this.#deps.services.get(serviceIdentifier);
     const nowMs = Number(this.#deps.clock.nowNano() / 1_000_000n);
     const listener: Listener = {
-      ...readListener(body),
+      ...readListener(body, this.#deps.hasCertificate),
       id: newResourceId('listener-'),
       service: service.id,
       createdMs: nowMs,
@@ -167,10 +168,9 @@ export class Listeners {
           `the target group ${group.name} is used by the service ${other}`,
         );
       }
-      const version = group.config.protocolVersion ?? 'HTTP1';
-      if (version !== 'HTTP1') {
-        const text = `defaultAction: targets of ${group.name} speak ${version}`;
-        throw notImplemented(`${text}; requests are forwarded by HTTP1 alone`);
+      if (group.config.protocolVersion === 'GRPC' && listener.protocol === 'HTTP') {
+        const text = `a listener of HTTP cannot forward to the target group ${group.name}`;
+        throw inConflict('TARGET_GROUP', id, `${text}: clients of gRPC need one of HTTPS`);
       }
       const isBytes = listener.protocol === 'TLS_PASSTHROUGH';
       if ((group.config.protocol === 'TCP') !== isBytes) {
@@ -194,27 +194,25 @@ const KNOWN = ['name', 'protocol', 'port', 'defaultAction', 'clientToken', 'tags
 
 type ListenerRequest = Omit<Listener, 'id' | 'service' | 'createdMs' | 'updatedMs'>;
 
-/** Reads the body of CreateListener. Throws InvalidFieldsError, not_implemented. */
-function readListener(body: unknown): ListenerRequest {
+/** Reads the body of CreateListener. Throws InvalidFieldsError. */
+function readListener(body: unknown, hasCertificate: boolean): ListenerRequest {
   const fields = new Fields(body, 'Listener');
   fields.only(...KNOWN);
   const name = readName(fields, 'listener-');
   const protocol = fields.required('protocol', (field) =>
     fields.choice(field, ['HTTP', 'HTTPS', 'TLS_PASSTHROUGH'] as const),
   );
-  const port = fields.integer('port', 1, 65_535) ?? 80;
+  const port = fields.integer('port', 1, 65_535) ?? (protocol === 'HTTPS' ? 443 : 80);
   const defaultAction = readAction(fields);
   const clientToken = readToken(fields);
   const tags = readTags(fields);
   if (protocol === 'TLS_PASSTHROUGH' && defaultAction !== undefined && 'fixedResponse' in defaultAction) {
     fields.wrong('defaultAction', 'must be forward for the protocol TLS_PASSTHROUGH');
   }
-  fields.refuse();
-  if (protocol === 'HTTPS') {
-    throw notImplemented(
-      'protocol: "HTTPS" is not implemented; targets of TLS_PASSTHROUGH end TLS themselves',
-    );
+  if (protocol === 'HTTPS' && !hasCertificate) {
+    fields.wrong('protocol', 'needs the settings cluster.tls-cert and cluster.tls-key', protocol);
   }
+  fields.refuse();
   invariant(
     name !== undefined && protocol !== undefined && defaultAction !== undefined,
     'a required field is absent and was not refused',

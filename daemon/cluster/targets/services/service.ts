@@ -16,7 +16,8 @@ export interface Listener {
   id: string;
   service: string;
   name: string;
-  protocol: 'HTTP' | 'TLS_PASSTHROUGH';
+  /** Of HTTPS this host ends TLS, with the certificate of the cluster interface; clients may speak HTTP/2 there. */
+  protocol: 'HTTP' | 'HTTPS' | 'TLS_PASSTHROUGH';
   port: number;
   defaultAction: Action;
   tags: Tags;

@@ -327,15 +327,20 @@ describe('services and listeners', () => {
     expect((await open.records.list('target')).records).toEqual([]);
   });
 
-  test.each(['HTTP2', 'GRPC'])(
-    'a listener refuses a group whose targets speak %s',
-    async (protocolVersion) => {
-      await using open = await openTargets();
-      const config = { port: 80, protocol: 'HTTP', vpcIdentifier: 'app', protocolVersion };
-      const group = await created(open, { name: 'modern', type: 'IP', config });
-      await expect(forwarded(open, group)).rejects.toThrow(`targets of modern speak ${protocolVersion}`);
-    },
-  );
+  test('a listener of HTTP refuses a group of gRPC, and takes one of HTTP2', async () => {
+    await using open = await openTargets();
+    const config = { port: 80, protocol: 'HTTP', vpcIdentifier: 'app' };
+    const grpc = await created(open, {
+      name: 'calls',
+      type: 'IP',
+      config: { ...config, protocolVersion: 'GRPC' },
+    });
+    await expect(forwarded(open, grpc)).rejects.toThrow(
+      'cannot forward to the target group calls: clients of gRPC need one of HTTPS',
+    );
+    const modern = { name: 'modern', type: 'IP', config: { ...config, protocolVersion: 'HTTP2' } };
+    await forwarded(open, await created(open, modern));
+  });
 
   test('an action with two keys, no group, an unknown one or a group twice is refused', async () => {
     await using open = await openTargets();
@@ -362,9 +367,9 @@ describe('services and listeners', () => {
       port: 18_080,
       defaultAction: { fixedResponse: { statusCode: 404 } },
     };
-    expect(await refusal(open.ask('createListener', { params: { service }, body: tls }))).toMatchObject({
-      code: 'not_implemented',
-    });
+    await expect(open.ask('createListener', { params: { service }, body: tls })).rejects.toThrow(
+      'protocol: needs the settings cluster.tls-cert and cluster.tls-key',
+    );
   });
 });
 
