@@ -200,6 +200,7 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
     counts: () => ({ ...containers.counts(), images: images.count }),
     layers: () => images.layers,
     overlayRepairs: () => network.overlays.repairs,
+    hubRepairs: () => late.hub?.repairs ?? { copies: 0, bytes: 0 },
   });
   const { networks, overlays, attachments } = network;
   const swarmOf = (): Swarm | undefined => late.swarm;

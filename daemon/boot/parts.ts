@@ -259,7 +259,7 @@ export function composeSystem(
 export async function composeMetrics(
   { deps: { config, instance }, host: { facts }, database, events }: Base,
   parts: Rollback,
-  questions: Pick<MetricsDeps, 'counts' | 'layers' | 'overlayRepairs'>,
+  questions: Pick<MetricsDeps, 'counts' | 'layers' | 'overlayRepairs' | 'hubRepairs'>,
 ): Promise<MetricsPort | undefined> {
   if (config.metricsAddr === '') {
     return undefined;

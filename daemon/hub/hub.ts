@@ -63,6 +63,8 @@ export interface HubDeps {
   quotaBytes: number;
   /** How many managers of a swarm hold what is pushed; 0 = two where there are three or more. */
   replicas?: number;
+  /** Told of each copy that was made of what too few managers held, with its bytes. */
+  repaired?: (bytes: number) => void;
   /** What is kept aside on this host of hubs that it had before. */
   aside?: () => readonly AsideSource[];
   /** Where texts of notes are found by their words. */

@@ -17,6 +17,8 @@ export interface MetricsDeps {
   layers: () => { count: number; bytes: number };
   /** Entries of networks of the swarm that were not in the kernel as they had been made, since the start. */
   overlayRepairs: () => number;
+  /** Copies of blobs of the hub that this manager made for others, as too few held them, since the start. */
+  hubRepairs: () => { copies: number; bytes: number };
   /** Path of the database; its log lies beside it. */
   database: string;
 }
@@ -49,6 +51,7 @@ export class Metrics implements MetricsPort, Disposable {
     this.#addEvents(deps);
     this.#addStore(deps);
     this.#addNetworks(deps);
+    this.#addHub(deps);
     this.#actions = new ActionMetrics(this.#registry);
   }
 
@@ -106,6 +109,15 @@ export class Metrics implements MetricsPort, Disposable {
       'Entries of networks of the swarm that another program had changed in the kernel, and that were mended',
       overlayRepairs,
     );
+  }
+
+  #addHub({ hubRepairs }: MetricsDeps): void {
+    this.#counter(
+      'berth_hub_repaired_blobs_total',
+      'Blobs of the hub that this manager copied to another one, as too few held them',
+      () => hubRepairs().copies,
+    );
+    this.#counter('berth_hub_repaired_bytes_total', 'Bytes of these blobs', () => hubRepairs().bytes);
   }
 
   #addEvents({ events }: MetricsDeps): void {

@@ -174,6 +174,17 @@ export const hubLimits = {
   hubPromisedMs: 600_000,
   /** How long a manager that did not take a blob is asked after the others. */
   hubPeerFailedMs: 30_000,
+  /** How long a manager must not have answered before what it held is copied to others. */
+  hubPeerLostMs: 600_000,
+  /**
+   * How often managers are looked at that may be lost; when all copies are looked at again, and when some lack still.
+   * Between two blobs: a pause, and a longer one for copies, which take no more than this of a network.
+   */
+  hubRepairLookMs: 5_000,
+  hubRepairAllMs: 3_600_000,
+  hubRepairRetryMs: 60_000,
+  hubRepairPauseMs: 10,
+  hubRepairBytesPerSecond: 50_000_000,
   /** A piece of a blob that is sent, of which an answer has two; and how much of such memory is kept for the next. */
   hubSentPieceBytes: 256 * 1024,
   hubSentPiecesSpare: 64,

@@ -46,6 +46,13 @@ export interface ComposedHub {
   deployments: EngineHub['deployments'];
   userName: Hub['userName'];
   whenOpened(listener: () => void): void;
+  /** What was copied to other managers since the start, as too few held it. */
+  repairs: CopiedBlobs;
+}
+
+interface CopiedBlobs {
+  copies: number;
+  bytes: number;
 }
 
 interface Around {
@@ -85,8 +92,13 @@ export async function composeHub({
   const webhooks = webhookSettings(config, { isLoopback: listen.isLoopback, services: engine });
   const { hubLayers: layers } = images;
   const shared = { clock, log, baseUrl, layers, peers: swarm.blobs };
+  const repairs: CopiedBlobs = { copies: 0, bytes: 0 };
   const given = {
     ...shared,
+    repaired: (bytes: number) => {
+      repairs.copies += 1;
+      repairs.bytes += bytes;
+    },
     rules: rulesOf(config),
     quotaBytes: config.hubQuota,
     replicas: config.hubReplicas,
@@ -122,7 +134,7 @@ export async function composeHub({
     },
   });
   const own = ownHub({ files, layers, hosts, place });
-  return { api: place, address, own, baseUrl, hosts, ...currentHub(place) };
+  return { api: place, address, own, baseUrl, hosts, repairs, ...currentHub(place) };
 }
 
 async function openOver(deps: Omit<HubDeps, 'textIndex' | 'noteReader'>): Promise<OpenHub> {

@@ -18,6 +18,7 @@ import { Arrivals } from './peers/arrivals.ts';
 import { Copies } from './peers/copies.ts';
 import { Fetches } from './peers/fetches.ts';
 import type { BlobPeers } from './peers/port.ts';
+import { Repairs, type NamedBlob } from './peers/repairs.ts';
 import { Quota } from './quota/quota.ts';
 import { TagRecords } from './tags/records.ts';
 import { Uploads } from './uploads/uploads.ts';
@@ -38,6 +39,10 @@ interface Given {
   quotaBytes: number;
   /** How many managers hold what is pushed; 0 = two where there are three or more. */
   replicas?: number;
+  /** This host to the others; undefined = it has the records alone. */
+  host?: string;
+  /** Told of each copy that was made of what too few managers held, with its bytes. */
+  repaired?: (bytes: number) => void;
 }
 
 /** Blobs, uploads and manifests of repositories. Who may have them is judged above (session/). */
@@ -49,6 +54,7 @@ export class Registry implements Disposable {
   readonly #tags: TagRecords;
   readonly #fetches: Fetches;
   readonly #copies: Copies;
+  readonly #repairs: Repairs | undefined;
   /** What other hosts bring. */
   readonly arrivals: Arrivals;
 
@@ -70,6 +76,20 @@ export class Registry implements Disposable {
       holds: (blob) => fetches.hold(blob),
       open: (digest) => files.open(digest),
     });
+    const { host, repaired = () => undefined } = given;
+    this.#repairs =
+      peers &&
+      (host === undefined
+        ? undefined
+        : new Repairs({
+            ...given,
+            host,
+            peers,
+            repaired,
+            named: () => namedBlobs(repositories, manifests),
+            size: (digest) => files.size(digest),
+            open: (digest) => files.open(digest),
+          }));
     const isUsed = (digest: string): boolean =>
       repositories.all().some(({ id }) => (links.get(id, digest) ?? manifests.get(id, digest)) !== undefined);
     this.arrivals = new Arrivals({ ...given, files, locks, isUsed });
@@ -86,6 +106,7 @@ export class Registry implements Disposable {
   async start(): Promise<void> {
     await this.uploads.load();
     this.collector.start();
+    this.#repairs?.start();
   }
 
   /** Where a tag leads. */
@@ -97,5 +118,16 @@ export class Registry implements Disposable {
     this.collector[Symbol.dispose]();
     this.#fetches[Symbol.dispose]();
     this.#copies[Symbol.dispose]();
+    this.#repairs?.[Symbol.dispose]();
   }
+}
+
+/** What a push may be told of and is not named yet is on its way by itself. */
+function namedBlobs(repositories: Repositories, manifests: ManifestRecords): NamedBlob[] {
+  const named = new Map<string, number>();
+  for (const { id } of repositories.all()) {
+    manifests.of(id).forEach(({ digest }) => named.set(digest, id));
+    manifests.blobsOf(id).forEach((digest) => named.set(digest, id));
+  }
+  return Array.from(named, ([digest, repository]) => ({ digest, repository }));
 }

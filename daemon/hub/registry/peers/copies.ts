@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { RegistryBlob } from '../../../../api/types/hub/registry.ts';
 import type { Clock } from '../../../base/clock.ts';
@@ -8,6 +7,7 @@ import { limits } from '../../../base/limits.ts';
 import type { Logger } from '../../../base/logger.ts';
 import { refusal } from '../refusal.ts';
 import type { BlobPeers } from './port.ts';
+import { inOrder } from './repair.ts';
 
 interface Blob {
   digest: string;
@@ -134,11 +134,9 @@ export class Copies implements Disposable {
   /** The same for each push of a repository; those that failed lately last. */
   #inOrder(repository: number): string[] {
     const since = this.#deps.clock.monotonicMs() - limits.hubPeerFailedMs;
-    const rank = (host: string): string =>
-      ((this.#failedMs.get(host) ?? -Infinity) > since ? 'b' : 'a') +
-      createHash('sha256').update(`${repository} ${host}`).digest('hex');
-    const ranked = (this.#deps.peers?.others() ?? []).map((host) => ({ host, at: rank(host) }));
-    return ranked.toSorted((one, other) => (one.at < other.at ? -1 : 1)).map(({ host }) => host);
+    const failed = (host: string): boolean => (this.#failedMs.get(host) ?? -Infinity) > since;
+    const ranked = inOrder(repository, this.#deps.peers?.others() ?? []);
+    return [...ranked.filter((host) => !failed(host)), ...ranked.filter(failed)];
   }
 }
 
