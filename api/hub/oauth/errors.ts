@@ -38,6 +38,12 @@ function platformFailure(error: unknown, failure: HubFailure): HubFailure {
   };
 }
 
+/** RFC 6749, 4.1.2.1, which has no word of a token's for it: a client that tries again later may get one. */
+const WORDS: Readonly<Record<number, string>> = {
+  503: 'temporarily_unavailable',
+  507: 'temporarily_unavailable',
+};
+
 /** RFC 6749, 5.2. */
 function oauthFailure(error: unknown, failure: HubFailure): HubFailure {
   const word = oauthWord(error);
@@ -50,7 +56,7 @@ function oauthFailure(error: unknown, failure: HubFailure): HubFailure {
       ...(word === 'invalid_client' && { 'WWW-Authenticate': 'Basic realm="hub", charset="UTF-8"' }),
     },
     body: {
-      error: word ?? (status < 500 ? 'invalid_request' : 'server_error'),
+      error: word ?? WORDS[status] ?? (status < 500 ? 'invalid_request' : 'server_error'),
       // RFC 6749 allows no quotes and no backslashes in it.
       error_description: String(failure.body['message']).replaceAll(/[^\x20-\x7e]|["\\]/g, ' '),
     },

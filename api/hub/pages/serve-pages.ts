@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Router } from '@koa/router';
 import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
-import { notFound } from '../../../daemon/base/errors.ts';
+import { isDiskFull, isEngineError, notFound } from '../../../daemon/base/errors.ts';
 import type { Logger } from '../../../daemon/base/logger.ts';
 import { UnreadBodyError } from '../../pipeline/body.ts';
 import type { HubPagesPort } from '../../types/hub/pages.ts';
@@ -140,6 +140,7 @@ const TITLES: Readonly<Record<number, string>> = {
   404: 'Not found',
   422: 'Something is wrong in the form',
   429: 'Too many requests',
+  507: 'The disk of the hub is full',
 };
 
 function serveStyle(): Middleware {
@@ -156,7 +157,7 @@ function serveStyle(): Middleware {
 
 const NO_FORM: SentForm = { fields: new URLSearchParams(), files: new Map() };
 
-function servePage(route: PageRoute, { pages, baseUrl }: PagesDeps) {
+function servePage(route: PageRoute, { pages, baseUrl, log }: PagesDeps) {
   return async (ctx: Context & { params: Record<string, string> }): Promise<void> => {
     const address = addressOf(ctx);
     const isSecure = baseUrl.startsWith('https:');
@@ -191,7 +192,7 @@ function servePage(route: PageRoute, { pages, baseUrl }: PagesDeps) {
       if (result.kind === 'page') {
         const frame = { title: result.title, login: visit.login, mark, path: ctx.path };
         work.run(() => answerHtml(ctx, layout(frame, result.body)));
-        await renew(ctx, visit, isSecure);
+        await renew(ctx, visit, { isSecure, log });
       }
     } finally {
       admission.done(false, work.ms);
@@ -228,16 +229,26 @@ async function send(
   }
 }
 
-/** With pages that are read. */
+/** With pages that are read. Where nothing can be written these are shown all the same, and the secret serves on. */
 async function renew(
   ctx: Context,
   visit: ReturnType<HubPagesPort['visit']>,
-  isSecure: boolean,
+  { isSecure, log }: { isSecure: boolean; log: Logger },
 ): Promise<void> {
-  const fresh = ctx.method === 'GET' ? await visit.renew() : undefined;
-  if (fresh !== undefined) {
-    const { secret: value, lifetimeS } = fresh;
-    setCookie(ctx, { name: COOKIES.session, value, lifetimeS, isSecure });
+  if (ctx.method !== 'GET') {
+    return;
+  }
+  try {
+    const fresh = await visit.renew();
+    if (fresh !== undefined) {
+      const { secret: value, lifetimeS } = fresh;
+      setCookie(ctx, { name: COOKIES.session, value, lifetimeS, isSecure });
+    }
+  } catch (error) {
+    if (!isDiskFull(error) && !isEngineError(error, 'unavailable')) {
+      throw error;
+    }
+    log.debug({ err: error }, 'the secret of a cookie is not renewed now');
   }
 }
 

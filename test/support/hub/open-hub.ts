@@ -7,7 +7,7 @@ import { LocalDeliveryLog } from '../../../daemon/hub/deliveries/local-log.ts';
 import { DEFAULT_DELIVERY_RULES } from '../../../daemon/hub/deliveries/rules.ts';
 import type { WebhookSettings } from '../../../daemon/hub/webhooks.ts';
 import { DEFAULT_RULES, type RateRules } from '../../../daemon/hub/limits/rules.ts';
-import { LocalRecords } from '../../../daemon/hub/records/local-records.ts';
+import { LocalRecords, type Room } from '../../../daemon/hub/records/local-records.ts';
 import { openDatabase } from '../../../storage/database/index.ts';
 import { TextIndex } from '../../../storage/database/text-index.ts';
 import { HubBlobFiles } from '../../../storage/hub-blobs/blob-files.ts';
@@ -39,6 +39,8 @@ export interface HubParts {
   baseUrl?: string;
   noteReader?: NoteReader;
   aside?: HubDeps['aside'];
+  /** Of the disk of its records. */
+  room?: Room;
 }
 
 /** A hub of its own, with its records in a database in memory. */
@@ -47,11 +49,11 @@ export async function openHub(
   clock = new ManualClock(),
   webhooks: Partial<WebhookSettings> = {},
   quotaBytes = 0,
-  { baseUrl = BASE_URL, noteReader = new OwnNoteReader(), aside }: HubParts = {},
+  { baseUrl = BASE_URL, noteReader = new OwnNoteReader(), aside, room }: HubParts = {},
 ): Promise<OpenHub> {
   const directory = mkdtempSync(join(tmpdir(), 'bth-hub-'));
   const database = openDatabase(':memory:', silentLogger);
-  const records = new LocalRecords(database);
+  const records = new LocalRecords(database, room);
   const textIndex = new TextIndex();
   const hub = await Hub.open({
     records,
