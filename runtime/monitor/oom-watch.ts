@@ -1,7 +1,8 @@
-import { rmSync, watch } from 'node:fs';
+import { unlinkSync, watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { errnoOf } from '../../daemon/base/errors.ts';
 import { limits } from '../../daemon/base/limits.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 
@@ -56,9 +57,7 @@ export class OomWatch implements Disposable {
       const watcher =
         kind === 'marker'
           ? watch(dirname(file), { persistent: false }, (_event, name) => {
-              if (name === basename(file)) {
-                // Made anew at the next time, which is how that one is seen.
-                rmSync(file, { force: true });
+              if (name === basename(file) && isTaken(file)) {
                 this.#lookSoon(id, KILL_DELAYS_MS);
               }
             })
@@ -120,5 +119,18 @@ export class OomWatch implements Disposable {
     if (this.#looks.get(id) === look) {
       this.#looks.delete(id);
     }
+  }
+}
+
+/**
+ * Removes the monitor's marker, which it makes anew at the next time. False where there is none: what was noticed is
+ * the removal itself, and one lack of memory would be told twice.
+ */
+function isTaken(marker: string): boolean {
+  try {
+    unlinkSync(marker);
+    return true;
+  } catch (error) {
+    return errnoOf(error) !== 'ENOENT';
   }
 }

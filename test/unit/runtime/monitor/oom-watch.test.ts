@@ -77,3 +77,13 @@ test('marker: with the killer switched off that the container waits is told, onc
   writeFileSync(marker, '');
   await expect.poll(() => told).toEqual(['one waits', 'one waits']);
 });
+
+test('marker: that it is taken away is no sign', async () => {
+  const marker = path.join(folder, 'oom');
+  writeFileSync(marker, '');
+  watched('marker', marker);
+  isStarving = true;
+  rmSync(marker);
+  await sleep(100);
+  expect(told).toEqual([]);
+});
