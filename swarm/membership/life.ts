@@ -10,6 +10,7 @@ import type { Write } from '../store/port.ts';
 import { splitAddr } from './addresses.ts';
 import type { NodeCertificates } from './certificates.ts';
 import type { NodeFile, NodeFiles } from './files.ts';
+import { checkStorePort } from './free-ports.ts';
 import { nowMs } from './manager/authority.ts';
 import { ManagerLife } from './manager/manager-life.ts';
 import type { ManagerPart, NodeDeps } from './ports.ts';
@@ -123,6 +124,7 @@ export class NodeLife<P extends ManagerPart> {
     const { clock, logger } = this.#deps;
     if (this.isManager && !isAgain) {
       await this.#listen();
+      await checkStorePort(this.#file.listenAddr);
     }
     if (!this.isManager) {
       await this.#finishDemotion();

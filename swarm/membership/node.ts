@@ -293,7 +293,7 @@ export class SwarmNode<P extends ManagerPart> implements AsyncDisposable {
 
   async #untilReady({ manager }: NodeLife<P>): Promise<void> {
     if (manager !== undefined && !(await withTimeout(this.#deps.clock, manager.ready, limits.swarmJoinMs))) {
-      throw refusals.notReady();
+      throw refusals.notReady(manager.trouble);
     }
   }
 

@@ -14,9 +14,11 @@ export const refusals = {
       "This node is not a swarm manager. Worker nodes can't be used to view or modify cluster state. Please run this " +
         'command on a manager node or promote the current node to a manager.',
     ),
-  notReady: () =>
+  /** `trouble`: what went wrong last; `''` = nothing did. */
+  notReady: (trouble = '') =>
     unavailable(
-      'This node is not a swarm manager. Manager is being prepared or has trouble connecting to the cluster.',
+      'This node is not a swarm manager. Manager is being prepared or has trouble connecting to the cluster.' +
+        (trouble === '' ? '' : ` (${trouble})`),
     ),
   notPartOfSwarm: () => unavailable('This node is not part of a swarm'),
   alreadyPart: () =>

@@ -73,7 +73,8 @@ export class ManagerLife<P extends ManagerPart> {
 
   /** Why it is not ready; `''` where nothing went wrong. */
   get trouble(): string {
-    return this.#trouble;
+    const ended = this.#opened === undefined ? (this.#member?.lastWords ?? '') : '';
+    return [this.#trouble, ended].filter((text) => text !== '').join(': ');
   }
 
   get ready(): Promise<P> {

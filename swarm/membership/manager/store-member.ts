@@ -35,6 +35,7 @@ export class StoreMember implements AsyncDisposable {
   readonly #closed = new AbortController();
   #process: EtcdProcess;
   #starting: Promise<EtcdProcess> | undefined;
+  #lastWords = '';
   readonly channel: EtcdChannel;
   readonly members: EtcdMembers;
   readonly store: EtcdStore;
@@ -73,6 +74,11 @@ export class StoreMember implements AsyncDisposable {
     return new StoreMember(deps, process, settings);
   }
 
+  /** What the member said before it ended last; `''` where it never has. */
+  get lastWords(): string {
+    return this.#lastWords;
+  }
+
   /** What it shows the others, from its next connection on. */
   async show(identity: StoreIdentity): Promise<void> {
     await writePeerTls(this.#deps.runDirectory, identity);
@@ -109,8 +115,8 @@ export class StoreMember implements AsyncDisposable {
       if (this.#closed.signal.aborted) {
         return;
       }
-      const reason = await this.#process.lastWords().catch(errorText);
-      logger.warn({ reason }, 'the member of the store has ended, and is started again');
+      this.#lastWords = await this.#process.lastWords().catch(errorText);
+      logger.warn({ reason: this.#lastWords }, 'the member of the store has ended, and is started again');
       delayMs = clock.monotonicMs() - sinceMs > STEADY_MS ? RETRY_FIRST_MS : delayMs;
       await pause(clock, delayMs, this.#closed.signal);
       delayMs = Math.min(delayMs * 2, RETRY_MAX_MS);

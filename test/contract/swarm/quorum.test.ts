@@ -171,6 +171,13 @@ needs('root', 'etcd')('managers that fail', () => {
       `failed_precondition: listen tcp ${one.addr}: bind: address already in use`,
     );
     expect([node.has('node.json'), node.has('node.pem'), node.has('etcd')]).toEqual([false, false, false]);
+    const [ip = '', port = ''] = one.addr.split(':');
+    const besides = { ListenAddr: `${ip}:${Number(port) - 1}`, AdvertiseAddr: ip };
+    expect(await failed(node.node.init(besides))).toBe(
+      `failed_precondition: the store of the swarm cannot listen at ${one.addr}, the port after that of ListenAddr: ` +
+        `listen EADDRINUSE: address already in use ${one.addr}`,
+    );
+    expect(node.has('node.json')).toBe(false);
     expect(await failed(node.node.init({ ...node.addresses, SubnetSize: 30 }))).toBe(
       'invalid_argument: subnet size is out of range: 30',
     );
