@@ -208,9 +208,8 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   const tasks = composeTasks(base, parts, { ...engine, ...files });
   const builds = composeBuilds(base, { images, containers, ...files });
   const ports = { containers, execs, images, builds, volumes, events, system, registries };
-  const { rollouts } = doors;
   const guest = allGuests([doors.place, place]);
-  const around = { registries, images, networks, rollouts, guest, late };
+  const around = { registries, images, networks, rollouts: doors.rollouts, guest, late };
   const swarm = composeSwarm(base, parts, { tasks: gatedExecutor(tasks, place, log), ...around });
   late.swarm = swarm;
   await swarm.start();

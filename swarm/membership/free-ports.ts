@@ -32,7 +32,8 @@ function isNone(port: string): boolean {
 
 /**
  * The first of two free ports beside each other. Not the kernel's choice: it takes ports for outgoing connections from
- * the same range, and one that takes the second port before the store listens there would keep this node from its swarm.
+ * the same range, and one that gets the second port before the store listens there would keep this node from its
+ * swarm.
  */
 async function freePair(host: string): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {

@@ -46,7 +46,7 @@ const FULL = {
   body: { error: 'temporarily_unavailable', error_description: NO_SPACE },
 };
 
-test('/oauth/token says that it cannot now; the code is good once there is room, and who has a token goes on', async () => {
+test('/oauth/token says that it cannot now; the code is good later, and who has a token goes on', async () => {
   const redirect = { redirect_uri: hub.application.redirect_uri };
   const code = { grant_type: 'authorization_code', code: await hub.codeFor('alice', redirect), ...redirect };
   isFull = true;
@@ -63,7 +63,7 @@ test('/oauth/token says that it cannot now; the code is good once there is room,
   expect((await tokenBy(again)).status).toBe(200);
 });
 
-test('pages that are looked at are there, also where a sign-in is to be renewed; forms get a page with 507', async () => {
+test('pages are shown, also where a sign-in is to be renewed; forms get a page with 507', async () => {
   expect((await signIn()).status).toBe(303);
   const session = new Map(visitor.cookies);
   clock.setWall(limits.hubSignInRenewMs + 1);

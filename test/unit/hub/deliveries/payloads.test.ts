@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { eventsOf } from '../../../daemon/hub/deliveries/events-of.ts';
-import type { Intent, News } from '../../../daemon/hub/deliveries/intent.ts';
-import { payloadOf } from '../../../daemon/hub/deliveries/payloads/payload.ts';
-import type { Hook } from '../../../daemon/hub/hooks/hook.ts';
-import type { ManifestSummary, Occurrence } from '../../../daemon/hub/occurrences/occurrence.ts';
-import { Addresses } from '../../../daemon/hub/views/addresses.ts';
-import { hasGithubSchemas, schemaProblems } from '../../support/hub/github-schemas.ts';
-import { ALICE, manifest, pushed, REPOSITORY } from '../../support/hub/occurrences.ts';
-import { BASE_URL } from '../../support/hub/open-hub.ts';
+import { eventsOf } from '../../../../daemon/hub/deliveries/events-of.ts';
+import type { Intent, News } from '../../../../daemon/hub/deliveries/intent.ts';
+import { payloadOf } from '../../../../daemon/hub/deliveries/payloads/payload.ts';
+import type { Hook } from '../../../../daemon/hub/hooks/hook.ts';
+import type { ManifestSummary, Occurrence } from '../../../../daemon/hub/occurrences/occurrence.ts';
+import { Addresses } from '../../../../daemon/hub/views/addresses.ts';
+import { hasGithubSchemas, schemaProblems } from '../../../support/hub/github-schemas.ts';
+import { ALICE, manifest, pushed, REPOSITORY } from '../../../support/hub/occurrences.ts';
+import { BASE_URL } from '../../../support/hub/open-hub.ts';
 
 const HOOK: Hook = {
   id: 5,

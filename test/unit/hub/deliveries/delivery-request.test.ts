@@ -1,8 +1,8 @@
 import { Webhooks } from '@octokit/webhooks';
 import { expect, test } from 'vitest';
-import { MadePayload, signatures } from '../../../daemon/hub/deliveries/payloads/made-payload.ts';
-import { deliveryRequest } from '../../../daemon/hub/deliveries/request.ts';
-import type { Hook } from '../../../daemon/hub/hooks/hook.ts';
+import { MadePayload, signatures } from '../../../../daemon/hub/deliveries/payloads/made-payload.ts';
+import { deliveryRequest } from '../../../../daemon/hub/deliveries/request.ts';
+import type { Hook } from '../../../../daemon/hub/hooks/hook.ts';
 
 const INTENT = { guid: 'f00d', event: 'push' };
 const FACTS = { version: '0.1.0', hasCompatHeaders: true };

@@ -1,9 +1,9 @@
 import net from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { limits } from '../../../daemon/base/limits.ts';
-import { parseAllowedHosts } from '../../../daemon/hub/deliveries/allowed-hosts.ts';
-import { HttpSender } from '../../../daemon/hub/deliveries/sender.ts';
-import { receiver } from '../../support/hub/receiver.ts';
+import { limits } from '../../../../daemon/base/limits.ts';
+import { parseAllowedHosts } from '../../../../daemon/hub/deliveries/allowed-hosts.ts';
+import { HttpSender } from '../../../../daemon/hub/deliveries/sender.ts';
+import { receiver } from '../../../support/hub/receiver.ts';
 
 const REQUEST = { headers: { 'content-type': 'application/json' }, body: Buffer.from('{}') };
 

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { isAllowed, isHostRefused, parseAllowedHosts } from '../../../daemon/hub/deliveries/allowed-hosts.ts';
+import {
+  isAllowed,
+  isHostRefused,
+  parseAllowedHosts,
+} from '../../../../daemon/hub/deliveries/allowed-hosts.ts';
 
 test.each([
   ['8.8.8.8', 'external'],

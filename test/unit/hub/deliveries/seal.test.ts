@@ -1,7 +1,7 @@
 import { deflateRawSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { MadePayload } from '../../../daemon/hub/deliveries/payloads/made-payload.ts';
-import { opened, sealed } from '../../../daemon/hub/deliveries/seal.ts';
+import { MadePayload } from '../../../../daemon/hub/deliveries/payloads/made-payload.ts';
+import { opened, sealed } from '../../../../daemon/hub/deliveries/seal.ts';
 
 const DELIVERY = {
   attempt: 'a.0',

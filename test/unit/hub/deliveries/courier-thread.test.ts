@@ -1,16 +1,16 @@
 import type { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test } from 'vitest';
-import { limits } from '../../../daemon/base/limits.ts';
-import { silentLogger } from '../../../daemon/base/logger.ts';
-import type { Courier, Errand } from '../../../daemon/hub/deliveries/courier.ts';
-import type { Intent } from '../../../daemon/hub/deliveries/intent.ts';
-import { opened } from '../../../daemon/hub/deliveries/seal.ts';
-import { CourierThread, startWorker } from '../../../daemon/hub/deliveries/thread/courier-thread.ts';
-import type { Hook } from '../../../daemon/hub/hooks/hook.ts';
-import { ManualClock } from '../../support/fakes/manual-clock.ts';
-import { pushed } from '../../support/hub/occurrences.ts';
-import { BASE_URL } from '../../support/hub/open-hub.ts';
-import { receiver } from '../../support/hub/receiver.ts';
+import { limits } from '../../../../daemon/base/limits.ts';
+import { silentLogger } from '../../../../daemon/base/logger.ts';
+import type { Courier, Errand } from '../../../../daemon/hub/deliveries/courier.ts';
+import type { Intent } from '../../../../daemon/hub/deliveries/intent.ts';
+import { opened } from '../../../../daemon/hub/deliveries/seal.ts';
+import { CourierThread, startWorker } from '../../../../daemon/hub/deliveries/thread/courier-thread.ts';
+import type { Hook } from '../../../../daemon/hub/hooks/hook.ts';
+import { ManualClock } from '../../../support/fakes/manual-clock.ts';
+import { pushed } from '../../../support/hub/occurrences.ts';
+import { BASE_URL } from '../../../support/hub/open-hub.ts';
+import { receiver } from '../../../support/hub/receiver.ts';
 
 const SERVICES: Courier = {
   deliver: (errands) =>

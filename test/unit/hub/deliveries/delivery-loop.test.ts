@@ -1,24 +1,24 @@
-import { armHere } from '../../support/fakes/failpoints.ts';
+import { armHere } from '../../../support/fakes/failpoints.ts';
 import { expect, onTestFinished, test } from 'vitest';
-import { limits } from '../../../daemon/base/limits.ts';
-import { silentLogger } from '../../../daemon/base/logger.ts';
-import { OwnCourier } from '../../../daemon/hub/deliveries/attempt.ts';
-import { DeliveryLoop } from '../../../daemon/hub/deliveries/delivery-loop.ts';
-import type { DeliveryLog } from '../../../daemon/hub/deliveries/delivery.ts';
-import type { Intent } from '../../../daemon/hub/deliveries/intent.ts';
-import { LocalDeliveryLog } from '../../../daemon/hub/deliveries/local-log.ts';
-import { answered } from '../../../daemon/hub/deliveries/outcome.ts';
-import { DEFAULT_DELIVERY_RULES, type DeliveryRules } from '../../../daemon/hub/deliveries/rules.ts';
-import { sealed } from '../../../daemon/hub/deliveries/seal.ts';
-import type { Sender, Sent } from '../../../daemon/hub/deliveries/sender.ts';
-import type { Hook } from '../../../daemon/hub/hooks/hook.ts';
-import { LocalRecords } from '../../../daemon/hub/records/local-records.ts';
-import type { Records } from '../../../daemon/hub/records/port.ts';
-import { Addresses } from '../../../daemon/hub/views/addresses.ts';
-import { openDatabase } from '../../../storage/database/index.ts';
-import { ManualClock, settled } from '../../support/fakes/manual-clock.ts';
-import { pushed } from '../../support/hub/occurrences.ts';
-import { BASE_URL } from '../../support/hub/open-hub.ts';
+import { limits } from '../../../../daemon/base/limits.ts';
+import { silentLogger } from '../../../../daemon/base/logger.ts';
+import { OwnCourier } from '../../../../daemon/hub/deliveries/attempt.ts';
+import { DeliveryLoop } from '../../../../daemon/hub/deliveries/delivery-loop.ts';
+import type { DeliveryLog } from '../../../../daemon/hub/deliveries/delivery.ts';
+import type { Intent } from '../../../../daemon/hub/deliveries/intent.ts';
+import { LocalDeliveryLog } from '../../../../daemon/hub/deliveries/local-log.ts';
+import { answered } from '../../../../daemon/hub/deliveries/outcome.ts';
+import { DEFAULT_DELIVERY_RULES, type DeliveryRules } from '../../../../daemon/hub/deliveries/rules.ts';
+import { sealed } from '../../../../daemon/hub/deliveries/seal.ts';
+import type { Sender, Sent } from '../../../../daemon/hub/deliveries/sender.ts';
+import type { Hook } from '../../../../daemon/hub/hooks/hook.ts';
+import { LocalRecords } from '../../../../daemon/hub/records/local-records.ts';
+import type { Records } from '../../../../daemon/hub/records/port.ts';
+import { Addresses } from '../../../../daemon/hub/views/addresses.ts';
+import { openDatabase } from '../../../../storage/database/index.ts';
+import { ManualClock, settled } from '../../../support/fakes/manual-clock.ts';
+import { pushed } from '../../../support/hub/occurrences.ts';
+import { BASE_URL } from '../../../support/hub/open-hub.ts';
 
 interface Call {
   /** `host/guid`. */
