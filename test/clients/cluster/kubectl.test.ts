@@ -80,6 +80,7 @@ needs('kubectl')('kubectl', () => {
       '[{"op":"add","path":"/metadata/labels/x","value":"y"}]',
     );
     expect(await kubectl('apply', '--server-side', ...novalidate, '-f', file)).toMatch(/serverside-applied/);
+    expect(await kubectl('describe', 'event', 'by-kubectl')).toMatch(/^Message: +a container was started$/m);
     const { metadata } = JSON.parse(await kubectl('get', 'event', 'by-kubectl', '-o', 'json'));
     expect([metadata.labels, metadata.annotations]).toEqual([{ app: 'web', x: 'y' }, { a: 'b' }]);
     expect(await kubectl('get', 'events', '--field-selector', 'reason=Other', '-o', 'name')).toBe('');
