@@ -82,6 +82,7 @@ class Turn implements AsyncDisposable {
       try {
         const led = await this.#place.lead('targets', signal);
         this.isOurs = true;
+        this.#log.info('this manager checks targets from now on');
         const ended = new Promise((resolve) => {
           signal.addEventListener('abort', resolve, { once: true });
         });

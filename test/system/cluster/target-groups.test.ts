@@ -52,11 +52,15 @@ needsEngine('etcd')('target groups', () => {
     const healthCheck = { healthCheckIntervalSeconds: 5, unhealthyThresholdCount: 2, path: '/index.html' };
     const body = { name, type: 'INSTANCE', config: { port, healthCheck } };
     const { id } = await ask('POST', '/targetgroups', body);
+    await active(String(id));
+    return String(id);
+  }
+
+  async function active(id: string): Promise<void> {
     await until(
       'the group is active',
-      async () => (await ask('GET', `/targetgroups/${String(id)}`))['status'] === 'ACTIVE',
+      async () => (await ask('GET', `/targetgroups/${id}`))['status'] === 'ACTIVE',
     );
-    return String(id);
   }
 
   async function listen(name: string, groupId: string, port: number): Promise<void> {
@@ -78,6 +82,41 @@ needsEngine('etcd')('target groups', () => {
   async function update(command: readonly string[]): Promise<void> {
     const { Version } = await daemon.http.ok<ServiceInspect>('GET', '/services/web');
     await daemon.http.ok('POST', `/services/web/update?version=${Version.Index}`, spec(command));
+  }
+
+  /** A group of ALB is a service: requests go to its published port, and so to all its tasks. */
+  async function balanced(): Promise<void> {
+    const command = [
+      'sh',
+      '-c',
+      'mkdir -p /www && hostname > /www/index.html && exec httpd -f -p 8080 -h /www',
+    ];
+    await daemon.http.ok('POST', '/services/create', {
+      Name: 'balanced',
+      TaskTemplate: {
+        ContainerSpec: { Image: 'busybox:latest', Command: command, StopGracePeriod: 1_000_000_000 },
+      },
+      Mode: { Replicated: { Replicas: 2 } },
+      EndpointSpec: { Ports: [{ Protocol: 'tcp', TargetPort: 8080, PublishedPort: 7090 }] },
+    });
+    const { id } = await ask('POST', '/targetgroups', {
+      name: 'balanced',
+      type: 'ALB',
+      config: { port: 8080 },
+    });
+    await active(String(id));
+    await ask('POST', `/targetgroups/${String(id)}/registertargets`, { targets: [{ id: 'balanced' }] });
+    await listen('balanced', String(id), 7085);
+    expect(await statuses(String(id))).toEqual(['UNAVAILABLE']);
+    const hosts = new Set<string>();
+    await until('both tasks have answered', async () => {
+      const answer = await daemon.fetch('http://127.0.0.1:7085/index.html').catch(() => '');
+      if (/^[0-9a-f]{12}\n$/.test(answer)) {
+        hosts.add(answer);
+      }
+      return hosts.size === 2;
+    });
+    await daemon.http.ok('DELETE', '/services/balanced');
   }
 
   async function updateState(): Promise<string | undefined> {
@@ -117,6 +156,67 @@ needsEngine('etcd')('target groups', () => {
     }
   });
 
+  test('an image answers each request in a container of its own, with either structure of events', async () => {
+    const { Id } = await daemon.http.ok<{ Id: string }>('POST', '/containers/create', {
+      Image: 'busybox:latest',
+    });
+    // It answers with the event that it got.
+    const parts = `'{"statusCode":201,"headers":{"x-from":"fn"},"isBase64Encoded":true,"body":"%s"}'`;
+    const program = `printf ${parts} "$(base64 | tr -d '\\n')"`;
+    await daemon.http.ok('POST', `/commit?container=${Id}&repo=fn&tag=1`, { Cmd: ['sh', '-c', program] });
+    await daemon.http.ok('DELETE', `/containers/${Id}`);
+    const arns: string[] = [];
+    for (const [version, port] of [
+      ['V1', 7083],
+      ['V2', 7084],
+    ] as const) {
+      const name = `fn-${version.toLowerCase()}`;
+      const config = { lambdaEventStructureVersion: version };
+      const { id, arn } = await ask('POST', '/targetgroups', { name, type: 'LAMBDA', config });
+      await active(String(id));
+      await ask('POST', `/targetgroups/${String(id)}/registertargets`, { targets: [{ id: 'fn:1' }] });
+      await listen(name, String(id), port);
+      arns.push(String(arn));
+    }
+    const asked = async (port: number): Promise<unknown> => {
+      const url = `http://127.0.0.1:${port}/orders/7?a=1&a=2&b=x%20y`;
+      const curl = ['curl', '-s', '-m', '60', '-X', 'PUT', '-H', 'x-user: alice', '-d', 'one "two"', url];
+      const { stdout } = await exec('nsenter', [`--net=/run/netns/${daemon.netns.name}`, ...curl]);
+      return JSON.parse(stdout);
+    };
+    await until('the first answers', async () => {
+      const text = await daemon.fetch('http://127.0.0.1:7083/').catch(() => '');
+      return text.startsWith('{');
+    });
+    expect(await asked(7083)).toEqual({
+      raw_path: '/orders/7?a=1&a=2&b=x%20y',
+      method: 'PUT',
+      headers: expect.objectContaining({ 'x-user': 'alice', host: '127.0.0.1:7083' }),
+      query_string_parameters: { a: '2', b: 'x y' },
+      body: 'one "two"',
+      is_base64_encoded: false,
+    });
+    expect(await asked(7084)).toEqual({
+      version: '2.0',
+      path: '/orders/7',
+      method: 'PUT',
+      headers: expect.objectContaining({ 'x-user': ['alice'], host: ['127.0.0.1:7084'] }),
+      queryStringParameters: { a: ['1', '2'], b: ['x y'] },
+      body: 'one "two"',
+      isBase64Encoded: false,
+      requestContext: expect.objectContaining({
+        targetGroupArn: arns[1],
+        identity: { sourceVpcArn: '', type: 'NONE', principal: '127.0.0.1' },
+      }),
+    });
+    await until('no container is left', async () => {
+      const filters = encodeURIComponent(JSON.stringify({ label: ['berth.function'] }));
+      return (
+        (await daemon.http.ok<unknown[]>('GET', `/containers/json?all=1&filters=${filters}`)).length === 0
+      );
+    });
+  });
+
   test('an update of three tasks under load loses nothing; a broken one rolls back by itself', async () => {
     await daemon.http.ok('POST', '/swarm/init', {
       ListenAddr: '127.0.0.1:2377',
@@ -153,6 +253,7 @@ needsEngine('etcd')('target groups', () => {
     const errors = tasks.map(({ Status }) => Status.Err ?? '');
     expect(errors.join('\n')).toContain('unhealthy in target group web: HealthCheckStatusMismatch');
     await daemon.http.ok('DELETE', '/services/web');
+    await balanced();
     await until('nothing is registered', async () => (await statuses(id)).length === 0);
     await daemon.http.ok('POST', '/swarm/leave?force=1');
   });

@@ -82,3 +82,8 @@ export function hasBody(req: ClientRequest): boolean {
     ? !req.stream.endAfterHeaders
     : req.headers['transfer-encoding'] !== undefined || (req.headers['content-length'] ?? '0') !== '0';
 }
+
+/** The address of a client; one of IPv4 as such, also where the listener takes both kinds. */
+export function clientAddress(req: ClientRequest): string {
+  return (req.socket.remoteAddress ?? '').replace(/^::ffff:(?=[0-9.]+$)/, '');
+}

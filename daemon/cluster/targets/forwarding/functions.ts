@@ -1,7 +1,13 @@
 import { errorText } from '../../../base/errors.ts';
 import { groupArn, serviceArn } from '../input/identifiers.ts';
 import { targetLimits } from '../limits.ts';
-import { beginAnswer, refuse, type ClientRequest, type ClientResponse } from './client-side.ts';
+import {
+  beginAnswer,
+  clientAddress,
+  refuse,
+  type ClientRequest,
+  type ClientResponse,
+} from './client-side.ts';
 import { functionEvent, functionReply } from './function-event.ts';
 import type { Destination } from './routes.ts';
 
@@ -37,7 +43,7 @@ export async function answerFunction(
       body,
       serviceArn: serviceArn(listener.split('/', 1)[0] ?? ''),
       targetGroupArn: groupArn(to.group.id),
-      sourceAddress: req.socket.remoteAddress ?? '',
+      sourceAddress: clientAddress(req),
       nowMs: deps.nowMs(),
     });
     const text = await deps.functions.run(to.target.id, JSON.stringify(event), {

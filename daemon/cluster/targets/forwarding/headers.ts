@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
-import { hasBody, type ClientRequest } from './client-side.ts';
+import { clientAddress, hasBody, type ClientRequest } from './client-side.ts';
 
 /** Of one connection only (RFC 9110, 7.6.1), and what this side has answered itself. */
 const HOP_BY_HOP = new Set([
@@ -100,7 +100,7 @@ function forwardedHeaders(req: ClientRequest): string[] {
   const chain = typeof before === 'string' ? [before] : (before ?? []);
   return [
     'X-Forwarded-For',
-    [...chain, req.socket.remoteAddress ?? ''].join(', '),
+    [...chain, clientAddress(req)].join(', '),
     'X-Forwarded-Proto',
     'encrypted' in req.socket && req.socket.encrypted ? 'https' : 'http',
     'X-Forwarded-Port',
