@@ -5,11 +5,13 @@ import type { Server } from 'node:http';
 import https from 'node:https';
 import { connect, isIP } from 'node:net';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { EngineError, errnoOf, errorText, invalidArgument } from '../daemon/base/errors.ts';
 import { limits } from '../daemon/base/limits.ts';
 import type { Logger } from '../daemon/base/logger.ts';
 import { refuseBrokenRequest } from './broken-request.ts';
 import { refuseForeign } from './pipeline/guard.ts';
+import { takeSocket } from './pipeline/reply.ts';
 import type { Api } from './server.ts';
 
 /** PEM texts. Clients must show a certificate of `ca`, and of no other authority the system may know. */
@@ -77,7 +79,7 @@ function createServer(api: Api, address: Address): Server {
     return http
       .createServer(options, api.onRequest)
       .on('upgrade', socketUpgrade(api))
-      .on('clientError', refuseBrokenRequest);
+      .on('clientError', onClientError(api));
   }
   const { tls, host } = address;
   if (tls === undefined && !isLoopback(host)) {
@@ -103,10 +105,29 @@ function createServer(api: Api, address: Address): Server {
           },
           guarded.onRequest,
         );
-  return server.on('upgrade', socketUpgrade(guarded)).on('clientError', refuseBrokenRequest);
+  return server.on('upgrade', socketUpgrade(guarded)).on('clientError', onClientError(api));
 }
 
 type Handlers = Pick<Api, 'onRequest' | 'onUpgrade'>;
+
+/** The parser's word for the first line of HTTP/2's preface (llhttp, HPE_PAUSED_H2_UPGRADE). */
+const HTTP2_PREFACE = 'HPE_PAUSED_H2_UPGRADE';
+
+/** Bytes that are no request of HTTP/1.1: those of HTTP/2 begin a connection of it, others are refused. */
+function onClientError({ onHttp2 }: Pick<Api, 'onHttp2'>): (error: Error, socket: Duplex) => void {
+  return (error, socket) => {
+    const isPreface =
+      errnoOf(error) === HTTP2_PREFACE && 'rawPacket' in error && error.rawPacket instanceof Buffer;
+    if (!isPreface) {
+      refuseBrokenRequest(error, socket);
+      return;
+    }
+    // The servers made here pass only net.Socket and its subclass TLSSocket.
+    const taken = takeSocket({ socket: socket as Socket });
+    taken.unshift(error.rawPacket);
+    onHttp2(taken);
+  };
+}
 
 /** Node types the socket of an upgrade as Duplex; from a net or tls server it is a Socket. */
 function socketUpgrade(

@@ -1,10 +1,10 @@
 import { ServerResponse } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import Koa from 'koa';
 import { EngineError, invalidArgument } from '../daemon/base/errors.ts';
 import type { Logger } from '../daemon/base/logger.ts';
+import { serveBuildkit } from './buildkit/serve.ts';
 import { toHttpFailure } from './errors.ts';
 import { UnreadBodyError } from './pipeline/body.ts';
 import { jsonLine } from './pipeline/json-text.ts';
@@ -46,6 +46,8 @@ export interface Api {
   onRequest: (req: IncomingMessage, res: ServerResponse) => void;
   /** Requests with an Upgrade header. They walk the same way; `head` is what came after the request's headers. */
   onUpgrade: (req: IncomingMessage, socket: Socket, head: Buffer) => void;
+  /** A connection that began with the preface of HTTP/2, from that on. */
+  onHttp2: (socket: Socket) => void;
   /** As in `ApiDeps`. */
   allowedOrigin: string;
   /** Tells every request that waits (logs, events, wait, load, ...) that the daemon is stopping. */
@@ -57,7 +59,7 @@ export function createApi(deps: ApiDeps): Api {
   const upgraded = new WeakMap<IncomingMessage, Socket>();
   const lastAnswers = new WeakMap<Socket, ServerResponse>();
   const running = new Set<AbortController>();
-  const hijacked = new Set<Duplex>();
+  const hijacked = new Set<{ end(): void }>();
   const { allowedOrigin = '' } = deps;
   const common = [...commonHeaders(deps.facts), ...corsHeaders(allowedOrigin)];
   const serveDeps: ServeDeps = {
@@ -112,6 +114,7 @@ export function createApi(deps: ApiDeps): Api {
         begin(req, responseOn(req, socket, head));
       });
     },
+    onHttp2: (socket) => serveHttp2(socket, deps, hijacked),
     endStreams: () => {
       for (const controller of running) {
         controller.abort(new EngineError('canceled', 'the daemon is stopping'));
@@ -121,6 +124,14 @@ export function createApi(deps: ApiDeps): Api {
       }
     },
   };
+}
+
+/** Serves gRPC to who speaks HTTP/2 from the first byte on. Browsers do not without TLS and its negotiation. */
+function serveHttp2(socket: Socket, { ports, log }: ApiDeps, open: Set<{ end(): void }>): void {
+  const server = serveBuildkit(socket, ports.buildkit, log);
+  const ending = { end: () => server.destroy() };
+  open.add(ending);
+  socket.once('close', () => open.delete(ending));
 }
 
 /** Hands a request to what is mounted at the first part of its path; answers whether anything is. */

@@ -102,6 +102,17 @@ export class Reply {
     return socket;
   }
 
+  /** Gives the connection to HTTP/2 with prior knowledge. Throws invalid_argument when that was not asked for. */
+  upgradeToHttp2(): Socket {
+    const socket = this.#upgraded;
+    if (socket === undefined || this.#req.headers.upgrade?.toLowerCase() !== 'h2c') {
+      throw invalidArgument('this needs a request with "Upgrade: h2c"');
+    }
+    this.#res.detachSocket(socket);
+    this.#writeRawHead(socket, '101 UPGRADED', undefined, ['Connection', 'Upgrade', 'Upgrade', 'h2c']);
+    return socket;
+  }
+
   /**
    * Answers the websocket handshake. Undefined when the client is gone or its handshake is broken, which it has been
    * told. Throws invalid_argument when it asked for none.
@@ -142,9 +153,10 @@ export class Reply {
     this.#res.end(isHead ? undefined : text);
   }
 
-  #writeRawHead(socket: Socket, status: string, contentType: string, headers: FlatHeaders): void {
+  #writeRawHead(socket: Socket, status: string, contentType: string | undefined, headers: FlatHeaders): void {
     let head = `HTTP/1.1 ${status}\r\n`;
-    const all = ['Content-Type', contentType, ...headers, ...this.#common];
+    const type = contentType === undefined ? [] : ['Content-Type', contentType];
+    const all = [...type, ...headers, ...this.#common];
     for (let index = 0; index < all.length; index += 2) {
       head += `${all[index]}: ${all[index + 1]}\r\n`;
     }
@@ -156,8 +168,7 @@ export class Reply {
  * Frees a connection from Node's HTTP server between two requests. Bytes that come from now on stay in the socket until
  * its new owner reads them. The server's 'close' listener stays: it returns the parser to its pool.
  */
-function takeSocket(req: IncomingMessage): Socket {
-  const { socket } = req;
+export function takeSocket({ socket }: { socket: Socket }): Socket {
   // Adding a 'data' listener makes the server hand the file descriptor back from the parser to the socket.
   socket.on('data', () => undefined);
   for (const event of ['data', 'end', 'drain', 'error', 'timeout']) {

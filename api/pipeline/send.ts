@@ -16,7 +16,7 @@ import type { Reply } from './reply.ts';
 
 const PING_HEADERS = [
   'Builder-Version',
-  '1',
+  '2',
   'Cache-Control',
   'no-cache, no-store, must-revalidate',
   'Pragma',
@@ -29,7 +29,7 @@ export interface Sending {
   dialect: Dialect;
   log: Logger;
   /** Connections taken out of HTTP, for as long as they are; ended when the daemon stops. */
-  hijacked: Set<Duplex>;
+  hijacked: Set<{ end(): void }>;
 }
 
 /** Sends a result. Rejects only as long as nothing is sent, so that the error can still be an HTTP status. */
@@ -66,6 +66,9 @@ export async function send(result: Result, sending: Sending): Promise<void> {
     case 'hijack':
       await converse(result.conversation, sending);
       return;
+    case 'h2c':
+      await serveHttp2(result.serve, sending);
+      return;
     case 'websocket':
       await converseByWebsocket(result, sending);
       return;
@@ -101,7 +104,30 @@ async function converseByWebsocket(
   }
 }
 
-async function talk(conversation: Conversation, connection: Duplex, hijacked: Set<Duplex>): Promise<void> {
+/** Ends with the connection, or with what is served on it. */
+async function serveHttp2(
+  serve: Extract<Result, { kind: 'h2c' }>['serve'],
+  { reply, hijacked, log }: Sending,
+): Promise<void> {
+  const connection = reply.upgradeToHttp2();
+  const served = serve(connection, log);
+  const ending = { end: served.end };
+  hijacked.add(ending);
+  try {
+    await served.closed;
+  } catch (error) {
+    log.debug({ err: error }, 'an HTTP/2 connection ended early');
+  } finally {
+    hijacked.delete(ending);
+    connection.destroy();
+  }
+}
+
+async function talk(
+  conversation: Conversation,
+  connection: Duplex,
+  hijacked: Sending['hijacked'],
+): Promise<void> {
   hijacked.add(connection);
   const stopWatching = watchForHangUp(connection);
   try {

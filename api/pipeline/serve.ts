@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Duplex, Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import type { Socket } from 'node:net';
 import { EngineError, invalidArgument } from '../../daemon/base/errors.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
@@ -21,7 +21,7 @@ export interface ServeDeps {
   validator: Validator;
   /** Aborts the signals of running requests; see `Api.endStreams`. */
   running: Set<AbortController>;
-  hijacked: Set<Duplex>;
+  hijacked: Set<{ end(): void }>;
 }
 
 /** One request that has found its route. */

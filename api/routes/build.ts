@@ -1,7 +1,8 @@
-import { invalidArgument, notImplemented } from '../../daemon/base/errors.ts';
+import { invalidArgument } from '../../daemon/base/errors.ts';
 import type { HostConfig } from '../types/host-config.ts';
 import type { BuildRequest } from '../types/ports.ts';
 import type { Query } from '../query.ts';
+import { buildBySession } from './build-session.ts';
 import { registryAuths } from './registry-auth.ts';
 import { ok, route } from './route.ts';
 import type { ServedRoute } from './route.ts';
@@ -14,8 +15,13 @@ export const buildRoutes: readonly ServedRoute[] = [
     method: 'POST',
     path: '/build',
     body: { kind: 'bytes' },
-    handler: async ({ query, bytes, header, signal }, { builds }) => {
-      const request = readRequest(query, header('x-registry-config'), signal);
+    handler: async ({ query, bytes, header, signal }, { builds, buildkit }) => {
+      const isBySession = query.text('version') === '2';
+      const request = readRequest(query, header('x-registry-config'), { signal, isBySession });
+      if (isBySession) {
+        bytes.resume();
+        return { kind: 'json-lines', messages: buildBySession(buildkit, query, request), isTold: true };
+      }
       return { kind: 'json-lines', messages: builds.build(bytes, request) };
     },
   }),
@@ -34,8 +40,12 @@ export const buildRoutes: readonly ServedRoute[] = [
   }),
 ];
 
-function readRequest(query: Query, auths: string | undefined, signal: AbortSignal): BuildRequest {
-  refuse(query);
+function readRequest(
+  query: Query,
+  auths: string | undefined,
+  { signal, isBySession }: { signal: AbortSignal; isBySession: boolean },
+): BuildRequest {
+  refuse(query, isBySession);
   return {
     remote: query.text('remote') ?? '',
     dockerfile: query.text('dockerfile') || 'Dockerfile',
@@ -57,19 +67,20 @@ function readRequest(query: Query, auths: string | undefined, signal: AbortSigna
 }
 
 /** Refuses what this builder cannot do before anything is read. */
-function refuse(query: Query): void {
+function refuse(query: Query, isBySession: boolean): void {
   const version = query.text('version') ?? '1';
   if (version !== '1' && version !== '2') {
     throw invalidArgument(`invalid version ${version}`);
   }
-  if (version === '2' || query.text('remote') === 'client-session') {
-    throw notImplemented('BuildKit is not supported: build with DOCKER_BUILDKIT=0');
-  }
   if (query.bool('squash')) {
     throw invalidArgument('parameter squash is not supported: it is an experimental feature of dockerd');
   }
+  const remote = query.text('remote');
+  if (!isBySession && remote === 'client-session') {
+    throw invalidArgument('parameter remote=client-session needs version=2');
+  }
   for (const name of ['session', 'buildid']) {
-    if (query.text(name) !== undefined) {
+    if (!isBySession && query.text(name) !== undefined) {
       throw invalidArgument(`parameter ${name} is not supported without BuildKit`);
     }
   }
@@ -78,7 +89,7 @@ function refuse(query: Query): void {
     throw invalidArgument(`parameter isolation=${isolation} is not supported on Linux`);
   }
   const outputs = query.text('outputs') ?? '';
-  if (outputs !== '' && outputs !== '[]' && outputs !== 'null') {
+  if (!isBySession && outputs !== '' && outputs !== '[]' && outputs !== 'null') {
     throw invalidArgument('parameter outputs is not supported without BuildKit');
   }
   if (

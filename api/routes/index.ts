@@ -1,5 +1,6 @@
 import { archiveRoutes } from './archive.ts';
 import { buildRoutes } from './build.ts';
+import { buildkitRoutes } from './buildkit.ts';
 import { commitRoutes } from './commit.ts';
 import { containerRoutes } from './containers.ts';
 import { execRoutes } from './execs.ts';
@@ -24,6 +25,7 @@ export const ROUTES: readonly Route[] = [
   ...execRoutes,
   ...registryRoutes,
   ...buildRoutes,
+  ...buildkitRoutes,
   ...commitRoutes,
   ...imageRoutes,
   ...networkRoutes,

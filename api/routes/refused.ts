@@ -5,8 +5,6 @@ type Line = [id: string, method: Method, path: string, message: string, until?: 
 
 /** Operations this engine does not have yet. Each says so by name; none is a 404 or a silent success. */
 const NOT_YET: readonly Line[] = [
-  ['system.session', 'POST', '/session', 'a BuildKit session is'],
-  ['system.grpc', 'POST', '/grpc', 'a BuildKit connection is'],
   ['plugin.pull', 'POST', '/plugins/pull', 'plugins are'],
   ['plugin.privileges', 'GET', '/plugins/privileges', 'plugins are'],
   ['plugin.create', 'POST', '/plugins/create', 'plugins are'],

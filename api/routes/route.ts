@@ -1,4 +1,5 @@
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
+import type { Logger } from '../../daemon/base/logger.ts';
 import type { Conversation, EnginePorts } from '../types/ports.ts';
 import type { ByteStream } from '../types/requests.ts';
 import type { SwarmRole } from '../types/swarm/ports.ts';
@@ -38,6 +39,8 @@ export type Result =
   | { kind: 'tar'; bytes: Readable; contentType?: string; headers?: FlatHeaders }
   | { kind: 'frames'; stream: ByteStream }
   | { kind: 'hijack'; conversation: Conversation }
+  /** HTTP/2 with prior knowledge on the connection, after an upgrade to `h2c`. */
+  | { kind: 'h2c'; serve: (connection: Duplex, log: Logger) => { closed: Promise<void>; end: () => void } }
   /** `binary`: messages are bytes, else text. */
   | { kind: 'websocket'; conversation: Conversation; binary: boolean }
   | { kind: 'failure'; status: number; message: string }

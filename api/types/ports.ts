@@ -24,6 +24,7 @@ import type { EndpointSettings } from './endpoint.ts';
 import type { HostConfig } from './host-config.ts';
 import type { ByteStream, Filters, LogsOptions } from './requests.ts';
 import type { SwarmPort } from './swarm/ports.ts';
+import type { BuildkitPort } from './build/ports.ts';
 import type { ContainerStats, ContainerTop } from './container-stats.ts';
 import type {
   DistributionInspect,
@@ -333,6 +334,7 @@ export interface EnginePorts {
   execs: ExecPort;
   images: ImagePort;
   builds: BuildPort;
+  buildkit: BuildkitPort;
   networks: NetworkPort;
   volumes: VolumePort;
   events: EventPort;

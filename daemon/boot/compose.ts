@@ -207,7 +207,7 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   const engine = { containers, images, networks, overlays, attachments, events, system, swarm: swarmOf };
   const tasks = composeTasks(base, parts, { ...engine, ...files });
   const builds = composeBuilds(base, { images, containers, ...files });
-  const ports = { containers, execs, images, builds, volumes, events, system, registries };
+  const ports = { containers, execs, images, ...builds, volumes, events, system, registries };
   const guest = allGuests([doors.place, place]);
   const around = { registries, images, networks, rollouts: doors.rollouts, guest, late };
   const swarm = composeSwarm(base, parts, { tasks: gatedExecutor(tasks, place, log), ...around });

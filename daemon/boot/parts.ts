@@ -1,5 +1,10 @@
 import { join } from 'node:path';
 import type { BuildPort, MetricsPort } from '../../api/types/ports.ts';
+import type { BuildkitPort } from '../../api/types/build/ports.ts';
+import { hostPlatform } from '../../storage/image/platform.ts';
+import { Builds } from '../build/control/builds.ts';
+import { Contexts } from '../build/session/contexts.ts';
+import { Sessions } from '../build/session/sessions.ts';
 import { KernelMounts } from '../../runtime/mounts/kernel-mounts.ts';
 import { KernelNetwork } from '../../runtime/network/kernel-network.ts';
 import { ConmonRuntime } from '../../runtime/runc/conmon-runtime.ts';
@@ -162,15 +167,25 @@ interface Neighbours {
 }
 
 export function composeBuilds(
-  { deps: { instance } }: Base,
+  { deps: { instance, log }, database }: Base,
   parts: Pick<Neighbours, 'images' | 'archives' | 'mounts' | 'tarSpools'> & { containers: Containers },
-): BuildPort {
-  return parts.images.builder({
+): { builds: BuildPort; buildkit: BuildkitPort } {
+  const { images, tarSpools: spools } = parts;
+  const deps = {
     ...parts,
-    spools: parts.tarSpools,
-    resolveUser: (root, text) => resolveUser(text, readAccountFiles(root)),
+    spools,
+    resolveUser: (root: number, text: string) => resolveUser(text, readAccountFiles(root)),
     temporary: instance.paths.temporary,
+  };
+  const clock = systemClock;
+  const buildkit = new Builds({
+    engine: images.dockerfileEngine(deps),
+    sessions: new Sessions({ clock, log }),
+    contexts: new Contexts({ spools, clock, log }),
+    clock,
+    worker: { id: engineId(database), platforms: [hostPlatform()], version: ENGINE_VERSION },
   });
+  return { builds: images.builder(deps), buildkit };
 }
 
 export function composeContainers(

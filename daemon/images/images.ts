@@ -10,7 +10,9 @@ import type {
 } from '../../api/types/image.ts';
 import type { BuildPort, ImportOptions, PullOptions, PushOptions } from '../../api/types/ports.ts';
 import type { Filters } from '../../api/types/requests.ts';
+import type { DockerfileEngine } from '../build/ports.ts';
 import { buildImage } from './build/build.ts';
+import { dockerfileEngine } from './build/engine.ts';
 import type { BuildDeps } from './build/ports.ts';
 import { pruneBuilds } from './build/prune.ts';
 import { planCommit, type CommitPlan, type CommitRequest } from './commit/commit-container.ts';
@@ -209,6 +211,12 @@ export class Images {
         measuredMessages('builder', 'build', buildImage(context, tar, request), ({ error }) => error),
       prune: (filters) => pruneBuilds(context.images, filters),
     };
+  }
+
+  /** The same steps for clients of BuildKit. */
+  dockerfileEngine(deps: BuildDeps): DockerfileEngine {
+    const pull = (options: PullOptions): AsyncIterable<ProgressMessage> => this.pull(options);
+    return dockerfileEngine({ ...deps, images: this.#context(), pull });
   }
 
   /** Checks a commit of a container; its `run` makes the image. */

@@ -34,7 +34,7 @@ test('_ping: answers GET with OK and HEAD with nothing, both with what clients a
         headers: {
           'content-type': 'text/plain; charset=utf-8',
           'content-length': length,
-          'builder-version': '1',
+          'builder-version': '2',
           swarm: 'inactive',
           'cache-control': 'no-cache, no-store, must-revalidate',
           pragma: 'no-cache',

@@ -5,7 +5,15 @@ import { debootstrap } from '../../scripts/lib/debootstrap.ts';
 
 const CACHE = '/var/cache/berth-trixie';
 /** Clients of today, and the next Docker daemon: their Go programs do not run on the C library of Debian 12. */
-const PACKAGES = ['ca-certificates', 'docker-cli', 'docker-compose', 'docker.io', 'skopeo', 'podman'];
+const PACKAGES = [
+  'ca-certificates',
+  'docker-buildx',
+  'docker-cli',
+  'docker-compose',
+  'docker.io',
+  'skopeo',
+  'podman',
+];
 /** Other lists' roots are removed when they are as old as this. */
 const KEPT_MS = 24 * 3_600_000;
 /** What a program sees of this machine, at the same path: kernel, devices, and what tests make. */

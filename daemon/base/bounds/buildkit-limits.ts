@@ -28,6 +28,11 @@ export const buildkitLimits = {
   contextsKeptMax: 16,
   contextsKeptBytesMax: 2 * 1024 ** 3,
   contextKeptMs: 3_600_000,
+  /** Output kept for who asks for a build's progress: of one step, as BuildKit keeps, and of a whole build. */
+  buildStepLogBytesMax: 2 * 1024 * 1024,
+  buildLogBytesMax: 32 * 1024 * 1024,
+  /** Builds by BuildKit's clients at a time. */
+  buildsMax: 256,
   /** A deadline that a client asks for beyond this is none. */
   rpcDeadlineMsMax: 2 ** 31 - 1,
 } as const;

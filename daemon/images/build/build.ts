@@ -16,6 +16,7 @@ import { parseDockerfile, parseInstruction, type Instruction } from './dockerfil
 import { planStages, type Plan, type Stage } from './dockerfile/stages.ts';
 import type { BuildDeps } from './ports.ts';
 import { BuildProgress } from './progress.ts';
+import type { BuildReport } from './report.ts';
 import type { Build, StageState } from './state.ts';
 import { argStep, configStep, maintainerStep, readArgs } from './steps/config-step.ts';
 import { filesStep, workdirStep } from './steps/files-step.ts';
@@ -42,25 +43,11 @@ export async function* buildImage(
   const stop = new AbortController();
   const signal = AbortSignal.any([stop.signal, request.signal]);
   await using received = await contextOf(context, tar, request, signal);
-  const plan = withLabels(planStages(parseDockerfile(received.dockerfile), request.target), request.labels);
+  const plan = planBuild(received.dockerfile, request);
   const progress = new BuildProgress();
-  const holds: Disposable[] = [];
-  const build: Build = {
-    ...context,
-    request,
-    progress,
-    signal,
-    args: new BuildArgs(request.args),
-    escape: plan.escape,
-    context: received,
-    stages: [],
-    cacheSources: new CacheSources(context.images.index, request.cacheFrom),
-    auth: (domain) => authFor(request.auths, domain),
-    hold: (imageId) => {
-      holds.push(context.images.index.hold(imageId));
-    },
-  };
-  const work = runPlan(build, plan, names).finally(() => progress.end());
+  const auth = (domain: string): Promise<RegistryAuth> => Promise.resolve(authFor(request.auths, domain));
+  const { build, release } = newBuild(context, { request, received, plan, progress, signal, auth });
+  const work = runNamed(build, plan, names).finally(() => progress.end());
   // Its failure is thrown below, when all its messages have been passed on.
   work.catch(() => undefined /* see above */);
   try {
@@ -76,7 +63,7 @@ export async function* buildImage(
     stop.abort(new EngineError('canceled', 'build: the client closed the connection'));
     progress.end();
     await Promise.allSettled([work]);
-    holds.forEach((hold) => hold[Symbol.dispose]());
+    release();
   }
 }
 
@@ -109,28 +96,50 @@ async function* quietly(progress: BuildProgress, work: Promise<string>): AsyncGe
   }
 }
 
-/** Answers the id of the last stage's image. */
-async function runPlan(build: Build, plan: Plan, names: readonly Reference[]): Promise<string> {
-  const { progress, args } = build;
-  const total = plan.globalArgs.length + plan.stages.reduce((sum, { steps }) => sum + 1 + steps.length, 0);
-  let number = 0;
-  const announce = ({ text }: Instruction): void => {
-    number += 1;
-    progress.say(`Step ${number}/${total} : ${text}`);
-    progress.say('\n');
+/** The stages of a Dockerfile up to the one that is asked for. Throws invalid_argument. Pure. */
+export function planBuild(
+  dockerfile: string,
+  { target, labels }: Pick<BuildRequest, 'target' | 'labels'>,
+): Plan {
+  return withLabels(planStages(parseDockerfile(dockerfile), target), labels);
+}
+
+/** What a build is made of, whoever asked for it. */
+export interface BuildJob {
+  request: BuildRequest;
+  received: Pick<ReceivedContext, 'tree' | 'fd' | 'isBare'>;
+  plan: Plan;
+  progress: BuildReport;
+  signal: AbortSignal;
+  auth(domain: string): Promise<RegistryAuth>;
+  /** Values of arguments that no client need give. */
+  automatic?: ReadonlyMap<string, string>;
+}
+
+/** `release` lets go of the images that the build held. */
+export function newBuild(
+  context: BuilderContext,
+  { received, plan, automatic, ...job }: BuildJob,
+): { build: Build; release: () => void } {
+  const holds: Disposable[] = [];
+  const build: Build = {
+    ...context,
+    ...job,
+    args: new BuildArgs(job.request.args, automatic),
+    escape: plan.escape,
+    context: received,
+    stages: [],
+    cacheSources: new CacheSources(context.images.index, job.request.cacheFrom),
+    hold: (imageId) => {
+      holds.push(context.images.index.hold(imageId));
+    },
   };
-  for (const instruction of plan.globalArgs) {
-    announce(instruction);
-    for (const { name, fallback } of readArgs(build, instruction, args.globals)) {
-      args.declareGlobal(name, fallback);
-    }
-  }
-  let imageId = '';
-  for (const stage of plan.stages) {
-    imageId = await runStage(build, stage, announce);
-    build.stages.push({ name: stage.name, imageId });
-    progress.send({ aux: { ID: imageId } });
-  }
+  return { build, release: () => holds.forEach((hold) => hold[Symbol.dispose]()) };
+}
+
+async function runNamed(build: Build, plan: Plan, names: readonly Reference[]): Promise<string> {
+  const { progress, args } = build;
+  const imageId = await runPlan(build, plan);
   if (args.unused.length > 0) {
     progress.say(`[Warning] One or more build-args [${args.unused.join(' ')}] were not consumed\n`);
   }
@@ -143,20 +152,36 @@ async function runPlan(build: Build, plan: Plan, names: readonly Reference[]): P
   return imageId;
 }
 
-async function runStage(
-  build: Build,
-  stage: Stage,
-  announce: (instruction: Instruction) => void,
-): Promise<string> {
+/** Answers the id of the last stage's image. */
+export async function runPlan(build: Build, plan: Plan): Promise<string> {
+  const { progress, args } = build;
+  progress.begin(plan);
+  for (const instruction of plan.globalArgs) {
+    progress.step({ instruction, stage: undefined });
+    for (const { name, fallback } of readArgs(build, instruction, args.globals)) {
+      args.declareGlobal(name, fallback);
+    }
+  }
+  let imageId = '';
+  for (const [index, stage] of plan.stages.entries()) {
+    imageId = await runStage(build, stage, index);
+    build.stages.push({ name: stage.name, imageId });
+    progress.send({ aux: { ID: imageId } });
+  }
+  return imageId;
+}
+
+async function runStage(build: Build, stage: Stage, index: number): Promise<string> {
+  const { progress } = build;
   build.args.newStage();
-  announce(stage.from);
+  progress.step({ instruction: stage.from, stage: index });
   const state = await fromStep(build, stage);
   await runTriggers(build, state, stage);
   for (const instruction of stage.steps) {
     build.signal.throwIfAborted();
-    announce(instruction);
+    progress.step({ instruction, stage: index });
     await dispatch(build, state, instruction);
-    build.progress.say(` ---> ${shortId(state.imageId)}\n`);
+    progress.made(state.imageId);
   }
   if (state.imageId === '') {
     throw invalidArgument('No image was generated. Is your Dockerfile empty?');
@@ -178,7 +203,7 @@ async function runTriggers(build: Build, state: StageState, { from }: Stage): Pr
       throw invalidArgument(`${instruction.name} isn't allowed as an ONBUILD trigger`);
     }
     await dispatch(build, state, instruction);
-    build.progress.say(` ---> ${shortId(state.imageId)}\n`);
+    build.progress.made(state.imageId);
   }
 }
 
@@ -209,7 +234,7 @@ function withLabels(plan: Plan, labels: Readonly<Record<string, string>>): Plan 
   }
   const added = keys.map((key): Instruction => {
     const rest = `${quote(key)}=${quote(labels[key] ?? '')}`;
-    return { line: 0, name: 'LABEL', text: `LABEL ${rest}`, flags: new Map(), rest };
+    return { line: 0, endLine: 0, name: 'LABEL', text: `LABEL ${rest}`, flags: new Map(), rest };
   });
   return { ...plan, stages: [...plan.stages.slice(0, -1), { ...last, steps: [...last.steps, ...added] }] };
 }
@@ -219,7 +244,8 @@ function quote(text: string): string {
   return `'${text.replaceAll("'", `'"'"'`)}'`;
 }
 
-function parseName(text: string): Reference {
+/** Throws invalid_argument. */
+export function parseName(text: string): Reference {
   try {
     return parseTarget(text, '');
   } catch (error) {

@@ -1,7 +1,10 @@
 import { Duplex } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import type { ProgressMessage } from '../../../api/types/image.ts';
+import { shortId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
+import type { Plan } from './dockerfile/stages.ts';
+import type { BuildReport, StepFacts } from './report.ts';
 
 const FRAME_HEAD_BYTES = 8;
 const STDERR = 2;
@@ -12,12 +15,45 @@ const PLAIN = '\u001B[0m';
  * What a build reports, kept until its client has taken it. Output of commands waits for the client; messages of the
  * engine itself are short and do not.
  */
-export class BuildProgress {
+export class BuildProgress implements BuildReport {
   #queue: ProgressMessage[] = [];
   #bytes = 0;
   #wake: (() => void) | undefined;
   #drained: (() => void)[] = [];
   #isOver = false;
+  #steps = { number: 0, total: 0 };
+  #decoders = new Map<number, StringDecoder>();
+
+  begin({ globalArgs, stages }: Plan): void {
+    this.#steps.total = globalArgs.length + stages.reduce((sum, { steps }) => sum + 1 + steps.length, 0);
+  }
+
+  step({ instruction }: StepFacts): void {
+    this.#steps.number += 1;
+    this.#decoders = new Map();
+    this.say(`Step ${this.#steps.number}/${this.#steps.total} : ${instruction.text}`);
+    this.say('\n');
+  }
+
+  making(): void {
+    // Its announcement has said so.
+  }
+
+  cached(): void {
+    this.say(' ---> Using cache\n');
+  }
+
+  made(imageId: string): void {
+    this.say(` ---> ${shortId(imageId)}\n`);
+  }
+
+  /** What a command says to stderr is red. */
+  output(stream: number, bytes: Buffer): void {
+    const decoder = this.#decoders.get(stream) ?? new StringDecoder('utf8');
+    this.#decoders.set(stream, decoder);
+    const text = decoder.write(bytes);
+    this.say(stream === STDERR ? `${RED}${text}${PLAIN}` : text);
+  }
 
   say(stream: string): void {
     this.send({ stream });
@@ -70,21 +106,16 @@ export class BuildProgress {
   }
 }
 
-/** A client's end of an attached container: its framed output becomes messages, what it says to stderr in red. */
-export function outputTo(progress: BuildProgress): Duplex {
+/** A client's end of an attached container: its framed output is taken apart. */
+export function outputTo(progress: Pick<BuildReport, 'output' | 'room'>): Duplex {
   let pending: Buffer = Buffer.alloc(0);
-  const decoders = new Map<number, StringDecoder>();
   const take = (): void => {
     while (pending.length >= FRAME_HEAD_BYTES) {
       const end = FRAME_HEAD_BYTES + pending.readUInt32BE(4);
       if (pending.length < end) {
         return;
       }
-      const stream = pending[0] ?? 1;
-      const decoder = decoders.get(stream) ?? new StringDecoder('utf8');
-      decoders.set(stream, decoder);
-      const text = decoder.write(pending.subarray(FRAME_HEAD_BYTES, end));
-      progress.say(stream === STDERR ? `${RED}${text}${PLAIN}` : text);
+      progress.output(pending[0] ?? 1, pending.subarray(FRAME_HEAD_BYTES, end));
       pending = pending.subarray(end);
     }
   };
@@ -100,7 +131,7 @@ export function outputTo(progress: BuildProgress): Duplex {
   return stream;
 }
 
-async function goOn(progress: BuildProgress, done: () => void): Promise<void> {
+async function goOn(progress: Pick<BuildReport, 'room'>, done: () => void): Promise<void> {
   await progress.room();
   done();
 }

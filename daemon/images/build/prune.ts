@@ -12,12 +12,23 @@ import { removeImage } from '../remove/removal.ts';
  * was made from stays: its next build begins there.
  */
 export async function pruneBuilds(context: ImageContext, filters: Filters): Promise<BuildPruneReport> {
+  const pruned = await pruneSteps(context, filters);
+  const reclaimed = pruned.reduce((sum, { bytes }) => sum + bytes, 0);
+  const images = pruned.map(({ id }) => id);
+  return { CachesDeleted: images.length === 0 ? null : images, SpaceReclaimed: reclaimed };
+}
+
+/** The same, image by image: what else went with one counts as its own. */
+export async function pruneSteps(
+  context: ImageContext,
+  filters: Filters,
+): Promise<{ id: string; bytes: number; createdMs: number }[]> {
   const { index } = context;
   const passes = pruneTest(filters, context.clock.nowNano());
   const layerBytes = new Map(
     [...index.layerIds()].map((id) => [index.layer(id).chainId, index.layer(id).sizeBytes]),
   );
-  const deleted: string[] = [];
+  const pruned: { id: string; bytes: number; createdMs: number }[] = [];
   for (const image of index.images()) {
     const { id } = image.row;
     const isNeeded =
@@ -25,14 +36,17 @@ export async function pruneBuilds(context: ImageContext, filters: Filters): Prom
       index.isParent(id) ||
       context.users(id).length > 0;
     if (index.isStep(id) && !isNeeded && passes(image)) {
-      deleted.push(...(await removeQuietly(context, id)));
+      const createdMs = createdOf(image);
+      const gone = await removeQuietly(context, id);
+      const bytes = gone.reduce((sum, item) => sum + (layerBytes.get(item) ?? 0), 0);
+      const images = gone.filter((item) => !layerBytes.has(item));
+      pruned.push(...images.map((item, at) => ({ id: item, bytes: at === 0 ? bytes : 0, createdMs })));
     }
   }
-  const images = deleted.filter((id) => !layerBytes.has(id));
-  const reclaimed = deleted.reduce((sum, id) => sum + (layerBytes.get(id) ?? 0), 0);
+  const reclaimed = pruned.reduce((sum, { bytes }) => sum + bytes, 0);
   const attributes = { reclaimed: String(reclaimed) };
   context.journal.note([{ type: 'builder', action: 'prune', actorId: '', attributes }]);
-  return { CachesDeleted: images.length === 0 ? null : images, SpaceReclaimed: reclaimed };
+  return pruned;
 }
 
 async function removeQuietly(context: ImageContext, id: string): Promise<string[]> {

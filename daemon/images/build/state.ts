@@ -7,13 +7,13 @@ import type { BuildArgs } from './args.ts';
 import type { CacheSources } from './cache-sources.ts';
 import type { ContextTree } from './context/tree.ts';
 import type { BuildDeps } from './ports.ts';
-import type { BuildProgress } from './progress.ts';
+import type { BuildReport } from './report.ts';
 
 /** What all steps of one build share. */
 export interface Build extends BuildDeps {
   images: ImageContext;
   request: BuildRequest;
-  progress: BuildProgress;
+  progress: BuildReport;
   args: BuildArgs;
   escape: string;
   /** The files that the client sent; their bytes are in `fd`. */
@@ -25,7 +25,7 @@ export interface Build extends BuildDeps {
   /** Keeps an image from being removed until the build ends. */
   hold(imageId: string): void;
   pull(options: PullOptions): AsyncIterable<ProgressMessage>;
-  auth(domain: string): RegistryAuth;
+  auth(domain: string): Promise<RegistryAuth>;
 }
 
 /** The stage that is being built. */

@@ -351,6 +351,25 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
       build: () => Readable.from([{ stream: 'Successfully built a1b2\n' }]),
       prune: () => Promise.resolve({ CachesDeleted: null, SpaceReclaimed: 0 }),
     },
+    buildkit: {
+      worker: () => ({ id: ID, platforms: [{ os: 'linux', architecture: 'amd64' }], version: '0.1.0' }),
+      refuseSession: () => undefined,
+      attachSession: ({ closed }) => closed,
+      solve: () => Promise.resolve(new Map()),
+      async *status() {
+        yield await Promise.resolve({ vertexes: [], statuses: [], logs: [] });
+      },
+      ping: nothing,
+      solveFrontend: () => Promise.resolve({ ref: '', metadata: new Map() }),
+      returnResult: nothing,
+      usage: () => Promise.resolve([]),
+      prune: () => Promise.resolve([]),
+      build: () => ({
+        updates: Readable.from([{ vertexes: [], statuses: [], logs: [] }]),
+        image: Promise.resolve(`sha256:${ID}`),
+      }),
+      cancel: () => undefined,
+    },
     images: {
       list: () => Promise.resolve([IMAGE_SUMMARY]),
       inspect: () => Promise.resolve(IMAGE),
@@ -402,6 +421,7 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
     execs: { ...base.execs, ...overrides.execs },
     images: { ...base.images, ...overrides.images },
     builds: { ...base.builds, ...overrides.builds },
+    buildkit: { ...base.buildkit, ...overrides.buildkit },
     networks: { ...base.networks, ...overrides.networks },
     volumes: { ...base.volumes, ...overrides.volumes },
     events: { ...base.events, ...overrides.events },

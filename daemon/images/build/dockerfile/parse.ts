@@ -5,6 +5,8 @@ import { limits } from '../../../base/limits.ts';
 export interface Instruction {
   /** Line on which it begins, from 1. */
   line: number;
+  /** And on which it ends. */
+  endLine: number;
   /** In capitals. */
   name: string;
   /** As progress shows it. */
@@ -57,12 +59,12 @@ export function parseDockerfile(text: string): Dockerfile {
       ? { line: pending.line, text: pending.text + part }
       : { line: index + 1, text: part.trimStart() };
     if (!continues || index === lines.length - 1) {
-      add(instructions, pending, lines);
+      add(instructions, { ...pending, endLine: index + 1 }, lines);
       pending = undefined;
     }
   }
   if (pending !== undefined) {
-    add(instructions, pending, lines);
+    add(instructions, { ...pending, endLine: lines.length }, lines);
   }
   if (instructions.length === 0) {
     throw parseError(undefined, 'file with no instructions');
@@ -71,7 +73,7 @@ export function parseDockerfile(text: string): Dockerfile {
 }
 
 /** One instruction on its own, as ONBUILD keeps it. */
-export function parseInstruction(text: string, line: number): Instruction {
+export function parseInstruction(text: string, line: number, endLine = line): Instruction {
   const [, word = '', after = ''] = /^(\S+)(?:\s+([^]*))?$/.exec(text.trim()) ?? [];
   const name = word.toUpperCase();
   if (!NAMES.has(name)) {
@@ -81,12 +83,14 @@ export function parseInstruction(text: string, line: number): Instruction {
   if (rest === '') {
     throw parseError(line, `${name} requires at least one argument`);
   }
-  return { line, name, text: text.trim(), flags, rest };
+  return { line, endLine, name, text: text.trim(), flags, rest };
 }
 
 /** `dockerfile parse error line 3: ...`, as dockerd says it. */
 export function parseError(line: number | undefined, problem: string): EngineError {
-  return invalidArgument(`dockerfile parse error${line === undefined ? '' : ` line ${line}`}: ${problem}`);
+  return invalidArgument(`dockerfile parse error${line === undefined ? '' : ` line ${line}`}: ${problem}`, {
+    details: { line },
+  });
 }
 
 /** The escape character: directives are comments of the form `# name=value` before anything else. */
@@ -122,7 +126,7 @@ function splitContinuation(line: string, escape: string): { text: string; contin
 
 function add(
   instructions: Instruction[],
-  { line, text }: { line: number; text: string },
+  { line, endLine, text }: { line: number; endLine: number; text: string },
   lines: readonly string[],
 ): void {
   if (text.trim() === '') {
@@ -131,7 +135,7 @@ function add(
   if (instructions.length >= limits.dockerfileInstructionsMax) {
     throw parseError(line, `more than ${limits.dockerfileInstructionsMax} instructions`);
   }
-  const instruction = parseInstruction(text, line);
+  const instruction = parseInstruction(text, line, endLine);
   refuseHeredoc(instruction, lines);
   instructions.push(instruction);
 }
@@ -174,7 +178,7 @@ function takeFlags(
     if (!known.includes(flag)) {
       throw parseError(
         line,
-        `Unknown flag: ${flag}${BUILDKIT_FLAGS.has(flag) ? ' (it needs BuildKit)' : ''}`,
+        `Unknown flag: ${flag}${BUILDKIT_FLAGS.has(flag) ? ' (a feature of BuildKit, which this engine has not)' : ''}`,
       );
     }
     if (flags.has(flag)) {

@@ -43,7 +43,7 @@ export async function commitStep(build: Build, state: StageState, step: Step): P
   if (known === undefined) {
     state.imageId = await make(build, state, { step, author, stepKey });
   } else {
-    progress.say(' ---> Using cache\n');
+    progress.cached();
     state.imageId = known;
   }
   state.config = step.config;
@@ -91,6 +91,7 @@ async function make(
   { step, author, stepKey }: { step: Step; author: string; stepKey: string },
 ): Promise<string> {
   build.signal.throwIfAborted();
+  build.progress.making();
   const made = await step.layer?.();
   let isOk = false;
   try {

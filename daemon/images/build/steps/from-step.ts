@@ -57,7 +57,7 @@ export async function resolveImage(build: Build, ref: string, platform: string):
   const reference = withDefaultTag(parseReference(ref));
   const options = {
     name: familiarName(reference),
-    auth: build.auth(reference.domain),
+    auth: await build.auth(reference.domain),
     signal: build.signal,
     ...(platform !== '' && { platform }),
   };

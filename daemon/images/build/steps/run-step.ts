@@ -13,11 +13,13 @@ const SHELL = ['/bin/sh', '-c'];
 /** A command of a RUN ended with something else than 0; clients take the code from here. */
 export class CommandFailedError extends EngineError {
   readonly exitCode: number;
+  readonly command: readonly string[];
 
   constructor(command: readonly string[], exitCode: number, why: string) {
     const reason = why === '' ? `returned a non-zero code: ${exitCode}` : `failed: ${why}`;
     super('internal', `The command '${command.join(' ')}' ${reason}`);
     this.exitCode = exitCode;
+    this.command = command;
   }
 }
 

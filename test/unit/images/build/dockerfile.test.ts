@@ -50,7 +50,10 @@ describe('parseDockerfile', () => {
     ['FROM a\nFOO b', 'dockerfile parse error line 2: unknown instruction: FOO'],
     ['# only', 'dockerfile parse error: file with no instructions'],
     ['FROM a\nENV', 'dockerfile parse error line 2: ENV requires at least one argument'],
-    ['FROM a\nRUN --mount=x y', 'dockerfile parse error line 2: Unknown flag: mount (it needs BuildKit)'],
+    [
+      'FROM a\nRUN --mount=x y',
+      'dockerfile parse error line 2: Unknown flag: mount (a feature of BuildKit, which this engine has not)',
+    ],
     ['FROM a\nCOPY --from=a --from=b c d', 'dockerfile parse error line 2: Duplicate flag specified: from'],
     ['# escape=x\nFROM a', "dockerfile parse error line 1: invalid ESCAPE 'x'. Must be ` or \\"],
     [

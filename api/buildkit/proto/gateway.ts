@@ -1,0 +1,48 @@
+import {
+  bytes,
+  field,
+  flag,
+  mapped,
+  message,
+  nested,
+  optional,
+  repeated,
+  text,
+} from '../../../daemon/base/wire/protobuf.ts';
+import { definition, status, workerRecord } from './common.ts';
+
+/** Messages of `moby.buildkit.v1.frontend.LLBBridge` (frontend/gateway/pb/gateway.proto of BuildKit). */
+const ref = message({ id: field(1, text), def: optional(2, nested(definition)) });
+const refMap = message({ refs: mapped(1, nested(ref)) });
+
+/** What a frontend made: one reference, or one for each platform. */
+const result = message({
+  oldRef: field(1, text),
+  ref: optional(3, nested(ref)),
+  refs: optional(4, nested(refMap)),
+  metadata: mapped(10, bytes),
+});
+
+const capability = message({ id: field(1, text), enabled: field(2, flag) });
+export const pongResponse = message({
+  frontend: repeated(1, nested(capability)),
+  llb: repeated(2, nested(capability)),
+  workers: repeated(3, nested(workerRecord)),
+});
+
+const cacheEntry = message({ type: field(1, text), attrs: mapped(2, text) });
+export const gatewaySolveRequest = message({
+  definition: optional(1, nested(definition)),
+  frontend: field(2, text),
+  frontendOpt: mapped(3, text),
+  allowResultReturn: field(5, flag),
+  cacheImports: repeated(12, nested(cacheEntry)),
+  frontendInputs: mapped(13, nested(definition)),
+  evaluate: field(14, flag),
+});
+export const gatewaySolveResponse = message({ oldRef: field(1, text), result: optional(3, nested(result)) });
+
+export const returnRequest = message({
+  result: optional(1, nested(result)),
+  error: optional(2, nested(status)),
+});

@@ -1,0 +1,45 @@
+import { BuildError, type SourcePlace } from '../../../daemon/base/build-error.ts';
+import { EngineError } from '../../../daemon/base/errors.ts';
+import { statusOf, type RpcStatus, type StatusDetail } from '../rpc/status.ts';
+
+const PREFIX = 'github.com/moby/buildkit/errdefs';
+
+/** An error that a client has returned as the result of its build: it gets it back as it was. */
+export class ReturnedError extends EngineError {
+  readonly status: RpcStatus;
+
+  constructor(status: RpcStatus) {
+    super('remote', status.message);
+    this.status = status;
+  }
+}
+
+/** Of anything thrown, with what BuildKit's clients know of errors: JSON of Go's structures. */
+export function buildkitStatus(error: unknown): RpcStatus {
+  if (error instanceof ReturnedError) {
+    return error.status;
+  }
+  const status = statusOf(error);
+  if (!(error instanceof BuildError)) {
+    return status;
+  }
+  const { source, vertex } = error;
+  return {
+    ...status,
+    details: [
+      ...(vertex === undefined ? [] : [detail('Vertex', { digest: vertex })]),
+      ...(source === undefined ? [] : [detail('Source', sourceOf(source))]),
+    ],
+  };
+}
+
+function sourceOf({ filename, data, line, endLine }: SourcePlace): object {
+  return {
+    info: { filename, data: Buffer.from(data).toString('base64'), language: 'Dockerfile' },
+    ranges: [{ start: { line }, end: { line: endLine } }],
+  };
+}
+
+function detail(name: string, value: object): StatusDetail {
+  return { typeUrl: `${PREFIX}.${name}+json`, value: Buffer.from(JSON.stringify(value)) };
+}

@@ -1,0 +1,86 @@
+import { invalidArgument } from '../../../daemon/base/errors.ts';
+import type { BuildkitPort } from '../../types/build/ports.ts';
+import { empty } from '../proto/common.ts';
+import { gatewaySolveRequest, gatewaySolveResponse, pongResponse, returnRequest } from '../proto/gateway.ts';
+import type { Metadata } from '../rpc/metadata.ts';
+import type { RpcMethod } from '../rpc/server.ts';
+import { workerMessage } from './control.ts';
+import { ReturnedError } from './errors.ts';
+import { unary } from './method.ts';
+
+const BUILD_ID = 'buildkit-controlapi-buildid';
+
+/** What clients may ask of a frontend, and of a graph, in BuildKit's words (frontend/gateway/pb/caps.go, solver/pb). */
+const FRONTEND_CAPS = [
+  'frontend.caps',
+  'proto.refarray',
+  'return',
+  'returnmap',
+  'solve.base',
+  'solve.inlinereturn',
+];
+const LLB_CAPS = [
+  'constraints',
+  'exec.meta.base',
+  'file.base',
+  'meta.description',
+  'platform',
+  'source.image',
+  'source.local',
+];
+
+/** `moby.buildkit.v1.frontend.LLBBridge`, for clients that are frontends of their own builds. */
+export function gatewayMethods(port: BuildkitPort): [string, RpcMethod][] {
+  const methods: [string, RpcMethod][] = [
+    [
+      'Ping',
+      unary(empty, pongResponse, async (_request, { metadata, signal }) => {
+        await port.ping(buildOf(metadata), signal);
+        return {
+          frontend: FRONTEND_CAPS.map((id) => ({ id, enabled: true })),
+          llb: LLB_CAPS.map((id) => ({ id, enabled: true })),
+          workers: [workerMessage(port.worker())],
+        };
+      }),
+    ],
+    [
+      'Solve',
+      unary(gatewaySolveRequest, gatewaySolveResponse, async (request, { metadata, signal }) => {
+        const { frontend, frontendOpt, definition, frontendInputs, allowResultReturn } = request;
+        const hasDefinition = (definition?.def.length ?? 0) > 0 || frontendInputs.size > 0;
+        const made = await port.solveFrontend(
+          buildOf(metadata),
+          { frontend, options: frontendOpt, hasDefinition },
+          signal,
+        );
+        if (!allowResultReturn) {
+          return { oldRef: made.ref };
+        }
+        const ref = made.ref === '' ? {} : { ref: { id: made.ref } };
+        return { result: { ...ref, metadata: new Map(made.metadata) } };
+      }),
+    ],
+    [
+      'Return',
+      unary(returnRequest, empty, async ({ result, error }, { metadata, signal }) => {
+        const refs = [...(result?.refs?.refs.values() ?? [])];
+        if (refs.length > 1) {
+          throw invalidArgument('results of several platforms are not supported');
+        }
+        const ref = result?.ref?.id ?? refs[0]?.id ?? result?.oldRef ?? '';
+        const outcome = error === undefined ? { result: ref } : { error: new ReturnedError(error) };
+        await port.returnResult(buildOf(metadata), outcome, signal);
+        return {};
+      }),
+    ],
+  ];
+  return methods.map(([name, method]) => [`/moby.buildkit.v1.frontend.LLBBridge/${name}`, method]);
+}
+
+function buildOf(metadata: Metadata): string {
+  const id = metadata.get(BUILD_ID)?.[0];
+  if (id === undefined) {
+    throw invalidArgument(`no build is named (metadata ${BUILD_ID})`);
+  }
+  return id;
+}

@@ -1,0 +1,84 @@
+import type { BuildSession } from './session.ts';
+import type { BuildUpdate } from './status.ts';
+
+/** What a client of BuildKit asks to be solved. */
+export interface SolveRequest {
+  /** Chosen by the client. */
+  ref: string;
+  session: string;
+  /** `''`: the client is the frontend itself, and returns a result by `returnResult`. */
+  frontend: string;
+  attributes: ReadonlyMap<string, string>;
+  exporters: readonly { type: string; attributes: ReadonlyMap<string, string> }[];
+  cacheExports: readonly string[];
+  entitlements: readonly string[];
+  /** The client sent a graph, or results of its own as inputs. */
+  hasDefinition: boolean;
+}
+
+export interface FrontendRequest {
+  frontend: string;
+  options: ReadonlyMap<string, string>;
+  hasDefinition: boolean;
+}
+
+/** What a frontend made; `ref` empty = nothing. */
+export interface FrontendResult {
+  ref: string;
+  metadata: ReadonlyMap<string, Buffer>;
+}
+
+/** A build by POST /build?version=2. */
+export interface SessionBuildRequest {
+  id: string;
+  session: string;
+  attributes: ReadonlyMap<string, string>;
+  names: readonly string[];
+}
+
+export interface UsageEntry {
+  id: string;
+  bytes: number;
+  createdMs: number;
+  description: string;
+  inUse: boolean;
+}
+
+export interface BuildWorker {
+  id: string;
+  platforms: readonly { os: string; architecture: string; variant?: string }[];
+  version: string;
+}
+
+/**
+ * Builds as BuildKit's clients ask for them. Throws EngineError; of a build that failed BuildError
+ * (daemon/base/build-error.ts).
+ */
+export interface BuildkitPort {
+  worker(): BuildWorker;
+  /** Throws before a client is told that it has a session. */
+  refuseSession(id: string): void;
+  /** Resolves when the session is over. */
+  attachSession(session: BuildSession & { end(): void }): Promise<void>;
+  /** Lasts as long as the build; answers what exporters tell. */
+  solve(request: SolveRequest, signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
+  /** From the build's beginning to its end. Waits a moment for the build. */
+  status(ref: string, signal: AbortSignal): AsyncIterable<BuildUpdate>;
+  /** Throws not_found where there is no such build, nor comes soon. */
+  ping(ref: string, signal: AbortSignal): Promise<void>;
+  solveFrontend(ref: string, request: FrontendRequest, signal: AbortSignal): Promise<FrontendResult>;
+  /** What the client has made of it: a reference, nothing, or an error. */
+  returnResult(
+    ref: string,
+    outcome: { result: string } | { error: Error },
+    signal: AbortSignal,
+  ): Promise<void>;
+  usage(): Promise<UsageEntry[]>;
+  prune(filters: ReadonlyMap<string, readonly string[]>): Promise<UsageEntry[]>;
+  /** `image` resolves with the image's id when the updates are over. */
+  build(
+    request: SessionBuildRequest,
+    signal: AbortSignal,
+  ): { updates: AsyncIterable<BuildUpdate>; image: Promise<string> };
+  cancel(id: string): void;
+}

@@ -1,0 +1,31 @@
+import { EngineError, type EngineErrorOptions, type ErrorCode } from './errors.ts';
+
+/** Where in which file of a build something is wrong. */
+export interface SourcePlace {
+  filename: string;
+  data: string;
+  /** From 1. */
+  line: number;
+  endLine: number;
+}
+
+/** A build failed: what BuildKit's clients show besides the message. */
+export class BuildError extends EngineError {
+  readonly source: SourcePlace | undefined;
+  /** The step, as progress calls it. */
+  readonly vertex: string | undefined;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    {
+      source,
+      vertex,
+      ...options
+    }: EngineErrorOptions & { source?: SourcePlace | undefined; vertex?: string | undefined },
+  ) {
+    super(code, message, options);
+    this.source = source;
+    this.vertex = vertex;
+  }
+}

@@ -1,0 +1,232 @@
+import type {
+  BuildkitPort,
+  BuildWorker,
+  FrontendRequest,
+  FrontendResult,
+  SessionBuildRequest,
+  SolveRequest,
+  UsageEntry,
+} from '../../../api/types/build/ports.ts';
+import type { BuildSession } from '../../../api/types/build/session.ts';
+import type { BuildUpdate } from '../../../api/types/build/status.ts';
+import type { Clock } from '../../base/clock.ts';
+import { withTimeout } from '../../base/concurrency/timeout.ts';
+import { withResolvers } from '../../base/concurrency/with-resolvers.ts';
+import { EngineError, invalidArgument, notFound, notImplemented } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import type { BuiltImage, DockerfileEngine } from '../ports.ts';
+import type { Contexts } from '../session/contexts.ts';
+import type { Sessions } from '../session/sessions.ts';
+import { buildDockerfile } from './dockerfile.ts';
+import { exportImage, readExport, type Export } from './export.ts';
+import { RunningBuild } from './running-build.ts';
+
+export interface BuildsDeps {
+  engine: DockerfileEngine;
+  sessions: Sessions;
+  contexts: Contexts;
+  clock: Clock;
+  worker: BuildWorker;
+}
+
+/** The builds that clients of BuildKit have under way, by the names that they gave them. */
+export class Builds implements BuildkitPort {
+  readonly #deps: BuildsDeps;
+  readonly #running = new Map<string, RunningBuild>();
+  readonly #waiting = new Set<() => void>();
+
+  constructor(deps: BuildsDeps) {
+    this.#deps = deps;
+  }
+
+  worker(): BuildWorker {
+    return this.#deps.worker;
+  }
+
+  refuseSession(id: string): void {
+    this.#deps.sessions.refuse(id);
+  }
+
+  attachSession(session: BuildSession & { end(): void }): Promise<void> {
+    return this.#deps.sessions.attach(session);
+  }
+
+  async solve(request: SolveRequest, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
+    const target = readExport(request);
+    if (request.hasDefinition) {
+      throw notImplemented('graphs of other frontends (LLB) are not supported yet');
+    }
+    this.#deps.engine.refuseNames(target?.names ?? []);
+    const { frontend, attributes } = request;
+    return await this.#during(request.ref, request.session, signal, async (running) => {
+      if (frontend !== '') {
+        await this.#frontend(running, { frontend, options: attributes, hasDefinition: false });
+      }
+      const image = frontend === '' ? await running.returned() : running.latest;
+      return await this.#export(running, image, target);
+    });
+  }
+
+  async *status(ref: string, signal: AbortSignal): AsyncGenerator<BuildUpdate> {
+    yield* (await this.#find(ref, signal)).vertices.log.read(signal);
+  }
+
+  async ping(ref: string, signal: AbortSignal): Promise<void> {
+    await this.#find(ref, signal);
+  }
+
+  async solveFrontend(ref: string, request: FrontendRequest, signal: AbortSignal): Promise<FrontendResult> {
+    const running = await this.#find(ref, signal);
+    const abort = (): void => running.cancel('the client gave the build up');
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      return await this.#frontend(running, request);
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  async returnResult(
+    ref: string,
+    outcome: { result: string } | { error: Error },
+    signal: AbortSignal,
+  ): Promise<void> {
+    (await this.#find(ref, signal)).return(outcome);
+  }
+
+  usage(): Promise<UsageEntry[]> {
+    return Promise.resolve(this.#deps.engine.usage());
+  }
+
+  async prune(filters: ReadonlyMap<string, readonly string[]>): Promise<UsageEntry[]> {
+    const pruned = await this.#deps.engine.prune(filters);
+    const bytes = await this.#deps.contexts.prune();
+    const createdMs = Number(this.#deps.clock.nowNano() / 1_000_000n);
+    return bytes === 0
+      ? pruned
+      : [...pruned, { id: 'contexts', bytes, createdMs, description: 'local sources', inUse: false }];
+  }
+
+  build(
+    { id, session, attributes, names }: SessionBuildRequest,
+    signal: AbortSignal,
+  ): { updates: AsyncIterable<BuildUpdate>; image: Promise<string> } {
+    this.#deps.engine.refuseNames(names);
+    const ref = id === '' ? `${session}:${this.#deps.clock.nowNano()}` : id;
+    const begun = withResolvers<RunningBuild>();
+    const image = this.#during(ref, session, signal, async (running) => {
+      begun.resolve(running);
+      await this.#frontend(running, { frontend: 'dockerfile.v0', options: attributes, hasDefinition: false });
+      const { latest } = running;
+      await this.#export(running, latest, { names });
+      return latest?.id ?? '';
+    });
+    // Who reads its updates is told of its failure there.
+    image.catch((error: Error) => begun.reject(error));
+    async function* updates(): AsyncGenerator<BuildUpdate> {
+      const running = await begun.promise;
+      yield* running.vertices.log.read(signal);
+    }
+    return { updates: updates(), image };
+  }
+
+  cancel(id: string): void {
+    this.#running.get(id)?.cancel('the client canceled the build');
+  }
+
+  async #frontend(running: RunningBuild, request: FrontendRequest): Promise<FrontendResult> {
+    const { frontend, options, hasDefinition } = request;
+    if (hasDefinition) {
+      throw notImplemented('graphs of other frontends (LLB) are not supported yet');
+    }
+    if (frontend === '') {
+      return { ref: '', metadata: new Map() };
+    }
+    if (frontend !== 'dockerfile.v0') {
+      throw notImplemented(`frontend ${frontend} is not supported: only dockerfile.v0 is built in`);
+    }
+    const { engine, contexts, sessions } = this.#deps;
+    const { vertices, signal } = running;
+    const session = await sessions.get(running.session, signal);
+    cancelWith(session, running);
+    return running.keep(await buildDockerfile({ engine, contexts, session, vertices, signal }, options));
+  }
+
+  async #export(
+    { vertices, signal }: RunningBuild,
+    image: BuiltImage | undefined,
+    target: Export | undefined,
+  ): Promise<ReadonlyMap<string, string>> {
+    signal.throwIfAborted();
+    return image === undefined || target === undefined
+      ? new Map()
+      : await exportImage(this.#deps.engine, vertices, { image, names: target.names });
+  }
+
+  /** A build is there for as long as its work lasts. */
+  async #during<T>(
+    ref: string,
+    session: string,
+    signal: AbortSignal,
+    work: (running: RunningBuild) => Promise<T>,
+  ): Promise<T> {
+    if (ref === '') {
+      throw invalidArgument('the build has no name (Ref)');
+    }
+    if (this.#running.has(ref)) {
+      throw new EngineError('conflict', `build ${ref} is under way already`);
+    }
+    if (this.#running.size >= limits.buildsMax) {
+      throw new EngineError('resource_exhausted', `more than ${limits.buildsMax} builds are under way`);
+    }
+    const running = new RunningBuild(session, this.#deps.clock);
+    this.#running.set(ref, running);
+    this.#waiting.forEach((tell) => tell());
+    const abort = (): void => running.cancel('context canceled');
+    signal.addEventListener('abort', abort, { once: true });
+    if (signal.aborted) {
+      abort();
+    }
+    try {
+      return await work(running);
+    } finally {
+      signal.removeEventListener('abort', abort);
+      this.#running.delete(ref);
+      running.end();
+    }
+  }
+
+  /** A build that may only be about to begin: clients ask for it at the same time. */
+  async #find(ref: string, signal: AbortSignal): Promise<RunningBuild> {
+    const begun = withResolvers<undefined>();
+    const tell = (): void => {
+      if (this.#running.has(ref)) {
+        begun.resolve(undefined);
+      }
+    };
+    tell();
+    const giveUp = (): void => begun.resolve(undefined);
+    this.#waiting.add(tell);
+    signal.addEventListener('abort', giveUp);
+    try {
+      await withTimeout(this.#deps.clock, begun.promise, limits.sessionWaitMs);
+    } finally {
+      this.#waiting.delete(tell);
+      signal.removeEventListener('abort', giveUp);
+    }
+    signal.throwIfAborted();
+    const running = this.#running.get(ref);
+    if (running === undefined) {
+      throw notFound(`no such build: ${ref}`);
+    }
+    return running;
+  }
+}
+
+/** A client that has gone takes its build with it. */
+function cancelWith({ closed }: BuildSession, running: RunningBuild): void {
+  closed.then(
+    () => running.cancel('the session of the client is over'),
+    () => running.cancel('the session of the client broke'),
+  );
+}

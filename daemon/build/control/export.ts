@@ -1,0 +1,48 @@
+import type { SolveRequest } from '../../../api/types/build/ports.ts';
+import { notImplemented } from '../../base/errors.ts';
+import type { BuiltImage, DockerfileEngine } from '../ports.ts';
+import type { Vertices } from './vertices.ts';
+
+/** Where the result goes. Undefined = it stays in the cache. */
+export interface Export {
+  names: readonly string[];
+}
+
+/** Reads what a client wants of the result. Throws not_implemented by name. Pure. */
+export function readExport({ exporters, cacheExports, entitlements }: SolveRequest): Export | undefined {
+  const [cacheExport] = cacheExports;
+  if (cacheExport !== undefined) {
+    throw notImplemented(`cache export ${cacheExport} is not supported yet`);
+  }
+  const entitlement = entitlements.find((name) => name !== 'network.host');
+  if (entitlement !== undefined) {
+    throw notImplemented(`entitlement ${entitlement} is not supported`);
+  }
+  const other = exporters.find(({ type }) => type !== 'moby');
+  if (other !== undefined) {
+    throw notImplemented(`exporter ${other.type} is not supported yet`);
+  }
+  const [moby] = exporters;
+  return moby && { names: (moby.attributes.get('name') ?? '').split(',').filter((name) => name !== '') };
+}
+
+/** Gives the image its names; answers what the client is told. */
+export async function exportImage(
+  engine: DockerfileEngine,
+  vertices: Vertices,
+  { image, names }: { image: BuiltImage; names: readonly string[] },
+): Promise<ReadonlyMap<string, string>> {
+  return await vertices.run('exporting to image', (vertex) => {
+    vertex.progress('exporting layers', { isLast: true });
+    vertex.progress(`writing image ${image.id}`, { isLast: true });
+    const full = engine.name(image.id, names);
+    full.forEach((name) => vertex.progress(`naming to ${name}`, { isLast: true }));
+    return Promise.resolve(
+      new Map([
+        ['containerimage.digest', image.id],
+        ['containerimage.config.digest', image.id],
+        ...(full.length > 0 ? [['image.name', full.join(',')] as const] : []),
+      ]),
+    );
+  });
+}

@@ -1,0 +1,29 @@
+/**
+ * The patterns of a `.dockerignore`, as the client is to apply them: one a line, without comments, cleaned, `!` kept.
+ * The client refuses what it cannot read. Pure.
+ */
+export function ignorePatterns(text: string): string[] {
+  return text
+    .replace(/^\uFEFF/, '')
+    .split('\n')
+    .filter((line) => !line.startsWith('#'))
+    .flatMap((line) => {
+      const trimmed = line.trim();
+      const isException = trimmed.startsWith('!');
+      const pattern = clean(isException ? trimmed.slice(1).trim() : trimmed);
+      return pattern === '' ? [] : [isException ? `!${pattern}` : pattern];
+    });
+}
+
+/** Without `.`, `..` where it can be taken back, doubled, leading and trailing slashes. */
+function clean(pattern: string): string {
+  const parts: string[] = [];
+  for (const part of pattern.split('/')) {
+    if (part === '..') {
+      parts.pop();
+    } else if (part !== '' && part !== '.') {
+      parts.push(part);
+    }
+  }
+  return parts.join('/');
+}

@@ -1,0 +1,77 @@
+import type { FrontendResult } from '../../../api/types/build/ports.ts';
+import type { Clock } from '../../base/clock.ts';
+import { withResolvers } from '../../base/concurrency/with-resolvers.ts';
+import { EngineError, invalidArgument } from '../../base/errors.ts';
+import type { BuiltImage } from '../ports.ts';
+import { Vertices } from './vertices.ts';
+
+/** One build from its beginning to its end: what it reports, what it has made so far, and how it is stopped. */
+export class RunningBuild {
+  readonly vertices: Vertices;
+  /** The client's, by its id. */
+  readonly session: string;
+  readonly #stop = new AbortController();
+  readonly #results = new Map<string, BuiltImage>();
+  readonly #returned = withResolvers<BuiltImage | undefined>();
+
+  constructor(session: string, clock: Clock) {
+    this.session = session;
+    this.vertices = new Vertices(clock);
+    // Rejected where nobody waits for it, too.
+    this.#returned.promise.catch(() => undefined /* see above */);
+  }
+
+  /** Fires when the build is to end, for whatever reason. */
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  cancel(why: string): void {
+    this.#stop.abort(new EngineError('canceled', why));
+  }
+
+  /** Keeps an image until the build ends, for a client that will return it. */
+  keep(image: BuiltImage): FrontendResult {
+    const ref = `${this.#results.size}:${image.id}`;
+    this.#results.set(ref, image);
+    return { ref, metadata: new Map([['containerimage.config', image.config]]) };
+  }
+
+  /** What was kept last. */
+  get latest(): BuiltImage | undefined {
+    return [...this.#results.values()].at(-1);
+  }
+
+  /** The client has decided what the build's result is. */
+  return(outcome: { result: string } | { error: Error }): void {
+    if ('error' in outcome) {
+      this.#returned.reject(outcome.error);
+      return;
+    }
+    const image = this.#results.get(outcome.result);
+    if (outcome.result !== '' && image === undefined) {
+      throw invalidArgument(`no such reference: ${outcome.result}`);
+    }
+    this.#returned.resolve(image);
+  }
+
+  /** Waits until the client has returned something. Undefined: nothing. */
+  async returned(): Promise<BuiltImage | undefined> {
+    const { signal } = this;
+    const abort = (): void => this.#returned.reject(signal.reason as Error); // See `cancel`.
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      signal.throwIfAborted();
+      return await this.#returned.promise;
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  /** Ends what still goes on, lets go of images, and closes what it reports. */
+  end(): void {
+    this.cancel('the build is over');
+    this.#results.forEach((image) => image[Symbol.dispose]());
+    this.vertices.end();
+  }
+}
