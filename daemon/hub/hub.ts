@@ -14,6 +14,7 @@ import { SignOnLinks } from './identity/sso/sign-on-links.ts';
 import { rateFactsOf } from './limits/rate-facts.ts';
 import { KeptCounts } from './limits/kept-counts.ts';
 import { RateLimits } from './limits/rate-limits.ts';
+import { ShortCounts } from './limits/short-counts.ts';
 import { RegistryLimits } from './limits/registry-limits.ts';
 import type { RateRules } from './limits/rules.ts';
 import type { WorkflowTokens } from './identity/workflow/workflow-tokens.ts';
@@ -79,6 +80,7 @@ export class Hub implements HubPort, Disposable {
   readonly #entrance: RegistryEntrance;
   /** What other hosts bring: for whoever serves them. */
   readonly arrivals: Arrivals;
+  readonly #kept: readonly { keep(): Promise<void> }[];
   readonly #parts: readonly Disposable[];
   readonly #session: SessionDeps;
   readonly #context: Context;
@@ -94,12 +96,14 @@ export class Hub implements HubPort, Disposable {
     const key = await openHubKey(mirror);
     const { identity, repositories, collaborators, webhooks } = domains(deps, mirror);
     const facts = rateFactsOf({ ...identity, repositories });
-    const rates = new RateLimits({ rules: deps.rules, facts, clock: deps.clock });
+    const short = new ShortCounts(() => Number(deps.clock.nowNano() / 1_000_000n));
+    const rates = new RateLimits({ rules: deps.rules, facts, clock: deps.clock, short });
     const lockout = new Lockout(deps.clock);
     const host = deps.host ?? '';
     const kept = [
       await KeptCounts.open({ ...deps, host, counted: rates }),
       await KeptCounts.open({ ...deps, host, counted: lockout }),
+      await KeptCounts.open({ ...deps, host, counted: short }),
     ];
     const links = new SignOnLinks({ key, clock: deps.clock, baseUrl: deps.baseUrl });
     const outbox = webhooks.intents;
@@ -119,7 +123,7 @@ export class Hub implements HubPort, Disposable {
       hooks: webhooks.hooks,
       intents: webhooks.intents,
       deliveries: deps.webhooks.deliveries,
-      registryLimits: new RegistryLimits(deps),
+      registryLimits: new RegistryLimits({ ...deps, short }),
       registry,
       notes: new Notes({ ...deps, mirror, registry }),
       noteIndex: new NoteIndex({ ...deps, mirror, index: deps.textIndex }),
@@ -141,7 +145,7 @@ export class Hub implements HubPort, Disposable {
     await webhooks.start();
     const parts = [registry, identity.sweep, webhooks, ...kept, mirror];
     const { arrivals } = registry;
-    return new Hub({ arrivals, session, context, identity, entrance, pages, deployments, parts });
+    return new Hub({ arrivals, session, context, identity, entrance, pages, deployments, kept, parts });
   }
 
   private constructor(made: {
@@ -152,11 +156,13 @@ export class Hub implements HubPort, Disposable {
     entrance: RegistryEntrance;
     pages: Pages;
     deployments: Deployments;
+    kept: readonly { keep(): Promise<void> }[];
     parts: readonly Disposable[];
   }) {
     this.registry = made.entrance;
     this.#entrance = made.entrance;
     this.arrivals = made.arrivals;
+    this.#kept = made.kept;
     this.#parts = made.parts;
     this.#session = made.session;
     this.#context = made.context;
@@ -188,6 +194,11 @@ export class Hub implements HubPort, Disposable {
   async openForSearch(credentials: HubCredentials): Promise<HubSession> {
     const caller = await this.#entrance.searcher(credentials);
     return caller === undefined ? await this.open(credentials) : new Session(this.#session, caller);
+  }
+
+  /** Writes down what was counted of limits and not yet kept: for whoever ends it without haste. Never rejects. */
+  async keepCounts(): Promise<void> {
+    await Promise.all(this.#kept.map((each) => each.keep()));
   }
 
   [Symbol.dispose](): void {

@@ -8,7 +8,7 @@ import { OwnCourier } from './deliveries/attempt.ts';
 import type { Courier } from './deliveries/courier.ts';
 import { DeliveryLoop } from './deliveries/delivery-loop.ts';
 import type { DeliveryHistory, DeliveryLog } from './deliveries/delivery.ts';
-import { INTENTS, type Intent } from './deliveries/intent.ts';
+import { INTENTS, type Intent, type Waiting } from './deliveries/intent.ts';
 import { Intents } from './deliveries/intents.ts';
 import type { DeliveryRules } from './deliveries/rules.ts';
 import { HttpSender } from './deliveries/sender.ts';
@@ -156,14 +156,15 @@ export class Webhooks implements Disposable {
   }
 
   /** While another host delivers, what is intended says it. */
-  #waitingOf(hook: number): number {
+  #waitingOf(hook: number): Waiting {
     if (this.#loop !== undefined) {
       return this.#loop.waitingOf(hook);
     }
-    let waiting = 0;
+    const waiting = { ofHook: 0, inAll: 0 };
     for (const { value } of this.#deps.mirror.below(INTENTS)) {
       // Intents are written as such alone.
-      waiting += (value as Intent).hook === hook ? 1 : 0;
+      waiting.ofHook += (value as Intent).hook === hook ? 1 : 0;
+      waiting.inAll += 1;
     }
     return waiting;
   }

@@ -20,6 +20,8 @@ export const hubLimits = {
   /** How often what was counted is written down, and how many records go in one update of it. */
   hubLimitsKeptMs: 1_000,
   hubChangesAtOnce: 100,
+  /** How long a hub that ends waits for the last of it to be written. */
+  hubLimitsLastMs: 1_000,
   /** How far the clocks of managers may differ; how long what a manager counted stays that does not take it away. */
   hubClockSkewMs: 60_000,
   hubGoneHostMs: 3_600_000,
@@ -131,6 +133,9 @@ export const hubLimits = {
   hubOccurrencesKnown: 256,
   /** Deliveries of one hook that wait for their turn; past that new ones are not made, and logged. */
   hubIntentsOfHookMax: 10_000,
+  /** Deliveries that wait in all, 1 KB of memory each: past that a hook with more than its share gets no more. */
+  hubIntentsMax: 100_000,
+  hubIntentsOfHookShare: 100,
   /** Of an answer's headers, and what is kept of its body. */
   hubResponseHeaderBytesMax: 16_384,
   hubResponseBytesKept: 65_536,

@@ -150,7 +150,8 @@ async function openOver(deps: Omit<HubDeps, 'textIndex' | 'noteReader'>): Promis
     noteReader[Symbol.dispose]();
   };
   const userName: Hub['userName'] = (credentials) => hub.userName(credentials);
-  return { api, workflowTokens, deployments, arrivals, userName, [Symbol.dispose]: end };
+  const keepCounts: Hub['keepCounts'] = () => hub.keepCounts();
+  return { api, workflowTokens, deployments, arrivals, userName, keepCounts, [Symbol.dispose]: end };
 }
 
 /** What the engine and the swarm have of the hub of this host. */

@@ -4,6 +4,7 @@ import type { Entrance, HubApi } from '../../../api/hub/hub-api.ts';
 import type { OtherManagers, RecordsGuest, RecordsPlace } from '../../../swarm/records/ports.ts';
 import type { SwarmRecords } from '../../../swarm/records/swarm-records.ts';
 import type { Clock } from '../../base/clock.ts';
+import { withTimeout } from '../../base/concurrency/timeout.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import { bringLog, takeLog, type MovedLogDatabase } from '../../hub/deliveries/shared/moved-log.ts';
@@ -28,6 +29,8 @@ export interface OpenHub extends EngineHub, Disposable {
   arrivals: Pick<Arrivals, 'offered' | 'take'>;
   /** See `Hub.userName`. */
   userName: Hub['userName'];
+  /** See `Hub.keepCounts`. */
+  keepCounts: Hub['keepCounts'];
 }
 
 /** What the hub changes goes through gates, which are closed before it is. */
@@ -214,6 +217,8 @@ export class HubPlace implements RecordsGuest, HubApi, AsyncDisposable {
     return {
       hub,
       close: async () => {
+        // A store that does not answer must not hold up the end.
+        await withTimeout(this.#deps.clock, hub.keepCounts(), limits.hubLimitsLastMs);
         await Promise.all(gates.map((gate) => gate.close()));
         hub[Symbol.dispose]();
       },

@@ -72,6 +72,7 @@ const NOT_MISSED = new Set([
   'intent',
   'last-push',
   'limit',
+  'limit-short',
   'lockout',
   'secret',
   'sign-in',

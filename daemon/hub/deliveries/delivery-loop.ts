@@ -9,7 +9,7 @@ import { attemptKey } from './attempt.ts';
 import type { Courier, Errand } from './courier.ts';
 import { isSuccess, type DeliveryLog, type SealedDelivery } from './delivery.ts';
 import { IntentQueue, type Taken } from './intent-queue.ts';
-import { INTENTS, intentKey, type Intent } from './intent.ts';
+import { INTENTS, intentKey, type Intent, type Waiting } from './intent.ts';
 import { nextAttemptMs, type DeliveryRules } from './rules.ts';
 
 export interface DeliveryLoopDeps {
@@ -70,9 +70,9 @@ export class DeliveryLoop implements Disposable {
     this.#prune();
   }
 
-  /** Deliveries of a hook that wait. */
-  waitingOf(hook: number): number {
-    return this.#queue.waitingOf(hook);
+  /** Deliveries that wait: of a hook, and of all. */
+  waitingOf(hook: number): Waiting {
+    return { ofHook: this.#queue.waitingOf(hook), inAll: this.#queue.waiting };
   }
 
   [Symbol.dispose](): void {

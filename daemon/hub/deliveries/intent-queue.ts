@@ -35,6 +35,7 @@ export class IntentQueue {
   readonly #ready = new Map<string, Set<number>>();
   readonly #underWay = new Map<string, number>();
   #taken = 0;
+  #waiting = 0;
 
   constructor(bounds: QueueBounds, hostOf: (intent: Intent) => string) {
     this.#bounds = bounds;
@@ -45,6 +46,7 @@ export class IntentQueue {
     const lane = this.#lanes.get(intent.hook) ?? { host: '', waiting: [], underWay: [] };
     this.#lanes.set(intent.hook, lane);
     lane.waiting.push(intent);
+    this.#waiting += 1;
     this.#offer(intent.hook, lane);
   }
 
@@ -52,6 +54,11 @@ export class IntentQueue {
   waitingOf(hook: number): number {
     const lane = this.#lanes.get(hook);
     return lane === undefined ? 0 : lane.waiting.length + lane.underWay.length;
+  }
+
+  /** How many of all hooks wait or are under way. */
+  get waiting(): number {
+    return this.#waiting;
   }
 
   /** A hook as it was when it went, where a delivery that waits knows it: what came before it is for the same hook. */
@@ -92,6 +99,7 @@ export class IntentQueue {
   }
 
   #end(hook: number, lane: Lane, host: string, rest: readonly Intent[]): void {
+    this.#waiting -= lane.underWay.length - rest.length;
     lane.underWay = [];
     lane.waiting.unshift(...rest);
     this.#taken -= 1;

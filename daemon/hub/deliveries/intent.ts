@@ -1,3 +1,4 @@
+import { limits } from '../../base/limits.ts';
 import type { Hook } from '../hooks/hook.ts';
 import type { Actor, Occurrence } from '../occurrences/occurrence.ts';
 import type { Repository } from '../repositories/repository.ts';
@@ -35,4 +36,24 @@ export const INTENTS = 'intent/';
 
 export function intentKey({ id }: Pick<Intent, 'id'>): string {
   return INTENTS + id;
+}
+
+/** Deliveries that wait or are under way. */
+export interface Waiting {
+  ofHook: number;
+  inAll: number;
+}
+
+/**
+ * Why a hook gets no more of them; undefined = it does. Where too many wait in all, those of hooks that have their
+ * share do: receivers that are slow leave room for those that are not. Pure.
+ */
+export function fullness({ ofHook, inAll }: Waiting): string | undefined {
+  const until = 'wait for their turn: no more of this one are taken until some are made';
+  if (ofHook >= limits.hubIntentsOfHookMax) {
+    return `${limits.hubIntentsOfHookMax} deliveries of this hook ${until}`;
+  }
+  return inAll >= limits.hubIntentsMax && ofHook >= limits.hubIntentsOfHookShare
+    ? `${limits.hubIntentsMax} deliveries of all hooks, ${ofHook} of this one, ${until}`
+    : undefined;
 }

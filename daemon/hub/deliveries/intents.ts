@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { EngineError } from '../../base/errors.ts';
-import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import { isSubscribed } from '../hooks/event-names.ts';
 import type { Hook } from '../hooks/hook.ts';
@@ -13,7 +12,7 @@ import type { RecordChange } from '../records/port.ts';
 import type { Repository } from '../repositories/repository.ts';
 import type { DeliverySummary } from './delivery.ts';
 import { eventsOf } from './events-of.ts';
-import { intentKey, type Intent, type News } from './intent.ts';
+import { fullness, intentKey, type Intent, type News, type Waiting } from './intent.ts';
 import { Ulids } from './ulid.ts';
 
 interface Deps {
@@ -21,8 +20,7 @@ interface Deps {
   clock: Clock;
   log: Logger;
   hooksOf(repository: Pick<Repository, 'id'>): readonly Hook[];
-  /** Deliveries that wait. */
-  waitingOf(hook: number): number;
+  waitingOf(hook: number): Waiting;
 }
 
 /** The last push of a repository, for the test of a hook. Records `last-push/<repository's id>`. */
@@ -102,8 +100,9 @@ export class Intents implements Outbox {
   }
 
   #add(hook: Hook, changes: () => readonly RecordChange[]): Promise<void> {
-    if (this.#deps.waitingOf(hook.id) >= limits.hubIntentsOfHookMax) {
-      throw new EngineError('resource_exhausted', 'too many deliveries of this hook wait for their turn');
+    const why = fullness(this.#deps.waitingOf(hook.id));
+    if (why !== undefined) {
+      throw new EngineError('resource_exhausted', why);
     }
     return this.#deps.mirror.change(() => ({ changes: changes(), answer: undefined }));
   }
@@ -129,11 +128,11 @@ export class Intents implements Outbox {
   }
 
   #isFull({ id }: Hook): boolean {
-    const isFull = this.#deps.waitingOf(id) >= limits.hubIntentsOfHookMax;
-    if (isFull) {
-      this.#deps.log.warn({ hook: id }, 'a delivery is not made: too many of its hook wait for their turn');
+    const why = fullness(this.#deps.waitingOf(id));
+    if (why !== undefined) {
+      this.#deps.log.warn({ hook: id }, `a delivery is not made: ${why}`);
     }
-    return isFull;
+    return why !== undefined;
   }
 
   #pushed(occurrence: Occurrence, isGone: boolean): RecordChange[] {

@@ -51,6 +51,11 @@ export class KeptCounts<T extends object> implements Disposable {
     this.#watch?.[Symbol.dispose]();
   }
 
+  /** Writes what is not kept yet. Never rejects. */
+  keep(): Promise<void> {
+    return this.#write();
+  }
+
   async #load(found: (name: Name, state: T) => void): Promise<void> {
     const { records, counted } = this.#deps;
     let from: number | undefined;

@@ -8,7 +8,8 @@ import { keyOf, quotaOf, type RateFacts } from './quotas.ts';
 import { pointsOf, type RateRules } from './rules.ts';
 import type { Counted } from './counted.ts';
 import { SharedWindows } from './shared-windows.ts';
-import { Windows, type WindowState } from './windows.ts';
+import type { ShortCounts, ShortLimit } from './short-counts.ts';
+import type { WindowState } from './windows.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -23,19 +24,16 @@ export class RateLimits implements Counted<WindowState> {
   readonly #facts: RateFacts;
   readonly #clock: Clock;
   readonly #hours = new SharedWindows({ lengthMs: HOUR_MS, keysMax: limits.hubLimitedCallersMax });
-  readonly #contentHours = new Windows({ lengthMs: HOUR_MS, keysMax: limits.hubLimitedCallersMax });
-  readonly #contentMinutes = new Windows({ lengthMs: MINUTE_MS, keysMax: limits.hubLimitedCallersMax });
-  readonly #points = new Windows({ lengthMs: MINUTE_MS, keysMax: limits.hubLimitedCallersMax });
-  /** Milliseconds. */
-  readonly #processor = new Windows({ lengthMs: MINUTE_MS, keysMax: limits.hubLimitedCallersMax });
+  readonly #short: ShortCounts;
   /** Limits of installations, which take counting to know, and until when they are believed. */
   readonly #quotas = new Map<string, { quota: number; untilMs: number }>();
   readonly #running = new Map<string, number>();
   /** Callers whose hours were counted since they were last taken. */
   #counted = new Set<string>();
 
-  constructor(deps: { rules: RateRules; facts: RateFacts; clock: Clock }) {
+  constructor(deps: { rules: RateRules; facts: RateFacts; clock: Clock; short: ShortCounts }) {
     this.#rules = deps.rules;
+    this.#short = deps.short;
     this.#facts = deps.facts;
     this.#clock = deps.clock;
   }
@@ -58,7 +56,7 @@ export class RateLimits implements Counted<WindowState> {
           isDone = true;
           this.#release(key);
           if (processorMs > 0 && this.#rules.processorPerMinute > 0) {
-            this.#processor.use(key, processorMs, this.#nowMs());
+            this.#short.use('processor', key, processorMs);
           }
           if (isUnchanged && !request.isFree) {
             this.#count(key, -1, this.#nowMs());
@@ -115,16 +113,16 @@ export class RateLimits implements Counted<WindowState> {
     if (concurrent > 0 && (this.#running.get(key) ?? 0) >= concurrent) {
       throw secondary('', limits.hubRetryAfterS);
     }
-    const worked = this.#processor.state(key, nowMs);
+    const worked = this.#short.state('processor', key);
     if (processorPerMinute > 0 && worked.used >= processorPerMinute * 1000) {
       throw secondary(' of processor time', Math.ceil((worked.resetMs - nowMs) / 1000));
     }
     const used = [
-      this.#used(this.#points, `${key} ${operation}`, pointsOf(method), pointsPerMinute, nowMs),
+      this.#used('points', `${key}/${operation}`, pointsOf(method), pointsPerMinute),
       ...(isContent
         ? [
-            this.#used(this.#contentMinutes, key, 1, contentPerMinute, nowMs),
-            this.#used(this.#contentHours, key, 1, contentPerHour, nowMs),
+            this.#used('content', key, 1, contentPerMinute),
+            this.#used('content-of-hour', key, 1, contentPerHour),
           ]
         : []),
     ];
@@ -135,11 +133,11 @@ export class RateLimits implements Counted<WindowState> {
     }
   }
 
-  #used(windows: Windows, key: string, amount: number, limit: number, nowMs: number) {
+  #used(name: ShortLimit, key: string, amount: number, limit: number) {
     if (limit === 0) {
       return { isOver: false, resetMs: 0 };
     }
-    const { used, resetMs } = windows.use(key, amount, nowMs);
+    const { used, resetMs } = this.#short.use(name, key, amount);
     return { isOver: used > limit, resetMs };
   }
 

@@ -1,15 +1,12 @@
 import type { RegistryResource } from '../../../api/types/hub/registry.ts';
 import type { HubRateStatus } from '../../../api/types/hub/rate.ts';
 import type { Clock } from '../../base/clock.ts';
-import { limits } from '../../base/limits.ts';
 import type { Caller } from '../identity/caller.ts';
 import { refusal } from '../registry/refusal.ts';
 import { keyOf } from './quotas.ts';
 import { toStatus } from './rate-limits.ts';
 import type { RateRules } from './rules.ts';
-import { Windows } from './windows.ts';
-
-const MINUTE_MS = 60_000;
+import type { ShortCounts } from './short-counts.ts';
 
 const RESOURCES: readonly RegistryResource[] = ['registry_pull', 'registry_push'];
 
@@ -17,12 +14,12 @@ const RESOURCES: readonly RegistryResource[] = ['registry_pull', 'registry_push'
 export class RegistryLimits {
   readonly #rules: RateRules;
   readonly #clock: Clock;
-  readonly #windows: Readonly<Record<RegistryResource, Windows>>;
+  readonly #short: ShortCounts;
 
-  constructor({ rules, clock }: { rules: RateRules; clock: Clock }) {
+  constructor({ rules, clock, short }: { rules: RateRules; clock: Clock; short: ShortCounts }) {
     this.#rules = rules;
     this.#clock = clock;
-    this.#windows = { registry_pull: minutes(), registry_push: minutes() };
+    this.#short = short;
   }
 
   /** Counts one request. Undefined = this caller has no limit. Throws TOOMANYREQUESTS with `retryAfterS`. */
@@ -32,7 +29,7 @@ export class RegistryLimits {
       return undefined;
     }
     const nowMs = this.#nowMs();
-    const state = this.#windows[resource].use(key, 1, nowMs);
+    const state = this.#short.use(resource, key, 1);
     const status = toStatus(limit, state);
     if (state.used > limit) {
       throw refusal('TOOMANYREQUESTS', `too many requests: ${limit} a minute of ${resource} are used up`, {
@@ -49,10 +46,7 @@ export class RegistryLimits {
       return {};
     }
     return Object.fromEntries(
-      RESOURCES.map((resource) => [
-        resource,
-        toStatus(limit, this.#windows[resource].state(key, this.#nowMs())),
-      ]),
+      RESOURCES.map((resource) => [resource, toStatus(limit, this.#short.state(resource, key))]),
     );
   }
 
@@ -65,8 +59,4 @@ export class RegistryLimits {
   #nowMs(): number {
     return Number(this.#clock.nowNano() / 1_000_000n);
   }
-}
-
-function minutes(): Windows {
-  return new Windows({ lengthMs: MINUTE_MS, keysMax: limits.hubLimitedCallersMax });
 }

@@ -1,5 +1,6 @@
 import { systemClock } from '../../../daemon/base/clock.ts';
 import { RateLimits } from '../../../daemon/hub/limits/rate-limits.ts';
+import { ShortCounts } from '../../../daemon/hub/limits/short-counts.ts';
 import { DEFAULT_RULES } from '../../../daemon/hub/limits/rules.ts';
 
 const CALLERS = 10_000;
@@ -16,6 +17,7 @@ export function decisionUs(): number {
       ownerOf: () => undefined,
     },
     clock: systemClock,
+    short: new ShortCounts(() => Date.now()),
   });
   const request = { operation: 'repository.get', method: 'GET', isContent: false, isFree: false };
   const started = performance.now();

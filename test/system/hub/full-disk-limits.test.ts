@@ -100,4 +100,13 @@ needs(
     expect(await anonymous()).toBe(403);
     expect((await hub().ask('GET', '/user', { from: '127.0.0.10' })).status).toBe(403);
   });
+
+  it('knows the last second too after a stop that is none by force', async () => {
+    const from = { token: '', from: '127.0.0.11' };
+    const ask = async (): Promise<number> => (await hub().ask('GET', '/repos/alice/open', from)).status;
+    const asked = await Promise.all(Array.from({ length: PER_HOUR }, ask));
+    expect(asked).toEqual(asked.map(() => 200));
+    await daemon.restart({ gracefully: true });
+    expect(await ask()).toBe(403);
+  });
 });

@@ -7,6 +7,8 @@ import { Lockout } from '../../../daemon/hub/identity/lockout.ts';
 import { KeptCounts } from '../../../daemon/hub/limits/kept-counts.ts';
 import type { RateFacts } from '../../../daemon/hub/limits/quotas.ts';
 import { RateLimits } from '../../../daemon/hub/limits/rate-limits.ts';
+import { RegistryLimits } from '../../../daemon/hub/limits/registry-limits.ts';
+import { ShortCounts } from '../../../daemon/hub/limits/short-counts.ts';
 import { DEFAULT_RULES, type RateRules } from '../../../daemon/hub/limits/rules.ts';
 import { Windows } from '../../../daemon/hub/limits/windows.ts';
 import { LocalRecords } from '../../../daemon/hub/records/local-records.ts';
@@ -23,9 +25,14 @@ const FACTS: RateFacts = {
   ownerOf: () => undefined,
 };
 
+/** Of a manager. */
+const shortOf = (clock: ManualClock): ShortCounts =>
+  new ShortCounts(() => Number(clock.nowNano() / 1_000_000n));
+
 function rig(rules: Partial<RateRules> = {}) {
   const clock = new ManualClock();
-  const rates = new RateLimits({ rules: { ...DEFAULT_RULES, ...rules }, facts: FACTS, clock });
+  const short = shortOf(clock);
+  const rates = new RateLimits({ rules: { ...DEFAULT_RULES, ...rules }, facts: FACTS, clock, short });
   const read = (caller = ADDRESS, request = READ): void => rates.admit(caller, request).done(false);
   return { clock, rates, read };
 }
@@ -196,7 +203,9 @@ async function keptRig() {
   const records = new LocalRecords(database);
   const clock = new ManualClock();
   const start = async (host = '') => {
-    const rates = new RateLimits({ rules: { ...DEFAULT_RULES, anonymousPerHour: 5 }, facts: FACTS, clock });
+    const short = shortOf(clock);
+    const rules = { ...DEFAULT_RULES, anonymousPerHour: 5 };
+    const rates = new RateLimits({ rules, facts: FACTS, clock, short });
     return {
       rates,
       kept: await KeptCounts.open({ records, clock, log: silentLogger, host, counted: rates }),
@@ -237,6 +246,63 @@ test('what the disk refused is written with the next', async () => {
     { key: 'limit/address/192.0.2.1', value: { used: 1 } },
   ]);
   kept[Symbol.dispose]();
+});
+
+test('a hub that ends without haste keeps the last second of what was counted', async () => {
+  const { start } = await keptRig();
+  const first = await start();
+  first.rates.admit(ADDRESS, READ).done(false);
+  await first.kept.keep();
+  first.kept[Symbol.dispose]();
+  const second = await start();
+  expect(second.rates.status(ADDRESS)?.used).toBe(1);
+  second.kept[Symbol.dispose]();
+});
+
+test('managers count minutes together too: points, content, processor time, pulls and pushes', async () => {
+  const { records, clock } = await keptRig();
+  const rules = {
+    ...DEFAULT_RULES,
+    contentPerMinute: 2,
+    processorPerMinute: 1,
+    registryAnonymousPerMinute: 3,
+  };
+  const start = async (host: string) => {
+    const short = shortOf(clock);
+    return {
+      rates: new RateLimits({ rules, facts: FACTS, clock, short }),
+      registry: new RegistryLimits({ rules, clock, short }),
+      kept: await KeptCounts.open({ records, clock, log: silentLogger, host, counted: short }),
+    };
+  };
+  const [one, other] = [await start('n1'), await start('n2')];
+  const [made, busy] = [user(1), user(2)];
+  one.rates.admit(made, MAKE).done(false);
+  other.rates.admit(made, MAKE).done(false);
+  one.rates.admit(busy, READ).done(false, 1_000);
+  one.registry.admit(ADDRESS, 'registry_pull');
+  one.registry.admit(ADDRESS, 'registry_pull');
+  other.registry.admit(ADDRESS, 'registry_pull');
+  await clock.advance(limits.hubLimitsKeptMs);
+  await settled();
+  for (const { rates, registry } of [one, other]) {
+    expect(() => rates.admit(made, MAKE)).toThrow('secondary rate limit');
+    expect(() => rates.admit(busy, READ)).toThrow('of processor time');
+    expect(registry.statuses(ADDRESS)).toMatchObject({
+      registry_pull: { used: 3, remaining: 0 },
+      registry_push: { used: 0, remaining: 3 },
+    });
+    expect(() => registry.admit(ADDRESS, 'registry_pull')).toThrow('too many requests: 3 a minute');
+  }
+  // Who was there before and comes again has not forgotten it, and a minute later all of it is.
+  await clock.advance(limits.hubLimitsKeptMs);
+  one.kept[Symbol.dispose]();
+  const again = await start('n1');
+  expect(() => again.rates.admit(busy, READ)).toThrow('of processor time');
+  await clock.advance(60_000);
+  again.rates.admit(busy, READ).done(false);
+  other.registry.admit(ADDRESS, 'registry_pull');
+  [other, again].forEach(({ kept }) => kept[Symbol.dispose]());
 });
 
 test('managers count together: asking another one does not double what is allowed', async () => {
