@@ -33,6 +33,8 @@ export const buildkitLimits = {
   buildLogBytesMax: 32 * 1024 * 1024,
   /** Builds by BuildKit's clients at a time. */
   buildsMax: 256,
+  /** What a step said before another build waited for it, and is told to that one. */
+  buildReplayedLogBytesMax: 256 * 1024,
   /** A deadline that a client asks for beyond this is none. */
   rpcDeadlineMsMax: 2 ** 31 - 1,
 } as const;

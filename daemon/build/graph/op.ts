@@ -1,0 +1,175 @@
+/**
+ * What a build does, step by step, before anything of it is done: a graph without circles. The frontend makes it of a
+ * Dockerfile, the solver runs it. A vertex has inputs, an operation, and one result: a tree of files.
+ */
+
+/** `linux/amd64` or `linux/arm64/v8`, normalized. */
+export type Platform = string;
+
+/** A vertex is the same as another where operation and inputs are; names and places do not count. */
+export interface Vertex {
+  op: Op;
+  /** What the operation reads; `files` and `exec` begin with the tree at position 0, `undefined` = an empty one. */
+  inputs: readonly (Vertex | undefined)[];
+  /** As progress shows it: `[build 2/5] RUN make`. */
+  name: string;
+  /** Lines of the Dockerfile, from 1, for errors. */
+  lines?: { from: number; to: number };
+  /** `--no-cache` for this stage: the result of an earlier build is not taken. */
+  isFresh?: boolean;
+}
+
+export type Op = ImageSource | LocalSource | HttpSource | GitSource | FilesOp | ExecOp | MergeOp;
+
+/** The files of an image. Inputs: none. */
+export interface ImageSource {
+  kind: 'image';
+  /** Normalized, with tag or digest: `docker.io/library/debian:12`. */
+  reference: string;
+  platform: Platform;
+  /** `local`: pull only what is not here. */
+  mode: 'local' | 'pull';
+}
+
+/** Files of the client, by its session. Inputs: none. Every build has its own; what is read of it counts. */
+export interface LocalSource {
+  kind: 'local';
+  /** `context`, `dockerfile`, or the name of a further context. */
+  name: string;
+  session: string;
+  sharedKey: string;
+  includePatterns: readonly string[];
+  excludePatterns: readonly string[];
+  followPaths: readonly string[];
+}
+
+/** One file by HTTP, at the root of the tree. Inputs: none. */
+export interface HttpSource {
+  kind: 'http';
+  url: string;
+  /** `sha256:...` that the content must have; `''` = any. */
+  checksum: string;
+  fileName: string;
+  /** Bits of chmod; undefined = 0600. */
+  mode?: number;
+  owner: { uid: number; gid: number };
+}
+
+/** A checkout. Inputs: none. */
+export interface GitSource {
+  kind: 'git';
+  remote: string;
+  /** Branch, tag or commit; `''` = what the remote's HEAD is. */
+  ref: string;
+  subdirectory: string;
+  keepsGitDirectory: boolean;
+  /** Commit that it must be; `''` = any. */
+  checksum: string;
+}
+
+/** Changes to a tree without a process. Inputs: the tree, then what actions copy from. */
+export interface FilesOp {
+  kind: 'files';
+  actions: readonly FileAction[];
+}
+
+export type FileAction = MakeDirectory | MakeFile | CopyFiles;
+
+/** As the account files of the tree at position 0 have it; `''` = root. */
+export type Owner = string;
+
+export interface MakeDirectory {
+  action: 'mkdir';
+  path: string;
+  /** Bits of chmod. */
+  mode: number;
+  owner: Owner;
+}
+
+/** The content of a here-document. */
+export interface MakeFile {
+  action: 'mkfile';
+  path: string;
+  content: string;
+  mode: number;
+  owner: Owner;
+}
+
+export interface CopyFiles {
+  action: 'copy';
+  /** Position in `inputs`. */
+  from: number;
+  /** Patterns below the root of that tree. */
+  sources: readonly string[];
+  /** Absolute; a slash at its end means a directory. */
+  destination: string;
+  owner: Owner;
+  /** Octal or symbolic, as chmod(1) takes it; `''` = as it is. */
+  chmod: string;
+  /** Archives are unpacked (ADD of a local file). */
+  unpacks: boolean;
+  /** `--parents`: the path of each source from its `/./` on is made below the destination. */
+  keepsParents: boolean;
+  exclude: readonly string[];
+}
+
+/** A command in a tree. Inputs: its root, then what is mounted. */
+export interface ExecOp {
+  kind: 'exec';
+  argv: readonly string[];
+  /** `NAME=value`, in order. */
+  env: readonly string[];
+  /** Proxies and the like: the process has them, they change no key. */
+  quietEnv: readonly string[];
+  directory: string;
+  user: string;
+  network: 'default' | 'none' | 'host';
+  isPrivileged: boolean;
+  hostname: string;
+  extraHosts: readonly { name: string; address: string }[];
+  shmBytes?: number;
+  ulimits: readonly { name: string; soft: number; hard: number }[];
+  cgroupParent: string;
+  mounts: readonly ExecMount[];
+}
+
+export type ExecMount =
+  | { type: 'bind'; from: number; source: string; target: string; isWritable: boolean }
+  | {
+      type: 'cache';
+      /** Namespace and id: what caches of other builds have the same contents. */
+      id: string;
+      sharing: 'shared' | 'private' | 'locked';
+      /** Position in `inputs` of what it begins with; undefined = empty. */
+      from?: number;
+      source: string;
+      target: string;
+      isWritable: boolean;
+      owner: { uid: number; gid: number };
+      mode: number;
+    }
+  | { type: 'tmpfs'; target: string; sizeBytes?: number }
+  | {
+      type: 'secret';
+      id: string;
+      /** Undefined: no file. */
+      target?: string;
+      /** Variable that holds it. */
+      env?: string;
+      isRequired: boolean;
+      owner: { uid: number; gid: number };
+      mode: number;
+    }
+  | {
+      type: 'ssh';
+      id: string;
+      target: string;
+      isRequired: boolean;
+      owner: { uid: number; gid: number };
+      mode: number;
+    };
+
+/** `COPY --link`: the second tree's layers above the first's. Nothing is read, nothing is copied. */
+export interface MergeOp {
+  kind: 'merge';
+}

@@ -1,0 +1,93 @@
+import type { Vertex } from '../graph/op.ts';
+
+/** A tree of files that somebody holds. Until it is disposed of nothing of it is removed. */
+export interface HeldTree extends Disposable {
+  /** The same tree, held once more. */
+  hold(): this;
+}
+
+/** Lines of a step: 1 is standard output, 2 standard error. */
+export type LogStream = 1 | 2;
+
+/** A piece of work within a vertex: `sha256:..` of a pull, `transferring context`. */
+export interface VertexWork {
+  name: string;
+  current: number;
+  /** Undefined where nobody knows it. */
+  total?: number;
+  isDone: boolean;
+}
+
+/** What is told of the vertices of one build. One may start and end more than once: for its key, and to run. */
+export interface SolveProgress {
+  started(vertex: Vertex): void;
+  /** Its result is one of an earlier build, or was not needed at all. */
+  cached(vertex: Vertex): void;
+  /** `error`: of its own, or `context canceled` where the build ended before it did. */
+  completed(vertex: Vertex, error?: string): void;
+  log(vertex: Vertex, stream: LogStream, bytes: Uint8Array): void;
+  work(vertex: Vertex, work: VertexWork): void;
+}
+
+/** The build that an operation runs for, or all that wait for it. */
+export interface RunContext {
+  signal: AbortSignal;
+  /** Of the builds that wait for it now, the longest waiting first: secrets and credentials come from there. */
+  sessions(): readonly string[];
+  log(stream: LogStream, bytes: Uint8Array): void;
+  work(work: VertexWork): void;
+}
+
+/** `isLasting` is false of what no other build can mean: files of a client. */
+export interface SourceKey {
+  key: string;
+  isLasting: boolean;
+}
+
+/** What vertices are known by. */
+export interface SolverKeys {
+  /** Of a source as it is now: a manifest's digest, a commit. It may ask the network. */
+  ofSource(vertex: Vertex, context: RunContext): Promise<SourceKey>;
+  /** Of an operation on inputs known by these keys; undefined = an empty tree. Names and places do not count. */
+  ofOperation(vertex: Vertex, inputs: readonly (string | undefined)[]): string;
+  /** Of what the operation reads of the tree at this position, whatever else is in it. */
+  ofContent(vertex: Vertex, position: number, tree: HeldTree, signal: AbortSignal): Promise<string>;
+}
+
+/** Results of earlier builds. */
+export interface SolverCache<T extends HeldTree> {
+  find(key: string): Promise<T | undefined>;
+  /** From its return on `find` knows it. The caller goes on holding `tree`. */
+  store(key: string, tree: T, vertex: Vertex): Promise<void>;
+  /** The key by contents of an operation whose inputs were known by these keys before. */
+  findContentKey(definitionKey: string): string | undefined;
+  storeContentKey(definitionKey: string, contentKey: string): void;
+}
+
+/** Does operations. */
+export interface SolverOps<T extends HeldTree> {
+  /** `inputs` are the caller's; the answer is held by the caller alone. */
+  run(vertex: Vertex, inputs: readonly (T | undefined)[], context: RunContext): Promise<T>;
+}
+
+export interface SolverDeps<T extends HeldTree> {
+  keys: SolverKeys;
+  cache: SolverCache<T>;
+  ops: SolverOps<T>;
+  /** Operations that run at a time, of all builds. */
+  runsMax: number;
+}
+
+/** One build. */
+export interface SolveRequest {
+  /** Its id, for secrets and the like. */
+  session: string;
+  progress: SolveProgress;
+  signal: AbortSignal;
+}
+
+export function release(trees: readonly (Disposable | undefined)[]): void {
+  for (const tree of trees) {
+    tree?.[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,252 @@
+import { randomUUID } from 'node:crypto';
+import { errorText } from '../../base/errors.ts';
+import type { Vertex } from '../graph/op.ts';
+import type { FlightPlan, Landed, Passenger } from './flight.ts';
+import { release, type HeldTree, type RunContext, type SolverDeps, type SolveRequest } from './ports.ts';
+import { isSource, positionsRead } from './reads.ts';
+import { Telling } from './telling.ts';
+
+interface SolveDeps<T extends HeldTree> extends Pick<SolverDeps<T>, 'keys' | 'cache'> {
+  fly(plan: FlightPlan<T>, passenger: Passenger, signal: AbortSignal): Promise<Landed<T>>;
+  track(task: Promise<unknown>): void;
+}
+
+/** What a vertex is known by. */
+interface Known {
+  key: string;
+  /** It is to be made anew, or stands on something that is. */
+  isFresh: boolean;
+  /** Another build may come to the same key. */
+  isLasting: boolean;
+}
+
+/** One build's way through its graph. Every vertex gets its key once, and its result once if somebody needs it. */
+export class Solve<T extends HeldTree> {
+  readonly #deps: SolveDeps<T>;
+  readonly #request: SolveRequest;
+  readonly #id = randomUUID();
+  readonly #controller = new AbortController();
+  readonly #telling: Telling;
+  readonly #keys = new Map<Vertex, Promise<Known>>();
+  readonly #results = new Map<Vertex, Promise<T>>();
+  /** Given back at the end. */
+  readonly #held: T[] = [];
+
+  constructor(deps: SolveDeps<T>, request: SolveRequest) {
+    this.#deps = deps;
+    this.#request = request;
+    this.#telling = new Telling(request.progress);
+  }
+
+  async run(targets: readonly (Vertex | undefined)[]): Promise<(T | undefined)[]> {
+    const { signal } = this.#request;
+    const leave = (): void => this.#controller.abort(signal.reason);
+    signal.addEventListener('abort', leave, { once: true });
+    try {
+      signal.throwIfAborted();
+      const trees = await this.#resultsOf(targets);
+      signal.throwIfAborted();
+      return trees.map((tree) => tree?.hold());
+    } catch (error) {
+      this.#controller.abort(error);
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', leave);
+      await this.#settled();
+      this.#telling.end();
+      release(this.#held);
+    }
+  }
+
+  async #resultsOf(vertices: readonly (Vertex | undefined)[]): Promise<(T | undefined)[]> {
+    return await Promise.all(
+      vertices.map(async (vertex) => (vertex === undefined ? undefined : await this.#result(vertex))),
+    );
+  }
+
+  /** One that fails early leaves others behind, which may come to more. */
+  async #settled(): Promise<void> {
+    const asked = (): number => this.#keys.size + this.#results.size;
+    let before = -1;
+    while (before < asked()) {
+      before = asked();
+      await Promise.allSettled([...this.#keys.values(), ...this.#results.values()]);
+    }
+  }
+
+  #key(vertex: Vertex): Promise<Known> {
+    return remembered(this.#keys, vertex, async () =>
+      isSource(vertex.op) ? await this.#keyOfSource(vertex) : await this.#keyOfOperation(vertex),
+    );
+  }
+
+  #result(vertex: Vertex): Promise<T> {
+    return remembered(this.#results, vertex, async () => {
+      const tree = await this.#makeResult(vertex);
+      this.#held.push(tree);
+      return tree;
+    });
+  }
+
+  async #keyOfSource(vertex: Vertex): Promise<Known> {
+    const { keys } = this.#deps;
+    return await this.#own(vertex, async () => {
+      this.#telling.started(vertex);
+      const known = await this.#unlessAborted(keys.ofSource(vertex, this.#context(vertex)));
+      this.#telling.completed(vertex);
+      return { ...known, isFresh: vertex.isFresh === true };
+    });
+  }
+
+  /**
+   * By what its inputs are known by; where it only reads files of one, by these. They need not be read again where the
+   * inputs are known by the same keys as once before.
+   */
+  async #keyOfOperation(vertex: Vertex): Promise<Known> {
+    const { keys, cache } = this.#deps;
+    const inputs = await Promise.all(
+      vertex.inputs.map(async (input) => (input === undefined ? undefined : await this.#key(input))),
+    );
+    const read = positionsRead(vertex.op).filter((position) => inputs[position] !== undefined);
+    const below = inputs.filter((known, position) => known !== undefined && !read.includes(position));
+    const facts = {
+      isFresh: vertex.isFresh === true || below.some((known) => known?.isFresh),
+      isLasting: below.every((known) => known?.isLasting),
+    };
+    const definition = keys.ofOperation(
+      vertex,
+      inputs.map((known) => known?.key),
+    );
+    if (read.length === 0) {
+      return { key: definition, ...facts };
+    }
+    // What is made anew may have other contents under its old key.
+    const isFreshInput = inputs.some((known) => known?.isFresh === true);
+    const before = isFreshInput ? undefined : cache.findContentKey(definition);
+    if (before !== undefined) {
+      return { key: before, ...facts };
+    }
+    const known = inputs.map((input) => input?.key);
+    await Promise.all(
+      read.map(async (position) => {
+        known[position] = await this.#contentKey(vertex, position);
+      }),
+    );
+    const key = keys.ofOperation(vertex, known);
+    if (inputs.every((input) => input?.isLasting !== false)) {
+      cache.storeContentKey(definition, key);
+    }
+    return { key, ...facts };
+  }
+
+  async #contentKey(vertex: Vertex, position: number): Promise<string | undefined> {
+    const [tree] = await this.#resultsOf([vertex.inputs[position]]);
+    return tree === undefined
+      ? undefined
+      : await this.#own(vertex, async () => await this.#unlessAborted(this.#read(vertex, position, tree)));
+  }
+
+  /** Holds the tree for itself: the build may be over before it. */
+  async #read(vertex: Vertex, position: number, tree: T): Promise<string> {
+    using held = tree.hold();
+    return await this.#deps.keys.ofContent(vertex, position, held, this.#controller.signal);
+  }
+
+  async #makeResult(vertex: Vertex): Promise<T> {
+    const { cache } = this.#deps;
+    const { key, isFresh } = await this.#key(vertex);
+    const found = isFresh ? undefined : await this.#own(vertex, async () => await cache.find(key));
+    if (found !== undefined) {
+      this.#tellCached(vertex);
+      return found;
+    }
+    const inputs = await this.#resultsOf(vertex.inputs);
+    return await this.#own(vertex, async () => {
+      const { tree, isCached } = await this.#deps.fly(
+        {
+          key,
+          // What is made anew is made for this build alone.
+          flight: isFresh ? `${this.#id} ${key}` : key,
+          vertex,
+          takesCached: !isFresh,
+          inputs: inputs.map((input) => input?.hold()),
+        },
+        this.#passenger(vertex),
+        this.#controller.signal,
+      );
+      if (isCached) {
+        this.#telling.cached(vertex);
+      } else {
+        this.#telling.completed(vertex);
+      }
+      return tree;
+    });
+  }
+
+  /** With what it stands on and nobody wanted. */
+  #tellCached(vertex: Vertex): void {
+    for (const input of vertex.inputs) {
+      if (input !== undefined && !this.#results.has(input) && !this.#telling.wasCached(input)) {
+        this.#tellCached(input);
+      }
+    }
+    this.#telling.cached(vertex);
+  }
+
+  /** A step. Where it fails all of the build ends, and the vertex is told as the one that failed. */
+  async #own<R>(vertex: Vertex, step: () => Promise<R>): Promise<R> {
+    try {
+      return await step();
+    } catch (error) {
+      if (!this.#controller.signal.aborted) {
+        this.#telling.failed(vertex, errorText(error));
+        this.#controller.abort(error);
+      }
+      throw error;
+    }
+  }
+
+  /** Nobody waits for it once the build is over. */
+  async #unlessAborted<R>(task: Promise<R>): Promise<R> {
+    const { signal } = this.#controller;
+    this.#deps.track(task);
+    return await new Promise((resolve, reject) => {
+      const leave = (): void => reject(signal.reason);
+      if (signal.aborted) {
+        leave();
+      }
+      signal.addEventListener('abort', leave, { once: true });
+      task.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+    });
+  }
+
+  #passenger(vertex: Vertex): Passenger {
+    const { session } = this.#request;
+    return {
+      session,
+      started: () => this.#telling.started(vertex),
+      log: (stream, bytes) => this.#telling.log(vertex, stream, bytes),
+      work: (work) => this.#telling.work(vertex, work),
+    };
+  }
+
+  #context(vertex: Vertex): RunContext {
+    const passenger = this.#passenger(vertex);
+    return {
+      signal: this.#controller.signal,
+      sessions: () => [passenger.session],
+      log: (stream, bytes) => passenger.log(stream, bytes),
+      work: (work) => passenger.work(work),
+    };
+  }
+}
+
+function remembered<R>(known: Map<Vertex, Promise<R>>, vertex: Vertex, make: () => Promise<R>): Promise<R> {
+  const before = known.get(vertex);
+  if (before !== undefined) {
+    return before;
+  }
+  const made = make();
+  known.set(vertex, made);
+  return made;
+}
