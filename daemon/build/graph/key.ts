@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto';
+import type { Op, Vertex } from './op.ts';
+
+/**
+ * The definition keys of the vertices of a graph: `sha256:` and 64 digits. Equal keys mean the same operation on the
+ * same inputs, in any graph and any daemon; names, lines, `isFresh` and `quietEnv` do not count. Each vertex is read
+ * once, however many others have it as an input.
+ */
+export class DefinitionKeys {
+  readonly #known = new WeakMap<Vertex, string>();
+
+  of(vertex: Vertex): string {
+    // By a list instead of calls within calls: a Dockerfile may have thousands of steps, one on the other.
+    const open: Vertex[] = [vertex];
+    for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
+      const missing = top.inputs.filter((input) => input !== undefined && !this.#known.has(input));
+      if (missing.length === 0) {
+        open.pop();
+        this.#known.set(top, this.#digest(top));
+      }
+      open.push(...missing.flatMap((input) => input ?? []));
+    }
+    return this.#known.get(vertex) ?? '';
+  }
+
+  #digest({ op, inputs }: Vertex): string {
+    const keys = inputs.map((input) => (input === undefined ? null : this.#known.get(input)));
+    const text = canonical({ op: counted(op), inputs: keys });
+    return `sha256:${createHash('sha256').update(text).digest('hex')}`;
+  }
+}
+
+/** The operation without what changes no result. */
+function counted(op: Op): Omit<Op, 'quietEnv'> {
+  if (op.kind !== 'exec') {
+    return op;
+  }
+  const { quietEnv: _, ...rest } = op;
+  return rest;
+}
+
+/** JSON whose properties stand in the order of their names; those that are undefined are not there. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) {
+    return `[${value.map(canonical).join(',')}]`;
+  }
+  if (typeof value !== 'object' || value === null) {
+    return JSON.stringify(value);
+  }
+  const properties = Object.entries(value)
+    .filter(([, item]) => item !== undefined)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, item]) => `${JSON.stringify(name)}:${canonical(item)}`);
+  return `{${properties.join(',')}}`;
+}
