@@ -25,6 +25,7 @@ import type { EngineLayers } from './registry/files/engine-layers.ts';
 import type { BlobFiles } from './registry/files/port.ts';
 import { NoteArtifacts } from './notes/artifact/note-artifacts.ts';
 import { Notes } from './notes/notes.ts';
+import type { WebsiteStatus } from './notes/schema/website-status.ts';
 import type { NoteReader } from './notes/reader/port.ts';
 import { NoteIndex } from './notes/search/note-index.ts';
 import type { TextIndex } from './notes/search/port.ts';
@@ -68,6 +69,8 @@ export interface HubDeps {
   repaired?: (bytes: number) => void;
   /** What is kept aside on this host of hubs that it had before. */
   aside?: () => readonly AsideSource[];
+  /** What is known of websites that notes name; absent = nobody checks them. */
+  websiteStatus?: WebsiteStatus;
   /** Where texts of notes are found by their words. */
   textIndex: TextIndex;
   /** What reads notes of strangers. */
@@ -131,6 +134,7 @@ export class Hub implements HubPort, Disposable {
       addresses: new Addresses(deps.baseUrl),
       mirror,
       aside: deps.aside ?? (() => []),
+      websiteStatus: deps.websiteStatus ?? (() => undefined),
     };
     const context = { ...identity, lockout, clock: deps.clock };
     const accessTokens = new AccessTokens({ mirror, clock: deps.clock, service: new URL(deps.baseUrl).host });

@@ -23,6 +23,8 @@ export interface OpenCluster extends AsyncDisposable {
   readonly targets: ClusterTargetsPort;
   /** What tasks of labelled services pass. */
   readonly gate: TaskGate;
+  /** What checks have found of websites; undefined = they are not checked. */
+  websiteStatus(websites: readonly string[]): 'up' | 'down' | undefined;
 }
 
 /** What the objects are made over. */
@@ -105,6 +107,11 @@ export class ClusterPlace implements RecordsGuest, AsyncDisposable {
   /** What tasks of this host pass; undefined while the records are not within reach, or there are none. */
   get gate(): TaskGate | undefined {
     return this.#placed.current?.cluster.gate;
+  }
+
+  /** What checks of targets have found of websites; undefined where there are none, or they are not within reach. */
+  websiteStatus(websites: readonly string[]): 'up' | 'down' | undefined {
+    return this.#placed.current?.cluster.websiteStatus(websites);
   }
 
   opened(place: RecordsPlace): void {

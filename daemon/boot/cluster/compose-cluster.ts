@@ -72,6 +72,7 @@ export async function openCluster(
       events,
       targets: targets.port,
       gate: targets.gate,
+      websiteStatus: (websites) => targets.websiteStatus(websites),
       [Symbol.asyncDispose]: async () => {
         await targets[Symbol.asyncDispose]();
         await events[Symbol.asyncDispose]();

@@ -4,6 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import { errorText, isEngineError } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { HealthNews } from '../../cluster/targets/health/checker.ts';
+import { websiteStatus } from '../../cluster/targets/health/website-status.ts';
 import type { TaskGate } from '../../cluster/targets/followers/task-gate.ts';
 import { AccessKeys } from '../../cluster/targets/signing/access-keys.ts';
 import { TargetGroups, type TargetGroupsDeps } from '../../cluster/targets/target-groups.ts';
@@ -16,6 +17,7 @@ import { EnginePlaces } from './engine-places.ts';
 export interface OpenTargets extends AsyncDisposable {
   port: ClusterTargetsPort;
   gate: TaskGate;
+  websiteStatus(websites: readonly string[]): 'up' | 'down' | undefined;
 }
 
 interface Deps {
@@ -48,6 +50,7 @@ export async function openTargets({ records, swarm }: ClusterStores, deps: Deps)
   await targets.start();
   return {
     gate: targets.gate,
+    websiteStatus: (websites) => websiteStatus(targets.tables, websites),
     port: { operations: targets.operations, keys: new AccessKeys({ store, clock }) },
     [Symbol.asyncDispose]: async () => {
       await turn?.[Symbol.asyncDispose]();

@@ -63,6 +63,7 @@ interface Around {
   place: HubPlace;
   aside: Aside;
   images: Pick<Images, 'hubLayers'>;
+  websiteStatus: NonNullable<HubDeps['websiteStatus']>;
 }
 
 /** What depends on where the records are. */
@@ -77,6 +78,7 @@ export async function composeHub({
   images,
   place,
   aside,
+  websiteStatus,
 }: Around): Promise<ComposedHub | undefined> {
   const listen = parseListenAddress('hub.address', config.hubAddress);
   if (listen === undefined) {
@@ -91,7 +93,7 @@ export async function composeHub({
   const room = files.room();
   const webhooks = webhookSettings(config, { isLoopback: listen.isLoopback, services: engine });
   const { hubLayers: layers } = images;
-  const shared = { clock, log, baseUrl, layers, peers: swarm.blobs };
+  const shared = { clock, log, baseUrl, layers, peers: swarm.blobs, websiteStatus };
   const repairs: CopiedBlobs = { copies: 0, bytes: 0 };
   const given = {
     ...shared,

@@ -1,3 +1,4 @@
+import type { WebsiteStatus } from '../../hub/notes/schema/website-status.ts';
 import path from 'node:path';
 import type { Swarm } from '../../../swarm/swarm.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -41,11 +42,17 @@ export async function openHub(
   { deps: { config, log }, database }: Base,
   parts: Rollback,
   { place, aside, tokens, rollouts }: HubDoors,
-  others: { swarm: Swarm; images: Images; containers: Containers },
+  others: {
+    swarm: Swarm;
+    images: Images;
+    containers: Containers;
+    websites: { websiteStatus: WebsiteStatus };
+  },
 ): Promise<ComposedHub | undefined> {
-  const { swarm, images, containers } = others;
+  const { swarm, images, containers, websites } = others;
+  const websiteStatus: WebsiteStatus = (all) => websites.websiteStatus(all);
   parts.defer('end the hub', () => place[Symbol.asyncDispose]());
-  const hub = await composeHub({ config, database, log, swarm, images, place, aside });
+  const hub = await composeHub({ config, database, log, swarm, images, place, aside, websiteStatus });
   rollouts?.open(hub);
   // In a swarm other hosts have containers with tokens too.
   const isOther = (id: string): boolean => place.isShared && containers.nameOf(id) === undefined;

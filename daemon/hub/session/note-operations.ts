@@ -18,6 +18,7 @@ import { mergeFields } from '../../base/json/merge-patch.ts';
 import type { NoteDraft } from '../notes/notes.ts';
 import { plainText } from '../notes/rendering/plain-text.ts';
 import { NOTE_SCHEMA } from '../notes/schema/note-schema.ts';
+import { withWebsiteStatus } from '../notes/schema/website-status.ts';
 import { fits, wordsOf } from '../notes/search/filter.ts';
 import type { By } from '../registry/by.ts';
 import type { Manifest } from '../registry/manifests/manifest.ts';
@@ -210,7 +211,8 @@ export class NoteOperations implements HubNotesPort {
       tags: note.subject === null ? [] : manifests.tagsOf(repository, note.subject),
       defaults: about === undefined ? {} : defaultsOf(about, note.metadata),
     };
-    return noteView(note, repository, facts, this.#deps.addresses);
+    const metadata = withWebsiteStatus(note.metadata, this.#deps.websiteStatus);
+    return noteView({ ...note, metadata }, repository, facts, this.#deps.addresses);
   }
 }
 

@@ -11,6 +11,7 @@ import type { Tokens } from '../identity/tokens/tokens.ts';
 import type { Lockout } from '../identity/lockout.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import type { RegistryLimits } from '../limits/registry-limits.ts';
+import type { WebsiteStatus } from '../notes/schema/website-status.ts';
 import type { Notes } from '../notes/notes.ts';
 import type { NoteReader } from '../notes/reader/port.ts';
 import type { NoteIndex } from '../notes/search/note-index.ts';
@@ -54,4 +55,5 @@ export interface SessionDeps {
   mirror: Mirror;
   /** What is kept aside on this host. */
   aside: () => readonly AsideSource[];
+  websiteStatus: WebsiteStatus;
 }

@@ -48,9 +48,9 @@ needsEngine('etcd')('target groups', () => {
   }
 
   /** A group of instances that are checked every five seconds; its id. */
-  async function group(name: string, port: number): Promise<string> {
+  async function group(name: string, port: number, tags: object = {}): Promise<string> {
     const healthCheck = { healthCheckIntervalSeconds: 5, unhealthyThresholdCount: 2, path: '/index.html' };
-    const body = { name, type: 'INSTANCE', config: { port, healthCheck } };
+    const body = { name, type: 'INSTANCE', tags, config: { port, healthCheck } };
     const { id } = await ask('POST', '/targetgroups', body);
     await active(String(id));
     return String(id);
@@ -125,7 +125,8 @@ needsEngine('etcd')('target groups', () => {
   }
 
   test('containers of this host are checked and reached, and survive kill -9 of the daemon', async () => {
-    const id = await group('plain', 8080);
+    const website = 'http://127.0.0.1:7080/';
+    const id = await group('plain', 8080, { website });
     await listen('plain', id, 7080);
     for (const name of ['one', 'two']) {
       await daemon.http.ok('POST', `/containers/create?name=${name}`, {
@@ -145,6 +146,12 @@ needsEngine('etcd')('target groups', () => {
       texts.add((await daemon.fetch('http://127.0.0.1:7080/index.html')).trim());
     }
     expect(texts).toEqual(new Set(['one', 'two']));
+    await daemon.http.ok('POST', '/hub/admin/users', { login: 'alice' });
+    await daemon.http.ok('POST', '/hub/admin/repositories', { owner: 'alice', name: 'app' });
+    const about = { 'website-meta': { category: 'shop', status: 'down' }, website };
+    const note = await daemon.http.ok<object>('POST', '/hub/repos/alice/app/notes', { metadata: about });
+    // What the checks have found, not what was written.
+    expect(note).toMatchObject({ metadata: { 'website-meta': { category: 'shop', status: 'up' } } });
     await daemon.restart();
     await until('it serves again', async () => {
       const text = await daemon.fetch('http://127.0.0.1:7080/index.html').catch(() => '');
