@@ -87,8 +87,9 @@ export const OPERATIONS_1_24 = {
     POST /swarm/join`,
 } as const;
 
-/** 1.44: api/swagger.yaml of that version. */
-export const OPERATIONS_1_44 = `
+/** 1.55: api/swagger.yaml of that version. */
+export const OPERATIONS_1_55 = `
+    GET /images/{name}/attestations
     GET /containers/json
     POST /containers/create
     GET /containers/{id}/json

@@ -11,7 +11,7 @@ import { ROUTES } from '../api/routes/index.ts';
 import type { Route } from '../api/routes/route.ts';
 import { CHANGES } from '../api/versions/changes/index.ts';
 import { NEWEST, OLDEST, formatVersion, isServedAt } from '../api/versions/version.ts';
-import { OPERATIONS_1_24, OPERATIONS_1_44, OPERATIONS_CLUSTER, OPERATIONS_HUB } from './api-operations.ts';
+import { OPERATIONS_1_24, OPERATIONS_1_55, OPERATIONS_CLUSTER, OPERATIONS_HUB } from './api-operations.ts';
 
 interface Covered {
   operation: string;
@@ -55,7 +55,7 @@ function linesOf(document: string): string[] {
 const DOCUMENTS = [
   { title: '1.24, described', lines: OPERATIONS_1_24.described, version: OLDEST },
   { title: '1.24, referred to', lines: OPERATIONS_1_24.referredTo, version: OLDEST },
-  { title: '1.44', lines: OPERATIONS_1_44, version: NEWEST },
+  { title: '1.55', lines: OPERATIONS_1_55, version: NEWEST },
 ] as const;
 
 function countOf(covered: readonly Covered[]): string {
@@ -119,14 +119,14 @@ function renderTable(): string {
       item,
     ]),
   );
-  const at44 = new Map(cover(OPERATIONS_1_44, NEWEST).map((item) => [nameless(item.operation), item]));
-  const rows = [...new Set([...at44.keys(), ...at24.keys()])].toSorted(byPath).map((key) => {
-    const newest = at44.get(key);
+  const at55 = new Map(cover(OPERATIONS_1_55, NEWEST).map((item) => [nameless(item.operation), item]));
+  const rows = [...new Set([...at55.keys(), ...at24.keys()])].toSorted(byPath).map((key) => {
+    const newest = at55.get(key);
     const oldest = at24.get(key);
     const operation = newest?.operation ?? oldest?.operation ?? key;
     return `| \`${operation}\` | ${cell(oldest)} | ${cell(newest)} |`;
   });
-  return ['| operation | 1.24 | 1.44 |', '|---|---|---|', ...rows].join('\n');
+  return ['| operation | 1.24 | 1.55 |', '|---|---|---|', ...rows].join('\n');
 }
 
 /** The operations of the hub's document. */

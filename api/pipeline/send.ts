@@ -55,7 +55,11 @@ export async function send(result: Result, sending: Sending): Promise<void> {
       await sendJsonLines(reply, result, log);
       return;
     case 'events':
-      await sendEvents(reply, result.events, { downgradeItem: dialect.downgradeItem, log });
+      await sendEvents(reply, result.events, {
+        contentType: result.contentType ?? 'application/json',
+        downgradeItem: dialect.downgradeItem,
+        log,
+      });
       return;
     case 'tar':
       await sendTar(reply, result, log);

@@ -1,4 +1,5 @@
 import { invalidArgument } from '../../daemon/base/errors.ts';
+import { platformOf, platformsOf } from '../image-platform.ts';
 import { registryAuth } from './registry-auth.ts';
 import { empty, ok, route } from './route.ts';
 import type { ServedRoute } from './route.ts';
@@ -10,6 +11,7 @@ export const imageRoutes: readonly ServedRoute[] = [
     id: 'image.list',
     method: 'GET',
     path: '/images/json',
+    partly: 'an image is of one platform: no Manifests, no Identity',
     handler: async ({ query }, { images }) =>
       ok(
         await images.list({
@@ -55,7 +57,11 @@ export const imageRoutes: readonly ServedRoute[] = [
     handler: async ({ query, bytes, signal }, { images }) => ({
       kind: 'json-lines',
       isTold: true,
-      messages: images.load(bytes, { quiet: query.bool('quiet', true), signal }),
+      messages: images.load(bytes, {
+        quiet: query.bool('quiet', true),
+        platforms: platformsOf(query, 'platform'),
+        signal,
+      }),
     }),
   }),
   route({
@@ -67,16 +73,22 @@ export const imageRoutes: readonly ServedRoute[] = [
       if (names.length === 0) {
         throw invalidArgument('parameter names is required: which images to save');
       }
-      return { kind: 'tar', bytes: await images.save(names, { signal }) };
+      return {
+        kind: 'tar',
+        bytes: await images.save(names, { platforms: platformsOf(query, 'platform'), signal }),
+      };
     },
   }),
   route({
     id: 'image.save',
     method: 'GET',
     path: '/images/*name/get',
-    handler: async ({ params, signal }, { images }) => ({
+    handler: async ({ params, query, signal }, { images }) => ({
       kind: 'tar',
-      bytes: await images.save([params['name'] ?? ''], { signal }),
+      bytes: await images.save([params['name'] ?? ''], {
+        platforms: platformsOf(query, 'platform'),
+        signal,
+      }),
     }),
   }),
   route({
@@ -85,7 +97,7 @@ export const imageRoutes: readonly ServedRoute[] = [
     path: '/images/*name/push',
     handler: ({ params, query, header, signal }, { images }) => {
       const options = { auth: registryAuth(header('x-registry-auth')), signal };
-      const tag = defined({ tag: query.text('tag') });
+      const tag = { ...defined({ tag: query.text('tag') }), ...platformOf(query) };
       const messages = images.push(params['name'] ?? '', { ...options, ...tag });
       return Promise.resolve({ kind: 'json-lines', messages });
     },
@@ -94,13 +106,23 @@ export const imageRoutes: readonly ServedRoute[] = [
     id: 'image.inspect',
     method: 'GET',
     path: '/images/*name/json',
-    handler: async ({ params }, { images }) => ok(await images.inspect(params['name'] ?? '')),
+    partly: 'an image is of one platform: no Manifests, no Identity',
+    handler: async ({ params, query }, { images }) => {
+      const asked = platformOf(query);
+      if (asked.platform !== undefined && query.bool('manifests')) {
+        throw invalidArgument('parameters platform and manifests cannot both be given');
+      }
+      const name = params['name'] ?? '';
+      const [image, legacy] = await Promise.all([images.inspect(name, asked), images.legacy(name)]);
+      return ok(image, legacy);
+    },
   }),
   route({
     id: 'image.history',
     method: 'GET',
     path: '/images/*name/history',
-    handler: async ({ params }, { images }) => ok(await images.history(params['name'] ?? '')),
+    handler: async ({ params, query }, { images }) =>
+      ok(await images.history(params['name'] ?? '', platformOf(query))),
   }),
   route({
     id: 'image.tag',
@@ -127,6 +149,7 @@ export const imageRoutes: readonly ServedRoute[] = [
         await images.remove(params['name'] ?? '', {
           force: query.bool('force'),
           noprune: query.bool('noprune'),
+          platforms: platformsOf(query, 'platforms'),
         }),
       ),
   }),

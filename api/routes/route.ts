@@ -26,6 +26,13 @@ export interface ApiRequest<Body = undefined> {
   speaks: (quirk: Quirk) => boolean;
 }
 
+/** Lines of JSON, or with a record separator before each (RFC 7464, `json-seq`). */
+export type EventsType =
+  | 'application/json'
+  | 'application/jsonl'
+  | 'application/x-ndjson'
+  | 'application/json-seq';
+
 /** What a handler answers. The pipeline turns it into bytes. */
 export type Result =
   /** `legacy` is what older shapes still owe (see `VersionChange.response`). */
@@ -35,7 +42,7 @@ export type Result =
   | { kind: 'late-json'; body: Promise<unknown> }
   /** `isTold`: an error is a message too when it is the first, and no status. */
   | { kind: 'json-lines'; messages: AsyncIterable<unknown>; isTold?: boolean }
-  | { kind: 'events'; events: AsyncIterable<unknown> }
+  | { kind: 'events'; events: AsyncIterable<unknown>; contentType?: EventsType }
   | { kind: 'tar'; bytes: Readable; contentType?: string; headers?: FlatHeaders }
   | { kind: 'frames'; stream: ByteStream }
   | { kind: 'hijack'; conversation: Conversation }

@@ -2,9 +2,10 @@ import { invalidArgument } from '../../daemon/base/errors.ts';
 import { authSchema } from '../schemas/others.ts';
 import type { AuthRequest } from '../types/system.ts';
 import { ok, route } from './route.ts';
-import type { ServedRoute } from './route.ts';
+import type { EventsType, ServedRoute } from './route.ts';
 import type { Query } from '../query.ts';
-import type { DiskUsageType, SystemInfo } from '../types/system.ts';
+import type { DiskUsageType, LegacyInfo, SystemInfo } from '../types/system.ts';
+import { usageByKind } from './usage-by-kind.ts';
 import { defined, wallNano } from './values.ts';
 
 /** The daemon itself (docs: api/docs/v1.24.md section 3.3). */
@@ -26,8 +27,10 @@ export const systemRoutes: readonly ServedRoute[] = [
     method: 'GET',
     path: '/info',
     handler: async (_request, { system, swarm }) => {
-      const [engine, Swarm] = await Promise.all([system.info(), swarm.info()]);
-      return ok({ ...engine, Swarm } satisfies SystemInfo);
+      const [told, Swarm] = await Promise.all([system.info(), swarm.info()]);
+      const { BridgeNfIptables, BridgeNfIp6tables, ...engine } = told;
+      const legacy: LegacyInfo = { BridgeNfIptables, BridgeNfIp6tables };
+      return ok({ ...engine, Swarm } satisfies SystemInfo, legacy);
     },
   }),
   route({
@@ -47,7 +50,12 @@ export const systemRoutes: readonly ServedRoute[] = [
     id: 'system.diskUsage',
     method: 'GET',
     path: '/system/df',
-    handler: async ({ query }, { system }) => ok(await system.diskUsage(diskUsageTypes(query))),
+    handler: async ({ query }, { system }) => {
+      const isVerbose = query.bool('verbose');
+      const usage = await system.diskUsage(diskUsageTypes(query));
+      // Who does not ask for more may be a client that knows no versions: dockerd 29 tells it both, too.
+      return ok({ ...(!isVerbose && usage), ...usageByKind(usage, isVerbose) });
+    },
   }),
   route({
     id: 'plugin.list',
@@ -63,7 +71,7 @@ export const systemRoutes: readonly ServedRoute[] = [
     id: 'system.events',
     method: 'GET',
     path: '/events',
-    handler: async ({ query, signal }, { events }) => {
+    handler: async ({ query, header, signal, speaks }, { events }) => {
       const now = wallNano();
       const since = query.time('since', now);
       const until = query.time('until', now);
@@ -73,7 +81,8 @@ export const systemRoutes: readonly ServedRoute[] = [
         );
       }
       const options = { ...defined({ since, until }), filters: query.filters(), signal };
-      return { kind: 'events', events: events.stream(options) };
+      const contentType = speaks('events-are-json-lines') ? eventsType(header('accept')) : 'application/json';
+      return { kind: 'events', events: events.stream(options), contentType };
     },
   }),
 ];
@@ -97,4 +106,17 @@ function diskUsageTypes(query: Query): ReadonlySet<DiskUsageType> {
     return type;
   });
   return new Set(asked.length === 0 ? DISK_USAGE_TYPES : asked);
+}
+
+/** How events may be separated: the first is what a client gets that does not choose. */
+const EVENT_TYPES: readonly EventsType[] = [
+  'application/jsonl',
+  'application/x-ndjson',
+  'application/json-seq',
+];
+
+/** The first of these types that an Accept header names by its full name. */
+function eventsType(accept = ''): EventsType {
+  const named = new Set(accept.split(',').map((part) => part.split(';')[0]?.trim().toLowerCase()));
+  return EVENT_TYPES.find((type) => named.has(type)) ?? 'application/jsonl';
 }

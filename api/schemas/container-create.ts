@@ -41,7 +41,7 @@ export const mount = struct({
     Subpath: text,
     DriverConfig: struct({ Name: text, Options: labels }),
   }),
-  TmpfsOptions: struct({ SizeBytes: integer, Mode: unsigned }),
+  TmpfsOptions: struct({ SizeBytes: integer, Mode: unsigned, Options: listOf(texts) }),
 });
 
 export const ulimits = listOf(struct({ Name: text, Soft: integer, Hard: integer }));
@@ -188,7 +188,7 @@ const containerConfig = {
 /** Body of POST /commit (`ContainerConfig`). */
 export const containerConfigSchema: Schema = struct(containerConfig);
 
-/** Body of POST /containers/create at 1.44 (`ContainerCreateRequest`). */
+/** Body of POST /containers/create at 1.55 (`ContainerCreateRequest`). */
 const createFields = {
   ...containerConfig,
   HostConfig: struct(hostFields),

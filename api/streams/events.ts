@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from '../../daemon/base/logger.ts';
 import type { Reply } from '../pipeline/reply.ts';
+import type { EventsType } from '../routes/route.ts';
 import { writeOrGone } from './json-lines.ts';
 
 /**
@@ -11,18 +12,23 @@ import { writeOrGone } from './json-lines.ts';
 export async function sendEvents(
   reply: Reply,
   events: AsyncIterable<unknown>,
-  options: { downgradeItem: ((item: unknown) => unknown) | undefined; log: Logger },
+  options: {
+    contentType: EventsType;
+    downgradeItem: ((item: unknown) => unknown) | undefined;
+    log: Logger;
+  },
 ): Promise<void> {
   const iterator = events[Symbol.asyncIterator]();
   const first = iterator.next();
   await Promise.race([first, nextTurn()]);
-  const res = reply.begin('application/json');
+  const res = reply.begin(options.contentType);
   res.flushHeaders();
+  const mark = options.contentType === 'application/json-seq' ? '\x1e' : '';
   try {
     for (let next = await first; next.done !== true; next = await iterator.next()) {
       const event = options.downgradeItem ? options.downgradeItem(next.value) : next.value;
       if (event !== undefined) {
-        await writeOrGone(res, `${eventLine(event)}\n`);
+        await writeOrGone(res, `${mark}${eventLine(event)}\n`);
       }
     }
     res.end();

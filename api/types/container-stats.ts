@@ -1,4 +1,4 @@
-/** Wire shapes of GET /containers/{id}/stats and top at API 1.44. Types only. Counters count since the start. */
+/** Wire shapes of GET /containers/{id}/stats and top at API 1.55. Types only. Counters count since the start. */
 
 export interface CpuStats {
   cpu_usage: {
@@ -49,6 +49,7 @@ export interface NetworkStats {
 }
 
 export interface ContainerStats {
+  os_type: 'linux';
   /** RFC 3339; the zero time when there is no sample. */
   read: string;
   /** Time of the sample that `precpu_stats` is from. */

@@ -1,4 +1,4 @@
-/** Wire shapes of containers at API 1.44. Types only. Older shapes are made in `api/versions`. */
+/** Wire shapes of containers at API 1.55. Types only. Older shapes are made in `api/versions`. */
 
 import type { EndpointSettings, NetworkingConfig } from './endpoint.ts';
 import type { HostConfig, PortMap, Resources, RestartPolicy } from './host-config.ts';
@@ -107,23 +107,9 @@ export interface HealthView {
 }
 
 export interface NetworkSettingsView {
-  Bridge: string;
   SandboxID: string;
   SandboxKey: string;
   Ports: PortMap;
-  HairpinMode: boolean;
-  LinkLocalIPv6Address: string;
-  LinkLocalIPv6PrefixLen: number;
-  SecondaryIPAddresses: null;
-  SecondaryIPv6Addresses: null;
-  EndpointID: string;
-  Gateway: string;
-  GlobalIPv6Address: string;
-  GlobalIPv6PrefixLen: number;
-  IPAddress: string;
-  IPPrefixLen: number;
-  IPv6Gateway: string;
-  MacAddress: string;
   Networks: Record<string, EndpointSettings>;
 }
 
@@ -175,7 +161,8 @@ export interface ContainerSummary {
   Labels: StringMap;
   State: ContainerStatus;
   Status: string;
-  HostConfig: { NetworkMode: string };
+  Health: { Status: HealthView['Status'] | 'none'; FailingStreak: number };
+  HostConfig: { NetworkMode: string; Annotations?: StringMap };
   NetworkSettings: { Networks: Record<string, EndpointSettings> };
   Mounts: MountPoint[];
 }

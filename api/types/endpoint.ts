@@ -1,4 +1,4 @@
-/** A container's place in a network: wire shapes at API 1.44. Types only. */
+/** A container's place in a network: wire shapes at API 1.55. Types only. */
 
 import type { StringMap } from './maps.ts';
 
@@ -23,7 +23,7 @@ export interface EndpointSettings {
   GlobalIPv6Address?: string;
   GlobalIPv6PrefixLen?: number;
   DNSNames?: string[] | null;
-  /** Highest = the container's default route. Of API 1.48; taken from any version, and shown where it was given. */
+  /** Highest = the container's default route. Of API 1.48; taken from any version. */
   GwPriority?: number;
 }
 

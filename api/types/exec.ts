@@ -1,4 +1,4 @@
-/** Wire shapes of exec at API 1.44. Types only. */
+/** Wire shapes of exec at API 1.55. Types only. */
 
 export interface ExecCreateRequest {
   AttachStdin?: boolean;

@@ -1,4 +1,4 @@
-/** What a host gives to a container: `HostConfig` of the wire at API 1.44. Types only. */
+/** What a host gives to a container: `HostConfig` of the wire at API 1.55. Types only. */
 
 import type { StringMap } from './maps.ts';
 
@@ -63,7 +63,7 @@ export interface MountRequest {
     Subpath?: string;
     DriverConfig?: { Name?: string; Options?: StringMap | null };
   };
-  TmpfsOptions?: { SizeBytes?: number; Mode?: number };
+  TmpfsOptions?: { SizeBytes?: number; Mode?: number; Options?: string[][] | null };
 }
 
 /** What is limited and what may be changed by update. */

@@ -1,4 +1,4 @@
-/** Wire shapes of images at API 1.44. Types only. */
+/** Wire shapes of images at API 1.55. Types only. */
 import type { ContainerConfig } from './container.ts';
 import type { StringMap } from './maps.ts';
 
@@ -19,23 +19,39 @@ export interface ImageInspect {
   Id: string;
   RepoTags: string[];
   RepoDigests: string[];
-  Parent: string;
-  Comment: string;
+  Parent?: string;
+  Comment?: string;
   Created: string;
-  Container: string;
-  ContainerConfig: ContainerConfig | null;
-  DockerVersion: string;
-  Author: string;
+  DockerVersion?: string;
+  Author?: string;
   Config: ContainerConfig | null;
   Architecture: string;
   Variant?: string;
   Os: string;
   OsVersion?: string;
   Size: number;
-  VirtualSize?: number;
   GraphDriver: { Name: string; Data: StringMap | null };
   RootFS: { Type: string; Layers?: string[] };
   Metadata: { LastTagTime: string };
+}
+
+/** What clients before 1.52 get instead; of before 1.45 are Container and ContainerConfig. */
+export interface LegacyImage {
+  Parent: string;
+  Comment: string;
+  DockerVersion: string;
+  Author: string;
+  /** With every field that a container has, empty where the image has none. */
+  Config: ContainerConfig;
+  Container: string;
+  ContainerConfig: ContainerConfig;
+}
+
+/** One that a multi-platform image is to be taken for (OCI image-spec, `platform`). */
+export interface ImagePlatform {
+  os?: string;
+  architecture?: string;
+  variant?: string;
 }
 
 export interface ImageHistoryItem {

@@ -1,6 +1,6 @@
 /**
  * What the HTTP edge needs from the engine. `api` declares it, `daemon/*` satisfies it structurally, and
- * `daemon/boot/compose.ts` is where the compiler checks that it does. Shapes are those of API 1.44.
+ * `daemon/boot/compose.ts` is where the compiler checks that it does. Shapes are those of API 1.55.
  *
  * Every method throws `EngineError` (daemon/base/errors.ts) with a message fit for the client.
  * `ref` is a full id, a name (with or without the leading slash) or a unique id prefix.
@@ -32,6 +32,8 @@ import type {
   ImageDeleteItem,
   ImageHistoryItem,
   ImageInspect,
+  ImagePlatform,
+  LegacyImage,
   ImageSearchItem,
   ImagePruneReport,
   ImageSummary,
@@ -44,6 +46,7 @@ import type {
   AuthRequest,
   AuthResponse,
   EventMessage,
+  LegacyInfo,
   NetworkCreateRequest,
   NetworkCreateResponse,
   NetworkInspect,
@@ -222,6 +225,7 @@ export interface PullOptions {
 
 export interface PushOptions {
   tag?: string;
+  platform?: ImagePlatform;
   auth: RegistryAuth;
   signal: AbortSignal;
 }
@@ -242,13 +246,22 @@ export interface ImagePort {
     sharedSize: boolean;
     digests: boolean;
   }): Promise<ImageSummary[]>;
-  inspect(ref: string): Promise<ImageInspect>;
-  history(ref: string): Promise<ImageHistoryItem[]>;
+  /** `platform`: throws not_found where the image is for another one; also of the others below. */
+  inspect(ref: string, options: { platform?: ImagePlatform }): Promise<ImageInspect>;
+  /** Of the same image; asked for in the same turn of the event loop. */
+  legacy(ref: string): Promise<LegacyImage>;
+  history(ref: string, options: { platform?: ImagePlatform }): Promise<ImageHistoryItem[]>;
   tag(ref: string, target: { repo: string; tag: string }): Promise<void>;
-  remove(ref: string, options: { force: boolean; noprune: boolean }): Promise<ImageDeleteItem[]>;
+  remove(
+    ref: string,
+    options: { force: boolean; noprune: boolean; platforms: readonly ImagePlatform[] },
+  ): Promise<ImageDeleteItem[]>;
   prune(filters: Filters): Promise<ImagePruneReport>;
   /** Reads a tarball and yields progress; an error before the first message is thrown by the first `next()`. */
-  load(tar: Readable, options: { quiet: boolean; signal: AbortSignal }): AsyncIterable<ProgressMessage>;
+  load(
+    tar: Readable,
+    options: { quiet: boolean; platforms: readonly ImagePlatform[]; signal: AbortSignal },
+  ): AsyncIterable<ProgressMessage>;
   /**
    * Fetches an image, or all tags of a repository when `name` and `tag` name none, and yields progress; an error before
    * the first message is thrown by the first `next()`: not_found, unauthorized, unavailable.
@@ -260,7 +273,10 @@ export interface ImagePort {
    */
   push(name: string, options: PushOptions): AsyncIterable<ProgressMessage>;
   /** A tar stream with all named images. Throws not_found before the first byte. */
-  save(refs: readonly string[], options: { signal: AbortSignal }): Promise<Readable>;
+  save(
+    refs: readonly string[],
+    options: { platforms: readonly ImagePlatform[]; signal: AbortSignal },
+  ): Promise<Readable>;
   /** `source`: a tar, or the URL of one as the client wrote it. */
   import(source: Readable | string, options: ImportOptions): AsyncIterable<ProgressMessage>;
 }
@@ -307,7 +323,7 @@ export interface EventPort {
 
 export interface SystemPort {
   /** Without what `SwarmPort` tells. */
-  info(): Promise<Omit<SystemInfo, 'Swarm'>>;
+  info(): Promise<Omit<SystemInfo, 'Swarm'> & LegacyInfo>;
   version(): Promise<VersionResponse>;
   diskUsage(types: ReadonlySet<DiskUsageType>): Promise<DiskUsage>;
 }

@@ -1,4 +1,4 @@
-/** Wire shapes of system, events, networks and volumes at API 1.44. Types only. */
+/** Wire shapes of system, events, networks and volumes at API 1.55. Types only. */
 import type { ContainerSummary } from './container.ts';
 import type { EndpointSettings } from './endpoint.ts';
 import type { StringMap } from './maps.ts';
@@ -49,8 +49,6 @@ export interface SystemInfo {
   CPUSet: boolean;
   PidsLimit: boolean;
   IPv4Forwarding: boolean;
-  BridgeNfIptables: boolean;
-  BridgeNfIp6tables: boolean;
   Debug: boolean;
   NFd: number;
   OomKillDisable: boolean;
@@ -67,8 +65,6 @@ export interface SystemInfo {
   Architecture: string;
   IndexServerAddress: string;
   RegistryConfig: {
-    AllowNondistributableArtifactsCIDRs: string[] | null;
-    AllowNondistributableArtifactsHostnames: string[] | null;
     InsecureRegistryCIDRs: string[];
     IndexConfigs: Record<string, IndexConfig>;
     Mirrors: string[] | null;
@@ -89,14 +85,23 @@ export interface SystemInfo {
   LiveRestoreEnabled: boolean;
   Isolation: string;
   InitBinary: string;
-  ContainerdCommit: { ID: string; Expected: string };
-  RuncCommit: { ID: string; Expected: string };
-  InitCommit: { ID: string; Expected: string };
+  ContainerdCommit: { ID: string };
+  RuncCommit: { ID: string };
+  InitCommit: { ID: string };
   SecurityOptions: string[];
   ProductLicense?: string;
   DefaultAddressPools?: { Base: string; Size: number }[];
   CDISpecDirs: string[] | null;
+  /** Devices that containers can ask for by name. */
+  DiscoveredDevices?: { Source: 'cdi'; ID: string }[];
+  FirewallBackend: { Driver: string; Info?: [string, string][] };
   Warnings: string[] | null;
+}
+
+/** What clients before 1.50 get beside: whether packets of bridges pass through the tables of iptables. */
+export interface LegacyInfo {
+  BridgeNfIptables: boolean;
+  BridgeNfIp6tables: boolean;
 }
 
 export type EventType =
@@ -112,9 +117,6 @@ export type EventType =
   | 'config';
 
 export interface EventMessage {
-  status?: string;
-  id?: string;
-  from?: string;
   Type: EventType;
   Action: string;
   Actor: { ID: string; Attributes: StringMap };
@@ -178,6 +180,7 @@ export interface NetworkInspect {
   Created: string;
   Scope: string;
   Driver: string;
+  EnableIPv4: boolean;
   EnableIPv6: boolean;
   IPAM: { Driver: string; Options: StringMap | null; Config: IpamConfig[] };
   Internal: boolean;
@@ -245,7 +248,24 @@ export interface UsedVolume extends VolumeView {
   UsageData: { Size: number; RefCount: number };
 }
 
-/** Kinds that were not asked for are null. */
+/** How much of one kind there is; `Items` where they were asked for. Bytes. */
+export interface UsageOfKind<Item> {
+  ActiveCount: number;
+  TotalCount: number;
+  Reclaimable: number;
+  TotalSize: number;
+  Items?: Item[];
+}
+
+/** Answer of GET /system/df since 1.52: the kinds that were asked for. */
+export interface UsageByKind {
+  ImageUsage?: UsageOfKind<ImageSummary>;
+  ContainerUsage?: UsageOfKind<ContainerSummary>;
+  VolumeUsage?: UsageOfKind<UsedVolume>;
+  BuildCacheUsage?: UsageOfKind<never>;
+}
+
+/** What is known of the disk, and the whole answer of before 1.52. Kinds that were not asked for are null. */
 export interface DiskUsage {
   LayersSize: number;
   Images: ImageSummary[] | null;

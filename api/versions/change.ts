@@ -12,7 +12,8 @@ export type Quirk =
   | 'websocket-selects-streams'
   | 'no-swarm-is-503'
   | 'client-pins-images'
-  | 'kernel-memory-is-ignored';
+  | 'kernel-memory-is-ignored'
+  | 'events-are-json-lines';
 
 /** What a change may edit of an older request. `body` is JSON as it arrived, not validated yet. */
 export interface ChangeableRequest {

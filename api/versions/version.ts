@@ -1,14 +1,14 @@
 import { invalidArgument } from '../../daemon/base/errors.ts';
 
-/** The minor number of API 1.x: 44 is 1.44. Numbers of versions are compared only below `api/versions`. */
+/** The minor number of API 1.x: 55 is 1.55. Numbers of versions are compared only below `api/versions`. */
 export type ApiVersion = number;
 
 /** The version of the contract (API 1.24, 2016). */
 export const OLDEST: ApiVersion = 24;
 /** Clients that know no other (skopeo 1.9 of Debian 12 asks for 1.22) are served as if they asked for OLDEST. */
 const OLDEST_TAKEN: ApiVersion = 22;
-/** The shapes inside the engine. A decision, not "latest": what docker CLI 29, compose 5 and testcontainers need. */
-export const NEWEST: ApiVersion = 44;
+/** The shapes inside the engine. A decision, not "latest": that of docker CLI 29. */
+export const NEWEST: ApiVersion = 55;
 
 export function formatVersion(version: ApiVersion): string {
   return `1.${version}`;

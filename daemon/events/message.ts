@@ -23,7 +23,6 @@ function isOfSwarm({ type, action, attributes }: EventDraft): boolean {
 export function toMessage(event: TimedEvent): EventMessage {
   const { type, action, actorId, attributes, timeNano } = event;
   return {
-    ...legacyFields(event),
     Type: type,
     Action: action,
     Actor: { ID: actorId, Attributes: attributes },
@@ -31,32 +30,4 @@ export function toMessage(event: TimedEvent): EventMessage {
     time: Number(timeNano / 1_000_000_000n),
     timeNano,
   };
-}
-
-/** Fields from before API 1.22 that clients still read; containers and images only. */
-function legacyFields({ type, action, actorId, attributes }: TimedEvent): {
-  status?: string;
-  id?: string;
-  from?: string;
-} {
-  // A prune is of nothing in particular.
-  const id = actorId === '' ? {} : { id: actorId };
-  switch (type) {
-    case 'container':
-      return { status: action, ...id, ...(attributes['image'] ? { from: attributes['image'] } : {}) };
-    case 'image':
-      return { status: action, ...id };
-    case 'volume':
-    case 'network':
-    case 'daemon':
-    case 'builder':
-    case 'node':
-    case 'service':
-    case 'secret':
-    case 'config':
-      return {};
-    default:
-      // Rows of a newer program, or damaged ones: shown as they are.
-      return {};
-  }
 }

@@ -4,6 +4,8 @@ import type {
   ImageDeleteItem,
   ImageHistoryItem,
   ImageInspect,
+  ImagePlatform,
+  LegacyImage,
   ImagePruneReport,
   ImageSummary,
   ProgressMessage,
@@ -46,7 +48,8 @@ import { removeImage } from './remove/removal.ts';
 import { nameImage, parseTarget } from './naming.ts';
 import { sharedImage, type SharedImage } from './shared-image.ts';
 import { Semaphore } from '../base/concurrency/semaphore.ts';
-import { runConfig, toHistory, toInspect } from './wire.ts';
+import { refuseOtherPlatform, refuseOtherPlatforms } from './platform-asked.ts';
+import { legacyImage, runConfig, toHistory, toInspect } from './wire.ts';
 
 /** An image that a container is to be made of. */
 export interface ResolvedImage {
@@ -111,7 +114,15 @@ export class Images {
     const { all, filters, sharedSize } = options;
     const nowNano = this.#deps.clock.nowNano();
     // `digests` has no effect since 1.24: they are always listed.
-    return asPromise(() => listImages(this.#index, { all, filters, sharedSize, nowNano }));
+    return asPromise(() =>
+      listImages(this.#index, {
+        all,
+        filters,
+        sharedSize,
+        nowNano,
+        containers: (imageId) => this.#deps.users(imageId).length,
+      }),
+    );
   }
 
   /** How many images there are, for GET /info. */
@@ -126,9 +137,10 @@ export class Images {
     return { count: ids.size, bytes };
   }
 
-  inspect(ref: string): Promise<ImageInspect> {
+  inspect(ref: string, { platform }: { platform?: ImagePlatform } = {}): Promise<ImageInspect> {
     return asPromise(() => {
       const image = this.#index.find(ref);
+      refuseOtherPlatform(image, ref, platform);
       const { layers } = this.#deps;
       const { id: imageId } = image.row;
       const digests = this.#index.digestsOf(imageId).map((digest) => digestName(digest));
@@ -145,9 +157,18 @@ export class Images {
     });
   }
 
-  history(ref: string): Promise<ImageHistoryItem[]> {
+  /** What older versions of the API tell of it beside. */
+  legacy(ref: string): Promise<LegacyImage> {
     return asPromise(() => {
       const image = this.#index.find(ref);
+      return legacyImage(image, this.#index.parentOf(image.row.id)?.row.id ?? '');
+    });
+  }
+
+  history(ref: string, { platform }: { platform?: ImagePlatform } = {}): Promise<ImageHistoryItem[]> {
+    return asPromise(() => {
+      const image = this.#index.find(ref);
+      refuseOtherPlatform(image, ref, platform);
       const lineage = this.#index
         .lineageOf(image)
         .map(({ row }) => ({ id: row.id, names: this.#index.namesOf(row.id) }));
@@ -163,15 +184,26 @@ export class Images {
     });
   }
 
-  remove(ref: string, options: { force: boolean; noprune: boolean }): Promise<ImageDeleteItem[]> {
-    return measured('image', 'delete', () => removeImage(this.#context(), ref, options));
+  remove(
+    ref: string,
+    options: { force: boolean; noprune: boolean; platforms?: readonly ImagePlatform[] },
+  ): Promise<ImageDeleteItem[]> {
+    return measured('image', 'delete', () => {
+      for (const platform of options.platforms ?? []) {
+        refuseOtherPlatform(this.#index.find(ref), ref, platform);
+      }
+      return removeImage(this.#context(), ref, options);
+    });
   }
 
   prune(filters: Filters): Promise<ImagePruneReport> {
     return pruneImages(this.#context(), filters);
   }
 
-  load(tar: Readable, options: { quiet: boolean; signal: AbortSignal }): AsyncIterable<ProgressMessage> {
+  load(
+    tar: Readable,
+    options: { quiet: boolean; platforms?: readonly ImagePlatform[]; signal: AbortSignal },
+  ): AsyncIterable<ProgressMessage> {
     return timed('load', loadImages(this.#context(), tar, options));
   }
 
@@ -225,9 +257,15 @@ export class Images {
   }
 
   /** Names are grouped by image; a repository without a tag means all its tags, an id saves without names. */
-  save(refs: readonly string[], options: { signal: AbortSignal }): Promise<Readable> {
+  save(
+    refs: readonly string[],
+    options: { platforms?: readonly ImagePlatform[]; signal: AbortSignal },
+  ): Promise<Readable> {
     return asPromise(() => {
       const images = this.#savedImages(refs);
+      for (const { record } of images) {
+        refuseOtherPlatforms(record, options.platforms ?? []);
+      }
       const pin = this.#pins.pin(images.flatMap(({ record }) => record.row.layerIds));
       const stream = saveImages(
         images.map(({ saved }) => saved),

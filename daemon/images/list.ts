@@ -51,6 +51,8 @@ export function listImages(
     filters: Filters;
     sharedSize: boolean;
     nowNano: bigint;
+    /** How many containers are made of an image. */
+    containers: (imageId: string) => number;
   },
 ): ImageSummary[] {
   const tests: ImageTest[] = options.all ? [] : [({ row }) => !isStep(index, row.id)];
@@ -70,7 +72,10 @@ export function listImages(
     const names = namesMatching(index, image, patterns);
     const found = names.tags.length + names.digests.length > 0;
     if (tests.every((test) => test(image)) && (patterns.length === 0 || found)) {
-      summaries.push(toSummary(index, image, names, sharedLayers));
+      summaries.push({
+        ...toSummary(index, image, names, sharedLayers),
+        Containers: options.containers(image.row.id),
+      });
     }
   }
   return summaries.toSorted((a, b) => b.Created - a.Created || (a.Id < b.Id ? -1 : 1));
@@ -81,7 +86,7 @@ function toSummary(
   image: ImageRecord,
   names: Names,
   sharedLayers: ReadonlySet<number> | undefined,
-): ImageSummary {
+): Omit<ImageSummary, 'Containers'> {
   const { row, config } = image;
   const shared = row.layerIds.filter((id) => sharedLayers?.has(id) === true);
   return {
@@ -94,7 +99,6 @@ function toSummary(
     SharedSize:
       sharedLayers === undefined ? -1 : shared.reduce((total, id) => total + index.layer(id).sizeBytes, 0),
     Labels: runConfig(config.config).Labels ?? null,
-    Containers: -1,
   };
 }
 

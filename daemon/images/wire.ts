@@ -1,6 +1,6 @@
 /** Images in the newest API shapes (api/types/image.ts). Pure. */
 import type { ContainerConfig } from '../../api/types/container.ts';
-import type { ImageHistoryItem, ImageInspect } from '../../api/types/image.ts';
+import type { ImageHistoryItem, ImageInspect, LegacyImage } from '../../api/types/image.ts';
 import { formatNano, ZERO_TIME } from '../base/clock.ts';
 import type { LayerRow } from '../../storage/database/rows.ts';
 import type { JsonObject } from '../../storage/image/json.ts';
@@ -67,18 +67,18 @@ export function toInspect(
   paths: LayerPaths,
 ): ImageInspect {
   const { row, config } = image;
+  const legacy = legacyImage(image, paths.parentId);
+  const { Parent, Comment, DockerVersion, Author } = legacy;
   return {
     Id: row.id,
     RepoTags: [...names.tags],
     RepoDigests: [...names.digests],
-    Parent: paths.parentId,
-    Comment: config.comment || (config.history.at(-1)?.comment ?? ''),
+    ...(Parent !== '' && { Parent }),
+    ...(Comment !== '' && { Comment }),
+    ...(DockerVersion !== '' && { DockerVersion }),
+    ...(Author !== '' && { Author }),
     Created: config.created ?? ZERO_TIME,
-    Container: config.container,
-    ContainerConfig: runConfig(config.containerConfig),
-    DockerVersion: config.dockerVersion,
-    Author: config.author,
-    Config: runConfig(config.config),
+    Config: imageConfig(legacy.Config),
     Architecture: config.architecture,
     ...(config.variant === '' ? {} : { Variant: config.variant }),
     Os: config.os,
@@ -88,6 +88,49 @@ export function toInspect(
     RootFS: { Type: 'layers', Layers: config.diffIds },
     Metadata: { LastTagTime: row.lastTaggedNano === null ? ZERO_TIME : formatNano(row.lastTaggedNano) },
   };
+}
+
+/** What clients before 1.52 get instead. */
+export function legacyImage({ config }: ImageRecord, parentId: string): LegacyImage {
+  return {
+    Parent: parentId,
+    Comment: config.comment || (config.history.at(-1)?.comment ?? ''),
+    DockerVersion: config.dockerVersion,
+    Author: config.author,
+    Config: runConfig(config.config),
+    Container: config.container,
+    ContainerConfig: runConfig(config.containerConfig),
+  };
+}
+
+/** What of a run configuration is an image's (OCI image-spec, config.md), and is not empty. */
+const IMAGE_FIELDS = [
+  'User',
+  'ExposedPorts',
+  'Env',
+  'Entrypoint',
+  'Cmd',
+  'Volumes',
+  'WorkingDir',
+  'Labels',
+  'StopSignal',
+  'ArgsEscaped',
+  'Healthcheck',
+  'OnBuild',
+  'Shell',
+] as const;
+
+function imageConfig(config: ContainerConfig): ContainerConfig {
+  const said = IMAGE_FIELDS.map((key) => [key, config[key]] as const).filter(
+    ([, value]) => !isNothing(value),
+  );
+  return Object.fromEntries(said);
+}
+
+function isNothing(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
+    ? Object.keys(value).length === 0
+    : value === undefined || value === null || value === '' || value === false;
 }
 
 function graphData(paths: LayerPaths): Record<string, string> | null {

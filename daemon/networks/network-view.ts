@@ -20,6 +20,7 @@ export function networkView(
     Created: formatNano(network.createdNano),
     Scope: more.scope,
     Driver: network.driver,
+    EnableIPv4: true,
     // The default bridge has what the configuration says.
     EnableIPv6: network.isBuiltIn ? network.pool6 !== undefined : spec.enableIPv6,
     IPAM: {

@@ -59,7 +59,7 @@ export interface SystemCounts {
 /** The program itself. */
 export interface Build {
   version: string;
-  /** `1.44` and `1.24`. */
+  /** `1.55` and `1.24`. */
   apiVersion: string;
   minApiVersion: string;
   /** Empty when unknown. */

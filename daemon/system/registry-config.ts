@@ -17,8 +17,6 @@ export function registryConfig(
       { Name: name, Mirrors: [], Secure: false, Official: false },
     ]);
   return {
-    AllowNondistributableArtifactsCIDRs: null,
-    AllowNondistributableArtifactsHostnames: null,
     InsecureRegistryCIDRs: [
       ...insecureRegistries.filter((registry) => CIDR.test(registry)),
       '::1/128',

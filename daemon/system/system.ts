@@ -1,5 +1,11 @@
 import { LOG_DRIVERS } from '../../runtime/log-drivers/drivers.ts';
-import type { DiskUsage, DiskUsageType, SystemInfo, VersionResponse } from '../../api/types/system.ts';
+import type {
+  DiskUsage,
+  DiskUsageType,
+  LegacyInfo,
+  SystemInfo,
+  VersionResponse,
+} from '../../api/types/system.ts';
 import type { Component } from '../../runtime/host/components.ts';
 import { formatNano } from '../base/clock.ts';
 import type { Clock } from '../base/clock.ts';
@@ -35,7 +41,7 @@ export class System {
     this.#deps = deps;
   }
 
-  async info(): Promise<Omit<SystemInfo, 'Swarm'>> {
+  async info(): Promise<Omit<SystemInfo, 'Swarm'> & LegacyInfo> {
     const settings = this.#deps.settings();
     const volumeDrivers = await this.#deps.volumeDrivers();
     return {
@@ -166,6 +172,7 @@ export class System {
       IPv4Forwarding: live.isOn(IPV4_FORWARDING),
       BridgeNfIptables: live.isOn('net/bridge/bridge-nf-call-iptables'),
       BridgeNfIp6tables: live.isOn('net/bridge/bridge-nf-call-ip6tables'),
+      FirewallBackend: { Driver: 'nftables' },
     };
   }
 
@@ -186,7 +193,7 @@ export class System {
       Isolation: '',
       InitBinary: init?.path ?? '',
       // There is no containerd between this engine and runc.
-      ContainerdCommit: { ID: '', Expected: '' },
+      ContainerdCommit: { ID: '' },
       RuncCommit: commitOf(runc),
       InitCommit: commitOf(init),
       GenericResources: genericResources.length > 0 ? [...genericResources] : null,
@@ -227,7 +234,6 @@ function component(name: string, found: Component | null): VersionResponse['Comp
       ];
 }
 
-function commitOf(found: Component | null): { ID: string; Expected: string } {
-  const id = found?.commit || found?.version || '';
-  return { ID: id, Expected: id };
+function commitOf(found: Component | null): { ID: string } {
+  return { ID: found?.commit || found?.version || '' };
 }

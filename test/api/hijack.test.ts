@@ -6,7 +6,7 @@ import { Deferred, startServer } from '../support/api/api-server.ts';
 import { conversation, fakePorts } from '../support/api/fake-ports.ts';
 
 const COMMON =
-  'Api-Version: 1.44\r\nDocker-Experimental: false\r\nOstype: linux\r\nServer: Docker/0.1.0 (linux)\r\n\r\n';
+  'Api-Version: 1.55\r\nDocker-Experimental: false\r\nOstype: linux\r\nServer: Docker/0.1.0 (linux)\r\n\r\n';
 const UPGRADE = 'Host: d\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n';
 const upgraded = (type: string): string =>
   `HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.${type}-stream\r\n` +

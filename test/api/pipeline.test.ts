@@ -12,7 +12,7 @@ test('every answer: carries the headers clients negotiate by, refusals of a vers
   for (const path of ['/info', '/v1.24/info', '/v1.21/info', '/v9.9/info', '/nothing', '/plugins/x/enable']) {
     const { headers } = await server.request('GET', path);
     expect(headers).toMatchObject({
-      'api-version': '1.44',
+      'api-version': '1.55',
       'docker-experimental': 'false',
       ostype: 'linux',
       server: 'Docker/0.1.0 (linux)',
@@ -45,7 +45,7 @@ test('_ping: answers GET with OK and HEAD with nothing, both with what clients a
 });
 
 test.each([
-  ['GET', '/v1.45/info', 400, 'client version 1.45 is too new. Maximum supported API version is 1.44'],
+  ['GET', '/v1.56/info', 400, 'client version 1.56 is too new. Maximum supported API version is 1.55'],
   ['GET', '/nothing', 404, 'page not found'],
   ['PATCH', '/info', 404, 'page not found'],
   ['POST', '/info', 404, 'page not found'],

@@ -137,11 +137,27 @@ test('events: headers at once, one line each, nanoseconds exact', async () => {
   const socket = server.connect();
   socket.write('GET /events HTTP/1.1\r\nHost: d\r\n\r\n');
   const [head] = (await once(socket, 'data')) as [Buffer];
-  expect(head.toString()).toMatch(/^HTTP\/1.1 200 OK\r\n.*Content-Type: application\/json\r\n/s);
+  expect(head.toString()).toMatch(/^HTTP\/1.1 200 OK\r\n.*Content-Type: application\/jsonl\r\n/s);
   happening.resolve();
   const text = await until(socket, /timeNano/);
   expect(text).toContain('"time":1780000000,"timeNano":1780000000123456789}\n');
   socket.destroy();
+});
+
+test.each([
+  ['/events', 'application/json-seq', 'application/json-seq', '\u001e{"Type"'],
+  ['/events', 'text/html, application/x-ndjson;q=0.9', 'application/x-ndjson', '{"Type"'],
+  ['/events', '*/*', 'application/jsonl', '{"Type"'],
+  ['/v1.51/events', 'application/json-seq', 'application/json', '{"status":"start","id":"a1b2'],
+])('events: %s with Accept %s are %s', async (path, accept, type, first) => {
+  const ports = fakePorts({ events: { stream: () => Readable.from([EVENT]) } });
+  await using server = await startServer(ports);
+  const answer = await server.request('GET', path, { headers: { accept } });
+  expect([answer.status, answer.headers['content-type'], answer.body.slice(0, first.length)]).toEqual([
+    200,
+    type,
+    first,
+  ]);
 });
 
 test('events: wrong arguments are a status, not a broken stream', async () => {

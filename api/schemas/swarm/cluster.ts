@@ -37,7 +37,7 @@ const olderCaConfig = struct({
 });
 const olderSpec = struct({ ...specFields, CAConfig: olderCaConfig });
 
-/** Body of POST /swarm/update at 1.44 (`SwarmSpec`), and what older versions say beside. */
+/** Body of POST /swarm/update at 1.55 (`SwarmSpec`), and what older versions say beside. */
 export const swarmSpecSchema: Schema = struct(specFields);
 export const swarmSpecAccepts: Schema = olderSpec;
 
@@ -54,7 +54,7 @@ const initFields = {
   SubnetSize: integer,
 };
 
-/** Body of POST /swarm/init at 1.44 (`SwarmInitRequest`), and what older versions say beside. */
+/** Body of POST /swarm/init at 1.55 (`SwarmInitRequest`), and what older versions say beside. */
 export const swarmInitSchema: Schema = struct(initFields);
 export const swarmInitAccepts: Schema = struct({ ...initFields, Spec: olderSpec });
 

@@ -72,7 +72,7 @@ const serviceFields = {
   }),
 };
 
-/** Body of POST /services/create and /services/{id}/update at 1.44 (`ServiceSpec`). */
+/** Body of POST /services/create and /services/{id}/update at 1.55 (`ServiceSpec`). */
 export const serviceSchema: Schema = struct(serviceFields);
 
 /** `CPU` and `Memory`: what the document of 1.24 calls NanoCPUs and MemoryBytes in an update. */

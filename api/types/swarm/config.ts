@@ -1,4 +1,4 @@
-/** A config of the wire at API 1.44. Types only. */
+/** A config of the wire at API 1.55. Types only. */
 
 import type { StringMap } from '../maps.ts';
 import type { ObjectHead } from './meta.ts';

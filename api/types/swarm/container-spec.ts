@@ -1,4 +1,4 @@
-/** What a service's task runs: `ContainerSpec` of the wire at API 1.44. Types only. */
+/** What a service's task runs: `ContainerSpec` of the wire at API 1.55. Types only. */
 
 import type { HealthConfig } from '../container.ts';
 import type { MountRequest, Ulimit } from '../host-config.ts';

@@ -1,4 +1,4 @@
-/** What every object of a swarm begins with, at API 1.44. Types only. */
+/** What every object of a swarm begins with, at API 1.55. Types only. */
 
 /** Without `Index` where it would be 0. To be given back with an update, so that none is lost. */
 export interface ObjectVersion {

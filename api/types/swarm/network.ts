@@ -1,4 +1,4 @@
-/** A network of the swarm as tasks tell it: `swarm.Network` of the wire at API 1.44. Types only. */
+/** A network of the swarm as tasks tell it: `swarm.Network` of the wire at API 1.55. Types only. */
 
 import type { StringMap } from '../maps.ts';
 import type { ObjectHead } from './meta.ts';

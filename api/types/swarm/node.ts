@@ -1,4 +1,4 @@
-/** A node as its user wants it and as it describes itself, at API 1.44. Types only. */
+/** A node as its user wants it and as it describes itself, at API 1.55. Types only. */
 
 import type { StringMap } from '../maps.ts';
 import type { ObjectHead } from './meta.ts';

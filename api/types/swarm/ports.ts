@@ -1,6 +1,6 @@
 /**
  * What the HTTP edge needs of the swarm. `swarm/swarm.ts` satisfies it: outside of a swarm, and on workers, every
- * method of a manager throws `unavailable` with dockerd's words. Shapes are those of API 1.44.
+ * method of a manager throws `unavailable` with dockerd's words. Shapes are those of API 1.55.
  *
  * `ref` is a full id, a name or a unique id prefix. `version` is the `Index` that the client has read: an update on
  * another one throws internal `update out of sequence`, as dockerd does.

@@ -1,4 +1,4 @@
-/** Secrets and their like, of the wire at API 1.44; their data is never told. Types only. */
+/** Secrets and their like, of the wire at API 1.55; their data is never told. Types only. */
 
 import type { StringMap } from '../maps.ts';
 import type { ObjectHead } from './meta.ts';

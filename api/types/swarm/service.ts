@@ -1,4 +1,4 @@
-/** What a user wants of a service: `ServiceSpec` of the wire at API 1.44. Types only. */
+/** What a user wants of a service: `ServiceSpec` of the wire at API 1.55. Types only. */
 
 import type { StringMap } from '../maps.ts';
 import type { ObjectHead, ObjectVersion } from './meta.ts';

@@ -1,4 +1,4 @@
-/** A service's task template, `TaskSpec`, and a task, of the wire at API 1.44. Types only. */
+/** A service's task template, `TaskSpec`, and a task, of the wire at API 1.55. Types only. */
 
 import type { StringMap } from '../maps.ts';
 import type { ContainerSpec } from './container-spec.ts';

@@ -28,6 +28,15 @@ import { changes as v41 } from './v1_41.ts';
 import { changes as v42 } from './v1_42.ts';
 import { changes as v43 } from './v1_43.ts';
 import { changes as v44 } from './v1_44.ts';
+import { changes as v45 } from './v1_45.ts';
+import { changes as v46 } from './v1_46.ts';
+import { changes as v47 } from './v1_47.ts';
+import { changes as v48 } from './v1_48.ts';
+import { changes as v49 } from './v1_49.ts';
+import { changes as v50 } from './v1_50.ts';
+import { changes as v51 } from './v1_51.ts';
+import { changes as v52 } from './v1_52.ts';
+import { changes as v54 } from './v1_54.ts';
 
 /**
  * Every difference between the versions served, oldest first. Versions that are not here changed nothing of what is
@@ -63,4 +72,13 @@ export const CHANGES: readonly VersionChange[] = [
   ...v43,
   ...v44,
   ...swarm44,
+  ...v45,
+  ...v46,
+  ...v47,
+  ...v48,
+  ...v49,
+  ...v50,
+  ...v51,
+  ...v52,
+  ...v54,
 ];

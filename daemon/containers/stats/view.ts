@@ -37,6 +37,7 @@ export function statsView(
     cpu_stats: cpuStats(reading),
     precpu_stats: cpuStats(sample && previous),
     memory_stats: sample ? memoryStats(subject, sample) : {},
+    os_type: 'linux',
     name: `/${name}`,
     id,
     ...(sample && subject.ownNetwork && networks(sample)),

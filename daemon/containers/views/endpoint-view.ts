@@ -10,8 +10,7 @@ import { lastRun, liveRun } from '../state/state-facts.ts';
 const BUILT_IN_NETWORKS: ReadonlySet<string> = new Set(['bridge', 'host', 'none']);
 
 /** An endpoint with every field the API promises, empty where the container is not running. */
-export type EndpointView = Required<Omit<EndpointSettings, 'DNSNames' | 'GwPriority'>> &
-  Pick<EndpointSettings, 'DNSNames' | 'GwPriority'>;
+export type EndpointView = Required<Omit<EndpointSettings, 'DNSNames'>> & Pick<EndpointSettings, 'DNSNames'>;
 
 /** Endpoints by network name, as both list and inspect show them. */
 export function endpointViews(container: Container): Record<string, EndpointView> {
@@ -20,7 +19,7 @@ export function endpointViews(container: Container): Record<string, EndpointView
   return Object.fromEntries(
     Object.entries(endpoints).map(([name, endpoint]) => [
       name,
-      { ...endpointView(endpoint), Aliases: shownAliases(container, name, endpoint) },
+      { ...endpointView(endpoint), Aliases: shownAliases(container, endpoint) },
     ]),
   );
 }
@@ -36,20 +35,11 @@ export function connectedEndpoint(
     : { ...endpoint, Aliases: [...new Set([...(endpoint.Aliases ?? []), shortId(id)])] };
 }
 
-/**
- * Up to API 1.44 in networks of users with the short id from the first start on, or from a connect before it:
- * docker-compose 1 connects anew, with links and without aliases if need be, where it is missing.
- */
-function shownAliases(
-  { id, state }: Container,
-  network: string,
-  { Aliases }: EndpointSettings,
-): string[] | null {
-  const names = Aliases ?? [];
+/** What was asked for; the short id that a connect adds is shown as such until the first start only. */
+function shownAliases({ id, state }: Container, { Aliases }: EndpointSettings): string[] | null {
   const hasRun = lastRun(state).startedAtNano !== null;
-  return !hasRun || BUILT_IN_NETWORKS.has(network) || names.includes(shortId(id))
-    ? (Aliases ?? null)
-    : [...names, shortId(id)];
+  const asked = hasRun ? Aliases?.filter((name) => name !== shortId(id)) : Aliases;
+  return asked === undefined || asked === null || asked.length === 0 ? null : asked;
 }
 
 function endpointView(endpoint: EndpointSettings): EndpointView {
@@ -68,7 +58,7 @@ function endpointView(endpoint: EndpointSettings): EndpointView {
     GlobalIPv6Address: endpoint.GlobalIPv6Address ?? '',
     GlobalIPv6PrefixLen: endpoint.GlobalIPv6PrefixLen ?? 0,
     DNSNames: endpoint.DNSNames ?? null,
-    ...(endpoint.GwPriority !== undefined && { GwPriority: endpoint.GwPriority }),
+    GwPriority: endpoint.GwPriority ?? 0,
   };
 }
 

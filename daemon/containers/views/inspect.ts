@@ -115,27 +115,10 @@ function healthView({ status, failingStreak, log }: Health): HealthView {
 
 function networkSettings(container: Container): NetworkSettingsView {
   const live = liveRun(container.state);
-  const Networks = endpointViews(container);
-  // The fields beside Networks repeat the default bridge for clients from before there were others.
-  const bridge = Networks['bridge'];
   return {
-    Bridge: '',
     SandboxID: live?.sandbox.ownerId ?? '',
     SandboxKey: live?.sandbox.netnsPath ?? '',
     Ports: portMap(container),
-    HairpinMode: false,
-    LinkLocalIPv6Address: '',
-    LinkLocalIPv6PrefixLen: 0,
-    SecondaryIPAddresses: null,
-    SecondaryIPv6Addresses: null,
-    EndpointID: bridge?.EndpointID ?? '',
-    Gateway: bridge?.Gateway ?? '',
-    GlobalIPv6Address: bridge?.GlobalIPv6Address ?? '',
-    GlobalIPv6PrefixLen: bridge?.GlobalIPv6PrefixLen ?? 0,
-    IPAddress: bridge?.IPAddress ?? '',
-    IPPrefixLen: bridge?.IPPrefixLen ?? 0,
-    IPv6Gateway: bridge?.IPv6Gateway ?? '',
-    MacAddress: bridge?.MacAddress ?? '',
-    Networks,
+    Networks: endpointViews(container),
   };
 }

@@ -4,10 +4,13 @@ import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { linkNames } from '../resources/links.ts';
 import { listTest } from './list-filters.ts';
-import { countsAsRunning, shownStatus } from '../state/state-facts.ts';
+import { countsAsRunning, lastRun, shownStatus } from '../state/state-facts.ts';
 import { statusText } from './status-text.ts';
 import { endpointViews, portSummaries } from './endpoint-view.ts';
 import { mountPoints } from '../resources/volumes.ts';
+
+/** Of containers without a health check. */
+const NO_HEALTH = { Status: 'none', FailingStreak: 0 } as const;
 
 /** Containers newest first, from memory; only `size` looks at the disk. */
 export async function listContainers(
@@ -22,8 +25,14 @@ export async function listContainers(
     Image: context.images.displayName(container.imageId, container.spec.createdFrom),
     State: shownStatus(container.state),
     Status: statusText(container.state, nowNano),
+    Health: healthSummary(container),
   }));
   return options.size ? withSizes(context, containers, summaries) : summaries;
+}
+
+function healthSummary({ state }: Container): ContainerSummary['Health'] {
+  const { health } = lastRun(state);
+  return health === undefined ? NO_HEALTH : { Status: health.status, FailingStreak: health.failingStreak };
 }
 
 function chosen(context: ContainerContext, options: ListContainersOptions): readonly Container[] {
@@ -81,6 +90,7 @@ function summaryView(context: ContainerContext, container: Container): Readonly<
 
 function renderSummary(context: ContainerContext, container: Container): ContainerSummary {
   const { id, name, imageId, createdNano, spec, state } = container;
+  const { Annotations } = spec.hostConfig;
   return {
     Id: id,
     Names: [`/${name}`],
@@ -92,7 +102,11 @@ function renderSummary(context: ContainerContext, container: Container): Contain
     Labels: spec.config.Labels ?? {},
     State: shownStatus(state),
     Status: '',
-    HostConfig: { NetworkMode: spec.hostConfig.NetworkMode },
+    Health: NO_HEALTH,
+    HostConfig: {
+      NetworkMode: spec.hostConfig.NetworkMode,
+      ...(Annotations && Object.keys(Annotations).length > 0 && { Annotations }),
+    },
     NetworkSettings: { Networks: endpointViews(container) },
     Mounts: mountPoints(context, container),
   };

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { ProgressMessage } from '../../../api/types/image.ts';
+import type { ImagePlatform, ProgressMessage } from '../../../api/types/image.ts';
 import { limits } from '../../base/limits.ts';
 import { invalidArgument, isEngineError } from '../../base/errors.ts';
 import { shortId } from '../../base/ids.ts';
@@ -16,6 +16,7 @@ import { hostPlatform } from '../../../storage/image/platform.ts';
 import { commitImage } from './commit-image.ts';
 import type { ImageContext } from '../context.ts';
 import type { ImageIndex } from '../image-index.ts';
+import { isForPlatform, otherPlatform } from '../platform-asked.ts';
 import { LoadProgress } from './load-progress.ts';
 
 /**
@@ -25,10 +26,12 @@ import { LoadProgress } from './load-progress.ts';
 export async function* loadImages(
   context: ImageContext,
   tar: Readable,
-  options: { quiet: boolean; signal: AbortSignal },
+  options: { quiet: boolean; platforms?: readonly ImagePlatform[]; signal: AbortSignal },
 ): AsyncGenerator<ProgressMessage> {
   await using archive = await readArchive(context.spools, tar, { signal: options.signal });
-  const plans = await planImages(archive, hostPlatform());
+  const [asked] = options.platforms ?? [];
+  const plans = await planImages(archive, { ...hostPlatform(), ...asked });
+  refuseOtherPlans(plans, options.platforms ?? []);
   plans.forEach(({ names }) => names.forEach((name) => nameable(name)));
   const links: ParentLink[] = [];
   for (const [position, plan] of plans.entries()) {
@@ -44,6 +47,18 @@ export async function* loadImages(
     }
   }
   linkParents(context, links);
+}
+
+/** Throws not_found where an image of the tarball is for none of these platforms; none = any. */
+function refuseOtherPlans(plans: readonly ImagePlan[], asked: readonly ImagePlatform[]): void {
+  const [first] = asked;
+  for (const { names, config } of plans) {
+    const own = config.kind === 'given' ? config.parsed : { ...hostPlatform(), variant: '' };
+    if (first !== undefined && !asked.some((platform) => isForPlatform(own, platform))) {
+      const [name] = names;
+      throw otherPlatform(name === undefined ? 'in the tarball' : familiarName(name), first, own);
+    }
+  }
 }
 
 async function* loadImage(

@@ -20,6 +20,7 @@ import type { HubLayers } from '../hub/hub-layers.ts';
 import type { ImageIndex, ImageRecord } from '../image-index.ts';
 import type { Semaphore } from '../../base/concurrency/semaphore.ts';
 import { waitingFor } from '../watch.ts';
+import { refuseOtherPlatform } from '../platform-asked.ts';
 import { labelsOf } from '../wire.ts';
 import { LayerPush, type PushedBlob } from './layer-push.ts';
 import { MANIFEST_TYPE, manifestBytes } from './manifest-bytes.ts';
@@ -35,7 +36,7 @@ export interface PushContext extends ImageContext {
 export async function* pushImages(
   context: PushContext,
   name: string,
-  { tag, auth, signal }: PushOptions,
+  { tag, platform, auth, signal }: PushOptions,
 ): AsyncGenerator<ProgressMessage> {
   const reference = pushTarget(name, tag ?? '');
   // First of all, as dockerd does: failures from here on are told in the stream.
@@ -49,6 +50,7 @@ export async function* pushImages(
     for (const row of tags) {
       // It may have been removed while the ones before it were pushed.
       const image = context.index.findWhole(row.imageId);
+      refuseOtherPlatform(image, familiarName(reference), platform);
       yield* pushImage(context, { image, row, repository, domain, signal });
     }
   } catch (error) {

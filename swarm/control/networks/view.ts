@@ -16,6 +16,7 @@ export function networkInspect({ overlay, ...record }: KnownNetwork): NetworkIns
     Created: timeText(record.created),
     Scope: 'swarm',
     Driver: record.driver,
+    EnableIPv4: true,
     EnableIPv6: overlay.ipv6,
     IPAM: { Driver: ipam.driver, Options: ipam.options, Config: ipam.config },
     Internal: overlay.internal,

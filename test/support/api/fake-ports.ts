@@ -1,5 +1,5 @@
 /**
- * A small engine that answers from fixed, complete bodies of API 1.44. A test replaces single methods:
+ * A small engine that answers from fixed, complete bodies of API 1.55. A test replaces single methods:
  * `fakePorts({ containers: { inspect: () => Promise.reject(notFound('...')) } })`.
  */
 import type { Duplex } from 'node:stream';
@@ -7,10 +7,11 @@ import { Readable } from 'node:stream';
 import type { Conversation, EnginePorts } from '../../../api/types/ports.ts';
 import type { ContainerInspect, ContainerSummary, PathStat } from '../../../api/types/container.ts';
 import type { ExecInspect } from '../../../api/types/exec.ts';
-import type { ImageInspect, ImageSummary } from '../../../api/types/image.ts';
+import type { ImageInspect, ImageSummary, LegacyImage } from '../../../api/types/image.ts';
 import type {
   DiskUsage,
   EventMessage,
+  LegacyInfo,
   NetworkInspect,
   SystemInfo,
   VersionResponse,
@@ -59,23 +60,9 @@ export const CONTAINER: ContainerInspect = {
   Mounts: [{ Type: 'bind', Source: '/a', Destination: '/b', Mode: '', RW: true, Propagation: 'rprivate' }],
   Config: { Hostname: 'h', Env: ['A=b'], Cmd: ['sh'], Image: 'busybox', Labels: {}, StopTimeout: 3 },
   NetworkSettings: {
-    Bridge: '',
     SandboxID: '',
     SandboxKey: '',
     Ports: {},
-    HairpinMode: false,
-    LinkLocalIPv6Address: '',
-    LinkLocalIPv6PrefixLen: 0,
-    SecondaryIPAddresses: null,
-    SecondaryIPv6Addresses: null,
-    EndpointID: '',
-    Gateway: '',
-    GlobalIPv6Address: '',
-    GlobalIPv6PrefixLen: 0,
-    IPAddress: '',
-    IPPrefixLen: 0,
-    IPv6Gateway: '',
-    MacAddress: '',
     Networks: { bridge: { NetworkID: 'n', IPAddress: '172.17.0.2', DNSNames: null } },
   },
 };
@@ -93,6 +80,7 @@ export const CONTAINER_SUMMARY: ContainerSummary = {
   Labels: {},
   State: 'running',
   Status: 'Up 2 seconds',
+  Health: { Status: 'none', FailingStreak: 0 },
   HostConfig: { NetworkMode: 'default' },
   NetworkSettings: { Networks: { bridge: { NetworkID: 'n' } } },
   Mounts: CONTAINER.Mounts,
@@ -124,20 +112,24 @@ export const IMAGE: ImageInspect = {
   Id: `sha256:${ID}`,
   RepoTags: ['busybox:latest'],
   RepoDigests: [],
-  Parent: '',
-  Comment: '',
   Created: '2026-11-21T09:00:00Z',
-  Container: '',
-  ContainerConfig: null,
-  DockerVersion: '',
-  Author: '',
-  Config: { Cmd: ['sh'], Env: [] },
+  Config: { Cmd: ['sh'] },
   Architecture: 'amd64',
   Os: 'linux',
   Size: 1000,
   GraphDriver: { Name: 'overlay2', Data: null },
   RootFS: { Type: 'layers', Layers: [`sha256:${ID}`] },
   Metadata: { LastTagTime: '0001-01-01T00:00:00Z' },
+};
+
+export const LEGACY_IMAGE: LegacyImage = {
+  Parent: '',
+  Comment: '',
+  DockerVersion: '',
+  Author: '',
+  Config: { Hostname: 'h', Cmd: ['sh'], Env: [], Labels: null },
+  Container: '',
+  ContainerConfig: { Cmd: ['x'] },
 };
 
 export const IMAGE_SUMMARY: ImageSummary = {
@@ -158,6 +150,7 @@ export const NETWORK: NetworkInspect = {
   Created: '2026-11-21T09:00:00Z',
   Scope: 'local',
   Driver: 'bridge',
+  EnableIPv4: true,
   EnableIPv6: false,
   IPAM: { Driver: 'default', Options: null, Config: [{ Subnet: '172.17.0.0/16' }] },
   Internal: false,
@@ -189,12 +182,9 @@ export const VOLUME: VolumeView = {
 };
 
 export const EVENT: EventMessage = {
-  status: 'start',
-  id: ID,
-  from: 'busybox',
   Type: 'container',
   Action: 'start',
-  Actor: { ID, Attributes: { name: 'web' } },
+  Actor: { ID, Attributes: { image: 'busybox', name: 'web' } },
   scope: 'local',
   time: 1_780_000_000,
   timeNano: 1_780_000_000_123_456_789n,
@@ -204,7 +194,7 @@ export const VERSION: VersionResponse = {
   Platform: { Name: 'Berth' },
   Components: [],
   Version: '0.1.0',
-  ApiVersion: '1.44',
+  ApiVersion: '1.55',
   MinAPIVersion: '1.24',
   GitCommit: '',
   GoVersion: '',
@@ -214,7 +204,7 @@ export const VERSION: VersionResponse = {
   BuildTime: '',
 };
 
-export const INFO: SystemInfo = {
+export const INFO: SystemInfo & LegacyInfo = {
   ID: 'i',
   Containers: 1,
   ContainersRunning: 1,
@@ -252,8 +242,6 @@ export const INFO: SystemInfo = {
   Architecture: 'x86_64',
   IndexServerAddress: 'https://index.docker.io/v1/',
   RegistryConfig: {
-    AllowNondistributableArtifactsCIDRs: null,
-    AllowNondistributableArtifactsHostnames: null,
     InsecureRegistryCIDRs: ['127.0.0.0/8'],
     IndexConfigs: { 'docker.io': { Name: 'docker.io', Mirrors: [], Secure: true, Official: true } },
     Mirrors: null,
@@ -281,11 +269,13 @@ export const INFO: SystemInfo = {
   LiveRestoreEnabled: true,
   Isolation: '',
   InitBinary: 'docker-init',
-  ContainerdCommit: { ID: '', Expected: '' },
-  RuncCommit: { ID: '', Expected: '' },
-  InitCommit: { ID: '', Expected: '' },
+  ContainerdCommit: { ID: '' },
+  RuncCommit: { ID: '' },
+  InitCommit: { ID: '' },
   SecurityOptions: ['name=seccomp,profile=default'],
   CDISpecDirs: null,
+  DiscoveredDevices: [{ Source: 'cdi', ID: 'vendor.com/gpu=0' }],
+  FirewallBackend: { Driver: 'nftables' },
   Warnings: null,
 };
 
@@ -373,6 +363,7 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
     images: {
       list: () => Promise.resolve([IMAGE_SUMMARY]),
       inspect: () => Promise.resolve(IMAGE),
+      legacy: () => Promise.resolve(LEGACY_IMAGE),
       history: () =>
         Promise.resolve([{ Id: ID, Created: 1, CreatedBy: 'sh', Tags: null, Size: 1, Comment: '' }]),
       tag: nothing,

@@ -8,6 +8,7 @@ const CPU_STATS = {
 };
 
 export const STATS: ContainerStats = {
+  os_type: 'linux',
   read: '2026-01-01T00:00:01Z',
   preread: '2026-01-01T00:00:00Z',
   pids_stats: { current: 1 },

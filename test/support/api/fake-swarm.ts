@@ -1,4 +1,4 @@
-/** A manager that answers from fixed, complete bodies of API 1.44, for tests of the pipeline. */
+/** A manager that answers from fixed, complete bodies of API 1.55, for tests of the pipeline. */
 import { Readable } from 'node:stream';
 import type { ConfigInspect } from '../../../api/types/swarm/config.ts';
 import type { NodeInspect } from '../../../api/types/swarm/node.ts';

@@ -37,7 +37,8 @@ describeEngine('commit', (engine) => {
     expect(Id).toMatch(/^sha256:[0-9a-f]{64}$/);
     return Id;
   };
-  const image = (ref: string): Promise<Image> => http().ok('GET', `/images/${ref}/json`);
+  // Container and ContainerConfig are of before 1.45.
+  const image = (ref: string): Promise<Image> => http().ok('GET', `/v1.41/images/${ref}/json`);
   const drop = (ref: string): Promise<unknown> => http().ok('DELETE', `/images/${ref}?force=1`);
   const now = async (): Promise<string> =>
     (await http().ok<{ SystemTime: string }>('GET', '/info')).SystemTime;

@@ -287,9 +287,6 @@ describeEngine('events of each action', (engine) => {
     }
     for (const event of events) {
       expect(event).toMatchObject({
-        status: event.Action,
-        id,
-        from: 'busybox:latest',
         Type: 'container',
         scope: 'local',
         Actor: { ID: id, Attributes: { image: 'busybox:latest', tier: 'web' } },

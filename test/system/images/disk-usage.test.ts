@@ -25,7 +25,18 @@ describeEngine('disk usage', (engine) => {
     'type: only what was asked for is counted, and an unknown one is refused',
     async () => {
       const some = await engine.http.ok<DiskUsage>('GET', '/system/df?type=volume&type=build-cache');
-      expect(some).toEqual({ LayersSize: 0, Images: null, Containers: null, Volumes: [], BuildCache: [] });
+      const nothing = { ActiveCount: 0, TotalCount: 0, Reclaimable: 0, TotalSize: 0 };
+      expect(some).toEqual({
+        LayersSize: 0,
+        Images: null,
+        Containers: null,
+        Volumes: [],
+        BuildCache: [],
+        VolumeUsage: nothing,
+        BuildCacheUsage: nothing,
+      });
+      const verbose = await engine.http.ok('GET', '/system/df?verbose=1&type=volume');
+      expect(verbose).toEqual({ VolumeUsage: { ...nothing, Items: [] } });
       const wrong = await engine.http.request('GET', '/system/df?type=everything');
       expect([wrong.status, wrong.json]).toEqual([400, { message: 'unknown object type: everything' }]);
     },

@@ -50,35 +50,40 @@ describeEngine('networks and ports', (engine) => {
     const id = await engine.start(['sleep', '1000'], BRIDGE);
     const { NetworkSettings } = await engine.inspect(id);
     const { stdout } = await engine.exec(id, ['ip', '-4', 'addr', 'show', 'eth0']);
-    expect(stdout).toContain(`inet ${NetworkSettings.IPAddress}/${NetworkSettings.IPPrefixLen}`);
-    expect((await engine.exec(id, ['ip', 'route'])).stdout).toContain(
-      `default via ${NetworkSettings.Gateway}`,
+    expect(stdout).toContain(
+      `inet ${NetworkSettings.Networks['bridge']?.IPAddress}/${NetworkSettings.Networks['bridge']?.IPPrefixLen}`,
     );
-    const ping = ['ping', '-c', '1', '-W', '2', NetworkSettings.Gateway];
+    expect((await engine.exec(id, ['ip', 'route'])).stdout).toContain(
+      `default via ${NetworkSettings.Networks['bridge']?.Gateway}`,
+    );
+    const ping = ['ping', '-c', '1', '-W', '2', NetworkSettings.Networks['bridge']?.Gateway ?? ''];
     await expect.poll(async () => (await engine.exec(id, ping)).exitCode).toBe(0);
     expect(NetworkSettings.Networks['bridge']).toMatchObject({
-      IPAddress: NetworkSettings.IPAddress,
-      MacAddress: NetworkSettings.MacAddress,
+      IPAddress: NetworkSettings.Networks['bridge']?.IPAddress,
+      MacAddress: NetworkSettings.Networks['bridge']?.MacAddress,
     });
   });
 
   test('bridge: containers reach each other, with addresses of their own', async () => {
     const server = await engine.start(PAGE, BRIDGE, { Hostname: 'server' });
     const { NetworkSettings } = await engine.inspect(server);
-    await fetchPage(engine, NetworkSettings.IPAddress);
-    const { stdout } = await engine.run(get(NetworkSettings.IPAddress, '80'), BRIDGE);
+    await fetchPage(engine, NetworkSettings.Networks['bridge']?.IPAddress ?? '');
+    const { stdout } = await engine.run(
+      get(NetworkSettings.Networks['bridge']?.IPAddress ?? '', '80'),
+      BRIDGE,
+    );
     expect(stdout).toBe('server\n');
   });
 
   test('bridge: addresses of ended containers are given again, never twice at once', async () => {
     const ids = await Promise.all(Array.from({ length: 6 }, () => engine.start(['sleep', '1000'], BRIDGE)));
     const addresses = await Promise.all(
-      ids.map(async (id) => (await engine.inspect(id)).NetworkSettings.IPAddress),
+      ids.map(async (id) => (await engine.inspect(id)).NetworkSettings.Networks['bridge']?.IPAddress),
     );
     expect(new Set(addresses).size).toBe(6);
     await engine.removeAll();
     const id = await engine.start(['sleep', '1000'], BRIDGE);
-    expect((await engine.inspect(id)).NetworkSettings.IPAddress).not.toBe('');
+    expect((await engine.inspect(id)).NetworkSettings.Networks['bridge']?.IPAddress).not.toBe('');
   });
 
   test('host: sees the interfaces of the daemon', async () => {
@@ -176,7 +181,7 @@ describeEngine('networks and ports', (engine) => {
     const { stdout } = await engine.run(['ip', '-4', 'addr', 'show', 'eth0'], {
       NetworkMode: `container:${first}`,
     });
-    expect(stdout).toContain(NetworkSettings.IPAddress);
+    expect(stdout).toContain(NetworkSettings.Networks['bridge']?.IPAddress);
   });
 
   test('hosts: the container finds itself and what it was told', async () => {
@@ -219,7 +224,7 @@ describeEngine('networks and ports', (engine) => {
       Hostname: 'local',
     });
     expect(await fetchPage(engine, '127.0.0.1:8123')).toBe('local');
-    const gateway = (await engine.inspect(id)).NetworkSettings.Gateway;
+    const gateway = (await engine.inspect(id)).NetworkSettings.Networks['bridge']?.Gateway ?? '';
     const probe = await engine.run(get(gateway, '8123', 3), BRIDGE);
     expect(probe.stdout).toBe('');
   });
@@ -227,7 +232,7 @@ describeEngine('networks and ports', (engine) => {
   test('port: reached by another container through the address of the host', async () => {
     const id = await engine.start(PAGE, publish({ HostPort: '8124' }), { ...EXPOSED, Hostname: 'hairpin' });
     await fetchPage(engine, '127.0.0.1:8124');
-    const gateway = (await engine.inspect(id)).NetworkSettings.Gateway;
+    const gateway = (await engine.inspect(id)).NetworkSettings.Networks['bridge']?.Gateway ?? '';
     const { stdout } = await engine.run(get(gateway, '8124'), BRIDGE);
     expect(stdout).toBe('hairpin\n');
   });

@@ -99,7 +99,10 @@ describeEngine('TCP without TLS', (engine) => {
     const id = await engine.start(['sleep', '600'], { NetworkMode: 'bridge' });
     const { NetworkSettings } = await engine.inspect(id);
     const addresses = await engine.daemon.netns.run('hostname', '-I');
-    for (const address of new Set([NetworkSettings.Gateway, ...addresses.trim().split(/\s+/)])) {
+    for (const address of new Set([
+      NetworkSettings.Networks['bridge']?.Gateway,
+      ...addresses.trim().split(/\s+/),
+    ])) {
       const probe = `echo | nc -w 1 ${address} 2375 >/dev/null 2>&1 && echo reached; true`;
       expect([address, (await engine.exec(id, ['sh', '-c', probe])).stdout]).toEqual([address, '']);
     }

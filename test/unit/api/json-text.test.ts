@@ -2,12 +2,13 @@ import { expect, test } from 'vitest';
 import { jsonLineOf } from '../../../api/pipeline/json-text.ts';
 import { CHANGES } from '../../../api/versions/changes/index.ts';
 import { Dialects } from '../../../api/versions/dialect.ts';
+import { NEWEST } from '../../../api/versions/version.ts';
 import { CONTAINER } from '../../support/api/fake-ports.ts';
 
 const dialects = new Dialects(CHANGES, { cgroupVersion: 2 });
 
 test('jsonLineOf: a frozen body is put into JSON once for each version, another one each time', () => {
-  const [newest, older] = [dialects.of(44, 'container.inspect'), dialects.of(24, 'container.inspect')];
+  const [newest, older] = [dialects.of(NEWEST, 'container.inspect'), dialects.of(24, 'container.inspect')];
   const body = Object.freeze({ ...CONTAINER, Name: '/größe' });
   const first = jsonLineOf(body, undefined, newest);
   expect(first.text).toBe(`${JSON.stringify(body)}\n`);

@@ -76,5 +76,17 @@ export function tmpfsTextOf(options: MountRequest['TmpfsOptions'], readOnly: boo
     ...(readOnly ? ['ro'] : []),
     ...(mode === 0 ? [] : [`mode=${mode.toString(8)}`]),
     ...(sizeBytes === 0 ? [] : [`size=${sizeBytes}`]),
+    ...(options?.Options ?? []).map((words) => optionText(words)),
   ].join(',');
+}
+
+/** `["exec"]` is a flag, `["uid", "1000"]` one with a value; a comma would begin another one. */
+function optionText(words: readonly string[]): string {
+  const text = words.join('=');
+  if (words.length === 0 || words.length > 2 || words[0] === '' || text.includes(',')) {
+    throw invalidArgument(
+      `invalid mount config for type "tmpfs": TmpfsOptions.Options: ${JSON.stringify(words)}`,
+    );
+  }
+  return text;
 }

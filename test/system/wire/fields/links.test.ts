@@ -7,7 +7,8 @@ const PYTHON = ['/usr:/usr:ro', '/lib:/lib:ro', '/lib64:/lib64:ro'];
 const TWICE = ['db:/slashed', 'other:slashed', 'db:slashed'];
 
 describeEngine('Links', (engine) => {
-  const address = async (id: string): Promise<string> => (await engine.inspect(id)).NetworkSettings.IPAddress;
+  const address = async (id: string): Promise<string> =>
+    (await engine.inspect(id)).NetworkSettings.Networks['bridge']?.IPAddress ?? '';
   const hostsOf = async (id: string): Promise<string[]> => {
     const { stdout } = await engine.exec(id, ['cat', '/etc/hosts']);
     return stdout.split('\n').filter((line) => line.startsWith('172.'));

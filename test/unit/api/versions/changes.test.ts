@@ -7,9 +7,14 @@ import { NEWEST, OLDEST } from '../../../../api/versions/version.ts';
 import { ROUTES } from '../../../../api/routes/index.ts';
 import { FIXTURES as FIXTURES_OF_ENGINE } from './fixtures.ts';
 import type { Fixture } from './fixtures.ts';
+import { FIXTURES_OF_TODAY } from './fixtures-today.ts';
 import { SWARM_FIXTURES } from './swarm-fixtures.ts';
 
-const FIXTURES: Readonly<Record<string, readonly Fixture[]>> = { ...FIXTURES_OF_ENGINE, ...SWARM_FIXTURES };
+const FIXTURES: Readonly<Record<string, readonly Fixture[]>> = {
+  ...FIXTURES_OF_ENGINE,
+  ...FIXTURES_OF_TODAY,
+  ...SWARM_FIXTURES,
+};
 
 const facts = { cgroupVersion: 1 } as const;
 

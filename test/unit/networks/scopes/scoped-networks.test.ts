@@ -48,6 +48,7 @@ function overlay(Id: string, Name: string, more: Partial<NetworkInspect> = {}): 
     Created: '2026-01-02T03:04:05.006Z',
     Scope: 'swarm',
     Driver: 'overlay',
+    EnableIPv4: true,
     EnableIPv6: false,
     IPAM: { Driver: 'default', Options: null, Config: [{ Subnet: '10.0.1.0/24', Gateway: '10.0.1.1' }] },
     Internal: false,

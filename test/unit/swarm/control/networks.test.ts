@@ -50,6 +50,7 @@ test('create: is shown with a subnet, a gateway and a VXLAN id of its own', asyn
     Created: expect.stringMatching(/^20\d\d-.*Z$/),
     Scope: 'swarm',
     Driver: 'overlay',
+    EnableIPv4: true,
     EnableIPv6: false,
     IPAM: { Driver: 'default', Options: null, Config: [{ Subnet: '10.0.0.0/24', Gateway: '10.0.0.1' }] },
     Internal: false,

@@ -70,7 +70,7 @@ export const networkRows: readonly FieldRow[] = [
     what: 'addresses, and the host by host-gateway',
     ask: { HostConfig: { ...BRIDGE, ExtraHosts: ['db:192.0.2.1', 'six:2001:db8::1', 'me:host-gateway'] } },
     observe: async (look) => {
-      const { Gateway } = (await look.inspect()).NetworkSettings;
+      const Gateway = (await look.inspect()).NetworkSettings.Networks['bridge']?.Gateway ?? '';
       const hosts = await look.shell('grep -E "\t(db|six|me)$" /etc/hosts');
       return hosts.replace(Gateway, 'GATEWAY');
     },

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { fakePorts, IMAGE } from '../support/api/fake-ports.ts';
+import { startServer } from '../support/api/api-server.ts';
+
+const ARM = encodeURIComponent('{"os":"linux","architecture":"arm64","variant":"v8"}');
+
+test.each([
+  ['/v1.55', { platform: { os: 'linux', architecture: 'arm64', variant: 'v8' } }],
+  ['/v1.48', {}],
+])('platform: GET %s/images/a/json asks for it from 1.49 on', async (version, asked) => {
+  const seen: unknown[] = [];
+  const ports = fakePorts({
+    images: {
+      inspect: (ref, options) => {
+        seen.push([ref, options]);
+        return Promise.resolve(IMAGE);
+      },
+    },
+  });
+  await using server = await startServer(ports);
+  const { status } = await server.request('GET', `${version}/images/a/json?platform=${ARM}`);
+  expect([status, seen]).toEqual([200, [['a', asked]]]);
+});
+
+test.each([
+  ['platform=x', 'parameter platform: must be JSON of a platform, got x'],
+  ['platform=[]', 'parameter platform: must be a JSON object, got []'],
+  ['platform={"os":1}', 'parameter platform: os must be a string, got {"os":1}'],
+  [
+    'platform={"os":"linux"}',
+    'parameter platform: both os and architecture must be given, got {"os":"linux"}',
+  ],
+  [`platform=${ARM}&platform=${ARM}`, 'parameter platform: only one platform can be chosen, got 2'],
+  [`platform=${ARM}&manifests=1`, 'parameters platform and manifests cannot both be given'],
+])('platform: %s is refused', async (query, message) => {
+  await using server = await startServer(fakePorts());
+  const { status, body } = await server.request('GET', `/images/a/json?${query}`);
+  expect([status, JSON.parse(body)]).toEqual([400, { message }]);
+});
+
+test('GET /images/a/attestations is not there yet, and says so', async () => {
+  await using server = await startServer(fakePorts());
+  const { status, body } = await server.request('GET', '/images/a/attestations');
+  expect([status, JSON.parse(body)]).toEqual([
+    501,
+    { message: 'attestations of images are not supported yet' },
+  ]);
+});
