@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest';
+import { ignorePatterns } from '../../../daemon/build/control/ignore-file.ts';
+import { readOptions, refuseSyntax } from '../../../daemon/build/control/options.ts';
+
+const read = (attributes: Record<string, string>): ReturnType<typeof readOptions> =>
+  readOptions(new Map(Object.entries(attributes)));
+
+test('what clients send is read', () => {
+  const { request, ...names } = read({
+    filename: 'sub/Dockerfile.x',
+    target: 'made',
+    'no-cache': '',
+    'image-resolve-mode': 'pull',
+    'build-arg:A': 'b=c',
+    'build-arg:BUILDKIT_MULTI_PLATFORM': '1',
+    'label:l': '',
+    'add-hosts': 'a=1.2.3.4,b=::1',
+    'shm-size': '1024',
+    ulimit: 'nofile=1:2,core=3',
+    'force-network-mode': 'host',
+    platform: 'linux/amd64',
+    'frontend.caps': 'moby.buildkit.frontend.inputs',
+    'vcs:revision': 'x',
+  });
+  expect(names).toEqual({
+    filename: 'sub/Dockerfile.x',
+    contextName: 'context',
+    dockerfileName: 'dockerfile',
+    contextUrl: '',
+  });
+  expect(request).toMatchObject({
+    target: 'made',
+    nocache: true,
+    pull: true,
+    args: new Map([['A', 'b=c']]),
+    labels: { l: '' },
+    platform: 'linux/amd64',
+    hostConfig: {
+      NetworkMode: 'host',
+      ExtraHosts: ['a:1.2.3.4', 'b:::1'],
+      ShmSize: 1024,
+      Ulimits: [
+        { Name: 'nofile', Soft: 1, Hard: 2 },
+        { Name: 'core', Soft: 3, Hard: 3 },
+      ],
+    },
+  });
+});
+
+test.each([
+  [
+    { 'context:base': 'docker-image://x' },
+    'named contexts are not supported yet: context:base=docker-image://x',
+  ],
+  [{ 'attest:sbom': '' }, 'attestations are not supported: sbom'],
+  [{ 'build-arg:BUILDKIT_INLINE_CACHE': '1' }, 'BUILDKIT_INLINE_CACHE'],
+  [{ 'build-arg:BUILDKIT_SYNTAX': 'other/frontend' }, 'frontend other/frontend is not supported'],
+  [{ requestid: 'frontend.lint' }, 'subrequest frontend.lint is not supported'],
+  [{ 'no-cache': 'made' }, 'no-cache of single stages (made)'],
+  [{ platform: 'linux/amd64,linux/arm64' }, 'several platforms at once'],
+  [{ unknown: 'x' }, 'option unknown=x of the frontend dockerfile.v0'],
+  [{ ulimit: 'x' }, 'ulimit x: must be NAME=SOFT:HARD'],
+] as [Record<string, string>, string][])('%j is refused by its name', (attributes, why) => {
+  expect(() => read(attributes)).toThrow(why);
+});
+
+test('the frontend of Dockerfiles is built in under all its names', () => {
+  for (const name of [
+    'docker/dockerfile:1',
+    'docker.io/docker/dockerfile',
+    'docker/dockerfile-upstream:master',
+  ]) {
+    refuseSyntax(name);
+  }
+  expect(() => refuseSyntax('docker/dockerfile-other:1')).toThrow(
+    'docker/dockerfile-other:1 is not supported',
+  );
+});
+
+test('patterns of a .dockerignore, as the client applies them', () => {
+  const text = '\uFEFF# no\n *.log \n\n! kept.log\n/a//b/./c/\nx/../y\n# not this\n';
+  expect(ignorePatterns(text)).toEqual(['*.log', '!kept.log', 'a/b/c', 'y']);
+});
