@@ -1,3 +1,4 @@
+import { armHere } from '../../../support/fakes/failpoints.ts';
 import { describe, expect, it } from 'vitest';
 import type { Vertex } from '../../../../daemon/build/graph/op.ts';
 import { Solver } from '../../../../daemon/build/solver/solver.ts';
@@ -172,6 +173,18 @@ describe('one build after another', () => {
     engine.failing.clear();
     await build(withFailure());
     expect(engine.ran.filter((name) => name === 'bad')).toHaveLength(1);
+    await expectNothingHeld();
+  });
+
+  it('gives back what could not be kept, and runs it again', async () => {
+    const { schedule, engine, ask, build, expectNothingHeld } = bench();
+    armHere('build.solver.store=error(no room)@2');
+    const { result } = ask(chain());
+    await schedule.runOut();
+    armHere('');
+    expect(await result).toEqual({ error: expect.stringContaining('no room') });
+    await build(chain());
+    expect(engine.ran).toEqual(['debian', 'one', 'one', 'two']);
     await expectNothingHeld();
   });
 
