@@ -127,7 +127,8 @@ describeEngine('build', (engine) => {
     const child = await build(`FROM ${id}\nUSER root\n`);
     expect(child.text).toContain('# Executing 1 build trigger\n');
     expect(child.text).toContain('hi\n');
-    expect((await configOf(child.id)).OnBuild).toBe(null);
+    // Left out where it is empty, since API 1.52.
+    expect((await configOf(child.id)).OnBuild ?? null).toBe(null);
   });
 
   test('build: stages, and copies between them and from images', async () => {

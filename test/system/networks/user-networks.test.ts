@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
+import type { ContainerInspect } from '../../../api/types/container.ts';
 import type { NetworkInspect } from '../../../api/types/system.ts';
 import { describeEngine, onReference } from '../../support/engine/engine.ts';
 
@@ -219,7 +220,9 @@ describeEngine('networks of users', (engine) => {
     const { IPAM } = await engine.http.ok<NetworkInspect>('GET', '/networks/said');
     expect(IPAM.Config).toEqual([{ Subnet: '10.19.0.0/24' }]);
     const said = async (each: string): Promise<unknown> =>
-      (await engine.inspect(each)).NetworkSettings.Networks['said'];
+      // Before API 1.45 with the short id.
+      (await engine.http.ok<ContainerInspect>('GET', `/v1.41/containers/${each}/json`)).NetworkSettings
+        .Networks['said'];
     expect(await said(id)).toMatchObject({ Aliases: [id.slice(0, 12)], IPAMConfig: null });
     expect(await said(idle)).toMatchObject({ Aliases: null, IPAMConfig: null });
     await engine.http.ok('POST', '/networks/said/disconnect', { Container: idle });
