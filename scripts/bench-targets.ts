@@ -1,6 +1,7 @@
 /**
  * `npm run bench:targets`: what target groups cost. In one run: the processor time of checking 1,000 targets every five
- * seconds, and what forwarding adds to a request, beside Debian's nginx where that is installed. `--seconds 20`: how
+ * seconds, and what forwarding adds to a request,
+ * beside Debian's nginx (fetched where it is not installed). `--seconds 20`: how
  * long it checks; `--requests 4000`: how many requests of each kind.
  */
 import { parseArgs } from 'node:util';

@@ -1,22 +1,26 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openTargets } from '../../../test/support/cluster/open-targets.ts';
 import { until } from '../../../test/support/engine/http.ts';
+import { findNginx } from './nginx.ts';
 import { startTargets } from './target-process.ts';
 
 /** What forwarding may add at the median, of the issue. */
 const ADDED_MS_MAX = 0.3;
-const NGINX = '/usr/sbin/nginx';
 const ROUNDS = 5;
+/** Clients that ask at the same time where requests in a second are counted. */
+const CLIENTS = 16;
 
 interface Way {
   name: string;
   port: number;
   times: number[];
+  /** Requests in a second, of each round. */
+  rates: number[];
 }
 
 /** Times requests to a target, through a listener and through nginx, in turns. */
@@ -24,10 +28,12 @@ export async function measureForwarding(requests: number): Promise<string[]> {
   using targets = await startTargets(3);
   await using open = await openTargets();
   const listener = await listening(open, targets.ports);
-  using nginx = existsSync(NGINX) ? await startNginx(targets.ports) : undefined;
-  const direct: Way = { name: 'direct', port: targets.ports[0] ?? 0, times: [] };
-  const forwarded: Way = { name: 'listener', port: listener, times: [] };
-  const others: Way[] = nginx === undefined ? [] : [{ name: 'nginx', port: nginx.port, times: [] }];
+  using program = findNginx();
+  using nginx = program === undefined ? undefined : await startNginx(program.path, targets.ports);
+  const direct: Way = { name: 'direct', port: targets.ports[0] ?? 0, times: [], rates: [] };
+  const forwarded: Way = { name: 'listener', port: listener, times: [], rates: [] };
+  const others: Way[] =
+    nginx === undefined ? [] : [{ name: 'nginx', port: nginx.port, times: [], rates: [] }];
   const agent = new http.Agent({ keepAlive: true });
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const way of [direct, forwarded, ...others]) {
@@ -36,6 +42,7 @@ export async function measureForwarding(requests: number): Promise<string[]> {
         await get(way.port, agent);
         way.times.push(performance.now() - start);
       }
+      way.rates.push(await rate(way.port, agent, requests / ROUNDS));
     }
   }
   agent.destroy();
@@ -46,10 +53,31 @@ export async function measureForwarding(requests: number): Promise<string[]> {
     ...[direct, forwarded, ...others].map(
       (way) =>
         `${way.name}: p50 ${at(way, 0.5).toFixed(3)} ms, p99 ${at(way, 0.99).toFixed(3)} ms, ` +
-        `adds ${(at(way, 0.5) - base).toFixed(3)} ms at p50`,
+        `adds ${(at(way, 0.5) - base).toFixed(3)} ms at p50, ${median(way.rates).toFixed(0)} requests/s`,
     ),
     `forwarding adds ${added.toFixed(3)} ms at p50 (at most ${ADDED_MS_MAX}: ${verdict})`,
+    ...others.map(
+      (other) =>
+        `beside ${other.name} it adds ${(added / (at(other, 0.5) - base)).toFixed(1)} times as much, and carries ` +
+        `${(median(forwarded.rates) / median(other.rates)).toFixed(2)} times as many requests/s`,
+    ),
   ];
+}
+
+/** Requests in a second of clients that ask at the same time. */
+async function rate(port: number, agent: http.Agent, count: number): Promise<number> {
+  const start = performance.now();
+  const clients = Array.from({ length: CLIENTS }, async () => {
+    for (let asked = 0; asked < count / CLIENTS; asked += 1) {
+      await get(port, agent);
+    }
+  });
+  await Promise.all(clients);
+  return (count * 1000) / (performance.now() - start);
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
 function at({ times }: Way, share: number): number {
@@ -101,7 +129,7 @@ async function listening(
   return port;
 }
 
-async function startNginx(ports: readonly number[]): Promise<{ port: number } & Disposable> {
+async function startNginx(program: string, ports: readonly number[]): Promise<{ port: number } & Disposable> {
   const port = await freePort();
   const directory = mkdtempSync(join(tmpdir(), 'berth-bench-nginx-'));
   const file = join(directory, 'nginx.conf');
@@ -120,7 +148,7 @@ http {
 }
 `,
   );
-  const child = spawn(NGINX, ['-c', file, '-p', directory], { stdio: 'inherit' });
+  const child = spawn(program, ['-c', file, '-p', directory], { stdio: 'inherit' });
   const agent = new http.Agent();
   await until('nginx answers', () =>
     get(port, agent).then(
