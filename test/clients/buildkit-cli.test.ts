@@ -130,7 +130,7 @@ describeEngine(
         );
         const { code, err } = await docker(...build, context('mount'));
         expect(code).toBe(1);
-        expect(err).toContain('Unknown flag: mount (a feature of BuildKit, which this engine has not)');
+        expect(err).toContain('Unknown flag: mount (not supported yet)');
       },
     );
 

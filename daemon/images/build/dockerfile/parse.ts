@@ -147,10 +147,7 @@ function refuseHeredoc({ name, rest, line }: Instruction, lines: readonly string
   }
   for (const [, , word] of rest.matchAll(HEREDOC)) {
     if (lines.slice(line).some((later) => later.trim() === word)) {
-      throw parseError(
-        line,
-        `here-documents (<<${word}) are a feature of BuildKit, which this engine has not`,
-      );
+      throw parseError(line, `here-documents (<<${word}) are not supported yet`);
     }
   }
 }
@@ -178,7 +175,7 @@ function takeFlags(
     if (!known.includes(flag)) {
       throw parseError(
         line,
-        `Unknown flag: ${flag}${BUILDKIT_FLAGS.has(flag) ? ' (a feature of BuildKit, which this engine has not)' : ''}`,
+        `Unknown flag: ${flag}${BUILDKIT_FLAGS.has(flag) ? ' (not supported yet)' : ''}`,
       );
     }
     if (flags.has(flag)) {

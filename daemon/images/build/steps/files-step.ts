@@ -53,9 +53,7 @@ async function fromContext(build: Build, state: StageState, wanted: Wanted): Pro
     const sources: Source[] = [];
     for (const text of wanted.sources) {
       if (name === 'ADD' && isRepository(text)) {
-        throw notImplemented(
-          `ADD ${text}: repositories are a feature of BuildKit, which this engine has not`,
-        );
+        throw notImplemented(`ADD ${text}: repositories are not supported yet`);
       }
       if (!isUrl(text)) {
         sources.push(...contextSources(build, text, name));

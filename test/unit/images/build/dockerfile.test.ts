@@ -50,15 +50,12 @@ describe('parseDockerfile', () => {
     ['FROM a\nFOO b', 'dockerfile parse error line 2: unknown instruction: FOO'],
     ['# only', 'dockerfile parse error: file with no instructions'],
     ['FROM a\nENV', 'dockerfile parse error line 2: ENV requires at least one argument'],
-    [
-      'FROM a\nRUN --mount=x y',
-      'dockerfile parse error line 2: Unknown flag: mount (a feature of BuildKit, which this engine has not)',
-    ],
+    ['FROM a\nRUN --mount=x y', 'dockerfile parse error line 2: Unknown flag: mount (not supported yet)'],
     ['FROM a\nCOPY --from=a --from=b c d', 'dockerfile parse error line 2: Duplicate flag specified: from'],
     ['# escape=x\nFROM a', "dockerfile parse error line 1: invalid ESCAPE 'x'. Must be ` or \\"],
     [
       'FROM a\nRUN <<EOF\nx\nEOF',
-      'dockerfile parse error line 2: here-documents (<<EOF) are a feature of BuildKit, which this engine has not',
+      'dockerfile parse error line 2: here-documents (<<EOF) are not supported yet',
     ],
     ['RUN a', 'dockerfile parse error line 1: no build stage in current context'],
     ['ARG a', 'no build stage in current context'],
