@@ -29,6 +29,7 @@ import type { WebsiteStatus } from './notes/schema/website-status.ts';
 import type { NoteReader } from './notes/reader/port.ts';
 import { NoteIndex } from './notes/search/note-index.ts';
 import type { TextIndex } from './notes/search/port.ts';
+import { followPushes, type Push } from './occurrences/pushes.ts';
 import type { Arrivals } from './registry/peers/arrivals.ts';
 import type { BlobPeers } from './registry/peers/port.ts';
 import { Registry } from './registry/registry.ts';
@@ -67,6 +68,8 @@ export interface HubDeps {
   replicas?: number;
   /** Told of each copy that was made of what too few managers held, with its bytes. */
   repaired?: (bytes: number) => void;
+  /** Told of each push, with the id by which all that tells of it calls it. */
+  pushed?: (push: Push, id: string) => void;
   /** What is kept aside on this host of hubs that it had before. */
   aside?: () => readonly AsideSource[];
   /** What is known of websites that notes name; absent = nobody checks them. */
@@ -96,6 +99,9 @@ export class Hub implements HubPort, Disposable {
   /** Reads the records. */
   static async open(deps: HubDeps): Promise<Hub> {
     const mirror = await Mirror.open(deps, '');
+    if (deps.pushed !== undefined) {
+      followPushes(mirror, deps.pushed);
+    }
     const key = await openHubKey(mirror);
     const { identity, repositories, collaborators, webhooks } = domains(deps, mirror);
     const facts = rateFactsOf({ ...identity, repositories });

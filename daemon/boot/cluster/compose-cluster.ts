@@ -16,6 +16,7 @@ import { ENGINE_VERSION } from '../version.ts';
 import { ClusterIdentity } from './cluster-identity.ts';
 import { ClusterPlace } from './cluster-place.ts';
 import { openEvents } from './open-events.ts';
+import { pushHappening } from './push-happening.ts';
 import { healthHappening, tellEvents } from './tell-events.ts';
 import { openTargets } from './compose-targets.ts';
 
@@ -57,6 +58,12 @@ export async function openCluster(
     events: () => place.cluster.events,
     log,
     hostname: host.facts.hostname,
+  });
+  hub?.onPush((push, id) => {
+    const happening = pushHappening(push, id, Number(systemClock.nowNano() / 1_000_000n));
+    if (happening !== undefined) {
+      telling.tell(happening);
+    }
   });
   parts.defer('end telling events', () => telling[Symbol.dispose]());
   await place.start(async (stores) => {

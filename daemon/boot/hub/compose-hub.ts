@@ -48,7 +48,11 @@ export interface ComposedHub {
   whenOpened(listener: () => void): void;
   /** What was copied to other managers since the start, as too few held it. */
   repairs: CopiedBlobs;
+  /** From then on it tells each push. */
+  onPush(listener: PushListener): void;
 }
+
+type PushListener = NonNullable<HubDeps['pushed']>;
 
 interface CopiedBlobs {
   copies: number;
@@ -95,12 +99,14 @@ export async function composeHub({
   const { hubLayers: layers } = images;
   const shared = { clock, log, baseUrl, layers, peers: swarm.blobs, websiteStatus };
   const repairs: CopiedBlobs = { copies: 0, bytes: 0 };
+  const { pushed, onPush } = pushListeners();
   const given = {
     ...shared,
     repaired: (bytes: number) => {
       repairs.copies += 1;
       repairs.bytes += bytes;
     },
+    pushed,
     rules: rulesOf(config),
     quotaBytes: config.hubQuota,
     replicas: config.hubReplicas,
@@ -136,7 +142,16 @@ export async function composeHub({
     },
   });
   const own = ownHub({ files, layers, hosts, place });
-  return { api: place, address, own, baseUrl, hosts, repairs, ...currentHub(place) };
+  return { api: place, address, own, baseUrl, hosts, repairs, onPush, ...currentHub(place) };
+}
+
+/** Whoever is told of pushes, of this hub and of those that come after it in another place. */
+function pushListeners(): Pick<ComposedHub, 'onPush'> & { pushed: PushListener } {
+  const listeners: PushListener[] = [];
+  return {
+    onPush: (listener) => listeners.push(listener),
+    pushed: (push, id) => listeners.forEach((listener) => listener(push, id)),
+  };
 }
 
 async function openOver(deps: Omit<HubDeps, 'textIndex' | 'noteReader'>): Promise<OpenHub> {

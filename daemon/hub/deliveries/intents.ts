@@ -6,6 +6,7 @@ import { isSubscribed } from '../hooks/event-names.ts';
 import type { Hook } from '../hooks/hook.ts';
 import type { HookNews } from '../hooks/hooks.ts';
 import type { Actor, Occurrence, Outbox } from '../occurrences/occurrence.ts';
+import { PUSHES, type Push } from '../occurrences/pushes.ts';
 import { Collection } from '../records/collection.ts';
 import type { Mirror } from '../records/mirror.ts';
 import type { RecordChange } from '../records/port.ts';
@@ -23,9 +24,6 @@ interface Deps {
   waitingOf(hook: number): Waiting;
 }
 
-/** The last push of a repository, for the test of a hook. Records `last-push/<repository's id>`. */
-type LastPush = Extract<Occurrence, { kind: 'tag' }>;
-
 interface Wanted {
   hook: Hook;
   event: string;
@@ -38,12 +36,13 @@ interface Wanted {
 /** Makes intents of what has happened, for the hooks that asked for it. */
 export class Intents implements Outbox {
   readonly #deps: Deps;
-  readonly #pushes: Collection<LastPush>;
+  /** For the test of a hook. */
+  readonly #pushes: Collection<Push>;
   readonly #ulids = new Ulids();
 
   constructor(deps: Deps) {
     this.#deps = deps;
-    this.#pushes = new Collection(deps.mirror, 'last-push/');
+    this.#pushes = new Collection(deps.mirror, PUSHES);
   }
 
   intents(occurrence: Occurrence): readonly RecordChange[] {
@@ -139,8 +138,8 @@ export class Intents implements Outbox {
     const key = String(occurrence.repository.id);
     if (occurrence.kind === 'tag' && occurrence.after !== null) {
       // Whatever is there: the last one stays.
-      return [{ kind: 'put', key: `last-push/${key}`, value: occurrence }];
+      return [{ kind: 'put', key: PUSHES + key, value: occurrence }];
     }
-    return isGone && this.#pushes.get(key) !== undefined ? [{ kind: 'delete', key: `last-push/${key}` }] : [];
+    return isGone && this.#pushes.get(key) !== undefined ? [{ kind: 'delete', key: PUSHES + key }] : [];
   }
 }

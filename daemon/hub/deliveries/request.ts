@@ -1,5 +1,6 @@
 import type { Hook } from '../hooks/hook.ts';
 import type { Intent } from './intent.ts';
+import { occurrenceId } from '../occurrences/pushes.ts';
 import { signatures, type MadePayload } from './payloads/made-payload.ts';
 
 /** What is sent, but for where to. */
@@ -18,7 +19,7 @@ export interface RequestFacts {
 
 /** The request of a delivery (seed 001 section 2). Pure. */
 export function deliveryRequest(
-  { guid, event }: Pick<Intent, 'guid' | 'event'>,
+  { guid, event, news }: Pick<Intent, 'guid' | 'event' | 'news'>,
   hook: Hook,
   payload: MadePayload,
   { version, hasCompatHeaders }: RequestFacts,
@@ -40,6 +41,8 @@ export function deliveryRequest(
       'User-Agent': `Berth-Hookshot/${version}`,
       'content-type': isForm ? 'application/x-www-form-urlencoded' : 'application/json',
       ...named('X-Svc-', own),
+      // By which the events of the cluster call it too.
+      ...(news.kind === 'occurrence' && { 'X-Svc-Occurrence': occurrenceId(news.occurrence) }),
       ...(hasCompatHeaders && named('X-GitHub-', own)),
       ...(isForm ? signatures(hook.config.secret, body) : payload.signatures(hook.config.secret)),
     },

@@ -29,6 +29,7 @@ export class Mirror implements Disposable {
   readonly #waiting = new Set<() => void>();
   /** For changes that were decided anew. */
   readonly #turns = new KeyedMutex();
+  readonly #followers: { prefix: string; told: (value: unknown) => void }[] = [];
   #revision = 0;
   #watch: Disposable | undefined;
   #isClosed = false;
@@ -85,6 +86,11 @@ export class Mirror implements Disposable {
         }
       }
     });
+  }
+
+  /** Tells, for as long as the mirror is there, each record below a prefix that is put from now on. */
+  follow(prefix: string, told: (value: unknown) => void): void {
+    this.#followers.push({ prefix, told });
   }
 
   /** Resolves when the records are known as of a revision of theirs, or the mirror is closed. */
@@ -152,10 +158,19 @@ export class Mirror implements Disposable {
         this.#known.delete(event.key);
       } else if ((this.#known.get(event.record.key)?.revision ?? 0) < event.record.revision) {
         this.#known.set(event.record);
+        this.#tell(event.record);
       }
     }
     this.#revision = Math.max(this.#revision, revision);
     this.#wake();
+  }
+
+  #tell({ key, value }: HubRecord): void {
+    for (const { prefix, told } of this.#followers) {
+      if (key.startsWith(prefix)) {
+        told(value);
+      }
+    }
   }
 
   /** Lists again; until that has succeeded it answers what it knew last. */

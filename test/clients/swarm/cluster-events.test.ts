@@ -4,6 +4,7 @@ import { watchEvents, type Frame, type WatchClient } from '../../support/cluster
 import { killProcessesNaming } from '../../support/engine/cleanup.ts';
 import { until, type Answer } from '../../support/engine/http.ts';
 import { needsEngine } from '../../support/needs.ts';
+import { HubAt } from '../../support/swarm/hosts/hub-at.ts';
 import { TestSwarm } from '../../support/swarm/hosts/test-swarm.ts';
 
 const GROUP = '/cluster/apis/events.k8s.io/v1';
@@ -162,6 +163,20 @@ needsEngine('docker-cli', 'etcd')('events of the cluster in a swarm', () => {
       ({ reason, regarding }) => `${reason} ${regarding.uid}`,
     );
     expect(nodes).toEqual([...new Set(nodes)]);
+  });
+
+  test('a push to the hub of one manager is one event', async () => {
+    const { daemon } = swarm.node(2);
+    await daemon.http.ok('POST', '/hub/admin/users', { login: 'alice' });
+    const scopes = ['repo', 'write:packages'];
+    const made = await daemon.http.ok<{ token: string }>('POST', '/hub/admin/users/alice/tokens', { scopes });
+    const hub = new HubAt(daemon, { user: 'alice', token: () => made.token });
+    await hub.push('alice/app', 'v1', Buffer.from('a layer'));
+    await hub.push('alice/app', 'v2', Buffer.from('another'));
+    const pushed = 'reason=Pushed,regarding.kind=Repository';
+    // The second is behind the first on all managers.
+    await until('both', async () => (await names(1, pushed)).length >= 2);
+    expect(await names(1, pushed)).toHaveLength(2);
   });
 
   test('a leader that is lost takes no event along, and doubles none', async () => {

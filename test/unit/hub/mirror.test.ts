@@ -28,6 +28,20 @@ function rig() {
   return { records, clock, state, deps: { records: port, clock, log: silentLogger } };
 }
 
+test('it tells what is put below a prefix from then on', async () => {
+  const { records, deps } = rig();
+  await records.update([{ kind: 'put', key: 'push/1', value: 'before' }]);
+  const mirror = await Mirror.open(deps, '');
+  const told: unknown[] = [];
+  mirror.follow('push/', (value) => told.push(value));
+  await records.update([
+    { kind: 'put', key: 'push/1', value: 'again' },
+    { kind: 'put', key: 'other/1', value: 'not this' },
+  ]);
+  await records.update([{ kind: 'delete', key: 'push/1' }]);
+  expect(told).toEqual(['again']);
+});
+
 test('it knows all pages at its start, and what others change', async () => {
   const { records, deps } = rig();
   await records.update(['a', 'b', 'c', 'd', 'e'].map((key) => ({ kind: 'put', key, value: key })));

@@ -110,9 +110,9 @@ export class Emitter implements Disposable {
 
   async #create(events: ClusterEventsPort, happening: Happening, name: string): Promise<void> {
     failpoint('cluster.events.tell');
-    const { namespace, regarding, related, type, reason, action, note, part, atNano } = happening;
+    const { namespace, regarding, related, type, reason, action, note, part, atNano, id } = happening;
     const event: ClusterEvent = {
-      metadata: { name, namespace },
+      metadata: { name, namespace, ...(id !== undefined && { annotations: { [OCCURRENCE]: id } }) },
       eventTime: micro(atNano),
       reportingController: `berth.engine/${part}`,
       reportingInstance: this.#deps.instance().slice(0, NAME_MAX),
@@ -214,6 +214,7 @@ export class Emitter implements Disposable {
 }
 
 const WRITE = { fields: 'events', isDryRun: false, manager: undefined } as const;
+const OCCURRENCE = 'berth.engine/occurrence';
 const NAME_MAX = 128;
 /** Bytes are what counts: no character of a name has more than four. */
 const NOTE_MAX = 250;

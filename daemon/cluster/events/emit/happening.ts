@@ -8,6 +8,8 @@ export interface Happening {
   once?: string;
   /** It may happen again, and then it is a series; otherwise what is named by `once` happens once. */
   mayRepeat?: boolean;
+  /** By which all that tells of it calls it: an annotation, `berth.engine/occurrence`. */
+  id?: string;
   /** Of the event: the stack that it concerns, or `default`. */
   namespace: string;
   regarding: ObjectReference;

@@ -4,7 +4,7 @@ import { MadePayload, signatures } from '../../../../daemon/hub/deliveries/paylo
 import { deliveryRequest } from '../../../../daemon/hub/deliveries/request.ts';
 import type { Hook } from '../../../../daemon/hub/hooks/hook.ts';
 
-const INTENT = { guid: 'f00d', event: 'push' };
+const INTENT = { guid: 'f00d', event: 'push', news: { kind: 'again', delivery: 1 } } as const;
 const FACTS = { version: '0.1.0', hasCompatHeaders: true };
 
 function hook(config: Partial<Hook['config']>): Hook {
