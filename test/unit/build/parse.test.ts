@@ -1,0 +1,149 @@
+import { expect, test } from 'vitest';
+import { parseDockerfile } from '../../../daemon/build/dockerfile/parse.ts';
+import { EngineError } from '../../../daemon/base/errors.ts';
+
+const instruction = (text: string) => parseDockerfile(text).instructions[0];
+
+test('directives, comments, continued lines and their positions', () => {
+  const text = [
+    '# syntax=docker/dockerfile:1',
+    '# Escape = `',
+    '# check=skip=JSONArgsRecommended;error=true',
+    '# other=x',
+    'from debian:12 as a',
+    '',
+    'RUN one `',
+    '  # a comment',
+    '',
+    '  two',
+    'CMD ["x"]',
+  ].join('\r\n');
+  const { directives, instructions } = parseDockerfile(text);
+  expect(directives).toEqual({
+    escape: '`',
+    syntax: 'docker/dockerfile:1',
+    check: 'skip=JSONArgsRecommended;error=true',
+  });
+  expect(instructions.map(({ name, word, rest, lines }) => ({ name, word, rest, lines }))).toEqual([
+    { name: 'FROM', word: 'from', rest: 'debian:12 as a', lines: { from: 5, to: 5 } },
+    { name: 'RUN', word: 'RUN', rest: 'one   two', lines: { from: 7, to: 10 } },
+    { name: 'CMD', word: 'CMD', rest: '["x"]', lines: { from: 11, to: 11 } },
+  ]);
+});
+
+test('here-documents: several, tabs, quotes, descriptors, and what looks like instructions or comments', () => {
+  const text = [
+    "COPY <<a <<-\"b\" 3<<'c d' <<'c' /to/",
+    '# $A',
+    'FROM x \\',
+    'a',
+    '\t\tb1',
+    '\tb',
+    'c1',
+    'c',
+    'RUN x',
+  ].join('\n');
+  const { instructions } = parseDockerfile(text);
+  expect(instructions[0]?.heredocs).toEqual([
+    { name: 'a', fd: 0, expands: true, content: '# $A\nFROM x \\\n' },
+    { name: 'b', fd: 0, expands: false, content: 'b1\n' },
+    { name: 'c', fd: 0, expands: false, content: 'c1\n' },
+  ]);
+  expect(instructions[0]?.lines).toEqual({ from: 1, to: 8 });
+  expect(instructions[1]?.lines).toEqual({ from: 9, to: 9 });
+});
+
+test.each([
+  ['RUN 5<<E cat\nx\nE', [['E', 5]]],
+  ['RUN <<E\nE', [['E', 0]]],
+  ['RUN cat <<<word', []],
+  ['RUN echo "<<E"', []],
+  ["RUN echo '<<E'", []],
+  ['RUN echo \\<<E', []],
+  ['RUN echo $((1<<2))', []],
+  ['CMD cat <<E', []],
+])('here-documents of %j', (text, expected) => {
+  expect(instruction(text)?.heredocs.map(({ name, fd }) => [name, fd])).toEqual(expected);
+});
+
+test.each([
+  ['RUN --mount=type=cache,target=/a --mount=type=tmpfs,target=/b --network=none x --y', 'x --y', 3],
+  ['COPY --from=a --link --parents=false --exclude=*.o --exclude=*.c --chmod=u+x --chown=1:2 a b', 'a b', 7],
+  ['ADD --checksum=sha256:0 --keep-git-dir=true --unpack https://x/y /', 'https://x/y /', 3],
+  ['HEALTHCHECK --interval=1s --retries=3 CMD x --y', 'CMD x --y', 2],
+  ['FROM --platform=$BUILDPLATFORM x', 'x', 1],
+  ['RUN -- --mount', '--mount', 0],
+  ['RUN --mount="type=bind,target=/a b" x', 'x', 1],
+  ['CMD --x', '--x', 0],
+])('flags of %j', (text, rest, count) => {
+  expect([instruction(text)?.rest, instruction(text)?.flags.length]).toEqual([rest, count]);
+});
+
+test.each([
+  ['', 'file with no instructions'],
+  ['# only\n', 'file with no instructions'],
+  ['FROM a\nFOO b', 'dockerfile parse error on line 2: unknown instruction: FOO'],
+  ['FROM', 'dockerfile parse error on line 1: FROM requires at least one argument'],
+  ['RUN --mount=type=tmpfs', 'dockerfile parse error on line 1: RUN requires at least one argument'],
+  ['RUN --foo x', 'dockerfile parse error on line 1: unknown flag: --foo'],
+  ['RUN --constructor=1 x', 'dockerfile parse error on line 1: unknown flag: --constructor'],
+  ['RUN --device=gpu x', 'dockerfile parse error on line 1: RUN --device is not supported by this engine'],
+  ['COPY --from=a --from=b c d', 'dockerfile parse error on line 1: duplicate flag specified: from'],
+  [
+    'COPY --link=no a b',
+    'dockerfile parse error on line 1: expecting boolean value for flag --link, not: no',
+  ],
+  ['COPY --from a b', 'dockerfile parse error on line 1: missing a value on flag: --from'],
+  ['FROM a\nRUN <<E\nx', 'dockerfile parse error on line 2: unterminated heredoc E'],
+  ['# escape=x\nFROM a', "dockerfile parse error on line 1: invalid ESCAPE 'x'. Must be ` or \\"],
+  [
+    '#syntax=a\n#syntax=b\nFROM a',
+    'dockerfile parse error on line 2: only one syntax parser directive can be used',
+  ],
+])('%j is refused', (text, message) => {
+  expect(() => parseDockerfile(text)).toThrow(new EngineError('invalid_argument', message));
+});
+
+test('2,000 texts of what a parser trips over: an answer or a refusal, never anything else', () => {
+  const pieces = [
+    'RUN ',
+    'COPY ',
+    '\n',
+    '\\',
+    '`',
+    '"',
+    "'",
+    '<<',
+    '-',
+    'E',
+    '--mount=',
+    '#',
+    '$',
+    '{',
+    ' ',
+    '=',
+  ];
+  let state = 18;
+  const random = (below: number): number => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7f_ff_ff_ff;
+    return (state >> 8) % below;
+  };
+  for (let round = 0; round < 2000; round += 1) {
+    const text = Array.from({ length: random(40) }, () => pieces[random(pieces.length)]).join('');
+    try {
+      const { instructions } = parseDockerfile(text);
+      const ends = instructions.flatMap(({ lines }) => [lines.from, lines.to]);
+      expect(ends).toEqual(ends.toSorted((a, b) => a - b));
+    } catch (error) {
+      expect(error, text).toBeInstanceOf(EngineError);
+    }
+  }
+});
+
+test.each([
+  ['quotes', `RUN ${'"'.repeat(200_000)}`],
+  ['here-documents', `RUN ${'<<'.repeat(200_000)}`],
+  ['backslashes', `RUN --mount=${'\\'.repeat(200_001)}`],
+])('%s without end take no square of their number', (_, text) => {
+  expect(() => parseDockerfile(text)).not.toThrow(RangeError);
+});
