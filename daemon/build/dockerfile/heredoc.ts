@@ -46,7 +46,7 @@ export function heredocStarts(instruction: string, text: string): HeredocStart[]
 /** A start is looked for in this many characters: names are short, and a long line costs no square of its length. */
 const HEREDOC_START_MAX = 4096;
 
-/** Reads contents from `lines[next]` on; the answer's `next` is the line after the last end. Throws at the file's end. */
+/** Reads contents from `lines[next]` on; answers the line after the last end. Throws where the file ends before. */
 export function readHeredocs(
   starts: readonly HeredocStart[],
   lines: readonly string[],
