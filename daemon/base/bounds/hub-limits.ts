@@ -187,7 +187,7 @@ export const hubLimits = {
    */
   hubRepairLookMs: 5_000,
   hubRepairAllMs: 3_600_000,
-  hubRepairRetryMs: 60_000,
+  hubRepairRetryMs: 20_000,
   hubRepairPauseMs: 10,
   hubRepairBytesPerSecond: 50_000_000,
   /** A piece of a blob that is sent, of which an answer has two; and how much of such memory is kept for the next. */

@@ -359,7 +359,7 @@ needsEngine('docker-cli', 'etcd')('the hub of hosts in a swarm', () => {
       await until(
         'two copies again',
         () => [1, 2].every((number) => existsSync(fileOf(number, digest))),
-        60_000,
+        150_000,
       );
     }
     expect(await repaired()).toBeGreaterThan(0);

@@ -98,6 +98,7 @@ describeEngine('stats', (engine) => {
       precpu_stats: cpu,
       memory_stats: {},
       name: '/idle',
+      os_type: 'linux',
       id,
     };
     const { blkio_stats: blkio, ...found } = await stats(id, '?stream=0');

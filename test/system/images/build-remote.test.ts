@@ -167,7 +167,7 @@ describeEngine(
       [
         'a repository',
         () => 'ADD git@example.com:a/b.git /f',
-        onReference ? 'missing build context' : 'repositories are a feature of BuildKit',
+        onReference ? 'missing build context' : 'repositories are not supported yet',
       ],
     ])('ADD: a URL with %s is an error', async (_what, line, message) => {
       web.file('/unnamed/', 'x');

@@ -260,5 +260,12 @@ export const mountRows: readonly FieldRow[] = [
     async (look) => (await look.mount(AT))?.superOptions.filter((each) => /size|mode/.test(each)),
     ['size=1024k', 'mode=1711'],
   ),
+  mountRow(
+    ['TmpfsOptions.Options'],
+    'tmpfs',
+    { Type: 'tmpfs', TmpfsOptions: { Options: [['noexec']] } },
+    async (look) => (await look.mount(AT))?.options.includes('noexec'),
+    true,
+  ),
   ...propagationRows,
 ];
