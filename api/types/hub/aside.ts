@@ -16,6 +16,8 @@ export interface AsideRestored {
   accounts: number;
   repositories: number;
   oauth_applications: number;
+  /** Apps and OAuth apps of GitHub's kind. */
+  apps: number;
   /** How many of what kind do not come back. */
   left: Readonly<Record<string, number>>;
 }

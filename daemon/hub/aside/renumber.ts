@@ -1,4 +1,5 @@
 import { unreachable } from '../../base/errors.ts';
+import type { App, Installation, OAuthApp } from '../identity/apps/app.ts';
 import type { Account, Membership } from '../identity/account.ts';
 import type { Owner, Selection, Token } from '../identity/tokens/token.ts';
 import type { Hook } from '../hooks/hook.ts';
@@ -11,7 +12,16 @@ import type { Repository } from '../repositories/repository.ts';
 import type { MovedRecord } from '../records/move/local-set.ts';
 
 /** What counts its ids up, and comes back from a hub that counted for itself. */
-export const NUMBERED = ['account', 'repository', 'hook', 'token', 'note'] as const;
+export const NUMBERED = [
+  'account',
+  'repository',
+  'hook',
+  'token',
+  'note',
+  'app',
+  'oauth-app',
+  'installation',
+] as const;
 
 /** What is added to an id of each kind. */
 export type Offsets = Readonly<Record<(typeof NUMBERED)[number], number>>;
@@ -52,6 +62,31 @@ const CHANGES: Readonly<Record<string, Change>> = {
     const hook = { ...found, id: found.id + by.hook, repository: found.repository + by.repository };
     return { key: `hook/${hook.repository}/${hook.id}`, value: hook };
   },
+  app: ({ value }, by) => {
+    // As of members.
+    const found = value as App;
+    const app = { ...found, id: found.id + by.app, owner: { ...found.owner, ...ownerOf(found.owner, by) } };
+    return { key: `app/${app.id}`, value: app };
+  },
+  'oauth-app': ({ value }, by) => {
+    // As of members.
+    const found = value as OAuthApp;
+    const owner = { ...found.owner, ...ownerOf(found.owner, by) };
+    const app = { ...found, id: found.id + by['oauth-app'], owner };
+    return { key: `oauth-app/${app.id}`, value: app };
+  },
+  installation: ({ value }, by) => {
+    // As of members.
+    const found = value as Installation;
+    const installation = {
+      ...found,
+      id: found.id + by.installation,
+      app: found.app + by.app,
+      account: { ...found.account, ...ownerOf(found.account, by) },
+      repositories: selectionOf(found.repositories, by),
+    };
+    return { key: `installation/${installation.id}`, value: installation };
+  },
   'oauth-application': changed<OAuthApplication>((found, by) => ({
     ...found,
     organization: ownerOf(found.organization, by),
@@ -78,12 +113,12 @@ const NOT_MISSED = new Set([
   'sign-in',
 ]);
 
-/** Tokens of applications whose client ids have a number of their hub in them. */
-const NOT_BACK = new Set(['oauth', 'app-user', 'installation', 'workflow']);
+/** Tokens of tasks, which end with them. */
+const NOT_BACK = new Set(['workflow']);
 
 /**
- * Records of a hub as another one has them, which has counted for itself. `left`: how many of each kind do not come:
- * apps and OAuth apps of GitHub's kind, as their numbers are in their client ids, and their tokens. Pure.
+ * Records of a hub as another one has them, which has counted for itself. Client ids stay, though the number of the app
+ * in them is another one now: clients show them. `left`: how many of each kind do not come. Pure.
  */
 export function renumbered(
   records: readonly MovedRecord[],
@@ -157,8 +192,21 @@ function tokenOf(token: Token, by: Offsets): Token {
     case 'grant':
       return { ...token, id, user: ownerOf(token.user, by), accesses: accessesOf(token.accesses, by) };
     case 'oauth':
+      return {
+        ...token,
+        id,
+        user: ownerOf(token.user, by),
+        application: token.application + by['oauth-app'],
+      };
     case 'app-user':
+      return { ...token, id, user: ownerOf(token.user, by), application: token.application + by.app };
     case 'installation':
+      return {
+        ...token,
+        id,
+        installation: token.installation + by.installation,
+        repositories: selectionOf(token.repositories, by),
+      };
     case 'workflow':
       return token;
     default:

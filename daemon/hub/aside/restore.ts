@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { App, Application } from '../identity/apps/app.ts';
 import type { Account } from '../identity/account.ts';
 import type { OAuthApplication } from '../oauth/applications/application.ts';
 import type { Repository } from '../repositories/repository.ts';
@@ -23,7 +24,7 @@ export interface AsideSource {
 
 export interface AsideEntry {
   source: string;
-  kind: 'user' | 'organization' | 'repository' | 'oauth application';
+  kind: 'user' | 'organization' | 'repository' | 'app' | 'oauth app' | 'oauth application';
   /** `alice`, `alice/app`, `acme: Shop`. */
   name: string;
 }
@@ -32,6 +33,8 @@ export interface Restored {
   accounts: number;
   repositories: number;
   applications: number;
+  /** Apps and OAuth apps of GitHub's kind. */
+  apps: number;
   /** What does not come back, by kind. */
   left: Record<string, number>;
 }
@@ -87,6 +90,7 @@ export async function restoreAside(
     accounts: countOf('account'),
     repositories: countOf('repository'),
     applications: countOf('oauth-application'),
+    apps: countOf('app') + countOf('oauth-app'),
     left,
   };
 }
@@ -106,11 +110,17 @@ function begin(mirror: Mirror, records: readonly MovedRecord[], planned: (plan: 
     hook: nowOf('hook'),
     token: nowOf('token'),
     note: nowOf('note'),
+    app: nowOf('app'),
+    'oauth-app': nowOf('oauth-app'),
+    installation: nowOf('installation'),
   };
-  const accounts = renumbered(
-    records.filter((record) => kindOf(record) === 'account'),
-    offsets,
-  ).records;
+  const named = (kind: string) =>
+    renumbered(
+      records.filter((record) => kindOf(record) === kind),
+      offsets,
+    ).records;
+  const [accounts, apps] = [named('account'), named('app')];
+  refuseSlugs(mirror, apps);
   const taken = accounts.filter(({ key }) => mirror.get(key) !== undefined);
   if (taken.length > 0) {
     const names = taken.map(({ key }) => key.slice('account/'.length));
@@ -126,12 +136,24 @@ function begin(mirror: Mirror, records: readonly MovedRecord[], planned: (plan: 
         const last = lastOf(kind);
         return last === 0 ? [] : [counters.put(kind, { last: offsets[kind] + last })];
       }),
-      ...accounts
+      ...[...accounts, ...apps]
         .slice(0, limits.hubRestoredAtOnce)
         .map(({ key, value }) => ({ kind: 'put' as const, key, value, expected: 0 })),
     ],
     answer: plan,
   };
+}
+
+/** An app's name in addresses is one of a kind. */
+function refuseSlugs(mirror: Mirror, apps: readonly MovedRecord[]): void {
+  const there = new Set(new Collection<App>(mirror, 'app/').all().map(({ slug }) => slug));
+  // As of accounts.
+  const taken = apps.map(({ value }) => (value as App).slug).filter((slug) => there.has(slug));
+  if (taken.length > 0) {
+    throw conflict(
+      `the hub has apps of these names already: ${taken.slice(0, limits.hubNamesSaid).join(', ')}`,
+    );
+  }
 }
 
 /** Of what people know by its name. */
@@ -146,6 +168,12 @@ function nameOf({ key, value }: MovedRecord): Pick<AsideEntry, 'kind' | 'name'> 
       // As of accounts.
       const { owner, name } = value as Repository;
       return { kind: 'repository', name: `${owner.name}/${name}` };
+    }
+    case 'app':
+    case 'oauth-app': {
+      // As of accounts.
+      const { kind, owner, name } = value as Application;
+      return { kind: kind === 'app' ? 'app' : 'oauth app', name: `${owner.name}: ${name}` };
     }
     case 'oauth-application': {
       // As of accounts.

@@ -22,7 +22,7 @@ export class AsideOperations implements HubAsidePort {
   async restore(source: string): Promise<AsideRestored> {
     rootOnly(this.#caller);
     const { mirror, aside } = this.#deps;
-    const { accounts, repositories, applications, left } = await restoreAside(mirror, aside(), source);
-    return { accounts, repositories, oauth_applications: applications, left };
+    const { accounts, repositories, applications, apps, left } = await restoreAside(mirror, aside(), source);
+    return { accounts, repositories, oauth_applications: applications, apps, left };
   }
 }

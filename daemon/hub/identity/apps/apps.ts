@@ -75,7 +75,12 @@ export class Apps {
   byClientId(clientId: string): Application | undefined {
     const read = readClientId(clientId);
     const found = read && (read.kind === 'app' ? this.app(read.id) : this.oauthApp(read.id));
-    return found?.clientId === clientId ? found : undefined;
+    if (read === undefined || found?.clientId === clientId) {
+      return found;
+    }
+    // One that came from another hub has another number here than there.
+    const all: readonly Application[] = read.kind === 'app' ? this.apps() : this.oauthApps();
+    return all.find((application) => application.clientId === clientId);
   }
 
   /** The application that has both. Takes as long for any wrong secret. */
