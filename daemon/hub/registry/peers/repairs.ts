@@ -73,11 +73,13 @@ export class Repairs implements Disposable {
   async #turn(): Promise<void> {
     await this.#probe();
     const known = this.#living().toSorted().join();
-    if (known !== this.#known || this.#deps.clock.monotonicMs() >= this.#nextMs) {
+    const isOther = known !== this.#known;
+    if (isOther || this.#deps.clock.monotonicMs() >= this.#nextMs) {
       // What changes meanwhile is looked at in the next turn.
       this.#known = known;
       const isOpen = await this.#lookAtAll();
-      const inMs = isOpen ? limits.hubRepairRetryMs : limits.hubRepairAllMs;
+      // A manager that goes hands over what it alone holds, and that may arrive after it was looked for.
+      const inMs = isOpen || isOther ? limits.hubRepairRetryMs : limits.hubRepairAllMs;
       this.#nextMs = this.#deps.clock.monotonicMs() + inMs;
     }
     this.start();
