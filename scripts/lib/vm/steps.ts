@@ -112,6 +112,11 @@ export const STEPS: readonly Step[] = [
     },
   },
   {
+    name: 'encrypted-daemons',
+    title: 'two daemons with an encrypted network, over IPv4 and IPv6: ESP alone, forged frames, rotation',
+    run: (context) => guestTests(context, '', ['vm'], [guestTest('encrypted-daemons')]),
+  },
+  {
     name: 'power',
     title: 'power cuts in the middle of work; boot, oracle, images, restart policies, work goes on',
     run: async (context) => {

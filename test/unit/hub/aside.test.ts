@@ -83,8 +83,8 @@ async function refuseMixed(open: OpenHub, old: Awaited<ReturnType<typeof before>
   expect(alice.hooks.list('acme', 'secret')).toMatchObject([{ config: { url: 'https://example.org/' } }]);
   expect(open.as(`token ${grant}`).accounts.me()).toMatchObject({ login: 'bob' });
   expect(alice.repositories.get('dave', 'own').permissions).toMatchObject({ push: false });
-  const names = open.root.oauth.applications.list('acme').map(({ name }) => name);
-  expect(names).toEqual(['CI']);
+  const applications = open.root.oauth.applications.list('acme').map(({ name }) => name);
+  expect(applications).toEqual(['CI']);
   expect((await open.records.get(`blob/4/${DIGEST}`))?.value).toMatchObject({ digest: DIGEST });
   // By its client id, which has the number of another app in it here.
   const robot = await sessionOf(open, app);
