@@ -26,7 +26,8 @@ const RINGS = [
 ] as const;
 
 /**
- * Two daemons in namespaces of one guest, whose kernel has ESP. What the kernel does with keys is in `encrypted.test.ts`;
+ * Two daemons in namespaces of one guest, whose kernel has ESP. What the kernel does with keys is in
+ * `encrypted.test.ts`;
  * here it is managers who make and rotate them, and tasks of a service who talk. The tests build on each other.
  */
 for (const [family, addresses] of [
