@@ -27,8 +27,7 @@ const RINGS = [
 
 /**
  * Two daemons in namespaces of one guest, whose kernel has ESP. What the kernel does with keys is in
- * `encrypted.test.ts`;
- * here it is managers who make and rotate them, and tasks of a service who talk. The tests build on each other.
+ * `encrypted.test.ts`; here managers make and rotate them, and tasks of a service talk. The tests build on each other.
  */
 for (const [family, addresses] of [
   ['IPv4', '10.77.0.'],
