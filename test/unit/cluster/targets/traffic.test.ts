@@ -317,12 +317,16 @@ describe('traffic', () => {
         results.set(result, (results.get(result) ?? 0) + 1);
       }
     });
+    const answered = (): number => [...results.values()].reduce((sum, count) => sum + count, 0);
     for (let round = 0; round < 9; round += 1) {
       const body = { targets: [{ id: '127.0.0.1', port: ports[round % 3] ?? 0 }] };
       await open.ask('deregisterTargets', { params, body });
-      await new Promise((resolve) => {
-        setTimeout(resolve, 40);
-      });
+      const goal = answered() + 12;
+      do {
+        await new Promise((resolve) => {
+          setTimeout(resolve, 40);
+        });
+      } while (answered() < goal);
       await open.ask('registerTargets', { params, body });
     }
     load.isOver = true;
