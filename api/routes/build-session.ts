@@ -14,16 +14,24 @@ export function buildBySession(
   query: Query,
   request: BuildRequest,
 ): AsyncIterable<unknown> {
-  return lines(buildkit.build(sessionRequest(query, request), request.signal));
+  return lines(buildkit.build(sessionRequest(query, request), request.signal), request.quiet);
 }
 
-async function* lines({ updates, image }: ReturnType<BuildkitPort['build']>): AsyncGenerator {
+async function* lines(
+  { updates, image }: ReturnType<BuildkitPort['build']>,
+  isQuiet: boolean,
+): AsyncGenerator {
   // Awaited below.
   image.catch(() => undefined /* see above */);
   for await (const update of updates) {
     yield { id: 'moby.buildkit.trace', aux: traceOf(update) };
   }
-  yield { id: 'moby.image.id', aux: { ID: await image } };
+  const id = await image;
+  yield { id: 'moby.image.id', aux: { ID: id } };
+  if (isQuiet) {
+    // What the CLI prints for -q is this text, not the line before.
+    yield { stream: `${id}\n` };
+  }
 }
 
 function sessionRequest(query: Query, request: BuildRequest): SessionBuildRequest {

@@ -187,5 +187,12 @@ test('version=2: progress as traces, then the image', async () => {
     200,
     ['moby.buildkit.trace', 'moby.image.id'],
   ]);
+  const quiet = await server.request(
+    'POST',
+    '/build?version=2&remote=client-session&session=s&buildid=b&q=1',
+  );
+  const [image = '', text = ''] = quiet.body.trim().split('\n').slice(-2);
+  const { aux } = JSON.parse(image) as { aux: { ID: string } };
+  expect(JSON.parse(text)).toEqual({ stream: `${aux.ID}\n` });
   expect((await server.request('POST', '/build/cancel?id=b')).status).toBe(204);
 });
