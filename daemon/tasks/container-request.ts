@@ -88,6 +88,7 @@ function hostConfig(task: TaskToRun, spec: ContainerSpec, network: string | unde
     RestartPolicy: { Name: 'no' },
     ...resources(task),
     ...(Ulimits && { Ulimits }),
+    ...(spec.OomScoreAdj !== undefined && { OomScoreAdj: spec.OomScoreAdj }),
     ...(network !== undefined && { NetworkMode: network }),
     ...(task.hostPorts.length > 0 && { PortBindings: portBindings(task.hostPorts) }),
     ...logConfig(task),
@@ -111,13 +112,23 @@ function hostConfig(task: TaskToRun, spec: ContainerSpec, network: string | unde
 
 /** Limits bind the container; of reservations memory does, as far as the kernel has an idea of it. */
 function resources({ spec: { Resources } }: TaskToRun): HostConfig {
-  const { Limits, Reservations } = Resources ?? {};
+  const { Limits, Reservations, SwapBytes, MemorySwappiness } = Resources ?? {};
   return {
     ...(Limits?.NanoCPUs && { NanoCpus: Limits.NanoCPUs }),
     ...(Limits?.MemoryBytes && { Memory: Limits.MemoryBytes }),
     ...(Limits?.Pids && { PidsLimit: Limits.Pids }),
     ...(Reservations?.MemoryBytes && { MemoryReservation: Reservations.MemoryBytes }),
+    ...swap(Limits?.MemoryBytes, SwapBytes),
+    ...(typeof MemorySwappiness === 'number' && { MemorySwappiness }),
   };
+}
+
+/** A container's number counts memory and swap together. */
+function swap(memory: number | undefined, bytes: number | null | undefined): HostConfig {
+  if (typeof bytes !== 'number') {
+    return {};
+  }
+  return { MemorySwap: bytes === -1 ? -1 : (memory ?? 0) + bytes };
 }
 
 function portBindings(ports: readonly PortConfig[]): PortMap {

@@ -43,4 +43,5 @@ export const containerSpec: Schema = struct({
   CapabilityAdd: texts,
   CapabilityDrop: texts,
   Ulimits: ulimits,
+  OomScoreAdj: integer,
 });

@@ -21,9 +21,12 @@ export const logDriver: Schema = struct({ Name: text, Options: labels });
 
 const attachments = listOf(struct({ Target: text, Aliases: texts, DriverOpts: labels }));
 
+/** Beside limits and reservations, since 1.52. */
+const swap = { SwapBytes: integer, MemorySwappiness: integer };
+
 const taskFields = {
   ContainerSpec: containerSpec,
-  Resources: struct({ Limits: struct(limits), Reservations: struct(reservations) }),
+  Resources: struct({ Limits: struct(limits), Reservations: struct(reservations), ...swap }),
   RestartPolicy: struct({ Condition: text, Delay: integer, MaxAttempts: unsigned, Window: integer }),
   Placement: struct({
     Constraints: texts,
@@ -88,6 +91,7 @@ export const serviceAccepts: Schema = struct({
       Limits: struct({ ...limits, ...olderAmounts }),
       Reservations: struct({ ...reservations, ...olderAmounts }),
       Reservation: struct({ ...reservations, ...olderAmounts }),
+      ...swap,
     }),
   }),
 });

@@ -65,4 +65,6 @@ export interface ContainerSpec {
   CapabilityAdd?: string[] | null;
   CapabilityDrop?: string[] | null;
   Ulimits?: Ulimit[] | null;
+  /** -1000 to 1000; the higher, the sooner the kernel kills it when memory is short. */
+  OomScoreAdj?: number;
 }

@@ -21,6 +21,10 @@ export interface ResourceAmounts {
 interface ResourceRequirements {
   Limits?: { NanoCPUs?: number; MemoryBytes?: number; Pids?: number } | null;
   Reservations?: ResourceAmounts | null;
+  /** Bytes of swap beside `Limits.MemoryBytes`, -1 for no limit. Absent: as much as memory. */
+  SwapBytes?: number | null;
+  /** 0 to 100. Absent: the kernel's own. */
+  MemorySwappiness?: number | null;
 }
 
 /** Durations in nanoseconds. Absent: `any`, 5 s, no limit, no window. */

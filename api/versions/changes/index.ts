@@ -12,6 +12,8 @@ import { changes as swarm40 } from './swarm/v1_40.ts';
 import { changes as swarm41 } from './swarm/v1_41.ts';
 import { changes as swarm42 } from './swarm/v1_42.ts';
 import { changes as swarm44 } from './swarm/v1_44.ts';
+import { changes as swarm46 } from './swarm/v1_46.ts';
+import { changes as swarm52 } from './swarm/v1_52.ts';
 import { changes as v25 } from './v1_25.ts';
 import { changes as v27 } from './v1_27.ts';
 import { changes as v28 } from './v1_28.ts';
@@ -74,11 +76,13 @@ export const CHANGES: readonly VersionChange[] = [
   ...swarm44,
   ...v45,
   ...v46,
+  ...swarm46,
   ...v47,
   ...v48,
   ...v49,
   ...v50,
   ...v51,
   ...v52,
+  ...swarm52,
   ...v54,
 ];

@@ -118,6 +118,13 @@ test('a service that is sent: each version lets its fields through', async () =>
         "TaskTemplate.ContainerSpec.Privileges.NoNewPrivileges",
         "TaskTemplate.ContainerSpec.Privileges.Seccomp",
       ],
+      "1.46": [
+        "TaskTemplate.ContainerSpec.OomScoreAdj",
+      ],
+      "1.52": [
+        "TaskTemplate.Resources.MemorySwappiness",
+        "TaskTemplate.Resources.SwapBytes",
+      ],
     }
   `);
   expect(seen).toEqual(SERVICE_SPEC);
@@ -237,6 +244,16 @@ test('a service, a task, a node and the swarm: each version tells its fields', a
           "Spec.TaskTemplate.ContainerSpec.Privileges.NoNewPrivileges",
           "Spec.TaskTemplate.ContainerSpec.Privileges.Seccomp",
         ],
+        "1.46": [
+          "PreviousSpec.TaskTemplate.ContainerSpec.OomScoreAdj",
+          "Spec.TaskTemplate.ContainerSpec.OomScoreAdj",
+        ],
+        "1.52": [
+          "PreviousSpec.TaskTemplate.Resources.MemorySwappiness",
+          "PreviousSpec.TaskTemplate.Resources.SwapBytes",
+          "Spec.TaskTemplate.Resources.MemorySwappiness",
+          "Spec.TaskTemplate.Resources.SwapBytes",
+        ],
       },
       "swarm": {
         "1.25": [
@@ -317,6 +334,13 @@ test('a service, a task, a node and the swarm: each version tells its fields', a
           "Spec.ContainerSpec.Privileges.AppArmor",
           "Spec.ContainerSpec.Privileges.NoNewPrivileges",
           "Spec.ContainerSpec.Privileges.Seccomp",
+        ],
+        "1.46": [
+          "Spec.ContainerSpec.OomScoreAdj",
+        ],
+        "1.52": [
+          "Spec.Resources.MemorySwappiness",
+          "Spec.Resources.SwapBytes",
         ],
       },
     }

@@ -70,6 +70,7 @@ test.each<[string, ContainerSpec, Part, unknown, Rest?]>([
     (c) => c.HostConfig.Ulimits,
     [{ Name: 'nofile', Soft: 99, Hard: 100 }],
   ],
+  ['OomScoreAdj', { OomScoreAdj: 77 }, (c) => c.HostConfig.OomScoreAdj, 77],
   [
     'Privileges.NoNewPrivileges',
     { Privileges: { NoNewPrivileges: true } },
@@ -113,6 +114,13 @@ test.each<[string, ContainerSpec, Part, unknown, Rest?]>([
     {
       task: { Resources: { Limits: { NanoCPUs: 5e8, MemoryBytes: 64 << 20, Pids: 77 } } },
     },
+  ],
+  [
+    'SwapBytes and MemorySwappiness',
+    {},
+    (c) => [c.HostConfig.MemorySwap, c.HostConfig.MemorySwappiness],
+    [80 << 20, 7],
+    { task: { Resources: { Limits: { MemoryBytes: 64 << 20 }, SwapBytes: 16 << 20, MemorySwappiness: 7 } } },
   ],
   [
     'Reservations.MemoryBytes',

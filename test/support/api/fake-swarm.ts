@@ -66,10 +66,13 @@ export const SERVICE_SPEC: ServiceSpec = {
       CapabilityAdd: ['CAP_CHOWN'],
       CapabilityDrop: ['CAP_KILL'],
       Ulimits: [{ Name: 'nofile', Soft: 1, Hard: 2 }],
+      OomScoreAdj: 5,
     },
     Resources: {
       Limits: { MemoryBytes: 5_242_880, Pids: 7 },
       Reservations: { GenericResources: [{ DiscreteResourceSpec: { Kind: 'gpu', Value: 1 } }] },
+      SwapBytes: 4096,
+      MemorySwappiness: 20,
     },
     RestartPolicy: { Condition: 'any', MaxAttempts: 0 },
     Placement: {

@@ -114,6 +114,8 @@ test.each<[string, ContainerSpec, ContainerCreateRequest]>([
     { Ulimits: [{ Name: 'nofile', Soft: 1, Hard: 2 }] },
     { HostConfig: { Ulimits: [{ Name: 'nofile', Soft: 1, Hard: 2 }] } },
   ],
+  ['OomScoreAdj', { OomScoreAdj: -5 }, { HostConfig: { OomScoreAdj: -5 } }],
+  ['OomScoreAdj of 0', { OomScoreAdj: 0 }, { HostConfig: { OomScoreAdj: 0 } }],
 ])('container of a task: %s', (_title, ContainerSpec, expected) => {
   expect(containerRequest(taskToRun({ ContainerSpec }), [])).toEqual(withPlain(expected));
 });
@@ -130,6 +132,24 @@ test.each<[string, TaskSpec, Partial<TaskToRun>, ContainerCreateRequest]>([
     { Resources: { Reservations: { NanoCPUs: 5e8, MemoryBytes: 2 ** 26 } } },
     {},
     { HostConfig: { MemoryReservation: 2 ** 26 } },
+  ],
+  [
+    'swap, which a container counts together with memory',
+    { Resources: { Limits: { MemoryBytes: 2 ** 26 }, SwapBytes: 2 ** 20, MemorySwappiness: 0 } },
+    {},
+    { HostConfig: { Memory: 2 ** 26, MemorySwap: 2 ** 26 + 2 ** 20, MemorySwappiness: 0 } },
+  ],
+  [
+    'no swap',
+    { Resources: { Limits: { MemoryBytes: 2 ** 26 }, SwapBytes: 0 } },
+    {},
+    { HostConfig: { Memory: 2 ** 26, MemorySwap: 2 ** 26 } },
+  ],
+  [
+    'swap without a limit',
+    { Resources: { Limits: { MemoryBytes: 2 ** 26 }, SwapBytes: -1 } },
+    {},
+    { HostConfig: { Memory: 2 ** 26, MemorySwap: -1 } },
   ],
   [
     'generic resources',

@@ -6,11 +6,19 @@ import { rpcError } from '../../base/rpc-error.ts';
 import type { ControlContext } from '../../context.ts';
 
 const HEALTH_NANOS_MIN = 1e6;
+/** proc(5), oom_score_adj. */
+const OOM_SCORE_MAX = 1000;
 
 /** Throws in swarmkit's words. */
 export function checkContainer(
   { images }: Pick<ControlContext, 'images'>,
-  { Image: image = '', Mounts: mounts, Healthcheck: health, Labels: labels }: ContainerSpec,
+  {
+    Image: image = '',
+    Mounts: mounts,
+    Healthcheck: health,
+    Labels: labels,
+    OomScoreAdj: score = 0,
+  }: ContainerSpec,
 ): void {
   if (image === '') {
     throw rpcError('InvalidArgument', 'ContainerSpec: image reference must be provided');
@@ -27,6 +35,9 @@ export function checkContainer(
       throw rpcError('InvalidArgument', `ContainerSpec: duplicate mount point: ${target}`);
     }
     targets.add(target);
+  }
+  if (Math.abs(score) > OOM_SCORE_MAX) {
+    throw rpcError('InvalidArgument', `ContainerSpec: OomScoreAdj must be -1000 to 1000: ${score}`);
   }
   checkHealth(health ?? {});
   checkHubToken(labels ?? {});

@@ -1,6 +1,8 @@
 import type { ResourceAmounts, TaskSpec } from '../../../../api/types/swarm/task.ts';
 import { rpcError } from '../../base/rpc-error.ts';
 
+type Resources = NonNullable<TaskSpec['Resources']>;
+
 const NANO_CPUS_MIN = 1e6;
 const MEMORY_BYTES_MIN = 4 * 1024 * 1024;
 const NANOS_PER_CPU = 1e9;
@@ -11,6 +13,26 @@ export function checkResources({ Resources: resources }: TaskSpec): void {
     checkAmounts(amounts ?? {});
   }
   checkGeneric(resources?.Reservations ?? {});
+  checkSwap(resources ?? {});
+}
+
+/** A container with such numbers would be refused on each node, again and again. */
+function checkSwap({ Limits, SwapBytes: swap, MemorySwappiness: swappiness }: Resources): void {
+  if (typeof swap === 'number' && swap < -1) {
+    throw rpcError(
+      'InvalidArgument',
+      `invalid SwapBytes ${swap}: Must be at least 0, or -1 for unlimited swap`,
+    );
+  }
+  if (typeof swap === 'number' && !Limits?.MemoryBytes) {
+    throw rpcError(
+      'InvalidArgument',
+      `invalid SwapBytes ${swap}: Needs a limit of memory (Limits.MemoryBytes)`,
+    );
+  }
+  if (typeof swappiness === 'number' && (swappiness < 0 || swappiness > 100)) {
+    throw rpcError('InvalidArgument', `invalid MemorySwappiness ${swappiness}: Must be 0 to 100`);
+  }
 }
 
 function checkAmounts({ NanoCPUs: cpus = 0, MemoryBytes: memory = 0 }: ResourceAmounts): void {

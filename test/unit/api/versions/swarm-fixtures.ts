@@ -429,6 +429,11 @@ export const SWARM_FIXTURES: Readonly<Record<string, readonly Fixture[]>> = {
       Healthcheck: { Test: ['NONE'], StartInterval: undefined },
     },
   ),
+  'service-oom-score-adj': ofContainers({ OomScoreAdj: 5 }, { OomScoreAdj: undefined }),
+  'service-swap': ofTasks(
+    { Resources: { Limits: { MemoryBytes: 5_242_880 }, SwapBytes: 1, MemorySwappiness: 2 } },
+    { Resources: { Limits: { MemoryBytes: 5_242_880 }, SwapBytes: undefined, MemorySwappiness: undefined } },
+  ),
   'service-networks': [
     {
       kind: 'request',

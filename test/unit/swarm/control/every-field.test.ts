@@ -57,6 +57,7 @@ function everything(secret: string, config: string): ServiceSpec {
         CapabilityAdd: ['CAP_NET_ADMIN'],
         CapabilityDrop: ['ALL'],
         Ulimits: [{ Name: 'nofile', Soft: 1, Hard: 2 }],
+        OomScoreAdj: 3,
       },
       Resources: {
         Limits: { NanoCPUs: 2e9, MemoryBytes: 8_388_608, Pids: 9 },
@@ -65,6 +66,8 @@ function everything(secret: string, config: string): ServiceSpec {
           MemoryBytes: 4_194_304,
           GenericResources: [{ DiscreteResourceSpec: { Kind: 'gpu', Value: 1 } }],
         },
+        SwapBytes: 4096,
+        MemorySwappiness: 20,
       },
       RestartPolicy: { Condition: 'on-failure', Delay: 1e9, MaxAttempts: 2, Window: 3e9 },
       Placement: {

@@ -127,6 +127,30 @@ describe('create: refuses in the words of dockerd and its managers', () => {
       `${INVALID}invalid memory value 5: Must be at least 4MiB`,
     ],
     [
+      'an OOM score that is too high',
+      task({ ContainerSpec: { Image: 'app', OomScoreAdj: 1001 } }),
+      'invalid_argument',
+      `${INVALID}ContainerSpec: OomScoreAdj must be -1000 to 1000: 1001`,
+    ],
+    [
+      'swap without a limit of memory',
+      task({ Resources: { SwapBytes: 5 } }),
+      'invalid_argument',
+      `${INVALID}invalid SwapBytes 5: Needs a limit of memory (Limits.MemoryBytes)`,
+    ],
+    [
+      'negative swap',
+      task({ Resources: { Limits: { MemoryBytes: 8_388_608 }, SwapBytes: -2 } }),
+      'invalid_argument',
+      `${INVALID}invalid SwapBytes -2: Must be at least 0, or -1 for unlimited swap`,
+    ],
+    [
+      'too much swappiness',
+      task({ Resources: { MemorySwappiness: 101 } }),
+      'invalid_argument',
+      `${INVALID}invalid MemorySwappiness 101: Must be 0 to 100`,
+    ],
+    [
       'a negative delay',
       task({ RestartPolicy: { Delay: -1 } }),
       'invalid_argument',
