@@ -146,6 +146,31 @@ needsEngine('docker-cli', 'etcd')('overlay networks on a swarm of three', () => 
       async () => (await said(swarm, client, 'look', 'pool'))[0]?.split(' ').length === 2,
     );
     expect(byHost(await ask('http://pool/', 4)).size).toBeGreaterThan(0);
+  });
+
+  test('82: an update to one address, and back to dnsrr: it is given up, and no name leads to it any more', async () => {
+    const look = async (): Promise<string> => (await said(swarm, client, 'look', 'pool'))[0] ?? '';
+    const change = (mode: string): Promise<string> =>
+      swarm.must(
+        1,
+        'service',
+        'update',
+        '--detach=false',
+        '--update-monitor',
+        '500ms',
+        '--endpoint-mode',
+        mode,
+        'pool',
+      );
+    await change('vip');
+    const vip = await vipOf('pool');
+    expect(vip).toMatch(/^10\.0\.1\.\d+$/);
+    await until('the name to be the address', async () => (await look()) === vip);
+    expect(byHost(await ask('http://pool/', 4)).size).toBe(2);
+    await change('dnsrr');
+    await until('the name to be two addresses', async () => (await look()).split(' ').length === 2);
+    expect((await look()).split(' ')).not.toContain(vip);
+    expect(await vipOf('pool')).toBe('none');
     await swarm.must(1, 'service', 'rm', 'pool');
     await until(
       'the name to be gone',

@@ -9,6 +9,7 @@ import {
   SLOW,
   wish,
 } from '../../support/swarm/node-hosts.ts';
+import type { TestNode } from '../../support/swarm/test-node.ts';
 
 let hosts: NodeHosts;
 beforeEach(() => {
@@ -146,6 +147,41 @@ needs('root', 'etcd')('membership', () => {
     await expect.poll(() => roleOf(two), settled).toBe('active worker');
     expect(managersOf(one)).toEqual([`${one.id} reachable`]);
     expect(await one.manager.context.members.list()).toHaveLength(1);
+  });
+
+  test('115: three to five managers at once, and down to one', { timeout: 240_000 }, async () => {
+    const one = await hosts.first();
+    const joined = [];
+    for (let at = 0; at < 4; at += 1) {
+      joined.push(await hosts.joined(one, 'worker'));
+    }
+    const [two, three, four, five] = joined as [TestNode, TestNode, TestNode, TestNode];
+    const all = [one, two, three, four, five];
+    const areManagers = (...of: TestNode[]): Promise<void> =>
+      expect.poll(() => of.map(roleOf), settled).toEqual(of.map(() => 'active manager'));
+    await wish(one, two.id, 'manager');
+    await wish(one, three.id, 'manager');
+    await areManagers(one, two, three);
+    await wish(one, four.id, 'manager');
+    await wish(one, five.id, 'manager');
+    await areManagers(...all);
+    await expect
+      .poll(async () => (await one.manager.context.members.list()).map(({ learner }) => learner), settled)
+      .toEqual([false, false, false, false, false]);
+    await expect
+      .poll(() => managersOf(five), settled)
+      .toEqual(all.map(({ id }) => `${id} reachable`).toSorted());
+    for (const node of [two, three, four, five]) {
+      await wish(one, node.id, 'worker');
+    }
+    await expect
+      .poll(() => [two, three, four, five].map(roleOf), settled)
+      .toEqual(Array.from({ length: 4 }, () => 'active worker'));
+    await expect.poll(async () => (await one.manager.context.members.list()).length, settled).toBe(1);
+    await expect.poll(() => managersOf(one), settled).toEqual([`${one.id} reachable`]);
+    await expect
+      .poll(() => [two, three, four, five].map((node) => node.has('etcd')), settled)
+      .toEqual(Array.from({ length: 4 }, () => false));
   });
 
   test('a manager that leaves takes its member along: the others keep their majority', SLOW, async () => {

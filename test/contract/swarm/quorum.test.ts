@@ -143,6 +143,32 @@ needs('root', 'etcd')('managers that fail', () => {
     expect(roleOf(worker)).toBe('active worker');
   });
 
+  test(
+    '109: managers whose certificates have expired: one begins a new cluster and renews its own',
+    SLOW,
+    async () => {
+      const [one, two, last] = await three();
+      await note(one, 'kept');
+      const before = one.text('node.pem');
+      for (const node of [one, two, last]) {
+        await node.stop();
+      }
+      one.skewMs = 100 * 86_400_000;
+      await one.restart();
+      expect(await one.node.init({ ForceNewCluster: true })).toBe(one.id);
+      await expect.poll(() => one.text('node.pem') === before, settled).toBe(false);
+      await expect.poll(() => noted(one), settled).toBe('kept');
+      await expect.poll(() => failed(note(one, 'alone')), settled).toBe('answered');
+      expect(managersOf(one)).toEqual([`${one.id} reachable`]);
+      // The certificate that it has now lets others in.
+      const worker = hosts.make();
+      worker.skewMs = one.skewMs;
+      const { worker: JoinToken } = await one.manager.context.authority.tokens();
+      await worker.node.join({ ...worker.addresses, RemoteAddrs: [one.addr], JoinToken });
+      expect(roleOf(worker)).toBe('active worker');
+    },
+  );
+
   test('a join that nobody answers goes on, over a restart, until somebody does', SLOW, async () => {
     const one = await hosts.first();
     const { worker: JoinToken } = await one.manager.context.authority.tokens();

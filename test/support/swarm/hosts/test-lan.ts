@@ -7,6 +7,8 @@ let lans = 0;
 export interface Wiring {
   link: string;
   addresses: '10.77.0.' | '10.88.0.' | 'fd77::';
+  /** What frames hold at most, in bytes; without it 1500. */
+  mtu?: number;
 }
 
 /** What connects the hosts of a swarm: each gets a cable, and an address: see `Wiring`. Without it of 10.77.0.0/24. */
@@ -34,9 +36,10 @@ export class Cables implements Disposable {
   lay({ name }: DaemonNetwork): { port: string; addr: string } {
     this.count += 1;
     const port = `port${this.count}`;
-    const { link, addresses } = this.#wiring;
+    const { link, addresses, mtu = 1500 } = this.#wiring;
     const addr = `${addresses}${this.count}`;
-    this.ip('link', 'add', port, 'type', 'veth', 'peer', 'name', link, 'netns', name);
+    const frames = ['mtu', String(mtu)];
+    this.ip('link', 'add', port, ...frames, 'type', 'veth', 'peer', 'name', link, ...frames, 'netns', name);
     this.ip('link', 'set', port, 'up');
     const subnet = addresses === 'fd77::' ? [`${addr}/64`, 'nodad'] : [`${addr}/24`];
     ip('-n', name, 'addr', 'add', ...subnet, 'dev', link);

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ServiceSpec } from '../../../../api/types/swarm/service.ts';
 import { put } from '../../../../swarm/objects/parts.ts';
+import { isDirty } from '../../../../swarm/planner/updater/dirty.ts';
 import { sealedKey } from '../../../../swarm/objects/values.ts';
+import { taskRecord } from '../../../support/swarm/builders.ts';
 import { controlRig, NOBODY, type ControlRig } from '../../../support/swarm/control-rig.ts';
 
 let rig: ControlRig;
@@ -187,6 +189,20 @@ test('update: credentials that were not sent stay, or are those before', async (
     undefined,
     undefined,
   ]);
+});
+
+test('45: other credentials alone replace no task; the next one is pulled with them', async () => {
+  const { services, tasks } = rig.control;
+  const { cluster, sealer } = rig.context;
+  const { ID } = await services.create(SPEC, { ...OPTIONS, registryAuth: 'old' });
+  await cluster.commit({ conditions: [], parts: [put('task', taskRecord('t', ID, { slot: 1 }))] });
+  await update(SPEC, { registryAuth: 'new' });
+  const key = sealedKey.registryAuth(ID);
+  expect(sealer.open(key, cluster.value(key)?.value ?? Buffer.alloc(0)).toString()).toBe('new');
+  expect((await tasks.list(new Map([['_up-to-date', ['true']]]))).map((task) => task.ID)).toEqual(['t']);
+  const service = cluster.state.services.get(ID);
+  const task = cluster.state.tasks.get('t');
+  expect(isDirty(cluster.state, service!, service!.record!, task!)).toBe(false);
 });
 
 test('20: each update of a job is another run of it', async () => {

@@ -209,6 +209,20 @@ describe('87: networks that are full', () => {
     cluster.change(remove('node', 'n'), remove('nodeState', 'n'), remove('nodeDescription', 'n'));
     expect(cluster.advance(60_000).running('s')).toHaveLength(4);
   });
+
+  test('89: after a day what became of the tasks is held for unknown, and their addresses are given again', () => {
+    const cluster = crowded();
+    const lost = cluster.wanted('s').filter(({ record }) => record.node === 'n');
+    cluster.change(...nodeWrites('m'), nodeState('n', 'down'));
+    cluster.advance(60_000);
+    const onOther = (): string[] => cluster.running('s').filter((task) => task.endsWith('@m'));
+    expect(onOther()).toEqual([]);
+    // As the dispatcher does it for a node that was down for 24 h.
+    lost.forEach(({ id }) => cluster.report(id, TaskState.orphaned));
+    cluster.advance(60_000);
+    expect(onOther()).toHaveLength(4);
+    expect([...cluster.state.addresses.entries()].every(({ holders }) => holders === 1)).toBe(true);
+  });
 });
 
 describe('networks that are not there', () => {

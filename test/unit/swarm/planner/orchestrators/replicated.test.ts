@@ -53,13 +53,19 @@ describe('replicated', () => {
   });
 
   test('3: scale up fills the lowest free slots', () => {
-    const cluster = new PlannedCluster(nodes, serviceWrites('s', replicas(5))).settle();
-    const second = cluster.tasks('s').find(({ record }) => record.slot === 2);
-    // Down to the slots that are left, then up again.
-    cluster.change(put('task', { ...(second?.record ?? taskRecord('x', 's')), desired: TaskState.remove }));
-    cluster.settle();
-    cluster.change(...serviceWrites('s', replicas(7)));
-    expect(slots(cluster.settle())).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    const cluster = new PlannedCluster(nodes, [
+      ...serviceWrites('s', replicas(4)),
+      ...task('a', 1, 'n1', TaskState.running),
+      ...task('b', 2, 'n1', TaskState.running),
+      ...task('c', 3, 'n2', TaskState.running),
+      ...task('d', 4, 'n3', TaskState.running),
+    ]);
+    cluster.change(...serviceWrites('s', replicas(3)));
+    expect(slots(cluster.settle())).toEqual([1, 3, 4]);
+    cluster.change(...serviceWrites('s', replicas(4)));
+    expect(slots(cluster.settle())).toEqual([1, 2, 3, 4]);
+    cluster.change(...serviceWrites('s', replicas(6)));
+    expect(slots(cluster.settle())).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
   test('4: scale down takes from the most crowded nodes, then what does not run, then high slots', () => {

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { ServiceMode } from '../../../../../api/types/swarm/service.ts';
 import type { RestartPolicySpec } from '../../../../../api/types/swarm/task.ts';
 import type { Write } from '../../../../../swarm/objects/parts.ts';
 import { TaskState } from '../../../../../swarm/objects/task-state.ts';
+import { slotOf, type SlotKey } from '../../../../../swarm/planner/state/entries.ts';
 import { observedState } from '../../../../../swarm/planner/state/observed.ts';
 import { nodeWrites, serviceWrites } from '../../../../support/swarm/builders.ts';
 import { PlannedCluster } from '../../../../support/swarm/planned-cluster.ts';
@@ -60,6 +62,29 @@ describe('restart', () => {
     const c = cluster({ MaxAttempts: 2 });
     expect([failAfter(c, 0), failAfter(c, 0), failAfter(c, 0)]).toEqual([2, 3, 3]);
     expect(c.running('s')).toEqual([]);
+  });
+
+  test.each<[title: string, mode: ServiceMode]>([
+    ['28: one slot has no attempt left, another one has all', { Replicated: { Replicas: 2 } }],
+    ['28: of a global service attempts count per node', { Global: {} }],
+  ])('%s', (_, Mode) => {
+    const spec = { Mode, TaskTemplate: { RestartPolicy: { MaxAttempts: 1 } } };
+    const c = new PlannedCluster(nodes, serviceWrites('s', spec)).settle();
+    const [first, second] = c.tasks('s').map(({ record }) => slotOf(record));
+    const failIn = (slot: SlotKey | undefined): string[] => {
+      c.report(c.tasks('s').findLast(({ record }) => slotOf(record) === slot)?.id ?? '', TaskState.failed);
+      return c
+        .advance(60_000)
+        .running('s')
+        .map((each) => each.split('@')[0] ?? '');
+    };
+    const both = [String(first), String(second)];
+    expect([failIn(first), failIn(first), failIn(second), failIn(second)]).toEqual([
+      both,
+      [both[1]],
+      [both[1]],
+      [],
+    ]);
   });
 
   test('29: attempts before the window are forgotten', () => {
