@@ -189,6 +189,20 @@ needs('root', 'etcd')('managers that fail', () => {
     await expect.poll(() => roleOf(node), settled).toBe('active worker');
   });
 
+  test('a join that takes longer than 20 s says so, and goes on in the background', SLOW, async () => {
+    const one = await hosts.first();
+    const { worker: JoinToken } = await one.manager.context.authority.tokens();
+    await one.node[Symbol.asyncDispose]();
+    const node = hosts.make();
+    expect(await failed(node.node.join({ ...node.addresses, RemoteAddrs: [one.addr], JoinToken }))).toBe(
+      'unavailable: Timeout was reached before node joined. The attempt to join the swarm will continue in the ' +
+        'background. Use the "docker info" command to see the current swarm status of your node.',
+    );
+    expect(node.node.info().LocalNodeState).toBe('pending');
+    await one.restart();
+    await expect.poll(() => roleOf(node), settled).toBe('active worker');
+  });
+
   test('an init that fails leaves nothing behind', SLOW, async () => {
     const one = await hosts.first();
     const node = hosts.make();

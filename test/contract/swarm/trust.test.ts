@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { RootState } from '../../../swarm/ca/roots/root.ts';
 import { createRoot } from '../../../swarm/ca/x509/issue.ts';
 import { readCertificates } from '../../../swarm/ca/x509/certificate.ts';
 import { identityOf } from '../../../swarm/ca/identity.ts';
@@ -131,7 +132,7 @@ needs('root', 'etcd')('trust', () => {
   });
 
   test(
-    '112: the root is rotated: twice, with a node that is away, and back to a known one',
+    '112: the root is rotated: twice, with a node that is away, and to one that a user gives',
     SLOW,
     async () => {
       const one = await hosts.first();
@@ -173,6 +174,37 @@ needs('root', 'etcd')('trust', () => {
       await expect.poll(() => roleOf(two), settled).toBe('active manager');
       await two.restart();
       await expect.poll(() => roleOf(two), settled).toBe('active manager');
+    },
+  );
+
+  test(
+    '112: back to the old root in the middle of a rotation: nodes that have moved move back',
+    SLOW,
+    async () => {
+      const one = await hosts.first();
+      const two = await hosts.joined(one, 'manager');
+      const worker = await hosts.joined(one, 'worker');
+      const root = trusted(one);
+      const { authority } = one.manager.context;
+      // The concrete one has it: nothing of it is for clients.
+      const { certPem, keyPem = '' } = (authority as typeof authority & { root(): RootState }).root();
+      const certificatesOf = (node: TestNode): number => readCertificates(keysOf(node)).length;
+      worker.isCut = true;
+      await changeRoot(one, { wish: { forceRotate: 1, externals: [] } });
+      // The certificate of the next root, and that root as the old one certifies it.
+      await expect.poll(() => [one, two].map(certificatesOf), settled).toEqual([2, 2]);
+      // The managers hear nothing of the worker's.
+    expect(authority.isRotating).toBe(true);
+      await changeRoot(one, {
+        wish: { signingCertPem: certPem, signingKeyPem: keyPem, forceRotate: 1, externals: [] },
+      });
+      expect(authority.isRotating).toBe(false);
+      worker.isCut = false;
+      await expect.poll(() => [one, two, worker].map(certificatesOf), settled).toEqual([1, 1, 1]);
+      expect([one, two, worker].map(trusted)).toEqual([root, root, root]);
+      await two.restart();
+      await expect.poll(() => roleOf(two), settled).toBe('active manager');
+      expect(roleOf(await hosts.joined(two, 'worker'))).toBe('active worker');
     },
   );
 

@@ -378,6 +378,22 @@ test('remove: refused while a service names it, while a task of an earlier speci
   await networks.remove('front');
 });
 
+test('remove: the ingress network is refused while a service has a port published by it', async () => {
+  await create({ Name: 'mesh', Ingress: true });
+  const { services, networks } = rig.control;
+  const task = { ContainerSpec: { Image: 'busybox' } };
+  const { ID } = await services.create(
+    { Name: 'web', TaskTemplate: task, EndpointSpec: { Ports: [{ TargetPort: 80 }] } },
+    OPTIONS,
+  );
+  await expect(networks.remove('mesh')).rejects.toMatchObject({
+    code: 'invalid_argument',
+    message: `${RPC}FailedPrecondition desc = ingress network cannot be removed because service ${ID} depends on it`,
+  });
+  await services.remove('web');
+  await networks.remove('mesh');
+});
+
 test('remove: right after the service that names it, whose tasks still run', async () => {
   const id = await create({ Name: 'front' });
   const { services, networks } = rig.control;

@@ -211,7 +211,7 @@ describe('updater', () => {
 
   test.each<[title: string, wanted: ServiceSpec, restarted: boolean]>([
     ['44: the same specification restarts nothing', spec(1), false],
-    ['45: other labels of the service restart nothing', { ...spec(1), Labels: { a: 'b' } }, false],
+    ['44: other labels of the service restart nothing', { ...spec(1), Labels: { a: 'b' } }, false],
     [
       '46: another placement that still fits restarts nothing',
       spec(1, { task: { Placement: { Constraints: ['node.role==worker'] } } }),
