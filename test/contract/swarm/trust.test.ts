@@ -194,7 +194,7 @@ needs('root', 'etcd')('trust', () => {
       // The certificate of the next root, and that root as the old one certifies it.
       await expect.poll(() => [one, two].map(certificatesOf), settled).toEqual([2, 2]);
       // The managers hear nothing of the worker's.
-    expect(authority.isRotating).toBe(true);
+      expect(authority.isRotating).toBe(true);
       await changeRoot(one, {
         wish: { signingCertPem: certPem, signingKeyPem: keyPem, forceRotate: 1, externals: [] },
       });
