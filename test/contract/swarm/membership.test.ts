@@ -17,6 +17,9 @@ beforeEach(() => {
 });
 afterEach(() => hosts[Symbol.asyncDispose]());
 
+const areManagers = (...of: TestNode[]): Promise<void> =>
+  expect.poll(() => of.map(roleOf), settled).toEqual(of.map(() => 'active manager'));
+
 needs('root', 'etcd')('membership', () => {
   test('a swarm begins with one manager, and is there again after a restart', SLOW, async () => {
     const one = await hosts.first();
@@ -157,8 +160,6 @@ needs('root', 'etcd')('membership', () => {
     }
     const [two, three, four, five] = joined as [TestNode, TestNode, TestNode, TestNode];
     const all = [one, two, three, four, five];
-    const areManagers = (...of: TestNode[]): Promise<void> =>
-      expect.poll(() => of.map(roleOf), settled).toEqual(of.map(() => 'active manager'));
     await wish(one, two.id, 'manager');
     await wish(one, three.id, 'manager');
     await areManagers(one, two, three);

@@ -19,6 +19,7 @@ afterEach(() => hosts[Symbol.asyncDispose]());
 
 const trusted = (node: TestNode): string => node.text('ca.pem');
 const keysOf = (node: TestNode): string => node.text('node.pem');
+const certificatesOf = (node: TestNode): number => readCertificates(keysOf(node)).length;
 
 function dialerOf(node: TestNode): Dialer {
   const [leaf] = readCertificates(keysOf(node));
@@ -188,7 +189,6 @@ needs('root', 'etcd')('trust', () => {
       const { authority } = one.manager.context;
       // The concrete one has it: nothing of it is for clients.
       const { certPem, keyPem = '' } = (authority as typeof authority & { root(): RootState }).root();
-      const certificatesOf = (node: TestNode): number => readCertificates(keysOf(node)).length;
       worker.isCut = true;
       await changeRoot(one, { wish: { forceRotate: 1, externals: [] } });
       // The certificate of the next root, and that root as the old one certifies it.
