@@ -148,7 +148,7 @@ needsEngine('docker-cli', 'etcd')('overlay networks on a swarm of three', () => 
     expect(byHost(await ask('http://pool/', 4)).size).toBeGreaterThan(0);
   });
 
-  test('82: an update to one address, and back to dnsrr: it is given up, and no name leads to it any more', async () => {
+  test('82: an update to one address, and back to dnsrr: it is given up, and no name leads to it', async () => {
     const look = async (): Promise<string> => (await said(swarm, client, 'look', 'pool'))[0] ?? '';
     const change = (mode: string): Promise<string> =>
       swarm.must(
