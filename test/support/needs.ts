@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { describe, test } from 'vitest';
+import { debianKubectl } from './cluster/kubectl.ts';
 import { hasTrixie } from './trixie.ts';
 
 /** What a test may need of the machine it runs on. */
@@ -24,6 +25,7 @@ export type Requirement =
   | 'podman'
   | 'gh'
   | 'kubectl'
+  | 'kubectl-1.20'
   | 'debootstrap'
   | 'trixie'
   | 'python3-docker'
@@ -54,6 +56,7 @@ const probes = {
   podman: () => onPath('podman'),
   gh: () => onPath('gh'),
   kubectl: () => onPath('kubectl'),
+  'kubectl-1.20': () => debianKubectl() !== undefined,
   debootstrap: () => onPath('debootstrap'),
   trixie: () => onPath('debootstrap') && hasTrixie(),
   'python3-docker': () => succeeds(['/usr/bin/python3', '-c', 'import docker']),

@@ -53,16 +53,17 @@ interface Dialect {
   /** Where schemas are: `#/components/schemas/`. */
   schemas: string;
   parameter(name: string, place: 'query' | 'path', type: string): object;
+  /** Parameters that are the body; in version 3 it is none. */
+  body(action: Action, schema: string): readonly object[];
   operation(action: Action, schema: string): object;
 }
 
 const V3: Dialect = {
   schemas: '#/components/schemas/',
   parameter: (name, place, type) => ({ name, in: place, ...isNeeded(place), schema: { type } }),
+  body: () => [],
   operation: (action, schema) => ({
-    ...(action === 'create' || action === 'put' || action === 'patch'
-      ? { requestBody: { content: { '*/*': { schema: { $ref: schema } } } } }
-      : {}),
+    ...(hasBody(action) ? { requestBody: { content: { '*/*': { schema: { $ref: schema } } } } } : {}),
     responses: {
       200: { description: 'OK', content: { 'application/json': { schema: { $ref: schema } } } },
       401: { description: 'Unauthorized' },
@@ -73,6 +74,8 @@ const V3: Dialect = {
 const V2: Dialect = {
   schemas: '#/definitions/',
   parameter: (name, place, type) => ({ name, in: place, ...isNeeded(place), type }),
+  body: (action, schema) =>
+    hasBody(action) ? [{ name: 'body', in: 'body', required: true, schema: { $ref: schema } }] : [],
   operation: (_action, schema) => ({
     produces: ['application/json'],
     responses: {
@@ -81,6 +84,10 @@ const V2: Dialect = {
     },
   }),
 };
+
+function hasBody(action: Action): boolean {
+  return action === 'create' || action === 'put' || action === 'patch';
+}
 
 function isNeeded(place: 'query' | 'path'): object {
   return place === 'path' ? { required: true } : {};
@@ -151,7 +158,10 @@ function itemOf(
     ACTIONS[action].method,
     {
       description: ACTIONS[action].title,
-      parameters: PARAMETERS[action].map((name) => dialect.parameter(name, 'query', typeOf(name))),
+      parameters: [
+        ...dialect.body(action, schema),
+        ...PARAMETERS[action].map((name) => dialect.parameter(name, 'query', typeOf(name))),
+      ],
       ...dialect.operation(action, schema),
       'x-kubernetes-action': action,
       'x-kubernetes-group-version-kind': kindOf(version, 'Event'),

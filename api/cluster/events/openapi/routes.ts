@@ -3,6 +3,7 @@ import type { ClusterRoute } from '../../family.ts';
 import { jsonResult } from '../discovery.ts';
 import { CORE_V1, EVENTS_V1, type EventVersion } from '../version.ts';
 import { documentV2, documentV3, hashOf } from './document.ts';
+import { protobufOf } from './protobuf.ts';
 
 const VERSIONS: readonly EventVersion[] = [EVENTS_V1, CORE_V1];
 
@@ -20,8 +21,11 @@ export const openApiRoutes: readonly ClusterRoute[] = [
     method: 'GET',
     path: '/openapi/v2',
     handler: ({ req }) => {
-      refuseProtobuf(req.headers.accept);
-      return jsonResult(200, documentV2(VERSIONS));
+      const type = typeOf(req.headers.accept);
+      const document = documentV2(VERSIONS);
+      return type === 'application/json'
+        ? jsonResult(200, document)
+        : { kind: 'answer', status: 200, body: protobufOf(document), contentType: type };
     },
   },
 ];
@@ -34,15 +38,25 @@ function index(): object {
   return { paths: Object.fromEntries(paths) };
 }
 
-/** Clients before 1.24 read nothing but protobuf; they are to be run with `--validate=false`. */
-function refuseProtobuf(accept: string | undefined): void {
-  if (accept !== undefined && !/application\/(json|\*)|\*\/\*/.test(accept)) {
-    throw new EngineError(
-      'invalid_argument',
-      'only the following media types are accepted: application/json',
-      {
-        details: { reason: 'NotAcceptable' },
-      },
-    );
+/** Clients before 1.24 read nothing but protobuf. They ask by the older name, which a header must not have (`@`). */
+const PROTOBUF = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+const ASKED_AS = new Set([PROTOBUF, 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf']);
+const JSON_TYPES = new Set(['application/json', 'application/*', '*/*']);
+
+/** The first of the header's types that is served. Throws for a client that takes none of them (406). */
+function typeOf(accept = '*/*'): string {
+  for (const entry of accept.split(',')) {
+    const type = (entry.split(';')[0] ?? '').trim().toLowerCase();
+    if (ASKED_AS.has(type)) {
+      return PROTOBUF;
+    }
+    if (JSON_TYPES.has(type)) {
+      return 'application/json';
+    }
   }
+  throw new EngineError(
+    'invalid_argument',
+    `only the following media types are accepted: application/json, ${PROTOBUF}`,
+    { details: { reason: 'NotAcceptable' } },
+  );
 }
