@@ -40,7 +40,7 @@ needs('kubectl-1.20')('kubectl 1.20', () => {
       ],
       [
         { ...anEvent('wrong'), reason: ['Started'] },
-        /ValidationError\(Event\.reason\): invalid type for io\.k8s\.api\.events\.v1\.Event\.reason: got "array", expected "string"/,
+        /ValidationError\(Event\.reason\): invalid type for \S+\.Event\.reason: got "array", expected "string"/,
       ],
       [
         { ...anEvent('wrong'), metadata: { name: 'wrong', finalizers: 'one' } },

@@ -9,6 +9,11 @@ import { serveCluster, type ServedCluster } from './serve-cluster.ts';
 
 const run = promisify(execFile);
 
+const FETCH = `cd "$1"
+apt-get -qq -o APT::Sandbox::User=root download kubernetes-client=1.20.*
+dpkg -x *.deb .
+rm *.deb`;
+
 const CACHE = '/var/cache/berth-kubectl';
 
 /** kubectl 1.20 of Debian 12, out of its package and without installing it; undefined where it cannot be had. */
@@ -20,9 +25,7 @@ export function debianKubectl(): string | undefined {
   const draft = `${CACHE}-${process.pid}`;
   mkdirSync(draft, { recursive: true });
   try {
-    const script =
-      'cd "$1" && apt-get -qq -o APT::Sandbox::User=root download kubernetes-client=1.20.* && dpkg -x *.deb . && rm *.deb';
-    runOrThrow('sh', '-ec', script, 'sh', draft);
+    runOrThrow('sh', '-ec', FETCH, 'sh', draft);
     // A run beside this one may have been faster.
     if (!existsSync(CACHE)) {
       renameSync(draft, CACHE);
