@@ -4,7 +4,7 @@ import { TLSSocket } from 'node:tls';
 import { Router } from '@koa/router';
 import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
-import { EngineError } from '../../daemon/base/errors.ts';
+import { EngineError, notImplemented } from '../../daemon/base/errors.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import { UnreadBodyError } from '../pipeline/body.ts';
 import type { ClusterCredentials, ClusterPorts } from '../types/cluster/ports.ts';
@@ -43,6 +43,10 @@ export function createClusterApi(deps: ClusterApiDeps): ClusterApi {
   // The router types the context for its own state; it adds properties and takes none of ours away.
   app.use(routes as Middleware);
   app.use((ctx) => {
+    const absent = familyOf(ctx.path).absent?.(ctx.path);
+    if (absent !== undefined) {
+      throw notImplemented(`${absent} are not implemented`);
+    }
     const isKnown = router.match(ctx.path, ctx.method).path.length > 0;
     throw isKnown
       ? new EngineError(

@@ -60,6 +60,8 @@ export interface ClusterFamily {
   routes: readonly ClusterRoute[];
   /** Whether a request that no route was found for is one of these. The first family that says so answers. */
   isFor(path: string): boolean;
+  /** What clients of these look for at a path that is not there on purpose: answered 501; undefined = nothing. */
+  absent?(path: string): string | undefined;
   /** Who sends it. Throws unauthorized, forbidden. */
   identify(request: ClusterRequest, ports: ClusterPorts): ClusterCaller | Promise<ClusterCaller>;
   /** Total: everything that is thrown becomes an answer. */

@@ -4,7 +4,7 @@ import { EngineError } from './errors.ts';
 export interface InvalidField {
   /** Kind of object, `Repository`. */
   resource: string;
-  /** Dotted, `config.url`. */
+  /** Dotted, `config.url`; '' = the body as a whole. */
   field: string;
   code: 'missing' | 'missing_field' | 'invalid' | 'already_exists' | 'unprocessable' | 'custom';
   /** A sentence: what the field has to be. */
@@ -20,7 +20,9 @@ export class InvalidFieldsError extends EngineError {
   constructor(fields: readonly InvalidField[]) {
     super(
       'invalid_argument',
-      fields.map(({ field, message, value }) => `${field}: ${message}${shown(value)}`).join('; '),
+      fields
+        .map(({ field, message, value }) => `${field === '' ? '' : `${field}: `}${message}${shown(value)}`)
+        .join('; '),
     );
     this.fields = fields;
   }

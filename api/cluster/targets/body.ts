@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { InvalidFieldsError } from '../../../daemon/base/invalid-fields.ts';
+import { errorText, invalidArgument } from '../../../daemon/base/errors.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import { readBytes } from '../../pipeline/body.ts';
 import { parseJson } from '../../pipeline/json-body.ts';
@@ -18,7 +18,7 @@ export function bodyOf(req: IncomingMessage): Promise<Buffer> {
   return read;
 }
 
-/** Undefined for no body. Throws InvalidFieldsError for what is no JSON. */
+/** Undefined for no body. Throws invalid_argument, reason cannotParse, for what is no JSON. */
 export function jsonOf(bytes: Buffer): unknown {
   if (bytes.length === 0) {
     return undefined;
@@ -26,13 +26,6 @@ export function jsonOf(bytes: Buffer): unknown {
   try {
     return parseJson(bytes, limits.requestJsonDepthMax);
   } catch (error) {
-    throw new InvalidFieldsError([
-      {
-        resource: 'Request',
-        field: '',
-        code: 'invalid',
-        message: error instanceof Error ? error.message : 'no JSON',
-      },
-    ]);
+    throw invalidArgument(errorText(error), { cause: error, details: { reason: 'cannotParse' } });
   }
 }

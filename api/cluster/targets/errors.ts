@@ -50,8 +50,25 @@ function kindOf(error: unknown): Kind {
       status: error.details['kind'] === 'ThrottlingException' ? 429 : 403,
     };
   }
+  if (
+    error instanceof EngineError &&
+    error.code === 'not_found' &&
+    error.details['resourceId'] === undefined
+  ) {
+    // No resource is missing: there is no such path.
+    return { name: 'UnknownOperationException', status: 404 };
+  }
   const known = error instanceof EngineError ? KINDS[error.code] : undefined;
   return known ?? { name: 'InternalServerException', status: 500 };
+}
+
+/** Of the original's words for what is wrong with a request. */
+function reasonOf(error: unknown): 'cannotParse' | 'unknownOperation' | 'other' {
+  const reason = error instanceof EngineError ? error.details['reason'] : undefined;
+  if (reason === 'cannotParse') {
+    return reason;
+  }
+  return reason === 'MethodNotAllowed' ? 'unknownOperation' : 'other';
 }
 
 function retryAfter(error: unknown): Record<string, string> {
@@ -68,7 +85,7 @@ function partsOf(error: unknown, name: string): Record<string, unknown> {
   }
   const { resourceId, resourceType, quotaCode } = error instanceof EngineError ? error.details : {};
   return {
-    ...(name === VALIDATION.name && { reason: 'other' }),
+    ...(name === VALIDATION.name && { reason: reasonOf(error) }),
     ...(typeof resourceId === 'string' && { resourceId }),
     ...(typeof resourceType === 'string' && { resourceType }),
     ...(typeof quotaCode === 'string' && { quotaCode, serviceCode: 'vpc-lattice' }),

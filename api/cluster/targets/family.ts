@@ -3,12 +3,15 @@ import type { ClusterCaller } from '../../types/cluster/ports.ts';
 import type { ClusterFamily } from '../family.ts';
 import { bodyOf } from './body.ts';
 import { toTargetsFailure } from './errors.ts';
+import { absentAt } from './absent.ts';
 import { keyRoutes, requestId, targetRoutes } from './routes.ts';
 
 /** Amazon VPC Lattice 2022-11-30: target groups, services and listeners. */
 export const targetsFamily: ClusterFamily = {
   routes: [...targetRoutes, ...keyRoutes],
-  isFor: (path) => /^\/(targetgroups|services|tags|accesskeys)(\/|$)/.test(path),
+  isFor: (path) =>
+    /^\/(targetgroups|services|tags|accesskeys)(\/|$)/.test(path) || absentAt(path) !== undefined,
+  absent: absentAt,
   identify: async ({ method, req, credentials }, ports): Promise<ClusterCaller> => {
     const { authorization } = credentials;
     if (authorization?.startsWith('AWS4-') === true) {

@@ -19,8 +19,8 @@ export const targetLimits = {
   /** Entries of one page, and those of a list of targets that are asked for by name. */
   pageMax: 100,
   targetsAskedMax: 20,
-  /** Checks that wait for their targets at the same time; others wait for these. */
-  checksAtOnce: 256,
+  /** Checks that wait for their targets at the same time: a full group may hang, and the others have their turn. */
+  checksAtOnce: 1_024,
   /** Bytes of a target's answer to a check that are read: the status stands in the first line. */
   checkAnswerBytesMax: 16_384,
   /** A check whose time is over is given up within so many milliseconds more. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { parse as parseYaml } from 'yaml';
 import { errorText, invalidArgument } from '../../../base/errors.ts';
 import type { HubArguments } from '../../hub/arguments.ts';
-import type { Parameter, TargetCommand } from './operations.ts';
+import { SKELETONS, type Parameter, type TargetCommand } from './operations.ts';
 import { readStructure } from './shorthand.ts';
 
 /** Reads a file that a flag names. */
@@ -66,8 +66,9 @@ function readDocument(values: HubArguments['values'], readFile: ReadFile): Recor
   });
 }
 
-function read({ kind }: Parameter, given: string, readFile: ReadFile): unknown {
+function read({ kind, name }: Parameter, given: string, readFile: ReadFile): unknown {
   const text = contents(given, readFile);
+  const shape = SKELETONS[name];
   if (kind === 'integer') {
     if (!/^-?\d+$/.test(text)) {
       throw invalidArgument(`must be a whole number, not ${JSON.stringify(text)}`);
@@ -79,13 +80,13 @@ function read({ kind }: Parameter, given: string, readFile: ReadFile): unknown {
     return text.split(/[\s,]+/).filter((part) => part !== '');
   }
   if (kind === 'structures' && !isJsonList) {
-    return text.split(/\s+/).map(readStructure);
+    return text.split(/\s+/).map((part) => readStructure(part, shape));
   }
   if (kind === 'map') {
-    const map = Object.entries(Object(readStructure(text)));
+    const map = Object.entries(Object(readStructure(text, shape)));
     return Object.fromEntries(map.map(([key, value]) => [key, String(value)]));
   }
-  return kind === 'text' ? text : readStructure(text);
+  return kind === 'text' ? text : readStructure(text, shape);
 }
 
 /** `file://PATH` is what stands in that file. */

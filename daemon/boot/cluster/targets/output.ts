@@ -16,6 +16,9 @@ export function shown(value: unknown, output: Output): string {
 
 /** Tab-separated: scalars of an object in the order of their names, then what is inside it, its name before it. */
 function textLines(value: unknown, name: string): string[] {
+  if (Array.isArray(value) && value.length === 0) {
+    return [];
+  }
   if (Array.isArray(value)) {
     return value.every(isScalar)
       ? [[name, ...value.map(scalarText)].filter((part) => part !== '').join('\t')]

@@ -30,8 +30,8 @@ export interface SendOptions {
   isVerified: boolean;
   /** Requests and answers are told on standard error; signatures are not. */
   isDebug: boolean;
-  /** File of authorities. */
-  caBundle: string | undefined;
+  /** Certificates of authorities, PEM; undefined = those that Node.js knows. */
+  authorities: string | undefined;
   /** Milliseconds; 0 = as long as it takes. */
   readMs: number;
   connectMs: number;
@@ -51,10 +51,18 @@ export function sendOptions({ values, switches }: HubArguments, socket: () => st
     region: values.get('region') ?? process.env['AWS_REGION'] ?? 'local',
     isVerified: !switches.has('no-verify-ssl'),
     isDebug: switches.has('debug'),
-    caBundle: values.get('ca-bundle'),
+    authorities: authoritiesOf(values.get('ca-bundle')),
     readMs: seconds(values, 'cli-read-timeout'),
     connectMs: seconds(values, 'cli-connect-timeout'),
   };
+}
+
+function authoritiesOf(file: string | undefined): string | undefined {
+  try {
+    return file === undefined ? undefined : readFileSync(file, 'utf8');
+  } catch (error) {
+    throw invalidArgument(`--ca-bundle: ${errorText(error)}`, { cause: error });
+  }
 }
 
 function seconds(values: HubArguments['values'], flag: string): number {
@@ -107,7 +115,7 @@ export async function send(request: CommandRequest, options: SendOptions): Promi
 }
 
 function begin(options: SendOptions, request: http.RequestOptions): http.ClientRequest {
-  const { endpoint, isVerified, caBundle } = options;
+  const { endpoint, isVerified, authorities } = options;
   if (endpoint === undefined) {
     return http.request({ ...request, socketPath: options.socket() });
   }
@@ -117,7 +125,7 @@ function begin(options: SendOptions, request: http.RequestOptions): http.ClientR
     : https.request({
         ...to,
         rejectUnauthorized: isVerified,
-        ...(caBundle !== undefined && { ca: readFileSync(caBundle) }),
+        ...(authorities !== undefined && { ca: authorities }),
       });
 }
 

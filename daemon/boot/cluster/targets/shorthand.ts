@@ -2,10 +2,11 @@ import { invalidArgument } from '../../../base/errors.ts';
 
 /**
  * Reads what stands behind a flag for a structure: JSON, or the short form of the original's tool,
- * `port=80,healthCheck={path=/live,matcher={httpCode=200-299}},list=[a,b]`. Numbers and true and false are such.
+ * `port=80,healthCheck={path=/live,matcher={httpCode="200-299,301"}},list=[a,b]`. `shape`: the structure with a value
+ * of the right kind in each place (`SKELETONS`); what is not in it is a number, true or false where it looks like one.
  * Throws invalid_argument. Pure.
  */
-export function readStructure(text: string): unknown {
+export function readStructure(text: string, shape?: unknown): unknown {
   const trimmed = text.trim();
   if (/^[[{"]/.test(trimmed)) {
     try {
@@ -15,7 +16,7 @@ export function readStructure(text: string): unknown {
     }
   }
   const reader = new Reader(trimmed);
-  const value = reader.pairs('');
+  const value = reader.pairs('', shape);
   reader.end();
   return value;
 }
@@ -29,7 +30,7 @@ class Reader {
   }
 
   /** `key=value,...` up to `close`. */
-  pairs(close: string): Record<string, unknown> {
+  pairs(close: string, shape: unknown): Record<string, unknown> {
     const found: [string, unknown][] = [];
     while (this.#at < this.#text.length && this.#next() !== close) {
       const key = this.#until('=,{}[]');
@@ -37,7 +38,7 @@ class Reader {
         throw this.#wrong('must be KEY=VALUE,... or JSON');
       }
       this.#at += 1;
-      found.push([key, this.#value()]);
+      found.push([key, this.#value(inside(shape, key))]);
       // `a=1,b=2`: a comma is followed by another pair; a list without brackets is not taken.
       if (this.#next() === ',') {
         this.#at += 1;
@@ -52,26 +53,43 @@ class Reader {
     }
   }
 
-  #value(): unknown {
+  #value(shape: unknown): unknown {
     switch (this.#next()) {
       case '{': {
         this.#at += 1;
-        const inside = this.pairs('}');
+        const pairs = this.pairs('}', shape);
         this.#close('}');
-        return inside;
+        return pairs;
       }
       case '[':
-        return this.#list();
+        return this.#list(shape);
+      case '"':
+      case "'":
+        return this.#quoted(this.#next());
       default:
-        return scalar(this.#until(',}]'));
+        return scalar(this.#until(',}]'), shape);
     }
   }
 
-  #list(): unknown[] {
+  /** A text that may have commas and brackets in it; a backslash stands before the quote that does not end it. */
+  #quoted(quote: string): string {
+    let text = '';
+    for (this.#at += 1; this.#next() !== quote; this.#at += 1) {
+      this.#at += this.#next() === '\\' ? 1 : 0;
+      if (this.#at >= this.#text.length) {
+        throw this.#wrong(`lacks ${quote}`);
+      }
+      text += this.#next();
+    }
+    this.#at += 1;
+    return text;
+  }
+
+  #list(shape: unknown): unknown[] {
     const items: unknown[] = [];
     this.#at += 1;
     while (this.#at < this.#text.length && this.#next() !== ']') {
-      items.push(this.#value());
+      items.push(this.#value(Array.isArray(shape) ? shape[0] : undefined));
       if (this.#next() === ',') {
         this.#at += 1;
       }
@@ -104,7 +122,17 @@ class Reader {
   }
 }
 
-function scalar(text: string): unknown {
+/** The shape of what stands at a key; maps have one for all keys. */
+function inside(shape: unknown, key: string): unknown {
+  const whole: unknown = Array.isArray(shape) ? shape[0] : shape;
+  const parts: Record<string, unknown> = { ...Object(whole) };
+  return parts[key] ?? parts['KeyName'];
+}
+
+function scalar(text: string, shape: unknown): unknown {
+  if (typeof shape === 'string') {
+    return text;
+  }
   if (/^-?\d+$/.test(text)) {
     return Number(text);
   }

@@ -27,6 +27,7 @@ const VALUED = [
   'cli-binary-format',
   'page-size',
   'max-items',
+  'starting-token',
 ];
 
 const SWITCHES = [
@@ -145,7 +146,10 @@ function skeletonOf({ parameters, output }: TargetCommand, form: string): string
   return form === 'yaml-input' ? stringifyYaml(input) : shown(input, 'json');
 }
 
-/** All pages of a list, unless one is asked for: by a flag or by `--no-paginate`. */
+/**
+ * All pages of a list, unless one is asked for: by a flag or by `--no-paginate`. Past `--max-items` a `NextToken` tells
+ * where `--starting-token` goes on.
+ */
 async function allOf(
   command: TargetCommand,
   input: Readonly<Record<string, unknown>>,
@@ -159,17 +163,22 @@ async function allOf(
     return await once(requestOf(command, input), options);
   }
   const items: unknown[] = [];
-  for (let nextToken: unknown; ;) {
-    const page = { ...input, ...(size !== undefined && { maxResults: size }), nextToken };
+  for (let nextToken: unknown = values.get('starting-token'); ;) {
+    // Never more than may be shown, so that its token is that of the last one shown.
+    const wanted = Math.min(size ?? Infinity, max - items.length);
+    const page = { ...input, ...(wanted < PAGE_MAX && { maxResults: wanted }), nextToken };
     const answer = Object(await once(requestOf(command, page), options));
     const more: unknown = answer['items'];
     items.push(...(Array.isArray(more) ? more : []));
     nextToken = answer['nextToken'];
     if (nextToken === undefined || items.length >= max) {
-      return { items: items.slice(0, max) };
+      return { items, ...(nextToken !== undefined && { NextToken: nextToken }) };
     }
   }
 }
+
+/** Items of a page where nothing is said. */
+const PAGE_MAX = 100;
 
 function count(values: HubArguments['values'], flag: string): number | undefined {
   const text = values.get(flag);

@@ -85,16 +85,27 @@ export class HealthChecker implements Disposable {
       this.#take();
     }
     const nowMs = this.#deps.clock.monotonicMs();
+    const due: Checked[] = [];
     for (const one of this.#checked.values()) {
-      if (one.running !== undefined) {
-        if (nowMs >= one.running.untilMs) {
-          one.running.probe.expire();
+      if (one.running === undefined) {
+        if (nowMs >= one.dueMs) {
+          due.push(one);
         }
-      } else if (nowMs >= one.dueMs && this.#running < targetLimits.checksAtOnce) {
-        this.#begin(one, nowMs);
+      } else if (nowMs >= one.running.untilMs) {
+        one.running.probe.expire();
       }
     }
+    this.#beginAll(due, nowMs);
     this.#write();
+  }
+
+  /** As many as may run: where these are not all, those that have waited longest. */
+  #beginAll(due: Checked[], nowMs: number): void {
+    const room = targetLimits.checksAtOnce - this.#running;
+    if (due.length > room) {
+      due.sort((a, b) => a.dueMs - b.dueMs);
+    }
+    due.slice(0, Math.max(0, room)).forEach((one) => this.#begin(one, nowMs));
   }
 
   /** Takes in which targets there are, and how they are to be checked. */

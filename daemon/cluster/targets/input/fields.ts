@@ -26,7 +26,7 @@ export class Fields {
     this.problems = problems;
     this.#value = isObject(body) ? body : {};
     if (!isObject(body)) {
-      this.wrong('', 'must be an object', body);
+      this.wrong('', path === '' ? 'the body must be an object' : 'must be an object', body);
     }
   }
 

@@ -36,7 +36,12 @@ export function targetProblem({ id, port }: NamedTarget, group: TargetGroup): Ta
     return addressProblem(id, group.config.ipAddressType === 'IPV6' ? 6 : 4);
   }
   if (group.type === 'LAMBDA') {
-    return port === undefined ? undefined : refusal('InvalidPort', `an image has no port, not ${port}`);
+    if (port !== undefined) {
+      return refusal('InvalidPort', `an image has no port, not ${port}`);
+    }
+    return /^[a-zA-Z0-9][\w./:@-]*$/.test(id)
+      ? undefined
+      : refusal('InvalidTarget', `must be the name or id of an image, not ${JSON.stringify(id)}`);
   }
   return /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/.test(id)
     ? undefined
@@ -48,11 +53,19 @@ const WHAT = {
   ALB: 'the name or id of a service of the swarm',
 } as const;
 
+/** Addresses of nobody, of many, of this link only, and those of IPv4 that are written as of IPv6. */
+const NO_HOST = {
+  4: /^(0\.|255\.255\.255\.255$|22[4-9]\.|23\d\.|169\.254\.)/,
+  6: /^(::$|::ffff:|ff|fe[89ab])/,
+} as const;
+
 function addressProblem(id: string, version: 4 | 6): TargetRefusal | undefined {
   if (isIP(id) !== version || id.includes('%')) {
     return refusal('InvalidTarget', `must be an IPv${version} address, not ${JSON.stringify(id)}`);
   }
-  return /^(0\.0\.0\.0|::|255\.255\.255\.255|22[4-9]\.|23\d\.|169\.254\.|ff|fe[89ab])/i.test(id)
+  // An address of IPv6 has many spellings, and some of them are of IPv4.
+  const text = version === 4 ? id : new URL(`http://[${id}]`).hostname.slice(1, -1);
+  return NO_HOST[version].test(text)
     ? refusal('InvalidTarget', `must be the address of one host, not ${id}`)
     : undefined;
 }

@@ -6,6 +6,7 @@ import { runClusterCommand } from '../../../../daemon/boot/cluster/run-command.t
 import { shown } from '../../../../daemon/boot/cluster/targets/output.ts';
 import { compileQuery } from '../../../../daemon/boot/cluster/targets/query.ts';
 import { readStructure } from '../../../../daemon/boot/cluster/targets/shorthand.ts';
+import { until } from '../../../support/engine/http.ts';
 import { serveTargets } from '../../../support/cluster/served-targets.ts';
 
 const directory = mkdtempSync(path.join(tmpdir(), 'bth-command-'));
@@ -109,6 +110,83 @@ describe('berthd cluster', () => {
     );
   });
 
+  test('the short form gives fields the kinds they have: a status and an id are text, a port is a number', async () => {
+    await using served = await serveTargets({}, true);
+    const to = ['--endpoint-url', served.url, '--no-sign-request'];
+    const config = 'port=81,healthCheck={enabled=true,matcher={httpCode=200},path="/a,b"}'.replace(
+      ',b',
+      '-b',
+    );
+    const made = JSON.parse(
+      await run(
+        'create-target-group',
+        ...to,
+        '--name',
+        'web',
+        '--type',
+        'INSTANCE',
+        '--config',
+        config,
+        '--tags',
+        'zip=01234',
+      ),
+    );
+    expect(made.config).toMatchObject({
+      port: 81,
+      healthCheck: { matcher: { httpCode: '200' }, path: '/a-b' },
+    });
+    const tags = await run(
+      'list-tags-for-resource',
+      ...to,
+      '--resource-arn',
+      made.arn,
+      '--query',
+      'tags.zip',
+    );
+    expect(tags).toBe('"01234"\n');
+    const id = ['--target-group-identifier', made.id];
+    const check = `matcher={httpCode="200-299,301"},path='/c'`;
+    const updated = await run(
+      'update-target-group',
+      ...to,
+      ...id,
+      '--health-check',
+      check,
+      '--query',
+      'config.healthCheck.[path,matcher.httpCode]',
+      '--output',
+      'text',
+    );
+    expect(updated).toBe('/c\t200-299,301\n');
+    await until(
+      'the group is active',
+      async () => (await run('get-target-group', ...to, ...id, '--query', 'status')) === '"ACTIVE"\n',
+    );
+    const registered = await run('register-targets', ...to, ...id, '--targets', 'id=123,port=82');
+    expect(JSON.parse(registered)).toEqual({ successful: [{ id: '123', port: 82 }], unsuccessful: [] });
+  });
+
+  test('lists go on where one ended: --max-items tells a token, --starting-token takes it', async () => {
+    await using served = await serveTargets({}, true);
+    const to = ['--endpoint-url', served.url, '--no-sign-request'];
+    for (const name of ['one', 'two', 'three', 'four', 'five']) {
+      await run('create-target-group', ...to, '--name', name, '--type', 'IP');
+    }
+    const names = new Set<string>();
+    const sizes: number[] = [];
+    for (let token: string[] = []; ;) {
+      const flags = ['--max-items', '2', '--page-size', '1', ...token];
+      const { items, NextToken } = JSON.parse(await run('list-target-groups', ...to, ...flags));
+      sizes.push(items.length);
+      items.forEach(({ name }: { name: string }) => names.add(name));
+      if (NextToken === undefined) {
+        break;
+      }
+      token = ['--starting-token', NextToken];
+    }
+    expect([sizes, names.size]).toEqual([[2, 2, 1], 5]);
+  });
+
   test('skeletons', async () => {
     const skeleton = JSON.parse(await run('create-target-group', '--generate-cli-skeleton'));
     expect(Object.keys(skeleton)).toEqual(['name', 'type', 'config', 'clientToken', 'tags']);
@@ -130,6 +208,9 @@ describe('berthd cluster', () => {
       'colour: is not known; known are name, type, config, clientToken, tags',
     ],
     [['--cli-input-json', '{'], '--cli-input-json: '],
+    [['--cli-input-json', 'file:///nowhere.json'], '--cli-input-json: '],
+    [['--ca-bundle', '/nowhere.pem', '--endpoint-url', 'https://127.0.0.1:1'], '--ca-bundle: '],
+    [['--config', 'a="b'], '--config: lacks "'],
     [['--cli-input-json', '[]'], '--cli-input-json: must be an object'],
     [['--config', 'port'], '--config: must be KEY=VALUE,... or JSON, at ""'],
     [['--config', 'a={b=1'], '--config: lacks }'],
@@ -174,6 +255,7 @@ test.each([
   ['a=1', { a: 1 }],
   ['a=x y,b=true,c=', { a: 'x y', b: true, c: '' }],
   ['a={b=[1,2],c={d=e}},f=g', { a: { b: [1, 2], c: { d: 'e' } }, f: 'g' }],
+  [`a="x,y}",b='it\\'s',c=""`, { a: 'x,y}', b: "it's", c: '' }],
   ['a=[{b=1},{b=2}]', { a: [{ b: 1 }, { b: 2 }] }],
   ['{"a":[1]}', { a: [1] }],
   ['', {}],
@@ -237,6 +319,7 @@ test.each(['', 'a..b', 'a[', 'items[?]', '{a}', "'x", 'a b', '#'])('%j is no que
 test.each([
   ['text', { b: { c: 1 }, a: 'x', d: [{ e: true }], f: null }, 'x\tNone\nB\t1\nD\tTrue\n'],
   ['text', ['a', 'b'], 'a\tb\n'],
+  ['text', { items: [{ a: 1, inside: [] }] }, 'ITEMS\t1\n'],
   ['yaml', { a: [1] }, 'a:\n  - 1\n'],
   [
     'table',

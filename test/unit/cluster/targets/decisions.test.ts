@@ -6,7 +6,7 @@ import {
 import { Chooser } from '../../../../daemon/cluster/targets/forwarding/choose.ts';
 import { nextVerdict, type Verdict } from '../../../../daemon/cluster/targets/health/verdict.ts';
 import { toTargetsFailure } from '../../../../api/cluster/targets/errors.ts';
-import { EngineError, notFound } from '../../../../daemon/base/errors.ts';
+import { EngineError, invalidArgument, notFound } from '../../../../daemon/base/errors.ts';
 import { InvalidFieldsError } from '../../../../daemon/base/invalid-fields.ts';
 
 describe('verdict', () => {
@@ -144,6 +144,21 @@ describe('errors have the shape of the original', () => {
       400,
       'ValidationException',
       { reason: 'fieldValidationFailed', fieldList: [{ name: 'config.port', message: 'must be' }] },
+    ],
+    [
+      new InvalidFieldsError([
+        { resource: 'Request', field: '', code: 'invalid', message: 'the body must be an object' },
+      ]),
+      400,
+      'ValidationException',
+      { message: 'the body must be an object', reason: 'fieldValidationFailed' },
+    ],
+    [notFound('no such page'), 404, 'UnknownOperationException', { message: 'no such page' }],
+    [
+      invalidArgument('not so', { details: { reason: 'cannotParse' } }),
+      400,
+      'ValidationException',
+      { reason: 'cannotParse' },
     ],
     [
       notFound('there is none', { details: { resourceId: 'tg-1', resourceType: 'TARGET_GROUP' } }),

@@ -227,6 +227,21 @@ describe('targets', () => {
   });
 
   test.each([
+    '::ffff:169.254.169.254',
+    '0:0:0:0:0:ffff:a9fe:a9fe',
+    '0:0:0:0:0:0:0:0',
+    'FE80::1',
+    'ff02::1',
+    'fe80::1%eth0',
+    '10.0.0.1',
+  ])('%s is no target of IPv6', async (id) => {
+    await using open = await openTargets();
+    const group = await created(open, { ...web, config: { ipAddressType: 'IPV6' } });
+    const answer = await open.ask('registerTargets', { params: { group }, body: { targets: [{ id }] } });
+    expect(answer).toMatchObject({ successful: [], unsuccessful: [{ id, failureCode: 'InvalidTarget' }] });
+  });
+
+  test.each([
     ['no body', undefined],
     ['no targets', { targets: [] }],
     ['too many', { targets: Array.from({ length: 101 }, () => ({ id: '10.0.0.1' })) }],
@@ -249,6 +264,9 @@ describe('targets', () => {
       await open.ask('registerTargets', { params: { group }, body: { targets: [target] } });
     expect(await ask({ id: 'app/hello:1', port: 80 })).toMatchObject({
       unsuccessful: [{ failureCode: 'InvalidPort' }],
+    });
+    expect(await ask({ id: 'app hello' })).toMatchObject({
+      unsuccessful: [{ failureCode: 'InvalidTarget' }],
     });
     expect(await ask({ id: 'app/hello:1' })).toMatchObject({ successful: [{ id: 'app/hello:1' }] });
     expect(await ask({ id: 'app/other:1' })).toMatchObject({
