@@ -94,19 +94,35 @@ export class HubBed implements AsyncDisposable {
     return { kind: 'put', url: `${base}/v2/${name}`, authorization, manifest: manifestOf(image) };
   }
 
-  tell(order: Order): void {
+  put(order: Extract<Order, { kind: 'put' }>): void {
     this.#traffic?.send(order);
   }
 
-  async report(): Promise<Report> {
-    if (this.#traffic === undefined) {
-      throw new Error('nobody listens yet');
+  report(): Promise<Report> {
+    return this.#ask({ kind: 'count' });
+  }
+
+  /** Resolves when no tag is being put any more. */
+  stop(): Promise<Report> {
+    return this.#ask({ kind: 'stop' });
+  }
+
+  /** One at a time: answers do not say what they answer. Rejects where the process has ended. */
+  async #ask(order: Exclude<Order, { kind: 'put' }>): Promise<Report> {
+    const traffic = this.#traffic;
+    if (traffic?.connected !== true) {
+      throw new Error('nobody listens');
     }
-    const heard = once(this.#traffic, 'message');
-    this.tell({ kind: 'count' });
-    // As orders.ts says.
-    const [report] = (await heard) as [Report];
-    return report;
+    return await new Promise((resolve, reject) => {
+      const over = (): void => reject(new Error(`the process that listens ended at ${order.kind}`));
+      traffic.once('disconnect', over);
+      traffic.once('message', (report) => {
+        traffic.off('disconnect', over);
+        // As orders.ts says.
+        resolve(report as Report);
+      });
+      traffic.send(order);
+    });
   }
 
   /** Resolves when so many deliveries have come since the start. */

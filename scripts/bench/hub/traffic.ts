@@ -9,22 +9,26 @@ import { RECEIVER_PORT, type Order, type Report } from './orders.ts';
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
 const report: Report = { received: 0, put: 0 };
-const state = { isStopped: false };
+const state = { isStopped: false, putting: Promise.resolve() };
 
 net
   .createServer((socket) => receive(socket))
   .listen(RECEIVER_PORT, '127.0.0.1', () => process.send?.(report));
 
 process.on('message', (order: Order) => {
-  if (order.kind === 'put') {
-    state.isStopped = false;
-    void putTags(order).catch((error: unknown) => {
-      throw error;
-    });
-    return;
+  switch (order.kind) {
+    case 'put':
+      state.isStopped = false;
+      // Where it fails this process ends, and who asks it next is told so.
+      state.putting = putTags(order);
+      return;
+    case 'stop':
+      state.isStopped = true;
+      void state.putting.then(() => process.send?.(report));
+      return;
+    case 'count':
+      process.send?.(report);
   }
-  state.isStopped ||= order.kind === 'stop';
-  process.send?.(report);
 });
 process.on('disconnect', () => process.exit(0));
 

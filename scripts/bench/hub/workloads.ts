@@ -159,7 +159,7 @@ async function deliveryUs(): Promise<number> {
   const { received } = await theBed().report();
   const wanted = TAGS * DELIVERIES_OF_TAG;
   const ms = await timed(async () => {
-    theBed().tell({ ...order, tags: TAGS, everyMs: 0 });
+    theBed().put({ ...order, tags: TAGS, everyMs: 0 });
     await theBed().received(received + wanted);
   });
   await theBed().forget(name);
@@ -173,12 +173,11 @@ async function pushBesideDeliveries(): Promise<number> {
   const before = await theBed().report();
   const startedMs = performance.now();
   const everyMs = (1_000 * DELIVERIES_OF_TAG) / DELIVERIES_A_SECOND;
-  theBed().tell({ ...order, tags: Number.MAX_SAFE_INTEGER, everyMs });
+  theBed().put({ ...order, tags: Number.MAX_SAFE_INTEGER, everyMs });
   // Until it runs as it will.
   await sleep(2_000);
   const ms = await timedPush(theBed().hub);
-  theBed().tell({ kind: 'stop' });
-  const after = await theBed().report();
+  const after = await theBed().stop();
   const perSecond = ((after.received - before.received) * 1_000) / (performance.now() - startedMs);
   if (perSecond < 0.9 * DELIVERIES_A_SECOND) {
     process.stderr.write(`only ${perSecond.toFixed(0)} deliveries a second came beside the push\n`);
