@@ -13,7 +13,7 @@ import { KnownPlaces, type TargetPlaces } from './health/places.ts';
 import { probe } from './health/probe.ts';
 import { targetLimits } from './limits.ts';
 import { ListenerSockets } from './listeners/listener-sockets.ts';
-import type { ListenerCertificate } from './listeners/tls-server.ts';
+import type { ListenerCertificate } from './listeners/http-server.ts';
 import { targetOperations } from './operations.ts';
 import { Registrations } from './registrations/registrations.ts';
 import { Listeners } from './services/listeners.ts';

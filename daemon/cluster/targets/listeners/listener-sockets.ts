@@ -1,4 +1,3 @@
-import { createServer as createHttp, type Server as HttpServer } from 'node:http';
 import { createServer as createTcp, type Server as TcpServer, type Socket } from 'node:net';
 import type { Clock } from '../../../base/clock.ts';
 import { EngineError, errorText } from '../../../base/errors.ts';
@@ -11,7 +10,12 @@ import { targetLimits } from '../limits.ts';
 import type { Listener } from '../services/service.ts';
 import type { TargetStore } from '../store/port.ts';
 import type { Tables } from '../store/tables.ts';
-import { createTlsServer, type ListenerCertificate } from './tls-server.ts';
+import {
+  createPlainServer,
+  createTlsServer,
+  type Handlers,
+  type ListenerCertificate,
+} from './http-server.ts';
 
 export interface ListenerSocketDeps {
   store: TargetStore;
@@ -28,7 +32,7 @@ export interface ListenerSocketDeps {
 }
 
 interface Served {
-  server: HttpServer | TcpServer;
+  server: TcpServer;
   /** Lets clients go that wait for nothing. */
   endIdle: () => void;
 }
@@ -149,24 +153,18 @@ export class ListenerSockets implements AsyncDisposable {
     if (protocol === 'TLS_PASSTHROUGH') {
       return { server: this.#bytes(key), endIdle: () => undefined };
     }
-    if (protocol === 'HTTP') {
-      const server = this.#http(key);
-      return { server, endIdle: () => server.closeIdleConnections() };
-    }
     const { certificate, forwarder } = this.#deps;
+    const handlers: Handlers = {
+      serve: (req, res) => forwarder.serve(key, req, res),
+      upgrade: (req, socket, head) => forwarder.upgrade(key, req, socket, head),
+    };
+    if (protocol === 'HTTP') {
+      return createPlainServer(handlers);
+    }
     if (certificate === undefined) {
       throw new EngineError('invalid_argument', 'cluster.tls-cert, cluster.tls-key: HTTPS needs them');
     }
-    return createTlsServer(certificate, this.#http(key), (req, res) => forwarder.serve(key, req, res));
-  }
-
-  #http(key: string): HttpServer {
-    const { forwarder } = this.#deps;
-    const server = createHttp({ requestTimeout: 0, keepAliveTimeout: targetLimits.idleMs }, (req, res) =>
-      forwarder.serve(key, req, res),
-    );
-    server.on('upgrade', (req, socket, head) => forwarder.upgrade(key, req, socket, head));
-    return server;
+    return createTlsServer(certificate, handlers);
   }
 
   #bytes(key: string): TcpServer {
@@ -183,7 +181,7 @@ export class ListenerSockets implements AsyncDisposable {
   }
 }
 
-function listening(server: HttpServer | TcpServer, port: number, host: string | undefined): Promise<void> {
+function listening(server: TcpServer, port: number, host: string | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => {

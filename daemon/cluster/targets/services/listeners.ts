@@ -168,10 +168,6 @@ export class Listeners {
           `the target group ${group.name} is used by the service ${other}`,
         );
       }
-      if (group.config.protocolVersion === 'GRPC' && listener.protocol === 'HTTP') {
-        const text = `a listener of HTTP cannot forward to the target group ${group.name}`;
-        throw inConflict('TARGET_GROUP', id, `${text}: clients of gRPC need one of HTTPS`);
-      }
       const isBytes = listener.protocol === 'TLS_PASSTHROUGH';
       if ((group.config.protocol === 'TCP') !== isBytes) {
         const text = `a listener of ${listener.protocol} cannot forward to the target group ${group.name} of`;

@@ -345,7 +345,7 @@ describe('services and listeners', () => {
     expect((await open.records.list('target')).records).toEqual([]);
   });
 
-  test('a listener of HTTP refuses a group of gRPC, and takes one of HTTP2', async () => {
+  test('a listener of HTTP takes groups of gRPC and HTTP2, and refuses one of TCP', async () => {
     await using open = await openTargets();
     const config = { port: 80, protocol: 'HTTP', vpcIdentifier: 'app' };
     const grpc = await created(open, {
@@ -353,8 +353,10 @@ describe('services and listeners', () => {
       type: 'IP',
       config: { ...config, protocolVersion: 'GRPC' },
     });
-    await expect(forwarded(open, grpc)).rejects.toThrow(
-      'cannot forward to the target group calls: clients of gRPC need one of HTTPS',
+    await forwarded(open, grpc);
+    const tcp = await created(open, { name: 'bytes', type: 'IP', config: { port: 80, protocol: 'TCP' } });
+    await expect(forwarded(open, tcp)).rejects.toThrow(
+      'a listener of HTTP cannot forward to the target group bytes of TCP',
     );
     const modern = { name: 'modern', type: 'IP', config: { ...config, protocolVersion: 'HTTP2' } };
     await forwarded(open, await created(open, modern));

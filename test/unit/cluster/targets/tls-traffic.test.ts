@@ -158,11 +158,16 @@ describe('a listener of HTTPS', () => {
     await new Promise((resolve) => {
       session.once('connect', resolve);
     });
+    const agent = new https.Agent({ keepAlive: true, ca: listenerTls.certificate });
+    opened.push(() => agent.destroy());
+    await askHttp1(port, { agent });
+    const kept = Object.values(agent.freeSockets).flat();
+    expect(kept).toHaveLength(1);
     const [service] = [(await open.ask('listServices'))['items']].flat();
     const params = { service: String(Object(service)['id']) };
     const [listener] = [(await open.ask('listListeners', { params }))['items']].flat();
     await open.ask('deleteListener', { params: { ...params, listener: String(Object(listener)['id']) } });
-    await until('the client is gone', () => isClosed);
+    await until('the clients are gone', () => isClosed && kept[0]?.closed === true);
   });
 
   test('says 503 and 502 by HTTP/2 too', async () => {
@@ -294,48 +299,53 @@ describe('gRPC', () => {
     });
   }
 
-  test('goes through a listener of HTTPS: calls, their errors and trailers, streams both ways', async () => {
-    await using open = await openTargets({ certificate: listenerTls });
-    const config = { ...UNCHECKED, protocolVersion: 'GRPC' };
-    const port = await served(open, [await grpcTarget()], { protocol: 'HTTPS', config });
-    const credentials = grpc.credentials.createSsl(Buffer.from(listenerTls.certificate));
-    const client = new grpc.Client(`127.0.0.1:${port}`, credentials);
-    opened.push(() => client.close());
-    const user = new grpc.Metadata();
-    user.set('user', 'alice');
-    const ask = (body: string) =>
-      new Promise<unknown>((resolve) => {
-        let trailers: grpc.Metadata | undefined;
-        const call = client.makeUnaryRequest(
-          '/shop/Ask',
-          bytes,
-          bytes,
-          Buffer.from(body),
-          user,
-          (error, answer) =>
-            setImmediate(() =>
-              resolve([error?.code, error?.details, answer?.toString(), trailers?.get('x-user')]),
-            ),
-        );
-        call.once('status', ({ metadata }) => {
-          trailers = metadata;
+  test.each([
+    ['HTTPS', grpc.credentials.createSsl(Buffer.from(listenerTls.certificate))],
+    ['HTTP', grpc.credentials.createInsecure()],
+  ] as const)(
+    'goes through a listener of %s: calls, their errors and trailers, streams both ways',
+    async (protocol, credentials) => {
+      await using open = await openTargets({ certificate: listenerTls });
+      const config = { ...UNCHECKED, protocolVersion: 'GRPC' };
+      const port = await served(open, [await grpcTarget()], { protocol, config });
+      const client = new grpc.Client(`127.0.0.1:${port}`, credentials);
+      opened.push(() => client.close());
+      const user = new grpc.Metadata();
+      user.set('user', 'alice');
+      const ask = (body: string) =>
+        new Promise<unknown>((resolve) => {
+          let trailers: grpc.Metadata | undefined;
+          const call = client.makeUnaryRequest(
+            '/shop/Ask',
+            bytes,
+            bytes,
+            Buffer.from(body),
+            user,
+            (error, answer) =>
+              setImmediate(() =>
+                resolve([error?.code, error?.details, answer?.toString(), trailers?.get('x-user')]),
+              ),
+          );
+          call.once('status', ({ metadata }) => {
+            trailers = metadata;
+          });
         });
+      expect(await ask('hello')).toEqual([undefined, undefined, 'HELLO', ['alice']]);
+      expect(await ask('')).toEqual([grpc.status.NOT_FOUND, 'nothing there', undefined, ['alice']]);
+      const stream = client.makeBidiStreamRequest('/shop/Talk', bytes, bytes, user);
+      const heard: string[] = [];
+      stream.on('data', (piece: Buffer) => heard.push(piece.toString()));
+      stream.write(Buffer.from('one'));
+      // The answer comes before the request has ended.
+      await until('the first answer', () => heard.length === 1);
+      stream.write(Buffer.from('two'));
+      stream.end();
+      const status = await new Promise<grpc.StatusObject>((resolve) => {
+        stream.once('status', resolve);
       });
-    expect(await ask('hello')).toEqual([undefined, undefined, 'HELLO', ['alice']]);
-    expect(await ask('')).toEqual([grpc.status.NOT_FOUND, 'nothing there', undefined, ['alice']]);
-    const stream = client.makeBidiStreamRequest('/shop/Talk', bytes, bytes, user);
-    const heard: string[] = [];
-    stream.on('data', (piece: Buffer) => heard.push(piece.toString()));
-    stream.write(Buffer.from('one'));
-    // The answer comes before the request has ended.
-    await until('the first answer', () => heard.length === 1);
-    stream.write(Buffer.from('two'));
-    stream.end();
-    const status = await new Promise<grpc.StatusObject>((resolve) => {
-      stream.once('status', resolve);
-    });
-    expect([heard, status.code]).toEqual([['ONE', 'TWO'], grpc.status.OK]);
-  });
+      expect([heard, status.code]).toEqual([['ONE', 'TWO'], grpc.status.OK]);
+    },
+  );
 });
 
 test('a listener of TLS_PASSTHROUGH shows the certificate of its target', async () => {
