@@ -42,6 +42,7 @@ export const mount = struct({
     DriverConfig: struct({ Name: text, Options: labels }),
   }),
   TmpfsOptions: struct({ SizeBytes: integer, Mode: unsigned, Options: listOf(texts) }),
+  ImageOptions: struct({ Subpath: text }),
 });
 
 export const ulimits = listOf(struct({ Name: text, Soft: integer, Hard: integer }));

@@ -64,6 +64,7 @@ export interface MountRequest {
     DriverConfig?: { Name?: string; Options?: StringMap | null };
   };
   TmpfsOptions?: { SizeBytes?: number; Mode?: number; Options?: string[][] | null };
+  ImageOptions?: { Subpath?: string };
 }
 
 /** What is limited and what may be changed by update. */

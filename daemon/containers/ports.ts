@@ -109,6 +109,8 @@ export interface RootfsStore {
   limit(containerId: string, bytes: number): Promise<void>;
   /** Topmost first; with the init layer of these layers where it has been made. */
   layout(containerId: string, layerIds: readonly number[]): RootfsLayout;
+  /** The directories of these layers alone, topmost first. */
+  lowers(layerIds: readonly number[]): string[];
   /** To make it: `place` puts what was written to the overlay there. Undefined where there is nothing to be done. */
   draftInitLayer(layerIds: readonly number[]): InitLayerDraft | undefined;
   /** A work directory for one overlay, gone with it. */
@@ -138,6 +140,8 @@ export interface RootfsStore {
 
 export interface MountRunner {
   overlay(layout: OverlayLayout, options: { readonly: boolean }): Promise<void>;
+  /** Shows directories at `target` as one that nobody can write to, topmost first; none: `target` stays as it is. */
+  overlayView(lowers: readonly string[], target: string): Promise<void>;
   /** An empty file system in memory, without devices, set-user-id and programs. `source` is the name it shows. */
   tmpfs(target: string, options: { source: string; sizeBytes: number; mode: number }): Promise<void>;
   /** The same for what must never be on a disk, also not swapped out. */

@@ -83,6 +83,19 @@ export class KernelMounts {
     );
   }
 
+  /** Directories as one that nobody can write to, topmost first. An overlay without an upper one needs two of them. */
+  async overlayView(lowers: readonly string[], target: string): Promise<void> {
+    failpoint('mounts.view');
+    const [only] = lowers;
+    if (lowers.length <= 1) {
+      await (only !== undefined && this.bind(only, target));
+      return;
+    }
+    using names = shortPaths(lowers);
+    const data = readOnlyOptions(names.paths);
+    mountOrExplain({ source: 'overlay', target, type: 'overlay', flags: MOUNT_FLAGS.readonly, data });
+  }
+
   /** An empty file system in memory, without devices, set-user-id and programs. Throws EngineError internal. */
   async tmpfs(target: string, options: TmpfsOptions): Promise<void> {
     failpoint('mounts.tmpfs');

@@ -105,6 +105,11 @@ export class RootfsDirectories {
     }
   }
 
+  /** The directories of these layers alone, topmost first. */
+  lowers(layerIds: readonly number[]): string[] {
+    return layerIds.map((id) => this.#layers.diff(id)).toReversed();
+  }
+
   /**
    * An overlay on these layers whose upper directory becomes their init layer by `place`; undefined where there is one,
    * and for an image without layers. `discard` removes what is left of it.
@@ -119,7 +124,7 @@ export class RootfsDirectories {
     const [upper, work] = [join(directory, 'upper'), join(directory, 'work')];
     mkdirSync(upper, { recursive: true, mode: 0o755 });
     mkdirSync(work, { mode: 0o700 });
-    const lowers = layerIds.map((id) => this.#layers.diff(id)).toReversed();
+    const lowers = this.lowers(layerIds);
     return {
       layout: { lowers, upper, work, merged: '' },
       place: () => {

@@ -10,7 +10,8 @@ import type { ProcessIdentity } from '../../base/kernel/process.ts';
 import type { Container } from '../state/container.ts';
 import type { ContainerContext } from '../context.ts';
 import { liveRun } from '../state/state-facts.ts';
-import { openSubpath, subpathMounts } from '../resources/subpaths.ts';
+import { imageMounts } from '../resources/image-mounts.ts';
+import { openImage, openSubpath, subpathMounts } from '../resources/pinned-sources.ts';
 import { fillVolumes, makeBindSources, volumeNames } from '../resources/volumes.ts';
 import type { OciMount } from '../../../runtime/runc/spec-types.ts';
 import { ownMounts } from '../oci/mounts.ts';
@@ -139,8 +140,12 @@ function openMounts(
   files: OpenFile[],
 ): ViewMount[] {
   const mounts: ViewMount[] = [];
-  const subpaths = openSubpaths(context, container, files);
-  for (const { destination, type, source, options = [] } of containerMounts(context, container, subpaths)) {
+  const pinnedSources = openSources(context, container, files);
+  for (const { destination, type, source, options = [] } of containerMounts(
+    context,
+    container,
+    pinnedSources,
+  )) {
     if (type !== 'bind' || source === undefined) {
       continue;
     }
@@ -154,23 +159,30 @@ function openMounts(
   return mounts;
 }
 
-/** Parts of volumes by names of their descriptors. What is not there, or leads out, is not there for a copy either. */
-function openSubpaths(
+/** Parts of volumes, and images, by names of descriptors. What cannot be mounted is not there for a copy either. */
+function openSources(
   context: ContainerContext,
   container: Container,
   files: OpenFile[],
 ): ReadonlyMap<string, string> {
   const paths = new Map<string, string>();
-  for (const mount of subpathMounts(container)) {
+  const add = (destination: string, open: () => OpenFile): void => {
     try {
-      const file = openSubpath(context, mount);
+      const file = open();
       files.push(file);
-      paths.set(mount.destination, file.path);
+      paths.set(destination, file.path);
     } catch (error) {
       if (!isEngineError(error, 'not_found') && !isEngineError(error, 'invalid_argument')) {
         throw error;
       }
     }
+  };
+  for (const mount of subpathMounts(container)) {
+    add(mount.destination, () => openSubpath(context, mount));
+  }
+  const { merged } = layoutOf(context, container);
+  for (const mount of imageMounts(container)) {
+    add(mount.destination, () => openImage(context, mount, merged));
   }
   return paths;
 }
@@ -189,7 +201,7 @@ function closeAll(files: readonly OpenFile[]): void {
 function containerMounts(
   context: ContainerContext,
   container: Container,
-  subpaths: ReadonlyMap<string, string>,
+  pinnedSources: ReadonlyMap<string, string>,
 ): OciMount[] {
   const { dataRoot, volumePaths, facts } = context;
   // With another container's network its names come too.
@@ -202,7 +214,7 @@ function containerMounts(
     {
       files,
       volumePaths,
-      subpaths,
+      pinnedSources,
       recursiveReadOnly: facts.recursiveReadOnly,
     },
   );

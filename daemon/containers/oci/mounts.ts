@@ -14,13 +14,13 @@ export interface MountFacts {
   sharedMemory: string;
   /** Directory on the host of each volume, by name. */
   volumePaths: ReadonlyMap<string, string>;
-  /** Where on the host the part of a volume is that is to be seen, by destination. */
-  subpaths: ReadonlyMap<string, string>;
+  /** Where on the host the part of a volume or the image is that is to be seen, by destination. */
+  pinnedSources: ReadonlyMap<string, string>;
   initPath: string | undefined;
   recursiveReadOnly: boolean;
 }
 
-type OwnMountFacts = Pick<MountFacts, 'files' | 'volumePaths' | 'subpaths' | 'recursiveReadOnly'>;
+type OwnMountFacts = Pick<MountFacts, 'files' | 'volumePaths' | 'pinnedSources' | 'recursiveReadOnly'>;
 
 /** The kernel's own file systems, as every Docker-compatible engine shows them. */
 const KERNEL_MOUNTS: readonly Required<OciMount>[] = [
@@ -134,6 +134,13 @@ function translateMount(mount: ResolvedMount, facts: OwnMountFacts): OciMount {
         source: volumePath(mount, facts),
         options: ['rbind', ...(mount.rw ? [] : [readOnlyOption(facts)])],
       };
+    case 'image':
+      return {
+        destination,
+        type: 'bind',
+        source: facts.pinnedSources.get(destination) ?? '',
+        options: ['rbind', readOnlyOption(facts)],
+      };
     case 'tmpfs':
       return { destination, type: 'tmpfs', source: 'tmpfs', options: mount.options };
     default:
@@ -151,10 +158,10 @@ function readOnlyOption({ recursiveReadOnly }: OwnMountFacts): string {
   return recursiveReadOnly ? 'rro' : 'ro';
 }
 
-function volumePath(mount: VolumeMount, { volumePaths, subpaths }: OwnMountFacts): string {
+function volumePath(mount: VolumeMount, { volumePaths, pinnedSources }: OwnMountFacts): string {
   if (mount.subpath) {
     // Never the whole volume instead.
-    return subpaths.get(mount.destination) ?? '';
+    return pinnedSources.get(mount.destination) ?? '';
   }
   const path = volumePaths.get(mount.name);
   invariant(path !== undefined, `no path for volume ${mount.name}`);

@@ -28,8 +28,8 @@ export function makeOciSpec(
   {
     rootPath,
     sandbox,
-    subpaths,
-  }: { rootPath: string; sandbox: Sandbox; subpaths: ReadonlyMap<string, string> },
+    pinnedSources,
+  }: { rootPath: string; sandbox: Sandbox; pinnedSources: ReadonlyMap<string, string> },
 ): OciSpec {
   const { facts, defaults, dataRoot, volumePaths, cgroupParent } = context;
   const { id, spec } = container;
@@ -51,7 +51,7 @@ export function makeOciSpec(
     // With another container's network its names come too.
     files: containerFiles(dataRoot, sandbox.ownerId),
     volumePaths,
-    subpaths,
+    pinnedSources,
     hasQuota: hasQuota(context, container),
   });
 }

@@ -28,7 +28,7 @@ export interface LaunchFacts extends ProcessFacts {
   sharedMemory: MountFacts['sharedMemory'];
   files: MountFacts['files'];
   volumePaths: MountFacts['volumePaths'];
-  subpaths: MountFacts['subpaths'];
+  pinnedSources: MountFacts['pinnedSources'];
   devices: HostDevices;
   blockDevices: ReadonlyMap<string, DeviceNumber>;
   /** A file system counts what it writes, in its own layer or in a volume. */
@@ -56,7 +56,7 @@ export function translate(spec: ContainerSpec, facts: LaunchFacts): OciSpec {
       files: facts.files,
       sharedMemory: facts.sharedMemory,
       volumePaths: facts.volumePaths,
-      subpaths: facts.subpaths,
+      pinnedSources: facts.pinnedSources,
       initPath: host.components.init?.path,
       recursiveReadOnly: host.recursiveReadOnly,
     }),

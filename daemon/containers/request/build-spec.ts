@@ -27,6 +27,8 @@ export interface BuildSpecInput {
   findNetwork: NetworkLookup;
   /** Whether a path exists on the host; asked only for binds that must not be created. */
   hostPathExists: (path: string) => boolean;
+  /** The id of the image of this name; undefined when there is none. Asked for mounts of type image. */
+  findImage: (ref: string) => string | undefined;
 }
 
 /**
@@ -72,6 +74,7 @@ export function buildSpec(input: BuildSpecInput): { spec: ContainerSpec; warning
         selinux: facts.selinux,
         recursiveReadOnly: facts.recursiveReadOnly,
         hostPathExists: input.hostPathExists,
+        findImage: input.findImage,
         inherited: inheritedMounts(hostConfig.VolumesFrom ?? [], (ref) => input.findContainer(ref)?.mounts),
       }),
       platform: 'linux',

@@ -1,12 +1,17 @@
 import type { ImageUser } from '../../images/deps.ts';
 import type { ContainerIndex } from '../state/container-index.ts';
 import { isLive } from '../state/state-facts.ts';
+import { imageMounts } from './image-mounts.ts';
 import { volumeNames } from './volumes.ts';
 
+/** Containers that were made of this image, and those that mount it. */
 export function imageUsers(registry: ContainerIndex, imageId: string): ImageUser[] {
   return registry
     .all()
-    .filter((container) => container.imageId === imageId)
+    .filter(
+      (container) =>
+        container.imageId === imageId || imageMounts(container).some((mount) => mount.imageId === imageId),
+    )
     .map(({ id, name, state }) => ({ id, name, running: isLive(state) }));
 }
 

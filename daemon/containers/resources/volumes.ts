@@ -168,6 +168,16 @@ function mountPoint(
         RW,
         Propagation: '',
       };
+    case 'image':
+      return {
+        Type: 'image',
+        Name: mount.image,
+        Source: mount.imageId,
+        Destination,
+        Mode,
+        RW,
+        Propagation: '',
+      };
     case 'tmpfs':
       return mount.isHidden
         ? undefined

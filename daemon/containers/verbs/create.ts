@@ -14,6 +14,7 @@ import { lacksWorkingDirectory, makeWorkingDirectory } from '../files/working-di
 import { generateName } from '../../base/made-up-name.ts';
 import { checkName } from '../state/names.ts';
 import { hubTokenFile } from '../resources/hub-token.ts';
+import { pinImages } from '../resources/image-mounts.ts';
 import { sandboxRequest } from '../resources/sandbox.ts';
 import { limitStorage } from '../resources/storage-limit.ts';
 import { namingFields } from '../request/faulty-fields.ts';
@@ -59,6 +60,7 @@ export async function createContainer(
   const { spec, warnings } = namingFields(request, (asked) =>
     specify(context, { id, request: asked, image, hiddenFiles }),
   );
+  using _mounted = pinImages(context, spec);
   const sources = volumeSources(context, spec.hostConfig.VolumesFrom ?? []);
 
   await (hubToken && context.hubTokens.check(hubToken));
@@ -112,24 +114,19 @@ function specify(
     hiddenFiles: readonly HiddenFile[];
   },
 ): { spec: ContainerSpec; warnings: string[] } {
-  const { registry, facts, defaults, networks } = context;
+  const { registry, facts, defaults, networks, images } = context;
   const built = buildSpec({
     ...from,
     facts,
     defaults,
-    findContainer: (ref) => {
-      try {
+    findContainer: (ref) =>
+      ifFound(() => {
         const { id, spec } = registry.find(ref);
         const { Hostname: hostname = '', Domainname: domainname = '' } = spec.config;
         const { NetworkMode: networkMode } = spec.hostConfig;
         return { id, hostname, domainname, networkMode, mounts: spec.mounts };
-      } catch (error) {
-        if (isEngineError(error, 'not_found')) {
-          return undefined;
-        }
-        throw error;
-      }
-    },
+      }),
+    findImage: (ref) => ifFound(() => images.resolve(ref).id),
     findNetwork: (ref) => networks.find(ref),
     hostPathExists: existsSync,
   });
@@ -138,6 +135,17 @@ function specify(
   }
   const { spec, warnings } = built;
   return { spec: { ...spec, mounts: withHiddenFiles(spec.mounts, from.hiddenFiles) }, warnings };
+}
+
+function ifFound<T>(find: () => T): T | undefined {
+  try {
+    return find();
+  } catch (error) {
+    if (isEngineError(error, 'not_found')) {
+      return undefined;
+    }
+    throw error;
+  }
 }
 
 /** The last moment before the container is stored: a client that is gone by now gets none. */

@@ -27,7 +27,7 @@ import { namedAtStart } from '../request/faulty-fields.ts';
 import { isMadeAtStart, prepareHubToken } from '../resources/hub-token.ts';
 import { prepareSharedMemory } from '../resources/shared-memory.ts';
 import { dismissPendingClients, connectPendingClients } from '../stdio/attach-slot.ts';
-import { mountSubpaths } from '../resources/subpaths.ts';
+import { pinSources } from '../resources/pinned-sources.ts';
 import { limitStorage } from '../resources/storage-limit.ts';
 import { prepareVolumes } from '../resources/volumes.ts';
 
@@ -115,8 +115,8 @@ async function bringUp(context: ContainerContext, container: Container): Promise
     prepareSharedMemory(context, container, rollback),
     prepareHubToken(context, container, rollback),
   );
-  await using subpaths = await mountSubpaths(context, container);
-  const spec = makeOciSpec(context, container, { rootPath, sandbox, subpaths: subpaths.paths });
+  await using pinned = await pinSources(context, container);
+  const spec = makeOciSpec(context, container, { rootPath, sandbox, pinnedSources: pinned.paths });
   const process = await launch(context, container, spec, rollback);
   await connectPendingClients(context, container);
   refuseEarlyExit(context, container, process);

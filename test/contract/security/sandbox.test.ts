@@ -168,6 +168,7 @@ needs(
       findContainer: () => undefined,
       findNetwork: (name) => ({ id: name, name }),
       hostPathExists: () => true,
+      findImage: () => undefined,
     });
     const oci = translate(spec, {
       host: facts,
@@ -182,7 +183,7 @@ needs(
         resolvConf: join(directory, 'resolv.conf'),
       },
       sharedMemory: join(directory, 'shm'),
-      subpaths: new Map(),
+      pinnedSources: new Map(),
       volumePaths: new Map(),
       hasQuota,
     });

@@ -114,6 +114,7 @@ export class FakeNeighbours {
       },
       limit: async (_id, bytes) => this.#called(`rootfs.limit ${bytes}`),
       layout: (id) => this.#layout(id),
+      lowers: () => [],
       draftInitLayer: () => undefined,
       scratchWork: () => ({ path: '', [Symbol.asyncDispose]: () => Promise.resolve() }),
       remove: async (id) => {
@@ -141,6 +142,10 @@ export class FakeNeighbours {
       overlay: async ({ merged }) => {
         this.#called('overlay');
         this.mounted.add(merged);
+      },
+      overlayView: async (_lowers, target) => {
+        this.#called('overlayView');
+        this.mounted.add(target);
       },
       tmpfs: async (target) => {
         this.#called('tmpfs');

@@ -39,7 +39,7 @@ describeEngine(
     });
 
     const mounts = (): string[] =>
-      mountsBelow(`${engine.daemon.paths.dataRoot}/containers`).filter((path) => path.includes('subpath'));
+      mountsBelow(`${engine.daemon.paths.dataRoot}/containers`).filter((path) => path.includes('source-'));
 
     test.each([
       ['folder', ['find', '/x'], '/x\n/x/inner\n/x/inner/hello\n'],

@@ -4,7 +4,7 @@ import type { HostConfig, MountRequest } from '../../../../api/types/host-config
 import { invalidArgument } from '../../../base/errors.ts';
 import { checkVolumeName } from '../../../../storage/volumes/volume-name.ts';
 import { parseBind, PROPAGATIONS } from './binds.ts';
-import type { BindMount, ResolvedMount, TmpfsMount, VolumeMount } from './resolved-mount.ts';
+import type { BindMount, ImageMount, ResolvedMount, TmpfsMount, VolumeMount } from './resolved-mount.ts';
 import { cleanPath, problemOfDestination } from '../container-path.ts';
 import { abridged, notSupportedYet, problemOfLength } from '../refuse.ts';
 import { tmpfsOptions, tmpfsTextOf } from './tmpfs-options.ts';
@@ -19,6 +19,8 @@ export interface MountInput {
   selinux: boolean;
   recursiveReadOnly: boolean;
   hostPathExists: (path: string) => boolean;
+  /** The id of the image of this name; undefined when there is none. */
+  findImage: (ref: string) => string | undefined;
   /** Of the containers in VolumesFrom: whatever this container has of its own at a destination comes first. */
   inherited: readonly ResolvedMount[];
 }
@@ -26,7 +28,7 @@ export interface MountInput {
 /**
  * Everything mounted into a container: Binds, Mounts, Tmpfs, then the mounts of VolumesFrom and an anonymous volume
  * for each of Volumes that nothing else covers. Sorted by depth, so that no mount hides one made before. Pure but for
- * `hostPathExists`.
+ * `hostPathExists` and `findImage`.
  */
 export function resolveMounts(input: MountInput): ResolvedMount[] {
   const { config, hostConfig } = input;
@@ -132,6 +134,7 @@ function ofMountRequest(request: MountRequest, input: MountInput): ResolvedMount
       ['BindOptions', 'bind'],
       ['VolumeOptions', 'volume'],
       ['TmpfsOptions', 'tmpfs'],
+      ['ImageOptions', 'image'],
     ] as const
   ).find(([field, owner]) => owner !== type && request[field]);
   if (foreign) {
@@ -156,6 +159,7 @@ function ofMountRequest(request: MountRequest, input: MountInput): ResolvedMount
       }
       return tmpfs(cleanPath(target), tmpfsTextOf(request.TmpfsOptions, request.ReadOnly ?? false), false);
     case 'image':
+      return ofImageRequest(request, cleanPath(target), input, fail);
     case 'cluster':
     case 'npipe':
       throw notSupportedYet('Mounts.Type', type);
@@ -238,13 +242,7 @@ function ofVolumeRequest(
   if (subpath !== '' && name === '') {
     throw fail('must not set Subpath when using anonymous volumes');
   }
-  const tooLong = problemOfLength(subpath);
-  if (tooLong !== undefined) {
-    throw fail(`Subpath: ${tooLong}`);
-  }
-  if (subpath !== '' && !isLocalPath(subpath)) {
-    throw fail('subpath must be a relative path within the volume');
-  }
+  checkSubpath(subpath, 'volume', fail);
   return {
     ...volume(input, { name, destination, mode: SHARED_LABEL, readOnly: request.ReadOnly ?? false }),
     noCopy: options.NoCopy ?? false,
@@ -256,7 +254,45 @@ function ofVolumeRequest(
   };
 }
 
-/** By its letters alone; where links in the volume lead is seen at each start. */
+/** Nothing of an image can be written to, so that `ReadOnly` says what is so in any case. */
+function ofImageRequest(
+  request: MountRequest,
+  destination: string,
+  { findImage }: MountInput,
+  fail: Fail,
+): ImageMount {
+  const { Source: image = '', ImageOptions: { Subpath: subpath = '' } = {} } = request;
+  if (image === '') {
+    throw fail('field Source must not be empty');
+  }
+  checkSubpath(subpath, 'image', fail);
+  const imageId = findImage(image);
+  if (imageId === undefined) {
+    // Not not_found: the docker CLI takes a 404 of create for the container's own image and would pull that.
+    throw fail(`No such image: ${abridged(image)}`);
+  }
+  return {
+    type: 'image',
+    image,
+    imageId,
+    destination,
+    mode: '',
+    rw: false,
+    ...(subpath !== '' && { subpath }),
+  };
+}
+
+function checkSubpath(subpath: string, owner: string, fail: Fail): void {
+  const tooLong = problemOfLength(subpath);
+  if (tooLong !== undefined) {
+    throw fail(`Subpath: ${tooLong}`);
+  }
+  if (subpath !== '' && !isLocalPath(subpath)) {
+    throw fail(`subpath must be a relative path within the ${owner}`);
+  }
+}
+
+/** By its letters alone; where links in there lead is seen at each start. */
 function isLocalPath(path: string): boolean {
   const up = path.split('/').reduce(
     ({ depth, lowest }, name) => {

@@ -46,5 +46,16 @@ export interface TmpfsMount extends MountBase {
   isHidden: boolean;
 }
 
+/** The files of an image, which nobody can change. */
+export interface ImageMount extends MountBase {
+  type: 'image';
+  /** As the client named it. */
+  image: string;
+  /** The one that had that name when the container was created. */
+  imageId: string;
+  /** Only this part of it is mounted, a relative path below its root; absent or '' = all of it. */
+  subpath?: string;
+}
+
 /** One place of a container that is not part of its own layer. Destinations are unique in a spec. */
-export type ResolvedMount = BindMount | VolumeMount | TmpfsMount;
+export type ResolvedMount = BindMount | VolumeMount | TmpfsMount | ImageMount;

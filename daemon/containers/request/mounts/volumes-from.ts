@@ -44,7 +44,7 @@ export function inheritedMounts(
       throw invalidArgument(`No such container: ${ref} (VolumesFrom ${text})`);
     }
     for (const mount of mounts) {
-      if (mount.type === 'volume' || mount.isHidden !== true) {
+      if (mount.type === 'volume' || mount.type === 'image' || mount.isHidden !== true) {
         taken.set(mount.destination, inherited(mount, readOnly));
       }
     }
@@ -64,6 +64,8 @@ function inherited(mount: ResolvedMount, readOnly: boolean): ResolvedMount {
         rw,
         options: rw || mount.options.includes('ro') ? mount.options : [...mount.options, 'ro'],
       };
+    case 'image':
+      return mount;
     case 'bind':
     default:
       return { ...mount, mode: '', rw };

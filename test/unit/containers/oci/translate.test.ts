@@ -19,7 +19,7 @@ const facts: LaunchFacts = {
   netnsPath: '/run/berth/netns/1',
   files: { hostname: '/f/hostname', hosts: '/f/hosts', resolvConf: '/f/resolv.conf' },
   sharedMemory: '/f/shm',
-  subpaths: new Map(),
+  pinnedSources: new Map(),
   volumePaths: new Map([['data', '/volumes/data/_data']]),
   devices: { devices: [], rules: [] },
   blockDevices: new Map([['/dev/sda', { major: 8, minor: 0 }]]),

@@ -294,7 +294,23 @@ export const wrongHosts: readonly [HostConfig, string][] = [
     { Mounts: [{ Type: 'bind', Source: '/a', Target: '/x', Consistency: 'total' }] },
     'invalid mount config for type "bind": invalid Consistency: total',
   ],
-  [{ Mounts: [{ Type: 'image', Source: 'a', Target: '/x' }] }, 'Mounts.Type is not supported yet: image'],
+  [
+    { Mounts: [{ Type: 'image', Source: 'a', Target: '/x' }] },
+    'invalid mount config for type "image": No such image: a',
+  ],
+  [
+    { Mounts: [{ Type: 'image', Target: '/x' }] },
+    'invalid mount config for type "image": field Source must not be empty',
+  ],
+  [
+    { Mounts: [{ Type: 'image', Source: 'tools', Target: '/x', ImageOptions: { Subpath: '../x' } }] },
+    'invalid mount config for type "image": subpath must be a relative path within the image',
+  ],
+  [
+    { Mounts: [{ Type: 'volume', Source: 'v', Target: '/x', ImageOptions: {} }] },
+    'invalid mount config for type "volume": field ImageOptions must not be specified',
+  ],
+  [{ Mounts: [{ Type: 'cluster', Target: '/x' }] }, 'Mounts.Type is not supported yet: cluster'],
   [
     { Mounts: [{ Type: 'volume', Source: 'ab', Target: '/x', VolumeOptions: { Subpath: 'y/../..' } }] },
     'invalid mount config for type "volume": subpath must be a relative path within the volume',

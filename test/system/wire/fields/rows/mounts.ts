@@ -115,6 +115,16 @@ export const mountRows: readonly FieldRow[] = [
     },
     expected: ['tmpfs', ['size=1024k', 'mode=1770'], false],
   },
+  mountRow(
+    ['Type', 'Source', 'ImageOptions.Subpath'],
+    'a part of an image, which nobody can change',
+    { Type: 'image', Source: 'busybox', ImageOptions: { Subpath: 'bin' } },
+    async (look) => [
+      await look.shell(`test -e ${AT}/busybox && echo there; touch ${AT}/x 2>&1`),
+      await isReadOnly(look),
+    ],
+    [`there\ntouch: ${AT}/x: Read-only file system`, true],
+  ),
   {
     field: 'HostConfig.VolumesFrom',
     ask: async (world) => {
