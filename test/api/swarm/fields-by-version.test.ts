@@ -64,6 +64,7 @@ test('a service that is sent: each version lets its fields through', async () =>
         "TaskTemplate.ContainerSpec.Healthcheck",
         "TaskTemplate.ContainerSpec.Hostname",
         "TaskTemplate.ContainerSpec.Hosts",
+        "TaskTemplate.ContainerSpec.Mounts.TmpfsOptions",
         "TaskTemplate.ContainerSpec.OpenStdin",
         "TaskTemplate.ContainerSpec.Secrets",
         "TaskTemplate.ContainerSpec.TTY",
@@ -119,6 +120,7 @@ test('a service that is sent: each version lets its fields through', async () =>
         "TaskTemplate.ContainerSpec.Privileges.Seccomp",
       ],
       "1.46": [
+        "TaskTemplate.ContainerSpec.Mounts.TmpfsOptions.Options",
         "TaskTemplate.ContainerSpec.OomScoreAdj",
       ],
       "1.52": [
@@ -161,6 +163,7 @@ test('a service, a task, a node and the swarm: each version tells its fields', a
           "Spec.TaskTemplate.ContainerSpec.Healthcheck",
           "Spec.TaskTemplate.ContainerSpec.Hostname",
           "Spec.TaskTemplate.ContainerSpec.Hosts",
+          "Spec.TaskTemplate.ContainerSpec.Mounts.TmpfsOptions",
           "Spec.TaskTemplate.ContainerSpec.OpenStdin",
           "Spec.TaskTemplate.ContainerSpec.Secrets",
           "Spec.TaskTemplate.ContainerSpec.TTY",
@@ -245,7 +248,9 @@ test('a service, a task, a node and the swarm: each version tells its fields', a
           "Spec.TaskTemplate.ContainerSpec.Privileges.Seccomp",
         ],
         "1.46": [
+          "PreviousSpec.TaskTemplate.ContainerSpec.Mounts.TmpfsOptions.Options",
           "PreviousSpec.TaskTemplate.ContainerSpec.OomScoreAdj",
+          "Spec.TaskTemplate.ContainerSpec.Mounts.TmpfsOptions.Options",
           "Spec.TaskTemplate.ContainerSpec.OomScoreAdj",
         ],
         "1.52": [
@@ -281,6 +286,7 @@ test('a service, a task, a node and the swarm: each version tells its fields', a
           "Spec.ContainerSpec.Healthcheck",
           "Spec.ContainerSpec.Hostname",
           "Spec.ContainerSpec.Hosts",
+          "Spec.ContainerSpec.Mounts.TmpfsOptions",
           "Spec.ContainerSpec.OpenStdin",
           "Spec.ContainerSpec.Secrets",
           "Spec.ContainerSpec.TTY",
@@ -336,6 +342,7 @@ test('a service, a task, a node and the swarm: each version tells its fields', a
           "Spec.ContainerSpec.Privileges.Seccomp",
         ],
         "1.46": [
+          "Spec.ContainerSpec.Mounts.TmpfsOptions.Options",
           "Spec.ContainerSpec.OomScoreAdj",
         ],
         "1.52": [

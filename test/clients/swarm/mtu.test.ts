@@ -91,7 +91,18 @@ needsEngine('docker-cli', 'etcd')('the MTU of overlay networks', () => {
     ],
   ])('over %s', async (_what, on, mtu) => {
     await begin(on);
-    await swarm.must(1, 'network', 'create', '--driver', 'overlay', '--subnet', '10.50.0.0/24', 'shop');
+    await holds(mtu);
+  });
+
+  test('one that the user says counts, whatever the underlay has', async () => {
+    await begin({ mtus: [9000, 1500, 1500], advertise: '10.77.0.' });
+    await holds(1300, '--opt', 'com.docker.network.driver.mtu=1300');
+  });
+
+  /** Tasks of both hosts in a network have it, and packets that fill it come through. */
+  async function holds(mtu: number, ...options: string[]): Promise<void> {
+    const create = ['network', 'create', '--driver', 'overlay', '--subnet', '10.50.0.0/24'];
+    await swarm.must(1, ...create, ...options, 'shop');
     const service = ['service', 'create', '--detach=false', '--name', 'web', '--mode', 'global'];
     await swarm.must(1, ...service, '--network', 'shop', 'busybox', 'sleep', '3600');
     const tasks = await tasksOf(swarm, 'web');
@@ -106,5 +117,5 @@ needsEngine('docker-cli', 'etcd')('the MTU of overlay networks', () => {
         (await inside(task, `${ping} || true`)).includes('1 packets received'),
       );
     }
-  });
+  }
 });

@@ -103,7 +103,7 @@ needsEngine('docker-cli', 'etcd')('overlay networks on a swarm of three', () => 
       'web',
       ...HEALTH,
       '--network',
-      'shop',
+      'name=shop,alias=front,driver-opt=com.docker.network.endpoint.ifname=lan7',
       '--replicas',
       '3',
       ...SERVICE_MOUNTS,
@@ -112,6 +112,10 @@ needsEngine('docker-cli', 'etcd')('overlay networks on a swarm of three', () => 
     );
     const vip = await vipOf('web');
     expect(await said(swarm, client, 'look', 'web')).toEqual([vip]);
+    expect(await said(swarm, client, 'look', 'front')).toEqual([vip]);
+    const [task] = await tasksOf(swarm, 'web');
+    const links = await swarm.must(task?.node ?? 0, 'exec', task?.container ?? '', 'ls', '/sys/class/net');
+    expect(links.split(/\s+/)).toContain('lan7');
     const [own = ''] = await said(swarm, client, 'look', 'left');
     await until('three tasks to answer', async () => byHost(await ask('http://web/', 6)).size === 3);
     const lines = await ask('http://web/', 30);

@@ -140,6 +140,9 @@ needsEngine('docker-cli', 'etcd')('docker CLI on a swarm of one: what tasks get'
     );
     const { out, err } = await swarm.docker(1, 'service', 'logs', '--raw', 'talks');
     expect([out, err]).toEqual(['out\nout\n', 'err\nerr\n']);
+    const since = async (when: string): Promise<string> =>
+      (await swarm.docker(1, 'service', 'logs', '--raw', '--since', when, 'talks')).out;
+    expect([await since('1h'), await since('2100-01-01T00:00:00')]).toEqual(['out\nout\n', '']);
     // The last line of each was an error.
     const last = await swarm.docker(1, 'service', 'logs', '--tail', '1', '--timestamps', 'talks');
     expect([last.out, last.err]).toEqual([

@@ -234,6 +234,53 @@ test('a task in a network that this node has, by name or id, with its aliases', 
   expect(NetworkSettings.Networks['net1']?.Aliases).toContain('db');
 });
 
+test('a task in a network with options of its endpoint: the interface has that name and setting', async () => {
+  await tasks.daemon.http.ok('POST', '/networks/create', { Name: 'net2' });
+  const DriverOpts = {
+    'com.docker.network.endpoint.ifname': 'lan7',
+    'com.docker.network.endpoint.sysctls': 'net.ipv4.conf.IFNAME.log_martians=1',
+  };
+  const command = 'cat /proc/sys/net/ipv4/conf/lan7/log_martians; ls /sys/class/net';
+  const text = await said(tasks, command, {}, { task: { Networks: [{ Target: 'net2', DriverOpts }] } });
+  const [setting, ...names] = text.split(/\s+/);
+  expect([setting, names.includes('lan7'), names.includes('eth0')]).toEqual(['1', true, false]);
+});
+
+test('volume options of a mount: its volume is made with them, and is not filled from the image', async () => {
+  const VolumeOptions = {
+    NoCopy: true,
+    Labels: { a: 'b' },
+    DriverConfig: { Name: 'local', Options: { type: 'tmpfs', device: 'tmpfs', o: 'size=1m' } },
+  };
+  const Mounts: ContainerSpec['Mounts'] = [{ Type: 'volume', Source: 'v2', Target: '/bin2', VolumeOptions }];
+  expect(await said(tasks, 'df -m /bin2 | tail -n 1; ls /bin2', { Mounts })).toMatch(/^tmpfs +1 .* \/bin2$/);
+  expect(await tasks.daemon.http.ok('GET', '/volumes/v2')).toMatchObject({
+    Labels: { a: 'b' },
+    Options: { type: 'tmpfs', device: 'tmpfs', o: 'size=1m' },
+  });
+});
+
+test('tmpfs options of a mount: its size and mode', async () => {
+  const Mounts: ContainerSpec['Mounts'] = [
+    { Type: 'tmpfs', Target: '/t', TmpfsOptions: { SizeBytes: 1 << 20, Mode: 0o700 } },
+  ];
+  expect(await said(tasks, 'df -m /t | tail -n 1; stat -c %a /t', { Mounts })).toMatch(
+    /^tmpfs +1 .* \/t\n700$/,
+  );
+});
+
+test('bind options of a mount: what is below its source is there, or not', async () => {
+  const seen = async (NonRecursive: boolean): Promise<string> => {
+    const Mounts: ContainerSpec['Mounts'] = [
+      { Type: 'bind', Source: '/dev', Target: '/d', ReadOnly: true, BindOptions: { NonRecursive } },
+    ];
+    const text = await said(tasks, 'grep -c " /d/" /proc/self/mountinfo', { Mounts });
+    await tasks.executor.remove(ID);
+    return text;
+  };
+  expect([await seen(true), Number(await seen(false)) > 0]).toEqual(['0', true]);
+});
+
 test('a network that this node does not have refuses its task', async () => {
   const task = taskOf({}, { task: { Networks: [{ Target: 'nowhere' }] } });
   await expect(tasks.executor.prepare(task, signal)).rejects.toThrow('network nowhere not found');

@@ -54,6 +54,7 @@ export const SERVICE_SPEC: ServiceSpec = {
             CreateMountpoint: true,
             ReadOnlyNonRecursive: true,
           },
+          TmpfsOptions: { Options: [['noexec']] },
         },
       ],
       Healthcheck: { Test: ['NONE'], StartInterval: 5_000_000 },

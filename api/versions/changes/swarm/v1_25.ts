@@ -21,10 +21,11 @@ const containerSpec = change({
   since: 25,
   routes: TASK_SPEC_ROUTES,
   description:
-    'ContainerSpec has Hostname, Groups, TTY, OpenStdin, Healthcheck, Hosts, DNSConfig and Secrets; TaskTemplate has ' +
-    'ForceUpdate.',
+    'ContainerSpec has Hostname, Groups, TTY, OpenStdin, Healthcheck, Hosts, DNSConfig, Secrets and TmpfsOptions of ' +
+    'Mounts; TaskTemplate has ForceUpdate.',
   ...newFields(
     ofContainers('Hostname', 'Groups', 'TTY', 'OpenStdin', 'Healthcheck', 'Hosts', 'DNSConfig', 'Secrets'),
+    ofContainers('Mounts.TmpfsOptions'),
     ofTasks('ForceUpdate'),
   ),
 });

@@ -9,4 +9,12 @@ const oomScore = change({
   ...newFields(ofContainers('OomScoreAdj')),
 });
 
-export const changes = [oomScore];
+const tmpfsOptions = change({
+  id: 'service-tmpfs-options',
+  since: 46,
+  routes: TASK_SPEC_ROUTES,
+  description: 'Mounts of type tmpfs of a ContainerSpec take TmpfsOptions.Options.',
+  ...newFields(ofContainers('Mounts.TmpfsOptions.Options')),
+});
+
+export const changes = [oomScore, tmpfsOptions];

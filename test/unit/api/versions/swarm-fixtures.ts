@@ -73,6 +73,7 @@ export const SWARM_FIXTURES: Readonly<Record<string, readonly Fixture[]>> = {
         Hosts: [],
         DNSConfig: {},
         Secrets: [{}],
+        Mounts: [{ TmpfsOptions: {} }],
       },
       {
         Image: 'redis:7@sha256:0',
@@ -84,6 +85,7 @@ export const SWARM_FIXTURES: Readonly<Record<string, readonly Fixture[]>> = {
         Hosts: undefined,
         DNSConfig: undefined,
         Secrets: undefined,
+        Mounts: [{ TmpfsOptions: undefined }],
       },
     ),
     ...ofTasks({ ForceUpdate: 3 }, { ForceUpdate: undefined }),
@@ -430,6 +432,10 @@ export const SWARM_FIXTURES: Readonly<Record<string, readonly Fixture[]>> = {
     },
   ),
   'service-oom-score-adj': ofContainers({ OomScoreAdj: 5 }, { OomScoreAdj: undefined }),
+  'service-tmpfs-options': ofContainers(
+    { Mounts: [{ TmpfsOptions: { Options: [['noexec']] } }] },
+    { Mounts: [{ TmpfsOptions: { Options: undefined } }] },
+  ),
   'service-swap': ofTasks(
     { Resources: { Limits: { MemoryBytes: 5_242_880 }, SwapBytes: 1, MemorySwappiness: 2 } },
     { Resources: { Limits: { MemoryBytes: 5_242_880 }, SwapBytes: undefined, MemorySwappiness: undefined } },

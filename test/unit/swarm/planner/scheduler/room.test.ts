@@ -94,6 +94,21 @@ test('61: discrete generic resources are counted, and a task that comes back fro
   expect(cluster.state.tasks.get('s2')?.record.generic).toEqual(gpus(2));
 });
 
+test('63: an image of another platform is told, and one of any of several is placed', () => {
+  const cluster = clusterOf({ a: { Platform: { Architecture: 'aarch64', OS: 'linux' } } });
+  const amd64 = { Architecture: 'amd64', OS: 'linux' };
+  cluster.service('s', 1, { Placement: { Platforms: [amd64] } });
+  cluster.service('t', 1, { Placement: { Platforms: [amd64, { Architecture: 'arm64', OS: 'linux' }] } });
+  cluster.plan();
+  expect([cluster.errorOf('s1'), cluster.nodeOf('t1')]).toEqual([
+    'no suitable node (unsupported platform on 1 node)',
+    'a',
+  ]);
+  cluster.apply(...nodeWrites('b', {}, { Platform: { Architecture: 'x86_64', OS: 'linux' } }));
+  cluster.plan();
+  expect(cluster.nodeOf('s1')).toBe('b');
+});
+
 test('64: a missing plugin is told', () => {
   const cluster = clusterOf({ a: { Engine: { Plugins: [{ Type: 'Volume', Name: 'local' }] } } });
   cluster.service('s', 1, {
