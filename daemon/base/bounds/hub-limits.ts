@@ -166,6 +166,8 @@ export const hubLimits = {
   /** Time after which an upload is given up to which nothing was added, and a blob that no manifest came to name. */
   hubUploadIdleMs: 24 * 3_600_000,
   hubBlobGraceMs: 24 * 3_600_000,
+  /** Time after which an upload to which nothing was added gives way to others, where a quota has no room for both. */
+  hubUploadLeftMs: 10_000,
   /** How long a blob stays that a push was told of and another one has named meanwhile. */
   hubBlobToldMs: 3_600_000,
   /** How often what nobody needs is collected, and how soon after something was deleted. */

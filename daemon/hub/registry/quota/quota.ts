@@ -33,15 +33,28 @@ export class Quota {
     }
   }
 
-  /** A look at an upload as it grows: throws DENIED when there is no room for what it has by then. */
-  watch({ owner }: Repository): (size: number) => void {
+  /**
+   * A look at an upload as it grows: throws DENIED when there is no room for what it has by then. `beside`: bytes of the
+   * owner's other uploads, which have grown meanwhile.
+   */
+  watch({ owner }: Repository, beside: () => number): (size: number) => void {
     const { quotaBytes } = this.#deps;
-    const used = quotaBytes === 0 ? 0 : sum(this.#sizesOf(owner.id));
+    if (quotaBytes === 0) {
+      return () => undefined;
+    }
+    const used = sum(this.#sizesOf(owner.id));
     return (size) => {
-      if (quotaBytes !== 0 && used + size > quotaBytes) {
-        throw exceeded(owner.name, used, quotaBytes);
+      const uploads = beside();
+      if (used + uploads + size > quotaBytes) {
+        throw exceeded(owner.name, used + uploads, quotaBytes, uploads);
       }
     };
+  }
+
+  /** Whether there is room for so many bytes beside what is kept. */
+  hasRoom({ owner }: Repository, size: number): boolean {
+    const { quotaBytes } = this.#deps;
+    return quotaBytes === 0 || sum(this.#sizesOf(owner.id)) + size <= quotaBytes;
   }
 
   #sizesOf(owner: number): Map<string, number> {
@@ -60,8 +73,14 @@ function sum(sizes: ReadonlyMap<string, number>): number {
   return [...sizes.values()].reduce((all, size) => all + size, 0);
 }
 
-function exceeded(owner: string, used: number, quota: number): Error {
-  return refusal('DENIED', `quota exceeded: ${owner} has ${used} of ${quota} bytes: delete images first`, {
-    detail: { quota, used },
-  });
+/** `uploads`: how much of what is used is in uploads that are under way. */
+function exceeded(owner: string, used: number, quota: number, uploads = 0): Error {
+  const way = uploads === 0 ? '' : `, ${uploads} of them in uploads that are under way`;
+  return refusal(
+    'DENIED',
+    `quota exceeded: ${owner} has ${used} of ${quota} bytes${way}: delete images first`,
+    {
+      detail: { quota, used, ...(uploads > 0 && { uploads }) },
+    },
+  );
 }

@@ -52,8 +52,9 @@ export class Uploads {
         `${running} uploads are under way in this repository: finish or cancel some`,
       );
     }
-    this.#deps.quota.watch(repository)(1);
     const id = prefix + randomUUID();
+    await this.#makeRoom(repository, id, 1);
+    this.#deps.quota.watch(repository, () => this.#beside(repository, id))(1);
     const file = await this.#deps.files.createUpload(id);
     this.#known.set(id, { file, changedMs: this.#nowMs() });
     return { id, size: 0 };
@@ -68,7 +69,7 @@ export class Uploads {
   append(repository: Repository, id: string, body: UploadBody): Promise<RegistryUpload> {
     return this.#turns.run(id, async () => {
       const known = this.#find(repository, id);
-      await this.#append(repository, known, body);
+      await this.#append(repository, id, known, body);
       return { id, size: known.file.size };
     });
   }
@@ -78,7 +79,7 @@ export class Uploads {
     return this.#turns.run(id, async () => {
       const known = this.#find(repository, id);
       const { file } = known;
-      await this.#append(repository, known, body);
+      await this.#append(repository, id, known, body);
       const actual = await file.digest();
       if (actual !== digest) {
         await this.#forget(id, file);
@@ -117,17 +118,29 @@ export class Uploads {
     }
   }
 
-  async #append(repository: Repository, known: Known, { bytes, length, range }: UploadBody): Promise<void> {
+  async #append(
+    repository: Repository,
+    id: string,
+    known: Known,
+    { bytes, length, range }: UploadBody,
+  ): Promise<void> {
     const { file } = known;
     refuseRange(file.size, length, range);
     if (length === 0) {
       return;
     }
     const before = file.size;
-    const watch = this.#deps.quota.watch(repository);
-    watch(before + (length ?? 0));
+    await this.#makeRoom(repository, id, before + (length ?? 1));
+    const watch = this.#deps.quota.watch(repository, () => this.#beside(repository, id));
     try {
+      watch(before + (length ?? 0));
       await file.append(bytes, watch);
+    } catch (error) {
+      if (isEngineError(error, 'forbidden')) {
+        // What there is no room for would keep the room from the next try.
+        await this.#forget(id, file);
+      }
+      throw error;
     } finally {
       known.changedMs = this.#nowMs();
     }
@@ -138,6 +151,37 @@ export class Uploads {
         detail: { range: `0-${file.size - 1}` },
       });
     }
+  }
+
+  /** Bytes of the owner's other uploads to which somebody adds. */
+  #beside(repository: Repository, id: string): number {
+    return this.#others(repository, id)
+      .filter(([other, known]) => !this.#isLeft(other, known))
+      .reduce((all, [, { file }]) => all + file.size, 0);
+  }
+
+  /** Where there is no room beside all uploads of the owner, those that somebody has left go. */
+  async #makeRoom(repository: Repository, id: string, size: number): Promise<void> {
+    const others = this.#others(repository, id);
+    const all = others.reduce((bytes, [, { file }]) => bytes + file.size, size);
+    if (this.#deps.quota.hasRoom(repository, all)) {
+      return;
+    }
+    for (const [other, known] of others) {
+      if (this.#isLeft(other, known)) {
+        await this.#turns.run(other, () => this.#forget(other, known.file));
+      }
+    }
+  }
+
+  #others({ owner }: Repository, id: string): [string, Known][] {
+    const own = new Set(this.#deps.repositories.ofOwner(owner).map((each) => String(each.id)));
+    return [...this.#known].filter(([other]) => other !== id && own.has(other.slice(0, other.indexOf('.'))));
+  }
+
+  /** It does not count any more for the quota, and gives way to others. */
+  #isLeft(id: string, { changedMs }: Known): boolean {
+    return !this.#turns.isLocked(id) && changedMs < this.#nowMs() - limits.hubUploadLeftMs;
   }
 
   async #place(

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { limits } from '../../../../daemon/base/limits.ts';
 import { RegistryClient } from '../../../support/hub/registry-client.ts';
 import { basic, serveRegistry } from '../../../support/hub/serve-registry.ts';
 
@@ -232,4 +233,44 @@ test('an owner keeps no more than its quota, and has room again when it has dele
     expect((await alice.ask('DELETE', `/v2/${name}/blobs/${digest}`)).status).toBe(202);
   }
   expect((await push(Buffer.alloc(200))).status).toBe(202);
+});
+
+test('uploads that are under way take of the quota, one beside the other, until they end', async () => {
+  await using registry = await serveRegistry({}, 1_000);
+  const alice = await registry.as('alice');
+  const begin = async (name: string) =>
+    String((await alice.ask('POST', `/v2/${name}/blobs/uploads/`)).headers.location);
+  const send = (path: string) => alice.ask('PATCH', path, { body: Buffer.alloc(600, 'x'), chunked: true });
+  const [one, other] = [await begin('alice/open'), await begin('alice/secret')];
+  expect((await send(one)).status).toBe(202);
+  const refused = await send(other);
+  expect(refused).toMatchObject({
+    status: 403,
+    code: 'DENIED',
+    json: { errors: [{ detail: { quota: 1_000, used: 600, uploads: 600 } }] },
+  });
+  expect((await alice.ask('GET', other)).status).toBe(404);
+  expect((await alice.ask('POST', '/v2/acme/open/blobs/uploads/')).status).toBe(202);
+  expect((await send(await begin('alice/secret'))).status).toBe(403);
+  expect((await alice.ask('DELETE', one)).status).toBe(204);
+  expect((await send(await begin('alice/secret'))).status).toBe(202);
+});
+
+test('an upload that was left gives way to another one where the quota has no room for both', async () => {
+  await using registry = await serveRegistry({}, 1_000);
+  const alice = await registry.as('alice');
+  const send = async (bytes: number) => {
+    const path = String((await alice.ask('POST', '/v2/alice/open/blobs/uploads/')).headers.location);
+    const { status } = await alice.ask('PATCH', path, { body: Buffer.alloc(bytes, 'x'), chunked: true });
+    return { path, status };
+  };
+  const [small, left] = [await send(100), await send(500)];
+  await registry.hub.clock.advance(limits.hubUploadLeftMs + 1);
+  expect((await send(300)).status).toBe(202);
+  expect((await alice.ask('GET', left.path)).status).toBe(204);
+  expect((await send(600)).status).toBe(202);
+  expect((await send(200)).status).toBe(403);
+  expect([(await alice.ask('GET', left.path)).status, (await alice.ask('GET', small.path)).status]).toEqual([
+    404, 404,
+  ]);
 });
