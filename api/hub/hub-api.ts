@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Router } from '@koa/router';
 import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
-import { EngineError, notImplemented } from '../../daemon/base/errors.ts';
+import { EngineError, notFound, notImplemented } from '../../daemon/base/errors.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import { UnreadBodyError } from '../pipeline/body.ts';
 import type { HubPagesPort } from '../types/hub/pages.ts';
@@ -16,11 +16,11 @@ import { createPages } from './pages/serve-pages.ts';
 import { BodyValidator, readObject } from './request/body.ts';
 import { pageOf, readPage } from './request/pages.ts';
 import { rateHeaders } from './request/rate-headers.ts';
-import { readVersion } from './request/version.ts';
+import { readVersion, type HubVersion } from './request/version.ts';
 import { WorkTime } from './request/work-time.ts';
 import { createRegistryApi } from './registry/registry-api.ts';
 import { HUB_ROUTES } from './routes/index.ts';
-import type { HubResult, HubRoute, ServedHubRoute } from './routes/route.ts';
+import { hubRoute, type HubResult, type HubRoute, type ServedHubRoute } from './routes/route.ts';
 
 export interface HubApiDeps {
   hub: HubPort;
@@ -50,13 +50,10 @@ export function createHubApi(deps: HubApiDeps): HubApi {
   const app = new Koa();
   app.on('error', (error: unknown) => deps.log.debug({ err: error }, 'connection error'));
   app.use(answerErrors(deps));
-  app.use(checkRequest());
   const routes: unknown = router.routes();
   // The router types the context for its own state; it adds properties and takes none of ours away.
   app.use(routes as Middleware);
-  app.use(() => {
-    throw new EngineError('not_found', 'Not Found');
-  });
+  app.use(serveRoute(NOWHERE, deps, validator));
   const handle = app.callback();
   const registry = createRegistryApi({ ...deps, registry: deps.hub.registry });
   const pages = createPages(deps);
@@ -106,50 +103,83 @@ function answerErrors({ log, baseUrl, version }: HubApiDeps): Middleware {
   };
 }
 
-/** What GitHub asks of every request: a name of the client, and a version that is served. */
-function checkRequest(): Middleware {
-  return async (ctx, next) => {
-    // Libraries of OAuth send none, and GitHub has no such paths.
-    const isOfGitHub = !/^\/(v1\/organizations|oauth)\//.test(ctx.path);
-    if (isOfGitHub && entrances.get(ctx.req) === 'listener' && ctx.get('User-Agent') === '') {
-      throw new EngineError(
-        'forbidden',
-        'Request forbidden by administrative rules. Please make sure your request has a User-Agent header.',
-      );
-    }
-    const version = readVersion(ctx.get('X-Svc-Api-Version') || ctx.get('X-GitHub-Api-Version') || undefined);
-    ctx.state['version'] = version;
-    ctx.set('X-Svc-Api-Version-Selected', version);
-    ctx.set('X-GitHub-Api-Version-Selected', version);
-    await next();
-  };
+/** What no operation has. It is counted as all else is: who asks for nothing must not ask for ever. */
+const NOWHERE = hubRoute({
+  id: 'hub.nowhere',
+  method: 'GET',
+  path: '',
+  handler: () => {
+    throw notFound('Not Found');
+  },
+});
+
+/** What GitHub asks of every request: a name of the client, and a version that is served. Throws forbidden, as `readVersion`. */
+function checkRequest(ctx: Context): HubVersion {
+  // Libraries of OAuth send none, and GitHub has no such paths.
+  const isOfGitHub = !/^\/(v1\/organizations|oauth)\//.test(ctx.path);
+  if (isOfGitHub && entrances.get(ctx.req) === 'listener' && ctx.get('User-Agent') === '') {
+    throw new EngineError(
+      'forbidden',
+      'Request forbidden by administrative rules. Please make sure your request has a User-Agent header.',
+    );
+  }
+  const version = readVersion(ctx.get('X-Svc-Api-Version') || ctx.get('X-GitHub-Api-Version') || undefined);
+  ctx.set('X-Svc-Api-Version-Selected', version);
+  ctx.set('X-GitHub-Api-Version-Selected', version);
+  return version;
 }
 
 function serveRoute(route: HubRoute, deps: HubApiDeps, validator: BodyValidator) {
-  return async (ctx: Context & { params: Record<string, string> }): Promise<void> => {
+  return async (ctx: Context & { params?: Record<string, string> }): Promise<void> => {
     if ('refused' in route) {
       throw notImplemented(route.refused);
     }
     const work = new WorkTime();
-    const credentials = credentialsOf(ctx);
-    const session = await work.run(() => sessionOf(ctx, deps.hub, route));
+    const { baseUrl } = deps;
+    const checked = outcomeOf(() => checkRequest(ctx));
+    const session = await work.run(() => countedSession(ctx, deps.hub, route));
     tellScopes(ctx, route, session);
     const admission = admitted(ctx, route, session);
     try {
+      // Only now: what is refused says what of the hour is left, too.
+      const version = checked();
       const query = new URLSearchParams(ctx.querystring);
       const body = await bodyOf(ctx, route, validator);
-      const version = readVersion(String(ctx.state['version']));
-      const { baseUrl } = deps;
+      const credentials = credentialsOf(ctx);
       const url = new URL(ctx.url, `${baseUrl}/`).href;
-      const request = { params: ctx.params, query, body, version, session, credentials, baseUrl, url };
+      const params = ctx.params ?? {};
+      const request = { params, query, body, version, session, credentials, baseUrl, url };
       const result = await work.run(() => route.handler(request));
-      work.run(() => send(ctx, result, deps.baseUrl));
+      work.run(() => send(ctx, result, baseUrl));
       sayLeftOut(ctx, session);
     } finally {
       admission.done(ctx.status === 304, work.ms);
     }
     ctx.set(rateHeaders(ctx.status === 304 ? session.rate() : admission.status));
   };
+}
+
+/** Does it now, and answers or throws what came of it when it is asked. */
+function outcomeOf<T>(work: () => T): () => T {
+  try {
+    const value = work();
+    return () => value;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
+}
+
+/** Who is not known is counted by its address, as who shows nothing. Throws as `sessionOf` and `admitted`. */
+async function countedSession(ctx: Context, hub: HubPort, route: ServedHubRoute): Promise<HubSession> {
+  try {
+    return await sessionOf(ctx, hub, route);
+  } catch (error) {
+    const nobody = hub.session({ ...credentialsOf(ctx), authorization: undefined });
+    admitted(ctx, route, nobody).done(false);
+    throw error;
+  }
 }
 
 /** Organizations that the token is to be authorized for, before what is theirs stands in lists. */

@@ -207,3 +207,35 @@ test('GET /rate_limit: the newer version has no "rate"; without limits it is not
     body: { message: 'Rate limiting is not enabled.' },
   });
 });
+
+test.each([
+  ['GET', '/nowhere', {}, 404],
+  ['PUT', '/repos/acme/open/hooks', {}, 404],
+  ['GET', '/user', {}, 401],
+  ['GET', '/user', { Authorization: 'Bearer wrong' }, 401],
+  ['GET', '/user', { 'X-Svc-Api-Version': '2030-01-01' }, 400],
+  ['GET', '/user', { 'X-Svc-Api-Version': '2010-01-01' }, 410],
+  ['GET', '/user', { 'User-Agent': '' }, 403],
+  ['POST', '/user/repos', { Authorization: 'Bearer wrong' }, 401],
+])(
+  '%s %s with %j is counted for its address, and says so beside %d',
+  async (method, path, headers, status) => {
+    await using hub = await served({ anonymousPerHour: 2 });
+    const ask = async () => {
+      const answer = await hub.ask(method, path, { headers });
+      const { 'x-ratelimit-limit': limit, 'x-ratelimit-remaining': remaining } = answer.headers;
+      return [answer.status, limit, remaining];
+    };
+    expect(await ask()).toEqual([status, '2', '1']);
+    expect(await ask()).toEqual([status, '2', '0']);
+    expect(await ask()).toEqual([403, '2', '0']);
+  },
+);
+
+test('a path that leads nowhere is counted for whoever asks', async () => {
+  await using hub = await served();
+  const token = await hub.token('alice', 'repo');
+  const { status, headers } = await hub.ask('GET', '/nowhere', { token });
+  expect([status, headers['x-ratelimit-limit'], headers['x-ratelimit-used']]).toEqual([404, '5000', '1']);
+  expect((await hub.ask('GET', '/nowhere', { isRoot: true })).headers['x-ratelimit-limit']).toBe(undefined);
+});
