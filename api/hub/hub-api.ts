@@ -113,7 +113,7 @@ const NOWHERE = hubRoute({
   },
 });
 
-/** What GitHub asks of every request: a name of the client, and a version that is served. Throws forbidden, as `readVersion`. */
+/** A name of the client, and a version that is served: as GitHub asks. Throws forbidden, and as `readVersion`. */
 function checkRequest(ctx: Context): HubVersion {
   // Libraries of OAuth send none, and GitHub has no such paths.
   const isOfGitHub = !/^\/(v1\/organizations|oauth)\//.test(ctx.path);
@@ -135,7 +135,7 @@ function serveRoute(route: HubRoute, deps: HubApiDeps, validator: BodyValidator)
       throw notImplemented(route.refused);
     }
     const work = new WorkTime();
-    const { baseUrl } = deps;
+    const { baseUrl, version: engineVersion } = deps;
     const checked = outcomeOf(() => checkRequest(ctx));
     const session = await work.run(() => countedSession(ctx, deps.hub, route));
     tellScopes(ctx, route, session);
@@ -148,7 +148,7 @@ function serveRoute(route: HubRoute, deps: HubApiDeps, validator: BodyValidator)
       const credentials = credentialsOf(ctx);
       const url = new URL(ctx.url, `${baseUrl}/`).href;
       const params = ctx.params ?? {};
-      const request = { params, query, body, version, session, credentials, baseUrl, url };
+      const request = { params, query, body, version, session, credentials, engineVersion, baseUrl, url };
       const result = await work.run(() => route.handler(request));
       work.run(() => send(ctx, result, baseUrl));
       sayLeftOut(ctx, session);

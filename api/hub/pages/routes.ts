@@ -13,6 +13,7 @@ import {
   type PageResult,
   type PageRoute,
 } from './page.ts';
+import { documentationView } from './views/documentation.ts';
 import { deliveryView, hooksView, hookView } from './views/hooks.ts';
 import { limitsView } from './views/limits.ts';
 import { noteView } from './views/notes.ts';
@@ -21,6 +22,9 @@ import { repositoryView } from './views/repository.ts';
 import { signInView } from './views/sign-in.ts';
 import { signOnDoneView, signOnView } from './views/sign-on.ts';
 import { tokensView } from './views/tokens.ts';
+
+/** Where errors lead (`documentation_url`). */
+export const DOCUMENTATION_PATH = '/docs';
 
 /** The hub's pages. Those of names stand last. */
 export const PAGE_ROUTES: readonly PageRoute[] = [
@@ -42,7 +46,12 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
       return redirect('/settings/tokens');
     }),
   ),
-  get('page.limits', '/settings/limits', ({ visit }) => page('Limits', limitsView(visit.session.rate()))),
+  get('page.limits', '/settings/limits', ({ visit: { session } }) =>
+    page('Limits', limitsView(session.rate(), session.registryRates())),
+  ),
+  get('page.documentation', DOCUMENTATION_PATH, ({ baseUrl }) =>
+    page('The interface', documentationView(baseUrl)),
+  ),
   get('page.sign-on', '/orgs/:org/sso', (request) =>
     withLogin(request, () => {
       const asked = request.query.get('authorization_request') ?? '';

@@ -15,7 +15,7 @@ import { readForm, type SentForm } from './forms.ts';
 import { html } from './html.ts';
 import { layout } from './layout.ts';
 import type { PageResult, PageRoute } from './page.ts';
-import { PAGE_ROUTES } from './routes.ts';
+import { DOCUMENTATION_PATH, PAGE_ROUTES } from './routes.ts';
 import { STYLE, STYLE_PATH } from './style.ts';
 
 export interface PagesDeps {
@@ -92,7 +92,7 @@ function isFor(req: IncomingMessage, url: string): boolean {
   if (path === STYLE_PATH || path === '/login' || path === '/logout' || path.startsWith('/settings/')) {
     return true;
   }
-  if (path === '/oauth/authorize') {
+  if (path === '/oauth/authorize' || path === DOCUMENTATION_PATH) {
     return true;
   }
   const isSignOn = /^\/orgs\/[^/]+\/sso$/.test(path);

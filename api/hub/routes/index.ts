@@ -1,4 +1,3 @@
-import { HUB_VERSIONS } from '../request/version.ts';
 import { accountRoutes } from './accounts.ts';
 import { asideRoutes } from './aside.ts';
 import { applicationRoutes } from './applications.ts';
@@ -9,15 +8,16 @@ import { hookRoutes } from './hooks.ts';
 import { deliveryRoutes } from './deliveries.ts';
 import { limitRoutes } from './limits.ts';
 import { noteRoutes } from './notes.ts';
+import { overviewRoutes } from './overview.ts';
 import { platformRoutes } from '../oauth/platform-routes.ts';
 import { oauthRoutes } from '../oauth/standard-routes.ts';
-import { hubRoute, ok, type HubRoute } from './route.ts';
+import type { HubRoute } from './route.ts';
 import { searchRoutes } from './search.ts';
 import { tokenRoutes } from './tokens.ts';
 
 /** Every operation of the hub. */
 export const HUB_ROUTES: readonly HubRoute[] = [
-  hubRoute({ id: 'hub.versions', method: 'GET', path: '/versions', handler: () => ok(HUB_VERSIONS) }),
+  ...overviewRoutes,
   ...accountRoutes,
   ...repositoryRoutes,
   ...collaboratorRoutes,

@@ -15,6 +15,7 @@ export interface HubRequest<Body> {
   session: HubSession;
   /** What the request shows, where an operation looks itself. */
   credentials: HubCredentials;
+  engineVersion: string;
   /** Where clients find the hub, without a slash at its end. */
   baseUrl: string;
   /** Of this request, as clients see it. */

@@ -214,6 +214,7 @@ test('every page says to browsers what it may load, and that it stands in no fra
     '/acme/open',
     '/settings/tokens',
     '/settings/limits',
+    '/docs',
     '/no',
   ]) {
     const { headers, text } = await visitor.get(path);

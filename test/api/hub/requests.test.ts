@@ -239,3 +239,35 @@ test('a path that leads nowhere is counted for whoever asks', async () => {
   expect([status, headers['x-ratelimit-limit'], headers['x-ratelimit-used']]).toEqual([404, '5000', '1']);
   expect((await hub.ask('GET', '/nowhere', { isRoot: true })).headers['x-ratelimit-limit']).toBe(undefined);
 });
+
+test('the root and /meta are answered: clients learn the scopes of a token there, and an application is known', async () => {
+  await using hub = await served();
+  const token = await hub.token('alice', 'repo', 'read:org');
+  const root = await hub.ask('GET', '/api/v3/', { token });
+  expect(root).toMatchObject({
+    status: 200,
+    headers: { 'x-oauth-scopes': 'repo, read:org' },
+    body: {
+      current_user_url: 'http://hub.test:5010/user',
+      rate_limit_url: 'http://hub.test:5010/rate_limit',
+    },
+  });
+  const made = await hub.root.applications.createOAuthApp({ name: 'Dash', owner: 'alice' });
+  const basic = Buffer.from(`${made.client_id}:${made.client_secret}`).toString('base64');
+  expect(await hub.ask('GET', '/meta', { headers: { Authorization: `Basic ${basic}` } })).toMatchObject({
+    status: 200,
+    headers: { 'x-ratelimit-limit': '5000' },
+    body: { verifiable_password_authentication: false, installed_version: '0.1.0' },
+  });
+});
+
+test('the address that errors name is a page which lists the operations', async () => {
+  await using hub = await served();
+  const { body } = await hub.ask('GET', '/nowhere');
+  const address = new URL(Object(body).documentation_url);
+  const page = await hub.ask('GET', address.pathname);
+  expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+  for (const text of ['GET /repos/:owner/:repo/hooks', 'repository_hooks=write', 'PATCH /v2/', '507']) {
+    expect(page.body).toContain(text);
+  }
+});

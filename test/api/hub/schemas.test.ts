@@ -34,6 +34,8 @@ test.runIf(hasGithubSchemas())('each answer is as GitHub publishes it', async ()
     ['GET', '/orgs/acme/members', '[simple-user'],
     ['GET', '/orgs/acme/memberships/bob', 'org-membership'],
     ['GET', '/rate_limit', 'rate-limit-overview'],
+    ['GET', '/', 'root'],
+    ['GET', '/meta', 'api-overview'],
   ];
   for (const [method, path, schema] of rows) {
     const { body } = await hub.ask(method, path, { token });

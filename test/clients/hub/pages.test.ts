@@ -112,7 +112,13 @@ test.each([
   ['hook', `${HOOKS}/7`, 'Webhook 7', ['Recent deliveries', 'Event', 'Result']],
   ['delivery', `${HOOKS}/7/deliveries/12`, 'Delivery 0f9c2a3e', ['Deliver again', 'Payload of the request']],
   ['tokens', '/settings/tokens', 'Tokens', ['Note', 'Scopes', 'Expires', 'Make the token']],
-  ['limits', '/settings/limits', 'Limits', ['Requests', 'Limit', 'Used', 'Left']],
+  [
+    'limits',
+    '/settings/limits',
+    'Limits',
+    ['Requests of an hour', 'Pulls of a minute', 'Limit', 'Used', 'Left'],
+  ],
+  ['docs', '/docs', 'The interface', ['Errors', 'Operations', 'GET /repos/:owner/:repo/hooks']],
   ['not-found', '/nobody/nothing', 'Not found', []],
 ])('%s: landmarks, names, headings; nothing from elsewhere', async (name, path, heading, names) => {
   await using at = await visit();

@@ -1,16 +1,28 @@
 import type { HubRateStatus } from '../../../types/hub/rate.ts';
+import type { RegistryResource } from '../../../types/hub/registry.ts';
 import { scrolled, timeElement } from '../format.ts';
 import { html, type Html } from '../html.ts';
 
-/** What of the hour is used: `core` undefined = there is no limit. */
-export function limitsView(core: HubRateStatus | undefined): Html {
-  if (core === undefined) {
+const REGISTRY: readonly (readonly [RegistryResource, string])[] = [
+  ['registry_pull', 'Pulls of a minute'],
+  ['registry_push', 'Pushes of a minute'],
+];
+
+/** What is used: of the hour (`core`), and of the registry's minutes. Absent = there is no limit. */
+export function limitsView(
+  core: HubRateStatus | undefined,
+  registry: Partial<Record<RegistryResource, HubRateStatus>>,
+): Html {
+  const minutes = REGISTRY.map(([resource, title]) => row(title, registry[resource]));
+  const rows = [row('Requests of an hour', core), ...minutes].filter((each) => each !== undefined);
+  if (rows.length === 0) {
     return html`<h1>Limits</h1>
       <p>Your requests are not limited.</p>`;
   }
-  const reset = `${new Date(core.reset * 1000).toISOString().slice(0, 19)}Z`;
   return html`<h1>Limits</h1>
-    <p>Requests of this hour, by all of your tokens and by these pages together.</p>
+    <p>
+      Requests by all of your tokens and by these pages together; pulls and pushes of images by all tokens.
+    </p>
     ${scrolled(
       'Limits',
       html`<table>
@@ -24,14 +36,22 @@ export function limitsView(core: HubRateStatus | undefined): Html {
           </tr>
         </thead>
         <tbody>
-          <tr>
-            <th scope="row">Requests</th>
-            <td class="number">${core.limit}</td>
-            <td class="number">${core.used}</td>
-            <td class="number">${core.remaining}</td>
-            <td>${timeElement(reset)}</td>
-          </tr>
+          ${rows}
         </tbody>
       </table>`,
     )}`;
+}
+
+function row(title: string, status: HubRateStatus | undefined): Html | undefined {
+  if (status === undefined) {
+    return undefined;
+  }
+  const reset = `${new Date(status.reset * 1000).toISOString().slice(0, 19)}Z`;
+  return html`<tr>
+    <th scope="row">${title}</th>
+    <td class="number">${status.limit}</td>
+    <td class="number">${status.used}</td>
+    <td class="number">${status.remaining}</td>
+    <td>${timeElement(reset)}</td>
+  </tr>`;
 }

@@ -34,8 +34,8 @@ export class Quota {
   }
 
   /**
-   * A look at an upload as it grows: throws DENIED when there is no room for what it has by then. `beside`: bytes of the
-   * owner's other uploads, which have grown meanwhile.
+   * A look at an upload as it grows: throws DENIED when there is no room for what it has by then. `beside`: bytes of
+   * the owner's other uploads, which have grown meanwhile.
    */
   watch({ owner }: Repository, beside: () => number): (size: number) => void {
     const { quotaBytes } = this.#deps;
