@@ -1,7 +1,7 @@
 import { HUB_VERSIONS } from '../request/version.ts';
 import { hubRoute, ok, type ServedHubRoute } from './route.ts';
 
-/** What the hub is and where things are (GitHub: meta). Clients look at the headers of these: which scopes a token has. */
+/** What the hub is, and where things are (GitHub: meta). Their headers tell clients which scopes a token has. */
 export const overviewRoutes: readonly ServedHubRoute[] = [
   hubRoute({ id: 'hub.versions', method: 'GET', path: '/versions', handler: () => ok(HUB_VERSIONS) }),
   hubRoute({

@@ -240,7 +240,7 @@ test('a path that leads nowhere is counted for whoever asks', async () => {
   expect((await hub.ask('GET', '/nowhere', { isRoot: true })).headers['x-ratelimit-limit']).toBe(undefined);
 });
 
-test('the root and /meta are answered: clients learn the scopes of a token there, and an application is known', async () => {
+test('the root and /meta are answered: clients learn the scopes of a token, and an application is known', async () => {
   await using hub = await served();
   const token = await hub.token('alice', 'repo', 'read:org');
   const root = await hub.ask('GET', '/api/v3/', { token });
