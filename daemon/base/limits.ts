@@ -298,6 +298,8 @@ export const limits = {
   pluginUnmountTriesMax: 20,
   /** Variables within the default of a variable of a Dockerfile. */
   dockerfileVariableDepthMax: 50,
+  /** Steps of comparing one value with the pattern of a substitution: their lengths multiply. */
+  dockerfilePatternStepsMax: 2_000_000,
   /** Indexes of images within indexes. */
   indexNestingMax: 4,
   /** Links followed for one name of a tarball; docker save before 1.10 made chains of one. */

@@ -35,3 +35,9 @@ export function parseDirectives(lines: readonly string[]): Directives {
     check: found.get('check') ?? '',
   };
 }
+
+/** True for a comment of that form, wherever it stands. */
+export function isDirective(line: string): boolean {
+  const [, name = ''] = /^#\s*([A-Za-z][A-Za-z0-9]*)\s*=/.exec(line) ?? [];
+  return KNOWN.has(name.toLowerCase());
+}

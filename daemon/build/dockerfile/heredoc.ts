@@ -9,13 +9,23 @@ export interface HeredocStart {
 }
 
 const WITH_HEREDOCS = new Set(['RUN', 'COPY', 'ADD']);
-const START = /^(\d*)<<(-?)(?!<)(?:"([^"<>\s]+)"|'([^'<>\s]+)'|([^"'<>\s|&;()]+))/;
+const START = /^(\d*)<<(?:(-)|[ \t]*)(?!<)(?:"([^"<>\s]+)"|'([^'<>\s]+)'|([^"'<>\s|&;()]+))/;
 /** What may not begin a here-document: a quoted text, an escaped character. */
 const OTHER = /^(?:"(?:\\[^]|[^"\\])*"|'[^']*'|\\[^]|<<<)/;
 
-/** Those that an instruction begins, in order. `text` is all of it, flags included. Pure. */
+/**
+ * Those that an instruction begins, in order. `text` is what follows its name; ONBUILD has those of the instruction
+ * that it keeps. An instruction whose arguments are a JSON array has none. Pure.
+ */
 export function heredocStarts(instruction: string, text: string): HeredocStart[] {
-  if (!WITH_HEREDOCS.has(instruction) || !text.includes('<<')) {
+  if (!text.includes('<<')) {
+    return [];
+  }
+  if (instruction === 'ONBUILD') {
+    const [, word = '', after = ''] = /^\s*(\S+)(?:\s+([^]*))?$/.exec(text) ?? [];
+    return word.toUpperCase() === 'ONBUILD' ? [] : heredocStarts(word.toUpperCase(), after);
+  }
+  if (!WITH_HEREDOCS.has(instruction) || isJsonArray(text)) {
     return [];
   }
   const found: HeredocStart[] = [];
@@ -43,6 +53,26 @@ export function heredocStarts(instruction: string, text: string): HeredocStart[]
   return found;
 }
 
+/** The start that a word is; undefined = it is none, or more than one. Pure. */
+export function heredocWord(word: string): HeredocStart | undefined {
+  const [all] = START.exec(word) ?? [];
+  return all === word ? heredocStarts('COPY', word)[0] : undefined;
+}
+
+/** Flags before it are no part of it. */
+function isJsonArray(text: string): boolean {
+  const rest = text.replace(/^(?:\s*--\S+)*\s*/, '');
+  if (!rest.startsWith('[')) {
+    return false;
+  }
+  try {
+    return Array.isArray(JSON.parse(rest));
+  } catch {
+    // A command named `[`.
+    return false;
+  }
+}
+
 /** A start is looked for in this many characters: names are short, and a long line costs no square of its length. */
 const HEREDOC_START_MAX = 4096;
 
@@ -55,20 +85,24 @@ export function readHeredocs(
   const heredocs: Heredoc[] = [];
   let at = next;
   for (const { name, fd, expands, takesTabs } of starts) {
-    const content: string[] = [];
+    const written: string[] = [];
     for (;;) {
       const line = lines[at];
       if (line === undefined) {
         throw parseError(next, `unterminated heredoc ${name}`);
       }
       at += 1;
-      const taken = takesTabs ? line.replace(/^\t+/, '') : line;
-      if (taken === name) {
+      if (withoutTabs(line.replace(/\r+$/, ''), takesTabs) === name) {
         break;
       }
-      content.push(`${taken}\n`);
+      written.push(`${line}\n`);
     }
-    heredocs.push({ name, fd, expands, content: content.join('') });
+    const content = written.map((line) => withoutTabs(line, takesTabs)).join('');
+    heredocs.push({ name, fd, expands, content, written: written.join('') });
   }
   return { heredocs, next: at };
+}
+
+function withoutTabs(line: string, takesTabs: boolean): string {
+  return takesTabs ? line.replace(/^\t+/, '') : line;
 }

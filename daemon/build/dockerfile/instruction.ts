@@ -16,6 +16,8 @@ export interface Heredoc {
   expands: boolean;
   /** With its last line's end; `<<-` has taken the tabs at the start of each line. */
   content: string;
+  /** As it stands in the file, tabs and all. */
+  written: string;
 }
 
 export interface Flag {
@@ -37,9 +39,11 @@ export interface Instruction {
   /** What follows the flags. */
   rest: string;
   heredocs: readonly Heredoc[];
+  /** Texts of the comments that stand before it; an empty comment cuts off those before it. */
+  comments: readonly string[];
 }
 
 /** `dockerfile parse error on line 3: ...`, as BuildKit's clients show it. */
 export function parseError(line: number, problem: string): EngineError {
-  return invalidArgument(`dockerfile parse error on line ${line}: ${problem}`);
+  return invalidArgument(`dockerfile parse error on line ${line}: ${problem}`, { details: { line } });
 }

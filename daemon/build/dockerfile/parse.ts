@@ -1,6 +1,7 @@
 import { invalidArgument } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import { parseDirectives, type Directives } from './directives.ts';
+import { closest } from './closest.ts';
+import { isDirective, parseDirectives, type Directives } from './directives.ts';
 import { takeFlags } from './flags.ts';
 import { heredocStarts, readHeredocs } from './heredoc.ts';
 import { parseError, type Heredoc, type Instruction, type Lines } from './instruction.ts';
@@ -8,6 +9,8 @@ import { parseError, type Heredoc, type Instruction, type Lines } from './instru
 export interface Dockerfile {
   directives: Directives;
   instructions: readonly Instruction[];
+  /** Last lines of instructions that have empty lines between continued ones. */
+  emptyContinuations: readonly number[];
 }
 
 const NAMES = new Set(
@@ -25,74 +28,108 @@ export function parseDockerfile(text: string): Dockerfile {
   if (Buffer.byteLength(text) > limits.dockerfileBytesMax) {
     throw invalidArgument(`the Dockerfile is larger than ${limits.dockerfileBytesMax} bytes`);
   }
-  const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
-  const directives = parseDirectives(lines);
+  const lines = text.replace(/^\uFEFF/, '').split('\n');
+  const directives = parseDirectives(lines.map((line) => line.replace(/\r+$/, '')));
   const instructions: Instruction[] = [];
+  const emptyContinuations: number[] = [];
+  let comments: string[] = [];
   let next = 0;
   while (next < lines.length) {
     const joined = joinLines(lines, next, directives.escape);
     next = joined.next;
+    comments = withComment(comments, joined.comment);
     if (joined.text.trim() === '') {
       continue;
     }
     if (instructions.length >= limits.dockerfileInstructionsMax) {
       throw parseError(joined.from, `more than ${limits.dockerfileInstructionsMax} instructions`);
     }
-    const read = readHeredocs(heredocStarts(firstWord(joined.text), joined.text), lines, next);
+    if (joined.hasEmptyLine) {
+      emptyContinuations.push(joined.to);
+    }
+    const { name, after } = splitName(joined.text);
+    const read = readHeredocs(heredocStarts(name, after), lines, next);
     next = read.next;
     const range = { from: joined.from, to: read.heredocs.length > 0 ? next : joined.to };
-    instructions.push(parseInstruction(joined.text, range, read.heredocs));
+    instructions.push(parseInstruction(joined.text, range, read.heredocs, comments));
+    comments = [];
   }
   if (instructions.length === 0) {
     throw invalidArgument('file with no instructions');
   }
-  return { directives, instructions };
+  return { directives, instructions, emptyContinuations };
 }
 
-/** One instruction on its own, as ONBUILD keeps it. Throws invalid_argument. Pure. */
-export function parseInstruction(text: string, lines: Lines, heredocs: readonly Heredoc[] = []): Instruction {
-  const trimmed = text.trim();
-  const [word = ''] = /^\S+/.exec(trimmed) ?? [];
-  const name = word.toUpperCase();
+/** One instruction on its own. Throws invalid_argument. Pure. */
+function parseInstruction(
+  text: string,
+  lines: Lines,
+  heredocs: readonly Heredoc[],
+  comments: readonly string[],
+): Instruction {
+  const { word, name, after } = splitName(text);
   if (!NAMES.has(name)) {
-    throw parseError(lines.from, `unknown instruction: ${word}`);
+    const meant = closest(name, [...NAMES]);
+    throw parseError(
+      lines.from,
+      `unknown instruction: ${word}${meant === undefined ? '' : ` (did you mean ${meant}?)`}`,
+    );
   }
-  const after = trimmed.slice(word.length).trim();
   const { flags, rest } = takeFlags(name, after, lines.from);
   if (rest === '') {
     throw parseError(lines.from, `${name} requires at least one argument`);
   }
-  return { lines, name, word, text: `${name} ${after}`, flags, rest, heredocs };
+  return { lines, name, word, text: `${name} ${after}`, flags, rest, heredocs, comments };
 }
 
-function firstWord(text: string): string {
-  return /^\s*(\S+)/.exec(text)?.[1]?.toUpperCase() ?? '';
+function splitName(text: string): { word: string; name: string; after: string } {
+  const trimmed = text.trim();
+  const [word = ''] = /^\S+/.exec(trimmed) ?? [];
+  return { word, name: word.toUpperCase(), after: trimmed.slice(word.length).trim() };
+}
+
+/** Directives are comments too, but none that describes what follows. */
+function withComment(before: string[], line: string | undefined): string[] {
+  if (line === undefined || isDirective(line)) {
+    return before;
+  }
+  const text = line.replace(/^\s*#/, '').trim();
+  return text === '' ? [] : [...before, text];
+}
+
+interface Joined extends Lines {
+  text: string;
+  next: number;
+  /** The line, where it is a comment of its own. */
+  comment?: string;
+  hasEmptyLine: boolean;
 }
 
 /** From line `start` on (from 0) to the first that is not continued, without comments and empty lines in between. */
-function joinLines(
-  lines: readonly string[],
-  start: number,
-  escape: string,
-): Lines & { text: string; next: number } {
+function joinLines(lines: readonly string[], start: number, escape: string): Joined {
   const parts: string[] = [];
+  const first = lines[start] ?? '';
+  if (/^\s*#/.test(first)) {
+    return { from: start + 1, to: start + 1, text: '', next: start + 1, comment: first, hasEmptyLine: false };
+  }
+  let hasEmptyLine = false;
   let to = start + 1;
   let at = start;
   for (; at < lines.length; at += 1) {
-    const line = lines[at] ?? '';
-    if (/^\s*#/.test(line) || (parts.length > 0 && line.trim() === '')) {
-      if (parts.length > 0) {
-        continue;
-      }
-      break;
+    const line = (lines[at] ?? '').replace(/\r+$/, '');
+    const isEmpty = line.trim() === '';
+    if (parts.length > 0 && (isEmpty || /^\s*#/.test(line))) {
+      // What follows the last line's end is no line.
+      hasEmptyLine ||= isEmpty && at < lines.length - 1;
+      continue;
     }
     to = at + 1;
-    const trimmed = line.trimEnd();
-    if (!trimmed.endsWith(escape)) {
+    const trimmed = line.replace(/[ \t]+$/, '');
+    if (!trimmed.endsWith(escape) || trimmed.at(-2) === escape) {
       parts.push(line);
       break;
     }
     parts.push(trimmed.slice(0, -1));
   }
-  return { from: start + 1, to, text: parts.join(''), next: at + 1 };
+  return { from: start + 1, to, text: parts.join(''), next: at + 1, hasEmptyLine };
 }

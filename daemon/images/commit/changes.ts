@@ -3,7 +3,7 @@ import type { ContainerConfig } from '../../../api/types/container.ts';
 import { invalidArgument, invariant } from '../../base/errors.ts';
 import { parseSignal } from '../../base/signals.ts';
 import { parseHealthcheck } from './healthcheck.ts';
-import { expandText, expandWords, splitWords, type Variables } from './words.ts';
+import { expandText, expandWords, splitWords, type Variables } from '../../base/dockerfile/words.ts';
 
 /** One line of `changes`, or of a Dockerfile, taken apart. */
 export interface Change {

@@ -45,9 +45,9 @@ test('here-documents: several, tabs, quotes, descriptors, and what looks like in
   ].join('\n');
   const { instructions } = parseDockerfile(text);
   expect(instructions[0]?.heredocs).toEqual([
-    { name: 'a', fd: 0, expands: true, content: '# $A\nFROM x \\\n' },
-    { name: 'b', fd: 0, expands: false, content: 'b1\n' },
-    { name: 'c', fd: 0, expands: false, content: 'c1\n' },
+    { name: 'a', fd: 0, expands: true, content: '# $A\nFROM x \\\n', written: '# $A\nFROM x \\\n' },
+    { name: 'b', fd: 0, expands: false, content: 'b1\n', written: '\t\tb1\n' },
+    { name: 'c', fd: 0, expands: false, content: 'c1\n', written: 'c1\n' },
   ]);
   expect(instructions[0]?.lines).toEqual({ from: 1, to: 8 });
   expect(instructions[1]?.lines).toEqual({ from: 9, to: 9 });
@@ -62,6 +62,19 @@ test.each([
   ['RUN echo \\<<E', []],
   ['RUN echo $((1<<2))', []],
   ['CMD cat <<E', []],
+  ['RUN << E cat\nx\nE', [['E', 0]]],
+  ['RUN ["cat", "<<E"]', []],
+  ['RUN --mount=type=tmpfs,target=/t ["cat", "<<E"]', []],
+  ['ONBUILD RUN <<E\nx\nE', [['E', 0]]],
+  [
+    'ONBUILD COPY <<E <<-F /\nx\nE\n\tF',
+    [
+      ['E', 0],
+      ['F', 0],
+    ],
+  ],
+  ['ONBUILD CMD <<E', []],
+  ['ONBUILD ONBUILD RUN <<E', []],
 ])('here-documents of %j', (text, expected) => {
   expect(instruction(text)?.heredocs.map(({ name, fd }) => [name, fd])).toEqual(expected);
 });
@@ -82,7 +95,8 @@ test.each([
 test.each([
   ['', 'file with no instructions'],
   ['# only\n', 'file with no instructions'],
-  ['FROM a\nFOO b', 'dockerfile parse error on line 2: unknown instruction: FOO'],
+  ['FROM a\nBLAH b', 'dockerfile parse error on line 2: unknown instruction: BLAH'],
+  ['FROM a\nCOPPY b', 'dockerfile parse error on line 2: unknown instruction: COPPY (did you mean COPY?)'],
   ['FROM', 'dockerfile parse error on line 1: FROM requires at least one argument'],
   ['RUN --mount=type=tmpfs', 'dockerfile parse error on line 1: RUN requires at least one argument'],
   ['RUN --foo x', 'dockerfile parse error on line 1: unknown flag: --foo'],
@@ -101,7 +115,7 @@ test.each([
     'dockerfile parse error on line 2: only one syntax parser directive can be used',
   ],
 ])('%j is refused', (text, message) => {
-  expect(() => parseDockerfile(text)).toThrow(new EngineError('invalid_argument', message));
+  expect(() => parseDockerfile(text)).toThrow(expect.objectContaining({ code: 'invalid_argument', message }));
 });
 
 test('2,000 texts of what a parser trips over: an answer or a refusal, never anything else', () => {
@@ -146,4 +160,37 @@ test.each([
   ['backslashes', `RUN --mount=${'\\'.repeat(200_001)}`],
 ])('%s without end take no square of their number', (_, text) => {
   expect(() => parseDockerfile(text)).not.toThrow(RangeError);
+});
+
+test('comments before an instruction are its own, and an empty one cuts off', () => {
+  const text = [
+    '# escape=`',
+    '# one',
+    '#',
+    '# two',
+    '',
+    '#three',
+    'FROM a',
+    'RUN x `',
+    '# in it',
+    'y',
+    '# four',
+    'CMD c',
+  ];
+  expect(parseDockerfile(text.join('\n')).instructions.map(({ comments }) => comments)).toEqual([
+    ['two', 'three'],
+    [],
+    ['four'],
+  ]);
+});
+
+test('an escaped escape at the end of a line does not continue it; empty lines within one are told', () => {
+  const text = ['FROM a', 'RUN echo \\\\', 'CMD x \\', '', 'y', 'USER u'].join('\n');
+  const { instructions, emptyContinuations } = parseDockerfile(text);
+  expect(instructions.map(({ rest }) => rest)).toEqual(['a', 'echo \\\\', 'x y', 'u']);
+  expect(emptyContinuations).toEqual([5]);
+});
+
+test('lines of a here-document keep the ends that they have', () => {
+  expect(instruction('COPY <<E /\r\na\r\nb\r\nE\r\n')?.heredocs[0]?.content).toBe('a\r\nb\r\n');
 });

@@ -7,7 +7,7 @@ import { TarParser } from '../../../../storage/tar/parser.ts';
 import type { Spool } from '../../../../storage/spool/spool.ts';
 import type { BuildSpools } from '../ports.ts';
 import { ContextEntries, type ContextEntry } from './entries.ts';
-import { ignoreTest } from './ignore.ts';
+import { ignoreTest } from '../../../base/dockerfile/ignore.ts';
 import { ContextTree } from './tree.ts';
 
 /** A context as it was sent: on disk as one tar, known by its members. */

@@ -10,7 +10,7 @@ import {
   variablesOf,
   type Change,
 } from '../../commit/changes.ts';
-import { expandText, splitWords } from '../../commit/words.ts';
+import { expandText, splitWords } from '../../../base/dockerfile/words.ts';
 import { parseArg } from '../args.ts';
 import type { Instruction } from '../dockerfile/parse.ts';
 import { openReadRoot, statOf } from '../roots.ts';

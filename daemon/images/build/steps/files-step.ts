@@ -5,7 +5,7 @@ import { failpoint } from '../../../base/failpoint.ts';
 import { canonicalPath } from '../../../../storage/files/path-handle.ts';
 import { toBytes, type FilesView } from '../../../../storage/files/view.ts';
 import { jsonWords } from '../../commit/changes.ts';
-import { expandText } from '../../commit/words.ts';
+import { expandText } from '../../../base/dockerfile/words.ts';
 import { isRepository, isUrl } from '../context/remote.ts';
 import { downloadFile } from '../download.ts';
 import type { Instruction } from '../dockerfile/parse.ts';

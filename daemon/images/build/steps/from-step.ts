@@ -5,7 +5,7 @@ import { familiarName, parseReference, withDefaultTag } from '../../../../storag
 import { hostPlatform } from '../../../../storage/image/platform.ts';
 import type { ImageRecord } from '../../image-index.ts';
 import { runConfig } from '../../wire.ts';
-import { expandText } from '../../commit/words.ts';
+import { expandText } from '../../../base/dockerfile/words.ts';
 import type { Stage } from '../dockerfile/stages.ts';
 import type { Build, StageState } from '../state.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ContextEntries } from '../../../../daemon/images/build/context/entries.ts';
-import { ignoreTest } from '../../../../daemon/images/build/context/ignore.ts';
+import { ignoreTest } from '../../../../daemon/base/dockerfile/ignore.ts';
 import { ContextTree } from '../../../../daemon/images/build/context/tree.ts';
 import { TarParser } from '../../../../storage/tar/parser.ts';
 import { tar, type TarEntry } from '../../../support/images/tar.ts';

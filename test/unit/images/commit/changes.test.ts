@@ -92,8 +92,11 @@ describe('changes', () => {
     ['CMD', 'line 1: CMD requires at least one argument'],
     ['ENV A', 'line 1: ENV must have two arguments'],
     ['ENV A=1 B', 'line 1: ENV: cannot read "B", expected name=value'],
-    ['ENV A="x', 'line 1: ENV: unexpected end of statement while looking for matching "'],
-    ['ENV A=${', 'line 1: ENV: cannot read the variable in "${"'],
+    [
+      'ENV A="x',
+      `line 1: ENV: failed to process "A=\\"x": unexpected end of statement while looking for matching double-quote`,
+    ],
+    ['ENV A=${', `line 1: ENV: failed to process "A=\${": syntax error: missing '}'`],
     ['EXPOSE 70000', 'line 1: EXPOSE: invalid containerPort: 70000'],
     ['EXPOSE web', 'line 1: EXPOSE: invalid containerPort: web'],
     ['VOLUME ["/a", ""]', 'line 1: VOLUME specified can not be an empty string'],

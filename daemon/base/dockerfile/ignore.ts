@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
-import { invalidArgument } from '../../../base/errors.ts';
-import { limits } from '../../../base/limits.ts';
+import { invalidArgument } from '../errors.ts';
+import { limits } from '../limits.ts';
 
 interface Rule {
   matches(path: string): boolean;

@@ -1,0 +1,140 @@
+import { formatPlatform, type Platform } from '../../../../storage/image/platform.ts';
+import {
+  canonicalRepository,
+  parseReference,
+  withDefaultTag,
+} from '../../../../storage/references/reference.ts';
+import { unreachable } from '../../../base/errors.ts';
+import type { Vertex } from '../../graph/op.ts';
+import { warnOfImagePlatform } from '../lint/from.ts';
+import { locatedAsync } from '../located.ts';
+import type { BaseImage, FoundImage, NamedContext } from '../options.ts';
+import { findContext } from '../sources/named-context.ts';
+import { localVertex } from '../sources/source-tree.ts';
+import type { Build, Stage, StageState } from './stage.ts';
+
+const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** Begins a stage on an image, on what the client has for its name, or on nothing. Throws what the port throws. */
+export async function beginStage(build: Build, stage: Stage): Promise<StageState> {
+  return await locatedAsync(stage.lines, async () => {
+    const { options } = build;
+    const platform = stage.platform ?? options.targetPlatform ?? options.buildPlatform;
+    if (stage.context !== undefined) {
+      return await beginContext(build, stage.context, { name: stage.plan?.name ?? '', platform });
+    }
+    if (stage.reference === 'scratch') {
+      return newState(undefined, emptyImage(platform), platform);
+    }
+    const reference = fullName(stage.reference);
+    const context = findContext(options, reference, platform);
+    return context === undefined
+      ? await beginImage(build, stage, { reference, platform })
+      : await beginContext(build, context, { name: stage.reference, platform });
+  });
+}
+
+async function beginImage(
+  build: Build,
+  stage: Stage,
+  { reference, platform }: { reference: string; platform: Platform },
+): Promise<StageState> {
+  const image = await build.ports.findImage(reference, platform);
+  if (image.hasLayers) {
+    const linter = build.linter.with(stage.plan?.from.comments ?? []);
+    warnOfImagePlatform(linter, { name: stage.reference, lines: stage.lines }, platform, image);
+  }
+  stage.isOnImage = image.hasLayers;
+  const tree = {
+    ...imageVertex(build, image, platform),
+    name: `FROM ${image.reference}`,
+    lines: stage.lines,
+  };
+  return newState(image.hasLayers ? tree : undefined, image, platform);
+}
+
+async function beginContext(
+  build: Build,
+  context: NamedContext,
+  { name, platform }: { name: string; platform: Platform },
+): Promise<StageState> {
+  switch (context.kind) {
+    case 'image': {
+      if (context.reference === 'scratch') {
+        return newState(undefined, emptyImage(platform), platform);
+      }
+      const image = await build.ports.findImage(fullName(context.reference), platform);
+      const title = `[context ${name}] ${image.reference}`;
+      const tree = { ...imageVertex(build, image, platform), name: title };
+      return newState(image.hasLayers ? tree : undefined, image, platform);
+    }
+    case 'source': {
+      const { op } = context;
+      const tree: Vertex =
+        op.kind === 'local'
+          ? localVertex(build.locals, op, context.name)
+          : { op, inputs: [], name: context.name };
+      const paths = tree.op.kind === 'local' ? build.locals.get(tree.op) : undefined;
+      return newState(tree, emptyImage(platform), platform, paths);
+    }
+    case 'result':
+      return newState(context.tree, context.image ?? emptyImage(platform), platform);
+    default:
+      return unreachable(context);
+  }
+}
+
+function imageVertex(
+  { options }: Build,
+  { reference }: FoundImage,
+  platform: Platform,
+): Omit<Vertex, 'name'> {
+  const mode = options.pulls ? 'pull' : 'local';
+  return { op: { kind: 'image', reference, platform: formatPlatform(platform), mode }, inputs: [] };
+}
+
+/** `docker.io/library/debian:12` */
+function fullName(text: string): string {
+  const reference = withDefaultTag(parseReference(text));
+  const { tag, digest } = reference;
+  const name = canonicalRepository(reference);
+  return `${name}${tag === undefined ? '' : `:${tag}`}${digest === undefined ? '' : `@${digest}`}`;
+}
+
+function emptyImage({ os, architecture, variant = '' }: Platform): BaseImage {
+  const config = { WorkingDir: '/', Env: [`PATH=${DEFAULT_PATH}`] };
+  return { os, architecture, variant, author: '', config, history: [] };
+}
+
+/** Commands find programs without a PATH of the image as well. */
+function newState(
+  tree: Vertex | undefined,
+  { os, architecture, variant, author, config, history }: BaseImage,
+  platform: Platform,
+  paths = new Set<string>(),
+): StageState {
+  const given = config.Env ?? [];
+  const Env = given.some((item) => item.startsWith('PATH=')) ? given : [...given, `PATH=${DEFAULT_PATH}`];
+  const env = new Map(
+    Env.map((item): [string, string] => {
+      const equals = item.indexOf('=');
+      return equals < 0 ? [item, ''] : [item.slice(0, equals), item.slice(equals + 1)];
+    }),
+  );
+  return {
+    tree,
+    paths,
+    platform,
+    env,
+    image: { os, architecture, variant, author, config: { ...config, Env }, history },
+    args: [],
+    last: new Map(),
+    hasWorkdir: false,
+  };
+}
+
+/** A stage on another: all that it has, but for the triggers, which have been run. */
+export function stateOnStage(base: StageState): StageState {
+  const { OnBuild: _, ...config } = base.image.config;
+  return { ...base, env: new Map(base.env), image: { ...base.image, config }, last: new Map() };
+}
