@@ -31,22 +31,9 @@ const ALIASES: Readonly<Record<string, string>> = {
   ro: 'readonly',
   rw: 'readwrite',
 };
-const KEYS = [
-  ...[
-    'type',
-    'from',
-    'source',
-    'target',
-    'readonly',
-    'readwrite',
-    'id',
-    'sharing',
-    'required',
-    'size',
-    'mode',
-  ],
-  ...['uid', 'gid', 'env'],
-];
+const KEYS = 'type from source target readonly readwrite id sharing required size mode uid gid env'.split(
+  ' ',
+);
 
 /** The stage or image that a mount comes from, before anything is built; `''` = none. Throws invalid_argument. Pure. */
 export function mountSource(text: string): string {
