@@ -3,8 +3,8 @@ import type { Vertex } from './op.ts';
 
 /**
  * The same graph with one vertex for each key: two stages may begin with the same steps. What is to be made anew in one
- * of them is so for all of them; otherwise one would take from the cache what the other makes. The first of equals gives
- * the name. Pure; circles there are none.
+ * of them is so for all of them; otherwise one would take from the cache what the other makes. The first of equals
+ * gives the name. Pure; circles there are none.
  */
 export function unify(targets: readonly (Vertex | undefined)[]): (Vertex | undefined)[] {
   const keys = new DefinitionKeys();

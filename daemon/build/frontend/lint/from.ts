@@ -39,7 +39,8 @@ export function warnOfPlatform(known: Known, linter: Linter, from: From, said: E
     used.has('TARGETPLATFORM') &&
     text === known.globals.values.get('TARGETPLATFORM')
   ) {
-    const detail = `Setting platform to predefined ${from.platform} in FROM is redundant as this is the default behavior`;
+    const begin = `Setting platform to predefined ${from.platform} in FROM`;
+    const detail = `${begin} is redundant as this is the default behavior`;
     linter.warn(RULES.redundantTargetPlatform, from.from.lines, detail);
   }
   if (used.size === 0 && !isNamedAfter(from.name, text)) {

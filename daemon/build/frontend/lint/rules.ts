@@ -75,14 +75,14 @@ export const RULES = {
   copyIgnoredFile: rule('CopyIgnoredFile', 'Attempting to Copy file that is excluded by .dockerignore'),
   invalidDefinitionDescription: rule(
     'InvalidDefinitionDescription',
-    'Comment for build stage or argument should follow the format: `# <arg/stage name> <description>`. If this is not ' +
-      'intended to be a description comment, add an empty line or comment between the instruction and the comment.',
+    'Comment for build stage or argument should follow the format: `# <arg/stage name> <description>`. If this is ' +
+      'not intended to be a description comment, add an empty line or comment between the instruction and the comment.',
     true,
   ),
   exposeProtoCasing: rule('ExposeProtoCasing', 'Protocol in EXPOSE instruction should be lowercase'),
   exposeInvalidFormat: rule(
     'ExposeInvalidFormat',
-    'IP address and host-port mapping should not be used in EXPOSE instruction. This will become an error in a future ' +
-      'release',
+    'IP address and host-port mapping should not be used in EXPOSE instruction. This will become an error in a ' +
+      'future release',
   ),
 } as const satisfies Record<string, Rule>;

@@ -134,7 +134,9 @@ class Copies {
       ? contextTree(build, [source])
       : sourceTree(stage, from, {
           paths: [source],
-          problem: `cannot copy from stage ${JSON.stringify(from)}, it needs to be defined before current stage ${current}`,
+          problem:
+            `cannot copy from stage ${JSON.stringify(from)}, ` +
+            `it needs to be defined before current stage ${current}`,
         });
   }
 

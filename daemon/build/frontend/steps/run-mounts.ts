@@ -113,7 +113,9 @@ export class Mounts {
     }
     return sourceTree(stage, from, {
       paths: [source],
-      problem: `cannot mount from stage ${JSON.stringify(from)} to ${JSON.stringify(target)}, stage needs to be defined before current command`,
+      problem:
+        `cannot mount from stage ${JSON.stringify(from)} to ${JSON.stringify(target)}, ` +
+        'stage needs to be defined before current command',
     });
   }
 

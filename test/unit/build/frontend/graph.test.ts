@@ -137,7 +137,7 @@ test('ARG: given, default, global, and what RUN is told of them', async () => {
   expect(image.config.Env).toEqual(['PATH=/bin', 'D=env']);
 });
 
-test('a stage on another has its arguments, environment and directory, and neither its triggers nor its own copy', async () => {
+test('a stage on another has its arguments, environment and directory, and runs its triggers', async () => {
   const { tree, image } = await read([
     `${FROM} AS a`,
     'ARG X=1',

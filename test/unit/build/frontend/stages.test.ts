@@ -145,7 +145,8 @@ test.each([
   ['FROM No', 'invalid reference format: repository name (library/No) must be lowercase', 1],
   [
     'FROM debian:12\nCOPY a',
-    'dockerfile parse error on line 2: COPY requires at least two arguments, but only one was provided. Destination could not be determined',
+    'dockerfile parse error on line 2: COPY requires at least two arguments, but only one was provided. ' +
+      'Destination could not be determined',
     2,
   ],
   [
@@ -176,7 +177,8 @@ test.each([
   ],
   [
     'FROM debian:12\nCOPY --from=$X a b',
-    'variable expansion is not supported for --from, define a new stage with FROM using ARG from global scope as a workaround',
+    'variable expansion is not supported for --from, define a new stage with FROM using ARG from global scope ' +
+      'as a workaround',
     2,
   ],
   ['FROM debian:12\nCOPY --from=7 a b', 'invalid stage index 7', 2],
