@@ -55,8 +55,9 @@ function choosePorts(
     }
     own.add(claim);
   }
+  const free = new FreePorts(service, isFree);
   for (const port of wanted.filter((each) => isIngress(each) && !each.PublishedPort)) {
-    const given = dynamicPort(port, service, isFree);
+    const given = free.choose(port);
     if (given === undefined) {
       return `no ingress port is free between ${DYNAMIC_FIRST} and ${DYNAMIC_LAST}`;
     }
@@ -66,31 +67,57 @@ function choosePorts(
   return wanted.map((port) => chosen.get(port) ?? port);
 }
 
-/** The number that the same port had before, or the lowest that is free. */
-function dynamicPort(
-  port: PortConfig,
-  service: Service,
-  isFree: (claim: string) => boolean,
-): PortConfig | undefined {
-  const before = service.run?.ports?.filter((each) => isIngress(each) && isSamePort(each, port)) ?? [];
-  const numbers = before.map((each) => each.PublishedPort ?? 0).filter((number) => number >= DYNAMIC_FIRST);
-  for (const number of numbers) {
-    const given = { ...port, PublishedPort: number };
-    if (isFree(portClaim(given) ?? '')) {
-      return given;
+/** Numbers for ports that name none. None becomes free meanwhile, so each is looked at once. */
+class FreePorts {
+  readonly #isFree: (claim: string) => boolean;
+  /** What the service had, by the port that it was for. */
+  readonly #before = new Map<string, number[]>();
+  /** By protocol, the lowest that may be free. */
+  readonly #next = new Map<string, number>();
+
+  constructor({ run }: Service, isFree: (claim: string) => boolean) {
+    this.#isFree = isFree;
+    for (const port of (run?.ports ?? []).filter(isIngress)) {
+      const { PublishedPort = 0 } = port;
+      if (PublishedPort >= DYNAMIC_FIRST) {
+        const numbers = this.#before.get(samePort(port));
+        if (numbers === undefined) {
+          this.#before.set(samePort(port), [PublishedPort]);
+        } else {
+          numbers.push(PublishedPort);
+        }
+      }
     }
   }
-  for (let number = DYNAMIC_FIRST; number <= DYNAMIC_LAST; number += 1) {
-    const given = { ...port, PublishedPort: number };
-    if (isFree(portClaim(given) ?? '')) {
-      return given;
+
+  /** The number that the same port had before, or the lowest that is free; undefined where none is. */
+  choose(port: PortConfig): PortConfig | undefined {
+    const before = this.#before.get(samePort(port)) ?? [];
+    for (let number = before.shift(); number !== undefined; number = before.shift()) {
+      const given = this.#given(port, number);
+      if (given !== undefined) {
+        return given;
+      }
     }
+    const protocol = port.Protocol ?? 'tcp';
+    for (let number = this.#next.get(protocol) ?? DYNAMIC_FIRST; number <= DYNAMIC_LAST; number += 1) {
+      this.#next.set(protocol, number);
+      const given = this.#given(port, number);
+      if (given !== undefined) {
+        return given;
+      }
+    }
+    return undefined;
   }
-  return undefined;
+
+  /** The port with this number, if it is free. */
+  #given(port: PortConfig, PublishedPort: number): PortConfig | undefined {
+    const given = { ...port, PublishedPort };
+    return this.#isFree(portClaim(given) ?? '') ? given : undefined;
+  }
 }
 
-function isSamePort(a: PortConfig, b: PortConfig): boolean {
-  return (
-    a.TargetPort === b.TargetPort && (a.Protocol ?? 'tcp') === (b.Protocol ?? 'tcp') && a.Name === b.Name
-  );
+/** What a port has in common with what it was before an update. */
+function samePort({ TargetPort, Protocol = 'tcp', Name }: PortConfig): string {
+  return JSON.stringify([TargetPort, Protocol, Name]);
 }

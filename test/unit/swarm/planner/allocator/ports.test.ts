@@ -46,6 +46,24 @@ describe('ports', () => {
     expect(cluster.settle().running('b')).toEqual(['1@n']);
   });
 
+  test('as many as there are: what is looked at grows with their number, not with its square', () => {
+    let looks = 0;
+    const all = Array.from({ length: 2768 }, (_, index) => ({
+      get TargetPort() {
+        looks += 1;
+        return index + 1;
+      },
+    }));
+    const cluster = new PlannedCluster([ingress], nodeWrites('n'));
+    cluster.change(...service('a', all));
+    expect(published(cluster, 'a')?.at(-1)).toBe(32_767);
+    cluster.change(...service('a', all.toReversed(), 2));
+    // Each has kept its own.
+    expect(published(cluster, 'a')?.[0]).toBe(32_767);
+    cluster.change(...service('a', [...all, { TargetPort: 4000 }], 3));
+    expect(looks).toBeLessThan(30 * all.length);
+  });
+
   test('a port of another service: the task says whose, and runs when it is given up', () => {
     const port = [{ TargetPort: 80, PublishedPort: 8080 }];
     const cluster = new PlannedCluster([ingress], nodeWrites('n'), service('a', port), service('b', port));
