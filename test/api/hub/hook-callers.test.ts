@@ -1,276 +1,69 @@
 import { expect, test } from 'vitest';
 import { limits } from '../../../daemon/base/limits.ts';
+import { settled } from '../../support/fakes/manual-clock.ts';
+import { wrong, type CallerOf } from '../../support/hub/callers.ts';
+import { endpointPage } from '../../support/hub/endpoint-page.ts';
 import {
-  appItself,
-  appUser,
-  classic,
-  client,
-  fineGrained,
-  installation,
-  nobody,
-  oauth,
-  page,
-  root,
-  workflow,
-  wrong,
-  type CallerOf,
-  type MakeCaller,
-} from '../../support/hub/callers.ts';
+  CALLERS,
+  ENDPOINTS,
+  messageOf,
+  STATES,
+  statusOf,
+  type Endpoint,
+  type Row,
+} from '../../support/hub/endpoints.ts';
 import { hasGithubSchemas, schemaProblems } from '../../support/hub/github-schemas.ts';
+import { receiver } from '../../support/hub/receiver.ts';
 import type { HubAnswer } from '../../support/hub/serve-hub.ts';
 import { servedHub } from '../../support/hub/served-hub.ts';
 
 type Hub = Awaited<ReturnType<typeof servedHub>>;
-type Class = 'read' | 'write' | 'remove';
-
-interface Endpoint {
-  method: string;
-  /** Below `hooks`. */
-  path: string;
-  /** To see, to change or to remove. */
-  need: Class;
-  body?: object;
-  /** Whoever may. There is no delivery 1 where the clock stands still. */
-  status: number;
-  /** GitHub's; `[` = a list of them; undefined = no body. */
-  schema?: string;
-}
-
-/** Endpoints 1 to 12 of seed 001 and the old path of the last. */
-const ENDPOINTS: readonly Endpoint[] = [
-  { method: 'GET', path: '', need: 'read', status: 200, schema: '[hook' },
-  {
-    method: 'POST',
-    path: '',
-    need: 'write',
-    body: { config: { url: 'https://example.com/new' } },
-    status: 201,
-    schema: 'hook',
-  },
-  { method: 'GET', path: '/ID', need: 'read', status: 200, schema: 'hook' },
-  { method: 'PATCH', path: '/ID', need: 'write', body: { active: true }, status: 200, schema: 'hook' },
-  { method: 'GET', path: '/ID/config', need: 'read', status: 200, schema: 'webhook-config' },
-  {
-    method: 'PATCH',
-    path: '/ID/config',
-    need: 'write',
-    body: { content_type: 'json' },
-    status: 200,
-    schema: 'webhook-config',
-  },
-  { method: 'GET', path: '/ID/deliveries', need: 'read', status: 200, schema: '[hook-delivery-item' },
-  { method: 'GET', path: '/ID/deliveries/1', need: 'read', status: 404 },
-  { method: 'POST', path: '/ID/deliveries/1/attempts', need: 'write', status: 404 },
-  { method: 'POST', path: '/ID/pings', need: 'read', status: 204 },
-  { method: 'POST', path: '/ID/tests', need: 'read', status: 204 },
-  { method: 'POST', path: '/ID/test', need: 'read', status: 204 },
-  { method: 'DELETE', path: '/ID', need: 'remove', status: 204 },
-];
-
-/** Answers to what reads, changes, removes; 0 = granted. */
-type Answers = readonly [number, number, number];
-
-interface Row {
-  caller: MakeCaller;
-  /** Of acme's public and private repository. */
-  open: Answers;
-  secret: Answers;
-  /** What 403 says; `scope` = the scopes that it needs. */
-  forbidden?: string;
-  /** Requests of an hour; undefined = none are counted. */
-  perHour?: number;
-}
-
-const NONE: Answers = [0, 0, 0];
-const HIDDEN: Answers = [404, 404, 404];
-const REFUSED: Answers = [403, 403, 403];
-const BY_INTEGRATION = 'Resource not accessible by integration';
-const BY_PERSONAL = 'Resource not accessible by personal access token';
-const SCOPES: Record<Class, string> = { read: 'read', write: 'write', remove: 'admin' };
-
-/** The eleven kinds of callers, each with what it may be given, none, and one that is wrong. */
-const CALLERS: Readonly<Record<string, Row>> = {
-  nobody: { caller: nobody, open: [401, 401, 401], secret: HIDDEN, perHour: 60 },
-  'a wrong token': { caller: wrong, open: [401, 401, 401], secret: [401, 401, 401] },
-  root: { caller: root, open: NONE, secret: NONE },
-  'somebody signed in at the pages, whom REST does not know': {
-    caller: page,
-    open: [401, 401, 401],
-    secret: HIDDEN,
-    perHour: 60,
-  },
-  'a classic token without scopes': {
-    caller: classic('alice'),
-    open: REFUSED,
-    secret: HIDDEN,
-    forbidden: 'scope',
-    perHour: 5000,
-  },
-  'a classic token that reads hooks': {
-    caller: classic('alice', 'read:repo_hook'),
-    open: [0, 403, 403],
-    secret: HIDDEN,
-    forbidden: 'scope',
-    perHour: 5000,
-  },
-  'a classic token that writes hooks': {
-    caller: classic('alice', 'write:repo_hook'),
-    open: [0, 0, 403],
-    secret: HIDDEN,
-    forbidden: 'scope',
-    perHour: 5000,
-  },
-  'a classic token for hooks': {
-    caller: classic('alice', 'admin:repo_hook'),
-    open: NONE,
-    secret: HIDDEN,
-    perHour: 5000,
-  },
-  'a classic token for repositories': {
-    caller: classic('alice', 'repo'),
-    open: NONE,
-    secret: NONE,
-    perHour: 5000,
-  },
-  'a member': {
-    caller: classic('bob', 'repo'),
-    open: REFUSED,
-    secret: REFUSED,
-    forbidden: 'Must have admin rights to Repository: bob has not.',
-    perHour: 5000,
-  },
-  'a stranger': {
-    caller: classic('carol', 'repo'),
-    open: REFUSED,
-    secret: HIDDEN,
-    forbidden: 'Must have admin rights to Repository: carol has not.',
-    perHour: 5000,
-  },
-  'a fine-grained token that reads': {
-    caller: fineGrained('read'),
-    open: [0, 403, 403],
-    secret: [0, 403, 403],
-    forbidden: BY_PERSONAL,
-    perHour: 5000,
-  },
-  'a fine-grained token that writes': {
-    caller: fineGrained('write'),
-    open: NONE,
-    secret: NONE,
-    perHour: 5000,
-  },
-  'a fine-grained token of another owner': {
-    caller: fineGrained('write', 'alice'),
-    open: REFUSED,
-    secret: HIDDEN,
-    forbidden: BY_PERSONAL,
-    perHour: 5000,
-  },
-  'an installation that reads': {
-    caller: installation('read'),
-    open: [0, 403, 403],
-    secret: [0, 403, 403],
-    forbidden: BY_INTEGRATION,
-    perHour: 5000,
-  },
-  'an installation that writes': {
-    caller: installation('write'),
-    open: NONE,
-    secret: NONE,
-    perHour: 5000,
-  },
-  'an app by JSON web token': {
-    caller: appItself,
-    open: REFUSED,
-    secret: HIDDEN,
-    forbidden: BY_INTEGRATION,
-    perHour: 5000,
-  },
-  'a token of an app for a user that reads': {
-    caller: appUser('read'),
-    open: [0, 403, 403],
-    secret: [0, 403, 403],
-    forbidden: BY_INTEGRATION,
-    perHour: 5000,
-  },
-  'a token of an app for a user that writes': {
-    caller: appUser('write'),
-    open: NONE,
-    secret: NONE,
-    perHour: 5000,
-  },
-  'an OAuth token for hooks': {
-    caller: oauth('alice', 'admin:repo_hook'),
-    open: NONE,
-    secret: HIDDEN,
-    perHour: 5000,
-  },
-  'an OAuth token for repositories': {
-    caller: oauth('alice', 'repo'),
-    open: NONE,
-    secret: NONE,
-    perHour: 5000,
-  },
-  'an OAuth application by its secret': {
-    caller: client,
-    open: REFUSED,
-    secret: HIDDEN,
-    forbidden: BY_INTEGRATION,
-    perHour: 5000,
-  },
-  'a task': {
-    caller: workflow({ packages: 'read' }),
-    open: REFUSED,
-    secret: HIDDEN,
-    forbidden: BY_INTEGRATION,
-    perHour: 1000,
-  },
-  'a task that reads hooks': {
-    caller: workflow({ repository_hooks: 'read' }),
-    open: [0, 403, 403],
-    secret: HIDDEN,
-    forbidden: BY_INTEGRATION,
-    perHour: 1000,
-  },
-};
 
 const hasSchemas = hasGithubSchemas();
 
+test('hub-endpoints.md shows what is expected here', async () => {
+  await expect(endpointPage()).toMatchFileSnapshot('../../hub-endpoints.md');
+});
+
 test.each(Object.entries(CALLERS))('endpoints 1 to 12: %s', async (_, row) => {
   await using hub = await servedHub();
+  await using target = await receiver();
   const caller = await row.caller(hub);
   const isWrong = row.caller === wrong;
-  for (const [repository, answers] of [
-    ['open', row.open],
-    ['secret', row.secret],
-    ['nothing', isWrong ? row.open : HIDDEN],
-  ] as const) {
-    const id = repository === 'nothing' ? 1 : (await hookOf(hub, repository)).id;
+  const hooks = {
+    open: await hookOf(hub, 'open', target.url),
+    secret: await hookOf(hub, 'secret', target.url),
+  };
+  // The ping of each is its first delivery.
+  await expect.poll(() => target.received.length).toBe(2);
+  await settled();
+  await hub.clock.advance(50);
+  for (const state of STATES) {
+    const ids = state === 'nothing' ? { id: 1, delivery: 1 } : idsOf(hub, state, hooks[state].id);
     for (const endpoint of ENDPOINTS) {
       // Wrong credentials that come often are locked out for a while.
       await hub.clock.advance(isWrong ? limits.hubBadCredentialsWithinMs : 0);
-      const path = `/repos/acme/${repository}/hooks${endpoint.path.replace('ID', String(id))}`;
+      const below = endpoint.path.replace('ID', String(ids.id)).replace('DELIVERY', String(ids.delivery));
+      const path = `/repos/acme/${state}/hooks${below}`;
       const { method, body } = endpoint;
       const answer = await hub.ask(method, path, { ...caller.ask, ...(body && { body }) });
-      const expected = answers[['read', 'write', 'remove'].indexOf(endpoint.need)] ?? 0;
-      const status = expected === 0 ? endpoint.status : expected;
-      expect([method, path, answer.status]).toEqual([method, path, status]);
+      expect([method, path, answer.status]).toEqual([method, path, statusOf(row, state, endpoint)]);
       expectBody(answer, endpoint, row);
     }
   }
 });
 
+function idsOf({ root: { deliveries } }: Hub, repository: string, id: number) {
+  const request = { perPage: 1, cursor: undefined, status: undefined };
+  const [first] = deliveries.list('acme', repository, id, request).items;
+  return { id, delivery: first?.id ?? 0 };
+}
+
 function expectBody({ status, body }: HubAnswer, { schema, need }: Endpoint, row: Row): void {
   if (status >= 400) {
-    const scope = `This token needs the scope ${SCOPES[need]}:repo_hook or repo.`;
-    const messages: Record<number, string | undefined> = {
-      401: row.caller === wrong ? 'Bad credentials' : 'Requires authentication',
-      403: row.forbidden === 'scope' ? scope : row.forbidden,
-      404: 'Not Found',
-    };
-    expectError(body, status, messages[status] ?? '');
-  } else if (schema === undefined) {
-    expect(body).toBe(undefined);
+    expectError(body, status, messageOf(row, status, need));
+  } else if (schema === undefined || schema === '{}') {
+    expect(body).toEqual(schema === undefined ? undefined : {});
   } else {
     const list: unknown[] = Array.isArray(body) ? body : [body];
     expect(Array.isArray(body)).toBe(schema.startsWith('['));
@@ -339,8 +132,8 @@ function core({ body }: HubAnswer): Record<string, number> {
   return Object(body).resources.core;
 }
 
-function hookOf({ root: { hooks } }: Hub, repository: string) {
-  return hooks.create('acme', repository, { config: { url: 'https://example.com/' } });
+function hookOf({ root: { hooks } }: Hub, repository: string, url: string) {
+  return hooks.create('acme', repository, { config: { url } });
 }
 
 async function otherApplication({ root: { applications } }: Hub) {

@@ -80,6 +80,30 @@ needs(
   const alice = (...args: string[]): Promise<string> => gh(tokens.alice, ...args);
   const HOOKS = 'repos/alice/app/hooks';
 
+  it('gh: logs in with a token, and asks with what it keeps', async () => {
+    const { token } = await daemon.http.ok<{ token: string }>('POST', '/hub/admin/users/alice/tokens', {
+      scopes: ['repo', 'read:org'],
+    });
+    const login = (secret: string): Promise<string> =>
+      daemon.netns.run(
+        'env',
+        `GH_HOST=${HUB}`,
+        `GH_CONFIG_DIR=${file('gh-login')}`,
+        `HOME=${folder}`,
+        `SSL_CERT_FILE=${file('ca.crt')}`,
+        'GH_NO_UPDATE_NOTIFIER=1',
+        'NO_PROXY=*',
+        'sh',
+        '-c',
+        'printf %s "$1" | gh auth login --with-token && gh api user --jq .login',
+        'sh',
+        secret,
+      );
+    await expect(login('bhp_wrong')).rejects.toThrow(/HTTP 401/);
+    await expect(login(tokens.bob)).rejects.toThrow(/missing required scope 'read:org'/);
+    expect(await login(token)).toBe('alice\n');
+  });
+
   it('gh: repositories, hooks in pages, what is refused, what is left of the hour', async () => {
     expect(await alice('repos/alice/app', '--jq', '.full_name')).toBe('alice/app\n');
     for (const number of [1, 2, 3, 4, 5]) {

@@ -108,3 +108,44 @@ export function workflow(permissions: Record<string, 'read' | 'write'>): MakeCal
     );
   };
 }
+
+/** What alice has granted an OAuth application of acme. */
+export function grant(...scopes: string[]): MakeCaller {
+  return async (hub) => {
+    const { applications, consent } = hub.root.oauth;
+    const redirect = 'http://ci.test/back';
+    const made = await applications.create('acme', {
+      name: 'CI',
+      domain: 'http://ci.test',
+      redirect_uri: redirect,
+      scopes: { organization: scopes },
+    });
+    const asked = {
+      login: 'alice',
+      client_id: made.client_id,
+      redirect_uri: redirect,
+      organizations: ['acme'],
+    };
+    const { redirect_to: to } = await consent.decideFor(asked);
+    const form = new URLSearchParams({
+      grant_type: 'authorization_code',
+      code: new URL(to).searchParams.get('code') ?? '',
+      redirect_uri: redirect,
+      client_id: made.client_id,
+      client_secret: made.client_secret,
+    });
+    const { body } = await hub.ask('POST', '/oauth/token', {
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+      body: form.toString(),
+    });
+    return showing(`Bearer ${String(Object(body).access_token)}`);
+  };
+}
+
+/** Acme's own program. */
+export function service(...accesses: string[]): MakeCaller {
+  return async ({ root: { oauth: platform } }) => {
+    const { id, token = '' } = await platform.applications.createServiceToken('acme', { accesses });
+    return showing(`${id}:${token}`);
+  };
+}
