@@ -98,6 +98,9 @@ function rank({ number }: Endpoint): number {
 }
 
 function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   return [line(titles), `|${'---|'.repeat(titles.length)}`, ...rows.map(line)].join('\n');
+}
+
+function line(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`;
 }
