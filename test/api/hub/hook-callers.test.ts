@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { limits } from '../../../daemon/base/limits.ts';
 import { settled } from '../../support/fakes/manual-clock.ts';
-import { wrong, type CallerOf } from '../../support/hub/callers.ts';
-import { endpointPage } from '../../support/hub/endpoint-page.ts';
+import { wrong, type CallerOf } from '../../support/hub/endpoints/callers.ts';
+import { endpointPage } from '../../support/hub/endpoints/page.ts';
 import {
   CALLERS,
   ENDPOINTS,
@@ -11,7 +11,7 @@ import {
   statusOf,
   type Endpoint,
   type Row,
-} from '../../support/hub/endpoints.ts';
+} from '../../support/hub/endpoints/endpoints.ts';
 import { hasGithubSchemas, schemaProblems } from '../../support/hub/github-schemas.ts';
 import { receiver } from '../../support/hub/receiver.ts';
 import type { HubAnswer } from '../../support/hub/serve-hub.ts';

@@ -1,7 +1,7 @@
 import { importPKCS8, SignJWT } from 'jose';
-import { pageVisitor } from './page-visitor.ts';
-import type { HubAsk } from './serve-hub.ts';
-import type { servedHub } from './served-hub.ts';
+import { pageVisitor } from '../page-visitor.ts';
+import type { HubAsk } from '../serve-hub.ts';
+import type { servedHub } from '../served-hub.ts';
 
 type Hub = Awaited<ReturnType<typeof servedHub>>;
 

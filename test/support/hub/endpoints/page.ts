@@ -20,11 +20,11 @@ const TITLES: Readonly<Record<State, string>> = {
 export function endpointPage(): string {
   return `# Who gets what of the endpoints of seed 001
 
-Written by \`api/hub/hook-callers.test.ts\`, which asks each of these and compares status and body: a table with what it does not
-find is wrong. \`npx vitest run --project api test/api/hub/hook-callers.test.ts -u\` writes it anew.
+Written by \`api/hub/hook-callers.test.ts\`, which asks each of these and compares status and body: a table with what it
+does not find is wrong. \`npx vitest run --project api test/api/hub/hook-callers.test.ts -u\` writes it anew.
 
-The repository is of the organization acme, whose admin is alice and whose member is bob; carol is a stranger. Tokens are alice's
-where it is not said otherwise. A hook or a delivery that is not there is 404 for whoever would have got it.
+The repository is of the organization acme, whose admin is alice and whose member is bob; carol is a stranger. Tokens are
+alice's where it is not said otherwise. A hook or a delivery that is not there is 404 for whoever would have got it.
 
 ## Endpoints
 
@@ -40,9 +40,11 @@ ${STATES.map((state) => `## ${TITLES[state]}\n\n${statesTable(state)}`).join('\n
 
 ## Endpoints 13 and 14
 
-${table(['caller', '13 `POST /applications/{client_id}/token`', '14 `GET /rate_limit`'], Object.entries(CALLERS).map(ownRow))}
+${table(OWN_TITLES, Object.entries(CALLERS).map(ownRow))}
 `;
 }
+
+const OWN_TITLES = ['caller', '13 `POST /applications/{client_id}/token`', '14 `GET /rate_limit`'];
 
 const MESSAGES: readonly (readonly string[])[] = [
   ['401', '`Requires authentication`, and `Bad credentials` for a wrong token'],
