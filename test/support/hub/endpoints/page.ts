@@ -23,8 +23,8 @@ export function endpointPage(): string {
 Written by \`api/hub/hook-callers.test.ts\`, which asks each of these and compares status and body: a table with what it
 does not find is wrong. \`npx vitest run --project api test/api/hub/hook-callers.test.ts -u\` writes it anew.
 
-The repository is of the organization acme, whose admin is alice and whose member is bob; carol is a stranger. Tokens are
-alice's where it is not said otherwise. A hook or a delivery that is not there is 404 for whoever would have got it.
+The repository is of the organization acme, whose admin is alice and whose member is bob; carol is a stranger. Tokens
+are alice's where it is not said otherwise. A hook or a delivery that is not there is 404 for whoever would have got it.
 
 ## Endpoints
 
