@@ -4,13 +4,15 @@ import type { ClusterFamily } from '../family.ts';
 import { bodyOf } from './body.ts';
 import { toTargetsFailure } from './errors.ts';
 import { absentAt } from './absent.ts';
-import { keyRoutes, requestId, targetRoutes } from './routes.ts';
+import { rootRoutes } from './root-routes.ts';
+import { requestId, targetRoutes } from './routes.ts';
 
 /** Amazon VPC Lattice 2022-11-30: target groups, services and listeners. */
 export const targetsFamily: ClusterFamily = {
-  routes: [...targetRoutes, ...keyRoutes],
+  routes: [...targetRoutes, ...rootRoutes],
   isFor: (path) =>
-    /^\/(targetgroups|services|tags|accesskeys)(\/|$)/.test(path) || absentAt(path) !== undefined,
+    /^\/(targetgroups|services|tags|accesskeys|certificates)(\/|$)/.test(path) ||
+    absentAt(path) !== undefined,
   absent: absentAt,
   identify: async ({ method, req, credentials }, ports): Promise<ClusterCaller> => {
     const { authorization } = credentials;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { EngineError } from '../../../daemon/base/errors.ts';
 import type { TargetsPort } from '../../types/cluster/targets.ts';
-import type { ClusterResult, ClusterRoute, KnownRequest } from '../family.ts';
+import type { ClusterRoute } from '../family.ts';
 import { bodyOf, jsonOf } from './body.ts';
 
 interface Operation {
@@ -42,6 +42,7 @@ const OPERATIONS: readonly Operation[] = [
   { method: 'POST', path: '/services', operation: 'createService', status: 201 },
   { method: 'GET', path: '/services', operation: 'listServices', status: 200 },
   { method: 'GET', path: '/services/:service', operation: 'getService', status: 200 },
+  { method: 'PATCH', path: '/services/:service', operation: 'updateService', status: 200 },
   { method: 'DELETE', path: '/services/:service', operation: 'deleteService', status: 200 },
   { method: 'POST', path: '/services/:service/listeners', operation: 'createListener', status: 201 },
   { method: 'GET', path: '/services/:service/listeners', operation: 'listListeners', status: 200 },
@@ -77,47 +78,6 @@ export const targetRoutes: readonly ClusterRoute[] = OPERATIONS.map(
     },
   }),
 );
-
-/** Access keys: for root alone, who is whoever opens the engine's socket. */
-export const keyRoutes: readonly ClusterRoute[] = [
-  {
-    id: 'targets.createAccessKey',
-    method: 'POST',
-    path: '/accesskeys',
-    handler: async (request, ports) => {
-      onlyRoot(request);
-      return answered(await ports.targets().keys.create(jsonOf(await bodyOf(request.req))), 201);
-    },
-  },
-  {
-    id: 'targets.listAccessKeys',
-    method: 'GET',
-    path: '/accesskeys',
-    handler: (request, ports) => {
-      onlyRoot(request);
-      return answered(ports.targets().keys.list(), 200);
-    },
-  },
-  {
-    id: 'targets.deleteAccessKey',
-    method: 'DELETE',
-    path: '/accesskeys/:key',
-    handler: async (request, ports) => {
-      onlyRoot(request);
-      return answered(await ports.targets().keys.remove(request.params['key'] ?? ''), 200);
-    },
-  },
-];
-
-function answered(answer: object, status: number): ClusterResult {
-  return { kind: 'answer', status, body: JSON.stringify(answer), headers: requestId() };
-}
-
-function onlyRoot({ credentials }: KnownRequest): void {
-  if (credentials.entrance !== 'engine') {
-    throw new EngineError('forbidden', 'access keys are made over the socket of the engine: berthd cluster');
-  }
-}
 
 /** Clients of the original show it with errors. */
 export function requestId(): Record<string, string> {

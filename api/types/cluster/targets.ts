@@ -26,6 +26,7 @@ export interface TargetsPort {
   createService: TargetsOperation;
   getService: TargetsOperation;
   listServices: TargetsOperation;
+  updateService: TargetsOperation;
   deleteService: TargetsOperation;
   createListener: TargetsOperation;
   getListener: TargetsOperation;
@@ -54,8 +55,19 @@ export interface AccessKeysPort {
   userOf(parts: SignedParts): string;
 }
 
+/** Certificates of listeners. Their keys go in and never come out. */
+export interface CertificatesPort {
+  /** Answers its ARN. */
+  import(body: unknown): Promise<object>;
+  list(): object;
+  /** `identifier`: id or ARN. Throws not_found. */
+  get(identifier: string): object;
+  remove(identifier: string): Promise<object>;
+}
+
 /** What HTTP needs of target groups. */
 export interface ClusterTargetsPort {
   operations: TargetsPort;
+  certificates: CertificatesPort;
   keys: AccessKeysPort;
 }

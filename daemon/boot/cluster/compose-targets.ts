@@ -51,7 +51,11 @@ export async function openTargets({ records, swarm }: ClusterStores, deps: Deps)
   return {
     gate: targets.gate,
     websiteStatus: (websites) => websiteStatus(targets.tables, websites),
-    port: { operations: targets.operations, keys: new AccessKeys({ store, clock }) },
+    port: {
+      operations: targets.operations,
+      certificates: targets.certificates,
+      keys: new AccessKeys({ store, clock }),
+    },
     [Symbol.asyncDispose]: async () => {
       await turn?.[Symbol.asyncDispose]();
       await targets[Symbol.asyncDispose]();

@@ -7,6 +7,9 @@ export const targetLimits = {
   listenersOfServiceMax: 2,
   /** Pairs of keys that sign requests. */
   accessKeysMax: 1_000,
+  /** Certificates that are imported, and characters of each, of its authorities' and of its key. */
+  certificatesMax: 100,
+  certificateCharactersMax: 65_536,
   /** Groups that one action forwards to. */
   groupsOfActionMax: 10,
   /** How long a target that was deregistered may finish what it has begun. */

@@ -105,6 +105,8 @@ function serviceOperations({ services, listeners }: OperationDeps): Pick<Targets
       const { items, nextToken } = pageOf(services.all(), ({ id }) => id, readPageRequest(query));
       return { items: items.map(serviceView), ...(nextToken !== undefined && { nextToken }) };
     },
+    updateService: async ({ params, body }) =>
+      serviceView(await services.update(param(params, 'service'), body)),
     deleteService: async ({ params }) => {
       const { id, name } = await services.delete(param(params, 'service'));
       return { id, arn: serviceArn(id), name, status: 'DELETE_IN_PROGRESS' };

@@ -4,6 +4,7 @@ import { errorText } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { TaskFollower, type LabelledTasks } from './followers/task-follower.ts';
 import { TaskGate } from './followers/task-gate.ts';
+import { Certificates } from './certificates/certificates.ts';
 import { Forwarder } from './forwarding/forwarder.ts';
 import type { FunctionRuns } from './forwarding/functions.ts';
 import { Routes } from './forwarding/routes.ts';
@@ -35,7 +36,7 @@ export interface TargetGroupsDeps {
   onHealth(news: HealthNews): void;
   /** Address of listeners; undefined = all of this host. */
   listenHost: string | undefined;
-  /** That listeners of HTTPS show; undefined = there are no such listeners. */
+  /** That listeners of HTTPS show whose service names none; undefined = these cannot be. */
   certificate: ListenerCertificate | undefined;
   clock: Clock;
   log: Logger;
@@ -44,6 +45,7 @@ export interface TargetGroupsDeps {
 /** Target groups with their checks and their traffic. */
 export class TargetGroups implements AsyncDisposable {
   readonly operations: TargetsPort;
+  readonly certificates: Certificates;
   readonly groups: Groups;
   /** For tasks of this host. */
   readonly gate: TaskGate;
@@ -78,6 +80,7 @@ export class TargetGroups implements AsyncDisposable {
     const listeners = new Listeners({ ...shared, services, reserve, hasCertificate });
     const tagging = new Tagging({ store, tables });
     this.operations = targetOperations({ tables, groups, registrations, services, listeners, tagging });
+    this.certificates = new Certificates(shared);
     this.#checker = new HealthChecker({
       store,
       tables,

@@ -1,4 +1,5 @@
 import { groupArn, listenerArn, serviceArn } from './input/identifiers.ts';
+import { certificateArn } from './certificates/certificate.ts';
 import type { TargetGroup } from './groups/target-group.ts';
 import type { Listener, Service } from './services/service.ts';
 
@@ -46,12 +47,13 @@ export function groupSummary(group: TargetGroup, serviceIds: readonly string[]) 
   };
 }
 
-export function serviceView({ id, name, createdMs, updatedMs }: Service) {
+export function serviceView({ id, name, certificate, createdMs, updatedMs }: Service) {
   return {
     arn: serviceArn(id),
     id,
     name,
     authType: 'NONE',
+    ...(certificate !== undefined && { certificateArn: certificateArn(certificate) }),
     status: 'ACTIVE',
     createdAt: new Date(createdMs).toISOString(),
     lastUpdatedAt: new Date(updatedMs).toISOString(),

@@ -21,12 +21,14 @@ import {
   TagResourceCommand,
   UntagResourceCommand,
   UpdateListenerCommand,
+  UpdateServiceCommand,
   UpdateTargetGroupCommand,
   ValidationException,
   AccessDeniedException,
   VPCLatticeClient,
 } from '@aws-sdk/client-vpc-lattice';
 import { expect, test } from 'vitest';
+import { selfSigned } from '../../support/cluster/certificate.ts';
 import { serveTargets, type ServedTargets } from '../../support/cluster/served-targets.ts';
 import { until } from '../../support/engine/http.ts';
 
@@ -162,6 +164,20 @@ test('@aws-sdk/client-vpc-lattice: services and listeners', async () => {
   const { items } = await client.send(new ListListenersCommand({ serviceIdentifier }));
   expect(items).toMatchObject([{ name: 'main' }]);
   expect((await client.send(new GetServiceCommand({ serviceIdentifier }))).name).toBe('shop');
+  const { certificate, key: privateKey } = selfSigned('shop');
+  const imported = Object(await served.open.targets.certificates.import({ certificate, privateKey }));
+  const certificateArn = String(imported.certificateArn);
+  expect(await client.send(new UpdateServiceCommand({ serviceIdentifier, certificateArn }))).toMatchObject({
+    name: 'shop',
+    certificateArn,
+    authType: 'NONE',
+  });
+  const missing = `${certificateArn.slice(0, -8)}00000000`;
+  const wrong = client.send(new CreateServiceCommand({ name: 'other', certificateArn: missing }));
+  await expect(wrong).rejects.toMatchObject({
+    name: 'ResourceNotFoundException',
+    resourceType: 'CERTIFICATE',
+  });
   await client.send(new DeleteListenerCommand({ serviceIdentifier, listenerIdentifier }));
   await client.send(new DeleteServiceCommand({ serviceIdentifier }));
   expect((await client.send(new ListServicesCommand({}))).items).toEqual([]);

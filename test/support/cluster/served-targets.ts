@@ -41,7 +41,7 @@ export async function serveTargets(
       events: () => {
         throw new EngineError('unavailable', 'there are no events');
       },
-      targets: () => ({ operations: open.targets.operations, keys }),
+      targets: () => ({ operations: open.targets.operations, certificates: open.targets.certificates, keys }),
     },
     log: silentLogger,
     version: '0.1.0',

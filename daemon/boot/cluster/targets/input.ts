@@ -89,9 +89,10 @@ function read({ kind, name }: Parameter, given: string, readFile: ReadFile): unk
   return kind === 'text' ? text : readStructure(text, shape);
 }
 
-/** `file://PATH` is what stands in that file. */
+/** `file://PATH` is what stands in that file; `fileb://`, as the original's tool has it for certificates, too. */
 function contents(text: string, readFile: ReadFile): string {
-  return text.startsWith('file://') ? readFile(text.slice('file://'.length)) : text;
+  const [, path] = /^fileb?:\/\/(.*)$/s.exec(text) ?? [];
+  return path === undefined ? text : readFile(path);
 }
 
 function named<T>(flag: string, step: () => T): T {

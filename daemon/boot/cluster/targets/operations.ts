@@ -26,6 +26,7 @@ const LISTENER: Parameter = { name: 'listenerIdentifier', kind: 'text', where: '
 const RESOURCE: Parameter = { name: 'resourceArn', kind: 'text', where: 'path', isRequired: true };
 const NAME: Parameter = { name: 'name', kind: 'text', where: 'body', isRequired: true };
 const TOKEN: Parameter = { name: 'clientToken', kind: 'text', where: 'body' };
+const CERTIFICATE: Parameter = { name: 'certificateArn', kind: 'text', where: 'body' };
 const TAGS: Parameter = { name: 'tags', kind: 'map', where: 'body' };
 const ACTION: Parameter = { name: 'defaultAction', kind: 'structure', where: 'body', isRequired: true };
 const PAGES: readonly Parameter[] = [
@@ -55,7 +56,18 @@ const CONFIG = {
   vpcIdentifier: '',
 };
 const GROUP_OUT = { arn: '', config: CONFIG, id: '', name: '', status: '', type: '' };
-const SERVICE_OUT = { arn: '', id: '', name: '', status: '' };
+const CERTIFICATE_OUT = {
+  certificateArn: '',
+  importedAt: '',
+  inUseBy: [''],
+  issuer: '',
+  lastUpdatedAt: '',
+  names: '',
+  notAfter: '',
+  notBefore: '',
+  subject: '',
+};
+const SERVICE_OUT = { arn: '', certificateArn: '', id: '', name: '', status: '' };
 const FORWARD = { forward: { targetGroups: [{ targetGroupIdentifier: '', weight: 0 }] } };
 const LISTENER_OUT = {
   arn: '',
@@ -185,7 +197,14 @@ export const TARGET_COMMANDS: Readonly<Record<string, TargetCommand>> = {
     help: 'create a service: a name for listeners',
     method: 'POST',
     path: '/services',
-    parameters: [NAME, TOKEN, TAGS],
+    parameters: [NAME, CERTIFICATE, TOKEN, TAGS],
+    output: SERVICE_OUT,
+  },
+  'update-service': {
+    help: 'give a service another certificate; its listeners of HTTPS show it at once',
+    method: 'PATCH',
+    path: '/services/{serviceIdentifier}',
+    parameters: [SERVICE, { ...CERTIFICATE, isRequired: true }],
     output: SERVICE_OUT,
   },
   'get-service': {
@@ -253,6 +272,39 @@ export const TARGET_COMMANDS: Readonly<Record<string, TargetCommand>> = {
     path: '/services/{serviceIdentifier}/listeners/{listenerIdentifier}',
     parameters: [SERVICE, LISTENER],
     output: { arn: '', id: '' },
+  },
+  'import-certificate': {
+    help: 'bring a certificate for listeners of HTTPS, or a new one in its place: file://cert.pem and so on',
+    method: 'POST',
+    path: '/certificates',
+    parameters: [
+      { name: 'certificate', kind: 'text', where: 'body', isRequired: true },
+      { name: 'privateKey', kind: 'text', where: 'body', isRequired: true },
+      { name: 'certificateChain', kind: 'text', where: 'body' },
+      CERTIFICATE,
+    ],
+    output: { certificateArn: '' },
+  },
+  'list-certificates': {
+    help: 'list certificates, until when they are valid and which services show them',
+    method: 'GET',
+    path: '/certificates',
+    parameters: [],
+    output: { items: [CERTIFICATE_OUT] },
+  },
+  'describe-certificate': {
+    help: 'tell a certificate, without its key',
+    method: 'GET',
+    path: '/certificates/{certificateArn}',
+    parameters: [{ ...CERTIFICATE, where: 'path', isRequired: true }],
+    output: { ...CERTIFICATE_OUT, certificate: '' },
+  },
+  'delete-certificate': {
+    help: 'delete a certificate that no service shows',
+    method: 'DELETE',
+    path: '/certificates/{certificateArn}',
+    parameters: [{ ...CERTIFICATE, where: 'path', isRequired: true }],
+    output: {},
   },
   'create-access-key': {
     help: 'make a pair of keys that signs requests for a user of the hub; the secret is shown this once',

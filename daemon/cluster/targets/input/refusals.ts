@@ -1,7 +1,7 @@
 import { EngineError } from '../../../base/errors.ts';
 
 /** Kinds of resources as errors name them (the original's `resourceType`). */
-export type NamedResource = 'TARGET_GROUP' | 'SERVICE' | 'LISTENER' | 'TARGET';
+export type NamedResource = 'TARGET_GROUP' | 'SERVICE' | 'LISTENER' | 'TARGET' | 'CERTIFICATE';
 
 /** 404, ResourceNotFoundException. */
 export function noSuch(resourceType: NamedResource, resourceId: string): EngineError {

@@ -26,6 +26,9 @@ export interface ListenerServer {
   endIdle: () => void;
 }
 
+/** The oldest version that is spoken. */
+export const TLS_MIN = 'TLSv1.2' as const;
+
 const OPTIONS = { requestTimeout: 0, keepAliveTimeout: targetLimits.idleMs };
 
 /** A server without TLS. Clients that begin with HTTP/2 (RFC 9113, 3.3) are answered by it, others by HTTP/1.1. */
@@ -50,7 +53,7 @@ export function createPlainServer(handlers: Handlers): ListenerServer {
 
 /** A server that ends TLS: clients agree with it on HTTP/2 or HTTP/1.1. */
 export function createTlsServer({ certificate: cert, key }: ListenerCertificate, handlers: Handlers) {
-  const tls = { cert, key, ALPNProtocols: ['h2', 'http/1.1'], minVersion: 'TLSv1.2' as const };
+  const tls = { cert, key, ALPNProtocols: ['h2', 'http/1.1'], minVersion: TLS_MIN };
   const server = createHttps({ ...OPTIONS, ...tls }, (req, res) => handlers.serve(req, res));
   const http2 = new Http2Side(handlers);
   const http1 = takenOver(server, 'secureConnection');

@@ -1,4 +1,5 @@
 import { createServer as createTcp, type Server as TcpServer, type Socket } from 'node:net';
+import { Server as TlsServer } from 'node:tls';
 import type { Clock } from '../../../base/clock.ts';
 import { EngineError, errorText } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/logger.ts';
@@ -13,9 +14,11 @@ import type { Tables } from '../store/tables.ts';
 import {
   createPlainServer,
   createTlsServer,
+  TLS_MIN,
   type Handlers,
   type ListenerCertificate,
 } from './http-server.ts';
+import { shownCertificate, type ShownCertificate } from './shown-certificate.ts';
 
 export interface ListenerSocketDeps {
   store: TargetStore;
@@ -25,7 +28,7 @@ export interface ListenerSocketDeps {
   places: KnownPlaces;
   /** Undefined = all addresses of this host. */
   host: string | undefined;
-  /** Of listeners of HTTPS; undefined = there are none. */
+  /** Of listeners of HTTPS whose service names none. */
   certificate: ListenerCertificate | undefined;
   clock: Clock;
   log: Logger;
@@ -39,6 +42,8 @@ interface Served {
 
 interface Open extends Served {
   port: number;
+  /** Which certificate it shows, as `ShownCertificate.version`. */
+  shown: string | undefined;
   sockets: Set<Socket>;
 }
 
@@ -85,7 +90,9 @@ export class ListenerSockets implements AsyncDisposable {
     }
     this.#refused.forEach((key) => wanted.has(key) || this.#refused.delete(key));
     for (const [key, listener] of wanted) {
-      if (this.#open.has(key)) {
+      const open = this.#open.get(key);
+      if (open !== undefined) {
+        this.#renew(open, listener);
         continue;
       }
       try {
@@ -136,8 +143,28 @@ export class ListenerSockets implements AsyncDisposable {
     );
   }
 
-  async #start(key: string, { protocol, port }: Listener): Promise<Open> {
-    const { server, endIdle } = this.#server(key, protocol);
+  /** Connections that stand go on with the certificate that they were shown. */
+  #renew(open: Open, listener: Listener): void {
+    const certificate = this.#certificate(listener);
+    if (certificate !== undefined && certificate.version !== open.shown && open.server instanceof TlsServer) {
+      open.server.setSecureContext({
+        cert: certificate.certificate,
+        key: certificate.key,
+        minVersion: TLS_MIN,
+      });
+      open.shown = certificate.version;
+    }
+  }
+
+  #certificate(listener: Listener): ShownCertificate | undefined {
+    const { tables, certificate } = this.#deps;
+    return shownCertificate(tables, listener, certificate);
+  }
+
+  async #start(key: string, listener: Listener): Promise<Open> {
+    const { port } = listener;
+    const certificate = this.#certificate(listener);
+    const { server, endIdle } = this.#server(key, listener.protocol, certificate);
     const sockets = new Set<Socket>();
     server.on('connection', (socket: Socket) => {
       sockets.add(socket);
@@ -146,14 +173,14 @@ export class ListenerSockets implements AsyncDisposable {
     });
     server.maxConnections = targetLimits.connectionsMax;
     await listening(server, port, this.#deps.host);
-    return { server, endIdle, port, sockets };
+    return { server, endIdle, port, sockets, shown: certificate?.version };
   }
 
-  #server(key: string, protocol: Listener['protocol']): Served {
+  #server(key: string, protocol: Listener['protocol'], certificate: ListenerCertificate | undefined): Served {
     if (protocol === 'TLS_PASSTHROUGH') {
       return { server: this.#bytes(key), endIdle: () => undefined };
     }
-    const { certificate, forwarder } = this.#deps;
+    const { forwarder } = this.#deps;
     const handlers: Handlers = {
       serve: (req, res) => forwarder.serve(key, req, res),
       upgrade: (req, socket, head) => forwarder.upgrade(key, req, socket, head),
@@ -162,7 +189,10 @@ export class ListenerSockets implements AsyncDisposable {
       return createPlainServer(handlers);
     }
     if (certificate === undefined) {
-      throw new EngineError('invalid_argument', 'cluster.tls-cert, cluster.tls-key: HTTPS needs them');
+      throw new EngineError(
+        'invalid_argument',
+        'HTTPS needs a certificate of the service, or cluster.tls-cert',
+      );
     }
     return createTlsServer(certificate, handlers);
   }

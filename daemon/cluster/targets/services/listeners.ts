@@ -21,7 +21,7 @@ export interface ListenersDeps {
   clock: Clock;
   /** Takes the port on this host before the listener is written down. Throws conflict where another program has it. */
   reserve(port: number): Promise<void>;
-  /** Whether there is a certificate for listeners of HTTPS. */
+  /** Whether there is a certificate for listeners of HTTPS whose service names none. */
   hasCertificate: boolean;
 }
 
@@ -42,7 +42,7 @@ export class Listeners {
     const service = this.#deps.services.get(serviceIdentifier);
     const nowMs = Number(this.#deps.clock.nowNano() / 1_000_000n);
     const listener: Listener = {
-      ...readListener(body, this.#deps.hasCertificate),
+      ...readListener(body, this.#deps.hasCertificate || service.certificate !== undefined),
       id: newResourceId('listener-'),
       service: service.id,
       createdMs: nowMs,
@@ -206,7 +206,11 @@ function readListener(body: unknown, hasCertificate: boolean): ListenerRequest {
     fields.wrong('defaultAction', 'must be forward for the protocol TLS_PASSTHROUGH');
   }
   if (protocol === 'HTTPS' && !hasCertificate) {
-    fields.wrong('protocol', 'needs the settings cluster.tls-cert and cluster.tls-key', protocol);
+    fields.wrong(
+      'protocol',
+      'needs a certificate: certificateArn of the service, or cluster.tls-cert and cluster.tls-key',
+      protocol,
+    );
   }
   fields.refuse();
   invariant(

@@ -4,6 +4,8 @@ import type { Tags } from '../input/resource-rules.ts';
 export interface Service {
   id: string;
   name: string;
+  /** Id of the certificate that its listeners of HTTPS show; absent = that of the cluster interface. */
+  certificate?: string;
   tags: Tags;
   clientToken: string | undefined;
   fingerprint: string;
@@ -16,7 +18,7 @@ export interface Listener {
   id: string;
   service: string;
   name: string;
-  /** Of HTTPS this host ends TLS, with the certificate of the cluster interface; clients may speak HTTP/2 there. */
+  /** Of HTTPS this host ends TLS, with the certificate of its service; clients may speak HTTP/2 there. */
   protocol: 'HTTP' | 'HTTPS' | 'TLS_PASSTHROUGH';
   port: number;
   defaultAction: Action;

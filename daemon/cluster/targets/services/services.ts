@@ -1,13 +1,14 @@
 import type { Clock } from '../../../base/clock.ts';
 import { invariant, notImplemented } from '../../../base/errors.ts';
 import { failpoint } from '../../../base/failpoint.ts';
+import { certificateArn, certificateId } from '../certificates/certificate.ts';
 import { tokenKey } from '../groups/create-group.ts';
 import { Fields } from '../input/fields.ts';
 import { fingerprintOf, idOf, newResourceId } from '../input/identifiers.ts';
 import { inConflict, noSuch, quotaExceeded } from '../input/refusals.ts';
 import { readName, readTags, readToken } from '../input/resource-rules.ts';
 import { targetLimits } from '../limits.ts';
-import type { TargetStore } from '../store/port.ts';
+import type { StoreChange, TargetStore } from '../store/port.ts';
 import type { Tables } from '../store/tables.ts';
 import type { Service } from './service.ts';
 
@@ -18,7 +19,7 @@ export interface ServicesDeps {
 }
 
 /** Fields of the original for which there is nothing here. */
-const NOT_HERE = ['authType', 'certificateArn', 'customDomainName', 'sharedTypes'] as const;
+const NOT_HERE = ['authType', 'customDomainName', 'sharedTypes'] as const;
 
 /** Services: names for listeners that belong together. */
 export class Services {
@@ -31,22 +32,40 @@ export class Services {
   /** Idempotent by client token. Throws InvalidFieldsError, conflict, resource_exhausted, not_implemented. */
   async create(body: unknown): Promise<Service> {
     const fields = new Fields(body, 'Service');
-    fields.only('name', 'clientToken', 'tags', ...NOT_HERE);
-    const notHere = NOT_HERE.find((name) => fields.has(name) && fields.value(name) !== 'NONE');
-    if (notHere !== undefined) {
-      throw notImplemented(`${notHere}: is not implemented, not ${JSON.stringify(fields.value(notHere))}`);
-    }
+    fields.only('name', 'clientToken', 'tags', 'certificateArn', ...NOT_HERE);
+    refuseAbsent(fields);
     const name = readName(fields, 'svc-');
     const clientToken = readToken(fields);
     const tags = readTags(fields);
+    const certificate = readCertificateArn(fields);
     fields.refuse();
     invariant(name !== undefined, 'a required field is absent and was not refused');
     const nowMs = Number(this.#deps.clock.nowNano() / 1_000_000n);
-    const fingerprint = fingerprintOf({ name, tags });
+    const fingerprint = fingerprintOf({ name, tags, certificate });
     const id = newResourceId('svc-');
-    return await this.#deps.store.change(() =>
-      this.#decided({ id, name, tags, clientToken, fingerprint, createdMs: nowMs, updatedMs: nowMs }),
-    );
+    const shown = certificate === undefined ? {} : { certificate };
+    const made = { id, name, ...shown, tags, clientToken, fingerprint, createdMs: nowMs, updatedMs: nowMs };
+    return await this.#deps.store.change(() => this.#decided(made));
+  }
+
+  /** Only the certificate can change; its listeners show the new one at once. Throws as `create`, and not_found. */
+  async update(identifier: string, body: unknown): Promise<Service> {
+    const fields = new Fields(body, 'Service');
+    fields.only('authType', 'certificateArn');
+    refuseAbsent(fields);
+    const certificate = readCertificateArn(fields);
+    fields.refuse();
+    const { store, tables, clock } = this.#deps;
+    return await store.change(() => {
+      const before = this.get(identifier);
+      if (certificate === undefined || certificate === before.certificate) {
+        return { changes: [], answer: before };
+      }
+      const updatedMs = Number(clock.nowNano() / 1_000_000n);
+      const answer: Service = { ...before, certificate, updatedMs };
+      failpoint('targets.service.update');
+      return { changes: [tables.services.put(answer.id, answer), ...this.#held(certificate)], answer };
+    });
   }
 
   /** `identifier`: id or ARN. Throws not_found. */
@@ -106,8 +125,40 @@ export class Services {
         tables.services.put(id, service),
         tables.names.put(`s/${name}`, { id }),
         ...(token === undefined ? [] : [tables.tokens.put(token, { id })]),
+        ...this.#held(service.certificate),
       ],
       answer: service,
     };
   }
+
+  /** Writes a certificate as it is: whoever removes it meanwhile meets a conflict. Throws not_found. */
+  #held(id: string | undefined): StoreChange[] {
+    const { certificates } = this.#deps.tables;
+    const certificate = id === undefined ? undefined : certificates.get(id);
+    if (id === undefined) {
+      return [];
+    }
+    if (certificate === undefined) {
+      throw noSuch('CERTIFICATE', certificateArn(id));
+    }
+    return [certificates.put(id, certificate)];
+  }
+}
+
+/** Throws not_implemented for a field that asks for what is not there. */
+function refuseAbsent(fields: Fields): void {
+  const notHere = NOT_HERE.find((name) => fields.has(name) && fields.value(name) !== 'NONE');
+  if (notHere !== undefined) {
+    throw notImplemented(`${notHere}: is not implemented, not ${JSON.stringify(fields.value(notHere))}`);
+  }
+}
+
+/** The id that the field `certificateArn` names. */
+function readCertificateArn(fields: Fields): string | undefined {
+  const arn = fields.text('certificateArn', {
+    max: 2048,
+    pattern: /^arn:berth:acm:local:000000000000:certificate\/[0-9a-f-]{36}$/,
+    must: 'must be the ARN of a certificate that berthd cluster import-certificate has answered',
+  });
+  return arn === undefined ? undefined : certificateId(arn);
 }

@@ -1,4 +1,5 @@
 import type { TargetGroup } from '../groups/target-group.ts';
+import type { Certificate } from '../certificates/certificate.ts';
 import type { Target, TargetHealth } from '../registrations/target.ts';
 import type { Listener, Service } from '../services/service.ts';
 import { Table } from './table.ts';
@@ -22,6 +23,7 @@ export interface Tables {
   services: Table<Service>;
   /** `<service>/<listener>`. */
   listeners: Table<Listener>;
+  certificates: Table<Certificate>;
 }
 
 export function openTables(store: TargetStore): Tables {
@@ -33,5 +35,6 @@ export function openTables(store: TargetStore): Tables {
     health: new Table(store, 'target-health/'),
     services: new Table(store, 'target-service/'),
     listeners: new Table(store, 'target-listener/'),
+    certificates: new Table(store, 'target-certificate/'),
   };
 }

@@ -2,6 +2,7 @@ import { armHere } from '../../../support/fakes/failpoints.ts';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../../daemon/base/clock.ts';
 import { AccessKeys } from '../../../../daemon/cluster/targets/signing/access-keys.ts';
+import { selfSigned } from '../../../support/cluster/certificate.ts';
 import { openTargets, startTarget, type OpenTargets } from '../../../support/cluster/open-targets.ts';
 import { until } from '../../../support/engine/http.ts';
 
@@ -13,7 +14,12 @@ interface Bed {
   service: string;
   listener: string;
   key: string;
+  /** ARN. */
+  certificate: string;
 }
+
+const shown = selfSigned('shown');
+const pairOf = ({ certificate, key }: typeof shown): object => ({ certificate, privateKey: key });
 
 const TARGETS = { targets: [{ id: '10.0.0.1' }] };
 const FIXED = { fixedResponse: { statusCode: 404 } };
@@ -34,7 +40,9 @@ async function bed(open: OpenTargets): Promise<Bed> {
   const body = { name: 'main', protocol: 'HTTP', port: 24_917, defaultAction: FIXED };
   const listener = String((await open.ask('createListener', { params: { service }, body }))['id']);
   const { accessKeyId }: { accessKeyId?: unknown } = { ...(await keys.create({ user: 'alice' })) };
-  return { open, keys, group, service, listener, key: String(accessKeyId) };
+  const imported = Object(await open.targets.certificates.import(pairOf(shown)));
+  const certificate = String(imported.certificateArn);
+  return { open, keys, group, service, listener, key: String(accessKeyId), certificate };
 }
 
 const STEPS: readonly [string, (bed: Bed) => Promise<unknown>][] = [
@@ -97,6 +105,13 @@ const STEPS: readonly [string, (bed: Bed) => Promise<unknown>][] = [
     'targets.untag.write',
     ({ open, group }) => open.ask('untagResource', { params: { resource: ARN + group }, query: 'tagKeys=a' }),
   ],
+  ['targets.certificate.write', ({ open }) => open.targets.certificates.import(pairOf(shown))],
+  [
+    'targets.service.update',
+    ({ open, service, certificate }) =>
+      open.ask('updateService', { params: { service }, body: { certificateArn: certificate } }),
+  ],
+  ['targets.certificate.delete', ({ open, certificate }) => open.targets.certificates.remove(certificate)],
   ['targets.key.write', ({ keys }) => keys.create({ user: 'bob' })],
   ['targets.key.delete', ({ keys, key }) => keys.remove(key)],
 ];

@@ -388,7 +388,7 @@ describe('services and listeners', () => {
       defaultAction: { fixedResponse: { statusCode: 404 } },
     };
     await expect(open.ask('createListener', { params: { service }, body: tls })).rejects.toThrow(
-      'protocol: needs the settings cluster.tls-cert and cluster.tls-key',
+      'protocol: needs a certificate: certificateArn of the service, or cluster.tls-cert and cluster.tls-key',
     );
   });
 });
