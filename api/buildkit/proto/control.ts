@@ -67,10 +67,23 @@ const vertexLog = message({
   stream: field(3, number),
   data: field(4, bytes),
 });
+const position = message({ line: field(1, number), character: field(2, number) });
+const range = message({ start: field(1, nested(position)), end: field(2, nested(position)) });
+const sourceInfo = message({ filename: field(1, text), data: field(2, bytes), language: field(4, text) });
+const vertexWarning = message({
+  vertex: field(1, text),
+  level: field(2, number),
+  short: field(3, bytes),
+  detail: repeated(4, bytes),
+  url: field(5, text),
+  info: field(6, nested(sourceInfo)),
+  ranges: repeated(7, nested(range)),
+});
 export const statusResponse = message({
   vertexes: repeated(1, nested(vertex)),
   statuses: repeated(2, nested(vertexStatus)),
   logs: repeated(3, nested(vertexLog)),
+  warnings: repeated(4, nested(vertexWarning)),
 });
 
 export const listWorkersResponse = message({ records: repeated(1, nested(workerRecord)) });

@@ -29,9 +29,23 @@ export interface BuildLog {
   data: Buffer;
 }
 
+/** What a client is told of its Dockerfile, though the build goes on. */
+export interface BuildWarning {
+  vertex: string;
+  /** In one line. */
+  short: string;
+  detail: string;
+  /** Of a page that explains it; `''` = none. */
+  url: string;
+  source: { filename: string; data: string };
+  /** Lines of the source, from 1, both ends included. */
+  lines: { from: number; to: number };
+}
+
 /** What is new since the last one. */
 export interface BuildUpdate {
   vertexes: readonly BuildVertex[];
   statuses: readonly BuildVertexStatus[];
   logs: readonly BuildLog[];
+  warnings: readonly BuildWarning[];
 }

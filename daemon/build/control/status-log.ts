@@ -7,7 +7,7 @@ export class StatusLog {
   #waiting: (() => void)[] = [];
 
   add(update: Partial<BuildUpdate>): void {
-    this.#updates.push({ vertexes: [], statuses: [], logs: [], ...update });
+    this.#updates.push({ vertexes: [], statuses: [], logs: [], warnings: [], ...update });
     this.#wake();
   }
 
@@ -50,5 +50,6 @@ function merged(updates: readonly BuildUpdate[]): BuildUpdate {
     vertexes: updates.flatMap(({ vertexes }) => vertexes),
     statuses: updates.flatMap(({ statuses }) => statuses),
     logs: updates.flatMap(({ logs }) => logs),
+    warnings: updates.flatMap(({ warnings }) => warnings),
   };
 }

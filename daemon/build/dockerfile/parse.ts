@@ -30,6 +30,8 @@ export function parseDockerfile(text: string): Dockerfile {
   }
   const lines = text.replace(/^\uFEFF/, '').split('\n');
   const directives = parseDirectives(lines.map((line) => line.replace(/\r+$/, '')));
+  // Directives are comments too, but none that describes what follows.
+  const top = lines.findIndex((line) => !isDirective(line));
   const instructions: Instruction[] = [];
   const emptyContinuations: number[] = [];
   let comments: string[] = [];
@@ -37,7 +39,7 @@ export function parseDockerfile(text: string): Dockerfile {
   while (next < lines.length) {
     const joined = joinLines(lines, next, directives.escape);
     next = joined.next;
-    comments = withComment(comments, joined.comment);
+    comments = joined.next <= top ? [] : withComment(comments, joined.comment);
     if (joined.text.trim() === '') {
       continue;
     }
@@ -88,9 +90,8 @@ function splitName(text: string): { word: string; name: string; after: string } 
   return { word, name: word.toUpperCase(), after: trimmed.slice(word.length).trim() };
 }
 
-/** Directives are comments too, but none that describes what follows. */
 function withComment(before: string[], line: string | undefined): string[] {
-  if (line === undefined || isDirective(line)) {
+  if (line === undefined) {
     return before;
   }
   const text = line.replace(/^\s*#/, '').trim();

@@ -21,6 +21,8 @@ export interface FrontendRequest {
   lint: LintConfig;
   /** Stages that the target does not need are read, too: to say what is wrong with them. */
   readsAll: boolean;
+  /** Takes what rules do not like; who has an error instead of a graph finds it here. */
+  warnings?: LintWarning[];
 }
 
 export interface BuildGraph {
@@ -42,7 +44,7 @@ export interface BuildGraph {
  */
 export async function makeGraph(request: FrontendRequest, ports: FrontendPorts): Promise<BuildGraph> {
   const { dockerfile, options, lint, readsAll } = request;
-  const linter = new Linter(lint);
+  const linter = new Linter(lint, request.warnings);
   const plan = planStages(dockerfile, linter);
   const locals: Build['locals'] = new Map();
   const { context } = options;

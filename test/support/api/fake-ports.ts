@@ -347,7 +347,7 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
       attachSession: ({ closed }) => closed,
       solve: () => Promise.resolve(new Map()),
       async *status() {
-        yield await Promise.resolve({ vertexes: [], statuses: [], logs: [] });
+        yield await Promise.resolve({ vertexes: [], statuses: [], logs: [], warnings: [] });
       },
       ping: nothing,
       solveFrontend: () => Promise.resolve({ ref: '', metadata: new Map() }),
@@ -355,7 +355,7 @@ export function fakePorts(overrides: Overrides = {}): EnginePorts {
       usage: () => Promise.resolve([]),
       prune: () => Promise.resolve([]),
       build: () => ({
-        updates: Readable.from([{ vertexes: [], statuses: [], logs: [] }]),
+        updates: Readable.from([{ vertexes: [], statuses: [], logs: [], warnings: [] }]),
         image: Promise.resolve(`sha256:${ID}`),
       }),
       cancel: () => undefined,

@@ -1,5 +1,5 @@
 import { parseDockerfile } from '../../../../daemon/build/dockerfile/parse.ts';
-import { parseLintConfig } from '../../../../daemon/build/frontend/lint/linter.ts';
+import { parseLintConfig, type LintWarning } from '../../../../daemon/build/frontend/lint/linter.ts';
 import { makeGraph, type BuildGraph } from '../../../../daemon/build/frontend/make-graph.ts';
 import type { BuildOptions, FoundImage } from '../../../../daemon/build/frontend/options.ts';
 import type { Vertex } from '../../../../daemon/build/graph/op.ts';
@@ -41,6 +41,7 @@ export interface Given {
   /** Configurations of images, by normalized name; others are not there. */
   images?: Readonly<Record<string, ContainerConfig>>;
   readsAll?: boolean;
+  warnings?: LintWarning[];
 }
 
 const DEBIAN: ContainerConfig = { Env: ['PATH=/bin'], Cmd: ['bash'] };
@@ -48,7 +49,7 @@ const DEBIAN: ContainerConfig = { Env: ['PATH=/bin'], Cmd: ['bash'] };
 /** What the frontend makes of a Dockerfile. `asked` are the images that it asked for. */
 export async function read(
   text: string | readonly string[],
-  { options = {}, images = {}, readsAll = false }: Given = {},
+  { options = {}, images = {}, readsAll = false, warnings = [] }: Given = {},
 ): Promise<BuildGraph & { asked: string[] }> {
   const known: Readonly<Record<string, ContainerConfig>> = {
     'docker.io/library/debian:12': DEBIAN,
@@ -63,6 +64,7 @@ export async function read(
       options: { ...OPTIONS, ...options },
       lint: parseLintConfig(dockerfile.directives.check),
       readsAll,
+      warnings,
     },
     {
       findImage: (reference): Promise<FoundImage> => {
