@@ -4,6 +4,7 @@ import type { BlobStore } from './blobs/ports.ts';
 import { Control, type ManagerFacts } from './control/control.ts';
 import { SwarmEvents, type SwarmEventLog } from './control/events/swarm-events.ts';
 import { IngressNetwork } from './control/networks/ingress.ts';
+import { TaskReporter, type TaskListener } from './control/events/task-news.ts';
 import type { HostSubnets, ImageNames, LocalNetwork } from './control/ports.ts';
 import { Dispatcher } from './dispatcher/dispatcher.ts';
 import { ImageServer } from './images/image-server.ts';
@@ -33,6 +34,8 @@ export interface ManagerEngine {
   hostSubnets: HostSubnets;
   /** Where clients of this host hear of the swarm's objects. */
   events: SwarmEventLog;
+  /** Who of this host is told what becomes of tasks; undefined = nobody. */
+  taskNews?: TaskListener | undefined;
   /** Who of this host wants to know of rollouts; undefined = nobody. */
   rollouts: RolloutPort | undefined;
   /** What else of the engine keeps records in the store. */
@@ -45,6 +48,7 @@ export class Manager implements ManagerPart {
   readonly ingress: IngressNetwork;
   readonly #leadership: Leadership;
   readonly #events: SwarmEvents;
+  readonly #tasks: TaskReporter | undefined;
   readonly #served: Disposable;
   readonly #guest: GuestPlace;
   readonly #overtaking: AsyncDisposable;
@@ -105,6 +109,8 @@ export class Manager implements ManagerPart {
       markOf: (node: string) => this.#leadership.leading?.markOf(node),
     };
     this.#events = new SwarmEvents({ ...managed, clusterId: context.clusterId, log: engine.events });
+    this.#tasks =
+      engine.taskNews && new TaskReporter({ ...managed, nodeId: context.nodeId, told: engine.taskNews });
     this.control = new Control({
       ...managed,
       images: engine.images,
@@ -139,6 +145,7 @@ export class Manager implements ManagerPart {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#guest[Symbol.asyncDispose]();
     this.#events[Symbol.dispose]();
+    this.#tasks?.[Symbol.dispose]();
     await this.#upkeep[Symbol.asyncDispose]();
     await this.#overtaking[Symbol.asyncDispose]();
     await this.#leadership[Symbol.asyncDispose]();

@@ -7,6 +7,7 @@ import { familiarName, tryParseReference, withDefaultTag } from '../../storage/r
 import type { BlobStore } from '../../swarm/blobs/ports.ts';
 import type { ImageNames } from '../../swarm/control/ports.ts';
 import type { Executor } from '../../swarm/agent/executor.ts';
+import type { TaskListener } from '../../swarm/control/events/task-news.ts';
 import type { RolloutPort } from '../../swarm/leader/rollouts.ts';
 import type { RecordsGuest } from '../../swarm/records/ports.ts';
 import { Swarm } from '../../swarm/swarm.ts';
@@ -34,6 +35,7 @@ export function composeSwarm(
     images: Images;
     networks: Networks;
     rollouts: RolloutPort | undefined;
+    taskNews: TaskListener | undefined;
     /** The hub, once it is there. */
     late: { hub?: ComposedHub | undefined };
     guest: RecordsGuest;
@@ -63,6 +65,7 @@ export function composeSwarm(
       hostSubnets: () => subnetsOf(engine.networks),
       events: new SwarmEventLog({ database, journal: events }),
       rollouts: engine.rollouts,
+      taskNews: engine.taskNews,
       guest: engine.guest,
     },
   });

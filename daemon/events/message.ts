@@ -1,4 +1,5 @@
 import type { EventMessage, EventType } from '../../api/types/system.ts';
+import { hasOccurrence, OCCURRENCE, occurrenceOf } from '../base/occurrence.ts';
 import type { EventDraft } from './journal-types.ts';
 
 /** An event with its time, as stored. */
@@ -21,13 +22,26 @@ function isOfSwarm({ type, action, attributes }: EventDraft): boolean {
 
 /** The wire shape; the keys stand in the order dockerd writes them. */
 export function toMessage(event: TimedEvent): EventMessage {
-  const { type, action, actorId, attributes, timeNano } = event;
+  const { type, action, actorId, timeNano } = event;
   return {
     Type: type,
     Action: action,
-    Actor: { ID: actorId, Attributes: attributes },
+    Actor: { ID: actorId, Attributes: namedAttributes(event) },
     scope: isOfSwarm(event) ? 'swarm' : 'local',
     time: Number(timeNano / 1_000_000_000n),
     timeNano,
   };
+}
+
+/** Of a push the registry says what it is called. */
+function namedAttributes({
+  type,
+  action,
+  actorId,
+  attributes,
+  timeNano,
+}: TimedEvent): Record<string, string> {
+  return type === 'container' && hasOccurrence(type, action)
+    ? { ...attributes, [OCCURRENCE]: occurrenceOf(type, action, actorId, String(timeNano)) }
+    : attributes;
 }

@@ -4,6 +4,10 @@ import type { HubRegistryPort } from '../../api/types/hub/registry.ts';
 import type { Clock } from '../base/clock.ts';
 import { EngineError, notFound } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
+import { AuditTrail } from './audit/audit-trail.ts';
+import type { AuditRecord } from './audit/audit-record.ts';
+import type { LoopNews } from './deliveries/delivery-loop.ts';
+import type { Intent } from './deliveries/intent.ts';
 import { authenticate, authenticateApp, type Context } from './identity/authenticate.ts';
 import { Deployments } from './deployments/deployments.ts';
 import { openHubKey } from './identity/hub-key.ts';
@@ -29,7 +33,8 @@ import type { WebsiteStatus } from './notes/schema/website-status.ts';
 import type { NoteReader } from './notes/reader/port.ts';
 import { NoteIndex } from './notes/search/note-index.ts';
 import type { TextIndex } from './notes/search/port.ts';
-import { followPushes, type Push } from './occurrences/pushes.ts';
+import type { HubNews } from './occurrences/news.ts';
+import { occurrenceId } from './occurrences/occurrence-id.ts';
 import type { Arrivals } from './registry/peers/arrivals.ts';
 import type { BlobPeers } from './registry/peers/port.ts';
 import { Registry } from './registry/registry.ts';
@@ -68,8 +73,10 @@ export interface HubDeps {
   replicas?: number;
   /** Told of each copy that was made of what too few managers held, with its bytes. */
   repaired?: (bytes: number) => void;
-  /** Told of each push, with the id by which all that tells of it calls it. */
-  pushed?: (push: Push, id: string) => void;
+  /** Told of each record of who did what, on all hosts; of those of the last minutes after a start again. */
+  audited?: (record: AuditRecord) => void;
+  /** Told of what people should know of besides. */
+  news?: (news: HubNews) => void;
   /** What is kept aside on this host of hubs that it had before. */
   aside?: () => readonly AsideSource[];
   /** What is known of websites that notes name; absent = nobody checks them. */
@@ -86,6 +93,8 @@ export class Hub implements HubPort, Disposable {
   readonly #entrance: RegistryEntrance;
   /** What other hosts bring: for whoever serves them. */
   readonly arrivals: Arrivals;
+  /** Who did what: for the engine of this host, which tells more. */
+  readonly audit: Pick<AuditTrail, 'add' | 'recent'>;
   readonly #kept: readonly { keep(): Promise<void> }[];
   readonly #parts: readonly Disposable[];
   readonly #session: SessionDeps;
@@ -99,15 +108,15 @@ export class Hub implements HubPort, Disposable {
   /** Reads the records. */
   static async open(deps: HubDeps): Promise<Hub> {
     const mirror = await Mirror.open(deps, '');
-    if (deps.pushed !== undefined) {
-      followPushes(mirror, deps.pushed);
-    }
+    const audit = new AuditTrail({ ...deps, mirror, told: deps.audited });
+    const news = deps.news ?? (() => undefined);
     const key = await openHubKey(mirror);
-    const { identity, repositories, collaborators, webhooks } = domains(deps, mirror);
+    const { identity, repositories, collaborators, webhooks } = domains(deps, mirror, audit);
     const facts = rateFactsOf({ ...identity, repositories });
     const short = new ShortCounts(() => Number(deps.clock.nowNano() / 1_000_000n));
-    const rates = new RateLimits({ rules: deps.rules, facts, clock: deps.clock, short });
-    const lockout = new Lockout(deps.clock);
+    const told = (caller: string, limit: string): void => news({ kind: 'limited', caller, limit });
+    const rates = new RateLimits({ rules: deps.rules, facts, clock: deps.clock, short, told });
+    const lockout = new Lockout(deps.clock, (name) => news({ kind: 'locked-out', name }));
     const host = deps.host ?? '';
     const kept = [
       await KeptCounts.open({ ...deps, host, counted: rates }),
@@ -115,7 +124,7 @@ export class Hub implements HubPort, Disposable {
       await KeptCounts.open({ ...deps, host, counted: short }),
     ];
     const links = new SignOnLinks({ key, clock: deps.clock, baseUrl: deps.baseUrl });
-    const outbox = webhooks.intents;
+    const outbox = audit.over(webhooks.intents);
     const artifacts = new NoteArtifacts({ ...deps, mirror, outbox, reader: deps.noteReader });
     const registry = new Registry({ ...deps, mirror, repositories, outbox, artifacts });
     const digestOf = (repository: Repository, tag: string) => registry.digestOf(repository, tag);
@@ -132,13 +141,14 @@ export class Hub implements HubPort, Disposable {
       hooks: webhooks.hooks,
       intents: webhooks.intents,
       deliveries: deps.webhooks.deliveries,
-      registryLimits: new RegistryLimits({ ...deps, short }),
+      registryLimits: new RegistryLimits({ ...deps, short, told }),
       registry,
       notes: new Notes({ ...deps, mirror, registry }),
       noteIndex: new NoteIndex({ ...deps, mirror, index: deps.textIndex }),
       noteReader: deps.noteReader,
       addresses: new Addresses(deps.baseUrl),
       mirror,
+      audit,
       aside: deps.aside ?? (() => []),
       websiteStatus: deps.websiteStatus ?? (() => undefined),
     };
@@ -153,13 +163,26 @@ export class Hub implements HubPort, Disposable {
       images: (caller) => pageImages(session, caller),
     });
     await webhooks.start();
-    const parts = [registry, identity.sweep, webhooks, ...kept, mirror];
+    audit.start();
+    const parts = [audit, registry, identity.sweep, webhooks, ...kept, mirror];
     const { arrivals } = registry;
-    return new Hub({ arrivals, session, context, identity, entrance, pages, deployments, kept, parts });
+    return new Hub({
+      arrivals,
+      audit,
+      session,
+      context,
+      identity,
+      entrance,
+      pages,
+      deployments,
+      kept,
+      parts,
+    });
   }
 
   private constructor(made: {
     arrivals: Arrivals;
+    audit: AuditTrail;
     session: SessionDeps;
     context: Context;
     identity: Identity;
@@ -172,6 +195,7 @@ export class Hub implements HubPort, Disposable {
     this.registry = made.entrance;
     this.#entrance = made.entrance;
     this.arrivals = made.arrivals;
+    this.audit = made.audit;
     this.#kept = made.kept;
     this.#parts = made.parts;
     this.#session = made.session;
@@ -217,7 +241,11 @@ export class Hub implements HubPort, Disposable {
 }
 
 /** What the records hold, each over the same mirror. */
-function domains({ records, clock, log, baseUrl, webhooks: settings }: HubDeps, mirror: Mirror) {
+function domains(
+  { records, clock, log, baseUrl, webhooks: settings, news = () => undefined }: HubDeps,
+  mirror: Mirror,
+  audit: AuditTrail,
+) {
   const identity = createIdentity({
     mirror,
     clock,
@@ -235,7 +263,7 @@ function domains({ records, clock, log, baseUrl, webhooks: settings }: HubDeps, 
     clock,
     owner: (name) => accounts.find(name) ?? refuseOwner(name),
     ownerUnchanged: (name) => accounts.unchanged(name),
-    outbox: { intents: (occurrence) => webhooks.intents.intents(occurrence) },
+    outbox: audit.over({ intents: (occurrence) => webhooks.intents.intents(occurrence) }),
     removals: (repository) => [...collaborators.removals(repository), ...webhooks.hooks.removals(repository)],
   });
   const webhooks = new Webhooks({
@@ -245,9 +273,32 @@ function domains({ records, clock, log, baseUrl, webhooks: settings }: HubDeps, 
     clock,
     log,
     addresses: new Addresses(baseUrl),
+    told: (told) => news(newsOf(told, repositories)),
     repositoryUnchanged: ({ id }) => repositories.unchanged(id) ?? refuseRepository(),
   });
   return { identity, repositories, collaborators, webhooks };
+}
+
+function newsOf(told: LoopNews, repositories: Repositories): HubNews {
+  if (told.kind === 'hook-switched-off') {
+    return { ...told, repository: repositories.byId(told.repository) };
+  }
+  const { hook, event, guid, news } = told.intent;
+  const occurrence = news.kind === 'occurrence' ? occurrenceId(news.occurrence) : undefined;
+  const { kind, status } = told;
+  return { kind, hook, repository: repositoryOf(told.intent, repositories), event, guid, status, occurrence };
+}
+
+/** As it was when it happened: there may be very many deliveries that fail, and repositories. */
+function repositoryOf({ news, repository }: Intent, repositories: Repositories): Repository | undefined {
+  switch (news.kind) {
+    case 'occurrence':
+      return news.occurrence.repository;
+    case 'again':
+      return repositories.byId(repository);
+    default:
+      return news.repository;
+  }
 }
 
 function refuseRepository(): never {

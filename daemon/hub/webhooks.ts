@@ -6,7 +6,7 @@ import type { Logger } from '../base/logger.ts';
 import { isHostRefused, parseAllowedHosts } from './deliveries/allowed-hosts.ts';
 import { OwnCourier } from './deliveries/attempt.ts';
 import type { Courier } from './deliveries/courier.ts';
-import { DeliveryLoop } from './deliveries/delivery-loop.ts';
+import { DeliveryLoop, type LoopNews } from './deliveries/delivery-loop.ts';
 import type { DeliveryHistory, DeliveryLog } from './deliveries/delivery.ts';
 import { INTENTS, type Intent, type Waiting } from './deliveries/intent.ts';
 import { Intents } from './deliveries/intents.ts';
@@ -45,6 +45,8 @@ interface Deps extends WebhookSettings {
   clock: Clock;
   log: Logger;
   addresses: Addresses;
+  /** Told of what does not come to its receivers. */
+  told(news: LoopNews): void;
   /** Throws not_found. */
   repositoryUnchanged(repository: Repository): RecordChange;
 }
@@ -122,6 +124,7 @@ export class Webhooks implements Disposable {
       known: (revision) => mirror.known(revision),
       findHook: (repository, hook) => this.hooks.find(repository, hook),
       switchOff: (repository, hook) => this.hooks.switchOff(repository, hook),
+      told: (news) => this.#deps.told(news),
     });
   }
 

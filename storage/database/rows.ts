@@ -281,6 +281,7 @@ export interface ClusterEventRow {
 export interface ClusterEventTable {
   /** In order of keys, from behind `key` on. */
   after(key: string, limit: number): ClusterEventRow[];
+  has(key: string): boolean;
   put(row: ClusterEventRow): void;
   remove(key: string): void;
 }

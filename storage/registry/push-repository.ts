@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { EngineError, isEngineError } from '../../daemon/base/errors.ts';
 import { failpoint } from '../../daemon/base/failpoint.ts';
+import { isOccurrence } from '../../daemon/base/occurrence.ts';
 import { isRetryable } from './failure.ts';
 import type { HttpResponse } from './http.ts';
 import type { RemoteRepository } from './repository.ts';
@@ -9,6 +10,9 @@ import { drain } from './session.ts';
 
 /** Header that shows the hub of this host what the engine offers it (api/hub/registry/uploads.ts). */
 const TICKET = 'berth-layer';
+
+/** Header in which a hub says what it calls a push (api/hub/registry/manifests.ts). */
+const OCCURRENCE_HEADER = 'x-svc-occurrence';
 
 /** Bytes to upload: in a file that stays open, or in memory. */
 export interface UploadSource {
@@ -205,15 +209,15 @@ async function cancelUpload(repository: RemoteRepository, url: URL, signal: Abor
   }
 }
 
-/** Stores a manifest under a tag. */
+/** Stores a manifest under a tag. Answers what a hub calls that; undefined = it is none, or nothing was moved. */
 export async function putManifest(
   repository: RemoteRepository,
   tag: string,
   manifest: { bytes: Buffer; mediaType: string },
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string | undefined> {
   const url = repository.url(`manifests/${tag}`);
-  await withRetries(signal, async () => {
+  const occurrence = await withRetries(signal, async () => {
     const answer = await repository.session.request({
       method: 'PUT',
       url,
@@ -225,8 +229,11 @@ export async function putManifest(
       signal,
     });
     await drain(answer);
+    const told = answer.headers[OCCURRENCE_HEADER];
+    return isOccurrence(told) ? told : undefined;
   });
   failpoint('images.push.manifest');
+  return occurrence;
 }
 
 function begin(

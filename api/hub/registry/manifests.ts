@@ -40,11 +40,13 @@ export async function putManifest({ req, res, session }: Exchange, named: Manife
   session.admit('registry_push');
   const bytes = await readUpTo(req, limits.hubManifestBytesMax);
   const body = { mediaType: header(req, 'content-type'), bytes };
-  const { digest, subject } = await session.putManifest(named.name, named.reference, body);
+  const { digest, subject, occurrence } = await session.putManifest(named.name, named.reference, body);
   answerEmpty(res, 201, {
     Location: `/v2/${named.name}/manifests/${digest}`,
     'Docker-Content-Digest': digest,
     ...(subject !== undefined && { 'OCI-Subject': subject }),
+    // As its webhooks have it.
+    ...(occurrence !== undefined && { 'X-Svc-Occurrence': occurrence }),
   });
 }
 

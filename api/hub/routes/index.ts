@@ -1,5 +1,6 @@
 import { accountRoutes } from './accounts.ts';
 import { asideRoutes } from './aside.ts';
+import { auditRoutes } from './audit.ts';
 import { applicationRoutes } from './applications.ts';
 import { appRoutes } from './apps.ts';
 import { collaboratorRoutes } from './collaborators.ts';
@@ -32,4 +33,5 @@ export const HUB_ROUTES: readonly HubRoute[] = [
   ...oauthRoutes,
   ...limitRoutes,
   ...asideRoutes,
+  ...auditRoutes,
 ];

@@ -1,4 +1,5 @@
 import type { HubAsidePort } from './aside.ts';
+import type { HubAuditPort } from './audit.ts';
 import type {
   FullOrganization,
   OrganizationConfigureRequest,
@@ -52,6 +53,7 @@ export interface HubSession {
   readonly apps: HubAppsPort;
   readonly oauth: HubOAuthPort;
   readonly aside: HubAsidePort;
+  readonly audit: HubAuditPort;
   /**
    * Counts a request that is about to be served. Throws forbidden with `details.rate` (`HubRateStatus`) when those of
    * the hour are used up, with `details.retryAfterS` when it is too much for the moment.

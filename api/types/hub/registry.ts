@@ -65,11 +65,12 @@ export interface HubRegistrySession {
   manifest(name: string, reference: string): Promise<RegistryManifest>;
   /** As `manifest`, and it is told to who listens for pulls. */
   pullManifest(name: string, reference: string): Promise<RegistryManifest>;
+  /** `occurrence`: by which all that tells of the push calls it; undefined = no tag was moved. */
   putManifest(
     name: string,
     reference: string,
     body: { mediaType: string | undefined; bytes: Buffer },
-  ): Promise<{ digest: string; subject: string | undefined }>;
+  ): Promise<{ digest: string; subject: string | undefined; occurrence: string | undefined }>;
   deleteManifest(name: string, reference: string): Promise<void>;
 
   tags(name: string): readonly string[];

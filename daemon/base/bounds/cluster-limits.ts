@@ -50,6 +50,21 @@ export const clusterLimits = {
   clusterTellersRemembered: 4_096,
   /** Events of the engine on their way to the storage; what comes beyond is left out and counted. */
   clusterTellsMax: 500,
+  /**
+   * How far back events of the engine are told that were not when they happened, how often it is written down how far
+   * that has come, and how long it waits while nothing can be told, or too much is on its way.
+   */
+  clusterToldAgainMs: 600_000,
+  clusterToldPaceMs: 1_000,
+  clusterTellWaitMs: 50,
+  /**
+   * What becomes of tasks: how much of one service is told at once, how soon more, how much may wait, and how much later
+   * managers tell it that do not lead, where the leader has not.
+   */
+  clusterTasksBurst: 200,
+  clusterTaskEveryMs: 100,
+  clusterTasksWaitingMax: 2_000,
+  clusterTaskDelayMs: 3_000,
   /** What a client is told to wait that came while the records were out of reach. */
   clusterAwayRetryAfterS: 5,
 };

@@ -105,6 +105,18 @@ export const hubLimits = {
   hubFormBytesMax: 65_536,
   /** How often tokens are removed that are over or lead to nobody. */
   hubSweepMs: 60_000,
+  /**
+   * Records of who did what: how many are kept and for how long, how many come before the oldest of too many go at once,
+   * how often they go by themselves, and of how far back they are told again after a start.
+   */
+  hubAuditMax: 10_000,
+  hubAuditDays: 90,
+  hubAuditSlack: 1_000,
+  hubAuditSweepMs: 600_000,
+  hubAuditToldAgainMs: 600_000,
+  /** Those that the engine tells of: in which time they gather, and how many may wait. */
+  hubAuditPaceMs: 100,
+  hubAuditWaitingMax: 2_000,
   /** How often a token's last use is written down. */
   hubLastUseMs: 60_000,
   /** Wrong credentials of one user or address within this time, and for how long none of theirs is looked at then. */

@@ -7,6 +7,7 @@ import type { TaskGate } from '../../cluster/targets/followers/task-gate.ts';
 import type { Clock } from '../../base/clock.ts';
 import { EngineError } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
+import { bringEvents, takeEvents } from '../../cluster/events/storage/move.ts';
 import { GatedRecords } from '../../hub/records/gated-records.ts';
 import { LocalRecords, type RecordDatabase } from '../../hub/records/local-records.ts';
 import { LocalSet, type SetDatabase } from '../../hub/records/move/local-set.ts';
@@ -49,7 +50,7 @@ interface Current extends OpenPart {
 interface Deps {
   clock: Clock;
   log: Logger;
-  database: Pick<Database, 'clusterRecords' | 'meta' | 'transaction' | 'synced'>;
+  database: Pick<Database, 'clusterRecords' | 'clusterEvents' | 'meta' | 'transaction' | 'synced'>;
   aside: Pick<Aside, 'save'>;
   membership: () => Membership | undefined;
 }
@@ -62,8 +63,8 @@ const EVENTS = 'cluster-events';
 const MISSED = 'target-group/';
 
 /**
- * The cluster's objects where their records are ({@link Placed}). Target groups go along with the host into a swarm and
- * out of it; events stay where they happened.
+ * The cluster's objects where their records are ({@link Placed}). Target groups and events go along with the host into a
+ * swarm and out of it.
  */
 export class ClusterPlace implements RecordsGuest, AsyncDisposable {
   readonly #deps: Deps;
@@ -93,6 +94,11 @@ export class ClusterPlace implements RecordsGuest, AsyncDisposable {
   async start(opener: ClusterOpener): Promise<void> {
     this.#opener = opener;
     await this.#placed.start();
+  }
+
+  /** Calls back whenever the objects were opened. */
+  whenOpened(listener: () => void): void {
+    this.#placed.whenOpened(listener);
   }
 
   /** Throws unavailable. */
@@ -144,6 +150,10 @@ export class ClusterPlace implements RecordsGuest, AsyncDisposable {
     const isNode = (id: string): boolean => place.isNode(id);
     const { log } = this.#deps;
     await moveIn({ local: this.#local, shared: records, node, cluster, isNode, bring: nothing, log });
+    const count = await bringEvents({ database: this.#deps.database, shared: events, log });
+    if (count > 0) {
+      log.info({ events: count }, 'the events of this host are in the swarm now');
+    }
     return await this.#opened(records, { place, events });
   }
 
@@ -162,8 +172,13 @@ export class ClusterPlace implements RecordsGuest, AsyncDisposable {
     };
   }
 
-  async #takeOut({ node, cluster }: RecordsPlace, { records }: Sets, others: OtherManagers): Promise<void> {
-    const { log, aside } = this.#deps;
+  async #takeOut(
+    { node, cluster }: RecordsPlace,
+    { records, events }: Sets,
+    others: OtherManagers,
+  ): Promise<void> {
+    const { log, aside, database } = this.#deps;
+    const taken = await takeEvents({ database, shared: events });
     const count = await moveOut({
       local: this.#local,
       shared: records,
@@ -175,8 +190,11 @@ export class ClusterPlace implements RecordsGuest, AsyncDisposable {
       },
       take: () => undefined,
     });
-    if (count !== undefined) {
-      log.info({ records: count, others }, 'the records of the cluster interface are taken out of the swarm');
+    if (count !== undefined || taken > 0) {
+      log.info(
+        { records: count ?? 0, events: taken, others },
+        'the records of the cluster interface are taken out of the swarm',
+      );
     }
   }
 }

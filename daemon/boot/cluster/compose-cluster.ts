@@ -15,8 +15,11 @@ import type { Membership } from '../records/standing.ts';
 import { ENGINE_VERSION } from '../version.ts';
 import { ClusterIdentity } from './cluster-identity.ts';
 import { ClusterPlace } from './cluster-place.ts';
+import type { Happening } from '../../cluster/events/emit/happening.ts';
 import { openEvents } from './open-events.ts';
-import { pushHappening } from './push-happening.ts';
+import { auditRecord } from './audit-record.ts';
+import { newsHappening, repositoryHappening } from './hub-happenings.ts';
+import { TaskTeller } from './task-teller.ts';
 import { healthHappening, tellEvents } from './tell-events.ts';
 import { openTargets } from './compose-targets.ts';
 
@@ -36,11 +39,31 @@ export function composeClusterPlace(
   return new ClusterPlace({ clock: systemClock, log, database, aside, membership });
 }
 
+/** To be there before the swarm is; undefined = there is no cluster interface to tell it to. */
+export function composeTaskTeller({ deps: { config, log } }: Base, parts: Rollback): TaskTeller | undefined {
+  if (config.clusterAddress === '') {
+    return undefined;
+  }
+  const teller = new TaskTeller({ clock: systemClock, log });
+  parts.defer('end telling of tasks', () => teller[Symbol.dispose]());
+  return teller;
+}
+
 /** To be called when swarm and hub are there. Throws invalid_argument that names the setting. */
 export async function openCluster(
   { deps: { config, log }, database, host }: Base,
   parts: Rollback,
-  { place, hub, engine }: { place: ClusterPlace; hub: ComposedHub | undefined; engine: EnginePorts },
+  {
+    place,
+    hub,
+    engine,
+    teller,
+  }: {
+    place: ClusterPlace;
+    hub: ComposedHub | undefined;
+    engine: EnginePorts;
+    teller: TaskTeller | undefined;
+  },
 ): Promise<ComposedCluster | undefined> {
   parts.defer('end the cluster interface', () => place[Symbol.asyncDispose]());
   const listen = parseListenAddress('cluster.address', config.clusterAddress);
@@ -58,13 +81,21 @@ export async function openCluster(
     events: () => place.cluster.events,
     log,
     hostname: host.facts.hostname,
+    meta: database.meta,
+    audit: hub && (async (happening) => await writeDown(hub, happening)),
   });
-  hub?.onPush((push, id) => {
-    const happening = pushHappening(push, id, Number(systemClock.nowNano() / 1_000_000n));
-    if (happening !== undefined) {
-      telling.tell(happening);
-    }
+  hub?.listeners.listen({
+    audited: (record) => {
+      const happening = repositoryHappening(record, Number(systemClock.nowNano() / 1_000_000n));
+      if (happening !== undefined) {
+        void telling.tell(happening);
+      }
+    },
+    news: (news) => void telling.tell(newsHappening(news, systemClock.nowNano())),
   });
+  teller?.open(telling);
+  // Events that are there again, in this place or another, may lack what happened meanwhile.
+  place.whenOpened(() => hub?.listeners.tellAgain());
   parts.defer('end telling events', () => telling[Symbol.dispose]());
   await place.start(async (stores) => {
     const events = await openEvents(stores, { database, config, log });
@@ -73,7 +104,7 @@ export async function openCluster(
       certificate: address.tls,
       clock: systemClock,
       log,
-      onHealth: (news) => telling.tell(healthHappening(news, systemClock.nowNano())),
+      onHealth: (news) => void telling.tell(healthHappening(news, systemClock.nowNano())),
     });
     return {
       events,
@@ -92,6 +123,14 @@ export async function openCluster(
     version: ENGINE_VERSION,
   });
   return { api, address, endStreams: endWatches };
+}
+
+/** Where a hub is away, nobody writes it down. */
+async function writeDown(hub: ComposedHub, happening: Happening): Promise<void> {
+  const record = auditRecord(happening);
+  if (record !== undefined) {
+    await hub.audit.add(record);
+  }
 }
 
 function tlsOf({ clusterTlsCert, clusterTlsKey, clusterTlsClientCa }: Config): OwnAddress['tls'] {

@@ -3,13 +3,20 @@ import type { EventPort } from '../../../api/types/ports.ts';
 import { systemClock } from '../../base/clock.ts';
 import { isEngineError } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
-import { Emitter } from '../../cluster/events/emit/emitter.ts';
+import { Emitter, type EmitterDeps } from '../../cluster/events/emit/emitter.ts';
 import type { Happening } from '../../cluster/events/emit/happening.ts';
 import type { HealthNews } from '../../cluster/targets/health/checker.ts';
 import { happeningOf } from '../../cluster/events/emit/engine-events.ts';
+import { pause } from '../../base/concurrency/pause.ts';
+import { limits } from '../../base/limits.ts';
+import { ToldPlace } from './told-place.ts';
 
 interface Deps {
   engine: EventPort;
+  /** Where it is written down how far they were told. */
+  meta: ConstructorParameters<typeof ToldPlace>[0]['meta'];
+  /** See `Emitter`. */
+  audit: EmitterDeps['audit'];
   /** Throws unavailable while there are none. */
   events: () => ClusterEventsPort;
   log: Logger;
@@ -18,7 +25,14 @@ interface Deps {
 }
 
 /** Tells what the engine tells as events of the cluster too, until it is disposed of. */
-export function tellEvents({ engine, events, log, hostname }: Deps): Pick<Emitter, 'tell'> & Disposable {
+export function tellEvents({
+  engine,
+  events,
+  log,
+  hostname,
+  meta,
+  audit,
+}: Deps): Pick<Emitter, 'tell' | 'isBusy'> & Disposable {
   const emitter = new Emitter({
     events: () => {
       try {
@@ -33,32 +47,49 @@ export function tellEvents({ engine, events, log, hostname }: Deps): Pick<Emitte
     clock: systemClock,
     log,
     instance: () => hostname,
+    ...(audit && { audit }),
   });
+  const place = new ToldPlace({ meta, clock: systemClock, log });
   const end = new AbortController();
-  void tellAll(engine, emitter, end.signal).catch((error: unknown) => {
+  void tellAll(engine, { emitter, place, signal: end.signal }).catch((error: unknown) => {
     log.error({ err: error }, 'events of the engine are not told to the cluster any more');
   });
   return {
     tell: (happening) => emitter.tell(happening),
+    get isBusy() {
+      return emitter.isBusy;
+    },
     [Symbol.dispose]: () => {
       end.abort();
       emitter[Symbol.dispose]();
+      place[Symbol.dispose]();
     },
   };
 }
 
-async function tellAll(engine: EventPort, emitter: Emitter, signal: AbortSignal): Promise<void> {
+/** What an earlier daemon has not told to its end is told first. */
+async function tellAll(
+  engine: EventPort,
+  { emitter, place, signal }: { emitter: Emitter; place: ToldPlace; signal: AbortSignal },
+): Promise<void> {
   while (!signal.aborted) {
     try {
-      for await (const message of engine.stream({ filters: new Map(), signal })) {
+      for await (const message of engine.stream({ since: place.since, filters: new Map(), signal })) {
         const happening = happeningOf(message);
-        if (happening !== undefined) {
-          emitter.tell(happening);
+        if (happening === undefined) {
+          place.pass(message.timeNano);
+          continue;
+        }
+        while (emitter.isBusy && !signal.aborted) {
+          await pause(systemClock, limits.clusterTellWaitMs, signal);
+        }
+        if (!signal.aborted) {
+          void place.tell(message.timeNano, emitter.tell(happening));
         }
       }
       return;
     } catch (error) {
-      // More at once than a reader is told: it goes on with what comes now.
+      // More at once than a reader is told: it goes on where it was.
       if (!isEngineError(error, 'resource_exhausted')) {
         throw error;
       }

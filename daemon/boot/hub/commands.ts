@@ -264,6 +264,21 @@ export const HUB_COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     },
   ],
   [
+    'audit',
+    {
+      usage: '[--id ID]',
+      help: 'list who has done what, the newest first; --id prints the one that webhooks and events name so, as JSON',
+      operands: 0,
+      valued: ['id'],
+      action: ({ values }) => {
+        const id = values.get('id');
+        return id === undefined
+          ? { kind: 'list', path: '/admin/audit', columns: ['at', 'actor', 'action', 'target', 'id'] }
+          : request({ method: 'GET', path: `/admin/audit?id=${encodeURIComponent(id)}` }, json);
+      },
+    },
+  ],
+  [
     'token create',
     {
       usage:

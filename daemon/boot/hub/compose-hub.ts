@@ -29,6 +29,7 @@ import { currentHub } from './current-hub.ts';
 import type { EngineHub } from './engine-hub.ts';
 import { EngineServices } from './engine-services.ts';
 import type { HubPlace, OpenHub } from './hub-place.ts';
+import { HubListeners } from './listeners.ts';
 import { swarmTurns } from './swarm-turns.ts';
 import { webhookSettings } from './webhook-settings.ts';
 
@@ -48,11 +49,9 @@ export interface ComposedHub {
   whenOpened(listener: () => void): void;
   /** What was copied to other managers since the start, as too few held it. */
   repairs: CopiedBlobs;
-  /** From then on it tells each push. */
-  onPush(listener: PushListener): void;
+  audit: EngineHub['audit'];
+  listeners: HubListeners;
 }
-
-type PushListener = NonNullable<HubDeps['pushed']>;
 
 interface CopiedBlobs {
   copies: number;
@@ -99,14 +98,14 @@ export async function composeHub({
   const { hubLayers: layers } = images;
   const shared = { clock, log, baseUrl, layers, peers: swarm.blobs, websiteStatus };
   const repairs: CopiedBlobs = { copies: 0, bytes: 0 };
-  const { pushed, onPush } = pushListeners();
+  const listeners = new HubListeners(place);
   const given = {
     ...shared,
     repaired: (bytes: number) => {
       repairs.copies += 1;
       repairs.bytes += bytes;
     },
-    pushed,
+    ...listeners.told,
     rules: rulesOf(config),
     quotaBytes: config.hubQuota,
     replicas: config.hubReplicas,
@@ -142,16 +141,7 @@ export async function composeHub({
     },
   });
   const own = ownHub({ files, layers, hosts, place });
-  return { api: place, address, own, baseUrl, hosts, repairs, onPush, ...currentHub(place) };
-}
-
-/** Whoever is told of pushes, of this hub and of those that come after it in another place. */
-function pushListeners(): Pick<ComposedHub, 'onPush'> & { pushed: PushListener } {
-  const listeners: PushListener[] = [];
-  return {
-    onPush: (listener) => listeners.push(listener),
-    pushed: (push, id) => listeners.forEach((listener) => listener(push, id)),
-  };
+  return { api: place, address, own, baseUrl, hosts, repairs, listeners, ...currentHub(place) };
 }
 
 async function openOver(deps: Omit<HubDeps, 'textIndex' | 'noteReader'>): Promise<OpenHub> {
@@ -160,7 +150,7 @@ async function openOver(deps: Omit<HubDeps, 'textIndex' | 'noteReader'>): Promis
   const noteReader = new NoteThread({ clock, log });
   const hub = await Hub.open({ ...deps, textIndex, noteReader });
   const api = createHubApi({ hub, pages: hub.pages, log, baseUrl, version: ENGINE_VERSION });
-  const { workflowTokens, deployments, arrivals } = hub;
+  const { workflowTokens, deployments, arrivals, audit } = hub;
   const end = (): void => {
     hub[Symbol.dispose]();
     textIndex[Symbol.dispose]();
@@ -168,7 +158,7 @@ async function openOver(deps: Omit<HubDeps, 'textIndex' | 'noteReader'>): Promis
   };
   const userName: Hub['userName'] = (credentials) => hub.userName(credentials);
   const keepCounts: Hub['keepCounts'] = () => hub.keepCounts();
-  return { api, workflowTokens, deployments, arrivals, userName, keepCounts, [Symbol.dispose]: end };
+  return { api, workflowTokens, deployments, arrivals, audit, userName, keepCounts, [Symbol.dispose]: end };
 }
 
 /** What the engine and the swarm have of the hub of this host. */

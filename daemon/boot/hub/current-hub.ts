@@ -25,6 +25,7 @@ export function currentHub(
       // The leader tells again where nobody was there to be told.
       tell: async (services) => await place.hub?.deployments.tell(services),
     },
+    audit: { add: async (record) => await current().audit.add(record) },
     userName: (credentials) => current().userName(credentials),
     whenOpened: (listener) => place.whenOpened(listener),
   };

@@ -10,6 +10,7 @@ import type { Logger } from '../../base/logger.ts';
 import { bringLog, takeLog, type MovedLogDatabase } from '../../hub/deliveries/shared/moved-log.ts';
 import { SharedLog } from '../../hub/deliveries/shared/shared-log.ts';
 import type { Hub } from '../../hub/hub.ts';
+import type { AuditTrail } from '../../hub/audit/audit-trail.ts';
 import { GatedRecords } from '../../hub/records/gated-records.ts';
 import type { Arrivals } from '../../hub/registry/peers/arrivals.ts';
 import type { LocalSet } from '../../hub/records/move/local-set.ts';
@@ -27,6 +28,7 @@ export interface OpenHub extends EngineHub, Disposable {
   api: HubApi;
   /** What other hosts bring. */
   arrivals: Pick<Arrivals, 'offered' | 'take'>;
+  audit: Pick<AuditTrail, 'add' | 'recent'>;
   /** See `Hub.userName`. */
   userName: Hub['userName'];
   /** See `Hub.keepCounts`. */

@@ -102,6 +102,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
 
 /** Records of before that nobody misses: of the moment, and what the hub makes anew. */
 const NOT_MISSED = new Set([
+  'audit',
   'counter',
   'deployment',
   'intent',

@@ -24,7 +24,14 @@ export interface DeliveryLoopDeps {
   findHook(repository: number, hook: number): Hook | undefined;
   /** Switches a hook off. Throws not_found. */
   switchOff(repository: number, hook: number): Promise<unknown>;
+  /** Told of each delivery that was written down as failed, and of hooks that are switched off. */
+  told?: ((news: LoopNews) => void) | undefined;
 }
+
+/** `repository`: its id. */
+export type LoopNews =
+  | { kind: 'delivery-failed'; intent: Intent; status: string }
+  | { kind: 'hook-switched-off'; hook: number; repository: number; failures: number };
 
 interface Finished {
   intent: Intent;
@@ -264,9 +271,16 @@ export class DeliveryLoop implements Disposable {
       { mayBeLost: true },
     );
     failpoint('hub.delivery.removed');
-    some.forEach(({ intent }) => this.#known.delete(attemptKey(intent)));
+    some.forEach((each) => this.#ended(each));
     await this.#switchOff(some);
     return limits.hubDeliveriesKeptMs;
+  }
+
+  #ended({ intent, delivery }: Finished): void {
+    this.#known.delete(attemptKey(intent));
+    if (delivery !== undefined && !isSuccess(delivery.outcome)) {
+      this.#deps.told?.({ kind: 'delivery-failed', intent, status: delivery.outcome.status });
+    }
   }
 
   /** It goes, or waits for another attempt. */
@@ -289,6 +303,7 @@ export class DeliveryLoop implements Disposable {
         try {
           await this.#deps.switchOff(repository, hook);
           log.warn({ hook, failures: limit }, 'a webhook was switched off');
+          this.#deps.told?.({ kind: 'hook-switched-off', hook, repository, failures: limit });
         } catch (error) {
           log.warn({ hook, reason: errorText(error) }, 'a webhook was not switched off');
         }

@@ -1,6 +1,6 @@
 import type { Hook } from '../hooks/hook.ts';
 import type { Intent } from './intent.ts';
-import { occurrenceId } from '../occurrences/pushes.ts';
+import { occurrenceId } from '../occurrences/occurrence-id.ts';
 import { signatures, type MadePayload } from './payloads/made-payload.ts';
 
 /** What is sent, but for where to. */

@@ -24,12 +24,15 @@ const NONE: Failures = { atMs: [], lockedUntilMs: 0, clearedMs: 0 };
 export class Lockout implements Counted<Failures> {
   readonly prefix = 'lockout/';
   readonly #clock: Clock;
+  readonly #told: (name: string) => void;
   readonly #failures = new Map<string, Failures>();
   readonly #others = new OtherHosts<Failures>(limits.hubLockoutsRemembered);
   #changed = new Set<string>();
 
-  constructor(clock: Clock) {
+  /** `told`: of each name or address that is locked out. */
+  constructor(clock: Clock, told: (name: string) => void = () => undefined) {
     this.#clock = clock;
+    this.#told = told;
   }
 
   isLocked(name: string): boolean {
@@ -55,6 +58,9 @@ export class Lockout implements Counted<Failures> {
       lockedUntilMs: isTooMany ? nowMs + limits.hubLockoutMs : known.lockedUntilMs,
       clearedMs: known.clearedMs,
     });
+    if (isTooMany) {
+      this.#told(name);
+    }
   }
 
   succeeded(name: string): void {

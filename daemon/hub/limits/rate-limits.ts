@@ -27,11 +27,20 @@ export class RateLimits implements Counted<WindowState> {
   readonly #short: ShortCounts;
   /** Limits of installations, which take counting to know, and until when they are believed. */
   readonly #quotas = new Map<string, { quota: number; untilMs: number }>();
+  readonly #told: (caller: string, limit: string) => void;
   readonly #running = new Map<string, number>();
   /** Callers whose hours were counted since they were last taken. */
   #counted = new Set<string>();
 
-  constructor(deps: { rules: RateRules; facts: RateFacts; clock: Clock; short: ShortCounts }) {
+  constructor(deps: {
+    rules: RateRules;
+    facts: RateFacts;
+    clock: Clock;
+    short: ShortCounts;
+    /** Of each refusal: by what the caller is counted, and which limit is exceeded. */
+    told?: (caller: string, limit: string) => void;
+  }) {
+    this.#told = deps.told ?? (() => undefined);
     this.#rules = deps.rules;
     this.#short = deps.short;
     this.#facts = deps.facts;
@@ -104,6 +113,7 @@ export class RateLimits implements Counted<WindowState> {
     const isOver = this.#hours.state(key, nowMs).used >= limit;
     const state = this.#count(key, 1, nowMs);
     if (isOver) {
+      this.#told(key, 'requests of an hour');
       throw new EngineError('forbidden', primaryText(caller), { details: { rate: toStatus(limit, state) } });
     }
   }
@@ -111,10 +121,12 @@ export class RateLimits implements Counted<WindowState> {
   #refuseSecondary(key: string, { operation, method, isContent }: LimitedHubRequest, nowMs: number): void {
     const { concurrent, pointsPerMinute, contentPerMinute, contentPerHour, processorPerMinute } = this.#rules;
     if (concurrent > 0 && (this.#running.get(key) ?? 0) >= concurrent) {
+      this.#told(key, 'requests at a time');
       throw secondary('', limits.hubRetryAfterS);
     }
     const worked = this.#short.state('processor', key);
     if (processorPerMinute > 0 && worked.used >= processorPerMinute * 1000) {
+      this.#told(key, 'processor time of a minute');
       throw secondary(' of processor time', Math.ceil((worked.resetMs - nowMs) / 1000));
     }
     const used = [
@@ -128,6 +140,7 @@ export class RateLimits implements Counted<WindowState> {
     ];
     const over = used.filter(({ isOver }) => isOver);
     if (over.length > 0) {
+      this.#told(key, isContent ? 'what is made in a minute or an hour' : 'points of a minute');
       const text = isContent ? ' and have been temporarily blocked from content creation' : '';
       throw secondary(text, Math.ceil((Math.max(...over.map(({ resetMs }) => resetMs)) - nowMs) / 1000));
     }

@@ -15,8 +15,21 @@ export class RegistryLimits {
   readonly #rules: RateRules;
   readonly #clock: Clock;
   readonly #short: ShortCounts;
+  readonly #told: (caller: string, limit: string) => void;
 
-  constructor({ rules, clock, short }: { rules: RateRules; clock: Clock; short: ShortCounts }) {
+  constructor({
+    rules,
+    clock,
+    short,
+    told = () => undefined,
+  }: {
+    rules: RateRules;
+    clock: Clock;
+    short: ShortCounts;
+    /** As of `RateLimits`. */
+    told?: ((caller: string, limit: string) => void) | undefined;
+  }) {
+    this.#told = told;
     this.#rules = rules;
     this.#clock = clock;
     this.#short = short;
@@ -32,6 +45,7 @@ export class RegistryLimits {
     const state = this.#short.use(resource, key, 1);
     const status = toStatus(limit, state);
     if (state.used > limit) {
+      this.#told(key, `${resource} of a minute`);
       throw refusal('TOOMANYREQUESTS', `too many requests: ${limit} a minute of ${resource} are used up`, {
         details: { rate: status, retryAfterS: Math.max(1, Math.ceil((state.resetMs - nowMs) / 1000)) },
       });

@@ -1,3 +1,4 @@
+import type { AuditTrail } from '../audit/audit-trail.ts';
 import type { DeliveryHistory } from '../deliveries/delivery.ts';
 import type { Intents } from '../deliveries/intents.ts';
 import type { Hooks } from '../hooks/hooks.ts';
@@ -53,6 +54,7 @@ export interface SessionDeps {
   noteReader: NoteReader;
   addresses: Addresses;
   mirror: Mirror;
+  audit: Pick<AuditTrail, 'list'>;
   /** What is kept aside on this host. */
   aside: () => readonly AsideSource[];
   websiteStatus: WebsiteStatus;

@@ -6,6 +6,7 @@ import { AccountOperations } from './account-operations.ts';
 import { AppOperations } from './app-operations.ts';
 import { ApplicationOperations } from './application-operations.ts';
 import { AsideOperations } from './aside-operations.ts';
+import { AuditOperations } from './audit-operations.ts';
 import { CollaboratorOperations } from './collaborator-operations.ts';
 import { DeliveryOperations } from './delivery-operations.ts';
 import { OAuthOperations } from './oauth/operations.ts';
@@ -29,6 +30,7 @@ export class Session implements HubSession {
   readonly apps: AppOperations;
   readonly oauth: OAuthOperations;
   readonly aside: AsideOperations;
+  readonly audit: AuditOperations;
   readonly #leftOut = new Set<number>();
   readonly #deps: SessionDeps;
   readonly #caller: Caller;
@@ -48,6 +50,7 @@ export class Session implements HubSession {
     this.notes = new NoteOperations(deps, caller);
     this.tokens = new TokenOperations(deps, caller);
     this.aside = new AsideOperations(deps, caller);
+    this.audit = new AuditOperations(deps, caller);
   }
 
   get organizationsLeftOut(): readonly number[] {

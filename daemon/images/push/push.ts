@@ -15,6 +15,7 @@ import {
 } from '../../../storage/references/reference.ts';
 import { EngineError, invalidArgument, invariant, isEngineError, notFound } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
+import { OCCURRENCE } from '../../base/occurrence.ts';
 import type { ImageContext } from '../context.ts';
 import type { HubLayers } from '../hub/hub-layers.ts';
 import type { ImageIndex, ImageRecord } from '../image-index.ts';
@@ -116,8 +117,9 @@ async function* pushImage(context: PushContext, push: OnePush): AsyncGenerator<P
     layers.map((layer) => blobOf(blobs, layer)),
   );
   const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
-  await putManifest(repository, row.tag, { bytes, mediaType: MANIFEST_TYPE }, push.signal);
-  commitPushed(context, push, { digest, blobs, layers });
+  const manifest = { bytes, mediaType: MANIFEST_TYPE };
+  const occurrence = await putManifest(repository, row.tag, manifest, push.signal);
+  commitPushed(context, push, { digest, blobs, layers, occurrence });
   yield { status: `${row.tag}: digest: ${digest} size: ${bytes.length}` };
   yield { progressDetail: {}, aux: { Tag: row.tag, Digest: digest, Size: bytes.length } };
 }
@@ -173,7 +175,13 @@ async function pushConfig({ image, repository, signal }: OnePush, isThere: boole
 function commitPushed(
   { database, journal, index }: PushContext,
   { image, row }: OnePush,
-  pushed: { digest: string; blobs: ReadonlyMap<string, PushedBlob>; layers: readonly LayerRow[] },
+  pushed: {
+    digest: string;
+    blobs: ReadonlyMap<string, PushedBlob>;
+    layers: readonly LayerRow[];
+    /** What a hub calls the push; undefined = the registry is none, or had it already. */
+    occurrence: string | undefined;
+  },
 ): void {
   const { repository, tag } = row;
   // The image may have been removed meanwhile; then there is nothing to remember.
@@ -191,7 +199,10 @@ function commitPushed(
       }
     }
     const name = familiarRepository(repository);
-    const attributes = { ...labelsOf(image), name };
+    const { occurrence } = pushed;
+    // What a label of the image says of it is not so.
+    const { [OCCURRENCE]: _, ...labels } = labelsOf(image);
+    const attributes = { ...labels, name, ...(occurrence !== undefined && { [OCCURRENCE]: occurrence }) };
     emit({ type: 'image', action: 'push', actorId: `${name}:${tag}`, attributes });
   });
   if (stays) {

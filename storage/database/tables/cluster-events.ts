@@ -11,9 +11,11 @@ export function clusterEventTable(connection: Sqlite.Database): ClusterEventTabl
     'INSERT INTO cluster_events (key, body, revision) VALUES (?, ?, ?) ' +
       'ON CONFLICT (key) DO UPDATE SET body = excluded.body, revision = excluded.revision',
   );
+  const one = connection.prepare<[string]>('SELECT 1 FROM cluster_events WHERE key = ?');
   const remove = connection.prepare('DELETE FROM cluster_events WHERE key = ?');
   return {
     after: (key, limit) => all.all(key, limit),
+    has: (key) => one.get(key) !== undefined,
     put({ key, body, revision }) {
       named(`cluster event ${key}`, () => put.run(key, body, revision));
       failpoint('database.clusterevent.put');

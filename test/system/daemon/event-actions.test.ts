@@ -249,7 +249,9 @@ async function past(engine: Engine, id: string): Promise<Event[]> {
 
 /** `die exitCode=3`: the action with the attributes that it adds, but for how long it took. */
 function lineOf({ Action, Actor: { Attributes } }: Event): string {
-  const { image: _image, name = '', tier: _tier, execDuration: _seconds, ...own } = Attributes;
+  const { image: _image, name = '', tier: _tier, execDuration: _seconds, ...all } = Attributes;
+  // What Berth alone tells (test/system/cluster).
+  const { 'berth.occurrence': _id, ...own } = all;
   const shown = {
     ...own,
     ...(name !== 'subject' && { name }),

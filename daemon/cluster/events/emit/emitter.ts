@@ -4,6 +4,7 @@ import { errorText, isEngineError } from '../../../base/errors.ts';
 import { failpoint } from '../../../base/failpoint.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Logger } from '../../../base/logger.ts';
+import { Buckets, keep } from './buckets.ts';
 import type { Happening } from './happening.ts';
 
 export interface EmitterDeps {
@@ -13,6 +14,8 @@ export interface EmitterDeps {
   log: Logger;
   /** Who tells: of a node. */
   instance: () => string;
+  /** Writes down what has happened for root, durably; undefined = nobody does. */
+  audit?: (happening: Happening) => Promise<void>;
 }
 
 /** The same that happens again and again, as one event (Kubernetes: `EventSeries`). */
@@ -24,12 +27,8 @@ interface Series {
   /** What was told of it. */
   toldCount: number;
   lastMs: number;
-}
-
-/** What one object may tell at once, and how soon it may tell more. */
-interface Bucket {
-  left: number;
-  filledMs: number;
+  lastId: string | undefined;
+  lastCause: string | undefined;
 }
 
 /**
@@ -41,8 +40,8 @@ export class Emitter implements Disposable {
   readonly #deps: EmitterDeps;
   /** By what is the same, the least recent first. */
   readonly #series = new Map<string, Series>();
-  /** By object, the least recent first. */
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #told = new Buckets(RULES);
+  readonly #audited = new Buckets(RULES);
   #underWay = 0;
   #leftOut = 0;
   #timer: Disposable | undefined;
@@ -53,44 +52,14 @@ export class Emitter implements Disposable {
     this.#later();
   }
 
-  /** Never throws, and waits for nothing. */
-  tell(happening: Happening): void {
-    const events = this.#deps.events();
-    if (events === undefined || this.#isClosed) {
-      return;
-    }
-    const nowMs = this.#deps.clock.monotonicMs();
-    const key = keyOf(happening);
-    const series = this.#series.get(key);
-    if (
-      happening.once === undefined &&
-      series !== undefined &&
-      nowMs - series.lastMs < limits.clusterSeriesWindowMs
-    ) {
-      series.count += 1;
-      series.lastNano = happening.atNano;
-      series.lastMs = nowMs;
-      return;
-    }
-    if (this.#underWay >= limits.clusterTellsMax || !this.#mayTell(happening, nowMs)) {
-      this.#leftOut += 1;
-      return;
-    }
-    const name = nameOf(happening);
-    const { namespace, atNano } = happening;
-    if (happening.once !== undefined) {
-      this.#run(this.#tellOnce(events, happening, name));
-      return;
-    }
-    keep(this.#series, key, {
-      namespace,
-      name,
-      count: 1,
-      lastNano: atNano,
-      toldCount: 1,
-      lastMs: nowMs,
-    });
-    this.#run(this.#create(events, happening, name));
+  /** Nothing can be told now, or so much is on its way that whoever can wait should. */
+  get isBusy(): boolean {
+    return this.#underWay >= limits.clusterTellsMax / 2 || this.#deps.events() === undefined;
+  }
+
+  /** Never throws. Resolves when it is durable, or left out; never rejects. */
+  async tell(happening: Happening): Promise<void> {
+    await Promise.all([this.#tellEvents(happening), this.#tellAudit(happening)]);
   }
 
   [Symbol.dispose](): void {
@@ -98,21 +67,75 @@ export class Emitter implements Disposable {
     this.#timer?.[Symbol.dispose]();
   }
 
-  #mayTell({ namespace, regarding }: Happening, nowMs: number): boolean {
-    const key = `${regarding.kind} ${namespace} ${regarding.uid ?? regarding.name}`;
-    const known = this.#buckets.get(key) ?? { left: limits.clusterTellsBurst, filledMs: nowMs };
-    const more = Math.floor((nowMs - known.filledMs) / limits.clusterTellEveryMs);
-    const left = Math.min(limits.clusterTellsBurst, known.left + more);
-    const filledMs = more > 0 ? nowMs : known.filledMs;
-    keep(this.#buckets, key, { left: Math.max(0, left - 1), filledMs });
-    return left > 0;
+  #tellAudit(happening: Happening): Promise<void> {
+    const { audit, clock } = this.#deps;
+    if (
+      audit === undefined ||
+      this.#isClosed ||
+      !this.#audited.take(objectOf(happening), clock.monotonicMs())
+    ) {
+      return Promise.resolve();
+    }
+    return audit(happening).catch((error: unknown) => {
+      this.#leftOut += 1;
+      this.#deps.log.debug({ reason: errorText(error) }, 'what has happened was not written down for root');
+    });
+  }
+
+  /** What is told is on its way when this returns. */
+  #tellEvents(happening: Happening): Promise<void> {
+    const events = this.#deps.events();
+    if (events === undefined || this.#isClosed) {
+      return Promise.resolve();
+    }
+    const nowMs = this.#deps.clock.monotonicMs();
+    const key = keyOf(happening);
+    const known = this.#series.get(key);
+    if (
+      happening.once === undefined &&
+      known !== undefined &&
+      nowMs - known.lastMs < limits.clusterSeriesWindowMs
+    ) {
+      known.count += 1;
+      known.lastNano = happening.atNano;
+      known.lastMs = nowMs;
+      known.lastId = happening.id;
+      known.lastCause = happening.cause;
+      return Promise.resolve();
+    }
+    if (this.#underWay >= limits.clusterTellsMax || !this.#told.take(objectOf(happening), nowMs)) {
+      this.#leftOut += 1;
+      return Promise.resolve();
+    }
+    const name = nameOf(happening);
+    const { namespace, atNano } = happening;
+    if (happening.once !== undefined) {
+      return this.#run(this.#tellOnce(events, happening, name));
+    }
+    const series = {
+      namespace,
+      name,
+      count: 1,
+      lastNano: atNano,
+      toldCount: 1,
+      lastMs: nowMs,
+      lastId: happening.id,
+      lastCause: happening.cause,
+    };
+    keep(this.#series, key, series, limits.clusterTellersRemembered);
+    return this.#run(this.#create(events, happening, name));
   }
 
   async #create(events: ClusterEventsPort, happening: Happening, name: string): Promise<void> {
     failpoint('cluster.events.tell');
-    const { namespace, regarding, related, type, reason, action, note, part, atNano, id } = happening;
+    const { namespace, regarding, related, type, reason, action, note, part, atNano, id, cause } = happening;
+    const annotations = {
+      ...(id !== undefined && { [OCCURRENCE]: id }),
+      ...(cause !== undefined && { [CAUSE]: cause }),
+    };
+    const hasAny = Object.keys(annotations).length > 0;
     const event: ClusterEvent = {
-      metadata: { name, namespace, ...(id !== undefined && { annotations: { [OCCURRENCE]: id } }) },
+      metadata: { name, namespace, ...(hasAny && { annotations }) },
       eventTime: micro(atNano),
       reportingController: `berth.engine/${part}`,
       reportingInstance: this.#deps.instance().slice(0, NAME_MAX),
@@ -128,6 +151,9 @@ export class Emitter implements Disposable {
 
   /** What other managers tell as well: the first creates it, and the first that hears of it again counts. */
   async #tellOnce(events: ClusterEventsPort, happening: Happening, name: string): Promise<void> {
+    if (happening.mayRepeat !== true && isKnown(events, happening.namespace, name)) {
+      return;
+    }
     try {
       await this.#create(events, happening, name);
     } catch (error) {
@@ -164,7 +190,7 @@ export class Emitter implements Disposable {
     for (const series of this.#series.values()) {
       if (series.count > series.toldCount && this.#underWay < limits.clusterTellsMax) {
         series.toldCount = series.count;
-        this.#run(this.#update(events, series));
+        void this.#run(this.#update(events, series));
       }
     }
     if (this.#leftOut > 0) {
@@ -176,20 +202,26 @@ export class Emitter implements Disposable {
     }
   }
 
-  async #update(events: ClusterEventsPort, { namespace, name, count, lastNano }: Series): Promise<void> {
+  async #update(events: ClusterEventsPort, told: Series): Promise<void> {
+    const { namespace, name, count, lastNano, lastId, lastCause } = told;
     const series = { count, lastObservedTime: micro(lastNano) };
+    const annotations = {
+      ...(lastId !== undefined && { [LAST_OCCURRENCE]: lastId }),
+      ...(lastCause !== undefined && { [CAUSE]: lastCause }),
+    };
     await events.patch(namespace, name, {
       ...WRITE,
       kind: 'merge',
-      body: { series },
+      body: { series, metadata: { annotations } },
       isForced: false,
       check: (event) => event,
     });
   }
 
-  #run(telling: Promise<void>): void {
+  /** Never rejects. */
+  async #run(telling: Promise<void>): Promise<void> {
     this.#underWay += 1;
-    void telling
+    await telling
       .catch((error: unknown) => {
         // Another manager told it, or the series has gone with its time.
         if (!isEngineError(error, 'conflict') && !isEngineError(error, 'not_found')) {
@@ -199,8 +231,7 @@ export class Emitter implements Disposable {
       })
       .finally(() => {
         this.#underWay -= 1;
-      })
-      .catch((error: unknown) => this.#deps.log.error({ err: error }, 'telling events failed'));
+      });
   }
 
   #later(): void {
@@ -215,9 +246,30 @@ export class Emitter implements Disposable {
 
 const WRITE = { fields: 'events', isDryRun: false, manager: undefined } as const;
 const OCCURRENCE = 'berth.engine/occurrence';
+/** Of the newest of a series. */
+const LAST_OCCURRENCE = 'berth.engine/last-occurrence';
+const CAUSE = 'berth.engine/cause';
+const RULES = {
+  burst: limits.clusterTellsBurst,
+  everyMs: limits.clusterTellEveryMs,
+  remembered: limits.clusterTellersRemembered,
+};
 const NAME_MAX = 128;
 /** Bytes are what counts: no character of a name has more than four. */
 const NOTE_MAX = 250;
+
+/** Another manager has told it. */
+function isKnown(events: ClusterEventsPort, namespace: string, name: string): boolean {
+  try {
+    events.get(namespace, name);
+    return true;
+  } catch (error) {
+    if (isEngineError(error, 'not_found')) {
+      return false;
+    }
+    throw error;
+  }
+}
 
 /** Of an event that this engine has told. */
 function seenBefore(text: string): {
@@ -227,14 +279,8 @@ function seenBefore(text: string): {
   return JSON.parse(text);
 }
 
-/** Puts an entry last, and forgets the first of too many. */
-function keep<T>(map: Map<string, T>, key: string, value: T): void {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size > limits.clusterTellersRemembered) {
-    const [first] = map.keys();
-    map.delete(first ?? '');
-  }
+function objectOf({ namespace, regarding }: Happening): string {
+  return `${regarding.kind} ${namespace} ${regarding.uid ?? regarding.name}`;
 }
 
 function keyOf({ namespace, regarding, related, type, reason, action, part }: Happening): string {

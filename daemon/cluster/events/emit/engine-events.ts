@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
+import { hasOccurrence, OCCURRENCE, occurrenceOf } from '../../../base/occurrence.ts';
 import type { ObjectReference } from '../../../../api/types/cluster/events.ts';
 import type { EventMessage } from '../../../../api/types/system.ts';
-import { namespaceProblem } from '../rules/names.ts';
 import type { Happening } from './happening.ts';
+import { namespaceOf } from './namespace.ts';
 
 type Attributes = Readonly<Record<string, string>>;
 
@@ -66,7 +67,6 @@ const PARTS: Readonly<Record<string, string>> = {
 };
 
 const STACK_LABEL = 'com.docker.stack.namespace';
-const DEFAULT_NAMESPACE = 'default';
 
 /** What an event of the engine is to the cluster; undefined = it is not told. Pure. */
 export function happeningOf({ Type, Action, Actor, scope, timeNano }: EventMessage): Happening | undefined {
@@ -76,13 +76,16 @@ export function happeningOf({ Type, Action, Actor, scope, timeNano }: EventMessa
     return undefined;
   }
   const { reason, action, text, isWarning = false } = told;
-  const namespace = namespaceOf(attributes);
+  const namespace = namespaceOf(attributes[STACK_LABEL]);
+  const agreed = scope === 'swarm' ? onceOf(`${Type} ${id}`, Action, reason, attributes) : {};
+  const given = hasOccurrence(Type, Action) ? attributes[OCCURRENCE] : undefined;
   // A node that has just joined has said nothing of itself.
   const name = attributes['name'] || id;
   const related = relatedOf(Type, attributes);
   return {
     atNano: timeNano,
-    ...(scope === 'swarm' && onceOf(`${Type} ${id}`, Action, told.reason, attributes)),
+    ...agreed,
+    id: given ?? occurrenceOf(Type, Action, id, agreed.once ?? String(timeNano)),
     namespace,
     regarding: { kind: kindOf(Type), namespace, name, uid: id, apiVersion: 'engine/v1.44' },
     ...(related && { related }),
@@ -183,12 +186,6 @@ function onceOf(
 
 function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
-}
-
-/** The stack, where its name may be one of a namespace. */
-function namespaceOf(attributes: Attributes): string {
-  const stack = (attributes[STACK_LABEL] ?? '').toLowerCase();
-  return stack !== '' && namespaceProblem(stack) === undefined ? stack : DEFAULT_NAMESPACE;
 }
 
 function relatedOf(type: string, attributes: Attributes): ObjectReference | undefined {

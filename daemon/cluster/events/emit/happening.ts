@@ -10,6 +10,10 @@ export interface Happening {
   mayRepeat?: boolean;
   /** By which all that tells of it calls it: an annotation, `berth.engine/occurrence`. */
   id?: string;
+  /** What it came of, by the same name: an annotation, `berth.engine/cause`; of a series the newest. */
+  cause?: string;
+  /** What root alone is told of it, in the audit. */
+  audited?: Readonly<Record<string, string>>;
   /** Of the event: the stack that it concerns, or `default`. */
   namespace: string;
   regarding: ObjectReference;

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { conflict } from '../../../base/errors.ts';
 import { failpoint } from '../../../base/failpoint.ts';
 import { limits } from '../../../base/limits.ts';
+import { readRevision, writeRevision, type EventDatabase } from './local-rows.ts';
 import type {
   AppliedChange,
   AppliedPut,
@@ -10,22 +11,6 @@ import type {
   StorageListener,
   StoredState,
 } from './port.ts';
-
-/** What it needs of the database (storage/database/rows.ts). */
-export interface EventDatabase {
-  readonly clusterEvents: {
-    after(key: string, limit: number): { key: string; body: string; revision: number }[];
-    put(row: { key: string; body: string; revision: number }): void;
-    remove(key: string): void;
-  };
-  readonly meta: { get(key: string): string | undefined; set(key: string, value: string): void };
-  transaction<T>(change: () => T): T;
-  /** Resolves when all transactions up to here survive a power cut. Throws internal. */
-  synced(): Promise<void>;
-}
-
-/** The row of `meta` with the newest revision. */
-const REVISION = 'cluster.events.revision';
 
 /**
  * {@link EventStorage} in the database of this host: many changes are one transaction, which all see at once, and are
@@ -42,7 +27,7 @@ export class LocalEvents implements EventStorage {
 
   constructor(database: EventDatabase) {
     this.#database = database;
-    this.#revision = Number(database.meta.get(REVISION) ?? 0);
+    this.#revision = readRevision(database);
   }
 
   async open(listener: StorageListener): Promise<StoredState> {
@@ -86,7 +71,7 @@ export class LocalEvents implements EventStorage {
   }
 
   #write(changes: readonly StorageChange[]): AppliedChange[] {
-    const { clusterEvents, meta } = this.#database;
+    const { clusterEvents } = this.#database;
     const applied: AppliedChange[] = [];
     for (const change of changes) {
       const { key, expected } = change;
@@ -104,7 +89,7 @@ export class LocalEvents implements EventStorage {
         applied.push({ kind: 'delete', key, revision });
       }
     }
-    meta.set(REVISION, String(this.#revision + applied.length));
+    writeRevision(this.#database, this.#revision + applied.length);
     return applied;
   }
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { RecordChange, RecordEvent, Records } from '../../../hub/records/port.ts';
+import { keptOf, REVISIONS_OF_UPDATE, revisionOf, type Kept } from './shared-values.ts';
 import type {
   AppliedChange,
   AppliedPut,
@@ -11,16 +12,6 @@ import type {
   StorageListener,
   StoredState,
 } from './port.ts';
-
-/** How an event is kept in the store of a swarm. */
-interface Kept {
-  /** Which of the changes of its update it is. */
-  n: number;
-  body: string;
-}
-
-/** More than one update has changes. */
-const REVISIONS_OF_UPDATE = 128;
 
 interface Deps {
   records: Pick<Records, 'list' | 'update' | 'watch'>;
@@ -116,9 +107,8 @@ function lastOf(revision: number): number {
 }
 
 function putOf({ key, value, revision }: { key: string; value: unknown; revision: number }): AppliedPut {
-  // `commit` alone writes them.
-  const { n, body } = value as Kept;
-  return { kind: 'put', key, body, revision: revision * REVISIONS_OF_UPDATE + n };
+  const { n, body } = keptOf(value);
+  return { kind: 'put', key, body, revision: revisionOf(revision, n) };
 }
 
 /** Removals come behind what was put, in the order in which all managers are told. */

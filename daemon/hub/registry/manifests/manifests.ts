@@ -3,7 +3,8 @@ import type { RegistryDescriptor, RegistryManifest } from '../../../../api/types
 import { errorText } from '../../../base/errors.ts';
 import { failpoint } from '../../../base/failpoint.ts';
 import { limits } from '../../../base/limits.ts';
-import type { Actor, Happening } from '../../occurrences/occurrence.ts';
+import { occurrenceId } from '../../occurrences/occurrence-id.ts';
+import type { Actor, Happening, Occurrence } from '../../occurrences/occurrence.ts';
 import type { RecordChange } from '../../records/port.ts';
 import type { Repository } from '../../repositories/repository.ts';
 import type { Reference } from '../names/name.ts';
@@ -22,6 +23,12 @@ export interface PutManifest {
   bytes: Buffer;
   /** Digest of the manifest whose place it takes: that one goes, and its tags lead to this one. */
   replaces?: string;
+}
+
+export interface PutResult {
+  manifest: Manifest;
+  /** Id of the push; undefined = no tag was moved. */
+  occurrence: string | undefined;
 }
 
 /** The manifests of repositories, by tag and digest. Throws MANIFEST_UNKNOWN for what a repository does not have. */
@@ -74,7 +81,7 @@ export class Manifests {
    * MANIFEST_INVALID; MANIFEST_BLOB_UNKNOWN for what it names and the repository has not; DIGEST_INVALID; DENIED;
    * MANIFEST_UNKNOWN when what it replaces is not there any more; UNAVAILABLE where too few managers hold all of it.
    */
-  async put({ repository, actor }: By, reference: Reference, put: PutManifest): Promise<Manifest> {
+  async put({ repository, actor }: By, reference: Reference, put: PutManifest): Promise<PutResult> {
     const { bytes } = put;
     const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
     if (reference.kind === 'digest' && reference.digest !== digest) {
@@ -88,26 +95,27 @@ export class Manifests {
     const { locks, files, mirror, quota, artifacts, copies } = this.#deps;
     const artifact = await artifacts.check(parsed);
     await copies.hold(repository.id, blobsOf(parsed));
-    await locks.run(digest, async () => {
+    const occurrence = await locks.run(digest, async () => {
       quota.refuse(repository, manifest);
       await files.put(digest, bytes);
       await copies.hold(repository.id, [manifest]);
       failpoint('hub.manifest.publish');
-      await mirror.change(() => {
+      return await mirror.change(() => {
         this.#refuseMissing(repository, parsed);
         quota.refuse(repository, manifest);
+        const push = this.#tagMove({ repository, actor }, reference, manifest);
         return {
           changes: [
             ...this.#putChanges(repository, reference, manifest),
-            ...this.#tagMoves({ repository, actor }, reference, manifest),
+            ...(push === undefined ? [] : this.#deps.outbox.intents(push)),
             ...this.#artifactChanges({ repository, actor }, manifest, artifact, put.replaces),
           ],
-          answer: undefined,
+          answer: push && occurrenceId(push),
         };
       });
     });
     this.#cache.set(digest, bytes);
-    return manifest;
+    return { manifest, occurrence };
   }
 
   /** A tag alone goes by its name; a digest goes with all of its tags. */
@@ -245,15 +253,18 @@ export class Manifests {
     return [
       ...(old === undefined || isSame ? [] : [manifests.delete(id, old.digest)]),
       ...moved.map(({ tag }) => tags.put(id, { tag, digest: manifest.digest, updatedMs: manifest.pushedMs })),
-      ...moved.flatMap(({ tag }) => this.#tagMoves(by, { kind: 'tag', tag }, manifest)),
+      ...moved.flatMap(({ tag }) => {
+        const push = this.#tagMove(by, { kind: 'tag', tag }, manifest);
+        return push === undefined ? [] : this.#deps.outbox.intents(push);
+      }),
       ...(artifact?.changes(by, manifest, old) ?? []),
     ];
   }
 
-  /** None where the tag was there already. */
-  #tagMoves({ repository, actor }: By, reference: Reference, manifest: Manifest): readonly RecordChange[] {
+  /** Undefined where the tag was there already. */
+  #tagMove({ repository, actor }: By, reference: Reference, manifest: Manifest): Occurrence | undefined {
     if (reference.kind === 'digest') {
-      return [];
+      return undefined;
     }
     const { tags, manifests } = this.#deps;
     const { tag } = reference;
@@ -261,8 +272,8 @@ export class Manifests {
     const known = digest === undefined ? undefined : manifests.get(repository.id, digest);
     const [before, after] = [known === undefined ? null : summaryOf(known), summaryOf(manifest)];
     return digest === manifest.digest
-      ? []
-      : this.#intents(actor, { kind: 'tag', repository, tag, before, after });
+      ? undefined
+      : { kind: 'tag', repository, tag, before, after, actor, atMs: nowMsOf(this.#deps.clock) };
   }
 
   #intents(actor: Actor, happening: Happening): readonly RecordChange[] {

@@ -122,13 +122,14 @@ export class RegistryOperations implements HubRegistrySession {
     name: string,
     reference: string,
     body: { mediaType: string | undefined; bytes: Buffer },
-  ): Promise<{ digest: string; subject: string | undefined }> {
+  ): Promise<{ digest: string; subject: string | undefined; occurrence: string | undefined }> {
     const repository = await this.#access.enterToPush(name);
     const { manifests } = this.#deps.registry;
     const asked = readReference(reference);
     this.#bounds.refusePut(repository, asked, body, name);
-    const { digest, subject } = await manifests.put(this.#by(repository), asked, body);
-    return { digest, subject: subject ?? undefined };
+    const { manifest, occurrence } = await manifests.put(this.#by(repository), asked, body);
+    const { digest, subject } = manifest;
+    return { digest, subject: subject ?? undefined, occurrence };
   }
 
   async deleteManifest(name: string, reference: string): Promise<void> {

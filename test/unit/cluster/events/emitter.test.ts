@@ -79,7 +79,7 @@ test('happenings: what managers hear of at different times is named by what it i
     const timeNano = removed.timeNano + BigInt(index);
     const happening = happeningOf({ ...removed, scope: 'swarm', timeNano });
     expect(happening).toBeDefined();
-    emitter.tell(happening!);
+    void emitter.tell(happening!);
   }
   await until('it to be told', () => open.events.list(ALL).items.length > 0);
   managers.forEach((emitter) => emitter[Symbol.dispose]());
@@ -102,7 +102,7 @@ test('happenings: what managers observe is told once, and counted when it happen
         scope: 'swarm',
         timeNano,
       });
-      emitter.tell(happening!);
+      void emitter.tell(happening!);
     }
   };
   tellAll(0);
@@ -118,7 +118,7 @@ test('happenings: what managers observe is told once, and counted when it happen
 function tell(emitter: Emitter, ...told: Parameters<typeof message>): void {
   const happening = happeningOf(message(...told));
   if (happening !== undefined) {
-    emitter.tell(happening);
+    void emitter.tell(happening);
   }
 }
 
@@ -160,4 +160,72 @@ test('emitter: what cannot be stored is left out, and the next is told', async (
   armHere('');
   tell(emitter, 'container', 'pause', { name: 'web' });
   await until('the second', () => open.events.list(ALL).items.length === 1);
+});
+
+test('happenings: each has a name, that of the engine where its event says it, and no label gives another', () => {
+  const id = 'f'.repeat(32);
+  const died = message('container', 'die', { name: 'web', exitCode: '1', 'berth.occurrence': id });
+  expect(happeningOf(died)?.id).toBe(id);
+  const started = message('container', 'start', { name: 'web', 'berth.occurrence': id });
+  expect(happeningOf(started)?.id).toMatch(/^[0-9a-f]{32}$/);
+  expect(happeningOf(started)?.id).not.toBe(id);
+  expect(happeningOf(started)).toEqual(happeningOf(started));
+});
+
+test('emitter: what is told is audited, each of a series too, and the series says the name of the last', async () => {
+  await using open = await openEvents();
+  const audited: (string | undefined)[] = [];
+  using emitter = new Emitter({
+    events: () => open.events,
+    clock: systemClock,
+    log: silentLogger,
+    instance: () => 'host-1',
+    audit: (happening) => {
+      audited.push(happening.id);
+      return Promise.resolve();
+    },
+  });
+  const [first, second] = [1, 2].map((digit) =>
+    happeningOf(
+      message('container', 'die', {
+        name: 'web',
+        exitCode: '1',
+        'berth.occurrence': String(digit).repeat(32),
+      }),
+    ),
+  );
+  await emitter.tell(first!);
+  await emitter.tell(second!);
+  expect(audited).toEqual(['1'.repeat(32), '2'.repeat(32)]);
+  const annotations = (): unknown =>
+    JSON.parse(open.events.list(ALL).items[0]?.text ?? '{}').metadata?.annotations;
+  expect(annotations()).toEqual({ 'berth.engine/occurrence': '1'.repeat(32) });
+  await until(
+    'the series',
+    () => Object(annotations())['berth.engine/last-occurrence'] === '2'.repeat(32),
+    15_000,
+  );
+});
+
+test('emitter: who floods fills neither the events nor the audit', async () => {
+  await using open = await openEvents();
+  let audited = 0;
+  using emitter = new Emitter({
+    events: () => open.events,
+    clock: systemClock,
+    log: silentLogger,
+    instance: () => 'host-1',
+    audit: () => {
+      audited += 1;
+      return Promise.reject(new Error('no room'));
+    },
+  });
+  const telling: Promise<void>[] = [];
+  for (let count = 0; count < 1_000; count += 1) {
+    const happening = happeningOf(message('container', 'die', { name: 'web', exitCode: '1' }));
+    telling.push(emitter.tell(happening!));
+  }
+  await Promise.all(telling);
+  expect(audited).toBeLessThanOrEqual(26);
+  expect(open.events.list(ALL).items).toHaveLength(1);
 });
