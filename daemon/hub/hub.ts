@@ -2,7 +2,7 @@ import type { HubCredentials } from '../../api/types/hub/credentials.ts';
 import type { HubPort, HubSession } from '../../api/types/hub/ports.ts';
 import type { HubRegistryPort } from '../../api/types/hub/registry.ts';
 import type { Clock } from '../base/clock.ts';
-import { EngineError, notFound } from '../base/errors.ts';
+import { EngineError, notFound, unreachable } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { AuditTrail } from './audit/audit-trail.ts';
 import type { AuditRecord } from './audit/audit-record.ts';
@@ -296,8 +296,11 @@ function repositoryOf({ news, repository }: Intent, repositories: Repositories):
       return news.occurrence.repository;
     case 'again':
       return repositories.byId(repository);
-    default:
+    case 'ping':
+    case 'hook-deleted':
       return news.repository;
+    default:
+      return unreachable(news);
   }
 }
 

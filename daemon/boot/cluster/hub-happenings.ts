@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { unreachable } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { occurrenceOf } from '../../base/occurrence.ts';
 import type { Happening } from '../../cluster/events/emit/happening.ts';
@@ -57,7 +58,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   RepositoryDeleted: 'Delete',
 };
 
-/** What else the hub tells, as the cluster is told of it. Addresses are for root alone, who finds them in the audit. Pure. */
+/** What else the hub tells. Addresses are for root alone, who finds them in the audit. Pure. */
 export function newsHappening(news: HubNews, atNano: bigint): Happening {
   return { atNano, namespace: NAMESPACE, type: 'Warning', id: newsId(news, atNano), ...toldOf(news) };
 }
@@ -112,7 +113,7 @@ function toldOf(news: HubNews): Told {
         audited: { caller },
       };
     }
-    default: {
+    case 'locked-out': {
       const { name: caller } = news;
       const name = shownCaller(caller.replace(' ', '/'));
       return {
@@ -124,6 +125,8 @@ function toldOf(news: HubNews): Told {
         audited: { caller: caller.slice(0, AUDITED_MAX) },
       };
     }
+    default:
+      return unreachable(news);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { AuditRow, HubAuditPort } from '../../../api/types/hub/audit.ts';
+import { unreachable } from '../../base/errors.ts';
 import type { AuditRecord } from '../audit/audit-record.ts';
 import type { Caller } from '../identity/caller.ts';
 import { rootOnly } from './refusals.ts';
@@ -38,7 +39,11 @@ function actorName(actor: AuditRecord['actor']): string {
       return actor.name;
     case 'application':
       return `application ${actor.name}`;
-    default:
+    case 'root':
+    case 'anonymous':
+    case 'engine':
       return actor.kind;
+    default:
+      return unreachable(actor);
   }
 }

@@ -167,9 +167,7 @@ needsEngine()('what has happened', () => {
     await until('the end of the daemon', () => !daemon.isRunning());
     daemon.arm('');
     await daemon.up();
-    const created = async (): Promise<EngineEvent[]> =>
-      await engineEvents({ container: ['last'], event: ['create'] });
-    expect(await created()).toHaveLength(1);
+    expect(await engineEvents({ container: ['last'], event: ['create'] })).toHaveLength(1);
     const select = 'reason=Created,regarding.name=last';
     await until('the event', async () => (await clusterEvents(select)).length > 0);
     const [event] = await clusterEvents(select);

@@ -33,8 +33,8 @@ needsEngine()('tasks of a swarm as events', () => {
     return answer.status === 200 ? (answer.json as { items: Told[] }).items : [];
   }
 
-  const line = ({ metadata, type, reason, reportingController }: Told): string =>
-    `${metadata.namespace} ${type} ${reason} ${reportingController}`;
+  const toldOf = async (reason: string): Promise<Told | undefined> =>
+    (await told()).find((each) => each.reason === reason);
 
   async function create(name: string, command: string[], more: object = {}): Promise<void> {
     await daemon.http.ok('POST', '/services/create', {
@@ -68,10 +68,8 @@ needsEngine()('tasks of a swarm as events', () => {
 
   it('a task that fits no node is told with the reason', async () => {
     await create('lost', ['true'], { Placement: { Constraints: ['node.labels.disk==ssd'] } });
-    const refused = async (): Promise<Told | undefined> =>
-      (await told()).find(({ reason }) => reason === 'FailedScheduling');
-    await until('the refusal', async () => (await refused()) !== undefined);
-    expect(await refused()).toMatchObject({
+    await until('the refusal', async () => (await toldOf('FailedScheduling')) !== undefined);
+    expect(await toldOf('FailedScheduling')).toMatchObject({
       type: 'Warning',
       note: expect.stringMatching(/^task lost\.1\.\w+ waits for a node: no suitable node \(/),
     });
@@ -86,9 +84,11 @@ needsEngine()('tasks of a swarm as events', () => {
         Networks: [{ Target: 'none' }],
       },
     });
-    const rejected = async (): Promise<Told | undefined> =>
-      (await told()).find(({ reason }) => reason === 'Rejected');
-    await until('the rejection', async () => (await rejected()) !== undefined);
-    expect((await rejected())?.note).toMatch(/^task none\.1\.\w+ could not be started on \S+: .+/);
+    await until('the rejection', async () => (await toldOf('Rejected')) !== undefined);
+    expect((await toldOf('Rejected'))?.note).toMatch(/^task none\.1\.\w+ could not be started on \S+: .+/);
   });
 });
+
+function line({ metadata, type, reason, reportingController }: Told): string {
+  return `${metadata.namespace} ${type} ${reason} ${reportingController}`;
+}

@@ -17,17 +17,17 @@ const WRITE = { fields: 'events', isDryRun: false, manager: undefined } as const
 
 type Database = ReturnType<typeof openDatabase>;
 
+function open(): Database {
+  const database = openDatabase(':memory:', silentLogger);
+  onTestFinished(() => database.close());
+  return database;
+}
+
 /** Hosts and the store of their swarm, whose records keep the same contract in a database. */
 function rig() {
-  const open = (): Database => {
-    const database = openDatabase(':memory:', silentLogger);
-    onTestFinished(() => database.close());
-    return database;
-  };
   const records = new LocalRecords(open());
   const shared = (): EventStorage => new SharedEvents({ records, clock: systemClock, log: silentLogger });
   return {
-    open,
     records,
     shared,
     bring: (database: Database) => bringEvents({ database, shared: records, log: silentLogger }),
@@ -60,7 +60,7 @@ function namesOf(storage: EventStorage): Promise<string[]> {
 }
 
 test('events go into a swarm beside those that are there, and out of it with the last', async () => {
-  const { open, shared, bring, take } = rig();
+  const { shared, bring, take } = rig();
   const [first, second] = [open(), open()];
   await create(new LocalEvents(first), 'a', 'b');
   await create(new LocalEvents(second), 'b', 'c');
@@ -85,7 +85,7 @@ test('events go into a swarm beside those that are there, and out of it with the
 test.each(['cluster.events.brought', 'cluster.events.taken'])(
   'a move that ends at %s and is made again loses none and doubles none',
   async (point) => {
-    const { open, shared, bring, take } = rig();
+    const { shared, bring, take } = rig();
     const host = open();
     const names = Array.from({ length: 150 }, (_, index) => `e${String(index).padStart(3, '0')}`);
     await create(new LocalEvents(host), ...names);
@@ -102,7 +102,7 @@ test.each(['cluster.events.brought', 'cluster.events.taken'])(
 );
 
 test('an event that the swarm does not take stays on the host, and holds up no other', async () => {
-  const { open, records } = rig();
+  const { records } = rig();
   const host = open();
   await create(new LocalEvents(host), 'a', 'large', 'z');
   const shared = {

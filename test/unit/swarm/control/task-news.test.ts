@@ -20,6 +20,10 @@ function status(state: TaskState, more: Partial<TaskStatus> = {}): TaskStatus {
   return { id: 't1', state, at: Date.now(), message: '', ...more };
 }
 
+function lines(all: readonly TaskNews[]): string[] {
+  return all.map(({ stage, node, error, exitCode }) => [stage, node?.name, error, exitCode].join(' ').trim());
+}
+
 test('tasks: each stage of a task is told once, with why, and again to the next manager when it is new', async () => {
   await using rig = await controlRig();
   const { cluster } = rig.context;
@@ -58,8 +62,6 @@ test('tasks: each stage of a task is told once, with why, and again to the next 
   for (const part of steps) {
     await cluster.commit({ conditions: [], parts: [part] });
   }
-  const lines = (all: readonly TaskNews[]): string[] =>
-    all.map(({ stage, node, error, exitCode }) => [stage, node?.name, error, exitCode].join(' ').trim());
   expect(lines(told)).toEqual([
     'not-scheduled  no suitable node',
     'scheduled n1',
