@@ -15,7 +15,7 @@ export function isOccurrence(text: unknown): text is string {
   return typeof text === 'string' && /^[0-9a-f]{32}$/.test(text);
 }
 
-/** What people ask about afterwards has the attribute; labels of others' containers and images give it to nothing else. */
+/** What people ask about afterwards has the attribute. Labels of containers and images give it to nothing else. */
 export function hasOccurrence(type: string, action: string): boolean {
   return type === 'container'
     ? action === 'die' || action === 'oom' || action.startsWith('health_status')

@@ -58,8 +58,8 @@ export const clusterLimits = {
   clusterToldPaceMs: 1_000,
   clusterTellWaitMs: 50,
   /**
-   * What becomes of tasks: how much of one service is told at once, how soon more, how much may wait, and how much later
-   * managers tell it that do not lead, where the leader has not.
+   * What becomes of tasks: how much of one service is told at once, how soon more, how much may wait, and how much
+   * later managers tell it that do not lead, where the leader has not.
    */
   clusterTasksBurst: 200,
   clusterTaskEveryMs: 100,

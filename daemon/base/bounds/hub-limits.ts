@@ -106,8 +106,8 @@ export const hubLimits = {
   /** How often tokens are removed that are over or lead to nobody. */
   hubSweepMs: 60_000,
   /**
-   * Records of who did what: how many are kept and for how long, how many come before the oldest of too many go at once,
-   * how often they go by themselves, and of how far back they are told again after a start.
+   * Records of who did what: how many are kept and for how long, how many come before the oldest of too many go at
+   * once, how often they go by themselves, and of how far back they are told again after a start.
    */
   hubAuditMax: 10_000,
   hubAuditDays: 90,

@@ -63,8 +63,8 @@ const EVENTS = 'cluster-events';
 const MISSED = 'target-group/';
 
 /**
- * The cluster's objects where their records are ({@link Placed}). Target groups and events go along with the host into a
- * swarm and out of it.
+ * The cluster's objects where their records are ({@link Placed}). Target groups and events go along with the host into
+ * a swarm and out of it.
  */
 export class ClusterPlace implements RecordsGuest, AsyncDisposable {
   readonly #deps: Deps;

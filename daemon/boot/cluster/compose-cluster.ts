@@ -19,7 +19,8 @@ import type { Happening } from '../../cluster/events/emit/happening.ts';
 import { openEvents } from './open-events.ts';
 import { auditRecord } from './audit-record.ts';
 import { newsHappening, repositoryHappening } from './hub-happenings.ts';
-import { TaskTeller } from './task-teller.ts';
+import type { HubListener } from './hub-listeners.ts';
+import { TaskTeller, type Telling } from './task-teller.ts';
 import { healthHappening, tellEvents } from './tell-events.ts';
 import { openTargets } from './compose-targets.ts';
 
@@ -36,34 +37,16 @@ export function composeClusterPlace(
   membership: () => Membership | undefined,
 ): ClusterPlace {
   const aside = new Aside(path.join(config.dataRoot, 'cluster', 'aside'));
-  return new ClusterPlace({ clock: systemClock, log, database, aside, membership });
-}
-
-/** To be there before the swarm is; undefined = there is no cluster interface to tell it to. */
-export function composeTaskTeller({ deps: { config, log } }: Base, parts: Rollback): TaskTeller | undefined {
-  if (config.clusterAddress === '') {
-    return undefined;
-  }
-  const teller = new TaskTeller({ clock: systemClock, log });
-  parts.defer('end telling of tasks', () => teller[Symbol.dispose]());
-  return teller;
+  const clock = systemClock;
+  const taskTeller = config.clusterAddress === '' ? undefined : new TaskTeller({ clock, log });
+  return new ClusterPlace({ clock, log, database, aside, membership, taskTeller });
 }
 
 /** To be called when swarm and hub are there. Throws invalid_argument that names the setting. */
 export async function openCluster(
   { deps: { config, log }, database, host }: Base,
   parts: Rollback,
-  {
-    place,
-    hub,
-    engine,
-    teller,
-  }: {
-    place: ClusterPlace;
-    hub: ComposedHub | undefined;
-    engine: EnginePorts;
-    teller: TaskTeller | undefined;
-  },
+  { place, hub, engine }: { place: ClusterPlace; hub: ComposedHub | undefined; engine: EnginePorts },
 ): Promise<ComposedCluster | undefined> {
   parts.defer('end the cluster interface', () => place[Symbol.asyncDispose]());
   const listen = parseListenAddress('cluster.address', config.clusterAddress);
@@ -84,16 +67,8 @@ export async function openCluster(
     meta: database.meta,
     audit: hub && (async (happening) => await writeDown(hub, happening)),
   });
-  hub?.listeners.listen({
-    audited: (record) => {
-      const happening = repositoryHappening(record, Number(systemClock.nowNano() / 1_000_000n));
-      if (happening !== undefined) {
-        void telling.tell(happening);
-      }
-    },
-    news: (news) => void telling.tell(newsHappening(news, systemClock.nowNano())),
-  });
-  teller?.open(telling);
+  hub?.listeners.listen(hubListener(telling));
+  place.taskTeller?.open(telling);
   // Events that are there again, in this place or another, may lack what happened meanwhile.
   place.whenOpened(() => hub?.listeners.tellAgain());
   parts.defer('end telling events', () => telling[Symbol.dispose]());
@@ -104,7 +79,7 @@ export async function openCluster(
       certificate: address.tls,
       clock: systemClock,
       log,
-      onHealth: (news) => void telling.tell(healthHappening(news, systemClock.nowNano())),
+      onHealth: (news) => telling.tell(healthHappening(news, systemClock.nowNano())),
     });
     return {
       events,
@@ -123,6 +98,19 @@ export async function openCluster(
     version: ENGINE_VERSION,
   });
   return { api, address, endStreams: endWatches };
+}
+
+/** What happens at the hub. */
+function hubListener(telling: Telling): HubListener {
+  return {
+    audited: (record) => {
+      const happening = repositoryHappening(record, Number(systemClock.nowNano() / 1_000_000n));
+      if (happening !== undefined) {
+        telling.tell(happening);
+      }
+    },
+    news: (news) => telling.tell(newsHappening(news, systemClock.nowNano())),
+  };
 }
 
 /** Where a hub is away, nobody writes it down. */

@@ -5,13 +5,20 @@ import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import { occurrenceOf } from '../../base/occurrence.ts';
 import { Buckets } from '../../cluster/events/emit/buckets.ts';
-import type { Emitter } from '../../cluster/events/emit/emitter.ts';
 import type { Happening } from '../../cluster/events/emit/happening.ts';
 import { namespaceOf } from '../../cluster/events/emit/namespace.ts';
 
 interface Deps {
   clock: Clock;
   log: Logger;
+}
+
+/** Where it is told to. */
+export interface Telling {
+  /** Whoever can wait should. */
+  readonly isBusy: boolean;
+  /** Never throws. */
+  tell(happening: Happening): void;
 }
 
 interface Waiting {
@@ -83,8 +90,8 @@ export function taskHappening(news: TaskNews): Happening {
 }
 
 /**
- * Tells what becomes of tasks of a swarm to the cluster, as fast as it is stored. Of a service with very many tasks some
- * are left out. The leader tells at once, the other managers a little later what it has not told.
+ * Tells what becomes of tasks of a swarm to the cluster, as fast as it is stored. Of a service with very many tasks
+ * some are left out. The leader tells at once, the other managers a little later what it has not told.
  */
 export class TaskTeller implements Disposable {
   readonly #deps: Deps;
@@ -93,7 +100,7 @@ export class TaskTeller implements Disposable {
     everyMs: limits.clusterTaskEveryMs,
     remembered: limits.clusterTellersRemembered,
   });
-  #emitter: Pick<Emitter, 'tell' | 'isBusy'> | undefined;
+  #emitter: Telling | undefined;
   #waiting: Waiting[] = [];
   #leftOut = 0;
   #timer: Disposable | undefined;
@@ -104,7 +111,7 @@ export class TaskTeller implements Disposable {
   }
 
   /** From then on it is told, what has come before too. */
-  open(emitter: Pick<Emitter, 'tell' | 'isBusy'>): void {
+  open(emitter: Telling): void {
     this.#emitter = emitter;
     this.#later();
   }
@@ -145,7 +152,7 @@ export class TaskTeller implements Disposable {
       if (emitter === undefined || emitter.isBusy || each.atMs > nowMs) {
         later.push(each);
       } else {
-        void emitter.tell(taskHappening(each.news));
+        emitter.tell(taskHappening(each.news));
       }
     }
     this.#waiting = later;

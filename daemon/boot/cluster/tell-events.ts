@@ -9,6 +9,7 @@ import type { HealthNews } from '../../cluster/targets/health/checker.ts';
 import { happeningOf } from '../../cluster/events/emit/engine-events.ts';
 import { pause } from '../../base/concurrency/pause.ts';
 import { limits } from '../../base/limits.ts';
+import type { Telling } from './task-teller.ts';
 import { ToldPlace } from './told-place.ts';
 
 interface Deps {
@@ -25,14 +26,7 @@ interface Deps {
 }
 
 /** Tells what the engine tells as events of the cluster too, until it is disposed of. */
-export function tellEvents({
-  engine,
-  events,
-  log,
-  hostname,
-  meta,
-  audit,
-}: Deps): Pick<Emitter, 'tell' | 'isBusy'> & Disposable {
+export function tellEvents({ engine, events, log, hostname, meta, audit }: Deps): Telling & Disposable {
   const emitter = new Emitter({
     events: () => {
       try {
@@ -51,11 +45,15 @@ export function tellEvents({
   });
   const place = new ToldPlace({ meta, clock: systemClock, log });
   const end = new AbortController();
-  void tellAll(engine, { emitter, place, signal: end.signal }).catch((error: unknown) => {
+  void tellAll(engine, { emitter, place, log, signal: end.signal }).catch((error: unknown) => {
     log.error({ err: error }, 'events of the engine are not told to the cluster any more');
   });
   return {
-    tell: (happening) => emitter.tell(happening),
+    tell: (happening) => {
+      emitter.tell(happening).catch((error: unknown) => {
+        log.error({ err: error }, 'something that has happened was not told to the cluster');
+      });
+    },
     get isBusy() {
       return emitter.isBusy;
     },
@@ -70,7 +68,7 @@ export function tellEvents({
 /** What an earlier daemon has not told to its end is told first. */
 async function tellAll(
   engine: EventPort,
-  { emitter, place, signal }: { emitter: Emitter; place: ToldPlace; signal: AbortSignal },
+  { emitter, place, log, signal }: { emitter: Emitter; place: ToldPlace; log: Logger; signal: AbortSignal },
 ): Promise<void> {
   while (!signal.aborted) {
     try {
@@ -84,7 +82,9 @@ async function tellAll(
           await pause(systemClock, limits.clusterTellWaitMs, signal);
         }
         if (!signal.aborted) {
-          void place.tell(message.timeNano, emitter.tell(happening));
+          place.tell(message.timeNano, emitter.tell(happening)).catch((error: unknown) => {
+            log.error({ err: error }, 'it is not known how far events were told to the cluster');
+          });
         }
       }
       return;

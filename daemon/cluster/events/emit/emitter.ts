@@ -190,7 +190,9 @@ export class Emitter implements Disposable {
     for (const series of this.#series.values()) {
       if (series.count > series.toldCount && this.#underWay < limits.clusterTellsMax) {
         series.toldCount = series.count;
-        void this.#run(this.#update(events, series));
+        this.#run(this.#update(events, series)).catch((error: unknown) => {
+          this.#deps.log.error({ err: error }, 'a series of the cluster was not written');
+        });
       }
     }
     if (this.#leftOut > 0) {
