@@ -109,8 +109,7 @@ export class Manager implements ManagerPart {
       markOf: (node: string) => this.#leadership.leading?.markOf(node),
     };
     this.#events = new SwarmEvents({ ...managed, clusterId: context.clusterId, log: engine.events });
-    this.#tasks =
-      engine.taskNews && new TaskReporter({ ...managed, nodeId: context.nodeId, told: engine.taskNews });
+    this.#tasks = reporterOf({ ...managed, nodeId: context.nodeId }, engine.taskNews);
     this.control = new Control({
       ...managed,
       images: engine.images,
@@ -151,6 +150,13 @@ export class Manager implements ManagerPart {
     await this.#leadership[Symbol.asyncDispose]();
     this.#served[Symbol.dispose]();
   }
+}
+
+function reporterOf(
+  deps: Omit<ConstructorParameters<typeof TaskReporter>[0], 'told'>,
+  told: TaskListener | undefined,
+): TaskReporter | undefined {
+  return told && new TaskReporter({ ...deps, told });
 }
 
 async function storeLeaderOf({ members }: ManagerContext): Promise<string | undefined> {

@@ -20,13 +20,7 @@ import { Execs } from '../execs/execs.ts';
 import type { Images } from '../images/images.ts';
 import type { Volumes } from '../volumes/volumes.ts';
 import { DiskUsages } from '../system/disk-usage.ts';
-import type { TaskNews } from '../../swarm/control/events/task-news.ts';
-import {
-  composeClusterPlace,
-  composeTaskTeller,
-  openCluster,
-  type ComposedCluster,
-} from './cluster/compose-cluster.ts';
+import { composeClusterPlace, openCluster, type ComposedCluster } from './cluster/compose-cluster.ts';
 import { gatedExecutor } from './cluster/gated-executor.ts';
 import { allGuests } from './cluster/guests.ts';
 import { parseListenAddress } from './config/hosts.ts';
@@ -215,9 +209,8 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   const builds = composeBuilds(base, { images, containers, ...files });
   const ports = { containers, execs, images, ...builds, volumes, events, system, registries };
   const guest = allGuests([doors.place, place]);
-  const teller = composeTaskTeller(base, parts);
-  const taskNews = teller && ((news: TaskNews): void => teller.tell(news));
-  const around = { registries, images, networks, rollouts: doors.rollouts, guest, late, taskNews };
+  const { rollouts } = doors;
+  const around = { registries, images, networks, rollouts, guest, late, taskNews: place.taskNews };
   const swarm = composeSwarm(base, parts, { tasks: gatedExecutor(tasks, place, log), ...around });
   late.swarm = swarm;
   await swarm.start();
@@ -225,7 +218,7 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   const allPorts = { ...ports, networks: composeScopes(network, swarm, log), swarm } satisfies EnginePorts;
   const hub = await openHub(base, parts, doors, { swarm, images, containers, websites: place });
   late.hub = hub;
-  const cluster = await openCluster(base, parts, { place, hub, engine: allPorts, teller });
+  const cluster = await openCluster(base, parts, { place, hub, engine: allPorts });
   return { facts: host.facts, metrics, tasks, ports: allPorts, hub, cluster, reload };
 }
 

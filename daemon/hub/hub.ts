@@ -165,23 +165,12 @@ export class Hub implements HubPort, Disposable {
     await webhooks.start();
     audit.start();
     const parts = [audit, registry, identity.sweep, webhooks, ...kept, mirror];
-    const { arrivals } = registry;
-    return new Hub({
-      arrivals,
-      audit,
-      session,
-      context,
-      identity,
-      entrance,
-      pages,
-      deployments,
-      kept,
-      parts,
-    });
+    const made = { registry, audit, session, context, identity, entrance, pages, deployments };
+    return new Hub({ ...made, kept, parts });
   }
 
   private constructor(made: {
-    arrivals: Arrivals;
+    registry: Registry;
     audit: AuditTrail;
     session: SessionDeps;
     context: Context;
@@ -194,7 +183,7 @@ export class Hub implements HubPort, Disposable {
   }) {
     this.registry = made.entrance;
     this.#entrance = made.entrance;
-    this.arrivals = made.arrivals;
+    this.arrivals = made.registry.arrivals;
     this.audit = made.audit;
     this.#kept = made.kept;
     this.#parts = made.parts;

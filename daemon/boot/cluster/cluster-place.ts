@@ -2,6 +2,7 @@ import type { ClusterEventsPort } from '../../../api/types/cluster/events.ts';
 import type { ClusterTargetsPort } from '../../../api/types/cluster/targets.ts';
 import type { Database } from '../../../storage/database/rows.ts';
 import type { OtherManagers, RecordsGuest, RecordsPlace } from '../../../swarm/records/ports.ts';
+import type { TaskListener } from '../../../swarm/control/events/task-news.ts';
 import type { SwarmRecords } from '../../../swarm/records/swarm-records.ts';
 import type { TaskGate } from '../../cluster/targets/followers/task-gate.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -15,6 +16,7 @@ import { moveIn } from '../../hub/records/move/move-in.ts';
 import { moveOut } from '../../hub/records/move/move-out.ts';
 import type { Records } from '../../hub/records/port.ts';
 import type { Aside } from '../hub/aside.ts';
+import type { TaskTeller } from './task-teller.ts';
 import { Placed, type OpenPart } from '../records/placed.ts';
 import type { Membership } from '../records/standing.ts';
 
@@ -53,6 +55,8 @@ interface Deps {
   database: Pick<Database, 'clusterRecords' | 'clusterEvents' | 'meta' | 'transaction' | 'synced'>;
   aside: Pick<Aside, 'save'>;
   membership: () => Membership | undefined;
+  /** Undefined = there is no cluster interface. */
+  taskTeller?: TaskTeller | undefined;
 }
 
 /** The names of what the cluster interface keeps in the store of a swarm. */
@@ -101,6 +105,16 @@ export class ClusterPlace implements RecordsGuest, AsyncDisposable {
     this.#placed.whenOpened(listener);
   }
 
+  get taskTeller(): TaskTeller | undefined {
+    return this.#deps.taskTeller;
+  }
+
+  /** To be told what becomes of tasks; undefined = nobody wants to know. */
+  get taskNews(): TaskListener | undefined {
+    const { taskTeller } = this.#deps;
+    return taskTeller && ((news) => taskTeller.tell(news));
+  }
+
   /** Throws unavailable. */
   get cluster(): OpenCluster {
     const { current, reason } = this.#placed;
@@ -137,6 +151,7 @@ export class ClusterPlace implements RecordsGuest, AsyncDisposable {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
+    this.#deps.taskTeller?.[Symbol.dispose]();
     return this.#placed[Symbol.asyncDispose]();
   }
 

@@ -158,7 +158,7 @@ needsEngine()('what has happened', () => {
     expect((await callers()).toSorted()).toEqual(['address 127.0.0.1', 'user alice']);
   });
 
-  it('a daemon that is killed before an event of the cluster is stored: the next tells it, by the same id', async () => {
+  it('a daemon that is killed before an event is stored: the next tells it, by the same id', async () => {
     daemon.arm('cluster.events.tell=sigkill');
     // The daemon may end before it can answer.
     await daemon.http

@@ -67,7 +67,6 @@ function tellAll(count: number, more: (index: number) => Partial<TaskNews>) {
     isBusy: false,
     tell: (happening: Happening) => {
       told.push(happening);
-      return Promise.resolve();
     },
   };
   const teller = new TaskTeller({ clock, log: silentLogger });
