@@ -209,8 +209,7 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   const builds = composeBuilds(base, { images, containers, ...files });
   const ports = { containers, execs, images, ...builds, volumes, events, system, registries };
   const guest = allGuests([doors.place, place]);
-  const { rollouts } = doors;
-  const around = { registries, images, networks, rollouts, guest, late, taskNews: place.taskNews };
+  const around = { registries, images, networks, rollouts: doors.rollouts, guest, late, cluster: place };
   const swarm = composeSwarm(base, parts, { tasks: gatedExecutor(tasks, place, log), ...around });
   late.swarm = swarm;
   await swarm.start();

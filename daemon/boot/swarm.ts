@@ -35,7 +35,8 @@ export function composeSwarm(
     images: Images;
     networks: Networks;
     rollouts: RolloutPort | undefined;
-    taskNews: TaskListener | undefined;
+    /** Who is told what becomes of tasks. */
+    cluster: { taskNews: TaskListener | undefined };
     /** The hub, once it is there. */
     late: { hub?: ComposedHub | undefined };
     guest: RecordsGuest;
@@ -65,7 +66,7 @@ export function composeSwarm(
       hostSubnets: () => subnetsOf(engine.networks),
       events: new SwarmEventLog({ database, journal: events }),
       rollouts: engine.rollouts,
-      taskNews: engine.taskNews,
+      taskNews: engine.cluster.taskNews,
       guest: engine.guest,
     },
   });
