@@ -4,9 +4,10 @@ import { describeAnswer } from '../../../../daemon/build/frontend/answers/descri
 import { lintAnswer } from '../../../../daemon/build/frontend/answers/lint.ts';
 import { outlineAnswer } from '../../../../daemon/build/frontend/answers/outline.ts';
 import { targetsAnswer } from '../../../../daemon/build/frontend/answers/targets.ts';
-import { invalidArgument } from '../../../../daemon/base/errors.ts';
 import { parseDockerfile } from '../../../../daemon/build/dockerfile/parse.ts';
-import { read } from './reading.ts';
+import { answerSubrequest } from '../../../../daemon/build/frontend/answers/subrequest.ts';
+import { invalidArgument, notFound } from '../../../../daemon/base/errors.ts';
+import { OPTIONS, read } from './reading.ts';
 
 const textOf = (answer: Answer, name: string): string => answer.get(name)?.toString() ?? '';
 const jsonOf = (answer: Answer): unknown => JSON.parse(textOf(answer, 'result.json'));
@@ -123,4 +124,21 @@ test('describe: what may be asked', () => {
       .split('\n')
       .map((line) => line.replace(/ .*/, '')),
   ).toEqual(['NAME', 'outline', 'targets', 'lint', 'subrequests.describe', '']);
+});
+
+test.each([
+  ['frontend.lint', { buildError: { message: 'debian: not found', location: at(6) } }],
+  ['frontend.targets', { targets: [{ name: 'build' }, { default: true }] }],
+])('%s of a Dockerfile whose images are not there', async (name, value) => {
+  const ports = { findImage: (): Promise<never> => Promise.reject(notFound('debian: not found')) };
+  const job = { name, source: SOURCE, options: { ...OPTIONS, target: 'build' }, check: '' };
+  expect(jsonOf(await answerSubrequest(job, ports))).toMatchObject(value);
+});
+
+test('other requests are refused by name, and a check with its options', async () => {
+  const ports = { findImage: (): Promise<never> => Promise.reject(notFound('no')) };
+  const job = { name: 'frontend.other', source: SOURCE, options: OPTIONS, check: '' };
+  await expect(answerSubrequest(job, ports)).rejects.toThrow('unsupported request frontend.other');
+  const answer = await answerSubrequest({ ...job, name: 'frontend.lint', check: 'skipp=all' }, ports);
+  expect(jsonOf(answer)).toMatchObject({ buildError: { message: 'invalid check option "skipp=all"' } });
 });

@@ -1,0 +1,12 @@
+ARG TAG=v1.2.3-rc1
+FROM debian:12
+ARG TAG
+ARG VERSION=${TAG#v}
+ARG MAJOR=${VERSION%%.*} MINOR
+ARG SLUG=${TAG//./_}
+ENV VERSION=$VERSION SLUG=${SLUG/rc/RC} CHANNEL=${MINOR:+minor}${MINOR:-stable}
+LABEL version="$VERSION" path=$PATH:/x
+WORKDIR /opt/app-${MAJOR}
+COPY app-${VERSION}.tar.gz ${SLUG}/ ./
+USER ${UID:-1000}:${GID:-1000}
+RUN echo "$VERSION $SLUG" '${TAG}'
