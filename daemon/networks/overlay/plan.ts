@@ -191,10 +191,12 @@ function isSamePeer(a: OverlayPeer | undefined, b: OverlayPeer | undefined): boo
   return a.host === b.host && isSameList(a.addresses, b.addresses);
 }
 
+/** On another host it may be reached where it was not, or the other way round. */
 function isSameBackend(a: NetworkEndpoint | undefined, b: NetworkEndpoint | undefined): boolean {
   return (
     a?.service === b?.service &&
     a?.isReady === b?.isReady &&
+    a?.nodeAddr === b?.nodeAddr &&
     isSameList(a?.addresses ?? [], b?.addresses ?? [])
   );
 }

@@ -139,6 +139,22 @@ describe('hosts that do not answer', () => {
     expect(behind()).toEqual([['10.0.1.3', '10.0.1.4', '10.0.1.5'], ['tcp 8080 to 80: 10.0.1.7 10.0.1.8']]);
   });
 
+  it('get new connections at once where they have another address by then', async () => {
+    const networks = await start(ALL);
+    await silence(networks, '192.0.2.3');
+    expect(behind()).toEqual([['10.0.1.3'], ['tcp 8080 to 80: 10.0.1.7']]);
+    const moved = { nodeAddr: '192.0.2.33' };
+    await networks.apply(
+      change({
+        endpoints: [
+          { ...T2, ...moved },
+          { ...IN2, ...moved },
+        ],
+      }),
+    );
+    expect(behind()).toEqual([['10.0.1.3', '10.0.1.4'], ['tcp 8080 to 80: 10.0.1.7 10.0.1.8']]);
+  });
+
   it('network.reach.probe: a host that cannot ask takes all others for being there', async () => {
     const networks = await start(ALL);
     await silence(networks, '192.0.2.3');
