@@ -38,7 +38,7 @@ interface Served {
 export async function listenOwn(served: Served, log: Logger): Promise<Listener> {
   const { address, setting, title, connectionsMax, handle, onClose } = served;
   const { host, port } = address;
-  const server = createServer(address, handle);
+  const server = createServer(address, guarded(handle, title, log));
   server.on('clientError', refuseBrokenRequest);
   server.maxConnections = connectionsMax;
   const sockets = trackSockets(server);
@@ -52,6 +52,19 @@ export async function listenOwn(served: Served, log: Logger): Promise<Listener> 
       onClose?.();
       return closeServer(server, sockets);
     },
+  };
+}
+
+/** What a request makes `handle` throw must not end the daemon, whoever sends it. */
+function guarded(handle: RequestListener, title: string, log: Logger): RequestListener {
+  return (req, res) => {
+    try {
+      handle(req, res);
+    } catch (error) {
+      log.error({ err: error, method: req.method, url: req.url }, `a request of ${title} was not answered`);
+      res.writeHead(500, { Connection: 'close' });
+      res.end();
+    }
   };
 }
 

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Router } from '@koa/router';
 import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
-import { EngineError, notFound, notImplemented } from '../../daemon/base/errors.ts';
+import { EngineError, invalidArgument, notFound, notImplemented } from '../../daemon/base/errors.ts';
 import type { Logger } from '../../daemon/base/logger.ts';
 import { UnreadBodyError } from '../pipeline/body.ts';
 import type { HubPagesPort } from '../types/hub/pages.ts';
@@ -13,6 +13,7 @@ import { toHubFailure } from './errors.ts';
 import { shapedFailure } from './oauth/errors.ts';
 import { readParameters } from './oauth/parameters.ts';
 import { createPages } from './pages/serve-pages.ts';
+import { addressOf } from './request/address.ts';
 import { BodyValidator, readObject } from './request/body.ts';
 import { pageOf, readPage } from './request/pages.ts';
 import { rateHeaders } from './request/rate-headers.ts';
@@ -59,6 +60,10 @@ export function createHubApi(deps: HubApiDeps): HubApi {
   const pages = createPages(deps);
   return {
     handle: (req, res, entrance, target) => {
+      if (addressOf(target, deps.baseUrl) === undefined) {
+        refuseTarget(res, deps);
+        return;
+      }
       if (entrance === 'listener' && registry.handle(req, res, target)) {
         return;
       }
@@ -81,6 +86,19 @@ const PREFIX = '/api/v3';
 
 /** By request: Koa makes the context itself. */
 const entrances = new WeakMap<IncomingMessage, Entrance>();
+
+/** Neither Koa nor the router can say where that leads. */
+function refuseTarget(res: ServerResponse, { baseUrl }: HubApiDeps): void {
+  const error = invalidArgument('the target of the request is no address');
+  const { status, body } = toHubFailure(error, `${baseUrl}/docs`);
+  res.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8', Connection: 'close' });
+  res.end(JSON.stringify(body));
+}
+
+/** Of the request; what is none has been refused. */
+function addressIn(ctx: Context, baseUrl: string): URL {
+  return addressOf(ctx.url, baseUrl) ?? new URL(baseUrl);
+}
 
 /** Outermost: everything that is thrown becomes a status and an error of GitHub's shape. */
 function answerErrors({ log, baseUrl, version }: HubApiDeps): Middleware {
@@ -146,7 +164,7 @@ function serveRoute(route: HubRoute, deps: HubApiDeps, validator: BodyValidator)
       const query = new URLSearchParams(ctx.querystring);
       const body = await bodyOf(ctx, route, validator);
       const credentials = credentialsOf(ctx);
-      const url = new URL(ctx.url, `${baseUrl}/`).href;
+      const url = addressIn(ctx, baseUrl).href;
       const params = ctx.params ?? {};
       const request = { params, query, body, version, session, credentials, engineVersion, baseUrl, url };
       const result = await work.run(() => route.handler(request));
@@ -250,7 +268,7 @@ function send(ctx: Context, result: HubResult, baseUrl: string): void {
       break;
     case 'list': {
       const query = new URLSearchParams(ctx.querystring);
-      const { items, link } = pageOf(result.items, readPage(query), new URL(ctx.url, `${baseUrl}/`));
+      const { items, link } = pageOf(result.items, readPage(query), addressIn(ctx, baseUrl));
       if (link !== undefined) {
         ctx.set('Link', link);
       }
@@ -266,7 +284,7 @@ function send(ctx: Context, result: HubResult, baseUrl: string): void {
       break;
     case 'page':
       if (result.next !== undefined) {
-        const url = new URL(ctx.url, `${baseUrl}/`);
+        const url = addressIn(ctx, baseUrl);
         url.searchParams.set('cursor', result.next);
         ctx.set('Link', `<${url.href}>; rel="next"`);
       }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '../../../daemon/base/logger.ts';
 import type { HubRegistryPort } from '../../types/hub/registry.ts';
+import { addressOf } from '../request/address.ts';
 import { deleteBlob, getBlob, headBlob } from './blobs.ts';
 import { toRegistryFailure, type ChallengeFacts } from './errors.ts';
 import { answerEmpty, answerJson, header, refused, type Exchange } from './exchange.ts';
@@ -30,7 +31,10 @@ export function createRegistryApi(deps: RegistryApiDeps): RegistryApi {
   const facts: ChallengeFacts = { realm: `${baseUrl}/token`, service: new URL(baseUrl).host };
   return {
     handle: (req, res, url) => {
-      const { pathname, searchParams } = new URL(url, 'http://hub');
+      const { pathname = '', searchParams } = addressOf(url, baseUrl) ?? {};
+      if (searchParams === undefined) {
+        return false;
+      }
       if (pathname !== '/token' && pathname !== '/v2' && !pathname.startsWith('/v2/')) {
         return false;
       }

@@ -271,3 +271,26 @@ test('the address that errors name is a page which lists the operations', async 
     expect(page.body).toContain(text);
   }
 });
+
+test.each([
+  ['//', 404],
+  ['//[', 404],
+  ['///', 404],
+  ['//a:99999999/', 404],
+  ['//v2/', 404],
+  ['/%zz', 404],
+  ['/repos/acme/%zz', 404],
+  ['/v2/%zz/tags/list', 404],
+  ['/versions//', 404],
+  ['/api/v3//', 404],
+  ['*', 400],
+  ['http://[', 400],
+  ['http://hub.test:5010/versions', 200],
+  ['http://hub.test:5010/v2/', 401],
+])('a request for %s is answered %i, by a browser too, and the next one as well', async (target, status) => {
+  await using hub = await served();
+  expect((await hub.ask('GET', target)).status).toBe(status);
+  const page = await hub.ask('GET', target, { headers: { Accept: 'text/html' } });
+  expect(page.status).toBeLessThan(500);
+  expect((await hub.ask('GET', '/versions')).status).toBe(200);
+});
