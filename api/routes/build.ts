@@ -30,12 +30,16 @@ export const buildRoutes: readonly ServedRoute[] = [
     method: 'POST',
     path: '/build/prune',
     handler: async ({ query }, { builds }) => {
-      for (const name of ['keep-storage', 'reserved-space', 'max-used-space', 'min-free-space']) {
-        if ((query.int(name) ?? 0) !== 0) {
-          throw invalidArgument(`parameter ${name} is not supported: what a later build may use is kept`);
-        }
-      }
-      return ok(await builds.prune(query.filters()));
+      const bytes = (name: string): number => query.int(name) ?? 0;
+      return ok(
+        await builds.prune(query.filters(), {
+          isAll: query.bool('all'),
+          // `keep-storage` is what it was called before 1.48.
+          reservedBytes: bytes('reserved-space') || bytes('keep-storage'),
+          usedBytesMax: bytes('max-used-space'),
+          freeBytesMin: bytes('min-free-space'),
+        }),
+      );
     },
   }),
 ];

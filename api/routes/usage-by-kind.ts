@@ -31,7 +31,10 @@ export function usageByKind(usage: DiskUsage, isVerbose: boolean): UsageByKind {
       }),
     }),
     ...(BuildCache && {
-      BuildCacheUsage: sums(BuildCache, isVerbose, { isActive: () => false, bytes: () => 0 }),
+      BuildCacheUsage: sums(BuildCache, isVerbose, {
+        isActive: ({ InUse }) => InUse,
+        bytes: ({ Size }) => Size,
+      }),
     }),
   };
 }

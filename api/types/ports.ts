@@ -24,7 +24,7 @@ import type { EndpointSettings } from './endpoint.ts';
 import type { HostConfig } from './host-config.ts';
 import type { ByteStream, Filters, LogsOptions } from './requests.ts';
 import type { SwarmPort } from './swarm/ports.ts';
-import type { BuildkitPort } from './build/ports.ts';
+import type { BuildkitPort, CachePruning } from './build/ports.ts';
 import type { ContainerStats, ContainerTop } from './container-stats.ts';
 import type {
   DistributionInspect,
@@ -284,8 +284,11 @@ export interface ImagePort {
 export interface BuildPort {
   /** Builds an image of the tar of a context; an error before the first message is thrown by the first `next()`. */
   build(context: Readable, request: BuildRequest): AsyncIterable<ProgressMessage>;
-  /** Removes images that build steps made and nothing refers to. */
-  prune(filters: Filters): Promise<BuildPruneReport>;
+  /** Removes what builds keep for the next ones, and images that build steps made and nothing refers to. */
+  prune(
+    filters: Filters,
+    bounds: Pick<CachePruning, 'isAll' | 'reservedBytes' | 'usedBytesMax' | 'freeBytesMin'>,
+  ): Promise<BuildPruneReport>;
 }
 
 /** Networks of this host and of its swarm. */

@@ -257,12 +257,28 @@ export interface UsageOfKind<Item> {
   Items?: Item[];
 }
 
+/** What builds keep for the next ones. */
+export interface BuildCacheItem {
+  ID: string;
+  Parents: string[];
+  /** `regular`, `source.local`, `exec.cachemount`. */
+  Type: string;
+  Description: string;
+  InUse: boolean;
+  Shared: boolean;
+  Size: number;
+  /** RFC 3339. */
+  CreatedAt: string;
+  LastUsedAt: string | null;
+  UsageCount: number;
+}
+
 /** Answer of GET /system/df since 1.52: the kinds that were asked for. */
 export interface UsageByKind {
   ImageUsage?: UsageOfKind<ImageSummary>;
   ContainerUsage?: UsageOfKind<ContainerSummary>;
   VolumeUsage?: UsageOfKind<UsedVolume>;
-  BuildCacheUsage?: UsageOfKind<never>;
+  BuildCacheUsage?: UsageOfKind<BuildCacheItem>;
 }
 
 /** What is known of the disk, and the whole answer of before 1.52. Kinds that were not asked for are null. */
@@ -271,7 +287,7 @@ export interface DiskUsage {
   Images: ImageSummary[] | null;
   Containers: ContainerSummary[] | null;
   Volumes: UsedVolume[] | null;
-  BuildCache: [] | null;
+  BuildCache: BuildCacheItem[] | null;
 }
 
 /** Body of POST /auth. */

@@ -5,6 +5,7 @@ import { listenMetrics } from '../../api/metrics.ts';
 import type { Address, Listener } from '../../api/listen.ts';
 import type { EnginePorts, MetricsPort } from '../../api/types/ports.ts';
 import { createApi, type ApiDeps } from '../../api/server.ts';
+import type { BuildCacheItem } from '../../api/types/system.ts';
 import type { HostFacts } from '../../runtime/host/facts.ts';
 import type { Executor } from '../../swarm/agent/executor.ts';
 import type { Swarm } from '../../swarm/swarm.ts';
@@ -20,6 +21,7 @@ import { Execs } from '../execs/execs.ts';
 import type { Images } from '../images/images.ts';
 import type { Volumes } from '../volumes/volumes.ts';
 import { DiskUsages } from '../system/disk-usage.ts';
+import { composeBuilds } from './builds.ts';
 import { composeClusterPlace, openCluster, type ComposedCluster } from './cluster/compose-cluster.ts';
 import { gatedExecutor } from './cluster/gated-executor.ts';
 import { allGuests } from './cluster/guests.ts';
@@ -32,7 +34,6 @@ import { composeHubDoors, openHub } from './hub/compose-place.ts';
 import type { Instance } from './instance.ts';
 import {
   type Base,
-  composeBuilds,
   composeContainers,
   composeFiles,
   composeImages,
@@ -188,7 +189,8 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   await volumes.settle();
   parts.defer('stop watching containers', () => containers.close());
   const execs = new Execs({ targets: containers, runtime, clock: systemClock, log });
-  const usages = diskUsages({ images, containers, volumes, archives });
+  const { buildCache, ...builds } = await composeBuilds(base, parts, { images, containers, ...files });
+  const usages = diskUsages({ images, containers, volumes, archives, buildCache });
   const { system, registries, reload } = composeSystem(base, {
     diskUsage: (types) => usages.read(types),
     counts: () => ({ ...containers.counts(), images: images.count }),
@@ -206,7 +208,6 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   const swarmOf = (): Swarm | undefined => late.swarm;
   const engine = { containers, images, networks, overlays, attachments, events, system, swarm: swarmOf };
   const tasks = composeTasks(base, parts, { ...engine, ...files });
-  const builds = composeBuilds(base, { images, containers, ...files });
   const ports = { containers, execs, images, ...builds, volumes, events, system, registries };
   const guest = allGuests([doors.place, place]);
   const around = { registries, images, networks, rollouts: doors.rollouts, guest, late, cluster: place };
@@ -241,11 +242,13 @@ function diskUsages({
   containers,
   volumes,
   archives,
+  buildCache,
 }: {
   images: Images;
   containers: Containers;
   volumes: Volumes;
   archives: Archives;
+  buildCache: () => BuildCacheItem[];
 }): DiskUsages {
   return new DiskUsages({
     layersBytes: () => images.layers.bytes,
@@ -255,5 +258,6 @@ function diskUsages({
     volumes: async () => (await volumes.list(new Map())).Volumes,
     containersOfVolume: (name) => containers.volumeUsers(name).length,
     sizes: (directories) => archives.sizes(directories),
+    buildCache,
   });
 }

@@ -30,6 +30,8 @@ export interface InstancePaths {
   layers: string;
   containers: string;
   volumes: string;
+  /** Directories of cache mounts of builds. */
+  builds: string;
   /** Half-written things; emptied at each start. */
   temporary: string;
   /** Where network namespaces are pinned. */
@@ -65,6 +67,7 @@ export function instanceOf(config: Config): Instance {
       layers: join(dataRoot, 'layers'),
       containers: join(dataRoot, 'containers'),
       volumes: join(dataRoot, 'volumes'),
+      builds: join(dataRoot, 'builds'),
       temporary: join(dataRoot, 'tmp'),
       networkNamespaces: join(execRoot, 'netns'),
       overlayNamespaces: join(execRoot, 'overlays'),

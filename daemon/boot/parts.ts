@@ -1,10 +1,5 @@
 import { join } from 'node:path';
-import type { BuildPort, MetricsPort } from '../../api/types/ports.ts';
-import type { BuildkitPort } from '../../api/types/build/ports.ts';
-import { hostPlatform } from '../../storage/image/platform.ts';
-import { Builds } from '../build/control/builds.ts';
-import { Contexts } from '../build/session/contexts.ts';
-import { Sessions } from '../build/session/sessions.ts';
+import type { MetricsPort } from '../../api/types/ports.ts';
 import { KernelMounts } from '../../runtime/mounts/kernel-mounts.ts';
 import { KernelNetwork } from '../../runtime/network/kernel-network.ts';
 import { ConmonRuntime } from '../../runtime/runc/conmon-runtime.ts';
@@ -25,7 +20,6 @@ import type { Logger } from '../base/logger.ts';
 import type { Rollback } from '../base/rollback.ts';
 import { Containers } from '../containers/containers.ts';
 import type { HubTokens } from '../containers/ports.ts';
-import { readAccountFiles, resolveUser } from '../containers/oci/user.ts';
 import type { EventLog } from '../events/event-log.ts';
 import type { ImagesDeps, RegistryUse } from '../images/deps.ts';
 import { Images } from '../images/images.ts';
@@ -154,7 +148,7 @@ export async function composeFiles(
   return { archives, mounts, threads, tarSpools: new TarSpools(spools, archives) };
 }
 
-interface Neighbours {
+export interface Neighbours {
   archives: Archives;
   mounts: KernelMounts;
   tarSpools: TarSpools;
@@ -164,28 +158,6 @@ interface Neighbours {
   network: { sandboxes: Sandboxes };
   runtime: ConmonRuntime;
   hubTokens: HubTokens;
-}
-
-export function composeBuilds(
-  { deps: { instance, log }, database }: Base,
-  parts: Pick<Neighbours, 'images' | 'archives' | 'mounts' | 'tarSpools'> & { containers: Containers },
-): { builds: BuildPort; buildkit: BuildkitPort } {
-  const { images, tarSpools: spools } = parts;
-  const deps = {
-    ...parts,
-    spools,
-    resolveUser: (root: number, text: string) => resolveUser(text, readAccountFiles(root)),
-    temporary: instance.paths.temporary,
-  };
-  const clock = systemClock;
-  const buildkit = new Builds({
-    engine: images.dockerfileEngine(deps),
-    sessions: new Sessions({ clock, log }),
-    contexts: new Contexts({ spools, clock, log }),
-    clock,
-    worker: { id: engineId(database), platforms: [hostPlatform()], version: ENGINE_VERSION },
-  });
-  return { builds: images.builder(deps), buildkit };
 }
 
 export function composeContainers(

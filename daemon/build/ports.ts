@@ -1,8 +1,8 @@
-import type { RegistryAuth } from '../../api/types/image.ts';
-import type { BuildRequest } from '../../api/types/ports.ts';
+import type { ContainerCreateRequest } from '../../api/types/container.ts';
+import type { ProgressMessage, RegistryAuth } from '../../api/types/image.ts';
 import type { Filters } from '../../api/types/requests.ts';
-import type { ContextEntry } from '../images/build/context/entries.ts';
-import type { BuildReport } from '../images/build/report.ts';
+import type { HiddenFile } from '../containers/request/mounts/hidden-files.ts';
+import type { ChangesTar } from '../../storage/files/tar-spools.ts';
 import type { PlacedSpool } from '../../storage/spool/placed-spool.ts';
 
 /** Where the files of a client lie. Satisfied by `storage/spool`. */
@@ -17,45 +17,108 @@ export interface ContextSpools {
   placed(what: string): Promise<ContextSpool>;
 }
 
-/** What a Dockerfile is built with. */
-export interface EngineJob {
-  dockerfile: string;
-  /** The context: contents of files are in `fd`. */
-  files: ReadonlyMap<string, ContextEntry>;
-  fd: number;
-  /** Names, credentials and the place of the context are not looked at. */
-  request: BuildRequest;
-  /** Values of arguments that no client need give: those of the platforms. */
-  automatic: ReadonlyMap<string, string>;
-  report: BuildReport;
-  auth(domain: string): Promise<RegistryAuth>;
-  signal: AbortSignal;
+/** What a build has made, kept until it is disposed of. */
+export interface BuiltImage extends Disposable {
+  /** That the image has, or will have once it is exported. */
+  id: string;
+  /** Its configuration, as bytes of JSON. */
+  config: Buffer;
+  /** Makes the image, and gives it names; answers them in full: `docker.io/library/app:latest`. */
+  export(names: readonly string[]): Promise<string[]>;
 }
 
-/** An image that is kept from being removed until it is disposed of. */
-export interface BuiltImage extends Disposable {
+/** What was made by builds and the next ones may take. */
+export interface UsageRecord {
   id: string;
+  /** As BuildKit's clients name them: `regular`, `source.local`, `exec.cachemount`. */
+  type: string;
+  parents: readonly string[];
+  bytes: number;
+  createdMs: number;
+  /** Undefined: nobody counts. */
+  lastUsedMs?: number;
+  usageCount: number;
+  description: string;
+  inUse: boolean;
+  /** An image has it, too. */
+  isShared: boolean;
+  isMutable: boolean;
+}
+
+/** What the classic builder has left: images of its steps. Satisfied by the image domain. */
+export interface ClassicSteps {
+  /** Throws invalid_argument before anything is built. */
+  refuseNames(names: readonly string[]): void;
+  usage(): UsageRecord[];
+  prune(filters: Filters): Promise<UsageRecord[]>;
+}
+
+/** Layers, bottom first, that nothing removes until `pin` is disposed of. */
+export interface PinnedLayers {
+  layerIds: readonly number[];
+  pin: Disposable;
+}
+
+export interface ImageFacts extends PinnedLayers {
+  id: string;
+  /** Of its manifest where a registry has it, else `''`. */
+  digest: string;
   /** Its configuration, as bytes of JSON. */
   config: Buffer;
 }
 
-/** What was made by builds and nobody needs now. */
-export interface UsageRecord {
-  id: string;
-  bytes: number;
-  createdMs: number;
-  description: string;
-  inUse: boolean;
+export interface NewBuildImage {
+  layerIds: readonly number[];
+  /** With the diff IDs of these layers. */
+  config: Buffer;
+  names: readonly string[];
 }
 
-/** Builds images of Dockerfiles. Satisfied by the image domain. */
-export interface DockerfileEngine {
-  /** Throws EngineError; the step that was reported last is the one that failed. */
-  build(job: EngineJob): Promise<BuiltImage>;
-  /** Throws invalid_argument before anything is built. */
-  refuseNames(names: readonly string[]): void;
-  /** Gives it names; answers them in full: `docker.io/library/app:latest`. */
-  name(imageId: string, names: readonly string[]): string[];
-  usage(): UsageRecord[];
-  prune(filters: Filters): Promise<UsageRecord[]>;
+/** A command on layers. */
+export interface LayerCommand {
+  layerIds: readonly number[];
+  body: ContainerCreateRequest;
+  /** For errors. */
+  command: readonly string[];
+  files: readonly HiddenFile[];
+  /** Places that were made to mount something there: empty ones are no changes. */
+  mountPoints: Readonly<Record<string, 'directory' | 'file'>>;
+  output(stream: number, bytes: Buffer): void;
+  signal: AbortSignal;
+}
+
+/** Layers without images: what operations of builds make. Satisfied by the image domain. */
+export interface BuildLayers {
+  pin(layerIds: readonly number[]): PinnedLayers;
+  /** Directories, topmost first. */
+  lowers(layerIds: readonly number[]): string[];
+  /** Name of the topmost by all below it; `''` = no layers. */
+  chainId(layerIds: readonly number[]): string;
+  bytes(layerIds: readonly number[]): number;
+  diffIds(layerIds: readonly number[]): string[];
+  /** A layer with all below it; undefined where one is not there. */
+  chainOf(layerId: number): number[] | undefined;
+  chainNamed(chainId: string): number[] | undefined;
+  /** An image by its name, pulled where the mode says so, or it is not here. */
+  image(
+    source: { reference: string; platform: string; mode: 'local' | 'pull' },
+    options: {
+      auth(domain: string): Promise<RegistryAuth>;
+      signal: AbortSignal;
+      told(message: ProgressMessage): void;
+    },
+  ): Promise<ImageFacts>;
+  /** What a command makes of them. Throws with the command's exit code; nothing is left. */
+  run(command: LayerCommand): Promise<PinnedLayers>;
+  /** One more layer; the same where nothing has changed. */
+  commit(layerIds: readonly number[], tar: ChangesTar, signal: AbortSignal): Promise<PinnedLayers>;
+  /** The layers `above` on others. */
+  stack(layerIds: readonly number[], above: readonly number[], signal: AbortSignal): Promise<PinnedLayers>;
+  /** Answers the image's id and its names in full. */
+  makeImage(image: NewBuildImage): Promise<{ id: string; names: string[] }>;
+  /** Images that have the layer. */
+  users(layerId: number): number;
+  isPinned(layerId: number): boolean;
+  /** Removes layers that nobody needs any more. */
+  collect(): Promise<void>;
 }

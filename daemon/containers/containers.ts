@@ -265,9 +265,13 @@ export class Containers implements ContainerPort {
 
   // ---------------------------------------------------------------------------------------------- neighbours
 
-  /** What a container changed of its image's files, as the tar of a layer. */
-  layerOf(ref: string, signal: AbortSignal): Promise<ChangesTar> {
-    return spoolChanges(this.#context, this.#context.registry.find(ref), signal);
+  /** What a container changed of its image's files, as the tar of a layer; `mountPoints` that are empty are not its. */
+  layerOf(
+    ref: string,
+    signal: AbortSignal,
+    mountPoints?: Readonly<Record<string, 'directory' | 'file'>>,
+  ): Promise<ChangesTar> {
+    return spoolChanges(this.#context, this.#context.registry.find(ref), signal, mountPoints);
   }
 
   /** See ExecTargets. */

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { ContainerConfig } from '../../api/types/container.ts';
 import type {
+  BuildPruneReport,
   ImageDeleteItem,
   ImageHistoryItem,
   ImageInspect,
@@ -12,9 +13,10 @@ import type {
 } from '../../api/types/image.ts';
 import type { BuildPort, ImportOptions, PullOptions, PushOptions } from '../../api/types/ports.ts';
 import type { Filters } from '../../api/types/requests.ts';
-import type { DockerfileEngine } from '../build/ports.ts';
+import type { BuildLayers, ClassicSteps } from '../build/ports.ts';
 import { buildImage } from './build/build.ts';
-import { dockerfileEngine } from './build/engine.ts';
+import { buildLayers } from './build/build-layers.ts';
+import { classicSteps } from './build/classic-steps.ts';
 import type { BuildDeps } from './build/ports.ts';
 import { pruneBuilds } from './build/prune.ts';
 import { planCommit, type CommitPlan, type CommitRequest } from './commit/commit-container.ts';
@@ -235,7 +237,9 @@ export class Images {
   }
 
   /** What builds images, once there are containers for it. */
-  builder(deps: BuildDeps): BuildPort {
+  builder(deps: BuildDeps): Pick<BuildPort, 'build'> & {
+    prune(filters: Filters): Promise<BuildPruneReport>;
+  } {
     const pull = (options: PullOptions): AsyncIterable<ProgressMessage> => this.pull(options);
     const context = { ...deps, images: this.#context(), pull };
     return {
@@ -245,10 +249,15 @@ export class Images {
     };
   }
 
-  /** The same steps for clients of BuildKit. */
-  dockerfileEngine(deps: BuildDeps): DockerfileEngine {
+  /** Layers without images, for builds that are solved. */
+  buildLayers(deps: BuildDeps): BuildLayers {
     const pull = (options: PullOptions): AsyncIterable<ProgressMessage> => this.pull(options);
-    return dockerfileEngine({ ...deps, images: this.#context(), pull });
+    return buildLayers({ ...deps, images: this.#context(), pull });
+  }
+
+  /** What the classic builder has left, for clients of BuildKit. */
+  classicSteps(): ClassicSteps {
+    return classicSteps(this.#context());
   }
 
   /** Checks a commit of a container; its `run` makes the image. */

@@ -1,6 +1,12 @@
 import type { ContainerSummary } from '../../api/types/container.ts';
 import type { ImageSummary } from '../../api/types/image.ts';
-import type { DiskUsage, DiskUsageType, UsedVolume, VolumeView } from '../../api/types/system.ts';
+import type {
+  BuildCacheItem,
+  DiskUsage,
+  DiskUsageType,
+  UsedVolume,
+  VolumeView,
+} from '../../api/types/system.ts';
 
 /** What `GET /system/df` asks of the others. */
 export interface DiskUsageDeps {
@@ -13,6 +19,7 @@ export interface DiskUsageDeps {
   containers(): Promise<ContainerSummary[]>;
   volumes(): Promise<VolumeView[]>;
   containersOfVolume(name: string): number;
+  buildCache(): BuildCacheItem[];
   /** Bytes below directories, counted on another thread; null = it is not there. */
   sizes(directories: readonly string[]): Promise<(number | null)[]>;
 }
@@ -43,7 +50,7 @@ export class DiskUsages {
       Images,
       Containers,
       Volumes,
-      BuildCache: types.has('build-cache') ? [] : null,
+      BuildCache: types.has('build-cache') ? this.#deps.buildCache() : null,
     };
   }
 

@@ -18,6 +18,8 @@ interface Known {
   containers: readonly RecordedContainer[];
   /** Of the hub. */
   hub: readonly number[];
+  /** Topmost ones of what builds keep. */
+  builds: readonly number[];
 }
 
 /** Layers that nothing needs; then each of the others, read back against its diff ID. `tell`: how much is done. */
@@ -28,6 +30,7 @@ export async function checkLayers(store: Store, tell: (share: number) => void): 
     images: records.images(),
     containers: records.containers(),
     hub: records.hubLayerIds(),
+    builds: records.buildLayerIds(),
   };
   const needed = neededLayers(known);
   const findings: Finding[] = [];
@@ -42,10 +45,10 @@ export async function checkLayers(store: Store, tell: (share: number) => void): 
   return findings;
 }
 
-/** Layers of images, of containers and of the hub, and what they lie on. */
-function neededLayers({ layers, images, containers, hub }: Known): ReadonlySet<number> {
+/** Layers of images, of containers, of the hub and of builds, and what they lie on. */
+function neededLayers({ layers, images, containers, hub, builds }: Known): ReadonlySet<number> {
   const needed = new Set<number>();
-  for (const { layerIds } of [...images, ...containers, { layerIds: hub }]) {
+  for (const { layerIds } of [...images, ...containers, { layerIds: hub }, { layerIds: builds }]) {
     for (const id of layerIds) {
       for (let next: number | null = id; next !== null && !needed.has(next);) {
         needed.add(next);
@@ -65,7 +68,7 @@ function unneeded(store: Store, { id, diffId }: LayerRow): Finding[] {
     {
       kind: 'left-over',
       subject: `layer ${diffId}`,
-      problem: 'is needed by no image, no container and no hub',
+      problem: 'is needed by no image, no container, no build and no hub',
       remedy: 'it is removed',
       repair: () => {
         store.records.removeLayer(id);

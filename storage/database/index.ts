@@ -11,6 +11,7 @@ import { Reserve } from './reserve.ts';
 import { Quarantine } from './quarantine.ts';
 import type { QuarantinedRow } from './quarantine.ts';
 import type { Database } from './rows.ts';
+import { buildRecordTable } from './tables/build-records.ts';
 import { clusterEventTable } from './tables/cluster-events.ts';
 import { containerTable } from './tables/containers.ts';
 import { eventTable } from './tables/events.ts';
@@ -66,6 +67,7 @@ export function openDatabase(path: string, log: Logger, copyFolder = dirname(pat
     hubRecords: hubRecordTable(connection, 'hub'),
     hubLayers: hubLayerTable(connection),
     hubDeliveries: hubDeliveryTable(connection),
+    buildRecords: buildRecordTable(connection),
     clusterRecords: hubRecordTable(connection, 'cluster'),
     clusterEvents: clusterEventTable(connection),
     events: {

@@ -254,6 +254,37 @@ export interface HubLayerTable {
   digests(): string[];
 }
 
+/** What a build made and the next one takes: daemon/build/cache. */
+export interface BuildRecordRow {
+  id: string;
+  /** The operation and its inputs; of a cache mount its name. */
+  key: string;
+  /** As BuildKit's clients name them: `regular`, `exec.cachemount`. */
+  type: string;
+  /** The topmost layer of a result; it stays as long as this row does. Null = no files, or a directory of ours. */
+  layerId: number | null;
+  sizeBytes: number;
+  createdMs: number;
+  lastUsedMs: number;
+  usageCount: number;
+  description: string;
+}
+
+export interface BuildRecordTable {
+  insert(row: BuildRecordRow): void;
+  /** Counts a use. */
+  use(id: string, nowMs: number): void;
+  resize(id: string, sizeBytes: number): void;
+  /** With the keys that lead to it. */
+  remove(id: string): void;
+  byKey(key: string): BuildRecordRow | undefined;
+  hasLayer(layerId: number): boolean;
+  all(): BuildRecordRow[];
+  /** The key by contents that an operation had, of a record that is there. */
+  contentKey(definitionKey: string): string | undefined;
+  setContentKey(definitionKey: string, key: string): void;
+}
+
 /** A record of the hub: daemon/hub/records/port.ts. */
 export interface HubRecordRow {
   key: string;
@@ -336,6 +367,7 @@ export interface Database {
   readonly hubRecords: HubRecordTable;
   readonly hubLayers: HubLayerTable;
   readonly hubDeliveries: HubDeliveryTable;
+  readonly buildRecords: BuildRecordTable;
   readonly clusterRecords: HubRecordTable;
   readonly clusterEvents: ClusterEventTable;
   readonly events: EventTable;

@@ -46,6 +46,7 @@ const REFERENCES: readonly { table: string; name: string; column: string; parent
   { table: 'image_layers', name: 'image_id', column: 'image_id', parent: 'images' },
   { table: 'layer_blobs', name: "repository || '@' || digest", column: 'layer_id', parent: 'layers' },
   { table: 'hub_layers', name: 'digest', column: 'layer_id', parent: 'layers' },
+  { table: 'build_records', name: 'key', column: 'layer_id', parent: 'layers' },
   { table: 'container_states', name: 'container_id', column: 'container_id', parent: 'containers' },
   { table: 'container_layers', name: 'container_id', column: 'container_id', parent: 'containers' },
 ];
@@ -168,6 +169,13 @@ export class StoreRecords implements Disposable {
   /** Layers that the hub serves. */
   hubLayerIds(): number[] {
     return this.#all<{ value: number }>('SELECT layer_id AS value FROM hub_layers').map(({ value }) => value);
+  }
+
+  /** Topmost layers of what builds keep. */
+  buildLayerIds(): number[] {
+    return this.#all<{ value: number }>(
+      'SELECT layer_id AS value FROM build_records WHERE layer_id IS NOT NULL',
+    ).map(({ value }) => value);
   }
 
   volumes(): string[] {

@@ -27,6 +27,8 @@ export interface ChangesRequest {
   merged: number;
   /** What its image shows; undefined = an image without layers. */
   lower: number | undefined;
+  /** Further places that the engine made to mount something there. */
+  mountPoints?: Readonly<Record<string, 'directory' | 'file'>>;
 }
 
 /**
@@ -54,7 +56,7 @@ const MOUNT_POINTS: Readonly<Record<string, 'directory' | 'file'>> = {
  */
 export function changesOf(request: ChangesRequest): Change[] {
   const found: Change[] = [];
-  new Comparison(found).run(request);
+  new Comparison(found, request).run(request);
   return found.toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 
@@ -65,7 +67,7 @@ export function changesOf(request: ChangesRequest): Change[] {
 export function layerChangesOf(request: ChangesRequest): Change[] {
   const found: Change[] = [];
   const linked = new LinkedNames();
-  new Comparison(found, linked).run(request);
+  new Comparison(found, request, linked).run(request);
   const known = new Set(found.map(({ path }) => path));
   for (const path of linked.missing()) {
     // With the directories above: else a program that unpacks it would have to invent them.
@@ -126,13 +128,15 @@ interface Level extends Present {
 class Comparison {
   readonly #found: Change[];
   readonly #linked: LinkedNames | undefined;
+  readonly #mountPoints: Readonly<Record<string, 'directory' | 'file'>>;
   readonly #upper = chain();
   readonly #lower = chain();
   readonly #merged = chain();
   readonly #levels: Level[] = [];
 
-  constructor(found: Change[], linked?: LinkedNames) {
+  constructor(found: Change[], { mountPoints }: Pick<ChangesRequest, 'mountPoints'>, linked?: LinkedNames) {
     this.#found = found;
+    this.#mountPoints = { ...MOUNT_POINTS, ...mountPoints };
     this.#linked = linked;
   }
 
@@ -217,7 +221,7 @@ class Comparison {
   /** `inside`: something in it has changed. */
   #compare({ path, old, now }: Present, inside: boolean): boolean {
     if (old === undefined) {
-      if (isMountPoint(path, now) && !inside) {
+      if (isMountPoint(this.#mountPoints, path, now) && !inside) {
         return false;
       }
       this.#found.push({ path, kind: ADDED });
@@ -235,10 +239,14 @@ function chain(): DirectoryChain<OpenFile> {
   return new DirectoryChain<OpenFile>((fd) => new OpenFile(fd));
 }
 
-function isMountPoint(path: string, status: FileStatus): boolean {
+function isMountPoint(
+  mountPoints: Readonly<Record<string, 'directory' | 'file'>>,
+  path: string,
+  status: FileStatus,
+): boolean {
   return (
-    Object.hasOwn(MOUNT_POINTS, path) &&
-    MOUNT_POINTS[path] === status.type &&
+    Object.hasOwn(mountPoints, path) &&
+    mountPoints[path] === status.type &&
     (status.isDirectory || status.size === 0)
   );
 }

@@ -4,7 +4,8 @@ import { failpoint } from '../../daemon/base/failpoint.ts';
 import { TarChunks } from '../tar/chunks.ts';
 import { readRange } from '../layers/source.ts';
 import { plainMember } from '../tar/plain-member.ts';
-import { storedBytes, TarParser, type TarMember } from '../tar/parser.ts';
+import { storedBytes, TarParser, type TarMember, type TarSink } from '../tar/parser.ts';
+import { AdjustingSink, type Adjustment } from './adjust.ts';
 import { Extractor } from './extract.ts';
 import { LiveTree } from './live-tree.ts';
 import { locate } from './path-handle.ts';
@@ -14,7 +15,10 @@ import type { FilesView } from './view.ts';
 export interface PlaceRequest {
   /** Where it goes; names of members are paths below its root. */
   view: FilesView;
-  owner: { uid: number; gid: number };
+  /** Of all that is made; undefined = as the source has it. */
+  owner?: { uid: number; gid: number };
+  /** What becomes of the source's members on their way. */
+  adjustment?: Adjustment;
   source:
     | PlacedMembers
     /** Files of another view: `path` and what is below it becomes `name`. Links at its end are followed. */
@@ -36,23 +40,24 @@ export interface PlacedMembers {
  * Puts chosen files into a view, as COPY of a Dockerfile does. Synchronous, for a worker. Errors as extract.ts's.
  */
 export function place(request: PlaceRequest, isCanceled: () => boolean): void {
-  const { view, owner, what, source } = request;
+  const { view, owner, what, source, adjustment } = request;
   const refuseCanceled = (): void => {
     if (isCanceled()) {
       throw new EngineError('canceled', `${what}: canceled`);
     }
   };
-  using tree = new LiveTree({ view, path: '/', keepsKinds: false, owner });
+  using tree = new LiveTree({ view, path: '/', keepsKinds: false, ...(owner && { owner }) });
   const sink = new Extractor(tree, what);
+  const members = adjustment === undefined ? sink : new AdjustingSink(sink, adjustment);
   try {
     for (const name of request.directories) {
       sink.member(directory(name));
       sink.memberEnd();
     }
     if (source.kind === 'members') {
-      placeMembers(source, sink, { what, refuseCanceled });
+      placeMembers(source, members, { what, refuseCanceled });
     } else {
-      const parser = new TarParser(sink, what);
+      const parser = new TarParser(members, what);
       const chunks = new TarChunks((chunk) => {
         refuseCanceled();
         parser.push(chunk);
@@ -70,7 +75,7 @@ export function place(request: PlaceRequest, isCanceled: () => boolean): void {
 
 function placeMembers(
   { fd, members }: PlacedMembers,
-  sink: Extractor,
+  sink: TarSink,
   { what, refuseCanceled }: { what: string; refuseCanceled: () => void },
 ): void {
   for (const member of members) {

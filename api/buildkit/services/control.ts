@@ -1,5 +1,10 @@
-import { invalidArgument } from '../../../daemon/base/errors.ts';
-import type { BuildkitPort, BuildWorker, SolveRequest, UsageEntry } from '../../types/build/ports.ts';
+import type {
+  BuildkitPort,
+  BuildWorker,
+  CachePruning,
+  SolveRequest,
+  UsageEntry,
+} from '../../types/build/ports.ts';
 import { empty, infoResponse, type workerRecord } from '../proto/common.ts';
 import {
   diskUsageRequest,
@@ -50,14 +55,13 @@ export function controlMethods(port: BuildkitPort): [string, RpcMethod][] {
     [
       'DiskUsage',
       unary(diskUsageRequest, diskUsageResponse, async ({ filters }) => {
-        refuseFilters(filters, []);
-        return { records: (await port.usage()).map((entry) => usageMessage(entry)) };
+        return { records: (await port.usage(filters)).map((entry) => usageMessage(entry)) };
       }),
     ],
     [
       'Prune',
       streaming(pruneRequest, usageRecord, async function* (request) {
-        for (const entry of await port.prune(pruneFilters(request))) {
+        for (const entry of await port.prune(pruningOf(request))) {
           yield usageMessage(entry);
         }
       }),
@@ -86,46 +90,34 @@ function solveOf(request: SolveMessage): SolveRequest {
   };
 }
 
-function pruneFilters(request: ValueOf<typeof pruneRequest>): Map<string, string[]> {
-  refuseFilters(request.filters, ['id']);
-  for (const name of ['reservedSpace', 'maxUsedSpace', 'minFreeSpace'] as const) {
-    if (request[name] !== 0) {
-      throw invalidArgument(`${name} is not supported: what a later build may use is kept`);
-    }
-  }
-  const filters = new Map(request.filters.map((text): [string, string[]] => splitFilter(text)));
-  if (request.keepDuration > 0n) {
-    filters.set('until', [`${request.keepDuration / NANOS_PER_MS}ms`]);
-  }
-  return filters;
+function pruningOf(request: ValueOf<typeof pruneRequest>): CachePruning {
+  return {
+    filters: request.filters,
+    isAll: request.all,
+    unusedMs: Number(request.keepDuration / NANOS_PER_MS),
+    reservedBytes: request.reservedSpace,
+    usedBytesMax: request.maxUsedSpace,
+    freeBytesMin: request.minFreeSpace,
+  };
 }
 
-/** `name==value` or `name=value`, as containerd's filters are. */
-function splitFilter(text: string): [string, string[]] {
-  const [, name = text, value = ''] = /^([^=~]+)={1,2}(.*)$/s.exec(text) ?? [];
-  return [name, [value]];
-}
-
-function refuseFilters(filters: readonly string[], known: readonly string[]): void {
-  const wrong = filters.find((text) => !known.includes(splitFilter(text)[0]));
-  if (wrong !== undefined) {
-    throw invalidArgument(`filter ${wrong} is not supported`);
-  }
-}
-
-function usageMessage({
-  id,
-  bytes,
-  createdMs,
-  description,
-  inUse,
-}: UsageEntry): Sparse<ValueOf<typeof usageRecord>> {
+function usageMessage(entry: UsageEntry): Sparse<ValueOf<typeof usageRecord>> {
+  const { id, bytes, type, createdMs, lastUsedMs, usageCount, description, inUse } = entry;
   return {
     id,
     size: bytes,
     inUse,
     description,
-    recordType: id === 'contexts' ? 'source.local' : 'regular',
-    createdAt: timestampOf(BigInt(Math.trunc(createdMs)) * NANOS_PER_MS),
+    usageCount,
+    recordType: type,
+    mutable: entry.isMutable,
+    shared: entry.isShared,
+    parents: [...entry.parents],
+    createdAt: momentOf(createdMs),
+    ...(lastUsedMs !== undefined && { lastUsedAt: momentOf(lastUsedMs) }),
   };
+}
+
+function momentOf(ms: number): ReturnType<typeof timestampOf> {
+  return timestampOf(BigInt(Math.trunc(ms)) * NANOS_PER_MS);
 }

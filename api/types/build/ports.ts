@@ -38,10 +38,32 @@ export interface SessionBuildRequest {
 
 export interface UsageEntry {
   id: string;
+  /** As BuildKit's clients name them: `regular`, `source.local`, `exec.cachemount`. */
+  type: string;
+  parents: readonly string[];
   bytes: number;
   createdMs: number;
+  /** Undefined: nobody counts. */
+  lastUsedMs?: number;
+  usageCount: number;
   description: string;
   inUse: boolean;
+  isShared: boolean;
+  isMutable: boolean;
+}
+
+/** What of the cache of builds is to go. */
+export interface CachePruning {
+  /** Each a list of conditions by commas, as containerd's filters are; one that is met is enough. */
+  filters: readonly string[];
+  /** What images have, too, and what is the engine's own. */
+  isAll: boolean;
+  /** Only what was not used for so long. */
+  unusedMs: number;
+  /** So much stays in any case; above the second something goes, and below the third of the disk. 0 = not said. */
+  reservedBytes: number;
+  usedBytesMax: number;
+  freeBytesMin: number;
 }
 
 export interface BuildWorker {
@@ -73,8 +95,8 @@ export interface BuildkitPort {
     outcome: { result: string } | { error: Error },
     signal: AbortSignal,
   ): Promise<void>;
-  usage(): Promise<UsageEntry[]>;
-  prune(filters: ReadonlyMap<string, readonly string[]>): Promise<UsageEntry[]>;
+  usage(filters?: readonly string[]): Promise<UsageEntry[]>;
+  prune(pruning: CachePruning): Promise<UsageEntry[]>;
   /** `image` resolves with the image's id when the updates are over. */
   build(
     request: SessionBuildRequest,

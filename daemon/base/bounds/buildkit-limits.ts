@@ -35,6 +35,17 @@ export const buildkitLimits = {
   buildsMax: 256,
   /** What a step said before another build waited for it, and is told to that one. */
   buildReplayedLogBytesMax: 256 * 1024,
+  /** Operations of all builds at a time: each may be a container with a network. */
+  buildRunsMax: 8,
+  /** Keys of results that are still being made; and what of a step's name its record keeps. */
+  buildContentKeysPendingMax: 10_000,
+  buildDescriptionMax: 1_000,
+  /** Keys that lead to one result. */
+  buildContentKeysMax: 64,
+  /** Files of secrets of one command together, in memory. */
+  buildSecretsBytesMax: 16 * 1024 * 1024,
+  /** Results are looked through after a build, but not more often. */
+  buildCollectMs: 60_000,
   /** A deadline that a client asks for beyond this is none. */
   rpcDeadlineMsMax: 2 ** 31 - 1,
 } as const;

@@ -1,6 +1,7 @@
 import type {
   BuildkitPort,
   BuildWorker,
+  CachePruning,
   FrontendRequest,
   FrontendResult,
   SessionBuildRequest,
@@ -14,18 +15,29 @@ import { withTimeout } from '../../base/concurrency/timeout.ts';
 import { withResolvers } from '../../base/concurrency/with-resolvers.ts';
 import { EngineError, invalidArgument, notFound, notImplemented } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import type { BuiltImage, DockerfileEngine } from '../ports.ts';
+import type { Logger } from '../../base/logger.ts';
+import { measured } from '../../base/measured.ts';
+import type { BuildLayers, BuiltImage, ClassicSteps } from '../ports.ts';
 import type { Contexts } from '../session/contexts.ts';
 import type { Sessions } from '../session/sessions.ts';
+import type { BuildTree } from '../snapshots/tree.ts';
+import type { Solver } from '../solver/solver.ts';
+import type { CacheKeeper } from '../cache/keeper.ts';
+import { recordTest } from '../cache/filters.ts';
+import { nowMs } from '../cache/records.ts';
 import { buildDockerfile } from './dockerfile.ts';
 import { exportImage, readExport, type Export } from './export.ts';
 import { RunningBuild } from './running-build.ts';
 
 export interface BuildsDeps {
-  engine: DockerfileEngine;
+  classic: ClassicSteps;
   sessions: Sessions;
   contexts: Contexts;
+  solver: Solver<BuildTree>;
+  layers: BuildLayers;
+  keeper: CacheKeeper;
   clock: Clock;
+  log: Logger;
   worker: BuildWorker;
 }
 
@@ -56,9 +68,10 @@ export class Builds implements BuildkitPort {
     if (request.hasDefinition) {
       throw notImplemented('graphs of other frontends (LLB) are not supported yet');
     }
-    this.#deps.engine.refuseNames(target?.names ?? []);
+    this.#deps.classic.refuseNames(target?.names ?? []);
     const { frontend, attributes } = request;
-    return await this.#during(request.ref, request.session, signal, async (running) => {
+    const { ref, session, entitlements } = request;
+    return await this.#during({ ref, session, entitlements }, signal, async (running) => {
       if (frontend !== '') {
         await this.#frontend(running, { frontend, options: attributes, hasDefinition: false });
       }
@@ -94,27 +107,50 @@ export class Builds implements BuildkitPort {
     (await this.#find(ref, signal)).return(outcome);
   }
 
-  usage(): Promise<UsageEntry[]> {
-    return Promise.resolve(this.#deps.engine.usage());
+  usage(filters: readonly string[] = []): Promise<UsageEntry[]> {
+    const { keeper, classic } = this.#deps;
+    const test = recordTest(filters);
+    return Promise.resolve([...keeper.usage(filters), ...classic.usage().filter((record) => test(record))]);
   }
 
-  async prune(filters: ReadonlyMap<string, readonly string[]>): Promise<UsageEntry[]> {
-    const pruned = await this.#deps.engine.prune(filters);
-    const bytes = await this.#deps.contexts.prune();
-    const createdMs = Number(this.#deps.clock.nowNano() / 1_000_000n);
-    return bytes === 0
-      ? pruned
-      : [...pruned, { id: 'contexts', bytes, createdMs, description: 'local sources', inUse: false }];
+  /** Steps of the classic builder go too, where no size is given: they have none of their own. */
+  async prune(pruning: CachePruning): Promise<UsageEntry[]> {
+    const { keeper, classic, contexts, clock } = this.#deps;
+    const pruned: UsageEntry[] = await keeper.prune(pruning);
+    const { filters, unusedMs, reservedBytes, usedBytesMax, freeBytesMin } = pruning;
+    if (reservedBytes > 0 || usedBytesMax > 0 || freeBytesMin > 0) {
+      return pruned;
+    }
+    const now = nowMs(clock);
+    const test = recordTest(filters);
+    const steps = classic.usage().filter((record) => test(record) && now - record.createdMs >= unusedMs);
+    if (steps.length > 0) {
+      pruned.push(...(await classic.prune(new Map([['id', steps.map(({ id }) => id)]]))));
+    }
+    const sources: UsageEntry = {
+      id: 'contexts',
+      type: 'source.local',
+      parents: [],
+      bytes: 0,
+      createdMs: now,
+      usageCount: 1,
+      description: 'local sources',
+      inUse: false,
+      isShared: false,
+      isMutable: true,
+    };
+    const bytes = test(sources) && unusedMs === 0 ? await contexts.prune() : 0;
+    return bytes === 0 ? pruned : [...pruned, { ...sources, bytes }];
   }
 
   build(
     { id, session, attributes, names }: SessionBuildRequest,
     signal: AbortSignal,
   ): { updates: AsyncIterable<BuildUpdate>; image: Promise<string> } {
-    this.#deps.engine.refuseNames(names);
+    this.#deps.classic.refuseNames(names);
     const ref = id === '' ? `${session}:${this.#deps.clock.nowNano()}` : id;
     const begun = withResolvers<RunningBuild>();
-    const image = this.#during(ref, session, signal, async (running) => {
+    const image = this.#during({ ref, session, entitlements: [] }, signal, async (running) => {
       begun.resolve(running);
       await this.#frontend(running, { frontend: 'dockerfile.v0', options: attributes, hasDefinition: false });
       const { latest } = running;
@@ -145,11 +181,15 @@ export class Builds implements BuildkitPort {
     if (frontend !== 'dockerfile.v0') {
       throw notImplemented(`frontend ${frontend} is not supported: only dockerfile.v0 is built in`);
     }
-    const { engine, contexts, sessions } = this.#deps;
     const { vertices, signal } = running;
+    const { sessions } = this.#deps;
     const session = await sessions.get(running.session, signal);
     cancelWith(session, running);
-    return running.keep(await buildDockerfile({ engine, contexts, session, vertices, signal }, options));
+    const { entitlements } = running;
+    const build = { ...this.#deps, session, vertices, entitlements, signal };
+    return running.keep(
+      await measured('builder', 'build', async () => await buildDockerfile(build, options)),
+    );
   }
 
   async #export(
@@ -160,13 +200,12 @@ export class Builds implements BuildkitPort {
     signal.throwIfAborted();
     return image === undefined || target === undefined
       ? new Map()
-      : await exportImage(this.#deps.engine, vertices, { image, names: target.names });
+      : await exportImage(vertices, { image, names: target.names });
   }
 
   /** A build is there for as long as its work lasts. */
   async #during<T>(
-    ref: string,
-    session: string,
+    { ref, session, entitlements }: { ref: string; session: string; entitlements: readonly string[] },
     signal: AbortSignal,
     work: (running: RunningBuild) => Promise<T>,
   ): Promise<T> {
@@ -179,7 +218,7 @@ export class Builds implements BuildkitPort {
     if (this.#running.size >= limits.buildsMax) {
       throw new EngineError('resource_exhausted', `more than ${limits.buildsMax} builds are under way`);
     }
-    const running = new RunningBuild(session, this.#deps.clock);
+    const running = new RunningBuild({ session, entitlements }, this.#deps.clock);
     this.#running.set(ref, running);
     this.#waiting.forEach((tell) => tell());
     const abort = (): void => running.cancel('context canceled');
@@ -193,6 +232,9 @@ export class Builds implements BuildkitPort {
       signal.removeEventListener('abort', abort);
       this.#running.delete(ref);
       running.end();
+      void this.#deps.keeper.collect().catch((error: unknown) => {
+        this.#deps.log.error({ err: error }, 'results of builds were not looked through');
+      });
     }
   }
 

@@ -1,6 +1,6 @@
 import type { SolveRequest } from '../../../api/types/build/ports.ts';
 import { notImplemented } from '../../base/errors.ts';
-import type { BuiltImage, DockerfileEngine } from '../ports.ts';
+import type { BuiltImage } from '../ports.ts';
 import type { Vertices } from './vertices.ts';
 
 /** Where the result goes. Undefined = it stays in the cache. */
@@ -26,23 +26,20 @@ export function readExport({ exporters, cacheExports, entitlements }: SolveReque
   return moby && { names: (moby.attributes.get('name') ?? '').split(',').filter((name) => name !== '') };
 }
 
-/** Gives the image its names; answers what the client is told. */
+/** Makes the image, with its names; answers what the client is told. */
 export async function exportImage(
-  engine: DockerfileEngine,
   vertices: Vertices,
   { image, names }: { image: BuiltImage; names: readonly string[] },
 ): Promise<ReadonlyMap<string, string>> {
-  return await vertices.run('exporting to image', (vertex) => {
+  return await vertices.run('exporting to image', async (vertex) => {
     vertex.progress('exporting layers', { isLast: true });
+    const full = await image.export(names);
     vertex.progress(`writing image ${image.id}`, { isLast: true });
-    const full = engine.name(image.id, names);
     full.forEach((name) => vertex.progress(`naming to ${name}`, { isLast: true }));
-    return Promise.resolve(
-      new Map([
-        ['containerimage.digest', image.id],
-        ['containerimage.config.digest', image.id],
-        ...(full.length > 0 ? [['image.name', full.join(',')] as const] : []),
-      ]),
-    );
+    return new Map([
+      ['containerimage.digest', image.id],
+      ['containerimage.config.digest', image.id],
+      ...(full.length > 0 ? [['image.name', full.join(',')] as const] : []),
+    ]);
   });
 }

@@ -1,4 +1,3 @@
-import type { BuildRequest } from '../../../api/types/ports.ts';
 import { invalidArgument, notImplemented } from '../../base/errors.ts';
 
 /** What a client of BuildKit asks of the Dockerfile's frontend. */
@@ -8,9 +7,25 @@ export interface FrontendOptions {
   /** Names of the directories in the session. */
   contextName: string;
   dockerfileName: string;
-  /** A URL as the context; `''` = a directory of the session. */
-  contextUrl: string;
-  request: Omit<BuildRequest, 'signal'>;
+  target: string;
+  args: ReadonlyMap<string, string>;
+  labels: ReadonlyMap<string, string>;
+  /** `''` = that of this host. */
+  platform: string;
+  /** Stages whose results are made anew. */
+  noCache: 'all' | readonly string[];
+  pulls: boolean;
+  network: string;
+  extraHosts: readonly { name: string; address: string }[];
+  shmBytes: number | undefined;
+  ulimits: readonly { name: string; soft: number; hard: number }[];
+  cgroupParent: string;
+  /** `--build-context`, by name. */
+  contexts: ReadonlyMap<string, string>;
+  hostname: string;
+  cacheNamespace: string;
+  /** In place of the Dockerfile's own `# check=`. */
+  check: string;
 }
 
 type Attributes = ReadonlyMap<string, string>;
@@ -49,37 +64,37 @@ const KNOWN = new Set([
 export function readOptions(attributes: Attributes): FrontendOptions {
   refuse(attributes);
   const text = (name: string): string => attributes.get(name) ?? '';
-  const { args, labels } = prefixed(attributes);
-  const contextName = text('contextkey') || 'context';
+  const noCache = attributes.get('no-cache');
+  const shmSize = text('shm-size');
   return {
     filename: text('filename') || 'Dockerfile',
-    contextName,
-    dockerfileName: text('dockerfilekey') || (text('context') === '' ? 'dockerfile' : ''),
-    contextUrl: text('context'),
-    request: {
-      remote: '',
-      dockerfile: text('filename') || 'Dockerfile',
-      tags: [],
-      quiet: false,
-      nocache: attributes.has('no-cache'),
-      pull: text('image-resolve-mode') === 'pull',
-      rm: true,
-      forcerm: true,
-      args,
-      labels,
-      hostConfig: hostConfigOf(text),
-      cacheFrom: [],
-      target: text('target'),
-      ...(text('platform') !== '' && { platform: text('platform') }),
-      auths: {},
-    },
+    contextName: text('contextkey') || 'context',
+    dockerfileName: text('dockerfilekey') || 'dockerfile',
+    target: text('target'),
+    args: new Map([...prefixed(attributes, 'build-arg:')].filter(([name]) => !name.startsWith('BUILDKIT_'))),
+    labels: prefixed(attributes, 'label:'),
+    platform: text('platform'),
+    noCache: noCache === undefined ? [] : noCache === '' ? 'all' : words(noCache),
+    pulls: text('image-resolve-mode') === 'pull',
+    network: text('force-network-mode'),
+    extraHosts: words(text('add-hosts')).map((word) => hostOf(word)),
+    shmBytes: shmSize === '' ? undefined : numberOf('shm-size', shmSize),
+    ulimits: words(text('ulimit')).map((word) => ulimitOf(word)),
+    cgroupParent: text('cgroup-parent'),
+    contexts: prefixed(attributes, 'context:'),
+    hostname: text('build-arg:BUILDKIT_SANDBOX_HOSTNAME'),
+    cacheNamespace: text('build-arg:BUILDKIT_CACHE_MOUNT_NS'),
+    check: text('build-arg:BUILDKIT_DOCKERFILE_CHECK'),
   };
 }
 
 function refuse(attributes: Attributes): void {
   for (const [name, value] of attributes) {
-    if (name.startsWith('context:') || name.startsWith('input:') || name.startsWith('input-metadata:')) {
-      throw notImplemented(`named contexts are not supported yet: ${name}=${value}`);
+    if (name.startsWith('input:') || name.startsWith('input-metadata:')) {
+      throw notImplemented(`results of other builds are not supported as contexts yet: ${name}`);
+    }
+    if (name === 'context' && value !== '') {
+      throw notImplemented(`context ${value}: contexts by URL are not supported yet by BuildKit's protocol`);
     }
     if (name.startsWith('attest:')) {
       throw notImplemented(`attestations are not supported: ${name.slice('attest:'.length)}`);
@@ -95,14 +110,13 @@ function refuse(attributes: Attributes): void {
     }
     // A cache that cannot be imported is no reason to fail; what it would give is built.
     const isRead =
-      KNOWN.has(name) || TOLD.has(name) || TOLD_PREFIX.test(name) || /^(?:build-arg|label):/.test(name);
+      KNOWN.has(name) ||
+      TOLD.has(name) ||
+      TOLD_PREFIX.test(name) ||
+      /^(?:build-arg|label|context):/.test(name);
     if (!isRead && value !== '') {
       throw notImplemented(`option ${name}=${value} of the frontend dockerfile.v0 is not supported yet`);
     }
-  }
-  const noCache = attributes.get('no-cache') ?? '';
-  if (noCache !== '') {
-    throw notImplemented(`no-cache of single stages (${noCache}) is not supported yet`);
   }
   if (attributes.get('platform')?.includes(',') === true) {
     throw notImplemented(`several platforms at once are not supported: ${attributes.get('platform')}`);
@@ -118,43 +132,32 @@ export function refuseSyntax(syntax: string): void {
   }
 }
 
-function prefixed(attributes: Attributes): { args: Map<string, string>; labels: Record<string, string> } {
-  const args = new Map<string, string>();
-  const labels = new Map<string, string>();
-  for (const [name, value] of attributes) {
-    const [, kind, key = ''] = /^(build-arg|label):(.*)$/s.exec(name) ?? [];
-    if (kind === 'label') {
-      labels.set(key, value);
-    } else if (kind === 'build-arg' && !key.startsWith('BUILDKIT_')) {
-      args.set(key, value);
-    }
-  }
-  return { args, labels: Object.fromEntries(labels) };
+function prefixed(attributes: Attributes, prefix: string): Map<string, string> {
+  return new Map(
+    [...attributes].flatMap(([name, value]): [string, string][] =>
+      name.startsWith(prefix) ? [[name.slice(prefix.length), value]] : [],
+    ),
+  );
 }
 
-function hostConfigOf(text: (name: string) => string): BuildRequest['hostConfig'] {
-  const hosts = words(text('add-hosts')).map((word) => word.replace('=', ':'));
-  const shmSize = text('shm-size');
-  const ulimits = words(text('ulimit')).map((word) => ulimitOf(word));
-  return {
-    NetworkMode: text('force-network-mode') || 'default',
-    ...(hosts.length > 0 && { ExtraHosts: hosts }),
-    ...(shmSize !== '' && { ShmSize: numberOf('shm-size', shmSize) }),
-    ...(ulimits.length > 0 && { Ulimits: ulimits }),
-    ...(text('cgroup-parent') !== '' && { CgroupParent: text('cgroup-parent') }),
-  };
+function hostOf(word: string): { name: string; address: string } {
+  const [name = '', address = ''] = word.split('=', 2);
+  if (name === '' || address === '') {
+    throw invalidArgument(`add-hosts ${word}: must be NAME=ADDRESS`);
+  }
+  return { name, address };
 }
 
 function words(text: string): string[] {
   return text.split(',').filter((word) => word !== '');
 }
 
-function ulimitOf(word: string): { Name: string; Soft: number; Hard: number } {
+function ulimitOf(word: string): { name: string; soft: number; hard: number } {
   const [, name = '', soft = '', hard = soft] = /^([^=]+)=(-?\d+)(?::(-?\d+))?$/.exec(word) ?? [];
   if (name === '') {
     throw invalidArgument(`ulimit ${word}: must be NAME=SOFT:HARD`);
   }
-  return { Name: name, Soft: numberOf('ulimit', soft), Hard: numberOf('ulimit', hard) };
+  return { name, soft: numberOf('ulimit', soft), hard: numberOf('ulimit', hard) };
 }
 
 function numberOf(name: string, text: string): number {

@@ -10,12 +10,15 @@ export class RunningBuild {
   readonly vertices: Vertices;
   /** The client's, by its id. */
   readonly session: string;
+  /** What the client allows: `network.host`. */
+  readonly entitlements: readonly string[];
   readonly #stop = new AbortController();
   readonly #results = new Map<string, BuiltImage>();
   readonly #returned = withResolvers<BuiltImage | undefined>();
 
-  constructor(session: string, clock: Clock) {
+  constructor({ session, entitlements }: { session: string; entitlements: readonly string[] }, clock: Clock) {
     this.session = session;
+    this.entitlements = entitlements;
     this.vertices = new Vertices(clock);
     // Rejected where nobody waits for it, too.
     this.#returned.promise.catch(() => undefined /* see above */);

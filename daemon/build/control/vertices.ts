@@ -22,10 +22,10 @@ export class Vertices {
   }
 
   /** A step that is to come: it counts, and is shown once it has started. */
-  begin(name: string): Vertex {
+  begin(name: string, inputs: readonly string[] = []): Vertex {
     this.#count += 1;
     const digest = `sha256:${createHash('sha256').update(`${this.#count} ${name}`).digest('hex')}`;
-    const vertex = new Vertex(this, { digest, name, inputs: [], cached: false, error: '' }, () =>
+    const vertex = new Vertex(this, { digest, name, inputs, cached: false, error: '' }, () =>
       this.#open.delete(vertex),
     );
     this.#open.add(vertex);

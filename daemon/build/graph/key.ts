@@ -24,10 +24,17 @@ export class DefinitionKeys {
   }
 
   #digest({ op, inputs }: Vertex): string {
-    const keys = inputs.map((input) => (input === undefined ? null : this.#known.get(input)));
-    const text = canonical({ op: counted(op), inputs: keys });
-    return `sha256:${createHash('sha256').update(text).digest('hex')}`;
+    return operationKey(
+      op,
+      inputs.map((input) => (input === undefined ? undefined : this.#known.get(input))),
+    );
   }
+}
+
+/** The key of an operation on inputs known by these keys; undefined = an empty tree. Pure. */
+export function operationKey(op: Op, inputs: readonly (string | undefined)[]): string {
+  const text = canonical({ op: counted(op), inputs: inputs.map((key) => key ?? null) });
+  return `sha256:${createHash('sha256').update(text).digest('hex')}`;
 }
 
 /** The operation without what changes no result. */

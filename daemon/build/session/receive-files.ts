@@ -4,7 +4,7 @@ import { showName } from '../../../storage/tar/names.ts';
 import { plainMember } from '../../../storage/tar/plain-member.ts';
 import { invalidArgument } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
-import type { ContextEntry } from '../../images/build/context/entries.ts';
+import type { ContextEntry } from '../../../storage/contexts/entries.ts';
 import type { ContextSpool } from '../ports.ts';
 import { StatList } from './stat-list.ts';
 

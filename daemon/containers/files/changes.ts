@@ -21,10 +21,11 @@ export async function spoolChanges(
   context: ContainerContext,
   container: Container,
   signal: AbortSignal,
+  mountPoints: ChangesRequest['mountPoints'] = {},
 ): Promise<ChangesTar> {
   return await withRoots(context, container, async (request) => {
     failpoint('containers.commit.layer');
-    return await context.tarSpools.ofChanges(request, signal);
+    return await context.tarSpools.ofChanges({ ...request, mountPoints }, signal);
   });
 }
 

@@ -33,6 +33,8 @@ export interface CreateOptions {
   /** Until this fires no prune takes the container. */
   keepUntil?: AbortSignal;
   ofBuild?: ContainerSpec['ofBuild'];
+  /** A command of a build, on layers that no image has. No client can ask for it. */
+  step?: { root: ResolvedImage; files: readonly HiddenFile[] };
   /** For a task of the swarm, with files that nothing shows: its secrets. No client can ask for it. */
   task?: { files: readonly HiddenFile[] };
 }
@@ -49,14 +51,15 @@ export async function createContainer(
     throw invalidArgument('Config cannot be empty in order to create a container: Image is missing');
   }
   const wantedName = name === undefined || name === '' ? undefined : checkName(name);
-  const image = images.resolve(request.Image);
+  const image = options.step?.root ?? images.resolve(request.Image);
   // Until the row holds the layers, a removal of the image must not take them.
   using _pin = images.pin(image.layerIds);
   refuseOtherPlatform(image, request.Image, options.platform);
   const id = newId();
   // Steps of a build have the labels that its instructions set.
   const hubToken = options.ofBuild ? undefined : readHubTokenLabels(request.Labels ?? {});
-  const hiddenFiles = [...(options.task?.files ?? []), ...hubTokenFile(context, id, hubToken)];
+  const ownFiles = [...(options.task?.files ?? []), ...(options.step?.files ?? [])];
+  const hiddenFiles = [...ownFiles, ...hubTokenFile(context, id, hubToken)];
   const { spec, warnings } = namingFields(request, (asked) =>
     specify(context, { id, request: asked, image, hiddenFiles }),
   );

@@ -16,15 +16,12 @@ type Values = ReadonlyMap<string, string>;
  */
 export class BuildArgs {
   readonly #given: ReadonlyMap<string, string | null>;
-  readonly #automatic: Values;
   readonly #global = new Map<string, string | undefined>();
   readonly #used = new Set<string>();
   #stage = new Map<string, string | undefined>();
 
-  /** `automatic`: values of arguments that the client need not give, known to FROM without an ARG. */
-  constructor(given: ReadonlyMap<string, string | null>, automatic: Values = new Map()) {
+  constructor(given: ReadonlyMap<string, string | null>) {
     this.#given = given;
-    this.#automatic = automatic;
   }
 
   declareGlobal(name: string, fallback: string | undefined): void {
@@ -44,7 +41,7 @@ export class BuildArgs {
 
   /** For FROM. */
   get globals(): Values {
-    return new Map([...this.#automatic, ...this.#resolve(this.#global)]);
+    return this.#resolve(this.#global);
   }
 
   /** For instructions of the stage; predefined ones as well. */
@@ -78,7 +75,7 @@ export class BuildArgs {
   }
 
   #value(name: string, fallback: string | undefined): string | undefined {
-    return this.#given.get(name) ?? this.#automatic.get(name) ?? fallback;
+    return this.#given.get(name) ?? fallback;
   }
 }
 

@@ -97,35 +97,30 @@ async function* quietly(progress: BuildProgress, work: Promise<string>): AsyncGe
 }
 
 /** The stages of a Dockerfile up to the one that is asked for. Throws invalid_argument. Pure. */
-export function planBuild(
-  dockerfile: string,
-  { target, labels }: Pick<BuildRequest, 'target' | 'labels'>,
-): Plan {
+function planBuild(dockerfile: string, { target, labels }: Pick<BuildRequest, 'target' | 'labels'>): Plan {
   return withLabels(planStages(parseDockerfile(dockerfile), target), labels);
 }
 
 /** What a build is made of, whoever asked for it. */
-export interface BuildJob {
+interface BuildJob {
   request: BuildRequest;
   received: Pick<ReceivedContext, 'tree' | 'fd' | 'isBare'>;
   plan: Plan;
   progress: BuildReport;
   signal: AbortSignal;
   auth(domain: string): Promise<RegistryAuth>;
-  /** Values of arguments that no client need give. */
-  automatic?: ReadonlyMap<string, string>;
 }
 
 /** `release` lets go of the images that the build held. */
-export function newBuild(
+function newBuild(
   context: BuilderContext,
-  { received, plan, automatic, ...job }: BuildJob,
+  { received, plan, ...job }: BuildJob,
 ): { build: Build; release: () => void } {
   const holds: Disposable[] = [];
   const build: Build = {
     ...context,
     ...job,
-    args: new BuildArgs(job.request.args, automatic),
+    args: new BuildArgs(job.request.args),
     escape: plan.escape,
     context: received,
     stages: [],
@@ -153,7 +148,7 @@ async function runNamed(build: Build, plan: Plan, names: readonly Reference[]): 
 }
 
 /** Answers the id of the last stage's image. */
-export async function runPlan(build: Build, plan: Plan): Promise<string> {
+async function runPlan(build: Build, plan: Plan): Promise<string> {
   const { progress, args } = build;
   progress.begin(plan);
   for (const instruction of plan.globalArgs) {

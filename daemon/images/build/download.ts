@@ -7,7 +7,7 @@ import { progressBar } from '../progress.ts';
 import { EngineError, invalidArgument, isEngineError } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
-import type { ContextEntry } from './context/entries.ts';
+import type { ContextEntry } from '../../../storage/contexts/entries.ts';
 import type { BuildReport } from './report.ts';
 import type { Build } from './state.ts';
 

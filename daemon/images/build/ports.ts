@@ -1,5 +1,5 @@
 import type { Duplex, Readable } from 'node:stream';
-import type { ContainerCreateRequest, WaitResponse } from '../../../api/types/container.ts';
+import type { ContainerConfig, ContainerCreateRequest, WaitResponse } from '../../../api/types/container.ts';
 import type { OverlayLayout } from '../../../runtime/mounts/kernel-mounts.ts';
 import type { ChangesRequest } from '../../../storage/files/changes.ts';
 import type { PlaceRequest } from '../../../storage/files/place.ts';
@@ -9,6 +9,13 @@ import type { Selected, SelectRequest } from '../../../storage/files/select.ts';
 import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
 import type { Spool, SpoolOptions } from '../../../storage/spool/spool.ts';
 import type { OpenFile } from '../../base/kernel/safepath.ts';
+import type { HiddenFile } from '../../containers/request/mounts/hidden-files.ts';
+
+/** Layers that a command is run on, and files of the engine that only it sees. */
+export interface StepRoot {
+  root: { id: string; layerIds: number[]; config: ContainerConfig; os: string; architecture: string };
+  files: readonly HiddenFile[];
+}
 
 /** Containers that RUN needs. Satisfied by the container domain. */
 export interface BuildContainers {
@@ -19,7 +26,13 @@ export interface BuildContainers {
      * Until `keepUntil` fires no prune takes the container. One that is `removed` after its step goes with the daemon's
      * next start, too, and each that is still at work then.
      */
-    options: { signal: AbortSignal; keepUntil: AbortSignal; ofBuild: 'removed' | 'kept' },
+    options: {
+      signal: AbortSignal;
+      keepUntil: AbortSignal;
+      ofBuild: 'removed' | 'kept';
+      /** Its root, in place of an image that has a name, and what it sees beside. */
+      step?: StepRoot;
+    },
   ): Promise<{ Id: string }>;
   attach(
     ref: string,
@@ -33,7 +46,12 @@ export interface BuildContainers {
   kill(ref: string, options: object): Promise<void>;
   remove(ref: string, options: { volumes: boolean; force: boolean; link: boolean }): Promise<void>;
   /** What a container changed of its image's files, as the tar of a layer. */
-  layerOf(ref: string, signal: AbortSignal): Promise<ChangesTar>;
+  layerOf(
+    ref: string,
+    signal: AbortSignal,
+    /** Places that were made to mount something there: empty ones are no changes. */
+    mountPoints?: Readonly<Record<string, 'directory' | 'file'>>,
+  ): Promise<ChangesTar>;
 }
 
 /** Threads that walk files. Satisfied by `storage/files`. */

@@ -5,7 +5,7 @@ import type { ImageContext } from '../context.ts';
 import type { ProgressMessage } from '../../../api/types/image.ts';
 import type { BuildArgs } from './args.ts';
 import type { CacheSources } from './cache-sources.ts';
-import type { ContextTree } from './context/tree.ts';
+import type { ContextTree } from '../../../storage/contexts/tree.ts';
 import type { BuildDeps } from './ports.ts';
 import type { BuildReport } from './report.ts';
 
@@ -36,4 +36,10 @@ export interface StageState {
   author: string;
   /** A CMD of this Dockerfile: an ENTRYPOINT after it keeps it. */
   hasOwnCommand: boolean;
+}
+
+/** Directories of the layers of an image, topmost first; `imageId` empty: none. */
+export function layersOf({ images }: Pick<Build, 'images'>, imageId: string): string[] {
+  const layerIds = imageId === '' ? [] : images.index.findWhole(imageId).row.layerIds;
+  return layerIds.map((id) => images.layers.diff(id)).toReversed();
 }

@@ -10,6 +10,7 @@ import { hubRecords } from './0008-hub-records.ts';
 import { hubDeliveries } from './0009-hub-deliveries.ts';
 import { hubLayers } from './0010-hub-layers.ts';
 import { cluster } from './0011-cluster.ts';
+import { buildRecords } from './0012-build-records.ts';
 
 /** Every schema change in order. Add at the end, number by number; never edit one that was released. */
 export const migrations: readonly Migration[] = [
@@ -24,4 +25,5 @@ export const migrations: readonly Migration[] = [
   hubDeliveries,
   hubLayers,
   cluster,
+  buildRecords,
 ];

@@ -5,7 +5,10 @@ import type { LayerRow, LayerTable } from '../rows.ts';
 
 const COLUMNS = 'id, diff_id AS diffId, chain_id AS chainId, parent_id AS parentId, size_bytes AS sizeBytes';
 
-/** Layers and the counter of their ids. A layer goes only when no image, container, child layer or hub refers to it. */
+/**
+ * Layers and the counter of their ids. A layer goes only when no image, container, child layer, build record or hub
+ * refers to it.
+ */
 export function layerTable(
   connection: Sqlite.Database,
   atomically: (change: () => void) => void,
@@ -27,6 +30,7 @@ export function layerTable(
      WHERE NOT EXISTS (SELECT 1 FROM image_layers WHERE layer_id = layer.id)
        AND NOT EXISTS (SELECT 1 FROM container_layers WHERE layer_id = layer.id)
        AND NOT EXISTS (SELECT 1 FROM hub_layers WHERE layer_id = layer.id)
+       AND NOT EXISTS (SELECT 1 FROM build_records WHERE layer_id = layer.id)
        AND NOT EXISTS (SELECT 1 FROM layers AS child WHERE child.parent_id = layer.id)
      ORDER BY id`,
   );

@@ -366,7 +366,8 @@ function concatenation(value: unknown): string[] {
   return [String(value)];
 }
 
-const DATA_ROOT_ENTRIES = /^(berth\.(lock|db|db-wal)|layers|containers|volumes|overlays|swarm|tmp|hub)$/;
+const DATA_ROOT_ENTRIES =
+  /^(berth\.(lock|db|db-wal)|layers|containers|volumes|overlays|swarm|tmp|hub|builds)$/;
 
 /** What a node that is in no swarm has of one. */
 function swarmRemains(directory: string): string[] {
@@ -438,6 +439,11 @@ async function compareDatabase(daemon: TestDaemon, view: ApiView): Promise<strin
         'layer directory',
         column('SELECT id AS value FROM layers').map((id) => Number(id).toString(36)),
         entries(path.join(daemon.paths.dataRoot, 'layers')),
+      ),
+      ...compare(
+        'directory of a cache mount',
+        column("SELECT id AS value FROM build_records WHERE type = 'exec.cachemount'"),
+        entries(path.join(daemon.paths.dataRoot, 'builds')),
       ),
       ...hubDifferences(path.join(daemon.paths.dataRoot, 'hub'), column),
       ...column('SELECT row_key AS value FROM quarantine').map((key) => `quarantined row ${key}`),

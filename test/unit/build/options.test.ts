@@ -6,10 +6,12 @@ const read = (attributes: Record<string, string>): ReturnType<typeof readOptions
   readOptions(new Map(Object.entries(attributes)));
 
 test('what clients send is read', () => {
-  const { request, ...names } = read({
+  const options = read({
     filename: 'sub/Dockerfile.x',
     target: 'made',
-    'no-cache': '',
+    'no-cache': 'one,two',
+    'context:base': 'docker-image://x',
+    'build-arg:BUILDKIT_CACHE_MOUNT_NS': 'space',
     'image-resolve-mode': 'pull',
     'build-arg:A': 'b=c',
     'build-arg:BUILDKIT_MULTI_PLATFORM': '1',
@@ -22,41 +24,43 @@ test('what clients send is read', () => {
     'frontend.caps': 'moby.buildkit.frontend.inputs',
     'vcs:revision': 'x',
   });
-  expect(names).toEqual({
+  expect(options).toEqual({
     filename: 'sub/Dockerfile.x',
     contextName: 'context',
     dockerfileName: 'dockerfile',
-    contextUrl: '',
-  });
-  expect(request).toMatchObject({
     target: 'made',
-    nocache: true,
-    pull: true,
+    noCache: ['one', 'two'],
+    pulls: true,
     args: new Map([['A', 'b=c']]),
-    labels: { l: '' },
+    labels: new Map([['l', '']]),
     platform: 'linux/amd64',
-    hostConfig: {
-      NetworkMode: 'host',
-      ExtraHosts: ['a:1.2.3.4', 'b:::1'],
-      ShmSize: 1024,
-      Ulimits: [
-        { Name: 'nofile', Soft: 1, Hard: 2 },
-        { Name: 'core', Soft: 3, Hard: 3 },
-      ],
-    },
+    network: 'host',
+    extraHosts: [
+      { name: 'a', address: '1.2.3.4' },
+      { name: 'b', address: '::1' },
+    ],
+    shmBytes: 1024,
+    ulimits: [
+      { name: 'nofile', soft: 1, hard: 2 },
+      { name: 'core', soft: 3, hard: 3 },
+    ],
+    cgroupParent: '',
+    contexts: new Map([['base', 'docker-image://x']]),
+    hostname: '',
+    cacheNamespace: 'space',
+    check: '',
   });
+  expect(read({ 'no-cache': '' }).noCache).toBe('all');
 });
 
 test.each([
-  [
-    { 'context:base': 'docker-image://x' },
-    'named contexts are not supported yet: context:base=docker-image://x',
-  ],
+  [{ 'input:base': 'x' }, 'results of other builds are not supported as contexts yet: input:base'],
+  [{ context: 'http://x/y' }, 'context http://x/y: contexts by URL'],
+  [{ 'add-hosts': 'x' }, 'add-hosts x: must be NAME=ADDRESS'],
   [{ 'attest:sbom': '' }, 'attestations are not supported: sbom'],
   [{ 'build-arg:BUILDKIT_INLINE_CACHE': '1' }, 'BUILDKIT_INLINE_CACHE'],
   [{ 'build-arg:BUILDKIT_SYNTAX': 'other/frontend' }, 'frontend other/frontend is not supported'],
   [{ requestid: 'frontend.lint' }, 'subrequest frontend.lint is not supported'],
-  [{ 'no-cache': 'made' }, 'no-cache of single stages (made)'],
   [{ platform: 'linux/amd64,linux/arm64' }, 'several platforms at once'],
   [{ unknown: 'x' }, 'option unknown=x of the frontend dockerfile.v0'],
   [{ ulimit: 'x' }, 'ulimit x: must be NAME=SOFT:HARD'],

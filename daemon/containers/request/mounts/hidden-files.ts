@@ -3,11 +3,13 @@ import { problemOfDestination } from '../container-path.ts';
 import { sortByDepth } from './mount-points.ts';
 import type { BindMount, ResolvedMount } from './resolved-mount.ts';
 
-/** A file of the host that a container sees read-only, and that its inspection does not show. */
+/** A file or directory of the host that a container sees, and that its inspection does not show. */
 export interface HiddenFile {
   source: string;
   /** Absolute, in the container. */
   target: string;
+  /** Absent = it is read only. */
+  isWritable?: boolean;
 }
 
 /** Throws invalid_argument where two things are to be at one place, or something where nothing can be. Pure. */
@@ -16,7 +18,7 @@ export function withHiddenFiles(
   files: readonly HiddenFile[],
 ): ResolvedMount[] {
   const taken = new Set(mounts.map(({ destination }) => destination));
-  const hidden = files.map(({ source, target }): BindMount => {
+  const hidden = files.map(({ source, target, isWritable = false }): BindMount => {
     const problem = problemOfDestination(target);
     if (problem !== undefined) {
       throw invalidArgument(problem);
@@ -30,7 +32,7 @@ export function withHiddenFiles(
       source,
       destination: target,
       mode: '',
-      rw: false,
+      rw: isWritable,
       propagation: 'rprivate',
       createMountpoint: false,
       nonRecursive: true,

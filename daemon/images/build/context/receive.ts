@@ -6,9 +6,9 @@ import { toBytes, toText } from '../../../../storage/files/view.ts';
 import { TarParser } from '../../../../storage/tar/parser.ts';
 import type { Spool } from '../../../../storage/spool/spool.ts';
 import type { BuildSpools } from '../ports.ts';
-import { ContextEntries, type ContextEntry } from './entries.ts';
+import { ContextEntries, type ContextEntry } from '../../../../storage/contexts/entries.ts';
 import { ignoreTest } from '../../../base/dockerfile/ignore.ts';
-import { ContextTree } from './tree.ts';
+import { ContextTree } from '../../../../storage/contexts/tree.ts';
 
 /** A context as it was sent: on disk as one tar, known by its members. */
 export interface ReceivedContext extends AsyncDisposable {

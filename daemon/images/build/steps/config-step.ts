@@ -13,8 +13,8 @@ import {
 import { expandText, splitWords } from '../../../base/dockerfile/words.ts';
 import { parseArg } from '../args.ts';
 import type { Instruction } from '../dockerfile/parse.ts';
-import { openReadRoot, statOf } from '../roots.ts';
-import type { Build, StageState } from '../state.ts';
+import { openReadRoot, statOf } from '../../../../storage/contexts/roots.ts';
+import { layersOf, type Build, type StageState } from '../state.ts';
 import { commitStep, nop } from './commit-step.ts';
 
 /** Variables of a stage: build arguments, and the environment, which wins. */
@@ -53,7 +53,7 @@ async function refuseFiles(
   paths: readonly string[],
   where: string,
 ): Promise<void> {
-  await using root = await openReadRoot(build, imageId);
+  await using root = await openReadRoot(build, layersOf(build, imageId));
   for (const path of paths) {
     if (statOf(root.view, posix.resolve('/', path)) === 'other') {
       throw invalidArgument(`${where}: cannot mount volume over existing file, file exists ${path}`);

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
 import { invalidArgument, notImplemented } from '../../../base/errors.ts';
 import { failpoint } from '../../../base/failpoint.ts';
-import { canonicalPath } from '../../../../storage/files/path-handle.ts';
 import { toBytes, type FilesView } from '../../../../storage/files/view.ts';
 import { jsonWords } from '../../commit/changes.ts';
 import { expandText } from '../../../base/dockerfile/words.ts';
@@ -10,10 +9,16 @@ import { isRepository, isUrl } from '../context/remote.ts';
 import { downloadFile } from '../download.ts';
 import type { Instruction } from '../dockerfile/parse.ts';
 import { stageIndex } from '../dockerfile/stages.ts';
-import { openReadRoot, openWriteRoot, statOf, type WriteRoot } from '../roots.ts';
-import { contextSources, downloadedSource, failed, imageSources, type Source } from '../sources.ts';
-import type { Build, StageState } from '../state.ts';
-import { unpackArchive } from '../unpack.ts';
+import { openReadRoot, openWriteRoot, statOf, type WriteRoot } from '../../../../storage/contexts/roots.ts';
+import {
+  contextSources,
+  downloadedSource,
+  failed,
+  imageSources,
+  type Source,
+} from '../../../../storage/contexts/sources.ts';
+import { layersOf, type Build, type StageState } from '../state.ts';
+import { placeSource } from '../../../../storage/contexts/place-source.ts';
 import { commitStep, nop } from './commit-step.ts';
 import { stageVariables, whereOf } from './config-step.ts';
 import { resolveImage } from './from-step.ts';
@@ -40,8 +45,12 @@ export async function filesStep(build: Build, state: StageState, instruction: In
     return;
   }
   const imageId = await sourceImage(build, from);
-  await using root = await openReadRoot(build, imageId);
-  const sources = await imageSources(build, root.view, wanted.sources);
+  await using root = await openReadRoot(build, layersOf(build, imageId));
+  const sources = await imageSources(build.archives, {
+    view: root.view,
+    texts: wanted.sources,
+    signal: build.signal,
+  });
   await commit(build, state, { wanted, sources, sourceView: root.view });
 }
 
@@ -56,7 +65,7 @@ async function fromContext(build: Build, state: StageState, wanted: Wanted): Pro
         throw notImplemented(`ADD ${text}: repositories are not supported yet`);
       }
       if (!isUrl(text)) {
-        sources.push(...contextSources(build, text, name));
+        sources.push(...contextSources(build.context, text, name));
       } else if (name === 'COPY') {
         throw failed(name, "source can't be a URL for COPY");
       } else {
@@ -87,7 +96,7 @@ export async function workdirStep(build: Build, state: StageState, instruction: 
     config: { ...state.config, WorkingDir: directory },
     command: nop(`WORKDIR ${directory}`, state.config),
     layer: async () => {
-      await using root = await openWriteRoot(build, state.imageId);
+      await using root = await openWriteRoot(build, layersOf(build, state.imageId));
       const there = statOf(root.view, directory);
       if (there === 'other') {
         throw invalidArgument(`${whereOf(instruction)}: Cannot mkdir: ${directory} is not a directory`);
@@ -96,7 +105,7 @@ export async function workdirStep(build: Build, state: StageState, instruction: 
         const path = toBytes(directory.slice(1));
         await place(build, root, { directories: [path], owner: ROOT });
       }
-      return { tar: await root.layer(), containerId: '' };
+      return { tar: await root.layer(build.signal), containerId: '' };
     },
   });
 }
@@ -155,13 +164,20 @@ async function commit(
     config: state.config,
     command: nop(`${wanted.name} ${owner}${kind}:${digestOf(sources)} in ${wanted.written} `, state.config),
     layer: async () => {
-      await using root = await openWriteRoot(build, state.imageId);
+      await using root = await openWriteRoot(build, layersOf(build, state.imageId));
       const ids = wanted.chown === '' ? ROOT : findOwner(build, root.view, wanted.chown);
       for (const source of sources) {
-        await placeSource(build, root, { wanted, source, owner: ids, ...(sourceView && { sourceView }) });
+        await placeSource(build, root.view, {
+          what: wanted.name,
+          source,
+          target: wanted.target,
+          owner: ids,
+          unpacks: wanted.name === 'ADD',
+          ...(sourceView && { sourceView }),
+        });
       }
       failpoint('images.build.copied');
-      return { tar: await root.layer(), containerId: '' };
+      return { tar: await root.layer(build.signal), containerId: '' };
     },
   });
 }
@@ -175,37 +191,6 @@ function digestOf(sources: readonly Source[]): string {
     source.digest,
   ]);
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex');
-}
-
-async function placeSource(
-  build: Build,
-  root: WriteRoot,
-  options: { wanted: Wanted; source: Source; owner: { uid: number; gid: number }; sourceView?: FilesView },
-): Promise<void> {
-  const { wanted, source, owner, sourceView } = options;
-  const there = statOf(root.view, wanted.target);
-  if (wanted.name === 'ADD' && source.kind === 'member' && source.unpacks) {
-    const directory = wanted.target;
-    if (await unpackArchive(build, root.view, { source, directory, there })) {
-      return;
-    }
-  }
-  if (source.isDirectory && there === 'other') {
-    throw invalidArgument(`${wanted.name}: cannot copy to non-directory: ${wanted.target}`);
-  }
-  const isInside = !source.isDirectory && (wanted.target.endsWith('/') || there === 'directory');
-  // A link at the end of it is followed, also to where nothing is yet.
-  const path = canonicalPath(root.view, toBytes(wanted.target)).slice(1);
-  const name = isInside ? [path, source.name].filter((part) => part !== '').join('/') : path;
-  const directories = source.isDirectory && there === 'nothing' ? [path] : [];
-  await place(build, root, {
-    owner,
-    directories,
-    source:
-      source.kind === 'member'
-        ? { kind: 'members', fd: source.fd, members: source.members(name) }
-        : { kind: 'tree', view: sourceView ?? root.view, items: [{ path: source.path, name }] },
-  });
 }
 
 async function place(

@@ -38,7 +38,14 @@ export async function fromStep(build: Build, stage: Stage): Promise<StageState> 
 }
 
 /** An image by name or id, held for this build: what is here is taken unless the client asked to pull. */
-export async function resolveImage(build: Build, ref: string, platform: string): Promise<ImageRecord> {
+export async function resolveImage(
+  build: Pick<Build, 'images' | 'hold' | 'auth' | 'signal' | 'pull'> & {
+    request: Pick<Build['request'], 'pull'>;
+    progress: Pick<Build['progress'], 'send'>;
+  },
+  ref: string,
+  platform: string,
+): Promise<ImageRecord> {
   const { index } = build.images;
   const held = (image: ImageRecord): ImageRecord => {
     build.hold(image.row.id);

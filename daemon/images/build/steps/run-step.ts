@@ -5,6 +5,7 @@ import { shortId } from '../../../base/ids.ts';
 import { jsonWords, variablesOf } from '../../commit/changes.ts';
 import type { Instruction } from '../dockerfile/parse.ts';
 import { outputTo } from '../progress.ts';
+import type { StepRoot } from '../ports.ts';
 import type { Build, StageState } from '../state.ts';
 import { commitStep } from './commit-step.ts';
 
@@ -52,7 +53,7 @@ export async function runStep(build: Build, state: StageState, instruction: Inst
     // The arguments stand in the history, and tell runs apart.
     command: known.length === 0 ? command : [`|${known.length}`, ...known, ...command],
     layer: async () => {
-      containerId = await run(build, body, command);
+      containerId = await runCommand(build, { body, command });
       return { tar: await build.containers.layerOf(containerId, build.signal), containerId };
     },
     done: async (isOk) => {
@@ -63,14 +64,24 @@ export async function runStep(build: Build, state: StageState, instruction: Inst
   });
 }
 
-/** Answers the container's id once its command has ended well. */
-async function run(build: Build, body: ContainerCreateRequest, command: readonly string[]): Promise<string> {
+/** What a command is run with. */
+export interface CommandHost extends Pick<Build, 'containers' | 'signal' | 'images'> {
+  progress: Pick<Build['progress'], 'say' | 'output' | 'room'>;
+  request: Pick<Build['request'], 'rm' | 'forcerm'>;
+}
+
+/** Answers the container's id once its command has ended well; it is the caller's to remove. */
+export async function runCommand(
+  build: CommandHost,
+  { body, command, step }: { body: ContainerCreateRequest; command: readonly string[]; step?: StepRoot },
+): Promise<string> {
   const { containers, progress, signal, request } = build;
   failpoint('images.build.run');
   const { Id } = await containers.create(undefined, body, {
     signal,
     keepUntil: signal,
     ofBuild: request.rm || request.forcerm ? 'removed' : 'kept',
+    ...(step && { step }),
   });
   const kill = (): void => {
     // It may have ended by itself.
@@ -95,7 +106,7 @@ async function run(build: Build, body: ContainerCreateRequest, command: readonly
 }
 
 async function runToEnd(
-  { containers, progress, signal }: Build,
+  { containers, progress, signal }: CommandHost,
   id: string,
   kill: () => void,
 ): Promise<{ StatusCode: number; Error?: { Message: string } }> {
@@ -128,7 +139,7 @@ async function runToEnd(
 }
 
 export async function removeContainer(
-  { containers, progress, images }: Build,
+  { containers, progress, images }: Pick<CommandHost, 'containers' | 'progress' | 'images'>,
   id: string,
   { says }: { says: boolean },
 ): Promise<void> {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { ContextEntries } from '../../../../daemon/images/build/context/entries.ts';
+import { ContextEntries } from '../../../../storage/contexts/entries.ts';
 import { ignoreTest } from '../../../../daemon/base/dockerfile/ignore.ts';
-import { ContextTree } from '../../../../daemon/images/build/context/tree.ts';
+import { ContextTree } from '../../../../storage/contexts/tree.ts';
 import { TarParser } from '../../../../storage/tar/parser.ts';
 import { tar, type TarEntry } from '../../../support/images/tar.ts';
 

@@ -1,5 +1,5 @@
-import { matchPattern } from '../../../../storage/references/match.ts';
-import { toText } from '../../../../storage/files/view.ts';
+import { matchPattern } from '../references/match.ts';
+import { toText } from '../files/view.ts';
 import type { ContextEntry } from './entries.ts';
 
 /** As MAXSYMLINKS of the kernel. */

@@ -1,10 +1,10 @@
 import { createHash, type Hash } from 'node:crypto';
-import { invalidArgument, unreachable } from '../../../base/errors.ts';
-import { limits } from '../../../base/limits.ts';
-import { memberPath } from '../../../../storage/files/member-path.ts';
-import { showName, splitName } from '../../../../storage/tar/names.ts';
-import { plainMember } from '../../../../storage/tar/plain-member.ts';
-import type { TarMember, TarSink } from '../../../../storage/tar/parser.ts';
+import { invalidArgument, unreachable } from '../../daemon/base/errors.ts';
+import { limits } from '../../daemon/base/limits.ts';
+import { memberPath } from '../files/member-path.ts';
+import { showName, splitName } from '../tar/names.ts';
+import { plainMember } from '../tar/plain-member.ts';
+import type { TarMember, TarSink } from '../tar/parser.ts';
 
 /** Something in a build's context. The bytes of a file stay in the tar that was sent. */
 export interface ContextEntry {

@@ -1,17 +1,29 @@
 import { read } from 'node:fs';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { invalidArgument, isEngineError } from '../../base/errors.ts';
-import { decompress } from '../../../storage/compression/decompress.ts';
-import { parseHeader, TAR_BLOCK } from '../../../storage/tar/header.ts';
-import { toBytes, type FilesView } from '../../../storage/files/view.ts';
-import type { Spool } from '../../../storage/spool/spool.ts';
+import { invalidArgument, isEngineError } from '../../daemon/base/errors.ts';
+import { decompress } from '../compression/decompress.ts';
+import { parseHeader, TAR_BLOCK } from '../tar/header.ts';
+import { toBytes, type FilesView } from '../files/view.ts';
+import type { Spool } from '../spool/spool.ts';
 import type { Source } from './sources.ts';
-import type { Build } from './state.ts';
+import type { ExtractRequest } from '../files/extract.ts';
+import type { PlaceRequest } from '../files/place.ts';
+import type { SpoolOptions } from '../spool/spool.ts';
+
+/** What archives are unpacked with. */
+export interface Unpacker {
+  archives: {
+    place(request: PlaceRequest, signal?: AbortSignal): Promise<void>;
+    extract(request: ExtractRequest, signal?: AbortSignal): Promise<void>;
+  };
+  spools: { spool(source: Readable, options: SpoolOptions): Promise<Spool> };
+  signal: AbortSignal;
+}
 
 /** ADD of a local archive: unpacks it into a directory. False when the file is no tar, compressed or not. */
 export async function unpackArchive(
-  build: Build,
+  unpacker: Unpacker,
   view: FilesView,
   {
     source,
@@ -28,8 +40,8 @@ export async function unpackArchive(
   if (entry?.member.type !== 'file' || entry.member.size < MAGIC_BYTES || entry.member.sparse !== undefined) {
     return false;
   }
-  const { archives, signal } = build;
-  await using tar = await plainTar(build, source.fd, entry.member);
+  const { archives, signal } = unpacker;
+  await using tar = await plainTar(unpacker, source.fd, entry.member);
   if (tar === undefined) {
     return false;
   }
@@ -61,7 +73,7 @@ const NOTHING = { kind: 'members', fd: -1, members: [] } as const;
  * damaged further on is an archive, whose damage the user has to know of (moby pkg/archive, IsArchivePath).
  */
 async function plainTar(
-  { spools, signal }: Build,
+  { spools, signal }: Unpacker,
   fd: number,
   range: { offset: number; size: number },
 ): Promise<Spool | undefined> {

@@ -1,15 +1,25 @@
 import { createHash } from 'node:crypto';
-import { invalidArgument } from '../../base/errors.ts';
-import { toBytes, toText, type FilesView } from '../../../storage/files/view.ts';
-import { splitName } from '../../../storage/tar/names.ts';
-import type { TarMember } from '../../../storage/tar/parser.ts';
-import type { ContextEntry } from './context/entries.ts';
-import type { Found } from './context/tree.ts';
-import type { Build } from './state.ts';
+import { invalidArgument } from '../../daemon/base/errors.ts';
+import { toBytes, toText, type FilesView } from '../files/view.ts';
+import { splitName } from '../tar/names.ts';
+import type { TarMember } from '../tar/parser.ts';
+import type { ContextEntry } from './entries.ts';
+import type { ContextTree, Found } from './tree.ts';
+import type { Selected, SelectRequest } from '../files/select.ts';
+
+/** Files that a client sent; their bytes are in `fd`. */
+export interface SentContext {
+  tree: ContextTree;
+  fd: number;
+  /** There is nothing but the Dockerfile. */
+  isBare: boolean;
+}
 
 interface SourceFacts {
   /** Last component as it was asked for; a byte string. */
   name: string;
+  /** All of it as it was asked for; a byte string. */
+  path: string;
   isDirectory: boolean;
   /** Of names, types, modes, owners, links and contents, not of times. */
   digest: string;
@@ -29,14 +39,14 @@ export type Source = SourceFacts &
         /** It, or what is below it, as members called `name` or lying in it. */
         members(name: string): TarMember[];
       }
-    | { kind: 'tree'; path: string }
+    | { kind: 'tree' }
   );
 
 const WILD = /[*?[\\]/;
 
 /** Sources within the context. Throws invalid_argument with dockerd's texts for those that are not there. */
-export function contextSources(build: Build, text: string, instruction: string): Source[] {
-  const { tree, isBare } = build.context;
+export function contextSources(context: SentContext, text: string, instruction: string): Source[] {
+  const { tree, isBare } = context;
   if (isBare) {
     throw failed(instruction, 'missing build context');
   }
@@ -45,7 +55,7 @@ export function contextSources(build: Build, text: string, instruction: string):
     throw failed(instruction, `forbidden path outside the build context: ${text} ()`);
   }
   if (WILD.test(path)) {
-    return tree.matching(path).map((match) => contextSource(build, match, tree.find(match)));
+    return tree.matching(path).map((match) => contextSource(context, match, tree.find(match)));
   }
   const found = tree.find(toBytes(path));
   if (found === undefined) {
@@ -54,12 +64,12 @@ export function contextSources(build: Build, text: string, instruction: string):
       `file not found in build context or excluded by .dockerignore: stat ${path}: file does not exist`,
     );
   }
-  return [contextSource(build, toBytes(path), found)];
+  return [contextSource(context, toBytes(path), found)];
 }
 
 /** A file that was downloaded: ADD puts it there as it is, even an archive. */
 export function downloadedSource(entry: ContextEntry, fd: number): Source {
-  return fileSource(entry, { name: entry.path, fd, unpacks: false });
+  return fileSource(entry, { name: entry.path, path: entry.path, fd, unpacks: false });
 }
 
 /** `COPY failed: why` */
@@ -69,9 +79,8 @@ export function failed(instruction: string, why: string): Error {
 
 /** Sources within the files of an image, found and read by a worker. */
 export async function imageSources(
-  { archives, signal }: Build,
-  view: FilesView,
-  texts: readonly string[],
+  archives: { select(request: SelectRequest, signal?: AbortSignal): Promise<Selected[]> },
+  { view, texts, signal }: { view: FilesView; texts: readonly string[]; signal: AbortSignal },
 ): Promise<Source[]> {
   const patterns = texts.map((text) => toBytes(text));
   const selected = await archives.select({ view, patterns }, signal);
@@ -107,16 +116,14 @@ function cleanSource(text: string): string | undefined {
   return parts.join('/');
 }
 
-function contextSource(build: Build, asked: string, found: Found | undefined): Source {
-  const { tree } = build.context;
+function contextSource({ tree, fd }: SentContext, asked: string, found: Found | undefined): Source {
   const entry = found?.entry;
   if (found === undefined) {
     throw invalidArgument(`COPY failed: ${toText(asked)} is a link to nowhere in the build context`);
   }
   const { name } = splitName(asked);
-  const { fd } = build.context;
   if (entry !== undefined && entry.member.type !== 'directory') {
-    return fileSource(entry, { name, fd, unpacks: true });
+    return fileSource(entry, { name, path: asked, fd, unpacks: true });
   }
   const below = [...tree.below(found.path)];
   return {
@@ -125,6 +132,7 @@ function contextSource(build: Build, asked: string, found: Found | undefined): S
     entry: undefined,
     unpacks: false,
     name,
+    path: asked,
     isDirectory: true,
     digest: digestOf(below, found.path),
     members: (target) =>
@@ -135,7 +143,10 @@ function contextSource(build: Build, asked: string, found: Found | undefined): S
   };
 }
 
-function fileSource(entry: ContextEntry, facts: { name: string; fd: number; unpacks: boolean }): Source {
+function fileSource(
+  entry: ContextEntry,
+  facts: { name: string; path: string; fd: number; unpacks: boolean },
+): Source {
   return {
     ...facts,
     kind: 'member',

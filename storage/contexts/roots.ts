@@ -1,15 +1,26 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { locate } from '../../../storage/files/path-handle.ts';
-import { toBytes, toText, type FilesView } from '../../../storage/files/view.ts';
-import { errnoOf, invalidArgument } from '../../base/errors.ts';
-import { failpoint } from '../../base/failpoint.ts';
-import { OpenFile, openRoot } from '../../base/kernel/safepath.ts';
-import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
-import type { Build } from './state.ts';
+import { locate } from '../files/path-handle.ts';
+import { toBytes, toText, type FilesView } from '../files/view.ts';
+import { errnoOf, invalidArgument } from '../../daemon/base/errors.ts';
+import { failpoint } from '../../daemon/base/failpoint.ts';
+import { OpenFile, openRoot } from '../../daemon/base/kernel/safepath.ts';
+import type { ChangesTar } from '../files/tar-spools.ts';
+import type { ChangesRequest } from '../files/changes.ts';
 
-/** The files of an image, to be read. */
+/** What roots are made with. */
+export interface RootMaker {
+  mounts: {
+    hiddenView(lowers: readonly string[]): OpenFile;
+    scratchOverlay(layout: { lowers: string[]; upper: string; work: string; merged: string }): OpenFile;
+  };
+  spools: { ofChanges(request: ChangesRequest, signal: AbortSignal): Promise<ChangesTar> };
+  /** A directory of ours that is emptied at each start of the daemon. */
+  temporary: string;
+}
+
+/** The files of layers, to be read. */
 export class ReadRoot implements AsyncDisposable {
   readonly view: FilesView;
   readonly #file: OpenFile;
@@ -24,16 +35,16 @@ export class ReadRoot implements AsyncDisposable {
   }
 }
 
-/** The files of an image, to be written to; what is written becomes a layer. */
+/** The files of layers, to be written to; what is written becomes a layer. */
 export class WriteRoot implements AsyncDisposable {
   readonly view: FilesView;
-  readonly #build: Build;
+  readonly #maker: RootMaker;
   readonly #lowers: readonly string[];
   readonly #directory: string;
   readonly #file: OpenFile;
 
-  constructor(build: Build, at: { lowers: readonly string[]; directory: string; file: OpenFile }) {
-    this.#build = build;
+  constructor(maker: RootMaker, at: { lowers: readonly string[]; directory: string; file: OpenFile }) {
+    this.#maker = maker;
     this.#lowers = at.lowers;
     this.#directory = at.directory;
     this.#file = at.file;
@@ -41,8 +52,8 @@ export class WriteRoot implements AsyncDisposable {
   }
 
   /** The tar of what was written so far. */
-  async layer(): Promise<ChangesTar> {
-    const { mounts, spools, signal } = this.#build;
+  async layer(signal: AbortSignal): Promise<ChangesTar> {
+    const { mounts, spools } = this.#maker;
     using upper = openRoot(join(this.#directory, 'upper'));
     using lower = mounts.hiddenView([...this.#lowers]);
     const request = { upper: upper.fd, merged: this.view.root, lower: lower.fd };
@@ -56,13 +67,13 @@ export class WriteRoot implements AsyncDisposable {
   }
 }
 
-/** `imageId` empty: nothing at all. */
-export async function openReadRoot(build: Build, imageId: string): Promise<ReadRoot> {
-  const empty = join(build.temporary, `build-${randomBytes(8).toString('hex')}`);
+/** `layers`: topmost first; none = nothing at all. */
+export async function openReadRoot(maker: RootMaker, layers: readonly string[]): Promise<ReadRoot> {
+  const empty = join(maker.temporary, `build-${randomBytes(8).toString('hex')}`);
   failpoint('images.build.view');
   await mkdir(empty, { mode: 0o755 });
   try {
-    return new ReadRoot(build.mounts.hiddenView(lowersOf(build, imageId, empty)));
+    return new ReadRoot(maker.mounts.hiddenView(lowersOf(layers, empty)));
   } finally {
     // A mounted overlay keeps its directories.
     await rm(empty, { recursive: true, force: true });
@@ -70,30 +81,29 @@ export async function openReadRoot(build: Build, imageId: string): Promise<ReadR
 }
 
 /** An overlay of its own below the directory that each start of the daemon empties. */
-export async function openWriteRoot(build: Build, imageId: string): Promise<WriteRoot> {
-  const directory = join(build.temporary, `build-${randomBytes(8).toString('hex')}`);
+export async function openWriteRoot(maker: RootMaker, layers: readonly string[]): Promise<WriteRoot> {
+  const directory = join(maker.temporary, `build-${randomBytes(8).toString('hex')}`);
   const [upper = '', work = '', merged = ''] = ['upper', 'work', 'merged'].map((name) =>
     join(directory, name),
   );
-  const lowers = lowersOf(build, imageId, merged);
+  const lowers = lowersOf(layers, merged);
   failpoint('images.build.overlay');
   try {
     await mkdir(directory, { mode: 0o700 });
     await mkdir(upper, { mode: 0o755 });
     await mkdir(work, { mode: 0o700 });
     await mkdir(merged, { mode: 0o755 });
-    const file = build.mounts.scratchOverlay({ lowers, upper, work, merged });
-    return new WriteRoot(build, { lowers, directory, file });
+    const file = maker.mounts.scratchOverlay({ lowers, upper, work, merged });
+    return new WriteRoot(maker, { lowers, directory, file });
   } catch (error) {
     await rm(directory, { recursive: true, force: true });
     throw error;
   }
 }
 
-/** Topmost first. An overlay needs at least one: of an image without layers it is `empty`. */
-function lowersOf({ images }: Build, imageId: string, empty: string): string[] {
-  const layerIds = imageId === '' ? [] : images.index.findWhole(imageId).row.layerIds;
-  return layerIds.length === 0 ? [empty] : layerIds.map((id) => images.layers.diff(id)).toReversed();
+/** An overlay needs at least one: without layers it is `empty`. */
+function lowersOf(layers: readonly string[], empty: string): string[] {
+  return layers.length === 0 ? [empty] : [...layers];
 }
 
 function viewOf(file: OpenFile): FilesView {

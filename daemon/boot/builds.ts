@@ -1,0 +1,106 @@
+import { statfsSync } from 'node:fs';
+import type { BuildkitPort } from '../../api/types/build/ports.ts';
+import type { BuildPort } from '../../api/types/ports.ts';
+import type { BuildCacheItem } from '../../api/types/system.ts';
+import { hostPlatform } from '../../storage/image/platform.ts';
+import { systemClock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import type { Rollback } from '../base/rollback.ts';
+import { CacheMounts } from '../build/cache/cache-mounts.ts';
+import { defaultRules, type DiskNumbers } from '../build/cache/collect.ts';
+import { pruningOf } from '../build/cache/filters.ts';
+import { CacheKeeper } from '../build/cache/keeper.ts';
+import { RecordCache } from '../build/cache/records.ts';
+import { usageItems } from '../build/cache/usage-items.ts';
+import { Builds } from '../build/control/builds.ts';
+import { BuildKeys } from '../build/ops/keys.ts';
+import { BuildOps } from '../build/ops/ops.ts';
+import { Contexts } from '../build/session/contexts.ts';
+import { Sessions } from '../build/session/sessions.ts';
+import { Solver } from '../build/solver/solver.ts';
+import type { Containers } from '../containers/containers.ts';
+import { readAccountFiles, resolveUser } from '../containers/oci/user.ts';
+import type { Images } from '../images/images.ts';
+import { engineId } from '../system/engine-id.ts';
+import type { Base, Neighbours } from './parts.ts';
+import { ENGINE_VERSION } from './version.ts';
+
+/** What builds images: the classic builder, and the solver behind BuildKit's protocol. */
+export async function composeBuilds(
+  { deps: { instance, log }, database }: Base,
+  domain: Rollback,
+  parts: Pick<Neighbours, 'images' | 'archives' | 'mounts' | 'tarSpools'> & { containers: Containers },
+): Promise<{ builds: BuildPort; buildkit: BuildkitPort; buildCache: () => BuildCacheItem[] }> {
+  const { images, archives, tarSpools: spools } = parts;
+  const { temporary, builds: directory, dataRoot } = instance.paths;
+  const host = {
+    ...parts,
+    spools,
+    resolveUser: (root: number, text: string) => resolveUser(text, readAccountFiles(root)),
+    temporary,
+  };
+  const clock = systemClock;
+  const table = database.buildRecords;
+  const caches = new CacheMounts({ table, directory, archives, clock, log });
+  await caches.sweep();
+  const sessions = new Sessions({ clock, log });
+  const contexts = new Contexts({ spools, clock, log });
+  const layers = images.buildLayers(host);
+  const keeper = new CacheKeeper({
+    table,
+    layers,
+    caches,
+    clock,
+    log,
+    disk: () => diskOf(dataRoot),
+    rules: defaultRules,
+  });
+  const deps = { ...host, layers, sessions, contexts, caches, log };
+  const solver = new Solver({
+    keys: new BuildKeys(deps),
+    cache: new RecordCache({ table, layers, clock }),
+    ops: new BuildOps(deps),
+    runsMax: limits.buildRunsMax,
+  });
+  domain.defer('wait for operations of builds', () => solver.idle());
+  const buildkit = new Builds({
+    classic: images.classicSteps(),
+    sessions,
+    contexts,
+    solver,
+    layers,
+    keeper,
+    clock,
+    log,
+    worker: { id: engineId(database), platforms: [hostPlatform()], version: ENGINE_VERSION },
+  });
+  return {
+    builds: withCache(images.builder(host), keeper),
+    buildkit,
+    buildCache: () => usageItems(keeper.usage()),
+  };
+}
+
+/** A prune takes what both engines keep; steps of the classic builder only where nothing is said that they lack. */
+function withCache(classic: ReturnType<Images['builder']>, keeper: CacheKeeper): BuildPort {
+  const prune: BuildPort['prune'] = async (filters, bounds) => {
+    const pruning = { ...bounds, ...pruningOf(filters, systemClock.nowNano()) };
+    const { reservedBytes, usedBytesMax, freeBytesMin } = bounds;
+    const isOfSteps =
+      reservedBytes + usedBytesMax + freeBytesMin === 0 &&
+      [...filters.keys()].every((name) => name === 'until' || name === 'id');
+    const steps = isOfSteps ? await classic.prune(filters) : { CachesDeleted: null, SpaceReclaimed: 0 };
+    const records = await keeper.prune(pruning);
+    const CachesDeleted = [...(steps.CachesDeleted ?? []), ...records.map(({ id }) => id)];
+    return {
+      CachesDeleted: CachesDeleted.length === 0 ? null : CachesDeleted,
+      SpaceReclaimed: steps.SpaceReclaimed + records.reduce((sum, { bytes }) => sum + bytes, 0),
+    };
+  };
+  return { build: (tar, request) => classic.build(tar, request), prune };
+}
+
+function diskOf(path: string): DiskNumbers {
+  const { blocks, bavail, bsize } = statfsSync(path);
+  return { totalBytes: blocks * bsize, freeBytes: bavail * bsize };
+}

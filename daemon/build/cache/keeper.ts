@@ -1,0 +1,150 @@
+import type { CachePruning } from '../../../api/types/build/ports.ts';
+import type { BuildRecordRow, BuildRecordTable } from '../../../storage/database/rows.ts';
+import type { Clock } from '../../base/clock.ts';
+import { errorText } from '../../base/errors.ts';
+import { failpoint } from '../../base/failpoint.ts';
+import { limits } from '../../base/limits.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { BuildLayers, UsageRecord } from '../ports.ts';
+import { CACHE_MOUNT, type CacheMounts } from './cache-mounts.ts';
+import {
+  toCollect,
+  type CollectRule,
+  type DiskNumbers,
+  type KeptRecord,
+  type RecordType,
+} from './collect.ts';
+import { recordTest } from './filters.ts';
+import { nowMs } from './records.ts';
+
+export interface KeeperDeps {
+  table: BuildRecordTable;
+  layers: BuildLayers;
+  caches: CacheMounts;
+  clock: Clock;
+  log: Logger;
+  disk(): DiskNumbers;
+  /** Undefined: nothing is collected by itself. */
+  rules(disk: DiskNumbers): CollectRule[] | undefined;
+}
+
+/** What builds keep: how much it is, and what of it goes, when somebody asks or the disk is wanted. */
+export class CacheKeeper {
+  readonly #deps: KeeperDeps;
+  #collectedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: KeeperDeps) {
+    this.#deps = deps;
+  }
+
+  usage(filters: readonly string[] = []): UsageRecord[] {
+    const test = recordTest(filters);
+    return this.#records().filter((record) => test(record));
+  }
+
+  /** Answers what has gone. */
+  async prune(pruning: CachePruning): Promise<UsageRecord[]> {
+    const { filters, isAll, unusedMs, reservedBytes, usedBytesMax, freeBytesMin } = pruning;
+    const test = recordTest(filters);
+    const rule: CollectRule = {
+      takesInternal: isAll,
+      unusedMs,
+      reservedBytes,
+      freeBytesMin,
+      // What only says what is to be free bounds nothing else.
+      ...((usedBytesMax > 0 || freeBytesMin === 0) && { usedBytesMax }),
+    };
+    return await this.#remove([rule], (record) => test(record) && (isAll || !record.isShared));
+  }
+
+  /** By the policy of the daemon, after a build, at most once a minute. Never throws. */
+  async collect(): Promise<void> {
+    const { clock, log } = this.#deps;
+    const now = clock.monotonicMs();
+    const policy =
+      now - this.#collectedMs < limits.buildCollectMs ? undefined : this.#deps.rules(this.#deps.disk());
+    if (policy === undefined) {
+      return;
+    }
+    this.#collectedMs = now;
+    try {
+      const removed = await this.#remove(policy, () => true);
+      if (removed.length > 0) {
+        log.info({ records: removed.length }, 'removed results of builds that were not used');
+      }
+    } catch (error) {
+      log.error({ reason: errorText(error) }, 'results of builds could not be removed');
+    }
+  }
+
+  /** What others stand on goes after them. */
+  async #remove(
+    rules: readonly CollectRule[],
+    test: (record: UsageRecord) => boolean,
+  ): Promise<UsageRecord[]> {
+    const { table, caches, layers, clock } = this.#deps;
+    const removed: UsageRecord[] = [];
+    for (;;) {
+      const records = new Map(this.#records().map((record) => [record.id, record]));
+      const kept = [...records.values()].filter((record) => test(record)).map((record) => keptOf(record));
+      const ids = toCollect(kept, rules, { now: nowMs(clock), disk: this.#deps.disk() });
+      if (ids.length === 0) {
+        break;
+      }
+      for (const id of ids) {
+        const record = records.get(id);
+        failpoint('build.cache.remove');
+        table.remove(id);
+        if (record?.type === CACHE_MOUNT) {
+          await caches.remove(id);
+        }
+        removed.push(...(record === undefined ? [] : [record]));
+      }
+    }
+    await layers.collect();
+    return removed;
+  }
+
+  #records(): UsageRecord[] {
+    const { table, caches, layers } = this.#deps;
+    const rows = table.all();
+    const byLayer = new Map<number, string[]>();
+    for (const { id, layerId } of rows) {
+      if (layerId !== null) {
+        byLayer.set(layerId, [...(byLayer.get(layerId) ?? []), id]);
+      }
+    }
+    const below = new Map(rows.map((row) => [row.id, this.#below(row)]));
+    const stoodOn = new Set([...below.values()].flat());
+    return rows.map((row) => {
+      const { layerId } = row;
+      const isMount = row.type === CACHE_MOUNT;
+      return {
+        id: row.id,
+        type: row.type,
+        parents: (below.get(row.id) ?? []).flatMap((layer) => byLayer.get(layer) ?? []),
+        bytes: row.sizeBytes,
+        createdMs: row.createdMs,
+        lastUsedMs: row.lastUsedMs,
+        usageCount: row.usageCount,
+        description: row.description,
+        inUse: isMount
+          ? caches.isInUse(row.id)
+          : layerId !== null && (layers.isPinned(layerId) || stoodOn.has(layerId)),
+        isShared: layerId !== null && layers.users(layerId) > 0,
+        isMutable: isMount,
+      };
+    });
+  }
+
+  /** The next layer below that a record has. */
+  #below({ layerId }: BuildRecordRow): number[] {
+    const chain = layerId === null ? [] : (this.#deps.layers.chainOf(layerId) ?? []);
+    return chain.slice(0, -1);
+  }
+}
+
+function keptOf({ id, type, bytes, inUse, lastUsedMs = 0 }: UsageRecord): KeptRecord {
+  // The table holds what this program has written.
+  return { id, type: type as RecordType, bytes, isInUse: inUse, lastUsedMs };
+}

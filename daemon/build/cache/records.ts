@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto';
+import type { BuildRecordRow, BuildRecordTable } from '../../../storage/database/rows.ts';
+import type { Clock } from '../../base/clock.ts';
+import { failpoint } from '../../base/failpoint.ts';
+import { limits } from '../../base/limits.ts';
+import type { Vertex } from '../graph/op.ts';
+import type { BuildLayers, PinnedLayers } from '../ports.ts';
+import { BuildTree, layersOfTree } from '../snapshots/tree.ts';
+import type { SolverCache } from '../solver/ports.ts';
+import { isSource } from '../solver/reads.ts';
+
+export interface RecordsDeps {
+  table: BuildRecordTable;
+  layers: BuildLayers;
+  clock: Clock;
+}
+
+/** Begins the keys of images: known by their layers, which need no record. */
+export const IMAGE_KEY = 'image ';
+
+/**
+ * Results of operations, by their keys: rows of the database, each of which keeps its layers. One whose layers are lost
+ * is forgotten.
+ */
+export class RecordCache implements SolverCache<BuildTree> {
+  readonly #deps: RecordsDeps;
+  /** Keys by definition of results that are still being made. */
+  readonly #pending = new Map<string, Set<string>>();
+
+  constructor(deps: RecordsDeps) {
+    this.#deps = deps;
+  }
+
+  find(key: string): Promise<BuildTree | undefined> {
+    return Promise.resolve(key.startsWith(IMAGE_KEY) ? this.#image(key) : this.#record(key));
+  }
+
+  store(key: string, tree: BuildTree, vertex: Vertex): Promise<void> {
+    if (!isSource(vertex.op) && tree.content.kind === 'layers') {
+      this.#insert(key, tree, vertex);
+    }
+    return Promise.resolve();
+  }
+
+  findContentKey(definitionKey: string): string | undefined {
+    return this.#deps.table.contentKey(definitionKey);
+  }
+
+  storeContentKey(definitionKey: string, contentKey: string): void {
+    if (this.#deps.table.byKey(contentKey) !== undefined) {
+      this.#deps.table.setContentKey(definitionKey, contentKey);
+      return;
+    }
+    if (this.#pending.size >= limits.buildContentKeysPendingMax) {
+      this.#pending.clear();
+    }
+    const known = this.#pending.get(contentKey) ?? new Set();
+    this.#pending.set(contentKey, known.add(definitionKey));
+  }
+
+  #image(key: string): BuildTree | undefined {
+    const chainId = key.slice(IMAGE_KEY.length);
+    const layerIds = chainId === '' ? [] : this.#deps.layers.chainNamed(chainId);
+    return layerIds && treeOf(this.#deps.layers.pin(layerIds));
+  }
+
+  #record(key: string): BuildTree | undefined {
+    const { table, layers, clock } = this.#deps;
+    const row = table.byKey(key);
+    if (row === undefined) {
+      return undefined;
+    }
+    const layerIds = row.layerId === null ? [] : layers.chainOf(row.layerId);
+    if (layerIds === undefined) {
+      table.remove(row.id);
+      return undefined;
+    }
+    table.use(row.id, nowMs(clock));
+    const tree = treeOf(layers.pin(layerIds));
+    tree.createdMs = row.createdMs;
+    return tree;
+  }
+
+  #insert(key: string, tree: BuildTree, vertex: Vertex): void {
+    const { table, layers, clock } = this.#deps;
+    const before = table.byKey(key);
+    if (before !== undefined) {
+      // It was made anew, on purpose.
+      table.remove(before.id);
+    }
+    const layerId = layersOfTree(tree).at(-1) ?? null;
+    failpoint('build.cache.store');
+    const now = nowMs(clock);
+    tree.createdMs = now;
+    const row: BuildRecordRow = {
+      id: randomBytes(16).toString('hex'),
+      key,
+      type: 'regular',
+      layerId,
+      // One that added nothing stands on the layer of another, which counts it.
+      sizeBytes: layerId === null || this.#isKnown(layerId) ? 0 : layers.bytes([layerId]),
+      createdMs: now,
+      lastUsedMs: now,
+      usageCount: 1,
+      description: vertex.name.slice(0, limits.buildDescriptionMax),
+    };
+    table.insert(row);
+    this.#pending.get(key)?.forEach((definitionKey) => table.setContentKey(definitionKey, key));
+    this.#pending.delete(key);
+  }
+
+  #isKnown(layerId: number): boolean {
+    return this.#deps.table.hasLayer(layerId) || this.#deps.layers.users(layerId) > 0;
+  }
+}
+
+export function treeOf({ layerIds, pin }: PinnedLayers): BuildTree {
+  return new BuildTree({ kind: 'layers', layerIds }, () => pin[Symbol.dispose]());
+}
+
+export function nowMs(clock: Clock): number {
+  return Number(clock.nowNano() / 1_000_000n);
+}

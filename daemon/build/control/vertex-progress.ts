@@ -1,0 +1,88 @@
+import type { SourcePlace } from '../../base/build-error.ts';
+import type { Vertex } from '../graph/op.ts';
+import type { LogStream, SolveProgress, VertexWork } from '../solver/ports.ts';
+import type { Vertex as ShownVertex, Vertices } from './vertices.ts';
+
+/** Tells the clients of a build what its solver does. */
+export class VertexProgress implements SolveProgress {
+  readonly #shown = new Map<Vertex, ShownVertex>();
+  readonly #vertices: Vertices;
+  #failed: Vertex | undefined;
+
+  /** Announces all of the graph, inputs before what needs them. */
+  constructor(vertices: Vertices, targets: readonly (Vertex | undefined)[]) {
+    this.#vertices = vertices;
+    for (const vertex of inOrder(targets)) {
+      this.#of(vertex);
+    }
+  }
+
+  /** The first that failed: where in the Dockerfile it is, and what clients call it. */
+  failure(filename: string, data: string): { source: SourcePlace | undefined; vertex: string | undefined } {
+    const lines = this.#failed?.lines;
+    return {
+      source: lines && { filename, data, line: lines.from, endLine: lines.to },
+      vertex: this.#failed && this.#of(this.#failed).digest,
+    };
+  }
+
+  started(vertex: Vertex): void {
+    this.#of(vertex).start();
+  }
+
+  cached(vertex: Vertex): void {
+    this.#of(vertex).cached();
+  }
+
+  completed(vertex: Vertex, error?: string): void {
+    if (error === undefined) {
+      this.#of(vertex).done();
+    } else {
+      this.#failed ??= vertex;
+      this.#of(vertex).fail(error);
+    }
+  }
+
+  log(vertex: Vertex, stream: LogStream, bytes: Uint8Array): void {
+    this.#of(vertex).output(stream, Buffer.from(bytes));
+  }
+
+  work(vertex: Vertex, { name, current, total, isDone }: VertexWork): void {
+    this.#of(vertex).progress(name, { current, ...(total !== undefined && { total }), isLast: isDone });
+  }
+
+  #of(vertex: Vertex): ShownVertex {
+    const known = this.#shown.get(vertex);
+    if (known !== undefined) {
+      return known;
+    }
+    const inputs = vertex.inputs.flatMap((input) => (input === undefined ? [] : [this.#of(input).digest]));
+    const shown = this.#vertices.begin(vertex.name, inputs);
+    this.#shown.set(vertex, shown);
+    return shown;
+  }
+}
+
+/** Each vertex once, inputs first. By a list: a Dockerfile may have thousands of steps. Pure. */
+export function inOrder(targets: readonly (Vertex | undefined)[]): Vertex[] {
+  const done = new Set<Vertex>();
+  const open = targets.flatMap((vertex) => vertex ?? []).toReversed();
+  for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
+    const missing = top.inputs.flatMap((input) => (input === undefined || done.has(input) ? [] : [input]));
+    if (missing.length === 0) {
+      done.add(top);
+      open.pop();
+    }
+    open.push(...missing.toReversed());
+  }
+  return [...done];
+}
+
+/** What a result stands on, from the base on: the trees at position 0. Pure. */
+export function chainOf(target: Vertex | undefined): Vertex[] {
+  const chain: Vertex[] = [];
+  for (let next = target; next !== undefined; next = next.inputs[0]) {
+    chain.unshift(next);
+  }
+  return chain;
+}

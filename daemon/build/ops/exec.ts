@@ -1,0 +1,56 @@
+import type { ContainerCreateRequest } from '../../../api/types/container.ts';
+import { notImplemented } from '../../base/errors.ts';
+import { failpoint } from '../../base/failpoint.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { ExecOp } from '../graph/op.ts';
+import type { PinnedLayers } from '../ports.ts';
+import { layersOfTree, type BuildTree } from '../snapshots/tree.ts';
+import type { RunContext } from '../solver/ports.ts';
+import { prepareMounts, type ExecMounts } from './exec-mounts.ts';
+import type { OpDeps } from './ports.ts';
+
+/** A command in a tree: what it changed is the layer. Throws with its exit code where it failed. */
+export async function runExec(
+  deps: OpDeps & { log: Logger },
+  op: ExecOp,
+  { inputs, context }: { inputs: readonly (BuildTree | undefined)[]; context: RunContext },
+): Promise<PinnedLayers> {
+  if (op.isPrivileged) {
+    throw notImplemented('RUN --security=insecure is not supported');
+  }
+  const { signal } = context;
+  await using mounts = await prepareMounts(deps, op.mounts, { inputs, context });
+  signal.throwIfAborted();
+  failpoint('build.ops.exec');
+  return await deps.layers.run({
+    layerIds: layersOfTree(inputs[0]),
+    body: bodyOf(op, mounts),
+    command: op.argv,
+    files: mounts.files,
+    mountPoints: mounts.mountPoints,
+    output: (stream, bytes) => context.log(stream === 2 ? 2 : 1, bytes),
+    signal,
+  });
+}
+
+function bodyOf(op: ExecOp, mounts: ExecMounts): ContainerCreateRequest {
+  return {
+    Cmd: [...op.argv],
+    Entrypoint: [''],
+    Env: [...op.env, ...op.quietEnv, ...mounts.env],
+    WorkingDir: op.directory,
+    User: op.user,
+    ...(op.hostname !== '' && { Hostname: op.hostname }),
+    Healthcheck: { Test: ['NONE'] },
+    AttachStdout: true,
+    AttachStderr: true,
+    HostConfig: {
+      NetworkMode: op.network,
+      ExtraHosts: op.extraHosts.map(({ name, address }) => `${name}:${address}`),
+      ...(op.shmBytes !== undefined && { ShmSize: op.shmBytes }),
+      Ulimits: op.ulimits.map(({ name, soft, hard }) => ({ Name: name, Soft: soft, Hard: hard })),
+      ...(op.cgroupParent !== '' && { CgroupParent: op.cgroupParent }),
+      Tmpfs: mounts.tmpfs,
+    },
+  };
+}

@@ -1,0 +1,93 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { posix } from 'node:path';
+import { IMAGE_KEY } from '../cache/records.ts';
+import { operationKey } from '../graph/key.ts';
+import type { Op, Vertex } from '../graph/op.ts';
+import { invariant, InvariantError, unreachable } from '../../base/errors.ts';
+import { BuildTree } from '../snapshots/tree.ts';
+import type { HeldTree, RunContext, SolverKeys, SourceKey } from '../solver/ports.ts';
+import { findImage } from './image.ts';
+import { gitKey } from './git.ts';
+import { httpKey } from './http.ts';
+import type { OpDeps } from './ports.ts';
+import { findSources } from './sources.ts';
+
+/** Keys of operations on real trees. */
+export class BuildKeys implements SolverKeys {
+  readonly #deps: OpDeps;
+
+  constructor(deps: OpDeps) {
+    this.#deps = deps;
+  }
+
+  async ofSource(vertex: Vertex, context: RunContext): Promise<SourceKey> {
+    const { op } = vertex;
+    switch (op.kind) {
+      case 'image': {
+        const { layerIds, pin } = await findImage(this.#deps, op, context);
+        using _held = pin;
+        return { key: `${IMAGE_KEY}${this.#deps.layers.chainId(layerIds)}`, isLasting: true };
+      }
+      case 'local':
+        return { key: `local ${randomUUID()}`, isLasting: false };
+      case 'http':
+        return await httpKey(this.#deps, op, context);
+      case 'git':
+        return gitKey();
+      case 'files':
+      case 'exec':
+      case 'merge':
+        throw new InvariantError(`${op.kind} is no source`);
+      default:
+        return unreachable(op);
+    }
+  }
+
+  ofOperation(vertex: Vertex, inputs: readonly (string | undefined)[]): string {
+    return operationKey(vertex.op, inputs);
+  }
+
+  /** By the files that are named, in the order of their names: what else is in the tree does not count. */
+  async ofContent(vertex: Vertex, position: number, tree: HeldTree, signal: AbortSignal): Promise<string> {
+    invariant(tree instanceof BuildTree, 'a tree of another solver');
+    const { content } = tree;
+    const read = sourcesRead(vertex.op, position);
+    if (content.kind === 'layers' && read.flat().some((path) => posix.resolve('/', path) === '/')) {
+      // All of it: its layers say what that is, and nothing need be read.
+      return `layers ${this.#deps.layers.chainId(content.layerIds)}`;
+    }
+    const hash = createHash('sha256');
+    for (const sources of read) {
+      const found = await findSources(this.#deps, tree, { sources, signal });
+      const facts = found.map(({ source, asked }) => [asked, source.name, source.isDirectory, source.digest]);
+      hash.update(`${JSON.stringify(facts)}\n`);
+    }
+    return `content ${hash.digest('hex')}`;
+  }
+}
+
+/** What an operation reads of an input: patterns, action by action. */
+function sourcesRead(op: Op, position: number): (readonly string[])[] {
+  switch (op.kind) {
+    case 'files':
+      return op.actions.flatMap((action) =>
+        action.action === 'copy' && action.from === position ? [action.sources] : [],
+      );
+    case 'exec':
+      return op.mounts.flatMap((mount) =>
+        mount.type === 'bind' && mount.from === position ? [[literal(mount.source)]] : [],
+      );
+    case 'image':
+    case 'local':
+    case 'http':
+    case 'git':
+    case 'merge':
+      return [];
+    default:
+      return unreachable(op);
+  }
+}
+
+function literal(path: string): string {
+  return path.replaceAll(/[*?[\\]/g, String.raw`\$&`);
+}

@@ -1,0 +1,59 @@
+import type { BuildSession } from '../../../api/types/build/session.ts';
+import type { RootMaker } from '../../../storage/contexts/roots.ts';
+import type { Unpacker } from '../../../storage/contexts/unpack.ts';
+import type { TarRequest } from '../../../storage/files/jobs.ts';
+import type { Selected, SelectRequest } from '../../../storage/files/select.ts';
+import type { Spool, SpoolOptions } from '../../../storage/spool/spool.ts';
+import type { Readable } from 'node:stream';
+import type { CacheMounts } from '../cache/cache-mounts.ts';
+import type { BuildLayers } from '../ports.ts';
+import type { Contexts } from '../session/contexts.ts';
+import type { Sessions } from '../session/sessions.ts';
+
+/** Threads that walk files. Satisfied by `storage/files`. */
+export interface OpArchives {
+  place: Unpacker['archives']['place'];
+  extract: Unpacker['archives']['extract'];
+  select(request: SelectRequest, signal?: AbortSignal): Promise<Selected[]>;
+  /** `done`: the descriptors of the request may be closed. */
+  tar(request: TarRequest, done: () => void): Readable;
+  /** Deletes a directory of ours with all below it. */
+  remove(path: string): Promise<void>;
+}
+
+/** Mounts for commands. Satisfied by `runtime/mounts`. */
+export interface OpMounts {
+  hiddenView: RootMaker['mounts']['hiddenView'];
+  scratchOverlay: RootMaker['mounts']['scratchOverlay'];
+  overlay(
+    layout: { lowers: string[]; upper: string; work: string; merged: string },
+    options: { readonly: boolean },
+  ): Promise<void>;
+  bind(source: string, target: string): Promise<void>;
+  secretTmpfs(target: string, options: { source: string; sizeBytes: number; mode: number }): Promise<void>;
+  unmount(path: string): Promise<void>;
+}
+
+/** What operations are done with. */
+export interface OpDeps {
+  layers: BuildLayers;
+  sessions: Pick<Sessions, 'get'>;
+  contexts: Contexts;
+  caches: CacheMounts;
+  archives: OpArchives;
+  mounts: OpMounts;
+  spools: RootMaker['spools'] &
+    Unpacker['spools'] & { raw(source: Readable, options: SpoolOptions): Promise<Spool> };
+  /** Ids of `user:group` by the account files below a root. Throws invalid_argument. */
+  resolveUser(root: number, text: string): { uid: number; gid: number };
+  temporary: string;
+}
+
+/** The first session that answers: who waits longest is asked first. */
+export async function sessionOf(
+  sessions: Pick<Sessions, 'get'>,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<BuildSession> {
+  return await sessions.get(ids[0] ?? '', signal);
+}

@@ -1,0 +1,132 @@
+import { fstatSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join, posix } from 'node:path';
+import { placeSource } from '../../../storage/contexts/place-source.ts';
+import { openReadRoot } from '../../../storage/contexts/roots.ts';
+import { toBytes } from '../../../storage/files/view.ts';
+import { errnoOf, notFound } from '../../base/errors.ts';
+import { failpoint } from '../../base/failpoint.ts';
+import { openInRoot, openRoot, OPEN_PATH, type OpenFile } from '../../base/kernel/safepath.ts';
+import type { Rollback } from '../../base/rollback.ts';
+import { layersOfTree, type BuildTree } from '../snapshots/tree.ts';
+import { openTree } from './open-tree.ts';
+import type { OpDeps } from './ports.ts';
+import { findSources } from './sources.ts';
+
+/** Something of a tree, somewhere on the host. */
+export interface MountedTree {
+  path: string;
+  kind: 'directory' | 'file';
+}
+
+/**
+ * A part of a tree below `directory`, which is ours and is made: layers as an overlay of its own, whose writes nobody
+ * sees again; files of a client as copies. Throws not_found.
+ */
+export async function mountTree(
+  deps: OpDeps,
+  tree: BuildTree | undefined,
+  {
+    source,
+    directory,
+    undo,
+    signal,
+  }: { source: string; directory: string; undo: Rollback; signal: AbortSignal },
+): Promise<MountedTree> {
+  await mkdir(directory, { mode: 0o700 });
+  if (tree?.content.kind === 'files') {
+    return await copyOut(deps, tree, { source, directory, signal });
+  }
+  const [upper, work, merged] = await directories(directory, ['upper', 'work', 'merged']);
+  const lowers = openTree(deps, tree);
+  failpoint('build.ops.mount');
+  await deps.mounts.overlay(
+    { lowers: lowers.length === 0 ? [await empty(directory)] : lowers, upper, work, merged },
+    { readonly: false },
+  );
+  undo.defer('unmount a tree of a build', () => deps.mounts.unmount(merged));
+  using root = openRoot(merged);
+  using found = openPart(root, source);
+  const kind = fstatSync(found.fd).isDirectory() ? 'directory' : 'file';
+  // A link in the tree may lead anywhere: what was found is pinned, not looked up again.
+  const path = join(directory, 'part');
+  await (kind === 'directory' ? mkdir(path, { mode: 0o700 }) : writeFile(path, '', { mode: 0o600 }));
+  await deps.mounts.bind(found.path, path);
+  undo.defer('unmount a part of a tree', () => deps.mounts.unmount(path));
+  return { path, kind };
+}
+
+/** Copies a part of a tree into a directory of ours. */
+export async function fillFrom(
+  deps: OpDeps,
+  tree: BuildTree | undefined,
+  { source, directory, signal }: { source: string; directory: string; signal: AbortSignal },
+): Promise<void> {
+  const [found] = await findSources(deps, tree, { sources: [literal(source)], signal });
+  if (found === undefined) {
+    throw missing(source);
+  }
+  await using read =
+    tree?.content.kind === 'files' ? undefined : await openReadRoot(deps, openTree(deps, tree));
+  using root = openRoot(directory);
+  const view = { root: root.fd, isReadOnly: false, mounts: [], empty: root.fd };
+  await placeSource({ ...deps, signal }, view, {
+    what: 'mount',
+    source: found.source,
+    target: '/data',
+    unpacks: false,
+    ...(read && { sourceView: read.view }),
+    ...(layersOfTree(tree).length === 0 && { owner: { uid: 0, gid: 0 } }),
+  });
+}
+
+async function copyOut(
+  deps: OpDeps,
+  tree: BuildTree,
+  { source, directory, signal }: { source: string; directory: string; signal: AbortSignal },
+): Promise<MountedTree> {
+  const [found] = await findSources(deps, tree, { sources: [literal(source)], signal });
+  if (found === undefined) {
+    throw missing(source);
+  }
+  await fillFrom(deps, tree, { source, directory, signal });
+  return { path: join(directory, 'data'), kind: found.source.isDirectory ? 'directory' : 'file' };
+}
+
+function openPart(root: OpenFile, source: string): OpenFile {
+  try {
+    return openInRoot(root.fd, toBytes(posix.resolve('/', source)).slice(1), OPEN_PATH);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR' || errnoOf(error) === 'ELOOP') {
+      throw missing(source);
+    }
+    throw error;
+  }
+}
+
+function missing(source: string): Error {
+  return notFound(`failed to calculate checksum of ref: ${JSON.stringify(source)}: not found`);
+}
+
+/** A path that is meant as it is. */
+function literal(path: string): string {
+  return path.replaceAll(/[*?[\\]/g, String.raw`\$&`);
+}
+
+async function empty(directory: string): Promise<string> {
+  const path = join(directory, 'empty');
+  await mkdir(path, { mode: 0o755 });
+  return path;
+}
+
+async function directories<const N extends readonly string[]>(
+  below: string,
+  names: N,
+): Promise<{ [K in keyof N]: string }> {
+  const paths = names.map((name) => join(below, name));
+  for (const path of paths) {
+    await mkdir(path, { mode: path.endsWith('work') ? 0o700 : 0o755 });
+  }
+  // As many as names.
+  return paths as { [K in keyof N]: string };
+}

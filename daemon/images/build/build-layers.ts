@@ -1,0 +1,242 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { BuildLayers, ImageFacts, NewBuildImage, PinnedLayers } from '../../build/ports.ts';
+import type { LayerRow } from '../../../storage/database/rows.ts';
+import type { ChangesTar } from '../../../storage/files/tar-spools.ts';
+import { parseImageConfig } from '../../../storage/image/image-config.ts';
+import { chainIds } from '../../../storage/layers/chain.ts';
+import type { UnpackedLayer } from '../../../storage/layers/store.ts';
+import { canonicalRepository } from '../../../storage/references/reference.ts';
+import { invalidArgument } from '../../base/errors.ts';
+import { failpoint } from '../../base/failpoint.ts';
+import { limits } from '../../base/limits.ts';
+import { Rollback } from '../../base/rollback.ts';
+import type { ImageContext } from '../context.ts';
+import { commitImage } from '../load/commit-image.ts';
+import { nameImage } from '../naming.ts';
+import { parseName, type BuilderContext } from './build.ts';
+import type { CommandHost } from './steps/run-step.ts';
+import { removeContainer, runCommand } from './steps/run-step.ts';
+import { resolveImage } from './steps/from-step.ts';
+
+/** The layers of the image store for builds that are solved: what their operations make are layers without an image. */
+export function buildLayers(builder: BuilderContext): BuildLayers {
+  const { images } = builder;
+  const pinned = (layerIds: readonly number[]): PinnedLayers => ({
+    layerIds,
+    pin: images.pins.pin(layerIds),
+  });
+  return {
+    pin: pinned,
+    lowers: (layerIds) => layerIds.map((id) => images.layers.diff(id)).toReversed(),
+    chainId: (layerIds) => layerIds.map((id) => images.index.layer(id)).at(-1)?.chainId ?? '',
+    bytes: (layerIds) => layerIds.reduce((sum, id) => sum + images.index.layer(id).sizeBytes, 0),
+    diffIds: (layerIds) => layerIds.map((id) => images.index.layer(id).diffId),
+    chainOf: (layerId) => chainOf(images, layerId),
+    chainNamed: (chainId) => chainOf(images, images.index.layerByChainId(chainId)?.id ?? 0),
+    image: (source, options) => findImage(builder, source, options),
+    run: (command) => run(builder, command),
+    commit: async (layerIds, tar, signal) =>
+      tar.isEmpty ? pinned(layerIds) : await commitLayer(images, layerIds, { tar, signal }),
+    stack: async (layerIds, above, signal) => {
+      let current = pinned(layerIds);
+      for (const id of above) {
+        using _below = current.pin;
+        await using tar = await readAgain(builder, id, signal);
+        current = await commitLayer(images, current.layerIds, { tar, signal });
+      }
+      return current;
+    },
+    makeImage: (image) => makeImage(images, image),
+    users: (layerId) => [...images.index.images()].filter(({ row }) => row.layerIds.includes(layerId)).length,
+    isPinned: (layerId) => images.pins.isPinned(layerId),
+    collect: () => images.collector.collect(),
+  };
+}
+
+/** Bottom first; undefined where one of them is not there. */
+function chainOf({ index }: ImageContext, layerId: number): number[] | undefined {
+  const known = index.layerIds();
+  const chain: number[] = [];
+  for (let next: number | null = layerId; next !== null;) {
+    if (!known.has(next)) {
+      return undefined;
+    }
+    chain.unshift(next);
+    next = index.layer(next).parentId;
+  }
+  return index.lostOf(chain).length === 0 ? chain : undefined;
+}
+
+async function findImage(
+  builder: BuilderContext,
+  { reference, platform, mode }: Parameters<BuildLayers['image']>[0],
+  options: Parameters<BuildLayers['image']>[1],
+): Promise<ImageFacts> {
+  const { images } = builder;
+  const { signal } = options;
+  const holds: Disposable[] = [];
+  try {
+    const image = await resolveImage(
+      {
+        images,
+        pull: (asked) => builder.pull(asked),
+        auth: (domain) => options.auth(domain),
+        signal,
+        // What has a digest is what it is, wherever it came from.
+        request: { pull: mode === 'pull' && !reference.includes('@') },
+        progress: { send: (message) => options.told(message) },
+        hold: (id) => holds.push(images.index.hold(id)),
+      },
+      reference,
+      platform,
+    );
+    const { layerIds, config, id } = image.row;
+    const digest = images.index.digestsOf(id).at(0)?.digest ?? '';
+    return { id, digest, config, layerIds, pin: images.pins.pin(layerIds) };
+  } finally {
+    holds.forEach((hold) => hold[Symbol.dispose]());
+  }
+}
+
+/** A layer without an image. Its row stays while somebody pins it, or a record of a build refers to it. */
+async function commitLayer(
+  context: ImageContext,
+  layerIds: readonly number[],
+  { tar, signal }: { tar: ChangesTar; signal: AbortSignal },
+): Promise<PinnedLayers> {
+  if (layerIds.length >= limits.overlayLowersMax - 1) {
+    throw invalidArgument(`max depth exceeded: an image has at most ${limits.overlayLowersMax - 1} layers`);
+  }
+  const { layers, index, database, pins } = context;
+  using _below = pins.pin(layerIds);
+  const unpacked = await layers.unpack(
+    { blob: { fd: tar.fd, offset: 0, size: tar.size }, what: 'layer' },
+    { signal },
+  );
+  await using rollback = new Rollback(context.log, { layer: unpacked.diffId });
+  rollback.defer('discard an unpacked layer', () => layers.discard(unpacked));
+  const below = layerIds.map((id) => index.layer(id));
+  const chainId = chainIds([...below.map(({ diffId }) => diffId), unpacked.diffId]).at(-1) ?? '';
+  const there = index.layerByChainId(chainId);
+  if (there !== undefined) {
+    // The rollback takes away what was unpacked.
+    const all = [...layerIds, there.id];
+    return { layerIds: all, pin: pins.pin(all) };
+  }
+  const id = database.layers.nextId();
+  rollback.defer('remove a placed layer', () => layers.remove(id));
+  await layers.place(unpacked, id, layerIds);
+  await layers.sync();
+  const all = await storeRow(context, { id, unpacked, chainId, below: layerIds, rollback });
+  return { layerIds: all, pin: pins.pin(all) };
+}
+
+/** In one turn, so that no other build stores the same meanwhile; what was lost is where it was again. */
+async function storeRow(
+  { layers, index, database, journal }: ImageContext,
+  placed: {
+    id: number;
+    unpacked: UnpackedLayer;
+    chainId: string;
+    below: readonly number[];
+    rollback: Rollback;
+  },
+): Promise<number[]> {
+  const { id, unpacked, chainId, below, rollback } = placed;
+  const lost = index.lostByChainId(chainId);
+  if (lost !== undefined && layers.restore(id, lost.id)) {
+    rollback.commit();
+    await layers.sync();
+    index.setFound(lost.id);
+    return [...below, lost.id];
+  }
+  const there = index.layerByChainId(chainId);
+  if (there !== undefined) {
+    return [...below, there.id];
+  }
+  const row: LayerRow = {
+    id,
+    diffId: unpacked.diffId,
+    chainId,
+    parentId: below.at(-1) ?? null,
+    sizeBytes: unpacked.contentBytes,
+  };
+  journal.commit(() => {
+    failpoint('images.build.layer.commit');
+    database.layers.insertWithId(row);
+  });
+  rollback.commit();
+  index.addLayer(row);
+  return [...below, id];
+}
+
+/** The tar of a layer once more. */
+async function readAgain(
+  { images, spools }: BuilderContext,
+  layerId: number,
+  signal: AbortSignal,
+): Promise<ChangesTar> {
+  const { diffId } = images.index.layer(layerId);
+  const stream: Readable = images.layers.read(layerId, diffId);
+  const spool = await spools.raw(stream, { what: 'layer', signal });
+  return {
+    fd: spool.fd,
+    size: spool.size,
+    isEmpty: false,
+    [Symbol.asyncDispose]: () => spool[Symbol.asyncDispose](),
+  };
+}
+
+async function run(builder: BuilderContext, asked: Parameters<BuildLayers['run']>[0]): Promise<PinnedLayers> {
+  const { images, containers } = builder;
+  const { layerIds, body, command, files, mountPoints, signal } = asked;
+  const chainId = layerIds.map((id) => images.index.layer(id)).at(-1)?.chainId ?? '';
+  const name = chainId === '' ? `sha256:${createHash('sha256').digest('hex')}` : chainId;
+  const host: CommandHost = {
+    containers,
+    images,
+    signal,
+    request: { rm: true, forcerm: true },
+    progress: {
+      say: () => undefined /* for others */,
+      output: (stream, bytes) => asked.output(stream, bytes),
+      room: () => Promise.resolve(),
+    },
+  };
+  const root = { id: name, layerIds: [...layerIds], config: {}, os: 'linux', architecture: '' };
+  const id = await runCommand(host, { body: { ...body, Image: name }, command, step: { root, files } });
+  try {
+    await using tar = await containers.layerOf(id, signal, mountPoints);
+    return tar.isEmpty
+      ? { layerIds, pin: images.pins.pin(layerIds) }
+      : await commitLayer(images, layerIds, { tar, signal });
+  } finally {
+    await removeContainer(host, id, { says: false });
+  }
+}
+
+/** Makes the image, with its names. */
+async function makeImage(
+  context: ImageContext,
+  { layerIds, config, names }: NewBuildImage,
+): Promise<{ id: string; names: string[] }> {
+  const references = names.map((name) => parseName(name));
+  const rows = layerIds.map((id) => context.index.layer(id));
+  const id = await commitImage(context, {
+    configBytes: config,
+    config: parseImageConfig(config, 'image'),
+    layers: rows,
+    names: [],
+    action: 'make',
+    parent: { parentId: '', stepKey: null },
+  });
+  failpoint('images.build.name');
+  nameImage(context, id, references);
+  return {
+    id,
+    names: references.map(
+      ({ domain, path, tag }) => `${canonicalRepository({ domain, path })}:${tag ?? 'latest'}`,
+    ),
+  };
+}

@@ -1,0 +1,74 @@
+import { invalidArgument } from '../../daemon/base/errors.ts';
+import type { Adjustment } from '../files/adjust.ts';
+import { canonicalPath } from '../files/path-handle.ts';
+import type { PlaceRequest } from '../files/place.ts';
+import { toBytes, type FilesView } from '../files/view.ts';
+import { statOf } from './roots.ts';
+import type { Source } from './sources.ts';
+import { unpackArchive, type Unpacker } from './unpack.ts';
+
+/** What a COPY or ADD does with one of its sources. */
+export interface SourcePlacement {
+  /** `COPY` or `ADD`, for errors. */
+  what: string;
+  source: Source;
+  /** Absolute; a slash at its end means a directory. */
+  target: string;
+  /** Undefined = as the source has it. */
+  owner?: { uid: number; gid: number };
+  /** Archives are unpacked. */
+  unpacks: boolean;
+  /** Of a source that is a tree. */
+  sourceView?: FilesView;
+  /** Path below the target that the source gets, whatever it is (`--parents`). A byte string. */
+  below?: string;
+  adjust?: Pick<Adjustment, 'exclude' | 'chmod'>;
+}
+
+/** Puts a source into a view, as a Dockerfile's COPY and ADD do. Throws as place.ts and unpack.ts. */
+export async function placeSource(
+  placer: Unpacker,
+  view: FilesView,
+  placement: SourcePlacement,
+): Promise<void> {
+  const { what, source, target, unpacks } = placement;
+  const there = statOf(view, target);
+  if (unpacks && source.kind === 'member' && source.unpacks) {
+    if (await unpackArchive(placer, view, { source, directory: target, there })) {
+      return;
+    }
+  }
+  if (source.isDirectory && there === 'other') {
+    throw invalidArgument(`${what}: cannot copy to non-directory: ${target}`);
+  }
+  // A link at the end of it is followed, also to where nothing is yet.
+  const path = canonicalPath(view, toBytes(target)).slice(1);
+  await placeAt(placer, view, placement, { path, there });
+}
+
+async function placeAt(
+  { archives, signal }: Unpacker,
+  view: FilesView,
+  { source, target, owner, sourceView, below, adjust }: SourcePlacement,
+  { path, there }: { path: string; there: 'nothing' | 'directory' | 'other' },
+): Promise<void> {
+  const isInside = !source.isDirectory && (target.endsWith('/') || there === 'directory');
+  const name = joined(path, below ?? (isInside ? source.name : ''));
+  const directories = source.isDirectory && (there === 'nothing' || below !== undefined) ? [name] : [];
+  const request: PlaceRequest = {
+    view,
+    what: 'build',
+    ...(owner && { owner }),
+    directories: directories.filter((directory) => directory !== ''),
+    source:
+      source.kind === 'member'
+        ? { kind: 'members', fd: source.fd, members: source.members(name) }
+        : { kind: 'tree', view: sourceView ?? view, items: [{ path: source.path, name }] },
+    ...(adjust && { adjustment: { ...adjust, prefix: below === undefined ? name : path } }),
+  };
+  await archives.place(request, signal);
+}
+
+function joined(...parts: string[]): string {
+  return parts.filter((part) => part !== '').join('/');
+}

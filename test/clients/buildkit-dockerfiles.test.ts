@@ -1,0 +1,211 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { expect, test } from 'vitest';
+import { describeEngine } from '../support/engine/engine.ts';
+import { hasTrixie, inTrixie } from '../support/trixie.ts';
+
+interface Said {
+  code: number;
+  out: string;
+  err: string;
+}
+
+const OLD = '/usr/bin/docker';
+
+async function must(said: Promise<Said>): Promise<Said> {
+  const all = await said;
+  expect({ code: all.code, err: all.code === 0 ? '' : all.err }).toEqual({ code: 0, err: '' });
+  return all;
+}
+
+/** A Dockerfile whose command adds a line to its cache. */
+function marking(mark: string): Record<string, string> {
+  const command = `echo ${mark} >>/cache/log && cp /cache/log /log`;
+  return { Dockerfile: `FROM busybox\nRUN --mount=type=cache,target=/cache ${command}\n` };
+}
+
+describeEngine(
+  'Dockerfiles of today',
+  (engine) => {
+    const root = (): string => engine.daemon.paths.root;
+    const run = (file: string, args: readonly string[]): Promise<Said> =>
+      new Promise((resolve) => {
+        const env = {
+          PATH: process.env['PATH'] ?? '',
+          HOME: root(),
+          DOCKER_HOST: `unix://${engine.daemon.paths.socket}`,
+          DOCKER_BUILDKIT: '1',
+        };
+        const child = execFile(file, args, { env, timeout: 120_000 }, (error, out, err) => {
+          resolve({ code: error === null ? 0 : (child.exitCode ?? 1), out, err });
+        });
+        child.stdin?.end();
+      });
+    const old = (...args: string[]): Promise<Said> => run(OLD, args);
+    /** Buildx where this machine has it. */
+    const docker = (...args: string[]): Promise<Said> => {
+      const [file, ...rest] = hasTrixie() ? inTrixie('docker', ...args) : [OLD, ...args];
+      return run(file, rest);
+    };
+    const write = (name: string, files: Record<string, string>): string => {
+      const folder = `${root()}/${name}`;
+      for (const [file, text] of Object.entries(files)) {
+        mkdirSync(dirname(`${folder}/${file}`), { recursive: true });
+        writeFileSync(`${folder}/${file}`, text);
+      }
+      return folder;
+    };
+    const build = async (name: string, files: Record<string, string>, ...args: string[]): Promise<Said> =>
+      await must(docker('build', '--progress=plain', '--tag', name, ...args, write(name, files)));
+    const said = async (image: string, ...command: string[]): Promise<string> =>
+      (await must(old('run', '--rm', '--network', 'none', image, ...command))).out;
+
+    test('here-documents: commands, programs and files', async () => {
+      await build('heredocs', {
+        Dockerfile: [
+          'FROM busybox',
+          'ARG WHO=me',
+          'RUN <<EOF',
+          'echo first >/one',
+          'echo second >>/one',
+          'EOF',
+          'RUN <<EOF',
+          '#!/bin/sh',
+          'echo "$0" >/two',
+          'EOF',
+          'COPY <<EOF <<"RAW" /files/',
+          'hello $WHO',
+          'EOF',
+          'raw $WHO',
+          'RAW',
+        ].join('\n'),
+      });
+      expect(await said('heredocs', 'cat', '/one', '/two', '/files/EOF', '/files/RAW')).toBe(
+        'first\nsecond\n/dev/pipes/EOF\nhello me\nraw $WHO\n',
+      );
+      expect(await said('heredocs', 'ls', '/dev')).not.toContain('pipes');
+    });
+
+    test('RUN --mount: bind of the context and of a stage, tmpfs, and nothing of it is left', async () => {
+      await build('mounts', {
+        data: 'of the context',
+        'sub/inner': 'inner',
+        Dockerfile: [
+          'FROM busybox AS made',
+          'RUN mkdir /out && echo made >/out/file',
+          'FROM busybox',
+          'RUN --mount=type=bind,target=/ctx --mount=type=bind,from=made,source=/out,target=/made \\',
+          '  --mount=type=tmpfs,target=/scratch \\',
+          '  cat /ctx/data /ctx/sub/inner /made/file >/got && ! touch /ctx/x 2>/dev/null && touch /scratch/x',
+          'RUN --mount=type=bind,target=/ctx/file,source=data,rw echo changed >/ctx/file && cat /ctx/file >>/got',
+        ].join('\n'),
+      });
+      expect(await said('mounts', 'cat', '/got')).toBe('of the contextinnermade\nchanged\n');
+      expect(await said('mounts', 'sh', '-c', 'ls -d /ctx /made /scratch 2>/dev/null || true')).toBe('');
+    });
+
+    test('RUN --mount=type=cache: kept from build to build, counted, and pruned', async () => {
+      await build('cached', marking('one'));
+      await build('cached', marking('two'));
+      expect(await said('cached', 'cat', '/log')).toBe('one\ntwo\n');
+      const usage = await engine.http.ok<{ BuildCache: { Type: string; Description: string }[] }>(
+        'GET',
+        '/v1.45/system/df',
+      );
+      expect(usage.BuildCache.filter(({ Type }) => Type === 'exec.cachemount')).toMatchObject([
+        { Description: 'cached mount //cache' },
+      ]);
+      await must(docker('builder', 'prune', '--force', '--filter', 'type=exec.cachemount'));
+      await build('cached', marking('three'));
+      expect(await said('cached', 'cat', '/log')).toBe('three\n');
+    });
+
+    test('RUN --mount=type=secret: a file and a variable, in no image', async () => {
+      const folder = write('secret', {
+        hidden: 'do not tell',
+        '.dockerignore': 'hidden',
+        Dockerfile: [
+          'FROM busybox',
+          'RUN --mount=type=secret,id=key sha256sum </run/secrets/key >/file; stat -c %a /run/secrets/key >>/file',
+          'RUN --mount=type=secret,id=key,env=KEY echo "$KEY" | wc -c >>/file',
+          'RUN --mount=type=secret,id=other test ! -e /run/secrets/other',
+        ].join('\n'),
+      });
+      const args = ['--secret', `id=key,src=${folder}/hidden`, '--tag', 'secret'];
+      await must(docker('build', '--progress=plain', ...args, folder));
+      expect(await said('secret', 'cat', '/file')).toMatch(/^[0-9a-f]{64} {2}-\n400\n12\n$/);
+      expect(await said('secret', 'sh', '-c', 'ls /run/secrets 2>/dev/null || true')).toBe('');
+      const required = write('required', {
+        Dockerfile: 'FROM busybox\nRUN --mount=type=secret,id=gone,required=true true\n',
+      });
+      const { code, err } = await docker('build', '--progress=plain', required);
+      expect(code).toBe(1);
+      expect(err).toContain('secret gone: not found');
+    });
+
+    test('COPY --link, --chmod, --chown, --exclude and --parents', async () => {
+      const folder = write('copies', {
+        'a/one.txt': '1',
+        'a/two.md': '2',
+        'a/b/three.md': '3',
+        Dockerfile: [
+          '# syntax=docker/dockerfile:1-labs',
+          'FROM busybox AS base',
+          'RUN mkdir -m 1777 /tmp2',
+          'FROM base',
+          'COPY --link a/one.txt /tmp2/',
+          'COPY --chmod=640 --chown=7:8 a/one.txt /owned',
+          'COPY --exclude=*.md a /some/',
+          'COPY --exclude=**/*.md a /none/',
+          'COPY --parents ./a/b/three.md a/./b /up/',
+        ].join('\n'),
+      });
+      symlinkSync('one.txt', `${folder}/a/link`);
+      await must(docker('build', '--progress=plain', '--tag', 'copies', folder));
+      expect(await said('copies', 'sh', '-c', 'stat -c "%a %u %g" /owned; cat /tmp2/one.txt; echo')).toBe(
+        '640 7 8\n1\n',
+      );
+      expect(await said('copies', 'sh', '-c', 'cd /some && find . | sort; cd /none && find . | sort')).toBe(
+        './b\n./b/three.md\n./link\n./one.txt\n./b\n./link\n./one.txt\n'.replaceAll('./b\n', '.\n./b\n'),
+      );
+      expect(await said('copies', 'sh', '-c', 'cd /up && find . | sort')).toBe(
+        '.\n./a\n./a/b\n./a/b/three.md\n./b\n./b/three.md\n',
+      );
+    });
+
+    test('a rebuild takes all from the cache, and is the same image', async () => {
+      const files = {
+        file: 'x',
+        Dockerfile: 'FROM busybox\nWORKDIR /w\nCOPY file .\nRUN date +%N >when\nCMD ["cat", "when"]\n',
+      };
+      await build('same', files);
+      const first = await must(old('image', 'inspect', '--format', '{{.Id}}', 'same'));
+      const again = await build('same', files);
+      expect(again.err.match(/ CACHED$/gm)?.length).toBeGreaterThanOrEqual(3);
+      expect(await must(old('image', 'inspect', '--format', '{{.Id}}', 'same'))).toEqual(first);
+      await build('same', { ...files, other: 'not used' });
+      expect((await must(old('image', 'inspect', '--format', '{{.Id}}', 'same'))).out).toBe(first.out);
+    });
+
+    test('named contexts, and only the stages that are needed', async () => {
+      const other = write('other', { file: 'of the other' });
+      await build(
+        'named',
+        {
+          Dockerfile: [
+            'FROM not-there AS never',
+            'RUN false',
+            'FROM base',
+            'COPY --from=files file /file',
+          ].join('\n'),
+        },
+        ...(hasTrixie()
+          ? ['--build-context', `files=${other}`, '--build-context', 'base=docker-image://busybox']
+          : ['--target', 'never']),
+      );
+      expect(await said('named', 'cat', '/file')).toBe('of the other');
+    });
+  },
+  { alsoNeeds: ['docker-cli'] },
+);

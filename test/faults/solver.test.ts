@@ -1,0 +1,136 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { TestDaemon } from '../support/engine/daemon.ts';
+import { differences } from '../support/engine/oracle.ts';
+import { needs } from '../support/needs.ts';
+
+/** Debian's, which builds by BuildKit's protocol. */
+const CLI = '/usr/bin/docker';
+
+const DOCKERFILE = (mark: string): string =>
+  [
+    'FROM busybox AS made',
+    'COPY file /made/',
+    'FROM busybox',
+    `RUN --mount=type=cache,target=/cache --mount=type=secret,id=key --mount=from=made,source=/made,target=/made \\`,
+    `  cat /made/file /run/secrets/key >/${mark} && echo ${mark} >/cache/log`,
+  ].join('\n');
+
+needs(
+  'root',
+  'built',
+  'netns',
+  'docker-cli',
+)('builds that are solved', () => {
+  let daemon: TestDaemon;
+  let built = 0;
+
+  beforeAll(async () => {
+    daemon = await TestDaemon.start({ armable: true });
+    await daemon.loadBusybox();
+  });
+  afterAll(async () => {
+    await daemon[Symbol.asyncDispose]();
+  });
+
+  const build = (dockerfile: string): Promise<{ code: number; err: string }> => {
+    const { root, socket } = daemon.paths;
+    const folder = `${root}/context`;
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(`${folder}/file`, 'content');
+    writeFileSync(`${folder}/Dockerfile`, dockerfile);
+    const env = {
+      PATH: process.env['PATH'] ?? '',
+      HOME: root,
+      DOCKER_HOST: `unix://${socket}`,
+      DOCKER_BUILDKIT: '1',
+    };
+    const args = ['build', '--progress=plain', '--secret', `id=key,src=${folder}/file`, '-t', 'made', folder];
+    return new Promise((resolve) => {
+      const child = execFile(CLI, args, { env, timeout: 120_000 }, (error, _out, err) => {
+        resolve({ code: error === null ? 0 : (child.exitCode ?? 1), err });
+      });
+      child.stdin?.end();
+    });
+  };
+  /** A Dockerfile of which no step is known yet. */
+  const fresh = (): string => {
+    built += 1;
+    return DOCKERFILE(`mark${built}`);
+  };
+  const prune = (): Promise<unknown> => daemon.http.ok('POST', '/build/prune?all=1');
+  const isClean = async (): Promise<void> => {
+    await expect.poll(() => differences(daemon), { timeout: 30_000 }).toEqual([]);
+  };
+
+  const POINTS = [
+    'build.ops.files',
+    'build.ops.mounts',
+    'build.ops.mount',
+    'build.ops.secret',
+    'build.ops.exec',
+    'build.caches.make',
+    'build.cache.store',
+    'build.solver.store',
+    'images.build.layer.commit',
+    'database.build.insert',
+    'images.build.name',
+  ];
+
+  it.each(POINTS)(
+    'R1: kill -9 at %s: the next start leaves nothing of it, and the build is made again',
+    async (point) => {
+      await prune();
+      daemon.arm(`${point}=sigkill`);
+      expect((await build(fresh())).code).not.toBe(0);
+      await daemon.ended();
+      daemon.arm('');
+      await daemon.up();
+      await isClean();
+      expect((await build(fresh())).err).toContain('naming to docker.io/library/made');
+      await isClean();
+    },
+  );
+
+  it.each(POINTS)('%s fails once: the build says so, and nothing of it is left', async (point) => {
+    await prune();
+    daemon.arm(`${point}=errno(EIO)`);
+    expect((await build(fresh())).code).not.toBe(0);
+    daemon.arm('');
+    await isClean();
+    expect((await build(fresh())).code).toBe(0);
+  });
+
+  it.each(['build.cache.remove', 'build.caches.remove', 'database.build.remove'])(
+    'R1: kill -9 of a prune at %s: the next start leaves nothing of it, and the next prune takes the rest',
+    async (point) => {
+      expect((await build(fresh())).code).toBe(0);
+      daemon.arm(`${point}=sigkill`);
+      await expect(prune()).rejects.toThrow();
+      await daemon.ended();
+      daemon.arm('');
+      await daemon.up();
+      await isClean();
+      await prune();
+      const { BuildCache } = await daemon.http.ok<{ BuildCache: { InUse: boolean }[] }>(
+        'GET',
+        '/v1.45/system/df',
+      );
+      expect(BuildCache).toEqual([]);
+      await isClean();
+    },
+  );
+
+  it.each([
+    ['build.ops.http', 'FROM busybox\nADD http://127.0.0.1:1/file /file\n'],
+    ['build.ops.git', 'FROM busybox\nADD https://127.0.0.1:1/repository.git /tree\n'],
+  ])('%s fails: the step is the one that failed', async (point, dockerfile) => {
+    daemon.arm(`${point}=error(told by a test)`);
+    const { code, err } = await build(dockerfile);
+    daemon.arm('');
+    expect(code).toBe(1);
+    expect(err).toContain('told by a test');
+    await isClean();
+  });
+});
