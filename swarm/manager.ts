@@ -20,6 +20,9 @@ import { storeMemberOf } from './leader/store-member.ts';
 import type { ManagerContext, ManagerPart } from './membership/ports.ts';
 import { GuestPlace } from './records/guest-place.ts';
 import type { RecordsGuest } from './records/ports.ts';
+import type { Method } from './rpc/port.ts';
+import { EventReceiver } from './told-events/event-receiver.ts';
+import type { NodeEventsListener } from './told-events/ports.ts';
 import { validateTemplates } from './templates/container-spec.ts';
 
 /** etcd's word for no member. */
@@ -36,6 +39,8 @@ export interface ManagerEngine {
   events: SwarmEventLog;
   /** Who of this host is told what becomes of tasks; undefined = nobody. */
   taskNews?: TaskListener | undefined;
+  /** Who of this host is told what happened on other nodes; undefined = nobody. */
+  nodeEvents?: NodeEventsListener | undefined;
   /** Who of this host wants to know of rollouts; undefined = nobody. */
   rollouts: RolloutPort | undefined;
   /** What else of the engine keeps records in the store. */
@@ -66,9 +71,7 @@ export class Manager implements ManagerPart {
       unseal: (key, sealed) => sealer.open(key, sealed),
     });
     const member = storeMemberOf(context);
-    const images = new ImageServer({ clock, cluster, store: engine.imageStore });
-    const blobs = new BlobServer({ clock, store: engine.blobStore });
-    this.#served = context.serve([...dispatcher.methods, ...images.methods, ...blobs.methods]);
+    this.#served = context.serve([...dispatcher.methods, ...methodsOf(context, engine)]);
     this.ingress = new IngressNetwork({
       clock,
       random,
@@ -150,6 +153,14 @@ export class Manager implements ManagerPart {
     await this.#leadership[Symbol.asyncDispose]();
     this.#served[Symbol.dispose]();
   }
+}
+
+/** What nodes and other managers call, beside what the dispatcher answers. */
+function methodsOf({ clock, cluster }: ManagerContext, engine: ManagerEngine): Method[] {
+  const images = new ImageServer({ clock, cluster, store: engine.imageStore });
+  const blobs = new BlobServer({ clock, store: engine.blobStore });
+  const told = new EventReceiver({ cluster, told: engine.nodeEvents });
+  return [images, blobs, told].flatMap(({ methods }) => methods);
 }
 
 function reporterOf(

@@ -23,6 +23,8 @@ import type { Executor } from './agent/executor.ts';
 import { BlobsOfManagers } from './blobs/blobs-of-managers.ts';
 import type { ManagerBlobs } from './blobs/ports.ts';
 import { completeSwarmSpec } from './control/swarm/spec.ts';
+import { EventsToManagers } from './told-events/events-to-managers.ts';
+import type { ManagerEvents } from './told-events/ports.ts';
 import { dropTasks } from './drop-tasks.ts';
 import { ImagesOfManagers } from './images/images-of-managers.ts';
 import type { ManagerImages } from './images/ports.ts';
@@ -54,6 +56,8 @@ export class Swarm implements SwarmPort, AsyncDisposable {
   readonly images: ManagerImages;
   /** What the hubs of other managers hold. */
   readonly blobs: ManagerBlobs;
+  /** Who is to be told what happens on this node while it is a worker. */
+  readonly managerEvents: ManagerEvents;
 
   constructor({ agentDirectory, executor, engine, ...deps }: SwarmDeps) {
     const { clock, logger } = deps;
@@ -62,6 +66,8 @@ export class Swarm implements SwarmPort, AsyncDisposable {
     this.images = images;
     const blobs = new BlobsOfManagers({ clock, logger });
     this.blobs = blobs;
+    const events = new EventsToManagers();
+    this.managerEvents = events;
     this.#node = new SwarmNode({
       ...deps,
       completeSpec: completeSwarmSpec,
@@ -69,6 +75,7 @@ export class Swarm implements SwarmPort, AsyncDisposable {
       startAgent: (context) => {
         images.join(context);
         blobs.join(context);
+        events.join(context);
         return Agent.start({ ...context, executor, stateDirectory: agentDirectory });
       },
       dropTasks: () => dropTasks({ agentDirectory, executor, logger: deps.logger }),

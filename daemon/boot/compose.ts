@@ -218,7 +218,7 @@ export async function composeDomain(deps: ComposeDeps, parts: Rollback): Promise
   const allPorts = { ...ports, networks: composeScopes(network, swarm, log), swarm } satisfies EnginePorts;
   const hub = await openHub(base, parts, doors, { swarm, images, containers, websites: place });
   late.hub = hub;
-  const cluster = await openCluster(base, parts, { place, hub, engine: allPorts });
+  const cluster = await openCluster(base, parts, { place, hub, swarm, images, engine: allPorts });
   return { facts: host.facts, metrics, tasks, ports: allPorts, hub, cluster, reload };
 }
 

@@ -10,6 +10,7 @@ import type { Executor } from '../../swarm/agent/executor.ts';
 import type { TaskListener } from '../../swarm/control/events/task-news.ts';
 import type { RolloutPort } from '../../swarm/leader/rollouts.ts';
 import type { RecordsGuest } from '../../swarm/records/ports.ts';
+import type { NodeEventsListener } from '../../swarm/told-events/ports.ts';
 import { Swarm } from '../../swarm/swarm.ts';
 import { systemClock } from '../base/clock.ts';
 import { EngineError } from '../base/errors.ts';
@@ -35,8 +36,8 @@ export function composeSwarm(
     images: Images;
     networks: Networks;
     rollouts: RolloutPort | undefined;
-    /** Who is told what becomes of tasks. */
-    cluster: { taskNews: TaskListener | undefined };
+    /** Who is told what becomes of tasks, and what happened on other nodes. */
+    cluster: { taskNews: TaskListener | undefined; nodeEvents: NodeEventsListener | undefined };
     /** The hub, once it is there. */
     late: { hub?: ComposedHub | undefined };
     guest: RecordsGuest;
@@ -67,6 +68,7 @@ export function composeSwarm(
       events: new SwarmEventLog({ database, journal: events }),
       rollouts: engine.rollouts,
       taskNews: engine.cluster.taskNews,
+      nodeEvents: engine.cluster.nodeEvents,
       guest: engine.guest,
     },
   });

@@ -41,6 +41,7 @@ import { listImages } from './list.ts';
 import type { ImageContext } from './context.ts';
 import { loadImages } from './load/load.ts';
 import type { PullContext } from './pull/fetched-layers.ts';
+import { tellingFailure, type FailedPull } from './pull/failed-pull.ts';
 import { LayerFetches } from './pull/layer-fetches.ts';
 import { pullImages } from './pull/pull.ts';
 import { receiveImage, type ReceivableImage } from './pull/receive.ts';
@@ -75,6 +76,7 @@ export class Images {
   readonly #fetches: LayerFetches;
   readonly #commits = new KeyedMutex();
   readonly #uploads: Semaphore;
+  #pullFailed: ((failed: FailedPull) => void) | undefined;
   /** What the hub of this host has of this engine's layers. */
   readonly hubLayers: HubLayers;
 
@@ -210,7 +212,13 @@ export class Images {
   }
 
   pull(options: PullOptions): AsyncIterable<ProgressMessage> {
-    return timed('pull', pullImages(this.#pullContext(), options));
+    const messages = pullImages(this.#pullContext(), options);
+    return timed('pull', tellingFailure(messages, options, this.#pullFailed));
+  }
+
+  /** Told from then on of pulls that fail. Must not throw. */
+  whenPullFails(told: (failed: FailedPull) => void): void {
+    this.#pullFailed = told;
   }
 
   /** For other engines. Undefined where there is none of that name or id, or not all of it. */

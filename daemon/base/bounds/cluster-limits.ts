@@ -57,6 +57,8 @@ export const clusterLimits = {
   clusterToldAgainMs: 600_000,
   clusterToldPaceMs: 1_000,
   clusterTellWaitMs: 50,
+  /** How soon a worker tells the managers again what none of them took. */
+  clusterWorkerRetryMs: 2_000,
   /**
    * What becomes of tasks: how much of one service is told at once, how soon more, how much may wait, and how much
    * later managers tell it that do not lead, where the leader has not.

@@ -134,6 +134,11 @@ export const swarmLimits = {
   swarmRolloutLookMs: 5_000,
   /** A manager that does not say within it whether it has an image has none: tasks wait for the answer. */
   swarmImageFindMs: 2_000,
+  /** What a node tells a manager of itself at a time, what one event may have, and how long it waits for the answer. */
+  swarmToldEventsMax: 50,
+  swarmToldAttributesMax: 16,
+  swarmToldTextMax: 1_024,
+  swarmToldMs: 10_000,
   /** Layers that a manager sends to nodes at a time, of those that it may read (`layerReadersMax`); and to one node. */
   swarmImageReadsMax: 3,
   swarmImageReadsOfNodeMax: 2,

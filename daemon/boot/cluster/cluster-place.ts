@@ -3,6 +3,7 @@ import type { ClusterTargetsPort } from '../../../api/types/cluster/targets.ts';
 import type { Database } from '../../../storage/database/rows.ts';
 import type { OtherManagers, RecordsGuest, RecordsPlace } from '../../../swarm/records/ports.ts';
 import type { TaskListener } from '../../../swarm/control/events/task-news.ts';
+import type { NodeEventsListener } from '../../../swarm/told-events/ports.ts';
 import type { SwarmRecords } from '../../../swarm/records/swarm-records.ts';
 import type { TaskGate } from '../../cluster/targets/followers/task-gate.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -16,7 +17,8 @@ import { moveIn } from '../../hub/records/move/move-in.ts';
 import { moveOut } from '../../hub/records/move/move-out.ts';
 import type { Records } from '../../hub/records/port.ts';
 import type { Aside } from '../hub/aside.ts';
-import type { TaskTeller } from './task-teller.ts';
+import type { NodeEvents } from './telling/node-events.ts';
+import type { TaskTeller } from './telling/task-teller.ts';
 import { Placed, type OpenPart } from '../records/placed.ts';
 import type { Membership } from '../records/standing.ts';
 
@@ -57,6 +59,7 @@ interface Deps {
   membership: () => Membership | undefined;
   /** Undefined = there is no cluster interface. */
   taskTeller?: TaskTeller | undefined;
+  nodes?: NodeEvents | undefined;
 }
 
 /** The names of what the cluster interface keeps in the store of a swarm. */
@@ -107,6 +110,16 @@ export class ClusterPlace implements RecordsGuest, AsyncDisposable {
 
   get taskTeller(): TaskTeller | undefined {
     return this.#deps.taskTeller;
+  }
+
+  get nodes(): NodeEvents | undefined {
+    return this.#deps.nodes;
+  }
+
+  /** To be told what happened on other nodes; undefined = nobody wants to know. */
+  get nodeEvents(): NodeEventsListener | undefined {
+    const { nodes } = this.#deps;
+    return nodes && ((node, events) => nodes.take(node, events));
   }
 
   /** To be told what becomes of tasks; undefined = nobody wants to know. */

@@ -2,9 +2,11 @@ import path from 'node:path';
 import { createClusterApi, type ClusterApi } from '../../../api/cluster/cluster-api.ts';
 import { endWatches } from '../../../api/cluster/events/answers/watch.ts';
 import type { OwnAddress } from '../../../api/own-listener.ts';
+import type { ManagerEvents } from '../../../swarm/told-events/ports.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { EnginePorts } from '../../../api/types/ports.ts';
 import type { Rollback } from '../../base/rollback.ts';
+import type { Images } from '../../images/images.ts';
 import { parseListenAddress } from '../config/hosts.ts';
 import type { Config } from '../config/settings.ts';
 import { Aside } from '../hub/aside.ts';
@@ -17,11 +19,12 @@ import { ClusterIdentity } from './cluster-identity.ts';
 import { ClusterPlace } from './cluster-place.ts';
 import type { Happening } from '../../cluster/events/emit/happening.ts';
 import { openEvents } from './open-events.ts';
-import { auditRecord } from './audit-record.ts';
-import { newsHappening, repositoryHappening } from './hub-happenings.ts';
-import type { HubListener } from './hub-listeners.ts';
-import { TaskTeller, type Telling } from './task-teller.ts';
-import { healthHappening, tellEvents } from './tell-events.ts';
+import { auditRecord } from './telling/audit-record.ts';
+import { newsHappening, repositoryHappening } from './telling/hub-happenings.ts';
+import type { HubListener } from './telling/hub-listeners.ts';
+import { NodeEvents } from './telling/node-events.ts';
+import { TaskTeller, type Telling } from './telling/task-teller.ts';
+import { healthHappening, pullHappening, tellEvents } from './telling/tell-events.ts';
 import { openTargets } from './compose-targets.ts';
 
 export interface ComposedCluster {
@@ -38,15 +41,26 @@ export function composeClusterPlace(
 ): ClusterPlace {
   const aside = new Aside(path.join(config.dataRoot, 'cluster', 'aside'));
   const clock = systemClock;
-  const taskTeller = config.clusterAddress === '' ? undefined : new TaskTeller({ clock, log });
-  return new ClusterPlace({ clock, log, database, aside, membership, taskTeller });
+  const listeners =
+    config.clusterAddress === ''
+      ? {}
+      : { taskTeller: new TaskTeller({ clock, log }), nodes: new NodeEvents() };
+  return new ClusterPlace({ clock, log, database, aside, membership, ...listeners });
+}
+
+interface Around {
+  place: ClusterPlace;
+  hub: ComposedHub | undefined;
+  engine: EnginePorts;
+  swarm: { managerEvents: ManagerEvents };
+  images: Pick<Images, 'whenPullFails'>;
 }
 
 /** To be called when swarm and hub are there. Throws invalid_argument that names the setting. */
 export async function openCluster(
   { deps: { config, log }, database, host }: Base,
   parts: Rollback,
-  { place, hub, engine }: { place: ClusterPlace; hub: ComposedHub | undefined; engine: EnginePorts },
+  { place, hub, engine, swarm, images }: Around,
 ): Promise<ComposedCluster | undefined> {
   parts.defer('end the cluster interface', () => place[Symbol.asyncDispose]());
   const listen = parseListenAddress('cluster.address', config.clusterAddress);
@@ -65,10 +79,14 @@ export async function openCluster(
     log,
     hostname: host.facts.hostname,
     meta: database.meta,
+    isWorker: () => engine.swarm.role === 'active/worker',
+    managers: swarm.managerEvents,
     audit: hub && (async (happening) => await writeDown(hub, happening)),
   });
   hub?.listeners.listen(hubListener(telling));
+  images.whenPullFails((failed) => telling.tell(pullHappening(failed, systemClock.nowNano())));
   place.taskTeller?.open(telling);
+  place.nodes?.open(telling);
   // Events that are there again, in this place or another, may lack what happened meanwhile.
   place.whenOpened(() => hub?.listeners.tellAgain());
   parts.defer('end telling events', () => telling[Symbol.dispose]());

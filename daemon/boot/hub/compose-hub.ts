@@ -29,7 +29,7 @@ import { currentHub } from './current-hub.ts';
 import type { EngineHub } from './engine-hub.ts';
 import { EngineServices } from './engine-services.ts';
 import type { HubPlace, OpenHub } from './hub-place.ts';
-import { HubListeners } from '../cluster/hub-listeners.ts';
+import { HubListeners } from '../cluster/telling/hub-listeners.ts';
 import { swarmTurns } from './swarm-turns.ts';
 import { webhookSettings } from './webhook-settings.ts';
 

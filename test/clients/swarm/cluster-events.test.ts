@@ -225,6 +225,13 @@ needsEngine('docker-cli', 'etcd')('events of the cluster in a swarm', () => {
       60_000,
     );
     expect((await ask(2, 'GET', OF_DEFAULT)).status).toBe(503);
+    // What happens on a worker, the managers are told.
+    await ask(2, 'POST', '/containers/create?name=on-worker', { Image: 'busybox', Cmd: ['true'] });
+    const onWorker = 'regarding.name=on-worker,reason=Created';
+    await until('n1 to be told', async () => (await names(1, onWorker)).length > 0, 60_000);
+    expect((await list(3, onWorker)).items).toMatchObject([
+      { reportingInstance: 'n2', regarding: { kind: 'Container' } },
+    ]);
     await swarm.must(2, 'swarm', 'leave');
     await untilServed(2);
     expect(await names(2, OWN)).toEqual([]);

@@ -158,6 +158,19 @@ needsEngine()('what has happened', () => {
     expect((await callers()).toSorted()).toEqual(['address 127.0.0.1', 'user alice']);
   });
 
+  it('an image that cannot be pulled is told with the reason', async () => {
+    const name = encodeURIComponent(`${HUB}/alice/nothing`);
+    await daemon.http.request('POST', `/images/create?fromImage=${name}&tag=v9`);
+    const select = 'reason=Failed,regarding.kind=Image';
+    await until('the event', async () => (await clusterEvents(select)).length > 0);
+    expect(await clusterEvents(select)).toMatchObject([
+      {
+        type: 'Warning',
+        note: expect.stringMatching(/^image 127\.0\.0\.1:5010\/alice\/nothing:v9 could not be pulled: ./),
+      },
+    ]);
+  });
+
   it('a daemon that is killed before an event is stored: the next tells it, by the same id', async () => {
     daemon.arm('cluster.events.tell=sigkill');
     // The daemon may end before it can answer.

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { auditRecord } from '../../../daemon/boot/cluster/audit-record.ts';
-import { newsHappening, repositoryHappening } from '../../../daemon/boot/cluster/hub-happenings.ts';
+import { auditRecord } from '../../../daemon/boot/cluster/telling/audit-record.ts';
+import { newsHappening, repositoryHappening } from '../../../daemon/boot/cluster/telling/hub-happenings.ts';
 import type { AuditRecord } from '../../../daemon/hub/audit/audit-record.ts';
 import type { HubNews } from '../../../daemon/hub/occurrences/news.ts';
 import type { Repository } from '../../../daemon/hub/repositories/repository.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { limits } from '../../../daemon/base/limits.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
-import { TaskTeller, taskHappening } from '../../../daemon/boot/cluster/task-teller.ts';
+import { TaskTeller, taskHappening } from '../../../daemon/boot/cluster/telling/task-teller.ts';
 import type { Happening } from '../../../daemon/cluster/events/emit/happening.ts';
 import type { TaskNews } from '../../../swarm/control/events/task-news.ts';
 import { ManualClock } from '../../support/fakes/manual-clock.ts';

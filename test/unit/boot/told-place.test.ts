@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { withResolvers } from '../../../daemon/base/concurrency/with-resolvers.ts';
 import { limits } from '../../../daemon/base/limits.ts';
 import { silentLogger } from '../../../daemon/base/logger.ts';
-import { ToldPlace } from '../../../daemon/boot/cluster/told-place.ts';
+import { ToldPlace } from '../../../daemon/boot/cluster/telling/told-place.ts';
 import { ManualClock } from '../../support/fakes/manual-clock.ts';
 
 function rig() {

@@ -128,7 +128,8 @@ export class Emitter implements Disposable {
 
   async #create(events: ClusterEventsPort, happening: Happening, name: string): Promise<void> {
     failpoint('cluster.events.tell');
-    const { namespace, regarding, related, type, reason, action, note, part, atNano, id, cause } = happening;
+    const { namespace, regarding, related, type, reason, action, note, part, atNano, id, cause, instance } =
+      happening;
     const annotations = {
       ...(id !== undefined && { [OCCURRENCE]: id }),
       ...(cause !== undefined && { [CAUSE]: cause }),
@@ -138,7 +139,7 @@ export class Emitter implements Disposable {
       metadata: { name, namespace, ...(hasAny && { annotations }) },
       eventTime: micro(atNano),
       reportingController: `berth.engine/${part}`,
-      reportingInstance: this.#deps.instance().slice(0, NAME_MAX),
+      reportingInstance: (instance ?? this.#deps.instance()).slice(0, NAME_MAX),
       action,
       reason,
       regarding,

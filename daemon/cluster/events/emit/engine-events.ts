@@ -66,7 +66,7 @@ const PARTS: Readonly<Record<string, string>> = {
   volume: 'volumes',
 };
 
-const STACK_LABEL = 'com.docker.stack.namespace';
+export const STACK_LABEL = 'com.docker.stack.namespace';
 
 /** What an event of the engine is to the cluster; undefined = it is not told. Pure. */
 export function happeningOf({ Type, Action, Actor, scope, timeNano }: EventMessage): Happening | undefined {

@@ -14,6 +14,8 @@ export interface Happening {
   cause?: string;
   /** What root alone is told of it, in the audit. */
   audited?: Readonly<Record<string, string>>;
+  /** Who tells it, where that is not this host. */
+  instance?: string;
   /** Of the event: the stack that it concerns, or `default`. */
   namespace: string;
   regarding: ObjectReference;

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { TaskNews, TaskStage } from '../../../swarm/control/events/task-news.ts';
-import type { Clock } from '../../base/clock.ts';
-import { limits } from '../../base/limits.ts';
-import type { Logger } from '../../base/logger.ts';
-import { occurrenceOf } from '../../base/occurrence.ts';
-import { Buckets } from '../../cluster/events/emit/buckets.ts';
-import type { Happening } from '../../cluster/events/emit/happening.ts';
-import { namespaceOf } from '../../cluster/events/emit/namespace.ts';
+import type { TaskNews, TaskStage } from '../../../../swarm/control/events/task-news.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { limits } from '../../../base/limits.ts';
+import type { Logger } from '../../../base/logger.ts';
+import { occurrenceOf } from '../../../base/occurrence.ts';
+import { Buckets } from '../../../cluster/events/emit/buckets.ts';
+import type { Happening } from '../../../cluster/events/emit/happening.ts';
+import { namespaceOf } from '../../../cluster/events/emit/namespace.ts';
 
 interface Deps {
   clock: Clock;
@@ -19,6 +19,8 @@ export interface Telling {
   readonly isBusy: boolean;
   /** Never throws. */
   tell(happening: Happening): void;
+  /** Resolves when it is durable, or left out. Never rejects. */
+  told(happening: Happening): Promise<void>;
 }
 
 interface Waiting {
@@ -100,7 +102,7 @@ export class TaskTeller implements Disposable {
     everyMs: limits.clusterTaskEveryMs,
     remembered: limits.clusterTellersRemembered,
   });
-  #emitter: Telling | undefined;
+  #emitter: Pick<Telling, 'isBusy' | 'tell'> | undefined;
   #waiting: Waiting[] = [];
   #leftOut = 0;
   #timer: Disposable | undefined;
@@ -111,7 +113,7 @@ export class TaskTeller implements Disposable {
   }
 
   /** From then on it is told, what has come before too. */
-  open(emitter: Telling): void {
+  open(emitter: Pick<Telling, 'isBusy' | 'tell'>): void {
     this.#emitter = emitter;
     this.#later();
   }

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { unreachable } from '../../base/errors.ts';
-import { limits } from '../../base/limits.ts';
-import { occurrenceOf } from '../../base/occurrence.ts';
-import type { Happening } from '../../cluster/events/emit/happening.ts';
-import type { AuditRecord } from '../../hub/audit/audit-record.ts';
-import type { HubNews } from '../../hub/occurrences/news.ts';
-import type { Repository } from '../../hub/repositories/repository.ts';
+import { unreachable } from '../../../base/errors.ts';
+import { limits } from '../../../base/limits.ts';
+import { occurrenceOf } from '../../../base/occurrence.ts';
+import type { Happening } from '../../../cluster/events/emit/happening.ts';
+import type { AuditRecord } from '../../../hub/audit/audit-record.ts';
+import type { HubNews } from '../../../hub/occurrences/news.ts';
+import type { Repository } from '../../../hub/repositories/repository.ts';
 
 const NANOS_PER_MS = 1_000_000n;
 const NAMESPACE = 'default';

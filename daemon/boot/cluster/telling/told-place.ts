@@ -1,8 +1,8 @@
-import type { Clock } from '../../base/clock.ts';
-import { errorText } from '../../base/errors.ts';
-import { failpoint } from '../../base/failpoint.ts';
-import { limits } from '../../base/limits.ts';
-import type { Logger } from '../../base/logger.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { errorText } from '../../../base/errors.ts';
+import { failpoint } from '../../../base/failpoint.ts';
+import { limits } from '../../../base/limits.ts';
+import type { Logger } from '../../../base/logger.ts';
 
 interface Deps {
   meta: { get(key: string): string | undefined; set(key: string, value: string): void };

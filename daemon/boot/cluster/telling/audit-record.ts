@@ -1,6 +1,6 @@
-import { occurrenceOf } from '../../base/occurrence.ts';
-import type { Happening } from '../../cluster/events/emit/happening.ts';
-import type { AuditRecord } from '../../hub/audit/audit-record.ts';
+import { occurrenceOf } from '../../../base/occurrence.ts';
+import type { Happening } from '../../../cluster/events/emit/happening.ts';
+import type { AuditRecord } from '../../../hub/audit/audit-record.ts';
 
 /** What comes and goes with each start of a container, and with each probe, says nothing that others do not say. */
 const LEFT_OUT = new Set([

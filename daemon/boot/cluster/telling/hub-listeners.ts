@@ -1,7 +1,7 @@
-import type { AuditRecord } from '../../hub/audit/audit-record.ts';
-import type { HubDeps } from '../../hub/hub.ts';
-import type { HubNews } from '../../hub/occurrences/news.ts';
-import type { HubPlace } from '../hub/hub-place.ts';
+import type { AuditRecord } from '../../../hub/audit/audit-record.ts';
+import type { HubDeps } from '../../../hub/hub.ts';
+import type { HubNews } from '../../../hub/occurrences/news.ts';
+import type { HubPlace } from '../../hub/hub-place.ts';
 
 /** Whoever is told what happens at the hub. */
 export interface HubListener {
