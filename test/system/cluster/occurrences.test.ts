@@ -190,6 +190,41 @@ needsEngine()('what has happened', () => {
     expect(await clusterEvents(select)).toHaveLength(1);
   });
 
+  it('a push whose daemon is killed before its event is stored is told by the next, by one id', async () => {
+    daemon.arm('cluster.events.tell=sigkill');
+    // The daemon may end before it can answer.
+    await push('v2').catch(() => undefined);
+    await until('the end of the daemon', () => !daemon.isRunning());
+    daemon.arm('');
+    await daemon.up();
+    const rows = await daemon.http.ok<Audited[]>('GET', '/hub/admin/audit?per_page=100');
+    const pushed = rows.filter(({ action, details }) => action === 'Pushed' && details['tag'] === 'v2');
+    expect(pushed).toHaveLength(1);
+    const id = pushed[0]?.id;
+    const told = async (): Promise<Told[]> =>
+      (await clusterEvents('reason=Pushed,regarding.kind=Repository')).filter(
+        ({ metadata }) => metadata.annotations?.['berth.engine/occurrence'] === id,
+      );
+    await until('the event', async () => (await told()).length > 0);
+    expect(await told()).toHaveLength(1);
+    const [hook] = await daemon.http.ok<{ id: number }[]>('GET', HOOKS);
+    const list = `${HOOKS}/${hook?.id}/deliveries?per_page=100`;
+    const sent = async (): Promise<(string | undefined)[]> => {
+      const all = await daemon.http.ok<{ id: number }[]>('GET', list);
+      return await Promise.all(
+        all.map(async (each) => {
+          const url = `${HOOKS}/${hook?.id}/deliveries/${each.id}`;
+          const { request } = await daemon.http.ok<{ request: { headers: Record<string, string> } }>(
+            'GET',
+            url,
+          );
+          return request.headers['X-Svc-Occurrence'];
+        }),
+      );
+    };
+    await until('the delivery', async () => (await sent()).includes(id));
+  });
+
   it('berthd hub audit lists who has done what', async () => {
     const program = path.resolve(import.meta.dirname, '../../../dist/daemon/main.js');
     const listed = await daemon.netns.run(

@@ -108,7 +108,7 @@ function toldOf(name: string, attributes: Attributes): Told | undefined {
     return nodeTold(attributes) ?? TOLD[name];
   }
   if (name === 'service update') {
-    return updateTold(attributes['updatestate.new']) ?? TOLD[name];
+    return updateTold(attributes['updatestate.new']) ?? scaleTold(attributes) ?? TOLD[name];
   }
   return Object.hasOwn(TOLD, name) ? TOLD[name] : undefined;
 }
@@ -160,6 +160,16 @@ const UPDATES: Readonly<Record<string, Told>> = {
   },
   rollback_completed: { reason: 'RollbackCompleted', action: 'Rollback', text: 'is what it was before' },
 };
+
+function scaleTold(attributes: Attributes): Told | undefined {
+  const [old, now] = [attributes['replicas.old'], attributes['replicas.new']];
+  if (old === undefined || now === undefined) {
+    return undefined;
+  }
+  const isMore = Number(now) > Number(old);
+  const text = `has ${now} replicas in place of ${old}`;
+  return { reason: isMore ? 'ScaledUp' : 'ScaledDown', action: 'Scale', text };
+}
 
 function updateTold(state: string | undefined): Told | undefined {
   return state !== undefined && Object.hasOwn(UPDATES, state) ? UPDATES[state] : undefined;

@@ -57,6 +57,8 @@ test.each([
   ['service', { name: 'web', 'updatestate.new': 'paused' }, 'UpdatePaused'],
   ['service', { name: 'web', 'updatestate.new': 'rollback_completed' }, 'RollbackCompleted'],
   ['service', { name: 'web', 'replicas.new': '3' }, 'ServiceUpdated'],
+  ['service', { name: 'web', 'replicas.old': '9', 'replicas.new': '10' }, 'ScaledUp'],
+  ['service', { name: 'web', 'replicas.old': '3', 'replicas.new': '1' }, 'ScaledDown'],
 ])('happenings: an update of a %s with %o is %s', (type, attributes, reason) => {
   const told = message(type, 'update', Object.fromEntries(Object.entries(attributes)));
   expect(happeningOf(told)).toMatchObject({ reason });
