@@ -29,7 +29,7 @@ export class ToldPlace implements Disposable {
   constructor(deps: Deps) {
     this.#deps = deps;
     this.#written = BigInt(deps.meta.get(KEY) ?? 0);
-    this.#newest = this.#written === 0n ? deps.clock.nowNano() : this.#written;
+    this.#newest = this.#written === 0n ? deps.clock.nowNano() : this.#written - 1n;
   }
 
   /** Where to go on: not further back than anybody would want to hear of it. */
@@ -67,7 +67,8 @@ export class ToldPlace implements Disposable {
   }
 
   get #place(): bigint {
-    let place = this.#newest;
+    // Behind the newest, which was told if nothing is under way.
+    let place = this.#newest + 1n;
     for (const atNano of this.#underWay.keys()) {
       place = atNano < place ? atNano : place;
     }
