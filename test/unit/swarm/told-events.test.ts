@@ -113,6 +113,8 @@ test('telling managers: the next is asked where one does not take it, and what e
     'events of this node are not told: manager a:1: busy; manager b:1: busy; manager c:1: busy',
   );
   armHere('swarm.events.tell=error(no way)');
-  await expect(events.tell([EVENT], NOBODY)).rejects.toThrow('manager a:1: no way');
+  await expect(events.tell([EVENT], NOBODY)).rejects.toThrow(
+    'manager a:1: failpoint swarm.events.tell: no way',
+  );
   armHere('');
 });
