@@ -33,8 +33,9 @@ needsEngine()('tasks of a swarm as events', () => {
     return answer.status === 200 ? (answer.json as { items: Told[] }).items : [];
   }
 
-  const toldOf = async (reason: string): Promise<Told | undefined> =>
-    (await told()).find((each) => each.reason === reason);
+  /** Of a service. */
+  const toldOf = async (service: string, reason: string): Promise<Told | undefined> =>
+    (await told()).find((each) => each.reason === reason && each.note.startsWith(`task ${service}.`));
 
   async function create(name: string, command: string[], more: object = {}): Promise<void> {
     await daemon.http.ok('POST', '/services/create', {
@@ -68,8 +69,8 @@ needsEngine()('tasks of a swarm as events', () => {
 
   it('a task that fits no node is told with the reason', async () => {
     await create('lost', ['true'], { Placement: { Constraints: ['node.labels.disk==ssd'] } });
-    await until('the refusal', async () => (await toldOf('FailedScheduling')) !== undefined);
-    expect(await toldOf('FailedScheduling')).toMatchObject({
+    await until('the refusal', async () => (await toldOf('lost', 'FailedScheduling')) !== undefined);
+    expect(await toldOf('lost', 'FailedScheduling')).toMatchObject({
       type: 'Warning',
       note: expect.stringMatching(/^task lost\.1\.\w+ waits for a node: no suitable node \(/),
     });
@@ -84,8 +85,10 @@ needsEngine()('tasks of a swarm as events', () => {
         Networks: [{ Target: 'none' }],
       },
     });
-    await until('the rejection', async () => (await toldOf('Rejected')) !== undefined);
-    expect((await toldOf('Rejected'))?.note).toMatch(/^task none\.1\.\w+ could not be started on \S+: .+/);
+    await until('the rejection', async () => (await toldOf('none', 'Rejected')) !== undefined);
+    expect((await toldOf('none', 'Rejected'))?.note).toMatch(
+      /^task none\.1\.\w+ could not be started on \S+: .+/,
+    );
   });
 });
 
