@@ -61,3 +61,18 @@ test.each(['hub.fetch.create', 'hub.fetch.sync', 'hub.fetch.publish'])(
   },
   60_000,
 );
+
+test.each(['hub.copies.offer', 'hub.copies.give'])(
+  'kill -9 at %s: the push that comes again is held by another manager, too',
+  async (failpoint) => {
+    const folder = mkdtempSync(join(tmpdir(), 'bth-registry-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const path = join(folder, 'hub.db');
+    expect((await run([path, 'prepare'])).said?.problems).toEqual([]);
+    const killed = await run([path, 'push', 'replicated'], `${failpoint}=sigkill`);
+    expect(killed).toEqual({ signal: 'SIGKILL', said: undefined });
+    expect((await run([path, 'settle'])).said?.problems).toEqual([]);
+    expect((await run([path, 'push', 'replicated'])).said).toEqual({ problems: [], blobs: 3 });
+  },
+  60_000,
+);

@@ -2,9 +2,12 @@
  * A process of its own with a registry over a database and a folder, to be killed at a failpoint: `prepare` makes a
  * user, `push` pushes an image and mounts its layer elsewhere, `delete` deletes what was pushed, `fetch` loses
  * the layer and has it from another manager, `settle` waits for the
- * collector. Prints what is wrong in the end.
+ * collector. With a third word pushes wait until another manager holds them, too. Prints what is wrong in the end.
  */
 import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -23,7 +26,10 @@ import { digestOf, imageManifest } from './registry-client.ts';
 import { basic } from './serve-registry.ts';
 import { OwnNoteReader } from './notes/own-reader.ts';
 
-const [path = '', verb = ''] = process.argv.slice(2);
+const [path = '', verb = '', replicated] = process.argv.slice(2);
+/** What the other manager was given. */
+const given = `${path}.given`;
+mkdirSync(given, { recursive: true });
 const [NAME, OTHER, CONFIG, LAYER] = ['alice/app', 'alice/other', '{}', 'a layer'];
 const database = openDatabase(path, silentLogger);
 const records = new LocalRecords(database);
@@ -43,9 +49,13 @@ const hub = await Hub.open({
     },
     judge: () => undefined,
     others: () => ['n2'],
-    offer: () => Promise.resolve('held'),
-    give: () => Promise.reject(new Error('it holds all')),
+    offer: (_, { digest }) =>
+      Promise.resolve(replicated === undefined || existsSync(join(given, digest)) ? 'held' : 'wanted'),
+    give: async (_, { digest }, bytes) => {
+      await writeFile(join(given, digest), await buffer(Readable.from(bytes)));
+    },
   },
+  ...(replicated !== undefined && { replicas: 2 }),
   quotaBytes: 0,
   textIndex: new TextIndex(),
   noteReader: new OwnNoteReader(),
@@ -115,6 +125,9 @@ async function problems(): Promise<string[]> {
     // As tags are written.
     const { digest } = value as { digest: string };
     found.push(...((await records.get(`manifest/${repository}/${digest}`)) ? [] : [`${key} leads nowhere`]));
+  }
+  if (replicated !== undefined && verb === 'push') {
+    found.push(...[...known].filter((digest) => !existsSync(join(given, digest))));
   }
   const orphans = (await files.digests()).filter((digest) => !known.has(digest));
   return [...found, ...orphans.map((digest) => `${digest} is nobody's`)];
