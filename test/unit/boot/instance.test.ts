@@ -27,6 +27,7 @@ test('instanceOf: the only daemon of a host has the plain names', () => {
       containers: '/var/lib/berth/containers',
       volumes: '/var/lib/berth/volumes',
       temporary: '/var/lib/berth/tmp',
+      builds: '/var/lib/berth/builds',
       networkNamespaces: '/run/berth/netns',
       overlayNamespaces: '/run/berth/overlays',
       overlayFiles: '/var/lib/berth/overlays',
