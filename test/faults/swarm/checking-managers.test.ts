@@ -52,7 +52,7 @@ needsEngine('docker-cli', 'etcd')('the manager that checks targets', () => {
     );
   }
 
-  test('is one; when it is killed another one goes on, and all managers say the same', async () => {
+  test('is one; when it is killed another one goes on, also when it is back, and all say the same', async () => {
     await until('all have the records', async () => {
       const answers = await Promise.all(
         [1, 2, 3].map((number) => swarm.node(number).daemon.http.request('GET', '/cluster/targetgroups')),
@@ -60,7 +60,7 @@ needsEngine('docker-cli', 'etcd')('the manager that checks targets', () => {
       return answers.every(({ status }) => status === 200);
     });
     // The port of the managers: it is taken as long as a manager lives.
-    const healthCheck = { protocol: 'TCP', healthCheckIntervalSeconds: 5, unhealthyThresholdCount: 2 };
+    const healthCheck = { protocol: 'TCP', healthCheckIntervalSeconds: 5, healthyThresholdCount: 2 };
     const config = { protocol: 'TCP', port: 2377, healthCheck };
     const made = await ask(2, 'POST', '/targetgroups', { name: 'managers', type: 'IP', config });
     group = String(made['id']);
@@ -83,6 +83,13 @@ needsEngine('docker-cli', 'etcd')('the manager that checks targets', () => {
     const expected = [1, 2, 3].map((one) => `n${one} ${one === checking ? 'UNHEALTHY' : 'HEALTHY'}`);
     await agreed(left, expected.join(', '));
     // One of the others has taken over, not both.
+    expect(elected().filter((number) => number !== checking)).toHaveLength(1);
+
+    const before = swarm.node(checking).daemon.log().split(ELECTED).length;
+    await swarm.node(checking).daemon.restart();
+    // It goes on with what is written, and its own port is checked by the one that took over.
+    await agreed([1, 2, 3], 'n1 HEALTHY, n2 HEALTHY, n3 HEALTHY');
+    expect(swarm.node(checking).daemon.log().split(ELECTED)).toHaveLength(before);
     expect(elected().filter((number) => number !== checking)).toHaveLength(1);
   });
 });
