@@ -330,6 +330,9 @@ export const limits = {
   mountsStackedMax: 32,
   /** Longest path that one call to the kernel takes, without its NUL (PATH_MAX of linux/limits.h). */
   pathBytesMax: 4095,
+  /** Descriptions of devices: a vendor has one file of some kB, with a device for each GPU and part of it. */
+  cdiFilesMax: 256,
+  cdiFileBytesMax: 4 * 1024 * 1024,
   /** Scrapes of metrics have no body and are few: a Prometheus, a second one, a browser. */
   metricsConnectionsMax: 64,
   metricsRequestTimeoutMs: 10_000,

@@ -85,6 +85,7 @@ export function systemSettingsOf(config: Config, facts: HostFacts): SystemSettin
     logDriver: config.logDriver,
     defaultRuntime: config.defaultRuntime,
     runtimes: config.runtimes,
+    cdiSpecDirs: config.cdiSpecDirs,
     liveRestore: config.liveRestore,
     noNewPrivileges: config.noNewPrivileges,
     seccompProfile: config.seccompProfile,

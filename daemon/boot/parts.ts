@@ -18,6 +18,7 @@ import { systemClock } from '../base/clock.ts';
 import { bootId, isAlive } from '../base/kernel/process.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Rollback } from '../base/rollback.ts';
+import { CdiDevices } from '../../runtime/cdi/cdi-devices.ts';
 import { Containers } from '../containers/containers.ts';
 import type { HubTokens } from '../containers/ports.ts';
 import type { EventLog } from '../events/event-log.ts';
@@ -192,6 +193,7 @@ export function composeContainers(
     networks: network.sandboxes,
     volumes,
     hubTokens: neighbours.hubTokens,
+    describedDevices: new CdiDevices(config.cdiSpecDirs, log),
     logs: new ContainerLogs({ monitors: runtime, clock: systemClock, log }),
     clock: systemClock,
     log,
@@ -206,7 +208,7 @@ export function composeContainers(
 }
 
 export function composeSystem(
-  { live, host: { facts }, database, events }: Base,
+  { deps: { config, log }, live, host: { facts }, database, events }: Base,
   {
     warnings,
     ...answers
@@ -216,6 +218,7 @@ export function composeSystem(
   },
 ): { system: System; registries: Registries; reload: (config: Config) => void } {
   const id = engineId(database);
+  const devices = new CdiDevices(config.cdiSpecDirs, log);
   const system = new System({
     engineId: id,
     build: buildOf(database.sqliteVersion, readBuildStamp()),
@@ -226,6 +229,7 @@ export function composeSystem(
       return { ...settings, warnings: [...settings.warnings, ...warnings()] };
     },
     ...answers,
+    describedDevices: () => devices.names(),
     eventListeners: () => events.listeners,
     environment: process.env,
     clock: systemClock,

@@ -12,6 +12,7 @@ import type { Container } from './state/container.ts';
 import type { Machine } from './state/machine.ts';
 import type {
   ContainerRuntime,
+  DescribedDevices,
   HubTokens,
   ImageCatalog,
   LogKeeper,
@@ -39,6 +40,7 @@ export interface ContainersDeps {
   volumes: VolumeBinder;
   logs: LogKeeper;
   hubTokens: HubTokens;
+  describedDevices: DescribedDevices;
   clock: Clock;
   log: Logger;
   /** Facts of the host, read once at start. */

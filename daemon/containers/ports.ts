@@ -4,6 +4,7 @@
  * types of the values that go in and out are those of the other side.
  */
 import type { Readable, Writable } from 'node:stream';
+import type { CdiEdits } from '../../runtime/cdi/cdi-spec.ts';
 import type { ExecRequest } from '../../runtime/exec/exec-session.ts';
 import type { LoggedContainer } from '../../runtime/log-drivers/logged-container.ts';
 import type { ContainerExit } from '../../runtime/monitor/exit-watch.ts';
@@ -256,6 +257,14 @@ export interface VolumeBinder {
   /** Removes a volume if it is anonymous and no container uses it. */
   removeAnonymous(name: string, containerId: string): Promise<void>;
   remove(name: string, options: { force: boolean }): Promise<void>;
+}
+
+/** Devices that programs of vendors have described (Container Device Interface). Asked anew each time. */
+export interface DescribedDevices {
+  /** `vendor.com/class=name`, sorted. */
+  names(): string[];
+  /** What these bring into a container. Throws invalid_argument for those that are not described. */
+  edits(names: readonly string[]): CdiEdits[];
 }
 
 /** Tokens of the hub for containers that ask for one by their labels. */

@@ -30,6 +30,8 @@ export interface SystemSettings {
   /** As configured; runc is there always. */
   runtimes: Readonly<Record<string, { path: string; runtimeArgs: readonly string[] }>>;
   liveRestore: boolean;
+  /** Where devices are described. */
+  cdiSpecDirs: readonly string[];
   noNewPrivileges: boolean;
   /** `builtin`, `unconfined` or a path. */
   seccompProfile: string;

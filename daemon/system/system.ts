@@ -22,6 +22,8 @@ export interface SystemDeps {
   counts(): SystemCounts;
   volumeDrivers(): Promise<string[]>;
   diskUsage(types: ReadonlySet<DiskUsageType>): Promise<DiskUsage>;
+  /** Names of the devices that are described on this host now. */
+  describedDevices(): string[];
   /** Clients that listen to events. */
   eventListeners(): number;
   /** HTTP_PROXY, HTTPS_PROXY, NO_PROXY of the daemon. */
@@ -176,7 +178,8 @@ export class System {
     };
   }
 
-  #programs({ defaultRuntime, runtimes, liveRestore, genericResources }: SystemSettings) {
+  #programs({ defaultRuntime, runtimes, liveRestore, genericResources, cdiSpecDirs }: SystemSettings) {
+    const devices = this.#deps.describedDevices();
     const { runc, init } = this.#deps.facts.components;
     return {
       Runtimes: {
@@ -197,7 +200,10 @@ export class System {
       RuncCommit: commitOf(runc),
       InitCommit: commitOf(init),
       GenericResources: genericResources.length > 0 ? [...genericResources] : null,
-      CDISpecDirs: [],
+      CDISpecDirs: [...cdiSpecDirs],
+      ...(devices.length > 0 && {
+        DiscoveredDevices: devices.map((ID) => ({ Source: 'cdi' as const, ID })),
+      }),
     };
   }
 

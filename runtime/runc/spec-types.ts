@@ -61,6 +61,22 @@ export interface OciDeviceRule {
   access?: string;
 }
 
+/** A program of the host that the runtime calls; `timeout` in seconds. */
+export interface OciHook {
+  path: string;
+  args?: string[];
+  env?: string[];
+  timeout?: number;
+}
+
+type OciHookName =
+  | 'prestart'
+  | 'createRuntime'
+  | 'createContainer'
+  | 'startContainer'
+  | 'poststart'
+  | 'poststop';
+
 export interface OciNamespace {
   type: 'pid' | 'network' | 'ipc' | 'uts' | 'mount' | 'user' | 'cgroup';
   path?: string;
@@ -117,6 +133,7 @@ export interface OciSpec {
   domainname?: string;
   mounts: OciMount[];
   annotations?: Record<string, string>;
+  hooks?: Partial<Record<OciHookName, OciHook[]>>;
   linux: {
     namespaces: OciNamespace[];
     cgroupsPath: string;

@@ -226,6 +226,12 @@ export const settings = {
     default: false,
     help: 'forbid set-user-id programs in containers that do not choose',
   }),
+  cdiSpecDirs: list({
+    key: 'cdi-spec-dirs',
+    flag: 'cdi-spec-dir',
+    default: ['/etc/cdi', '/var/run/cdi'],
+    help: 'where programs of vendors describe devices for --device vendor.com/class=name; given: instead of these',
+  }),
   seccompProfile: text({
     key: 'seccomp-profile',
     default: 'builtin',

@@ -3,7 +3,7 @@ import type { BigIntStats } from 'node:fs';
 import { join } from 'node:path';
 import type { DeviceMapping } from '../../../api/types/host-config.ts';
 import type { OciDevice, OciDeviceRule } from '../../../runtime/runc/spec-types.ts';
-import { errnoOf, ifThere, errorText, invalidArgument } from '../../base/errors.ts';
+import { errnoOf, ifThere, errorText, invalidArgument, invariant } from '../../base/errors.ts';
 import type { NormalHostConfig } from '../request/container-spec.ts';
 import type { DeviceNumber } from './resources.ts';
 
@@ -76,6 +76,13 @@ function readMapping(mapping: DeviceMapping): HostDevices {
       access,
     })),
   };
+}
+
+/** The device node at a path of the host. Throws invalid_argument where there is none. */
+export function readDevice(path: string): OciDevice {
+  const [device] = findDevices(path, path);
+  invariant(device !== undefined, `${path} is a device`);
+  return device;
 }
 
 function findDevices(pathOnHost: string, pathInContainer: string): OciDevice[] {

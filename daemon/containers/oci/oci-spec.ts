@@ -1,5 +1,6 @@
 import type { ExecCreateRequest } from '../../../api/types/exec.ts';
 import { cgroupsPathOf } from '../../../runtime/cgroups/paths.ts';
+import { injectCdi } from '../../../runtime/cdi/inject.ts';
 import type { OciProcess, OciSpec } from '../../../runtime/runc/spec-types.ts';
 import { invariant } from '../../base/errors.ts';
 import type { Sandbox } from '../../networks/sandbox/sandbox.ts';
@@ -15,7 +16,8 @@ import { containerFiles } from '../resources/container-files.ts';
 import { hasQuota } from '../resources/storage-limit.ts';
 import { containerOfMode } from '../request/namespaces.ts';
 import type { ContainerSpec } from '../request/container-spec.ts';
-import { readBlockDevices, readHostDevices } from './host-devices.ts';
+import { requestedDevices } from '../request/device-requests.ts';
+import { readBlockDevices, readDevice, readHostDevices } from './host-devices.ts';
 import { checkPropagation } from './propagation.ts';
 import type { LaunchFacts } from './translate.ts';
 
@@ -36,7 +38,9 @@ export function makeOciSpec(
   const { NetworkMode, PidMode, IpcMode } = spec.hostConfig;
   const pidNamespacePath = foreignNamespace(context, PidMode, 'pid');
   const ipcNamespacePath = foreignNamespace(context, IpcMode, 'ipc');
-  return translate(spec, {
+  const { describedDevices } = context;
+  const edits = describedDevices.edits(requestedDevices(spec.hostConfig, () => describedDevices.names()));
+  const translated = translate(spec, {
     host: facts,
     defaults,
     ...readLaunchFacts(spec, rootPath),
@@ -54,6 +58,7 @@ export function makeOciSpec(
     pinnedSources,
     hasQuota: hasQuota(context, container),
   });
+  return injectCdi(translated, edits, readDevice);
 }
 
 /** A further process for a running container. Throws invalid_argument for what the request gets wrong. */

@@ -7,6 +7,7 @@ import type { ResolvedImage } from '../../images/images.ts';
 import { mergeConfig, platformWarnings } from './config.ts';
 import type { ContainerSpec } from './container-spec.ts';
 import type { EngineDefaults } from './engine-defaults.ts';
+import { requestedDevices } from './device-requests.ts';
 import { normaliseHostConfig } from './host-config.ts';
 import { isOfUser, resolveLinks } from './links.ts';
 import { resolveMounts } from './mounts/mount-points.ts';
@@ -29,6 +30,8 @@ export interface BuildSpecInput {
   hostPathExists: (path: string) => boolean;
   /** The id of the image of this name; undefined when there is none. Asked for mounts of type image. */
   findImage: (ref: string) => string | undefined;
+  /** Names of the devices that are described on this host (`vendor.com/class=name`). Asked for GPUs. */
+  describedDevices: () => readonly string[];
 }
 
 /**
@@ -57,6 +60,8 @@ export function buildSpec(input: BuildSpecInput): { spec: ContainerSpec; warning
     input.findContainer,
   );
   const networking = resolveEndpoints(request, hostConfig.NetworkMode, input.findNetwork);
+  // Which devices there are is seen at each start.
+  requestedDevices(hostConfig, input.describedDevices);
   const [path, ...args] = commandLine(config);
   return {
     spec: {

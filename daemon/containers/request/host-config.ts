@@ -6,8 +6,7 @@ import { checkDevices } from './limits/devices.ts';
 import { normaliseLogConfig } from './log-config.ts';
 import type { NamespaceModes } from './namespaces.ts';
 import { loopbackWarnings, nameResolution, normalisePortBindings } from './networking.ts';
-import { refuseForeignDrivers } from './mounts/foreign-drivers.ts';
-import { wholeNumber } from './refuse.ts';
+import { refuseUnlessEmpty, wholeNumber } from './refuse.ts';
 import { normaliseResources } from './limits/resources.ts';
 import {
   checkCapabilities,
@@ -35,7 +34,7 @@ export function normaliseHostConfig(
   world: { facts: HostFacts; defaults: EngineDefaults; modes: NamespaceModes },
 ): { hostConfig: NormalHostConfig; warnings: string[] } {
   const { facts, defaults, modes } = world;
-  refuseForeignDrivers(asked);
+  refuseUnlessEmpty('Cgroup', asked.Cgroup);
   const security = parseSecurityOptions(asked.SecurityOpt ?? []);
   checkSecurityOptions(security, facts);
   const { resources, warnings } = normaliseResources(asked, facts);

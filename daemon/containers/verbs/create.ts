@@ -117,7 +117,7 @@ function specify(
     hiddenFiles: readonly HiddenFile[];
   },
 ): { spec: ContainerSpec; warnings: string[] } {
-  const { registry, facts, defaults, networks, images } = context;
+  const { registry, facts, defaults, networks, images, describedDevices } = context;
   const built = buildSpec({
     ...from,
     facts,
@@ -130,6 +130,7 @@ function specify(
         return { id, hostname, domainname, networkMode, mounts: spec.mounts };
       }),
     findImage: (ref) => ifFound(() => images.resolve(ref).id),
+    describedDevices: () => describedDevices.names(),
     findNetwork: (ref) => networks.find(ref),
     hostPathExists: existsSync,
   });

@@ -169,6 +169,7 @@ needs(
       findNetwork: (name) => ({ id: name, name }),
       hostPathExists: () => true,
       findImage: () => undefined,
+      describedDevices: () => [],
     });
     const oci = translate(spec, {
       host: facts,

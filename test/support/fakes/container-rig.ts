@@ -118,6 +118,7 @@ export class ContainerRig implements Disposable {
       volumes: world.volumes,
       logs: world.logs,
       hubTokens: world.hubTokens,
+      describedDevices: { names: () => [], edits: () => [] },
       clock,
       log: silentLogger,
       facts: capableHost,

@@ -19,6 +19,7 @@ const SETTINGS: SystemSettings = {
     verbose: { path: '/usr/bin/crun', runtimeArgs: ['--debug'] },
   },
   liveRestore: true,
+  cdiSpecDirs: ['/etc/cdi'],
   noNewPrivileges: true,
   seccompProfile: 'builtin',
   apparmorProfile: null,
@@ -92,6 +93,7 @@ const DEPS: SystemDeps = {
   volumeDrivers: () => Promise.resolve(['local']),
   counts: () => ({ running: 2, paused: 1, stopped: 4, images: 5 }),
   diskUsage: () => Promise.reject(new Error('not asked for here')),
+  describedDevices: () => ['vendor.com/gpu=0'],
   eventListeners: () => 3,
   environment: { https_proxy: 'http://me:secret@proxy:3128/', NO_PROXY: 'localhost' },
   clock: {
@@ -107,7 +109,9 @@ test('info: tells the truth in every field', async () => {
       "Architecture": "x86_64",
       "BridgeNfIp6tables": false,
       "BridgeNfIptables": false,
-      "CDISpecDirs": [],
+      "CDISpecDirs": [
+        "/etc/cdi",
+      ],
       "CPUSet": true,
       "CPUShares": true,
       "CgroupDriver": "cgroupfs",
@@ -129,6 +133,12 @@ test('info: tells the truth in every field', async () => {
         },
       ],
       "DefaultRuntime": "crun",
+      "DiscoveredDevices": [
+        {
+          "ID": "vendor.com/gpu=0",
+          "Source": "cdi",
+        },
+      ],
       "DockerRootDir": "/var/lib/berth",
       "Driver": "overlay2",
       "DriverStatus": [

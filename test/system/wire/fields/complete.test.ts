@@ -23,6 +23,10 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'Healthcheck.StartInterval': 'test/system/containers/health.test.ts',
   'Healthcheck.Retries': 'test/system/containers/health.test.ts',
   'HostConfig.Links': 'test/system/wire/fields/links.test.ts',
+  'HostConfig.DeviceRequests.Driver': 'test/system/containers/described-devices.test.ts',
+  'HostConfig.DeviceRequests.Count': 'test/system/containers/described-devices.test.ts',
+  'HostConfig.DeviceRequests.DeviceIDs': 'test/system/containers/described-devices.test.ts',
+  'HostConfig.DeviceRequests.Capabilities': 'test/system/containers/described-devices.test.ts',
   'HostConfig.CgroupParent': 'test/system/limits/cgroup-parent.test.ts',
 };
 
@@ -32,11 +36,7 @@ const WINDOWS = 'of Windows; refused as dockerd does: a promise about disks that
 /** Fields without a row: refused with a 400 that names them, or nothing that could have an effect. */
 const WITHOUT_ROW: Readonly<Record<string, string>> = {
   'HostConfig.Cgroup': 'refused: dockerd takes it and does nothing with it',
-  'HostConfig.DeviceRequests.Driver': 'refused: there is no device driver',
-  'HostConfig.DeviceRequests.Count': 'refused: there is no device driver',
-  'HostConfig.DeviceRequests.DeviceIDs': 'refused: there is no device driver',
-  'HostConfig.DeviceRequests.Capabilities': 'refused: there is no device driver',
-  'HostConfig.DeviceRequests.Options': 'refused: there is no device driver',
+  'HostConfig.DeviceRequests.Options': 'refused: no device here takes options',
   'HostConfig.IOMaximumIOps': WINDOWS,
   'HostConfig.IOMaximumBandwidth': WINDOWS,
   'HostConfig.StorageOpt': 'needs project quotas: test/vm/quotas.test.ts; refused without',

@@ -55,6 +55,7 @@ export function build(
         ? { id: `id-of-${ref}`, name: ref === 'default' ? 'bridge' : ref }
         : undefined,
     hostPathExists: (path) => path !== '/missing',
+    describedDevices: () => ['nvidia.com/gpu=0', 'nvidia.com/gpu=all', 'vendor.com/net=a'],
     findImage: (ref) => (ref === 'tools' ? 'sha256:7' : undefined),
   });
 }

@@ -209,8 +209,32 @@ export const wrongHosts: readonly [HostConfig, string][] = [
     'DeviceRequests: could not select device driver "x" with capabilities: [[gpu nvidia] [tpu]]',
   ],
   [
-    { DeviceRequests: [{ Driver: 'cdi', DeviceIDs: ['vendor.com/gpu=0'] }] },
-    'DeviceRequests: could not select device driver "cdi" with capabilities: []',
+    { DeviceRequests: [{ Driver: 'cdi', DeviceIDs: ['gpu=0'] }] },
+    'DeviceRequests: DeviceIDs: "gpu=0" is not vendor.com/class=name',
+  ],
+  [
+    { DeviceRequests: [{ Driver: 'cdi', Count: 2, DeviceIDs: ['vendor.com/gpu=0'] }] },
+    'DeviceRequests: Count: devices of driver "cdi" are asked for by DeviceIDs: 2',
+  ],
+  [
+    { DeviceRequests: [{ Driver: 'cdi', DeviceIDs: ['vendor.com/gpu=0'], Capabilities: [['gpu']] }] },
+    'DeviceRequests: Capabilities: devices of driver "cdi" are asked for by DeviceIDs',
+  ],
+  [
+    { DeviceRequests: [{ Count: -1, Capabilities: [['gpu']], Options: { a: 'b' } }] },
+    'DeviceRequests: Options: no device here takes options',
+  ],
+  [
+    { DeviceRequests: [{ Driver: 'amd', Count: -1, Capabilities: [['gpu']] }] },
+    'DeviceRequests: could not select device driver "amd" with capabilities: [[gpu]]',
+  ],
+  [
+    { DeviceRequests: [{ Count: -2, Capabilities: [['gpu']] }] },
+    'DeviceRequests: Count: -2 is neither a number of devices nor -1 for all',
+  ],
+  [
+    { DeviceRequests: [{ Count: 1, DeviceIDs: ['0'], Capabilities: [['gpu']] }] },
+    'DeviceRequests: cannot set both Count and DeviceIDs: 1',
   ],
   [{ StorageOpt: { size: 'much' } }, "StorageOpt size=much: invalid size: 'much'"],
   [{ StorageOpt: { colour: 'red' } }, 'StorageOpt: Unknown option colour'],

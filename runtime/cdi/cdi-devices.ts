@@ -1,0 +1,102 @@
+import { readFileSync, readdirSync, statSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { errorText, ifThere, invalidArgument } from '../../daemon/base/errors.ts';
+import { limits } from '../../daemon/base/limits.ts';
+import type { Logger } from '../../daemon/base/logger.ts';
+import { parseCdiSpec } from './cdi-spec.ts';
+import type { CdiEdits, CdiSpec } from './cdi-spec.ts';
+
+interface Found {
+  /** Which directory it is from: of two devices with a name that of the later directory counts. */
+  rank: number;
+  file: string;
+  edits: CdiEdits;
+  spec: CdiSpec;
+}
+
+/**
+ * The devices that programs of vendors have described in the directories of the Container Device Interface
+ * (`cdi-spec-dirs`). They are read at each question: a driver that is installed needs no reload of this daemon.
+ */
+export class CdiDevices {
+  readonly directories: readonly string[];
+  readonly #log: Logger;
+
+  constructor(directories: readonly string[], log: Logger) {
+    this.directories = directories;
+    this.#log = log;
+  }
+
+  /** Names of all devices (`vendor.com/class=name`), sorted. */
+  names(): string[] {
+    return [...this.#read().keys()].toSorted();
+  }
+
+  /**
+   * What these devices bring, and once for each of their files what comes with them all. Throws invalid_argument for
+   * names that no file, or two of one directory, has.
+   */
+  edits(names: readonly string[]): CdiEdits[] {
+    if (names.length === 0) {
+      return [];
+    }
+    const all = this.#read();
+    const missing = names.filter((name) => !all.has(name));
+    if (missing.length > 0) {
+      const places = this.directories.join(', ');
+      throw invalidArgument(
+        `CDI device injection failed: unresolvable CDI devices ${missing.join(', ')} (no file in ${places} has them)`,
+      );
+    }
+    const found = [...new Set(names)].flatMap((name) => all.get(name) ?? []);
+    const common = [...new Set(found.map(({ spec }) => spec))];
+    return [
+      ...found.map(({ edits }) => edits),
+      ...common.flatMap(({ containerEdits = [] }) => containerEdits),
+    ];
+  }
+
+  #read(): Map<string, Found> {
+    const devices = new Map<string, Found>();
+    const twice = new Set<string>();
+    for (const [rank, directory] of this.directories.entries()) {
+      for (const file of filesOf(directory)) {
+        const spec = this.#parse(file);
+        for (const { name, containerEdits: edits } of spec?.devices ?? []) {
+          const qualified = `${spec?.kind}=${name}`;
+          if (devices.get(qualified)?.rank === rank) {
+            this.#log.warn({ device: qualified, file }, 'a device that two files describe is in neither');
+            twice.add(qualified);
+          } else if (spec !== undefined) {
+            twice.delete(qualified);
+            devices.set(qualified, { rank, file, edits, spec });
+          }
+        }
+      }
+    }
+    twice.forEach((name) => devices.delete(name));
+    return devices;
+  }
+
+  #parse(file: string): CdiSpec | undefined {
+    try {
+      if (statSync(file).size > limits.cdiFileBytesMax) {
+        throw new Error(`larger than ${limits.cdiFileBytesMax} bytes`);
+      }
+      return parseCdiSpec(readFileSync(file, 'utf8'));
+    } catch (error) {
+      this.#log.warn({ file, problem: errorText(error) }, 'a description of devices cannot be read');
+      return undefined;
+    }
+  }
+}
+
+/** In the order of their names. A directory that is not there holds none. */
+function filesOf(directory: string): string[] {
+  const names = ifThere(() => readdirSync(directory), ['ENOENT', 'ENOTDIR']) ?? [];
+  return names
+    .filter((name) => ['.json', '.yaml'].includes(extname(name)))
+    .toSorted()
+    .slice(0, limits.cdiFilesMax)
+    .map((name) => join(directory, name));
+}
