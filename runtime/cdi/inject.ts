@@ -37,9 +37,12 @@ function withEdits(spec: OciSpec, edits: CdiEdits, lookUp: DeviceLookup): OciSpe
   };
 }
 
+function nameOf(pair: string): string {
+  return pair.slice(0, pair.indexOf('='));
+}
+
 /** A variable takes the place of one of its name. */
 function withVariables(before: readonly string[], added: readonly string[]): string[] {
-  const nameOf = (pair: string): string => pair.slice(0, pair.indexOf('='));
   const names = new Set(added.map(nameOf));
   return [...before.filter((pair) => !names.has(nameOf(pair))), ...added];
 }

@@ -29,6 +29,13 @@ function describeGpus(): void {
   });
 }
 
+const ask = (request: DeviceRequest): object => ({ DeviceRequests: [request] });
+const byName = (...DeviceIDs: string[]): object => ask({ Driver: 'cdi', DeviceIDs });
+const net = (value: string): object => ({
+  kind: 'vendor.com/net',
+  devices: [{ name: 'a', containerEdits: { env: [`NET=${value}`] } }],
+});
+
 const SHOW = [
   'sh',
   '-c',
@@ -48,8 +55,8 @@ describeEngine(
     });
     afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
 
-    const ask = (request: DeviceRequest): object => ({ DeviceRequests: [request] });
-    const byName = (...DeviceIDs: string[]): object => ask({ Driver: 'cdi', DeviceIDs });
+    const show = (): Promise<{ stdout: string }> =>
+      engine.run(['sh', '-c', 'echo $NET'], byName('vendor.com/net=a'));
 
     test('--device nvidia.com/gpu=0: node, library and variable are there, the hook has run', async () => {
       const { exitCode, stdout } = await engine.run(SHOW, byName('nvidia.com/gpu=0'));
@@ -85,16 +92,10 @@ describeEngine(
     });
 
     test('of two with one name that of the later directory counts, and two in one directory are none', async () => {
-      const named = (value: string): object => ({
-        kind: 'vendor.com/net',
-        devices: [{ name: 'a', containerEdits: { env: [`NET=${value}`] } }],
-      });
-      describeDevices(`${FOLDER}/etc`, 'net.json', named('etc'));
-      describeDevices(`${FOLDER}/run`, 'net.json', named('run'));
-      const show = (): Promise<{ stdout: string }> =>
-        engine.run(['sh', '-c', 'echo $NET'], byName('vendor.com/net=a'));
+      describeDevices(`${FOLDER}/etc`, 'net.json', net('etc'));
+      describeDevices(`${FOLDER}/run`, 'net.json', net('run'));
       expect((await show()).stdout).toBe('run\n');
-      describeDevices(`${FOLDER}/run`, 'other.json', named('other'));
+      describeDevices(`${FOLDER}/run`, 'other.json', net('other'));
       await expect(show()).rejects.toThrow(/unresolvable CDI devices vendor.com\/net=a/);
     });
 

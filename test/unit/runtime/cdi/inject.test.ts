@@ -22,6 +22,9 @@ const BARE: OciSpec = {
   },
 };
 
+const none = (): never => {
+  throw new Error('not asked');
+};
 const lookUp = () => ({ type: 'c' as const, major: 1, minor: 3, fileMode: 0o666 });
 
 test('nothing changes without devices', () => {
@@ -65,9 +68,6 @@ test('variables and nodes take the place of those of their name, rules, mounts, 
 test('a node that is told whole is not looked up; it belongs to the user of the process', () => {
   const user = { uid: 1000, gid: 100 };
   const node = { path: '/dev/x', type: 'b' as const, major: 8, minor: 0, fileMode: 0o600 };
-  const none = (): never => {
-    throw new Error('not asked');
-  };
   const owned = injectCdi({ ...BARE, process: { ...BARE.process, user } }, [{ deviceNodes: [node] }], none);
   expect(owned.linux.devices?.at(-1)).toEqual({ ...node, uid: 1000, gid: 100 });
   const told = injectCdi(BARE, [{ deviceNodes: [{ ...node, uid: 7, gid: 8 }] }], none);
