@@ -139,10 +139,9 @@ export function parseCdiSpec(content: string): CdiSpec {
   validate ??= new Ajv({ allErrors: false }).compile<CdiSpec>(schema);
   if (!validate(value)) {
     const [error] = validate.errors ?? [];
-    const extra = error?.params['additionalProperty'] as string | undefined;
-    throw new Error(
-      `${error?.instancePath || '/'} ${error?.message}${extra === undefined ? '' : `: ${extra}`}`,
-    );
+    const extra: unknown = error?.params['additionalProperty'];
+    const named = typeof extra === 'string' ? `: ${extra}` : '';
+    throw new Error(`${error?.instancePath || '/'} ${error?.message}${named}`);
   }
   return value;
 }

@@ -73,7 +73,7 @@ describeEngine(
       expect(stdout).toBe(nodes);
     });
 
-    test('info tells directories and devices; a file that comes later counts at once, one that is broken not', async () => {
+    test('info tells devices; a file that comes later counts at once, one that is broken does not', async () => {
       describeDevices(`${FOLDER}/run`, 'net.json', {
         kind: 'vendor.com/net',
         devices: [{ name: 'a', containerEdits: { env: ['NET=a'] } }],
@@ -91,7 +91,7 @@ describeEngine(
       expect(stdout).toBe('a\n');
     });
 
-    test('of two with one name that of the later directory counts, and two in one directory are none', async () => {
+    test('of two of a name that of the later directory counts, two in one directory are none', async () => {
       describeDevices(`${FOLDER}/etc`, 'net.json', net('etc'));
       describeDevices(`${FOLDER}/run`, 'net.json', net('run'));
       expect((await show()).stdout).toBe('run\n');
