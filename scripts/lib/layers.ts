@@ -55,7 +55,7 @@ const PACKAGE_HOMES: Readonly<Record<string, readonly string[]>> = {
   '@koa/router': ['api'],
   '@grpc/grpc-js': ['swarm'],
   'markdown-it': ['daemon/hub/notes'],
-  yaml: ['daemon/hub/notes', 'daemon/boot/cluster/targets', 'api/cluster'],
+  yaml: ['runtime/cdi', 'daemon/hub/notes', 'daemon/boot/cluster/targets', 'api/cluster'],
   // Of tests only.
   'node-pty': ['test'],
   'tar-fs': ['test'],
