@@ -66,9 +66,10 @@ export class OverlayLinks {
 
   /**
    * Makes the network on this host, or mends it. A VXLAN device that is made again has no peers. Says how virtual
-   * addresses can be balanced in it. Leaves nothing when it throws.
+   * addresses can be balanced in it. Leaves nothing when it throws. `wanted`: `none` where nothing on its bridge is to
+   * be sent elsewhere.
    */
-  open(asked: OverlaySettings): OverlayBalance {
+  open(asked: OverlaySettings, wanted: OverlayBalance = 'bridge'): OverlayBalance {
     const { networkId } = asked;
     invariant(/^[0-9a-z]+$/.test(networkId), `overlay: ${networkId} is no id of a network`);
     if (this.#closing.has(networkId)) {
@@ -81,7 +82,7 @@ export class OverlayLinks {
     }
     const { inside, isNew } = this.#enter(networkId);
     try {
-      return this.#furnish(inside, settings);
+      return this.#furnish(inside, settings, wanted);
     } catch (error) {
       if (isNew) {
         this.#discard(inside, networkId);
@@ -195,11 +196,11 @@ export class OverlayLinks {
     return this.list().flatMap((networkId) => this.#sweep(networkId));
   }
 
-  #furnish(inside: NetlinkSocket, settings: OverlaySettings): OverlayBalance {
+  #furnish(inside: NetlinkSocket, settings: OverlaySettings, wanted: OverlayBalance): OverlayBalance {
     const { networkId, gateways } = settings;
     failpoint('overlay.open.settings');
-    const balance = this.#tune(networkId);
-    if (balance === 'none' && !this.#hasWarned) {
+    const balance = this.#tune(networkId, wanted);
+    if (balance !== wanted && !this.#hasWarned) {
       this.#hasWarned = true;
       this.#log.warn({}, 'the kernel has no br_netfilter: virtual addresses of services cannot be balanced');
     }
@@ -218,12 +219,10 @@ export class OverlayLinks {
   }
 
   /** The kernel loads br_netfilter for nobody: what a host's own programs did not load, this one has to. */
-  #tune(networkId: string): OverlayBalance {
-    const balance = this.#namespaces.enter(networkId, tuneOverlay);
-    if (balance === 'bridge' || !this.#bridgeFilter.load()) {
-      return balance;
-    }
-    return this.#namespaces.enter(networkId, tuneOverlay);
+  #tune(networkId: string, wanted: OverlayBalance): OverlayBalance {
+    const tune = (): OverlayBalance => this.#namespaces.enter(networkId, () => tuneOverlay(wanted));
+    const balance = tune();
+    return balance === wanted || !this.#bridgeFilter.load() ? balance : tune();
   }
 
   /** A file at which nothing is mounted is what a crash, or a restart of the host, left. */

@@ -6,19 +6,24 @@ import type { Logger } from '../../../daemon/base/logger.ts';
 export type OverlayBalance = 'bridge' | 'none';
 
 /**
- * Settings of an overlay network's namespace, which the calling thread is in, before it has interfaces: packets on the
- * bridge pass the firewall of the namespace. `none` on a kernel without br_netfilter.
+ * Settings of an overlay network's namespace, which the calling thread is in, before it has interfaces. Where addresses
+ * are to be balanced, packets on the bridge pass the firewall of the namespace; elsewhere they go past it, which saves
+ * what that takes of each. `none`: they go past it, because that is asked for or the kernel has no br_netfilter.
  */
-export function tuneOverlay(): OverlayBalance {
+export function tuneOverlay(wanted: OverlayBalance): OverlayBalance {
   // For what rules send elsewhere; there is no way out of the namespace but its bridge.
   write('ipv4/ip_forward', '1');
   write('ipv6/conf/all/forwarding', '1');
   // Nobody in there is to be told of a shorter way past a virtual address.
   write('ipv4/conf/all/send_redirects', '0');
   write('ipv4/conf/default/send_redirects', '0');
-  const ipv4 = write('bridge/bridge-nf-call-iptables', '1');
-  const ipv6 = write('bridge/bridge-nf-call-ip6tables', '1');
-  return ipv4 && ipv6 ? 'bridge' : 'none';
+  // What may pass is told by rules. A host that looks for the way back to each sender would do so here too, per packet.
+  write('ipv4/conf/all/rp_filter', '0');
+  write('ipv4/conf/default/rp_filter', '0');
+  const passes = wanted === 'bridge' ? '1' : '0';
+  const ipv4 = write('bridge/bridge-nf-call-iptables', passes);
+  const ipv6 = write('bridge/bridge-nf-call-ip6tables', passes);
+  return ipv4 && ipv6 ? wanted : 'none';
 }
 
 /**

@@ -17,30 +17,48 @@ while True:
     except ConnectionError: pass
     c.close()`;
 
-/** Prints milliseconds of the whole: a connection, a request and its answer each. */
-const ASK = `import socket, sys, time
-host, port, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-begin = time.perf_counter()
-for _ in range(count):
+/** Seconds of a connection, a request and its answer. */
+const REQUEST = `def call(host, port):
+    begin = time.perf_counter()
     s = socket.create_connection((host, port), 60)
     s.sendall(b'GET / HTTP/1.0\\r\\n\\r\\n')
     got = b''
     while part := s.recv(4096): got += part
     assert got.endswith(b'ok'), got
     s.close()
-print((time.perf_counter() - begin) * 1000)`;
+    return time.perf_counter() - begin`;
 
-/** Prints milliseconds that connections took to be made. Each is cut off, so that no port waits for its next use. */
-const CONNECT = `import socket, struct, sys, time
-host, port, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-took = 0
-for _ in range(count):
+/** Seconds that a connection took to be made. It is cut off, so that no port waits for its next use. */
+const CONNECT = `def call(host, port):
     s = socket.socket(); s.settimeout(60); s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
-    begin = time.perf_counter(); s.connect((host, port)); took += time.perf_counter() - begin
+    begin = time.perf_counter(); s.connect((host, port)); took = time.perf_counter() - begin
     s.close()
-print(took * 1000)`;
+    return took`;
 
-export const LOADS = { requests: ASK, connections: CONNECT } as const;
+export const LOADS = { requests: REQUEST, connections: CONNECT } as const;
+
+/** Prints a line of milliseconds for each round: those of so many calls to each of the hosts, in turns. */
+const IN_TURNS = `rounds, calls, port, *hosts = sys.argv[1:]
+for _ in range(int(rounds)):
+    print(*[sum(call(host, int(port)) for _ in range(int(calls))) * 1000 for host in hosts])`;
+
+/**
+ * Milliseconds that calls to these addresses took, as a client outside of the hosts sees them: for each round one
+ * number for each address. One client asks them right after each other: what stops the machine stops both.
+ */
+export async function inTurns(
+  load: keyof typeof LOADS,
+  addresses: readonly string[],
+  { rounds, calls }: { rounds: number; calls: number },
+): Promise<number[][]> {
+  const program = `import socket, struct, sys, time\n${LOADS[load]}\n${IN_TURNS}`;
+  const numbers = [rounds, calls, PAGE_PORT].map(String);
+  const { stdout } = await run('python3', ['-c', program, ...numbers, ...addresses]);
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.split(' ').map(Number));
+}
 
 /** A swarm of one of either engine, on a host of its own, with a port that leads to two tasks. */
 export class MeshSide implements AsyncDisposable {
@@ -67,12 +85,6 @@ export class MeshSide implements AsyncDisposable {
       await side[Symbol.asyncDispose]();
       throw error;
     }
-  }
-
-  /** Milliseconds, as a client outside of the host sees them. */
-  async took(load: keyof typeof LOADS, count: number): Promise<number> {
-    const { stdout } = await run('python3', ['-c', LOADS[load], this.address, `${PAGE_PORT}`, `${count}`]);
-    return Number(stdout);
   }
 
   /** A swarm that takes longer than a client waits for is asked for again: see HostSwarm. */
@@ -108,7 +120,7 @@ export class MeshSide implements AsyncDisposable {
     });
     // In turn: as many answers as there are tasks come from all of them.
     await soon('the port to answer', () =>
-      this.took('requests', 2 * TASKS).then(
+      inTurns('requests', [this.address], { rounds: 1, calls: 2 * TASKS }).then(
         () => true,
         () => false,
       ),

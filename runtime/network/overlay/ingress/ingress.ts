@@ -78,7 +78,8 @@ export class Ingress {
     }
     const isNew = !links.list().includes(networkId);
     const four = nodeAddresses.map(({ address }) => address).find(isIpv4);
-    links.open({ ...settings, ...(four === undefined ? {} : { mac: macOfAddress(four) }) });
+    // What tasks are sent comes from an address of this host, and answers to that: the bridge hands these on by itself.
+    links.open({ ...settings, ...(four === undefined ? {} : { mac: macOfAddress(four) }) }, 'none');
     try {
       this.#open = this.#furnish(settings);
     } catch (error) {

@@ -31,7 +31,7 @@ interface Published {
  *   prerouting   iifname host0  meta l4proto . th dport vmap @spreads, to an address and a port of a task
  *   forward      answers; what stays on the bridge; from the host what was sent to a task; all else is dropped
  *   postrouting  oifname br0 ct status dnat mark != 1 snat to <this host's address in the network>: the answer comes
- *                back here
+ *                back here, which it would not from another member of the bridge to one that called a virtual address
  *   input        everything but ICMP is refused: a port without tasks, and one that nobody published
  *
  * `node`: this host's address in the network; without one of the family nothing goes out of the bridge.
@@ -64,13 +64,11 @@ export function meshForm(family: Family, node: IpAddress | undefined): SpreadFor
       {
         name: 'source',
         hook: { type: 'nat', at: 'postrouting', priority: PRIORITY.source },
-        // What goes from one member of the bridge to another keeps its address.
         rules:
           node === undefined
             ? []
             : [
                 [
-                  ...match.input(WAY_INSIDE),
                   ...match.output(OVERLAY_BRIDGE),
                   ...match.redirected(),
                   ...match.unmarked(OPEN_CLIENT),

@@ -78,6 +78,28 @@ needs(
     });
   });
 
+  test('of tasks that call a virtual address of the network too, while its bridge passes no firewall', async () => {
+    const vips = ['10.30.0.77', 'fd30::77'];
+    const balance = (backends: string[][], gone: string[]): void => {
+      bed.on('a', (overlays) => {
+        const changed = backends.map((each, index) => ({
+          vip: ip(vips[index] ?? ''),
+          backends: each.map(ip),
+        }));
+        overlays.balance(INGRESS, changed, gone.map(ip));
+      });
+    };
+    balance([[B], [B6]], []);
+    // A kernel without br_netfilter has no such file.
+    const look = 'cat /proc/sys/net/bridge/bridge-nf-call-iptables 2>/dev/null || echo 0';
+    expect(bed.host('a').inside(INGRESS, 'sh', '-c', look).trim()).toBe('0');
+    const found = await bed.answers(4, bed.netnsOf(A), vips[0] ?? '', 80);
+    expect(found).toEqual({ 'b 10.30.0.2': 4 });
+    const found6 = await bed.answers(4, bed.netnsOf(A), vips[1] ?? '', 81);
+    expect(found6).toEqual({ 'b fd30::2': 4 });
+    balance([], vips);
+  });
+
   test('refuse at once without tasks, and serve a udp client that went on once there is one', async () => {
     bed.mesh(published(8080, 80, []), published(8080, 80, [], 'udp'), published(8086, 81, []));
     const began = performance.now();
