@@ -11,12 +11,17 @@ export interface Share<T> {
  * its share, spread evenly (smooth weighted round robin, as nginx).
  */
 export class Chooser<T> {
-  readonly #groups: { share: Share<T>; current: number; next: number }[];
+  readonly #groups: { index: number; share: Share<T>; current: number; next: number }[];
 
-  constructor(shares: readonly Share<T>[]) {
+  /** `before`: what gave the requests until the shares changed. Turns go on where it was, or some would never come. */
+  constructor(shares: readonly Share<T>[], before?: Chooser<T>) {
     this.#groups = shares
-      .filter(({ weight, targets }) => weight > 0 && targets.length > 0)
-      .map((share) => ({ share, current: 0, next: 0 }));
+      .map((share, index) => {
+        const known = before === undefined ? [] : before.#groups;
+        const { current = 0, next = 0 } = known.find((group) => group.index === index) ?? {};
+        return { index, share, current, next };
+      })
+      .filter(({ share }) => share.weight > 0 && share.targets.length > 0);
   }
 
   /** The next target that is none of `tried`; undefined = there is none. */

@@ -16,6 +16,12 @@ export interface Destination {
   underWay: number;
 }
 
+/** What is done with the requests of a listener. */
+interface Route {
+  action: Action;
+  chooser: Chooser<Destination>;
+}
+
 export interface RoutesDeps {
   store: TargetStore;
   tables: Tables;
@@ -25,7 +31,8 @@ export interface RoutesDeps {
 /** Where the requests of each listener go, derived from the records whenever they have changed. */
 export class Routes {
   readonly #deps: RoutesDeps;
-  readonly #choosers = new Map<string, { action: Action; chooser: Chooser<Destination> }>();
+  /** By listener, made of the records of a revision. */
+  readonly #choosers = new Map<string, Route & { revision: number }>();
   readonly #destinations = new Map<string, Destination>();
   #revision = -1;
 
@@ -34,14 +41,15 @@ export class Routes {
   }
 
   /** `key`: of the listener's record. Undefined = there is no such listener any more. */
-  of(key: string): { action: Action; chooser: Chooser<Destination> } | undefined {
+  of(key: string): Route | undefined {
     this.#refresh();
     const known = this.#choosers.get(key);
-    if (known !== undefined) {
+    if (known?.revision === this.#revision) {
       return known;
     }
     const listener = this.#deps.tables.listeners.get(key);
     if (listener === undefined) {
+      this.#choosers.delete(key);
       return undefined;
     }
     const action = listener.defaultAction;
@@ -49,7 +57,8 @@ export class Routes {
       const group = this.#deps.tables.groups.get(targetGroupIdentifier);
       return { weight, targets: group === undefined ? [] : this.#targetsOf(group) };
     });
-    const made = { action, chooser: new Chooser(shares) };
+    const chooser = new Chooser(shares, known?.chooser);
+    const made = { action, chooser, revision: this.#revision };
     this.#choosers.set(key, made);
     return made;
   }
@@ -64,7 +73,6 @@ export class Routes {
       return;
     }
     this.#revision = this.#deps.store.revision;
-    this.#choosers.clear();
     for (const [key, { underWay }] of this.#destinations) {
       if (underWay === 0 && this.#deps.tables.targets.get(key) === undefined) {
         this.#destinations.delete(key);

@@ -65,6 +65,20 @@ describe('chooser', () => {
     expect(run(new Chooser(shares), 6)).toBe(expected);
   });
 
+  test('one that is made anew for each request keeps weights and turns', () => {
+    let chooser: Chooser<string> | undefined;
+    const given = Array.from({ length: 8 }, () => {
+      const shares = [
+        { weight: 3, targets: ['a', 'b', 'c'] },
+        { weight: 1, targets: ['x', 'y'] },
+      ];
+      chooser = new Chooser(shares, chooser);
+      return chooser.next(new Set());
+    });
+    expect(given.filter((one) => one === 'x' || one === 'y')).toEqual(['x', 'y']);
+    expect(given.filter((one) => one !== 'x' && one !== 'y')).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
+  });
+
   test('what was tried is not tried again', () => {
     const chooser = new Chooser([
       { weight: 100, targets: ['a', 'b'] },

@@ -194,6 +194,25 @@ describe('traffic', () => {
     expect(answers.get('a')?.headers.getSetCookie()).toEqual(['a=1', 'b=2']);
   });
 
+  test('goes round evenly, however often the records change between two requests', async () => {
+    const targets = await Promise.all(
+      ['a', 'b', 'c'].map((name) => startTarget((_req, res) => res.end(name))),
+    );
+    await using open = await openTargets();
+    const ports = targets.map(({ port }) => port);
+    const listener = await served(open, ports, { enabled: false });
+    const { items } = await open.ask('listTargetGroups');
+    const params = { resource: String(Object(items)[0].arn) };
+    const counts = new Map<string, number>();
+    for (let round = 0; round < 12; round += 1) {
+      await open.ask('tagResource', { params, body: { tags: { round: `${round}` } } });
+      const name = await (await fetch(`http://127.0.0.1:${listener}/`)).text();
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+    expect(Object.fromEntries(counts)).toEqual({ a: 4, b: 4, c: 4 });
+    await Promise.all(targets.map((target) => target[Symbol.asyncDispose]()));
+  });
+
   test('passes by a target that takes no connection, and one that breaks off is a 502', async () => {
     await using good = await startTarget((_req, res) => res.end('good'));
     await using open = await openTargets();
