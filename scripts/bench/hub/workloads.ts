@@ -10,6 +10,8 @@ const MB = 1_000_000;
 const LAYERS = 4;
 /** 500 MB in all. */
 const LAYER_BYTES = 125 * MB;
+/** Of memory, before a push: what it writes, and room for buffers. */
+const WARM_BYTES = 700 * MB;
 /** A hundred pulls of 20 MB each. */
 const SMALL_LAYER_BYTES = 5 * MB;
 const PULLS = 100;
@@ -139,6 +141,7 @@ async function timedPush(side: Side): Promise<number> {
   pushes += 1;
   const name = `${theBed().owner}/pushed${pushes}`;
   const pushed = blobs.image(LAYERS, LAYER_BYTES);
+  blobs.warm(WARM_BYTES);
   const ms = await timed(() => push(side, name, pushed));
   blobs.forget(pushed);
   if (side === theBed().hub) {
