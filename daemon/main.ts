@@ -5,7 +5,7 @@ import { boundHeapGrowth } from './base/kernel/heap-growth.ts';
 // A daemon answers the first request of a kind as often as the thousandth: compile at once, do not interpret first
 // (ping of a fresh daemon: a quarter faster, for 5 MB).
 setFlagsFromString('--always-sparkplug');
-// Buffers that nobody holds are given back in the collection that finds them. On a thread beside it that comes late, and
+// Buffers that nobody holds are freed in the collection that finds them. On a thread beside it that comes late, and
 // V8 takes what waits for growth: a push of 500 MB marked the whole heap twelve times, for half its processor time.
 setFlagsFromString('--no-concurrent-array-buffer-sweeping');
 boundHeapGrowth();

@@ -18,7 +18,7 @@ export class BlobFolder implements Disposable {
   }
 
   /**
-   * Uses as much memory as is written next, and frees it. The host of a virtual machine gives memory that was never used
+   * Uses as much memory as is written next, and frees it. The host of a virtual machine gives memory that was not used
    * page by page, ten times slower than the kernel copies: who is measured would pay for it by turns.
    */
   warm(bytes: number): void {
