@@ -187,9 +187,8 @@ export class Builds implements BuildkitPort {
     cancelWith(session, running);
     const { entitlements } = running;
     const build = { ...this.#deps, session, vertices, entitlements, signal };
-    return running.keep(
-      await measured('builder', 'build', async () => await buildDockerfile(build, options)),
-    );
+    const made = await measured('builder', 'build', async () => await buildDockerfile(build, options));
+    return 'image' in made ? running.keep(made.image) : { ref: '', metadata: made.answer };
   }
 
   async #export(

@@ -21,6 +21,8 @@ export interface Definition {
   text: string;
   /** Of `Dockerfile.dockerignore`; undefined = there is none. */
   ignore: string | undefined;
+  /** Digest of the step that got it. */
+  vertex: string;
 }
 
 const SYNTAX = /^#\s*syntax\s*=\s*(.+?)\s*$/i;
@@ -44,6 +46,7 @@ export async function loadDefinition(
     return {
       name: base,
       text,
+      vertex: vertex.digest,
       ignore: await readText(received, `${path}.dockerignore`, limits.dockerignoreBytesMax),
     };
   });

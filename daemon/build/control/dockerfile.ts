@@ -4,9 +4,11 @@ import { formatPlatform, type Platform } from '../../../storage/image/platform.t
 import { BuildError } from '../../base/build-error.ts';
 import { isEngineError, type EngineError } from '../../base/errors.ts';
 import { parseDockerfile } from '../dockerfile/parse.ts';
-import { parseLintConfig } from '../frontend/lint/linter.ts';
+import type { Answer } from '../frontend/answers/answer.ts';
+import { answerSubrequest } from '../frontend/answers/subrequest.ts';
+import { parseLintConfig, type LintWarning } from '../frontend/lint/linter.ts';
 import { makeGraph, type BuildGraph } from '../frontend/make-graph.ts';
-import type { BuildOptions, FoundImage } from '../frontend/options.ts';
+import type { BuildOptions, FoundImage, FrontendPorts } from '../frontend/options.ts';
 import type { Vertex } from '../graph/op.ts';
 import { findImage } from '../ops/image.ts';
 import type { BuildLayers, BuiltImage } from '../ports.ts';
@@ -20,6 +22,7 @@ import { buildOptions } from './build-options.ts';
 import { loadDefinition, loadIgnore, refuseOtherSyntax, type Definition } from './definition.ts';
 import { finishedConfig, imageIdOf } from './finished-config.ts';
 import { readOptions, type FrontendOptions } from './options.ts';
+import { tellWarnings } from './tell-warnings.ts';
 import { chainOf, VertexProgress } from './vertex-progress.ts';
 import type { Vertices } from './vertices.ts';
 
@@ -35,6 +38,9 @@ export interface DockerfileBuild {
   signal: AbortSignal;
 }
 
+/** What comes of it: an image, or an answer to what a client asked instead of a build. */
+export type DockerfileResult = { image: BuiltImage } | { answer: Answer };
+
 /**
  * The frontend `dockerfile.v0`: gets the Dockerfile of the client's session, makes a graph of it and has it solved.
  * Throws BuildError, with the place in the Dockerfile where there is one.
@@ -42,37 +48,76 @@ export interface DockerfileBuild {
 export async function buildDockerfile(
   build: DockerfileBuild,
   attributes: ReadonlyMap<string, string>,
-): Promise<BuiltImage> {
+): Promise<DockerfileResult> {
   const options = readOptions(attributes);
   const definition = await loadDefinition(build, options);
   refuseOtherSyntax(definition);
   const patterns = await loadIgnore(build, options, definition);
-  const holds: Disposable[] = [];
-  try {
-    const asked = buildOptions(options, { ...build, ignorePatterns: patterns });
-    const graph = await readGraph(build, definition, { options, asked, holds });
-    return await solveGraph(build, definition, graph);
-  } finally {
-    release(holds);
+  using read = new Reading(build, options, definition, patterns);
+  if (options.subrequest !== '') {
+    return { answer: await read.answer(options.subrequest) };
   }
+  const graph = await read.graph();
+  return { image: await solveGraph(build, definition, graph) };
 }
 
-/** Images that it names are here, and held, when it is made. */
-async function readGraph(
-  build: DockerfileBuild,
-  definition: Definition,
-  { options, asked, holds }: { options: FrontendOptions; asked: BuildOptions; holds: Disposable[] },
-): Promise<BuildGraph> {
-  const mode = asked.pulls ? 'pull' : 'local';
-  try {
-    const dockerfile = parseDockerfile(definition.text);
-    const lint = parseLintConfig(options.check || (dockerfile.directives.check ?? ''));
-    return await makeGraph(
-      { dockerfile, options: asked, lint, readsAll: false },
-      { findImage: (reference, platform) => loadImage(build, { reference, platform, mode }, holds) },
-    );
-  } catch (error) {
-    throw isEngineError(error) ? locatedByLines(error, definition) : error;
+/** A Dockerfile that is read. Images that it names are here, and held, until it is disposed of. */
+class Reading implements Disposable {
+  readonly #build: DockerfileBuild;
+  readonly #definition: Definition;
+  readonly #check: string;
+  readonly #options: BuildOptions;
+  readonly #holds: Disposable[] = [];
+
+  constructor(
+    build: DockerfileBuild,
+    options: FrontendOptions,
+    definition: Definition,
+    ignorePatterns: readonly string[],
+  ) {
+    this.#build = build;
+    this.#definition = definition;
+    this.#check = options.check;
+    this.#options = buildOptions(options, { ...build, ignorePatterns });
+  }
+
+  async graph(): Promise<BuildGraph> {
+    return await this.#located(async () => {
+      const dockerfile = parseDockerfile(this.#definition.text);
+      const lint = parseLintConfig(this.#check || dockerfile.directives.check);
+      const warnings: LintWarning[] = [];
+      try {
+        const request = { dockerfile, options: this.#options, lint, readsAll: false, warnings };
+        return await makeGraph(request, this.#ports());
+      } finally {
+        tellWarnings(this.#build.vertices, this.#definition, warnings);
+      }
+    });
+  }
+
+  async answer(name: string): Promise<Answer> {
+    const { name: filename, text } = this.#definition;
+    const job = { name, source: { filename, text }, options: this.#options, check: this.#check };
+    return await this.#located(async () => await answerSubrequest(job, this.#ports()));
+  }
+
+  [Symbol.dispose](): void {
+    release(this.#holds);
+  }
+
+  #ports(): FrontendPorts {
+    const mode = this.#options.pulls ? 'pull' : 'local';
+    return {
+      findImage: (reference, platform) => loadImage(this.#build, { reference, platform, mode }, this.#holds),
+    };
+  }
+
+  async #located<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw isEngineError(error) ? locatedByLines(error, this.#definition) : error;
+    }
   }
 }
 

@@ -26,6 +26,8 @@ export interface FrontendOptions {
   cacheNamespace: string;
   /** In place of the Dockerfile's own `# check=`. */
   check: string;
+  /** What is asked instead of a build: `frontend.lint`; `''` = nothing. */
+  subrequest: string;
 }
 
 type Attributes = ReadonlyMap<string, string>;
@@ -45,6 +47,7 @@ const TOLD_PREFIX = /^(?:vcs|local-sessionid|sharedkey):/;
 
 const KNOWN = new Set([
   'filename',
+  'requestid',
   'target',
   'platform',
   'no-cache',
@@ -85,6 +88,7 @@ export function readOptions(attributes: Attributes): FrontendOptions {
     hostname: text('build-arg:BUILDKIT_SANDBOX_HOSTNAME'),
     cacheNamespace: text('build-arg:BUILDKIT_CACHE_MOUNT_NS'),
     check: text('build-arg:BUILDKIT_DOCKERFILE_CHECK'),
+    subrequest: text('requestid'),
   };
 }
 
@@ -104,9 +108,6 @@ function refuse(attributes: Attributes): void {
     }
     if (name === 'build-arg:BUILDKIT_SYNTAX') {
       refuseSyntax(value);
-    }
-    if (name === 'requestid') {
-      throw notImplemented(`subrequest ${value} is not supported`);
     }
     // A cache that cannot be imported is no reason to fail; what it would give is built.
     const isRead =
